@@ -1,0 +1,1 @@
+//! Agents: how each is started, and what each says.

@@ -1,0 +1,1 @@
+//! The person: flags, words, colours, exit codes.

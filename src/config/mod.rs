@@ -1,0 +1,10 @@
+//! What was asked: `config.yaml` and `tasks.yaml`, checked and resolved.
+
+mod grader_spec;
+mod suite;
+
+pub use grader_spec::{GraderSpec, IosTestOptions};
+pub use suite::{
+    AgentKind, AgentSpec, BuildParams, McpSettings, PlanMode, Project, ProjectSource, PromptVia,
+    ReplaySpec, ScenarioSpec, Settings, Suite, TaskKind, TaskSpec, TranscriptMode,
+};

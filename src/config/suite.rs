@@ -1,0 +1,349 @@
+//! What was asked, resolved: every path absolute, every default filled in, nothing left to check.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use crate::config::GraderSpec;
+use crate::model::{AgentId, Pricing, ScenarioId, TaskId, WorkspaceKind};
+
+/// A whole suite: config and tasks together.
+#[derive(Debug, Clone)]
+pub struct Suite {
+    /// The config file; a made-up name for the embedded suite.
+    pub config_path: PathBuf,
+    /// Folder that relative paths of the config and `EVAL_SUITE_ROOT` start from.
+    pub config_dir: PathBuf,
+    /// The tasks file.
+    pub tasks_path: PathBuf,
+    /// SHA-256 of the config file's bytes, in hex.
+    pub config_digest: String,
+    /// SHA-256 of the tasks file's bytes, in hex.
+    pub tasks_digest: String,
+    /// `suite:`.
+    pub settings: Settings,
+    /// `project:`.
+    pub project: Project,
+    /// `agents:`, in the file's order.
+    pub agents: Vec<AgentSpec>,
+    /// Built-in scenarios that apply and those of `scenarios:`, in order.
+    pub scenarios: Vec<ScenarioSpec>,
+    /// `mcp:`.
+    pub mcp: McpSettings,
+    /// `tasks:`, in the file's order.
+    pub tasks: Vec<TaskSpec>,
+    /// Things worth a warning, each a whole sentence with its place.
+    pub warnings: Vec<String>,
+}
+
+/// `suite:`, run-level settings.
+#[derive(Debug, Clone)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a switch of the config file"
+)]
+pub struct Settings {
+    /// `name`: shown in reports; the config's folder name by default.
+    pub name: String,
+    /// `output_root`, absolute.
+    pub output_root: PathBuf,
+    /// `timeout_sec`: hard limit of an agent (1,800 s by default).
+    pub timeout: Duration,
+    /// `scenario_timeouts_sec`.
+    pub scenario_timeouts: BTreeMap<ScenarioId, Duration>,
+    /// `stall_timeout_sec`; `None` = no stall limit.
+    pub stall_timeout: Option<Duration>,
+    /// `scenario_stall_timeouts_sec` (new).
+    pub scenario_stall_timeouts: BTreeMap<ScenarioId, Duration>,
+    /// `setup_timeout_sec` (new, 600): limit of each setup command.
+    pub setup_timeout: Duration,
+    /// `grader_timeout_sec` (new, 1,800): limit of a grader that names none.
+    pub grader_timeout: Duration,
+    /// `stop_grace_sec` (new, 5): between INT, TERM and KILL.
+    pub stop_grace: Duration,
+    /// `linger_sec` (new, 5): how long an agent may live on after its final event.
+    pub linger: Duration,
+    /// `drain_sec` (new, 2): how long output is awaited after the agent's exit.
+    pub drain: Duration,
+    /// `trials_per_cell`.
+    pub trials_per_cell: u32,
+    /// `random_seed`.
+    pub random_seed: u64,
+    /// `plan_mode`.
+    pub plan_mode: PlanMode,
+    /// `shuffle_within_scenario`.
+    pub shuffle_within_scenario: bool,
+    /// `run_baselines`.
+    pub run_baselines: bool,
+    /// `baseline_trials_per_scenario`.
+    pub baseline_trials_per_scenario: u32,
+    /// `jobs` (new, 1): trials at once.
+    pub jobs: u32,
+    /// `workspace` (new).
+    pub workspace: WorkspaceKind,
+    /// `summary_cache_strata`.
+    pub summary_cache_strata: bool,
+    /// `keep_workdirs`.
+    pub keep_workdirs: bool,
+    /// `fetch_remote`.
+    pub fetch_remote: bool,
+    /// `validate_tasks`.
+    pub validate_tasks: bool,
+    /// `transcript_mode`.
+    pub transcript_mode: TranscriptMode,
+    /// `clean_agent_env`: private home for the agent's own config.
+    pub clean_agent_env: bool,
+    /// `use_ccusage_for_codex`.
+    pub use_ccusage_for_codex: bool,
+    /// `prewarm_spm`.
+    pub prewarm_spm: bool,
+    /// `spm_cache_dir`, relative to `output_root`.
+    pub spm_cache_dir: Option<PathBuf>,
+    /// `env`, for agent and MCP processes of every scenario.
+    pub env: BTreeMap<String, String>,
+    /// `env_pass` (new): names of further variables of the operator that agents may see.
+    pub env_pass: Vec<String>,
+    /// `shims` (new): further commands to watch beside `xcodebuild` and `xcrun`.
+    pub shims: Vec<String>,
+    /// `agent_sees_suite_root` (new).
+    pub agent_sees_suite_root: bool,
+    /// `post_run_report`.
+    pub post_run_report: bool,
+    /// `post_run_report_agent`.
+    pub post_run_report_agent: Option<AgentId>,
+    /// `post_run_report_path`, relative to the run directory.
+    pub post_run_report_path: PathBuf,
+    /// `failure_analysis` (new): the second post-run report.
+    pub failure_analysis: bool,
+}
+
+impl Settings {
+    /// Hard limit of an agent under `scenario`.
+    #[must_use]
+    pub fn hard_limit(&self, scenario: &ScenarioId) -> Duration {
+        self.scenario_timeouts
+            .get(scenario)
+            .copied()
+            .unwrap_or(self.timeout)
+    }
+
+    /// Stall limit of an agent under `scenario`.
+    #[must_use]
+    pub fn stall_limit(&self, scenario: &ScenarioId) -> Option<Duration> {
+        self.scenario_stall_timeouts
+            .get(scenario)
+            .copied()
+            .or(self.stall_timeout)
+    }
+}
+
+/// Order of the matrix.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PlanMode {
+    /// All trials shuffled.
+    Random,
+    /// Grouped by scenario, then agent; baselines first in each block.
+    BlockedByScenario,
+}
+
+/// How much of the agent's output is kept as a transcript.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TranscriptMode {
+    /// Messages, tool calls and errors, a line each.
+    Minimal,
+    /// Every byte as it came.
+    Raw,
+    /// Nothing.
+    None,
+}
+
+/// `project:`, what the agents work on.
+#[derive(Debug, Clone)]
+pub struct Project {
+    /// Where the files come from.
+    pub source: ProjectSource,
+    /// `base_ref` ("HEAD" by default).
+    pub base_ref: String,
+    /// `simulator_name`.
+    pub simulator_name: Option<String>,
+    /// `build_params`.
+    pub build_params: BuildParams,
+}
+
+/// Where the project's files come from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ProjectSource {
+    /// `repo_path`: a folder inside a git repository.
+    Repository(PathBuf),
+    /// `template`: a plain folder that is turned into a repository at run time.
+    Template(PathBuf),
+}
+
+/// `project.build_params`; `null` and absent are the same.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct BuildParams {
+    /// `workspace`
+    pub workspace: Option<String>,
+    /// `project`
+    pub project: Option<String>,
+    /// `scheme`
+    pub scheme: Option<String>,
+    /// `bundle_id`
+    pub bundle_id: Option<String>,
+    /// `configuration`
+    pub configuration: Option<String>,
+    /// `simulator_name`
+    pub simulator_name: Option<String>,
+    /// `destination`
+    pub destination: Option<String>,
+    /// `simulator_udid`, `simulator_id` or `udid`
+    pub simulator_udid: Option<String>,
+    /// Further parameters of projects that are not Apple's: named in primed prompts, in the file's order.
+    pub other: Vec<(String, String)>,
+}
+
+/// One of `agents:`.
+#[derive(Debug, Clone)]
+pub struct AgentSpec {
+    /// `id`
+    pub id: AgentId,
+    /// `kind`
+    pub kind: AgentKind,
+    /// `command`: argv with `{PROMPT}`, `{WORKDIR}`, `{OUT_JSON}` inside tokens and `{EXTRA_ARGS}` as a token.
+    pub command: Vec<String>,
+    /// `env`
+    pub env: BTreeMap<String, String>,
+    /// `pricing`
+    pub pricing: Option<Pricing>,
+    /// `prompt_via` (new): where the prompt goes when no token holds it.
+    pub prompt_via: PromptVia,
+    /// What a `replay` agent plays.
+    pub replay: Option<ReplaySpec>,
+}
+
+/// Kinds of agents; a closed set, so that a new one makes the compiler name every place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum AgentKind {
+    /// `codex_cli`
+    Codex,
+    /// `claude_code_cli`
+    ClaudeCode,
+    /// `command`: any program; its output is text, its exit code is its end.
+    Command,
+    /// `replay`: plays a recorded trial.
+    Replay,
+}
+
+impl AgentKind {
+    /// All kinds.
+    pub const ALL: [Self; 4] = [Self::Codex, Self::ClaudeCode, Self::Command, Self::Replay];
+
+    /// The word in config and rows.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Codex => "codex_cli",
+            Self::ClaudeCode => "claude_code_cli",
+            Self::Command => "command",
+            Self::Replay => "replay",
+        }
+    }
+}
+
+/// How the prompt reaches an agent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum PromptVia {
+    /// In the token that holds `{PROMPT}`.
+    #[default]
+    Argument,
+    /// On standard input.
+    Stdin,
+}
+
+/// What a `replay` agent plays.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ReplaySpec {
+    /// `cassettes`: folder; a trial plays `<scenario>/<task>.<n>.jsonl` (or `<task>.<n>.jsonl`), n = index mod how many there are.
+    pub cassettes: PathBuf,
+    /// `plays`: whose stream format the cassettes hold (`codex_cli`, `claude_code_cli` or `command`).
+    pub plays: AgentKind,
+    /// `pace`: recorded times are multiplied by this (1 = as recorded, 0 = at once).
+    pub pace: f64,
+}
+
+/// A scenario: nothing but a named treatment.
+#[derive(Debug, Clone)]
+pub struct ScenarioSpec {
+    /// Its id.
+    pub id: ScenarioId,
+    /// Text put before the task's prompt.
+    pub prompt_prefix: Option<String>,
+    /// Text put after it.
+    pub prompt_suffix: Option<String>,
+    /// Whether the build parameters are listed in the prompt.
+    pub primed: bool,
+    /// Whether the prompt says that MCP tools are preferred.
+    pub prefer_mcp: bool,
+    /// MCP: `None` = switched off hard, else the file with `mcpServers`.
+    pub mcp_config: Option<PathBuf>,
+    /// Files or folders laid into the workspace: (from, path in the workspace's project folder).
+    pub files: Vec<(PathBuf, PathBuf)>,
+    /// Further agent arguments, put where `{EXTRA_ARGS}` is: (`None` = every agent, else that kind only, arguments).
+    pub agent_args: Vec<(Option<AgentKind>, Vec<String>)>,
+    /// Further environment of the agent.
+    pub env: BTreeMap<String, String>,
+}
+
+/// `mcp:`.
+#[derive(Debug, Clone, Default)]
+pub struct McpSettings {
+    /// `enabled`
+    pub enabled: bool,
+    /// `start_command`; empty = none.
+    pub start_command: Vec<String>,
+    /// `stop_command`; empty = none.
+    pub stop_command: Vec<String>,
+    /// `env`; the value of `EVAL_MCP_TOOL_LOG` may hold `{RUN_ID}`.
+    pub env: BTreeMap<String, String>,
+}
+
+/// One of `tasks:`.
+#[derive(Debug, Clone)]
+pub struct TaskSpec {
+    /// `id`
+    pub id: TaskId,
+    /// `description`
+    pub description: String,
+    /// `prompt`
+    pub prompt: String,
+    /// `kind`
+    pub kind: TaskKind,
+    /// `setup_commands`, each an argv; a shell string became `["sh", "-c", text]`.
+    pub setup_commands: Vec<Vec<String>>,
+    /// `graders`
+    pub graders: Vec<GraderSpec>,
+    /// `reference_patch`, absolute.
+    pub reference_patch: Option<PathBuf>,
+    /// SHA-256 over the task as written and its reference patch, in hex.
+    pub digest: String,
+}
+
+/// `kind` of a task.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TaskKind {
+    /// Can the agent do it at all?
+    Capability,
+    /// Does it still do it?
+    Regression,
+}
+
+impl TaskKind {
+    /// The word in config and rows.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Capability => "capability",
+            Self::Regression => "regression",
+        }
+    }
+}

@@ -1,0 +1,2 @@
+//! The `proctor` program.
+fn main() {}

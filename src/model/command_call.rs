@@ -1,0 +1,40 @@
+//! A call of a watched command, as a shim saw it.
+
+use std::time::Duration;
+
+/// Who called.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CallSource {
+    /// A process of the agent.
+    Agent,
+    /// A process marked with `EVAL_MCP_PROCESS=1`.
+    Mcp,
+}
+
+impl CallSource {
+    /// `agent` or `mcp`.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Agent => "agent",
+            Self::Mcp => "mcp",
+        }
+    }
+}
+
+/// One call of a watched command.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CommandCall {
+    /// When it began, since the agent was started (zero for earlier calls).
+    pub at: Duration,
+    /// Name of the command: `xcodebuild`, `xcrun`, or one that the config names.
+    pub command: String,
+    /// Its arguments without the command itself, bytes that are no UTF-8 replaced.
+    pub argv: Vec<String>,
+    /// Who called.
+    pub source: CallSource,
+    /// Exit status as a shell tells it (128 + signal), if the call ended.
+    pub exit_status: Option<i32>,
+    /// How long it took, if it ended.
+    pub duration: Option<Duration>,
+}

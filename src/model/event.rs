@@ -1,0 +1,193 @@
+//! What an agent said on its stream, in one vocabulary for all agents.
+
+use std::time::Duration;
+
+use crate::model::{CacheTtl, Usage};
+
+/// One thing that an agent said, and when.
+#[derive(Debug, Clone, PartialEq)]
+pub struct AgentEvent {
+    /// Time since the agent was started.
+    pub at: Duration,
+    /// What it was.
+    pub kind: EventKind,
+}
+
+/// The kinds of things that agents say.
+#[derive(Debug, Clone, PartialEq)]
+pub enum EventKind {
+    /// A session began; fields are as far as the CLI tells them.
+    Started {
+        /// Session or thread id of the CLI.
+        session: Option<String>,
+        /// Model that will be asked.
+        model: Option<String>,
+        /// Version of the CLI.
+        cli_version: Option<String>,
+        /// MCP servers and whether they connected.
+        mcp_servers: Vec<McpServerSeen>,
+        /// Names of the tools that the model was offered.
+        tools: Vec<String>,
+    },
+    /// Text that the agent wrote to the person.
+    Message {
+        /// The text.
+        text: String,
+    },
+    /// Text of the agent's reasoning, where the CLI shows it.
+    Reasoning {
+        /// The text.
+        text: String,
+    },
+    /// A tool was called.
+    ToolStarted(ToolCall),
+    /// A tool answered. Where a CLI prints only one event per call, `ToolStarted` comes right before it.
+    ToolEnded(ToolResult),
+    /// Files that the agent says it changed: (path as told, `add` | `update` | `delete`).
+    FilesChanged {
+        /// The changes.
+        changes: Vec<(String, String)>,
+        /// Whether the change was applied.
+        ok: bool,
+    },
+    /// Tokens so far, where the stream tells them before the end (a lower bound while it runs).
+    UsageSeen(Usage),
+    /// The provider failed, fatally or not (a retry follows).
+    ProviderFault(ProviderFault),
+    /// The CLI warned about something and went on.
+    Warning {
+        /// The text.
+        text: String,
+    },
+    /// The agent said that it is done; its process may live on.
+    Finished {
+        /// Whether it says that it ended well.
+        ok: bool,
+        /// Its last answer, where the event holds one.
+        answer: Option<String>,
+    },
+    /// A well-formed event of a type that this adapter does not know: kept and counted.
+    Unknown {
+        /// The type as told, or the empty text.
+        name: String,
+    },
+    /// A line that is no event: kept and counted.
+    Unparsed {
+        /// Why it could not be read.
+        reason: String,
+    },
+}
+
+/// An MCP server as the agent saw it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct McpServerSeen {
+    /// Its name.
+    pub name: String,
+    /// `connected`, `failed`, or as the CLI says.
+    pub status: String,
+}
+
+/// A call of a tool, as the stream tells it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ToolCall {
+    /// Id within the stream, which the result repeats.
+    pub id: String,
+    /// Name in the field's common form: `Bash`, `Edit`, `mcp__<server>__<tool>`; Codex commands are `shell`.
+    pub name: String,
+    /// Server and tool, if this is an MCP call.
+    pub mcp: Option<(String, String)>,
+    /// The command line as shown, if this runs a shell command.
+    pub command: Option<String>,
+    /// The arguments as JSON text, capped at 64 KiB on a character border.
+    pub arguments: String,
+    /// The tool call that this one belongs to, when a sub-agent made it.
+    pub parent: Option<String>,
+}
+
+/// How a call of a tool ended.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ToolResult {
+    /// Id of the call.
+    pub id: String,
+    /// Whether the stream calls it an error.
+    pub is_error: bool,
+    /// Exit code of a command, where told.
+    pub exit_code: Option<i32>,
+    /// What the tool printed, capped at 64 KiB on a character border.
+    pub output: String,
+}
+
+/// A failure of the provider, read from a field that only the provider's client writes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProviderFault {
+    /// What failed.
+    pub kind: ProviderFaultKind,
+    /// HTTP status, where told.
+    pub status: Option<u16>,
+    /// The message.
+    pub message: String,
+    /// Whether the run ended with it.
+    pub fatal: bool,
+}
+
+/// Classes of provider failures.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ProviderFaultKind {
+    /// 429, usage limit, overload (529).
+    RateLimited,
+    /// 401, 403, no key, no credit, unknown model.
+    Auth,
+    /// Network, DNS, 5xx, a cut stream.
+    Unreachable,
+    /// 400 and whatever else the provider refuses.
+    Other,
+}
+
+/// How the agent's own stream ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Terminal {
+    /// No final event came.
+    #[default]
+    None,
+    /// The final event says that all went well.
+    Done,
+    /// The final event says that it failed.
+    Failed,
+}
+
+/// What a whole stream amounts to; the adapter makes it when the stream ends.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct StreamReport {
+    /// How the stream ended.
+    pub terminal: Terminal,
+    /// Tokens, if the stream told them.
+    pub usage: Option<Usage>,
+    /// Whether `usage` is only a lower bound (the final figures never came).
+    pub usage_is_lower_bound: bool,
+    /// Cost by the provider's own client, in USD.
+    pub provider_cost_usd: Option<f64>,
+    /// The model that answered.
+    pub model: Option<String>,
+    /// Version of the CLI.
+    pub cli_version: Option<String>,
+    /// Time to live of written cache tokens.
+    pub cache_write_ttl: Option<CacheTtl>,
+    /// The last answer.
+    pub answer: Option<String>,
+    /// The final usage object of the CLI, as JSON text (`provider_usage` of the row).
+    pub provider_usage: Option<String>,
+    /// The fault that the run ended with, or the last one seen.
+    pub provider_fault: Option<ProviderFault>,
+    /// MCP servers seen.
+    pub mcp_servers: Vec<McpServerSeen>,
+    /// Number of final events.
+    pub finals: u32,
+    /// Number of events read.
+    pub events: u64,
+    /// Number of events of unknown type.
+    pub unknown_events: u64,
+    /// Number of lines that are no event.
+    pub unparsed_lines: u64,
+    /// Requests to the model, where the stream tells.
+    pub model_requests: Option<u64>,
+}

@@ -1,0 +1,153 @@
+//! Names of things: ids fit for paths, the cell of the matrix, and the identity of a trial.
+
+use std::fmt;
+
+/// Why a text is no id.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum IdProblem {
+    /// Nothing is there.
+    #[error("is empty")]
+    Empty,
+    /// More than 64 characters.
+    #[error("is longer than 64 characters")]
+    TooLong,
+    /// Does not open with a letter or a digit.
+    #[error("must start with a letter or a digit")]
+    BadStart,
+    /// Holds something else than letters, digits, `.`, `_` and `-`.
+    #[error("may hold only ASCII letters, digits, '.', '_' and '-'")]
+    BadCharacter,
+    /// Ends in a dot, which some file systems drop.
+    #[error("must not end with '.'")]
+    TrailingDot,
+    /// A device name on Windows.
+    #[error("is a reserved device name")]
+    Reserved,
+}
+
+/// Checks that `text` can be an id: a path component on every file system, and never an option.
+///
+/// # Errors
+/// The first rule that is broken.
+pub fn check_id(text: &str) -> Result<(), IdProblem> {
+    let first = text.chars().next().ok_or(IdProblem::Empty)?;
+    if text.len() > 64 {
+        return Err(IdProblem::TooLong);
+    }
+    if !first.is_ascii_alphanumeric() {
+        return Err(IdProblem::BadStart);
+    }
+    if !text
+        .bytes()
+        .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-'))
+    {
+        return Err(IdProblem::BadCharacter);
+    }
+    if text.ends_with('.') {
+        return Err(IdProblem::TrailingDot);
+    }
+    let stem = text.split('.').next().unwrap_or(text).to_ascii_lowercase();
+    let numbered = |prefix: &str| {
+        stem.strip_prefix(prefix)
+            .is_some_and(|rest| rest.len() == 1 && rest.bytes().all(|byte| byte.is_ascii_digit()))
+    };
+    if matches!(stem.as_str(), "con" | "prn" | "aux" | "nul") || numbered("com") || numbered("lpt")
+    {
+        return Err(IdProblem::Reserved);
+    }
+    Ok(())
+}
+
+macro_rules! id_type {
+    ($(#[$doc:meta])* $name:ident) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        pub struct $name(String);
+
+        impl $name {
+            /// Parses an id.
+            ///
+            /// # Errors
+            /// The first rule of [`check_id`] that is broken.
+            pub fn new(text: impl Into<String>) -> Result<Self, IdProblem> {
+                let text = text.into();
+                check_id(&text)?;
+                Ok(Self(text))
+            }
+
+            /// Takes a name as an old run directory has it, unchecked: it is shown, never used as a path.
+            #[must_use]
+            pub fn recorded(text: impl Into<String>) -> Self {
+                Self(text.into())
+            }
+
+            /// The text.
+            #[must_use]
+            pub fn as_str(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+                formatter.pad(&self.0)
+            }
+        }
+    };
+}
+
+id_type! {
+    /// Id of an agent of the suite.
+    AgentId
+}
+id_type! {
+    /// Id of a scenario: a named treatment.
+    ScenarioId
+}
+id_type! {
+    /// Id of a task; `baseline` in baseline runs.
+    TaskId
+}
+
+/// One cell of the matrix.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Cell {
+    /// The agent.
+    pub agent: AgentId,
+    /// The scenario.
+    pub scenario: ScenarioId,
+    /// The task.
+    pub task: TaskId,
+}
+
+/// Identity of a trial: what resume, rows and folders go by.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct TrialKey {
+    /// The cell.
+    pub cell: Cell,
+    /// Whether this is a do-nothing run that measures the fixed cost of {agent, scenario}.
+    pub baseline: bool,
+    /// Which trial of the cell, from 0.
+    pub index: u32,
+    /// Which attempt at it, from 0; a further one follows an interruption or an infra fault.
+    pub attempt: u32,
+}
+
+impl TrialKey {
+    /// Name of the trial's folder and its `run_id`:
+    /// `<agent>-<scenario>-<task>-<trial|baseline>-<index>`, with `-a<attempt>` from the second attempt on.
+    #[must_use]
+    pub fn run_id(&self) -> String {
+        let Cell {
+            agent,
+            scenario,
+            task,
+        } = &self.cell;
+        let kind = if self.baseline { "baseline" } else { "trial" };
+        let name = format!("{agent}-{scenario}-{task}-{kind}-{:03}", self.index);
+        match self.attempt {
+            0 => name,
+            attempt => format!("{name}-a{attempt}"),
+        }
+    }
+}

@@ -1,0 +1,66 @@
+//! The numbers of one trial, made from facts by `metrics`.
+
+/// Tool metrics of one trial, as the columns of `runs.csv` name them.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Measures {
+    /// Agent calls of `xcodebuild`.
+    pub xcodebuild_calls: u64,
+    /// Agent calls of `xcrun`.
+    pub xcrun_calls: u64,
+    /// Agent calls of `xcrun simctl`.
+    pub simctl_calls: u64,
+    /// Seconds from trial start to the first building `xcodebuild`.
+    pub time_to_first_xcodebuild_sec: Option<f64>,
+    /// Calls beyond the first of each signature.
+    pub xcodebuild_repeat_count: u64,
+    /// Distinct `-destination` values.
+    pub destination_count: u64,
+    /// `destination_count` - 1, at least 0.
+    pub destination_churn: u64,
+    /// MCP tool calls.
+    pub mcp_tool_calls: u64,
+    /// MCP tool calls that drive xcodebuild.
+    pub mcp_xcodebuild_calls: u64,
+    /// MCP tool calls that drive simctl.
+    pub mcp_simctl_calls: u64,
+    /// Seconds from trial start to the first MCP build tool.
+    pub time_to_first_mcp_build_sec: Option<f64>,
+    /// All tool errors.
+    pub tool_error_total: u64,
+    /// Tool errors of MCP tools.
+    pub tool_error_mcp: u64,
+    /// Tool errors of other tools.
+    pub tool_error_non_mcp: u64,
+    /// MCP errors that only say that session defaults must be set first.
+    pub tool_error_discovery: u64,
+    /// All tool calls of the stream.
+    pub tool_calls: u64,
+    /// Calls of each further watched command: (name, calls), sorted by name.
+    pub command_calls: Vec<(String, u64)>,
+}
+
+/// One tool error, for `tool_errors.jsonl`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ToolErrorSeen {
+    /// Seconds since the agent was started.
+    pub at_sec: f64,
+    /// Name of the tool.
+    pub tool_name: String,
+    /// Whether it is an MCP tool.
+    pub mcp: bool,
+    /// Where it was seen: the agent's kind.
+    pub source: String,
+    /// What it said, at most 2,000 characters.
+    pub payload: String,
+    /// Position of the failed call among the trial's tool calls, from 0.
+    pub call_index: usize,
+}
+
+/// The calls that followed an error, for `tool_error_context.jsonl`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ErrorContext {
+    /// The error.
+    pub error: ToolErrorSeen,
+    /// Name and arguments of the next calls.
+    pub next_calls: Vec<(String, String)>,
+}

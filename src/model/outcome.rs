@@ -1,0 +1,243 @@
+//! How a trial ended: four axes that are never folded into one, and all that the row is made of.
+
+use std::time::Duration;
+
+use crate::model::{Cost, Measures, StreamReport, TrialKey};
+
+/// How the agent's process ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Termination {
+    /// It ended by itself (or lingered after its final event and was stopped).
+    Completed,
+    /// It ran into the hard limit.
+    HardTimeout,
+    /// It showed no activity for the stall limit.
+    Stall,
+    /// It ran into a budget.
+    Budget,
+    /// A person cancelled the run.
+    Cancelled,
+    /// It was ended by a signal that is not ours, or never started.
+    Crashed,
+    /// The harness died while it ran.
+    Interrupted,
+}
+
+impl Termination {
+    /// The word in rows.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Completed => "completed",
+            Self::HardTimeout => "hard_timeout",
+            Self::Stall => "stall",
+            Self::Budget => "budget",
+            Self::Cancelled => "cancelled",
+            Self::Crashed => "crashed",
+            Self::Interrupted => "interrupted",
+        }
+    }
+}
+
+/// What the graders say of what the agent left.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Grade {
+    /// All graders passed.
+    Pass,
+    /// A grader failed.
+    Fail,
+    /// A grader could not judge.
+    Error,
+    /// A grader ran into its limit.
+    Timeout,
+    /// Nothing was graded.
+    NotGraded,
+}
+
+impl Grade {
+    /// The word in rows.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Pass => "pass",
+            Self::Fail => "fail",
+            Self::Error => "error",
+            Self::Timeout => "timeout",
+            Self::NotGraded => "not_graded",
+        }
+    }
+}
+
+/// Whether the result can be trusted.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum Integrity {
+    /// Nothing speaks against it.
+    #[default]
+    Clean,
+    /// Something looks odd; the reasons say what.
+    Suspect(Vec<String>),
+    /// A rule was broken; the reasons say which.
+    Violated(Vec<String>),
+}
+
+impl Integrity {
+    /// The word in rows: `clean`, or `suspect[a;b]` and `violated[a;b]`.
+    #[must_use]
+    pub fn label(&self) -> String {
+        match self {
+            Self::Clean => "clean".to_owned(),
+            Self::Suspect(reasons) => format!("suspect[{}]", reasons.join(";")),
+            Self::Violated(reasons) => format!("violated[{}]", reasons.join(";")),
+        }
+    }
+}
+
+/// Whether something else than the agent's work decided the trial.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Infra {
+    /// Nothing.
+    None,
+    /// A rate or usage limit, or overload.
+    RateLimited,
+    /// A key, an account, a model id.
+    Auth,
+    /// Network or provider down.
+    ProviderUnreachable,
+    /// The agent could not be started.
+    Spawn,
+    /// The workspace or a setup command failed.
+    Setup,
+    /// A simulator would not answer.
+    Simulator,
+    /// The disk is full.
+    DiskFull,
+    /// The agent never said or did anything.
+    NoActivity,
+    /// Killed by the system.
+    Oom,
+    /// It ended well but never said that it was done.
+    AgentProtocol,
+    /// A defect of the harness.
+    HarnessBug,
+}
+
+impl Infra {
+    /// The word in rows.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::RateLimited => "rate_limited",
+            Self::Auth => "auth",
+            Self::ProviderUnreachable => "provider_unreachable",
+            Self::Spawn => "spawn",
+            Self::Setup => "setup",
+            Self::Simulator => "simulator",
+            Self::DiskFull => "disk_full",
+            Self::NoActivity => "no_activity",
+            Self::Oom => "oom",
+            Self::AgentProtocol => "agent_protocol",
+            Self::HarnessBug => "harness_bug",
+        }
+    }
+}
+
+/// What kind of workspace a trial had.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WorkspaceKind {
+    /// A linked worktree of a repository that belongs to this trial alone.
+    Worktree,
+    /// The same with `.git` inside the workspace.
+    Clone,
+    /// A worktree of the user's own repository.
+    Shared,
+}
+
+impl WorkspaceKind {
+    /// The word in config and rows.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Worktree => "worktree",
+            Self::Clone => "clone",
+            Self::Shared => "shared",
+        }
+    }
+}
+
+/// What one grader said.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Verdict {
+    /// Type of the grader.
+    pub grader: String,
+    /// `Pass`, `Fail`, `Error` or `Timeout`.
+    pub grade: Grade,
+    /// Why not, in the contract's words; absent when it passed.
+    pub reason: Option<String>,
+    /// How long it took.
+    pub duration: Duration,
+}
+
+/// A process that outlived the agent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Leftover {
+    /// Its process id.
+    pub pid: u32,
+    /// Its parent's.
+    pub ppid: u32,
+    /// Its command line, as far as readable.
+    pub argv: String,
+}
+
+/// All that came out of one trial, whatever happened: the row is made of this.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TrialOutcome {
+    /// Which trial.
+    pub key: TrialKey,
+    /// `capability`, `regression` or `baseline`.
+    pub task_kind: String,
+    /// Kind of the agent as configured.
+    pub agent_kind: String,
+    /// UTC, RFC 3339 with microseconds and `+00:00`.
+    pub ts_start: String,
+    /// The same, when the trial was over.
+    pub ts_end: String,
+    /// How the agent's process ended.
+    pub termination: Termination,
+    /// What the graders say.
+    pub grade: Grade,
+    /// Whether it can be trusted.
+    pub integrity: Integrity,
+    /// What else decided it.
+    pub infra: Infra,
+    /// The seed's `success`: all graders passed and the agent ended with exit code 0.
+    pub success: bool,
+    /// The seed's `failure_reason`.
+    pub failure_reason: Option<String>,
+    /// One per grader that ran; absent when none was asked.
+    pub verdicts: Vec<Verdict>,
+    /// Exit code of the agent; a signal is 128 + its number; absent when it never started.
+    pub exit_code: Option<i32>,
+    /// Agent-only time; absent when it never started.
+    pub wall_time: Option<Duration>,
+    /// Time in which the machine or the harness stood still, not part of `wall_time`.
+    pub paused: Duration,
+    /// Whether it had to be stopped after its final event.
+    pub lingered: bool,
+    /// Processes that outlived it and were reaped.
+    pub leftovers: Vec<Leftover>,
+    /// What the stream amounts to.
+    pub stream: StreamReport,
+    /// Money.
+    pub cost: Cost,
+    /// Tool metrics.
+    pub measures: Measures,
+    /// Kind of workspace.
+    pub workspace: WorkspaceKind,
+    /// Seconds spent beside the agent: workspace, setup, grading, cleaning.
+    pub overhead: Duration,
+    /// How many trials ran at once in this run (`--jobs`).
+    pub jobs: u32,
+    /// Words for the person: what was odd, in no fixed form.
+    pub notes: Vec<String>,
+}

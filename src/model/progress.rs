@@ -1,0 +1,69 @@
+//! What the runner tells while it works: one closed stream of events, recorded first and shown after.
+
+use std::time::Duration;
+
+use crate::model::{TrialKey, TrialOutcome};
+
+/// One step of a run.
+#[derive(Debug, Clone)]
+pub enum Progress {
+    /// The run begins.
+    RunStarted {
+        /// Trials to run, resumed ones left out.
+        planned: usize,
+        /// Trials that an earlier start finished.
+        already_done: usize,
+        /// Trials at once.
+        jobs: u32,
+    },
+    /// A block of a blocked plan begins.
+    BlockStarted {
+        /// Its name, `scenario/agent`.
+        name: String,
+    },
+    /// A trial begins.
+    TrialStarted {
+        /// Which.
+        key: TrialKey,
+        /// Its hard limit.
+        limit: Duration,
+    },
+    /// A trial entered a stage: `workspace`, `setup`, `agent`, `grading`, `cleanup`.
+    TrialStage {
+        /// Which.
+        key: TrialKey,
+        /// The stage.
+        stage: &'static str,
+    },
+    /// The agent said or did something.
+    TrialActivity {
+        /// Which.
+        key: TrialKey,
+        /// A short text, safe to show.
+        text: String,
+        /// Billed cost so far, where the stream tells.
+        spent_usd: Option<f64>,
+    },
+    /// A trial ended and its row is on disk.
+    TrialFinished {
+        /// What came out.
+        outcome: Box<TrialOutcome>,
+    },
+    /// Something that a person should know.
+    Notice {
+        /// The text.
+        text: String,
+    },
+    /// A person asked to stop: 1 = let the running agents end, 2 = kill them.
+    Cancelling {
+        /// How often it was asked.
+        times: u32,
+    },
+    /// The run is over.
+    RunFinished {
+        /// Rows written by this start.
+        finished: usize,
+        /// Whether it was cancelled.
+        cancelled: bool,
+    },
+}

@@ -1,0 +1,87 @@
+//! Tokens and money.
+
+/// Tokens of a trial, each counted once: cached tokens are never inside `uncached_input`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Usage {
+    /// Input tokens that were neither read from nor written to a cache.
+    pub uncached_input: u64,
+    /// Input tokens read from a cache.
+    pub cached_read: u64,
+    /// Input tokens written to a cache.
+    pub cache_write: u64,
+    /// Output tokens, reasoning included.
+    pub output: u64,
+}
+
+/// How long written cache tokens live, which decides their price.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CacheTtl {
+    /// Five minutes.
+    FiveMinutes,
+    /// One hour.
+    OneHour,
+}
+
+impl CacheTtl {
+    /// `5m` or `1h`.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::FiveMinutes => "5m",
+            Self::OneHour => "1h",
+        }
+    }
+}
+
+/// Where a billed cost comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CostSource {
+    /// The provider's client said it.
+    Provider,
+    /// `@ccusage/codex` on the trial's own session files.
+    Ccusage,
+    /// From tokens and the configured prices.
+    Computed,
+}
+
+impl CostSource {
+    /// `provider`, `ccusage` or `computed`.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Provider => "provider",
+            Self::Ccusage => "ccusage",
+            Self::Computed => "computed",
+        }
+    }
+}
+
+/// Money of a trial in USD; unknown is `None`, never 0.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Cost {
+    /// What the provider charged.
+    pub billed_usd: Option<f64>,
+    /// Where that comes from.
+    pub source: Option<CostSource>,
+    /// As if no token had come from or gone to a cache.
+    pub cold_equivalent_usd: Option<f64>,
+    /// Cold equivalent less billed.
+    pub cache_savings_usd: Option<f64>,
+    /// cached / (uncached + cached).
+    pub cache_read_rate: Option<f64>,
+}
+
+/// `pricing`, in USD per token.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Pricing {
+    /// `input_per_token`
+    pub input_per_token: f64,
+    /// `output_per_token`
+    pub output_per_token: f64,
+    /// `cache_read_multiplier` (1.0)
+    pub cache_read_multiplier: f64,
+    /// `cache_write_multiplier_5m` (1.0)
+    pub cache_write_multiplier_5m: f64,
+    /// `cache_write_multiplier_1h` (1.0)
+    pub cache_write_multiplier_1h: f64,
+}

@@ -1,0 +1,1 @@
+//! The matrix and its order.

@@ -1,0 +1,1 @@
+//! Telling a run: summaries, tables, files.

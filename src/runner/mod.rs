@@ -1,0 +1,1 @@
+//! The whole plan: order, concurrency, cancellation, one stream of progress.

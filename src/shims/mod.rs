@@ -1,0 +1,1 @@
+//! The PATH overlay that sees every call of a watched command.

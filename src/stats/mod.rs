@@ -1,0 +1,1 @@
+//! Arithmetic, with the reference of each formula above it.

@@ -1,0 +1,1 @@
+//! How a child process ends: the only room that starts one.

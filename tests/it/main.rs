@@ -1,0 +1,3 @@
+//! Tests of the built program and of the house, one file per theme.
+
+mod tidy;

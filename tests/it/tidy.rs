@@ -1,0 +1,158 @@
+//! The house keeps its law: imports point down, every room has a floor, every file says what it is for.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+fn source_root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("src")
+}
+
+/// The floors as the map in `lib.rs` gives them.
+fn floors() -> BTreeMap<String, u32> {
+    let map = fs::read_to_string(source_root().join("lib.rs")).expect("read src/lib.rs");
+    map.lines()
+        .filter_map(|line| {
+            let mut cells = line.strip_prefix("//! | ")?.split(" | ");
+            let floor = cells.next()?.trim().parse().ok()?;
+            let room = cells.next()?.trim().trim_matches('`').to_owned();
+            Some((room, floor))
+        })
+        .collect()
+}
+
+fn rust_files(folder: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder).expect("read a source folder") {
+        let path = entry.expect("read a folder entry").path();
+        if path.is_dir() {
+            found.extend(rust_files(&path));
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            found.push(path);
+        }
+    }
+    found.sort();
+    found
+}
+
+/// Rooms that `text` names behind `crate::`, grouped imports included.
+fn imported_rooms(text: &str) -> Vec<String> {
+    let mut rooms = Vec::new();
+    for (place, _) in text.match_indices("crate::") {
+        let rest = &text[place + "crate::".len()..];
+        let name = |part: &str| -> String {
+            part.trim_start()
+                .chars()
+                .take_while(|character| character.is_alphanumeric() || *character == '_')
+                .collect()
+        };
+        if let Some(group) = rest.strip_prefix('{') {
+            let mut depth = 1;
+            let mut start = 0;
+            for (index, character) in group.char_indices() {
+                match character {
+                    '{' => depth += 1,
+                    '}' => depth -= 1,
+                    _ => {}
+                }
+                if depth == 0 || (depth == 1 && character == ',') {
+                    rooms.push(name(&group[start..index]));
+                    start = index + 1;
+                }
+                if depth == 0 {
+                    break;
+                }
+            }
+        } else {
+            rooms.push(name(rest));
+        }
+    }
+    rooms.retain(|room| !room.is_empty());
+    rooms
+}
+
+fn room_of(path: &Path) -> Option<String> {
+    let inside = path.strip_prefix(source_root()).expect("a file below src");
+    let first = inside.components().next()?.as_os_str().to_str()?;
+    let room = first.strip_suffix(".rs").unwrap_or(first);
+    (room != "lib" && room != "main").then(|| room.to_owned())
+}
+
+#[test]
+fn imports_point_down() {
+    let floors = floors();
+    let mut wrong = Vec::new();
+    for path in rust_files(&source_root()) {
+        let Some(room) = room_of(&path) else { continue };
+        let Some(floor) = floors.get(&room) else {
+            wrong.push(format!("{room} has no floor in the map of src/lib.rs"));
+            continue;
+        };
+        let text = fs::read_to_string(&path).expect("read a source file");
+        for target in imported_rooms(&text) {
+            match floors.get(&target) {
+                _ if target == room => {}
+                Some(below) if below < floor => {}
+                Some(_) => wrong.push(format!("{room} -> {target} ({})", path.display())),
+                None => wrong.push(format!(
+                    "{room} -> {target}, which has no floor ({})",
+                    path.display()
+                )),
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn the_map_names_the_rooms_that_exist() {
+    let mut on_disk: Vec<String> = rust_files(&source_root())
+        .iter()
+        .filter_map(|path| room_of(path))
+        .collect();
+    on_disk.sort();
+    on_disk.dedup();
+    let on_map: Vec<String> = floors().into_keys().collect();
+    assert_eq!(on_disk, on_map);
+}
+
+#[test]
+fn every_file_opens_with_a_sentence() {
+    let wrong: Vec<_> = rust_files(&source_root())
+        .into_iter()
+        .filter(|path| {
+            !fs::read_to_string(path)
+                .expect("read a source file")
+                .starts_with("//! ")
+        })
+        .collect();
+    assert!(wrong.is_empty(), "no //! sentence at the top: {wrong:?}");
+}
+
+#[test]
+fn grouped_imports_are_seen() {
+    assert_eq!(
+        imported_rooms("use crate::{model::{Cell, Usage}, report};"),
+        ["model", "report"]
+    );
+}
+
+#[test]
+fn each_outside_thing_has_one_door() {
+    let doors = [
+        ("Command::new(", "supervise"),
+        ("git2::", "workspace"),
+        ("println!(", "cli"),
+    ];
+    let mut wrong = Vec::new();
+    for path in rust_files(&source_root()) {
+        let Some(room) = room_of(&path) else { continue };
+        let text = fs::read_to_string(&path).expect("read a source file");
+        for (word, door) in doors {
+            if text.contains(word) && room != door {
+                wrong.push(format!("{word} in {} (only {door})", path.display()));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
