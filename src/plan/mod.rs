@@ -1,1 +1,9 @@
-//! The matrix and its order.
+//! The matrix and its order: which trials there are, in which order, and which are still missing.
+
+mod matrix;
+mod order;
+mod resume;
+
+pub use matrix::{Block, Plan, PlannedTrial, build};
+pub use order::Shuffler;
+pub use resume::{Done, Missing, missing};

@@ -1,0 +1,55 @@
+//! Resume by identity: exactly the trials that have no final row yet.
+
+use std::collections::HashMap;
+
+use crate::model::TrialKey;
+use crate::plan::Plan;
+
+/// What an earlier start left of one trial.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Done {
+    /// Identity with the attempt that the row belongs to.
+    pub key: TrialKey,
+    /// Whether the row is a result: neither an infra fault nor cancelled nor interrupted.
+    pub is_result: bool,
+}
+
+/// What is still to do.
+#[derive(Debug, Clone)]
+pub struct Missing {
+    /// The trials without a result, their attempt after the last one.
+    pub plan: Plan,
+    /// How many planned trials have a result.
+    pub already_done: usize,
+    /// Results of trials that the plan does not hold (another filter, fewer trials): kept, not counted.
+    pub beside_the_plan: usize,
+}
+
+/// Takes away what is done; identities decide, never counts.
+#[must_use]
+pub fn missing(plan: Plan, done: &[Done]) -> Missing {
+    let mut last: HashMap<TrialKey, (u32, bool)> = HashMap::new();
+    for row in done {
+        let entry = last.entry(without_attempt(&row.key)).or_insert((0, false));
+        entry.0 = entry.0.max(row.key.attempt + 1);
+        entry.1 |= row.is_result;
+    }
+    let planned = plan.len();
+    let has_result = |key: &TrialKey| last.get(&without_attempt(key)).is_some_and(|found| found.1);
+    let mut plan = plan.retain(|trial| !has_result(&trial.key));
+    plan.renumber(|key| last.get(&without_attempt(key)).map_or(0, |found| found.0));
+    let already_done = planned - plan.len();
+    let results = last.values().filter(|found| found.1).count();
+    Missing {
+        plan,
+        already_done,
+        beside_the_plan: results - already_done,
+    }
+}
+
+fn without_attempt(key: &TrialKey) -> TrialKey {
+    TrialKey {
+        attempt: 0,
+        ..key.clone()
+    }
+}
