@@ -1,1 +1,11 @@
-//! Arithmetic, with the reference of each formula above it.
+//! Arithmetic, with the reference of each formula above it: no I/O, no clock, no room imported.
+
+mod interval;
+mod pass_at_k;
+mod quantile;
+mod spread;
+
+pub use interval::{Interval, Z_95, wilson};
+pub use pass_at_k::{pass_at_k, pass_pow_k};
+pub use quantile::{median, quantile, sort_floats};
+pub use spread::{Sum, coefficient_of_variation, mean, sample_std};
