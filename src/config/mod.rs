@@ -5,6 +5,6 @@ mod suite;
 
 pub use grader_spec::{GraderSpec, IosTestOptions};
 pub use suite::{
-    AgentKind, AgentSpec, BuildParams, McpSettings, PlanMode, Project, ProjectSource, PromptVia,
-    ReplaySpec, ScenarioSpec, Settings, Suite, TaskKind, TaskSpec, TranscriptMode,
+    AgentKind, AgentSpec, BuildParams, LeftOut, McpSettings, PlanMode, Project, ProjectSource,
+    PromptVia, ReplaySpec, ScenarioSpec, Settings, Suite, TaskKind, TaskSpec, TranscriptMode,
 };

@@ -26,14 +26,28 @@ pub struct Suite {
     pub project: Project,
     /// `agents:`, in the file's order.
     pub agents: Vec<AgentSpec>,
-    /// Built-in scenarios that apply and those of `scenarios:`, in order.
+    /// The scenarios that run: those of `suite.scenarios` in its order, else the built-in ones that apply and then
+    /// those of `scenarios:`.
     pub scenarios: Vec<ScenarioSpec>,
+    /// Scenarios that are known but run only when a filter names them.
+    pub further_scenarios: Vec<ScenarioSpec>,
+    /// Built-in scenarios that cannot run here, with the reason.
+    pub left_out: Vec<LeftOut>,
     /// `mcp:`.
     pub mcp: McpSettings,
     /// `tasks:`, in the file's order.
     pub tasks: Vec<TaskSpec>,
     /// Things worth a warning, each a whole sentence with its place.
     pub warnings: Vec<String>,
+}
+
+/// A built-in scenario that cannot run here.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LeftOut {
+    /// Its id.
+    pub id: ScenarioId,
+    /// Why, as a fragment that follows "is left out: ".
+    pub reason: String,
 }
 
 /// `suite:`, run-level settings.
@@ -276,6 +290,8 @@ pub struct ReplaySpec {
 pub struct ScenarioSpec {
     /// Its id.
     pub id: ScenarioId,
+    /// `description` (new): shown in reports.
+    pub description: Option<String>,
     /// Text put before the task's prompt.
     pub prompt_prefix: Option<String>,
     /// Text put after it.
