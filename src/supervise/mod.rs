@@ -1,1 +1,41 @@
 //! How a child process ends: the only room that starts one.
+//!
+//! [`run`] starts a program in a session of its own, hears what it says line by line, and stops it when a limit is
+//! reached, when it lingers after its last word, or when a person asks. It is total: whatever happens is a
+//! [`ChildEnding`]. Nothing that the child started outlives it, as far as the system lets a supervisor see:
+//!
+//! 1. its process group gets INT, then TERM, then KILL, with a grace between them;
+//! 2. whatever else belongs to it gets KILL: members of its session, descendants, and orphans, which come to this
+//!    process (a child subreaper on Linux) and are known by the brand that each child hands down (`brand.rs`), or as a
+//!    backstop by the variable `PROCTOR_TRIAL`.
+//!
+//! On systems other than Linux the second step sees descendants and the process group only.
+
+mod brand;
+mod cancel;
+mod capture;
+mod clock;
+mod course;
+mod ending;
+mod kill;
+mod lines;
+mod processes;
+mod registry;
+mod session;
+mod spawn;
+mod spec;
+mod sweep;
+mod tap;
+#[cfg(test)]
+mod tests;
+mod trial;
+mod watch;
+
+pub use cancel::Cancel;
+pub use capture::{CapturedOutput, capture};
+pub use clock::monotonic_ns;
+pub use ending::{ChildEnding, EndReason, Exit};
+pub use registry::spawn_gate;
+pub use spawn::find_program;
+pub use spec::{ChildSpec, Heard, Limits, Listener, OutputStream, StdinPlan};
+pub use watch::run;

@@ -1,0 +1,54 @@
+//! The whole output of a short command, bounded.
+
+use std::time::Duration;
+
+use super::cancel::Cancel;
+use super::ending::ChildEnding;
+use super::spec::{ChildSpec, Heard, Listener, OutputStream};
+use super::watch::run;
+
+/// What a command printed.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct CapturedOutput {
+    /// Standard output, its first bytes.
+    pub stdout: Vec<u8>,
+    /// Standard error, its first bytes.
+    pub stderr: Vec<u8>,
+    /// Whether there was more of either.
+    pub truncated: bool,
+}
+
+/// Runs a child and keeps the first `cap` bytes of each output stream, exactly as they came.
+pub async fn capture(
+    spec: &ChildSpec,
+    cap: usize,
+    cancel: &Cancel,
+) -> (ChildEnding, CapturedOutput) {
+    let mut keeper = Keeper {
+        cap,
+        output: CapturedOutput::default(),
+    };
+    let ending = run(spec, &mut keeper, cancel).await;
+    (ending, keeper.output)
+}
+
+struct Keeper {
+    cap: usize,
+    output: CapturedOutput,
+}
+
+impl Listener for Keeper {
+    fn stdout_line(&mut self, _line: &[u8], _at: Duration) -> Heard {
+        Heard::More
+    }
+
+    fn bytes(&mut self, stream: OutputStream, bytes: &[u8]) {
+        let kept = match stream {
+            OutputStream::Stdout => &mut self.output.stdout,
+            OutputStream::Stderr => &mut self.output.stderr,
+        };
+        let taken = bytes.len().min(self.cap - kept.len());
+        kept.extend_from_slice(&bytes[..taken]);
+        self.output.truncated |= taken < bytes.len();
+    }
+}

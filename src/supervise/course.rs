@@ -1,0 +1,289 @@
+//! The course of a child's life as pure decisions: which limit is reached, and what follows.
+
+use std::time::Duration;
+
+use super::ending::EndReason;
+use super::spec::Limits;
+
+/// How long a killed process may take to go before it is given up (it is stuck in the kernel).
+const UNKILLABLE: Duration = Duration::from_secs(10);
+
+/// Where a child stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    Running,
+    /// It got INT, and gets TERM at this time.
+    Interrupted(Duration),
+    /// It got TERM, and gets KILL at this time.
+    Terminated(Duration),
+    /// It got KILL, and is given up at this time.
+    Killed(Duration),
+    /// It has exited; its output is awaited until this time.
+    Draining(Duration),
+    /// Nothing is awaited any more.
+    Over,
+}
+
+/// What to do now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Act {
+    /// Send INT to its group.
+    Interrupt,
+    /// Send TERM to its group.
+    Terminate,
+    /// Kill all that belongs to it.
+    Kill,
+}
+
+/// Decides; all times are since the start, without pauses.
+#[derive(Debug)]
+pub(super) struct Course<'a> {
+    limits: &'a Limits,
+    stage: Stage,
+    reason: EndReason,
+    active_at: Duration,
+    linger_until: Option<Duration>,
+    wish: Option<EndReason>,
+    kill_now: bool,
+}
+
+impl<'a> Course<'a> {
+    pub(super) fn new(limits: &'a Limits) -> Self {
+        Self {
+            limits,
+            stage: Stage::Running,
+            reason: EndReason::Exited,
+            active_at: Duration::ZERO,
+            linger_until: None,
+            wish: None,
+            kill_now: false,
+        }
+    }
+
+    pub(super) fn reason(&self) -> EndReason {
+        self.reason
+    }
+
+    pub(super) fn is_over(&self) -> bool {
+        self.stage == Stage::Over
+    }
+
+    pub(super) fn is_draining(&self) -> bool {
+        matches!(self.stage, Stage::Draining(_))
+    }
+
+    /// The child did something.
+    pub(super) fn active(&mut self, now: Duration) {
+        self.active_at = self.active_at.max(now);
+    }
+
+    /// The child said its last word.
+    pub(super) fn finished(&mut self, now: Duration) {
+        self.linger_until.get_or_insert(now + self.limits.linger);
+    }
+
+    /// The child has spent too much.
+    pub(super) fn over_budget(&mut self) {
+        self.wish.get_or_insert(EndReason::OverBudget);
+    }
+
+    /// A person asked to stop, for the `level`th time.
+    pub(super) fn cancel(&mut self, level: u32) {
+        if level >= 1 {
+            self.wish.get_or_insert(EndReason::Cancelled);
+        }
+        self.kill_now = level >= 2;
+    }
+
+    /// The first process has exited.
+    pub(super) fn exited(&mut self, now: Duration) {
+        self.stage = Stage::Draining(now + self.limits.drain);
+    }
+
+    /// Whether the stall limit is reached unless there was activity elsewhere.
+    pub(super) fn looks_stalled(&self, now: Duration) -> bool {
+        self.stage == Stage::Running && self.stall_at().is_some_and(|at| now >= at)
+    }
+
+    /// What is due at this time, if anything.
+    pub(super) fn due(&mut self, now: Duration) -> Option<Act> {
+        match self.stage {
+            Stage::Running => {
+                self.reason = self.stop_reason(now)?;
+                if self.kill_now {
+                    return Some(self.kill(now));
+                }
+                self.stage = Stage::Interrupted(now + self.limits.grace);
+                Some(Act::Interrupt)
+            }
+            Stage::Interrupted(_) | Stage::Terminated(_) if self.kill_now => Some(self.kill(now)),
+            Stage::Interrupted(until) if now >= until => {
+                self.stage = Stage::Terminated(now + self.limits.grace);
+                Some(Act::Terminate)
+            }
+            Stage::Terminated(until) if now >= until => Some(self.kill(now)),
+            Stage::Draining(until) | Stage::Killed(until)
+                if now >= until || (self.is_draining() && self.kill_now) =>
+            {
+                self.stage = Stage::Over;
+                None
+            }
+            _ => None,
+        }
+    }
+
+    /// When something is due, if nothing happens before.
+    pub(super) fn next(&self) -> Option<Duration> {
+        match self.stage {
+            Stage::Running => [self.limits.hard, self.stall_at(), self.linger_until]
+                .into_iter()
+                .flatten()
+                .min(),
+            Stage::Interrupted(until)
+            | Stage::Terminated(until)
+            | Stage::Killed(until)
+            | Stage::Draining(until) => Some(until),
+            Stage::Over => None,
+        }
+    }
+
+    fn kill(&mut self, now: Duration) -> Act {
+        self.stage = Stage::Killed(now + UNKILLABLE);
+        Act::Kill
+    }
+
+    fn stall_at(&self) -> Option<Duration> {
+        let stall = self.limits.stall.filter(|_| self.linger_until.is_none())?;
+        Some(self.active_at + stall)
+    }
+
+    /// Why a running child must stop now. After its last word only lingering counts: it has done its work in time.
+    fn stop_reason(&self, now: Duration) -> Option<EndReason> {
+        let hard = self.limits.hard.is_some_and(|hard| now >= hard);
+        match self.linger_until {
+            _ if self.wish.is_some() => self.wish,
+            Some(until) if now >= until || hard => Some(EndReason::Lingered),
+            None if hard => Some(EndReason::HardTimeout),
+            None if self.looks_stalled(now) => Some(EndReason::Stalled),
+            Some(_) | None => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const fn s(seconds: u64) -> Duration {
+        Duration::from_secs(seconds)
+    }
+
+    fn limits() -> Limits {
+        Limits {
+            hard: Some(s(100)),
+            stall: Some(s(30)),
+            grace: s(5),
+            linger: s(10),
+            drain: s(2),
+            ..Limits::default()
+        }
+    }
+
+    /// Looks once a second until the course is over, and tells what was done when.
+    fn acts(course: &mut Course<'_>, from: u64, exit_at: u64) -> Vec<(u64, Act)> {
+        let mut acts = Vec::new();
+        for second in from..1000 {
+            if second == exit_at {
+                course.exited(s(second));
+            }
+            acts.extend(course.due(s(second)).map(|act| (second, act)));
+            if course.is_over() {
+                break;
+            }
+        }
+        acts
+    }
+
+    const NEVER: u64 = u64::MAX;
+
+    #[test]
+    fn a_silent_child_stalls_and_climbs_down_the_ladder() {
+        let limits = limits();
+        let mut course = Course::new(&limits);
+        course.active(s(7));
+        let expected = [(37, Act::Interrupt), (42, Act::Terminate), (47, Act::Kill)];
+        assert_eq!(acts(&mut course, 0, NEVER), expected);
+        assert_eq!(course.reason(), EndReason::Stalled);
+    }
+
+    #[test]
+    fn a_chatty_child_meets_the_hard_limit_and_no_stall() {
+        let limits = limits();
+        let mut course = Course::new(&limits);
+        for second in 0..100 {
+            course.active(s(second));
+            assert_eq!(course.due(s(second)), None);
+        }
+        assert_eq!(acts(&mut course, 100, 103), [(100, Act::Interrupt)]);
+        assert_eq!(course.reason(), EndReason::HardTimeout);
+    }
+
+    #[test]
+    fn after_the_last_word_only_lingering_counts() {
+        let limits = limits();
+        let mut course = Course::new(&limits);
+        course.finished(s(25));
+        course.finished(s(34));
+        assert_eq!(course.next(), Some(s(35)));
+        assert_eq!(acts(&mut course, 25, 36), [(35, Act::Interrupt)]);
+        assert_eq!(course.reason(), EndReason::Lingered);
+
+        let mut course = Course::new(&limits);
+        course.active(s(90));
+        course.finished(s(98));
+        assert_eq!(acts(&mut course, 98, 101), [(100, Act::Interrupt)]);
+        assert_eq!(
+            course.reason(),
+            EndReason::Lingered,
+            "it spoke its last word in time"
+        );
+
+        let mut course = Course::new(&limits);
+        course.finished(s(25));
+        assert_eq!(acts(&mut course, 25, 27), []);
+        assert_eq!(course.reason(), EndReason::Exited);
+    }
+
+    #[test]
+    fn a_second_wish_to_stop_kills_at_any_stage() {
+        let limits = limits();
+        let mut course = Course::new(&limits);
+        course.cancel(1);
+        assert_eq!(course.due(s(1)), Some(Act::Interrupt));
+        course.cancel(2);
+        assert_eq!(course.due(s(2)), Some(Act::Kill));
+        assert_eq!(course.reason(), EndReason::Cancelled);
+
+        let mut course = Course::new(&limits);
+        course.cancel(2);
+        assert_eq!(course.due(s(1)), Some(Act::Kill));
+
+        let mut course = Course::new(&limits);
+        course.exited(s(1));
+        course.cancel(2);
+        assert_eq!(course.due(s(1)), None);
+        assert!(course.is_over(), "no more draining");
+    }
+
+    #[test]
+    fn the_first_reason_stays() {
+        let limits = limits();
+        let mut course = Course::new(&limits);
+        course.over_budget();
+        assert_eq!(course.due(s(1)), Some(Act::Interrupt));
+        course.cancel(1);
+        course.finished(s(2));
+        assert_eq!(acts(&mut course, 2, 8), [(6, Act::Terminate)]);
+        assert_eq!(course.reason(), EndReason::OverBudget);
+    }
+}

@@ -1,0 +1,116 @@
+//! How a child ended, as facts.
+
+use std::os::unix::process::ExitStatusExt;
+use std::process::ExitStatus;
+use std::time::Duration;
+
+use crate::model::Leftover;
+
+/// Why a child is no longer running.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum EndReason {
+    /// It exited by itself, or was killed by somebody else.
+    Exited,
+    /// It had said its last word, did not exit and was stopped: it counts as completed.
+    Lingered,
+    /// It ran longer than `limits.hard`.
+    HardTimeout,
+    /// It was silent for longer than `limits.stall`.
+    Stalled,
+    /// The listener said that it had spent too much.
+    OverBudget,
+    /// A person asked.
+    Cancelled,
+    /// It could not be started: `spawn_error` says why.
+    NotStarted,
+}
+
+/// How a process left.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Exit {
+    /// With this code.
+    Code(i32),
+    /// Killed by this signal.
+    Signal(i32),
+}
+
+impl Exit {
+    /// The status as a shell tells it: a signal is 128 + its number.
+    #[must_use]
+    pub const fn shell_code(&self) -> i32 {
+        match self {
+            Self::Code(code) => *code,
+            Self::Signal(signal) => 128 + *signal,
+        }
+    }
+}
+
+impl From<ExitStatus> for Exit {
+    fn from(status: ExitStatus) -> Self {
+        match (status.code(), status.signal()) {
+            (Some(code), _) => Self::Code(code),
+            (None, signal) => Self::Signal(signal.unwrap_or_default()),
+        }
+    }
+}
+
+/// How a child ended, and what it left.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ChildEnding {
+    /// Why it is no longer running.
+    pub reason: EndReason,
+    /// How it left; absent when it never started, or could not be killed.
+    pub exit: Option<Exit>,
+    /// Why it could not be started.
+    pub spawn_error: Option<String>,
+    /// `CLOCK_MONOTONIC` at its start, in nanoseconds.
+    pub started_mono_ns: u64,
+    /// From its start to its exit, without pauses.
+    pub wall: Duration,
+    /// How long the machine or this process stood still meanwhile.
+    pub paused: Duration,
+    /// Whether somebody still held its output when the drain was over.
+    pub leak: bool,
+    /// Processes that outlived it, or had left its process group, and were killed.
+    pub leftovers: Vec<Leftover>,
+    /// Whether some of them could not be killed.
+    pub uncontained: bool,
+    /// Bytes read from its standard output.
+    pub stdout_bytes: u64,
+    /// Bytes read from its standard error.
+    pub stderr_bytes: u64,
+    /// Lines that were cut.
+    pub oversize_lines: u64,
+    /// When the first byte came.
+    pub first_output_at: Option<Duration>,
+    /// The last 8 KiB of its standard error.
+    pub stderr_tail: Vec<u8>,
+    /// Peak memory of the first process, sampled while it ran (Linux).
+    pub max_rss_kib: Option<u64>,
+    /// Why a raw file is not complete, other than by its cap.
+    pub tee_error: Option<String>,
+}
+
+impl ChildEnding {
+    /// The ending of a child that never was.
+    pub(super) fn unstarted(reason: EndReason, spawn_error: Option<String>) -> Self {
+        Self {
+            reason,
+            exit: None,
+            spawn_error,
+            started_mono_ns: super::clock::monotonic_ns(),
+            wall: Duration::ZERO,
+            paused: Duration::ZERO,
+            leak: false,
+            leftovers: Vec::new(),
+            uncontained: false,
+            stdout_bytes: 0,
+            stderr_bytes: 0,
+            oversize_lines: 0,
+            first_output_at: None,
+            stderr_tail: Vec::new(),
+            max_rss_kib: None,
+            tee_error: None,
+        }
+    }
+}

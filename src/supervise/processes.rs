@@ -1,0 +1,247 @@
+//! What the system says of the processes that run: their parents, groups, sessions and starts.
+
+/// One process at one moment.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Process {
+    pub(super) pid: u32,
+    pub(super) parent: u32,
+    pub(super) group: u32,
+    /// 0 where the system does not tell.
+    pub(super) session: u32,
+    /// With the id it names one process for ever; the unit is the system's.
+    pub(super) start: u64,
+    /// Exited, and waiting for its parent to ask.
+    pub(super) zombie: bool,
+}
+
+#[cfg(target_os = "linux")]
+pub(super) use linux::{
+    argv, children_of_self, has_environment, peak_memory_kib, snapshot, start_of,
+};
+#[cfg(not(target_os = "linux"))]
+pub(super) use other::{
+    argv, children_of_self, has_environment, peak_memory_kib, snapshot, start_of,
+};
+
+/// Longest command line that is reported.
+const ARGV_SHOWN: usize = 4096;
+
+/// A command line for a person: words joined by spaces, bounded.
+fn shown(mut bytes: Vec<u8>) -> String {
+    bytes.truncate(ARGV_SHOWN);
+    while bytes.last() == Some(&0) {
+        bytes.pop();
+    }
+    for byte in &mut bytes {
+        if *byte == 0 {
+            *byte = b' ';
+        }
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+#[cfg(target_os = "linux")]
+mod linux {
+    use std::fs;
+    use std::io::Read;
+    use std::path::Path;
+
+    use super::{ARGV_SHOWN, Process, shown};
+
+    /// All processes.
+    pub(in super::super) fn snapshot() -> Vec<Process> {
+        numbers("/proc").filter_map(read).collect()
+    }
+
+    /// When a process started.
+    pub(in super::super) fn start_of(pid: u32) -> Option<u64> {
+        read(pid).map(|process| process.start)
+    }
+
+    /// The children of this process, zombies included; `None` where the kernel does not list them.
+    pub(in super::super) fn children_of_self() -> Option<Vec<u32>> {
+        let mut children = Vec::new();
+        for thread in numbers("/proc/self/task") {
+            match fs::read_to_string(format!("/proc/self/task/{thread}/children")) {
+                Ok(list) => children.extend(
+                    list.split_ascii_whitespace()
+                        .filter_map(|word| word.parse::<u32>().ok()),
+                ),
+                Err(_) if Path::new(&format!("/proc/self/task/{thread}")).exists() => return None,
+                Err(_) => {}
+            }
+        }
+        Some(children)
+    }
+
+    /// The command line of a process, or its name in brackets.
+    pub(in super::super) fn argv(pid: u32) -> String {
+        let mut bytes = Vec::new();
+        if let Ok(file) = fs::File::open(format!("/proc/{pid}/cmdline")) {
+            file.take(ARGV_SHOWN as u64 + 1)
+                .read_to_end(&mut bytes)
+                .ok();
+        }
+        if bytes.is_empty() {
+            let name = fs::read(format!("/proc/{pid}/comm")).unwrap_or_default();
+            return format!("[{}]", String::from_utf8_lossy(name.trim_ascii_end()));
+        }
+        shown(bytes)
+    }
+
+    /// Whether a process was started with this environment entry (`NAME=value`).
+    pub(in super::super) fn has_environment(pid: u32, entry: &str) -> bool {
+        fs::read(format!("/proc/{pid}/environ")).is_ok_and(|bytes| {
+            bytes
+                .split(|byte| *byte == 0)
+                .any(|one| one == entry.as_bytes())
+        })
+    }
+
+    /// The most memory that a process has had so far.
+    pub(in super::super) fn peak_memory_kib(pid: u32) -> Option<u64> {
+        let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+        let line = status
+            .lines()
+            .find_map(|line| line.strip_prefix("VmHWM:"))?;
+        line.trim().strip_suffix("kB")?.trim().parse().ok()
+    }
+
+    fn numbers(folder: &str) -> impl Iterator<Item = u32> {
+        fs::read_dir(folder)
+            .into_iter()
+            .flatten()
+            .flatten()
+            .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
+    }
+
+    fn read(pid: u32) -> Option<Process> {
+        let bytes = fs::read(format!("/proc/{pid}/stat")).ok()?;
+        parse(pid, &bytes)
+    }
+
+    /// Reads `/proc/PID/stat`; the name in parentheses may hold anything, parentheses and newlines included.
+    pub(super) fn parse(pid: u32, stat: &[u8]) -> Option<Process> {
+        let name_end = stat.iter().rposition(|byte| *byte == b')')?;
+        let rest = std::str::from_utf8(&stat[name_end + 1..]).ok()?;
+        let fields: Vec<&str> = rest.split_ascii_whitespace().collect();
+        let number = |index: usize| fields.get(index)?.parse::<i64>().ok();
+        Some(Process {
+            pid,
+            parent: u32::try_from(number(1)?).ok()?,
+            group: u32::try_from(number(2)?).unwrap_or_default(),
+            session: u32::try_from(number(3)?).unwrap_or_default(),
+            start: fields.get(19)?.parse().ok()?,
+            zombie: matches!(fields.first().copied(), Some("Z" | "X" | "x")),
+        })
+    }
+}
+
+/// Best effort through `ps`: no sessions, no environments, no working folders.
+#[cfg(not(target_os = "linux"))]
+mod other {
+    use std::process::{Command, Stdio};
+
+    use super::{Process, shown};
+
+    pub(in super::super) fn snapshot() -> Vec<Process> {
+        ps(&["-A", "-o", "pid=,ppid=,pgid=,stat=,lstart="])
+            .lines()
+            .filter_map(parse)
+            .collect()
+    }
+
+    pub(in super::super) fn start_of(pid: u32) -> Option<u64> {
+        let pid = pid.to_string();
+        parse(&ps(&["-p", &pid, "-o", "pid=,ppid=,pgid=,stat=,lstart="]))
+            .map(|process| process.start)
+    }
+
+    pub(in super::super) fn children_of_self() -> Option<Vec<u32>> {
+        None
+    }
+
+    pub(in super::super) fn argv(pid: u32) -> String {
+        shown(ps(&["-p", &pid.to_string(), "-o", "command="]).into_bytes())
+    }
+
+    pub(in super::super) fn has_environment(_pid: u32, _entry: &str) -> bool {
+        false
+    }
+
+    pub(in super::super) fn peak_memory_kib(_pid: u32) -> Option<u64> {
+        None
+    }
+
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "this is the room that starts processes"
+    )]
+    fn ps(arguments: &[&str]) -> String {
+        Command::new("/bin/ps")
+            .args(arguments)
+            .stdin(Stdio::null())
+            .stderr(Stdio::null())
+            .env("LC_ALL", "C")
+            .output()
+            .map(|output| String::from_utf8_lossy(&output.stdout).into_owned())
+            .unwrap_or_default()
+    }
+
+    fn parse(line: &str) -> Option<Process> {
+        let mut words = line.split_ascii_whitespace();
+        let mut number = || words.next()?.parse::<u32>().ok();
+        let (pid, parent, group) = (number()?, number()?, number()?);
+        let zombie = words.next()?.starts_with('Z');
+        // The start as text tells two processes of one id apart; its order means nothing here.
+        let start = words.flat_map(str::bytes).fold(0u64, |sum, byte| {
+            sum.wrapping_mul(257).wrapping_add(u64::from(byte))
+        });
+        Some(Process {
+            pid,
+            parent,
+            group,
+            session: 0,
+            start,
+            zombie,
+        })
+    }
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::linux::parse;
+    use super::*;
+
+    #[test]
+    fn a_name_cannot_forge_the_fields_behind_it() {
+        let stat = b"77 (evil) R 1 1 1 (\n) S 5 6 7 0 -1 4194304 1 2 3 4 5 6 7 8 20 0 1 0 4242 1 1";
+        let process = parse(77, stat).expect("a stat line");
+        assert_eq!(
+            process,
+            Process {
+                pid: 77,
+                parent: 5,
+                group: 6,
+                session: 7,
+                start: 4242,
+                zombie: false
+            }
+        );
+        assert_eq!(parse(1, b"1 (cut"), None);
+        assert_eq!(parse(1, b"1 (cut) S 1"), None);
+    }
+
+    #[test]
+    fn this_process_is_seen_with_its_start_and_its_command_line() {
+        let me = std::process::id();
+        let seen = snapshot()
+            .into_iter()
+            .find(|process| process.pid == me)
+            .expect("this process");
+        assert_eq!(Some(seen.start), start_of(me));
+        assert!(!argv(me).is_empty() && !argv(me).contains('\0'));
+        assert!(children_of_self().is_some());
+        assert!(peak_memory_kib(me).is_some_and(|kib| kib > 100));
+    }
+}

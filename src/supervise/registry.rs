@@ -1,0 +1,144 @@
+//! The children that live now, so that nobody takes another's exit status, and the gate around starting them.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::process::Command as StdCommand;
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError, RwLock, RwLockWriteGuard};
+
+use rustix::process::{Pid, WaitId, WaitIdOptions, WaitOptions};
+use tokio::process::{Child, Command};
+
+use super::processes;
+
+/// First processes of all children that live, by process id.
+static LEADERS: Mutex<BTreeMap<u32, Leader>> = Mutex::new(BTreeMap::new());
+
+static GATE: RwLock<()> = RwLock::new(());
+
+/// What others must know of a child.
+#[derive(Debug, Clone)]
+pub(super) struct Leader {
+    /// Its start, in the system's unit, which tells it from a later process with the same id.
+    pub(super) start: u64,
+}
+
+/// Keeps children from being started while a file that will be executed is open for writing.
+///
+/// A child that is forked meanwhile would hold the file open until its own exec, and the file could not be executed
+/// ("text file busy"). Hold the guard from opening such a file until it is closed, and for nothing else.
+pub fn spawn_gate() -> RwLockWriteGuard<'static, ()> {
+    GATE.write().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A child's place in the registry; dropping it frees the place.
+#[derive(Debug)]
+pub(super) struct Place {
+    pub(super) pid: u32,
+    pub(super) start: u64,
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let mut leaders = leaders();
+        if leaders
+            .get(&self.pid)
+            .is_some_and(|leader| leader.start == self.start)
+        {
+            leaders.remove(&self.pid);
+        }
+    }
+}
+
+pub(super) fn leaders() -> MutexGuard<'static, BTreeMap<u32, Leader>> {
+    LEADERS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Starts a child and registers it in one step: no sweep sees it unregistered.
+pub(super) fn start(command: StdCommand) -> io::Result<(Child, Place)> {
+    adopts_orphans();
+    let mut command = Command::from(command);
+    command.kill_on_drop(true);
+    let _open = GATE.read().unwrap_or_else(PoisonError::into_inner);
+    let mut leaders = leaders();
+    let child = command.spawn()?;
+    let pid = child
+        .id()
+        .ok_or_else(|| io::Error::other("the child has no process id"))?;
+    let start = processes::start_of(pid).unwrap_or_default();
+    leaders.insert(pid, Leader { start });
+    Ok((child, Place { pid, start }))
+}
+
+/// Whether orphans of our children become our children; the first call asks for it.
+pub(super) fn adopts_orphans() -> bool {
+    static ADOPTS: OnceLock<bool> = OnceLock::new();
+    *ADOPTS.get_or_init(ask_for_orphans)
+}
+
+#[cfg(target_os = "linux")]
+fn ask_for_orphans() -> bool {
+    rustix::process::set_child_subreaper(Some(rustix::process::getpid())).is_ok()
+}
+
+#[cfg(not(target_os = "linux"))]
+fn ask_for_orphans() -> bool {
+    false
+}
+
+/// The session that this process lives in; no process of a trial can be in it.
+pub(super) fn own_session() -> u32 {
+    session_of(None).unwrap_or_default()
+}
+
+fn session_of(pid: Option<Pid>) -> Option<u32> {
+    let session = rustix::process::getsid(pid).ok()?;
+    u32::try_from(session.as_raw_nonzero().get()).ok()
+}
+
+/// Asks for the exit status of adopted orphans that have died, so that their ids become free.
+///
+/// First processes of trials are left to their watchers, and children in our own session to whoever started them.
+pub(super) fn reap_orphans() {
+    if !adopts_orphans() || !somebody_died() {
+        return;
+    }
+    let leaders = leaders();
+    let own_session = own_session();
+    for pid in processes::children_of_self().unwrap_or_default() {
+        let adopted =
+            pid_of(pid).filter(|pid| session_of(Some(*pid)).is_some_and(|it| it != own_session));
+        if let (Some(adopted), false) = (adopted, leaders.contains_key(&pid)) {
+            let _ = rustix::process::waitpid(Some(adopted), WaitOptions::NOHANG);
+        }
+    }
+}
+
+/// Whether a child, ours or adopted, waits to be reaped.
+fn somebody_died() -> bool {
+    let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+    matches!(rustix::process::waitid(WaitId::All, options), Ok(Some(_)))
+}
+
+/// Whether this process has no children but first processes of trials and its own: then nothing can have been left.
+pub(super) fn no_orphans() -> bool {
+    if !adopts_orphans() {
+        return false;
+    }
+    let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+    if rustix::process::waitid(WaitId::All, options).is_err() {
+        return true; // ECHILD: no children at all
+    }
+    let leaders = leaders();
+    let own_session = own_session();
+    let is_known = |pid: &u32| {
+        leaders.contains_key(pid)
+            || pid_of(*pid)
+                .is_none_or(|pid| session_of(Some(pid)).is_none_or(|it| it == own_session))
+    };
+    processes::children_of_self().is_some_and(|children| children.iter().all(is_known))
+}
+
+/// The system's process id, if `pid` can be one.
+pub(super) fn pid_of(pid: u32) -> Option<Pid> {
+    Pid::from_raw(i32::try_from(pid).ok()?)
+}

@@ -1,0 +1,115 @@
+//! What a child is started with, and who listens to it.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// A program to start, and the limits of its life.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ChildSpec {
+    /// The program and its arguments. A name without a slash is searched on the `PATH` of `env`.
+    pub argv: Vec<OsString>,
+    /// The folder that it works in.
+    pub cwd: PathBuf,
+    /// Its whole environment: nothing is inherited. `PROCTOR_TRIAL` is added when there is a `marker`.
+    pub env: Vec<(OsString, OsString)>,
+    /// What it reads on standard input.
+    pub stdin: StdinPlan,
+    /// When it is stopped, and what is kept of its output.
+    pub limits: Limits,
+    /// A file that gets the raw bytes of standard output, up to `limits.max_kept_bytes`.
+    pub stdout_to: Option<PathBuf>,
+    /// The same for standard error.
+    pub stderr_to: Option<PathBuf>,
+    /// Files whose growth (or new modification time) counts as activity for the stall limit.
+    pub activity_files: Vec<PathBuf>,
+    /// Value of `PROCTOR_TRIAL` in its environment, by which stray processes are recognised.
+    pub marker: Option<String>,
+}
+
+/// What a child reads on standard input.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum StdinPlan {
+    /// Nothing: `/dev/null`.
+    #[default]
+    Null,
+    /// These bytes, then the end.
+    Bytes(Vec<u8>),
+}
+
+/// When a child is stopped, and what is kept of its output.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Limits {
+    /// The longest that it may run.
+    pub hard: Option<Duration>,
+    /// The longest that it may be silent.
+    pub stall: Option<Duration>,
+    /// The wait after INT, and again after TERM.
+    pub grace: Duration,
+    /// How long it may live on after its final event.
+    pub linger: Duration,
+    /// How long its output is awaited after it has exited.
+    pub drain: Duration,
+    /// Longest line that is delivered whole, in bytes.
+    pub max_line: usize,
+    /// Most bytes kept in each raw file.
+    pub max_kept_bytes: u64,
+    /// Whether processes that outlive it are left alone if it exits by itself: only for commands whose purpose is to
+    /// start a daemon.
+    pub spare_leftovers: bool,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            hard: None,
+            stall: None,
+            grace: Duration::from_secs(5),
+            linger: Duration::from_secs(10),
+            drain: Duration::from_secs(2),
+            max_line: 8 << 20,
+            max_kept_bytes: 1 << 30,
+            spare_leftovers: false,
+        }
+    }
+}
+
+/// One of the two output streams.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OutputStream {
+    /// Standard output.
+    Stdout,
+    /// Standard error.
+    Stderr,
+}
+
+/// What a listener makes of a line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Heard {
+    /// Go on.
+    More,
+    /// The child has said its last word: it may live on for `limits.linger` and is then stopped.
+    Finished,
+    /// It has used up what it may spend: it is stopped.
+    OverBudget,
+}
+
+/// Hears what a child says. Called inline: what it does delays the reading.
+///
+/// A line comes without its `\n` or `\r\n`, a byte order mark at the start of a stream is left out, an over-long line comes
+/// cut to `limits.max_line` bytes. The last line needs no newline. `at` is the time since the start, without pauses.
+pub trait Listener: Send {
+    /// A line of standard output.
+    fn stdout_line(&mut self, line: &[u8], at: Duration) -> Heard;
+
+    /// A line of standard error.
+    fn stderr_line(&mut self, line: &[u8], at: Duration) -> Heard {
+        let _ = (line, at);
+        Heard::More
+    }
+
+    /// Bytes as they came, before they are split into lines.
+    fn bytes(&mut self, stream: OutputStream, bytes: &[u8]) {
+        let _ = (stream, bytes);
+    }
+}

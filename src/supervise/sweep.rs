@@ -1,0 +1,114 @@
+//! The end of everything that belongs to a trial.
+
+use std::collections::BTreeSet;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rustix::process::Signal;
+
+use crate::model::Leftover;
+
+use super::processes::{self, Process};
+use super::trial::{Surroundings, Trial};
+use super::{kill, registry};
+
+/// The longest that a sweep hunts processes that start others as fast as they die.
+const HUNT: Duration = Duration::from_secs(3);
+
+/// What a sweep found.
+#[derive(Debug, Default)]
+pub(super) struct Swept {
+    /// Who was killed, each once.
+    pub(super) leftovers: Vec<Leftover>,
+    /// Whether somebody is still alive.
+    pub(super) uncontained: bool,
+}
+
+/// Kills the group of a living first process and everything else of its trial.
+///
+/// Left over is who had left the group: the others are the child itself.
+pub(super) fn with_leader(trial: &Trial) -> Swept {
+    let mut hunt = Hunt::new(trial);
+    hunt.group_is_the_child = true;
+    for process in hunt.alive() {
+        hunt.report(&process);
+    }
+    kill::group(trial.pid, Signal::KILL);
+    hunt.run()
+}
+
+/// Kills everything that has outlived the first process, which has been reaped.
+pub(super) fn without_leader(trial: &Trial) -> Swept {
+    if registry::no_orphans() {
+        return Swept::default();
+    }
+    Hunt::new(trial).run()
+}
+
+struct Hunt<'a> {
+    trial: &'a Trial,
+    known: BTreeSet<(u32, u64)>,
+    group_is_the_child: bool,
+    swept: Swept,
+}
+
+impl<'a> Hunt<'a> {
+    fn new(trial: &'a Trial) -> Self {
+        Self {
+            trial,
+            known: BTreeSet::new(),
+            group_is_the_child: false,
+            swept: Swept::default(),
+        }
+    }
+
+    /// Kills pass by pass until nobody is left, or for [`HUNT`].
+    fn run(mut self) -> Swept {
+        let begun = Instant::now();
+        let mut rest = Duration::from_millis(1);
+        loop {
+            let alive = self.alive();
+            for process in &alive {
+                self.report(process);
+                kill::one(process);
+            }
+            registry::reap_orphans();
+            if alive.is_empty() {
+                return self.swept;
+            }
+            if begun.elapsed() > HUNT {
+                self.swept.uncontained = true;
+                return self.swept;
+            }
+            thread::sleep(rest);
+            rest = (rest * 2).min(Duration::from_millis(20));
+        }
+    }
+
+    /// Members of the trial that live. A process once seen belongs for ever.
+    fn alive(&self) -> Vec<Process> {
+        let all = processes::snapshot();
+        let around = Surroundings::of(self.trial);
+        let members = self.trial.members(&all, &around);
+        let member_pids: BTreeSet<u32> = members.iter().map(|process| process.pid).collect();
+        all.iter()
+            .filter(|process| {
+                !process.zombie
+                    && (member_pids.contains(&process.pid)
+                        || self.known.contains(&(process.pid, process.start)))
+            })
+            .cloned()
+            .collect()
+    }
+
+    fn report(&mut self, process: &Process) {
+        let is_the_child = self.group_is_the_child && process.group == self.trial.pid;
+        if self.known.insert((process.pid, process.start)) && !is_the_child {
+            self.swept.leftovers.push(Leftover {
+                pid: process.pid,
+                ppid: process.parent,
+                argv: processes::argv(process.pid),
+            });
+        }
+    }
+}

@@ -1,0 +1,186 @@
+//! One output stream of a child: read always, split in lines, kept raw.
+
+use std::fs::File;
+use std::io::Write;
+use std::path::Path;
+use std::time::Duration;
+
+use tokio::io::{AsyncRead, AsyncReadExt};
+
+use super::course::Course;
+use super::lines::LineSplitter;
+use super::spec::{Heard, Limits, Listener, OutputStream};
+
+/// A read buffer begins small, since most streams are quiet, and grows with what comes at once.
+const SMALL: usize = 4 << 10;
+const LARGE: usize = 64 << 10;
+
+const TAIL: usize = 8 << 10;
+
+/// A stream that is being read.
+pub(super) struct Tap {
+    stream: OutputStream,
+    source: Option<Box<dyn AsyncRead + Send + Unpin>>,
+    buffer: Vec<u8>,
+    splitter: LineSplitter,
+    raw: RawFile,
+    tail: Vec<u8>,
+    pub(super) bytes: u64,
+}
+
+impl Tap {
+    pub(super) fn new(
+        stream: OutputStream,
+        source: Option<impl AsyncRead + Send + Unpin + 'static>,
+        raw: Option<&Path>,
+        limits: &Limits,
+    ) -> Self {
+        Self {
+            stream,
+            source: source.map(|source| Box::new(source) as Box<dyn AsyncRead + Send + Unpin>),
+            buffer: vec![0; SMALL],
+            splitter: LineSplitter::new(limits.max_line),
+            raw: RawFile::create(raw, limits.max_kept_bytes),
+            tail: Vec::new(),
+            bytes: 0,
+        }
+    }
+
+    pub(super) fn is_open(&self) -> bool {
+        self.source.is_some()
+    }
+
+    /// Waits for bytes and returns how many came; 0 closes the tap. Nothing is lost if it is dropped while it waits.
+    pub(super) async fn read(&mut self) -> usize {
+        let Some(source) = &mut self.source else {
+            return std::future::pending().await;
+        };
+        let count = source.read(&mut self.buffer).await.unwrap_or(0);
+        if count == 0 {
+            self.source = None;
+        }
+        count
+    }
+
+    /// Passes on the first `count` bytes of the buffer: raw, then as lines.
+    pub(super) fn pass_on(&mut self, count: usize, ear: &mut Ear<'_, '_>) {
+        let chunk = &self.buffer[..count];
+        self.bytes += count as u64;
+        self.raw.keep(chunk);
+        if self.stream == OutputStream::Stderr {
+            keep_tail(&mut self.tail, chunk);
+        }
+        ear.listener.bytes(self.stream, chunk);
+        let stream = self.stream;
+        self.splitter.push(chunk, |line| ear.hear(stream, line));
+        if count == self.buffer.len() && count < LARGE {
+            self.buffer.resize(count * 2, 0);
+        }
+    }
+
+    /// Passes on what came after the last newline.
+    pub(super) fn finish(&mut self, ear: &mut Ear<'_, '_>) {
+        let stream = self.stream;
+        self.splitter.finish(|line| ear.hear(stream, line));
+    }
+
+    pub(super) fn oversize_lines(&self) -> u64 {
+        self.splitter.oversize()
+    }
+
+    pub(super) fn take_error(&mut self) -> Option<String> {
+        self.raw.error.take()
+    }
+
+    /// The last bytes of standard error.
+    pub(super) fn into_tail(mut self) -> Vec<u8> {
+        let surplus = self.tail.len().saturating_sub(TAIL);
+        self.tail.drain(..surplus);
+        self.tail
+    }
+}
+
+/// Who hears the lines, and what follows from them.
+pub(super) struct Ear<'e, 'l> {
+    pub(super) listener: &'e mut dyn Listener,
+    pub(super) course: &'e mut Course<'l>,
+    pub(super) now: Duration,
+}
+
+impl Ear<'_, '_> {
+    fn hear(&mut self, stream: OutputStream, line: &[u8]) {
+        let heard = match stream {
+            OutputStream::Stdout => self.listener.stdout_line(line, self.now),
+            OutputStream::Stderr => self.listener.stderr_line(line, self.now),
+        };
+        match heard {
+            Heard::More => {}
+            Heard::Finished => self.course.finished(self.now),
+            Heard::OverBudget => self.course.over_budget(),
+        }
+    }
+}
+
+fn keep_tail(tail: &mut Vec<u8>, chunk: &[u8]) {
+    let chunk = &chunk[chunk.len().saturating_sub(TAIL)..];
+    if tail.len() + chunk.len() > 2 * TAIL {
+        tail.drain(..tail.len() - TAIL);
+    }
+    tail.extend_from_slice(chunk);
+}
+
+/// A file that gets the bytes as they come, up to a cap.
+struct RawFile {
+    file: Option<File>,
+    room: u64,
+    error: Option<String>,
+}
+
+impl RawFile {
+    fn create(path: Option<&Path>, room: u64) -> Self {
+        let mut raw = Self {
+            file: None,
+            room,
+            error: None,
+        };
+        match path.map(|path| (path, File::create(path))) {
+            None => {}
+            Some((_, Ok(file))) => raw.file = Some(file),
+            Some((path, Err(error))) => {
+                raw.error = Some(format!("create {}: {error}", path.display()));
+            }
+        }
+        raw
+    }
+
+    fn keep(&mut self, chunk: &[u8]) {
+        let Some(file) = &mut self.file else { return };
+        let taken = usize::try_from(self.room)
+            .unwrap_or(usize::MAX)
+            .min(chunk.len());
+        if let Err(error) = file.write_all(&chunk[..taken]) {
+            self.error = Some(format!("keep the raw output: {error}"));
+            self.file = None;
+        }
+        self.room -= taken as u64;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_tail_is_the_end_of_what_came() {
+        let mut tail = Vec::new();
+        let all: Vec<u8> = (0..50_000u32).flat_map(u32::to_le_bytes).collect();
+        for (index, chunk) in all.chunks(777).enumerate() {
+            keep_tail(&mut tail, chunk);
+            assert!(tail.len() <= 2 * TAIL);
+            assert!(all[..index * 777 + chunk.len()].ends_with(&tail));
+        }
+        assert!(all.ends_with(&tail) && tail.len() >= TAIL);
+        keep_tail(&mut tail, &all);
+        assert!(tail.ends_with(&all[all.len() - TAIL..]) && tail.len() <= 2 * TAIL);
+    }
+}

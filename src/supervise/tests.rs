@@ -1,0 +1,85 @@
+//! Children as real programs, stopped in all the ways there are.
+
+mod endings;
+mod leftovers;
+mod output;
+
+use std::ffi::OsString;
+use std::path::Path;
+use std::time::Duration;
+
+use super::*;
+
+/// Hears everything, and knows some words.
+#[derive(Default)]
+struct Notes {
+    stdout: Vec<(String, Duration)>,
+    stderr: Vec<(String, Duration)>,
+}
+
+impl Notes {
+    fn lines(&self) -> Vec<&str> {
+        self.stdout.iter().map(|(line, _)| line.as_str()).collect()
+    }
+}
+
+impl Listener for Notes {
+    fn stdout_line(&mut self, line: &[u8], at: Duration) -> Heard {
+        self.stdout
+            .push((String::from_utf8_lossy(line).into_owned(), at));
+        match line {
+            b"FINISHED" => Heard::Finished,
+            b"TOO DEAR" => Heard::OverBudget,
+            _ => Heard::More,
+        }
+    }
+
+    fn stderr_line(&mut self, line: &[u8], at: Duration) -> Heard {
+        self.stderr
+            .push((String::from_utf8_lossy(line).into_owned(), at));
+        Heard::More
+    }
+}
+
+const fn ms(millis: u64) -> Duration {
+    Duration::from_millis(millis)
+}
+
+/// A shell script in a folder of its own, with limits that suit a test.
+fn script(text: &str) -> ChildSpec {
+    ChildSpec {
+        argv: ["/bin/sh", "-c", text].map(OsString::from).to_vec(),
+        cwd: std::env::temp_dir(),
+        env: vec![("PATH".into(), "/usr/local/bin:/usr/bin:/bin".into())],
+        stdin: StdinPlan::Null,
+        limits: Limits {
+            hard: Some(Duration::from_secs(30)),
+            stall: None,
+            grace: ms(300),
+            linger: ms(300),
+            drain: ms(400),
+            ..Limits::default()
+        },
+        stdout_to: None,
+        stderr_to: None,
+        activity_files: Vec::new(),
+        marker: None,
+    }
+}
+
+async fn hear(spec: &ChildSpec) -> (ChildEnding, Notes) {
+    let mut notes = Notes::default();
+    let ending = run(spec, &mut notes, &Cancel::new()).await;
+    (ending, notes)
+}
+
+/// Whether a process runs with `word` in its command line.
+fn runs(word: &str) -> bool {
+    processes::snapshot()
+        .iter()
+        .any(|process| !process.zombie && processes::argv(process.pid).contains(word))
+}
+
+fn read(path: &Path) -> String {
+    std::fs::read_to_string(path).expect("a file that the script wrote")
+}

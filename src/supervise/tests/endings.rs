@@ -1,0 +1,252 @@
+//! Why a child is no longer running.
+
+use super::*;
+
+#[tokio::test]
+async fn an_exit_is_told_as_it_was() {
+    let cases = [
+        ("exit 0", Exit::Code(0), 0),
+        ("echo FINISHED; exit 7", Exit::Code(7), 7),
+        ("kill -KILL $$", Exit::Signal(9), 137),
+        ("kill -TERM $$", Exit::Signal(15), 143),
+    ];
+    for (text, exit, shell_code) in cases {
+        let (ending, _) = hear(&script(text)).await;
+        assert_eq!(ending.reason, EndReason::Exited, "{text}");
+        assert_eq!(ending.exit, Some(exit), "{text}");
+        assert_eq!(exit.shell_code(), shell_code, "{text}");
+        assert!(
+            !ending.leak && ending.leftovers.is_empty() && !ending.uncontained,
+            "{text}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_silent_child_is_stopped_as_stalled_with_its_children() {
+    let mut spec = script("echo one; sleep 60.11 & exec sleep 60.12");
+    spec.limits.stall = Some(ms(400));
+    let (ending, notes) = hear(&spec).await;
+    assert_eq!(ending.reason, EndReason::Stalled);
+    assert_eq!(ending.exit, Some(Exit::Signal(2)), "INT was enough");
+    assert_eq!(notes.lines(), ["one"]);
+    assert!(ending.wall >= ms(400) && ending.wall < ms(5000));
+    assert!(!runs("sleep 60.11") && !runs("sleep 60.12"));
+}
+
+#[tokio::test]
+async fn a_chatty_child_is_stopped_at_the_hard_limit_and_never_stalls() {
+    let mut spec = script("while :; do echo tick; sleep 0.05; done");
+    spec.limits.stall = Some(ms(500));
+    spec.limits.hard = Some(ms(1000));
+    let (ending, notes) = hear(&spec).await;
+    assert_eq!(ending.reason, EndReason::HardTimeout);
+    assert!(ending.wall >= ms(1000));
+    assert!(notes.stdout.len() > 3);
+}
+
+#[tokio::test]
+async fn limits_fire_while_a_line_is_pending_and_its_bytes_are_kept() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let raw = folder.path().join("raw");
+    let mut spec = script("printf 'no newline'; exec sleep 60.13");
+    spec.limits.stall = Some(ms(400));
+    spec.stdout_to = Some(raw.clone());
+    let (ending, notes) = hear(&spec).await;
+    assert_eq!(ending.reason, EndReason::Stalled);
+    assert_eq!(notes.lines(), ["no newline"]);
+    assert_eq!(read(&raw), "no newline");
+}
+
+#[tokio::test]
+async fn a_child_that_ignores_every_plea_is_killed_in_bounded_time() {
+    let mut spec = script("trap '' INT TERM HUP QUIT; while :; do sleep 0.05; done");
+    spec.limits.hard = Some(ms(300));
+    let (ending, _) = hear(&spec).await;
+    assert_eq!(ending.reason, EndReason::HardTimeout);
+    assert_eq!(ending.exit, Some(Exit::Signal(9)));
+    assert!(
+        ending.wall >= ms(900),
+        "both graces were given: {:?}",
+        ending.wall
+    );
+    assert!(ending.wall < ms(6000));
+}
+
+#[tokio::test]
+async fn a_child_that_stops_itself_is_killed() {
+    let mut spec = script("kill -STOP $$; echo never");
+    spec.limits.stall = Some(ms(300));
+    let (ending, notes) = hear(&spec).await;
+    assert_eq!(
+        (ending.reason, ending.exit),
+        (EndReason::Stalled, Some(Exit::Signal(9)))
+    );
+    assert!(notes.lines().is_empty());
+}
+
+#[tokio::test]
+async fn a_child_that_lingers_after_its_last_word_has_completed() {
+    let mut spec = script("echo FINISHED; exec sleep 60.14");
+    spec.limits.stall = Some(ms(100));
+    let (ending, _) = hear(&spec).await;
+    assert_eq!(ending.reason, EndReason::Lingered);
+    assert!(ending.wall >= ms(300));
+    assert!(!runs("sleep 60.14"));
+}
+
+#[tokio::test]
+async fn a_listener_can_end_it_over_its_budget() {
+    let (ending, _) = hear(&script("echo TOO DEAR; exec sleep 60.15")).await;
+    assert_eq!(ending.reason, EndReason::OverBudget);
+    assert!(!runs("sleep 60.15"));
+}
+
+#[tokio::test]
+async fn a_person_is_obeyed_politely_and_then_at_once() {
+    let polite = script("trap 'echo bye; exit 3' INT; echo ready; while :; do sleep 0.02; done");
+    let stubborn = script("trap '' INT TERM; echo ready; while :; do sleep 0.02; done");
+    for (mut spec, wishes, exit) in [(polite, 1, Exit::Code(3)), (stubborn, 2, Exit::Signal(9))] {
+        spec.limits.grace = Duration::from_secs(20);
+        let cancel = Cancel::new();
+        let mut asking = Asking {
+            cancel: cancel.clone(),
+            wishes,
+        };
+        let ending = run(&spec, &mut asking, &cancel).await;
+        assert_eq!(
+            (ending.reason, ending.exit),
+            (EndReason::Cancelled, Some(exit))
+        );
+        assert!(ending.wall < Duration::from_secs(15));
+    }
+}
+
+/// Asks to stop as soon as the child is ready.
+struct Asking {
+    cancel: Cancel,
+    wishes: u32,
+}
+
+impl Listener for Asking {
+    fn stdout_line(&mut self, _line: &[u8], _at: Duration) -> Heard {
+        for _ in 0..std::mem::take(&mut self.wishes) {
+            self.cancel.request();
+        }
+        Heard::More
+    }
+}
+
+#[tokio::test]
+async fn nothing_is_started_after_a_cancel() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut spec = script("touch started");
+    spec.cwd = folder.path().to_owned();
+    let cancel = Cancel::new();
+    cancel.request();
+    let ending = run(&spec, &mut Notes::default(), &cancel).await;
+    assert_eq!((ending.reason, ending.exit), (EndReason::Cancelled, None));
+    assert!(!folder.path().join("started").exists());
+}
+
+#[tokio::test]
+async fn a_program_that_cannot_start_is_named() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let plain = folder.path().join("plain");
+    std::fs::write(&plain, "no program").expect("write a file");
+    let long = "x".repeat(4 << 20);
+    let here = std::env::temp_dir();
+    let nowhere = folder.path().join("nowhere");
+    let cases: [(&[&str], &Path, &str); 6] = [
+        (&["no-such-program-here"], &here, "no-such-program-here"),
+        (&["/no/such/program"], &here, "No such file"),
+        (
+            &[plain.to_str().expect("a path")],
+            &here,
+            "Permission denied",
+        ),
+        (&["sh", "-c", &long], &here, "standard input"),
+        (&["sh"], &nowhere, "nowhere"),
+        (&[], &here, "empty"),
+    ];
+    for (argv, cwd, words) in cases {
+        let mut spec = script("");
+        spec.argv = argv.iter().map(OsString::from).collect();
+        spec.cwd = cwd.to_owned();
+        let (ending, _) = hear(&spec).await;
+        assert_eq!(
+            (ending.reason, ending.exit),
+            (EndReason::NotStarted, None),
+            "{words}"
+        );
+        let message = ending.spawn_error.expect("a message");
+        assert!(message.contains(words), "{message} does not say {words}");
+        assert!(message.starts_with("cannot start"), "{message}");
+    }
+}
+
+#[tokio::test]
+async fn a_program_that_is_still_being_written_is_tried_again() {
+    use std::os::unix::fs::OpenOptionsExt;
+    let folder = tempfile::tempdir().expect("a folder");
+    let program = folder.path().join("busy");
+    std::fs::copy("/bin/true", &program).expect("copy a program");
+    let open_it = || {
+        std::fs::OpenOptions::new()
+            .append(true)
+            .mode(0o755)
+            .open(&program)
+    };
+    let mut spec = script("");
+    spec.argv = vec![program.clone().into()];
+
+    let held = open_it().expect("open the program");
+    let (ending, _) = hear(&spec).await;
+    assert_eq!(
+        ending.reason,
+        EndReason::NotStarted,
+        "three tries were in vain"
+    );
+    drop(held);
+
+    let held = open_it().expect("open the program");
+    let release = async {
+        tokio::time::sleep(ms(100)).await;
+        drop(held);
+    };
+    let ((ending, _), ()) = tokio::join!(hear(&spec), release);
+    assert_eq!(ending.exit, Some(Exit::Code(0)), "{:?}", ending.spawn_error);
+}
+
+#[tokio::test]
+async fn a_child_whose_watcher_goes_away_is_killed_with_all_its_own() {
+    let spec = script("setsid sleep 60.16 & echo ready; exec sleep 60.17");
+    let cancel = Cancel::new();
+    let mut asking = Asking {
+        cancel: cancel.clone(),
+        wishes: 1,
+    };
+    let never = Cancel::new();
+    tokio::select! {
+        _ = run(&spec, &mut asking, &never) => panic!("it sleeps for a minute"),
+        () = cancel.reached(1) => {}
+    }
+    assert!(!runs("sleep 60.16") && !runs("sleep 60.17"));
+}
+
+#[tokio::test]
+async fn work_in_a_watched_file_is_activity() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let log = folder.path().join("log");
+    let text = format!(
+        "for i in 1 2 3 4 5 6 7 8; do sleep 0.2; echo $i >> {}; done",
+        log.display()
+    );
+    let mut spec = script(&text);
+    spec.limits.stall = Some(ms(700));
+    let (ending, _) = hear(&spec).await;
+    assert_eq!(ending.reason, EndReason::Stalled, "the file is not watched");
+    spec.activity_files = vec![log, folder.path().join("absent")];
+    let (ending, _) = hear(&spec).await;
+    assert_eq!(ending.exit, Some(Exit::Code(0)));
+}

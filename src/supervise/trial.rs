@@ -1,0 +1,217 @@
+//! Which of all processes belong to one child: its trial.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::brand::{self, Brand};
+use super::processes::{self, Process};
+use super::registry::{self, Leader};
+
+/// What is known of a child, enough to find all that it started.
+#[derive(Debug, Clone)]
+pub(super) struct Trial {
+    /// The first process: its id is also that of the session and of the process group.
+    pub(super) pid: u32,
+    /// When it started.
+    pub(super) start: u64,
+    /// What all its descendants carry, where the system has such a thing.
+    pub(super) brand: Option<Brand>,
+    /// `PROCTOR_TRIAL=...`, if it carries a marker.
+    pub(super) marker: Option<String>,
+}
+
+/// What stands around a trial: this process, its session, and the other children that live.
+#[derive(Debug)]
+pub(super) struct Surroundings {
+    pub(super) own_pid: u32,
+    pub(super) own_session: u32,
+    pub(super) others: BTreeMap<u32, Leader>,
+    /// Whether orphans come to this process.
+    pub(super) adopts: bool,
+}
+
+impl Surroundings {
+    /// As they are now.
+    pub(super) fn of(trial: &Trial) -> Self {
+        let mut others = registry::leaders().clone();
+        others.remove(&trial.pid);
+        Self {
+            own_pid: std::process::id(),
+            own_session: registry::own_session(),
+            others,
+            adopts: registry::adopts_orphans(),
+        }
+    }
+
+    fn foreign(&self, process: &Process) -> bool {
+        process.pid == self.own_pid || self.others.contains_key(&process.pid)
+    }
+}
+
+impl Trial {
+    /// The processes of `all` that belong to this trial, the first process and zombies included.
+    ///
+    /// They are: members of its session or group, carriers of its brand or marker, orphans that only it can have left,
+    /// and all descendants of these.
+    pub(super) fn members<'a>(
+        &self,
+        all: &'a [Process],
+        around: &Surroundings,
+    ) -> Vec<&'a Process> {
+        let near = near(all, around);
+        // While a session or a group has members, its number is given to no new process.
+        let number_is_ours = !all
+            .iter()
+            .any(|process| process.pid == self.pid && process.start != self.start);
+        let mut inside: BTreeSet<u32> = all
+            .iter()
+            .filter(|process| near.contains(&process.pid) && !around.foreign(process))
+            .filter(|process| {
+                (number_is_ours && self.is_in_its_session(process))
+                    || self.is_branded(process)
+                    || self.owns_orphan(process, around)
+                    || self.has_left_its_mark(process)
+            })
+            .map(|process| process.pid)
+            .collect();
+        add_descendants(&mut inside, all, |process| !around.foreign(process));
+        all.iter()
+            .filter(|process| inside.contains(&process.pid))
+            .collect()
+    }
+
+    fn is_in_its_session(&self, process: &Process) -> bool {
+        [process.pid, process.session, process.group].contains(&self.pid)
+    }
+
+    /// An unbranded orphan belongs to the only trial that lived at its birth; of several none can be told.
+    fn owns_orphan(&self, process: &Process, around: &Surroundings) -> bool {
+        let orphan = around.adopts
+            && process.parent == around.own_pid
+            && process.session != around.own_session
+            && process.start >= self.start;
+        let rivals = &around.others;
+        let rival_session = rivals.contains_key(&process.session);
+        let alone = !rivals.values().any(|rival| rival.start <= process.start);
+        orphan && !rival_session && alone
+    }
+
+    fn is_branded(&self, process: &Process) -> bool {
+        self.brand.as_ref().is_some_and(|brand| {
+            brand::of_process(process.pid).is_some_and(|value| brand.contains(&value))
+        })
+    }
+
+    fn has_left_its_mark(&self, process: &Process) -> bool {
+        self.marker.as_ref().is_some_and(|marker| {
+            process.start >= self.start && processes::has_environment(process.pid, marker)
+        })
+    }
+}
+
+/// Where to look: if orphans come to this process, all that a trial starts descends from it.
+fn near(all: &[Process], around: &Surroundings) -> BTreeSet<u32> {
+    if !around.adopts {
+        return all.iter().map(|process| process.pid).collect();
+    }
+    let mut near = BTreeSet::from([around.own_pid]);
+    add_descendants(&mut near, all, |_| true);
+    near
+}
+
+fn add_descendants(inside: &mut BTreeSet<u32>, all: &[Process], may: impl Fn(&Process) -> bool) {
+    loop {
+        let before = inside.len();
+        for process in all {
+            if inside.contains(&process.parent) && may(process) {
+                inside.insert(process.pid);
+            }
+        }
+        if inside.len() == before {
+            return;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn process(pid: u32, parent: u32, session: u32, start: u64) -> Process {
+        Process {
+            pid,
+            parent,
+            group: session,
+            session,
+            start,
+            zombie: false,
+        }
+    }
+
+    fn around(others: &[(u32, u64)]) -> Surroundings {
+        Surroundings {
+            own_pid: 10,
+            own_session: 5,
+            others: others
+                .iter()
+                .map(|(pid, start)| (*pid, Leader { start: *start }))
+                .collect(),
+            adopts: true,
+        }
+    }
+
+    fn members(all: &[Process], around: &Surroundings) -> Vec<u32> {
+        let trial = Trial {
+            pid: 100,
+            start: 1000,
+            brand: None,
+            marker: None,
+        };
+        let found = trial.members(all, around);
+        found.into_iter().map(|process| process.pid).collect()
+    }
+
+    #[test]
+    fn a_trial_is_its_session_its_descendants_and_its_orphans() {
+        let all = [
+            process(1, 0, 1, 1),
+            process(10, 1, 5, 10),
+            process(11, 10, 5, 2000), // a child of ours in our own session
+            process(100, 10, 100, 1000), // the first process
+            process(101, 100, 101, 1001), // began a session of its own
+            process(102, 101, 101, 1002),
+            process(103, 10, 100, 1003), // orphaned, still in the session
+            process(104, 10, 104, 1004), // orphaned in a session of its own
+            process(105, 104, 104, 1005),
+            process(106, 10, 106, 900), // older than the trial
+            process(200, 1, 200, 1006), // a stranger
+        ];
+        assert_eq!(members(&all, &around(&[])), [100, 101, 102, 103, 104, 105]);
+    }
+
+    #[test]
+    fn a_process_with_the_same_id_and_another_start_is_a_stranger() {
+        let all = [
+            process(100, 10, 5, 5000),
+            process(101, 100, 5, 5001),
+            process(102, 100, 100, 5002),
+        ];
+        assert_eq!(members(&all, &around(&[])), [0u32; 0]);
+    }
+
+    #[test]
+    fn two_trials_do_not_claim_each_others_processes() {
+        let all = [
+            process(100, 10, 100, 1000),
+            process(300, 10, 300, 1001), // the other trial
+            process(301, 300, 301, 1002),
+            process(302, 10, 300, 1003), // its orphan
+            process(303, 10, 303, 1004), // anybody's orphan
+        ];
+        assert_eq!(members(&all, &around(&[(300, 1001)])), [100]);
+        assert_eq!(
+            members(&all, &around(&[(300, 1005)])),
+            [100, 303],
+            "the other started after the orphan was born"
+        );
+    }
+}

@@ -1,0 +1,341 @@
+//! The only loop around a child: it hears, looks at the clock, and acts.
+
+use std::fs;
+use std::path::PathBuf;
+use std::pin::pin;
+use std::time::{Duration, SystemTime};
+
+use rustix::process::Signal;
+use tokio::io::AsyncWriteExt;
+use tokio::process::{Child, ChildStdin};
+
+use crate::model::Leftover;
+
+use super::cancel::Cancel;
+use super::clock::{AgentClock, TICK};
+use super::course::{Act, Course};
+use super::ending::{ChildEnding, EndReason, Exit};
+use super::registry::Place;
+use super::spawn::{self, Started};
+use super::spec::{ChildSpec, Listener, OutputStream, StdinPlan};
+use super::sweep::Swept;
+use super::tap::{Ear, Tap};
+use super::trial::Trial;
+use super::{kill, processes, registry, sweep};
+
+/// How long the last bytes are read after everybody who could write them was killed.
+const LAST_BYTES: Duration = Duration::from_millis(100);
+
+/// The longest wait between two samples of a child's memory.
+const SAMPLES_APART: Duration = Duration::from_secs(2);
+
+/// Runs a child to its end. Total: whatever happens is an ending.
+///
+/// The time is bounded by `hard + 2 * grace + drain`, and a little. If the returned future is dropped, the child and all that
+/// it started are killed.
+pub async fn run(spec: &ChildSpec, listener: &mut dyn Listener, cancel: &Cancel) -> ChildEnding {
+    if cancel.level() > 0 {
+        return ChildEnding::unstarted(EndReason::Cancelled, None);
+    }
+    match spawn::start(spec).await {
+        Err(message) => ChildEnding::unstarted(EndReason::NotStarted, Some(message)),
+        Ok(started) => {
+            let mut watch = Watch::new(spec, started);
+            watch.until_the_end(spec, listener, cancel).await;
+            watch.clean_up(listener).await
+        }
+    }
+}
+
+/// A child that is being watched.
+struct Watch<'a> {
+    child: Child,
+    leash: Leash,
+    clock: AgentClock,
+    course: Course<'a>,
+    stdout: Tap,
+    stderr: Tap,
+    activity: ActivityFiles,
+    samples: MemorySamples,
+    swept: Swept,
+    /// How often a person had asked to stop at the last look.
+    wishes: u32,
+    exited: bool,
+    spare_leftovers: bool,
+    ending: ChildEnding,
+}
+
+impl<'a> Watch<'a> {
+    fn new(spec: &'a ChildSpec, started: Started) -> Self {
+        let Started {
+            mut child,
+            place,
+            trial,
+            at,
+        } = started;
+        let limits = &spec.limits;
+        let mut ending = ChildEnding::unstarted(EndReason::Exited, None);
+        ending.started_mono_ns = u64::try_from(at.as_nanos()).unwrap_or(u64::MAX);
+        Self {
+            stdout: Tap::new(
+                OutputStream::Stdout,
+                child.stdout.take(),
+                spec.stdout_to.as_deref(),
+                limits,
+            ),
+            stderr: Tap::new(
+                OutputStream::Stderr,
+                child.stderr.take(),
+                spec.stderr_to.as_deref(),
+                limits,
+            ),
+            child,
+            leash: Leash {
+                trial,
+                _place: place,
+                released: false,
+            },
+            clock: AgentClock::started_at(at),
+            course: Course::new(limits),
+            activity: ActivityFiles::new(&spec.activity_files),
+            samples: MemorySamples::default(),
+            swept: Swept::default(),
+            wishes: 0,
+            exited: false,
+            spare_leftovers: limits.spare_leftovers,
+            ending,
+        }
+    }
+
+    /// Hears, looks and acts until the child has exited and its output has ended, or the drain is over.
+    async fn until_the_end(
+        &mut self,
+        spec: &ChildSpec,
+        listener: &mut dyn Listener,
+        cancel: &Cancel,
+    ) {
+        let mut feeding = pin!(feed(self.child.stdin.take(), &spec.stdin));
+        let mut fed = false;
+        loop {
+            let now = self.look(cancel);
+            self.act(now).await;
+            let drained = self.exited && !self.stdout.is_open() && !self.stderr.is_open();
+            if drained || self.course.is_over() {
+                return;
+            }
+            let wake = self
+                .course
+                .next()
+                .map_or(TICK, |at| at.saturating_sub(now).min(TICK));
+            tokio::select! {
+                count = self.stdout.read(), if self.stdout.is_open() => self.hear(OutputStream::Stdout, count, listener),
+                count = self.stderr.read(), if self.stderr.is_open() => self.hear(OutputStream::Stderr, count, listener),
+                status = self.child.wait(), if !self.exited => self.left(status.ok().map(Exit::from)),
+                () = &mut feeding, if !fed => fed = true,
+                () = cancel.reached(self.wishes + 1) => {}
+                () = tokio::time::sleep(wake) => {}
+            }
+        }
+    }
+
+    /// Looks at the clock and at all that is not heard.
+    fn look(&mut self, cancel: &Cancel) -> Duration {
+        let now = self.clock.look();
+        self.wishes = cancel.level();
+        self.course.cancel(self.wishes);
+        if self.course.looks_stalled(now)
+            && let Some(at) = self.activity.last(now)
+        {
+            self.course.active(at);
+        }
+        if !self.exited {
+            self.samples.look(now, self.leash.trial.pid);
+        }
+        now
+    }
+
+    async fn act(&mut self, now: Duration) {
+        let leader = self.leash.trial.pid;
+        match self.course.due(now) {
+            Some(Act::Interrupt) => kill::group(leader, Signal::INT),
+            Some(Act::Terminate) => kill::group(leader, Signal::TERM),
+            Some(Act::Kill) => self.sweep(sweep::with_leader).await,
+            None => {}
+        }
+    }
+
+    fn hear(&mut self, stream: OutputStream, count: usize, listener: &mut dyn Listener) {
+        if count == 0 {
+            return;
+        }
+        let now = self.clock.look();
+        self.ending.first_output_at.get_or_insert(now);
+        self.course.active(now);
+        let tap = match stream {
+            OutputStream::Stdout => &mut self.stdout,
+            OutputStream::Stderr => &mut self.stderr,
+        };
+        tap.pass_on(
+            count,
+            &mut Ear {
+                listener,
+                course: &mut self.course,
+                now,
+            },
+        );
+    }
+
+    fn left(&mut self, exit: Option<Exit>) {
+        let now = self.clock.look();
+        self.exited = true;
+        self.ending.exit = exit;
+        self.ending.wall = now;
+        self.course.exited(now);
+    }
+
+    /// Kills whoever is left, reads the last bytes, and tells.
+    async fn clean_up(mut self, listener: &mut dyn Listener) -> ChildEnding {
+        self.ending.leak = self.exited && (self.stdout.is_open() || self.stderr.is_open());
+        if !self.exited {
+            self.ending.wall = self.clock.look();
+            self.swept.uncontained = true;
+        } else if !self.spares_leftovers() && !registry::no_orphans() {
+            self.sweep(sweep::without_leader).await;
+        }
+        self.leash.released = true;
+        let _ = tokio::time::timeout(LAST_BYTES, self.last_bytes(listener)).await;
+        let now = self.clock.look();
+        let mut ear = Ear {
+            listener,
+            course: &mut self.course,
+            now,
+        };
+        self.stdout.finish(&mut ear);
+        self.stderr.finish(&mut ear);
+        self.told()
+    }
+
+    /// A command that starts a daemon and ends by itself leaves it running.
+    fn spares_leftovers(&self) -> bool {
+        self.spare_leftovers && self.course.reason() == EndReason::Exited
+    }
+
+    async fn last_bytes(&mut self, listener: &mut dyn Listener) {
+        while self.stdout.is_open() || self.stderr.is_open() {
+            tokio::select! {
+                count = self.stdout.read(), if self.stdout.is_open() => self.hear(OutputStream::Stdout, count, listener),
+                count = self.stderr.read(), if self.stderr.is_open() => self.hear(OutputStream::Stderr, count, listener),
+            }
+        }
+    }
+
+    fn told(mut self) -> ChildEnding {
+        ChildEnding {
+            reason: self.course.reason(),
+            paused: self.clock.paused(),
+            leftovers: self.swept.leftovers,
+            uncontained: self.swept.uncontained,
+            stdout_bytes: self.stdout.bytes,
+            stderr_bytes: self.stderr.bytes,
+            oversize_lines: self.stdout.oversize_lines() + self.stderr.oversize_lines(),
+            tee_error: self.stdout.take_error().or(self.stderr.take_error()),
+            stderr_tail: self.stderr.into_tail(),
+            max_rss_kib: self.samples.highest,
+            ..self.ending
+        }
+    }
+
+    /// Sweeps on another thread: it reads the table of all processes and may wait.
+    async fn sweep(&mut self, how: fn(&Trial) -> Swept) {
+        let trial = self.leash.trial.clone();
+        let swept = tokio::task::spawn_blocking(move || how(&trial))
+            .await
+            .unwrap_or_default();
+        self.swept.uncontained = swept.uncontained;
+        let known: Vec<Leftover> = std::mem::take(&mut self.swept.leftovers);
+        let new = swept
+            .leftovers
+            .into_iter()
+            .filter(|one| known.iter().all(|other| other.pid != one.pid));
+        self.swept.leftovers = known.iter().cloned().chain(new).collect();
+    }
+}
+
+/// Kills a trial whose watcher goes away before its end.
+struct Leash {
+    trial: Trial,
+    _place: Place,
+    released: bool,
+}
+
+impl Drop for Leash {
+    fn drop(&mut self) {
+        if !self.released {
+            sweep::with_leader(&self.trial);
+        }
+    }
+}
+
+/// Writes what the child reads and closes its standard input. A child that does not read it is no error.
+async fn feed(stdin: Option<ChildStdin>, plan: &StdinPlan) {
+    if let (Some(mut stdin), StdinPlan::Bytes(bytes)) = (stdin, plan) {
+        stdin.write_all(bytes).await.ok();
+    }
+}
+
+/// Files whose growth counts as activity.
+struct ActivityFiles {
+    seen: Vec<(PathBuf, Option<Look>)>,
+}
+
+type Look = (u64, SystemTime);
+
+impl ActivityFiles {
+    fn new(files: &[PathBuf]) -> Self {
+        let seen = files
+            .iter()
+            .map(|path| (path.clone(), look_at(path)))
+            .collect();
+        Self { seen }
+    }
+
+    /// When one of them last changed, if any did since the last look.
+    fn last(&mut self, now: Duration) -> Option<Duration> {
+        let wall = SystemTime::now();
+        let mut last = None;
+        for (path, before) in &mut self.seen {
+            let look = look_at(path);
+            if look != *before
+                && let Some((_, changed)) = look
+            {
+                let age = wall.duration_since(changed).unwrap_or_default();
+                last = last.max(Some(now.saturating_sub(age)));
+            }
+            *before = look;
+        }
+        last
+    }
+}
+
+fn look_at(path: &PathBuf) -> Option<Look> {
+    let metadata = fs::symlink_metadata(path).ok()?;
+    Some((metadata.len(), metadata.modified().ok()?))
+}
+
+/// Peak memory of the first process: sampled, since only the parent's wait could tell it exactly.
+#[derive(Default)]
+struct MemorySamples {
+    highest: Option<u64>,
+    next: Duration,
+}
+
+impl MemorySamples {
+    fn look(&mut self, now: Duration, pid: u32) {
+        if now < self.next || now < TICK / 2 {
+            return;
+        }
+        self.highest = self.highest.max(processes::peak_memory_kib(pid));
+        self.next = now + now.min(SAMPLES_APART);
+        registry::reap_orphans();
+    }
+}
