@@ -1,1 +1,53 @@
 //! What is kept: the run directory, its journal and every file name below it.
+//!
+//! - The journal (`runs.jsonl`) is append-only: a row is one line, written in one call, synced before
+//!   [`Journal::append`] returns, and never rewritten. What can be derived lives in derived files, which
+//!   [`AtomicFile`] replaces as a whole.
+//! - Readers never trust what they read: a bad line is a [`RowProblem`] with its number, and reading goes on.
+//! - Paths in rows are relative to the run directory, so that it can be moved.
+//! - Folders are 0700 and files 0600; known secrets are replaced before anything is written ([`Redactor`]).
+
+mod atomic;
+mod clock;
+mod error;
+mod event_log;
+mod event_wire;
+mod facts;
+mod journal;
+mod json_text;
+mod lines;
+mod lock;
+mod metadata;
+mod private;
+mod redact;
+mod row;
+mod row_made;
+mod row_parts;
+mod rows;
+mod run_dir;
+mod seal;
+mod tool_files;
+mod transcript;
+mod trial_dir;
+
+pub use atomic::{AtomicFile, write_atomically};
+pub use clock::TrialClock;
+pub use error::RecordError;
+pub use event_log::{EventLog, EventLogHeader, EventReader, read_events};
+pub use facts::{FactsReader, RowFacts, Text};
+pub use journal::{Journal, JournalOptions};
+pub use lines::RowProblem;
+pub use lock::RunLock;
+pub use metadata::{AgentMetadata, METADATA_SCHEMA, PlanMetadata, RunMetadata};
+pub use private::{create_dir, write_file};
+pub use redact::{Redactor, looks_secret};
+pub use row::{COLUMNS, ROW_SCHEMA, Row};
+pub use row_parts::{GraderResult, LeftoverRow, ProviderUsage, TrialPaths};
+pub use rows::{Rows, rows};
+pub use run_dir::RunDir;
+pub use seal::TornTail;
+pub use tool_files::{
+    McpCallLine, ToolErrorLines, append_stream_calls, write_mcp_tool_calls, write_tool_errors,
+};
+pub use transcript::Transcript;
+pub use trial_dir::TrialDir;

@@ -1,0 +1,67 @@
+//! Turns a time since the agent's start into the UTC label that log lines carry.
+
+use std::time::Duration;
+
+use jiff::{SignedDuration, Timestamp, tz::TimeZone};
+
+/// The wall-clock time at which an agent was started; labels only, never durations.
+#[derive(Debug, Clone, Copy)]
+pub struct TrialClock {
+    start: Timestamp,
+}
+
+impl TrialClock {
+    /// Reads the `ts_start` of a trial; what is no timestamp counts as the beginning of time.
+    #[must_use]
+    pub fn new(ts_start: &str) -> Self {
+        Self {
+            start: ts_start.parse().unwrap_or(Timestamp::UNIX_EPOCH),
+        }
+    }
+
+    /// The clock of an agent that is started now.
+    #[must_use]
+    pub fn now() -> Self {
+        Self {
+            start: Timestamp::now(),
+        }
+    }
+
+    /// RFC 3339 in UTC with microseconds and `+00:00`, `at` after the start.
+    #[must_use]
+    pub fn label(self, at: Duration) -> String {
+        let moment = SignedDuration::try_from(at)
+            .ok()
+            .and_then(|at| self.start.checked_add(at).ok())
+            .unwrap_or(self.start);
+        moment
+            .to_zoned(TimeZone::UTC)
+            .strftime("%Y-%m-%dT%H:%M:%S%.6f+00:00")
+            .to_string()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn labels_are_utc_with_microseconds() {
+        let clock = TrialClock::new("2026-01-20T22:56:07.118644+00:00");
+        let cases = [
+            (Duration::ZERO, "2026-01-20T22:56:07.118644+00:00"),
+            (
+                Duration::from_millis(1500),
+                "2026-01-20T22:56:08.618644+00:00",
+            ),
+            (Duration::MAX, "2026-01-20T22:56:07.118644+00:00"),
+        ];
+        for (at, label) in cases {
+            assert_eq!(clock.label(at), label);
+        }
+        assert_eq!(
+            TrialClock::new("yesterday").label(Duration::ZERO),
+            "1970-01-01T00:00:00.000000+00:00"
+        );
+    }
+}

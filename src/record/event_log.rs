@@ -1,0 +1,220 @@
+//! `events.jsonl`: what an agent said, in proctor's words, so that every number of a trial can be made again.
+
+use std::fs::File;
+use std::io::{BufWriter, Write as _};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use serde::{Deserialize, Serialize};
+
+use crate::model::AgentEvent;
+use crate::record::error::Doing as _;
+use crate::record::event_wire::EventLine;
+use crate::record::lines::{BadLine, Found, LineReader};
+use crate::record::{RecordError, Redactor, RowProblem, private};
+
+/// Version of the format, in the first line of every file.
+const EVENTS_VERSION: u32 = 1;
+/// Events beyond this many bytes are counted and not kept.
+const MOST_BYTES: u64 = 256 * 1024 * 1024;
+/// What was written reaches the file within this time while events come.
+const FLUSH_EVERY: Duration = Duration::from_millis(25);
+
+/// The first line of an event log: what is needed to measure the trial again.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct EventLogHeader {
+    /// Version of the format; set by [`EventLog::create`].
+    pub events: u32,
+    /// The trial.
+    pub run_id: String,
+    /// Kind of the agent, as in its row.
+    pub agent_kind: String,
+    /// When the agent was started, UTC.
+    pub started: String,
+    /// The same on the monotonic clock that shims write, in nanoseconds.
+    pub started_mono_ns: u64,
+}
+
+/// Writes an `events.jsonl`.
+#[derive(Debug)]
+pub struct EventLog {
+    writer: BufWriter<File>,
+    path: PathBuf,
+    redactor: Redactor,
+    flushed: Instant,
+    room: u64,
+    dropped: u64,
+    last: Duration,
+}
+
+impl EventLog {
+    /// Begins a log, replacing what is there.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn create(
+        path: &Path,
+        header: &EventLogHeader,
+        redactor: Redactor,
+    ) -> Result<Self, RecordError> {
+        let mut log = Self {
+            writer: BufWriter::with_capacity(32 * 1024, private::create_file(path)?),
+            path: path.to_path_buf(),
+            redactor,
+            flushed: Instant::now(),
+            room: MOST_BYTES,
+            dropped: 0,
+            last: Duration::ZERO,
+        };
+        let header = EventLogHeader {
+            events: EVENTS_VERSION,
+            ..header.clone()
+        };
+        log.put(&header)?;
+        Ok(log)
+    }
+
+    /// Writes an event; it reaches the file with the next flush, at the latest when the next event comes
+    /// 25 ms later.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn write(&mut self, event: &AgentEvent) -> Result<(), RecordError> {
+        self.last = event.at;
+        if self.room == 0 {
+            self.dropped += 1;
+            return Ok(());
+        }
+        self.put(&EventLine::new(event))?;
+        if self.flushed.elapsed() >= FLUSH_EVERY {
+            self.flush()?;
+        }
+        Ok(())
+    }
+
+    fn put(&mut self, line: &impl Serialize) -> Result<(), RecordError> {
+        let text = serde_json::to_string(line)
+            .map_err(Into::into)
+            .doing("write", &self.path)?;
+        let text = self.redactor.redact_json(&text);
+        self.room = self.room.saturating_sub(text.len() as u64 + 1);
+        writeln!(self.writer, "{text}").doing("write", &self.path)
+    }
+
+    /// Puts down what is still in memory; callers do so when an agent falls silent.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn flush(&mut self) -> Result<(), RecordError> {
+        self.flushed = Instant::now();
+        self.writer.flush().doing("write", &self.path)
+    }
+
+    /// Ends the log; says how many events were not kept, if any.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn finish(mut self) -> Result<u64, RecordError> {
+        if self.dropped > 0 {
+            self.put(&EventLine::dropped(self.last, self.dropped))?;
+        }
+        self.flush()?;
+        Ok(self.dropped)
+    }
+}
+
+/// Reads an `events.jsonl`, one event after the other.
+///
+/// # Errors
+/// When the file cannot be opened.
+pub fn read_events(path: &Path) -> Result<EventReader, RecordError> {
+    let mut lines = LineReader::open(path)?;
+    let read = match lines.advance() {
+        Found::Line(ended) => read_header(&lines.line, ended),
+        Found::Bad(bad) => Err(bad),
+        Found::End => Err(BadLine::new("it is empty")),
+    };
+    let (header, problem) = match read {
+        Ok(header) => (header, None),
+        Err(bad) => (EventLogHeader::default(), Some(bad.at(1))),
+    };
+    Ok(EventReader {
+        lines,
+        header,
+        problem,
+        dropped: 0,
+    })
+}
+
+fn read_header(line: &[u8], ended: bool) -> Result<EventLogHeader, BadLine> {
+    let header: EventLogHeader = serde_json::from_slice(line)
+        .map_err(|_| BadLine::explain::<EventLogHeader>(line, ended))?;
+    match header.events {
+        EVENTS_VERSION => Ok(header),
+        0 => Err(BadLine::new(
+            "it is no event log: the first line names no version",
+        )),
+        newer => Err(BadLine::newer("an event log", newer, EVENTS_VERSION)),
+    }
+}
+
+/// The events of a log. A bad line is a problem with its number, and reading goes on; without a first line that
+/// it knows, there is that one problem and nothing else.
+#[derive(Debug)]
+pub struct EventReader {
+    lines: LineReader,
+    header: EventLogHeader,
+    problem: Option<RowProblem>,
+    dropped: u64,
+}
+
+impl EventReader {
+    /// The first line.
+    #[must_use]
+    pub fn header(&self) -> &EventLogHeader {
+        &self.header
+    }
+
+    /// How many events were not kept, as far as read.
+    #[must_use]
+    pub fn dropped(&self) -> u64 {
+        self.dropped
+    }
+}
+
+impl Iterator for EventReader {
+    type Item = Result<AgentEvent, RowProblem>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if let Some(problem) = self.problem.take() {
+            return Some(Err(problem));
+        }
+        if self.header.events == 0 {
+            return None;
+        }
+        loop {
+            let read = match self.lines.advance() {
+                Found::End => return None,
+                Found::Bad(bad) => Err(bad),
+                Found::Line(ended) => parse(&self.lines.line, ended),
+            };
+            match read {
+                Ok(Ok(event)) => return Some(Ok(event)),
+                Ok(Err(dropped)) => self.dropped += dropped,
+                Err(bad) => return Some(Err(bad.at(self.lines.number))),
+            }
+        }
+    }
+}
+
+fn parse(line: &[u8], ended: bool) -> Result<Result<AgentEvent, u64>, BadLine> {
+    match serde_json::from_slice::<EventLine<'_>>(line) {
+        Ok(line) => line.read().map_err(BadLine::new),
+        Err(_) => Err(BadLine::explain::<EventLine<'static>>(line, ended)),
+    }
+}
+
+#[cfg(test)]
+#[path = "event_log_tests.rs"]
+mod tests;

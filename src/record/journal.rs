@@ -1,0 +1,160 @@
+//! The journal: `runs.jsonl`, append-only, a row per attempt, durable before it is acknowledged.
+
+use std::fs::File;
+use std::io::{self, Write as _};
+use std::path::PathBuf;
+
+use crate::record::error::Doing as _;
+use crate::record::seal::{TornTail, seal};
+use crate::record::{RecordError, Redactor, Row, RunDir, private};
+
+/// How a journal is written.
+#[derive(Debug, Clone)]
+pub struct JournalOptions {
+    /// Whether each append waits for the disk. Only measurements of the harness itself switch it off.
+    pub sync: bool,
+    /// Secrets that no row may hold.
+    pub redactor: Redactor,
+}
+
+impl Default for JournalOptions {
+    fn default() -> Self {
+        Self {
+            sync: true,
+            redactor: Redactor::default(),
+        }
+    }
+}
+
+/// The open journal of a run; one process has it (see [`RunDir::lock`]), and one owner in it.
+///
+/// Bytes that were there are never changed. A row that cannot be written is kept in memory and tried again
+/// before the next one, so that rows keep their order and none is lost while the process lives.
+#[derive(Debug)]
+pub struct Journal {
+    file: File,
+    path: PathBuf,
+    /// Length up to which the file holds whole, acknowledged rows.
+    good: u64,
+    /// Whether a write failed and what it left could not be cut off.
+    dirty: bool,
+    pending: Vec<Vec<u8>>,
+    options: JournalOptions,
+}
+
+impl Journal {
+    /// Opens or creates the journal, and seals a tail that a crash left.
+    ///
+    /// # Errors
+    /// When the file cannot be opened or sealed.
+    pub fn open(run: &RunDir) -> Result<(Self, Option<TornTail>), RecordError> {
+        Self::open_with(run, JournalOptions::default())
+    }
+
+    /// The same with options.
+    ///
+    /// # Errors
+    /// When the file cannot be opened or sealed.
+    pub fn open_with(
+        run: &RunDir,
+        options: JournalOptions,
+    ) -> Result<(Self, Option<TornTail>), RecordError> {
+        let path = run.runs_jsonl();
+        let existed = path.exists();
+        let mut file = private::options()
+            .read(true)
+            .append(true)
+            .create(true)
+            .open(&path)
+            .doing("open", &path)?;
+        if !existed {
+            private::sync_dir(run.root())?;
+        }
+        let (good, tail) = seal(&mut file, run)?;
+        let journal = Self {
+            file,
+            path,
+            good,
+            dirty: false,
+            pending: Vec::new(),
+            options,
+        };
+        Ok((journal, tail))
+    }
+
+    /// Appends a row: one write, then synced. After an error the file is as it was before, and the row waits
+    /// in memory for the next call.
+    ///
+    /// # Errors
+    /// When the row is not on disk.
+    pub fn append(&mut self, row: &Row) -> Result<(), RecordError> {
+        self.append_all([row])
+    }
+
+    /// Appends rows of trials that ended together: one write and one sync for all of them.
+    ///
+    /// # Errors
+    /// When they are not all on disk.
+    pub fn append_all<'a>(
+        &mut self,
+        rows: impl IntoIterator<Item = &'a Row>,
+    ) -> Result<(), RecordError> {
+        for row in rows {
+            let line = line_of(row, &self.options.redactor).doing("write", &self.path)?;
+            self.pending.push(line);
+        }
+        self.flush()
+    }
+
+    /// Writes the rows that wait in memory, if any.
+    ///
+    /// # Errors
+    /// When they are still not on disk.
+    pub fn flush(&mut self) -> Result<(), RecordError> {
+        if self.pending.is_empty() {
+            return Ok(());
+        }
+        let written = self.write_pending();
+        if written.is_err() {
+            // What a short write left goes away; should even that fail, the next flush cuts first.
+            self.dirty = self.file.set_len(self.good).is_err();
+        } else {
+            self.pending.clear();
+        }
+        written.doing("append to", &self.path)
+    }
+
+    fn write_pending(&mut self) -> io::Result<()> {
+        if self.dirty {
+            self.file.set_len(self.good)?;
+            self.dirty = false;
+        }
+        self.good = self.file.metadata()?.len();
+        let bytes = self.pending.concat();
+        self.file.write_all(&bytes)?;
+        if self.options.sync {
+            self.file.sync_data()?;
+        }
+        self.good += bytes.len() as u64;
+        Ok(())
+    }
+
+    /// The lines of rows that could not be written, for a last resort such as standard error.
+    pub fn unsaved(&self) -> impl Iterator<Item = &str> {
+        self.pending
+            .iter()
+            .filter_map(|line| std::str::from_utf8(line).ok())
+            .map(str::trim_end)
+    }
+}
+
+fn line_of(row: &Row, redactor: &Redactor) -> io::Result<Vec<u8>> {
+    let text = serde_json::to_string(row)?;
+    let mut line = redactor.redact_json(&text).into_owned().into_bytes();
+    line.push(b'\n');
+    Ok(line)
+}
+
+#[cfg(test)]
+#[path = "journal_tests.rs"]
+mod tests;

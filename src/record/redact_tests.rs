@@ -1,0 +1,182 @@
+//! Known secrets are found in the forms in which they are commonly written down.
+
+use proptest::prelude::*;
+
+use super::*;
+
+const SECRET: &str = "sk-tést/\"q\" \\+k3y&";
+
+fn redactor() -> Redactor {
+    Redactor::from_variables([("ANTHROPIC_API_KEY", SECRET), ("HOME", "/home/someone")])
+}
+
+/// A plain encoder to test against: whole groups, padded.
+fn encode_base64(bytes: &[u8]) -> String {
+    const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut text = String::new();
+    for group in bytes.chunks(3) {
+        let mut value = 0_u32;
+        for place in 0..3 {
+            value = value << 8 | u32::from(group.get(place).copied().unwrap_or(0));
+        }
+        for place in 0..4 {
+            let index = (value >> (18 - 6 * place)) & 63;
+            let character = char::from(ALPHABET[index as usize]);
+            text.push(if place > group.len() { '=' } else { character });
+        }
+    }
+    text
+}
+
+#[test]
+fn names_tell_secrets_from_settings() {
+    let secret = [
+        "ANTHROPIC_API_KEY",
+        "OPENAI_APIKEY",
+        "GITHUB_TOKEN",
+        "MYTOKEN",
+        "AWS_SECRET_ACCESS_KEY",
+        "DB_PASSWORD",
+        "PGPASSWORD",
+        "CLAUDE_AUTH",
+        "GOOGLE_CREDENTIALS",
+        "GITHUB_PAT",
+        "api-key",
+        "CLAUDE_CODE_OAUTH_TOKEN",
+    ];
+    for name in secret {
+        assert!(looks_secret(name), "{name}");
+    }
+    let plain = [
+        "PATH",
+        "HOME",
+        "PWD",
+        "GIT_AUTHOR_NAME",
+        "SSH_AUTH_SOCK",
+        "MAX_THINKING_TOKENS",
+        "TOKENIZERS_PARALLELISM",
+        "LANG",
+        "EVAL_RUN_ID",
+    ];
+    for name in plain {
+        assert!(!looks_secret(name), "{name}");
+    }
+}
+
+#[test]
+fn every_common_form_is_found() {
+    let once = serde_json::to_string(SECRET).unwrap();
+    let twice = serde_json::to_string(&once).unwrap();
+    let forms = [
+        format!("key={SECRET}."),
+        format!("{{\"key\":{once}}}"),
+        format!("{{\"nested\":{twice}}}"),
+        format!("python says \"{}\"", json_text::escaped_ascii(SECRET)),
+        "https://x/?k=sk-t%C3%A9st%2F%22q%22%20%5C%2Bk3y%26&b=1".to_owned(),
+        "k=sk-t%C3%A9st%2F%22q%22+%5C%2Bk3y%26".to_owned(),
+        "k=sk-t%c3%a9st%2f%22q%22%20%5c%2bk3y%26".to_owned(),
+        hex(SECRET, true),
+        hex(SECRET, false),
+    ];
+    for form in forms {
+        let text = redactor().redact(&form).into_owned();
+        assert!(
+            text.contains("[redacted:ANTHROPIC_API_KEY]"),
+            "{form} -> {text}"
+        );
+    }
+}
+
+#[test]
+fn base64_is_found_at_every_offset() {
+    for before in 0..7 {
+        let bytes: Vec<u8> = [
+            b"xyzuvwu"[..before].to_vec(),
+            SECRET.as_bytes().to_vec(),
+            b"tail".to_vec(),
+        ]
+        .concat();
+        let text = encode_base64(&bytes);
+        let redacted = redactor().redact(&text).into_owned();
+        assert!(
+            redacted.contains("[redacted:"),
+            "{before}: {text} -> {redacted}"
+        );
+    }
+}
+
+#[test]
+fn short_values_and_harmless_names_stay() {
+    let redactor = Redactor::from_variables([("API_KEY", "short"), ("EDITOR", "some-long-editor")]);
+    let text = "short some-long-editor";
+    assert!(matches!(redactor.redact(text), Cow::Borrowed(_)));
+}
+
+#[test]
+fn keys_numbers_and_structure_of_json_stay() {
+    let mut redactor = Redactor::default();
+    for (name, value) in [
+        ("A_KEY", "exit_code"),
+        ("B_KEY", "12345678"),
+        ("C_KEY", "\",\"source\":\""),
+    ] {
+        redactor.add(name, value);
+    }
+    let line = r#"{"exit_code":123456789,"text":"exit_code 12345678","source":"x","source":"y"}"#;
+    assert_eq!(
+        redactor.redact_json(line),
+        r#"{"exit_code":123456789,"text":"[redacted:A_KEY] [redacted:B_KEY]","source":"x","source":"y"}"#
+    );
+}
+
+#[test]
+fn a_secret_across_two_reads_of_a_file_is_found() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("stdout.raw");
+    let long = "s3cret-".repeat(20);
+    let mut redactor = Redactor::default();
+    redactor.add("LONG_KEY", &long);
+    for before in [0, 1, 262_143, 262_100, 262_144, 524_200] {
+        let content = [&vec![b'a'; before], long.as_bytes(), &[0xff, b'b']].concat();
+        fs::write(&path, content).unwrap();
+        assert_eq!(redactor.redact_file(&path).unwrap(), 1, "{before}");
+        let expected = [
+            &vec![b'a'; before],
+            &b"[redacted:LONG_KEY]"[..],
+            &[0xff, b'b'],
+        ]
+        .concat();
+        assert!(fs::read(&path).unwrap() == expected, "{before}");
+    }
+    assert_eq!(redactor.redact_file(&path).unwrap(), 0);
+    assert_eq!(
+        redactor
+            .redact_file(&folder.path().join("missing"))
+            .unwrap(),
+        0
+    );
+}
+
+#[test]
+fn a_redactor_does_not_show_its_secrets() {
+    let shown = format!("{:?}", redactor());
+    assert!(!shown.contains("sk-t"), "{shown}");
+}
+
+proptest! {
+    #[test]
+    fn redacted_json_is_json_and_holds_no_secret(
+        secret in "[a-zA-Z0-9/+\"\\\\ é\n]{8,20}",
+        before in ".{0,20}",
+        after in ".{0,20}",
+    ) {
+        let mut redactor = Redactor::default();
+        redactor.add("X_KEY", &secret);
+        let line = serde_json::json!({"a": [format!("{before}{secret}{after}")], "n": 12.5}).to_string();
+        let redacted = redactor.redact_json(&line).into_owned();
+        let value: serde_json::Value = serde_json::from_str(&redacted).unwrap();
+        let text = value["a"][0].as_str().unwrap();
+        prop_assert!(!text.contains(&secret), "{text}");
+        prop_assert_eq!(&value["n"], &serde_json::json!(12.5));
+    }
+}

@@ -1,0 +1,200 @@
+//! A row of `runs.jsonl`: the wire format of one attempt at a trial.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::model::{AgentId, Cell, ScenarioId, TaskId, TrialKey};
+use crate::record::row_parts::lenient::{count, flag};
+use crate::record::{GraderResult, LeftoverRow, ProviderUsage};
+
+/// Version of the row format that this proctor writes; rows of the older harness have none.
+pub const ROW_SCHEMA: u32 = 1;
+
+/// One attempt at a trial, as `runs.jsonl` keeps it. The contract's columns come first, in its order, then
+/// new ones. Every field may be missing in an old row; an unknown number is absent, never 0 and never NaN.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(default)]
+#[expect(
+    missing_docs,
+    reason = "the columns are named and explained in the contract"
+)]
+pub struct Row {
+    pub run_id: String,
+    pub ts_start: Option<String>,
+    pub ts_end: Option<String>,
+    pub agent_id: String,
+    pub agent_kind: Option<String>,
+    pub scenario: String,
+    pub task_id: String,
+    pub task_kind: Option<String>,
+    #[serde(deserialize_with = "flag")]
+    pub baseline_run: bool,
+    #[serde(deserialize_with = "flag")]
+    pub success: bool,
+    pub failure_reason: Option<String>,
+    pub grader_results: Option<Vec<GraderResult>>,
+    pub exit_code: Option<i64>,
+    pub wall_time_sec: Option<f64>,
+    pub model: Option<String>,
+    #[serde(deserialize_with = "count")]
+    pub uncached_input_tokens: Option<u64>,
+    #[serde(deserialize_with = "count")]
+    pub cached_read_tokens: Option<u64>,
+    #[serde(deserialize_with = "count")]
+    pub cache_write_tokens: Option<u64>,
+    pub cache_write_ttl: Option<String>,
+    #[serde(deserialize_with = "count")]
+    pub output_tokens: Option<u64>,
+    pub billed_cost_usd: Option<f64>,
+    pub cost_source: Option<String>,
+    pub cold_equivalent_cost_usd: Option<f64>,
+    pub cache_savings_usd: Option<f64>,
+    pub cache_read_rate: Option<f64>,
+    pub baseline_cost_usd: Option<f64>,
+    pub marginal_cost_usd: Option<f64>,
+    #[serde(deserialize_with = "count")]
+    pub xcodebuild_calls: Option<u64>,
+    #[serde(deserialize_with = "count")]
+    pub xcrun_calls: Option<u64>,
+    #[serde(deserialize_with = "count")]
+    pub simctl_calls: Option<u64>,
+    pub time_to_first_xcodebuild_sec: Option<f64>,
+    #[serde(deserialize_with = "count")]
+    pub xcodebuild_repeat_count: Option<u64>,
+    #[serde(deserialize_with = "count")]
+    pub destination_count: Option<u64>,
+    #[serde(deserialize_with = "count")]
+    pub destination_churn: Option<u64>,
+    #[serde(deserialize_with = "count")]
+    pub mcp_tool_calls: Option<u64>,
+    #[serde(deserialize_with = "count")]
+    pub tool_error_total: Option<u64>,
+    #[serde(deserialize_with = "count")]
+    pub tool_error_mcp: Option<u64>,
+    #[serde(deserialize_with = "count")]
+    pub tool_error_non_mcp: Option<u64>,
+    pub transcript_path: Option<String>,
+    pub agent_output_json_path: Option<String>,
+    pub command_log_path: Option<String>,
+    pub mcp_tool_log_path: Option<String>,
+    pub tool_error_log_path: Option<String>,
+    pub tool_error_context_log_path: Option<String>,
+    #[serde(deserialize_with = "count")]
+    pub mcp_xcodebuild_calls: Option<u64>,
+    #[serde(deserialize_with = "count")]
+    pub mcp_simctl_calls: Option<u64>,
+    pub time_to_first_mcp_build_sec: Option<f64>,
+    pub provider_usage: Option<ProviderUsage>,
+    // New columns, in the order in which they were added.
+    pub schema: u32,
+    pub trial_index: Option<u32>,
+    pub attempt: Option<u32>,
+    pub termination: Option<String>,
+    pub grade: Option<String>,
+    pub integrity: Option<String>,
+    pub infra: Option<String>,
+    pub usage_is_lower_bound: Option<bool>,
+    pub workspace: Option<String>,
+    pub isolation: Option<String>,
+    pub jobs: Option<u32>,
+    pub paused_sec: Option<f64>,
+    pub overhead_sec: Option<f64>,
+    pub lingered: Option<bool>,
+    pub leftovers: Option<Vec<LeftoverRow>>,
+    #[serde(deserialize_with = "count")]
+    pub tool_calls: Option<u64>,
+    #[serde(deserialize_with = "count")]
+    pub tool_error_discovery: Option<u64>,
+    #[serde(deserialize_with = "count")]
+    pub unknown_events: Option<u64>,
+    #[serde(deserialize_with = "count")]
+    pub unparsed_lines: Option<u64>,
+    #[serde(deserialize_with = "count")]
+    pub model_requests: Option<u64>,
+    pub cli_version: Option<String>,
+    pub command_calls: Option<BTreeMap<String, u64>>,
+    pub notes: Option<Vec<String>>,
+    pub prompt_digest: Option<String>,
+    pub config_digest: Option<String>,
+    pub task_digest: Option<String>,
+}
+
+/// The keys of a row in order; `runs.csv` has all but `provider_usage`.
+#[rustfmt::skip]
+pub const COLUMNS: &[&str] = &[
+    "run_id", "ts_start", "ts_end", "agent_id", "agent_kind", "scenario", "task_id", "task_kind",
+    "baseline_run", "success", "failure_reason", "grader_results", "exit_code", "wall_time_sec", "model",
+    "uncached_input_tokens", "cached_read_tokens", "cache_write_tokens", "cache_write_ttl", "output_tokens",
+    "billed_cost_usd", "cost_source", "cold_equivalent_cost_usd", "cache_savings_usd", "cache_read_rate",
+    "baseline_cost_usd", "marginal_cost_usd", "xcodebuild_calls", "xcrun_calls", "simctl_calls",
+    "time_to_first_xcodebuild_sec", "xcodebuild_repeat_count", "destination_count", "destination_churn",
+    "mcp_tool_calls", "tool_error_total", "tool_error_mcp", "tool_error_non_mcp", "transcript_path",
+    "agent_output_json_path", "command_log_path", "mcp_tool_log_path", "tool_error_log_path",
+    "tool_error_context_log_path", "mcp_xcodebuild_calls", "mcp_simctl_calls", "time_to_first_mcp_build_sec",
+    "provider_usage",
+    "schema", "trial_index", "attempt", "termination", "grade", "integrity", "infra", "usage_is_lower_bound",
+    "workspace", "isolation", "jobs", "paused_sec", "overhead_sec", "lingered", "leftovers", "tool_calls",
+    "tool_error_discovery", "unknown_events", "unparsed_lines", "model_requests", "cli_version",
+    "command_calls", "notes", "prompt_digest", "config_digest", "task_digest",
+];
+
+impl Row {
+    /// Identity of the trial. Old rows hold no index; [`crate::record::rows`] has given them their position
+    /// within the cell.
+    #[must_use]
+    pub fn key(&self) -> TrialKey {
+        TrialKey {
+            cell: Cell {
+                agent: AgentId::recorded(&self.agent_id),
+                scenario: ScenarioId::recorded(&self.scenario),
+                task: TaskId::recorded(&self.task_id),
+            },
+            baseline: self.baseline_run,
+            index: self.trial_index.unwrap_or(0),
+            attempt: self.attempt.unwrap_or(0),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_keys_come_in_the_order_of_the_contract() {
+        let text = serde_json::to_string(&Row::default()).unwrap();
+        let keys: Vec<&str> = text
+            .trim_matches(['{', '}'])
+            .split(',')
+            .map(|pair| pair.split(':').next().unwrap().trim_matches('"'))
+            .collect();
+        assert_eq!(keys, COLUMNS);
+    }
+
+    #[test]
+    fn a_number_that_is_none_is_written_as_null() {
+        let row = Row {
+            wall_time_sec: Some(f64::NAN),
+            billed_cost_usd: Some(f64::INFINITY),
+            ..Row::default()
+        };
+        let text = serde_json::to_string(&row).unwrap();
+        assert!(text.contains(r#""wall_time_sec":null"#), "{text}");
+        let back: Row = serde_json::from_str(&text).unwrap();
+        assert_eq!(back.billed_cost_usd, None);
+    }
+
+    #[test]
+    fn counts_are_read_as_older_writers_put_them_down() {
+        let cases = [("3", Some(3)), ("3.0", Some(3)), ("null", None)];
+        for (text, count) in cases {
+            let row: Row = serde_json::from_str(&format!(r#"{{"xcrun_calls":{text}}}"#)).unwrap();
+            assert_eq!(row.xcrun_calls, count, "{text}");
+        }
+        for text in ["-1", "1.5", "1e300", "\"3\"", "true"] {
+            let read = serde_json::from_str::<Row>(&format!(r#"{{"xcrun_calls":{text}}}"#));
+            assert!(read.is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,158 @@
+//! Makes the row of a trial's outcome.
+
+use crate::model::{Grade, Measures, TrialOutcome, Verdict};
+use crate::record::{GraderResult, LeftoverRow, ProviderUsage, ROW_SCHEMA, Row, TrialPaths};
+
+/// No row lists more leftovers than this; further ones are counted in `notes`.
+const MOST_LEFTOVERS: usize = 32;
+/// Nor longer command lines of them.
+const LONGEST_ARGV: usize = 300;
+
+impl Row {
+    /// The row of an outcome. Digests are the caller's to add; baseline and marginal costs depend on other rows
+    /// and are only in derived files.
+    #[must_use]
+    pub fn from_outcome(outcome: &TrialOutcome, paths: &TrialPaths) -> Self {
+        let mut row = Self::default();
+        row.take_identity(outcome);
+        row.take_verdict(outcome);
+        row.take_stream(outcome);
+        row.take_cost(outcome);
+        row.take_measures(&outcome.measures);
+        row.take_paths(paths);
+        row.take_circumstances(outcome);
+        row
+    }
+
+    fn take_identity(&mut self, outcome: &TrialOutcome) {
+        let key = &outcome.key;
+        self.schema = ROW_SCHEMA;
+        self.run_id = key.run_id();
+        self.agent_id = key.cell.agent.to_string();
+        self.scenario = key.cell.scenario.to_string();
+        self.task_id = key.cell.task.to_string();
+        self.baseline_run = key.baseline;
+        self.trial_index = Some(key.index);
+        self.attempt = Some(key.attempt);
+        self.agent_kind = Some(outcome.agent_kind.clone());
+        self.task_kind = Some(outcome.task_kind.clone());
+        self.ts_start = Some(outcome.ts_start.clone());
+        self.ts_end = Some(outcome.ts_end.clone());
+    }
+
+    fn take_verdict(&mut self, outcome: &TrialOutcome) {
+        self.success = outcome.success;
+        self.failure_reason.clone_from(&outcome.failure_reason);
+        self.grader_results =
+            (!outcome.key.baseline).then(|| outcome.verdicts.iter().map(grader_result).collect());
+        self.termination = Some(outcome.termination.as_str().to_owned());
+        self.grade = Some(outcome.grade.as_str().to_owned());
+        self.integrity = Some(outcome.integrity.label());
+        self.infra = Some(outcome.infra.as_str().to_owned());
+        self.exit_code = outcome.exit_code.map(i64::from);
+        self.wall_time_sec = outcome.wall_time.map(|time| time.as_secs_f64());
+    }
+
+    fn take_stream(&mut self, outcome: &TrialOutcome) {
+        let stream = &outcome.stream;
+        self.model.clone_from(&stream.model);
+        self.cli_version.clone_from(&stream.cli_version);
+        self.uncached_input_tokens = stream.usage.map(|usage| usage.uncached_input);
+        self.cached_read_tokens = stream.usage.map(|usage| usage.cached_read);
+        self.cache_write_tokens = stream.usage.map(|usage| usage.cache_write);
+        self.output_tokens = stream.usage.map(|usage| usage.output);
+        self.cache_write_ttl = stream.cache_write_ttl.map(|ttl| ttl.as_str().to_owned());
+        self.provider_usage = stream
+            .provider_usage
+            .as_deref()
+            .and_then(ProviderUsage::new);
+        self.usage_is_lower_bound = Some(stream.usage_is_lower_bound);
+        self.unknown_events = Some(stream.unknown_events);
+        self.unparsed_lines = Some(stream.unparsed_lines);
+        self.model_requests = stream.model_requests;
+    }
+
+    fn take_cost(&mut self, outcome: &TrialOutcome) {
+        let cost = &outcome.cost;
+        self.billed_cost_usd = finite(cost.billed_usd);
+        self.cost_source = cost.source.map(|source| source.as_str().to_owned());
+        self.cold_equivalent_cost_usd = finite(cost.cold_equivalent_usd);
+        self.cache_savings_usd = finite(cost.cache_savings_usd);
+        self.cache_read_rate = finite(cost.cache_read_rate);
+    }
+
+    fn take_measures(&mut self, measures: &Measures) {
+        self.xcodebuild_calls = Some(measures.xcodebuild_calls);
+        self.xcrun_calls = Some(measures.xcrun_calls);
+        self.simctl_calls = Some(measures.simctl_calls);
+        self.time_to_first_xcodebuild_sec = finite(measures.time_to_first_xcodebuild_sec);
+        self.xcodebuild_repeat_count = Some(measures.xcodebuild_repeat_count);
+        self.destination_count = Some(measures.destination_count);
+        self.destination_churn = Some(measures.destination_churn);
+        self.mcp_tool_calls = Some(measures.mcp_tool_calls);
+        self.mcp_xcodebuild_calls = Some(measures.mcp_xcodebuild_calls);
+        self.mcp_simctl_calls = Some(measures.mcp_simctl_calls);
+        self.time_to_first_mcp_build_sec = finite(measures.time_to_first_mcp_build_sec);
+        self.tool_error_total = Some(measures.tool_error_total);
+        self.tool_error_mcp = Some(measures.tool_error_mcp);
+        self.tool_error_non_mcp = Some(measures.tool_error_non_mcp);
+        self.tool_error_discovery = Some(measures.tool_error_discovery);
+        self.tool_calls = Some(measures.tool_calls);
+        self.command_calls = Some(measures.command_calls.iter().cloned().collect());
+    }
+
+    fn take_paths(&mut self, paths: &TrialPaths) {
+        let paths = paths.clone();
+        self.transcript_path = paths.transcript;
+        self.agent_output_json_path = paths.agent_output_json;
+        self.command_log_path = paths.command_log;
+        self.mcp_tool_log_path = paths.mcp_tool_log;
+        self.tool_error_log_path = paths.tool_error_log;
+        self.tool_error_context_log_path = paths.tool_error_context_log;
+    }
+
+    fn take_circumstances(&mut self, outcome: &TrialOutcome) {
+        self.workspace = Some(outcome.workspace.as_str().to_owned());
+        self.isolation = Some("none".to_owned());
+        self.jobs = Some(outcome.jobs);
+        self.paused_sec = Some(outcome.paused.as_secs_f64());
+        self.overhead_sec = Some(outcome.overhead.as_secs_f64());
+        self.lingered = Some(outcome.lingered);
+        let mut notes = outcome.notes.clone();
+        if let Some(unlisted @ 1..) = outcome.leftovers.len().checked_sub(MOST_LEFTOVERS) {
+            notes.push(format!("{unlisted} further leftover processes"));
+        }
+        self.leftovers = Some(
+            outcome
+                .leftovers
+                .iter()
+                .take(MOST_LEFTOVERS)
+                .map(leftover)
+                .collect(),
+        );
+        self.notes = Some(notes);
+    }
+}
+
+fn finite(number: Option<f64>) -> Option<f64> {
+    number.filter(|number| number.is_finite())
+}
+
+fn grader_result(verdict: &Verdict) -> GraderResult {
+    let unjudged = matches!(verdict.grade, Grade::Error | Grade::Timeout);
+    GraderResult {
+        kind: verdict.grader.clone(),
+        ok: verdict.grade == Grade::Pass,
+        reason: verdict.reason.clone(),
+        duration_sec: Some(verdict.duration.as_secs_f64()),
+        grade: unjudged.then(|| verdict.grade.as_str().to_owned()),
+    }
+}
+
+fn leftover(leftover: &crate::model::Leftover) -> LeftoverRow {
+    LeftoverRow {
+        pid: leftover.pid,
+        ppid: leftover.ppid,
+        argv: leftover.argv.chars().take(LONGEST_ARGV).collect(),
+    }
+}

@@ -1,0 +1,139 @@
+//! The pieces of a row that have a shape of their own.
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::value::RawValue;
+
+use crate::record::json_text;
+
+/// One of `grader_results`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct GraderResult {
+    /// Type of the grader.
+    #[serde(rename = "type", default)]
+    pub kind: String,
+    /// Whether it passed.
+    #[serde(default)]
+    pub ok: bool,
+    /// Why not.
+    #[serde(default)]
+    pub reason: Option<String>,
+    /// Seconds that it took.
+    #[serde(default)]
+    pub duration_sec: Option<f64>,
+    /// `error` or `timeout` when the grader could not judge; absent when `ok` says it all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub grade: Option<String>,
+}
+
+/// One of `leftovers`: a process that outlived the agent.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LeftoverRow {
+    /// Its process id.
+    pub pid: u32,
+    /// Its parent's.
+    pub ppid: u32,
+    /// Its command line, cut.
+    pub argv: String,
+}
+
+/// The artefact paths of a row, relative to the run directory; absent where there is no such file.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct TrialPaths {
+    /// `transcript_path`
+    pub transcript: Option<String>,
+    /// `agent_output_json_path`
+    pub agent_output_json: Option<String>,
+    /// `command_log_path`
+    pub command_log: Option<String>,
+    /// `mcp_tool_log_path`
+    pub mcp_tool_log: Option<String>,
+    /// `tool_error_log_path`
+    pub tool_error_log: Option<String>,
+    /// `tool_error_context_log_path`
+    pub tool_error_context_log: Option<String>,
+}
+
+/// The CLI's own usage object, kept as the JSON text that it was, on one line.
+#[derive(Debug, Clone)]
+pub struct ProviderUsage(Box<RawValue>);
+
+impl ProviderUsage {
+    /// Takes JSON text; absent if it is none, or above 64 KiB.
+    #[must_use]
+    pub fn new(text: &str) -> Option<Self> {
+        let fits = text.len() <= 64 * 1024;
+        fits.then(|| json_text::one_line(text)).flatten().map(Self)
+    }
+
+    /// The JSON text.
+    #[must_use]
+    pub fn as_json(&self) -> &str {
+        self.0.get()
+    }
+}
+
+impl PartialEq for ProviderUsage {
+    fn eq(&self, other: &Self) -> bool {
+        self.as_json() == other.as_json()
+    }
+}
+
+impl Serialize for ProviderUsage {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.0.serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for ProviderUsage {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Box::<RawValue>::deserialize(deserializer).map(Self)
+    }
+}
+
+/// Readers for fields that older writers put down in more than one way.
+pub(super) mod lenient {
+    use std::fmt;
+
+    use serde::de::{Deserialize, Deserializer, Error, Visitor};
+
+    /// A count: a whole number that is not negative, also written `3.0`; `null` is absent.
+    pub(in crate::record) fn count<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Option<u64>, D::Error> {
+        deserializer.deserialize_any(Count)
+    }
+
+    /// A switch; `null` is off.
+    pub(in crate::record) fn flag<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<bool, D::Error> {
+        Option::<bool>::deserialize(deserializer).map(Option::unwrap_or_default)
+    }
+
+    struct Count;
+
+    impl Visitor<'_> for Count {
+        type Value = Option<u64>;
+
+        fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+            formatter.write_str("a whole number from 0, or null")
+        }
+
+        fn visit_unit<E: Error>(self) -> Result<Self::Value, E> {
+            Ok(None)
+        }
+
+        fn visit_u64<E: Error>(self, value: u64) -> Result<Self::Value, E> {
+            Ok(Some(value))
+        }
+
+        fn visit_f64<E: Error>(self, value: f64) -> Result<Self::Value, E> {
+            let whole = value.fract() == 0.0 && (0.0..9.0e15).contains(&value);
+            // A float in this range prints as its whole digits.
+            let parsed = whole.then(|| format!("{value:.0}").parse().ok()).flatten();
+            parsed
+                .map(Some)
+                .ok_or_else(|| E::invalid_value(serde::de::Unexpected::Float(value), &self))
+        }
+    }
+}

@@ -1,0 +1,218 @@
+//! The folder of a run, and the name of every file directly below it.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::model::TrialKey;
+use crate::record::error::Doing as _;
+use crate::record::{RecordError, RunLock, TrialDir, private};
+
+/// The folder of one run.
+#[derive(Debug, Clone)]
+pub struct RunDir {
+    root: PathBuf,
+}
+
+impl RunDir {
+    /// Creates `<output_root>/<stamp>`; where that is taken, `<stamp>_2` and so on.
+    ///
+    /// # Errors
+    /// When a folder cannot be created.
+    pub fn create(output_root: &Path, stamp: &str) -> Result<Self, RecordError> {
+        private::ensure_dir(output_root)?;
+        let output_root = output_root.canonicalize().doing("open", output_root)?;
+        for number in 1..10_000 {
+            let root = match number {
+                1 => output_root.join(stamp),
+                _ => output_root.join(format!("{stamp}_{number}")),
+            };
+            match private::new_dir(&root) {
+                Ok(()) => return Ok(Self { root }),
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                Err(error) => return Err(error).doing("create", &root),
+            }
+        }
+        Err(io::Error::from(io::ErrorKind::AlreadyExists)).doing("create", &output_root.join(stamp))
+    }
+
+    /// Opens the folder of an earlier run.
+    ///
+    /// # Errors
+    /// When there is no such folder.
+    pub fn open(path: &Path) -> Result<Self, RecordError> {
+        let root = path.canonicalize().doing("open", path)?;
+        if !root.is_dir() {
+            let why = "it is no run directory but a file; give the folder that holds runs.jsonl";
+            return Err(io::Error::new(io::ErrorKind::NotADirectory, why)).doing("open", path);
+        }
+        Ok(Self { root })
+    }
+
+    /// Takes the run for this process alone.
+    ///
+    /// # Errors
+    /// When another process has it; the message names its pid and host.
+    pub fn lock(&self) -> Result<RunLock, RecordError> {
+        RunLock::acquire(&self.root.join(".lock"))
+    }
+
+    /// The folder itself, absolute.
+    #[must_use]
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// Folder of a trial.
+    #[must_use]
+    pub fn trial(&self, key: &TrialKey) -> TrialDir {
+        let folder = self.root.join("trials").join(component(&key.run_id()));
+        TrialDir::new(self.root.clone(), folder)
+    }
+
+    /// Folder of a recorded trial by its `run_id`; absent if that is no name of a folder.
+    #[must_use]
+    pub fn recorded_trial(&self, run_id: &str) -> Option<TrialDir> {
+        let folder = self.root.join("trials").join(run_id);
+        (component(run_id) == run_id).then(|| TrialDir::new(self.root.clone(), folder))
+    }
+
+    /// A path relative to the run directory as rows hold it; as it is when it lies elsewhere.
+    #[must_use]
+    pub fn relative(&self, path: &Path) -> String {
+        relative(&self.root, path)
+    }
+}
+
+macro_rules! files {
+    ($($(#[$doc:meta])* $name:ident => $file:literal;)*) => {
+        impl RunDir {
+            $($(#[$doc])*
+            #[must_use]
+            pub fn $name(&self) -> PathBuf {
+                self.root.join($file)
+            })*
+        }
+    };
+}
+
+files! {
+    /// The journal: a row per attempt at a trial, append-only.
+    runs_jsonl => "runs.jsonl";
+    /// What crashes left of rows that were never acknowledged.
+    runs_jsonl_torn => "runs.jsonl.torn";
+    /// The rows as a flat table.
+    runs_csv => "runs.csv";
+    /// Aggregates per cell.
+    summary_csv => "summary.csv";
+    /// The same for people.
+    summary_md => "summary.md";
+    /// Aggregates of the trials that read nothing from a cache.
+    summary_cold_csv => "summary_cold.csv";
+    /// The same for people.
+    summary_cold_md => "summary_cold.md";
+    /// What was run, with what.
+    run_metadata => "run_metadata.json";
+    /// The plan: digest and cells of what was to be run.
+    plan => "plan.json";
+    /// Folder of the checks of reference solutions.
+    reference_checks => "reference_checks";
+    /// Results of the checks of reference solutions.
+    reference_checks_jsonl => "reference_checks/reference_checks.jsonl";
+    /// Input of the tool-error report.
+    tool_error_report_manifest => "tool_error_report_manifest.json";
+    /// The tool-error report under its default name.
+    tool_error_report => "tool_error_report.md";
+    /// Input of the failure analysis.
+    failure_analysis_manifest => "failure_analysis_manifest.json";
+    /// The failure analysis.
+    failure_analysis_report => "failure_analysis_report.md";
+    /// Folder of all trials' folders.
+    trials => "trials";
+}
+
+/// `name` as one safe path component: what is not ASCII letter, digit, `.`, `_` or `-` becomes `_`.
+fn component(name: &str) -> String {
+    let safe: String = name
+        .chars()
+        .take(250)
+        .map(|character| match character {
+            'a'..='z' | 'A'..='Z' | '0'..='9' | '.' | '_' | '-' => character,
+            _ => '_',
+        })
+        .collect();
+    match safe.as_str() {
+        "" | "." | ".." => "_".to_owned(),
+        _ => safe,
+    }
+}
+
+pub(super) fn relative(root: &Path, path: &Path) -> String {
+    path.strip_prefix(root)
+        .unwrap_or(path)
+        .to_string_lossy()
+        .into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{AgentId, Cell, ScenarioId, TaskId};
+
+    #[test]
+    fn a_taken_stamp_gives_a_numbered_folder() {
+        let folder = tempfile::tempdir().unwrap();
+        let names: Vec<_> = (0..3)
+            .map(|_| RunDir::create(&folder.path().join("runs"), "20261120_101112").unwrap())
+            .map(|run| run.root().file_name().unwrap().to_owned())
+            .collect();
+        assert_eq!(
+            names,
+            ["20261120_101112", "20261120_101112_2", "20261120_101112_3"]
+        );
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn folders_are_the_owners_alone() {
+        use std::os::unix::fs::PermissionsExt as _;
+        let folder = tempfile::tempdir().unwrap();
+        let run = RunDir::create(&folder.path().join("runs"), "s").unwrap();
+        let mode = run.root().metadata().unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o700);
+    }
+
+    #[test]
+    fn a_recorded_name_never_leads_out_of_the_run() {
+        let folder = tempfile::tempdir().unwrap();
+        let run = RunDir::create(folder.path(), "s").unwrap();
+        for name in ["../x", "/etc", "..", ".", "", "a/b", "a\0b", "é"] {
+            assert!(run.recorded_trial(name).is_none(), "{name:?}");
+            let key = TrialKey {
+                cell: Cell {
+                    agent: AgentId::recorded(name),
+                    scenario: ScenarioId::recorded("s"),
+                    task: TaskId::recorded("t"),
+                },
+                baseline: false,
+                index: 0,
+                attempt: 0,
+            };
+            let trial = run.trial(&key);
+            assert_eq!(trial.root().parent(), Some(run.trials().as_path()));
+        }
+        assert!(
+            run.recorded_trial("codex-shell-t-trial-1768949767118")
+                .is_some()
+        );
+    }
+
+    #[test]
+    fn opening_what_is_no_run_says_so() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("runs.jsonl");
+        std::fs::write(&file, "").unwrap();
+        let message = RunDir::open(&file).unwrap_err().to_string();
+        assert!(message.contains("give the folder"), "{message}");
+        assert!(RunDir::open(&folder.path().join("missing")).is_err());
+    }
+}

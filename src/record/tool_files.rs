@@ -1,0 +1,244 @@
+//! The small files about tools that lie beside a trial: errors, what followed them, MCP calls, calls seen only in the stream.
+
+use std::io::Write as _;
+use std::path::Path;
+use std::time::Duration;
+
+use serde::Serialize;
+use serde_json::value::RawValue;
+
+use crate::model::{CommandCall, ErrorContext, ToolErrorSeen};
+use crate::record::error::Doing as _;
+use crate::record::{RecordError, Redactor, TrialClock, TrialDir, json_text, private};
+
+/// What the tool-error files of a trial are made of.
+#[derive(Debug, Clone, Copy)]
+pub struct ToolErrorLines<'a> {
+    /// The errors, as `metrics` found them.
+    pub errors: &'a [ToolErrorSeen],
+    /// The class of each, in the same order; may be shorter.
+    pub classes: &'a [&'a str],
+    /// The calls that followed each.
+    pub contexts: &'a [ErrorContext],
+    /// All errors, MCP errors: more than `errors` holds if there were too many to keep.
+    pub totals: (u64, u64),
+}
+
+/// One MCP tool call, for `mcp_tool_calls.jsonl`.
+#[derive(Debug, Clone, Copy)]
+pub struct McpCallLine<'a> {
+    /// Time since the agent's start.
+    pub at: Duration,
+    /// The server.
+    pub server: &'a str,
+    /// The tool.
+    pub tool: &'a str,
+    /// The arguments as JSON text; written as `null` if they are no JSON.
+    pub arguments: &'a str,
+}
+
+#[derive(Serialize)]
+struct ErrorLine<'a> {
+    ts: String,
+    tool_name: &'a str,
+    tool_kind: &'static str,
+    source: &'a str,
+    payload: &'a str,
+    at_sec: f64,
+    call_index: usize,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    class: Option<&'a str>,
+}
+
+#[derive(Serialize)]
+struct ContextLine<'a> {
+    ts: String,
+    tool_name: &'a str,
+    tool_kind: &'static str,
+    call_index: usize,
+    next_calls: Vec<NextCall<'a>>,
+}
+
+#[derive(Serialize)]
+struct NextCall<'a> {
+    tool_name: &'a str,
+    arguments: &'a str,
+}
+
+#[derive(Serialize)]
+struct McpLine<'a> {
+    ts: String,
+    server: &'a str,
+    tool: &'a str,
+    arguments: Option<Box<RawValue>>,
+    at_sec: f64,
+}
+
+#[derive(Serialize)]
+struct StreamCallLine<'a> {
+    ts: String,
+    cmd: &'a str,
+    argv: &'a [String],
+    source: &'static str,
+    seen_by: &'static str,
+    at_sec: f64,
+}
+
+/// Writes `tool_errors.jsonl` and `tool_error_context.jsonl` where there are errors, and `tool_error_summary.json`.
+///
+/// # Errors
+/// When a file cannot be written.
+pub fn write_tool_errors(
+    trial: &TrialDir,
+    lines: ToolErrorLines<'_>,
+    clock: TrialClock,
+    redactor: &Redactor,
+) -> Result<(), RecordError> {
+    let (total, mcp) = lines.totals;
+    let summary =
+        serde_json::json!({"total": total, "mcp": mcp, "non_mcp": total.saturating_sub(mcp)});
+    private::write_file(
+        &trial.tool_error_summary(),
+        format!("{summary}\n").as_bytes(),
+    )?;
+    let classes = lines
+        .classes
+        .iter()
+        .copied()
+        .map(Some)
+        .chain(std::iter::repeat(None));
+    let errors = lines.errors.iter().zip(classes);
+    let errors = errors.map(|(error, class)| error_line(error, class, clock));
+    write_lines(&trial.tool_errors(), errors, redactor)?;
+    let contexts = lines
+        .contexts
+        .iter()
+        .map(|context| context_line(context, clock));
+    write_lines(&trial.tool_error_context(), contexts, redactor)
+}
+
+/// Writes `mcp_tool_calls.jsonl` where there were calls.
+///
+/// # Errors
+/// When the file cannot be written.
+pub fn write_mcp_tool_calls<'a>(
+    trial: &TrialDir,
+    calls: impl IntoIterator<Item = McpCallLine<'a>>,
+    clock: TrialClock,
+    redactor: &Redactor,
+) -> Result<(), RecordError> {
+    let lines = calls.into_iter().map(|call| McpLine {
+        ts: clock.label(call.at),
+        server: call.server,
+        tool: call.tool,
+        arguments: json_text::one_line(call.arguments),
+        at_sec: call.at.as_secs_f64(),
+    });
+    write_lines(&trial.mcp_tool_calls(), lines, redactor)
+}
+
+/// Appends the calls that no shim saw to `cmd_log.jsonl`, marked `"seen_by":"stream"` so that they are never
+/// taken for a shim's.
+///
+/// # Errors
+/// When the file cannot be written.
+pub fn append_stream_calls(
+    trial: &TrialDir,
+    calls: &[CommandCall],
+    clock: TrialClock,
+    redactor: &Redactor,
+) -> Result<(), RecordError> {
+    let path = trial.cmd_log();
+    let lines = calls.iter().map(|call| StreamCallLine {
+        ts: clock.label(call.at),
+        cmd: &call.command,
+        argv: &call.argv,
+        source: call.source.as_str(),
+        seen_by: "stream",
+        at_sec: call.at.as_secs_f64(),
+    });
+    let bytes = jsonl(&path, lines, redactor)?;
+    if bytes.is_empty() {
+        return Ok(());
+    }
+    private::append_file(&path)?
+        .write_all(&bytes)
+        .doing("append to", &path)
+}
+
+fn error_line<'a>(
+    error: &'a ToolErrorSeen,
+    class: Option<&'a str>,
+    clock: TrialClock,
+) -> ErrorLine<'a> {
+    ErrorLine {
+        ts: clock.label(moment(error)),
+        tool_name: &error.tool_name,
+        tool_kind: kind(error),
+        source: &error.source,
+        payload: &error.payload,
+        at_sec: error.at_sec,
+        call_index: error.call_index,
+        class,
+    }
+}
+
+fn context_line(context: &ErrorContext, clock: TrialClock) -> ContextLine<'_> {
+    let error = &context.error;
+    ContextLine {
+        ts: clock.label(moment(error)),
+        tool_name: &error.tool_name,
+        tool_kind: kind(error),
+        call_index: error.call_index,
+        next_calls: context.next_calls.iter().map(next_call).collect(),
+    }
+}
+
+fn next_call((tool_name, arguments): &(String, String)) -> NextCall<'_> {
+    NextCall {
+        tool_name,
+        arguments,
+    }
+}
+
+fn moment(error: &ToolErrorSeen) -> Duration {
+    Duration::try_from_secs_f64(error.at_sec).unwrap_or_default()
+}
+
+fn kind(error: &ToolErrorSeen) -> &'static str {
+    if error.mcp { "mcp" } else { "non_mcp" }
+}
+
+/// Replaces `path` by the lines; without lines there is no file.
+fn write_lines(
+    path: &Path,
+    lines: impl Iterator<Item = impl Serialize>,
+    redactor: &Redactor,
+) -> Result<(), RecordError> {
+    let bytes = jsonl(path, lines, redactor)?;
+    if bytes.is_empty() {
+        return match std::fs::remove_file(path) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                Err(error).doing("remove", path)
+            }
+            _ => Ok(()),
+        };
+    }
+    private::write_file(path, &bytes)
+}
+
+fn jsonl(
+    path: &Path,
+    lines: impl Iterator<Item = impl Serialize>,
+    redactor: &Redactor,
+) -> Result<Vec<u8>, RecordError> {
+    let mut bytes = Vec::new();
+    for line in lines {
+        let text = serde_json::to_string(&line)
+            .map_err(Into::into)
+            .doing("write", path)?;
+        bytes.extend_from_slice(redactor.redact_json(&text).as_bytes());
+        bytes.push(b'\n');
+    }
+    Ok(bytes)
+}

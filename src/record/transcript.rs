@@ -1,0 +1,72 @@
+//! `transcript.txt`: what an agent said, in words, as far as a bound allows.
+
+use std::fs::File;
+use std::io::{BufWriter, Write as _};
+use std::path::{Path, PathBuf};
+
+use crate::record::error::Doing as _;
+use crate::record::{RecordError, Redactor, private};
+
+/// A transcript ends, and says so, after this many bytes.
+const MOST_BYTES: usize = 64 * 1024 * 1024;
+
+/// Writes a transcript.
+#[derive(Debug)]
+pub struct Transcript {
+    writer: BufWriter<File>,
+    path: PathBuf,
+    redactor: Redactor,
+    room: usize,
+    omitted: u64,
+}
+
+impl Transcript {
+    /// Begins a transcript, replacing what is there.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn create(path: &Path, redactor: Redactor) -> Result<Self, RecordError> {
+        Ok(Self {
+            writer: BufWriter::new(private::create_file(path)?),
+            path: path.to_path_buf(),
+            redactor,
+            room: MOST_BYTES,
+            omitted: 0,
+        })
+    }
+
+    /// Adds a line.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn line(&mut self, text: &str) -> Result<(), RecordError> {
+        let text = self.redactor.redact(text);
+        if text.len() >= self.room {
+            self.room = 0;
+            self.omitted += 1;
+            return Ok(());
+        }
+        self.room -= text.len() + 1;
+        writeln!(self.writer, "{text}").doing("write", &self.path)
+    }
+
+    /// Puts down what is still in memory.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn flush(&mut self) -> Result<(), RecordError> {
+        self.writer.flush().doing("write", &self.path)
+    }
+
+    /// Ends the transcript.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn finish(mut self) -> Result<(), RecordError> {
+        if self.omitted > 0 {
+            let note = format!("[{} further lines omitted]", self.omitted);
+            writeln!(self.writer, "{note}").doing("write", &self.path)?;
+        }
+        self.flush()
+    }
+}
