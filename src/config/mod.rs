@@ -1,9 +1,35 @@
 //! What was asked: `config.yaml` and `tasks.yaml`, checked and resolved.
 
+mod agents;
+mod check;
+mod check_scalar;
+mod fields;
+mod files;
+mod filter;
 mod grader_spec;
+mod ids;
+mod load;
+mod merge;
+mod node;
+mod paths;
+mod problem;
+mod scalar;
+mod scenarios;
+mod schema;
+mod settings;
+mod shape;
+mod source;
 mod suite;
+mod tables;
+mod tags;
+mod tasks;
+mod tree;
 
+pub use filter::{Filter, UnknownId};
 pub use grader_spec::{GraderSpec, IosTestOptions};
+pub use load::{LoadBytes, LoadRequest, load, load_bytes, load_config_only};
+pub use problem::{Place, Problem, Problems, Severity};
+pub use schema::{schema_config, schema_tasks};
 pub use suite::{
     AgentKind, AgentSpec, BuildParams, LeftOut, McpSettings, PlanMode, Project, ProjectSource,
     PromptVia, ReplaySpec, ScenarioSpec, Settings, Suite, TaskKind, TaskSpec, TranscriptMode,

@@ -1,0 +1,220 @@
+//! The doors: files to a suite, or to every problem in them at once.
+
+use std::path::Path;
+
+use sha2::{Digest, Sha256};
+
+use crate::config::check::check;
+use crate::config::fields::Fields;
+use crate::config::files::Files;
+use crate::config::ids::{colliding_names, duplicate_ids, unknown_names};
+use crate::config::node::Node;
+use crate::config::paths::Base;
+use crate::config::problem::{Place, Problems, Report};
+use crate::config::scenarios::{Choice, scenarios};
+use crate::config::shape::{Section, Shape};
+use crate::config::tables::{AGENT, CONFIG, MCP, PROJECT, SCENARIO, SUITE, TASK, TASKS};
+use crate::config::tasks::{hex, task};
+use crate::config::{Suite, TaskSpec, agents, settings, source, tree};
+
+/// Which files make a suite.
+#[derive(Debug, Clone, Copy)]
+pub struct LoadRequest<'a> {
+    /// The config file.
+    pub config: &'a Path,
+    /// The tasks file.
+    pub tasks: &'a Path,
+    /// Whether files that the suite names must exist; false where nothing will be run (`--dry-run`).
+    pub check_files: bool,
+}
+
+/// The same with the files' bytes, for suites that are not on disk.
+#[derive(Debug, Clone, Copy)]
+pub struct LoadBytes<'a> {
+    /// Names, and whether files must exist.
+    pub request: LoadRequest<'a>,
+    /// Bytes of the config file.
+    pub config: &'a [u8],
+    /// Bytes of the tasks file; `None` where no tasks are needed.
+    pub tasks: Option<&'a [u8]>,
+}
+
+/// Loads a suite.
+///
+/// # Errors
+/// All problems of both files at once, warnings among them.
+pub fn load(request: &LoadRequest<'_>) -> Result<Suite, Problems> {
+    let config = read(request.config, "`proctor init` writes one to start from");
+    let tasks = read(request.tasks, "name another file with --tasks");
+    match (config, tasks) {
+        (Ok(config), Ok(tasks)) => load_bytes(&LoadBytes {
+            request: *request,
+            config: &config,
+            tasks: Some(&tasks),
+        }),
+        (config, tasks) => {
+            let failed = [config.err(), tasks.err()];
+            Err(joined(
+                failed.into_iter().flatten().map(Report::into_problems),
+            ))
+        }
+    }
+}
+
+/// Loads a config for commands that need no tasks; files that it names need not exist.
+///
+/// # Errors
+/// All problems of the file at once.
+pub fn load_config_only(config: &Path) -> Result<Suite, Problems> {
+    let bytes = read(config, "name another file with --config").map_err(Report::into_problems)?;
+    load_bytes(&LoadBytes {
+        request: LoadRequest {
+            config,
+            tasks: Path::new(""),
+            check_files: false,
+        },
+        config: &bytes,
+        tasks: None,
+    })
+}
+
+/// Loads a suite from bytes.
+///
+/// # Errors
+/// All problems of both at once.
+pub fn load_bytes(input: &LoadBytes<'_>) -> Result<Suite, Problems> {
+    let request = input.request;
+    let mut reports = (Report::new(request.config), Report::new(request.tasks));
+    let base = Base::of(request.config);
+    let files = Files {
+        base: &base,
+        checked: request.check_files,
+    };
+    let suite = config(input, &files, &mut reports.0);
+    let tasks = match input.tasks {
+        Some(bytes) => tasks(bytes, &files, &mut reports.1),
+        None => Vec::new(),
+    };
+    let suite = suite.map(|suite| Suite { tasks, ..suite });
+    if let Some(suite) = &suite {
+        colliding_names(suite, &mut reports.0);
+    }
+    let failed = reports.0.failed() || reports.1.failed();
+    let problems = joined([reports.0, reports.1].map(Report::into_problems));
+    match suite {
+        Some(suite) if !failed => Ok(Suite {
+            warnings: problems
+                .items
+                .iter()
+                .map(crate::config::Problem::sentence)
+                .collect(),
+            ..suite
+        }),
+        _ => Err(problems),
+    }
+}
+
+fn read(path: &Path, hint: &str) -> Result<Vec<u8>, Report> {
+    source::read(path).map_err(|error| {
+        let mut report = Report::new(path);
+        report
+            .error(Place::default(), "", format!("cannot be read: {error}"))
+            .hint(hint);
+        report
+    })
+}
+
+fn joined(parts: impl IntoIterator<Item = Problems>) -> Problems {
+    let mut all = Problems {
+        items: Vec::new(),
+        untold: 0,
+    };
+    for part in parts {
+        all.items.extend(part.items);
+        all.untold += part.untold;
+    }
+    all
+}
+
+fn parsed(bytes: &[u8], report: &mut Report) -> Option<Node> {
+    let text = source::text(bytes, report)?;
+    tree::read(text, report)
+}
+
+fn config(input: &LoadBytes<'_>, files: &Files<'_>, report: &mut Report) -> Option<Suite> {
+    let root = parsed(input.config, report)?;
+    check(&root, &Shape::Object(&CONFIG), "", report);
+    root.map()?;
+    let root = Fields::new(Some(&root), &CONFIG, "");
+    let suite = root.section("suite", &SUITE);
+    let agent_fields = root.sections("agents", &AGENT);
+    let scenario_fields = root.sections("scenarios", &SCENARIO);
+    let mcp = settings::mcp(&root.section("mcp", &MCP));
+    let choice = Choice {
+        suite: &suite,
+        mcp: &root.section("mcp", &MCP),
+    };
+    let scenarios = scenarios(&scenario_fields, &choice, files, report);
+    duplicate_ids("agent", &agent_fields, report);
+    duplicate_ids("scenario", &scenario_fields, report);
+    unknown_names(&suite, (&agent_fields, &scenario_fields), report);
+    let project = root
+        .get("project")
+        .and_then(|_| settings::project(&root.section("project", &PROJECT), files, report));
+    let agents = agent_fields
+        .iter()
+        .filter_map(|fields| agents::agent(fields, files, report))
+        .collect();
+    Some(Suite {
+        config_path: input.request.config.to_owned(),
+        config_dir: files.base.folder().to_owned(),
+        tasks_path: input.request.tasks.to_owned(),
+        config_digest: sha256(input.config),
+        tasks_digest: input.tasks.map(sha256).unwrap_or_default(),
+        settings: settings::settings(&suite, files.base),
+        project: project?,
+        agents,
+        scenarios: scenarios.run,
+        further_scenarios: scenarios.further,
+        left_out: scenarios.left_out,
+        mcp,
+        tasks: Vec::new(),
+        warnings: Vec::new(),
+    })
+}
+
+fn tasks(bytes: &[u8], files: &Files<'_>, report: &mut Report) -> Vec<TaskSpec> {
+    const LIST: Shape = section_shape(&TASKS);
+    let Some(root) = parsed(bytes, report) else {
+        return Vec::new();
+    };
+    let list = if root.list().is_some() {
+        check(&root, &LIST, "tasks", report);
+        Some(&root)
+    } else {
+        check(&root, &Shape::Object(&TASKS), "", report);
+        let fields = Fields::new(Some(&root), &TASKS, "");
+        fields.get("tasks")
+    };
+    let items = list.and_then(Node::list).unwrap_or_default();
+    let fields: Vec<Fields<'_>> = items
+        .iter()
+        .enumerate()
+        .map(|(index, item)| Fields::new(Some(item), &TASK, &format!("tasks[{index}]")))
+        .collect();
+    duplicate_ids("task", &fields, report);
+    fields
+        .iter()
+        .zip(items)
+        .filter_map(|(fields, node)| task(fields, node, files, report))
+        .collect()
+}
+
+/// The shape of a section's only key.
+const fn section_shape(section: &Section) -> Shape {
+    section.keys[0].shape
+}
+
+fn sha256(bytes: &[u8]) -> String {
+    hex(&Sha256::digest(bytes))
+}

@@ -1,0 +1,98 @@
+//! Paths of the config: where they lead from, and which stay inside.
+
+use std::path::{Component, Path, PathBuf};
+
+/// Folder that relative paths of a suite start from.
+#[derive(Debug, Clone)]
+pub(super) struct Base {
+    folder: PathBuf,
+    home: Option<PathBuf>,
+}
+
+impl Base {
+    /// The folder of `config`; links to the config file itself are followed.
+    pub(super) fn of(config: &Path) -> Self {
+        let config = config
+            .canonicalize()
+            .or_else(|_| std::path::absolute(config))
+            .unwrap_or_else(|_| config.to_owned());
+        let folder = config.parent().unwrap_or(Path::new("/")).to_owned();
+        let home = std::env::home_dir();
+        Self { folder, home }
+    }
+
+    pub(super) fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// `text` as an absolute path: `~` is the home folder, anything relative starts from the config's folder.
+    pub(super) fn resolve(&self, text: &str) -> PathBuf {
+        let path = Path::new(text);
+        let joined = match (path.strip_prefix("~"), &self.home) {
+            (Ok(rest), Some(home)) => home.join(rest),
+            _ => self.folder.join(path),
+        };
+        // Rebuilding it from its components drops `.` and doubled slashes.
+        joined.components().collect()
+    }
+}
+
+/// Why `text` is no path that stays below the folder it starts from.
+pub(super) fn inside_problem(text: &str) -> Option<&'static str> {
+    let path = Path::new(text);
+    if path.has_root() || text.starts_with('~') {
+        return Some("is not relative");
+    }
+    for component in path.components() {
+        match component {
+            Component::ParentDir => return Some("may lead out of its folder"),
+            Component::Normal(name) if name.eq_ignore_ascii_case(".git") => {
+                return Some("leads into .git");
+            }
+            _ => {}
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_start_from_the_config_or_from_home() {
+        let base = Base {
+            folder: PathBuf::from("/suite"),
+            home: Some(PathBuf::from("/home/me")),
+        };
+        for (text, expected) in [
+            ("./runs", "/suite/runs"),
+            ("runs/", "/suite/runs"),
+            ("../other", "/suite/../other"),
+            ("/abs//x", "/abs/x"),
+            ("~", "/home/me"),
+            ("~/runs", "/home/me/runs"),
+            ("~user/runs", "/suite/~user/runs"),
+        ] {
+            assert_eq!(base.resolve(text), PathBuf::from(expected), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_path_that_may_lead_out_is_seen() {
+        for (text, fine) in [
+            ("shot.png", true),
+            ("a/./b", true),
+            (".", true),
+            (".gitignore", true),
+            ("../x", false),
+            ("a/../b", false),
+            ("/etc/passwd", false),
+            ("~/x", false),
+            (".git/hooks/pre-commit", false),
+            ("a/.GIT/config", false),
+        ] {
+            assert_eq!(inside_problem(text).is_none(), fine, "{text}");
+        }
+    }
+}

@@ -1,0 +1,170 @@
+//! `suite:`, `project:` and `mcp:` as they are read.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use crate::config::fields::{Fields, duration};
+use crate::config::files::Files;
+use crate::config::node::Node;
+use crate::config::paths::Base;
+use crate::config::problem::Report;
+use crate::config::tables::BUILD_PARAMS;
+use crate::config::{
+    BuildParams, McpSettings, PlanMode, Project, ProjectSource, Settings, TranscriptMode,
+};
+use crate::model::{AgentId, ScenarioId, WorkspaceKind};
+
+/// `suite:`.
+pub(super) fn settings(suite: &Fields<'_>, base: &Base) -> Settings {
+    let output_root = base.resolve(&suite.text_or_empty("output_root"));
+    Settings {
+        name: suite.text("name").unwrap_or_else(|| default_name(base)),
+        timeout: suite.seconds_or_zero("timeout_sec"),
+        scenario_timeouts: by_scenario(suite, "scenario_timeouts_sec"),
+        stall_timeout: suite.seconds("stall_timeout_sec"),
+        scenario_stall_timeouts: by_scenario(suite, "scenario_stall_timeouts_sec"),
+        setup_timeout: suite.seconds_or_zero("setup_timeout_sec"),
+        grader_timeout: suite.seconds_or_zero("grader_timeout_sec"),
+        stop_grace: suite.seconds_or_zero("stop_grace_sec"),
+        linger: suite.seconds_or_zero("linger_sec"),
+        drain: suite.seconds_or_zero("drain_sec"),
+        trials_per_cell: suite.count("trials_per_cell"),
+        random_seed: suite.whole("random_seed"),
+        plan_mode: plan_mode(&suite.text_or_empty("plan_mode")),
+        shuffle_within_scenario: suite.boolean("shuffle_within_scenario"),
+        run_baselines: suite.boolean("run_baselines"),
+        baseline_trials_per_scenario: suite.count("baseline_trials_per_scenario"),
+        jobs: suite.count("jobs"),
+        workspace: workspace(&suite.text_or_empty("workspace")),
+        summary_cache_strata: suite.boolean("summary_cache_strata"),
+        keep_workdirs: suite.boolean("keep_workdirs"),
+        fetch_remote: suite.boolean("fetch_remote"),
+        validate_tasks: suite.boolean("validate_tasks"),
+        transcript_mode: transcript_mode(&suite.text_or_empty("transcript_mode")),
+        clean_agent_env: suite.boolean("clean_agent_env"),
+        use_ccusage_for_codex: suite.boolean("use_ccusage_for_codex"),
+        prewarm_spm: suite.boolean("prewarm_spm"),
+        spm_cache_dir: suite.text("spm_cache_dir").map(|dir| output_root.join(dir)),
+        env: suite.environment("env"),
+        env_pass: suite.words("env_pass"),
+        shims: suite.words("shims"),
+        agent_sees_suite_root: suite.boolean("agent_sees_suite_root"),
+        post_run_report: suite.boolean("post_run_report"),
+        post_run_report_agent: suite
+            .text("post_run_report_agent")
+            .and_then(|id| AgentId::new(id).ok()),
+        post_run_report_path: suite.text_or_empty("post_run_report_path").into(),
+        failure_analysis: suite.boolean("failure_analysis"),
+        output_root,
+    }
+}
+
+fn default_name(base: &Base) -> String {
+    let name = base.folder().file_name().map(|name| name.to_string_lossy());
+    name.map_or_else(|| "suite".to_owned(), std::borrow::Cow::into_owned)
+}
+
+fn by_scenario(suite: &Fields<'_>, name: &str) -> BTreeMap<ScenarioId, Duration> {
+    let entries = suite.get(name).and_then(Node::map).unwrap_or_default();
+    entries
+        .iter()
+        .filter_map(|entry| {
+            let id = ScenarioId::new(entry.key.clone()).ok()?;
+            Some((id, duration(entry.value.number()?)))
+        })
+        .collect()
+}
+
+fn plan_mode(word: &str) -> PlanMode {
+    match word {
+        "blocked_by_scenario" => PlanMode::BlockedByScenario,
+        _ => PlanMode::Random,
+    }
+}
+
+fn transcript_mode(word: &str) -> TranscriptMode {
+    match word {
+        "raw" => TranscriptMode::Raw,
+        "none" => TranscriptMode::None,
+        _ => TranscriptMode::Minimal,
+    }
+}
+
+fn workspace(word: &str) -> WorkspaceKind {
+    match word {
+        "clone" => WorkspaceKind::Clone,
+        "shared" => WorkspaceKind::Shared,
+        _ => WorkspaceKind::Worktree,
+    }
+}
+
+/// `project:`; there is none when it does not say where the files come from.
+pub(super) fn project(
+    fields: &Fields<'_>,
+    files: &Files<'_>,
+    report: &mut Report,
+) -> Option<Project> {
+    let repository = fields.path_value("repo_path", files.base);
+    let template = fields.path_value("template", files.base);
+    let source = match (repository, template) {
+        (Some(path), None) => {
+            files.folder(&path, &(fields, "repo_path"), report);
+            ProjectSource::Repository(path)
+        }
+        (None, Some(path)) => {
+            files.folder(&path, &(fields, "template"), report);
+            ProjectSource::Template(path)
+        }
+        (Some(_), Some(_)) => {
+            let place = fields.place_of("template");
+            report
+                .error(
+                    place,
+                    &fields.path("template"),
+                    "contradicts project.repo_path",
+                )
+                .hint("keep one of the two");
+            return None;
+        }
+        (None, None) => {
+            report
+                .error(fields.place(), &fields.path("repo_path"), "is missing")
+                .hint("name a folder inside a git repository here, or a plain folder as project.template");
+            return None;
+        }
+    };
+    let simulator_name = fields.text("simulator_name");
+    Some(Project {
+        source,
+        base_ref: fields.text_or_empty("base_ref"),
+        simulator_name,
+        build_params: build_params(&fields.section("build_params", &BUILD_PARAMS)),
+    })
+}
+
+fn build_params(fields: &Fields<'_>) -> BuildParams {
+    BuildParams {
+        workspace: fields.text("workspace"),
+        project: fields.text("project"),
+        scheme: fields.text("scheme"),
+        bundle_id: fields.text("bundle_id"),
+        configuration: fields.text("configuration"),
+        simulator_name: fields.text("simulator_name"),
+        destination: fields.text("destination"),
+        simulator_udid: fields
+            .text("simulator_udid")
+            .or(fields.text("simulator_id"))
+            .or(fields.text("udid")),
+        other: fields.further(),
+    }
+}
+
+/// `mcp:`.
+pub(super) fn mcp(fields: &Fields<'_>) -> McpSettings {
+    McpSettings {
+        enabled: fields.boolean("enabled"),
+        start_command: fields.words("start_command"),
+        stop_command: fields.words("stop_command"),
+        env: fields.environment("env"),
+    }
+}

@@ -1,0 +1,136 @@
+//! Keys of `graders[]`, by type.
+
+use crate::config::shape::{Section, Shape, Variant, defaulted, optional, required};
+use crate::config::tables::{COMMAND, ENVIRONMENT, WORDS};
+
+/// All graders; an empty section has no options.
+pub(in crate::config) const GRADERS: &[Variant] = &[
+    ("git_diff_forbidden", &FORBIDDEN),
+    ("command", &COMMAND_GRADER),
+    ("screenshot_exists", &SCREENSHOT_EXISTS),
+    ("screenshot_compare", &SCREENSHOT_COMPARE),
+    ("ios_test_pass", &IOS_TEST),
+    ("ios_install_check", &IOS_INSTALL),
+    ("ios_launch_check", &IOS_LAUNCH),
+];
+
+static FORBIDDEN: Section = Section {
+    doc: "Passes when no file that a pattern names was changed, added or removed since setup.",
+    keys: &[required(
+        "forbidden_globs",
+        Shape::List {
+            of: &Shape::Glob,
+            least: 1,
+        },
+        "Patterns for paths, from the repository's root or from the project's folder.",
+    )],
+    open: None,
+};
+
+static COMMAND_GRADER: Section = Section {
+    doc: "Runs a program that judges by its exit code.",
+    keys: &[
+        optional(
+            "argv",
+            COMMAND,
+            "Program and arguments, or a line for the shell; run in the project's folder of the workspace.",
+        ),
+        optional("command", COMMAND, "The same as argv."),
+        optional(
+            "cwd",
+            Shape::Inside,
+            "Folder to run in, relative to the project's folder.",
+        ),
+        defaulted(
+            "expected_exit",
+            Shape::Whole {
+                least: 0,
+                most: 255,
+            },
+            "0",
+            "Exit code that passes.",
+        ),
+        optional(
+            "timeout_sec",
+            Shape::Seconds,
+            "Limit, instead of suite.grader_timeout_sec.",
+        ),
+        optional(
+            "expected_output",
+            Shape::Filled,
+            "Text that standard output and error together must hold.",
+        ),
+        optional(
+            "forbidden_output",
+            Shape::Filled,
+            "Text that they must not hold.",
+        ),
+        defaulted("env", ENVIRONMENT, "{}", "Further environment."),
+    ],
+    open: None,
+};
+
+static SCREENSHOT_EXISTS: Section = Section {
+    doc: "Passes when a PNG is there.",
+    keys: &[required(
+        "path",
+        Shape::Inside,
+        "The screenshot, relative to the project's folder.",
+    )],
+    open: None,
+};
+
+static SCREENSHOT_COMPARE: Section = Section {
+    doc: "Passes when a screenshot looks like a reference.",
+    keys: &[
+        required(
+            "path",
+            Shape::Inside,
+            "The screenshot, relative to the project's folder.",
+        ),
+        required(
+            "reference_path",
+            Shape::Path,
+            "The reference, relative to the config's folder.",
+        ),
+        defaulted(
+            "threshold",
+            Shape::Whole { least: 0, most: 64 },
+            "10",
+            "How many of the 64 bits of the perceptual hash may differ.",
+        ),
+    ],
+    open: None,
+};
+
+static IOS_TEST: Section = Section {
+    doc: "Passes when the tests run and pass; what is absent comes from project.build_params.",
+    keys: &[
+        optional("scheme", Shape::Word, "Scheme."),
+        optional("workspace", Shape::Word, "Xcode workspace."),
+        optional("project", Shape::Word, "Xcode project."),
+        optional("destination", Shape::Word, "Destination of xcodebuild."),
+        defaulted("only_testing", WORDS, "[]", "Tests to run."),
+        defaulted("skip_testing", WORDS, "[]", "Tests to leave out."),
+        optional("test_plan", Shape::Word, "Test plan."),
+        defaulted("xcodebuild_args", WORDS, "[]", "Further arguments."),
+        optional(
+            "timeout_sec",
+            Shape::Seconds,
+            "Limit, instead of suite.grader_timeout_sec.",
+        ),
+    ],
+    open: None,
+};
+
+static IOS_INSTALL: Section = Section {
+    doc: "Passes when the app is installed on the simulator.",
+    keys: &[],
+    open: None,
+};
+
+static IOS_LAUNCH: Section = Section {
+    doc: "Passes when the app can be launched on the simulator.",
+    keys: &[],
+    open: None,
+};

@@ -1,0 +1,38 @@
+//! The key tables: every key of both files, once.
+
+mod agents;
+mod config;
+mod graders;
+mod scenarios;
+mod suite;
+mod tasks;
+
+pub(super) use agents::{AGENT, KINDS, PRICING};
+pub(super) use config::{BUILD_PARAMS, CONFIG, MCP, PROJECT};
+pub(super) use graders::GRADERS;
+pub(super) use scenarios::{FILE, SCENARIO};
+pub(super) use suite::SUITE;
+pub(super) use tasks::{TASK, TASKS};
+
+use crate::config::shape::{FreeKey, Shape};
+
+/// Environment variables.
+const ENVIRONMENT: Shape = Shape::Map {
+    keys: FreeKey::Variable,
+    of: &Shape::Word,
+};
+
+/// Words that may be none.
+const WORDS: Shape = Shape::List {
+    of: &Shape::Word,
+    least: 0,
+};
+
+/// A program with its arguments.
+const ARGV: Shape = Shape::List {
+    of: &Shape::Word,
+    least: 1,
+};
+
+/// A program with its arguments, or a line for the shell.
+const COMMAND: Shape = Shape::Either(&[ARGV, Shape::Filled]);

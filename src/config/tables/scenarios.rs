@@ -1,0 +1,80 @@
+//! Keys of `scenarios[]`.
+
+use crate::config::shape::{FreeKey, Section, Shape, defaulted, optional, required};
+use crate::config::tables::{ENVIRONMENT, WORDS};
+
+pub(in crate::config) static SCENARIO: Section = Section {
+    doc: "A scenario: a named treatment. What an entry with the id of a built-in scenario leaves out stays as it is built in.",
+    keys: &[
+        required(
+            "id",
+            Shape::Id,
+            "Name in rows, reports and folders; unique, letter case aside.",
+        ),
+        optional("description", Shape::Text, "Shown in reports."),
+        optional(
+            "prompt_prefix",
+            Shape::Text,
+            "Text put before the task's prompt.",
+        ),
+        optional("prompt_suffix", Shape::Text, "Text put after it."),
+        defaulted(
+            "primed",
+            Shape::Bool,
+            "false",
+            "Whether the build parameters are listed in the prompt.",
+        ),
+        defaulted(
+            "prefer_mcp",
+            Shape::Bool,
+            "false",
+            "Whether the prompt says that MCP tools are preferred.",
+        ),
+        optional(
+            "mcp_config",
+            Shape::Path,
+            "JSON file with mcpServers that the agent is given; MCP is switched off hard when absent.",
+        ),
+        defaulted(
+            "files",
+            Shape::List {
+                of: &Shape::Object(&FILE),
+                least: 0,
+            },
+            "[]",
+            "Files or folders laid into the workspace.",
+        ),
+        defaulted(
+            "agent_args",
+            Shape::Either(&[
+                WORDS,
+                Shape::Map {
+                    keys: FreeKey::Kind,
+                    of: &WORDS,
+                },
+            ]),
+            "[]",
+            "Further arguments, put where {EXTRA_ARGS} is: a list for every agent, or a mapping from a kind of agent to a list.",
+        ),
+        defaulted(
+            "env",
+            ENVIRONMENT,
+            "{}",
+            "Further environment of the agent.",
+        ),
+    ],
+    open: None,
+};
+
+pub(in crate::config) static FILE: Section = Section {
+    doc: "A file or folder laid into the workspace.",
+    keys: &[
+        required("from", Shape::Path, "Where it is."),
+        required(
+            "to",
+            Shape::Inside,
+            "Where it goes, relative to the project's folder in the workspace.",
+        ),
+    ],
+    open: None,
+};

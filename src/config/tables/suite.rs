@@ -1,0 +1,282 @@
+//! Keys of `suite`.
+
+use crate::config::shape::{Choice, FreeKey, Section, Shape, defaulted, optional};
+use crate::config::tables::ENVIRONMENT;
+
+const PLAN_MODES: &[Choice] = &[
+    ("random", "all trials shuffled"),
+    (
+        "blocked_by_scenario",
+        "grouped by scenario, then agent; baselines first in each block",
+    ),
+];
+
+const TRANSCRIPT_MODES: &[Choice] = &[
+    ("minimal", "messages, tool calls and errors, a line each"),
+    ("raw", "every byte as it came"),
+    ("none", "nothing"),
+];
+
+const WORKSPACES: &[Choice] = &[
+    (
+        "worktree",
+        "a linked worktree of a repository that belongs to the trial alone and holds one commit",
+    ),
+    (
+        "clone",
+        "the same with .git inside the workspace, for agents whose sandbox refuses a linked worktree",
+    ),
+    (
+        "shared",
+        "a worktree of your own repository, for trusted agents only",
+    ),
+];
+
+const SCENARIO_SECONDS: Shape = Shape::Map {
+    keys: FreeKey::Scenario,
+    of: &Shape::Seconds,
+};
+
+const TRIALS: Shape = Shape::Whole {
+    least: 1,
+    most: 100_000,
+};
+
+pub(in crate::config) static SUITE: Section = Section {
+    doc: "Run-level settings.",
+    keys: &[
+        optional(
+            "name",
+            Shape::Filled,
+            "Name of the suite in reports; the name of the config's folder by default.",
+        ),
+        defaulted(
+            "output_root",
+            Shape::Path,
+            "\"./runs\"",
+            "Folder that run directories are created in.",
+        ),
+        defaulted(
+            "timeout_sec",
+            Shape::Seconds,
+            "1800",
+            "Hard limit of an agent.",
+        ),
+        defaulted(
+            "scenario_timeouts_sec",
+            SCENARIO_SECONDS,
+            "{}",
+            "Hard limit of an agent by scenario, instead of timeout_sec.",
+        ),
+        optional(
+            "stall_timeout_sec",
+            Shape::Seconds,
+            "Limit of an agent's silence: no output and no tool activity. No limit when absent.",
+        ),
+        defaulted(
+            "scenario_stall_timeouts_sec",
+            SCENARIO_SECONDS,
+            "{}",
+            "Limit of an agent's silence by scenario, instead of stall_timeout_sec.",
+        ),
+        defaulted(
+            "setup_timeout_sec",
+            Shape::Seconds,
+            "600",
+            "Limit of each setup command.",
+        ),
+        defaulted(
+            "grader_timeout_sec",
+            Shape::Seconds,
+            "1800",
+            "Limit of a grader that names none.",
+        ),
+        defaulted(
+            "stop_grace_sec",
+            Shape::Pause,
+            "5",
+            "Time between INT, TERM and KILL when a process is stopped.",
+        ),
+        defaulted(
+            "linger_sec",
+            Shape::Pause,
+            "5",
+            "How long an agent may live on after its final event.",
+        ),
+        defaulted(
+            "drain_sec",
+            Shape::Pause,
+            "2",
+            "How long output is awaited after the agent's exit.",
+        ),
+        defaulted(
+            "trials_per_cell",
+            TRIALS,
+            "1",
+            "Trials of each agent x scenario x task.",
+        ),
+        defaulted(
+            "random_seed",
+            Shape::Whole {
+                least: 0,
+                most: u64::MAX,
+            },
+            "1337",
+            "Seed of the order: the same seed gives the same plan on every machine.",
+        ),
+        defaulted(
+            "plan_mode",
+            Shape::OneOf(PLAN_MODES),
+            "\"random\"",
+            "Order of the matrix.",
+        ),
+        defaulted(
+            "shuffle_within_scenario",
+            Shape::Bool,
+            "true",
+            "Whether a block of blocked_by_scenario is shuffled.",
+        ),
+        defaulted(
+            "run_baselines",
+            Shape::Bool,
+            "false",
+            "Whether do-nothing runs measure the fixed cost of each agent x scenario.",
+        ),
+        defaulted(
+            "baseline_trials_per_scenario",
+            Shape::Whole {
+                least: 0,
+                most: 100_000,
+            },
+            "1",
+            "Baselines of each agent x scenario.",
+        ),
+        defaulted(
+            "jobs",
+            Shape::Whole { least: 1, most: 64 },
+            "1",
+            "Trials at once; more than one changes timings, and the run says so.",
+        ),
+        optional(
+            "scenarios",
+            Shape::List {
+                of: &Shape::Id,
+                least: 1,
+            },
+            "Scenarios that run when none are named on the command line, in this order; all that apply by default.",
+        ),
+        defaulted(
+            "workspace",
+            Shape::OneOf(WORKSPACES),
+            "\"worktree\"",
+            "What each trial works in.",
+        ),
+        defaulted(
+            "summary_cache_strata",
+            Shape::Bool,
+            "true",
+            "Whether summary_cold.* are written for trials without cached reads.",
+        ),
+        defaulted(
+            "keep_workdirs",
+            Shape::Bool,
+            "false",
+            "Whether workspaces stay after their trial, to look into failures.",
+        ),
+        defaulted(
+            "fetch_remote",
+            Shape::Bool,
+            "false",
+            "Whether the repository is fetched once before base_ref is resolved.",
+        ),
+        defaulted(
+            "validate_tasks",
+            Shape::Bool,
+            "false",
+            "Whether reference patches are checked before the trials.",
+        ),
+        defaulted(
+            "transcript_mode",
+            Shape::OneOf(TRANSCRIPT_MODES),
+            "\"minimal\"",
+            "How much of an agent's output is kept as a transcript.",
+        ),
+        defaulted(
+            "clean_agent_env",
+            Shape::Bool,
+            "false",
+            "Whether agents get a private home, so that your own settings and skills stay out.",
+        ),
+        defaulted(
+            "use_ccusage_for_codex",
+            Shape::Bool,
+            "true",
+            "Whether ccusage tells the cost of Codex where the provider does not.",
+        ),
+        defaulted(
+            "prewarm_spm",
+            Shape::Bool,
+            "false",
+            "Whether Swift package dependencies are resolved once before the trials.",
+        ),
+        optional(
+            "spm_cache_dir",
+            Shape::Filled,
+            "Shared Swift package cache, relative to output_root.",
+        ),
+        defaulted(
+            "env",
+            ENVIRONMENT,
+            "{}",
+            "Environment of agent and MCP processes in every scenario.",
+        ),
+        defaulted(
+            "env_pass",
+            Shape::List {
+                of: &Shape::Variable,
+                least: 0,
+            },
+            "[]",
+            "Names of further variables of your own environment that agents may see.",
+        ),
+        defaulted(
+            "shims",
+            Shape::List {
+                of: &Shape::Program,
+                least: 0,
+            },
+            "[]",
+            "Further commands whose calls are watched, beside xcodebuild and xcrun.",
+        ),
+        defaulted(
+            "agent_sees_suite_root",
+            Shape::Bool,
+            "false",
+            "Whether agents see EVAL_SUITE_ROOT, which leads to the reference solutions.",
+        ),
+        defaulted(
+            "post_run_report",
+            Shape::Bool,
+            "false",
+            "Whether an agent sums up the tool errors after the run.",
+        ),
+        optional(
+            "post_run_report_agent",
+            Shape::Filled,
+            "Id of the agent that writes reports after the run.",
+        ),
+        defaulted(
+            "post_run_report_path",
+            Shape::Inside,
+            "\"tool_error_report.md\"",
+            "Where that report goes, relative to the run directory.",
+        ),
+        defaulted(
+            "failure_analysis",
+            Shape::Bool,
+            "false",
+            "Whether an agent analyses the failures after the run.",
+        ),
+    ],
+    open: None,
+};

@@ -1,0 +1,69 @@
+//! Keys of `tasks.yaml`.
+
+use crate::config::shape::{Choice, Section, Shape, defaulted, optional, required};
+use crate::config::tables::{COMMAND, GRADERS};
+
+const TASK_KINDS: &[Choice] = &[
+    ("capability", "can the agent do it at all?"),
+    ("regression", "does it still do it?"),
+];
+
+/// `tasks.yaml` as a mapping; a list of tasks alone will do as well.
+pub(in crate::config) static TASKS: Section = Section {
+    doc: "The tasks of a suite.",
+    keys: &[required(
+        "tasks",
+        Shape::List {
+            of: &Shape::Object(&TASK),
+            least: 1,
+        },
+        "The tasks, one entry each.",
+    )],
+    open: None,
+};
+
+pub(in crate::config) static TASK: Section = Section {
+    doc: "A task.",
+    keys: &[
+        required(
+            "id",
+            Shape::Id,
+            "Name in rows, reports and folders; unique, letter case aside.",
+        ),
+        defaulted("description", Shape::Text, "\"\"", "Shown in reports."),
+        required("prompt", Shape::Filled, "What the agent is asked to do."),
+        defaulted(
+            "kind",
+            Shape::OneOf(TASK_KINDS),
+            "\"capability\"",
+            "What the task is for.",
+        ),
+        defaulted(
+            "setup_commands",
+            Shape::List {
+                of: &COMMAND,
+                least: 0,
+            },
+            "[]",
+            "Commands run in the workspace before the agent, each a list of words or a line for the shell.",
+        ),
+        defaulted(
+            "graders",
+            Shape::List {
+                of: &Shape::Tagged {
+                    tag: "type",
+                    variants: GRADERS,
+                },
+                least: 0,
+            },
+            "[]",
+            "What judges the result, in order; the first that fails ends it. Each is a name, or a mapping with type and options.",
+        ),
+        optional(
+            "reference_patch",
+            Shape::Path,
+            "Unified diff that solves the task, relative to the config's folder; --validate-tasks checks it.",
+        ),
+    ],
+    open: None,
+};

@@ -1,0 +1,188 @@
+//! `tasks:` as they are read, with their graders and their digests.
+
+use std::path::{Path, PathBuf};
+
+use sha2::{Digest, Sha256};
+
+use crate::config::fields::{Fields, command};
+use crate::config::files::Files;
+use crate::config::node::Node;
+use crate::config::problem::Report;
+use crate::config::tables::GRADERS;
+use crate::config::{GraderSpec, IosTestOptions, TaskKind, TaskSpec};
+use crate::model::TaskId;
+
+/// One of `tasks:`; none when the check found its id wrong.
+pub(super) fn task(
+    fields: &Fields<'_>,
+    node: &Node,
+    files: &Files<'_>,
+    report: &mut Report,
+) -> Option<TaskSpec> {
+    let reference_patch = fields.path_value("reference_patch", files.base);
+    if let Some(path) = &reference_patch {
+        files.file(path, &(fields, "reference_patch"), report);
+    }
+    let graders = graders(fields, files, report);
+    if fields.items("graders").is_empty() {
+        report
+            .warning(fields.place(), &fields.path("graders"), "there are none")
+            .hint("success then says only that the agent ended with exit code 0");
+    }
+    let kind = match fields.text_or_empty("kind").as_str() {
+        "regression" => TaskKind::Regression,
+        _ => TaskKind::Capability,
+    };
+    let setup_commands = fields.items("setup_commands").iter().map(command).collect();
+    let id = fields.text("id")?;
+    if id == "baseline" {
+        let message = "the id \"baseline\" is kept for baseline runs";
+        report.error(fields.place_of("id"), &fields.path("id"), message);
+    }
+    Some(TaskSpec {
+        id: TaskId::new(id).ok()?,
+        description: fields.text_or_empty("description"),
+        prompt: fields.text_or_empty("prompt"),
+        kind,
+        setup_commands,
+        digest: digest(node, reference_patch.as_deref(), &graders),
+        graders,
+        reference_patch,
+    })
+}
+
+/// SHA-256 over the task's value (comments and layout aside) and the files that it names.
+fn digest(node: &Node, reference_patch: Option<&Path>, graders: &[GraderSpec]) -> String {
+    let mut hasher = Sha256::new();
+    hasher.update(node.to_json().to_string());
+    let references = graders.iter().filter_map(|grader| match grader {
+        GraderSpec::ScreenshotCompare { reference_path, .. } => Some(reference_path.as_path()),
+        _ => None,
+    });
+    for path in reference_patch.into_iter().chain(references) {
+        let bytes = if path.is_file() {
+            std::fs::read(path).unwrap_or_default()
+        } else {
+            Vec::new()
+        };
+        hasher.update(b"\0");
+        hasher.update((bytes.len() as u64).to_le_bytes());
+        hasher.update(bytes);
+    }
+    hex(&hasher.finalize())
+}
+
+/// Bytes in hex, as `sha256sum` prints them.
+pub(super) fn hex(bytes: &[u8]) -> String {
+    use std::fmt::Write;
+    bytes.iter().fold(String::new(), |mut text, byte| {
+        write!(text, "{byte:02x}").expect("a string takes all text");
+        text
+    })
+}
+
+fn graders(fields: &Fields<'_>, files: &Files<'_>, report: &mut Report) -> Vec<GraderSpec> {
+    let items = fields.items("graders").iter().enumerate();
+    items
+        .filter_map(|(index, node)| {
+            let path = format!("{}[{index}]", fields.path("graders"));
+            let named = if node.map().is_some() {
+                node.get("type")?
+            } else {
+                node
+            };
+            let (_, section) = GRADERS
+                .iter()
+                .find(|(name, _)| Some(*name) == named.text())?;
+            let options = Fields::new(Some(node), section, &path);
+            grader(named.text()?, &options, files, report)
+        })
+        .collect()
+}
+
+fn grader(
+    name: &str,
+    options: &Fields<'_>,
+    files: &Files<'_>,
+    report: &mut Report,
+) -> Option<GraderSpec> {
+    let relative = |name: &str| options.text(name).map(PathBuf::from);
+    Some(match name {
+        "git_diff_forbidden" => GraderSpec::GitDiffForbidden {
+            forbidden_globs: options.words("forbidden_globs"),
+        },
+        "command" => command_grader(options, report)?,
+        "screenshot_exists" => GraderSpec::ScreenshotExists {
+            path: relative("path")?,
+        },
+        "screenshot_compare" => {
+            let reference_path = options.path_value("reference_path", files.base)?;
+            files.file(&reference_path, &(options, "reference_path"), report);
+            GraderSpec::ScreenshotCompare {
+                path: relative("path")?,
+                reference_path,
+                threshold: options.count("threshold"),
+            }
+        }
+        "ios_test_pass" => GraderSpec::IosTestPass(ios_test(options)),
+        "ios_install_check" => GraderSpec::IosInstallCheck,
+        "ios_launch_check" => GraderSpec::IosLaunchCheck,
+        _ => return None,
+    })
+}
+
+fn command_grader(options: &Fields<'_>, report: &mut Report) -> Option<GraderSpec> {
+    let written = match (options.get("argv"), options.get("command")) {
+        (Some(node), None) | (None, Some(node)) => node,
+        (Some(_), Some(_)) => {
+            report
+                .error(
+                    options.place_of("command"),
+                    &options.path("command"),
+                    "contradicts argv",
+                )
+                .hint("they mean the same: keep one");
+            return None;
+        }
+        (None, None) => {
+            report
+                .error(options.place(), &options.path("argv"), "is missing")
+                .hint("give the program and its arguments as a list");
+            return None;
+        }
+    };
+    let argv = command(written);
+    if argv
+        .first()
+        .is_some_and(|program| program.trim().is_empty())
+    {
+        report.error(
+            written.place,
+            &options.path("argv"),
+            "must start with a program",
+        );
+    }
+    Some(GraderSpec::Command {
+        argv,
+        cwd: options.text("cwd").map(PathBuf::from),
+        expected_exit: i32::try_from(options.whole("expected_exit")).unwrap_or_default(),
+        timeout: options.seconds("timeout_sec"),
+        expected_output: options.text("expected_output"),
+        forbidden_output: options.text("forbidden_output"),
+        env: options.environment("env").into_iter().collect(),
+    })
+}
+
+fn ios_test(options: &Fields<'_>) -> IosTestOptions {
+    IosTestOptions {
+        scheme: options.text("scheme"),
+        workspace: options.text("workspace"),
+        project: options.text("project"),
+        destination: options.text("destination"),
+        only_testing: options.words("only_testing"),
+        skip_testing: options.words("skip_testing"),
+        test_plan: options.text("test_plan"),
+        xcodebuild_args: options.words("xcodebuild_args"),
+        timeout: options.seconds("timeout_sec"),
+    }
+}
