@@ -1,3 +1,4 @@
 //! Tests of the built program and of the house, one file per theme.
 
+mod published_run;
 mod tidy;

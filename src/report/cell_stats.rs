@@ -1,0 +1,224 @@
+//! What the rows of one cell amount to.
+
+use std::collections::BTreeMap;
+
+use crate::report::facts::{Facts, Measured, Standing};
+use crate::report::number::ratio;
+use crate::stats::{self, Interval, Sum, Z_95};
+
+/// Values of which quantiles are asked: kept one by one.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Sample(Vec<f64>);
+
+impl Sample {
+    fn add_if(&mut self, value: Option<f64>) {
+        self.0.extend(value.filter(|value| value.is_finite()));
+    }
+
+    fn sort(&mut self) {
+        stats::sort_floats(&mut self.0);
+        self.0.shrink_to_fit();
+    }
+
+    /// The values, ascending once the summary is made.
+    #[must_use]
+    pub fn values(&self) -> &[f64] {
+        &self.0
+    }
+
+    /// The `q`-quantile.
+    #[must_use]
+    pub fn quantile(&self, q: f64) -> Option<f64> {
+        stats::quantile(&self.0, q)
+    }
+
+    /// The mean.
+    #[must_use]
+    pub fn mean(&self) -> Option<f64> {
+        stats::mean(&self.0)
+    }
+
+    /// The sample standard deviation.
+    #[must_use]
+    pub fn std(&self) -> Option<f64> {
+        stats::sample_std(&self.0)
+    }
+
+    /// The coefficient of variation.
+    #[must_use]
+    pub fn cv(&self) -> Option<f64> {
+        stats::coefficient_of_variation(&self.0)
+    }
+
+    /// Sum / `count`; `None` without values or at 0.
+    #[must_use]
+    pub fn sum_per(&self, count: usize) -> Option<f64> {
+        let sum: Sum = self.0.iter().collect();
+        (sum.count() > 0 && count > 0).then(|| sum.total() / crate::report::number::of(count))
+    }
+}
+
+/// The rows of one cell, or of all cells of a scenario, as they are counted.
+///
+/// `runs` counts every planned trial; times, costs and tool metrics are of the trials that speak about the agent,
+/// so those that an infra fault or an interruption decided are left out of them.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct CellStats {
+    /// `capability` or `regression`.
+    pub task_kind: String,
+    /// Trials, superseded attempts left out.
+    pub runs: usize,
+    /// Attempts that a later one superseded.
+    pub superseded: usize,
+    /// Trials that succeeded.
+    pub successes: usize,
+    /// Trials on which graders came to a verdict, infra faults and interruptions left out.
+    pub graded: usize,
+    /// Successes among them.
+    pub graded_successes: usize,
+    /// Trials that something else than the agent's work decided.
+    pub infra: usize,
+    /// Trials that were cancelled or lost.
+    pub interrupted: usize,
+    /// Trials whose integrity is not clean.
+    pub flagged: usize,
+    /// How trials came out, by word.
+    pub outcomes: BTreeMap<String, usize>,
+    /// Billed USD of every attempt, superseded or not.
+    pub spent: Sum,
+    /// Agent-only seconds.
+    pub times: Sample,
+    /// Billed USD.
+    pub costs: Sample,
+    /// Cold-equivalent USD.
+    pub cold_costs: Sample,
+    /// Sums of what only a mean is asked of.
+    pub sums: Sums,
+}
+
+macro_rules! sums {
+    ($($(#[$doc:meta])* $name:ident),+ $(,)?) => {
+        /// Running sums over the trials that have the value.
+        #[derive(Debug, Clone, Copy, Default, PartialEq)]
+        pub struct Sums { $($(#[$doc])* pub $name: Sum),+ }
+
+        impl Sums {
+            fn add(&mut self, measured: &Measured) { $(self.$name.add_if(measured.$name);)+ }
+            fn merge(&mut self, other: &Self) { $(self.$name.merge(&other.$name);)+ }
+        }
+    };
+}
+
+sums! {
+    /// USD saved by caches.
+    cache_savings,
+    /// Shares of input tokens that came from a cache.
+    cache_read_rate,
+    /// Tokens of all kinds.
+    tokens,
+    /// Agent calls of `xcodebuild`.
+    xcodebuild_calls,
+    /// Agent calls of `xcrun`.
+    xcrun_calls,
+    /// Agent calls of `xcrun simctl`.
+    simctl_calls,
+    /// MCP tool calls.
+    mcp_tool_calls,
+    /// Seconds to the first building `xcodebuild`.
+    first_xcodebuild,
+    /// Seconds to the first MCP build tool.
+    first_mcp_build,
+    /// Calls beyond the first of each signature.
+    xcodebuild_repeats,
+    /// Distinct destinations.
+    destinations,
+    /// Destinations beyond the first.
+    destination_churn,
+    /// Tool errors.
+    tool_errors,
+    /// Tool errors of MCP tools.
+    tool_errors_mcp,
+    /// Tool errors of other tools.
+    tool_errors_other,
+    /// Seconds spent beside the agent.
+    overhead,
+}
+
+impl CellStats {
+    /// Counts a trial.
+    pub fn add(&mut self, facts: &Facts) {
+        if self.task_kind.is_empty() {
+            self.task_kind.clone_from(&facts.task_kind);
+        }
+        self.runs += 1;
+        self.successes += usize::from(facts.success);
+        self.flagged += usize::from(facts.flagged);
+        self.spent.add_if(facts.measured.cost);
+        *self.outcomes.entry(facts.outcome.clone()).or_default() += 1;
+        match facts.standing {
+            Standing::Infra => self.infra += 1,
+            Standing::Interrupted => self.interrupted += 1,
+            Standing::Sound => self.add_sound(facts),
+        }
+    }
+
+    fn add_sound(&mut self, facts: &Facts) {
+        self.graded += usize::from(facts.graded);
+        self.graded_successes += usize::from(facts.graded && facts.success);
+        self.times.add_if(facts.measured.time);
+        self.costs.add_if(facts.measured.cost);
+        self.cold_costs.add_if(facts.measured.cold_cost);
+        self.sums.add(&facts.measured);
+    }
+
+    /// Counts an attempt that a later one superseded: only its money.
+    pub fn add_superseded(&mut self, facts: &Facts) {
+        self.superseded += 1;
+        self.spent.add_if(facts.measured.cost);
+    }
+
+    /// Takes in all that another cell counted.
+    pub fn merge(&mut self, other: &Self) {
+        self.runs += other.runs;
+        self.superseded += other.superseded;
+        self.successes += other.successes;
+        self.graded += other.graded;
+        self.graded_successes += other.graded_successes;
+        self.infra += other.infra;
+        self.interrupted += other.interrupted;
+        self.flagged += other.flagged;
+        for (outcome, count) in &other.outcomes {
+            *self.outcomes.entry(outcome.clone()).or_default() += count;
+        }
+        self.spent.merge(&other.spent);
+        self.times.0.extend(other.times.values());
+        self.costs.0.extend(other.costs.values());
+        self.cold_costs.0.extend(other.cold_costs.values());
+        self.sums.merge(&other.sums);
+    }
+
+    /// Sorts the samples, once all rows are counted.
+    pub fn finish(&mut self) {
+        self.times.sort();
+        self.costs.sort();
+        self.cold_costs.sort();
+    }
+
+    /// Successes over all planned trials.
+    #[must_use]
+    pub fn success_rate(&self) -> Option<f64> {
+        ratio(self.successes, self.runs)
+    }
+
+    /// Successes over the trials on which graders came to a verdict.
+    #[must_use]
+    pub fn success_rate_graded(&self) -> Option<f64> {
+        ratio(self.graded_successes, self.graded)
+    }
+
+    /// The 95 % Wilson interval of [`Self::success_rate_graded`].
+    #[must_use]
+    pub fn success_interval(&self) -> Option<Interval> {
+        stats::wilson(self.graded_successes, self.graded, Z_95)
+    }
+}

@@ -1,0 +1,179 @@
+//! A table before it is drawn: how wide it would be, what may wrap, what may go.
+
+use std::ops::Range;
+
+use anstyle::Style;
+use comfy_table::{
+    CellAlignment, ColumnConstraint, ContentArrangement, LineStyle, Table, TableStyle,
+};
+use unicode_width::UnicodeWidthStr as _;
+
+use crate::model::Cell;
+use crate::report::sanitize::sanitize_line;
+use crate::report::table::Look;
+
+/// Blanks around and between columns.
+const BESIDE: usize = 3;
+/// A column that wraps is no narrower.
+const NARROWEST: usize = 18;
+
+/// A table whose cells are safe to show.
+#[derive(Debug, Clone)]
+pub(crate) struct Draft {
+    header: Vec<String>,
+    rows: Vec<Vec<String>>,
+    numeric: Range<usize>,
+    wraps: Option<usize>,
+    droppable: Vec<usize>,
+}
+
+impl Draft {
+    /// A table; columns in `numeric` stand right. Rows may be shorter than the header.
+    pub(crate) fn new(header: &[&str], rows: Vec<Vec<String>>, numeric: Range<usize>) -> Self {
+        let header = header.iter().map(|name| (*name).to_owned()).collect();
+        Self {
+            header,
+            rows,
+            numeric,
+            wraps: None,
+            droppable: Vec::new(),
+        }
+    }
+
+    /// Lets one column wrap.
+    pub(crate) fn wrapping(self, column: usize) -> Self {
+        Self {
+            wraps: Some(column),
+            ..self
+        }
+    }
+
+    /// Lets columns go where there is no room, the first one first.
+    pub(crate) fn dropping(self, columns: &[usize]) -> Self {
+        Self {
+            droppable: columns.to_vec(),
+            ..self
+        }
+    }
+
+    /// Whether it fits as it is.
+    pub(crate) fn fits(&self, look: Look) -> bool {
+        look.width
+            .is_none_or(|width| self.needed(&[]) <= usize::from(width))
+    }
+
+    /// Draws it.
+    pub(crate) fn render(&self, look: Look) -> String {
+        let rule = if look.unicode { '─' } else { '-' };
+        let mut table = Table::new();
+        table.load_style(
+            TableStyle::new().header_separator(LineStyle::none().fill(rule).junction(rule)),
+        );
+        let kept = self.kept(look);
+        let pick = |row: &[String]| {
+            kept.iter()
+                .map(|column| row.get(*column).cloned().unwrap_or_default())
+                .collect::<Vec<_>>()
+        };
+        table.set_header(pick(&self.header));
+        table.add_rows(self.rows.iter().map(|row| pick(row)));
+        self.arrange(&mut table, &kept, look);
+        let mut in_header = true;
+        let lines = table.lines().map(|line| {
+            let line = line.trim_end();
+            in_header &= !line.starts_with(rule);
+            if in_header {
+                painted(line, Style::new().bold(), look) + "\n"
+            } else {
+                line.to_owned() + "\n"
+            }
+        });
+        lines.collect()
+    }
+
+    fn arrange(&self, table: &mut Table, kept: &[usize], look: Look) {
+        table.set_content_arrangement(ContentArrangement::Disabled);
+        let dropped: Vec<_> = (0..self.header.len())
+            .filter(|column| !kept.contains(column))
+            .collect();
+        let fits_wrapped = look
+            .width
+            .is_none_or(|width| self.needed_wrapped(&dropped) <= usize::from(width));
+        if let Some(width) = look.width {
+            table
+                .set_content_arrangement(ContentArrangement::Dynamic)
+                .set_width(width.max(20));
+        }
+        for (place, column) in table.column_iter_mut().enumerate() {
+            if self.numeric.contains(&kept[place]) {
+                column.set_cell_alignment(CellAlignment::Right);
+            }
+            if fits_wrapped && self.wraps != Some(kept[place]) {
+                column.set_constraint(ColumnConstraint::ContentWidth);
+            }
+        }
+    }
+
+    fn kept(&self, look: Look) -> Vec<usize> {
+        let mut dropped = Vec::new();
+        let mut candidates = self.droppable.iter();
+        while look
+            .width
+            .is_some_and(|width| self.needed_wrapped(&dropped) > usize::from(width))
+        {
+            let Some(next) = candidates.next() else { break };
+            dropped.push(*next);
+        }
+        (0..self.header.len())
+            .filter(|column| !dropped.contains(column))
+            .collect()
+    }
+
+    fn needed(&self, dropped: &[usize]) -> usize {
+        let columns = (0..self.header.len()).filter(|column| !dropped.contains(column));
+        columns.map(|column| self.content(column) + BESIDE).sum()
+    }
+
+    fn needed_wrapped(&self, dropped: &[usize]) -> usize {
+        let saved = self
+            .wraps
+            .map_or(0, |column| self.content(column).saturating_sub(NARROWEST));
+        self.needed(dropped) - saved
+    }
+
+    fn content(&self, column: usize) -> usize {
+        let cells = self.rows.iter().filter_map(|row| row.get(column));
+        cells
+            .chain(self.header.get(column))
+            .map(|cell| cell.width())
+            .max()
+            .unwrap_or(0)
+    }
+}
+
+/// Rows with their task as first column, each group below a line for its agent and scenario.
+pub(crate) fn grouped<'a>(
+    cells: impl Iterator<Item = (&'a Cell, Vec<String>)>,
+) -> Vec<Vec<String>> {
+    let mut rows = Vec::new();
+    let mut group = None;
+    for (cell, values) in cells {
+        let name = sanitize_line(&format!("{} / {}", cell.agent, cell.scenario));
+        if group.as_ref() != Some(&name) {
+            rows.push(vec![name.clone()]);
+            group = Some(name);
+        }
+        let task = format!("  {}", sanitize_line(cell.task.as_str()));
+        rows.push(std::iter::once(task).chain(values).collect());
+    }
+    rows
+}
+
+/// Text in a style, where colour is wanted.
+pub(crate) fn painted(text: &str, style: Style, look: Look) -> String {
+    if look.colour {
+        format!("{style}{text}{style:#}")
+    } else {
+        text.to_owned()
+    }
+}

@@ -1,0 +1,330 @@
+//! What more trials would take, judged by those of a past run.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use crate::model::Cell;
+use crate::record::RunDir;
+use crate::report::draft::{Draft, grouped};
+use crate::report::facts::{Facts, Standing};
+use crate::report::number::of;
+use crate::report::rebuild::{ReportError, first_pass, readable};
+use crate::report::table::{Look, dollars, seconds};
+use crate::stats;
+
+/// A mean with a low and a high guess.
+///
+/// `low` and `high` are what it takes if every trial is at the 10th or 90th percentile of its cell: wider than the
+/// range of a sum of independent trials, because days and providers differ more than trials of one day do.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Span {
+    /// At the 10th percentile.
+    pub low: f64,
+    /// At the mean.
+    pub mean: f64,
+    /// At the 90th percentile.
+    pub high: f64,
+}
+
+/// What `trials` more trials of one cell take.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CellEstimate {
+    /// The cell.
+    pub cell: Cell,
+    /// Whether these are its baseline runs.
+    pub baseline: bool,
+    /// Trials that are planned.
+    pub trials: usize,
+    /// Trials of the past run that it is judged by.
+    pub seen: usize,
+    /// Mean of agent-only seconds.
+    pub time_mean: Option<f64>,
+    /// Median of agent-only seconds.
+    pub time_median: Option<f64>,
+    /// Mean of the seconds beside the agent.
+    pub overhead_mean: Option<f64>,
+    /// Mean of billed USD.
+    pub cost_mean: Option<f64>,
+    /// Median of billed USD.
+    pub cost_median: Option<f64>,
+    /// Seconds of all planned trials one after the other, overhead included.
+    pub seconds: Option<Span>,
+    /// USD of all planned trials.
+    pub usd: Option<Span>,
+}
+
+/// What a run with so many trials per cell takes. Sums are over the cells that are known.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Estimate {
+    /// Trials per cell.
+    pub trials: usize,
+    /// The cells in order; baselines last, as many as the past run had.
+    pub cells: Vec<CellEstimate>,
+    /// Seconds at `--jobs 1`.
+    pub seconds: Span,
+    /// USD.
+    pub usd: Span,
+    /// Cells of which no time is known.
+    pub cells_without_time: usize,
+    /// Cells of which no cost is known.
+    pub cells_without_cost: usize,
+}
+
+/// Judges `trials` more trials per cell by the rows of a past run.
+///
+/// # Errors
+/// When its journal cannot be read.
+pub fn estimate(run: &RunDir, trials: usize) -> Result<Estimate, ReportError> {
+    let first = first_pass(run)?;
+    let mut past = PastRun::default();
+    for (number, row) in (0..first.rows).zip(readable(&run.runs_jsonl())?) {
+        if !first.superseded.contains(number) {
+            past.add(&Facts::of(&row));
+        }
+    }
+    Ok(past.estimate(trials))
+}
+
+/// Collects the rows of a past run.
+#[derive(Debug, Default)]
+pub struct PastRun {
+    cells: BTreeMap<(bool, Cell), Past>,
+}
+
+#[derive(Debug, Default)]
+struct Past {
+    runs: usize,
+    seen: usize,
+    times: Vec<f64>,
+    overheads: Vec<f64>,
+    costs: Vec<f64>,
+}
+
+impl PastRun {
+    /// Takes in a row that stands for a trial.
+    pub fn add(&mut self, facts: &Facts) {
+        let past = self
+            .cells
+            .entry((facts.baseline, facts.cell.clone()))
+            .or_default();
+        past.runs += 1;
+        if facts.standing == Standing::Sound {
+            past.seen += 1;
+            past.times.extend(facts.measured.time);
+            past.overheads.extend(facts.measured.overhead);
+            past.costs.extend(facts.measured.cost);
+        }
+    }
+
+    /// Judges `trials` more trials per cell.
+    #[must_use]
+    pub fn estimate(self, trials: usize) -> Estimate {
+        let cells: Vec<_> = self
+            .cells
+            .into_iter()
+            .map(|(key, past)| past.estimate(key, trials))
+            .collect();
+        Estimate {
+            trials,
+            seconds: total(cells.iter().filter_map(|cell| cell.seconds)),
+            usd: total(cells.iter().filter_map(|cell| cell.usd)),
+            cells_without_time: cells.iter().filter(|cell| cell.seconds.is_none()).count(),
+            cells_without_cost: cells.iter().filter(|cell| cell.usd.is_none()).count(),
+            cells,
+        }
+    }
+}
+
+impl Past {
+    fn estimate(mut self, (baseline, cell): (bool, Cell), trials: usize) -> CellEstimate {
+        stats::sort_floats(&mut self.times);
+        stats::sort_floats(&mut self.costs);
+        let trials = if baseline { self.runs } else { trials };
+        let overhead_mean = stats::mean(&self.overheads);
+        CellEstimate {
+            cell,
+            baseline,
+            trials,
+            seen: self.seen,
+            time_mean: stats::mean(&self.times),
+            time_median: stats::median(&self.times),
+            overhead_mean,
+            cost_mean: stats::mean(&self.costs),
+            cost_median: stats::median(&self.costs),
+            seconds: span(&self.times, overhead_mean.unwrap_or(0.0), trials),
+            usd: span(&self.costs, 0.0, trials),
+        }
+    }
+}
+
+fn span(sorted: &[f64], more: f64, trials: usize) -> Option<Span> {
+    let each = |value: f64| (value + more) * of(trials);
+    Some(Span {
+        low: each(stats::quantile(sorted, 0.1)?),
+        mean: each(stats::mean(sorted)?),
+        high: each(stats::quantile(sorted, 0.9)?),
+    })
+}
+
+fn total(spans: impl Iterator<Item = Span>) -> Span {
+    spans.fold(Span::default(), |sum, span| Span {
+        low: sum.low + span.low,
+        mean: sum.mean + span.mean,
+        high: sum.high + span.high,
+    })
+}
+
+impl Estimate {
+    /// The estimate as JSON.
+    #[must_use]
+    pub fn to_json(&self) -> serde_json::Value {
+        serde_json::json!({
+            "trials_per_cell": self.trials,
+            "cells": self.cells.iter().map(CellEstimate::to_json).collect::<Vec<_>>(),
+            "total_seconds_at_jobs_1": self.seconds.to_json(),
+            "total_cost_usd": self.usd.to_json(),
+            "cells_known": self.cells.len() - self.cells_without_time,
+            "cells_without_time": self.cells_without_time,
+            "cells_without_cost": self.cells_without_cost,
+        })
+    }
+
+    /// The estimate for a person.
+    #[must_use]
+    pub fn to_text(&self, look: Look) -> String {
+        let header = [
+            "agent / scenario, task",
+            "trials",
+            "seen",
+            "time each",
+            "beside",
+            "cost each",
+            "time",
+            "cost",
+        ];
+        let rows = grouped(self.cells.iter().map(|cell| (&cell.cell, cell.row())));
+        let mut text = Draft::new(&header, rows, 1..8)
+            .dropping(&[4, 5, 2])
+            .render(look);
+        let Span { low, mean, high } = self.seconds;
+        let _infallible = write!(
+            text,
+            "\ntime at --jobs 1: {} ({} to {})\n",
+            seconds(mean),
+            seconds(low),
+            seconds(high)
+        );
+        let Span { low, mean, high } = self.usd;
+        let _infallible = writeln!(
+            text,
+            "cost: {} ({} to {})",
+            dollars(mean),
+            dollars(low),
+            dollars(high)
+        );
+        for (count, what) in [
+            (self.cells_without_time, "time"),
+            (self.cells_without_cost, "cost"),
+        ] {
+            if count > 0 {
+                let of = self.cells.len();
+                let _infallible = writeln!(
+                    text,
+                    "the {what} of {count} of {of} cells is unknown and not counted"
+                );
+            }
+        }
+        text.push_str(
+            "the ranges hold if every trial is at the 10th or the 90th percentile of its cell\n",
+        );
+        text
+    }
+}
+
+impl Span {
+    fn to_json(self) -> serde_json::Value {
+        serde_json::json!({ "p10": self.low, "mean": self.mean, "p90": self.high })
+    }
+}
+
+impl CellEstimate {
+    fn to_json(&self) -> serde_json::Value {
+        serde_json::json!({
+            "agent_id": self.cell.agent.as_str(), "scenario": self.cell.scenario.as_str(), "task_id": self.cell.task.as_str(),
+            "baseline": self.baseline, "trials": self.trials, "seen": self.seen,
+            "time_mean": self.time_mean, "time_median": self.time_median, "overhead_mean": self.overhead_mean,
+            "cost_mean": self.cost_mean, "cost_median": self.cost_median,
+            "seconds": self.seconds.map(Span::to_json), "cost_usd": self.usd.map(Span::to_json),
+        })
+    }
+
+    fn row(&self) -> Vec<String> {
+        let time = |time: Option<f64>| time.map_or_else(|| "-".to_owned(), seconds);
+        let usd = |usd: Option<f64>| usd.map_or_else(|| "-".to_owned(), dollars);
+        vec![
+            self.trials.to_string(),
+            self.seen.to_string(),
+            time(self.time_mean),
+            time(self.overhead_mean),
+            usd(self.cost_mean),
+            time(self.seconds.map(|span| span.mean)),
+            usd(self.usd.map(|span| span.mean)),
+        ]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::facts::Measured;
+    use crate::report::facts::tests::facts;
+
+    fn row(task: &str, time: f64, cost: Option<f64>) -> Facts {
+        let measured = Measured {
+            time: Some(time),
+            cost,
+            overhead: Some(1.0),
+            ..Measured::default()
+        };
+        Facts {
+            measured,
+            ..facts("a", "s", task)
+        }
+    }
+
+    #[test]
+    fn totals_are_trials_times_means_and_unknown_costs_are_told() {
+        let mut past = PastRun::default();
+        for time in [10.0, 20.0, 30.0] {
+            past.add(&row("known", time, Some(0.5)));
+        }
+        past.add(&row("free", 4.0, None));
+        past.add(&Facts {
+            baseline: true,
+            ..row("baseline", 2.0, Some(0.25))
+        });
+        past.add(&Facts {
+            standing: Standing::Infra,
+            ..row("known", 1e6, Some(1e6))
+        });
+        let estimate = past.estimate(10);
+        // 10 x (20 + 1) + 10 x (4 + 1) + 1 x (2 + 1)
+        assert!((estimate.seconds.mean - 263.0).abs() < 1e-9, "{estimate:?}");
+        assert!((estimate.seconds.low - (10.0 * 13.0 + 50.0 + 3.0)).abs() < 1e-9);
+        assert!((estimate.seconds.high - (10.0 * 29.0 + 50.0 + 3.0)).abs() < 1e-9);
+        assert!((estimate.usd.mean - 5.25).abs() < 1e-9);
+        assert_eq!(
+            (estimate.cells_without_time, estimate.cells_without_cost),
+            (0, 1)
+        );
+        let text = estimate.to_text(Look::PLAIN);
+        assert!(
+            text.contains("time at --jobs 1: 4m23s (3m03s to 5m43s)"),
+            "{text}"
+        );
+        assert!(
+            text.contains("the cost of 1 of 3 cells is unknown and not counted"),
+            "{text}"
+        );
+    }
+}

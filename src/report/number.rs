@@ -1,0 +1,86 @@
+//! Numbers as text: the shortest that reads back as the same float, in the form that old scripts know (`1.0`, `1e-05`).
+
+/// A float as Python prints it; the empty text for what is no number.
+#[must_use]
+pub fn float(value: f64) -> String {
+    if !value.is_finite() {
+        return String::new();
+    }
+    let text = nearest(format!("{value:?}"), value);
+    match text.split_once('e') {
+        Some((digits, exponent)) => format!("{digits}e{}", signed(exponent)),
+        None => text,
+    }
+}
+
+/// Of two shortest texts that both read back, the one that rounds half to even, as Python and our own JSON do.
+fn nearest(text: String, value: f64) -> String {
+    match serde_json::to_string(&value) {
+        Ok(even) if even.len() == text.len() => even,
+        _ => text,
+    }
+}
+
+/// An exponent with a sign and at least two digits.
+fn signed(exponent: &str) -> String {
+    match exponent.strip_prefix('-') {
+        Some(digits) => format!("-{digits:0>2}"),
+        None => format!("+{exponent:0>2}"),
+    }
+}
+
+/// A whole count as a float.
+#[must_use]
+#[expect(clippy::cast_precision_loss, reason = "no count reaches 2^53")]
+pub(crate) fn of(count: usize) -> f64 {
+    count as f64
+}
+
+/// A whole number as a float.
+#[must_use]
+#[expect(clippy::cast_precision_loss, reason = "no count reaches 2^53")]
+pub(crate) fn whole(count: u64) -> f64 {
+    count as f64
+}
+
+/// `part` / `whole`; `None` where the whole is 0.
+#[must_use]
+pub(crate) fn ratio(part: usize, whole: usize) -> Option<f64> {
+    (whole > 0).then(|| of(part) / of(whole))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn floats_look_as_python_prints_them() {
+        let cases = [
+            (1.0, "1.0"),
+            (0.25, "0.25"),
+            (-0.0, "-0.0"),
+            (0.0001, "0.0001"),
+            (0.00001, "1e-05"),
+            (1.5e-7, "1.5e-07"),
+            (1e-300, "1e-300"),
+            (9_007_199_254_740_993.0, "9007199254740992.0"),
+            (1e16, "1e+16"),
+            (1.25e100, "1.25e+100"),
+            (0.1 + 0.2, "0.30000000000000004"),
+            (78.280_670_166_015_62, "78.28067016601562"),
+            (f64::NAN, ""),
+            (f64::INFINITY, ""),
+        ];
+        for (value, expected) in cases {
+            assert_eq!(float(value), expected);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_printed_float_reads_back_as_itself(value in prop::num::f64::NORMAL) {
+            prop_assert_eq!(float(value).parse::<f64>().unwrap().to_bits(), value.to_bits());
+        }
+    }
+}

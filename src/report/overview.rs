@@ -1,0 +1,137 @@
+//! The scenarios of a run over all agents: what a person asks first.
+
+use std::collections::BTreeMap;
+
+use crate::model::ScenarioId;
+use crate::report::cell_stats::CellStats;
+use crate::report::number::ratio;
+use crate::report::summary::Summary;
+
+/// Every scenario, over all agents and tasks.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Overview {
+    /// The scenarios by name.
+    pub scenarios: BTreeMap<ScenarioId, ScenarioLine>,
+    /// What a reader should know before comparing them.
+    pub warnings: Vec<String>,
+}
+
+/// One scenario. A mean or median is over the trials that have the value.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ScenarioLine {
+    /// Planned trials.
+    pub runs: usize,
+    /// Successes.
+    pub successes: usize,
+    /// Successes over planned trials.
+    pub success_rate: Option<f64>,
+    /// Trials with a verdict.
+    pub graded: usize,
+    /// Successes over trials with a verdict.
+    pub success_rate_graded: Option<f64>,
+    /// Trials that an infra fault decided.
+    pub infra: usize,
+    /// Trials that were cancelled or lost.
+    pub interrupted: usize,
+    /// Median of agent-only seconds.
+    pub time_median: Option<f64>,
+    /// Mean of uncached input + cached reads + cache writes + output.
+    pub tokens_mean: Option<f64>,
+    /// Median of cold-equivalent USD.
+    pub cold_cost_median: Option<f64>,
+    /// Mean of agent calls of `xcodebuild`.
+    pub xcodebuild_calls_mean: Option<f64>,
+    /// Mean of tool errors, one fewer after a session-defaults discovery.
+    pub tool_errors_mean: Option<f64>,
+    /// USD billed for all attempts.
+    pub spent: f64,
+}
+
+impl Overview {
+    /// Makes the overview of a finished summary.
+    #[must_use]
+    pub fn new(summary: &Summary) -> Self {
+        let mut arms: BTreeMap<ScenarioId, Vec<&CellStats>> = BTreeMap::new();
+        for (cell, stats) in &summary.cells {
+            arms.entry(cell.scenario.clone()).or_default().push(stats);
+        }
+        let scenarios: BTreeMap<_, _> = arms
+            .into_iter()
+            .map(|(name, cells)| (name, line(&cells)))
+            .collect();
+        let warnings = infra_warning(&scenarios, summary).into_iter().collect();
+        Self {
+            scenarios,
+            warnings,
+        }
+    }
+
+    /// A list of objects, and the warnings.
+    #[must_use]
+    pub fn to_json(&self) -> serde_json::Value {
+        let lines: Vec<_> = self
+            .scenarios
+            .iter()
+            .map(|(name, line)| line.to_json(name))
+            .collect();
+        serde_json::json!({ "scenarios": lines, "warnings": self.warnings })
+    }
+}
+
+impl ScenarioLine {
+    fn to_json(&self, name: &ScenarioId) -> serde_json::Value {
+        serde_json::json!({
+            "scenario": name.as_str(), "runs": self.runs, "successes": self.successes, "success_rate": self.success_rate,
+            "graded": self.graded, "success_rate_graded": self.success_rate_graded, "infra_trials": self.infra,
+            "interrupted_trials": self.interrupted, "time_median": self.time_median, "tokens_mean": self.tokens_mean,
+            "cold_cost_median": self.cold_cost_median, "xcodebuild_calls_mean": self.xcodebuild_calls_mean,
+            "tool_error_mean": self.tool_errors_mean, "cost_total_usd": self.spent,
+        })
+    }
+}
+
+fn line(cells: &[&CellStats]) -> ScenarioLine {
+    let mut all = CellStats::default();
+    for cell in cells {
+        all.merge(cell);
+    }
+    all.finish();
+    ScenarioLine {
+        runs: all.runs,
+        successes: all.successes,
+        success_rate: all.success_rate(),
+        graded: all.graded,
+        success_rate_graded: all.success_rate_graded(),
+        infra: all.infra,
+        interrupted: all.interrupted,
+        time_median: all.times.quantile(0.5),
+        tokens_mean: all.sums.tokens.mean(),
+        cold_cost_median: all.cold_costs.quantile(0.5),
+        xcodebuild_calls_mean: all.sums.xcodebuild_calls.mean(),
+        tool_errors_mean: all.sums.tool_errors.mean(),
+        spent: all.spent.total(),
+    }
+}
+
+/// Says so where infra faults hit some arms or cells harder than others.
+fn infra_warning(
+    scenarios: &BTreeMap<ScenarioId, ScenarioLine>,
+    summary: &Summary,
+) -> Option<String> {
+    let mut shares = summary
+        .cells
+        .values()
+        .filter_map(|cell| ratio(cell.infra, cell.runs));
+    let first = shares.next()?;
+    if shares.all(|share| (share - first).abs() < 1e-12) {
+        return None;
+    }
+    let arms: Vec<String> = scenarios
+        .iter()
+        .map(|(name, line)| format!("{name} {} of {}", line.infra, line.runs))
+        .collect();
+    Some(format!(
+        "infra faults differ between cells ({}): compare rates over graded trials, or resume the run to repeat what failed",
+        arms.join(", ")
+    ))
+}

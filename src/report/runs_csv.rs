@@ -1,0 +1,212 @@
+//! `runs.csv`: every row of the journal as a flat line, with the derived costs filled in.
+
+use std::fmt::Write as _;
+use std::io::{self, Write};
+
+use crate::record::{COLUMNS, Row};
+use crate::report::csv::text_cell;
+use crate::report::number;
+
+/// Writes `runs.csv` row by row.
+pub(crate) struct RunsCsv<W: Write> {
+    lines: csv::Writer<W>,
+    cell: String,
+}
+
+/// The key of a row that is too deep for a flat table.
+const LEFT_OUT: &str = "provider_usage";
+
+macro_rules! fields {
+    ($($name:ident)+) => {
+        /// The columns of `runs.csv`.
+        const FIELDS: &[&str] = &[$(stringify!($name)),+];
+
+        impl<W: Write> RunsCsv<W> {
+            /// Writes one row.
+            pub(crate) fn row(&mut self, row: &Row) -> io::Result<()> {
+                $(self.field(&row.$name)?;)+
+                Ok(self.lines.write_record(None::<&[u8]>)?)
+            }
+        }
+    };
+}
+
+fields! {
+    run_id ts_start ts_end agent_id agent_kind scenario task_id task_kind baseline_run success failure_reason
+    grader_results exit_code wall_time_sec model uncached_input_tokens cached_read_tokens cache_write_tokens
+    cache_write_ttl output_tokens billed_cost_usd cost_source cold_equivalent_cost_usd cache_savings_usd cache_read_rate
+    baseline_cost_usd marginal_cost_usd xcodebuild_calls xcrun_calls simctl_calls time_to_first_xcodebuild_sec
+    xcodebuild_repeat_count destination_count destination_churn mcp_tool_calls tool_error_total tool_error_mcp
+    tool_error_non_mcp transcript_path agent_output_json_path command_log_path mcp_tool_log_path tool_error_log_path
+    tool_error_context_log_path mcp_xcodebuild_calls mcp_simctl_calls time_to_first_mcp_build_sec schema trial_index
+    attempt termination grade integrity infra usage_is_lower_bound workspace isolation jobs paused_sec overhead_sec
+    lingered leftovers tool_calls tool_error_discovery unknown_events unparsed_lines model_requests cli_version
+    command_calls notes prompt_digest config_digest task_digest
+}
+
+impl<W: Write> RunsCsv<W> {
+    /// Begins the file with its header.
+    pub(crate) fn new(out: W) -> io::Result<Self> {
+        let mut lines = csv::Writer::from_writer(out);
+        lines.write_record(FIELDS)?;
+        Ok(Self {
+            lines,
+            cell: String::new(),
+        })
+    }
+
+    /// Gives back what was written to.
+    pub(crate) fn finish(self) -> io::Result<W> {
+        self.lines
+            .into_inner()
+            .map_err(csv::IntoInnerError::into_error)
+    }
+
+    fn field<F: Field + ?Sized>(&mut self, field: &F) -> io::Result<()> {
+        self.cell.clear();
+        field.put(&mut self.cell);
+        Ok(self.lines.write_field(&self.cell)?)
+    }
+}
+
+/// How a value stands in a cell; nothing stands for what is absent.
+trait Field {
+    fn put(&self, cell: &mut String);
+}
+
+impl Field for String {
+    fn put(&self, cell: &mut String) {
+        cell.push_str(&text_cell(self));
+    }
+}
+
+/// As Python prints them, which is what scripts around the older harness compare with.
+impl Field for bool {
+    fn put(&self, cell: &mut String) {
+        cell.push_str(if *self { "True" } else { "False" });
+    }
+}
+
+impl Field for f64 {
+    fn put(&self, cell: &mut String) {
+        cell.push_str(&number::float(*self));
+    }
+}
+
+macro_rules! whole_fields {
+    ($($kind:ty)+) => {
+        $(impl Field for $kind {
+            fn put(&self, cell: &mut String) {
+                let _infallible = write!(cell, "{self}");
+            }
+        })+
+    };
+}
+
+whole_fields!(i64 u64 u32);
+
+macro_rules! json_fields {
+    ($($kind:ty)+) => {
+        $(impl Field for $kind {
+            fn put(&self, cell: &mut String) {
+                cell.push_str(&text_cell(&serde_json::to_string(self).unwrap_or_default()));
+            }
+        })+
+    };
+}
+
+json_fields! {
+    Vec<crate::record::GraderResult>
+    Vec<crate::record::LeftoverRow>
+    Vec<String>
+    std::collections::BTreeMap<String, u64>
+}
+
+impl<F: Field> Field for Option<F> {
+    fn put(&self, cell: &mut String) {
+        if let Some(value) = self {
+            value.put(cell);
+        }
+    }
+}
+
+/// The columns of `runs.csv` in order.
+pub fn runs_csv_columns() -> impl Iterator<Item = &'static str> {
+    COLUMNS.iter().copied().filter(|name| *name != LEFT_OUT)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::GraderResult;
+
+    fn csv(row: &Row) -> Vec<(String, String)> {
+        let mut file = RunsCsv::new(Vec::new()).unwrap();
+        file.row(row).unwrap();
+        let bytes = file.finish().unwrap();
+        let mut reader = csv::Reader::from_reader(bytes.as_slice());
+        let header = reader.headers().unwrap().clone();
+        let record = reader.records().next().unwrap().unwrap();
+        header
+            .iter()
+            .map(str::to_owned)
+            .zip(record.iter().map(str::to_owned))
+            .collect()
+    }
+
+    fn cell(row: &Row, name: &str) -> String {
+        csv(row)
+            .into_iter()
+            .find(|(column, _)| column == name)
+            .unwrap()
+            .1
+    }
+
+    #[test]
+    fn the_columns_are_those_of_the_row_in_its_order() {
+        let columns: Vec<_> = csv(&Row::default())
+            .into_iter()
+            .map(|(name, _)| name)
+            .collect();
+        assert_eq!(columns, runs_csv_columns().collect::<Vec<_>>());
+        assert_eq!(columns[0], "run_id");
+        assert_eq!(columns[46], "time_to_first_mcp_build_sec");
+    }
+
+    #[test]
+    fn cells_read_as_scripts_expect_them() {
+        let row = Row {
+            run_id: "=cmd()".to_owned(),
+            failure_reason: Some("forbidden_modified:a,\"b\"\nc".to_owned()),
+            success: true,
+            exit_code: Some(-1),
+            wall_time_sec: Some(2.0),
+            billed_cost_usd: Some(0.000_012_5),
+            grader_results: Some(vec![GraderResult {
+                kind: "command".to_owned(),
+                ok: true,
+                reason: None,
+                duration_sec: Some(0.5),
+                grade: None,
+            }]),
+            ..Row::default()
+        };
+        let cases = [
+            ("run_id", "'=cmd()"),
+            ("failure_reason", "forbidden_modified:a,\"b\"\nc"),
+            ("success", "True"),
+            ("baseline_run", "False"),
+            ("exit_code", "-1"),
+            ("wall_time_sec", "2.0"),
+            ("billed_cost_usd", "1.25e-05"),
+            ("model", ""),
+            (
+                "grader_results",
+                r#"[{"type":"command","ok":true,"reason":null,"duration_sec":0.5}]"#,
+            ),
+        ];
+        for (name, expected) in cases {
+            assert_eq!(cell(&row, name), expected, "{name}");
+        }
+    }
+}

@@ -1,0 +1,162 @@
+//! Text that agents wrote, made safe to show: nothing in it can move a cursor, set a title, open a link or turn the
+//! reading order around.
+
+use std::fmt::Write as _;
+
+/// The text without control characters but newline and tab, without terminal sequences, and with every character that
+/// changes the reading order shown as `<U+202E>`.
+///
+/// A carriage return becomes a newline, so that no line can be overwritten. A sequence that never ends loses only its
+/// opening, so that nothing after it can hide.
+#[must_use]
+pub fn sanitize(text: &str) -> String {
+    let mut safe = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(first) = rest.chars().next() {
+        let after = &rest[first.len_utf8()..];
+        rest = match first {
+            '\r' => {
+                if !after.starts_with('\n') {
+                    safe.push('\n');
+                }
+                after
+            }
+            '\n' | '\t' => {
+                safe.push(first);
+                after
+            }
+            '\x1b' => after_escape(after),
+            '\u{9b}' => after_control_sequence(after),
+            '\u{90}' | '\u{98}' | '\u{9d}' | '\u{9e}' | '\u{9f}' => after_string(after),
+            _ if first.is_control() => after,
+            _ if turns_order(first) => {
+                let _infallible = write!(safe, "<U+{:04X}>", u32::from(first));
+                after
+            }
+            _ => {
+                safe.push(first);
+                after
+            }
+        };
+    }
+    safe
+}
+
+/// [`sanitize`] on one line: newlines and tabs become spaces.
+#[must_use]
+pub fn sanitize_line(text: &str) -> String {
+    sanitize(text).replace(['\n', '\t'], " ")
+}
+
+/// Marks, embeddings, overrides and isolates of the bidirectional algorithm (UAX #9), and the separators that end a
+/// line where nobody expects it.
+fn turns_order(character: char) -> bool {
+    matches!(
+        character,
+        '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}' | '\u{2029}'
+    ) || ('\u{202a}'..='\u{202e}').contains(&character)
+        || ('\u{2066}'..='\u{2069}').contains(&character)
+}
+
+/// What follows an escape sequence (ECMA-48, section 5.3); `text` begins behind ESC.
+fn after_escape(text: &str) -> &str {
+    match text.chars().next() {
+        Some('[') => after_control_sequence(&text[1..]),
+        Some('P' | 'X' | ']' | '^' | '_') => after_string(&text[1..]),
+        _ => {
+            let end = text.trim_start_matches(|next| ('\x20'..='\x2f').contains(&next));
+            match end.chars().next() {
+                Some('\x30'..='\x7e') => &end[1..],
+                _ => text,
+            }
+        }
+    }
+}
+
+/// What follows a control sequence (ECMA-48, section 5.4); `text` begins behind its introducer.
+fn after_control_sequence(text: &str) -> &str {
+    let end = text
+        .trim_start_matches(|next| ('\x30'..='\x3f').contains(&next))
+        .trim_start_matches(|next| ('\x20'..='\x2f').contains(&next));
+    match end.chars().next() {
+        Some('\x40'..='\x7e') => &end[1..],
+        _ => text,
+    }
+}
+
+/// What follows a control string (ECMA-48, section 5.6), which BEL ends as well; without an end, all of it.
+fn after_string(text: &str) -> &str {
+    let Some(end) = text.find(char::is_control) else {
+        return text;
+    };
+    let tail = &text[end..];
+    ["\x07", "\u{9c}", "\x1b\\"]
+        .iter()
+        .find_map(|terminator| tail.strip_prefix(terminator))
+        .unwrap_or(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn sequences_go_and_words_stay() {
+        let cases = [
+            ("plain — text\n\tkept", "plain — text\n\tkept"),
+            ("\x1b[31mred\x1b[0m", "red"),
+            ("\x1b]0;title\x07after", "after"),
+            ("\x1b]52;c;ZXZpbA==\x1b\\after", "after"),
+            ("\x1b]8;;http://evil\x1b\\link\x1b]8;;\x1b\\", "link"),
+            ("\u{9b}2Jcleared", "cleared"),
+            ("\u{9d}0;title\u{9c}after", "after"),
+            ("\x1bP1$r\x1b\\after", "after"),
+            ("\x1b(Bcharset\x1bc", "charset"),
+            ("10%\r20%\r\ndone", "10%\n20%\ndone"),
+            ("bell\x07 null\0 delete\x7f", "bell null delete"),
+            ("\x1b]0;never ended", "0;never ended"),
+            ("\x1b]0;ended by a line\nnext", "0;ended by a line\nnext"),
+            ("\x1b[31", "31"),
+            ("\x1b", ""),
+            ("a\u{202e}b\u{2066}c\u{200f}", "a<U+202E>b<U+2066>c<U+200F>"),
+            ("\x1b[1;\u{e9}x", "1;\u{e9}x"),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(sanitize(text), expected, "{text:?}");
+        }
+        assert_eq!(sanitize_line("a\nb\tc\x1b[2K"), "a b c");
+    }
+
+    #[test]
+    fn a_megabyte_of_open_strings_takes_linear_time() {
+        let hostile = "\x1b]".repeat(500_000) + &"\u{9d}a".repeat(500_000);
+        assert_eq!(sanitize(&hostile).len(), 500_000);
+    }
+
+    fn hostile() -> impl Strategy<Value = String> {
+        let piece = prop_oneof![
+            any::<char>().prop_map(String::from),
+            prop::sample::select(vec![
+                "\x1b", "\x1b[", "\x1b]", "\x1b\\", "\x07", "\r", "\n", "\u{9b}", "\u{9d}",
+                "\u{202e}", "0;", "m"
+            ])
+            .prop_map(String::from),
+        ];
+        prop::collection::vec(piece, 0..60).prop_map(|pieces| pieces.concat())
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_that_controls_a_terminal_comes_through(text in hostile()) {
+            let safe = sanitize(&text);
+            prop_assert!(!safe.chars().any(|character| (character.is_control() && !"\n\t".contains(character)) || turns_order(character)));
+            prop_assert_eq!(sanitize(&safe), safe);
+        }
+
+        #[test]
+        fn text_without_controls_is_left_alone(text in "[ -~äöü語\n\t]{0,80}") {
+            prop_assert_eq!(sanitize(&text), text);
+        }
+    }
+}
