@@ -1,0 +1,282 @@
+//! What Claude Code prints with `--output-format stream-json --verbose`: one JSON object a line, a result at the end.
+
+mod turn;
+mod usage;
+mod wire;
+
+use serde::Deserialize;
+
+use crate::agents::claude::turn::Turns;
+use crate::agents::claude::usage::{Running, Told, settle};
+use crate::agents::claude::wire::{ClaudeUsage, Final, Partial, RateLimit, System, Turn};
+use crate::agents::fault::{self, fault};
+use crate::agents::stream::Sink;
+use crate::agents::wire::{Head, border, capped};
+use crate::model::{EventKind, McpServerSeen, ProviderFault, StreamReport, Terminal};
+
+/// Warnings that standard error may give at most.
+const WARNINGS_CAP: u32 = 100;
+
+/// `system` subtypes that tell nothing that is measured.
+const QUIET_SYSTEM: [&str; 20] = [
+    "api_metrics",
+    "compact_boundary",
+    "dev_intent",
+    "elicitation_complete",
+    "files_persisted",
+    "hook_progress",
+    "hook_response",
+    "hook_started",
+    "informational",
+    "local_command_output",
+    "microcompact_boundary",
+    "post_turn_summary",
+    "session_state_changed",
+    "status",
+    "task_notification",
+    "task_progress",
+    "task_started",
+    "task_updated",
+    "thinking_tokens",
+    "turn_duration",
+];
+
+/// Other events that tell nothing that is measured.
+const QUIET: [&str; 7] = [
+    "control_request",
+    "control_response",
+    "keep_alive",
+    "prompt_suggestion",
+    "queue-operation",
+    "tool_progress",
+    "tool_use_summary",
+];
+
+/// What is kept of a Claude Code stream.
+#[derive(Debug, Default)]
+pub(super) struct ClaudeStream {
+    turns: Turns,
+    running: Running,
+    told: Option<Told>,
+    model: Option<String>,
+    cli_version: Option<String>,
+    servers: Vec<McpServerSeen>,
+    terminal: Terminal,
+    finals: u32,
+    answer: Option<String>,
+    client_fault: Option<ProviderFault>,
+    background_tasks: usize,
+    after_final: bool,
+    warnings: u32,
+}
+
+impl ClaudeStream {
+    /// Reads one line.
+    ///
+    /// # Errors
+    /// Why the line is no event.
+    pub(super) fn line(&mut self, text: &str, sink: &mut Sink<'_>) -> Result<(), String> {
+        let head: Head<'_> = read(text)?;
+        let kind = head.kind.as_deref().unwrap_or_default();
+        match kind {
+            "system" => self.system(head.subtype.as_deref().unwrap_or_default(), read(text)?, sink),
+            "assistant" => self.assistant(&read(text)?, sink),
+            "user" => {
+                self.after_final = true;
+                self.turns.user(&read(text)?, sink);
+            }
+            "result" => self.result(&read(text)?, sink)?,
+            "stream_event" => self.partial(read(text)?, sink),
+            "rate_limit_event" => rate_limit(read(text)?, sink),
+            quiet if QUIET.contains(&quiet) => {}
+            _ => sink.push(EventKind::Unknown { name: capped(kind) }),
+        }
+        Ok(())
+    }
+
+    /// Reads one line of standard error: what calls itself an error is a warning.
+    pub(super) fn stderr_line(&mut self, line: &str, sink: &mut Sink<'_>) {
+        let speaks = line.starts_with("Error") || line.starts_with("error") || line.starts_with("--");
+        if speaks && self.warnings < WARNINGS_CAP {
+            self.warnings += 1;
+            let text = line[..border(line, 2000)].to_owned();
+            sink.push(EventKind::Warning { text });
+        }
+    }
+
+    /// Whether a result came, nothing followed it, and no sub-agent works in the background.
+    pub(super) fn done(&self) -> bool {
+        self.finals > 0 && !self.after_final && self.background_tasks == 0
+    }
+
+    /// What the stream amounts to.
+    pub(super) fn finish(self) -> StreamReport {
+        let mut report = StreamReport {
+            terminal: self.terminal,
+            model: self.turns.model.or(self.model),
+            cli_version: self.cli_version,
+            mcp_servers: self.servers,
+            answer: self.answer.or(self.turns.answer),
+            finals: self.finals,
+            ..StreamReport::default()
+        };
+        settle(&self.running, self.told, &mut report);
+        report
+    }
+
+    fn system(&mut self, subtype: &str, system: System, sink: &mut Sink<'_>) {
+        match subtype {
+            "init" => self.init(system, sink),
+            "api_retry" => {
+                let message = system.error.0.unwrap_or_default();
+                sink.push(EventKind::ProviderFault(fault(&fault::Told {
+                    status: system.error_status.0,
+                    code: Some(&message),
+                    message: &message,
+                    fatal: false,
+                })));
+            }
+            "permission_denied" => {
+                let tool = system.tool_name.0.unwrap_or_default();
+                let message = system.message.0.unwrap_or_default();
+                let text = capped(&format!("permission denied for {tool}: {message}"));
+                sink.push(EventKind::Warning { text });
+            }
+            "background_tasks_changed" => {
+                self.background_tasks = system.tasks.0.map_or(0, |tasks| tasks.0.len());
+            }
+            quiet if QUIET_SYSTEM.contains(&quiet) => {}
+            other => sink.push(EventKind::Unknown {
+                name: capped(&format!("system/{other}")),
+            }),
+        }
+    }
+
+    fn init(&mut self, system: System, sink: &mut Sink<'_>) {
+        self.after_final = true;
+        let servers = system.mcp_servers.0.unwrap_or_default().0.into_iter();
+        self.servers = servers
+            .map(|server| McpServerSeen {
+                name: server.name,
+                status: server.status,
+            })
+            .collect();
+        self.turns.servers = self.servers.iter().map(|server| server.name.clone()).collect();
+        self.model = system.model.0.or(self.model.take());
+        self.cli_version = system.claude_code_version.0.or(self.cli_version.take());
+        sink.push(EventKind::Started {
+            session: system.session_id.0,
+            model: self.model.clone(),
+            cli_version: self.cli_version.clone(),
+            mcp_servers: self.servers.clone(),
+            tools: system.tools.0.unwrap_or_default().0,
+        });
+    }
+
+    fn assistant(&mut self, turn: &Turn<'_>, sink: &mut Sink<'_>) {
+        self.after_final = true;
+        if let Some(fault) = self.turns.assistant(turn, sink) {
+            self.client_fault = Some(fault);
+            return;
+        }
+        self.client_fault = None;
+        if let (Some(id), Some(usage)) = (&turn.message.id, &turn.message.usage.0) {
+            self.usage(id, usage, sink);
+        }
+    }
+
+    fn usage(&mut self, id: &str, usage: &ClaudeUsage, sink: &mut Sink<'_>) {
+        if let Some(total) = self.running.see(id, usage) {
+            sink.push(EventKind::UsageSeen(total));
+        }
+    }
+
+    /// A part of a message: the full event tells its content, so only its token counts are of interest.
+    fn partial(&mut self, partial: Partial, sink: &mut Sink<'_>) {
+        let Some(event) = partial.event.0 else { return };
+        let (id, usage) = match event.message.0 {
+            Some(message) => (message.id.0, message.usage.0),
+            None => (partial.api_message_id.0, event.usage.0),
+        };
+        if let (Some(id), Some(usage)) = (id, usage) {
+            self.usage(&id, &usage, sink);
+        }
+    }
+
+    /// The final event. The last one counts: a sub-agent in the background makes two, and the last tells all.
+    fn result(&mut self, last: &Final<'_>, sink: &mut Sink<'_>) -> Result<(), String> {
+        let told = Told::read(last, self.finals.saturating_add(1))?;
+        self.finals = self.finals.saturating_add(1);
+        let subtype = last.subtype.as_deref().unwrap_or_default();
+        let is_error = last.is_error.unwrap_or(subtype != "success");
+        let ok = !is_error && !subtype.starts_with("error");
+        self.terminal = if ok { Terminal::Done } else { Terminal::Failed };
+        self.after_final = false;
+        for text in &told.odd {
+            sink.push(EventKind::Warning { text: text.clone() });
+        }
+        for denial in last.permission_denials.0.iter().flat_map(|denials| &denials.0) {
+            let tool = denial.tool_name.0.as_deref().unwrap_or("a tool");
+            let text = capped(&format!("a call of {tool} was refused by the permission mode"));
+            sink.push(EventKind::Warning { text });
+        }
+        if let Some(usage) = told.usage() {
+            sink.push(EventKind::UsageSeen(usage));
+        }
+        self.told = Some(told);
+        if !ok {
+            self.failure(last, sink);
+        }
+        self.answer = last.result.as_deref().map(capped).or(self.answer.take());
+        sink.push(EventKind::Finished {
+            ok,
+            answer: self.answer.clone(),
+        });
+        Ok(())
+    }
+
+    /// Tells the provider's failure behind a failed result. Such a result's text is the client's own, not the model's.
+    fn failure(&mut self, last: &Final<'_>, sink: &mut Sink<'_>) {
+        let errors: &[String] = last.errors.0.as_ref().map_or(&[], |errors| &errors.0);
+        let message = last.result.clone().unwrap_or_else(|| errors.join("; "));
+        let by_api = last.api_error_status.0.is_some()
+            || last.terminal_reason.0.as_deref() == Some("api_error")
+            || self.client_fault.is_some()
+            || (last.subtype.as_deref() == Some("success") && fault::speaks_of_failure(&message));
+        if !by_api {
+            return;
+        }
+        let known = self.client_fault.take();
+        let mut found = fault(&fault::Told {
+            status: last.api_error_status.0,
+            code: last.api_error_type.0.as_deref(),
+            message: &message,
+            fatal: true,
+        });
+        if let Some(known) = known {
+            found.kind = known.kind;
+            found.status = found.status.or(known.status);
+        }
+        sink.push(EventKind::ProviderFault(found));
+    }
+}
+
+/// A limit of the account: only a refusal is a failure.
+fn rate_limit(event: RateLimit, sink: &mut Sink<'_>) {
+    let status = event.rate_limit_info.0.and_then(|info| info.status.0);
+    if status.as_deref() == Some("rejected") {
+        sink.push(EventKind::ProviderFault(fault(&fault::Told {
+            status: None,
+            code: Some("rate_limit"),
+            message: "the account's limit is reached",
+            fatal: false,
+        })));
+    }
+}
+
+fn read<'a, T: Deserialize<'a>>(text: &'a str) -> Result<T, String> {
+    serde_json::from_str(text).map_err(|error| error.to_string())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,239 @@
+//! Turns of a Claude Code stream: what the model said and called, and what the tools answered.
+
+use std::collections::HashSet;
+
+use serde_json::value::RawValue;
+
+use crate::agents::claude::wire::{Content, ShellInput, TextBlock, ToolAnswer, ToolUse, Turn};
+use crate::agents::fault::{Told, fault, speaks_of_failure};
+use crate::agents::stream::Sink;
+use crate::agents::wire::{Head, TEXT_CAP, border, capped};
+use crate::model::{EventKind, ProviderFault, ToolCall, ToolResult};
+
+/// Ids that are remembered at most; a stream with more calls than that is no honest one.
+const IDS_CAP: usize = 100_000;
+
+/// What is known of the turns so far.
+#[derive(Debug, Default)]
+pub(super) struct Turns {
+    started: HashSet<String>,
+    ended: HashSet<String>,
+    /// Names of MCP servers, which tell where a tool's name begins.
+    pub(super) servers: Vec<String>,
+    /// The model that answered last, outside of sub-agents.
+    pub(super) model: Option<String>,
+    /// The last text, outside of sub-agents.
+    pub(super) answer: Option<String>,
+}
+
+impl Turns {
+    /// Reads an `assistant` event. A message that the client made up to tell a failure is no message of the agent: it
+    /// comes back as a fault, not yet fatal, since the result tells that.
+    pub(super) fn assistant(
+        &mut self,
+        turn: &Turn<'_>,
+        sink: &mut Sink<'_>,
+    ) -> Option<ProviderFault> {
+        let is_synthetic = turn.message.model.as_deref() == Some("<synthetic>");
+        if is_synthetic || turn.is_api_error_message == Some(true) {
+            return client_message(turn, sink);
+        }
+        if turn.parent_tool_use_id.is_none() {
+            self.model = turn.message.model.clone().or(self.model.take());
+        }
+        match &turn.message.content {
+            Content::Text(text) => self.message(turn, text, sink),
+            Content::Blocks(blocks) => {
+                for block in blocks {
+                    if let Err(reason) = self.assistant_block(turn, block, sink) {
+                        sink.push(EventKind::Unparsed { reason });
+                    }
+                }
+            }
+        }
+        None
+    }
+
+    /// Reads a `user` event: the answers of tools.
+    pub(super) fn user(&mut self, turn: &Turn<'_>, sink: &mut Sink<'_>) {
+        let Content::Blocks(blocks) = &turn.message.content else {
+            return;
+        };
+        for block in blocks {
+            if let Err(reason) = self.user_block(turn, block, sink) {
+                sink.push(EventKind::Unparsed { reason });
+            }
+        }
+    }
+
+    fn assistant_block(
+        &mut self,
+        turn: &Turn<'_>,
+        block: &RawValue,
+        sink: &mut Sink<'_>,
+    ) -> Result<(), String> {
+        let head: Head<'_> = read(block)?;
+        let kind = head.kind.as_deref().unwrap_or_default();
+        match kind {
+            "text" => {
+                let text: TextBlock = read(block)?;
+                self.message(turn, text.text.as_deref().unwrap_or_default(), sink);
+            }
+            "thinking" => {
+                let text: TextBlock = read(block)?;
+                let text = capped(text.thinking.as_deref().unwrap_or_default());
+                sink.push(EventKind::Reasoning { text });
+            }
+            "redacted_thinking" => {}
+            "tool_use" | "server_tool_use" | "mcp_tool_use" => {
+                self.call(turn, &read(block)?, sink);
+            }
+            answer if answer.ends_with("tool_result") => self.answer(&read(block)?, sink),
+            other => sink.push(EventKind::Unknown {
+                name: capped(&format!("assistant/{other}")),
+            }),
+        }
+        Ok(())
+    }
+
+    fn user_block(
+        &mut self,
+        turn: &Turn<'_>,
+        block: &RawValue,
+        sink: &mut Sink<'_>,
+    ) -> Result<(), String> {
+        let head: Head<'_> = read(block)?;
+        match head.kind.as_deref().unwrap_or_default() {
+            answer if answer.ends_with("tool_result") => self.answer(&read(block)?, sink),
+            "text" | "image" | "document" => {}
+            other if turn.parent_tool_use_id.is_none() => sink.push(EventKind::Unknown {
+                name: capped(&format!("user/{other}")),
+            }),
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn message(&mut self, turn: &Turn<'_>, text: &str, sink: &mut Sink<'_>) {
+        let text = capped(text);
+        if turn.parent_tool_use_id.is_none() {
+            self.answer = Some(text.clone());
+        }
+        sink.push(EventKind::Message { text });
+    }
+
+    /// A call counts once, however often its block is printed.
+    fn call(&mut self, turn: &Turn<'_>, call: &ToolUse<'_>, sink: &mut Sink<'_>) {
+        if self.started.len() >= IDS_CAP || !self.started.insert(call.id.clone()) {
+            return;
+        }
+        let input = call.input.map_or("{}", RawValue::get);
+        sink.push(EventKind::ToolStarted(ToolCall {
+            id: call.id.clone(),
+            name: capped(&call.name),
+            mcp: self.mcp_parts(&call.name),
+            command: shell_command(&call.name, input),
+            arguments: capped(input),
+            parent: turn.parent_tool_use_id.clone(),
+        }));
+    }
+
+    /// An answer counts once; one to a call that was never seen is told all the same.
+    fn answer(&mut self, answer: &ToolAnswer<'_>, sink: &mut Sink<'_>) {
+        if self.ended.len() >= IDS_CAP || !self.ended.insert(answer.tool_use_id.clone()) {
+            return;
+        }
+        let is_error = answer.is_error == Some(true);
+        let output = answer.content.map_or_else(String::new, answer_text);
+        sink.push(EventKind::ToolEnded(ToolResult {
+            id: answer.tool_use_id.clone(),
+            is_error,
+            exit_code: is_error.then(|| exit_code(&output)).flatten(),
+            output,
+        }));
+    }
+
+    /// Server and tool of `mcp__<server>__<tool>`: by the servers known, else at the first `__`.
+    fn mcp_parts(&self, name: &str) -> Option<(String, String)> {
+        let rest = name.strip_prefix("mcp__")?;
+        let known = self
+            .servers
+            .iter()
+            .filter(|server| rest.strip_prefix(server.as_str()).is_some_and(|tool| tool.starts_with("__")))
+            .max_by_key(|server| server.len());
+        let (server, tool) = match known {
+            Some(server) => (server.as_str(), &rest[server.len() + 2..]),
+            None => rest.split_once("__")?,
+        };
+        Some((server.to_owned(), tool.to_owned()))
+    }
+}
+
+/// What the client itself says in the model's place: a failure of the provider, or a remark that is none.
+fn client_message(turn: &Turn<'_>, sink: &mut Sink<'_>) -> Option<ProviderFault> {
+    let text = match &turn.message.content {
+        Content::Text(text) => text.clone(),
+        Content::Blocks(blocks) => blocks
+            .iter()
+            .filter_map(|block| read::<TextBlock>(block).ok()?.text)
+            .collect::<Vec<_>>()
+            .join("\n"),
+    };
+    let is_failure = turn.is_api_error_message == Some(true)
+        || turn.error.0.is_some()
+        || speaks_of_failure(&text);
+    if !is_failure {
+        sink.push(EventKind::Warning { text: capped(&text) });
+        return None;
+    }
+    let code = turn.error.0.as_deref().filter(|code| *code != "unknown");
+    let found = fault(&Told {
+        status: turn.api_error_status.0,
+        code: code.or(turn.api_error_type.0.as_deref()),
+        message: &text,
+        fatal: false,
+    });
+    sink.push(EventKind::ProviderFault(found.clone()));
+    Some(found)
+}
+
+/// The command of a shell tool.
+fn shell_command(name: &str, input: &str) -> Option<String> {
+    if !matches!(name, "Bash" | "PowerShell") {
+        return None;
+    }
+    serde_json::from_str::<ShellInput>(input).ok()?.command.0
+}
+
+/// The text of a tool's answer; images and the like are named.
+fn answer_text(content: &RawValue) -> String {
+    match serde_json::from_str::<Content<'_>>(content.get()) {
+        Ok(Content::Text(text)) => capped(&text),
+        Ok(Content::Blocks(blocks)) => {
+            let mut output = String::new();
+            for block in blocks {
+                if output.len() >= TEXT_CAP {
+                    break;
+                }
+                if !output.is_empty() {
+                    output.push('\n');
+                }
+                match read::<TextBlock>(block) {
+                    Ok(TextBlock { text: Some(text), .. }) => output.push_str(&text),
+                    _ => output.push_str(&block.get()[..border(block.get(), 200)]),
+                }
+            }
+            capped(&output)
+        }
+        Err(_) => capped(content.get()),
+    }
+}
+
+/// A failed command's answer opens with `Exit code N`.
+fn exit_code(output: &str) -> Option<i32> {
+    output.strip_prefix("Exit code ")?.lines().next()?.trim().parse().ok()
+}
+
+fn read<'a, T: serde::Deserialize<'a>>(raw: &'a RawValue) -> Result<T, String> {
+    serde_json::from_str(raw.get()).map_err(|error| error.to_string())
+}

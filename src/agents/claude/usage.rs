@@ -1,0 +1,160 @@
+//! Tokens of a Claude Code stream: the last result's, or the best lower bound while none has come.
+
+use std::collections::HashMap;
+
+use serde_json::value::RawValue;
+
+use crate::agents::claude::wire::{ClaudeUsage, Final, ModelCounts, ModelUsage};
+use crate::agents::wire::{TEXT_CAP, add};
+use crate::model::{CacheTtl, StreamReport, Usage};
+
+/// Messages that are told apart at most; beyond, all so far are forgotten, their sum is kept.
+const MESSAGES_CAP: usize = 16_384;
+
+/// Tokens seen message by message. An event of a message repeats its usage per block, with a placeholder for output
+/// tokens, so each message counts once, with the largest figures told.
+#[derive(Debug, Default)]
+pub(super) struct Running {
+    total: Usage,
+    messages: HashMap<String, Usage>,
+    requests: u64,
+    ttl: Option<CacheTtl>,
+}
+
+impl Running {
+    /// Takes the usage of an event of message `id`; tells the new total if it grew.
+    pub(super) fn see(&mut self, id: &str, usage: &ClaudeUsage) -> Option<Usage> {
+        let told = usage.unified()?;
+        self.ttl = usage.ttl().or(self.ttl);
+        if self.messages.len() >= MESSAGES_CAP && !self.messages.contains_key(id) {
+            self.messages.clear();
+        }
+        let known = match self.messages.get(id) {
+            Some(known) => *known,
+            None => {
+                self.requests += 1;
+                Usage::default()
+            }
+        };
+        let larger = larger(known, told);
+        self.messages.insert(id.to_owned(), larger);
+        self.total = add(self.total, growth(known, larger));
+        (larger != known).then_some(self.total)
+    }
+}
+
+/// What the last result told of tokens and money.
+#[derive(Debug, Default)]
+pub(super) struct Told {
+    usage: Option<Usage>,
+    ttl: Option<CacheTtl>,
+    cost_usd: Option<f64>,
+    text: Option<String>,
+    /// Whether `usage` covers one of several parts only.
+    partial: bool,
+    /// What is odd about it, for a warning.
+    pub(super) odd: Vec<String>,
+}
+
+impl Told {
+    /// Reads a result: `modelUsage` where there is one (it covers the whole session), else `usage`.
+    ///
+    /// # Errors
+    /// Why the objects cannot be read.
+    pub(super) fn read(last: &Final<'_>, results: u32) -> Result<Self, String> {
+        let mut told = Self {
+            cost_usd: last.total_cost_usd.filter(|cost| cost.is_finite() && *cost >= 0.0),
+            text: last.usage.map(|usage| provider_usage(usage, last.model_usage)),
+            ..Self::default()
+        };
+        if last.total_cost_usd.is_some() && told.cost_usd.is_none() {
+            told.odd.push("the result tells a cost that is none".to_owned());
+        }
+        let own: Option<ClaudeUsage> = last.usage.map(read).transpose()?;
+        told.ttl = own.as_ref().and_then(ClaudeUsage::ttl);
+        let models: Option<ModelUsage> = last.model_usage.map(read).transpose()?;
+        match models.filter(|models| !models.0.is_empty()) {
+            Some(models) => told.take_models(&models),
+            None => {
+                told.usage = own.as_ref().and_then(ClaudeUsage::unified);
+                told.partial = results > 1;
+            }
+        }
+        if told.usage.is_none() && (last.usage.is_some() || last.model_usage.is_some()) {
+            told.odd.push("the token counts of the result cannot be read".to_owned());
+        }
+        Ok(told)
+    }
+
+    fn take_models(&mut self, models: &ModelUsage) {
+        let mut counts = models.0.iter().map(|(_, counts)| counts);
+        self.ttl = counts.clone().find_map(ModelCounts::ttl).or(self.ttl);
+        self.usage = counts.try_fold(Usage::default(), |total, model| {
+            Some(add(total, model.unified()?))
+        });
+        for (model, counts) in &models.0 {
+            if counts.cost_basis.0.as_deref() == Some("unknown") {
+                let model: String = model.chars().take(100).collect();
+                self.odd.push(format!(
+                    "the CLI does not know the price of {model}: its cost is a guess"
+                ));
+            }
+        }
+    }
+
+    /// The figures so far, for a live view.
+    pub(super) fn usage(&self) -> Option<Usage> {
+        self.usage
+    }
+}
+
+/// Puts the tokens and the money of a stream into `report`: of the last result, or what ran up without one.
+pub(super) fn settle(running: &Running, told: Option<Told>, report: &mut StreamReport) {
+    report.model_requests = (running.requests > 0).then_some(running.requests);
+    let Some(told) = told else {
+        report.usage = (running.requests > 0).then_some(running.total);
+        report.usage_is_lower_bound = report.usage.is_some();
+        report.cache_write_ttl = running.ttl;
+        return;
+    };
+    report.usage = told.usage;
+    report.usage_is_lower_bound = told.partial && told.usage.is_some();
+    report.cache_write_ttl = told.ttl.or(running.ttl);
+    report.provider_cost_usd = told.cost_usd;
+    report.provider_usage = told.text;
+}
+
+/// Both objects of a result as one JSON text. They come from a line that parsed, so joining them gives JSON.
+fn provider_usage(usage: &RawValue, models: Option<&RawValue>) -> String {
+    let models = models.map_or("null", RawValue::get);
+    let both = format!("{{\"usage\":{},\"modelUsage\":{models}}}", usage.get());
+    if both.len() <= TEXT_CAP {
+        both
+    } else {
+        "{\"omitted\":\"longer than 64 KiB\"}".to_owned()
+    }
+}
+
+fn read<'a, T: serde::Deserialize<'a>>(raw: &'a RawValue) -> Result<T, String> {
+    serde_json::from_str(raw.get()).map_err(|error| error.to_string())
+}
+
+/// Field by field, the larger.
+fn larger(one: Usage, other: Usage) -> Usage {
+    Usage {
+        uncached_input: one.uncached_input.max(other.uncached_input),
+        cached_read: one.cached_read.max(other.cached_read),
+        cache_write: one.cache_write.max(other.cache_write),
+        output: one.output.max(other.output),
+    }
+}
+
+/// What `new` has more than `old`.
+fn growth(old: Usage, new: Usage) -> Usage {
+    Usage {
+        uncached_input: new.uncached_input.saturating_sub(old.uncached_input),
+        cached_read: new.cached_read.saturating_sub(old.cached_read),
+        cache_write: new.cache_write.saturating_sub(old.cache_write),
+        output: new.output.saturating_sub(old.output),
+    }
+}

@@ -1,0 +1,356 @@
+//! The lines of Claude Code's `stream-json`, as typed as they are needed.
+
+use std::fmt;
+
+use serde::de::{Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer};
+use serde_json::value::RawValue;
+
+use crate::agents::wire::{Count, Few, Loose};
+use crate::model::{CacheTtl, Usage};
+
+/// `system` of any subtype.
+#[derive(Debug, Deserialize)]
+pub(super) struct System {
+    #[serde(default)]
+    pub(super) session_id: Loose<String>,
+    #[serde(default)]
+    pub(super) model: Loose<String>,
+    #[serde(default)]
+    pub(super) claude_code_version: Loose<String>,
+    #[serde(default)]
+    pub(super) mcp_servers: Loose<Few<Server>>,
+    #[serde(default)]
+    pub(super) tools: Loose<Few<String>>,
+    #[serde(default)]
+    pub(super) error_status: Loose<u16>,
+    #[serde(default)]
+    pub(super) error: Loose<String>,
+    #[serde(default)]
+    pub(super) message: Loose<String>,
+    #[serde(default)]
+    pub(super) tool_name: Loose<String>,
+    #[serde(default)]
+    pub(super) tasks: Loose<Few<IgnoredAny>>,
+}
+
+/// One MCP server of `system/init`.
+#[derive(Debug, Deserialize)]
+pub(super) struct Server {
+    #[serde(default)]
+    pub(super) name: String,
+    #[serde(default)]
+    pub(super) status: String,
+}
+
+/// `assistant` and `user`.
+#[derive(Debug, Deserialize)]
+pub(super) struct Turn<'a> {
+    #[serde(borrow)]
+    pub(super) message: Message<'a>,
+    #[serde(default)]
+    pub(super) parent_tool_use_id: Option<String>,
+    #[serde(default)]
+    pub(super) error: Loose<String>,
+    #[serde(default, alias = "isApiErrorMessage")]
+    pub(super) is_api_error_message: Option<bool>,
+    #[serde(default)]
+    pub(super) api_error_status: Loose<u16>,
+    #[serde(default)]
+    pub(super) api_error_type: Loose<String>,
+}
+
+/// The message of a turn: one block of it, as a rule.
+#[derive(Debug, Deserialize)]
+pub(super) struct Message<'a> {
+    #[serde(default)]
+    pub(super) id: Option<String>,
+    #[serde(default)]
+    pub(super) model: Option<String>,
+    #[serde(borrow, default)]
+    pub(super) content: Content<'a>,
+    #[serde(default)]
+    pub(super) usage: Loose<ClaudeUsage>,
+}
+
+/// Content: a text, or blocks that are read one by one.
+#[derive(Debug)]
+pub(super) enum Content<'a> {
+    /// A bare text.
+    Text(String),
+    /// Blocks.
+    Blocks(Vec<&'a RawValue>),
+}
+
+impl Default for Content<'_> {
+    fn default() -> Self {
+        Self::Blocks(Vec::new())
+    }
+}
+
+impl<'de: 'a, 'a> Deserialize<'de> for Content<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(ContentVisitor)
+    }
+}
+
+struct ContentVisitor;
+
+impl<'de> Visitor<'de> for ContentVisitor {
+    type Value = Content<'de>;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("a text or a list of blocks")
+    }
+
+    fn visit_str<E>(self, text: &str) -> Result<Self::Value, E> {
+        Ok(Content::Text(text.to_owned()))
+    }
+
+    fn visit_unit<E>(self) -> Result<Self::Value, E> {
+        Ok(Content::default())
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, list: A) -> Result<Self::Value, A::Error> {
+        let blocks = Few::<&'de RawValue>::deserialize(serde::de::value::SeqAccessDeserializer::new(list))?;
+        Ok(Content::Blocks(blocks.0))
+    }
+}
+
+/// A `text` or `thinking` block.
+#[derive(Debug, Deserialize)]
+pub(super) struct TextBlock {
+    #[serde(default)]
+    pub(super) text: Option<String>,
+    #[serde(default)]
+    pub(super) thinking: Option<String>,
+}
+
+/// A `tool_use` block.
+#[derive(Debug, Deserialize)]
+pub(super) struct ToolUse<'a> {
+    pub(super) id: String,
+    pub(super) name: String,
+    #[serde(borrow, default)]
+    pub(super) input: Option<&'a RawValue>,
+}
+
+/// The input of a shell tool.
+#[derive(Debug, Deserialize)]
+pub(super) struct ShellInput {
+    #[serde(default)]
+    pub(super) command: Loose<String>,
+}
+
+/// A `tool_result` block.
+#[derive(Debug, Deserialize)]
+pub(super) struct ToolAnswer<'a> {
+    pub(super) tool_use_id: String,
+    #[serde(borrow, default)]
+    pub(super) content: Option<&'a RawValue>,
+    #[serde(default)]
+    pub(super) is_error: Option<bool>,
+}
+
+/// `stream_event`, printed with `--include-partial-messages`.
+#[derive(Debug, Deserialize)]
+pub(super) struct Partial {
+    #[serde(default)]
+    pub(super) event: Loose<PartialEvent>,
+    #[serde(default)]
+    pub(super) api_message_id: Loose<String>,
+}
+
+/// The API's event: only those that tell usage are of interest.
+#[derive(Debug, Deserialize)]
+pub(super) struct PartialEvent {
+    #[serde(default)]
+    pub(super) message: Loose<PartialMessage>,
+    #[serde(default)]
+    pub(super) usage: Loose<ClaudeUsage>,
+}
+
+/// The message of `message_start`.
+#[derive(Debug, Deserialize)]
+pub(super) struct PartialMessage {
+    #[serde(default)]
+    pub(super) id: Loose<String>,
+    #[serde(default)]
+    pub(super) usage: Loose<ClaudeUsage>,
+}
+
+/// `rate_limit_event`
+#[derive(Debug, Deserialize)]
+pub(super) struct RateLimit {
+    #[serde(default)]
+    pub(super) rate_limit_info: Loose<RateLimitInfo>,
+}
+
+/// What a `rate_limit_event` tells.
+#[derive(Debug, Deserialize)]
+pub(super) struct RateLimitInfo {
+    #[serde(default)]
+    pub(super) status: Loose<String>,
+}
+
+/// `result`. What decides is typed strictly, so that a doubled key or an impossible number spoils the line.
+#[derive(Debug, Deserialize)]
+pub(super) struct Final<'a> {
+    #[serde(default)]
+    pub(super) subtype: Option<String>,
+    #[serde(default)]
+    pub(super) is_error: Option<bool>,
+    #[serde(default)]
+    pub(super) result: Option<String>,
+    #[serde(default)]
+    pub(super) total_cost_usd: Option<f64>,
+    #[serde(borrow, default)]
+    pub(super) usage: Option<&'a RawValue>,
+    #[serde(rename = "modelUsage", borrow, default)]
+    pub(super) model_usage: Option<&'a RawValue>,
+    #[serde(default)]
+    pub(super) api_error_status: Loose<u16>,
+    #[serde(default)]
+    pub(super) api_error_type: Loose<String>,
+    #[serde(default)]
+    pub(super) terminal_reason: Loose<String>,
+    #[serde(default)]
+    pub(super) errors: Loose<Few<String>>,
+    #[serde(default)]
+    pub(super) permission_denials: Loose<Few<Denial>>,
+}
+
+/// A call that the permission mode refused.
+#[derive(Debug, Deserialize)]
+pub(super) struct Denial {
+    #[serde(default)]
+    pub(super) tool_name: Loose<String>,
+}
+
+/// Usage in the API's words: cached tokens stand apart from `input_tokens`.
+#[derive(Debug, Clone, Copy, Default, Deserialize)]
+pub(super) struct ClaudeUsage {
+    #[serde(default)]
+    input_tokens: Count,
+    #[serde(default)]
+    cache_read_input_tokens: Count,
+    #[serde(default)]
+    cache_creation_input_tokens: Count,
+    #[serde(default)]
+    output_tokens: Count,
+    #[serde(default)]
+    cache_creation: Option<CacheCreation>,
+}
+
+/// Written cache tokens by their time to live.
+#[derive(Debug, Clone, Copy, Default, Deserialize)]
+struct CacheCreation {
+    #[serde(default)]
+    ephemeral_5m_input_tokens: Count,
+    #[serde(default)]
+    ephemeral_1h_input_tokens: Count,
+}
+
+impl ClaudeUsage {
+    /// The counts; `None` where one is unreadable or the main ones are missing.
+    pub(super) fn unified(&self) -> Option<Usage> {
+        if self.input_tokens == Count::Absent && self.output_tokens == Count::Absent {
+            return None;
+        }
+        Some(Usage {
+            uncached_input: self.input_tokens.value()?,
+            cached_read: self.cache_read_input_tokens.value()?,
+            cache_write: self.cache_creation_input_tokens.value()?,
+            output: self.output_tokens.value()?,
+        })
+    }
+
+    /// The time to live that most of the written tokens have.
+    pub(super) fn ttl(&self) -> Option<CacheTtl> {
+        let written = self.cache_creation?;
+        longer_lived(written.ephemeral_5m_input_tokens, written.ephemeral_1h_input_tokens)
+    }
+}
+
+/// `modelUsage`: one entry per model, sub-agents and side calls included; a doubled model spoils it.
+#[derive(Debug, Default)]
+pub(super) struct ModelUsage(pub(super) Vec<(String, ModelCounts)>);
+
+/// Models in one result at most; a session with more is no honest one.
+const MODELS_CAP: usize = 256;
+
+impl<'de> Deserialize<'de> for ModelUsage {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(ModelUsageVisitor)
+    }
+}
+
+struct ModelUsageVisitor;
+
+impl<'de> Visitor<'de> for ModelUsageVisitor {
+    type Value = ModelUsage;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("usage by model")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<ModelUsage, A::Error> {
+        let mut models: Vec<(String, ModelCounts)> = Vec::new();
+        while let Some((model, counts)) = map.next_entry::<String, ModelCounts>()? {
+            if models.iter().any(|(known, _)| *known == model) {
+                return Err(A::Error::custom("a model stands there twice"));
+            }
+            if models.len() == MODELS_CAP {
+                return Err(A::Error::custom("more models than one session can have"));
+            }
+            models.push((model, counts));
+        }
+        Ok(ModelUsage(models))
+    }
+}
+
+/// Tokens of one model.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct ModelCounts {
+    #[serde(default)]
+    input_tokens: Count,
+    #[serde(default)]
+    output_tokens: Count,
+    #[serde(default)]
+    cache_read_input_tokens: Count,
+    #[serde(default)]
+    cache_creation_input_tokens: Count,
+    #[serde(default, rename = "cacheCreationEphemeral5mInputTokens")]
+    written_5m: Count,
+    #[serde(default, rename = "cacheCreationEphemeral1hInputTokens")]
+    written_1h: Count,
+    /// `list`, or `unknown` where the CLI priced an unknown model as another one.
+    #[serde(default)]
+    pub(super) cost_basis: Loose<String>,
+}
+
+impl ModelCounts {
+    /// The counts; `None` where one is unreadable.
+    pub(super) fn unified(&self) -> Option<Usage> {
+        Some(Usage {
+            uncached_input: self.input_tokens.value()?,
+            cached_read: self.cache_read_input_tokens.value()?,
+            cache_write: self.cache_creation_input_tokens.value()?,
+            output: self.output_tokens.value()?,
+        })
+    }
+
+    /// The time to live that most of the written tokens have.
+    pub(super) fn ttl(&self) -> Option<CacheTtl> {
+        longer_lived(self.written_5m, self.written_1h)
+    }
+}
+
+fn longer_lived(five_minutes: Count, one_hour: Count) -> Option<CacheTtl> {
+    match (five_minutes.value()?, one_hour.value()?) {
+        (0, 0) => None,
+        (short, long) if long > short => Some(CacheTtl::OneHour),
+        _ => Some(CacheTtl::FiveMinutes),
+    }
+}

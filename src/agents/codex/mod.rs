@@ -1,0 +1,162 @@
+//! What Codex prints with `codex exec --json`: one JSON object a line, items with ids, usage at the end of a turn.
+
+mod items;
+mod stderr;
+mod wire;
+
+use serde_json::value::RawValue;
+
+use crate::agents::codex::items::Items;
+use crate::agents::codex::stderr::StderrReader;
+use crate::agents::codex::wire::{ApiErrorBody, CodexUsage, Line};
+use crate::agents::fault::{Told, fault};
+use crate::agents::stream::Sink;
+use crate::agents::wire::{add, capped};
+use crate::model::{EventKind, StreamReport, Terminal, Usage};
+
+/// What is kept of a Codex stream.
+#[derive(Debug, Default)]
+pub(super) struct CodexStream {
+    items: Items,
+    stderr: StderrReader,
+    thread: Option<String>,
+    /// Usage of threads that another one followed.
+    earlier: Option<Usage>,
+    /// Usage of the running thread, as its last final event told it.
+    current: Option<Usage>,
+    usage_text: Option<String>,
+    unreadable: bool,
+    running: bool,
+    terminal: Terminal,
+    finals: u32,
+    answer: Option<String>,
+}
+
+impl CodexStream {
+    /// Reads one line.
+    ///
+    /// # Errors
+    /// Why the line is no event.
+    pub(super) fn line(&mut self, text: &str, sink: &mut Sink<'_>) -> Result<(), String> {
+        let line: Line<'_> = serde_json::from_str(text).map_err(|error| error.to_string())?;
+        let kind = line.kind.as_deref().unwrap_or_default();
+        match kind {
+            "thread.started" => self.thread_started(line.thread_id.0, sink),
+            "turn.started" => self.running = true,
+            "item.started" | "item.updated" | "item.completed" => {
+                self.items.item(kind, line.item, sink)?;
+                if let Some(answer) = self.items.answer.take() {
+                    self.answer = Some(answer);
+                }
+            }
+            "turn.completed" => {
+                self.usage(line.usage, sink)?;
+                self.ended(Terminal::Done, sink);
+            }
+            "turn.failed" => {
+                let message = line.error.0.map(|error| error.message).unwrap_or_default();
+                failure(&message, true, sink);
+                self.ended(Terminal::Failed, sink);
+            }
+            "error" => {
+                let message = line.message.0.unwrap_or_default();
+                failure(&message, !message.starts_with("Reconnecting..."), sink);
+            }
+            _ => sink.push(EventKind::Unknown { name: capped(kind) }),
+        }
+        Ok(())
+    }
+
+    /// Reads one line of standard error.
+    pub(super) fn stderr_line(&mut self, line: &str, sink: &mut Sink<'_>) {
+        self.stderr.line(line, sink);
+    }
+
+    /// Whether the last turn ended.
+    pub(super) fn done(&self) -> bool {
+        self.finals > 0 && !self.running
+    }
+
+    /// What the stream amounts to. It tells neither model nor cost.
+    pub(super) fn finish(self) -> StreamReport {
+        let usage = match (self.earlier, self.current) {
+            (Some(earlier), Some(current)) => Some(add(earlier, current)),
+            (earlier, current) => earlier.or(current),
+        };
+        StreamReport {
+            terminal: self.terminal,
+            usage: usage.filter(|_| !self.unreadable),
+            usage_is_lower_bound: self.running && usage.is_some(),
+            answer: self.answer,
+            provider_usage: self.usage_text,
+            finals: self.finals,
+            ..StreamReport::default()
+        }
+    }
+
+    fn thread_started(&mut self, thread: Option<String>, sink: &mut Sink<'_>) {
+        if self.thread.is_some() && self.thread != thread {
+            self.earlier = match (self.earlier, self.current.take()) {
+                (Some(earlier), Some(current)) => Some(add(earlier, current)),
+                (earlier, current) => earlier.or(current),
+            };
+        }
+        self.thread.clone_from(&thread);
+        self.items.forget();
+        self.running = true;
+        sink.push(EventKind::Started {
+            session: thread,
+            model: None,
+            cli_version: None,
+            mcp_servers: Vec::new(),
+            tools: Vec::new(),
+        });
+    }
+
+    /// Takes the usage of a turn's end. It counts from the start of the thread, earlier turns and resumed ones included
+    /// (codex prints the thread's `total_token_usage`), so the last one of a thread counts and threads are added.
+    fn usage(&mut self, raw: Option<&RawValue>, sink: &mut Sink<'_>) -> Result<(), String> {
+        let Some(raw) = raw else { return Ok(()) };
+        let told: CodexUsage = serde_json::from_str(raw.get()).map_err(|error| error.to_string())?;
+        self.usage_text = Some(capped(raw.get()));
+        let Some(usage) = told.unified() else {
+            self.unreadable = true;
+            let text = "the token counts of turn.completed cannot be read".to_owned();
+            sink.push(EventKind::Warning { text });
+            return Ok(());
+        };
+        if told.contradicts_itself() {
+            let text = "turn.completed tells more cached than input tokens".to_owned();
+            sink.push(EventKind::Warning { text });
+        }
+        self.current = Some(usage);
+        let total = self.earlier.map_or(usage, |earlier| add(earlier, usage));
+        sink.push(EventKind::UsageSeen(total));
+        Ok(())
+    }
+
+    fn ended(&mut self, terminal: Terminal, sink: &mut Sink<'_>) {
+        self.running = false;
+        self.terminal = terminal;
+        self.finals = self.finals.saturating_add(1);
+        sink.push(EventKind::Finished {
+            ok: terminal == Terminal::Done,
+            answer: self.answer.clone(),
+        });
+    }
+}
+
+/// Tells a failure of the provider. The message may be the body of the API's answer, whose code says more than its words.
+fn failure(message: &str, fatal: bool, sink: &mut Sink<'_>) {
+    let body: Option<ApiErrorBody> = serde_json::from_str(message).ok();
+    let code = body.and_then(|body| body.error.code.0.or(body.error.kind.0));
+    sink.push(EventKind::ProviderFault(fault(&Told {
+        status: None,
+        code: code.as_deref(),
+        message,
+        fatal,
+    })));
+}
+
+#[cfg(test)]
+mod tests;

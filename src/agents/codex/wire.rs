@@ -1,0 +1,222 @@
+//! The lines of `codex exec --json`, as typed as they are needed.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use serde::de::{Error, IgnoredAny, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer};
+use serde_json::value::RawValue;
+
+use crate::agents::wire::{Count, Few, Loose};
+use crate::model::Usage;
+
+/// A line.
+#[derive(Debug, Deserialize)]
+pub(super) struct Line<'a> {
+    #[serde(rename = "type", borrow, default)]
+    pub(super) kind: Option<Cow<'a, str>>,
+    #[serde(default)]
+    pub(super) thread_id: Loose<String>,
+    #[serde(borrow, default)]
+    pub(super) item: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    pub(super) usage: Option<&'a RawValue>,
+    #[serde(default)]
+    pub(super) message: Loose<String>,
+    #[serde(default)]
+    pub(super) error: Loose<Message>,
+}
+
+/// `{message}`
+#[derive(Debug, Deserialize)]
+pub(super) struct Message {
+    #[serde(default)]
+    pub(super) message: String,
+}
+
+/// Tokens: cached and cache-write ones are part of `input_tokens`, reasoning is part of `output_tokens`.
+#[derive(Debug, Default, Deserialize)]
+pub(super) struct CodexUsage {
+    #[serde(default)]
+    input_tokens: Count,
+    #[serde(default)]
+    cached_input_tokens: Count,
+    #[serde(default)]
+    cache_write_input_tokens: Count,
+    #[serde(default)]
+    output_tokens: Count,
+}
+
+impl CodexUsage {
+    /// Each token counted once; `None` where a count is unreadable or the main ones are missing.
+    pub(super) fn unified(&self) -> Option<Usage> {
+        if self.input_tokens == Count::Absent && self.output_tokens == Count::Absent {
+            return None;
+        }
+        let cached_read = self.cached_input_tokens.value()?;
+        let cache_write = self.cache_write_input_tokens.value()?;
+        let input = self.input_tokens.value()?;
+        Some(Usage {
+            uncached_input: input.saturating_sub(cached_read).saturating_sub(cache_write),
+            cached_read,
+            cache_write,
+            output: self.output_tokens.value()?,
+        })
+    }
+
+    /// Whether the parts are more than the whole, which no honest count is.
+    pub(super) fn contradicts_itself(&self) -> bool {
+        let parts = self
+            .cached_input_tokens
+            .value()
+            .zip(self.cache_write_input_tokens.value())
+            .map(|(read, write)| read.saturating_add(write));
+        parts
+            .zip(self.input_tokens.value())
+            .is_some_and(|(parts, input)| parts > input)
+    }
+}
+
+/// Id and type of an item. A web search repeats the key `id` (the search's own), so the first one counts.
+#[derive(Debug)]
+pub(super) struct ItemHead {
+    pub(super) id: String,
+    pub(super) kind: String,
+}
+
+impl<'de> Deserialize<'de> for ItemHead {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(ItemHeadVisitor)
+    }
+}
+
+struct ItemHeadVisitor;
+
+impl<'de> Visitor<'de> for ItemHeadVisitor {
+    type Value = ItemHead;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("an item")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<ItemHead, A::Error> {
+        let mut id: Option<String> = None;
+        let mut kind: Option<String> = None;
+        while let Some(key) = map.next_key::<String>()? {
+            match key.as_str() {
+                "id" if id.is_none() => id = Some(map.next_value()?),
+                "type" if kind.is_some() => return Err(A::Error::duplicate_field("type")),
+                "type" => kind = Some(map.next_value()?),
+                _ => {
+                    map.next_value::<IgnoredAny>()?;
+                }
+            }
+        }
+        Ok(ItemHead {
+            id: id.unwrap_or_default(),
+            kind: kind.unwrap_or_default(),
+        })
+    }
+}
+
+/// `agent_message`, `reasoning`
+#[derive(Debug, Deserialize)]
+pub(super) struct Text {
+    #[serde(default)]
+    pub(super) text: String,
+}
+
+/// `command_execution`
+#[derive(Debug, Deserialize)]
+pub(super) struct Command {
+    #[serde(default)]
+    pub(super) command: String,
+    #[serde(default)]
+    pub(super) aggregated_output: Option<String>,
+    #[serde(default)]
+    pub(super) exit_code: Option<i32>,
+    #[serde(default)]
+    pub(super) status: Option<String>,
+}
+
+/// `file_change`
+#[derive(Debug, Deserialize)]
+pub(super) struct FileChange {
+    #[serde(default)]
+    pub(super) changes: Few<Change>,
+    #[serde(default)]
+    pub(super) status: Option<String>,
+}
+
+/// One changed file.
+#[derive(Debug, Deserialize)]
+pub(super) struct Change {
+    #[serde(default)]
+    pub(super) path: String,
+    #[serde(default)]
+    pub(super) kind: String,
+}
+
+/// `mcp_tool_call`
+#[derive(Debug, Deserialize)]
+pub(super) struct McpCall<'a> {
+    #[serde(default)]
+    pub(super) server: String,
+    #[serde(default)]
+    pub(super) tool: String,
+    #[serde(borrow, default)]
+    pub(super) arguments: Option<&'a RawValue>,
+    #[serde(default)]
+    pub(super) result: Option<McpAnswer>,
+    #[serde(default)]
+    pub(super) error: Option<Message>,
+    #[serde(default)]
+    pub(super) status: Option<String>,
+}
+
+/// The answer of an MCP tool.
+#[derive(Debug, Deserialize)]
+pub(super) struct McpAnswer {
+    #[serde(default)]
+    pub(super) content: Loose<Few<McpBlock>>,
+}
+
+/// A block of an MCP answer.
+#[derive(Debug, Deserialize)]
+pub(super) struct McpBlock {
+    #[serde(default)]
+    pub(super) text: Option<String>,
+}
+
+/// `collab_tool_call`
+#[derive(Debug, Deserialize)]
+pub(super) struct Collab {
+    #[serde(default)]
+    pub(super) tool: String,
+    #[serde(default)]
+    pub(super) prompt: Option<String>,
+    #[serde(default)]
+    pub(super) status: Option<String>,
+}
+
+/// `web_search`; its `id` keys are not read here.
+#[derive(Debug, Deserialize)]
+pub(super) struct WebSearch {
+    #[serde(default)]
+    pub(super) query: Loose<String>,
+}
+
+/// The body of an error of the API, as codex passes it on.
+#[derive(Debug, Deserialize)]
+pub(super) struct ApiErrorBody {
+    pub(super) error: ApiError,
+}
+
+/// What an API error says.
+#[derive(Debug, Deserialize)]
+pub(super) struct ApiError {
+    #[serde(rename = "type", default)]
+    pub(super) kind: Loose<String>,
+    #[serde(default)]
+    pub(super) code: Loose<String>,
+}

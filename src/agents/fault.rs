@@ -1,0 +1,207 @@
+//! What kind of provider failure a message tells; asked only of fields that the provider's client writes.
+
+use crate::agents::wire::border;
+use crate::model::{ProviderFault, ProviderFaultKind};
+
+/// What a client told about a failure.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Told<'a> {
+    /// HTTP status from a field of its own.
+    pub(super) status: Option<u16>,
+    /// The client's word for it (`rate_limit`, `authentication_failed`).
+    pub(super) code: Option<&'a str>,
+    /// The message.
+    pub(super) message: &'a str,
+    /// Whether the run ended with it.
+    pub(super) fatal: bool,
+}
+
+/// The fault that `told` amounts to: by the client's word, else by status, else by the words of the message.
+pub(super) fn fault(told: &Told<'_>) -> ProviderFault {
+    let status = told.status.or_else(|| status_in(told.message));
+    let lower = told.message[..border(told.message, 4096)].to_lowercase();
+    let kind = told
+        .code
+        .and_then(kind_of_code)
+        .or_else(|| kind_of_certain_words(&lower))
+        .or_else(|| status.and_then(|status| kind_of_status(status, &lower)))
+        .or_else(|| kind_of_words(&lower))
+        .unwrap_or(ProviderFaultKind::Other);
+    ProviderFault {
+        kind,
+        status,
+        message: told.message[..border(told.message, 2000)].to_owned(),
+        fatal: told.fatal,
+    }
+}
+
+/// Whether a text that the client wrote speaks of a failure at all.
+pub(super) fn speaks_of_failure(message: &str) -> bool {
+    let lower = message[..border(message, 4096)].to_lowercase();
+    lower.starts_with("api error")
+        || kind_of_certain_words(&lower).is_some()
+        || kind_of_words(&lower).is_some()
+}
+
+fn kind_of_code(code: &str) -> Option<ProviderFaultKind> {
+    match code {
+        "rate_limit" | "rate_limit_error" | "rate_limit_exceeded" | "usage_limit_reached"
+        | "overloaded_error" | "overloaded" | "server_is_overloaded" | "slow_down" => {
+            Some(ProviderFaultKind::RateLimited)
+        }
+        "authentication_failed" | "authentication_error" | "permission_error"
+        | "billing_error" | "insufficient_quota" | "invalid_api_key" | "oauth_org_not_allowed"
+        | "usage_not_included" | "model_not_found" => Some(ProviderFaultKind::Auth),
+        "server_error" | "api_error" | "timeout_error" => Some(ProviderFaultKind::Unreachable),
+        _ => None,
+    }
+}
+
+fn kind_of_status(status: u16, lower: &str) -> Option<ProviderFaultKind> {
+    match status {
+        429 | 529 => Some(ProviderFaultKind::RateLimited),
+        401..=403 => Some(ProviderFaultKind::Auth),
+        404 if lower.contains("model") => Some(ProviderFaultKind::Auth),
+        408 | 500..=599 => Some(ProviderFaultKind::Unreachable),
+        400..=499 => Some(ProviderFaultKind::Other),
+        _ => None,
+    }
+}
+
+/// Words that say more than the status beside them: an empty account answers 429 or 400, a bad model id 400.
+fn kind_of_certain_words(lower: &str) -> Option<ProviderFaultKind> {
+    const AUTH: [&str; 12] = [
+        "please run /login",
+        "not logged in",
+        "invalid api key",
+        "invalid x-api-key",
+        "incorrect api key",
+        "invalid_api_key",
+        "missing environment variable",
+        "credit balance",
+        "insufficient_quota",
+        "quota exceeded",
+        "model_not_found",
+        "issue with the selected model",
+    ];
+    AUTH.iter()
+        .any(|word| lower.contains(word))
+        .then_some(ProviderFaultKind::Auth)
+}
+
+fn kind_of_words(lower: &str) -> Option<ProviderFaultKind> {
+    const LIMITED: [&str; 10] = [
+        "rate limit",
+        "rate_limit",
+        "usage limit",
+        "usage_limit",
+        "hit your limit",
+        "limit reached",
+        "too many requests",
+        "overloaded",
+        "at capacity",
+        "quota",
+    ];
+    const AUTH: [&str; 6] = [
+        "unauthorized",
+        "forbidden",
+        "authentication",
+        "api key",
+        "model does not exist",
+        "no access to the model",
+    ];
+    const UNREACHABLE: [&str; 16] = [
+        "high demand",
+        "stream disconnected",
+        "error sending request",
+        "lookup address",
+        "connection",
+        "network",
+        "timed out",
+        "timeout",
+        "fetch failed",
+        "econnrefused",
+        "econnreset",
+        "enotfound",
+        "socket hang up",
+        "internal server error",
+        "bad gateway",
+        "service unavailable",
+    ];
+    let has = |words: &[&str]| words.iter().any(|word| lower.contains(word));
+    if has(&LIMITED) {
+        Some(ProviderFaultKind::RateLimited)
+    } else if has(&AUTH) {
+        Some(ProviderFaultKind::Auth)
+    } else if has(&UNREACHABLE) {
+        Some(ProviderFaultKind::Unreachable)
+    } else {
+        None
+    }
+}
+
+/// The HTTP status that follows `API Error:`, `status` or `status code` in a client's message.
+fn status_in(message: &str) -> Option<u16> {
+    let message = &message[..border(message, 4096)];
+    let after = |mark: &str| {
+        message
+            .match_indices(mark)
+            .find_map(|(place, _)| leading_status(&message[place + mark.len()..]))
+    };
+    after("API Error").or_else(|| after("status code")).or_else(|| after("status"))
+}
+
+fn leading_status(rest: &str) -> Option<u16> {
+    let rest = rest.trim_start_matches([':', ' ', '=', '"', '(']);
+    let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
+    (digits == 3)
+        .then(|| rest[..3].parse().ok())
+        .flatten()
+        .filter(|status| (400..600).contains(status))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ProviderFaultKind::{Auth, Other, RateLimited, Unreachable};
+
+    #[test]
+    fn each_message_of_a_client_is_of_its_kind() {
+        let cases: [(&str, ProviderFaultKind, Option<u16>); 18] = [
+            ("API Error: 429 rate_limit_error", RateLimited, Some(429)),
+            ("API Error (529 overloaded_error)", RateLimited, Some(529)),
+            ("API Error: 400 fake: prompt refused", Other, Some(400)),
+            ("API Error: 500 Internal server error", Unreachable, Some(500)),
+            ("API Error: Connection error.", Unreachable, None),
+            ("Not logged in · Please run /login", Auth, None),
+            ("Invalid API key · Fix external API key", Auth, None),
+            ("Credit balance is too low", Auth, None),
+            ("You've hit your limit · resets 4pm", RateLimited, None),
+            ("Claude AI usage limit reached|1764000000", RateLimited, None),
+            ("unexpected status 401 Unauthorized: bad key, url: x", Auth, Some(401)),
+            ("exceeded retry limit, last status: 429 Too Many Requests", RateLimited, Some(429)),
+            ("unexpected status 404 Not Found: no /v1/responses", Other, Some(404)),
+            ("Missing environment variable: `FAKE_KEY`.", Auth, None),
+            ("We’re currently experiencing high demand, which may cause temporary errors.", Unreachable, None),
+            ("Reconnecting... waiting for network (Connection failed)", Unreachable, None),
+            ("Quota exceeded. Check your plan and billing details.", Auth, None),
+            ("{\"error\": {\"type\": \"invalid_request_error\"}}", Other, None),
+        ];
+        for (message, kind, status) in cases {
+            let found = fault(&Told { message, ..Told::default() });
+            assert_eq!((found.kind, found.status), (kind, status), "{message}");
+        }
+    }
+
+    #[test]
+    fn a_word_of_the_client_counts_more_than_its_message() {
+        let told = Told { code: Some("rate_limit"), message: "connection", ..Told::default() };
+        assert_eq!(fault(&told).kind, RateLimited);
+    }
+
+    #[test]
+    fn a_status_is_three_digits_of_a_failure() {
+        assert_eq!(status_in("status 2000 and status 200 and status: 503"), Some(503));
+        assert_eq!(status_in("nothing"), None);
+    }
+}

@@ -1,0 +1,248 @@
+//! The adapters over the recorded streams of the real CLIs, whole, cut, chunked and spoiled.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use proptest::prelude::*;
+
+use crate::agents::StreamReader;
+use crate::config::AgentKind;
+use crate::model::{
+    AgentEvent, EventKind, ProviderFaultKind, StreamReport, Terminal, ToolCall, Usage,
+};
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/streams")
+}
+
+fn stream(name: &str) -> Vec<u8> {
+    fs::read(folder().join(format!("{name}.jsonl"))).expect("read a recorded stream")
+}
+
+fn kind(name: &str) -> AgentKind {
+    if name.starts_with("codex") {
+        AgentKind::Codex
+    } else {
+        AgentKind::ClaudeCode
+    }
+}
+
+/// Splits as the supervisor does: at newlines, a last line without one included.
+fn lines(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
+    bytes.split_inclusive(|byte| *byte == b'\n').map(|line| line.strip_suffix(b"\n").unwrap_or(line))
+}
+
+fn read(kind: AgentKind, stdout: &[u8], stderr: &[u8]) -> (Vec<AgentEvent>, StreamReport) {
+    let mut reader = StreamReader::for_kind(kind);
+    let mut events = Vec::new();
+    for line in lines(stderr) {
+        reader.stderr_line(line, Duration::ZERO, &mut events);
+    }
+    for line in lines(stdout) {
+        reader.line(line, Duration::ZERO, &mut events);
+    }
+    let report = reader.finish(Duration::ZERO, &mut events);
+    (events, report)
+}
+
+fn calls(events: &[AgentEvent]) -> BTreeMap<String, ToolCall> {
+    events
+        .iter()
+        .filter_map(|event| match &event.kind {
+            EventKind::ToolStarted(call) => Some((call.id.clone(), call.clone())),
+            _ => None,
+        })
+        .collect()
+}
+
+fn ended(events: &[AgentEvent]) -> Vec<(&str, bool)> {
+    events
+        .iter()
+        .filter_map(|event| match &event.kind {
+            EventKind::ToolEnded(result) => Some((result.id.as_str(), result.is_error)),
+            _ => None,
+        })
+        .collect()
+}
+
+/// The row of `expected.tsv` that a stream gives.
+fn row(name: &str) -> String {
+    let stderr = fs::read(folder().join(format!("{name}.stderr"))).unwrap_or_default();
+    let (events, report) = read(kind(name), &stream(name), &stderr);
+    assert_eq!((report.unknown_events, report.unparsed_lines), (0, 0), "{name}");
+    assert!(!report.usage_is_lower_bound || report.terminal == Terminal::None, "{name}");
+    let calls = calls(&events);
+    let ended = ended(&events);
+    let ended_ids: BTreeSet<&str> = ended.iter().map(|(id, _)| *id).collect();
+    assert_eq!(ended_ids.len(), ended.len(), "{name}: a call ended twice");
+    assert!(ended_ids.iter().all(|id| calls.contains_key(*id)), "{name}: an end without a begin");
+    let tokens = report.usage.map_or_else(
+        || ["-", "-", "-", "-"].map(str::to_owned),
+        |usage: Usage| {
+            [usage.uncached_input, usage.cached_read, usage.cache_write, usage.output]
+                .map(|count| count.to_string())
+        },
+    );
+    let known = |text: Option<String>| text.unwrap_or_else(|| "-".to_owned());
+    let mut cells = vec![
+        name.to_owned(),
+        match report.terminal {
+            Terminal::None => "none",
+            Terminal::Done => "done",
+            Terminal::Failed => "failed",
+        }
+        .to_owned(),
+        report.finals.to_string(),
+    ];
+    cells.extend(tokens);
+    cells.extend([
+        known(report.provider_cost_usd.map(|cost| cost.to_string())),
+        calls.len().to_string(),
+        ended.iter().filter(|(_, is_error)| *is_error).count().to_string(),
+        calls.values().filter(|call| call.mcp.is_some()).count().to_string(),
+        (calls.len() - ended.len()).to_string(),
+        known(report.model),
+        known(report.model_requests.map(|count| count.to_string())),
+        known(report.provider_fault.map(|fault| {
+            let kind = match fault.kind {
+                ProviderFaultKind::RateLimited => "rate_limited",
+                ProviderFaultKind::Auth => "auth",
+                ProviderFaultKind::Unreachable => "unreachable",
+                ProviderFaultKind::Other => "other",
+            };
+            let status = known(fault.status.map(|status| status.to_string()));
+            let end = if fault.fatal { "fatal" } else { "retried" };
+            format!("{kind}:{status}:{end}")
+        })),
+        serde_json::to_string(&known(report.answer)).expect("a text is JSON"),
+    ]);
+    cells.join("\t")
+}
+
+#[test]
+fn every_recorded_stream_amounts_to_what_it_tells() {
+    let table = fs::read_to_string(folder().join("expected.tsv")).expect("read the table");
+    let expected: Vec<&str> = table.lines().filter(|line| !line.starts_with('#')).collect();
+    let names: BTreeSet<String> = expected
+        .iter()
+        .map(|row| row.split('\t').next().expect("a name").to_owned())
+        .collect();
+    let mut on_disk = BTreeSet::new();
+    for version in ["claude-2.1.329", "codex-0.169.0"] {
+        for entry in fs::read_dir(folder().join(version)).expect("read a folder") {
+            let path = entry.expect("an entry").path();
+            if path.extension().is_some_and(|extension| extension == "jsonl") {
+                let stem = path.file_stem().expect("a stem").to_string_lossy().into_owned();
+                on_disk.insert(format!("{version}/{stem}"));
+            }
+        }
+    }
+    assert_eq!(names, on_disk);
+    let wrong: Vec<String> = expected
+        .iter()
+        .filter_map(|expected| {
+            let row = row(expected.split('\t').next().expect("a name"));
+            (row != **expected).then(|| format!("expected {expected}\n     got {row}"))
+        })
+        .collect();
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn a_stream_cut_at_any_byte_reads_as_far_as_it_goes() {
+    for name in [
+        "claude-2.1.329/subagent",
+        "claude-2.1.329/http400",
+        "claude-2.1.329/partial-shell",
+        "codex-0.169.0/xcbflow",
+        "codex-0.169.0/spawn-fallbackmodel",
+        "codex-0.169.0/websearch",
+    ] {
+        let whole = stream(name);
+        let mut reader = StreamReader::for_kind(kind(name));
+        let mut before = Vec::new();
+        let mut start = 0;
+        for line in whole.split_inclusive(|byte| *byte == b'\n') {
+            // A cut inside a line gives the events before it, and at most one line that is no event.
+            for end in (0..line.len()).step_by(1 + line.len() / 200) {
+                let (events, report) = read(kind(name), &whole[..start + end], b"");
+                assert!(events.len() >= before.len(), "{name} cut at {}", start + end);
+                assert_eq!(events[..before.len()], before[..], "{name} cut at {}", start + end);
+                assert!(report.unparsed_lines <= 1);
+            }
+            reader.line(line, Duration::ZERO, &mut before);
+            start += line.len();
+        }
+    }
+}
+
+#[test]
+fn a_short_stream_cut_at_every_single_byte_never_loses_an_earlier_event() {
+    let whole = stream("codex-0.169.0/shellfail");
+    let mut least = 0;
+    for end in 0..=whole.len() {
+        let (_, report) = read(AgentKind::Codex, &whole[..end], b"");
+        assert!(report.events >= least, "cut at {end}");
+        least = report.events;
+    }
+    assert_eq!(least, 7);
+}
+
+#[test]
+fn crlf_a_bom_blank_lines_and_a_missing_last_newline_change_nothing() {
+    for name in ["claude-2.1.329/text", "codex-0.169.0/mcpfail"] {
+        let whole = stream(name);
+        let text = String::from_utf8(whole.clone()).expect("a recorded stream is UTF-8");
+        let odd = format!("\u{feff}\r\n{}", text.replace('\n', "\r\n\r\n  \r\n"));
+        assert_eq!(
+            read(kind(name), odd.trim_end().as_bytes(), b""),
+            read(kind(name), &whole, b""),
+            "{name}"
+        );
+    }
+}
+
+#[test]
+fn without_its_result_a_stream_tells_a_lower_bound() {
+    let whole = String::from_utf8(stream("claude-2.1.329/partial-shell")).expect("UTF-8");
+    let cut: String = whole.lines().filter(|line| !line.contains("\"type\":\"result\"")).fold(
+        String::new(),
+        |text, line| text + line + "\n",
+    );
+    let (_, report) = read(AgentKind::ClaudeCode, cut.as_bytes(), b"");
+    let usage = Usage { uncached_input: 1520, cached_read: 8000, cache_write: 8400, output: 81 };
+    assert_eq!(report.usage, Some(usage));
+    assert!(report.usage_is_lower_bound);
+    assert_eq!(report.provider_cost_usd, None);
+    assert_eq!(report.terminal, Terminal::None);
+}
+
+proptest! {
+    #[test]
+    fn no_bytes_break_a_reader(bytes in prop::collection::vec(any::<u8>(), 0..2000)) {
+        for kind in AgentKind::ALL {
+            let (_, report) = read(kind, &bytes, &bytes);
+            let told = lines(&bytes).count() as u64;
+            prop_assert!(report.events + report.unparsed_lines <= told);
+        }
+    }
+
+    #[test]
+    fn a_spoiled_stream_breaks_no_reader(
+        place in any::<prop::sample::Index>(),
+        bytes in prop::collection::vec(any::<u8>(), 1..8),
+        other in any::<bool>(),
+    ) {
+        for name in ["claude-2.1.329/subagent", "codex-0.169.0/xcbflow"] {
+            let mut whole = stream(name);
+            let start = place.index(whole.len());
+            let end = (start + bytes.len()).min(whole.len());
+            whole.splice(start..end, bytes.iter().copied());
+            let as_other = if other { AgentKind::Codex } else { AgentKind::ClaudeCode };
+            let (_, report) = read(as_other, &whole, b"");
+            prop_assert!(report.events > 0);
+        }
+    }
+}

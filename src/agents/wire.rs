@@ -1,0 +1,222 @@
+//! Pieces for reading hostile JSON into small types: counts, capped lists, fields that may be odd.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::marker::PhantomData;
+
+use serde::de::{DeserializeOwned, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer};
+use serde_json::value::RawValue;
+
+use crate::model::Usage;
+
+/// Outputs and arguments of tools are kept up to this many bytes.
+pub(super) const TEXT_CAP: usize = 64 * 1024;
+
+/// Elements of a list that are read; the rest is skipped.
+const LIST_CAP: usize = 1024;
+
+/// The parts of an object that tell what it is.
+#[derive(Debug, Deserialize)]
+pub(super) struct Head<'a> {
+    /// `type`
+    #[serde(rename = "type", borrow, default)]
+    pub(super) kind: Option<Cow<'a, str>>,
+    /// `subtype`
+    #[serde(borrow, default)]
+    pub(super) subtype: Option<Cow<'a, str>>,
+}
+
+/// A token count as told: absent, a whole number, or something that is none.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) enum Count {
+    /// Not there, or `null`.
+    #[default]
+    Absent,
+    /// A whole number that fits.
+    Known(u64),
+    /// Negative, a fraction, too large, or no number at all.
+    Unreadable,
+}
+
+impl Count {
+    /// The number, 0 where absent, `None` where unreadable.
+    pub(super) const fn value(self) -> Option<u64> {
+        match self {
+            Self::Absent => Some(0),
+            Self::Known(count) => Some(count),
+            Self::Unreadable => None,
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Count {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(CountVisitor)
+    }
+}
+
+struct CountVisitor;
+
+impl<'de> Visitor<'de> for CountVisitor {
+    type Value = Count;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("a token count")
+    }
+
+    fn visit_u64<E>(self, count: u64) -> Result<Count, E> {
+        Ok(Count::Known(count))
+    }
+
+    fn visit_i64<E>(self, _: i64) -> Result<Count, E> {
+        Ok(Count::Unreadable)
+    }
+
+    fn visit_f64<E>(self, _: f64) -> Result<Count, E> {
+        Ok(Count::Unreadable)
+    }
+
+    fn visit_bool<E>(self, _: bool) -> Result<Count, E> {
+        Ok(Count::Unreadable)
+    }
+
+    fn visit_str<E>(self, _: &str) -> Result<Count, E> {
+        Ok(Count::Unreadable)
+    }
+
+    fn visit_unit<E>(self) -> Result<Count, E> {
+        Ok(Count::Absent)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Count, A::Error> {
+        while list.next_element::<IgnoredAny>()?.is_some() {}
+        Ok(Count::Unreadable)
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Count, A::Error> {
+        while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
+        Ok(Count::Unreadable)
+    }
+}
+
+/// The first elements of a list, at most 1,024, so that a hostile one costs no memory; `null` is empty.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Few<T>(pub(super) Vec<T>);
+
+impl<T> Default for Few<T> {
+    fn default() -> Self {
+        Self(Vec::new())
+    }
+}
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Few<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(FewVisitor(PhantomData))
+    }
+}
+
+struct FewVisitor<T>(PhantomData<T>);
+
+impl<'de, T: Deserialize<'de>> Visitor<'de> for FewVisitor<T> {
+    type Value = Few<T>;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("a list")
+    }
+
+    fn visit_unit<E>(self) -> Result<Few<T>, E> {
+        Ok(Few::default())
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Few<T>, A::Error> {
+        let mut kept = Vec::new();
+        while kept.len() < LIST_CAP {
+            match list.next_element()? {
+                Some(element) => kept.push(element),
+                None => return Ok(Few(kept)),
+            }
+        }
+        while list.next_element::<IgnoredAny>()?.is_some() {}
+        Ok(Few(kept))
+    }
+}
+
+/// A field that nothing is decided on: `None` where it is absent or of another shape than expected.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Loose<T>(pub(super) Option<T>);
+
+impl<T> Default for Loose<T> {
+    fn default() -> Self {
+        Self(None)
+    }
+}
+
+impl<'de, T: DeserializeOwned> Deserialize<'de> for Loose<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let raw = <&RawValue>::deserialize(deserializer)?;
+        Ok(Self(serde_json::from_str(raw.get()).ok()))
+    }
+}
+
+/// Tokens of both, field by field.
+pub(super) const fn add(one: Usage, other: Usage) -> Usage {
+    Usage {
+        uncached_input: one.uncached_input.saturating_add(other.uncached_input),
+        cached_read: one.cached_read.saturating_add(other.cached_read),
+        cache_write: one.cache_write.saturating_add(other.cache_write),
+        output: one.output.saturating_add(other.output),
+    }
+}
+
+/// `text`, cut to [`TEXT_CAP`] bytes on a character border.
+pub(super) fn capped(text: &str) -> String {
+    text[..border(text, TEXT_CAP)].to_owned()
+}
+
+/// The largest character border of `text` that is at most `limit`.
+pub(super) fn border(text: &str, limit: usize) -> usize {
+    let mut end = limit.min(text.len());
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    end
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_count_is_a_whole_number_or_unreadable_and_never_zero_by_mistake() {
+        let cases = [
+            ("7", Count::Known(7)),
+            ("18446744073709551615", Count::Known(u64::MAX)),
+            ("18446744073709551616", Count::Unreadable),
+            ("-1", Count::Unreadable),
+            ("1.5", Count::Unreadable),
+            ("null", Count::Absent),
+            ("\"7\"", Count::Unreadable),
+            ("[1,[2]]", Count::Unreadable),
+            ("{\"a\":{}}", Count::Unreadable),
+            ("true", Count::Unreadable),
+        ];
+        for (json, expected) in cases {
+            assert_eq!(serde_json::from_str::<Count>(json).unwrap(), expected, "{json}");
+        }
+        assert!(serde_json::from_str::<Count>("1e400").is_err());
+    }
+
+    #[test]
+    fn a_list_is_read_up_to_its_cap() {
+        let json = format!("[{}1]", "1,".repeat(5000));
+        assert_eq!(serde_json::from_str::<Few<u8>>(&json).unwrap().0.len(), LIST_CAP);
+    }
+
+    #[test]
+    fn a_cap_falls_on_a_character_border() {
+        assert_eq!(border("aé", 2), 1);
+        assert_eq!(border("aé", 3), 3);
+        assert_eq!(border("aé", 9), 3);
+    }
+}
