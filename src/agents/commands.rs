@@ -1,0 +1,104 @@
+//! What is known of each agent beside its stream: the command that starts it, the variables it needs, its version.
+
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use crate::config::AgentKind;
+use crate::supervise::{Cancel, ChildSpec, Limits, StdinPlan, capture, find_program};
+
+/// How long `--version` may take.
+const VERSION_LIMIT: Duration = Duration::from_secs(10);
+
+/// Names of variables of the operator that an agent of this kind may inherit; `X_*` = every name that starts with `X_`.
+#[must_use]
+pub const fn operator_variables(kind: AgentKind) -> &'static [&'static str] {
+    match kind {
+        AgentKind::Codex => &["OPENAI_*", "CODEX_*", "AZURE_OPENAI_*"],
+        AgentKind::ClaudeCode => &[
+            "ANTHROPIC_*",
+            "CLAUDE_CODE_*",
+            "AWS_*",
+            "CLOUD_ML_REGION",
+            "GOOGLE_APPLICATION_CREDENTIALS",
+            "VERTEX_*",
+            "DISABLE_*",
+            "MAX_THINKING_TOKENS",
+            "BASH_DEFAULT_TIMEOUT_MS",
+            "BASH_MAX_TIMEOUT_MS",
+        ],
+        AgentKind::Command | AgentKind::Replay => &[],
+    }
+}
+
+/// A headless command line of this kind, as a new config shows it; empty where there is no usual one.
+#[must_use]
+pub const fn default_command(kind: AgentKind) -> &'static [&'static str] {
+    match kind {
+        AgentKind::Codex => &[
+            "codex",
+            "exec",
+            "{EXTRA_ARGS}",
+            "--json",
+            "--dangerously-bypass-approvals-and-sandbox",
+            "--skip-git-repo-check",
+            "--disable",
+            "plugins",
+            "-c",
+            "analytics.enabled=false",
+            "--output-last-message",
+            "{OUT_JSON}",
+            "{PROMPT}",
+        ],
+        AgentKind::ClaudeCode => &[
+            "claude",
+            "-p",
+            "--output-format",
+            "stream-json",
+            "--verbose",
+            "--disable-slash-commands",
+            "--setting-sources",
+            "local",
+            "--no-session-persistence",
+            "--permission-mode",
+            "bypassPermissions",
+            "{EXTRA_ARGS}",
+            "--",
+            "{PROMPT}",
+        ],
+        AgentKind::Command | AgentKind::Replay => &[],
+    }
+}
+
+/// The program of this kind on `path`, if it is there.
+#[must_use]
+pub fn find_on_path(kind: AgentKind, path: &OsStr) -> Option<PathBuf> {
+    let program = default_command(kind).first()?;
+    find_program(OsStr::new(program), path, Path::new("/"))
+}
+
+/// What `program --version` says on its first line, within ten seconds and with nothing but PATH and `home` to see.
+pub async fn version(program: &Path, path: &OsStr, home: &Path) -> Option<String> {
+    let spec = ChildSpec {
+        argv: vec![program.as_os_str().to_owned(), OsString::from("--version")],
+        cwd: home.to_owned(),
+        env: vec![
+            (OsString::from("PATH"), path.to_owned()),
+            (OsString::from("HOME"), home.as_os_str().to_owned()),
+        ],
+        stdin: StdinPlan::Null,
+        limits: Limits {
+            hard: Some(VERSION_LIMIT),
+            ..Limits::default()
+        },
+        stdout_to: None,
+        stderr_to: None,
+        activity_files: Vec::new(),
+        marker: None,
+    };
+    let (ending, output) = capture(&spec, 64 * 1024, &Cancel::new()).await;
+    let worked = ending.exit.as_ref().is_some_and(|exit| exit.shell_code() == 0);
+    let text = String::from_utf8_lossy(&output.stdout);
+    let first = text.lines().map(str::trim).find(|line| !line.is_empty())?;
+    worked.then(|| first.chars().filter(|character| !character.is_control()).take(200).collect())
+}

@@ -1,0 +1,335 @@
+//! How an agent is started: its command line, its environment, its input.
+
+use std::ffi::{OsStr, OsString};
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::agents::home::{self, OperatorHome};
+use crate::agents::mcp;
+use crate::config::{
+    AgentKind, AgentSpec, McpSettings, PromptVia, ReplaySpec, ScenarioSpec, Settings,
+};
+use crate::model::TaskId;
+
+/// What a trial's agent is started with and for.
+#[derive(Debug, Clone, Copy)]
+pub struct InvocationContext<'a> {
+    /// The agent.
+    pub agent: &'a AgentSpec,
+    /// The scenario.
+    pub scenario: &'a ScenarioSpec,
+    /// `suite:`.
+    pub settings: &'a Settings,
+    /// `mcp:`.
+    pub mcp: &'a McpSettings,
+    /// The prompt, complete.
+    pub prompt: &'a str,
+    /// The project folder of the workspace.
+    pub workdir: &'a Path,
+    /// Where `{OUT_JSON}` points.
+    pub out_json: &'a Path,
+    /// A folder of this trial alone, outside of the workspace; its path is short, since sockets lie below it.
+    pub private: &'a Path,
+    /// The task; `None` in baseline runs and post-run reports.
+    pub task: Option<&'a TaskId>,
+    /// Whether this is a baseline run.
+    pub baseline: bool,
+    /// Which trial of the cell, from 0.
+    pub index: u32,
+    /// PATH of the agent, shims first.
+    pub path: &'a OsStr,
+}
+
+/// A started agent to be.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Invocation {
+    /// The command line; the program is looked up on PATH.
+    pub argv: Vec<OsString>,
+    /// Variables beside the base environment. Names that the config sets itself (`suite.env`, the agent's or the
+    /// scenario's `env`) are left out, so it does not matter which side is applied last.
+    pub env: Vec<(String, OsString)>,
+    /// Bytes for standard input; `None` = nothing to read.
+    pub stdin: Option<Vec<u8>>,
+    /// What `{EXTRA_ARGS}` became; empty where the command has no such token.
+    pub extra_args: Vec<String>,
+    /// The private home, if the agent has one.
+    pub private_home: Option<PathBuf>,
+    /// Files with secrets (copied logins, MCP settings): to be removed when the agent has ended.
+    pub private_files: Vec<PathBuf>,
+    /// `CODEX_HOME` of the trial alone, where Codex leaves its session files.
+    pub codex_home: Option<PathBuf>,
+}
+
+/// Why an agent cannot be started as asked.
+#[derive(Debug, thiserror::Error)]
+pub enum InvocationError {
+    /// The agent has no command.
+    #[error("the agent has no command")]
+    NoCommand,
+    /// The prompt has no way in.
+    #[error("no token of the agent's command holds {{PROMPT}}; add one, or set `prompt_via: stdin`")]
+    NoPrompt,
+    /// An MCP file is no such file.
+    #[error("{}: {problem}", path.display())]
+    Mcp {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        problem: String,
+    },
+    /// A path that must stand inside a text is none.
+    #[error("{}: the path is no valid UTF-8", path.display())]
+    NotText {
+        /// The path.
+        path: PathBuf,
+    },
+    /// The trial's private folder cannot be filled.
+    #[error("write {}", path.display())]
+    Private {
+        /// What was to be made.
+        path: PathBuf,
+        /// Why not.
+        source: io::Error,
+    },
+    /// A replay agent has nothing to play.
+    #[error(
+        "no cassette for this trial: expected {} or {}",
+        folder.join(scenario).join(format!("{task}.<n>.jsonl")).display(),
+        folder.join(format!("{task}.<n>.jsonl")).display()
+    )]
+    NoCassette {
+        /// The agent's `cassettes`.
+        folder: PathBuf,
+        /// The scenario.
+        scenario: String,
+        /// The task, or `baseline`.
+        task: String,
+    },
+    /// The path of this program cannot be found.
+    #[error("find the path of this program")]
+    OwnPath(#[source] io::Error),
+}
+
+/// How `context.agent` is started.
+///
+/// # Errors
+/// Whatever keeps it from being started as asked.
+pub fn invocation(context: &InvocationContext<'_>) -> Result<Invocation, InvocationError> {
+    invocation_for(context, &OperatorHome::from_env())
+}
+
+/// The same, with the operator's home given.
+///
+/// # Errors
+/// Whatever keeps it from being started as asked.
+pub fn invocation_for(
+    context: &InvocationContext<'_>,
+    operator: &OperatorHome,
+) -> Result<Invocation, InvocationError> {
+    let agent = context.agent;
+    if let (AgentKind::Replay, Some(replay)) = (agent.kind, &agent.replay) {
+        return replayed(context, replay);
+    }
+    let clean = context.settings.clean_agent_env;
+    let own_codex = clean || context.settings.use_ccusage_for_codex;
+    let place = (context.private, operator);
+    let mut private = home::make(agent.kind, clean, own_codex, place)?;
+    let mut extra_args = Vec::new();
+    if agent.command.iter().any(|token| token == "{EXTRA_ARGS}") {
+        extra_args = extra_arguments(context, &mut private.secrets)?;
+    }
+    let stdin = stdin(agent, context.prompt)?;
+    let codex_home = private
+        .env
+        .iter()
+        .find(|(name, _)| name == "CODEX_HOME" && agent.kind == AgentKind::Codex)
+        .map(|(_, value)| PathBuf::from(value));
+    let mut env = private.env;
+    env.extend(agent_variables(agent.kind));
+    env.retain(|(name, _)| {
+        ![&context.settings.env, &agent.env, &context.scenario.env]
+            .iter()
+            .any(|set| set.contains_key(name))
+    });
+    Ok(Invocation {
+        argv: argv(context, &extra_args)?,
+        env,
+        stdin,
+        extra_args,
+        private_home: private.home,
+        private_files: private.secrets,
+        codex_home,
+    })
+}
+
+/// The command with its placeholders replaced.
+fn argv(
+    context: &InvocationContext<'_>,
+    extra_args: &[String],
+) -> Result<Vec<OsString>, InvocationError> {
+    let values = [
+        ("{PROMPT}", OsStr::new(context.prompt)),
+        ("{WORKDIR}", context.workdir.as_os_str()),
+        ("{OUT_JSON}", context.out_json.as_os_str()),
+    ];
+    let mut argv = Vec::new();
+    for token in &context.agent.command {
+        if token == "{EXTRA_ARGS}" {
+            argv.extend(extra_args.iter().map(OsString::from));
+        } else {
+            argv.push(replaced(token, &values));
+        }
+    }
+    if argv.is_empty() {
+        return Err(InvocationError::NoCommand);
+    }
+    Ok(argv)
+}
+
+/// `token` with each placeholder replaced once, from left to right: what a value holds is never read again.
+fn replaced(token: &str, values: &[(&str, &OsStr)]) -> OsString {
+    let mut made = OsString::new();
+    let mut rest = token;
+    loop {
+        let next = values
+            .iter()
+            .filter_map(|(name, value)| Some((rest.find(name)?, *name, *value)))
+            .min_by_key(|(place, _, _)| *place);
+        let Some((place, name, value)) = next else {
+            made.push(rest);
+            return made;
+        };
+        made.push(&rest[..place]);
+        made.push(value);
+        rest = &rest[place + name.len()..];
+    }
+}
+
+/// Standard input: the prompt, if no token holds it.
+fn stdin(agent: &AgentSpec, prompt: &str) -> Result<Option<Vec<u8>>, InvocationError> {
+    if agent.command.iter().any(|token| token.contains("{PROMPT}")) {
+        return Ok(None);
+    }
+    match agent.prompt_via {
+        PromptVia::Stdin => Ok(Some(prompt.as_bytes().to_vec())),
+        PromptVia::Argument => Err(InvocationError::NoPrompt),
+    }
+}
+
+/// What goes where `{EXTRA_ARGS}` stands: MCP, what keeps the shims in front, the scenario's own arguments.
+fn extra_arguments(
+    context: &InvocationContext<'_>,
+    secrets: &mut Vec<PathBuf>,
+) -> Result<Vec<String>, InvocationError> {
+    let kind = context.agent.kind;
+    let config = context.scenario.mcp_config.as_deref();
+    let mut arguments = match kind {
+        AgentKind::ClaudeCode => {
+            let (arguments, file) = mcp::claude_arguments(config, context.private)?;
+            secrets.push(file);
+            arguments
+        }
+        AgentKind::Codex => {
+            let mut arguments = mcp::codex_arguments(config, context.mcp.env.keys())?;
+            arguments.extend(codex_path_arguments(context.path));
+            arguments
+        }
+        AgentKind::Command | AgentKind::Replay => Vec::new(),
+    };
+    for (only, further) in &context.scenario.agent_args {
+        if only.is_none_or(|only| only == kind) {
+            arguments.extend(further.iter().cloned());
+        }
+    }
+    Ok(arguments)
+}
+
+/// Codex runs commands in a login shell, whose profile sets PATH anew and loses the shims: neither may happen.
+fn codex_path_arguments(path: &OsStr) -> Vec<String> {
+    let mut arguments = vec!["-c".to_owned(), "allow_login_shell=false".to_owned()];
+    if let Some(path) = path.to_str() {
+        arguments.push("-c".to_owned());
+        arguments.push(format!("shell_environment_policy.set.PATH={}", mcp::toml_string(path)));
+    }
+    arguments
+}
+
+/// What an agent of this kind needs to run unwatched and quiet.
+fn agent_variables(kind: AgentKind) -> Vec<(String, OsString)> {
+    let mut variables = Vec::new();
+    if kind == AgentKind::ClaudeCode {
+        variables.push(("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC".to_owned(), "1".into()));
+        if rustix::process::geteuid().is_root() {
+            // As root it refuses to skip permissions unless it is told that it is in a sandbox.
+            variables.push(("IS_SANDBOX".to_owned(), "1".into()));
+        }
+    }
+    variables
+}
+
+/// A replay is this program, playing a cassette in a process of its own; it gets the prompt on standard input.
+fn replayed(
+    context: &InvocationContext<'_>,
+    replay: &ReplaySpec,
+) -> Result<Invocation, InvocationError> {
+    let cassette = cassette_of(context, replay)?;
+    let program = std::env::current_exe().map_err(InvocationError::OwnPath)?;
+    Ok(Invocation {
+        argv: vec![
+            program.into_os_string(),
+            "replay-cassette".into(),
+            "--cassette".into(),
+            cassette.into_os_string(),
+            "--pace".into(),
+            replay.pace.to_string().into(),
+        ],
+        env: Vec::new(),
+        stdin: Some(context.prompt.as_bytes().to_vec()),
+        extra_args: Vec::new(),
+        private_home: None,
+        private_files: Vec::new(),
+        codex_home: None,
+    })
+}
+
+/// The cassette of a trial: the scenario's before the general ones, number `index` mod how many there are.
+fn cassette_of(
+    context: &InvocationContext<'_>,
+    replay: &ReplaySpec,
+) -> Result<PathBuf, InvocationError> {
+    let task = context.task.map_or("baseline", TaskId::as_str);
+    let scenario = context.scenario.id.as_str();
+    for folder in [replay.cassettes.join(scenario), replay.cassettes.clone()] {
+        let cassettes = numbered(&folder, task);
+        if !cassettes.is_empty() {
+            let place = usize::try_from(context.index).unwrap_or(0) % cassettes.len();
+            return Ok(cassettes[place].1.clone());
+        }
+    }
+    Err(InvocationError::NoCassette {
+        folder: replay.cassettes.clone(),
+        scenario: scenario.to_owned(),
+        task: task.to_owned(),
+    })
+}
+
+/// Files `<task>.<n>.jsonl` of a folder, by number.
+fn numbered(folder: &Path, task: &str) -> Vec<(u32, PathBuf)> {
+    let Ok(entries) = fs::read_dir(folder) else {
+        return Vec::new();
+    };
+    let mut found: Vec<(u32, PathBuf)> = entries
+        .filter_map(|entry| {
+            let entry = entry.ok()?;
+            let name = entry.file_name().into_string().ok()?;
+            let number = name.strip_prefix(task)?.strip_prefix('.')?.strip_suffix(".jsonl")?;
+            Some((number.parse().ok()?, entry.path()))
+        })
+        .collect();
+    found.sort();
+    found
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,102 @@
+//! Small specs for the tests of this room.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use crate::config::{
+    AgentKind, AgentSpec, BuildParams, PlanMode, Project, ProjectSource, PromptVia, ScenarioSpec,
+    Settings, TaskKind, TaskSpec, TranscriptMode,
+};
+use crate::model::{AgentId, ScenarioId, TaskId, WorkspaceKind};
+
+pub(super) fn task(prompt: &str) -> TaskSpec {
+    TaskSpec {
+        id: TaskId::recorded("fix"),
+        description: String::new(),
+        prompt: prompt.to_owned(),
+        kind: TaskKind::Capability,
+        setup_commands: Vec::new(),
+        graders: Vec::new(),
+        reference_patch: None,
+        digest: String::new(),
+    }
+}
+
+pub(super) fn scenario() -> ScenarioSpec {
+    ScenarioSpec {
+        id: ScenarioId::recorded("shell_unprimed"),
+        description: None,
+        prompt_prefix: None,
+        prompt_suffix: None,
+        primed: false,
+        prefer_mcp: false,
+        mcp_config: None,
+        files: Vec::new(),
+        agent_args: Vec::new(),
+        env: BTreeMap::new(),
+    }
+}
+
+pub(super) fn project() -> Project {
+    Project {
+        source: ProjectSource::Repository(PathBuf::from("/repo")),
+        base_ref: "HEAD".to_owned(),
+        simulator_name: None,
+        build_params: BuildParams::default(),
+    }
+}
+
+pub(super) fn agent(kind: AgentKind, command: &[&str]) -> AgentSpec {
+    AgentSpec {
+        id: AgentId::recorded("agent"),
+        kind,
+        command: command.iter().map(|token| (*token).to_owned()).collect(),
+        env: BTreeMap::new(),
+        pricing: None,
+        prompt_via: PromptVia::Argument,
+        replay: None,
+    }
+}
+
+pub(super) fn settings() -> Settings {
+    let second = Duration::from_secs(1);
+    Settings {
+        name: "suite".to_owned(),
+        output_root: PathBuf::from("/runs"),
+        timeout: second,
+        scenario_timeouts: BTreeMap::new(),
+        stall_timeout: None,
+        scenario_stall_timeouts: BTreeMap::new(),
+        setup_timeout: second,
+        grader_timeout: second,
+        stop_grace: second,
+        linger: second,
+        drain: second,
+        trials_per_cell: 1,
+        random_seed: 0,
+        plan_mode: PlanMode::Random,
+        shuffle_within_scenario: true,
+        run_baselines: false,
+        baseline_trials_per_scenario: 1,
+        jobs: 1,
+        workspace: WorkspaceKind::Worktree,
+        summary_cache_strata: true,
+        keep_workdirs: false,
+        fetch_remote: false,
+        validate_tasks: false,
+        transcript_mode: TranscriptMode::Minimal,
+        clean_agent_env: false,
+        use_ccusage_for_codex: true,
+        prewarm_spm: false,
+        spm_cache_dir: None,
+        env: BTreeMap::new(),
+        env_pass: Vec::new(),
+        shims: Vec::new(),
+        agent_sees_suite_root: false,
+        post_run_report: false,
+        post_run_report_agent: None,
+        post_run_report_path: PathBuf::from("tool_error_report.md"),
+        failure_analysis: false,
+    }
+}
