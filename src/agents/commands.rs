@@ -97,8 +97,17 @@ pub async fn version(program: &Path, path: &OsStr, home: &Path) -> Option<String
         marker: None,
     };
     let (ending, output) = capture(&spec, 64 * 1024, &Cancel::new()).await;
-    let worked = ending.exit.as_ref().is_some_and(|exit| exit.shell_code() == 0);
+    let worked = ending
+        .exit
+        .as_ref()
+        .is_some_and(|exit| exit.shell_code() == 0);
     let text = String::from_utf8_lossy(&output.stdout);
     let first = text.lines().map(str::trim).find(|line| !line.is_empty())?;
-    worked.then(|| first.chars().filter(|character| !character.is_control()).take(200).collect())
+    worked.then(|| {
+        first
+            .chars()
+            .filter(|character| !character.is_control())
+            .take(200)
+            .collect()
+    })
 }

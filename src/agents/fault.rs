@@ -45,13 +45,23 @@ pub(super) fn speaks_of_failure(message: &str) -> bool {
 
 fn kind_of_code(code: &str) -> Option<ProviderFaultKind> {
     match code {
-        "rate_limit" | "rate_limit_error" | "rate_limit_exceeded" | "usage_limit_reached"
-        | "overloaded_error" | "overloaded" | "server_is_overloaded" | "slow_down" => {
-            Some(ProviderFaultKind::RateLimited)
-        }
-        "authentication_failed" | "authentication_error" | "permission_error"
-        | "billing_error" | "insufficient_quota" | "invalid_api_key" | "oauth_org_not_allowed"
-        | "usage_not_included" | "model_not_found" => Some(ProviderFaultKind::Auth),
+        "rate_limit"
+        | "rate_limit_error"
+        | "rate_limit_exceeded"
+        | "usage_limit_reached"
+        | "overloaded_error"
+        | "overloaded"
+        | "server_is_overloaded"
+        | "slow_down" => Some(ProviderFaultKind::RateLimited),
+        "authentication_failed"
+        | "authentication_error"
+        | "permission_error"
+        | "billing_error"
+        | "insufficient_quota"
+        | "invalid_api_key"
+        | "oauth_org_not_allowed"
+        | "usage_not_included"
+        | "model_not_found" => Some(ProviderFaultKind::Auth),
         "server_error" | "api_error" | "timeout_error" => Some(ProviderFaultKind::Unreachable),
         _ => None,
     }
@@ -148,7 +158,9 @@ fn status_in(message: &str) -> Option<u16> {
             .match_indices(mark)
             .find_map(|(place, _)| leading_status(&message[place + mark.len()..]))
     };
-    after("API Error").or_else(|| after("status code")).or_else(|| after("status"))
+    after("API Error")
+        .or_else(|| after("status code"))
+        .or_else(|| after("status"))
 }
 
 fn leading_status(rest: &str) -> Option<u16> {
@@ -171,37 +183,83 @@ mod tests {
             ("API Error: 429 rate_limit_error", RateLimited, Some(429)),
             ("API Error (529 overloaded_error)", RateLimited, Some(529)),
             ("API Error: 400 fake: prompt refused", Other, Some(400)),
-            ("API Error: 500 Internal server error", Unreachable, Some(500)),
+            (
+                "API Error: 500 Internal server error",
+                Unreachable,
+                Some(500),
+            ),
             ("API Error: Connection error.", Unreachable, None),
             ("Not logged in · Please run /login", Auth, None),
             ("Invalid API key · Fix external API key", Auth, None),
             ("Credit balance is too low", Auth, None),
             ("You've hit your limit · resets 4pm", RateLimited, None),
-            ("Claude AI usage limit reached|1764000000", RateLimited, None),
-            ("unexpected status 401 Unauthorized: bad key, url: x", Auth, Some(401)),
-            ("exceeded retry limit, last status: 429 Too Many Requests", RateLimited, Some(429)),
-            ("unexpected status 404 Not Found: no /v1/responses", Other, Some(404)),
+            (
+                "Claude AI usage limit reached|1764000000",
+                RateLimited,
+                None,
+            ),
+            (
+                "unexpected status 401 Unauthorized: bad key, url: x",
+                Auth,
+                Some(401),
+            ),
+            (
+                "exceeded retry limit, last status: 429 Too Many Requests",
+                RateLimited,
+                Some(429),
+            ),
+            (
+                "unexpected status 404 Not Found: no /v1/responses",
+                Other,
+                Some(404),
+            ),
             ("Missing environment variable: `FAKE_KEY`.", Auth, None),
-            ("We’re currently experiencing high demand, which may cause temporary errors.", Unreachable, None),
-            ("Reconnecting... waiting for network (Connection failed)", Unreachable, None),
-            ("Quota exceeded. Check your plan and billing details.", Auth, None),
-            ("{\"error\": {\"type\": \"invalid_request_error\"}}", Other, None),
+            (
+                "We’re currently experiencing high demand, which may cause temporary errors.",
+                Unreachable,
+                None,
+            ),
+            (
+                "Reconnecting... waiting for network (Connection failed)",
+                Unreachable,
+                None,
+            ),
+            (
+                "Quota exceeded. Check your plan and billing details.",
+                Auth,
+                None,
+            ),
+            (
+                "{\"error\": {\"type\": \"invalid_request_error\"}}",
+                Other,
+                None,
+            ),
         ];
         for (message, kind, status) in cases {
-            let found = fault(&Told { message, ..Told::default() });
+            let found = fault(&Told {
+                message,
+                ..Told::default()
+            });
             assert_eq!((found.kind, found.status), (kind, status), "{message}");
         }
     }
 
     #[test]
     fn a_word_of_the_client_counts_more_than_its_message() {
-        let told = Told { code: Some("rate_limit"), message: "connection", ..Told::default() };
+        let told = Told {
+            code: Some("rate_limit"),
+            message: "connection",
+            ..Told::default()
+        };
         assert_eq!(fault(&told).kind, RateLimited);
     }
 
     #[test]
     fn a_status_is_three_digits_of_a_failure() {
-        assert_eq!(status_in("status 2000 and status 200 and status: 503"), Some(503));
+        assert_eq!(
+            status_in("status 2000 and status 200 and status: 503"),
+            Some(503)
+        );
         assert_eq!(status_in("nothing"), None);
     }
 }

@@ -24,7 +24,11 @@ impl OperatorHome {
     /// As the environment of this process tells.
     #[must_use]
     pub fn from_env() -> Self {
-        let path = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+        let path = |name| {
+            std::env::var_os(name)
+                .filter(|value| !value.is_empty())
+                .map(PathBuf::from)
+        };
         let home = path("HOME");
         let below = |folder| home.as_ref().map(|home| home.join(folder));
         Self {
@@ -67,7 +71,8 @@ pub(super) fn make(
             let codex = private.join("codex");
             folder(&codex)?;
             copy_codex(operator, &codex, true, &mut made)?;
-            made.env.push(("CODEX_HOME".to_owned(), codex.into_os_string()));
+            made.env
+                .push(("CODEX_HOME".to_owned(), codex.into_os_string()));
         }
         return Ok(made);
     }
@@ -176,7 +181,10 @@ fn folder(path: &Path) -> Result<(), InvocationError> {
         .recursive(true)
         .mode(0o700)
         .create(path)
-        .map_err(|source| InvocationError::Private { path: path.to_owned(), source })
+        .map_err(|source| InvocationError::Private {
+            path: path.to_owned(),
+            source,
+        })
 }
 
 /// Writes a file that only the operator can read, in place of whatever is there.
@@ -189,11 +197,17 @@ pub(super) fn write_private(path: &Path, bytes: &[u8]) -> Result<(), InvocationE
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error),
             _ => {}
         }
-        let mut file =
-            OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
+        let mut file = OpenOptions::new()
+            .write(true)
+            .create_new(true)
+            .mode(0o600)
+            .open(path)?;
         file.write_all(bytes)
     };
-    write().map_err(|source| InvocationError::Private { path: path.to_owned(), source })
+    write().map_err(|source| InvocationError::Private {
+        path: path.to_owned(),
+        source,
+    })
 }
 
 #[cfg(test)]
@@ -210,7 +224,10 @@ mod tests {
         };
         for (path, text) in [
             ("codex/auth.json", "{\"key\":1}"),
-            ("codex/config.toml", "model = \"m\"\nmcp_servers.x.command = \"y\"\n[mcp_servers.lab]\ncommand = \"z\"\n[mcp_servers.lab.env]\nA = \"b\"\n[tui]\nmcp_servers = 1\n"),
+            (
+                "codex/config.toml",
+                "model = \"m\"\nmcp_servers.x.command = \"y\"\n[mcp_servers.lab]\ncommand = \"z\"\n[mcp_servers.lab.env]\nA = \"b\"\n[tui]\nmcp_servers = 1\n",
+            ),
             ("claude/.credentials.json", "{}"),
         ] {
             let path = folder.path().join(path);
@@ -224,16 +241,25 @@ mod tests {
     fn a_clean_home_holds_the_login_of_its_agent_and_nothing_else_of_the_operator() {
         for (kind, secret) in [
             (AgentKind::Codex, Some("home/.codex/auth.json")),
-            (AgentKind::ClaudeCode, Some("home/.claude/.credentials.json")),
+            (
+                AgentKind::ClaudeCode,
+                Some("home/.claude/.credentials.json"),
+            ),
             (AgentKind::Command, None),
         ] {
             let (_operator_folder, operator) = operator();
             let private = tempfile::tempdir().unwrap();
             let made = make(kind, true, true, (private.path(), &operator)).unwrap();
-            let expected: Vec<PathBuf> = secret.iter().map(|path| private.path().join(path)).collect();
+            let expected: Vec<PathBuf> = secret
+                .iter()
+                .map(|path| private.path().join(path))
+                .collect();
             assert_eq!(made.secrets, expected);
             for path in &made.secrets {
-                assert_eq!(fs::metadata(path).unwrap().permissions().mode() & 0o777, 0o600);
+                assert_eq!(
+                    fs::metadata(path).unwrap().permissions().mode() & 0o777,
+                    0o600
+                );
             }
             let names: Vec<&str> = made.env.iter().map(|(name, _)| name.as_str()).collect();
             assert_eq!(names, ["HOME", "CODEX_HOME", "CLAUDE_CONFIG_DIR", "TMPDIR"]);
@@ -246,11 +272,20 @@ mod tests {
         let (_folder, operator) = operator();
         let private = tempfile::tempdir().unwrap();
         let made = make(AgentKind::Codex, false, true, (private.path(), &operator)).unwrap();
-        assert_eq!(made.env, [("CODEX_HOME".to_owned(), private.path().join("codex").into())]);
+        assert_eq!(
+            made.env,
+            [("CODEX_HOME".to_owned(), private.path().join("codex").into())]
+        );
         assert_eq!(made.home, None);
         let settings = fs::read_to_string(private.path().join("codex/config.toml")).unwrap();
         assert_eq!(settings, "model = \"m\"\n[tui]\nmcp_servers = 1\n");
-        let none = make(AgentKind::ClaudeCode, false, true, (private.path(), &operator)).unwrap();
+        let none = make(
+            AgentKind::ClaudeCode,
+            false,
+            true,
+            (private.path(), &operator),
+        )
+        .unwrap();
         assert!(none.env.is_empty() && none.secrets.is_empty());
     }
 

@@ -68,7 +68,9 @@ pub enum InvocationError {
     #[error("the agent has no command")]
     NoCommand,
     /// The prompt has no way in.
-    #[error("no token of the agent's command holds {{PROMPT}}; add one, or set `prompt_via: stdin`")]
+    #[error(
+        "no token of the agent's command holds {{PROMPT}}; add one, or set `prompt_via: stdin`"
+    )]
     NoPrompt,
     /// An MCP file is no such file.
     #[error("{}: {problem}", path.display())]
@@ -140,11 +142,6 @@ pub fn invocation_for(
         extra_args = extra_arguments(context, &mut private.secrets)?;
     }
     let stdin = stdin(agent, context.prompt)?;
-    let codex_home = private
-        .env
-        .iter()
-        .find(|(name, _)| name == "CODEX_HOME" && agent.kind == AgentKind::Codex)
-        .map(|(_, value)| PathBuf::from(value));
     let mut env = private.env;
     env.extend(agent_variables(agent.kind));
     env.retain(|(name, _)| {
@@ -152,6 +149,10 @@ pub fn invocation_for(
             .iter()
             .any(|set| set.contains_key(name))
     });
+    let codex_home = env
+        .iter()
+        .find(|(name, _)| name == "CODEX_HOME" && agent.kind == AgentKind::Codex)
+        .map(|(_, value)| PathBuf::from(value));
     Ok(Invocation {
         argv: argv(context, &extra_args)?,
         env,
@@ -250,7 +251,10 @@ fn codex_path_arguments(path: &OsStr) -> Vec<String> {
     let mut arguments = vec!["-c".to_owned(), "allow_login_shell=false".to_owned()];
     if let Some(path) = path.to_str() {
         arguments.push("-c".to_owned());
-        arguments.push(format!("shell_environment_policy.set.PATH={}", mcp::toml_string(path)));
+        arguments.push(format!(
+            "shell_environment_policy.set.PATH={}",
+            mcp::toml_string(path)
+        ));
     }
     arguments
 }
@@ -259,7 +263,10 @@ fn codex_path_arguments(path: &OsStr) -> Vec<String> {
 fn agent_variables(kind: AgentKind) -> Vec<(String, OsString)> {
     let mut variables = Vec::new();
     if kind == AgentKind::ClaudeCode {
-        variables.push(("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC".to_owned(), "1".into()));
+        variables.push((
+            "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC".to_owned(),
+            "1".into(),
+        ));
         if rustix::process::geteuid().is_root() {
             // As root it refuses to skip permissions unless it is told that it is in a sandbox.
             variables.push(("IS_SANDBOX".to_owned(), "1".into()));
@@ -323,7 +330,10 @@ fn numbered(folder: &Path, task: &str) -> Vec<(u32, PathBuf)> {
         .filter_map(|entry| {
             let entry = entry.ok()?;
             let name = entry.file_name().into_string().ok()?;
-            let number = name.strip_prefix(task)?.strip_prefix('.')?.strip_suffix(".jsonl")?;
+            let number = name
+                .strip_prefix(task)?
+                .strip_prefix('.')?
+                .strip_suffix(".jsonl")?;
             Some((number.parse().ok()?, entry.path()))
         })
         .collect();

@@ -75,7 +75,9 @@ pub(super) fn claude_arguments(
     };
     let file = private.join("mcp.json");
     crate::agents::home::write_private(&file, text.as_bytes())?;
-    let path = file.to_str().ok_or_else(|| InvocationError::NotText { path: file.clone() })?;
+    let path = file
+        .to_str()
+        .ok_or_else(|| InvocationError::NotText { path: file.clone() })?;
     let arguments = ["--strict-mcp-config", "--mcp-config", path].map(str::to_owned);
     Ok((arguments.to_vec(), file))
 }
@@ -114,7 +116,8 @@ fn codex_values(server: &Server, inherited: &[String]) -> Vec<(String, String)> 
         set("command", toml_string(command));
         set("args", toml_strings(server.args.iter()));
         let mut env = server.env.clone();
-        env.entry(MCP_PROCESS.0.to_owned()).or_insert_with(|| MCP_PROCESS.1.to_owned());
+        env.entry(MCP_PROCESS.0.to_owned())
+            .or_insert_with(|| MCP_PROCESS.1.to_owned());
         for (key, value) in &env {
             set(&format!("env.{}", toml_key(key)), toml_string(value));
         }
@@ -130,7 +133,10 @@ fn codex_values(server: &Server, inherited: &[String]) -> Vec<(String, String)> 
     if let Some(url) = &server.url {
         set("url", toml_string(url));
         for (key, value) in server.headers.iter().chain(&server.http_headers) {
-            set(&format!("http_headers.{}", toml_key(key)), toml_string(value));
+            set(
+                &format!("http_headers.{}", toml_key(key)),
+                toml_string(value),
+            );
         }
         if let Some(name) = &server.bearer_token_env_var {
             set("bearer_token_env_var", toml_string(name));
@@ -187,11 +193,18 @@ fn marked(path: &Path) -> Result<String, InvocationError> {
         Some(servers) => serde_json::from_str(servers.get()).map_err(|error| problem(&error))?,
         None => BTreeMap::new(),
     };
-    for (name, server) in programs.into_iter().filter(|(_, server)| server.command.is_some()) {
+    for (name, server) in programs
+        .into_iter()
+        .filter(|(_, server)| server.command.is_some())
+    {
         let mut env = server.env;
-        env.entry(MCP_PROCESS.0.to_owned()).or_insert_with(|| MCP_PROCESS.1.to_owned());
+        env.entry(MCP_PROCESS.0.to_owned())
+            .or_insert_with(|| MCP_PROCESS.1.to_owned());
         let env = serde_json::value::to_raw_value(&env).map_err(|error| problem(&error))?;
-        servers.entry(name).or_default().insert("env".to_owned(), env);
+        servers
+            .entry(name)
+            .or_default()
+            .insert("env".to_owned(), env);
     }
     let servers = serde_json::value::to_raw_value(&servers).map_err(|error| problem(&error))?;
     file.insert("mcpServers".to_owned(), servers);
@@ -201,8 +214,14 @@ fn marked(path: &Path) -> Result<String, InvocationError> {
 /// A key of a dotted path: bare where TOML allows, else quoted.
 fn toml_key(key: &str) -> String {
     let is_bare = !key.is_empty()
-        && key.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-'));
-    if is_bare { key.to_owned() } else { toml_string(key) }
+        && key
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-'));
+    if is_bare {
+        key.to_owned()
+    } else {
+        toml_string(key)
+    }
 }
 
 /// A TOML basic string.
@@ -253,8 +272,11 @@ mod tests {
         let (_folder, path) = file(FILE);
         let suite_key = "SUITE_KEY".to_owned();
         let arguments = codex_arguments(Some(&path), std::iter::once(&suite_key)).unwrap();
-        let values: Vec<&str> =
-            arguments.iter().filter(|argument| *argument != "-c").map(String::as_str).collect();
+        let values: Vec<&str> = arguments
+            .iter()
+            .filter(|argument| *argument != "-c")
+            .map(String::as_str)
+            .collect();
         for expected in [
             r#"mcp_servers.XcodeBuildMCP-Dev.command="npx""#,
             r#"mcp_servers.XcodeBuildMCP-Dev.args=["-y", "a \"b\"\\c"]"#,
@@ -266,18 +288,30 @@ mod tests {
             r#"mcp_servers.far.url="https://example.invalid/mcp""#,
             r#"mcp_servers.far.http_headers.A="b""#,
         ] {
-            assert!(values.contains(&expected), "{expected} is not in {values:#?}");
+            assert!(
+                values.contains(&expected),
+                "{expected} is not in {values:#?}"
+            );
         }
-        let inherited = values.iter().find(|value| value.starts_with("mcp_servers.XcodeBuildMCP-Dev.env_vars"));
+        let inherited = values
+            .iter()
+            .find(|value| value.starts_with("mcp_servers.XcodeBuildMCP-Dev.env_vars"));
         let inherited = inherited.expect("names to hand on");
         assert!(inherited.contains("\"EVAL_CMD_LOG\"") && inherited.contains("\"SUITE_KEY\""));
-        assert!(!values.iter().any(|value| value.starts_with("mcp_servers.far.env")));
+        assert!(
+            !values
+                .iter()
+                .any(|value| value.starts_with("mcp_servers.far.env"))
+        );
     }
 
     #[test]
     fn a_shell_scenario_switches_mcp_off() {
         let none = std::iter::empty::<&String>();
-        assert_eq!(codex_arguments(None, none).unwrap(), ["-c", "mcp_servers={}"]);
+        assert_eq!(
+            codex_arguments(None, none).unwrap(),
+            ["-c", "mcp_servers={}"]
+        );
         let folder = tempfile::tempdir().unwrap();
         let (arguments, file) = claude_arguments(None, folder.path()).unwrap();
         assert_eq!(arguments[..2], ["--strict-mcp-config", "--mcp-config"]);
@@ -296,7 +330,10 @@ mod tests {
             let env = copied["mcpServers"][name]["env"].as_object_mut().unwrap();
             assert_eq!(env.remove("EVAL_MCP_PROCESS").unwrap(), "1");
         }
-        copied["mcpServers"]["off.one"].as_object_mut().unwrap().remove("env");
+        copied["mcpServers"]["off.one"]
+            .as_object_mut()
+            .unwrap()
+            .remove("env");
         assert_eq!(copied, given);
     }
 
@@ -306,18 +343,28 @@ mod tests {
             ("{", "EOF"),
             ("[]", "invalid"),
             ("{}", "mcpServers"),
-            (r#"{"mcpServers": {"a": {"command": 1}}}"#, "mcpServers.a.command"),
+            (
+                r#"{"mcpServers": {"a": {"command": 1}}}"#,
+                "mcpServers.a.command",
+            ),
             (r#"{"mcpServers": {"a": {}}}"#, "needs either"),
-            (r#"{"mcpServers": {"a": {"command": "x", "command": "y"}}}"#, "duplicate field"),
+            (
+                r#"{"mcpServers": {"a": {"command": "x", "command": "y"}}}"#,
+                "duplicate field",
+            ),
         ];
         for (text, word) in cases {
             let (_folder, path) = file(text);
             let none = std::iter::empty::<&String>();
             let message = codex_arguments(Some(&path), none).unwrap_err().to_string();
-            assert!(message.contains("servers.json") && message.contains(word), "{text}: {message}");
+            assert!(
+                message.contains("servers.json") && message.contains(word),
+                "{text}: {message}"
+            );
         }
-        let message =
-            claude_arguments(Some(Path::new("/nowhere/x.json")), Path::new("/tmp")).unwrap_err().to_string();
+        let message = claude_arguments(Some(Path::new("/nowhere/x.json")), Path::new("/tmp"))
+            .unwrap_err()
+            .to_string();
         assert!(message.contains("/nowhere/x.json"), "{message}");
     }
 }

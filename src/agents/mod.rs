@@ -1,13 +1,31 @@
 //! Agents: how each is started, and what each says.
+//!
+//! To add an agent: its kind in `config`, its stream in a file here, one arm each in `stream`, `invocation`, `home` and
+//! `commands`; the compiler names the places.
 
+mod ccusage;
 mod claude;
 mod codex;
+mod commands;
 mod fault;
+mod home;
+mod invocation;
+mod mcp;
 mod plain;
+mod prompt;
 mod stream;
+mod transcript;
 mod wire;
 
+pub use ccusage::{ccusage_cost, total_cost};
+pub use commands::{default_command, find_on_path, operator_variables, version};
+pub use home::OperatorHome;
+pub use invocation::{Invocation, InvocationContext, InvocationError, invocation, invocation_for};
+pub use prompt::compose_prompt;
 pub use stream::StreamReader;
+pub use transcript::transcript_line;
 
 #[cfg(test)]
 mod recorded;
+#[cfg(test)]
+mod samples;

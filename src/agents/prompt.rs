@@ -42,7 +42,10 @@ fn trimmed(text: &str) -> String {
 /// The parameters that are set, in a fixed order, and what to do with them.
 fn build_parameters(project: &Project) -> String {
     let params = &project.build_params;
-    let simulator = params.simulator_name.as_ref().or(project.simulator_name.as_ref());
+    let simulator = params
+        .simulator_name
+        .as_ref()
+        .or(project.simulator_name.as_ref());
     let named = [
         ("workspace", params.workspace.as_ref()),
         ("project", params.project.as_ref()),
@@ -52,8 +55,13 @@ fn build_parameters(project: &Project) -> String {
         ("simulator_name", simulator),
         ("destination", params.destination.as_ref()),
     ];
-    let set = named.into_iter().filter_map(|(name, value)| Some((name, value?)));
-    let other = params.other.iter().map(|(name, value)| (name.as_str(), value));
+    let set = named
+        .into_iter()
+        .filter_map(|(name, value)| Some((name, value?)));
+    let other = params
+        .other
+        .iter()
+        .map(|(name, value)| (name.as_str(), value));
     let mut text = String::from("Build parameters of this project:\n");
     for (name, value) in set.chain(other) {
         // Writing to a String cannot fail.
@@ -88,10 +96,18 @@ mod tests {
             project.build_params.project = Some("Demo.xcodeproj".to_owned());
             project.build_params.other = vec![("package".to_owned(), "book".to_owned())];
         });
-        let listed: Vec<&str> = prompt.lines().filter(|line| line.starts_with("- ")).collect();
+        let listed: Vec<&str> = prompt
+            .lines()
+            .filter(|line| line.starts_with("- "))
+            .collect();
         assert_eq!(
             listed,
-            ["- project: Demo.xcodeproj", "- scheme: Demo", "- simulator_name: iPhone 17", "- package: book"]
+            [
+                "- project: Demo.xcodeproj",
+                "- scheme: Demo",
+                "- simulator_name: iPhone 17",
+                "- package: book"
+            ]
         );
         assert!(prompt.starts_with("Fix it.\n\n"));
         assert!(prompt.contains("directly") && prompt.contains("Exit when"));

@@ -31,7 +31,9 @@ fn kind(name: &str) -> AgentKind {
 
 /// Splits as the supervisor does: at newlines, a last line without one included.
 fn lines(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
-    bytes.split_inclusive(|byte| *byte == b'\n').map(|line| line.strip_suffix(b"\n").unwrap_or(line))
+    bytes
+        .split_inclusive(|byte| *byte == b'\n')
+        .map(|line| line.strip_suffix(b"\n").unwrap_or(line))
 }
 
 fn read(kind: AgentKind, stdout: &[u8], stderr: &[u8]) -> (Vec<AgentEvent>, StreamReport) {
@@ -71,18 +73,33 @@ fn ended(events: &[AgentEvent]) -> Vec<(&str, bool)> {
 fn row(name: &str) -> String {
     let stderr = fs::read(folder().join(format!("{name}.stderr"))).unwrap_or_default();
     let (events, report) = read(kind(name), &stream(name), &stderr);
-    assert_eq!((report.unknown_events, report.unparsed_lines), (0, 0), "{name}");
-    assert!(!report.usage_is_lower_bound || report.terminal == Terminal::None, "{name}");
-    let calls = calls(&events);
+    assert_eq!(
+        (report.unknown_events, report.unparsed_lines),
+        (0, 0),
+        "{name}"
+    );
+    assert!(
+        !report.usage_is_lower_bound || report.terminal == Terminal::None,
+        "{name}"
+    );
+    let started = calls(&events);
     let ended = ended(&events);
     let ended_ids: BTreeSet<&str> = ended.iter().map(|(id, _)| *id).collect();
     assert_eq!(ended_ids.len(), ended.len(), "{name}: a call ended twice");
-    assert!(ended_ids.iter().all(|id| calls.contains_key(*id)), "{name}: an end without a begin");
+    assert!(
+        ended_ids.iter().all(|id| started.contains_key(*id)),
+        "{name}: an end without a begin"
+    );
     let tokens = report.usage.map_or_else(
         || ["-", "-", "-", "-"].map(str::to_owned),
         |usage: Usage| {
-            [usage.uncached_input, usage.cached_read, usage.cache_write, usage.output]
-                .map(|count| count.to_string())
+            [
+                usage.uncached_input,
+                usage.cached_read,
+                usage.cache_write,
+                usage.output,
+            ]
+            .map(|count| count.to_string())
         },
     );
     let known = |text: Option<String>| text.unwrap_or_else(|| "-".to_owned());
@@ -99,10 +116,18 @@ fn row(name: &str) -> String {
     cells.extend(tokens);
     cells.extend([
         known(report.provider_cost_usd.map(|cost| cost.to_string())),
-        calls.len().to_string(),
-        ended.iter().filter(|(_, is_error)| *is_error).count().to_string(),
-        calls.values().filter(|call| call.mcp.is_some()).count().to_string(),
-        (calls.len() - ended.len()).to_string(),
+        started.len().to_string(),
+        ended
+            .iter()
+            .filter(|(_, is_error)| *is_error)
+            .count()
+            .to_string(),
+        started
+            .values()
+            .filter(|call| call.mcp.is_some())
+            .count()
+            .to_string(),
+        (started.len() - ended.len()).to_string(),
         known(report.model),
         known(report.model_requests.map(|count| count.to_string())),
         known(report.provider_fault.map(|fault| {
@@ -124,7 +149,10 @@ fn row(name: &str) -> String {
 #[test]
 fn every_recorded_stream_amounts_to_what_it_tells() {
     let table = fs::read_to_string(folder().join("expected.tsv")).expect("read the table");
-    let expected: Vec<&str> = table.lines().filter(|line| !line.starts_with('#')).collect();
+    let expected: Vec<&str> = table
+        .lines()
+        .filter(|line| !line.starts_with('#'))
+        .collect();
     let names: BTreeSet<String> = expected
         .iter()
         .map(|row| row.split('\t').next().expect("a name").to_owned())
@@ -133,8 +161,15 @@ fn every_recorded_stream_amounts_to_what_it_tells() {
     for version in ["claude-2.1.329", "codex-0.169.0"] {
         for entry in fs::read_dir(folder().join(version)).expect("read a folder") {
             let path = entry.expect("an entry").path();
-            if path.extension().is_some_and(|extension| extension == "jsonl") {
-                let stem = path.file_stem().expect("a stem").to_string_lossy().into_owned();
+            if path
+                .extension()
+                .is_some_and(|extension| extension == "jsonl")
+            {
+                let stem = path
+                    .file_stem()
+                    .expect("a stem")
+                    .to_string_lossy()
+                    .into_owned();
                 on_disk.insert(format!("{version}/{stem}"));
             }
         }
@@ -168,8 +203,17 @@ fn a_stream_cut_at_any_byte_reads_as_far_as_it_goes() {
             // A cut inside a line gives the events before it, and at most one line that is no event.
             for end in (0..line.len()).step_by(1 + line.len() / 200) {
                 let (events, report) = read(kind(name), &whole[..start + end], b"");
-                assert!(events.len() >= before.len(), "{name} cut at {}", start + end);
-                assert_eq!(events[..before.len()], before[..], "{name} cut at {}", start + end);
+                assert!(
+                    events.len() >= before.len(),
+                    "{name} cut at {}",
+                    start + end
+                );
+                assert_eq!(
+                    events[..before.len()],
+                    before[..],
+                    "{name} cut at {}",
+                    start + end
+                );
                 assert!(report.unparsed_lines <= 1);
             }
             reader.line(line, Duration::ZERO, &mut before);
@@ -207,12 +251,17 @@ fn crlf_a_bom_blank_lines_and_a_missing_last_newline_change_nothing() {
 #[test]
 fn without_its_result_a_stream_tells_a_lower_bound() {
     let whole = String::from_utf8(stream("claude-2.1.329/partial-shell")).expect("UTF-8");
-    let cut: String = whole.lines().filter(|line| !line.contains("\"type\":\"result\"")).fold(
-        String::new(),
-        |text, line| text + line + "\n",
-    );
+    let cut: String = whole
+        .lines()
+        .filter(|line| !line.contains("\"type\":\"result\""))
+        .fold(String::new(), |text, line| text + line + "\n");
     let (_, report) = read(AgentKind::ClaudeCode, cut.as_bytes(), b"");
-    let usage = Usage { uncached_input: 1520, cached_read: 8000, cache_write: 8400, output: 81 };
+    let usage = Usage {
+        uncached_input: 1520,
+        cached_read: 8000,
+        cache_write: 8400,
+        output: 81,
+    };
     assert_eq!(report.usage, Some(usage));
     assert!(report.usage_is_lower_bound);
     assert_eq!(report.provider_cost_usd, None);

@@ -21,13 +21,21 @@ pub fn transcript_line(event: &AgentEvent) -> Option<String> {
         EventKind::UsageSeen(_) => return None,
         EventKind::ProviderFault(fault) => {
             let end = if fault.fatal { "fatal" } else { "goes on" };
-            let status = fault.status.map_or_else(String::new, |status| format!(", {status}"));
-            format!("provider: {:?}{status}, {end}: {}", fault.kind, fault.message)
+            let status = fault
+                .status
+                .map_or_else(String::new, |status| format!(", {status}"));
+            format!(
+                "provider: {:?}{status}, {end}: {}",
+                fault.kind, fault.message
+            )
         }
         EventKind::Warning { text } => format!("warning: {text}"),
         EventKind::Finished { ok, answer } => {
             let end = if *ok { "well" } else { "in failure" };
-            format!("finished {end}: {}", answer.as_deref().unwrap_or("no answer"))
+            format!(
+                "finished {end}: {}",
+                answer.as_deref().unwrap_or("no answer")
+            )
         }
         EventKind::Unknown { name } => format!("unknown event: {name}"),
         EventKind::Unparsed { reason } => format!("no event: {reason}"),
@@ -36,11 +44,22 @@ pub fn transcript_line(event: &AgentEvent) -> Option<String> {
 }
 
 fn started(kind: &EventKind) -> String {
-    let EventKind::Started { session, model, cli_version, mcp_servers, tools } = kind else {
+    let EventKind::Started {
+        session,
+        model,
+        cli_version,
+        mcp_servers,
+        tools,
+    } = kind
+    else {
         return String::new();
     };
     let mut text = "started".to_owned();
-    for (name, value) in [("session", session), ("model", model), ("version", cli_version)] {
+    for (name, value) in [
+        ("session", session),
+        ("model", model),
+        ("version", cli_version),
+    ] {
         if let Some(value) = value {
             // Writing to a String cannot fail.
             _ = write!(text, " {name}={value}");
@@ -56,14 +75,20 @@ fn started(kind: &EventKind) -> String {
 }
 
 fn called(call: &ToolCall) -> String {
-    let inside = if call.parent.is_some() { " (sub-agent)" } else { "" };
+    let inside = if call.parent.is_some() {
+        " (sub-agent)"
+    } else {
+        ""
+    };
     let with = call.command.as_deref().unwrap_or(&call.arguments);
     format!("call {}{inside}: {with}", call.name)
 }
 
 fn answered(result: &ToolResult) -> String {
     let end = if result.is_error { "error" } else { "ok" };
-    let exit = result.exit_code.map_or_else(String::new, |code| format!(", exit {code}"));
+    let exit = result
+        .exit_code
+        .map_or_else(String::new, |code| format!(", exit {code}"));
     format!("  -> {end}{exit}: {}", result.output)
 }
 
@@ -111,13 +136,19 @@ mod tests {
     use std::time::Duration;
 
     fn line(kind: EventKind) -> Option<String> {
-        transcript_line(&AgentEvent { at: Duration::from_millis(12_345), kind })
+        transcript_line(&AgentEvent {
+            at: Duration::from_millis(12_345),
+            kind,
+        })
     }
 
     #[test]
     fn a_line_tells_when_and_what() {
         let text = "Done.\nBye".to_owned();
-        assert_eq!(line(EventKind::Message { text }).unwrap(), "[   12.345] message: Done.\\nBye");
+        assert_eq!(
+            line(EventKind::Message { text }).unwrap(),
+            "[   12.345] message: Done.\\nBye"
+        );
         let call = ToolCall {
             id: "1".to_owned(),
             name: "shell".to_owned(),
@@ -126,14 +157,20 @@ mod tests {
             arguments: "{}".to_owned(),
             parent: None,
         };
-        assert_eq!(line(EventKind::ToolStarted(call)).unwrap(), "[   12.345] call shell: ls");
+        assert_eq!(
+            line(EventKind::ToolStarted(call)).unwrap(),
+            "[   12.345] call shell: ls"
+        );
     }
 
     #[test]
     fn escape_sequences_and_reordering_are_shown_not_done() {
         let text = "\u{1b}]52;c;x\u{7} \u{202e}abc".to_owned();
         let line = line(EventKind::Warning { text }).unwrap();
-        assert_eq!(line, "[   12.345] warning: <U+001B>]52;c;x<U+0007> <U+202E>abc");
+        assert_eq!(
+            line,
+            "[   12.345] warning: <U+001B>]52;c;x<U+0007> <U+202E>abc"
+        );
     }
 
     proptest! {

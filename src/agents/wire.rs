@@ -202,7 +202,11 @@ mod tests {
             ("true", Count::Unreadable),
         ];
         for (json, expected) in cases {
-            assert_eq!(serde_json::from_str::<Count>(json).unwrap(), expected, "{json}");
+            assert_eq!(
+                serde_json::from_str::<Count>(json).unwrap(),
+                expected,
+                "{json}"
+            );
         }
         assert!(serde_json::from_str::<Count>("1e400").is_err());
     }
@@ -210,7 +214,10 @@ mod tests {
     #[test]
     fn a_list_is_read_up_to_its_cap() {
         let json = format!("[{}1]", "1,".repeat(5000));
-        assert_eq!(serde_json::from_str::<Few<u8>>(&json).unwrap().0.len(), LIST_CAP);
+        assert_eq!(
+            serde_json::from_str::<Few<u8>>(&json).unwrap().0.len(),
+            LIST_CAP
+        );
     }
 
     #[test]

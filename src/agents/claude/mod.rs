@@ -79,7 +79,11 @@ impl ClaudeStream {
         let head: Head<'_> = read(text)?;
         let kind = head.kind.as_deref().unwrap_or_default();
         match kind {
-            "system" => self.system(head.subtype.as_deref().unwrap_or_default(), read(text)?, sink),
+            "system" => self.system(
+                head.subtype.as_deref().unwrap_or_default(),
+                read(text)?,
+                sink,
+            ),
             "assistant" => self.assistant(&read(text)?, sink),
             "user" => {
                 self.after_final = true;
@@ -96,7 +100,8 @@ impl ClaudeStream {
 
     /// Reads one line of standard error: what calls itself an error is a warning.
     pub(super) fn stderr_line(&mut self, line: &str, sink: &mut Sink<'_>) {
-        let speaks = line.starts_with("Error") || line.starts_with("error") || line.starts_with("--");
+        let speaks =
+            line.starts_with("Error") || line.starts_with("error") || line.starts_with("--");
         if speaks && self.warnings < WARNINGS_CAP {
             self.warnings += 1;
             let text = line[..border(line, 2000)].to_owned();
@@ -161,7 +166,11 @@ impl ClaudeStream {
                 status: server.status,
             })
             .collect();
-        self.turns.servers = self.servers.iter().map(|server| server.name.clone()).collect();
+        self.turns.servers = self
+            .servers
+            .iter()
+            .map(|server| server.name.clone())
+            .collect();
         self.model = system.model.0.or(self.model.take());
         self.cli_version = system.claude_code_version.0.or(self.cli_version.take());
         sink.push(EventKind::Started {
@@ -215,9 +224,16 @@ impl ClaudeStream {
         for text in &told.odd {
             sink.push(EventKind::Warning { text: text.clone() });
         }
-        for denial in last.permission_denials.0.iter().flat_map(|denials| &denials.0) {
+        for denial in last
+            .permission_denials
+            .0
+            .iter()
+            .flat_map(|denials| &denials.0)
+        {
             let tool = denial.tool_name.0.as_deref().unwrap_or("a tool");
-            let text = capped(&format!("a call of {tool} was refused by the permission mode"));
+            let text = capped(&format!(
+                "a call of {tool} was refused by the permission mode"
+            ));
             sink.push(EventKind::Warning { text });
         }
         if let Some(usage) = told.usage() {

@@ -159,7 +159,10 @@ impl Turns {
         let known = self
             .servers
             .iter()
-            .filter(|server| rest.strip_prefix(server.as_str()).is_some_and(|tool| tool.starts_with("__")))
+            .filter(|server| {
+                rest.strip_prefix(server.as_str())
+                    .is_some_and(|tool| tool.starts_with("__"))
+            })
             .max_by_key(|server| server.len());
         let (server, tool) = match known {
             Some(server) => (server.as_str(), &rest[server.len() + 2..]),
@@ -183,7 +186,9 @@ fn client_message(turn: &Turn<'_>, sink: &mut Sink<'_>) -> Option<ProviderFault>
         || turn.error.0.is_some()
         || speaks_of_failure(&text);
     if !is_failure {
-        sink.push(EventKind::Warning { text: capped(&text) });
+        sink.push(EventKind::Warning {
+            text: capped(&text),
+        });
         return None;
     }
     let code = turn.error.0.as_deref().filter(|code| *code != "unknown");
@@ -219,7 +224,9 @@ fn answer_text(content: &RawValue) -> String {
                     output.push('\n');
                 }
                 match read::<TextBlock>(block) {
-                    Ok(TextBlock { text: Some(text), .. }) => output.push_str(&text),
+                    Ok(TextBlock {
+                        text: Some(text), ..
+                    }) => output.push_str(&text),
                     _ => output.push_str(&block.get()[..border(block.get(), 200)]),
                 }
             }
@@ -231,7 +238,13 @@ fn answer_text(content: &RawValue) -> String {
 
 /// A failed command's answer opens with `Exit code N`.
 fn exit_code(output: &str) -> Option<i32> {
-    output.strip_prefix("Exit code ")?.lines().next()?.trim().parse().ok()
+    output
+        .strip_prefix("Exit code ")?
+        .lines()
+        .next()?
+        .trim()
+        .parse()
+        .ok()
 }
 
 fn read<'a, T: serde::Deserialize<'a>>(raw: &'a RawValue) -> Result<T, String> {

@@ -29,15 +29,11 @@ impl Running {
         if self.messages.len() >= MESSAGES_CAP && !self.messages.contains_key(id) {
             self.messages.clear();
         }
-        let known = match self.messages.get(id) {
-            Some(known) => *known,
-            None => {
-                self.requests += 1;
-                Usage::default()
-            }
-        };
+        let known = self.messages.get(id).copied().unwrap_or_default();
         let larger = larger(known, told);
-        self.messages.insert(id.to_owned(), larger);
+        if self.messages.insert(id.to_owned(), larger).is_none() {
+            self.requests += 1;
+        }
         self.total = add(self.total, growth(known, larger));
         (larger != known).then_some(self.total)
     }
@@ -63,25 +59,30 @@ impl Told {
     /// Why the objects cannot be read.
     pub(super) fn read(last: &Final<'_>, results: u32) -> Result<Self, String> {
         let mut told = Self {
-            cost_usd: last.total_cost_usd.filter(|cost| cost.is_finite() && *cost >= 0.0),
-            text: last.usage.map(|usage| provider_usage(usage, last.model_usage)),
+            cost_usd: last
+                .total_cost_usd
+                .filter(|cost| cost.is_finite() && *cost >= 0.0),
+            text: last
+                .usage
+                .map(|usage| provider_usage(usage, last.model_usage)),
             ..Self::default()
         };
         if last.total_cost_usd.is_some() && told.cost_usd.is_none() {
-            told.odd.push("the result tells a cost that is none".to_owned());
+            told.odd
+                .push("the result tells a cost that is none".to_owned());
         }
         let own: Option<ClaudeUsage> = last.usage.map(read).transpose()?;
         told.ttl = own.as_ref().and_then(ClaudeUsage::ttl);
         let models: Option<ModelUsage> = last.model_usage.map(read).transpose()?;
-        match models.filter(|models| !models.0.is_empty()) {
-            Some(models) => told.take_models(&models),
-            None => {
-                told.usage = own.as_ref().and_then(ClaudeUsage::unified);
-                told.partial = results > 1;
-            }
+        if let Some(models) = models.filter(|models| !models.0.is_empty()) {
+            told.take_models(&models);
+        } else {
+            told.usage = own.as_ref().and_then(ClaudeUsage::unified);
+            told.partial = results > 1;
         }
         if told.usage.is_none() && (last.usage.is_some() || last.model_usage.is_some()) {
-            told.odd.push("the token counts of the result cannot be read".to_owned());
+            told.odd
+                .push("the token counts of the result cannot be read".to_owned());
         }
         Ok(told)
     }

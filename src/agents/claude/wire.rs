@@ -112,7 +112,8 @@ impl<'de> Visitor<'de> for ContentVisitor {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, list: A) -> Result<Self::Value, A::Error> {
-        let blocks = Few::<&'de RawValue>::deserialize(serde::de::value::SeqAccessDeserializer::new(list))?;
+        let blocks =
+            Few::<&'de RawValue>::deserialize(serde::de::value::SeqAccessDeserializer::new(list))?;
         Ok(Content::Blocks(blocks.0))
     }
 }
@@ -268,7 +269,10 @@ impl ClaudeUsage {
     /// The time to live that most of the written tokens have.
     pub(super) fn ttl(&self) -> Option<CacheTtl> {
         let written = self.cache_creation?;
-        longer_lived(written.ephemeral_5m_input_tokens, written.ephemeral_1h_input_tokens)
+        longer_lived(
+            written.ephemeral_5m_input_tokens,
+            written.ephemeral_1h_input_tokens,
+        )
     }
 }
 

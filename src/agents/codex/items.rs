@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::agents::codex::wire::{
-    Collab, Command, FileChange, ItemHead, McpCall, Message, Text, WebSearch,
+    Change, Collab, Command, FileChange, ItemHead, McpCall, Message, Text, WebSearch,
 };
 use crate::agents::stream::Sink;
 use crate::agents::wire::{TEXT_CAP, border, capped};
@@ -60,15 +60,35 @@ impl Items {
             "item.updated" => Stage::Updated,
             _ => Stage::Completed,
         };
+        let id = head.id;
         match head.kind.as_str() {
-            "agent_message" | "reasoning" => self.text(&head, stage, &read(raw)?, sink),
-            "command_execution" => self.command(head.id, stage, read(raw)?, sink),
-            "file_change" => self.file_change(head.id, stage, read(raw)?, sink),
-            "mcp_tool_call" => self.mcp(head.id, stage, read(raw)?, sink),
-            "web_search" => self.web_search(head.id, stage, read(raw)?, sink),
-            "collab_tool_call" => self.collab(head.id, stage, read(raw)?, sink),
-            "todo_list" => self.plan(&head.id, stage, raw, sink),
-            "error" => warning(&read(raw)?, sink),
+            "agent_message" if stage == Stage::Completed => self.message(&read(raw)?, sink),
+            "reasoning" if stage == Stage::Completed => {
+                let text: Text = read(raw)?;
+                sink.push(EventKind::Reasoning {
+                    text: capped(&text.text),
+                });
+            }
+            "command_execution" => self.step(stage, command(id, read(raw)?), sink),
+            "file_change" => {
+                let change: FileChange = read(raw)?;
+                if stage == Stage::Completed && !self.ended.contains(&id) {
+                    sink.push(files_changed(&change));
+                }
+                self.step(stage, file_change(id, &change), sink);
+            }
+            "mcp_tool_call" => self.step(stage, mcp(id, read(raw)?), sink),
+            "web_search" => self.step(stage, web_search(id, &read(raw)?), sink),
+            "collab_tool_call" => self.step(stage, collab(id, &read(raw)?), sink),
+            "todo_list" if stage != Stage::Completed => self.plan(&id, raw, sink),
+            // A message that is not complete, and the completion of a plan, which is no call.
+            "agent_message" | "reasoning" | "todo_list" => {}
+            "error" => {
+                let message: Message = read(raw)?;
+                sink.push(EventKind::Warning {
+                    text: capped(&message.message),
+                });
+            }
             other => sink.push(EventKind::Unknown {
                 name: capped(&format!("item/{other}")),
             }),
@@ -76,121 +96,32 @@ impl Items {
         Ok(())
     }
 
-    fn text(&mut self, head: &ItemHead, stage: Stage, text: &Text, sink: &mut Sink<'_>) {
-        if stage != Stage::Completed {
-            return;
-        }
-        let told = capped(&text.text);
-        if head.kind == "reasoning" {
-            sink.push(EventKind::Reasoning { text: told });
-        } else {
-            self.answer = Some(told.clone());
-            sink.push(EventKind::Message { text: told });
-        }
-    }
-
-    fn command(&mut self, id: String, stage: Stage, command: Command, sink: &mut Sink<'_>) {
-        let is_error = command.exit_code.is_some_and(|code| code != 0) || failed(command.status.as_deref());
-        let call = ToolCall {
-            id,
-            name: "shell".to_owned(),
-            mcp: None,
-            arguments: argument("command", &command.command),
-            command: Some(command.command),
-            parent: None,
-        };
-        let answer = Answer {
-            is_error,
-            exit_code: command.exit_code,
-            output: command.aggregated_output.unwrap_or_default(),
-        };
-        self.call(call, stage, answer, sink);
-    }
-
-    fn file_change(&mut self, id: String, stage: Stage, change: FileChange, sink: &mut Sink<'_>) {
-        let is_error = failed(change.status.as_deref());
-        let changes: Vec<(String, String)> = change
-            .changes
-            .0
-            .into_iter()
-            .map(|change| (change.path, change.kind))
-            .collect();
-        let mut arguments = String::new();
-        for (path, kind) in &changes {
-            if arguments.len() < TEXT_CAP {
-                _ = writeln!(arguments, "{kind} {path}");
-            }
-        }
-        if stage == Stage::Completed && !self.ended.contains(&id) {
-            sink.push(EventKind::FilesChanged {
-                changes,
-                ok: !is_error,
-            });
-        }
-        let call = tool(id, "apply_patch", argument("changes", arguments.trim_end()));
-        self.call(call, stage, Answer::plain(is_error), sink);
-    }
-
-    fn mcp(&mut self, id: String, stage: Stage, mcp: McpCall<'_>, sink: &mut Sink<'_>) {
-        let is_error = mcp.error.is_some() || failed(mcp.status.as_deref());
-        let blocks = mcp.result.and_then(|answer| answer.content.0);
-        let mut output = String::new();
-        for text in blocks.into_iter().flat_map(|blocks| blocks.0).filter_map(|block| block.text) {
-            if !output.is_empty() {
-                output.push('\n');
-            }
-            output.push_str(&text);
-        }
-        if let Some(error) = mcp.error {
-            output.push_str(&error.message);
-        }
-        let call = ToolCall {
-            id,
-            name: format!("mcp__{}__{}", mcp.server, mcp.tool),
-            mcp: Some((mcp.server, mcp.tool)),
-            command: None,
-            arguments: mcp.arguments.map_or_else(String::new, |raw| capped(raw.get())),
-            parent: None,
-        };
-        let answer = Answer {
-            is_error,
-            exit_code: None,
-            output,
-        };
-        self.call(call, stage, answer, sink);
-    }
-
-    fn web_search(&mut self, id: String, stage: Stage, search: WebSearch, sink: &mut Sink<'_>) {
-        let query = search.query.0.unwrap_or_default();
-        let call = tool(id, "web_search", argument("query", &query));
-        self.call(call, stage, Answer::plain(false), sink);
-    }
-
-    fn collab(&mut self, id: String, stage: Stage, collab: Collab, sink: &mut Sink<'_>) {
-        let arguments = argument("prompt", collab.prompt.as_deref().unwrap_or_default());
-        let call = tool(id, &collab.tool, arguments);
-        self.call(call, stage, Answer::plain(failed(collab.status.as_deref())), sink);
+    fn message(&mut self, text: &Text, sink: &mut Sink<'_>) {
+        let text = capped(&text.text);
+        self.answer = Some(text.clone());
+        sink.push(EventKind::Message { text });
     }
 
     /// A plan is one item that each call of the plan tool updates; its completion at the turn's end is no call.
-    fn plan(&mut self, id: &str, stage: Stage, raw: &str, sink: &mut Sink<'_>) {
-        if stage == Stage::Completed || self.plans.len() >= IDS_CAP {
+    fn plan(&mut self, id: &str, raw: &str, sink: &mut Sink<'_>) {
+        if self.plans.len() >= IDS_CAP {
             return;
         }
         let count = self.plans.entry(id.to_owned()).or_default();
         *count += 1;
         let call = tool(format!("{id}#{count}"), "update_plan", capped(raw));
-        self.call(call, Stage::Completed, Answer::plain(false), sink);
+        self.step(Stage::Completed, (call, Answer::plain(false)), sink);
     }
 
     /// Tells a call's begin and end, each once, and a begin before every end.
-    fn call(&mut self, call: ToolCall, stage: Stage, answer: Answer, sink: &mut Sink<'_>) {
+    fn step(&mut self, stage: Stage, told: (ToolCall, Answer), sink: &mut Sink<'_>) {
+        let (call, answer) = told;
         let id = call.id.clone();
         if self.started.len() < IDS_CAP && self.started.insert(id.clone()) {
             sink.push(EventKind::ToolStarted(call));
         }
-        if stage == Stage::Completed && self.ended.len() < IDS_CAP && self.ended.insert(id.clone())
-        {
+        let ends = stage == Stage::Completed && self.ended.len() < IDS_CAP;
+        if ends && self.ended.insert(id.clone()) {
             sink.push(EventKind::ToolEnded(ToolResult {
                 id,
                 is_error: answer.is_error,
@@ -199,6 +130,77 @@ impl Items {
             }));
         }
     }
+}
+
+fn command(id: String, command: Command) -> (ToolCall, Answer) {
+    let failed = failed(command.status.as_deref());
+    let answer = Answer {
+        is_error: failed || command.exit_code.is_some_and(|code| code != 0),
+        exit_code: command.exit_code,
+        output: command.aggregated_output.unwrap_or_default(),
+    };
+    let mut call = tool(id, "shell", argument("command", &command.command));
+    call.command = Some(command.command);
+    (call, answer)
+}
+
+fn file_change(id: String, change: &FileChange) -> (ToolCall, Answer) {
+    let mut list = String::new();
+    for Change { path, kind } in &change.changes.0 {
+        if list.len() < TEXT_CAP {
+            // Writing to a String cannot fail.
+            _ = writeln!(list, "{kind} {path}");
+        }
+    }
+    let call = tool(id, "apply_patch", argument("changes", list.trim_end()));
+    (call, Answer::plain(failed(change.status.as_deref())))
+}
+
+fn files_changed(change: &FileChange) -> EventKind {
+    let changes = &change.changes.0;
+    EventKind::FilesChanged {
+        changes: changes
+            .iter()
+            .map(|file| (file.path.clone(), file.kind.clone()))
+            .collect(),
+        ok: !failed(change.status.as_deref()),
+    }
+}
+
+/// A failed MCP call tells its text in the result (the tool said so) or in the error (protocol, dead server).
+fn mcp(id: String, mcp: McpCall<'_>) -> (ToolCall, Answer) {
+    let is_error = mcp.error.is_some() || failed(mcp.status.as_deref());
+    let blocks = mcp
+        .result
+        .and_then(|answer| answer.content.0)
+        .unwrap_or_default();
+    let texts = blocks.0.into_iter().filter_map(|block| block.text);
+    let texts: Vec<String> = texts.chain(mcp.error.map(|error| error.message)).collect();
+    let arguments = mcp
+        .arguments
+        .map_or_else(String::new, |raw| capped(raw.get()));
+    let mut call = tool(id, &format!("mcp__{}__{}", mcp.server, mcp.tool), arguments);
+    call.mcp = Some((mcp.server, mcp.tool));
+    let answer = Answer {
+        is_error,
+        exit_code: None,
+        output: texts.join("\n"),
+    };
+    (call, answer)
+}
+
+fn web_search(id: String, search: &WebSearch) -> (ToolCall, Answer) {
+    let query = search.query.0.as_deref().unwrap_or_default();
+    (
+        tool(id, "web_search", argument("query", query)),
+        Answer::plain(false),
+    )
+}
+
+fn collab(id: String, collab: &Collab) -> (ToolCall, Answer) {
+    let prompt = collab.prompt.as_deref().unwrap_or_default();
+    let call = tool(id, &collab.tool, argument("prompt", prompt));
+    (call, Answer::plain(failed(collab.status.as_deref())))
 }
 
 struct Answer {
@@ -226,12 +228,6 @@ fn tool(id: String, name: &str, arguments: String) -> ToolCall {
         arguments,
         parent: None,
     }
-}
-
-fn warning(message: &Message, sink: &mut Sink<'_>) {
-    sink.push(EventKind::Warning {
-        text: capped(&message.message),
-    });
 }
 
 fn failed(status: Option<&str>) -> bool {

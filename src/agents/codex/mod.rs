@@ -117,7 +117,8 @@ impl CodexStream {
     /// (codex prints the thread's `total_token_usage`), so the last one of a thread counts and threads are added.
     fn usage(&mut self, raw: Option<&RawValue>, sink: &mut Sink<'_>) -> Result<(), String> {
         let Some(raw) = raw else { return Ok(()) };
-        let told: CodexUsage = serde_json::from_str(raw.get()).map_err(|error| error.to_string())?;
+        let told: CodexUsage =
+            serde_json::from_str(raw.get()).map_err(|error| error.to_string())?;
         self.usage_text = Some(capped(raw.get()));
         let Some(usage) = told.unified() else {
             self.unreadable = true;

@@ -21,7 +21,9 @@ impl StderrReader {
         if self.told >= EVENTS_CAP {
             return;
         }
-        let error = line.find(" ERROR ").map(|place| &line[place + " ERROR ".len()..]);
+        let error = line
+            .find(" ERROR ")
+            .map(|place| &line[place + " ERROR ".len()..]);
         if let Some(text) = error.and_then(|error| error.trim_start().strip_prefix(ROUTER)) {
             self.told += 1;
             refused_call(self.told, text, sink);

@@ -36,6 +36,7 @@ pub(super) struct Message {
 
 /// Tokens: cached and cache-write ones are part of `input_tokens`, reasoning is part of `output_tokens`.
 #[derive(Debug, Default, Deserialize)]
+#[expect(clippy::struct_field_names, reason = "the names of the wire")]
 pub(super) struct CodexUsage {
     #[serde(default)]
     input_tokens: Count,
@@ -57,7 +58,9 @@ impl CodexUsage {
         let cache_write = self.cache_write_input_tokens.value()?;
         let input = self.input_tokens.value()?;
         Some(Usage {
-            uncached_input: input.saturating_sub(cached_read).saturating_sub(cache_write),
+            uncached_input: input
+                .saturating_sub(cached_read)
+                .saturating_sub(cache_write),
             cached_read,
             cache_write,
             output: self.output_tokens.value()?,
@@ -128,6 +131,7 @@ pub(super) struct Text {
 
 /// `command_execution`
 #[derive(Debug, Deserialize)]
+#[expect(clippy::struct_field_names, reason = "the names of the wire")]
 pub(super) struct Command {
     #[serde(default)]
     pub(super) command: String,

@@ -1,0 +1,274 @@
+//! Cases of starting an agent.
+
+use std::ffi::{OsStr, OsString};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::*;
+use crate::agents::samples;
+use crate::config::ReplaySpec;
+
+/// A trial's surroundings, whose parts a case may change.
+struct Case {
+    agent: AgentSpec,
+    scenario: ScenarioSpec,
+    settings: Settings,
+    mcp: McpSettings,
+    prompt: String,
+    private: tempfile::TempDir,
+}
+
+impl Case {
+    fn new(kind: AgentKind, command: &[&str]) -> Self {
+        Self {
+            agent: samples::agent(kind, command),
+            scenario: samples::scenario(),
+            settings: samples::settings(),
+            mcp: McpSettings::default(),
+            prompt: "Fix it.\n".to_owned(),
+            private: tempfile::tempdir().unwrap(),
+        }
+    }
+
+    fn run(&self) -> Result<Invocation, InvocationError> {
+        let task = TaskId::recorded("fix");
+        let context = InvocationContext {
+            agent: &self.agent,
+            scenario: &self.scenario,
+            settings: &self.settings,
+            mcp: &self.mcp,
+            prompt: &self.prompt,
+            workdir: Path::new("/w/project"),
+            out_json: Path::new("/t/out.json"),
+            private: self.private.path(),
+            task: Some(&task),
+            baseline: false,
+            index: 4,
+            path: OsStr::new("/shims:/usr/bin"),
+        };
+        invocation_for(&context, &OperatorHome::default())
+    }
+
+    fn argv(&self) -> Vec<String> {
+        let argv = self.run().unwrap().argv;
+        argv.into_iter()
+            .map(|token| token.into_string().unwrap())
+            .collect()
+    }
+}
+
+fn names(invocation: &Invocation) -> Vec<&str> {
+    invocation
+        .env
+        .iter()
+        .map(|(name, _)| name.as_str())
+        .collect()
+}
+
+#[test]
+fn placeholders_are_replaced_inside_tokens_and_other_braces_stay() {
+    let case = Case::new(
+        AgentKind::Command,
+        &[
+            "tool",
+            "--dir={WORKDIR}",
+            "{\"a\":\"{OUT_JSON}\"}",
+            "x{EXTRA_ARGS}",
+            "{EXTRA_ARGS}",
+            "{PROMPT}",
+            "{OTHER}",
+        ],
+    );
+    assert_eq!(
+        case.argv(),
+        [
+            "tool",
+            "--dir=/w/project",
+            "{\"a\":\"/t/out.json\"}",
+            "x{EXTRA_ARGS}",
+            "Fix it.\n",
+            "{OTHER}"
+        ]
+    );
+}
+
+#[test]
+fn a_prompt_that_holds_a_placeholder_is_not_read_again() {
+    let mut case = Case::new(AgentKind::Command, &["tool", "{PROMPT}|{WORKDIR}"]);
+    "say {WORKDIR} and {PROMPT} and {EXTRA_ARGS}".clone_into(&mut case.prompt);
+    assert_eq!(
+        case.argv(),
+        [
+            "tool",
+            "say {WORKDIR} and {PROMPT} and {EXTRA_ARGS}|/w/project"
+        ]
+    );
+}
+
+#[test]
+fn the_scenarios_arguments_go_to_the_agents_they_name() {
+    let mut case = Case::new(AgentKind::Command, &["tool", "{EXTRA_ARGS}", "{PROMPT}"]);
+    case.scenario.agent_args = vec![
+        (None, vec!["--all".to_owned()]),
+        (Some(AgentKind::Codex), vec!["--codex".to_owned()]),
+        (
+            Some(AgentKind::Command),
+            vec!["--mine".to_owned(), "1".to_owned()],
+        ),
+    ];
+    assert_eq!(case.argv(), ["tool", "--all", "--mine", "1", "Fix it.\n"]);
+    assert_eq!(case.run().unwrap().extra_args, ["--all", "--mine", "1"]);
+}
+
+#[test]
+fn the_prompt_goes_to_standard_input_only_where_no_token_holds_it() {
+    let mut case = Case::new(AgentKind::Command, &["tool"]);
+    assert!(matches!(case.run(), Err(InvocationError::NoPrompt)));
+    case.agent.prompt_via = PromptVia::Stdin;
+    assert_eq!(
+        case.run().unwrap().stdin.as_deref(),
+        Some(b"Fix it.\n".as_slice())
+    );
+    case.agent.command.push("{PROMPT}".to_owned());
+    assert_eq!(case.run().unwrap().stdin, None);
+}
+
+#[test]
+fn codex_keeps_the_shims_in_front_and_mcp_off() {
+    let case = Case::new(
+        AgentKind::Codex,
+        &["codex", "exec", "{EXTRA_ARGS}", "{PROMPT}"],
+    );
+    assert_eq!(
+        case.argv(),
+        [
+            "codex",
+            "exec",
+            "-c",
+            "mcp_servers={}",
+            "-c",
+            "allow_login_shell=false",
+            "-c",
+            "shell_environment_policy.set.PATH=\"/shims:/usr/bin\"",
+            "Fix it.\n"
+        ]
+    );
+    let without = Case::new(AgentKind::Codex, &["codex", "exec", "{PROMPT}"]);
+    assert_eq!(without.argv(), ["codex", "exec", "Fix it.\n"]);
+    assert!(without.run().unwrap().extra_args.is_empty());
+}
+
+#[test]
+fn claude_gets_an_empty_mcp_file_of_its_own_that_is_removed_later() {
+    let case = Case::new(
+        AgentKind::ClaudeCode,
+        &["claude", "-p", "{EXTRA_ARGS}", "--", "{PROMPT}"],
+    );
+    let made = case.run().unwrap();
+    let file = case.private.path().join("mcp.json");
+    let expected: Vec<OsString> = ["claude", "-p", "--strict-mcp-config", "--mcp-config"]
+        .iter()
+        .map(OsString::from)
+        .chain([
+            file.clone().into_os_string(),
+            "--".into(),
+            "Fix it.\n".into(),
+        ])
+        .collect();
+    assert_eq!(made.argv, expected);
+    assert_eq!(made.private_files, std::slice::from_ref(&file));
+    assert!(names(&made).contains(&"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC"));
+    assert_eq!(
+        names(&made).contains(&"IS_SANDBOX"),
+        rustix::process::geteuid().is_root()
+    );
+}
+
+#[test]
+fn codex_has_sessions_of_its_own_where_they_are_read() {
+    let command = ["codex", "{PROMPT}"];
+    for (clean, ccusage, own, home) in [
+        (false, true, true, false),
+        (false, false, false, false),
+        (true, false, true, true),
+        (true, true, true, true),
+    ] {
+        let mut case = Case::new(AgentKind::Codex, &command);
+        case.settings.clean_agent_env = clean;
+        case.settings.use_ccusage_for_codex = ccusage;
+        let made = case.run().unwrap();
+        assert_eq!(made.codex_home.is_some(), own, "{clean} {ccusage}");
+        assert_eq!(names(&made).contains(&"CODEX_HOME"), own);
+        assert_eq!(made.private_home.is_some(), home);
+        assert_eq!(names(&made).contains(&"TMPDIR"), home);
+        assert!(
+            made.codex_home
+                .is_none_or(|path| path.starts_with(case.private.path()))
+        );
+    }
+}
+
+#[test]
+fn what_the_config_sets_itself_is_left_alone() {
+    let mut case = Case::new(AgentKind::Codex, &["codex", "{PROMPT}"]);
+    case.agent
+        .env
+        .insert("CODEX_HOME".to_owned(), "/mine".to_owned());
+    let made = case.run().unwrap();
+    assert!(!names(&made).contains(&"CODEX_HOME"));
+    assert_eq!(made.codex_home, None);
+}
+
+fn replay(folder: &Path) -> Case {
+    let mut case = Case::new(AgentKind::Replay, &[]);
+    case.agent.replay = Some(ReplaySpec {
+        cassettes: folder.to_owned(),
+        plays: AgentKind::Codex,
+        pace: 0.5,
+    });
+    case
+}
+
+#[test]
+fn a_replay_plays_the_cassette_of_its_number() {
+    let folder = tempfile::tempdir().unwrap();
+    let inner = folder.path().join("shell_unprimed");
+    fs::create_dir(&inner).unwrap();
+    for name in [
+        "fix.0.jsonl",
+        "fix.1.jsonl",
+        "fix.10.jsonl",
+        "fix.x.jsonl",
+        "fix.1.0.jsonl",
+        "other.2.jsonl",
+    ] {
+        fs::write(inner.join(name), "").unwrap();
+    }
+    fs::write(folder.path().join("fix.0.jsonl"), "").unwrap();
+    let made = replay(folder.path()).run().unwrap();
+    let cassette = inner.join("fix.1.jsonl");
+    let expected: Vec<OsString> = vec![
+        "replay-cassette".into(),
+        "--cassette".into(),
+        cassette.into(),
+        "--pace".into(),
+        "0.5".into(),
+    ];
+    assert_eq!(made.argv[1..], expected);
+    assert_eq!(made.stdin.as_deref(), Some(b"Fix it.\n".as_slice()));
+    fs::remove_dir_all(&inner).unwrap();
+    let made = replay(folder.path()).run().unwrap();
+    assert_eq!(
+        PathBuf::from(&made.argv[3]),
+        folder.path().join("fix.0.jsonl")
+    );
+}
+
+#[test]
+fn a_replay_without_a_cassette_says_what_it_looked_for() {
+    let message = replay(Path::new("/none")).run().unwrap_err().to_string();
+    assert!(
+        message.contains("/none/shell_unprimed/fix.<n>.jsonl"),
+        "{message}"
+    );
+}
