@@ -1,0 +1,144 @@
+//! The suite that ships with the program: it loads, it is complete, and its cassettes are well-formed.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use proctor::config::{LoadRequest, Suite, load};
+use serde_json::Value;
+
+/// Keys of a cassette step that do something; `chatter_ms` goes with `out`.
+const ACTIONS: [&str; 9] = [
+    "out",
+    "out_json",
+    "err",
+    "write",
+    "delete",
+    "run",
+    "hang",
+    "exit",
+    "kill_self",
+];
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+fn suite() -> Suite {
+    load(&LoadRequest {
+        config: &root().join("config.yaml"),
+        tasks: &root().join("tasks.yaml"),
+        check_files: true,
+    })
+    .unwrap_or_else(|problems| panic!("{problems}"))
+}
+
+/// Every cassette folder and task of the matrix, with how many cassettes it must hold.
+fn cells(suite: &Suite) -> Vec<(PathBuf, String, u32)> {
+    let mut cells = Vec::new();
+    for agent in &suite.agents {
+        let replay = agent
+            .replay
+            .as_ref()
+            .expect("an agent of the default suite is recorded");
+        for scenario in &suite.scenarios {
+            let folder = replay.cassettes.join(scenario.id.as_str());
+            for task in &suite.tasks {
+                cells.push((
+                    folder.clone(),
+                    task.id.to_string(),
+                    suite.settings.trials_per_cell,
+                ));
+            }
+            let baselines = suite.settings.baseline_trials_per_scenario;
+            cells.push((folder, "baseline".to_owned(), baselines));
+        }
+    }
+    cells
+}
+
+fn cassettes() -> BTreeMap<PathBuf, Vec<Value>> {
+    let mut found = BTreeMap::new();
+    for (folder, task, count) in cells(&suite()) {
+        for index in 0..count {
+            let path = folder.join(format!("{task}.{index}.jsonl"));
+            let text = fs::read_to_string(&path)
+                .unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+            let lines = text
+                .lines()
+                .map(|line| {
+                    serde_json::from_str(line)
+                        .unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+                })
+                .collect();
+            found.insert(path, lines);
+        }
+    }
+    found
+}
+
+#[test]
+fn the_default_suite_loads_without_a_warning() {
+    let suite = suite();
+    assert_eq!(suite.warnings, Vec::<String>::new());
+    assert_eq!(
+        (suite.agents.len(), suite.scenarios.len(), suite.tasks.len()),
+        (2, 3, 3)
+    );
+}
+
+#[test]
+fn every_trial_of_the_default_suite_has_a_cassette_of_its_own() {
+    let cassettes = cassettes();
+    assert_eq!(cassettes.len(), 2 * 3 * (3 * 3 + 1));
+    let mut on_disk = 0;
+    for folder in cassettes
+        .keys()
+        .map(|path| path.parent().expect("a folder"))
+        .collect::<BTreeSet<_>>()
+    {
+        on_disk += fs::read_dir(folder)
+            .expect("list a cassette folder")
+            .count();
+    }
+    assert_eq!(on_disk, cassettes.len(), "a cassette that no trial plays");
+}
+
+#[test]
+fn a_cassette_is_a_header_and_steps_in_order() {
+    for (path, lines) in cassettes() {
+        let name = path.display();
+        assert_eq!(lines[0]["cassette"], 1, "{name}");
+        let note = lines[0]["note"].as_str().unwrap_or_default();
+        assert!(
+            note.starts_with("staged for the demo suite"),
+            "{name}: {note}"
+        );
+        let mut last = 0;
+        for step in &lines[1..] {
+            let actions = ACTIONS
+                .iter()
+                .filter(|action| !step[**action].is_null())
+                .count();
+            assert_eq!(actions, 1, "{name}: {step}");
+            let at_ms = step["at_ms"].as_u64().expect("at_ms");
+            assert!(at_ms >= last, "{name}: {step}");
+            last = at_ms;
+        }
+        let end = lines.last().expect("a last step");
+        let ends = ["exit", "hang", "chatter_ms"]
+            .iter()
+            .any(|action| !end[*action].is_null());
+        assert!(ends, "{name}: {end}");
+    }
+}
+
+#[test]
+fn nothing_in_the_default_suite_names_a_machine() {
+    for (path, lines) in cassettes() {
+        let text = Value::from(lines).to_string();
+        for word in ["/home/", "/root/", "/tmp/", "/Users/"] {
+            assert!(!text.contains(word), "{}: {word}", path.display());
+        }
+    }
+}
