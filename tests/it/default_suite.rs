@@ -3,8 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
-use proctor::config::{LoadRequest, Suite, load};
+use proctor::agents::StreamReader;
+use proctor::config::{AgentKind, LoadRequest, Suite, load};
+use proctor::model::{ProviderFaultKind, StreamReport, Terminal};
 use serde_json::Value;
 
 /// Keys of a cassette step that do something; `chatter_ms` goes with `out`.
@@ -139,6 +142,49 @@ fn nothing_in_the_default_suite_names_a_machine() {
         let text = Value::from(lines).to_string();
         for word in ["/home/", "/root/", "/tmp/", "/Users/"] {
             assert!(!text.contains(word), "{}: {word}", path.display());
+        }
+    }
+}
+
+/// What the adapter makes of a cassette.
+fn told(lines: &[Value]) -> StreamReport {
+    let plays = lines[0]["plays"].as_str().expect("plays");
+    let kind = AgentKind::from_word(plays).expect("a kind of agent");
+    let mut reader = StreamReader::for_kind(kind);
+    let mut events = Vec::new();
+    for step in &lines[1..] {
+        let at = Duration::from_millis(step["at_ms"].as_u64().expect("at_ms"));
+        let line = match (&step["out"], &step["out_json"]) {
+            (Value::String(text), _) => text.clone(),
+            (_, Value::Null) => continue,
+            (_, event) => event.to_string(),
+        };
+        reader.line(line.as_bytes(), at, &mut events);
+    }
+    reader.finish(Duration::ZERO, &mut events)
+}
+
+#[test]
+fn the_adapters_understand_every_cassette() {
+    for (path, lines) in cassettes() {
+        let name = path.display();
+        let report = told(&lines);
+        assert_eq!(
+            (report.unknown_events, report.unparsed_lines),
+            (0, 0),
+            "{name}"
+        );
+        let note = lines[0]["note"].as_str().expect("a note");
+        let fault = report.provider_fault.as_ref().map(|fault| fault.kind);
+        let expected = match note.rsplit(": ").next().expect("what it does") {
+            "runs into a rate limit" => (Terminal::Failed, Some(ProviderFaultKind::RateLimited)),
+            "loses its provider" => (Terminal::Failed, Some(ProviderFaultKind::Unreachable)),
+            "falls silent for ever" | "repeats itself for ever" => (Terminal::None, None),
+            _ => (Terminal::Done, None),
+        };
+        assert_eq!((report.terminal, fault), expected, "{name}");
+        if report.terminal == Terminal::Done {
+            assert!(report.usage.is_some_and(|usage| usage.output > 0), "{name}");
         }
     }
 }
