@@ -1,1 +1,20 @@
 //! What a trial amounts to: facts to numbers, the same at the end of a trial and at a rebuild.
+//!
+//! Two sources know of a watched command: its shim (what ran, with what arguments) and the agent's own stream
+//! (what the agent says it ran). [`Tally`] counts a call that both saw once; the rule stands in `watched.rs`.
+//! Nothing here reads a file or a clock, and no input makes it fail or grow without bound.
+
+mod cost;
+mod error_class;
+mod mcp_tools;
+mod shell;
+mod shell_lexer;
+mod tally;
+mod watched;
+mod xcode;
+
+pub use cost::{KnownCost, cost};
+pub use error_class::{ErrorClass, classify, is_mcp_error_discovery};
+pub use mcp_tools::{Drives, McpTool, mcp_server_and_tool, mcp_tool};
+pub use shell::shell_commands;
+pub use tally::{McpCallSeen, Tallied, Tally};

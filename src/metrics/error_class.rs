@@ -1,0 +1,125 @@
+//! Classes of tool errors, so that a report tells defects from tools that did their work.
+
+/// What kind of error a tool gave.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ErrorClass {
+    /// An MCP server asks for its session defaults first.
+    Discovery,
+    /// A call that was dropped because another one of the same batch failed.
+    SiblingCascade,
+    /// A build or test that failed, correctly reported by the tool that ran it.
+    ReportedFailure,
+    /// Anything else.
+    Real,
+}
+
+impl ErrorClass {
+    /// The word in `tool_errors.jsonl` and manifests.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Discovery => "discovery",
+            Self::SiblingCascade => "sibling_cascade",
+            Self::ReportedFailure => "reported_failure",
+            Self::Real => "real",
+        }
+    }
+}
+
+/// What build and test tools print when what they ran failed.
+const FAILURES: &[&str] = &[
+    "** BUILD FAILED **",
+    "** TEST FAILED **",
+    "** TEST BUILD FAILED **",
+    "** TEST EXECUTE FAILED **",
+    "** ARCHIVE FAILED **",
+    "** CLEAN FAILED **",
+    "The following build commands failed:",
+    "Testing failed:",
+    "Build failed",
+    "BUILD FAILED",
+    "BUILD FAILURE",
+    "Test failed",
+    "Tests failed",
+    "\"status\":\"FAILED\"",
+    "\"status\": \"FAILED\"",
+    "test result: FAILED",
+    "error: could not compile",
+    "error: test failed",
+    "error: build failed",
+    "short test summary info",
+    "FAILED (failures=",
+    "FAILED (errors=",
+    "--- FAIL: ",
+    "Test Suites: ",
+];
+
+/// Whether an MCP tool only says that session defaults must be set first.
+#[must_use]
+pub fn is_mcp_error_discovery(text: &str) -> bool {
+    text.contains("Missing required session defaults")
+}
+
+/// The class of an error by all that the tool printed.
+#[must_use]
+pub fn classify(mcp: bool, text: &str) -> ErrorClass {
+    if mcp && is_mcp_error_discovery(text) {
+        ErrorClass::Discovery
+    } else if text.contains("Sibling tool call errored") {
+        ErrorClass::SiblingCascade
+    } else if FAILURES.iter().any(|failure| text.contains(failure)) {
+        ErrorClass::ReportedFailure
+    } else {
+        ErrorClass::Real
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn errors_are_told_apart() {
+        let cases = [
+            (
+                true,
+                "Missing required session defaults: scheme",
+                ErrorClass::Discovery,
+            ),
+            (
+                false,
+                "Missing required session defaults: scheme",
+                ErrorClass::Real,
+            ),
+            (
+                false,
+                "<tool_use_error>Sibling tool call errored</tool_use_error>",
+                ErrorClass::SiblingCascade,
+            ),
+            (
+                false,
+                "Exit code 65\n** BUILD FAILED **",
+                ErrorClass::ReportedFailure,
+            ),
+            (
+                false,
+                "test result: FAILED. 3 passed; 1 failed",
+                ErrorClass::ReportedFailure,
+            ),
+            (
+                true,
+                "{\"summary\":{\"status\":\"FAILED\"}}",
+                ErrorClass::ReportedFailure,
+            ),
+            (
+                true,
+                "MCP error -32602: Input validation error",
+                ErrorClass::Real,
+            ),
+            (false, "", ErrorClass::Real),
+        ];
+        for (mcp, text, class) in cases {
+            assert_eq!(classify(mcp, text), class, "{text}");
+        }
+    }
+}

@@ -1,0 +1,385 @@
+//! Cuts a shell script into simple commands and nested scripts: enough of the grammar to find what would run.
+
+/// A word, its quotes removed; expansions stand in it as they were written.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Word {
+    /// The text.
+    pub(super) text: String,
+    /// Whether any of it was quoted or escaped: it is then no keyword and no file descriptor.
+    pub(super) quoted: bool,
+    /// Whether it has the form `NAME=value`.
+    pub(super) assigns: bool,
+}
+
+/// What a script consists of.
+#[derive(Debug, Default)]
+pub(super) struct Script {
+    /// Its simple commands, redirections left out.
+    pub(super) commands: Vec<Vec<Word>>,
+    /// The scripts inside `$(...)`, backquotes, `<(...)` and `>(...)`.
+    pub(super) nested: Vec<String>,
+}
+
+/// Cuts a script; whatever is unbalanced ends with the text.
+pub(super) fn cut(text: &str) -> Script {
+    let mut lexer = Lexer {
+        bytes: text.as_bytes(),
+        at: 0,
+        word: None,
+        drop_next: false,
+        command: Vec::new(),
+        heredocs: Vec::new(),
+        script: Script::default(),
+    };
+    while let Some(byte) = lexer.next() {
+        lexer.step(byte);
+    }
+    lexer.end_command();
+    lexer.script
+}
+
+/// A here-document whose text follows the line.
+struct Heredoc {
+    delimiter: Vec<u8>,
+    strip_tabs: bool,
+}
+
+#[derive(Default)]
+struct Building {
+    bytes: Vec<u8>,
+    quoted: bool,
+    assigns: bool,
+}
+
+struct Lexer<'a> {
+    bytes: &'a [u8],
+    at: usize,
+    word: Option<Building>,
+    /// The next word is the target of a redirection.
+    drop_next: bool,
+    command: Vec<Word>,
+    heredocs: Vec<Heredoc>,
+    script: Script,
+}
+
+impl Lexer<'_> {
+    fn next(&mut self) -> Option<u8> {
+        let byte = *self.bytes.get(self.at)?;
+        self.at += 1;
+        Some(byte)
+    }
+
+    fn peek(&self) -> Option<u8> {
+        self.bytes.get(self.at).copied()
+    }
+
+    fn word(&mut self) -> &mut Building {
+        self.word.get_or_insert_default()
+    }
+
+    fn push(&mut self, byte: u8) {
+        self.word().bytes.push(byte);
+    }
+
+    fn step(&mut self, byte: u8) {
+        match byte {
+            b' ' | b'\t' => self.end_word(),
+            b'\n' => {
+                self.end_command();
+                self.at = skip_heredocs(self.bytes, self.at, &mut self.heredocs);
+            }
+            b'&' if self.peek() == Some(b'>') => self.end_word(),
+            b';' | b')' | b'&' | b'|' => self.end_command(),
+            b'(' => self.open_paren(),
+            b'<' | b'>' => self.redirect(byte),
+            b'\'' => self.single_quoted(),
+            b'"' => self.double_quoted(),
+            b'\\' => self.escaped(),
+            b'$' => self.expansion(),
+            b'`' => self.backquoted(),
+            b'#' if self.word.is_none() => self.comment(),
+            b'=' => self.equals(),
+            _ => self.push(byte),
+        }
+    }
+
+    fn end_word(&mut self) {
+        let Some(building) = self.word.take() else {
+            return;
+        };
+        if !std::mem::take(&mut self.drop_next) {
+            self.command.push(Word {
+                text: String::from_utf8_lossy(&building.bytes).into_owned(),
+                quoted: building.quoted,
+                assigns: building.assigns,
+            });
+        }
+    }
+
+    fn end_command(&mut self) {
+        self.end_word();
+        self.drop_next = false;
+        let command = std::mem::take(&mut self.command);
+        if !command.is_empty() {
+            self.script.commands.push(command);
+        }
+    }
+
+    fn equals(&mut self) {
+        let word = self.word();
+        let name = word.bytes.strip_suffix(b"+").unwrap_or(&word.bytes);
+        let is_name = name.first().is_some_and(|first| !first.is_ascii_digit())
+            && name
+                .iter()
+                .all(|byte| byte.is_ascii_alphanumeric() || *byte == b'_');
+        word.assigns |= is_name && !word.quoted;
+        word.bytes.push(b'=');
+    }
+
+    /// A subshell, the list of an array, or the `()` of a function, whose name is no command.
+    fn open_paren(&mut self) {
+        if let Some(word) = &self.word
+            && word.assigns
+            && word.bytes.ends_with(b"=")
+        {
+            self.at = closing(self.bytes, self.at) + 1;
+            return;
+        }
+        self.end_word();
+        let rest = &self.bytes[self.at.min(self.bytes.len())..];
+        let blank = rest.iter().take_while(|byte| **byte == b' ').count();
+        if self.command.len() == 1 && rest.get(blank) == Some(&b')') {
+            self.command.clear();
+        }
+        self.end_command();
+    }
+
+    fn redirect(&mut self, first: u8) {
+        let descriptor =
+            |word: &Building| !word.quoted && word.bytes.iter().all(u8::is_ascii_digit);
+        if self.word.as_ref().is_some_and(descriptor) {
+            self.word = None;
+        }
+        if self.peek() == Some(b'(') {
+            self.at += 1;
+            self.nest(&[first, b'(']);
+            return;
+        }
+        self.end_word();
+        if first == b'<' && self.peek() == Some(b'<') {
+            match heredoc(self.bytes, self.at - 1) {
+                Some((heredoc, after)) => {
+                    self.heredocs.push(heredoc);
+                    self.at = after;
+                    return;
+                }
+                None => self.at += 2,
+            }
+        } else if matches!(self.peek(), Some(b'>' | b'<' | b'|' | b'&')) {
+            self.at += 1;
+        }
+        self.drop_next = true;
+    }
+
+    fn single_quoted(&mut self) {
+        self.word().quoted = true;
+        while let Some(byte) = self.next() {
+            if byte == b'\'' {
+                return;
+            }
+            self.push(byte);
+        }
+    }
+
+    fn double_quoted(&mut self) {
+        self.word().quoted = true;
+        while let Some(byte) = self.next() {
+            match byte {
+                b'"' => return,
+                b'\\' => match self.peek() {
+                    Some(b'\n') => self.at += 1,
+                    Some(escaped @ (b'"' | b'\\' | b'$' | b'`')) => {
+                        self.at += 1;
+                        self.push(escaped);
+                    }
+                    _ => self.push(byte),
+                },
+                b'$' if self.peek() == Some(b'(') => self.expansion(),
+                b'`' => self.backquoted(),
+                _ => self.push(byte),
+            }
+        }
+    }
+
+    fn escaped(&mut self) {
+        match self.next() {
+            Some(b'\n') | None => {}
+            Some(byte) => {
+                self.word().quoted = true;
+                self.push(byte);
+            }
+        }
+    }
+
+    fn expansion(&mut self) {
+        match self.peek() {
+            Some(b'(') => {
+                self.at += 1;
+                self.nest(b"$(");
+            }
+            Some(b'{') => {
+                let end = self.bytes[self.at..].iter().position(|byte| *byte == b'}');
+                let end = end.map_or(self.bytes.len(), |end| self.at + end + 1);
+                self.push(b'$');
+                let range = std::mem::replace(&mut self.at, end)..end;
+                let word = self.word.get_or_insert_default();
+                word.bytes.extend_from_slice(&self.bytes[range]);
+            }
+            Some(b'\'') => {
+                self.at += 1;
+                self.ansi_quoted();
+            }
+            _ => self.push(b'$'),
+        }
+    }
+
+    /// `$'...'`, in which a backslash escapes a quote.
+    fn ansi_quoted(&mut self) {
+        self.word().quoted = true;
+        while let Some(byte) = self.next() {
+            match byte {
+                b'\'' => return,
+                b'\\' => match self.next() {
+                    Some(b'n') => self.push(b'\n'),
+                    Some(b't') => self.push(b'\t'),
+                    Some(escaped) => self.push(escaped),
+                    None => return,
+                },
+                _ => self.push(byte),
+            }
+        }
+    }
+
+    fn backquoted(&mut self) {
+        let mut inner = Vec::new();
+        while let Some(byte) = self.next() {
+            match byte {
+                b'`' => break,
+                b'\\' => inner.extend(self.next()),
+                _ => inner.push(byte),
+            }
+        }
+        let word = self.word();
+        word.bytes.push(b'`');
+        word.bytes.extend_from_slice(&inner);
+        word.bytes.push(b'`');
+        self.add_nested(&inner);
+    }
+
+    /// Takes what stands between here and the closing parenthesis as a script and as part of the word.
+    fn nest(&mut self, opening: &[u8]) {
+        let end = closing(self.bytes, self.at);
+        let inner = &self.bytes[self.at..end];
+        let word = self.word.get_or_insert_default();
+        word.bytes.extend_from_slice(opening);
+        word.bytes.extend_from_slice(inner);
+        word.bytes.push(b')');
+        self.at = end + 1;
+        self.add_nested(inner);
+    }
+
+    fn add_nested(&mut self, inner: &[u8]) {
+        let text = String::from_utf8_lossy(inner).into_owned();
+        self.script.nested.push(text);
+    }
+
+    fn comment(&mut self) {
+        while self.peek().is_some_and(|byte| byte != b'\n') {
+            self.at += 1;
+        }
+    }
+}
+
+/// Place of the `)` that closes what was opened before `from`, or the end of the text.
+fn closing(bytes: &[u8], from: usize) -> usize {
+    let mut open = vec![b'('];
+    let mut heredocs = Vec::new();
+    let mut at = from;
+    while let Some(byte) = bytes.get(at) {
+        let quoted = open.last() == Some(&b'"');
+        at += 1;
+        match byte {
+            b'\\' => at += 1,
+            b'"' if quoted => drop(open.pop()),
+            b'"' => open.push(b'"'),
+            b'(' if !quoted || bytes[..at - 1].ends_with(b"$") => open.push(b'('),
+            b')' if !quoted => drop(open.pop()),
+            b'\'' if !quoted => at = after_quote(bytes, at),
+            b'\n' if !quoted => at = skip_heredocs(bytes, at, &mut heredocs),
+            b'<' if !quoted && bytes.get(at) == Some(&b'<') => {
+                let found = heredoc(bytes, at - 1);
+                at = found.as_ref().map_or(at + 2, |(_, after)| *after);
+                heredocs.extend(found.map(|(heredoc, _)| heredoc));
+            }
+            _ => {}
+        }
+        if open.is_empty() {
+            return at - 1;
+        }
+    }
+    bytes.len()
+}
+
+fn after_quote(bytes: &[u8], from: usize) -> usize {
+    let rest = bytes.get(from..).unwrap_or_default();
+    let length = rest.iter().position(|byte| *byte == b'\'');
+    length.map_or(bytes.len(), |length| from + length + 1)
+}
+
+/// Reads `<<WORD` or `<<-WORD` at `at`; `<<<` is none.
+fn heredoc(bytes: &[u8], at: usize) -> Option<(Heredoc, usize)> {
+    let mut rest = bytes.get(at..)?.strip_prefix(b"<<")?;
+    if rest.first() == Some(&b'<') {
+        return None;
+    }
+    let strip_tabs = rest.first() == Some(&b'-');
+    rest = rest.strip_prefix(b"-").unwrap_or(rest);
+    let blank = rest
+        .iter()
+        .take_while(|byte| matches!(byte, b' ' | b'\t'))
+        .count();
+    rest = &rest[blank..];
+    let ends = |byte: &u8| byte.is_ascii_whitespace() || b";&|<>()".contains(byte);
+    let length = rest.iter().position(ends).unwrap_or(rest.len());
+    let quotes = |byte: &&u8| !matches!(**byte, b'\'' | b'"' | b'\\');
+    let delimiter = rest[..length].iter().filter(quotes).copied().collect();
+    let after = bytes.len() - rest.len() + length;
+    let heredoc = Heredoc {
+        delimiter,
+        strip_tabs,
+    };
+    Some((heredoc, after))
+}
+
+/// Passes over the texts of the here-documents that begin at a new line.
+fn skip_heredocs(bytes: &[u8], from: usize, heredocs: &mut Vec<Heredoc>) -> usize {
+    let mut at = from;
+    for heredoc in heredocs.drain(..) {
+        while at < bytes.len() {
+            let rest = &bytes[at..];
+            let length = rest
+                .iter()
+                .position(|byte| *byte == b'\n')
+                .unwrap_or(rest.len());
+            let mut line = &rest[..length];
+            while heredoc.strip_tabs && line.first() == Some(&b'\t') {
+                line = &line[1..];
+            }
+            at = (at + length + 1).min(bytes.len());
+            if line == heredoc.delimiter {
+                break;
+            }
+        }
+    }
+    at
+}
