@@ -9,6 +9,7 @@ mod csv;
 mod draft;
 mod error_log;
 mod estimate;
+mod estimate_shown;
 mod facts;
 mod markdown;
 mod number;

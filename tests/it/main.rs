@@ -1,5 +1,8 @@
 //! Tests of the built program and of the house, one file per theme.
 
 mod default_suite;
+mod post_run;
 mod published_run;
+mod rebuild;
+mod summary;
 mod tidy;

@@ -1,0 +1,106 @@
+//! An estimate as JSON and for a person.
+
+use std::fmt::Write as _;
+
+use crate::report::draft::{Draft, grouped};
+use crate::report::estimate::{CellEstimate, Estimate, Span};
+use crate::report::table::{Look, dollars, seconds};
+
+impl Estimate {
+    /// The estimate as JSON.
+    #[must_use]
+    pub fn to_json(&self) -> serde_json::Value {
+        serde_json::json!({
+            "trials_per_cell": self.trials,
+            "cells": self.cells.iter().map(CellEstimate::to_json).collect::<Vec<_>>(),
+            "total_seconds_at_jobs_1": self.seconds.to_json(),
+            "total_cost_usd": self.usd.to_json(),
+            "cells_known": self.cells.len() - self.cells_without_time,
+            "cells_without_time": self.cells_without_time,
+            "cells_without_cost": self.cells_without_cost,
+        })
+    }
+
+    /// The estimate for a person.
+    #[must_use]
+    pub fn to_text(&self, look: Look) -> String {
+        let header = [
+            "agent / scenario, task",
+            "trials",
+            "seen",
+            "time each",
+            "beside",
+            "cost each",
+            "time",
+            "cost",
+        ];
+        let rows = grouped(self.cells.iter().map(|cell| (&cell.cell, cell.row())));
+        let mut text = Draft::new(&header, rows, 1..8)
+            .dropping(&[4, 5, 2])
+            .render(look);
+        let Span { low, mean, high } = self.seconds;
+        let _infallible = write!(
+            text,
+            "\ntime at --jobs 1: {} ({} to {})\n",
+            seconds(mean),
+            seconds(low),
+            seconds(high)
+        );
+        let Span { low, mean, high } = self.usd;
+        let _infallible = writeln!(
+            text,
+            "cost: {} ({} to {})",
+            dollars(mean),
+            dollars(low),
+            dollars(high)
+        );
+        for (count, what) in [
+            (self.cells_without_time, "time"),
+            (self.cells_without_cost, "cost"),
+        ] {
+            if count > 0 {
+                let of = self.cells.len();
+                let _infallible = writeln!(
+                    text,
+                    "the {what} of {count} of {of} cells is unknown and not counted"
+                );
+            }
+        }
+        text.push_str(
+            "the ranges hold if every trial is at the 10th or the 90th percentile of its cell\n",
+        );
+        text
+    }
+}
+
+impl Span {
+    fn to_json(self) -> serde_json::Value {
+        serde_json::json!({ "p10": self.low, "mean": self.mean, "p90": self.high })
+    }
+}
+
+impl CellEstimate {
+    fn to_json(&self) -> serde_json::Value {
+        serde_json::json!({
+            "agent_id": self.cell.agent.as_str(), "scenario": self.cell.scenario.as_str(), "task_id": self.cell.task.as_str(),
+            "baseline": self.baseline, "trials": self.trials, "seen": self.seen,
+            "time_mean": self.time_mean, "time_median": self.time_median, "overhead_mean": self.overhead_mean,
+            "cost_mean": self.cost_mean, "cost_median": self.cost_median,
+            "seconds": self.seconds.map(Span::to_json), "cost_usd": self.usd.map(Span::to_json),
+        })
+    }
+
+    fn row(&self) -> Vec<String> {
+        let time = |time: Option<f64>| time.map_or_else(|| "-".to_owned(), seconds);
+        let usd = |usd: Option<f64>| usd.map_or_else(|| "-".to_owned(), dollars);
+        vec![
+            self.trials.to_string(),
+            self.seen.to_string(),
+            time(self.time_mean),
+            time(self.overhead_mean),
+            usd(self.cost_mean),
+            time(self.seconds.map(|span| span.mean)),
+            usd(self.usd.map(|span| span.mean)),
+        ]
+    }
+}
