@@ -6,7 +6,7 @@ use std::path::{Component, Path, PathBuf};
 
 use serde::Deserialize;
 
-use crate::report::classes::{ErrorClass, classify};
+use crate::metrics::{ErrorClass, classify};
 
 /// One tool error as logged.
 #[derive(Debug, Clone, PartialEq, Eq)]

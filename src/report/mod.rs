@@ -3,7 +3,6 @@
 mod attempts;
 mod backfill;
 mod cell_stats;
-mod classes;
 mod columns;
 mod csv;
 mod draft;

@@ -1,5 +1,6 @@
 //! Tests of the built program and of the house, one file per theme.
 
+mod backfill;
 mod default_suite;
 mod post_run;
 mod published_run;
