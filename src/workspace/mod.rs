@@ -1,1 +1,34 @@
 //! The tree that a trial works in, and the only room that knows git.
+//!
+//! `resolve` finds the one commit, `Template::build` reads it once, `Template::prepare` copies it for each trial, and
+//! `Workspace::discard` moves it out of the way. What a trial left is looked at by `manifest`, never by git: settings, hooks
+//! and filters that an agent wrote would run as the harness.
+
+mod descent;
+mod error;
+mod fetch;
+mod manifest;
+mod owner;
+mod place;
+mod plain;
+mod prepare;
+mod remove;
+mod seal;
+mod shared;
+mod source;
+mod spread;
+mod store;
+mod template;
+mod trash;
+mod tree;
+
+pub use error::WorkspaceError;
+pub use manifest::{
+    Care, Change, ChangeKind, Entry, MAX_DEPTH, MAX_ENTRIES, MAX_READ_BYTES, Manifest, changes,
+    manifest, manifest_since, survey,
+};
+pub use owner::{Swept, sweep_stale};
+pub use prepare::{Discarded, Workspace};
+pub use source::{ResolveOptions, Source, resolve};
+pub use template::Template;
+pub use trash::{Trash, TrashReport};

@@ -7,3 +7,4 @@ mod published_run;
 mod rebuild;
 mod summary;
 mod tidy;
+mod workspace;

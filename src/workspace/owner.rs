@@ -1,0 +1,139 @@
+//! Whose scratch folder it is: a marker that its owner keeps locked while it lives, and the sweep of what dead owners left.
+
+use std::ffi::{CString, OsStr};
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io::{self, Read, Write};
+use std::os::fd::AsFd;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{Mode, OFlags};
+
+use super::descent::FOLDER;
+use super::{remove, shared};
+
+/// The marker in a scratch folder.
+pub(super) const MARKER: &str = ".proctor-owner";
+/// The mark in a trial's folder that is to stay.
+pub(super) const KEEP: &str = ".proctor-keep";
+/// How a marker begins.
+const WORD: &str = "proctor owner\n";
+
+/// What a sweep of dead owners' folders did.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Swept {
+    /// Folders that are gone.
+    pub removed: Vec<PathBuf>,
+    /// What had to stay, and why.
+    pub left: Vec<String>,
+}
+
+/// Marks `folder` as ours for as long as the returned file is open. The lock says that the owner lives; its process
+/// id and start time are there for a person to read.
+pub(super) fn claim(folder: &Path) -> io::Result<File> {
+    let mut marker = OpenOptions::new()
+        .read(true)
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .custom_flags(OFlags::NOFOLLOW.bits().cast_signed())
+        .open(folder.join(MARKER))?;
+    // Two runs may share a folder: the first keeps the lock, and the folder stays until that one has ended.
+    if marker.try_lock().is_ok() {
+        marker.set_len(0)?;
+        let pid = std::process::id();
+        write!(marker, "{WORD}pid {pid}\nstarted {}\n", start_of(pid))?;
+    }
+    Ok(marker)
+}
+
+/// When a process started, in the kernel's own words; empty where `/proc` does not tell.
+fn start_of(pid: u32) -> String {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    let after_name = stat.rsplit_once(')').map_or("", |(_, rest)| rest);
+    after_name
+        .split_whitespace()
+        .nth(19)
+        .unwrap_or_default()
+        .to_owned()
+}
+
+/// Removes the folders directly below `scratch_root` that carry our marker and whose owner is dead: what crashed runs
+/// left. Folders without a marker, with a living owner, and trials that were to be kept stay.
+#[must_use]
+pub fn sweep_stale(scratch_root: &Path) -> Swept {
+    let mut swept = Swept::default();
+    let Ok(folders) = fs::read_dir(scratch_root) else {
+        return swept;
+    };
+    for folder in folders.flatten() {
+        if folder.file_type().is_ok_and(|kind| kind.is_dir()) {
+            let path = folder.path();
+            if let Some(_lock) = dead_owners_marker(&path) {
+                clear(&path, &mut swept);
+            }
+        }
+    }
+    swept
+}
+
+/// The marker of `folder`, locked by us, if its owner is dead.
+fn dead_owners_marker(folder: &Path) -> Option<File> {
+    let mut marker = OpenOptions::new()
+        .read(true)
+        .write(true)
+        .custom_flags((OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed())
+        .open(folder.join(MARKER))
+        .ok()?;
+    if !marker.metadata().ok()?.is_file() {
+        return None;
+    }
+    match marker.try_lock() {
+        Ok(()) => {}
+        Err(TryLockError::WouldBlock | TryLockError::Error(_)) => return None,
+    }
+    let mut word = [0; WORD.len()];
+    marker.read_exact(&mut word).ok()?;
+    (word == *WORD.as_bytes()).then_some(marker)
+}
+
+/// Removes all in `folder` but what is to be kept, the marker last, then the folder.
+fn clear(folder: &Path, swept: &mut Swept) {
+    let mut kept = false;
+    for trial in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let path = trial.path();
+        if trial.file_name() == MARKER {
+            continue;
+        }
+        if path.join(KEEP).symlink_metadata().is_ok() {
+            kept = true;
+            continue;
+        }
+        if path.join(MARKER).symlink_metadata().is_ok() {
+            match dead_owners_marker(&path) {
+                Some(_lock) => clear(&path, swept),
+                None => kept = true,
+            }
+            kept |= path.symlink_metadata().is_ok();
+            continue;
+        }
+        shared::unregister_left_behind(&path);
+        swept.left.extend(remove_in(folder, &trial.file_name()));
+    }
+    // Without a marker no later sweep looks at what was to be kept.
+    fs::remove_file(folder.join(MARKER)).ok();
+    if !kept && fs::remove_dir(folder).is_ok() {
+        swept.removed.push(folder.to_owned());
+    }
+}
+
+fn remove_in(folder: &Path, name: &OsStr) -> Vec<String> {
+    let (Ok(parent), Ok(name)) = (
+        rustix::fs::open(folder, FOLDER, Mode::empty()),
+        CString::new(name.as_bytes()),
+    ) else {
+        return vec![format!("{} cannot be opened", folder.display())];
+    };
+    remove::remove_at(parent.as_fd(), &name)
+}

@@ -1,0 +1,198 @@
+//! One trial's workspace: made, kept or discarded.
+
+use std::ffi::CString;
+use std::fs;
+use std::os::fd::AsFd;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, PoisonError};
+
+use rustix::fs::{Mode, OFlags};
+
+use super::descent::FOLDER;
+use super::place::Place;
+use super::template::Shared;
+use super::{Template, WorkspaceError, owner, shared, spread};
+use crate::model::WorkspaceKind;
+
+/// The tree that one trial works in. Dropped without a word, it is discarded.
+#[derive(Debug)]
+pub struct Workspace {
+    /// Root of the work tree.
+    pub root: PathBuf,
+    /// The project's folder: the root, or below it.
+    pub project_dir: PathBuf,
+    /// What kind it is.
+    pub kind: WorkspaceKind,
+    pub(super) shared: Arc<Shared>,
+    place: Arc<Place>,
+    name: CString,
+    registration: Option<PathBuf>,
+    done: bool,
+}
+
+/// What is to be said of a discarded workspace.
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
+pub struct Discarded {
+    /// What went wrong at once; what the slow removal meets is told by `Template::finish`.
+    pub problems: Vec<String>,
+}
+
+impl Template {
+    /// Makes a workspace in the new folder `parent/name`. May be called from many threads at once.
+    ///
+    /// # Errors
+    /// When `parent/name` exists, or the disk says no; what was made so far is removed.
+    pub fn prepare(&self, parent: &Path, name: &str) -> Result<Workspace, WorkspaceError> {
+        let place = self.place(parent)?;
+        let path = place.path.join(name);
+        let name = plain_name(name, &path)?;
+        rustix::fs::mkdirat(&place.folder, &*name, Mode::RWXU)
+            .map_err(WorkspaceError::errno(format!("make {}", path.display())))?;
+        let root = path.join(&self.shared.name);
+        let mut workspace = Workspace {
+            project_dir: if self.shared.subdir.as_os_str().is_empty() {
+                root.clone()
+            } else {
+                root.join(&self.shared.subdir)
+            },
+            root,
+            kind: self.shared.kind,
+            shared: Arc::clone(&self.shared),
+            place,
+            name,
+            registration: None,
+            done: false,
+        };
+        workspace.fill(&path)?;
+        Ok(workspace)
+    }
+
+    fn place(&self, parent: &Path) -> Result<Arc<Place>, WorkspaceError> {
+        let mut places = self
+            .shared
+            .places
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        if let Some(place) = places.get(parent) {
+            return Ok(Arc::clone(place));
+        }
+        let place = Place::open(parent).map_err(WorkspaceError::io(format!(
+            "prepare {} for workspaces",
+            parent.display()
+        )))?;
+        let place = Arc::new(place);
+        places.insert(parent.to_owned(), Arc::clone(&place));
+        Ok(place)
+    }
+}
+
+/// `name` as one plain folder name.
+fn plain_name(name: &str, path: &Path) -> Result<CString, WorkspaceError> {
+    let bad = |why: &str| WorkspaceError::BadName {
+        path: path.to_owned(),
+        why: why.to_owned(),
+    };
+    if name.is_empty() || name.starts_with('.') || name.contains('/') {
+        return Err(bad("a trial's folder needs a plain name"));
+    }
+    CString::new(name).map_err(|_| bad("the name holds a NUL byte"))
+}
+
+impl Workspace {
+    fn fill(&mut self, trial: &Path) -> Result<(), WorkspaceError> {
+        let shared = Arc::clone(&self.shared);
+        let flags = FOLDER.difference(OFlags::NONBLOCK);
+        let opened = rustix::fs::openat(&self.place.folder, &*self.name, flags, Mode::empty())
+            .map_err(WorkspaceError::errno("open the trial's folder"))?;
+        spread::spread(&shared.store, &shared.plan, opened.as_fd())?;
+        match self.kind {
+            WorkspaceKind::Clone => Ok(()),
+            WorkspaceKind::Worktree => self.link(trial),
+            WorkspaceKind::Shared => self.register(trial),
+        }
+    }
+
+    /// Joins the work tree and the trial's own repository by the two files that name each other.
+    fn link(&self, trial: &Path) -> Result<(), WorkspaceError> {
+        let name = &self.shared.name;
+        let entry = trial.join(format!("{name}.git/worktrees/{name}"));
+        let link = self.root.join(".git");
+        let to_entry = [b"gitdir: ", entry.as_os_str().as_bytes(), b"\n"].concat();
+        let to_link = [link.as_os_str().as_bytes(), b"\n"].concat();
+        fs::write(entry.join("gitdir"), to_link)
+            .and_then(|()| fs::write(&link, to_entry))
+            .map_err(WorkspaceError::io("link the worktree"))
+    }
+
+    fn register(&mut self, trial: &Path) -> Result<(), WorkspaceError> {
+        let serial = self.shared.serial.fetch_add(1, Ordering::Relaxed);
+        let name = format!("proctor-{}-{serial}", std::process::id());
+        let entry = shared::Entry {
+            common_dir: &self.shared.common_dir,
+            trial,
+            root: &self.root,
+            commit: &self.shared.commit,
+            index: &self.shared.home.join("index"),
+            name: &name,
+        };
+        let registered = entry.register();
+        self.registration = Some(self.shared.common_dir.join("worktrees").join(&name));
+        registered.map(drop).map_err(WorkspaceError::io(format!(
+            "register a worktree in {}",
+            self.shared.common_dir.display()
+        )))
+    }
+
+    /// Leaves the workspace where it is, for a person to look at; no sweep will take it.
+    #[must_use]
+    pub fn keep(mut self) -> PathBuf {
+        self.done = true;
+        let mark = self
+            .place
+            .path
+            .join(self.name.to_string_lossy().as_ref())
+            .join(owner::KEEP);
+        fs::write(mark, "").ok();
+        self.root.clone()
+    }
+
+    /// Moves the workspace out of the way at once; it is removed in the background.
+    #[must_use]
+    pub fn discard(mut self) -> Discarded {
+        self.let_go()
+    }
+
+    fn let_go(&mut self) -> Discarded {
+        self.done = true;
+        let mut discarded = Discarded::default();
+        if let Some(entry) = &self.registration
+            && let Err(error) = shared::unregister(entry)
+        {
+            let entry = entry.display();
+            discarded
+                .problems
+                .push(format!("{entry} could not be unregistered: {error}"));
+        }
+        let serial = self.shared.serial.fetch_add(1, Ordering::Relaxed);
+        let trash = &self.shared.trash;
+        match self.place.put_aside(&self.name, serial) {
+            Ok(Some(name)) => trash.take(Arc::clone(&self.place.trash), name),
+            Ok(None) => discarded.problems.push(format!(
+                "{} was gone before it was discarded",
+                self.root.display()
+            )),
+            Err(_) => trash.take(Arc::clone(&self.place.folder), self.name.clone()),
+        }
+        discarded
+    }
+}
+
+impl Drop for Workspace {
+    fn drop(&mut self) {
+        if !self.done {
+            self.let_go();
+        }
+    }
+}

@@ -1,0 +1,277 @@
+//! Where the project's files come from, resolved once per run to one commit.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use git2::{Object, ObjectType, Repository, StatusOptions, Tree};
+
+use super::tree::{self, Listing};
+use super::{WorkspaceError, fetch, plain};
+use crate::config::{Project, ProjectSource};
+
+/// How to resolve.
+#[derive(Debug, Clone, Copy)]
+pub struct ResolveOptions<'a> {
+    /// `fetch_remote`: fetch the default remote first.
+    pub fetch: bool,
+    /// A folder of this run alone; a template's repository is made in it.
+    pub scratch: &'a Path,
+}
+
+/// One commit of one repository, and the folder in it that is worked on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Source {
+    /// The repository's work tree, the bare repository, or the template's folder.
+    pub repo_root: PathBuf,
+    /// From the root to the project; empty at the root.
+    pub subdir: PathBuf,
+    /// The commit, 40 hex digits.
+    pub commit: String,
+    /// Its tree, 40 hex digits.
+    pub tree: String,
+    /// Whether the project is a plain folder.
+    pub is_template: bool,
+    /// Whether tracked files of the user's work tree differ from its last commit; trials do not see such changes.
+    pub dirty: bool,
+    /// Things worth a warning: whole sentences.
+    pub warnings: Vec<String>,
+    /// The repository's own folder.
+    pub(super) git_dir: PathBuf,
+}
+
+/// Finds the repository, the commit and the folder that `project` means.
+///
+/// # Errors
+/// When there is no repository, no such ref, no such folder in the commit, or the fetch fails.
+pub fn resolve(project: &Project, options: ResolveOptions<'_>) -> Result<Source, WorkspaceError> {
+    match &project.source {
+        ProjectSource::Template(folder) => {
+            let mut source = plain::from_folder(folder, options.scratch)?;
+            if project.base_ref != "HEAD" {
+                source.warnings.push(format!(
+                    "base_ref {:?} is not used: project.template has no history",
+                    project.base_ref
+                ));
+            }
+            Ok(source)
+        }
+        ProjectSource::Repository(path) => {
+            let place = find(path)?;
+            let fetched = if options.fetch {
+                fetch::default_remote(&place.root, place.repository.path())?
+            } else {
+                Vec::new()
+            };
+            from_repository(&place, &project.base_ref, fetched)
+        }
+    }
+}
+
+/// A repository as it was found.
+struct Place {
+    repository: Repository,
+    root: PathBuf,
+    subdir: PathBuf,
+}
+
+fn find(path: &Path) -> Result<Place, WorkspaceError> {
+    let real = fs::canonicalize(path).map_err(WorkspaceError::io(format!(
+        "open project.repo_path {}",
+        path.display()
+    )))?;
+    let repository = Repository::discover(&real).map_err(|error| match error.code() {
+        git2::ErrorCode::NotFound => WorkspaceError::NotARepository {
+            path: path.to_owned(),
+        },
+        _ => WorkspaceError::git(format!("open the repository at {}", path.display()))(error),
+    })?;
+    let root = repository.workdir().unwrap_or_else(|| repository.path());
+    let root = fs::canonicalize(root).map_err(WorkspaceError::io(format!(
+        "open the repository {}",
+        root.display()
+    )))?;
+    let own = fs::canonicalize(repository.path()).unwrap_or_default();
+    let subdir = match real.strip_prefix(&root) {
+        Ok(below) if !real.starts_with(&own) => below.to_owned(),
+        _ => PathBuf::new(),
+    };
+    Ok(Place {
+        repository,
+        root,
+        subdir,
+    })
+}
+
+fn from_repository(
+    place: &Place,
+    base_ref: &str,
+    mut warnings: Vec<String>,
+) -> Result<Source, WorkspaceError> {
+    let repository = &place.repository;
+    let commit = commit_of(place, base_ref)?;
+    let tree = commit
+        .tree()
+        .map_err(WorkspaceError::git("read the tree of base_ref"))?;
+    check_subdir(place, &tree, base_ref, &commit.id().to_string())?;
+    let dirty = is_dirty(repository);
+    if dirty {
+        warnings.push(format!(
+            "{} has uncommitted changes; trials work on {base_ref} as committed",
+            place.root.display()
+        ));
+    }
+    let id = tree.id();
+    warnings.extend(oddities(repository, &tree::list(repository, tree)?));
+    Ok(Source {
+        repo_root: place.root.clone(),
+        subdir: place.subdir.clone(),
+        commit: commit.id().to_string(),
+        tree: id.to_string(),
+        is_template: false,
+        dirty,
+        warnings,
+        git_dir: repository.path().to_owned(),
+    })
+}
+
+fn commit_of<'a>(place: &'a Place, base_ref: &str) -> Result<git2::Commit<'a>, WorkspaceError> {
+    let repository = &place.repository;
+    let object = match repository.revparse_single(base_ref) {
+        Ok(object) => object,
+        Err(_) if repository.is_empty().unwrap_or(false) => {
+            return Err(WorkspaceError::EmptyRepository {
+                repository: place.root.clone(),
+            });
+        }
+        Err(error) if error.code() == git2::ErrorCode::UnbornBranch => {
+            return Err(WorkspaceError::EmptyRepository {
+                repository: place.root.clone(),
+            });
+        }
+        Err(_) => {
+            return Err(WorkspaceError::UnknownRef {
+                name: base_ref.to_owned(),
+                repository: place.root.clone(),
+                near: near(repository, base_ref),
+            });
+        }
+    };
+    let kind = innermost(&object);
+    object
+        .peel_to_commit()
+        .map_err(|_| WorkspaceError::NotACommit {
+            name: base_ref.to_owned(),
+            repository: place.root.clone(),
+            kind,
+        })
+}
+
+fn innermost(object: &Object<'_>) -> String {
+    let peeled = object.peel(ObjectType::Any).ok();
+    let kind = peeled.as_ref().unwrap_or(object).kind();
+    kind.map_or("unknown object", |kind| kind.str()).to_owned()
+}
+
+/// At most three names of branches and tags that look like `wanted`, the likest first.
+fn near(repository: &Repository, wanted: &str) -> Vec<String> {
+    let last = |name: &str| name.rsplit('/').next().unwrap_or(name).to_owned();
+    let mut near: Vec<(f64, String)> = repository
+        .references()
+        .into_iter()
+        .flatten()
+        .flatten()
+        .filter_map(|reference| Some(reference.shorthand().ok()?.to_owned()))
+        .filter(|name| last(name) != "HEAD")
+        .map(|name| {
+            let whole = strsim::jaro_winkler(&name, wanted);
+            let ends = strsim::jaro_winkler(&last(&name), &last(wanted));
+            (whole.max(ends), name)
+        })
+        .filter(|(likeness, _)| *likeness > 0.8)
+        .collect();
+    near.sort_by(|one, other| other.0.total_cmp(&one.0).then(one.1.cmp(&other.1)));
+    near.dedup();
+    near.into_iter().map(|(_, name)| name).take(3).collect()
+}
+
+fn check_subdir(
+    place: &Place,
+    tree: &Tree<'_>,
+    base_ref: &str,
+    commit: &str,
+) -> Result<(), WorkspaceError> {
+    if place.subdir.as_os_str().is_empty() {
+        return Ok(());
+    }
+    let entry = tree.get_path(&place.subdir).ok();
+    if entry.and_then(|entry| entry.kind()) == Some(ObjectType::Tree) {
+        return Ok(());
+    }
+    Err(WorkspaceError::NoSubdir {
+        subdir: place.subdir.clone(),
+        base_ref: base_ref.to_owned(),
+        commit: commit.to_owned(),
+        repository: place.root.clone(),
+    })
+}
+
+fn is_dirty(repository: &Repository) -> bool {
+    let mut options = StatusOptions::new();
+    options
+        .include_untracked(false)
+        .include_ignored(false)
+        .exclude_submodules(true);
+    !repository.is_bare()
+        && repository
+            .statuses(Some(&mut options))
+            .is_ok_and(|statuses| !statuses.is_empty())
+}
+
+/// What the project has that a copy of its files does not bring along.
+fn oddities(repository: &Repository, listing: &Listing) -> Vec<String> {
+    let mut warnings = Vec::new();
+    if let Some(first) = listing.submodules.first() {
+        warnings.push(format!(
+            "{} submodule(s), the first {}, are empty folders in the workspaces; fill them in setup_commands",
+            listing.submodules.len(),
+            String::from_utf8_lossy(first)
+        ));
+    }
+    let attributes = attributes(repository, listing);
+    if attributes.contains("filter=lfs") {
+        let pointers = lfs_pointers(repository, listing);
+        if pointers > 0 {
+            warnings.push(format!(
+                "{pointers} Git LFS file(s) are pointers in the workspaces; fetch them in setup_commands if tasks need them"
+            ));
+        }
+    }
+    for word in ["working-tree-encoding=", "eol=crlf", "ident"] {
+        if attributes.split_whitespace().any(|said| said.starts_with(word)) {
+            warnings.push(format!(
+                ".gitattributes has `{word}`, which is not applied: files are as committed, byte by byte"
+            ));
+        }
+    }
+    warnings
+}
+
+/// All `.gitattributes` of the project, one after the other.
+fn attributes(repository: &Repository, listing: &Listing) -> String {
+    let files = listing.folders.iter().flat_map(|folder| &folder.files);
+    files
+        .filter(|file| file.name == b".gitattributes")
+        .filter_map(|file| repository.find_blob(file.id).ok())
+        .map(|blob| String::from_utf8_lossy(blob.content()).into_owned() + "\n")
+        .collect()
+}
+
+fn lfs_pointers(repository: &Repository, listing: &Listing) -> usize {
+    let Ok(odb) = repository.odb() else { return 0 };
+    let files = listing.folders.iter().flat_map(|folder| &folder.files);
+    files
+        .filter(|file| matches!(odb.read_header(file.id), Ok((size, _)) if (100..300).contains(&size)))
+        .filter_map(|file| repository.find_blob(file.id).ok())
+        .filter(|blob| blob.content().starts_with(b"version https://git-lfs"))
+        .count()
+}

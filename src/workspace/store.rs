@@ -1,0 +1,176 @@
+//! What every trial's folder starts as, kept once: small files in one long file, large ones apart.
+
+use std::ffi::CString;
+use std::fs::{self, File};
+use std::io::{self, BufWriter, Write};
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+
+/// Files over this many bytes are kept apart and copied by the kernel, which shares their blocks where it can.
+const LARGE: usize = 1 << 20;
+
+/// The start of every trial, ready to be spread.
+#[derive(Debug)]
+pub(super) struct Store {
+    pub(super) folders: Vec<Folder>,
+    pub(super) contents: File,
+    pub(super) home: PathBuf,
+}
+
+/// A folder with what is in it; it comes after the folder that holds it.
+#[derive(Debug)]
+pub(super) struct Folder {
+    /// From the trial's folder.
+    pub(super) path: CString,
+    pub(super) pieces: Vec<Piece>,
+}
+
+/// A file or link.
+#[derive(Debug)]
+pub(super) struct Piece {
+    pub(super) name: CString,
+    pub(super) content: Content,
+    /// Bytes of the content.
+    pub(super) length: u64,
+    pub(super) shape: Shape,
+}
+
+/// Where the bytes are.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Content {
+    /// At this offset of the long file.
+    Within(u64),
+    /// In a file of their own.
+    Apart(u32),
+}
+
+/// What is made of the bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Shape {
+    /// A file of the project: its time of change is the run's, the same in every trial.
+    Project { executable: bool },
+    /// A link of the project, to what the bytes say.
+    Link,
+    /// A file that git writes once and reads ever after.
+    Frozen,
+    /// A file that git rewrites.
+    Git,
+}
+
+/// Writes a `Store`.
+pub(super) struct Writer {
+    home: PathBuf,
+    folders: Vec<Folder>,
+    contents: BufWriter<File>,
+    length: u64,
+    apart: u32,
+}
+
+impl Writer {
+    /// Starts a store in the new folder `home`.
+    pub(super) fn create(home: &Path) -> io::Result<Self> {
+        fs::create_dir_all(home)?;
+        let contents = File::options()
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(true)
+            .open(home.join("contents"))?;
+        Ok(Self {
+            home: home.to_owned(),
+            folders: Vec::new(),
+            contents: BufWriter::with_capacity(1 << 18, contents),
+            length: 0,
+            apart: 0,
+        })
+    }
+
+    /// Adds a folder; what is added next goes into it.
+    pub(super) fn folder(&mut self, path: &[u8]) -> io::Result<()> {
+        let path = CString::new(path)?;
+        self.folders.push(Folder {
+            path,
+            pieces: Vec::new(),
+        });
+        Ok(())
+    }
+
+    /// Adds a file or link to the latest folder.
+    pub(super) fn add(&mut self, name: &[u8], bytes: &[u8], shape: Shape) -> io::Result<()> {
+        let content = if bytes.len() > LARGE && shape != Shape::Link {
+            fs::write(apart(&self.home, self.apart), bytes)?;
+            self.apart += 1;
+            Content::Apart(self.apart - 1)
+        } else {
+            self.contents.write_all(bytes)?;
+            self.length += bytes.len() as u64;
+            Content::Within(self.length - bytes.len() as u64)
+        };
+        self.push(name, (content, bytes.len() as u64), shape)
+    }
+
+    /// Adds an existing file by moving it into the store.
+    pub(super) fn adopt(&mut self, name: &[u8], file: &Path, shape: Shape) -> io::Result<()> {
+        let length = fs::metadata(file)?.len();
+        if length <= LARGE as u64 {
+            let bytes = fs::read(file)?;
+            fs::remove_file(file)?;
+            return self.add(name, &bytes, shape);
+        }
+        fs::rename(file, apart(&self.home, self.apart))?;
+        self.apart += 1;
+        self.push(name, (Content::Apart(self.apart - 1), length), shape)
+    }
+
+    fn push(&mut self, name: &[u8], content: (Content, u64), shape: Shape) -> io::Result<()> {
+        let name = CString::new(name)?;
+        let folder = self
+            .folders
+            .last_mut()
+            .ok_or_else(|| io::Error::other("a store needs a folder before its files"))?;
+        folder.pieces.push(Piece {
+            name,
+            content: content.0,
+            length: content.1,
+            shape,
+        });
+        Ok(())
+    }
+
+    /// Ends the store.
+    pub(super) fn finish(self) -> io::Result<Store> {
+        let contents = self
+            .contents
+            .into_inner()
+            .map_err(io::IntoInnerError::into_error)?;
+        Ok(Store {
+            folders: self.folders,
+            contents,
+            home: self.home,
+        })
+    }
+}
+
+impl Store {
+    /// The bytes of a piece.
+    pub(super) fn read(&self, piece: &Piece) -> io::Result<Vec<u8>> {
+        match piece.content {
+            Content::Apart(number) => fs::read(self.apart(number)),
+            Content::Within(offset) => {
+                let length = usize::try_from(piece.length).map_err(io::Error::other)?;
+                let mut bytes = vec![0; length];
+                self.contents.read_exact_at(&mut bytes, offset)?;
+                Ok(bytes)
+            }
+        }
+    }
+
+    /// Where a large file's bytes are.
+    pub(super) fn apart(&self, number: u32) -> PathBuf {
+        apart(&self.home, number)
+    }
+}
+
+fn apart(home: &Path, number: u32) -> PathBuf {
+    home.join(format!("large-{number}"))
+}

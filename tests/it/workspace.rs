@@ -1,0 +1,513 @@
+//! Workspaces as git and an agent see them, and what is left of them.
+
+use std::collections::BTreeSet;
+use std::ffi::OsStr;
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use proctor::config::{BuildParams, Project, ProjectSource};
+use proctor::model::WorkspaceKind;
+use proctor::workspace::{
+    ResolveOptions, Source, Template, Workspace, WorkspaceError, resolve, sweep_stale,
+};
+
+const KINDS: [WorkspaceKind; 3] = [
+    WorkspaceKind::Worktree,
+    WorkspaceKind::Clone,
+    WorkspaceKind::Shared,
+];
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the tests ask git itself what it sees"
+)]
+fn try_git(folder: &Path, args: &[&str]) -> (bool, String) {
+    let output = Command::new("git")
+        .args(args)
+        .current_dir(folder)
+        .env_clear()
+        .env("PATH", std::env::var_os("PATH").unwrap())
+        .env("HOME", "/nonexistent")
+        .env("GIT_CONFIG_NOSYSTEM", "1")
+        .env("GIT_AUTHOR_NAME", "A")
+        .env("GIT_AUTHOR_EMAIL", "a@b")
+        .env("GIT_COMMITTER_NAME", "A")
+        .env("GIT_COMMITTER_EMAIL", "a@b")
+        .output()
+        .unwrap();
+    let said = [output.stdout, output.stderr].concat();
+    (
+        output.status.success(),
+        String::from_utf8_lossy(&said).trim_end().to_owned(),
+    )
+}
+
+fn git(folder: &Path, args: &[&str]) -> String {
+    let (worked, said) = try_git(folder, args);
+    assert!(worked, "git {args:?}: {said}");
+    said
+}
+
+/// A folder with a user's repository in `user/app`, and a scratch folder beside it.
+struct House {
+    home: tempfile::TempDir,
+}
+
+impl House {
+    fn new() -> Self {
+        let house = Self {
+            home: tempfile::tempdir().unwrap(),
+        };
+        let user = house.user();
+        fs::create_dir_all(user.join("App/Sources")).unwrap();
+        fs::write(user.join("README.md"), "hello\n").unwrap();
+        fs::write(user.join("App/Sources/main.swift"), "print(1)\n").unwrap();
+        fs::write(user.join("App/dos.txt"), "one\r\ntwo\r\n").unwrap();
+        fs::write(user.join("empty"), "").unwrap();
+        fs::write(user.join("run.sh"), "#!/bin/sh\n").unwrap();
+        fs::set_permissions(user.join("run.sh"), fs::Permissions::from_mode(0o755)).unwrap();
+        symlink("App/Sources", user.join("link")).unwrap();
+        fs::write(user.join(OsStr::from_bytes(b"caf\xe9")), "latin").unwrap();
+        fs::write(user.join("big.bin"), vec![7; 3 << 20]).unwrap();
+        git(&user, &["init", "-q", "-b", "trunk"]);
+        git(&user, &["add", "-A"]);
+        git(&user, &["commit", "-q", "-m", "base"]);
+        house
+    }
+
+    fn user(&self) -> PathBuf {
+        self.home.path().join("user/app")
+    }
+
+    fn scratch(&self) -> PathBuf {
+        self.home.path().join("scratch/run")
+    }
+
+    fn trials(&self) -> PathBuf {
+        self.scratch().join("trials")
+    }
+
+    /// A commit after the base, on a branch and a tag of its own; gives its name.
+    fn solution(&self) -> String {
+        let user = self.user();
+        git(&user, &["checkout", "-q", "-b", "solution"]);
+        fs::write(user.join("App/Sources/main.swift"), "print(42)\n").unwrap();
+        git(&user, &["commit", "-q", "-a", "-m", "the solution"]);
+        git(&user, &["tag", "-a", "v2", "-m", "x"]);
+        let commit = git(&user, &["rev-parse", "HEAD"]);
+        git(&user, &["checkout", "-q", "trunk"]);
+        commit
+    }
+
+    fn resolve(&self, path: &Path, base_ref: &str) -> Result<Source, WorkspaceError> {
+        let project = Project {
+            source: ProjectSource::Repository(path.to_owned()),
+            base_ref: base_ref.to_owned(),
+            simulator_name: None,
+            build_params: BuildParams::default(),
+        };
+        let scratch = self.scratch();
+        resolve(
+            &project,
+            ResolveOptions {
+                fetch: false,
+                scratch: &scratch,
+            },
+        )
+    }
+
+    fn template(&self, kind: WorkspaceKind) -> Template {
+        let source = self.resolve(&self.user().join("App"), "trunk").unwrap();
+        Template::build(&source, &self.scratch(), kind).unwrap()
+    }
+}
+
+fn prepared(house: &House, kind: WorkspaceKind) -> (Template, Workspace) {
+    let template = house.template(kind);
+    let workspace = template.prepare(&house.trials(), "t1").unwrap();
+    (template, workspace)
+}
+
+fn finish(template: Template) {
+    let report = template.finish(Duration::from_mins(1));
+    assert_eq!((report.waiting, report.left), (0, vec![]));
+}
+
+/// Every path below a folder, with what it is and holds.
+fn picture(root: &Path) -> BTreeSet<(PathBuf, u32, Vec<u8>)> {
+    let mut all = BTreeSet::new();
+    let mut pending = vec![root.to_owned()];
+    while let Some(folder) = pending.pop() {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path == root.join(".git") {
+                continue;
+            }
+            let about = path.symlink_metadata().unwrap();
+            let bytes = if about.is_symlink() {
+                fs::read_link(&path).unwrap().as_os_str().as_bytes().to_vec()
+            } else if about.is_dir() {
+                pending.push(path.clone());
+                Vec::new()
+            } else {
+                fs::read(&path).unwrap()
+            };
+            let mode = about.permissions().mode() & 0o170_100;
+            all.insert((path.strip_prefix(root).unwrap().to_owned(), mode, bytes));
+        }
+    }
+    all
+}
+
+#[test]
+fn a_workspace_holds_the_project_byte_by_byte() {
+    let house = House::new();
+    for kind in KINDS {
+        let (template, workspace) = prepared(&house, kind);
+        assert_eq!(picture(&workspace.root), picture(&house.user()), "{kind:?}");
+        assert_eq!(workspace.project_dir, workspace.root.join("App"));
+        assert_eq!(workspace.root.file_name().unwrap(), "app");
+        drop(workspace);
+        finish(template);
+    }
+}
+
+#[test]
+fn git_finds_every_workspace_clean_and_on_its_base() {
+    let house = House::new();
+    for kind in KINDS {
+        let (template, workspace) = prepared(&house, kind);
+        let root = &workspace.root;
+        assert_eq!(git(root, &["status", "--porcelain"]), "", "{kind:?}");
+        assert_eq!(git(root, &["diff", "HEAD", "--stat"]), "");
+        assert_eq!(git(root, &["rev-parse", "HEAD"]), template.head());
+        assert_eq!(
+            git(root, &["rev-parse", "HEAD^{tree}"]),
+            git(&house.user(), &["rev-parse", "trunk^{tree}"])
+        );
+        drop(workspace);
+        finish(template);
+    }
+}
+
+#[test]
+fn a_copied_index_spares_git_from_reading_the_files_again() {
+    let house = House::new();
+    for kind in [WorkspaceKind::Worktree, WorkspaceKind::Clone] {
+        let (template, workspace) = prepared(&house, kind);
+        // Files that git would have to read to know them unchanged: a diff of the index alone must not list them.
+        assert_eq!(git(&workspace.root, &["diff-files"]), "", "{kind:?}");
+        drop(workspace);
+        finish(template);
+    }
+}
+
+#[test]
+fn a_sealed_repository_holds_exactly_one_commit_and_nothing_else() {
+    let house = House::new();
+    let solution = house.solution();
+    git(&house.user(), &["remote", "add", "origin", "https://example.invalid/x"]);
+    for kind in [WorkspaceKind::Worktree, WorkspaceKind::Clone] {
+        let (template, workspace) = prepared(&house, kind);
+        let root = &workspace.root;
+        assert_eq!(git(root, &["rev-list", "--all", "--reflog", "--count"]), "1");
+        assert_eq!(git(root, &["fsck", "--full", "--strict", "--unreachable"]), "");
+        assert_eq!(git(root, &["remote"]), "");
+        assert_eq!(git(root, &["reflog", "--all"]), "");
+        assert_eq!(git(root, &["stash", "list"]), "");
+        assert_eq!(
+            git(root, &["for-each-ref", "--format=%(refname)"]),
+            "refs/heads/main"
+        );
+        assert!(!try_git(root, &["cat-file", "-e", &solution]).0);
+        let base = git(&house.user(), &["rev-parse", "trunk"]);
+        assert!(!try_git(root, &["cat-file", "-e", &base]).0);
+        let common = PathBuf::from(git(
+            root,
+            &["rev-parse", "--path-format=absolute", "--git-common-dir"],
+        ));
+        for absent in ["hooks", "logs", "objects/info", "packed-refs", "info"] {
+            assert!(!common.join(absent).exists(), "{kind:?}: {absent}");
+        }
+        drop(workspace);
+        finish(template);
+    }
+}
+
+#[test]
+fn the_same_project_gives_the_same_commit_in_every_run() {
+    let (one, two) = (House::new(), House::new());
+    let (kind, other) = (WorkspaceKind::Worktree, WorkspaceKind::Clone);
+    assert_eq!(one.template(kind).head(), two.template(other).head());
+}
+
+#[test]
+fn what_an_agent_commits_or_plants_reaches_neither_the_user_nor_the_next_trial() {
+    let house = House::new();
+    for kind in [WorkspaceKind::Worktree, WorkspaceKind::Clone] {
+        let before = picture(&house.home.path().join("user"));
+        let template = house.template(kind);
+        let first = template.prepare(&house.trials(), "t1").unwrap();
+        fs::write(first.root.join("README.md"), "changed\n").unwrap();
+        git(&first.root, &["checkout", "-q", "-b", "mine"]);
+        git(&first.root, &["commit", "-q", "-a", "-m", "work"]);
+        let commit = git(&first.root, &["rev-parse", "HEAD"]);
+        let common = git(
+            &first.root,
+            &["rev-parse", "--path-format=absolute", "--git-common-dir"],
+        );
+        fs::create_dir_all(Path::new(&common).join("hooks")).unwrap();
+        fs::write(Path::new(&common).join("hooks/post-checkout"), "#!/bin/sh\n").unwrap();
+        git(&first.root, &["config", "core.fsmonitor", "/evil"]);
+        let second = template.prepare(&house.trials(), "t2").unwrap();
+        assert!(!try_git(&second.root, &["cat-file", "-e", &commit]).0);
+        assert_eq!(git(&second.root, &["config", "core.fsmonitor"]), "false");
+        assert_eq!(git(&second.root, &["rev-list", "--all", "--count"]), "1");
+        assert_eq!(picture(&house.home.path().join("user")), before);
+        drop((first, second));
+        finish(template);
+    }
+}
+
+#[test]
+fn no_object_is_shared_by_a_hard_link() {
+    use std::os::unix::fs::MetadataExt;
+    let house = House::new();
+    let (_template, workspace) = prepared(&house, WorkspaceKind::Clone);
+    let packs = fs::read_dir(workspace.root.join(".git/objects/pack")).unwrap();
+    let mut seen = 0;
+    for pack in packs {
+        assert_eq!(pack.unwrap().metadata().unwrap().nlink(), 1);
+        seen += 1;
+    }
+    assert_eq!(seen, 2);
+}
+
+#[test]
+fn a_shared_worktree_leaves_no_entry_behind() {
+    let house = House::new();
+    let template = house.template(WorkspaceKind::Shared);
+    let spaces: Vec<_> = std::thread::scope(|scope| {
+        let hands: Vec<_> = (0..16)
+            .map(|number| {
+                let (template, trials) = (&template, house.trials());
+                scope.spawn(move || template.prepare(&trials, &format!("t{number}")).unwrap())
+            })
+            .collect();
+        hands.into_iter().map(|hand| hand.join().unwrap()).collect()
+    });
+    let listed = git(&house.user(), &["worktree", "list", "--porcelain"]);
+    assert_eq!(listed.matches("worktree ").count(), 17, "{listed}");
+    assert_eq!(listed.matches("locked in use by a proctor trial").count(), 16);
+    git(&house.user(), &["worktree", "prune"]);
+    for workspace in spaces {
+        assert_eq!(git(&workspace.root, &["status", "--porcelain"]), "");
+        assert_eq!(workspace.discard().problems, Vec::<String>::new());
+    }
+    finish(template);
+    let listed = git(&house.user(), &["worktree", "list", "--porcelain"]);
+    assert_eq!(listed.matches("worktree ").count(), 1, "{listed}");
+}
+
+#[test]
+fn a_base_ref_may_be_anything_that_names_a_commit() {
+    let house = House::new();
+    let solution = house.solution();
+    let trunk = git(&house.user(), &["rev-parse", "trunk"]);
+    for (name, wanted) in [
+        ("HEAD", &trunk),
+        ("trunk", &trunk),
+        ("v2", &solution),
+        ("solution", &solution),
+        ("solution~1", &trunk),
+        (&solution, &solution),
+        (&solution[..12], &solution),
+    ] {
+        let source = house.resolve(&house.user(), name).unwrap();
+        assert_eq!(&source.commit, wanted, "{name}");
+        assert_eq!(source.subdir, Path::new(""));
+    }
+}
+
+#[test]
+fn a_project_that_cannot_be_resolved_says_why() {
+    let house = House::new();
+    house.solution();
+    fs::create_dir_all(house.user().join("Untracked")).unwrap();
+    let empty = house.home.path().join("empty");
+    fs::create_dir_all(&empty).unwrap();
+    let plain = house.home.path().join("plain");
+    fs::create_dir_all(&plain).unwrap();
+    git(&empty, &["init", "-q"]);
+    let tree = git(&house.user(), &["rev-parse", "HEAD^{tree}"]);
+    for (path, base_ref, words) in [
+        (house.user(), "truk", "did you mean trunk?"),
+        (house.user(), "solutoin", "did you mean solution?"),
+        (house.user(), "zzz", "names no branch, tag or commit"),
+        (house.user(), &tree, "names a tree"),
+        (house.user().join("Untracked"), "HEAD", "Untracked is not in HEAD"),
+        (house.user().join("missing"), "HEAD", "open project.repo_path"),
+        (empty, "HEAD", "has no commit yet"),
+        (plain, "HEAD", "is not inside a git repository"),
+    ] {
+        let error = house.resolve(&path, base_ref).unwrap_err().to_string();
+        assert!(error.contains(words), "{base_ref}: {error}");
+    }
+}
+
+#[test]
+fn bare_and_linked_repositories_are_as_good_as_any() {
+    let house = House::new();
+    let bare = house.home.path().join("bare.git");
+    git(
+        house.home.path(),
+        &["clone", "-q", "--bare", "user/app", "bare.git"],
+    );
+    let linked = house.home.path().join("linked");
+    git(
+        &house.user(),
+        &["worktree", "add", "-q", linked.to_str().unwrap(), "-b", "x"],
+    );
+    for (path, subdir) in [(bare, ""), (linked.join("App"), "App")] {
+        let source = house.resolve(&path, "trunk").unwrap();
+        assert_eq!(source.subdir, Path::new(subdir));
+        let template = Template::build(&source, &house.scratch(), WorkspaceKind::Worktree).unwrap();
+        let workspace = template.prepare(&house.trials(), "t").unwrap();
+        assert_eq!(git(&workspace.root, &["status", "--porcelain"]), "");
+        assert!(workspace.root.join("App/dos.txt").is_file());
+        drop(workspace);
+        finish(template);
+    }
+}
+
+#[test]
+fn uncommitted_changes_submodules_and_pointers_are_warned_of() {
+    let house = House::new();
+    let user = house.user();
+    assert_eq!(house.resolve(&user, "HEAD").unwrap().warnings, [""; 0]);
+    let pointer = "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a214614ab2935c943f9e0ff69d22eadbb8f32b1258daaa5e2ca24d17e2393\nsize 12345\n";
+    fs::write(user.join("model.bin"), pointer).unwrap();
+    fs::write(user.join(".gitattributes"), "*.bin filter=lfs diff=lfs\n*.bat eol=crlf\n").unwrap();
+    git(&user, &["-c", "filter.lfs.clean=cat", "add", "-A"]);
+    let base = git(&user, &["rev-parse", "HEAD"]);
+    let entry = format!("160000,{base},Vendor");
+    git(&user, &["update-index", "--add", "--cacheinfo", &entry]);
+    git(&user, &["commit", "-q", "-m", "odd"]);
+    fs::write(user.join("README.md"), "changed").unwrap();
+    let source = house.resolve(&user, "HEAD").unwrap();
+    let warnings = source.warnings.join("\n");
+    for words in ["uncommitted changes", "1 submodule(s), the first Vendor", "1 Git LFS", "eol=crlf"] {
+        assert!(warnings.contains(words), "{words}: {warnings}");
+    }
+    assert!(source.dirty);
+    let template = Template::build(&source, &house.scratch(), WorkspaceKind::Worktree).unwrap();
+    let workspace = template.prepare(&house.trials(), "t").unwrap();
+    assert!(workspace.root.join("Vendor").is_dir());
+    assert_eq!(git(&workspace.root, &["status", "--porcelain"]), "");
+}
+
+#[test]
+fn a_plain_folder_becomes_the_same_repository_every_time() {
+    let home = tempfile::tempdir().unwrap();
+    let folder = home.path().join("demo");
+    fs::create_dir_all(folder.join("src")).unwrap();
+    fs::create_dir_all(folder.join("target/debug")).unwrap();
+    fs::create_dir_all(folder.join("nothing")).unwrap();
+    fs::create_dir_all(folder.join("src/target")).unwrap();
+    fs::write(folder.join("src/lib.rs"), "// x\n").unwrap();
+    fs::write(folder.join("src/target/kept"), "").unwrap();
+    fs::write(folder.join("target/debug/junk"), "").unwrap();
+    fs::write(folder.join("run"), "").unwrap();
+    fs::set_permissions(folder.join("run"), fs::Permissions::from_mode(0o755)).unwrap();
+    let project = Project {
+        source: ProjectSource::Template(folder),
+        base_ref: "HEAD".to_owned(),
+        simulator_name: None,
+        build_params: BuildParams::default(),
+    };
+    let mut commits = BTreeSet::new();
+    for round in ["a", "b"] {
+        let scratch = home.path().join(round);
+        let options = ResolveOptions {
+            fetch: false,
+            scratch: &scratch,
+        };
+        let source = resolve(&project, options).unwrap();
+        assert!(source.is_template);
+        let template = Template::build(&source, &scratch, WorkspaceKind::Worktree).unwrap();
+        commits.insert((source.commit, template.head().to_owned()));
+        let workspace = template.prepare(&scratch, "t").unwrap();
+        assert_eq!(
+            git(&workspace.root, &["ls-tree", "-r", "--format=%(objectmode) %(path)", "HEAD"]),
+            "100755 run\n100644 src/lib.rs\n100644 src/target/kept"
+        );
+        assert_eq!(git(&workspace.root, &["status", "--porcelain"]), "");
+    }
+    assert_eq!(commits.len(), 1);
+}
+
+#[test]
+fn names_that_leave_the_trials_folder_are_refused() {
+    let house = House::new();
+    let template = house.template(WorkspaceKind::Worktree);
+    for name in ["", ".", "..", "../x", "a/b", ".trash", "a\0b"] {
+        assert!(template.prepare(&house.trials(), name).is_err(), "{name:?}");
+    }
+    let _first = template.prepare(&house.trials(), "t").unwrap();
+    let error = template.prepare(&house.trials(), "t").unwrap_err();
+    assert!(error.to_string().contains("exists"), "{error}");
+}
+
+#[test]
+fn only_folders_of_dead_owners_are_swept() {
+    let house = House::new();
+    let root = house.home.path().join("scratch");
+    let template = house.template(WorkspaceKind::Shared);
+    let workspace = template.prepare(&house.trials(), "t").unwrap();
+    fs::create_dir_all(root.join("theirs")).unwrap();
+    assert_eq!(sweep_stale(&root).removed, [PathBuf::new(); 0]);
+    assert!(workspace.root.join("README.md").is_file());
+    // What a killed run leaves: marked folders that nobody has locked, and an entry in the user's repository.
+    let dead = root.join("dead");
+    copy(&house.scratch(), &dead);
+    let entry = house.user().join(".git/worktrees/proctor-dead");
+    fs::create_dir_all(&entry).unwrap();
+    fs::write(entry.join("locked"), "in use by a proctor trial").unwrap();
+    let place = dead.join("trials/t/app/.git\n");
+    fs::write(entry.join("gitdir"), place.as_os_str().as_bytes()).unwrap();
+    let note = dead.join("trials/t/.proctor-registration");
+    fs::write(note, entry.as_os_str().as_bytes()).unwrap();
+    fs::create_dir_all(dead.join("kept")).unwrap();
+    fs::write(dead.join("kept/.proctor-keep"), "").unwrap();
+    let swept = sweep_stale(&root);
+    assert!(dead.join("kept").is_dir(), "{swept:?}");
+    assert!(!dead.join("trials").exists() && !dead.join("project").exists());
+    assert!(!entry.exists());
+    fs::remove_dir_all(dead).unwrap();
+    assert!(root.join("theirs").is_dir() && workspace.root.is_dir());
+    drop(workspace);
+    finish(template);
+    assert!(root.join("theirs").is_dir());
+    assert!(!house.trials().exists());
+}
+
+#[expect(clippy::disallowed_methods, reason = "a test copies a tree")]
+fn copy(from: &Path, to: &Path) {
+    let status = Command::new("cp").arg("-a").args([from, to]).status();
+    assert!(status.unwrap().success());
+}
+
+#[test]
+fn a_kept_workspace_outlives_the_run_and_the_sweep() {
+    let house = House::new();
+    let (template, workspace) = prepared(&house, WorkspaceKind::Worktree);
+    let kept = workspace.keep();
+    finish(template);
+    let swept = sweep_stale(&house.home.path().join("scratch"));
+    assert_eq!((swept.removed, swept.left), (vec![], vec![]));
+    assert_eq!(git(&kept, &["status", "--porcelain"]), "");
+}
