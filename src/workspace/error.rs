@@ -67,7 +67,9 @@ pub enum WorkspaceError {
         why: String,
     },
     /// `fetch_remote` failed.
-    #[error("cannot fetch into {repository}: {problem}; fetch by hand, or set suite.fetch_remote to false")]
+    #[error(
+        "cannot fetch into {repository}: {problem}; fetch by hand, or set suite.fetch_remote to false"
+    )]
     Fetch {
         /// The repository's folder.
         repository: PathBuf,

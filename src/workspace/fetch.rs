@@ -1,13 +1,104 @@
-//! Fetching the default remote of the user's own repository, with the user's own git.
+//! Asking the user's own git: fetching into the user's own repository, and git's version.
 
-use std::path::Path;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::Duration;
 
 use super::WorkspaceError;
+use crate::supervise::{
+    Cancel, CapturedOutput, ChildEnding, ChildSpec, EndReason, Exit, Limits, StdinPlan, capture,
+};
 
-/// Fetches what `git fetch` fetches in `root`; gives warnings.
-pub(super) fn default_remote(root: &Path, _git_dir: &Path) -> Result<Vec<String>, WorkspaceError> {
-    Err(WorkspaceError::Fetch {
+/// The longest that a fetch may take.
+const PATIENCE: Duration = Duration::from_secs(600);
+/// Most bytes kept of what git says.
+const KEPT: usize = 64 << 10;
+
+/// Fetches the default remote of the repository at `root`: what `git fetch` does there, with the operator's own
+/// credentials, without questions. libgit2 is built without TLS and SSH, so git itself is asked. Gives warnings.
+pub(super) fn default_remote(
+    root: &Path,
+    repository: &git2::Repository,
+) -> Result<Vec<String>, WorkspaceError> {
+    let remotes = repository.remotes().map_or(0, |names| names.len());
+    if remotes == 0 {
+        return Ok(vec![format!(
+            "fetch_remote: {} has no remote, nothing was fetched",
+            root.display()
+        )]);
+    }
+    let failed = |problem| WorkspaceError::Fetch {
         repository: root.to_owned(),
-        problem: "not built yet".to_owned(),
-    })
+        problem,
+    };
+    let (ending, output) = git(root, &["fetch", "--quiet"])
+        .ok_or_else(|| failed("no thread or runtime for git".to_owned()))?;
+    if ending.reason == EndReason::Exited && ending.exit == Some(Exit::Code(0)) {
+        return Ok(Vec::new());
+    }
+    let said = String::from_utf8_lossy(&output.stderr)
+        .trim()
+        .replace('\n', "; ");
+    Err(failed(match (ending.spawn_error, ending.reason) {
+        (Some(error), _) => error,
+        (None, EndReason::HardTimeout) => format!("git took longer than {PATIENCE:?}"),
+        (None, _) => said,
+    }))
+}
+
+/// What `git --version` says, without its first two words; `None` where there is no git.
+#[must_use]
+pub fn git_version() -> Option<String> {
+    let (ending, output) = git(Path::new("/"), &["--version"])?;
+    let said = String::from_utf8_lossy(&output.stdout);
+    let version = said.trim().strip_prefix("git version ")?.to_owned();
+    (ending.exit == Some(Exit::Code(0))).then_some(version)
+}
+
+/// Version of the libgit2 that is built in.
+#[must_use]
+pub fn libgit2_version() -> String {
+    let (major, minor, patch) = git2::Version::get().libgit2_version();
+    format!("{major}.{minor}.{patch}")
+}
+
+/// Runs git on a thread of its own, so that callers need not be async and may be.
+fn git(folder: &Path, args: &[&str]) -> Option<(ChildEnding, CapturedOutput)> {
+    let spec = ChildSpec {
+        argv: ["git"].iter().chain(args).map(OsString::from).collect(),
+        cwd: PathBuf::from(folder),
+        env: environment(),
+        stdin: StdinPlan::Null,
+        limits: Limits {
+            hard: Some(PATIENCE),
+            ..Limits::default()
+        },
+        stdout_to: None,
+        stderr_to: None,
+        activity_files: Vec::new(),
+        marker: None,
+    };
+    let work = || {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .ok()?;
+        Some(runtime.block_on(capture(&spec, KEPT, &Cancel::new())))
+    };
+    thread::scope(|scope| scope.spawn(work).join().ok().flatten())
+}
+
+/// The operator's environment, less what would send git elsewhere or make it ask.
+fn environment() -> Vec<(OsString, OsString)> {
+    let mut env: Vec<_> = std::env::vars_os()
+        .filter(|(name, _)| {
+            let name = name.to_string_lossy();
+            !name.starts_with("GIT_")
+                || name.starts_with("GIT_SSH")
+                || name.starts_with("GIT_CONFIG")
+        })
+        .collect();
+    env.push(("GIT_TERMINAL_PROMPT".into(), "0".into()));
+    env
 }

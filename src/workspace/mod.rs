@@ -4,11 +4,15 @@
 //! `Workspace::discard` moves it out of the way. What a trial left is looked at by `manifest`, never by git: settings, hooks
 //! and filters that an agent wrote would run as the harness.
 
+mod base;
+mod beneath;
 mod descent;
+mod diff;
 mod error;
 mod fetch;
 mod manifest;
 mod owner;
+mod patch;
 mod place;
 mod plain;
 mod prepare;
@@ -22,7 +26,9 @@ mod template;
 mod trash;
 mod tree;
 
+pub use diff::PatchText;
 pub use error::WorkspaceError;
+pub use fetch::{git_version, libgit2_version};
 pub use manifest::{
     Care, Change, ChangeKind, Entry, MAX_DEPTH, MAX_ENTRIES, MAX_READ_BYTES, Manifest, changes,
     manifest, manifest_since, survey,

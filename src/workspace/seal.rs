@@ -5,8 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use git2::{
-    Commit, Index, IndexEntry, IndexTime, Oid, Repository, RepositoryInitOptions,
-    Signature, Time,
+    Commit, Index, IndexEntry, IndexTime, Oid, Repository, RepositoryInitOptions, Signature, Time,
 };
 
 use super::WorkspaceError;
@@ -35,7 +34,11 @@ pub(super) struct Seal {
 impl Seal {
     /// Makes a repository in the new folder `home` whose one commit holds `tree` of the repository `source`, with copies of
     /// all its objects in one pack.
-    pub(super) fn make(home: &Path, source: &Repository, tree: Oid) -> Result<Self, WorkspaceError> {
+    pub(super) fn make(
+        home: &Path,
+        source: &Repository,
+        tree: Oid,
+    ) -> Result<Self, WorkspaceError> {
         let doing = "make the trial's own repository";
         let error = || WorkspaceError::git(doing);
         let repository = init_bare(home)?;
@@ -109,17 +112,30 @@ pub(super) fn init_bare(home: &Path) -> Result<Repository, WorkspaceError> {
         .bare(true)
         .external_template(false)
         .initial_head("main");
-    Repository::init_opts(home, &options)
-        .map_err(WorkspaceError::git(format!("make the repository {}", home.display())))
+    Repository::init_opts(home, &options).map_err(WorkspaceError::git(format!(
+        "make the repository {}",
+        home.display()
+    )))
 }
 
 /// Commits `tree` on the one branch, the same way every time.
-pub(super) fn commit_tree(repository: &Repository, tree: &git2::Tree<'_>) -> Result<Oid, WorkspaceError> {
+pub(super) fn commit_tree(
+    repository: &Repository,
+    tree: &git2::Tree<'_>,
+) -> Result<Oid, WorkspaceError> {
     let error = || WorkspaceError::git("commit the project's files");
-    let who = Signature::new("proctor", "proctor@localhost", &Time::new(EPOCH, 0)).map_err(error())?;
+    let who =
+        Signature::new("proctor", "proctor@localhost", &Time::new(EPOCH, 0)).map_err(error())?;
     let parents: [&Commit<'_>; 0] = [];
     repository
-        .commit(Some(BRANCH), &who, &who, "Base of the trial\n", tree, &parents)
+        .commit(
+            Some(BRANCH),
+            &who,
+            &who,
+            "Base of the trial\n",
+            tree,
+            &parents,
+        )
         .map_err(error())
 }
 

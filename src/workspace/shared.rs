@@ -50,7 +50,10 @@ impl Entry<'_> {
         let place = self.root.join(".git");
         fs::write(draft.join("HEAD"), format!("{}\n", self.commit))?;
         fs::write(draft.join("commondir"), "../..\n")?;
-        fs::write(draft.join("gitdir"), [place.as_os_str().as_bytes(), b"\n"].concat())?;
+        fs::write(
+            draft.join("gitdir"),
+            [place.as_os_str().as_bytes(), b"\n"].concat(),
+        )?;
         fs::write(draft.join("locked"), LOCKED)?;
         fs::copy(self.index, draft.join("index")).map(drop)
     }
@@ -88,7 +91,9 @@ pub(super) fn unregister_left_behind(trial: &Path) {
     };
     if in_worktrees
         && ours("locked", &|text| text == LOCKED)
-        && ours("gitdir", &|text| Path::new(text.trim_end()).starts_with(trial))
+        && ours("gitdir", &|text| {
+            Path::new(text.trim_end()).starts_with(trial)
+        })
     {
         unregister(&entry).ok();
     }

@@ -58,7 +58,7 @@ pub fn resolve(project: &Project, options: ResolveOptions<'_>) -> Result<Source,
         ProjectSource::Repository(path) => {
             let place = find(path)?;
             let fetched = if options.fetch {
-                fetch::default_remote(&place.root, place.repository.path())?
+                fetch::default_remote(&place.root, &place.repository)?
             } else {
                 Vec::new()
             };
@@ -247,7 +247,10 @@ fn oddities(repository: &Repository, listing: &Listing) -> Vec<String> {
         }
     }
     for word in ["working-tree-encoding=", "eol=crlf", "ident"] {
-        if attributes.split_whitespace().any(|said| said.starts_with(word)) {
+        if attributes
+            .split_whitespace()
+            .any(|said| said == word || (word.ends_with('=') && said.starts_with(word)))
+        {
             warnings.push(format!(
                 ".gitattributes has `{word}`, which is not applied: files are as committed, byte by byte"
             ));
@@ -270,7 +273,9 @@ fn lfs_pointers(repository: &Repository, listing: &Listing) -> usize {
     let Ok(odb) = repository.odb() else { return 0 };
     let files = listing.folders.iter().flat_map(|folder| &folder.files);
     files
-        .filter(|file| matches!(odb.read_header(file.id), Ok((size, _)) if (100..300).contains(&size)))
+        .filter(
+            |file| matches!(odb.read_header(file.id), Ok((size, _)) if (100..300).contains(&size)),
+        )
         .filter_map(|file| repository.find_blob(file.id).ok())
         .filter(|blob| blob.content().starts_with(b"version https://git-lfs"))
         .count()

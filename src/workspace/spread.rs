@@ -13,6 +13,7 @@ use rustix::fs::{AtFlags, Mode, OFlags, Timespec, Timestamps};
 use super::WorkspaceError;
 use super::manifest::shown;
 use super::store::{Content, Folder, Piece, Shape, Store};
+use crate::supervise::spawn_gate;
 
 /// A thread reads this much of the store at once.
 const WINDOW: u64 = 1 << 20;
@@ -161,6 +162,8 @@ impl Hand<'_> {
         });
         let flags =
             OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let executable = piece.shape == Shape::Project { executable: true };
+        let _gate = executable.then(spawn_gate);
         let mut file = File::from(rustix::fs::openat(folder, &*piece.name, flags, mode)?);
         match piece.content {
             Content::Apart(number) => {

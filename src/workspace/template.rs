@@ -5,7 +5,7 @@ use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicU64;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use git2::{Oid, Repository};
@@ -42,6 +42,8 @@ pub(super) struct Shared {
     pub(super) places: Mutex<BTreeMap<PathBuf, Arc<Place>>>,
     pub(super) trash: Trash,
     pub(super) serial: AtomicU64,
+    /// Where the project's ignore rules are laid out, once somebody asks.
+    pub(super) ignores: OnceLock<Result<Option<PathBuf>, String>>,
     _claim: File,
 }
 
@@ -51,7 +53,11 @@ impl Template {
     ///
     /// # Errors
     /// When the repository cannot be read, an object is missing, or the disk says no.
-    pub fn build(source: &Source, scratch: &Path, kind: WorkspaceKind) -> Result<Self, WorkspaceError> {
+    pub fn build(
+        source: &Source,
+        scratch: &Path,
+        kind: WorkspaceKind,
+    ) -> Result<Self, WorkspaceError> {
         let home = scratch.join("project");
         if home.exists() {
             fs::remove_dir_all(&home).map_err(WorkspaceError::io("remove an old template"))?;
@@ -88,6 +94,7 @@ impl Template {
                 places: Mutex::default(),
                 trash: Trash::default(),
                 serial: AtomicU64::new(0),
+                ignores: OnceLock::new(),
                 _claim: claim,
             }),
         })
@@ -150,17 +157,29 @@ impl Build<'_> {
         let mut tracked = Vec::new();
         let root = self.name.clone().into_bytes();
         let below = |path: &[u8]| {
-            if path.is_empty() { root.clone() } else { [&root, &b"/"[..], path].concat() }
+            if path.is_empty() {
+                root.clone()
+            } else {
+                [&root, &b"/"[..], path].concat()
+            }
         };
         for folder in &listing.folders {
-            self.writer.folder(&below(&folder.path)).map_err(storing())?;
+            self.writer
+                .folder(&below(&folder.path))
+                .map_err(storing())?;
             for file in &folder.files {
                 let path = tree::joined(&folder.path, &file.name);
-                let blob = self.repository.find_blob(file.id).map_err(WorkspaceError::git(
-                    format!("read {} of the commit", String::from_utf8_lossy(&path)),
-                ))?;
+                let blob = self
+                    .repository
+                    .find_blob(file.id)
+                    .map_err(WorkspaceError::git(format!(
+                        "read {} of the commit",
+                        String::from_utf8_lossy(&path)
+                    )))?;
                 let bytes = blob.content();
-                self.writer.add(&file.name, bytes, shape(file.kind)).map_err(storing())?;
+                self.writer
+                    .add(&file.name, bytes, shape(file.kind))
+                    .map_err(storing())?;
                 tracked.push(Tracked {
                     path,
                     id: file.id,

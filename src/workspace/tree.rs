@@ -50,7 +50,8 @@ impl FileKind {
         }
     }
 
-    const fn of(git_mode: i32) -> Self {
+    /// What a mode in git's notation means.
+    pub(super) const fn of(git_mode: i32) -> Self {
         match git_mode {
             0o120_000 => Self::Link,
             mode if mode & 0o100 != 0 => Self::Executable,

@@ -1,4 +1,8 @@
 //! Workspaces as git and an agent see them, and what is left of them.
+#![expect(
+    clippy::unwrap_used,
+    reason = "helpers of tests fail by panicking, like tests"
+)]
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -133,12 +137,12 @@ fn prepared(house: &House, kind: WorkspaceKind) -> (Template, Workspace) {
 }
 
 fn finish(template: Template) {
-    let report = template.finish(Duration::from_mins(1));
+    let report = template.finish(Duration::from_secs(60));
     assert_eq!((report.waiting, report.left), (0, vec![]));
 }
 
 /// Every path below a folder, with what it is and holds.
-fn picture(root: &Path) -> BTreeSet<(PathBuf, u32, Vec<u8>)> {
+fn picture(root: &Path) -> BTreeSet<(PathBuf, u32, String)> {
     let mut all = BTreeSet::new();
     let mut pending = vec![root.to_owned()];
     while let Some(folder) = pending.pop() {
@@ -149,7 +153,11 @@ fn picture(root: &Path) -> BTreeSet<(PathBuf, u32, Vec<u8>)> {
             }
             let about = path.symlink_metadata().unwrap();
             let bytes = if about.is_symlink() {
-                fs::read_link(&path).unwrap().as_os_str().as_bytes().to_vec()
+                fs::read_link(&path)
+                    .unwrap()
+                    .as_os_str()
+                    .as_bytes()
+                    .to_vec()
             } else if about.is_dir() {
                 pending.push(path.clone());
                 Vec::new()
@@ -157,7 +165,12 @@ fn picture(root: &Path) -> BTreeSet<(PathBuf, u32, Vec<u8>)> {
                 fs::read(&path).unwrap()
             };
             let mode = about.permissions().mode() & 0o170_100;
-            all.insert((path.strip_prefix(root).unwrap().to_owned(), mode, bytes));
+            let digest = bytes.iter().fold(0_u64, |sum, byte| {
+                sum.wrapping_mul(31).wrapping_add((*byte).into())
+            });
+            let start = bytes[..bytes.len().min(40)].escape_ascii();
+            let told = format!("{} {digest} {start}", bytes.len());
+            all.insert((path.strip_prefix(root).unwrap().to_owned(), mode, told));
         }
     }
     all
@@ -210,12 +223,21 @@ fn a_copied_index_spares_git_from_reading_the_files_again() {
 fn a_sealed_repository_holds_exactly_one_commit_and_nothing_else() {
     let house = House::new();
     let solution = house.solution();
-    git(&house.user(), &["remote", "add", "origin", "https://example.invalid/x"]);
+    git(
+        &house.user(),
+        &["remote", "add", "origin", "https://example.invalid/x"],
+    );
     for kind in [WorkspaceKind::Worktree, WorkspaceKind::Clone] {
         let (template, workspace) = prepared(&house, kind);
         let root = &workspace.root;
-        assert_eq!(git(root, &["rev-list", "--all", "--reflog", "--count"]), "1");
-        assert_eq!(git(root, &["fsck", "--full", "--strict", "--unreachable"]), "");
+        assert_eq!(
+            git(root, &["rev-list", "--all", "--reflog", "--count"]),
+            "1"
+        );
+        assert_eq!(
+            git(root, &["fsck", "--full", "--strict", "--unreachable"]),
+            ""
+        );
         assert_eq!(git(root, &["remote"]), "");
         assert_eq!(git(root, &["reflog", "--all"]), "");
         assert_eq!(git(root, &["stash", "list"]), "");
@@ -261,7 +283,11 @@ fn what_an_agent_commits_or_plants_reaches_neither_the_user_nor_the_next_trial()
             &["rev-parse", "--path-format=absolute", "--git-common-dir"],
         );
         fs::create_dir_all(Path::new(&common).join("hooks")).unwrap();
-        fs::write(Path::new(&common).join("hooks/post-checkout"), "#!/bin/sh\n").unwrap();
+        fs::write(
+            Path::new(&common).join("hooks/post-checkout"),
+            "#!/bin/sh\n",
+        )
+        .unwrap();
         git(&first.root, &["config", "core.fsmonitor", "/evil"]);
         let second = template.prepare(&house.trials(), "t2").unwrap();
         assert!(!try_git(&second.root, &["cat-file", "-e", &commit]).0);
@@ -302,7 +328,10 @@ fn a_shared_worktree_leaves_no_entry_behind() {
     });
     let listed = git(&house.user(), &["worktree", "list", "--porcelain"]);
     assert_eq!(listed.matches("worktree ").count(), 17, "{listed}");
-    assert_eq!(listed.matches("locked in use by a proctor trial").count(), 16);
+    assert_eq!(
+        listed.matches("locked in use by a proctor trial").count(),
+        16
+    );
     git(&house.user(), &["worktree", "prune"]);
     for workspace in spaces {
         assert_eq!(git(&workspace.root, &["status", "--porcelain"]), "");
@@ -349,8 +378,16 @@ fn a_project_that_cannot_be_resolved_says_why() {
         (house.user(), "solutoin", "did you mean solution?"),
         (house.user(), "zzz", "names no branch, tag or commit"),
         (house.user(), &tree, "names a tree"),
-        (house.user().join("Untracked"), "HEAD", "Untracked is not in HEAD"),
-        (house.user().join("missing"), "HEAD", "open project.repo_path"),
+        (
+            house.user().join("Untracked"),
+            "HEAD",
+            "Untracked is not in HEAD",
+        ),
+        (
+            house.user().join("missing"),
+            "HEAD",
+            "open project.repo_path",
+        ),
         (empty, "HEAD", "has no commit yet"),
         (plain, "HEAD", "is not inside a git repository"),
     ] {
@@ -391,7 +428,11 @@ fn uncommitted_changes_submodules_and_pointers_are_warned_of() {
     assert_eq!(house.resolve(&user, "HEAD").unwrap().warnings, [""; 0]);
     let pointer = "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a214614ab2935c943f9e0ff69d22eadbb8f32b1258daaa5e2ca24d17e2393\nsize 12345\n";
     fs::write(user.join("model.bin"), pointer).unwrap();
-    fs::write(user.join(".gitattributes"), "*.bin filter=lfs diff=lfs\n*.bat eol=crlf\n").unwrap();
+    fs::write(
+        user.join(".gitattributes"),
+        "*.bin filter=lfs diff=lfs\n*.bat eol=crlf\n",
+    )
+    .unwrap();
     git(&user, &["-c", "filter.lfs.clean=cat", "add", "-A"]);
     let base = git(&user, &["rev-parse", "HEAD"]);
     let entry = format!("160000,{base},Vendor");
@@ -400,7 +441,12 @@ fn uncommitted_changes_submodules_and_pointers_are_warned_of() {
     fs::write(user.join("README.md"), "changed").unwrap();
     let source = house.resolve(&user, "HEAD").unwrap();
     let warnings = source.warnings.join("\n");
-    for words in ["uncommitted changes", "1 submodule(s), the first Vendor", "1 Git LFS", "eol=crlf"] {
+    for words in [
+        "uncommitted changes",
+        "1 submodule(s), the first Vendor",
+        "1 Git LFS",
+        "eol=crlf",
+    ] {
         assert!(warnings.contains(words), "{words}: {warnings}");
     }
     assert!(source.dirty);
@@ -442,7 +488,10 @@ fn a_plain_folder_becomes_the_same_repository_every_time() {
         commits.insert((source.commit, template.head().to_owned()));
         let workspace = template.prepare(&scratch, "t").unwrap();
         assert_eq!(
-            git(&workspace.root, &["ls-tree", "-r", "--format=%(objectmode) %(path)", "HEAD"]),
+            git(
+                &workspace.root,
+                &["ls-tree", "-r", "--format=%(objectmode) %(path)", "HEAD"]
+            ),
             "100755 run\n100644 src/lib.rs\n100644 src/target/kept"
         );
         assert_eq!(git(&workspace.root, &["status", "--porcelain"]), "");
@@ -469,7 +518,7 @@ fn only_folders_of_dead_owners_are_swept() {
     let template = house.template(WorkspaceKind::Shared);
     let workspace = template.prepare(&house.trials(), "t").unwrap();
     fs::create_dir_all(root.join("theirs")).unwrap();
-    assert_eq!(sweep_stale(&root).removed, [PathBuf::new(); 0]);
+    assert_eq!(sweep_stale(&root).removed, Vec::<PathBuf>::new());
     assert!(workspace.root.join("README.md").is_file());
     // What a killed run leaves: marked folders that nobody has locked, and an entry in the user's repository.
     let dead = root.join("dead");
@@ -510,4 +559,211 @@ fn a_kept_workspace_outlives_the_run_and_the_sweep() {
     let swept = sweep_stale(&house.home.path().join("scratch"));
     assert_eq!((swept.removed, swept.left), (vec![], vec![]));
     assert_eq!(git(&kept, &["status", "--porcelain"]), "");
+}
+
+/// Lets the user's repository make a patch of `work`, then undoes it.
+fn patch_of(house: &House, args: &[&str], work: impl Fn(&Path)) -> PathBuf {
+    let user = house.user();
+    work(&user);
+    git(&user, &["add", "-A"]);
+    let mut all = vec!["diff", "--cached"];
+    all.extend_from_slice(args);
+    let file = house.home.path().join("reference.patch");
+    fs::write(&file, git_bytes(&user, &all)).unwrap();
+    file
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a patch must come out of git byte by byte"
+)]
+fn git_bytes(folder: &Path, args: &[&str]) -> Vec<u8> {
+    let output = Command::new("git").args(args).current_dir(folder).output();
+    output.unwrap().stdout
+}
+
+fn every_kind_of_change(user: &Path) {
+    fs::write(user.join("README.md"), "hello\nworld, no newline").unwrap();
+    fs::write(user.join("App/dos.txt"), "one\r\nthree\r\n").unwrap();
+    fs::write(user.join(OsStr::from_bytes(b"caf\xe9")), "latin two\n").unwrap();
+    fs::remove_file(user.join("empty")).unwrap();
+    fs::rename(user.join("run.sh"), user.join("start.sh")).unwrap();
+    fs::set_permissions(user.join("README.md"), fs::Permissions::from_mode(0o755)).unwrap();
+    fs::create_dir_all(user.join("App/New/Deep")).unwrap();
+    fs::write(user.join("App/New/Deep/er \"x\"\t.swift"), "new\n").unwrap();
+    fs::write(user.join("App/nothing"), "").unwrap();
+    fs::remove_file(user.join("link")).unwrap();
+    symlink("App/New", user.join("link")).unwrap();
+    fs::create_dir_all(user.join("moved")).unwrap();
+    fs::rename(
+        user.join("App/Sources/main.swift"),
+        user.join("moved/main.swift"),
+    )
+    .unwrap();
+    fs::remove_dir(user.join("App/Sources")).unwrap();
+}
+
+fn binary_change(user: &Path) {
+    fs::write(user.join("big.bin"), vec![9; 5000]).unwrap();
+    fs::write(user.join("new.bin"), b"\0\x01\xff".repeat(50)).unwrap();
+}
+
+#[test]
+fn a_reference_patch_makes_what_git_would_make() {
+    for args in [
+        &["--binary"][..],
+        &["--binary", "--no-renames"],
+        &["--binary", "-M", "-C"],
+    ] {
+        let house = House::new();
+        let (_template, workspace) = prepared(&house, WorkspaceKind::Worktree);
+        let patch = patch_of(&house, args, |user| {
+            every_kind_of_change(user);
+            binary_change(user);
+        });
+        workspace.apply_patch(&patch).unwrap();
+        assert_eq!(picture(&workspace.root), picture(&house.user()), "{args:?}");
+    }
+}
+
+#[test]
+fn paths_of_a_patch_start_at_the_project_or_at_the_root() {
+    let changed = |user: &Path| {
+        fs::write(user.join("App/Sources/main.swift"), "print(2)\n").unwrap();
+    };
+    let added = |user: &Path| fs::write(user.join("App/extra"), "x\n").unwrap();
+    for work in [&changed as &dyn Fn(&Path), &added] {
+        for args in [&["--relative=App"][..], &[]] {
+            let house = House::new();
+            let (_template, workspace) = prepared(&house, WorkspaceKind::Clone);
+            let patch = patch_of(&house, args, work);
+            workspace.apply_patch(&patch).unwrap();
+            assert_eq!(picture(&workspace.root), picture(&house.user()), "{args:?}");
+        }
+    }
+}
+
+#[test]
+fn a_patch_that_does_not_apply_changes_nothing_and_says_where() {
+    let house = House::new();
+    let (_template, workspace) = prepared(&house, WorkspaceKind::Worktree);
+    symlink(house.home.path(), workspace.project_dir.join("out")).unwrap();
+    let before = picture(&workspace.root);
+    let outside = house.home.path().join("outside");
+    let change = |name: &str| {
+        format!(
+            "diff --git a/{name} b/{name}\n--- a/{name}\n+++ b/{name}\n@@ -1 +1 @@\n-nope\n+yes\n"
+        )
+    };
+    let new = |name: &str| {
+        format!(
+            "diff --git a/{name} b/{name}\nnew file mode 100644\n--- /dev/null\n+++ b/{name}\n@@ -0,0 +1 @@\n+x\n"
+        )
+    };
+    for (text, words) in [
+        (change("README.md"), "README.md: "),
+        (change("missing"), "there is no file App/missing"),
+        (
+            new("README.md") + &new("Sources/main.swift"),
+            "exists already",
+        ),
+        (new("../../outside"), ""),
+        (new(".git/hooks/post-checkout"), ".git/hooks"),
+        (new("out/outside"), "out/outside"),
+        (
+            "diff --git a/x b/x\nindex 1..2 100644\nBinary files a/dos.txt and b/dos.txt differ\n"
+                .to_owned(),
+            "",
+        ),
+        ("no patch at all\n".to_owned(), "no change"),
+        (String::new(), "no change"),
+        (
+            "diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1,9 +1 @@\n-a\n".to_owned(),
+            "cannot be read",
+        ),
+    ] {
+        let file = house.home.path().join("bad.patch");
+        fs::write(&file, &text).unwrap();
+        let applied = workspace.apply_patch(&file);
+        let error = applied.expect_err(&text).to_string();
+        assert!(
+            error.contains("bad.patch") && error.contains(words),
+            "{words}: {error}"
+        );
+        assert_eq!(picture(&workspace.root), before, "{text}");
+    }
+    assert!(!outside.exists());
+    let error = workspace
+        .apply_patch(Path::new("/nowhere.patch"))
+        .unwrap_err();
+    assert!(error.to_string().contains("/nowhere.patch"));
+}
+
+#[test]
+fn the_told_patch_makes_the_same_change_again() {
+    let house = House::new();
+    let template = house.template(WorkspaceKind::Worktree);
+    let first = template.prepare(&house.trials(), "one").unwrap();
+    let second = template.prepare(&house.trials(), "two").unwrap();
+    let third = template.prepare(&house.trials(), "three").unwrap();
+    every_kind_of_change(&first.root);
+    fs::remove_file(first.root.join("moved/main.swift")).unwrap();
+    symlink("nowhere", first.root.join("moved/main.swift")).unwrap();
+    // An agent's git state is of no account.
+    fs::remove_file(first.root.join(".git")).unwrap();
+    fs::create_dir(first.root.join(".git")).unwrap();
+    let told = first.diff_against_base().unwrap();
+    assert_eq!(told.omitted, Vec::<PathBuf>::new());
+    let patch = house.home.path().join("told.patch");
+    fs::write(&patch, &told.bytes).unwrap();
+    git(&second.root, &["apply", patch.to_str().unwrap()]);
+    assert_eq!(picture(&second.root), picture(&first.root));
+    third.apply_patch(&patch).unwrap();
+    assert_eq!(picture(&third.root), picture(&first.root));
+}
+
+#[test]
+fn the_told_patch_names_what_it_cannot_hold_and_leaves_out_what_is_ignored() {
+    let house = House::new();
+    fs::write(house.user().join(".gitignore"), "target/\n*.log\n").unwrap();
+    fs::create_dir_all(house.user().join("App/target")).unwrap();
+    fs::write(house.user().join("App/target/kept"), "tracked\n").unwrap();
+    fs::write(house.user().join("App/.gitignore"), "cache\n").unwrap();
+    git(&house.user(), &["add", "-A", "-f"]);
+    git(&house.user(), &["commit", "-q", "-m", "rules"]);
+    let (_template, workspace) = prepared(&house, WorkspaceKind::Worktree);
+    let root = &workspace.root;
+    assert_eq!(workspace.diff_against_base().unwrap().bytes, b"");
+    fs::write(root.join(".gitignore"), "*\n").unwrap();
+    fs::write(root.join("noise.log"), "x").unwrap();
+    fs::create_dir_all(root.join("target/debug")).unwrap();
+    fs::write(root.join("target/debug/app"), "x").unwrap();
+    fs::write(root.join("cache"), "only ignored in App\n").unwrap();
+    fs::write(root.join("App/cache"), "x").unwrap();
+    fs::write(root.join("App/target/kept"), "changed\n").unwrap();
+    fs::write(root.join("App/target/new"), "x").unwrap();
+    fs::write(root.join("big.bin"), vec![8; 3 << 20]).unwrap();
+    fs::write(root.join("small.bin"), b"a\0b").unwrap();
+    let told = workspace.diff_against_base().unwrap();
+    let text = String::from_utf8(told.bytes).unwrap();
+    let named: Vec<&str> = text
+        .lines()
+        .filter_map(|line| line.strip_prefix("diff --git a/"))
+        .filter_map(|line| line.split_once(" b/").map(|names| names.0))
+        .collect();
+    assert_eq!(
+        named,
+        [
+            ".gitignore",
+            "App/target/kept",
+            "big.bin",
+            "cache",
+            "small.bin"
+        ]
+    );
+    assert_eq!(told.omitted, [Path::new("big.bin"), Path::new("small.bin")]);
+    assert!(
+        text.contains("Binary files /dev/null and b/small.bin differ"),
+        "{text}"
+    );
 }

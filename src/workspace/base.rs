@@ -1,0 +1,114 @@
+//! The project as it was, asked file by file, and which new files its own `.gitignore` leaves out.
+
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::fs;
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use git2::Repository;
+
+use super::WorkspaceError;
+use super::beneath::Held;
+use super::store::{Piece, Shape};
+use super::template::Shared;
+use super::tree::FileKind;
+
+/// The project's files by path.
+pub(super) struct Base<'a> {
+    shared: &'a Shared,
+    pub(super) files: BTreeMap<PathBuf, &'a Piece>,
+}
+
+impl<'a> Base<'a> {
+    pub(super) fn of(shared: &'a Shared) -> Self {
+        let mut files = BTreeMap::new();
+        for folder in &shared.store.folders {
+            let path = Path::new(OsStr::from_bytes(folder.path.to_bytes()));
+            let Ok(below) = path.strip_prefix(&shared.name) else {
+                continue;
+            };
+            for piece in &folder.pieces {
+                if matches!(piece.shape, Shape::Project { .. } | Shape::Link) {
+                    let name = OsStr::from_bytes(piece.name.to_bytes());
+                    files.insert(below.join(name), piece);
+                }
+            }
+        }
+        Self { shared, files }
+    }
+
+    /// What a file held.
+    pub(super) fn held(&self, piece: &Piece) -> io::Result<Held> {
+        Ok(Held {
+            kind: kind(piece),
+            bytes: self.shared.store.read(piece)?,
+        })
+    }
+
+    /// The rules of every `.gitignore` of the project as it was; `None` when it has none.
+    pub(super) fn ignores(&self) -> Result<Option<Ignores>, WorkspaceError> {
+        let home = self.shared.ignores.get_or_init(|| self.lay_out_ignores());
+        match home {
+            Ok(None) => Ok(None),
+            Ok(Some(home)) => Repository::open(home)
+                .map(|repository| Some(Ignores { repository }))
+                .map_err(WorkspaceError::git("open the ignore rules")),
+            Err(problem) => Err(WorkspaceError::Git {
+                doing: "lay out the ignore rules".to_owned(),
+                problem: problem.clone(),
+            }),
+        }
+    }
+
+    fn lay_out_ignores(&self) -> Result<Option<PathBuf>, String> {
+        let mut rules = self
+            .files
+            .iter()
+            .filter(|(path, _)| path.file_name() == Some(".gitignore".as_ref()))
+            .peekable();
+        if rules.peek().is_none() {
+            return Ok(None);
+        }
+        let home = self.shared.home.join("ignores");
+        let words = |error: io::Error| error.to_string();
+        let git_words = |error: git2::Error| error.message().to_owned();
+        let repository = Repository::init(&home).map_err(git_words)?;
+        // Neither the operator's own rules nor a template's.
+        let mut config = repository.config().map_err(git_words)?;
+        config.set_str("core.excludesfile", "").map_err(git_words)?;
+        for (path, piece) in rules {
+            let place = home.join(path);
+            fs::create_dir_all(place.parent().unwrap_or(&home)).map_err(words)?;
+            fs::write(place, self.shared.store.read(piece).map_err(words)?).map_err(words)?;
+        }
+        Ok(Some(home))
+    }
+}
+
+/// The ignore rules of the project as it was.
+pub(super) struct Ignores {
+    repository: Repository,
+}
+
+impl Ignores {
+    /// Whether the rules leave out `path`.
+    pub(super) fn covers(&self, path: &Path, folder: bool) -> bool {
+        let mut path = path.as_os_str().to_owned();
+        if folder {
+            path.push("/");
+        }
+        self.repository
+            .is_path_ignored(Path::new(&path))
+            .unwrap_or(false)
+    }
+}
+
+pub(super) const fn kind(piece: &Piece) -> FileKind {
+    match piece.shape {
+        Shape::Link => FileKind::Link,
+        Shape::Project { executable: true } => FileKind::Executable,
+        Shape::Project { executable: false } | Shape::Frozen | Shape::Git => FileKind::Plain,
+    }
+}

@@ -1,0 +1,290 @@
+//! What a workspace has become, as a patch: the project as we read it against the files as we see them, git not asked.
+
+use std::collections::BTreeSet;
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use git2::{DiffOptions, ObjectType, Oid, Patch};
+
+use super::base::{Base, kind};
+use super::beneath::{self, Held};
+use super::manifest::{Care, Entry, survey};
+use super::store::Piece;
+use super::tree::FileKind;
+use super::{Workspace, WorkspaceError};
+
+/// Files over this many bytes are only named.
+const MAX_FILE: u64 = 1 << 20;
+/// A patch over this many bytes ends; what follows is only named.
+const MAX_PATCH: usize = 16 << 20;
+/// Git calls a file with a NUL byte among its first this many bytes binary.
+const LOOKED_AT: usize = 8000;
+
+/// A patch, and what it does not hold.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct PatchText {
+    /// In the form of `git diff`; bytes, as files need not be text in UTF-8.
+    pub bytes: Vec<u8>,
+    /// Changed paths that are named in the patch without their content, or not at all.
+    pub omitted: Vec<PathBuf>,
+}
+
+impl Workspace {
+    /// The changes since the commit that the workspace was made of, what setup commands did included. New files that the
+    /// project's own `.gitignore` leaves out are left out; binary and very large files are named only.
+    ///
+    /// # Errors
+    /// When the workspace is gone, or what was kept of the project cannot be read.
+    pub fn diff_against_base(&self) -> Result<PatchText, WorkspaceError> {
+        let base = Base::of(&self.shared);
+        let rules = base.ignores()?;
+        let kept_folders: BTreeSet<&Path> = base
+            .files
+            .keys()
+            .flat_map(|path| path.ancestors().skip(1))
+            .collect();
+        let now = survey(&self.root, &|path, folder| {
+            let known = base.files.contains_key(path) || (folder && kept_folders.contains(path));
+            let ignored = || {
+                rules
+                    .as_ref()
+                    .is_some_and(|rules| rules.covers(path, folder))
+            };
+            if !known && ignored() {
+                Care::Skip
+            } else {
+                Care::Note
+            }
+        })
+        .map_err(WorkspaceError::io(format!(
+            "look at {}",
+            self.root.display()
+        )))?;
+        let paths: BTreeSet<&PathBuf> = base.files.keys().chain(now.entries.keys()).collect();
+        let mut text = PatchText::default();
+        for path in paths {
+            let sides = Sides {
+                base: &base,
+                root: &self.root,
+                path,
+                old: base.files.get(path).copied(),
+                new: now.entries.get(path),
+            };
+            sides
+                .tell(&mut text)
+                .map_err(WorkspaceError::io(format!("compare {}", path.display())))?;
+        }
+        Ok(text)
+    }
+}
+
+/// One path, then and now.
+struct Sides<'a> {
+    base: &'a Base<'a>,
+    root: &'a Path,
+    path: &'a PathBuf,
+    old: Option<&'a Piece>,
+    new: Option<&'a Entry>,
+}
+
+impl Sides<'_> {
+    fn tell(&self, text: &mut PatchText) -> io::Result<()> {
+        let large = |entry: &Entry| matches!(entry, Entry::File { size, .. } if *size > MAX_FILE);
+        let special = matches!(self.new, Some(Entry::Other { .. }));
+        if special || text.bytes.len() > MAX_PATCH {
+            if special || self.differs_at_a_glance() {
+                text.omitted.push(self.path.clone());
+            }
+            return Ok(());
+        }
+        if self.new.is_some_and(large) || self.old.is_some_and(|piece| piece.length > MAX_FILE) {
+            if self.differs_at_a_glance() || self.large_differs()? {
+                self.name_only(text);
+            }
+            return Ok(());
+        }
+        let old = self.old.map(|piece| self.base.held(piece)).transpose()?;
+        let new = match self.new {
+            Some(_) => beneath::read(self.root, self.path, MAX_FILE)?,
+            None => None,
+        };
+        self.tell_both(text, old.as_ref(), new.as_ref());
+        Ok(())
+    }
+
+    fn differs_at_a_glance(&self) -> bool {
+        match (self.old, self.new) {
+            (
+                Some(piece),
+                Some(Entry::File {
+                    size, executable, ..
+                }),
+            ) => {
+                let was = kind(piece);
+                piece.length != *size
+                    || was == FileKind::Link
+                    || (was == FileKind::Executable) != *executable
+            }
+            _ => true,
+        }
+    }
+
+    fn large_differs(&self) -> io::Result<bool> {
+        let Some(piece) = self.old else {
+            return Ok(true);
+        };
+        let new = beneath::read(self.root, self.path, piece.length)?;
+        Ok(new.is_none_or(|new| self.base.held(piece).is_ok_and(|old| old != new)))
+    }
+
+    fn name_only(&self, text: &mut PatchText) {
+        let old = self.old.map(kind);
+        let new = match self.new {
+            Some(Entry::File {
+                executable: true, ..
+            }) => Some(FileKind::Executable),
+            Some(Entry::Link { .. }) => Some(FileKind::Link),
+            Some(_) => Some(FileKind::Plain),
+            None => None,
+        };
+        header(&mut text.bytes, self.path, (old, new));
+        binary_note(text, self.path, (old.is_some(), new.is_some()));
+    }
+
+    fn tell_both(&self, text: &mut PatchText, old: Option<&Held>, new: Option<&Held>) {
+        if old == new {
+            return;
+        }
+        let is_link = |held: &Held| held.kind == FileKind::Link;
+        if let (Some(was), Some(is)) = (old, new)
+            && is_link(was) != is_link(is)
+        {
+            self.tell_both(text, old, None);
+            self.tell_both(text, None, new);
+            return;
+        }
+        let kinds = (old.map(|held| held.kind), new.map(|held| held.kind));
+        header(&mut text.bytes, self.path, kinds);
+        let empty: &[u8] = &[];
+        let before = old.map_or(empty, |held| &held.bytes);
+        let after = new.map_or(empty, |held| &held.bytes);
+        if before != after || old.is_none() || new.is_none() {
+            index_line(&mut text.bytes, old, new);
+        }
+        if before == after {
+            return;
+        }
+        if is_binary(before) || is_binary(after) {
+            return binary_note(text, self.path, (old.is_some(), new.is_some()));
+        }
+        let names = names(self.path, (old.is_some(), new.is_some()));
+        text.bytes.extend_from_slice(b"--- ");
+        text.bytes.extend_from_slice(&names.0);
+        text.bytes.extend_from_slice(b"\n+++ ");
+        text.bytes.extend_from_slice(&names.1);
+        text.bytes.push(b'\n');
+        if hunks(&mut text.bytes, before, after).is_err() {
+            text.omitted.push(self.path.clone());
+        }
+    }
+}
+
+fn is_binary(bytes: &[u8]) -> bool {
+    bytes[..bytes.len().min(LOOKED_AT)].contains(&0)
+}
+
+fn header(out: &mut Vec<u8>, path: &Path, (old, new): (Option<FileKind>, Option<FileKind>)) {
+    let mut line = |parts: &[&[u8]]| {
+        for part in parts {
+            out.extend_from_slice(part);
+        }
+        out.push(b'\n');
+    };
+    let mode = |kind: FileKind| format!("{:06o}", kind.git_mode());
+    line(&[
+        b"diff --git ",
+        &quoted(b"a/", path),
+        b" ",
+        &quoted(b"b/", path),
+    ]);
+    match (old, new) {
+        (None, Some(new)) => line(&[b"new file mode ", mode(new).as_bytes()]),
+        (Some(old), None) => line(&[b"deleted file mode ", mode(old).as_bytes()]),
+        (Some(old), Some(new)) if old != new => {
+            line(&[b"old mode ", mode(old).as_bytes()]);
+            line(&[b"new mode ", mode(new).as_bytes()]);
+        }
+        _ => {}
+    }
+}
+
+/// The names that git gives to the two contents, as `git diff --full-index` tells them.
+fn index_line(out: &mut Vec<u8>, old: Option<&Held>, new: Option<&Held>) {
+    let id = |held: Option<&Held>| {
+        held.and_then(|held| Oid::hash_object(ObjectType::Blob, &held.bytes).ok())
+            .unwrap_or(Oid::ZERO_SHA1)
+    };
+    let mode = match (old, new) {
+        (Some(old), Some(new)) if old.kind == new.kind => {
+            format!(" {:06o}", new.kind.git_mode())
+        }
+        _ => String::new(),
+    };
+    out.extend_from_slice(format!("index {}..{}{mode}\n", id(old), id(new)).as_bytes());
+}
+
+fn binary_note(text: &mut PatchText, path: &Path, exist: (bool, bool)) {
+    let (old, new) = names(path, exist);
+    for part in [&b"Binary files "[..], &old, b" and ", &new, b" differ\n"] {
+        text.bytes.extend_from_slice(part);
+    }
+    text.omitted.push(path.to_owned());
+}
+
+fn names(path: &Path, (old, new): (bool, bool)) -> (Vec<u8>, Vec<u8>) {
+    let name = |exists: bool, prefix: &[u8]| {
+        if exists {
+            quoted(prefix, path)
+        } else {
+            b"/dev/null".to_vec()
+        }
+    };
+    (name(old, b"a/"), name(new, b"b/"))
+}
+
+/// A path as git writes it: in quotes, with escapes, where it holds anything but plain characters.
+fn quoted(prefix: &[u8], path: &Path) -> Vec<u8> {
+    let bytes = path.as_os_str().as_bytes();
+    let plain = |byte: &u8| (b' '..0x7f).contains(byte) && !b"\"\\".contains(byte);
+    if bytes.iter().all(plain) {
+        return [prefix, bytes].concat();
+    }
+    let mut out = [b"\"", prefix].concat();
+    for byte in bytes {
+        match byte {
+            b'"' | b'\\' => out.extend_from_slice(&[b'\\', *byte]),
+            byte if plain(byte) => out.push(*byte),
+            byte => out.extend_from_slice(format!("\\{byte:03o}").as_bytes()),
+        }
+    }
+    out.push(b'"');
+    out
+}
+
+fn hunks(out: &mut Vec<u8>, before: &[u8], after: &[u8]) -> Result<(), git2::Error> {
+    let mut options = DiffOptions::new();
+    options.force_text(true);
+    let mut patch = Patch::from_buffers(before, None, after, None, Some(&mut options))?;
+    patch.print(&mut |_delta, _hunk, line| {
+        match line.origin() {
+            'F' | 'B' => {}
+            origin @ (' ' | '+' | '-') => {
+                out.push(origin as u8);
+                out.extend_from_slice(line.content());
+            }
+            _ => out.extend_from_slice(line.content()),
+        }
+        true
+    })
+}

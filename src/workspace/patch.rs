@@ -1,0 +1,316 @@
+//! Applying a task's reference patch: libgit2 reads the patch and fits the hunks, the files are read and written by us.
+
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+use std::ffi::OsString;
+use std::fs;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering;
+
+use git2::{ApplyOptions, Delta, Diff, Index, IndexEntry, IndexTime, Repository};
+
+use super::beneath::{self, Held};
+use super::tree::FileKind;
+use super::{Workspace, WorkspaceError, seal};
+
+/// No file of a patch may be larger.
+const MAX_BYTES: u64 = 256 << 20;
+
+/// What is said of a file that is no patch.
+const NO_CHANGE: &str = "it holds no change in the form of `git diff`";
+
+/// What a patch does to one file.
+struct Touch {
+    /// The file that must be there.
+    old: Option<PathBuf>,
+    /// The file that will be there.
+    new: Option<PathBuf>,
+    /// Whether the old file goes.
+    moves: bool,
+    /// Whether the patch says which mode the new file has.
+    sets_mode: bool,
+}
+
+impl Workspace {
+    /// Applies a patch as `git diff` writes it: changed, new, deleted and renamed files, modes, links, binary files. Paths in
+    /// it are understood from the project's folder, or from the root where that does not fit. Either all of it is applied or,
+    /// unless the disk fails, nothing.
+    ///
+    /// # Errors
+    /// When the file is no patch, names files outside the workspace, or does not fit what is there.
+    pub fn apply_patch(&self, patch: &Path) -> Result<(), WorkspaceError> {
+        let wrong = |problem: String| WorkspaceError::Patch {
+            patch: patch.to_owned(),
+            problem,
+        };
+        let bytes = fs::read(patch).map_err(|error| wrong(error.to_string()))?;
+        let bytes = with_empty_files(&bytes);
+        let diff = Diff::from_buffer(&bytes).map_err(|error| wrong(unreadable(&error)))?;
+        let touches = touches(&diff).map_err(wrong)?;
+        let bases = self.bases(&touches).map_err(wrong)?;
+        let mut first_problem = None;
+        for base in bases {
+            match self.fit(&diff, &touches, &base) {
+                Ok(results) => {
+                    return put(&self.root, &base, &touches, &results).map_err(wrong);
+                }
+                Err(problem) => first_problem = first_problem.or(Some(problem)),
+            }
+        }
+        Err(wrong(first_problem.unwrap_or_default()))
+    }
+
+    /// Folders that the patch's paths may start from, the likelier first.
+    fn bases(&self, touches: &[Touch]) -> Result<Vec<PathBuf>, String> {
+        let subdir = self.project_dir.strip_prefix(&self.root);
+        let subdir = subdir.map(Path::to_owned).unwrap_or_default();
+        let root = PathBuf::new();
+        if subdir == root {
+            self.check(touches, &root)?;
+            return Ok(vec![root]);
+        }
+        // New files alone fit anywhere; paths that begin like the project's own are meant from the root.
+        let from_root = touches.iter().all(|touch| {
+            let paths = [touch.old.as_ref(), touch.new.as_ref()];
+            paths
+                .into_iter()
+                .flatten()
+                .all(|path| path.starts_with(&subdir))
+        }) && !self.project_dir.join(&subdir).exists();
+        let order = if from_root {
+            [root, subdir]
+        } else {
+            [subdir, root]
+        };
+        let mut fitting = Vec::new();
+        let mut problems = Vec::new();
+        for base in order {
+            match self.check(touches, &base) {
+                Ok(()) => fitting.push(base),
+                Err(problem) => problems.push(problem),
+            }
+        }
+        match problems.into_iter().next() {
+            Some(problem) if fitting.is_empty() => Err(problem),
+            _ => Ok(fitting),
+        }
+    }
+
+    /// Whether the files that must be there are, and those that must not be are not.
+    fn check(&self, touches: &[Touch], base: &Path) -> Result<(), String> {
+        let made: BTreeSet<_> = touches
+            .iter()
+            .filter(|touch| touch.old != touch.new)
+            .filter_map(|touch| touch.new.as_ref())
+            .collect();
+        let gone: BTreeSet<_> = touches
+            .iter()
+            .filter(|touch| touch.moves)
+            .filter_map(|touch| touch.old.as_ref())
+            .collect();
+        for touch in touches {
+            if let Some(old) = &touch.old
+                && self.held(&base.join(old))?.is_none()
+                && !made.contains(old)
+            {
+                return Err(format!("there is no file {}", base.join(old).display()));
+            }
+            if let (None, Some(new)) = (&touch.old, &touch.new)
+                && !gone.contains(new)
+                && self.root.join(base).join(new).symlink_metadata().is_ok()
+            {
+                return Err(format!("{} exists already", base.join(new).display()));
+            }
+        }
+        Ok(())
+    }
+
+    fn held(&self, path: &Path) -> Result<Option<Held>, String> {
+        beneath::read(&self.root, path, MAX_BYTES)
+            .map_err(|error| format!("{}: {error}", path.display()))
+    }
+
+    /// The files as they will be, by path in the patch.
+    fn fit(
+        &self,
+        diff: &Diff<'_>,
+        touches: &[Touch],
+        base: &Path,
+    ) -> Result<Vec<Option<Held>>, String> {
+        let serial = self.shared.serial.fetch_add(1, Ordering::Relaxed);
+        let home = self.shared.home.join(format!("patch-{serial}.git"));
+        let fitted = seal::init_bare(&home)
+            .map_err(|error| error.to_string())
+            .and_then(|repository| self.fit_in(&repository, diff, (touches, base)));
+        fs::remove_dir_all(&home).ok();
+        fitted
+    }
+
+    fn fit_in(
+        &self,
+        repository: &Repository,
+        diff: &Diff<'_>,
+        (touches, base): (&[Touch], &Path),
+    ) -> Result<Vec<Option<Held>>, String> {
+        let words = |error: git2::Error| error.message().to_owned();
+        let mut before = Index::new().map_err(words)?;
+        for old in touches.iter().filter_map(|touch| touch.old.as_ref()) {
+            if let Some(held) = self.held(&base.join(old))? {
+                let id = repository.blob(&held.bytes).map_err(words)?;
+                before.add(&entry(old, id, held.kind)).map_err(words)?;
+            }
+        }
+        let tree = before.write_tree_to(repository).map_err(words)?;
+        let tree = repository.find_tree(tree).map_err(words)?;
+        let at = RefCell::new(PathBuf::new());
+        let mut options = ApplyOptions::new();
+        options.delta_callback(|delta| {
+            let path = delta.and_then(|delta| delta.new_file().path().map(Path::to_owned));
+            *at.borrow_mut() = path.unwrap_or_default();
+            true
+        });
+        let applied = repository.apply_to_tree(&tree, diff, Some(&mut options));
+        drop(options);
+        let after = applied.map_err(|error| {
+            let file = base.join(&*at.borrow());
+            format!("{}: {}", file.display(), error.message())
+        })?;
+        let finish = |touch: &Touch| {
+            let Some(new) = &touch.new else {
+                return Ok(None);
+            };
+            let mut held = result(repository, &after, new)?;
+            if let (Some(old), false) = (&touch.old, touch.sets_mode) {
+                let known = self.held(&base.join(old))?;
+                held.kind = known.map_or(held.kind, |known| known.kind);
+            }
+            Ok(Some(held))
+        };
+        touches.iter().map(finish).collect()
+    }
+}
+
+fn result(repository: &Repository, after: &Index, path: &Path) -> Result<Held, String> {
+    let entry = after
+        .get_path(path, 0)
+        .ok_or_else(|| format!("{} is not in the result", path.display()))?;
+    let blob = repository
+        .find_blob(entry.id)
+        .map_err(|error| error.message().to_owned())?;
+    Ok(Held {
+        kind: FileKind::of(entry.mode.cast_signed()),
+        bytes: blob.content().to_vec(),
+    })
+}
+
+fn put(
+    root: &Path,
+    base: &Path,
+    touches: &[Touch],
+    results: &[Option<Held>],
+) -> Result<(), String> {
+    let told = |path: &Path, error: std::io::Error| format!("{}: {error}", path.display());
+    for touch in touches.iter().filter(|touch| touch.moves) {
+        if let Some(old) = &touch.old {
+            let path = base.join(old);
+            beneath::remove(root, &path).map_err(|error| told(&path, error))?;
+        }
+    }
+    for (touch, held) in touches.iter().zip(results) {
+        if let (Some(new), Some(held)) = (&touch.new, held) {
+            let path = base.join(new);
+            beneath::write(root, &path, held).map_err(|error| told(&path, error))?;
+        }
+    }
+    Ok(())
+}
+
+fn unreadable(error: &git2::Error) -> String {
+    match error.message() {
+        "no patch found" => NO_CHANGE.to_owned(),
+        said => format!("it cannot be read: {said}"),
+    }
+}
+
+fn touches(diff: &Diff<'_>) -> Result<Vec<Touch>, String> {
+    let touches: Result<Vec<Touch>, String> = diff.deltas().map(|delta| touch(&delta)).collect();
+    match touches {
+        Ok(touches) if touches.is_empty() => Err(NO_CHANGE.to_owned()),
+        other => other,
+    }
+}
+
+fn touch(delta: &git2::DiffDelta<'_>) -> Result<Touch, String> {
+    let path = |file: git2::DiffFile<'_>| {
+        let bytes = file.path_bytes().unwrap_or_default().to_vec();
+        let path = PathBuf::from(OsString::from_vec(bytes));
+        if beneath::is_plain(&path) {
+            Ok(Some(path))
+        } else {
+            Err(format!("{} does not stay in the workspace", path.display()))
+        }
+    };
+    let (old, new) = match delta.status() {
+        Delta::Added => (None, path(delta.new_file())?),
+        Delta::Deleted => (path(delta.old_file())?, None),
+        _ => (path(delta.old_file())?, path(delta.new_file())?),
+    };
+    Ok(Touch {
+        moves: matches!(delta.status(), Delta::Deleted | Delta::Renamed),
+        sets_mode: old.is_none() || delta.old_file().mode() != delta.new_file().mode(),
+        old,
+        new,
+    })
+}
+
+/// The patch with the content of empty files written out, as a binary of no bytes: libgit2 refuses a new or deleted file
+/// that has a header only, which is how git writes an empty one.
+fn with_empty_files(patch: &[u8]) -> Vec<u8> {
+    const START: &[u8] = b"diff --git ";
+    const INDEX: &[u8] = b"index 0000000..0000000\n";
+    const NOTHING: &[u8] =
+        b"GIT binary patch\nliteral 0\nHcmV?d00001\n\nliteral 0\nHcmV?d00001\n\n";
+    let mut out = Vec::with_capacity(patch.len());
+    let (mut inside, mut header_only, mut has_index) = (false, false, false);
+    let end = |out: &mut Vec<u8>, header_only: bool, has_index: bool| {
+        if header_only {
+            out.extend_from_slice(if has_index { b"" } else { INDEX });
+            out.extend_from_slice(NOTHING);
+        }
+    };
+    for line in patch.split_inclusive(|byte| *byte == b'\n') {
+        let starts = |words: &[&[u8]]| words.iter().any(|word| line.starts_with(word));
+        if starts(&[START, b"-- \n"]) {
+            end(&mut out, header_only, has_index);
+            (inside, header_only, has_index) = (true, false, false);
+        } else if inside && starts(&[b"new file mode ", b"deleted file mode "]) {
+            header_only = true;
+        } else if starts(&[b"index "]) {
+            has_index = true;
+        } else if starts(&[b"--- ", b"@@ ", b"GIT binary patch", b"Binary files "]) {
+            header_only = false;
+        }
+        out.extend_from_slice(line);
+    }
+    end(&mut out, header_only, has_index);
+    out
+}
+
+fn entry(path: &Path, id: git2::Oid, kind: FileKind) -> IndexEntry {
+    let never = IndexTime::new(0, 0);
+    IndexEntry {
+        ctime: never,
+        mtime: never,
+        dev: 0,
+        ino: 0,
+        mode: kind.git_mode(),
+        uid: 0,
+        gid: 0,
+        file_size: 0,
+        id,
+        flags: 0,
+        flags_extended: 0,
+        path: path.as_os_str().as_bytes().to_vec(),
+    }
+}
