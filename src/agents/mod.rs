@@ -3,6 +3,7 @@
 //! To add an agent: its kind in `config`, its stream in a file here, one arm each in `stream`, `invocation`, `home` and
 //! `commands`; the compiler names the places.
 
+pub mod cassette;
 mod ccusage;
 mod claude;
 mod codex;
