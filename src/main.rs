@@ -1,2 +1,5 @@
 //! The `proctor` program.
-fn main() {}
+
+fn main() -> std::process::ExitCode {
+    proctor::cli::main()
+}

@@ -1,1 +1,77 @@
 //! The person: flags, words, colours, exit codes.
+
+mod apology;
+mod args;
+mod columns;
+mod commands;
+#[expect(dead_code, reason = "until the runner is there")]
+mod console;
+mod embedded;
+#[cfg_attr(not(test), expect(dead_code, reason = "until the runner is there"))]
+mod failure;
+#[expect(dead_code, reason = "until the runner is there")]
+mod interrupt;
+mod logging;
+#[expect(dead_code, reason = "until the runner is there")]
+mod out;
+#[expect(dead_code, reason = "until the runner is there")]
+mod suite;
+
+use std::panic::AssertUnwindSafe;
+use std::process::ExitCode;
+
+use clap::Parser as _;
+
+use args::{Args, Command};
+use failure::{Kind, Outcome};
+use out::Colour;
+
+/// Does what the command line asks; the exit code says how it went.
+///
+/// 0 done, 1 trials or gates failed, 2 configuration or infrastructure (a defect of the program among them), 130 cancelled.
+#[must_use]
+pub fn main() -> ExitCode {
+    apology::install();
+    let ended = std::panic::catch_unwind(AssertUnwindSafe(parse_and_run));
+    ended.unwrap_or_else(|_| ExitCode::from(Kind::Infrastructure.code()))
+}
+
+fn parse_and_run() -> ExitCode {
+    let args = match Args::try_parse() {
+        Ok(args) => args,
+        Err(error) => return explain(&error),
+    };
+    if let Some(problem) = logging::start() {
+        console::say(Colour::AUTO, format_args!("warning: {problem}"));
+    }
+    match run(args.command) {
+        Ok(code) => code,
+        Err(failure) => {
+            // Whoever listened may be gone.
+            drop(failure.tell(&mut Colour::AUTO.stderr()));
+            failure.exit_code()
+        }
+    }
+}
+
+/// Help and version go to standard output and are no error.
+fn explain(error: &clap::Error) -> ExitCode {
+    // Whoever listened may be gone.
+    drop(error.print());
+    u8::try_from(error.exit_code()).map_or(ExitCode::from(Kind::Usage.code()), ExitCode::from)
+}
+
+fn run(command: Command) -> Outcome<ExitCode> {
+    let done = |()| ExitCode::SUCCESS;
+    match command {
+        Command::Rebuild(args) => commands::rebuild::run(&args).map(done),
+        Command::Estimate(args) => commands::estimate::run(&args).map(done),
+        Command::Init(args) => commands::init::run(&args).map(done),
+        Command::Schema(args) => commands::schema::run(&args).map(done),
+        Command::Completions(args) => commands::completions::run(&args).map(done),
+        _ => Err(failure::Failure::new(
+            Kind::Usage,
+            "not built yet in this version",
+        )),
+    }
+}

@@ -1,6 +1,7 @@
 //! Tests of the built program and of the house, one file per theme.
 
 mod backfill;
+mod cli;
 mod default_suite;
 mod post_run;
 mod published_run;

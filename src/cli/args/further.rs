@@ -1,0 +1,207 @@
+//! Flags of the smaller commands.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum, ValueHint};
+
+use crate::cli::args::TEMPLATE;
+
+/// Flags of `rebuild`.
+#[derive(Debug, Clone, Args)]
+#[command(
+    after_help = "Examples:
+  proctor rebuild --run runs/20261120_101500               say what would change
+  proctor rebuild --run runs/20261120_101500 --in-place    write it",
+    help_template = TEMPLATE
+)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag")]
+pub(in crate::cli) struct RebuildArgs {
+    /// The run directory
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub(in crate::cli) run: PathBuf,
+
+    /// The suite [that of the run, else config.yaml]
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(in crate::cli) config: Option<PathBuf>,
+
+    /// Write the files; without it only say what would change
+    #[arg(long)]
+    pub(in crate::cli) in_place: bool,
+
+    /// Count tool errors again from the kept events
+    #[arg(long)]
+    pub(in crate::cli) backfill_errors: bool,
+
+    /// Let an agent write the tool-error report
+    #[arg(long)]
+    pub(in crate::cli) post_run_report: bool,
+
+    /// Let an agent write the failure analysis
+    #[arg(long)]
+    pub(in crate::cli) failure_analysis: bool,
+
+    /// The agent that writes [`suite.post_run_report_agent`]
+    #[arg(
+        help = "The agent that writes [suite.post_run_report_agent]",
+        long,
+        value_name = "ID"
+    )]
+    pub(in crate::cli) agent: Option<String>,
+
+    /// Print the result as one JSON document
+    #[arg(long)]
+    pub(in crate::cli) json: bool,
+}
+
+/// Flags of `estimate`.
+#[derive(Debug, Clone, Args)]
+#[command(
+    after_help = "Examples:
+  proctor estimate --run runs/20261120_101500 --trials 10
+  proctor estimate --run runs/20261120_101500 --trials 10 --json",
+    help_template = TEMPLATE
+)]
+pub(in crate::cli) struct EstimateArgs {
+    /// The run directory
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub(in crate::cli) run: PathBuf,
+
+    /// Trials per cell
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub(in crate::cli) trials: u32,
+
+    /// Print the result as one JSON document
+    #[arg(long)]
+    pub(in crate::cli) json: bool,
+}
+
+/// Flags of `init`.
+#[derive(Debug, Clone, Args)]
+#[command(
+    after_help = "Examples:
+  proctor init
+  proctor init evals --force",
+    help_template = TEMPLATE
+)]
+pub(in crate::cli) struct InitArgs {
+    /// Where to write
+    #[arg(default_value = ".", value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub(in crate::cli) dir: PathBuf,
+
+    /// Write over files that are there
+    #[arg(long)]
+    pub(in crate::cli) force: bool,
+}
+
+/// Flags of `doctor`.
+#[derive(Debug, Clone, Args)]
+#[command(
+    after_help = "Exit code: 0 nothing needed is missing, 2 something is
+
+Examples:
+  proctor doctor
+  proctor doctor --config suites/ios.yaml --json",
+    help_template = TEMPLATE
+)]
+pub(in crate::cli) struct DoctorArgs {
+    /// The suite whose needs count [config.yaml, if there]
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(in crate::cli) config: Option<PathBuf>,
+
+    /// The tasks [tasks.yaml beside the suite]
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(in crate::cli) tasks: Option<PathBuf>,
+
+    /// Print the checks as one JSON document
+    #[arg(long)]
+    pub(in crate::cli) json: bool,
+}
+
+/// Flags of `schema`.
+#[derive(Debug, Clone, Args)]
+#[command(
+    after_help = "Examples:
+  proctor schema config > config.schema.json
+  proctor schema tasks > tasks.schema.json",
+    help_template = TEMPLATE
+)]
+pub(in crate::cli) struct SchemaArgs {
+    /// Which file
+    #[arg(value_name = "FILE")]
+    pub(in crate::cli) file: SchemaFile,
+}
+
+/// Files that have a schema.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(in crate::cli) enum SchemaFile {
+    /// `config.yaml`
+    Config,
+    /// `tasks.yaml`
+    Tasks,
+}
+
+/// Flags of `cassette`.
+#[derive(Debug, Clone, Args)]
+#[command(
+    after_help = "Examples:
+  proctor cassette runs/20261120_101500/trials/claude-shell_primed-login-trial-000 > login.0.jsonl
+  proctor cassette TRIAL_DIR --out cassettes/login.0.jsonl --note \"fails on purpose\"",
+    help_template = TEMPLATE
+)]
+pub(in crate::cli) struct CassetteArgs {
+    /// The trial's folder
+    #[arg(value_name = "TRIAL_DIR", value_hint = ValueHint::DirPath)]
+    pub(in crate::cli) trial_dir: PathBuf,
+
+    /// Where to write [standard output]
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(in crate::cli) out: Option<PathBuf>,
+
+    /// A word about it, kept in its header
+    #[arg(long, value_name = "TEXT")]
+    pub(in crate::cli) note: Option<String>,
+
+    /// Write over a file that is there
+    #[arg(long)]
+    pub(in crate::cli) force: bool,
+}
+
+/// Flags of `completions`.
+#[derive(Debug, Clone, Args)]
+#[command(
+    after_help = "Examples:
+  proctor completions bash > ~/.local/share/bash-completion/completions/proctor
+  proctor completions fish > ~/.config/fish/completions/proctor.fish",
+    help_template = TEMPLATE
+)]
+pub(in crate::cli) struct CompletionsArgs {
+    /// Which shell
+    #[arg(value_name = "SHELL")]
+    pub(in crate::cli) shell: clap_complete::Shell,
+}
+
+/// Flags of the hidden `replay-cassette`.
+#[derive(Debug, Clone, Args)]
+#[command(
+    after_help = "Examples:
+  proctor replay-cassette --cassette login.0.jsonl
+  proctor replay-cassette --cassette login.0.jsonl --pace 0",
+    help_template = TEMPLATE
+)]
+pub(in crate::cli) struct ReplayArgs {
+    /// The cassette
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(in crate::cli) cassette: PathBuf,
+
+    /// Recorded times are multiplied by this
+    #[arg(long, value_name = "X", default_value_t = 1.0)]
+    pub(in crate::cli) pace: f64,
+
+    /// The prompt, where the command holds one; a recording does not listen
+    #[arg(
+        value_name = "PROMPT",
+        trailing_var_arg = true,
+        allow_hyphen_values = true
+    )]
+    pub(in crate::cli) prompt: Vec<String>,
+}

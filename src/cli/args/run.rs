@@ -1,0 +1,128 @@
+//! Flags of `run` and `validate`, and the groups that they share.
+
+use std::path::PathBuf;
+
+use clap::{ArgAction, Args, ValueHint};
+
+use crate::cli::args::TEMPLATE;
+
+const RUN_EXAMPLES: &str = "Examples:
+  proctor run --task-ids fix_amounts --agents claude codex --trials 5 --jobs 2
+  proctor run --resume runs/20261120_101500";
+
+const VALIDATE_EXAMPLES: &str =
+    "Exit code: 0 all tasks hold, 1 some do not, 2 cannot run, 130 cancelled
+
+Examples:
+  proctor validate
+  proctor validate --config suites/ios.yaml --task-ids login_test --json";
+
+/// Which suite, and which part of it.
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "What to run")]
+pub(in crate::cli) struct SuiteArgs {
+    /// The suite [config.yaml, else the built-in demo]
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(in crate::cli) config: Option<PathBuf>,
+
+    /// The tasks [tasks.yaml beside the suite]
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(in crate::cli) tasks: Option<PathBuf>,
+
+    /// Only these tasks
+    #[arg(long, value_name = "ID", num_args = 1..)]
+    pub(in crate::cli) task_ids: Vec<String>,
+
+    /// Only these agents
+    #[arg(long, value_name = "ID", num_args = 1..)]
+    pub(in crate::cli) agents: Vec<String>,
+
+    /// Only these scenarios
+    #[arg(long, value_name = "ID", num_args = 1..)]
+    pub(in crate::cli) scenarios: Vec<String>,
+}
+
+/// What a person sees while a run goes on.
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "What to show")]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag")]
+pub(in crate::cli) struct ShowArgs {
+    /// Also show what the agents say
+    #[arg(long, conflicts_with = "quiet")]
+    pub(in crate::cli) stream: bool,
+
+    /// Show results only, no progress
+    #[arg(long, short)]
+    pub(in crate::cli) quiet: bool,
+
+    /// Print the results as one JSON document
+    #[arg(long)]
+    pub(in crate::cli) json: bool,
+
+    /// No colours
+    #[arg(long)]
+    pub(in crate::cli) no_color: bool,
+
+    /// Print this help
+    #[arg(long, short, action = ArgAction::Help)]
+    help: Option<bool>,
+}
+
+/// Flags of `run`.
+#[derive(Debug, Clone, Args)]
+#[command(
+    after_help = RUN_EXAMPLES,
+    help_template = TEMPLATE,
+    disable_help_flag = true
+)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag")]
+pub(in crate::cli) struct RunArgs {
+    #[command(flatten)]
+    pub(in crate::cli) suite: SuiteArgs,
+
+    /// Trials per cell [`suite.trials_per_cell`]
+    #[arg(help = "Trials per cell [suite.trials_per_cell]", long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub(in crate::cli) trials: Option<u32>,
+
+    /// Finish an interrupted run: what is missing
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, help_heading = "How to run")]
+    pub(in crate::cli) resume: Option<PathBuf>,
+
+    /// Trials at once; changes timings [suite.jobs]
+    #[arg(long, short, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000), help_heading = "How to run")]
+    pub(in crate::cli) jobs: Option<u32>,
+
+    /// Check the reference patches first
+    #[arg(long, help_heading = "How to run")]
+    pub(in crate::cli) validate_tasks: bool,
+
+    /// Check the reference patches only
+    #[arg(long, help_heading = "How to run")]
+    pub(in crate::cli) validate_tasks_only: bool,
+
+    /// Print the plan, run nothing
+    #[arg(long, help_heading = "How to run")]
+    pub(in crate::cli) dry_run: bool,
+
+    /// Exit with 1 when a trial did not pass
+    #[arg(long, help_heading = "How to run")]
+    pub(in crate::cli) strict: bool,
+
+    #[command(flatten)]
+    pub(in crate::cli) show: ShowArgs,
+}
+
+/// Flags of `validate`.
+#[derive(Debug, Clone, Args)]
+#[command(
+    after_help = VALIDATE_EXAMPLES,
+    help_template = TEMPLATE,
+    disable_help_flag = true
+)]
+pub(in crate::cli) struct ValidateArgs {
+    #[command(flatten)]
+    pub(in crate::cli) suite: SuiteArgs,
+
+    #[command(flatten)]
+    pub(in crate::cli) show: ShowArgs,
+}

@@ -1,0 +1,22 @@
+//! `proctor estimate`: what more trials would take, judged by those of a run.
+
+use crate::cli::args::EstimateArgs;
+use crate::cli::failure::{Failure, Kind, Outcome};
+use crate::cli::out::{Colour, Out};
+use crate::record::RunDir;
+use crate::report::estimate;
+
+/// Prints an estimate.
+pub(in crate::cli) fn run(args: &EstimateArgs) -> Outcome {
+    let run_dir = RunDir::open(&args.run).map_err(|error| Failure::at("open the run", error))?;
+    let trials = usize::try_from(args.trials).unwrap_or(usize::MAX);
+    let estimate =
+        estimate(&run_dir, trials).map_err(|error| Failure::new(Kind::Infrastructure, error))?;
+    let mut out = Out::new(Colour::AUTO);
+    if args.json {
+        out.json(&estimate.to_json())
+    } else {
+        let look = out.look();
+        out.text(estimate.to_text(look))
+    }
+}

@@ -1,0 +1,251 @@
+//! `proctor init`: a commented suite to start from, for the agents that are here.
+
+use std::ffi::OsString;
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write};
+use std::path::Path;
+
+use crate::agents::{default_command, find_on_path};
+use crate::cli::args::InitArgs;
+use crate::cli::failure::{Failure, Kind, Outcome};
+use crate::cli::out::{Colour, Out};
+use crate::config::AgentKind;
+
+const CONFIG: &str = include_str!("config.template.yaml");
+const TASKS: &str = include_str!("tasks.template.yaml");
+
+/// How a kind of project is tested, by a file that gives it away.
+const TESTED_BY: [(&str, &[&str]); 7] = [
+    ("Cargo.toml", &["cargo", "test"]),
+    ("Package.swift", &["swift", "test"]),
+    ("go.mod", &["go", "test", "./..."]),
+    ("package.json", &["npm", "test"]),
+    ("pyproject.toml", &["python3", "-m", "pytest"]),
+    ("build.gradle.kts", &["./gradlew", "test"]),
+    ("Makefile", &["make", "test"]),
+];
+
+/// What a new suite is made of.
+struct Found {
+    agents: Vec<Agent>,
+    /// Folder inside a repository, as the config names it.
+    repo_path: &'static str,
+    tested_by: &'static [&'static str],
+}
+
+struct Agent {
+    kind: AgentKind,
+    id: &'static str,
+    is_here: bool,
+}
+
+/// Writes `config.yaml` and `tasks.yaml`.
+pub(in crate::cli) fn run(args: &InitArgs) -> Outcome {
+    let found = look(&args.dir);
+    let files = [
+        ("config.yaml", config(&found)),
+        ("tasks.yaml", tasks(&found)),
+    ];
+    let mut out = Out::new(Colour::AUTO);
+    fs::create_dir_all(&args.dir)
+        .map_err(|error| Failure::at(format_args!("create {}", args.dir.display()), error))?;
+    refuse_to_overwrite(args, &files)?;
+    for (name, text) in &files {
+        let path = args.dir.join(name);
+        write(&path, text, args.force)
+            .map_err(|error| Failure::at(format_args!("write {}", path.display()), error))?;
+        out.line(format_args!("wrote {}", path.display()))?;
+    }
+    out.text(told(&found))
+}
+
+/// Nothing is written when one of the files is there, so that no half of a suite is left.
+fn refuse_to_overwrite(args: &InitArgs, files: &[(&str, String)]) -> Outcome {
+    let there: Vec<String> = files
+        .iter()
+        .map(|(name, _)| args.dir.join(name))
+        .filter(|path| path.symlink_metadata().is_ok())
+        .map(|path| path.display().to_string())
+        .collect();
+    if there.is_empty() || args.force {
+        return Ok(());
+    }
+    let message = format!("already there: {}", there.join(", "));
+    Err(Failure::new(Kind::Usage, message)
+        .hint("--force writes over it; another folder can be named"))
+}
+
+fn write(path: &Path, text: &str, force: bool) -> io::Result<()> {
+    if force {
+        // A link is replaced, not followed.
+        match fs::remove_file(path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+    }
+    let mut file = OpenOptions::new().write(true).create_new(true).open(path)?;
+    file.write_all(text.as_bytes())
+}
+
+fn look(dir: &Path) -> Found {
+    let path =
+        std::env::var_os("PATH").unwrap_or_else(|| OsString::from("/usr/local/bin:/usr/bin:/bin"));
+    let agent = |kind, id| Agent {
+        kind,
+        id,
+        is_here: find_on_path(kind, &path).is_some(),
+    };
+    let dir = std::path::absolute(dir).unwrap_or_else(|_| dir.to_owned());
+    let repository = dir
+        .ancestors()
+        .find(|folder| folder.join(".git").exists())
+        .map(Path::to_owned);
+    let root = repository.unwrap_or(dir);
+    Found {
+        agents: vec![
+            agent(AgentKind::ClaudeCode, "claude"),
+            agent(AgentKind::Codex, "codex"),
+        ],
+        repo_path: "\".\"",
+        tested_by: tested_by(&root),
+    }
+}
+
+fn tested_by(root: &Path) -> &'static [&'static str] {
+    let found = TESTED_BY.iter().find(|(file, _)| root.join(file).exists());
+    found.map_or(&["make", "test"], |(_, argv)| *argv)
+}
+
+/// Agents that are here are written as they run; those that are not, as comments, unless none is here at all.
+fn config(found: &Found) -> String {
+    let none = found.agents.iter().all(|agent| !agent.is_here);
+    let agents: String = found
+        .agents
+        .iter()
+        .map(|agent| entry(agent, agent.is_here || none))
+        .collect();
+    CONFIG
+        .replace("@REPO_PATH@", found.repo_path)
+        .replace("@TEST_COMMAND@", &found.tested_by.join(" "))
+        .replace("@AGENTS@\n", &agents)
+}
+
+fn tasks(found: &Found) -> String {
+    TASKS.replace("@TEST_ARGV@", &flow(found.tested_by))
+}
+
+fn entry(agent: &Agent, active: bool) -> String {
+    let found = if agent.is_here {
+        ""
+    } else {
+        "  # not found on PATH when this file was written"
+    };
+    let lines = [
+        format!("- id: {}{found}", agent.id),
+        format!("  kind: {}", agent.kind.as_str()),
+        format!("  command: {}", flow(default_command(agent.kind))),
+        "  # pricing: {input_per_token: 0.000003, output_per_token: 0.000015, cache_read_multiplier: 0.1}".to_owned(),
+    ];
+    let prefix = if active { "  " } else { "  # " };
+    lines.iter().flat_map(|line| [prefix, line, "\n"]).collect()
+}
+
+/// A YAML flow list; words that YAML could read as something else are quoted.
+fn flow(words: &[&str]) -> String {
+    let safe = |word: &str| {
+        word.starts_with(|first: char| first.is_ascii_alphabetic())
+            && word
+                .chars()
+                .all(|character| character.is_ascii_alphanumeric() || "-_.".contains(character))
+            && !["yes", "no", "on", "off", "true", "false", "null", "y", "n"]
+                .contains(&word.to_ascii_lowercase().as_str())
+    };
+    let quoted = |word: &&str| {
+        if safe(word) {
+            (*word).to_owned()
+        } else {
+            format!("\"{word}\"")
+        }
+    };
+    format!(
+        "[{}]",
+        words.iter().map(quoted).collect::<Vec<_>>().join(", ")
+    )
+}
+
+fn told(found: &Found) -> String {
+    let here: Vec<&str> = found
+        .agents
+        .iter()
+        .filter(|agent| agent.is_here)
+        .map(|agent| agent.id)
+        .collect();
+    let agents = match here.as_slice() {
+        [] => {
+            "no agent was found on PATH: install one, or name its program in config.yaml".to_owned()
+        }
+        here => format!("agents found: {}", here.join(", ")),
+    };
+    format!("{agents}\nnext: edit both files, then `proctor doctor` and `proctor run --dry-run`\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::{LoadRequest, load};
+
+    fn found(claude: bool, codex: bool) -> Found {
+        Found {
+            agents: vec![
+                Agent {
+                    kind: AgentKind::ClaudeCode,
+                    id: "claude",
+                    is_here: claude,
+                },
+                Agent {
+                    kind: AgentKind::Codex,
+                    id: "codex",
+                    is_here: codex,
+                },
+            ],
+            repo_path: "\".\"",
+            tested_by: &["go", "test", "./..."],
+        }
+    }
+
+    #[test]
+    fn what_is_written_loads_whoever_is_here() {
+        let cases = [
+            ((true, true), 2),
+            ((true, false), 1),
+            ((false, true), 1),
+            ((false, false), 2),
+        ];
+        for ((claude, codex), agents) in cases {
+            let folder = tempfile::tempdir().unwrap();
+            let dir = folder.path();
+            let found = found(claude, codex);
+            let (config_path, tasks_path) = (dir.join("config.yaml"), dir.join("tasks.yaml"));
+            write(&config_path, &config(&found), false).unwrap();
+            write(&tasks_path, &tasks(&found), false).unwrap();
+            let request = LoadRequest {
+                config: &config_path,
+                tasks: &tasks_path,
+                check_files: true,
+            };
+            let suite = load(&request).unwrap_or_else(|problems| panic!("{problems}"));
+            assert_eq!(suite.agents.len(), agents, "claude {claude}, codex {codex}");
+            assert_eq!(suite.tasks.len(), 1);
+            assert!(suite.warnings.is_empty(), "{:?}", suite.warnings);
+            assert!(!config(&found).contains('@') && !tasks(&found).contains('@'));
+        }
+    }
+
+    #[test]
+    fn words_that_yaml_would_change_are_quoted() {
+        assert_eq!(
+            flow(&["go", "-p", "{PROMPT}", "no", "a.b_c-d"]),
+            "[go, \"-p\", \"{PROMPT}\", \"no\", a.b_c-d]"
+        );
+    }
+}

@@ -1,0 +1,108 @@
+//! `proctor rebuild`: every derived file of a run from its journal again, and the scenarios at a glance.
+
+use serde_json::json;
+
+use crate::cli::args::RebuildArgs;
+use crate::cli::columns::columns;
+use crate::cli::failure::{Failure, Kind, Outcome};
+use crate::cli::out::{Colour, Out};
+use crate::cli::suite::{config_failure, config_here, config_of_run};
+use crate::config::{self, Suite};
+use crate::record::RunDir;
+use crate::report::{ChangeKind, RebuildOptions, Rebuilt, rebuild, table};
+
+/// Rebuilds a run.
+pub(in crate::cli) fn run(args: &RebuildArgs) -> Outcome {
+    let run_dir = RunDir::open(&args.run).map_err(|error| Failure::at("open the run", error))?;
+    let suite = suite(args)?;
+    let options = RebuildOptions {
+        in_place: args.in_place,
+        summary_cache_strata: suite
+            .as_ref()
+            .is_none_or(|suite| suite.settings.summary_cache_strata),
+        backfill_errors: args.backfill_errors,
+    };
+    let rebuilt =
+        rebuild(&run_dir, options).map_err(|error| Failure::new(Kind::Infrastructure, error))?;
+    let mut out = Out::new(Colour::AUTO);
+    if args.json {
+        out.json(&document(args, &rebuilt, &run_dir))?;
+    } else {
+        out.text(page(args, &rebuilt, (&run_dir, out.look())))?;
+    }
+    Ok(())
+}
+
+/// The suite of the run, as far as there is one: a run directory can be rebuilt without.
+fn suite(args: &RebuildArgs) -> Outcome<Option<Suite>> {
+    let named = args
+        .config
+        .clone()
+        .or_else(|| config_of_run(&args.run))
+        .or_else(|| config_here(None));
+    match named {
+        None => Ok(None),
+        Some(config) => config::load_config_only(&config)
+            .map(Some)
+            .map_err(|problems| config_failure(&problems)),
+    }
+}
+
+const fn word(kind: ChangeKind, in_place: bool) -> &'static str {
+    match (kind, in_place) {
+        (ChangeKind::Same, _) => "same",
+        (ChangeKind::New, true) => "created",
+        (ChangeKind::New, false) => "would be created",
+        (ChangeKind::Changed, true) => "changed",
+        (ChangeKind::Changed, false) => "would change",
+    }
+}
+
+fn page(args: &RebuildArgs, rebuilt: &Rebuilt, (run_dir, look): (&RunDir, table::Look)) -> String {
+    let rows: Vec<Vec<String>> = rebuilt
+        .changes
+        .iter()
+        .map(|change| {
+            vec![
+                run_dir.relative(&change.path),
+                word(change.kind, args.in_place).to_owned(),
+            ]
+        })
+        .collect();
+    let told = rebuilt
+        .problems
+        .iter()
+        .map(|problem| format!("runs.jsonl {problem}"));
+    let untold = match rebuilt.further_problems {
+        0 => None,
+        more => Some(format!("and {more} more lines that cannot be read")),
+    };
+    let rest = if args.in_place {
+        ""
+    } else {
+        "; nothing was written, --in-place does"
+    };
+    let closing = format!("{} rows{rest}\n", rebuilt.rows);
+    let lines: Vec<String> = told.chain(untold).chain([closing]).collect();
+    let scenarios = table::scenarios(&rebuilt.overview, look);
+    format!("{scenarios}\n{}{}", columns(&rows), lines.join("\n"))
+}
+
+fn document(args: &RebuildArgs, rebuilt: &Rebuilt, run_dir: &RunDir) -> serde_json::Value {
+    let files: Vec<_> = rebuilt
+        .changes
+        .iter()
+        .map(|change| json!({"path": run_dir.relative(&change.path), "change": word(change.kind, true)}))
+        .collect();
+    let problems: Vec<_> = rebuilt
+        .problems
+        .iter()
+        .map(|problem| json!({"line": problem.line, "message": problem.message}))
+        .collect();
+    let overview = rebuilt.overview.to_json();
+    json!({
+        "schema": 1, "run": run_dir.root(), "written": args.in_place, "rows": rebuilt.rows, "files": files,
+        "cells": rebuilt.summary.to_json(), "scenarios": overview["scenarios"], "warnings": overview["warnings"],
+        "problems": problems, "further_problems": rebuilt.further_problems,
+    })
+}

@@ -1,0 +1,297 @@
+//! The live view on a terminal: a line for each running trial, a summary below, finished trials above.
+
+use std::time::Instant;
+
+use anstyle::{AnsiColor, Style};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+
+use crate::cli::console::View;
+use crate::cli::console::board::{Board, Running};
+use crate::cli::console::words::{Line, clock, label};
+use crate::cli::out::{speaks_unicode, terminal_height, terminal_width};
+use crate::report::{sanitize_line, table};
+
+/// Draws on standard error, and leaves nothing behind when it is closed.
+pub(super) struct Live {
+    view: View,
+    colour: bool,
+    bar: ProgressBar,
+}
+
+/// Room on the screen.
+#[derive(Debug, Clone, Copy)]
+struct Room {
+    width: usize,
+    height: usize,
+    unicode: bool,
+}
+
+impl Live {
+    pub(super) fn new(view: View) -> Self {
+        let style =
+            ProgressStyle::with_template("{msg}").expect("the template has one known field");
+        let bar =
+            ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr()).with_style(style);
+        Self {
+            view,
+            colour: view.colour.on_stderr(),
+            bar,
+        }
+    }
+
+    pub(super) fn print(&self, lines: &[Line]) {
+        for line in lines {
+            match line {
+                Line::Agent(_) if !self.view.stream => {}
+                Line::Step(text) | Line::Agent(text) | Line::Urgent(text) => {
+                    self.bar.println(self.painted(text));
+                }
+            }
+        }
+    }
+
+    pub(super) fn redraw(&self, board: &Board, now: Instant) {
+        let stderr = std::io::stderr();
+        let room = Room {
+            width: terminal_width(&stderr).map_or(80, usize::from),
+            height: terminal_height(&stderr).map_or(24, usize::from),
+            unicode: speaks_unicode(),
+        };
+        let text = picture(board, now, room).join("\n");
+        self.bar.set_message(self.painted(&text));
+        self.bar.tick();
+    }
+
+    pub(super) fn close(&self) {
+        self.bar.finish_and_clear();
+    }
+
+    fn painted(&self, text: &str) -> String {
+        if self.colour {
+            text.to_owned()
+        } else {
+            anstream::adapter::strip_str(text).to_string()
+        }
+    }
+}
+
+/// The changing lines, each narrower than the screen.
+fn picture(board: &Board, now: Instant, room: Room) -> Vec<String> {
+    let most = room.height.saturating_sub(4).clamp(1, 20);
+    let widest = board
+        .running
+        .iter()
+        .map(|trial| label(&trial.key).width())
+        .max();
+    let columns = widest.unwrap_or(0).min(room.width / 2);
+    let mut lines: Vec<String> = board
+        .running
+        .iter()
+        .take(most)
+        .map(|trial| trial_line(trial, now, (columns, room)))
+        .collect();
+    if let Some(more) = board
+        .running
+        .len()
+        .checked_sub(most)
+        .filter(|more| *more > 0)
+    {
+        lines.push(format!("  and {more} more"));
+    }
+    lines.push(summary(board, now, room));
+    lines
+}
+
+fn trial_line(trial: &Running, now: Instant, (columns, room): (usize, Room)) -> String {
+    let name = label(&trial.key);
+    let elapsed = format!("{} / {}", clock(trial.elapsed(now)), clock(trial.limit));
+    let quiet = trial.quiet(now).filter(|quiet| quiet.as_secs() > 0);
+    let quiet = quiet.map_or_else(String::new, |quiet| format!("quiet {}", clock(quiet)));
+    let doing = match trial.stage {
+        "agent" => quiet.as_str(),
+        stage => stage,
+    };
+    let plain = format!(
+        "  {}  {elapsed:<15} {doing:<11} {}",
+        padded(&cut(&name, columns), columns),
+        sanitize_line(&trial.text)
+    );
+    cut(&plain, room.width.saturating_sub(1))
+        .trim_end()
+        .to_owned()
+}
+
+fn summary(board: &Board, now: Instant, room: Room) -> String {
+    let counts = board.counts();
+    let all = board.already_done() + board.planned();
+    let done = board.already_done() + board.finished();
+    let mut parts = vec![format!("{done}/{all}")];
+    let words = [
+        (counts.pass, "pass"),
+        (counts.fail, "fail"),
+        (counts.infra, "infra"),
+        (counts.cancelled, "stopped"),
+    ];
+    parts.extend(
+        words
+            .iter()
+            .filter(|(count, _)| *count > 0)
+            .map(|(count, word)| format!("{count} {word}")),
+    );
+    parts.extend(
+        board
+            .spent_usd()
+            .map(|usd| format!("{} spent", table::dollars(usd))),
+    );
+    parts.extend(match board.cancelling() {
+        0 => board
+            .time_left(now)
+            .map(|left| format!("about {} left", clock(left))),
+        _ => Some("stopping".to_owned()),
+    });
+    let text = parts.join("  ");
+    let space = room.width.saturating_sub(text.width() + 4);
+    if space < 10 {
+        return cut(&text, room.width.saturating_sub(1));
+    }
+    let (full, empty) = meter((done, all), space.min(30), room.unicode);
+    let (strong, faint) = (AnsiColor::Green.on_default(), Style::new().dimmed());
+    format!("{strong}{full}{strong:#}{faint}{empty}{faint:#}  {text}")
+}
+
+/// A bar of `width` columns, as its full and its empty part.
+fn meter((done, all): (usize, usize), width: usize, unicode: bool) -> (String, String) {
+    let full = done
+        .saturating_mul(width)
+        .checked_div(all)
+        .unwrap_or(0)
+        .min(width);
+    let (on, off) = if unicode { ("━", "━") } else { ("=", "-") };
+    (on.repeat(full), off.repeat(width - full))
+}
+
+/// `text` without what does not fit into `columns`.
+fn cut(text: &str, columns: usize) -> String {
+    if text.width() <= columns {
+        return text.to_owned();
+    }
+    let mut used = 0;
+    text.chars()
+        .take_while(|character| {
+            used += character.width().unwrap_or(0);
+            used <= columns
+        })
+        .collect()
+}
+
+fn padded(text: &str, columns: usize) -> String {
+    format!("{text}{}", " ".repeat(columns.saturating_sub(text.width())))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::cli::console::board::tests::{finished, key, outcome, started};
+    use crate::model::Progress;
+
+    fn plain(lines: &[String]) -> Vec<String> {
+        lines
+            .iter()
+            .map(|line| anstream::adapter::strip_str(line).to_string())
+            .collect()
+    }
+
+    fn board(start: Instant) -> Board {
+        let mut board = Board::new();
+        board.take_in(
+            Progress::RunStarted {
+                planned: 4,
+                already_done: 0,
+                jobs: 2,
+            },
+            start,
+        );
+        for index in 0..3 {
+            board.take_in(started(index), start);
+        }
+        let stage = Progress::TrialStage {
+            key: key(1),
+            stage: "agent",
+        };
+        board.take_in(stage, start);
+        let text = "Bash cargo test \u{8a9e}\u{8a9e}\u{8a9e}".repeat(9);
+        board.take_in(
+            Progress::TrialActivity {
+                key: key(1),
+                text,
+                spent_usd: None,
+            },
+            start,
+        );
+        board.take_in(finished(outcome(0)), start + Duration::from_secs(2));
+        board
+    }
+
+    #[test]
+    fn it_tells_who_runs_how_long_and_how_much_is_left() {
+        let start = Instant::now();
+        let room = Room {
+            width: 100,
+            height: 24,
+            unicode: false,
+        };
+        let lines = plain(&picture(
+            &board(start),
+            start + Duration::from_secs(5),
+            room,
+        ));
+        assert_eq!(lines.len(), 3);
+        assert!(
+            lines[0].starts_with(
+                "  claude/shell_primed/fix_rounding #1  5s / 1m00s      quiet 5s    Bash cargo"
+            ),
+            "{lines:?}"
+        );
+        assert_eq!(
+            lines[1],
+            "  claude/shell_primed/fix_rounding #2  5s / 1m00s      start"
+        );
+        assert_eq!(
+            lines[2],
+            "=======-----------------------  1/4  1 pass  $0.0123 spent  about 1s left"
+        );
+    }
+
+    #[test]
+    fn no_line_is_wider_or_the_picture_higher_than_the_screen() {
+        let start = Instant::now();
+        let mut board = board(start);
+        for index in 10..40 {
+            board.take_in(started(index), start);
+        }
+        for width in 1..130 {
+            let room = Room {
+                width,
+                height: 8,
+                unicode: true,
+            };
+            let lines = plain(&picture(&board, start, room));
+            assert!(lines.len() <= 6, "{lines:?}");
+            assert!(
+                lines.iter().all(|line| line.width() <= width.max(14)),
+                "{width}: {lines:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_meter_is_never_longer_than_its_room() {
+        for (done, all) in [(0, 0), (0, 5), (5, 5), (9, 5)] {
+            let (full, empty) = meter((done, all), 10, false);
+            assert_eq!(full.len() + empty.len(), 10);
+        }
+    }
+}

@@ -1,0 +1,123 @@
+//! Shows a run while it goes on: one reader of the one stream of progress. All of it goes to standard error.
+
+mod board;
+mod guard;
+mod live;
+mod plain;
+mod words;
+
+use std::io::{IsTerminal, Write};
+use std::time::{Duration, Instant};
+
+use tokio::sync::mpsc::UnboundedReceiver;
+
+use crate::cli::logging;
+use crate::cli::out::Colour;
+use crate::model::Progress;
+use board::Board;
+pub(super) use board::Counts;
+#[expect(unused_imports, reason = "until the runner is there")]
+pub(super) use guard::CommandsStopped;
+use live::Live;
+use plain::Plain;
+
+/// How often the live view is drawn anew while nothing happens.
+const REDRAW: Duration = Duration::from_millis(200);
+
+/// How progress is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Mode {
+    /// Lines that change in place, on a terminal.
+    Live,
+    /// A line for each thing that happened.
+    Plain,
+    /// Nothing but what needs a person.
+    Quiet,
+}
+
+/// What a console shows.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct View {
+    /// How.
+    pub(super) mode: Mode,
+    /// Whether agents are heard.
+    pub(super) stream: bool,
+    /// Colour policy.
+    pub(super) colour: Colour,
+}
+
+impl Mode {
+    /// Live on a terminal that can, and where nothing else writes between the lines; plain elsewhere.
+    pub(super) fn choose(quiet: bool) -> Self {
+        let name = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+        let dumb = std::env::var_os("TERM").is_none_or(|term| term == "dumb" || term.is_empty());
+        if quiet {
+            Self::Quiet
+        } else if !std::io::stderr().is_terminal() || dumb || name("CI") || logging::wanted() {
+            Self::Plain
+        } else {
+            Self::Live
+        }
+    }
+}
+
+/// Shows everything until the stream ends; gives what was counted.
+pub(super) async fn watch(mut progress: UnboundedReceiver<Progress>, view: View) -> Counts {
+    let mut board = Board::new();
+    let mut screen = Screen::new(view);
+    let mut redraw = tokio::time::interval(REDRAW);
+    redraw.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+    loop {
+        tokio::select! {
+            step = progress.recv() => match step {
+                Some(step) => screen.show(&mut board, step),
+                None => break,
+            },
+            _ = redraw.tick() => screen.redraw(&board),
+        }
+    }
+    screen.close();
+    board.counts()
+}
+
+/// Where steps are shown.
+enum Screen {
+    Live(Live),
+    Plain(Plain),
+}
+
+impl Screen {
+    fn new(view: View) -> Self {
+        match view.mode {
+            Mode::Live => Self::Live(Live::new(view)),
+            Mode::Plain | Mode::Quiet => Self::Plain(Plain::new(view)),
+        }
+    }
+
+    fn show(&mut self, board: &mut Board, step: Progress) {
+        let lines = words::lines(board, &step);
+        board.take_in(step, Instant::now());
+        match self {
+            Self::Live(live) => live.print(&lines),
+            Self::Plain(plain) => plain.print(&lines),
+        }
+    }
+
+    fn redraw(&mut self, board: &Board) {
+        if let Self::Live(live) = self {
+            live.redraw(board, Instant::now());
+        }
+    }
+
+    fn close(&mut self) {
+        if let Self::Live(live) = self {
+            live.close();
+        }
+    }
+}
+
+/// Says a line to the person outside of a run; a closed standard error is no error.
+pub(super) fn say(colour: Colour, text: impl std::fmt::Display) {
+    // Whoever listened may be gone.
+    drop(writeln!(colour.stderr(), "{text}"));
+}

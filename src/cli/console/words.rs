@@ -1,0 +1,276 @@
+//! The words of a run: what is said of each step, once for all views.
+
+use std::time::Duration;
+
+use anstyle::{AnsiColor, Style};
+
+use crate::cli::console::board::{Board, Ending};
+use crate::model::{Progress, TrialKey, TrialOutcome};
+use crate::report::{sanitize_line, table};
+
+/// Something to say.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Line {
+    /// A step of the run.
+    Step(String),
+    /// What an agent said.
+    Agent(String),
+    /// What a person must know even when all else is silent.
+    Urgent(String),
+}
+
+/// At most this many characters of a reason or a note are shown.
+const SHOWN_REASON: usize = 160;
+
+/// What is said of a step; `board` does not know it yet.
+pub(super) fn lines(board: &Board, step: &Progress) -> Vec<Line> {
+    match step {
+        Progress::RunStarted {
+            planned,
+            already_done,
+            jobs,
+        } => {
+            vec![Line::Step(begun((*planned, *already_done), *jobs))]
+        }
+        Progress::BlockStarted { name } if name == "all" => Vec::new(),
+        Progress::BlockStarted { name } => {
+            let style = Style::new().bold();
+            vec![Line::Step(format!(
+                "{style}-- {}{style:#}",
+                sanitize_line(name)
+            ))]
+        }
+        Progress::TrialActivity { key, text, .. } => agent(key, text),
+        Progress::TrialFinished { outcome } => vec![Line::Step(finished(board, outcome))],
+        Progress::Notice { text } => vec![Line::Step(format!("note: {}", sanitize_line(text)))],
+        Progress::Cancelling { times } if *times > board.cancelling() => {
+            vec![Line::Urgent(cancelling(*times).to_owned())]
+        }
+        Progress::TrialStarted { .. }
+        | Progress::TrialStage { .. }
+        | Progress::Cancelling { .. }
+        | Progress::RunFinished { .. } => Vec::new(),
+    }
+}
+
+/// What is said to a person who asked to stop.
+fn cancelling(times: u32) -> &'static str {
+    match times {
+        0 | 1 => "stopping: running agents are asked to end; press Ctrl-C again to kill them",
+        _ => "killing the running agents",
+    }
+}
+
+fn begun((planned, already_done): (usize, usize), jobs: u32) -> String {
+    let trials = counted(planned, "trial");
+    let resumed = match already_done {
+        0 => String::new(),
+        done => format!(" ({done} done before)"),
+    };
+    let at_once = match jobs {
+        0 | 1 => "one at a time".to_owned(),
+        jobs => format!("{jobs} at once, which changes their timings"),
+    };
+    format!("{trials} to run{resumed}, {at_once}")
+}
+
+/// `1 trial`, `2 trials`.
+pub(super) fn counted(count: usize, noun: &str) -> String {
+    let plural = if count == 1 { "" } else { "s" };
+    format!("{count} {noun}{plural}")
+}
+
+fn agent(key: &TrialKey, text: &str) -> Vec<Line> {
+    let style = AnsiColor::BrightBlack.on_default();
+    let label = label(key);
+    let safe = crate::report::sanitize(text);
+    safe.lines()
+        .map(|line| {
+            Line::Agent(format!(
+                "{style}{label} |{style:#} {}",
+                line.replace('\t', " ")
+            ))
+        })
+        .collect()
+}
+
+/// `[ 12/60] pass  claude/shell_primed/fix_rounding #2  1.3s  $0.0123`
+fn finished(board: &Board, outcome: &TrialOutcome) -> String {
+    let all = board.already_done() + board.planned();
+    let number = board.already_done() + board.finished() + 1;
+    let width = all.to_string().len();
+    let (word, style) = verdict(Ending::of(outcome));
+    let time = outcome
+        .wall_time
+        .map_or_else(|| "-".to_owned(), |time| table::seconds(time.as_secs_f64()));
+    let cost = outcome
+        .cost
+        .billed_usd
+        .map_or_else(|| "-".to_owned(), table::dollars);
+    let reason = reason(outcome);
+    format!(
+        "[{number:>width$}/{all}] {style}{word:<5}{style:#} {}  {time}  {cost}{reason}",
+        label(&outcome.key)
+    )
+}
+
+fn verdict(ending: Ending) -> (&'static str, Style) {
+    match ending {
+        Ending::Pass => ("pass", AnsiColor::Green.on_default()),
+        Ending::Fail => ("fail", AnsiColor::Red.on_default()),
+        Ending::Infra => ("infra", AnsiColor::Yellow.on_default()),
+        Ending::Cancelled => ("stop", AnsiColor::Yellow.on_default()),
+        Ending::Baseline => ("base", AnsiColor::Cyan.on_default()),
+    }
+}
+
+/// Why it did not pass; for what the agent did not decide, also the first word of explanation.
+fn reason(outcome: &TrialOutcome) -> String {
+    let Some(reason) = &outcome.failure_reason else {
+        return String::new();
+    };
+    let note = match Ending::of(outcome) {
+        Ending::Infra => outcome.notes.first(),
+        _ => None,
+    };
+    let text = match note {
+        Some(note) => format!("{reason}: {note}"),
+        None => reason.clone(),
+    };
+    format!("  {}", shortened(&sanitize_line(&text), SHOWN_REASON))
+}
+
+/// At most `most` characters of `text`, the cut shown.
+fn shortened(text: &str, most: usize) -> String {
+    match text.char_indices().nth(most) {
+        Some((place, _)) => format!("{}...", &text[..place]),
+        None => text.to_owned(),
+    }
+}
+
+/// `claude/shell_primed/fix_rounding #2`; the number is the one in the trial's folder.
+pub(super) fn label(key: &TrialKey) -> String {
+    let cell = &key.cell;
+    let attempt = match key.attempt {
+        0 => String::new(),
+        attempt => format!(" (attempt {})", attempt + 1),
+    };
+    sanitize_line(&format!(
+        "{}/{}/{} #{}{attempt}",
+        cell.agent, cell.scenario, cell.task, key.index
+    ))
+}
+
+/// Whole seconds as `12s`, `4m05s`, `1h02m`.
+pub(super) fn clock(time: Duration) -> String {
+    let seconds = time.as_secs();
+    match seconds {
+        0..60 => format!("{seconds}s"),
+        60..3_600 => format!("{}m{:02}s", seconds / 60, seconds % 60),
+        _ => format!("{}h{:02}m", seconds / 3_600, seconds % 3_600 / 60),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Instant;
+
+    use super::*;
+    use crate::cli::console::board::tests::{finished as step, key, outcome, started};
+    use crate::model::Infra;
+
+    fn said(board: &Board, step: &Progress) -> Vec<String> {
+        let strip = |text: &str| anstream::adapter::strip_str(text).to_string();
+        lines(board, step)
+            .iter()
+            .map(|line| match line {
+                Line::Step(text) | Line::Agent(text) | Line::Urgent(text) => strip(text),
+            })
+            .collect()
+    }
+
+    fn board() -> Board {
+        let mut board = Board::new();
+        let now = Instant::now();
+        board.take_in(
+            Progress::RunStarted {
+                planned: 60,
+                already_done: 0,
+                jobs: 1,
+            },
+            now,
+        );
+        board.take_in(started(2), now);
+        board
+    }
+
+    #[test]
+    fn a_finished_trial_is_one_line() {
+        let failed = |infra, reason: &str| {
+            let mut outcome = outcome(2);
+            outcome.success = false;
+            outcome.infra = infra;
+            outcome.failure_reason = Some(reason.to_owned());
+            outcome.cost.billed_usd = None;
+            outcome.notes = vec!["429\nretry later \u{1b}[2J".to_owned()];
+            outcome
+        };
+        let cases = [
+            (
+                outcome(2),
+                "[ 1/60] pass  claude/shell_primed/fix_rounding #2  1.3s  $0.0123",
+            ),
+            (
+                failed(Infra::None, "tests_failed"),
+                "[ 1/60] fail  claude/shell_primed/fix_rounding #2  1.3s  -  tests_failed",
+            ),
+            (
+                failed(Infra::RateLimited, "agent_exit_nonzero"),
+                "[ 1/60] infra claude/shell_primed/fix_rounding #2  1.3s  -  agent_exit_nonzero: 429 retry later ",
+            ),
+        ];
+        for (outcome, expected) in cases {
+            assert_eq!(said(&board(), &step(outcome)), [expected]);
+        }
+    }
+
+    #[test]
+    fn text_of_agents_cannot_leave_its_lines() {
+        let text = "one\x1b]0;title\x07\rtwo\x1b[1A\nthree".to_owned();
+        let step = Progress::TrialActivity {
+            key: key(2),
+            text,
+            spent_usd: None,
+        };
+        let label = "claude/shell_primed/fix_rounding #2 |";
+        assert_eq!(
+            said(&board(), &step),
+            [
+                format!("{label} one"),
+                format!("{label} two"),
+                format!("{label} three")
+            ]
+        );
+    }
+
+    #[test]
+    fn each_wish_to_stop_is_answered_once() {
+        let mut board = board();
+        let first = Progress::Cancelling { times: 1 };
+        assert!(said(&board, &first)[0].contains("press Ctrl-C again"));
+        board.take_in(first.clone(), Instant::now());
+        assert!(said(&board, &first).is_empty());
+        assert_eq!(
+            said(&board, &Progress::Cancelling { times: 2 }),
+            ["killing the running agents"]
+        );
+    }
+
+    #[test]
+    fn clocks_are_short() {
+        let cases = [(0, "0s"), (59, "59s"), (65, "1m05s"), (3_725, "1h02m")];
+        for (seconds, expected) in cases {
+            assert_eq!(clock(Duration::from_secs(seconds)), expected);
+        }
+    }
+}

@@ -1,0 +1,145 @@
+//! What went wrong, for the person: a kind, a message, hints; the kind alone decides prefix and exit code.
+
+use std::fmt::Display;
+use std::io::Write;
+use std::process::ExitCode;
+
+use anstyle::{AnsiColor, Style};
+
+/// Classes of what can go wrong.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// The command line asks for something that is not there.
+    Usage,
+    /// `config.yaml` or `tasks.yaml` cannot be used.
+    Config,
+    /// The machine, the project or the run directory will not do.
+    Infrastructure,
+    /// The work was done, and trials or gates failed.
+    TrialsFailed,
+    /// A person stopped it.
+    Cancelled,
+}
+
+impl Kind {
+    /// The exit code: 1 trials or gates failed, 2 configuration or infrastructure, 130 cancelled.
+    pub(super) const fn code(self) -> u8 {
+        match self {
+            Self::TrialsFailed => 1,
+            Self::Usage | Self::Config | Self::Infrastructure => 2,
+            Self::Cancelled => 130,
+        }
+    }
+
+    const fn prefix(self) -> &'static str {
+        match self {
+            Self::Usage | Self::Infrastructure => "error",
+            Self::Config => "config error",
+            Self::TrialsFailed => "failed",
+            Self::Cancelled => "cancelled",
+        }
+    }
+
+    const fn style(self) -> Style {
+        match self {
+            Self::Usage | Self::Config | Self::Infrastructure => AnsiColor::Red.on_default().bold(),
+            Self::TrialsFailed | Self::Cancelled => AnsiColor::Yellow.on_default().bold(),
+        }
+    }
+}
+
+/// The one error type of the command line.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Failure {
+    kind: Kind,
+    message: String,
+    hints: Vec<String>,
+}
+
+/// What a command gives back.
+pub(super) type Outcome<T = ()> = Result<T, Failure>;
+
+impl Failure {
+    /// A failure that says `message`, a lowercase fragment that names the thing.
+    pub(super) fn new(kind: Kind, message: impl Display) -> Self {
+        Self {
+            kind,
+            message: message.to_string(),
+            hints: Vec::new(),
+        }
+    }
+
+    /// The machine or a file will not do: `doing` says what was tried, as a verb phrase.
+    pub(super) fn at(doing: impl Display, why: impl Display) -> Self {
+        Self::new(Kind::Infrastructure, format!("{doing}: {why}"))
+    }
+
+    /// Adds what the person can do.
+    pub(super) fn hint(mut self, hint: impl Display) -> Self {
+        self.hints.push(hint.to_string());
+        self
+    }
+
+    /// The exit code of the program.
+    pub(super) fn exit_code(&self) -> ExitCode {
+        ExitCode::from(self.kind.code())
+    }
+
+    /// Tells the person, on standard error. A message of several lines starts below its prefix.
+    pub(super) fn tell(&self, stderr: &mut impl Write) -> std::io::Result<()> {
+        let style = self.kind.style();
+        let gap = if self.message.contains('\n') {
+            "\n"
+        } else {
+            " "
+        };
+        writeln!(
+            stderr,
+            "{style}{}:{style:#}{gap}{}",
+            self.kind.prefix(),
+            self.message
+        )?;
+        let style = AnsiColor::Cyan.on_default();
+        for hint in &self.hints {
+            writeln!(stderr, "{style}hint:{style:#} {hint}")?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(failure: &Failure) -> String {
+        let mut text = Vec::new();
+        failure
+            .tell(&mut anstream::StripStream::new(&mut text))
+            .unwrap();
+        String::from_utf8(text).unwrap()
+    }
+
+    #[test]
+    fn the_kind_alone_decides_prefix_and_exit_code() {
+        let cases = [
+            (Kind::Usage, "error: x\n", 2),
+            (Kind::Config, "config error: x\n", 2),
+            (Kind::Infrastructure, "error: x\n", 2),
+            (Kind::TrialsFailed, "failed: x\n", 1),
+            (Kind::Cancelled, "cancelled: x\n", 130),
+        ];
+        for (kind, text, code) in cases {
+            assert_eq!(told(&Failure::new(kind, "x")), text);
+            assert_eq!(kind.code(), code);
+        }
+    }
+
+    #[test]
+    fn hints_and_further_lines_stand_below() {
+        let failure = Failure::new(Kind::Config, "a:1:1: bad\nb:2:2: worse").hint("mend both");
+        assert_eq!(
+            told(&failure),
+            "config error:\na:1:1: bad\nb:2:2: worse\nhint: mend both\n"
+        );
+    }
+}

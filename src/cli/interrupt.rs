@@ -1,0 +1,80 @@
+//! Ctrl-C, TERM and HUP: each is a wish to stop; the first asks, the second kills.
+
+use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::sync::mpsc::UnboundedSender;
+
+use crate::cli::failure::{Failure, Outcome};
+use crate::model::Progress;
+use crate::supervise::Cancel;
+
+/// Turns signals into wishes to stop for as long as the runtime lives, and tells each one.
+///
+/// # Errors
+/// The system gives no signals.
+pub(super) fn listen(cancel: Cancel, progress: &UnboundedSender<Progress>) -> Outcome {
+    let mut signals = signals().map_err(|error| Failure::at("listen to signals", error))?;
+    // A weak sender: the stream of progress must end when the run has ended.
+    let progress = progress.downgrade();
+    tokio::spawn(async move {
+        loop {
+            next(&mut signals).await;
+            let times = cancel.request();
+            if let Some(progress) = progress.upgrade() {
+                // Whoever listened may be gone.
+                drop(progress.send(Progress::Cancelling { times }));
+            }
+        }
+    });
+    Ok(())
+}
+
+/// INT, TERM, and HUP unless the person wants the run to outlive the terminal.
+struct Signals {
+    interrupt: Signal,
+    terminate: Signal,
+    hang_up: Option<Signal>,
+}
+
+fn signals() -> std::io::Result<Signals> {
+    Ok(Signals {
+        hang_up: if hang_up_is_ignored() {
+            None
+        } else {
+            Some(signal(SignalKind::hangup())?)
+        },
+        interrupt: signal(SignalKind::interrupt())?,
+        terminate: signal(SignalKind::terminate())?,
+    })
+}
+
+async fn next(signals: &mut Signals) {
+    let hang_up = async {
+        match &mut signals.hang_up {
+            Some(signal) => signal.recv().await,
+            None => std::future::pending().await,
+        }
+    };
+    tokio::select! {
+        _ = signals.interrupt.recv() => {}
+        _ = signals.terminate.recv() => {}
+        _ = hang_up => {}
+    }
+}
+
+/// Whether HUP was ignored when the program was started (`nohup`): listening would undo that.
+#[cfg(target_os = "linux")]
+fn hang_up_is_ignored() -> bool {
+    const HANG_UP: u64 = 1;
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    ignored.is_some_and(|mask| {
+        u64::from_str_radix(mask.trim(), 16).is_ok_and(|mask| mask & HANG_UP != 0)
+    })
+}
+
+/// Elsewhere it cannot be asked without unsafe code; `nohup` sends the output to a file, so that is what is looked at.
+#[cfg(not(target_os = "linux"))]
+fn hang_up_is_ignored() -> bool {
+    use std::io::IsTerminal as _;
+    !std::io::stdout().is_terminal() && !std::io::stderr().is_terminal()
+}

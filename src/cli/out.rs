@@ -1,0 +1,132 @@
+//! Standard output for results: one colour policy, and a closed pipe is no error.
+
+use std::fmt::Display;
+use std::io::{self, IsTerminal, Write};
+
+use anstream::{AutoStream, ColorChoice};
+
+use crate::cli::failure::{Failure, Outcome};
+
+/// Whether colours are wanted: `--no-color` beats `NO_COLOR`, `CLICOLOR`, `CLICOLOR_FORCE` and `TERM`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Colour {
+    forbidden: bool,
+}
+
+impl Colour {
+    /// What the environment says.
+    pub(super) const AUTO: Self = Self { forbidden: false };
+
+    /// What the environment says, unless the flag is given.
+    pub(super) const fn unless(forbidden: bool) -> Self {
+        Self { forbidden }
+    }
+
+    fn choice(self, stream: &impl anstream::stream::RawStream) -> ColorChoice {
+        if self.forbidden {
+            ColorChoice::Never
+        } else {
+            AutoStream::choice(stream)
+        }
+    }
+
+    /// Standard error in this policy.
+    pub(super) fn stderr(self) -> AutoStream<io::Stderr> {
+        let stderr = io::stderr();
+        let choice = self.choice(&stderr);
+        AutoStream::new(stderr, choice)
+    }
+
+    /// Whether standard error shows colours.
+    pub(super) fn on_stderr(self) -> bool {
+        self.choice(&io::stderr()) != ColorChoice::Never
+    }
+}
+
+/// Where results go.
+#[derive(Debug)]
+pub(super) struct Out {
+    stream: AutoStream<io::Stdout>,
+    closed: bool,
+}
+
+impl Out {
+    /// Standard output.
+    pub(super) fn new(colour: Colour) -> Self {
+        let stdout = io::stdout();
+        let choice = colour.choice(&stdout);
+        Self {
+            stream: AutoStream::new(stdout, choice),
+            closed: false,
+        }
+    }
+
+    /// Writes text as it is. After the reader has gone, nothing is written and nothing is wrong.
+    ///
+    /// # Errors
+    /// Something else than a closed pipe, such as a full disk.
+    pub(super) fn text(&mut self, text: impl Display) -> Outcome {
+        if self.closed {
+            return Ok(());
+        }
+        let written = write!(self.stream, "{text}").and_then(|()| self.stream.flush());
+        match written {
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {
+                self.closed = true;
+                Ok(())
+            }
+            Err(error) => Err(Failure::at("write to standard output", error)),
+            Ok(()) => Ok(()),
+        }
+    }
+
+    /// Writes a line.
+    ///
+    /// # Errors
+    /// As [`Self::text`].
+    pub(super) fn line(&mut self, text: impl Display) -> Outcome {
+        self.text(format_args!("{text}\n"))
+    }
+
+    /// Writes a JSON document for people and programs.
+    ///
+    /// # Errors
+    /// As [`Self::text`].
+    pub(super) fn json(&mut self, value: &serde_json::Value) -> Outcome {
+        self.line(format_args!("{value:#}"))
+    }
+
+    /// How a table on it may look.
+    pub(super) fn look(&self) -> crate::report::table::Look {
+        let terminal = io::stdout().is_terminal();
+        crate::report::table::Look {
+            width: terminal.then(|| terminal_width(&io::stdout())).flatten(),
+            colour: self.stream.current_choice() != ColorChoice::Never,
+            unicode: terminal && speaks_unicode(),
+        }
+    }
+}
+
+/// Columns of a terminal.
+pub(super) fn terminal_width(stream: &impl std::os::fd::AsFd) -> Option<u16> {
+    let size = rustix::termios::tcgetwinsize(stream).ok()?;
+    (size.ws_col > 0).then_some(size.ws_col)
+}
+
+/// Lines of a terminal.
+pub(super) fn terminal_height(stream: &impl std::os::fd::AsFd) -> Option<u16> {
+    let size = rustix::termios::tcgetwinsize(stream).ok()?;
+    (size.ws_row > 0).then_some(size.ws_row)
+}
+
+/// Whether the locale says UTF-8.
+pub(super) fn speaks_unicode() -> bool {
+    let locale = ["LC_ALL", "LC_CTYPE", "LANG"]
+        .iter()
+        .filter_map(|name| std::env::var(name).ok())
+        .find(|value| !value.is_empty());
+    locale.is_some_and(|value| {
+        let value = value.to_ascii_lowercase();
+        value.contains("utf-8") || value.contains("utf8")
+    })
+}
