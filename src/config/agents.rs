@@ -105,7 +105,7 @@ fn pricing(fields: &Fields<'_>, report: &mut Report) -> Option<Pricing> {
     for name in ["input_per_token", "output_per_token"] {
         if fields
             .number(name)
-            .is_some_and(|price| price > HIGHEST_LIKELY_PRICE)
+            .is_some_and(|price| price > HIGHEST_LIKELY_PRICE && price.is_finite())
         {
             let message = "is a very high price for one token";
             report

@@ -3,7 +3,7 @@
 use crate::config::check_scalar;
 use crate::config::node::{Entry, Node, Value, quoted};
 use crate::config::problem::{Place, Report, did_you_mean};
-use crate::config::shape::{FreeKey, Need, Section, Shape, Variant};
+use crate::config::shape::{FreeKey, Need, Section, Shape};
 use crate::config::tables::KINDS;
 use crate::model::check_id;
 
@@ -26,7 +26,7 @@ pub(super) fn check(node: &Node, shape: &Shape, path: &str, report: &mut Report)
                 check(&entry.value, of, &path, report);
             }
         }
-        (Shape::Tagged { tag, variants }, _) => tagged(node, (tag, variants), path, report),
+        (Shape::Tagged { .. }, _) => tagged(node, shape, path, report),
         (Shape::Either(shapes), _) => match shapes.iter().find(|shape| takes(shape, node)) {
             Some(shape) => check(node, shape, path, report),
             None => wrong_type(node, shape, path, report),
@@ -83,6 +83,7 @@ pub(super) fn wrong_type(node: &Node, shape: &Shape, path: &str, report: &mut Re
     }
 }
 
+/// Known keys are checked; at the top level, keys that start with `x-` are yours, as a place for anchors.
 fn object(node: &Node, section: &'static Section, path: &str, report: &mut Report) {
     for entry in node.map().unwrap_or_default() {
         let at = join(path, &entry.key);
@@ -94,6 +95,7 @@ fn object(node: &Node, section: &'static Section, path: &str, report: &mut Repor
                 check(&entry.value, shape, &at, report);
                 maybe_misspelt(entry, section, &at, report);
             }
+            (None, None) if path.is_empty() && entry.key.starts_with("x-") => {}
             (None, None) => unknown_key(entry, &section.names(), &at, report),
         }
     }
@@ -116,13 +118,13 @@ fn unknown_key(entry: &Entry, known: &[&str], path: &str, report: &mut Report) {
         return;
     }
     let meant = did_you_mean(&entry.key, known.iter().copied());
-    let hint = match known {
-        [] => "no keys are known here".to_owned(),
-        known => format!("known keys: {}", known.join(", ")),
-    };
-    report
-        .error(entry.key_place, path, format!("unknown key{meant}"))
-        .hint(hint);
+    let is_near = !meant.is_empty();
+    let problem = report.error(entry.key_place, path, format!("unknown key{meant}"));
+    match known {
+        _ if is_near => {}
+        [] => problem.hint("no keys are known here"),
+        known => problem.hint(format!("known keys: {}", known.join(", "))),
+    }
 }
 
 /// Where free keys are allowed beside known ones, a key next to a known one is worth a word.
@@ -173,8 +175,15 @@ pub(super) fn is_variable(name: &str) -> bool {
 }
 
 /// A mapping whose keys depend on the word under the tag, or that word alone.
-fn tagged(node: &Node, shape: (&str, &'static [Variant]), path: &str, report: &mut Report) {
-    let (tag, variants) = shape;
+fn tagged(node: &Node, shape: &Shape, path: &str, report: &mut Report) {
+    let Shape::Tagged {
+        noun,
+        tag,
+        variants,
+    } = *shape
+    else {
+        return;
+    };
     let named = if node.map().is_some() {
         node.get(tag)
     } else {
@@ -188,11 +197,7 @@ fn tagged(node: &Node, shape: (&str, &'static [Variant]), path: &str, report: &m
         return;
     };
     let Some(word) = named.text() else {
-        let shape = Shape::Tagged {
-            tag: "type",
-            variants,
-        };
-        return wrong_type(named, &shape, path, report);
+        return wrong_type(named, shape, path, report);
     };
     let Some((_, section)) = variants.iter().find(|(name, _)| *name == word) else {
         let words = variants.iter().map(|(word, _)| *word);
@@ -202,7 +207,7 @@ fn tagged(node: &Node, shape: (&str, &'static [Variant]), path: &str, report: &m
             .error(
                 named.place,
                 path,
-                format!("unknown {tag} {}{meant}", quoted(word)),
+                format!("unknown {noun} {}{meant}", quoted(word)),
             )
             .hint(format!("known: {}", known.join(", ")));
         return;

@@ -3,10 +3,10 @@
 use std::collections::{HashMap, HashSet};
 
 use crate::config::Suite;
+use crate::config::built_in::built_in_ids;
 use crate::config::fields::Fields;
 use crate::config::node::Node;
 use crate::config::problem::{Place, Report, Severity, did_you_mean};
-use crate::config::scenarios::built_in_ids;
 
 /// More cells than this are not compared: such a run would take years.
 const MOST_CELLS: usize = 1_000_000;

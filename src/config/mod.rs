@@ -1,6 +1,8 @@
 //! What was asked: `config.yaml` and `tasks.yaml`, checked and resolved.
 
 mod agents;
+mod budget;
+mod built_in;
 mod check;
 mod check_scalar;
 mod fields;
@@ -19,7 +21,9 @@ mod schema;
 mod settings;
 mod shape;
 mod source;
+mod starter;
 mod suite;
+mod syntax;
 mod tables;
 mod tags;
 mod tasks;
@@ -30,6 +34,7 @@ pub use grader_spec::{GraderSpec, IosTestOptions};
 pub use load::{LoadBytes, LoadRequest, load, load_bytes, load_config_only};
 pub use problem::{Place, Problem, Problems, Severity};
 pub use schema::{schema_config, schema_tasks};
+pub use starter::{starter_config, starter_tasks};
 pub use suite::{
     AgentKind, AgentSpec, BuildParams, LeftOut, McpSettings, PlanMode, Project, ProjectSource,
     PromptVia, ReplaySpec, ScenarioSpec, Settings, Suite, TaskKind, TaskSpec, TranscriptMode,

@@ -172,7 +172,7 @@ impl Report {
         self.items.push(Problem {
             file: self.file.clone(),
             place,
-            key: key.to_owned(),
+            key: shortened(key),
             message: what.1,
             hint: None,
             severity: what.0,
@@ -187,6 +187,15 @@ impl Report {
             items: self.items,
             untold: self.untold,
         }
+    }
+}
+
+/// A key that fits in a message.
+fn shortened(key: &str) -> String {
+    const SHOWN: usize = 120;
+    match key.char_indices().nth(SHOWN) {
+        Some((end, _)) => format!("{}...", &key[..end]),
+        None => key.to_owned(),
     }
 }
 

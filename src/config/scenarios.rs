@@ -1,8 +1,8 @@
 //! Scenarios: the built-in ones, those of `scenarios:`, and which of them run.
 
-use std::collections::BTreeMap;
 use std::path::Path;
 
+use crate::config::built_in::{BUILT_IN, BuiltIn, built_in_ids, plain, reason_against};
 use crate::config::fields::Fields;
 use crate::config::files::Files;
 use crate::config::node::{Node, Value};
@@ -10,48 +10,6 @@ use crate::config::problem::{Report, did_you_mean};
 use crate::config::tables::FILE;
 use crate::config::{AgentKind, LeftOut, ScenarioSpec};
 use crate::model::ScenarioId;
-
-/// A scenario that needs no `scenarios:` entry.
-struct BuiltIn {
-    id: &'static str,
-    primed: bool,
-    /// The MCP file, below the config's folder.
-    mcp_config: Option<&'static str>,
-    /// Whether its absence is worth a word where MCP is enabled.
-    is_expected: bool,
-}
-
-const BUILT_IN: [BuiltIn; 4] = [
-    BuiltIn {
-        id: "shell_unprimed",
-        primed: false,
-        mcp_config: None,
-        is_expected: true,
-    },
-    BuiltIn {
-        id: "shell_primed",
-        primed: true,
-        mcp_config: None,
-        is_expected: true,
-    },
-    BuiltIn {
-        id: "mcp_unprimed",
-        primed: false,
-        mcp_config: Some("mcp_configs/xcodebuildmcp_only.json"),
-        is_expected: true,
-    },
-    BuiltIn {
-        id: "mcp_unprimed_v2",
-        primed: false,
-        mcp_config: Some("mcp_configs/xcodebuildmcp_v2.json"),
-        is_expected: false,
-    },
-];
-
-/// Ids of the built-in scenarios.
-pub(super) fn built_in_ids() -> impl Iterator<Item = &'static str> {
-    BUILT_IN.iter().map(|built_in| built_in.id)
-}
 
 /// What `scenarios:` and the built-in ones amount to.
 #[derive(Debug, Default)]
@@ -101,32 +59,6 @@ pub(super) fn scenarios(
         warn_of_absence(&scenarios.left_out, choice.mcp, report);
     }
     scenarios
-}
-
-/// Why a built-in scenario cannot run here.
-fn reason_against(built_in: &BuiltIn, mcp_enabled: bool, files: &Files<'_>) -> Option<String> {
-    let path = files.base.folder().join(built_in.mcp_config?);
-    if !mcp_enabled {
-        return Some("mcp.enabled is false".to_owned());
-    }
-    (!path.is_file()).then(|| format!("{} does not exist", path.display()))
-}
-
-fn plain(built_in: &BuiltIn, files: &Files<'_>) -> ScenarioSpec {
-    ScenarioSpec {
-        id: ScenarioId::recorded(built_in.id),
-        description: None,
-        prompt_prefix: None,
-        prompt_suffix: None,
-        primed: built_in.primed,
-        prefer_mcp: built_in.mcp_config.is_some(),
-        mcp_config: built_in
-            .mcp_config
-            .map(|path| files.base.folder().join(path)),
-        files: Vec::new(),
-        agent_args: Vec::new(),
-        env: BTreeMap::new(),
-    }
 }
 
 fn leave_out(built_in: &BuiltIn, reason: String) -> Option<LeftOut> {
@@ -279,7 +211,11 @@ fn choose(
                 format!("the scenario {id} is named twice"),
             );
         } else {
-            let ids: Vec<&str> = known.iter().map(|scenario| scenario.id.as_str()).collect();
+            let ids: Vec<&str> = run
+                .iter()
+                .chain(&known)
+                .map(|scenario| scenario.id.as_str())
+                .collect();
             let meant = did_you_mean(id, ids.iter().copied());
             report
                 .error(

@@ -157,7 +157,7 @@ fn of(shape: &Shape) -> Value {
             let schemas: Vec<Value> = shapes.iter().map(of).collect();
             json!({"anyOf": schemas})
         }
-        Shape::Tagged { tag, variants } => tagged(tag, variants),
+        Shape::Tagged { tag, variants, .. } => tagged(tag, variants),
     }
 }
 

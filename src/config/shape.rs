@@ -51,6 +51,8 @@ pub(super) enum Shape {
     Either(&'static [Self]),
     /// A mapping whose known keys depend on the word under `tag`, or that word alone.
     Tagged {
+        /// What the word names.
+        noun: &'static str,
         tag: &'static str,
         variants: &'static [Variant],
     },

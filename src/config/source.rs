@@ -7,7 +7,7 @@ use std::path::Path;
 use crate::config::problem::{Place, Report};
 
 /// No suite is larger than this.
-const LARGEST_FILE: usize = 8 << 20;
+const LARGEST_FILE: usize = 4 << 20;
 
 /// Reads a file, at most one byte more than is allowed.
 pub(super) fn read(path: &Path) -> io::Result<Vec<u8>> {

@@ -24,7 +24,8 @@ pub(super) fn task(
         files.file(path, &(fields, "reference_patch"), report);
     }
     let graders = graders(fields, files, report);
-    if fields.items("graders").is_empty() {
+    let written = fields.get("graders");
+    if written.is_none_or(|node| node.list().is_some_and(<[Node]>::is_empty)) {
         report
             .warning(fields.place(), &fields.path("graders"), "there are none")
             .hint("success then says only that the agent ended with exit code 0");

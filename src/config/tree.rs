@@ -5,13 +5,13 @@ use std::fmt::Write;
 
 use saphyr_parser::{Event, Parser, ScalarStyle, Span, StrInput};
 
+use crate::config::budget::{Budget, Size};
 use crate::config::node::{Entry, Node, Value};
 use crate::config::problem::{Place, Report};
+use crate::config::syntax::hint_for;
 use crate::config::{merge, tags};
 
 const DEEPEST: usize = 64;
-const MOST_VALUES: usize = 200_000;
-const MOST_BYTES: usize = 16 << 20;
 
 /// The only document of `text`; problems go to `report`, and there is no tree when nothing can be made of it.
 pub(super) fn read(text: &str, report: &mut Report) -> Option<Node> {
@@ -19,7 +19,7 @@ pub(super) fn read(text: &str, report: &mut Report) -> Option<Node> {
         parser: Parser::new_from_str(text),
         report,
         anchors: HashMap::new(),
-        total: Size::default(),
+        budget: Budget::default(),
         path: String::new(),
     }
     .document()
@@ -29,18 +29,12 @@ pub(super) fn read(text: &str, report: &mut Report) -> Option<Node> {
 /// The file cannot be read further; why is in the report.
 struct Stop;
 
-#[derive(Clone, Copy, Default)]
-struct Size {
-    values: usize,
-    bytes: usize,
-}
-
 struct Builder<'text, 'report> {
     parser: Parser<'text, StrInput<'text>>,
     report: &'report mut Report,
     /// Finished anchored values with what each adds when it is used again; `None` while one is still open.
     anchors: HashMap<usize, Option<(Node, Size)>>,
-    total: Size,
+    budget: Budget,
     path: String,
 }
 
@@ -108,7 +102,6 @@ impl<'text> Builder<'text, '_> {
 
     fn node(&mut self, event: Event<'text>, place: Place, depth: usize) -> Result<Node, Stop> {
         if depth > DEEPEST {
-            self.path.truncate(200);
             let message = format!("values are nested more than {DEEPEST} deep");
             return Err(self.stop(place, &message, "no key of a suite needs that"));
         }
@@ -117,13 +110,7 @@ impl<'text> Builder<'text, '_> {
             Event::Scalar(text, style, anchor, tag) => self.anchored((anchor, place), |builder| {
                 let (value, problem) = tags::scalar(&text, style, tag.as_deref());
                 builder.tag_problem(place, problem);
-                builder.count(
-                    Size {
-                        values: 1,
-                        bytes: text.len(),
-                    },
-                    place,
-                )?;
+                builder.count(Size::of_scalar(&text), place)?;
                 Ok(value)
             }),
             Event::SequenceStart(anchor, tag) => self.anchored((anchor, place), |builder| {
@@ -152,15 +139,12 @@ impl<'text> Builder<'text, '_> {
             });
         }
         self.anchors.insert(anchor, None);
-        let before = self.total;
+        let before = self.budget.spent();
         let node = Node {
             value: build(self)?,
             place,
         };
-        let size = Size {
-            values: self.total.values - before.values,
-            bytes: self.total.bytes - before.bytes,
-        };
+        let size = self.budget.since(before);
         self.count(size, place)?;
         self.anchors.insert(anchor, Some((node.clone(), size)));
         Ok(node)
@@ -174,43 +158,20 @@ impl<'text> Builder<'text, '_> {
                 "write the value out",
             ));
         };
-        let (values, bytes) = (
-            self.total.values + size.values,
-            self.total.bytes + size.bytes,
-        );
-        if values <= MOST_VALUES && bytes <= MOST_BYTES {
-            let node = node.clone();
-            self.total = Size { values, bytes };
-            return Ok(node);
-        }
-        let size = *size;
-        self.count(size, place)?;
-        Err(Stop)
+        self.budget
+            .spend(*size)
+            .map(|()| node.clone())
+            .map_err(|message| self.stop(place, &message, "write less, or fewer aliases"))
     }
 
     fn count(&mut self, size: Size, place: Place) -> Result<(), Stop> {
-        self.total.values += size.values;
-        self.total.bytes += size.bytes;
-        if self.total.values > MOST_VALUES {
-            let message = format!("the file holds more than {MOST_VALUES} values, aliases counted");
-            return Err(self.stop(place, &message, "write less, or fewer aliases"));
-        }
-        if self.total.bytes > MOST_BYTES {
-            let limit = MOST_BYTES >> 20;
-            let message = format!("the file expands to more than {limit} MiB of text");
-            return Err(self.stop(place, &message, "write less, or fewer aliases"));
-        }
-        Ok(())
+        self.budget
+            .spend(size)
+            .map_err(|message| self.stop(place, &message, "write less, or fewer aliases"))
     }
 
     fn list(&mut self, place: Place, depth: usize) -> Result<Value, Stop> {
-        self.count(
-            Size {
-                values: 1,
-                bytes: 0,
-            },
-            place,
-        )?;
+        self.count(Size::COLLECTION, place)?;
         let mut items = Vec::new();
         loop {
             let (event, at) = self.next()?;
@@ -226,13 +187,7 @@ impl<'text> Builder<'text, '_> {
     }
 
     fn map(&mut self, place: Place, depth: usize) -> Result<Value, Stop> {
-        self.count(
-            Size {
-                values: 1,
-                bytes: 0,
-            },
-            place,
-        )?;
+        self.count(Size::COLLECTION, place)?;
         let mut entries: Vec<Entry> = Vec::new();
         let mut merged = Vec::new();
         let mut seen: HashMap<String, Place> = HashMap::new();
@@ -308,29 +263,4 @@ fn place_of(span: Span) -> Place {
         line: span.start.line(),
         column: span.start.col() + 1,
     }
-}
-
-/// What to do about the parser's commoner complaints.
-fn hint_for(info: &str) -> Option<String> {
-    let hints = [
-        ("tab", "indent with spaces; YAML allows no tabs there"),
-        (
-            "unknown anchor",
-            "an alias `*name` needs an `&name` before it; quote text that starts with `*`",
-        ),
-        ("mapping values", "a value with `: ` in it must be quoted"),
-        (
-            "simple key",
-            "the line needs `key: value`, and text with `: ` or ` #` must be quoted",
-        ),
-        ("quoted scalar", "a quote is opened and not closed"),
-        (
-            "did not find expected",
-            "look at the indentation of this line and the ones before it",
-        ),
-    ];
-    hints
-        .iter()
-        .find(|(part, _)| info.contains(part))
-        .map(|(_, hint)| (*hint).to_owned())
 }

@@ -51,6 +51,7 @@ pub(in crate::config) static TASK: Section = Section {
             "graders",
             Shape::List {
                 of: &Shape::Tagged {
+                    noun: "grader",
                     tag: "type",
                     variants: GRADERS,
                 },
