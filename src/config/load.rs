@@ -96,10 +96,11 @@ pub fn load_bytes(input: &LoadBytes<'_>) -> Result<Suite, Problems> {
         None => Vec::new(),
     };
     let suite = suite.map(|suite| Suite { tasks, ..suite });
-    if let Some(suite) = &suite {
+    let unread = reports.0.failed() || reports.1.failed();
+    if let Some(suite) = suite.as_ref().filter(|_| !unread) {
         colliding_names(suite, &mut reports.0);
     }
-    let failed = reports.0.failed() || reports.1.failed();
+    let failed = unread || reports.0.failed();
     let problems = joined([reports.0, reports.1].map(Report::into_problems));
     match suite {
         Some(suite) if !failed => Ok(Suite {

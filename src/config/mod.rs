@@ -27,6 +27,8 @@ mod syntax;
 mod tables;
 mod tags;
 mod tasks;
+#[cfg(test)]
+mod tests;
 mod tree;
 
 pub use filter::{Filter, UnknownId};

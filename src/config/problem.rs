@@ -47,14 +47,14 @@ impl Problem {
         self.hint = Some(hint.into());
     }
 
-    /// The problem in one line, as a warning is shown.
+    /// The problem in one line without its severity, which whoever shows it adds.
     #[must_use]
     pub fn sentence(&self) -> String {
         let hint = self.hint.as_deref().map(|hint| format!(" ({hint})"));
-        format!("{}{}", self.headline(), hint.unwrap_or_default())
+        format!("{}{}", self.headline(""), hint.unwrap_or_default())
     }
 
-    fn headline(&self) -> String {
+    fn headline(&self, severity: &str) -> String {
         let file = self.file.display();
         let Place { line, column } = self.place;
         let place = match line {
@@ -65,17 +65,17 @@ impl Problem {
             "" => String::new(),
             key => format!("{key}: "),
         };
-        let severity = match self.severity {
-            Severity::Error => "",
-            Severity::Warning => "warning: ",
-        };
         format!("{place}{severity}{key}{}", self.message)
     }
 }
 
 impl fmt::Display for Problem {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(&self.headline())?;
+        let severity = match self.severity {
+            Severity::Error => "",
+            Severity::Warning => "warning: ",
+        };
+        formatter.write_str(&self.headline(severity))?;
         match &self.hint {
             Some(hint) => write!(formatter, "\n    hint: {hint}"),
             None => Ok(()),
@@ -205,7 +205,7 @@ pub(super) fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) 
     known
         .into_iter()
         .map(|candidate| (strsim::jaro(&word, &candidate.to_lowercase()), candidate))
-        .filter(|(likeness, _)| *likeness > 0.75)
+        .filter(|(likeness, _)| *likeness > 0.79)
         .max_by(|left, right| left.0.total_cmp(&right.0))
         .map(|(_, candidate)| candidate)
 }

@@ -53,7 +53,7 @@ fn yaml_text(text: &str) -> String {
             ' '..='~' => quoted.push(character),
             _ if character.is_alphanumeric() => quoted.push(character),
             _ => {
-                write!(quoted, "\\U{:08X}", u32::from(character)).expect("a string takes all text")
+                write!(quoted, "\\U{:08X}", u32::from(character)).expect("a string takes all text");
             }
         }
     }

@@ -24,11 +24,8 @@ pub(super) fn task(
         files.file(path, &(fields, "reference_patch"), report);
     }
     let graders = graders(fields, files, report);
-    let written = fields.get("graders");
-    if written.is_none_or(|node| node.list().is_some_and(<[Node]>::is_empty)) {
-        report
-            .warning(fields.place(), &fields.path("graders"), "there are none")
-            .hint("success then says only that the agent ended with exit code 0");
+    if node.map().is_some() {
+        warn_of_no_graders(fields, report);
     }
     let kind = match fields.text_or_empty("kind").as_str() {
         "regression" => TaskKind::Regression,
@@ -50,6 +47,15 @@ pub(super) fn task(
         graders,
         reference_patch,
     })
+}
+
+fn warn_of_no_graders(fields: &Fields<'_>, report: &mut Report) {
+    let written = fields.get("graders");
+    if written.is_none_or(|node| node.list().is_some_and(<[Node]>::is_empty)) {
+        report
+            .warning(fields.place(), &fields.path("graders"), "there are none")
+            .hint("success then says only that the agent ended with exit code 0");
+    }
 }
 
 /// SHA-256 over the task's value (comments and layout aside) and the files that it names.
