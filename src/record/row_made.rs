@@ -156,3 +156,7 @@ fn leftover(leftover: &crate::model::Leftover) -> LeftoverRow {
         argv: leftover.argv.chars().take(LONGEST_ARGV).collect(),
     }
 }
+
+#[cfg(test)]
+#[path = "row_made_tests.rs"]
+mod tests;

@@ -242,3 +242,7 @@ fn jsonl(
     }
     Ok(bytes)
 }
+
+#[cfg(test)]
+#[path = "tool_files_tests.rs"]
+mod tests;

@@ -3,6 +3,7 @@
 mod backfill;
 mod cli;
 mod default_suite;
+mod measures;
 mod post_run;
 mod published_run;
 mod rebuild;
