@@ -11,21 +11,21 @@ use crate::supervise::{Cancel, ChildSpec, Limits, StdinPlan, capture, find_progr
 const VERSION_LIMIT: Duration = Duration::from_secs(10);
 
 /// Names of variables of the operator that an agent of this kind may inherit; `X_*` = every name that starts with `X_`.
+///
+/// Only what the agent's own login and model need. Keys of clouds are not among them: who runs an agent through one names
+/// them in `env_pass`. Marks that an agent leaves in the shells below it are left out too, so that a run that is started
+/// from inside an agent measures the same.
 #[must_use]
 pub const fn operator_variables(kind: AgentKind) -> &'static [&'static str] {
     match kind {
-        AgentKind::Codex => &["OPENAI_*", "CODEX_*", "AZURE_OPENAI_*"],
+        AgentKind::Codex => &["CODEX_API_KEY", "CODEX_HOME", "OPENAI_*"],
         AgentKind::ClaudeCode => &[
             "ANTHROPIC_*",
-            "CLAUDE_CODE_*",
-            "AWS_*",
-            "CLOUD_ML_REGION",
-            "GOOGLE_APPLICATION_CREDENTIALS",
-            "VERTEX_*",
-            "DISABLE_*",
+            "CLAUDE_CODE_MAX_OUTPUT_TOKENS",
+            "CLAUDE_CODE_OAUTH_TOKEN",
+            "CLAUDE_CODE_SUBAGENT_MODEL",
+            "CLAUDE_CONFIG_DIR",
             "MAX_THINKING_TOKENS",
-            "BASH_DEFAULT_TIMEOUT_MS",
-            "BASH_MAX_TIMEOUT_MS",
         ],
         AgentKind::Command | AgentKind::Replay => &[],
     }
@@ -41,9 +41,8 @@ pub const fn default_command(kind: AgentKind) -> &'static [&'static str] {
             "{EXTRA_ARGS}",
             "--json",
             "--dangerously-bypass-approvals-and-sandbox",
-            "--skip-git-repo-check",
-            "--disable",
-            "plugins",
+            "-c",
+            "features.plugins=false",
             "-c",
             "analytics.enabled=false",
             "--output-last-message",

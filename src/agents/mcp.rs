@@ -1,7 +1,6 @@
 //! MCP per agent: switched off hard, or the scenario's servers in each agent's own dialect.
 
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -9,6 +8,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::agents::InvocationError;
+use crate::agents::toml::{toml_key, toml_string, toml_strings};
 
 /// The mark that makes a server's calls of watched commands count as the server's, not as the agent's.
 const MCP_PROCESS: (&str, &str) = ("EVAL_MCP_PROCESS", "1");
@@ -211,160 +211,5 @@ fn marked(path: &Path) -> Result<String, InvocationError> {
     serde_json::to_string(&file).map_err(|error| problem(&error))
 }
 
-/// A key of a dotted path: bare where TOML allows, else quoted.
-fn toml_key(key: &str) -> String {
-    let is_bare = !key.is_empty()
-        && key
-            .bytes()
-            .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-'));
-    if is_bare {
-        key.to_owned()
-    } else {
-        toml_string(key)
-    }
-}
-
-/// A TOML basic string.
-pub(super) fn toml_string(text: &str) -> String {
-    let mut quoted = String::from("\"");
-    for character in text.chars() {
-        match character {
-            '"' => quoted.push_str("\\\""),
-            '\\' => quoted.push_str("\\\\"),
-            '\n' => quoted.push_str("\\n"),
-            '\t' => quoted.push_str("\\t"),
-            '\r' => quoted.push_str("\\r"),
-            control if control.is_control() => {
-                // Writing to a String cannot fail.
-                _ = write!(quoted, "\\U{:08X}", u32::from(control));
-            }
-            other => quoted.push(other),
-        }
-    }
-    quoted.push('"');
-    quoted
-}
-
-fn toml_strings<'a>(texts: impl Iterator<Item = &'a String>) -> String {
-    let quoted: Vec<String> = texts.map(|text| toml_string(text)).collect();
-    format!("[{}]", quoted.join(", "))
-}
-
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    const FILE: &str = r#"{"mcpServers": {
-        "XcodeBuildMCP-Dev": {"type": "stdio", "command": "npx", "args": ["-y", "a \"b\"\\c"],
-            "env": {"MODE": "x=1\n", "odd key": "é"}, "tool_timeout_sec": 600, "x": [1, 2.50]},
-        "off.one": {"command": "/bin/true", "enabled": false},
-        "far": {"type": "http", "url": "https://example.invalid/mcp", "headers": {"A": "b"}}}}"#;
-
-    fn file(text: &str) -> (tempfile::TempDir, PathBuf) {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("servers.json");
-        fs::write(&path, text).unwrap();
-        (folder, path)
-    }
-
-    #[test]
-    fn codex_gets_one_toml_value_per_entry() {
-        let (_folder, path) = file(FILE);
-        let suite_key = "SUITE_KEY".to_owned();
-        let arguments = codex_arguments(Some(&path), std::iter::once(&suite_key)).unwrap();
-        let values: Vec<&str> = arguments
-            .iter()
-            .filter(|argument| *argument != "-c")
-            .map(String::as_str)
-            .collect();
-        for expected in [
-            r#"mcp_servers.XcodeBuildMCP-Dev.command="npx""#,
-            r#"mcp_servers.XcodeBuildMCP-Dev.args=["-y", "a \"b\"\\c"]"#,
-            r#"mcp_servers.XcodeBuildMCP-Dev.env.MODE="x=1\n""#,
-            r#"mcp_servers.XcodeBuildMCP-Dev.env."odd key"="é""#,
-            r#"mcp_servers.XcodeBuildMCP-Dev.env.EVAL_MCP_PROCESS="1""#,
-            "mcp_servers.XcodeBuildMCP-Dev.tool_timeout_sec=600",
-            r#"mcp_servers."off.one".enabled=false"#,
-            r#"mcp_servers.far.url="https://example.invalid/mcp""#,
-            r#"mcp_servers.far.http_headers.A="b""#,
-        ] {
-            assert!(
-                values.contains(&expected),
-                "{expected} is not in {values:#?}"
-            );
-        }
-        let inherited = values
-            .iter()
-            .find(|value| value.starts_with("mcp_servers.XcodeBuildMCP-Dev.env_vars"));
-        let inherited = inherited.expect("names to hand on");
-        assert!(inherited.contains("\"EVAL_CMD_LOG\"") && inherited.contains("\"SUITE_KEY\""));
-        assert!(
-            !values
-                .iter()
-                .any(|value| value.starts_with("mcp_servers.far.env"))
-        );
-    }
-
-    #[test]
-    fn a_shell_scenario_switches_mcp_off() {
-        let none = std::iter::empty::<&String>();
-        assert_eq!(
-            codex_arguments(None, none).unwrap(),
-            ["-c", "mcp_servers={}"]
-        );
-        let folder = tempfile::tempdir().unwrap();
-        let (arguments, file) = claude_arguments(None, folder.path()).unwrap();
-        assert_eq!(arguments[..2], ["--strict-mcp-config", "--mcp-config"]);
-        assert_eq!(Path::new(&arguments[2]), file);
-        assert_eq!(fs::read_to_string(file).unwrap(), "{\"mcpServers\":{}}\n");
-    }
-
-    #[test]
-    fn claude_gets_the_scenarios_file_with_its_programs_marked() {
-        let (folder, path) = file(FILE);
-        let (_, copy) = claude_arguments(Some(&path), folder.path()).unwrap();
-        let given: serde_json::Value = serde_json::from_str(FILE).unwrap();
-        let mut copied: serde_json::Value =
-            serde_json::from_str(&fs::read_to_string(copy).unwrap()).unwrap();
-        for name in ["XcodeBuildMCP-Dev", "off.one"] {
-            let env = copied["mcpServers"][name]["env"].as_object_mut().unwrap();
-            assert_eq!(env.remove("EVAL_MCP_PROCESS").unwrap(), "1");
-        }
-        copied["mcpServers"]["off.one"]
-            .as_object_mut()
-            .unwrap()
-            .remove("env");
-        assert_eq!(copied, given);
-    }
-
-    #[test]
-    fn a_malformed_file_is_named_with_its_problem() {
-        let cases = [
-            ("{", "EOF"),
-            ("[]", "invalid"),
-            ("{}", "mcpServers"),
-            (
-                r#"{"mcpServers": {"a": {"command": 1}}}"#,
-                "mcpServers.a.command",
-            ),
-            (r#"{"mcpServers": {"a": {}}}"#, "needs either"),
-            (
-                r#"{"mcpServers": {"a": {"command": "x", "command": "y"}}}"#,
-                "duplicate field",
-            ),
-        ];
-        for (text, word) in cases {
-            let (_folder, path) = file(text);
-            let none = std::iter::empty::<&String>();
-            let message = codex_arguments(Some(&path), none).unwrap_err().to_string();
-            assert!(
-                message.contains("servers.json") && message.contains(word),
-                "{text}: {message}"
-            );
-        }
-        let message = claude_arguments(Some(Path::new("/nowhere/x.json")), Path::new("/tmp"))
-            .unwrap_err()
-            .to_string();
-        assert!(message.contains("/nowhere/x.json"), "{message}");
-    }
-}
+mod tests;

@@ -14,7 +14,9 @@ mod invocation;
 mod mcp;
 mod plain;
 mod prompt;
+mod replay;
 mod stream;
+mod toml;
 mod transcript;
 mod wire;
 

@@ -268,7 +268,42 @@ fn without_its_result_a_stream_tells_a_lower_bound() {
     assert_eq!(report.terminal, Terminal::None);
 }
 
+/// Reads `bytes` in pieces of the given sizes, as a pipe may deliver them.
+fn read_in_pieces(
+    kind: AgentKind,
+    bytes: &[u8],
+    sizes: &[usize],
+) -> (Vec<AgentEvent>, StreamReport) {
+    let mut reader = StreamReader::for_kind(kind);
+    let mut events = Vec::new();
+    let mut pending: Vec<u8> = Vec::new();
+    let mut rest = bytes;
+    for size in sizes.iter().cycle() {
+        let (piece, after) = rest.split_at(*size.min(&rest.len()));
+        rest = after;
+        pending.extend_from_slice(piece);
+        while let Some(end) = pending.iter().position(|byte| *byte == b'\n') {
+            let line: Vec<u8> = pending.drain(..=end).collect();
+            reader.line(&line, Duration::ZERO, &mut events);
+        }
+        if rest.is_empty() {
+            break;
+        }
+    }
+    reader.line(&pending, Duration::ZERO, &mut events);
+    let report = reader.finish(Duration::ZERO, &mut events);
+    (events, report)
+}
+
 proptest! {
+    #[test]
+    fn any_chunking_gives_the_same_events(sizes in prop::collection::vec(1_usize..5000, 1..20)) {
+        for name in ["claude-2.1.329/partial-mcp", "codex-0.169.0/xcbflow"] {
+            let whole = stream(name);
+            prop_assert_eq!(read_in_pieces(kind(name), &whole, &sizes), read(kind(name), &whole, b""));
+        }
+    }
+
     #[test]
     fn no_bytes_break_a_reader(bytes in prop::collection::vec(any::<u8>(), 0..2000)) {
         for kind in AgentKind::ALL {

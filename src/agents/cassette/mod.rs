@@ -29,6 +29,7 @@ mod files;
 mod format;
 mod play;
 mod record;
+mod step;
 
 pub use format::{CassetteError, Header, check};
 pub use play::{PlayOptions, play};

@@ -11,7 +11,8 @@ use rustix::process::{getpid, kill_process};
 use tokio::time::{Instant, sleep, sleep_until};
 
 use crate::agents::cassette::files;
-use crate::agents::cassette::format::{Action, CassetteError, Step, Text, read, signal};
+use crate::agents::cassette::format::{Action, CassetteError, Step, Text, read};
+use crate::agents::cassette::step::signal;
 use crate::supervise::{Cancel, ChildSpec, Limits, StdinPlan, capture, find_program};
 
 /// Where and how fast a cassette is played.

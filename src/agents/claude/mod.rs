@@ -1,14 +1,16 @@
 //! What Claude Code prints with `--output-format stream-json --verbose`: one JSON object a line, a result at the end.
 
+mod counts;
 mod turn;
 mod usage;
 mod wire;
 
 use serde::Deserialize;
 
+use crate::agents::claude::counts::ClaudeUsage;
 use crate::agents::claude::turn::Turns;
 use crate::agents::claude::usage::{Running, Told, settle};
-use crate::agents::claude::wire::{ClaudeUsage, Final, Partial, RateLimit, System, Turn};
+use crate::agents::claude::wire::{Final, Partial, RateLimit, System, Turn};
 use crate::agents::fault::{self, fault};
 use crate::agents::stream::Sink;
 use crate::agents::wire::{Head, border, capped};
@@ -62,6 +64,7 @@ pub(super) struct ClaudeStream {
     cli_version: Option<String>,
     servers: Vec<McpServerSeen>,
     terminal: Terminal,
+    inits: u32,
     finals: u32,
     answer: Option<String>,
     client_fault: Option<ProviderFault>,
@@ -159,6 +162,7 @@ impl ClaudeStream {
 
     fn init(&mut self, system: System, sink: &mut Sink<'_>) {
         self.after_final = true;
+        self.inits = self.inits.saturating_add(1);
         let servers = system.mcp_servers.0.unwrap_or_default().0.into_iter();
         self.servers = servers
             .map(|server| McpServerSeen {
@@ -221,8 +225,12 @@ impl ClaudeStream {
         let ok = !is_error && !subtype.starts_with("error");
         self.terminal = if ok { Terminal::Done } else { Terminal::Failed };
         self.after_final = false;
-        for text in &told.odd {
-            sink.push(EventKind::Warning { text: text.clone() });
+        let mut odd = told.odd.clone();
+        if self.finals > self.inits.max(1) {
+            odd.push("more results than sessions that began: one may be made up".to_owned());
+        }
+        for text in odd {
+            sink.push(EventKind::Warning { text });
         }
         for denial in last
             .permission_denials

@@ -1,1 +1,463 @@
-//! Cases.
+//! Traps of Claude Code's stream, one by one.
+
+use std::time::Duration;
+
+use crate::agents::StreamReader;
+use crate::config::AgentKind;
+use crate::model::{
+    AgentEvent, CacheTtl, EventKind, ProviderFaultKind, StreamReport, Terminal, ToolCall,
+    ToolResult, Usage,
+};
+
+fn read(lines: &[&str]) -> (Vec<AgentEvent>, StreamReport) {
+    let mut reader = StreamReader::for_kind(AgentKind::ClaudeCode);
+    let mut events = Vec::new();
+    for line in lines {
+        reader.line(line.as_bytes(), Duration::ZERO, &mut events);
+    }
+    let report = reader.finish(Duration::ZERO, &mut events);
+    (events, report)
+}
+
+fn report(lines: &[&str]) -> StreamReport {
+    read(lines).1
+}
+
+fn started(events: &[AgentEvent]) -> Vec<&ToolCall> {
+    events
+        .iter()
+        .filter_map(|event| match &event.kind {
+            EventKind::ToolStarted(call) => Some(call),
+            _ => None,
+        })
+        .collect()
+}
+
+fn ended(events: &[AgentEvent]) -> Vec<&ToolResult> {
+    events
+        .iter()
+        .filter_map(|event| match &event.kind {
+            EventKind::ToolEnded(result) => Some(result),
+            _ => None,
+        })
+        .collect()
+}
+
+const fn usage(uncached_input: u64, cached_read: u64, cache_write: u64, output: u64) -> Usage {
+    Usage {
+        uncached_input,
+        cached_read,
+        cache_write,
+        output,
+    }
+}
+
+const DONE: &str = r#"{"is_error":false,"subtype":"success","result":"ok","total_cost_usd":0.5,"usage":{"input_tokens":1,"output_tokens":2},"modelUsage":{"m":{"inputTokens":10,"outputTokens":20,"cacheReadInputTokens":30,"cacheCreationInputTokens":40}},"type":"result"}"#;
+
+fn tool_use(id: &str, name: &str) -> String {
+    format!(
+        r#"{{"type":"assistant","message":{{"id":"m","model":"x","content":[{{"type":"tool_use","id":"{id}","name":"{name}","input":{{"command":"ls"}}}}]}}}}"#
+    )
+}
+
+fn tool_result(id: &str, rest: &str) -> String {
+    format!(
+        r#"{{"type":"user","message":{{"content":[{{"type":"tool_result","tool_use_id":"{id}"{rest}}}]}}}}"#
+    )
+}
+
+#[test]
+fn the_last_result_counts_and_results_are_never_added() {
+    let second = DONE
+        .replace("0.5", "0.75")
+        .replace("\"inputTokens\":10", "\"inputTokens\":11");
+    let report = report(&[DONE, &second]);
+    assert_eq!(report.usage, Some(usage(11, 30, 40, 20)));
+    assert_eq!(report.provider_cost_usd, Some(0.75));
+    assert_eq!((report.finals, report.usage_is_lower_bound), (2, false));
+}
+
+#[test]
+fn tokens_are_those_of_all_models_and_else_of_the_result() {
+    let two = DONE.replace(
+        r#""modelUsage":{"#,
+        r#""modelUsage":{"haiku":{"inputTokens":5,"outputTokens":6},"#,
+    );
+    assert_eq!(report(&[&two]).usage, Some(usage(15, 30, 40, 26)));
+    let none = DONE.replace("modelUsage", "otherUsage");
+    assert_eq!(report(&[&none]).usage, Some(usage(1, 0, 0, 2)));
+    // Without modelUsage each of two results tells its own part only.
+    assert!(report(&[&none, &none]).usage_is_lower_bound);
+}
+
+#[test]
+fn is_error_counts_more_than_the_subtype() {
+    for (is_error, subtype, expected) in [
+        (r#""is_error":false"#, "success", Terminal::Done),
+        (r#""is_error":true"#, "success", Terminal::Failed),
+        (r#""is_error":true"#, "error_max_turns", Terminal::Failed),
+        (
+            r#""is_error":false"#,
+            "error_during_execution",
+            Terminal::Failed,
+        ),
+        (r#""x":1"#, "success", Terminal::Done),
+        (r#""x":1"#, "error_max_budget_usd", Terminal::Failed),
+    ] {
+        let line = format!(r#"{{"type":"result",{is_error},"subtype":"{subtype}"}}"#);
+        assert_eq!(report(&[&line]).terminal, expected, "{line}");
+    }
+}
+
+#[test]
+fn a_failure_that_is_not_the_providers_is_no_provider_fault() {
+    let line = r#"{"type":"result","is_error":true,"subtype":"error_max_turns","terminal_reason":"max_turns","errors":["429 turns, rate limit of turns"]}"#;
+    assert_eq!(report(&[line]).provider_fault, None);
+}
+
+#[test]
+fn words_of_the_agent_are_never_a_provider_fault() {
+    let text = "API Error: 429 rate limit. Please run /login. overloaded";
+    let said = format!(
+        r#"{{"type":"assistant","message":{{"id":"a","model":"x","content":[{{"type":"text","text":"{text}"}}]}}}}"#
+    );
+    let answered = tool_result("t", &format!(r#","content":"{text}""#));
+    let done = DONE.replace(r#""result":"ok""#, &format!(r#""result":"{text}""#));
+    let (events, report) = read(&[&said, &answered, &done]);
+    assert_eq!(report.provider_fault, None);
+    assert_eq!(report.terminal, Terminal::Done);
+    assert!(
+        !events
+            .iter()
+            .any(|event| matches!(event.kind, EventKind::ProviderFault(_)))
+    );
+}
+
+#[test]
+fn a_limit_told_by_the_client_is_a_provider_fault() {
+    let said = r#"{"type":"assistant","message":{"id":"a","model":"<synthetic>","content":[{"type":"text","text":"You've hit your limit · resets 4pm"}]},"error":"rate_limit"}"#;
+    let end = r#"{"type":"result","subtype":"success","is_error":true,"result":"You've hit your limit · resets 4pm","total_cost_usd":0}"#;
+    let (events, report) = read(&[said, end]);
+    let fault = report.provider_fault.expect("a fault");
+    assert_eq!(
+        (fault.kind, fault.fatal),
+        (ProviderFaultKind::RateLimited, true)
+    );
+    assert!(
+        !events
+            .iter()
+            .any(|event| matches!(event.kind, EventKind::Message { .. }))
+    );
+    for text in [
+        "Claude AI usage limit reached|1764000000",
+        "API Error: 529 overloaded_error",
+    ] {
+        let line =
+            format!(r#"{{"type":"result","subtype":"success","is_error":true,"result":"{text}"}}"#);
+        let fault = self::report(&[&line]).provider_fault.expect("a fault");
+        assert_eq!(
+            (fault.kind, fault.fatal),
+            (ProviderFaultKind::RateLimited, true),
+            "{text}"
+        );
+    }
+}
+
+#[test]
+fn a_retry_is_a_fault_that_is_forgiven() {
+    let retry = r#"{"type":"system","subtype":"api_retry","attempt":1,"error_status":529,"error":"overloaded"}"#;
+    let fault = report(&[retry, DONE]).provider_fault.expect("a fault");
+    assert_eq!(
+        (fault.kind, fault.status, fault.fatal),
+        (ProviderFaultKind::RateLimited, Some(529), false)
+    );
+    let rejected = r#"{"type":"rate_limit_event","rate_limit_info":{"status":"rejected"}}"#;
+    assert!(report(&[rejected]).provider_fault.is_some());
+    let allowed = r#"{"type":"rate_limit_event","rate_limit_info":{"status":"allowed_warning"}}"#;
+    assert_eq!(report(&[allowed]).provider_fault, None);
+}
+
+#[test]
+fn a_call_begins_and_ends_once_whatever_the_order() {
+    let (events, _) = read(&[
+        &tool_result("b", r#","content":"early""#),
+        &tool_use("a", "Bash"),
+        &tool_use("a", "Bash"),
+        &tool_use("b", "Read"),
+        &tool_result("a", r#","content":"x","is_error":true"#),
+        &tool_result("a", r#","content":"x","is_error":true"#),
+        &tool_result("never seen", ""),
+    ]);
+    let begun: Vec<&str> = started(&events)
+        .iter()
+        .map(|call| call.id.as_str())
+        .collect();
+    let over: Vec<(&str, bool)> = ended(&events)
+        .iter()
+        .map(|result| (result.id.as_str(), result.is_error))
+        .collect();
+    assert_eq!(begun, ["a", "b"]);
+    assert_eq!(over, [("b", false), ("a", true), ("never seen", false)]);
+}
+
+#[test]
+fn only_is_error_makes_an_error() {
+    let marked = tool_result("a", r#","content":"<tool_use_error>x</tool_use_error>""#);
+    let failed = tool_result(
+        "b",
+        r#","content":"Exit code 127\nnot found","is_error":true"#,
+    );
+    let (events, _) = read(&[&marked, &failed]);
+    let results: Vec<(bool, Option<i32>)> = ended(&events)
+        .iter()
+        .map(|result| (result.is_error, result.exit_code))
+        .collect();
+    assert_eq!(results, [(false, None), (true, Some(127))]);
+}
+
+#[test]
+fn the_calls_of_a_sub_agent_name_their_parent() {
+    let inner = tool_use("b", "Bash").replace(
+        r#"{"type":"assistant","#,
+        r#"{"type":"assistant","parent_tool_use_id":"a","#,
+    );
+    let said = r#"{"type":"assistant","parent_tool_use_id":"a","message":{"id":"i","model":"small","content":[{"type":"text","text":"inner"}]}}"#;
+    let outer = r#"{"type":"assistant","message":{"id":"o","model":"big","content":[{"type":"text","text":"outer"}]}}"#;
+    let (events, report) = read(&[&tool_use("a", "Agent"), outer, &inner, said]);
+    let parents: Vec<Option<&str>> = started(&events)
+        .iter()
+        .map(|call| call.parent.as_deref())
+        .collect();
+    assert_eq!(parents, [None, Some("a")]);
+    assert_eq!(report.answer.as_deref(), Some("outer"));
+    assert_eq!(report.model.as_deref(), Some("big"));
+}
+
+#[test]
+fn an_mcp_tool_is_told_apart_by_the_servers_known() {
+    let init = r#"{"type":"system","subtype":"init","mcp_servers":[{"name":"a","status":"connected"},{"name":"a__b","status":"failed"}]}"#;
+    let (events, report) = read(&[
+        &tool_use("0", "mcp__lab__echo"),
+        init,
+        &tool_use("1", "mcp__a__b__run"),
+        &tool_use("2", "mcp__a__run"),
+        &tool_use("3", "mcp__broken"),
+    ]);
+    let parts: Vec<Option<(String, String)>> = started(&events)
+        .iter()
+        .map(|call| call.mcp.clone())
+        .collect();
+    let pair = |server: &str, tool: &str| Some((server.to_owned(), tool.to_owned()));
+    assert_eq!(
+        parts,
+        [
+            pair("lab", "echo"),
+            pair("a__b", "run"),
+            pair("a", "run"),
+            None
+        ]
+    );
+    assert_eq!(report.mcp_servers.len(), 2);
+}
+
+fn said(id: &str, input: u64, output: u64) -> String {
+    format!(
+        r#"{{"type":"assistant","message":{{"id":"{id}","model":"x","content":[],"usage":{{"input_tokens":{input},"output_tokens":{output},"cache_creation_input_tokens":7,"cache_creation":{{"ephemeral_1h_input_tokens":7,"ephemeral_5m_input_tokens":0}}}}}}}}"#
+    )
+}
+
+#[test]
+fn usage_without_a_result_counts_each_message_once() {
+    let (events, report) = read(&[
+        &said("a", 10, 1),
+        &said("a", 10, 1),
+        &said("b", 20, 1),
+        &said("a", 10, 3),
+    ]);
+    assert_eq!(report.usage, Some(usage(30, 0, 14, 4)));
+    assert!(report.usage_is_lower_bound);
+    assert_eq!(report.model_requests, Some(2));
+    assert_eq!(report.cache_write_ttl, Some(CacheTtl::OneHour));
+    let seen: Vec<u64> = events
+        .iter()
+        .filter_map(|event| match &event.kind {
+            EventKind::UsageSeen(usage) => Some(usage.output),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(seen, [1, 2, 4]);
+    assert_eq!(
+        self::report(&[&said("a", 10, 1), DONE]).usage,
+        Some(usage(10, 30, 40, 20))
+    );
+}
+
+#[test]
+fn counts_that_cannot_be_read_are_unknown_and_never_zero() {
+    for wrong in ["-10", "10.5", "18446744073709551616", "\"10\"", "[]"] {
+        let line = DONE.replace("\"inputTokens\":10", &format!("\"inputTokens\":{wrong}"));
+        let (events, report) = read(&[&line]);
+        assert_eq!(
+            (report.usage, report.terminal),
+            (None, Terminal::Done),
+            "{wrong}"
+        );
+        assert_eq!(report.provider_cost_usd, Some(0.5));
+        assert!(
+            events
+                .iter()
+                .any(|event| matches!(event.kind, EventKind::Warning { .. }))
+        );
+    }
+    let huge = DONE
+        .replace("\"inputTokens\":10", "\"inputTokens\":18446744073709551615")
+        .replace(
+            r#""modelUsage":{"#,
+            r#""modelUsage":{"n":{"inputTokens":5,"outputTokens":6},"#,
+        );
+    assert_eq!(
+        report(&[&huge]).usage.expect("a sum").uncached_input,
+        u64::MAX
+    );
+}
+
+#[test]
+fn a_cost_that_is_none_is_unknown() {
+    let negative = DONE.replace("0.5", "-0.5");
+    assert_eq!(report(&[&negative]).provider_cost_usd, None);
+    let absent = DONE.replace("total_cost_usd", "x");
+    assert_eq!(report(&[&absent]).provider_cost_usd, None);
+    let guessed = DONE.replace(
+        "\"inputTokens\":10",
+        "\"costBasis\":\"unknown\",\"inputTokens\":10",
+    );
+    let (events, _) = read(&[&guessed]);
+    assert!(
+        events.iter().any(
+            |event| matches!(&event.kind, EventKind::Warning { text } if text.contains("guess"))
+        )
+    );
+}
+
+#[test]
+fn a_spoiled_line_is_counted_and_decides_nothing() {
+    for line in [
+        DONE.replace("0.5", "1e400"),
+        DONE.replace(r#""is_error":false"#, r#""is_error":true,"is_error":false"#),
+        DONE.replace(
+            r#""modelUsage":{"#,
+            r#""modelUsage":{"m":{"inputTokens":1},"#,
+        ),
+        DONE.replace(r#""result":"ok""#, r#""result":"\ud800""#),
+        DONE.replace("ok", "o\u{0}k"),
+        DONE[..DONE.len() - 1].to_owned(),
+        "[1]".to_owned(),
+        "not json".to_owned(),
+        "[".repeat(1_000_000),
+        format!(r#"{{"type":{}"#, "[".repeat(1_000_000)),
+    ] {
+        let (events, report) = read(&[&line]);
+        let start: String = line.chars().take(80).collect();
+        assert_eq!(
+            (report.unparsed_lines, report.events, report.finals),
+            (1, 0, 0),
+            "{start}"
+        );
+        assert!(matches!(
+            events[..],
+            [AgentEvent {
+                kind: EventKind::Unparsed { .. },
+                ..
+            }]
+        ));
+    }
+}
+
+#[test]
+fn what_is_not_known_is_kept_and_counted() {
+    let block =
+        r#"{"type":"assistant","message":{"id":"a","model":"x","content":[{"type":"hologram"}]}}"#;
+    let (events, report) = read(&[
+        r#"{"type":"telepathy"}"#,
+        r#"{"type":"system","subtype":"dreams"}"#,
+        block,
+        r#"{"a":1}"#,
+        r#"{"type":"system","subtype":"task_updated","patch":{}}"#,
+    ]);
+    let names: Vec<&str> = events
+        .iter()
+        .filter_map(|event| match &event.kind {
+            EventKind::Unknown { name } => Some(name.as_str()),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(
+        names,
+        ["telepathy", "system/dreams", "assistant/hologram", ""]
+    );
+    assert_eq!(
+        (report.unknown_events, report.events, report.unparsed_lines),
+        (4, 5, 0)
+    );
+}
+
+#[test]
+fn bytes_that_are_no_text_spoil_only_their_character() {
+    let mut reader = StreamReader::for_kind(AgentKind::ClaudeCode);
+    let mut events = Vec::new();
+    let mut line = br#"{"type":"result","is_error":false,"subtype":"success","result":"a"#.to_vec();
+    line.extend(b"\xff\"}");
+    reader.line(&line, Duration::ZERO, &mut events);
+    let report = reader.finish(Duration::ZERO, &mut events);
+    assert_eq!(
+        (report.terminal, report.answer.as_deref()),
+        (Terminal::Done, Some("a\u{fffd}"))
+    );
+}
+
+#[test]
+fn it_is_done_when_nothing_more_can_come() {
+    let mut reader = StreamReader::for_kind(AgentKind::ClaudeCode);
+    let working =
+        r#"{"type":"system","subtype":"background_tasks_changed","tasks":[{"task_id":"a"}]}"#;
+    let resting = r#"{"type":"system","subtype":"background_tasks_changed","tasks":[]}"#;
+    let init = r#"{"type":"system","subtype":"init"}"#;
+    for (line, done) in [
+        (init, false),
+        (working, false),
+        (DONE, false),
+        (resting, true),
+        (init, false),
+        (DONE, true),
+    ] {
+        reader.line(line.as_bytes(), Duration::ZERO, &mut Vec::new());
+        assert_eq!(reader.done(), done, "{line}");
+    }
+}
+
+#[test]
+fn a_hostile_line_costs_little_memory() {
+    let blocks = format!(
+        r#"{{"type":"assistant","message":{{"id":"a","model":"x","content":[{}{{}}]}}}}"#,
+        "{},".repeat(1_000_000)
+    );
+    let (events, _) = read(&[&blocks]);
+    assert!(events.len() <= 1024, "{} events", events.len());
+    let output = tool_result("a", &format!(r#","content":"{}""#, "é".repeat(1_000_000)));
+    let (events, _) = read(&[&output]);
+    assert!(ended(&events)[0].output.len() <= 64 * 1024);
+}
+
+#[test]
+fn a_result_beyond_the_sessions_begun_is_warned_of() {
+    let init = r#"{"type":"system","subtype":"init"}"#;
+    let warned = |lines: &[&str]| {
+        let (events, _) = read(lines);
+        events
+            .iter()
+            .any(|event| matches!(event.kind, EventKind::Warning { .. }))
+    };
+    assert!(!warned(&[init, DONE]));
+    assert!(!warned(&[init, init, DONE, DONE]));
+    assert!(warned(&[init, DONE, DONE]));
+}

@@ -4,7 +4,8 @@ use std::collections::HashMap;
 
 use serde_json::value::RawValue;
 
-use crate::agents::claude::wire::{ClaudeUsage, Final, ModelCounts, ModelUsage};
+use crate::agents::claude::counts::{ClaudeUsage, ModelCounts, ModelUsage};
+use crate::agents::claude::wire::Final;
 use crate::agents::wire::{TEXT_CAP, add};
 use crate::model::{CacheTtl, StreamReport, Usage};
 

@@ -1,0 +1,140 @@
+//! Token counts as Claude Code tells them: per message, per result, per model.
+
+use std::fmt;
+
+use serde::de::{Error, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer};
+
+use crate::agents::wire::{Count, Loose};
+use crate::model::{CacheTtl, Usage};
+
+/// Usage in the API's words: cached tokens stand apart from `input_tokens`.
+#[derive(Debug, Clone, Copy, Default, Deserialize)]
+pub(super) struct ClaudeUsage {
+    #[serde(default)]
+    input_tokens: Count,
+    #[serde(default)]
+    cache_read_input_tokens: Count,
+    #[serde(default)]
+    cache_creation_input_tokens: Count,
+    #[serde(default)]
+    output_tokens: Count,
+    #[serde(default)]
+    cache_creation: Option<CacheCreation>,
+}
+
+/// Written cache tokens by their time to live.
+#[derive(Debug, Clone, Copy, Default, Deserialize)]
+struct CacheCreation {
+    #[serde(default)]
+    ephemeral_5m_input_tokens: Count,
+    #[serde(default)]
+    ephemeral_1h_input_tokens: Count,
+}
+
+impl ClaudeUsage {
+    /// The counts; `None` where one is unreadable or the main ones are missing.
+    pub(super) fn unified(&self) -> Option<Usage> {
+        if self.input_tokens == Count::Absent && self.output_tokens == Count::Absent {
+            return None;
+        }
+        Some(Usage {
+            uncached_input: self.input_tokens.value()?,
+            cached_read: self.cache_read_input_tokens.value()?,
+            cache_write: self.cache_creation_input_tokens.value()?,
+            output: self.output_tokens.value()?,
+        })
+    }
+
+    /// The time to live that most of the written tokens have.
+    pub(super) fn ttl(&self) -> Option<CacheTtl> {
+        let written = self.cache_creation?;
+        longer_lived(
+            written.ephemeral_5m_input_tokens,
+            written.ephemeral_1h_input_tokens,
+        )
+    }
+}
+
+/// `modelUsage`: one entry per model, sub-agents and side calls included; a doubled model spoils it.
+#[derive(Debug, Default)]
+pub(super) struct ModelUsage(pub(super) Vec<(String, ModelCounts)>);
+
+/// Models in one result at most; a session with more is no honest one.
+const MODELS_CAP: usize = 256;
+
+impl<'de> Deserialize<'de> for ModelUsage {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(ModelUsageVisitor)
+    }
+}
+
+struct ModelUsageVisitor;
+
+impl<'de> Visitor<'de> for ModelUsageVisitor {
+    type Value = ModelUsage;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("usage by model")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<ModelUsage, A::Error> {
+        let mut models: Vec<(String, ModelCounts)> = Vec::new();
+        while let Some((model, counts)) = map.next_entry::<String, ModelCounts>()? {
+            if models.iter().any(|(known, _)| *known == model) {
+                return Err(A::Error::custom("a model stands there twice"));
+            }
+            if models.len() == MODELS_CAP {
+                return Err(A::Error::custom("more models than one session can have"));
+            }
+            models.push((model, counts));
+        }
+        Ok(ModelUsage(models))
+    }
+}
+
+/// Tokens of one model.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct ModelCounts {
+    #[serde(default)]
+    input_tokens: Count,
+    #[serde(default)]
+    output_tokens: Count,
+    #[serde(default)]
+    cache_read_input_tokens: Count,
+    #[serde(default)]
+    cache_creation_input_tokens: Count,
+    #[serde(default, rename = "cacheCreationEphemeral5mInputTokens")]
+    written_5m: Count,
+    #[serde(default, rename = "cacheCreationEphemeral1hInputTokens")]
+    written_1h: Count,
+    /// `list`, or `unknown` where the CLI priced an unknown model as another one.
+    #[serde(default)]
+    pub(super) cost_basis: Loose<String>,
+}
+
+impl ModelCounts {
+    /// The counts; `None` where one is unreadable.
+    pub(super) fn unified(&self) -> Option<Usage> {
+        Some(Usage {
+            uncached_input: self.input_tokens.value()?,
+            cached_read: self.cache_read_input_tokens.value()?,
+            cache_write: self.cache_creation_input_tokens.value()?,
+            output: self.output_tokens.value()?,
+        })
+    }
+
+    /// The time to live that most of the written tokens have.
+    pub(super) fn ttl(&self) -> Option<CacheTtl> {
+        longer_lived(self.written_5m, self.written_1h)
+    }
+}
+
+fn longer_lived(five_minutes: Count, one_hour: Count) -> Option<CacheTtl> {
+    match (five_minutes.value()?, one_hour.value()?) {
+        (0, 0) => None,
+        (short, long) if long > short => Some(CacheTtl::OneHour),
+        _ => Some(CacheTtl::FiveMinutes),
+    }
+}
