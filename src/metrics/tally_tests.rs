@@ -1,6 +1,8 @@
 //! What streams and shim logs amount to.
 
 use super::*;
+use crate::metrics::Tallied;
+use crate::model::{CallSource, CommandCall};
 
 fn started(at: u64, id: &str, name: &str, command: Option<&str>) -> AgentEvent {
     AgentEvent {

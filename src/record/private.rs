@@ -58,37 +58,49 @@ pub(super) fn options() -> OpenOptions {
     options
 }
 
+/// Creates or empties a file. A link is never followed: an agent may have laid it there.
 pub(super) fn create_file(path: &Path) -> Result<File, RecordError> {
-    refuse_special(path)?;
-    let mut options = options();
+    let mut options = unlinked();
     options.write(true).create(true).truncate(true);
-    options.open(path).doing("create", path)
+    open_plain(&options, path).doing("create", path)
 }
 
-/// Opens a file to append to, created when missing.
+/// Opens a file to append to, created when missing. A link is never followed.
 pub(super) fn append_file(path: &Path) -> Result<File, RecordError> {
-    refuse_special(path)?;
-    options()
-        .append(true)
-        .create(true)
-        .open(path)
-        .doing("open", path)
+    let mut options = unlinked();
+    options.append(true).create(true);
+    open_plain(&options, path).doing("open", path)
+}
+
+/// Options that refuse a link in the last place of a path, and do not wait for the other end of a FIFO.
+fn unlinked() -> OpenOptions {
+    let mut options = options();
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::OpenOptionsExt as _;
+        let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
+        options.custom_flags(flags.bits().cast_signed());
+    }
+    options
+}
+
+fn open_plain(options: &OpenOptions, path: &Path) -> io::Result<File> {
+    let file = options.open(path)?;
+    if file.metadata()?.is_file() {
+        return Ok(file);
+    }
+    Err(not_plain())
+}
+
+fn not_plain() -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidInput, "it is no plain file")
 }
 
 /// Opens a plain file; a link to nothing, a FIFO or a device is refused instead of blocking.
 pub(super) fn open_file(path: &Path) -> Result<File, RecordError> {
-    refuse_special(path)?;
-    File::open(path).doing("open", path)
-}
-
-fn refuse_special(path: &Path) -> Result<(), RecordError> {
     match fs::metadata(path) {
-        Ok(metadata) if !metadata.is_file() => Err(io::Error::new(
-            io::ErrorKind::InvalidInput,
-            "it is no plain file",
-        ))
-        .doing("open", path),
-        _ => Ok(()),
+        Ok(metadata) if !metadata.is_file() => Err(not_plain()).doing("open", path),
+        _ => File::open(path).doing("open", path),
     }
 }
 
@@ -97,4 +109,27 @@ pub(super) fn sync_dir(path: &Path) -> Result<(), RecordError> {
     File::open(path)
         .and_then(|folder| folder.sync_all())
         .doing("sync", path)
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_link_or_fifo_that_an_agent_laid_is_neither_followed_nor_waited_for() {
+        let folder = tempfile::tempdir().unwrap();
+        let precious = folder.path().join("precious");
+        fs::write(&precious, "kept").unwrap();
+        let link = folder.path().join("tool_errors.jsonl");
+        std::os::unix::fs::symlink(&precious, &link).unwrap();
+        let fifo = folder.path().join("cmd_log.jsonl");
+        let mode = rustix::fs::Mode::RWXU;
+        rustix::fs::mknodat(rustix::fs::CWD, &fifo, rustix::fs::FileType::Fifo, mode, 0).unwrap();
+        for path in [&link, &fifo] {
+            assert!(write_file(path, b"x").is_err());
+            assert!(append_file(path).is_err());
+        }
+        assert!(open_file(&fifo).is_err());
+        assert_eq!(fs::read(&precious).unwrap(), b"kept");
+    }
 }
