@@ -10,8 +10,8 @@ pub(super) struct Process {
     pub(super) session: u32,
     /// With the id it names one process for ever; the unit is the system's.
     pub(super) start: u64,
-    /// Exited, and waiting for its parent to ask.
-    pub(super) zombie: bool,
+    /// It has exited, or is about to, and runs nothing any more.
+    pub(super) gone: bool,
 }
 
 #[cfg(target_os = "linux")]
@@ -120,6 +120,9 @@ mod linux {
         parse(pid, &bytes)
     }
 
+    /// The kernel's flag of a process that is on its way out.
+    const EXITING: i64 = 4;
+
     /// Reads `/proc/PID/stat`; the name in parentheses may hold anything, parentheses and newlines included.
     pub(super) fn parse(pid: u32, stat: &[u8]) -> Option<Process> {
         let name_end = stat.iter().rposition(|byte| *byte == b')')?;
@@ -132,7 +135,8 @@ mod linux {
             group: u32::try_from(number(2)?).unwrap_or_default(),
             session: u32::try_from(number(3)?).unwrap_or_default(),
             start: fields.get(19)?.parse().ok()?,
-            zombie: matches!(fields.first().copied(), Some("Z" | "X" | "x")),
+            gone: matches!(fields.first().copied(), Some("Z" | "X" | "x"))
+                || number(6).is_some_and(|flags| flags & EXITING != 0),
         })
     }
 }
@@ -192,7 +196,7 @@ mod other {
         let mut words = line.split_ascii_whitespace();
         let mut number = || words.next()?.parse::<u32>().ok();
         let (pid, parent, group) = (number()?, number()?, number()?);
-        let zombie = words.next()?.starts_with('Z');
+        let gone = words.next()?.starts_with('Z');
         // The start as text tells two processes of one id apart; its order means nothing here.
         let start = words.flat_map(str::bytes).fold(0u64, |sum, byte| {
             sum.wrapping_mul(257).wrapping_add(u64::from(byte))
@@ -203,7 +207,7 @@ mod other {
             group,
             session: 0,
             start,
-            zombie,
+            gone,
         })
     }
 }
@@ -225,7 +229,7 @@ mod tests {
                 group: 6,
                 session: 7,
                 start: 4242,
-                zombie: false
+                gone: false
             }
         );
         assert_eq!(parse(1, b"1 (cut"), None);

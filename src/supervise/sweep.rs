@@ -15,6 +15,9 @@ use super::{kill, registry};
 /// The longest that a sweep hunts processes that start others as fast as they die.
 const HUNT: Duration = Duration::from_secs(3);
 
+/// Whoever dies of the end of another gets so long: a tool whose shim was killed, a shim that still logs its call.
+const MOMENT: Duration = Duration::from_millis(3);
+
 /// What a sweep found.
 #[derive(Debug, Default)]
 pub(super) struct Swept {
@@ -64,6 +67,9 @@ impl<'a> Hunt<'a> {
 
     /// Kills pass by pass until nobody is left, or for [`HUNT`].
     fn run(mut self) -> Swept {
+        if !self.alive().is_empty() {
+            thread::sleep(MOMENT);
+        }
         let begun = Instant::now();
         let mut rest = Duration::from_millis(1);
         loop {
@@ -93,7 +99,7 @@ impl<'a> Hunt<'a> {
         let member_pids: BTreeSet<u32> = members.iter().map(|process| process.pid).collect();
         all.iter()
             .filter(|process| {
-                !process.zombie
+                !process.gone
                     && (member_pids.contains(&process.pid)
                         || self.known.contains(&(process.pid, process.start)))
             })

@@ -77,7 +77,7 @@ async fn hear(spec: &ChildSpec) -> (ChildEnding, Notes) {
 fn runs(word: &str) -> bool {
     processes::snapshot()
         .iter()
-        .any(|process| !process.zombie && processes::argv(process.pid).contains(word))
+        .any(|process| !process.gone && processes::argv(process.pid).contains(word))
 }
 
 fn read(path: &Path) -> String {

@@ -143,7 +143,7 @@ mod tests {
             group: session,
             session,
             start,
-            zombie: false,
+            gone: false,
         }
     }
 

@@ -183,7 +183,7 @@ async fn adopted_orphans_leave_no_zombies() {
     let me = std::process::id();
     let leaders = registry::leaders().clone();
     let zombies = processes::snapshot().into_iter().filter(|one| {
-        one.zombie
+        one.gone
             && one.parent == me
             && one.session != registry::own_session()
             && !leaders.contains_key(&one.pid)

@@ -1,0 +1,177 @@
+//! The log of the shims, read back. Agents can write to it, so nothing in it is trusted to be well-formed.
+
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Read};
+use std::path::Path;
+use std::time::Duration;
+
+use serde::Deserialize;
+
+use crate::model::{CallSource, CommandCall};
+
+/// Lines longer than this are none of a shim's.
+const LONGEST_LINE: u64 = 1 << 20;
+
+/// The most that is read: shims stop at half of it.
+const LONGEST_LOG: u64 = 128 << 20;
+
+/// What a log holds.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct ShimLog {
+    /// The calls, by the time that they began.
+    pub calls: Vec<CommandCall>,
+    /// Lines that are no call.
+    pub bad_lines: u64,
+}
+
+/// A line as a shim writes it.
+#[derive(Deserialize)]
+struct Line {
+    cmd: String,
+    argv: Vec<String>,
+    source: Source,
+    mono_ns: Option<u64>,
+    dur_ns: Option<u64>,
+    exit: Option<i32>,
+    /// Present on lines that somebody else added to the file.
+    seen_by: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Source {
+    Agent,
+    Mcp,
+}
+
+/// Reads a log; a missing one is empty. `agent_started_mono_ns` is the zero of the calls' times.
+///
+/// Lines marked as not seen by a shim (`seen_by`) are left out.
+///
+/// # Errors
+/// If the log is no regular file or cannot be read.
+pub fn read_log(log: &Path, agent_started_mono_ns: u64) -> io::Result<ShimLog> {
+    let metadata = match log.symlink_metadata() {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(ShimLog::default()),
+        metadata => metadata?,
+    };
+    if !metadata.is_file() {
+        let message = format!("{} is not a regular file", log.display());
+        return Err(io::Error::new(io::ErrorKind::InvalidData, message));
+    }
+    let mut reader = BufReader::new(File::open(log)?.take(LONGEST_LOG));
+    let mut read = ShimLog::default();
+    let mut line = Vec::new();
+    while next_line(&mut reader, &mut line)? {
+        match serde_json::from_slice::<Line>(&line) {
+            Ok(line) if line.seen_by.as_deref().is_some_and(|by| by != "shim") => {}
+            Ok(line) => read.calls.push(call(line, agent_started_mono_ns)),
+            Err(_) => read.bad_lines += 1,
+        }
+    }
+    read.calls.sort_by_key(|call| call.at);
+    Ok(read)
+}
+
+/// Reads a line into `line`, only its beginning if it is too long; false at the end.
+fn next_line(reader: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<bool> {
+    line.clear();
+    let count = reader.by_ref().take(LONGEST_LINE).read_until(b'\n', line)?;
+    if line.last() != Some(&b'\n') && count as u64 == LONGEST_LINE {
+        reader.skip_until(b'\n')?;
+    }
+    Ok(count > 0)
+}
+
+fn call(line: Line, agent_started_mono_ns: u64) -> CommandCall {
+    let began = line.mono_ns.unwrap_or(agent_started_mono_ns);
+    CommandCall {
+        at: Duration::from_nanos(began.saturating_sub(agent_started_mono_ns)),
+        command: line.cmd,
+        argv: line.argv,
+        source: match line.source {
+            Source::Agent => CallSource::Agent,
+            Source::Mcp => CallSource::Mcp,
+        },
+        exit_status: line.exit,
+        duration: line.dur_ns.map(Duration::from_nanos),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const GOOD: &str = r#"{"ts":"2026-11-20T20:23:41.745453+00:00","cmd":"xcrun","argv":["simctl","list"],"source":"mcp","pid":7,"ppid":6,"cwd":"/w","mono_ns":5000000000,"dur_ns":1000000,"exit":3}"#;
+
+    fn read(text: &[u8]) -> ShimLog {
+        let folder = tempfile::tempdir().expect("a folder");
+        let log = folder.path().join("log");
+        std::fs::write(&log, text).expect("write a log");
+        read_log(&log, 3_000_000_000).expect("read it")
+    }
+
+    #[test]
+    fn a_line_is_read_as_it_was_meant() {
+        let call = CommandCall {
+            at: Duration::from_secs(2),
+            command: "xcrun".to_owned(),
+            argv: vec!["simctl".to_owned(), "list".to_owned()],
+            source: CallSource::Mcp,
+            exit_status: Some(3),
+            duration: Some(Duration::from_millis(1)),
+        };
+        assert_eq!(
+            read(GOOD.as_bytes()),
+            ShimLog {
+                calls: vec![call],
+                bad_lines: 0
+            }
+        );
+    }
+
+    #[test]
+    fn garbage_is_counted_and_the_rest_is_read() {
+        let endless = format!("{{\"cmd\":\"{}\"}}", "x".repeat(3 << 20));
+        let deep = "[".repeat(100_000);
+        let marked = GOOD.replace("\"pid\":7", "\"seen_by\":\"stream\"");
+        let text = [
+            GOOD,
+            "",
+            "{}",
+            "\0\u{1}",
+            &endless,
+            &deep,
+            &marked,
+            GOOD,
+            &GOOD[..40],
+        ]
+        .join("\n");
+        let log = read(&[text.as_bytes(), b"\xff"].concat());
+        assert_eq!((log.calls.len(), log.bad_lines), (2, 6));
+    }
+
+    #[test]
+    fn calls_come_in_the_order_that_they_began_and_never_before_the_agent() {
+        let early = GOOD.replace("5000000000", "1000");
+        let log = read(format!("{GOOD}\n{early}\n").as_bytes());
+        let times: Vec<u64> = log.calls.iter().map(|call| call.at.as_secs()).collect();
+        assert_eq!(times, [0, 2]);
+    }
+
+    #[test]
+    fn a_missing_log_is_empty_and_a_folder_is_no_log() {
+        let folder = tempfile::tempdir().expect("a folder");
+        assert_eq!(
+            read_log(&folder.path().join("none"), 0).expect("no calls"),
+            ShimLog::default()
+        );
+        assert!(read_log(folder.path(), 0).is_err());
+        let fifo = folder.path().join("fifo");
+        rustix::fs::mkfifoat(rustix::fs::CWD, &fifo, 0o600.into()).expect("make a fifo");
+        assert!(
+            read_log(&fifo, 0).is_err(),
+            "it is not opened: that would block"
+        );
+    }
+}

@@ -1,0 +1,207 @@
+//! The folder of shims: laid out, put in front of `PATH`, and checked afterwards.
+
+use std::ffi::{OsStr, OsString};
+use std::fs::{self, OpenOptions, Permissions};
+use std::io::{self, Write};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+use crate::supervise::{find_program, spawn_gate};
+
+/// The program that every shim is a copy of.
+const RELAY: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/relay"));
+
+/// First text of a shim's config.
+const VERSION: &str = "proctor-shim-1";
+
+/// Lies in every folder of shims, so that a folder of another proctor is known as such.
+const SIGN: &str = ".proctor-shims";
+
+/// Longest path that a shim handles.
+const LONGEST_PATH: usize = 4000;
+
+/// Commands that are always watched.
+const ALWAYS: [&str; 2] = ["xcodebuild", "xcrun"];
+
+/// A command to watch, and what it really is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WatchedTool {
+    /// Its name.
+    pub name: String,
+    /// The program behind it; absent when this machine has none.
+    pub real: Option<PathBuf>,
+}
+
+/// Finds the real tools of `xcodebuild`, `xcrun` and the `extra` commands on `path`, never a shim of any proctor.
+#[must_use]
+pub fn watched_tools(extra: &[String], path: &OsStr) -> Vec<WatchedTool> {
+    let mut tools: Vec<WatchedTool> = Vec::new();
+    for name in ALWAYS.into_iter().chain(extra.iter().map(String::as_str)) {
+        if tools.iter().all(|tool| tool.name != name) {
+            let real = real_tool(name, path);
+            tools.push(WatchedTool {
+                name: name.to_owned(),
+                real,
+            });
+        }
+    }
+    tools
+}
+
+fn real_tool(name: &str, path: &OsStr) -> Option<PathBuf> {
+    std::env::split_paths(path)
+        .filter(|folder| folder.is_absolute() && !is_overlay(folder))
+        .filter_map(|folder| find_program(name.as_ref(), folder.as_os_str(), &folder))
+        .find(|found| {
+            let target = fs::canonicalize(found);
+            target.is_ok_and(|target| !target.parent().is_some_and(is_overlay))
+        })
+}
+
+fn is_overlay(folder: &Path) -> bool {
+    folder.join(SIGN).symlink_metadata().is_ok()
+}
+
+/// A folder of shims for one trial.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Overlay {
+    /// The folder to put in front of `PATH`.
+    pub bin_dir: PathBuf,
+    /// The log that the shims write.
+    pub log: PathBuf,
+    /// Each shim's name and config.
+    tools: Vec<(String, Vec<u8>)>,
+}
+
+impl Overlay {
+    /// Lays out shims in `dir` (made if absent) that log to `log` (likewise, its folder must exist).
+    ///
+    /// # Errors
+    /// If a file cannot be written, a name is no plain file name, or a path is too long or holds a colon.
+    pub fn install(dir: &Path, tools: &[WatchedTool], log: &Path) -> io::Result<Self> {
+        let dir = usable(std::path::absolute(dir)?)?;
+        let log = usable(std::path::absolute(log)?)?;
+        if dir.as_os_str().as_bytes().contains(&b':') {
+            return Err(refused(&format!(
+                "{} holds a colon, which no PATH can",
+                dir.display()
+            )));
+        }
+        let (bin_dir, conf_dir) = (dir.join("bin"), dir.join("conf"));
+        fs::create_dir_all(&bin_dir)?;
+        fs::create_dir_all(&conf_dir)?;
+        fs::write(bin_dir.join(SIGN), "")?;
+        OpenOptions::new().append(true).create(true).open(&log)?;
+        let mut installed = Vec::new();
+        for tool in tools {
+            let config = config(tool, &log)?;
+            fs::write(conf_dir.join(&tool.name), &config)?;
+            write_program(&bin_dir.join(&tool.name))?;
+            installed.push((tool.name.clone(), config));
+        }
+        Ok(Self {
+            bin_dir,
+            log,
+            tools: installed,
+        })
+    }
+
+    /// A `PATH` with the shims first.
+    #[must_use]
+    pub fn path_with(&self, base: &OsStr) -> OsString {
+        let mut path = self.bin_dir.clone().into_os_string();
+        if !base.is_empty() {
+            path.push(":");
+            path.push(base);
+        }
+        path
+    }
+
+    /// What is no longer as it was installed, in words; empty if all is.
+    #[must_use]
+    pub fn tampered(&self) -> Vec<String> {
+        let conf_dir = self.bin_dir.with_file_name("conf");
+        let mut found = Vec::new();
+        for (name, config) in &self.tools {
+            if !is_intact(&self.bin_dir.join(name), RELAY) {
+                found.push(format!("the shim of {name} was changed"));
+            }
+            if !is_intact(&conf_dir.join(name), config) {
+                found.push(format!("the config of the shim of {name} was changed"));
+            }
+        }
+        let Ok(entries) = fs::read_dir(&self.bin_dir) else {
+            found.push("the folder of the shims is gone".to_owned());
+            return found;
+        };
+        for entry in entries.flatten() {
+            let name = entry.file_name();
+            if name != SIGN && self.tools.iter().all(|(known, _)| name != known.as_str()) {
+                found.push(format!("{} was laid beside the shims", name.display()));
+            }
+        }
+        found
+    }
+}
+
+fn usable(path: PathBuf) -> io::Result<PathBuf> {
+    if path.as_os_str().len() > LONGEST_PATH {
+        return Err(refused(&format!(
+            "{} is too long for a shim",
+            path.display()
+        )));
+    }
+    Ok(path)
+}
+
+fn refused(message: &str) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidInput, message)
+}
+
+fn config(tool: &WatchedTool, log: &Path) -> io::Result<Vec<u8>> {
+    let name = &tool.name;
+    if name.is_empty() || name.starts_with('.') || name.contains(['/', '\0']) || name.len() > 200 {
+        return Err(refused(&format!(
+            "{name:?} is no name of a command that can be watched"
+        )));
+    }
+    let real = match &tool.real {
+        Some(real) => usable(std::path::absolute(real)?)?,
+        None => PathBuf::new(),
+    };
+    let texts = [
+        VERSION.as_bytes(),
+        name.as_bytes(),
+        real.as_os_str().as_bytes(),
+        log.as_os_str().as_bytes(),
+    ];
+    Ok(texts
+        .into_iter()
+        .flat_map(|text| [text, b"\0"].concat())
+        .collect())
+}
+
+/// Writes a shim while no child is being started: one that held the file open would make it "busy".
+fn write_program(path: &Path) -> io::Result<()> {
+    let _gate = spawn_gate();
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    let mut file = OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .mode(0o755)
+        .open(path)?;
+    file.write_all(RELAY)?;
+    file.set_permissions(Permissions::from_mode(0o555))
+}
+
+/// Whether a path is a regular file with this content; nothing else is opened.
+fn is_intact(path: &Path, content: &[u8]) -> bool {
+    let regular = path
+        .symlink_metadata()
+        .is_ok_and(|metadata| metadata.is_file() && metadata.len() == content.len() as u64);
+    regular && fs::read(path).is_ok_and(|bytes| bytes == content)
+}

@@ -1,0 +1,389 @@
+//! The relay: a watched command's place holder, which runs the real tool, waits for it and logs the call.
+//!
+//! It is a program of its own, built by `build.rs` and embedded into proctor. A call of it is a call of the tool: the
+//! same arguments, environment, folder, descriptors and standard streams; signals go to the tool, and the relay ends as
+//! the tool ended. Since it is started before every watched command, it has no run-time library at all on Linux: what
+//! the kernel needs to start it is one page table and a few pages (`relay_bare`; elsewhere it talks to the C library).
+//!
+//! Nothing that it needs comes from the environment, which callers may have emptied: beside `bin/TOOL` lies `conf/TOOL`,
+//! which holds four texts, each ended by NUL: a version, the name, the real tool (empty: there is none) and the log.
+//!
+//! The whole program is the exception to the rule that proctor has no unsafe code: it talks to the kernel directly. It is
+//! single-threaded, allocates nothing and installs no signal handler.
+#![no_std]
+#![no_main]
+#![no_builtins]
+#![deny(unsafe_op_in_unsafe_fn)]
+
+use core::cell::UnsafeCell;
+use core::ptr;
+
+mod line;
+#[cfg(relay_bare)]
+mod memory;
+#[cfg_attr(relay_bare, path = "linux.rs")]
+#[cfg_attr(not(relay_bare), path = "unix.rs")]
+mod sys;
+
+use line::Call;
+
+/// First text of a config file.
+const VERSION: &[u8] = b"proctor-shim-1";
+
+/// A log that is longer gets no more lines.
+const LONGEST_LOG: u64 = 64 << 20;
+
+/// How long a call runs before it is asked whether it goes round in a circle: short ones never pay for that.
+const SUSPICIOUS_MILLIS: u32 = 20;
+
+/// So many relays of one tool above each other are a circle.
+const DEEPEST: u32 = 24;
+
+/// Longest path that is handled.
+const PATH: usize = 4096;
+
+/// Memory for everything, which costs nothing until it is used.
+struct Memory(UnsafeCell<Buffers>);
+
+struct Buffers {
+    own_path: [u8; PATH],
+    other_path: [u8; PATH],
+    config: [u8; 4 * PATH],
+    folder: [u8; PATH],
+    line: [u8; line::CAPACITY],
+}
+
+// SAFETY: the program has one thread.
+unsafe impl Sync for Memory {}
+
+static MEMORY: Memory = Memory(UnsafeCell::new(Buffers {
+    own_path: [0; PATH],
+    other_path: [0; PATH],
+    config: [0; 4 * PATH],
+    folder: [0; PATH],
+    line: [0; line::CAPACITY],
+}));
+
+/// What the config file says; each path is followed by a NUL.
+#[derive(Clone, Copy)]
+struct Config<'a> {
+    name: &'a [u8],
+    real: &'a [u8],
+    log: &'a [u8],
+}
+
+/// The whole program.
+///
+/// # Safety
+/// Both lists end in a null and hold texts that end in NUL, and this is called once.
+unsafe fn relay(arguments: *const *const u8, environment: *const *const u8) -> ! {
+    // SAFETY: called once, so that this is the only reference.
+    let memory = unsafe { &mut *MEMORY.0.get() };
+    let began = sys::time_of_day();
+    let began_mono_ns = sys::monotonic_ns();
+    let own_path = own_path(&mut memory.own_path);
+    let Some(config) = read_config(own_path, &mut memory.other_path, &mut memory.config) else {
+        complain(&[b"proctor: no config beside the shim ", own_path]);
+        sys::exit(127)
+    };
+    let arguments = Texts(arguments);
+    let environment = Texts(environment);
+    let (parent, folder) = (sys::parent(), sys::folder(&mut memory.folder));
+    let (log, outcome) = run(&config, arguments, environment, own_path);
+    let (Ok(exit) | Err(exit)) = outcome.map_err(|signal| 128 + signal);
+    let call = Call {
+        command: config.name,
+        arguments: arguments.skip(1),
+        from_mcp: environment
+            .clone()
+            .any(|entry| entry == b"EVAL_MCP_PROCESS=1"),
+        pid: sys::process() as u64,
+        ppid: parent as u64,
+        folder: &memory.folder[..folder],
+        began,
+        began_mono_ns,
+        took_ns: sys::monotonic_ns().saturating_sub(began_mono_ns),
+        exit,
+    };
+    if let Some(log) = log.filter(|log| sys::length(*log) < LONGEST_LOG) {
+        let length = line::compose(&mut memory.line, &call);
+        sys::write(log, &memory.line[..length]);
+    }
+    match outcome {
+        Ok(code) => sys::exit(code),
+        Err(signal) => sys::die_of(signal),
+    }
+}
+
+/// Runs the real tool to its end: its exit code, or the signal that it died of. The log is open by then, if it can be.
+fn run(
+    config: &Config<'_>,
+    arguments: Texts,
+    environment: Texts,
+    own_path: &[u8],
+) -> (Option<i32>, Result<i32, i32>) {
+    if config.real.is_empty() {
+        complain(&[config.name, b": command not found"]);
+        return (sys::open_to_append(with_nul(config.log)), Ok(127));
+    }
+    let me = sys::process();
+    let held_before = sys::hold_signals();
+    let ignores_children = sys::set_action(sys::signal::CHLD, 0);
+    let plan = Plan {
+        config: *config,
+        arguments,
+        environment,
+        parent: me,
+        held_before,
+        ignores_children,
+    };
+    let child = sys::start_child(begin_child, (&raw const plan).cast());
+    if child < 0 {
+        complain(&[config.name, b": cannot start a process"]);
+        return (sys::open_to_append(with_nul(config.log)), Ok(126));
+    }
+    // A signal for the whole group reaches the tool by itself; out of the group, only what is meant for this process
+    // alone arrives here. The leader of a group cannot leave it.
+    let in_group = sys::leads_its_group();
+    if !in_group {
+        sys::leave_group();
+    }
+    let log = sys::open_to_append(with_nul(config.log));
+    if let Some(log) = log {
+        sys::touch(log); // whoever watches the log sees that something began
+    }
+    (log, attend(child, in_group, own_path))
+}
+
+/// Passes signals on to the tool until it has ended.
+fn attend(child: i32, in_group: bool, own_path: &[u8]) -> Result<i32, i32> {
+    let mut patience = Some(SUSPICIOUS_MILLIS);
+    loop {
+        if let Some(outcome) = sys::ended(child) {
+            return outcome;
+        }
+        match sys::next_signal(patience) {
+            None => {
+                if patience.take().is_some() && is_circular(own_path) {
+                    complain(&[
+                        b"proctor: the real tool calls itself through PATH: ",
+                        own_path,
+                    ]);
+                    sys::kill(child, sys::signal::KILL);
+                }
+            }
+            Some((sys::signal::CHLD, _)) => {}
+            Some((signal, from_terminal)) => {
+                if !(in_group && from_terminal) {
+                    sys::kill(child, signal);
+                }
+                if [sys::signal::TSTP, sys::signal::TTIN, sys::signal::TTOU].contains(&signal) {
+                    sys::kill(sys::process(), sys::signal::STOP);
+                }
+            }
+        }
+    }
+}
+
+/// What a child must know between its start and its becoming the tool.
+struct Plan<'a> {
+    config: Config<'a>,
+    arguments: Texts,
+    environment: Texts,
+    parent: i32,
+    held_before: sys::Signals,
+    ignores_children: bool,
+}
+
+extern "C" fn begin_child(plan: *const u8) -> ! {
+    // SAFETY: `run` passes its plan, and waits while it is used.
+    let plan = unsafe { &*plan.cast::<Plan<'_>>() };
+    sys::die_with_parent(plan.parent);
+    if plan.ignores_children {
+        sys::set_action(sys::signal::CHLD, 1);
+    }
+    sys::restore_signals(plan.held_before);
+    become_tool(&plan.config, plan.arguments, plan.environment)
+}
+
+/// Becomes the real tool, or says why that cannot be. A text without an interpreter's name is run by the shell, as every
+/// shell would.
+fn become_tool(config: &Config<'_>, arguments: Texts, environment: Texts) -> ! {
+    let path = with_nul(config.real).as_ptr();
+    let mut error = sys::execute(path, arguments.0, environment.0);
+    if error == sys::ENOEXEC {
+        let count = arguments.count();
+        let list = sys::pointers(count + 3);
+        if !list.is_null() {
+            // SAFETY: there is room for the shell, the path, the other arguments and a null.
+            unsafe {
+                *list = b"sh\0".as_ptr();
+                *list.add(1) = path;
+                for index in 1..count {
+                    *list.add(index + 1) = *arguments.0.add(index);
+                }
+            }
+            error = sys::execute(b"/bin/sh\0".as_ptr(), list, environment.0);
+        }
+    }
+    if error == sys::ENOENT {
+        complain(&[config.name, b": command not found"]);
+        sys::exit(127)
+    }
+    complain(&[config.name, b": cannot execute ", config.real]);
+    sys::exit(126)
+}
+
+/// Whether this relay was called by itself, over and over.
+#[cfg(target_os = "linux")]
+fn is_circular(own_path: &[u8]) -> bool {
+    let mut process = sys::parent();
+    let mut depth = 0;
+    for _ in 0..8 * DEEPEST {
+        if process <= 1 {
+            return false;
+        }
+        let mut path = [0; PATH];
+        let length = sys::executable(&proc_path(process, b"/exe\0"), &mut path);
+        depth += u32::from(path[..length] == *own_path);
+        if depth >= DEEPEST {
+            return true;
+        }
+        process = parent_of(process);
+    }
+    false
+}
+
+#[cfg(not(target_os = "linux"))]
+fn is_circular(_own_path: &[u8]) -> bool {
+    let _ = DEEPEST;
+    false
+}
+
+#[cfg(target_os = "linux")]
+fn parent_of(process: i32) -> i32 {
+    let mut stat = [0; 512];
+    let Some(file) = sys::open_to_read(&proc_path(process, b"/stat\0")) else {
+        return 0;
+    };
+    let length = sys::read(file, &mut stat);
+    sys::close(file);
+    // "PID (name) S PPID ...": the name may hold anything.
+    let Some(name_end) = stat[..length].iter().rposition(|byte| *byte == b')') else {
+        return 0;
+    };
+    stat[..length][name_end + 1..]
+        .iter()
+        .skip(3)
+        .take_while(|byte| byte.is_ascii_digit())
+        .fold(0, |number: i32, digit| {
+            number
+                .wrapping_mul(10)
+                .wrapping_add(i32::from(digit - b'0'))
+        })
+}
+
+#[cfg(target_os = "linux")]
+fn proc_path(process: i32, end: &[u8]) -> [u8; 32] {
+    let mut path = [0; 32];
+    let mut length = 0;
+    let mut add = |byte: u8| {
+        path[length] = byte;
+        length += 1;
+    };
+    b"/proc/".iter().for_each(|byte| add(*byte));
+    let mut unit = 1_000_000_000;
+    while unit > 0 {
+        if process >= unit {
+            add(b'0' + (process / unit % 10) as u8);
+        }
+        unit /= 10;
+    }
+    end.iter().for_each(|byte| add(*byte));
+    path
+}
+
+fn own_path(buffer: &mut [u8; PATH]) -> &[u8] {
+    let length = sys::own_executable(buffer);
+    &buffer[..length]
+}
+
+/// Reads `DIR/conf/TOOL` of `DIR/bin/TOOL`.
+fn read_config<'a>(
+    own_path: &[u8],
+    path: &mut [u8; PATH],
+    text: &'a mut [u8; 4 * PATH],
+) -> Option<Config<'a>> {
+    let tool = own_path.iter().rposition(|byte| *byte == b'/')?;
+    let bin = own_path[..tool].iter().rposition(|byte| *byte == b'/')?;
+    let parts: [&[u8]; 4] = [&own_path[..bin], b"/conf", &own_path[tool..], b"\0"];
+    let mut length = 0;
+    for part in parts {
+        let place = path.get_mut(length..length + part.len())?;
+        place.copy_from_slice(part);
+        length += part.len();
+    }
+    let file = sys::open_to_read(&path[..length])?;
+    let length = sys::read(file, text);
+    sys::close(file);
+    let text: &'a [u8] = text;
+    let mut texts = text[..length].split_inclusive(|byte| *byte == 0);
+    let mut next = || texts.next()?.strip_suffix(b"\0");
+    (next()? == VERSION).then_some(())?;
+    Some(Config {
+        name: next()?,
+        real: next()?,
+        log: next()?,
+    })
+}
+
+/// A text of the config, with the NUL that follows it there.
+fn with_nul(text: &[u8]) -> &[u8] {
+    // SAFETY: `read_config` has cut it from in front of a NUL.
+    unsafe { core::slice::from_raw_parts(text.as_ptr(), text.len() + 1) }
+}
+
+/// Says something on standard error, in one write as long as it is short.
+fn complain(parts: &[&[u8]]) {
+    let mut text = [0; 1024];
+    let mut length = 0;
+    for byte in parts.iter().copied().flatten().take(text.len() - 1) {
+        text[length] = *byte;
+        length += 1;
+    }
+    text[length] = b'\n';
+    sys::write(2, &text[..=length]);
+}
+
+/// The texts of a list that ends in a null.
+#[derive(Clone, Copy)]
+struct Texts(*const *const u8);
+
+impl Iterator for Texts {
+    type Item = &'static [u8];
+
+    fn next(&mut self) -> Option<Self::Item> {
+        // SAFETY: the list ends in a null, and the texts in NUL; both live as long as the program.
+        unsafe {
+            let text = *self.0;
+            if text.is_null() {
+                return None;
+            }
+            self.0 = self.0.add(1);
+            let mut length = 0;
+            while *text.add(length) != 0 {
+                length += 1;
+            }
+            Some(&*ptr::slice_from_raw_parts(text, length))
+        }
+    }
+}
+
+/// Named by the unwinding tables of the core library, which are never read: a panic ends the program.
+#[unsafe(no_mangle)]
+extern "C" fn rust_eh_personality() {}
+
+#[panic_handler]
+fn panic(_: &core::panic::PanicInfo<'_>) -> ! {
+    sys::exit(125)
+}

@@ -1,0 +1,93 @@
+//! Signals reach the tool once, and its end is the shim's end.
+
+use super::*;
+
+fn is_alive(pid: &str) -> bool {
+    fs::read_to_string(format!("/proc/{pid}/stat")).is_ok_and(|stat| !stat.contains(") Z "))
+}
+
+#[test]
+fn a_signal_for_the_shim_reaches_the_tool_and_both_end_alike() {
+    let lab = Lab::with_script("echo $$ > tool; exec sleep 60");
+    let send = "(until [ -s tool ]; do sleep 0.01; done; kill -SIGNAL $(cat shim)) &";
+    let ways = [
+        // The shim leads its process group, and is the child that is watched.
+        "echo $$ > shim; exec xcodebuild",
+        // It is one of a group.
+        "sh -c 'echo $$ > shim; exec xcodebuild'; exit $?",
+    ];
+    for way in ways {
+        for (signal, exit) in [
+            ("TERM", 143),
+            ("INT", 130),
+            ("HUP", 129),
+            ("QUIT", 131),
+            ("USR1", 138),
+            ("KILL", 137),
+        ] {
+            let send = send.replace("SIGNAL", signal);
+            let (ending, _) = lab.sh(&format!("rm -f tool; {send} {way}"));
+            assert_eq!(code(&ending), Some(exit), "{signal}: {way}");
+            let tool = fs::read_to_string(lab.folder.path().join("tool")).expect("the tool's pid");
+            assert!(!is_alive(tool.trim()), "{signal}: the tool lives");
+            if signal != "KILL" {
+                assert_eq!(ending.leftovers, [], "{signal}: {way}");
+                assert_eq!(
+                    lab.calls().last().expect("a call").exit_status,
+                    Some(exit),
+                    "{signal}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn a_shim_dies_of_the_signal_that_its_tool_died_of() {
+    let lab = Lab::with_script("kill -SEGV $$");
+    let (ending, _) = run(&lab.spec(&["xcodebuild"]));
+    assert_eq!(ending.exit, Some(crate::supervise::Exit::Signal(11)));
+    assert_eq!(lab.calls()[0].exit_status, Some(139));
+}
+
+#[test]
+fn a_tool_can_answer_a_signal_and_go_on() {
+    let lab = Lab::with_script(
+        "trap 'echo got; exit 9' TERM; echo ready > ready; while :; do sleep 0.01; done",
+    );
+    let (_, output) = lab.sh("xcodebuild & p=$!; until [ -s ready ]; do sleep 0.01; done; kill -TERM $p; wait $p; echo $?");
+    assert_eq!(text(&output.stdout), "got\n9");
+}
+
+#[test]
+fn a_signal_for_the_group_arrives_once() {
+    let lab = Lab::with_script(
+        "trap 'echo INT' INT; echo ready > ready; i=0; while [ $i -lt 40 ]; do sleep 0.01; i=$((i+1)); done",
+    );
+    let (_, output) = lab.sh(
+        "trap : INT; rm -f ready; (until [ -s ready ]; do sleep 0.01; done; sleep 0.05; kill -INT 0) & xcodebuild",
+    );
+    assert_eq!(text(&output.stdout), "INT");
+}
+
+#[test]
+fn ignored_and_held_signals_are_those_of_the_caller() {
+    let lab = Lab::with_script("grep -E 'Sig(Blk|Ign)' /proc/$$/status");
+    let (_, shimmed) = lab.sh("trap '' HUP CHLD USR1; xcodebuild");
+    let (_, direct) = lab.sh("trap '' HUP CHLD USR1; ./real-tool");
+    assert_eq!(text(&shimmed.stdout), text(&direct.stdout));
+    assert!(!text(&shimmed.stdout).is_empty());
+}
+
+#[test]
+fn a_stopped_call_can_be_continued() {
+    let lab = Lab::with_script(
+        "echo $$ > pid; i=0; while [ $i -lt 20 ]; do sleep 0.01; i=$((i+1)); done; echo done",
+    );
+    let state = "cut -d' ' -f3 /proc/$(cat pid)/stat";
+    let (ending, output) = lab.sh(&format!(
+        "set -m; xcodebuild & p=$!; until [ -s pid ]; do sleep 0.01; done; kill -TSTP $p; \
+         until [ \"$({state})\" = T ]; do sleep 0.01; done; echo stopped; kill -CONT $p; wait $p; echo $?"
+    ));
+    assert_eq!(text(&output.stdout), "stopped\ndone\n0", "{ending:?}");
+}
