@@ -1,1 +1,19 @@
 //! Judging what a trial left.
+//!
+//! [`grade`] is total: a grader that fails, cannot judge, runs too long or panics is a verdict like any other. Graders look
+//! at files by [`crate::workspace::survey`], never by git, and start programs by `supervise` only.
+
+mod baseline;
+mod command;
+mod forbidden;
+mod globs;
+mod grade;
+mod inside;
+mod path_text;
+mod pixels;
+mod screenshot;
+#[cfg(test)]
+mod tests;
+
+pub use baseline::{ForbiddenBaseline, capture_baseline};
+pub use grade::{GradeContext, grade};

@@ -9,8 +9,9 @@ use git2::{DiffOptions, ObjectType, Oid, Patch};
 
 use super::base::{Base, kind};
 use super::beneath::{self, Held};
-use super::manifest::{Care, Entry, survey};
+use super::manifest::{Care, Entry};
 use super::store::Piece;
+use super::survey::survey;
 use super::tree::FileKind;
 use super::{Workspace, WorkspaceError};
 

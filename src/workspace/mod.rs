@@ -13,6 +13,7 @@ mod fetch;
 mod manifest;
 mod owner;
 mod patch;
+mod patch_text;
 mod place;
 mod plain;
 mod prepare;
@@ -22,6 +23,7 @@ mod shared;
 mod source;
 mod spread;
 mod store;
+mod survey;
 mod template;
 mod trash;
 mod tree;
@@ -31,10 +33,11 @@ pub use error::WorkspaceError;
 pub use fetch::{git_version, libgit2_version};
 pub use manifest::{
     Care, Change, ChangeKind, Entry, MAX_DEPTH, MAX_ENTRIES, MAX_READ_BYTES, Manifest, changes,
-    manifest, manifest_since, survey,
+    manifest, manifest_since,
 };
 pub use owner::{Swept, sweep_stale};
 pub use prepare::{Discarded, Workspace};
 pub use source::{ResolveOptions, Source, resolve};
+pub use survey::survey;
 pub use template::Template;
 pub use trash::{Trash, TrashReport};

@@ -1,0 +1,339 @@
+//! Which paths `forbidden_globs` mean.
+//!
+//! A glob is matched against the path from the repository's root and from the subdir. `*` does not cross a `/`, except in a
+//! glob without any `/`, which is meant at every depth; what lies in a folder that matches is forbidden as well, so that a
+//! plain path may name a file or a folder.
+
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use globset::{GlobBuilder, GlobMatcher, GlobSet, GlobSetBuilder};
+
+/// Compiled globs.
+pub(super) struct Globs {
+    subdir: PathBuf,
+    exact: GlobSet,
+    folded: GlobSet,
+    heads: Vec<Head>,
+}
+
+/// The leading components of a glob, up to the first that may stand for several.
+struct Head {
+    components: Vec<GlobMatcher>,
+    /// Whether the glob goes on after them.
+    open: bool,
+}
+
+impl Globs {
+    /// Compiles `globs`; the error names the one that is none.
+    pub(super) fn new(globs: &[String], subdir: &Path) -> Result<Self, String> {
+        let mut exact = GlobSetBuilder::new();
+        let mut folded = GlobSetBuilder::new();
+        let mut heads = Vec::new();
+        for glob in globs.iter().flat_map(|glob| spelled_out(glob)) {
+            exact.add(compiled(&glob, false)?);
+            folded.add(compiled(&skeleton(&glob), true)?);
+            heads.push(Head::of(&skeleton(&glob))?);
+        }
+        let built = |set: GlobSetBuilder| set.build().map_err(|error| error.to_string());
+        Ok(Self {
+            subdir: subdir.to_owned(),
+            exact: built(exact)?,
+            folded: built(folded)?,
+            heads,
+        })
+    }
+
+    /// Whether `path` is forbidden.
+    pub(super) fn forbid(&self, path: &Path) -> bool {
+        self.ways(path).any(|path| self.exact.is_match(path))
+    }
+
+    /// Whether `path` differs from a forbidden one only in case or accents: on some file systems it is the same.
+    pub(super) fn forbid_folded(&self, path: &Path) -> bool {
+        self.ways(path)
+            .any(|path| self.folded.is_match(folded(path)))
+    }
+
+    /// Whether something at `path` that is no folder stands where a glob wants one: a link there brings in all it points to.
+    pub(super) fn want_folder_at(&self, path: &Path) -> bool {
+        self.ways(path).any(|path| {
+            let path = folded(path);
+            let depth = path.components().count();
+            self.heads.iter().any(|head| {
+                let longer = head.open || head.components.len() > depth;
+                depth <= head.components.len() && longer && head.agrees(&path)
+            })
+        })
+    }
+
+    /// Whether anything below the folder `path` can matter.
+    pub(super) fn reach_into(&self, path: &Path) -> bool {
+        self.subdir.starts_with(path)
+            || self.ways(path).any(|path| {
+                let path = folded(path);
+                self.heads.iter().any(|head| head.agrees(&path))
+            })
+    }
+
+    /// The path as a glob may see it: from the root, and from the subdir.
+    fn ways<'a>(&self, path: &'a Path) -> impl Iterator<Item = &'a Path> {
+        let below = path.strip_prefix(&self.subdir).ok();
+        let below = below.filter(|_| !self.subdir.as_os_str().is_empty());
+        std::iter::once(path).chain(below)
+    }
+}
+
+impl Head {
+    fn of(glob: &str) -> Result<Self, String> {
+        let mut components = Vec::new();
+        let mut all = glob.split('/');
+        let open = loop {
+            match all.next() {
+                None => break false,
+                Some(component) if is_open(component) => break true,
+                Some(component) => components.push(compiled(component, true)?.compile_matcher()),
+            }
+        };
+        Ok(Self { components, open })
+    }
+
+    /// Whether the first components of `path` are those of the head, as far as both go.
+    fn agrees(&self, path: &Path) -> bool {
+        let enough = self.open || path.components().count() <= self.components.len();
+        enough
+            && self
+                .components
+                .iter()
+                .zip(path.components())
+                .all(|(glob, name)| glob.is_match(Path::new(name.as_os_str())))
+    }
+}
+
+/// Whether a component of a glob may stand for several, or for part of one.
+fn is_open(component: &str) -> bool {
+    component.contains("**") || component.contains(['{', '}', '[', ']', '\\'])
+}
+
+/// The globs that one configured glob stands for.
+fn spelled_out(glob: &str) -> Vec<String> {
+    let plain = glob.trim_start_matches("./").trim_matches('/');
+    let mut all = vec![plain.to_owned()];
+    if !plain.contains('/') && plain.contains('*') {
+        all.push(format!("**/{plain}"));
+    }
+    let below: Vec<String> = all.iter().map(|glob| format!("{glob}/**")).collect();
+    all.extend(below);
+    all
+}
+
+fn compiled(glob: &str, any_case: bool) -> Result<globset::Glob, String> {
+    GlobBuilder::new(glob)
+        .literal_separator(true)
+        .case_insensitive(any_case)
+        .build()
+        .map_err(|error| error.to_string())
+}
+
+fn folded(path: &Path) -> PathBuf {
+    match path.to_str() {
+        Some(text) if text.is_ascii() => path.to_owned(),
+        Some(text) => PathBuf::from(skeleton(text)),
+        None => PathBuf::from(OsStr::from_bytes(path.as_os_str().as_bytes())),
+    }
+}
+
+/// Text without what file systems may not tell apart beside ASCII case: accents, composed or not, and the case of other
+/// letters.
+fn skeleton(text: &str) -> String {
+    text.chars()
+        .filter(|character| !('\u{300}'..='\u{36f}').contains(character))
+        .flat_map(|character| {
+            let character = base_letter(character);
+            let keep = character.is_ascii().then_some(character);
+            let lower = (!character.is_ascii()).then(|| character.to_lowercase());
+            keep.into_iter().chain(lower.into_iter().flatten())
+        })
+        .collect()
+}
+
+/// Letters of U+00C0 to U+017E that are a plain letter with an accent, as runs of (first, last, plain letter).
+const ACCENTED: [(char, char, char); 37] = [
+    ('À', 'Å', 'a'),
+    ('Ç', 'Ç', 'c'),
+    ('È', 'Ë', 'e'),
+    ('Ì', 'Ï', 'i'),
+    ('Ñ', 'Ñ', 'n'),
+    ('Ò', 'Ö', 'o'),
+    ('Ù', 'Ü', 'u'),
+    ('Ý', 'Ý', 'y'),
+    ('à', 'å', 'a'),
+    ('ç', 'ç', 'c'),
+    ('è', 'ë', 'e'),
+    ('ì', 'ï', 'i'),
+    ('ñ', 'ñ', 'n'),
+    ('ò', 'ö', 'o'),
+    ('ù', 'ü', 'u'),
+    ('ý', 'ý', 'y'),
+    ('ÿ', 'ÿ', 'y'),
+    ('Ā', 'ą', 'a'),
+    ('Ć', 'č', 'c'),
+    ('Ď', 'ď', 'd'),
+    ('Ē', 'ě', 'e'),
+    ('Ĝ', 'ģ', 'g'),
+    ('Ĥ', 'ĥ', 'h'),
+    ('Ĩ', 'į', 'i'),
+    ('İ', 'İ', 'i'),
+    ('Ĵ', 'ĵ', 'j'),
+    ('Ķ', 'ķ', 'k'),
+    ('Ĺ', 'ľ', 'l'),
+    ('Ń', 'ň', 'n'),
+    ('Ō', 'ő', 'o'),
+    ('Ŕ', 'ř', 'r'),
+    ('Ś', 'š', 's'),
+    ('Ţ', 'ť', 't'),
+    ('Ũ', 'ų', 'u'),
+    ('Ŵ', 'ŵ', 'w'),
+    ('Ŷ', 'Ÿ', 'y'),
+    ('Ź', 'ž', 'z'),
+];
+
+fn base_letter(character: char) -> char {
+    if !('\u{c0}'..='\u{17e}').contains(&character) {
+        return character;
+    }
+    ACCENTED
+        .iter()
+        .find(|(first, last, _)| (*first..=*last).contains(&character))
+        .map_or(character, |(_, _, plain)| *plain)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn globs(globs: &[&str], subdir: &str) -> Globs {
+        let globs: Vec<String> = globs.iter().map(|glob| (*glob).to_owned()).collect();
+        Globs::new(&globs, Path::new(subdir)).unwrap()
+    }
+
+    #[test]
+    fn globs_mean_paths_from_the_root_and_from_the_subdir() {
+        for (glob, subdir, yes, no) in [
+            (
+                "Tests/**",
+                "",
+                &["Tests/a", "Tests/b/c"][..],
+                &["Sources/Tests/a", "Testsx"][..],
+            ),
+            (
+                "Tests/**",
+                "App",
+                &["App/Tests/a", "Tests/a"],
+                &["Other/Tests/a"],
+            ),
+            ("App/Tests/**", "App", &["App/Tests/a"], &["Tests/a"]),
+            (
+                "**/*.swift",
+                "",
+                &["a.swift", "b/c/a.swift"],
+                &["a.swif", "swift"],
+            ),
+            ("*.swift", "", &["a.swift", "b/a.swift"], &["a.txt"]),
+            (
+                "Sources/*.swift",
+                "",
+                &["Sources/a.swift"],
+                &["Sources/b/a.swift", "a.swift"],
+            ),
+            (
+                "Package.swift",
+                "",
+                &["Package.swift"],
+                &["Sub/Package.swift"],
+            ),
+            ("Tests", "", &["Tests", "Tests/a"], &["tests/a"]),
+            ("./Tests/", "", &["Tests/a/b"], &["Test"]),
+            (
+                "*.xcodeproj",
+                "",
+                &["A.xcodeproj/project.pbxproj"],
+                &["A.xcode/x"],
+            ),
+            ("{a,b/c}/**", "", &["a/x", "b/c/x"], &["b/x"]),
+            ("[ab].txt", "", &["a.txt"], &["c.txt"]),
+        ] {
+            let globs = globs(&[glob], subdir);
+            for path in yes {
+                assert!(globs.forbid(Path::new(path)), "{glob} forbids {path}");
+                for folder in Path::new(path).ancestors().skip(1) {
+                    assert!(
+                        globs.reach_into(folder),
+                        "{glob} reaches {}",
+                        folder.display()
+                    );
+                }
+            }
+            for path in no {
+                assert!(
+                    !globs.forbid(Path::new(path)),
+                    "{glob} does not forbid {path}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn folders_where_nothing_can_match_are_not_entered() {
+        let globs = globs(&["Tests/Unit/**", "App/x"], "App");
+        for (folder, enter) in [
+            ("", true),
+            ("App", true),
+            ("Tests", true),
+            ("tests", true),
+            ("App/Tests/Unit/Deep", true),
+            ("Sources", false),
+            ("Tests/Other", false),
+            ("App/Sources", false),
+        ] {
+            assert_eq!(globs.reach_into(Path::new(folder)), enter, "{folder}");
+        }
+    }
+
+    #[test]
+    fn twins_are_known_by_case_and_by_accent() {
+        let globs = globs(&["Tests/Été.swift"], "");
+        for twin in [
+            "tests/Été.swift",
+            "TESTS/été.swift",
+            "Tests/E\u{301}te\u{301}.swift",
+        ] {
+            assert!(globs.forbid_folded(Path::new(twin)), "{twin}");
+            assert!(!globs.forbid(Path::new(twin)), "{twin}");
+        }
+        assert!(!globs.forbid_folded(Path::new("Tests/Other.swift")));
+    }
+
+    #[test]
+    fn a_link_in_the_place_of_a_protected_folder_is_seen() {
+        let globs = globs(&["Tests/Unit/**", "a/*/c"], "App");
+        for (path, wanted) in [
+            ("Tests", true),
+            ("App/Tests", true),
+            ("Tests/Unit", true),
+            ("a/b", true),
+            ("a/b/c", true),
+            ("Sources", false),
+            ("Tests/Other", false),
+        ] {
+            assert_eq!(globs.want_folder_at(Path::new(path)), wanted, "{path}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_glob_is_told() {
+        let error = Globs::new(&["a[".to_owned()], Path::new("")).err();
+        assert!(error.is_some_and(|error| error.contains("a[")));
+    }
+}

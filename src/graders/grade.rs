@@ -1,0 +1,155 @@
+//! Running a task's graders in order, until one does not pass.
+
+use std::ffi::OsString;
+use std::future::Future;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+use std::pin::pin;
+use std::task::Poll;
+use std::time::{Duration, Instant};
+
+use super::baseline::ForbiddenBaseline;
+use super::{command, forbidden, screenshot};
+use crate::config::GraderSpec;
+use crate::model::{Grade, Verdict};
+use crate::supervise::Cancel;
+
+/// What graders work with.
+#[derive(Debug, Clone, Copy)]
+pub struct GradeContext<'a> {
+    /// Root of the work tree.
+    pub root: &'a Path,
+    /// The project's folder in it.
+    pub project_dir: &'a Path,
+    /// From the root to the project's folder; empty at the root.
+    pub subdir: &'a Path,
+    /// What was there after setup; needed by `git_diff_forbidden` only.
+    pub baseline: Option<&'a ForbiddenBaseline>,
+    /// The whole environment of grader commands.
+    pub env: &'a [(OsString, OsString)],
+    /// Folder for the graders' logs, outside the workspace.
+    pub logs: &'a Path,
+    /// Limit of a command that names none.
+    pub default_timeout: Duration,
+    /// Between INT, TERM and KILL when a command is stopped.
+    pub grace: Duration,
+    /// A person's wish to stop.
+    pub cancel: &'a Cancel,
+}
+
+impl GradeContext<'_> {
+    /// The log of the grader at this place in the task's list.
+    pub(super) fn log(&self, index: usize, spec: &GraderSpec) -> PathBuf {
+        let name: String = spec
+            .type_name()
+            .chars()
+            .map(|character| {
+                if character.is_ascii_alphanumeric() {
+                    character
+                } else {
+                    '_'
+                }
+            })
+            .take(40)
+            .collect();
+        self.logs
+            .join(format!("grader_{:02}_{name}.log", index + 1))
+    }
+}
+
+/// What one grader thinks: the grade, and the reason unless it passed.
+pub(super) type Opinion = (Grade, Option<String>);
+
+/// It passed.
+pub(super) const PASS: Opinion = (Grade::Pass, None);
+
+/// It failed.
+pub(super) fn fail(reason: impl Into<String>) -> Opinion {
+    (Grade::Fail, Some(reason.into()))
+}
+
+/// It could not judge.
+pub(super) fn error(reason: impl Into<String>) -> Opinion {
+    (Grade::Error, Some(reason.into()))
+}
+
+/// Runs the graders in order; the last verdict is the first that is not a pass. Nothing that a workspace holds makes it
+/// fail otherwise, block or panic.
+pub async fn grade(specs: &[GraderSpec], ctx: &GradeContext<'_>) -> Vec<Verdict> {
+    let mut verdicts = Vec::new();
+    for (index, spec) in specs.iter().enumerate() {
+        let start = Instant::now();
+        let opinion = no_panic(ask(spec, ctx, index)).await;
+        let (grade, reason) = opinion.unwrap_or_else(|| error("grader_panicked"));
+        verdicts.push(Verdict {
+            grader: spec.type_name().to_owned(),
+            grade,
+            reason,
+            duration: start.elapsed(),
+        });
+        if grade != Grade::Pass {
+            break;
+        }
+    }
+    verdicts
+}
+
+async fn ask(spec: &GraderSpec, ctx: &GradeContext<'_>, index: usize) -> Opinion {
+    if ctx.cancel.level() > 0 {
+        return error("cancelled");
+    }
+    let log = ctx.log(index, spec);
+    match spec {
+        GraderSpec::GitDiffForbidden { forbidden_globs } => {
+            forbidden::judge(forbidden_globs, ctx, &log).await
+        }
+        GraderSpec::Command { .. } => command::judge(spec, ctx, &log).await,
+        GraderSpec::ScreenshotExists { path } => screenshot::exists(path, ctx).await,
+        GraderSpec::ScreenshotCompare {
+            path,
+            reference_path,
+            threshold,
+        } => screenshot::compare(path, (reference_path, *threshold), ctx).await,
+        GraderSpec::IosTestPass(_) | GraderSpec::IosInstallCheck | GraderSpec::IosLaunchCheck => {
+            error(format!("needs_xcode:{}", spec.type_name()))
+        }
+        GraderSpec::Unknown { name } => fail(format!("unknown_grader:{name}")),
+    }
+}
+
+/// Runs work that looks at many files or pixels where it holds up nobody; `None` when it panicked.
+pub(super) async fn aside<T: Send + 'static>(
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Option<T> {
+    tokio::task::spawn_blocking(work).await.ok()
+}
+
+/// Awaits `future`; `None` when it panicked.
+async fn no_panic<T>(future: impl Future<Output = T>) -> Option<T> {
+    let mut future = pin!(future);
+    std::future::poll_fn(|context| {
+        // After a panic the future is never polled again, so that nobody sees a broken state.
+        match catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(context))) {
+            Ok(Poll::Pending) => Poll::Pending,
+            Ok(Poll::Ready(value)) => Poll::Ready(Some(value)),
+            Err(_) => Poll::Ready(None),
+        }
+    })
+    .await
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_panic_in_a_grader_is_no_panic_of_the_harness() {
+        assert_eq!(no_panic(async { 7 }).await, Some(7));
+        let broken = async {
+            tokio::task::yield_now().await;
+            panic!("a grader's defect");
+        };
+        assert_eq!(no_panic::<()>(broken).await, None);
+        assert_eq!(aside(|| panic!("another")).await, None::<()>);
+    }
+}

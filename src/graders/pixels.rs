@@ -1,0 +1,106 @@
+//! What an image looks like: its size, and a perceptual hash of 64 bits.
+
+use std::io::Cursor;
+
+use image::{DynamicImage, ImageFormat, ImageReader, Limits};
+use image_hasher::{HashAlg, HasherConfig, ImageHash};
+
+/// Longest side of an image that is decoded.
+const MAX_SIDE: u32 = 20_000;
+/// Most bytes that decoding may take.
+const MAX_ALLOCATION: u64 = 512 << 20;
+/// Distance of images that have nothing in common: all bits of the hash.
+const FARTHEST: u32 = 64;
+/// Channels of two one-coloured images may differ by this much and still be the same.
+const SAME_COLOUR: u8 = 8;
+
+/// The size that the header of a PNG tells; `None` when it is no PNG.
+pub(super) fn png_size(bytes: &[u8]) -> Option<(u32, u32)> {
+    let size = reader(bytes, Some(ImageFormat::Png))
+        .into_dimensions()
+        .ok()?;
+    (bytes.starts_with(b"\x89PNG\r\n\x1a\n") && size.0 > 0 && size.1 > 0).then_some(size)
+}
+
+fn reader(bytes: &[u8], format: Option<ImageFormat>) -> ImageReader<Cursor<&[u8]>> {
+    let mut reader = ImageReader::new(Cursor::new(bytes));
+    let mut limits = Limits::default();
+    limits.max_image_width = Some(MAX_SIDE);
+    limits.max_image_height = Some(MAX_SIDE);
+    limits.max_alloc = Some(MAX_ALLOCATION);
+    reader.limits(limits);
+    if let Some(format) = format {
+        reader.set_format(format);
+    }
+    reader
+}
+
+/// What an image looks like.
+#[derive(Debug)]
+pub(super) enum Look {
+    /// One colour all over, within a little noise.
+    Blank([u8; 3]),
+    /// The signs of its low frequencies, against their median.
+    Structured(ImageHash<[u8; 8]>),
+}
+
+impl Look {
+    /// Decodes a PNG or JPEG and looks at it.
+    pub(super) fn of(bytes: &[u8]) -> Result<Self, String> {
+        let image = reader(bytes, None)
+            .with_guessed_format()
+            .map_err(|error| error.to_string())?
+            .decode()
+            .map_err(|error| error.to_string())?;
+        let image = on_white(&image);
+        if let Some(colour) = one_colour(&image) {
+            return Ok(Self::Blank(colour));
+        }
+        let hasher = HasherConfig::with_bytes_type::<[u8; 8]>()
+            .hash_alg(HashAlg::Median)
+            .preproc_dct()
+            .hash_size(8, 8)
+            .to_hasher();
+        Ok(Self::Structured(hasher.hash_image(&image)))
+    }
+
+    /// Bits that differ, of 64. A blank image has no structure to compare: it is like another of its colour, and like
+    /// nothing else.
+    pub(super) fn distance(&self, other: &Self) -> u32 {
+        match (self, other) {
+            (Self::Structured(one), Self::Structured(other)) => one.dist(other),
+            (Self::Blank(one), Self::Blank(other)) if near(*one, *other) => 0,
+            _ => FARTHEST,
+        }
+    }
+}
+
+/// The image without transparency, as a person would see it on white.
+fn on_white(image: &DynamicImage) -> image::RgbImage {
+    if !image.color().has_alpha() {
+        return image.to_rgb8();
+    }
+    let rgba = image.to_rgba8();
+    image::RgbImage::from_fn(rgba.width(), rgba.height(), |x, y| {
+        let [red, green, blue, alpha] = rgba.get_pixel(x, y).0;
+        let mixed = |channel: u8| {
+            let (channel, alpha) = (u16::from(channel), u16::from(alpha));
+            u8::try_from((channel * alpha + 255 * (255 - alpha)) / 255).unwrap_or(u8::MAX)
+        };
+        image::Rgb([mixed(red), mixed(green), mixed(blue)])
+    })
+}
+
+fn one_colour(image: &image::RgbImage) -> Option<[u8; 3]> {
+    let first = image.pixels().next()?.0;
+    image
+        .pixels()
+        .all(|pixel| near(pixel.0, first))
+        .then_some(first)
+}
+
+fn near(one: [u8; 3], other: [u8; 3]) -> bool {
+    one.iter()
+        .zip(other)
+        .all(|(one, other)| one.abs_diff(other) <= SAME_COLOUR)
+}

@@ -1,0 +1,87 @@
+//! `screenshot_exists` and `screenshot_compare`.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::grade::{GradeContext, Opinion, PASS, aside, error, fail};
+use super::{inside, pixels};
+
+/// No screenshot is larger.
+const MAX_BYTES: u64 = 64 << 20;
+
+/// Whether a PNG is there.
+pub(super) async fn exists(path: &Path, ctx: &GradeContext<'_>) -> Opinion {
+    let wanted = Wanted::new(path, ctx);
+    let looked = aside(move || {
+        let bytes = wanted.read()?;
+        pixels::png_size(&bytes).map(drop).ok_or_else(invalid)
+    });
+    match looked.await {
+        Some(Ok(())) => PASS,
+        Some(Err(opinion)) => opinion,
+        None => error("grader_panicked"),
+    }
+}
+
+/// Whether a screenshot looks like the reference.
+pub(super) async fn compare(
+    path: &Path,
+    (reference, threshold): (&Path, u32),
+    ctx: &GradeContext<'_>,
+) -> Opinion {
+    let wanted = Wanted::new(path, ctx);
+    let reference = reference.to_owned();
+    let looked = aside(move || {
+        let unreadable = |why: String| {
+            error(format!(
+                "screenshot_reference_unreadable:{}: {why}",
+                reference.display()
+            ))
+        };
+        // The operator's own file: it may be reached through links.
+        let real = fs::canonicalize(&reference).map_err(|why| unreadable(why.to_string()))?;
+        let known = inside::read_regular(&real, MAX_BYTES)
+            .map_err(|why| why.to_string())
+            .and_then(|bytes| pixels::Look::of(&bytes))
+            .map_err(unreadable)?;
+        let bytes = wanted.read()?;
+        pixels::png_size(&bytes).ok_or_else(invalid)?;
+        let seen = pixels::Look::of(&bytes).map_err(|_| invalid())?;
+        Ok::<_, Opinion>(known.distance(&seen))
+    });
+    match looked.await {
+        Some(Ok(distance)) if distance <= threshold => PASS,
+        Some(Ok(distance)) => fail(format!(
+            "screenshot_mismatch:distance={distance},threshold={threshold}"
+        )),
+        Some(Err(opinion)) => opinion,
+        None => error("grader_panicked"),
+    }
+}
+
+fn invalid() -> Opinion {
+    fail("screenshot_invalid_png")
+}
+
+/// A screenshot that the agent should have made.
+struct Wanted {
+    path: PathBuf,
+    root: PathBuf,
+    project_dir: PathBuf,
+}
+
+impl Wanted {
+    fn new(path: &Path, ctx: &GradeContext<'_>) -> Self {
+        Self {
+            path: path.to_owned(),
+            root: ctx.root.to_owned(),
+            project_dir: ctx.project_dir.to_owned(),
+        }
+    }
+
+    fn read(&self) -> Result<Vec<u8>, Opinion> {
+        inside::resolve_in(&self.root, &self.project_dir, &self.path)
+            .and_then(|real| inside::read_regular(&real, MAX_BYTES).ok())
+            .ok_or_else(|| fail(format!("screenshot_not_found:{}", self.path.display())))
+    }
+}

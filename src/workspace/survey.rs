@@ -1,0 +1,215 @@
+//! The walk behind every manifest: it notes what stands where, and is neither led astray nor held up.
+
+use std::ffi::{CStr, OsString};
+use std::fs::File;
+use std::io::{self, Read};
+use std::os::unix::ffi::OsStringExt;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{FileType, Mode, OFlags};
+use sha2::{Digest, Sha256};
+
+use super::descent::{Descent, Named, as_path};
+use super::manifest::{Care, Entry, MAX_DEPTH, MAX_ENTRIES, MAX_READ_BYTES, Manifest, shown};
+
+/// How many oddities are told one by one.
+const MAX_ODDITIES: usize = 20;
+
+/// What is in `root`, as far as `care` (path, whether it is a folder) wants it. Never follows a link, never opens what
+/// is not a regular file, never blocks.
+///
+/// # Errors
+/// When `root` itself cannot be opened.
+pub fn survey(root: &Path, care: &dyn Fn(&Path, bool) -> Care) -> io::Result<Manifest> {
+    let mut survey = Survey {
+        descent: Descent::start(root)?,
+        manifest: Manifest::default(),
+        care,
+        buffer: Vec::new(),
+    };
+    survey.walk()?;
+    Ok(survey.manifest)
+}
+
+struct Survey<'a> {
+    descent: Descent,
+    manifest: Manifest,
+    care: &'a dyn Fn(&Path, bool) -> Care,
+    buffer: Vec<u8>,
+}
+
+impl Survey<'_> {
+    fn walk(&mut self) -> io::Result<()> {
+        let mut pending = vec![self.visit()?];
+        while let Some(folders) = pending.last_mut() {
+            if let Some(folder) = folders.pop() {
+                if self.enter(&folder) {
+                    pending.push(self.visit_or_tell());
+                }
+            } else {
+                pending.pop();
+                if let Err(error) = self.descent.leave() {
+                    self.cut(format!("the walk ended early: {error}"));
+                    return Ok(());
+                }
+            }
+            if self.manifest.entries.len() >= MAX_ENTRIES {
+                self.cut(format!("the walk ended after {MAX_ENTRIES} entries"));
+                return Ok(());
+            }
+        }
+        Ok(())
+    }
+
+    fn visit_or_tell(&mut self) -> Vec<Named> {
+        self.visit().unwrap_or_else(|error| {
+            self.cut(format!("a folder could not be listed: {error}"));
+            Vec::new()
+        })
+    }
+
+    /// Notes what is in the current folder, and gives the folders in it that are to be entered.
+    fn visit(&mut self) -> io::Result<Vec<Named>> {
+        let mut folders = Vec::new();
+        let at_root = self.descent.depth() == 0;
+        for named in self.descent.names()? {
+            if at_root && named.name.to_bytes() == b".git" {
+                continue;
+            }
+            let path = self.descent.path_of(&named.name);
+            let Ok(kind) = self.descent.kind_of(&named) else {
+                continue;
+            };
+            match (self.care)(as_path(&path), kind == FileType::Directory) {
+                Care::Skip => {}
+                _ if kind == FileType::Directory => folders.push(named),
+                care => self.note(path, &named, (kind, care)),
+            }
+            if self.manifest.entries.len() >= MAX_ENTRIES {
+                return Ok(Vec::new());
+            }
+        }
+        folders.sort_by(|one, other| other.name.cmp(&one.name));
+        Ok(folders)
+    }
+
+    fn enter(&mut self, folder: &Named) -> bool {
+        let what = if self.descent.depth() >= MAX_DEPTH {
+            "too_deep"
+        } else {
+            match self.descent.enter(&folder.name) {
+                Ok(()) => return true,
+                Err(rustix::io::Errno::XDEV) => "mount",
+                Err(_) => "unreadable",
+            }
+        };
+        let path = self.descent.path_of(&folder.name);
+        self.cut(format!("folder {} is {what}", shown(&path)));
+        self.keep(path, Entry::Other { what });
+        false
+    }
+
+    fn note(&mut self, path: Vec<u8>, named: &Named, (kind, care): (FileType, Care)) {
+        let entry = match kind {
+            FileType::RegularFile => self.regular(&named.name, care),
+            FileType::Symlink => self.link(&named.name),
+            other => Ok(Entry::Other {
+                what: special(other),
+            }),
+        };
+        let entry = match entry {
+            Ok(entry) => entry,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return,
+            Err(error) => {
+                self.odd(format!("{} cannot be read: {error}", shown(&path)));
+                Entry::Other { what: "unreadable" }
+            }
+        };
+        if let Entry::File {
+            size, sha256: None, ..
+        } = entry
+            && care == Care::Read
+        {
+            self.odd(format!(
+                "{} has {size} bytes: its content was not read",
+                shown(&path)
+            ));
+        }
+        self.keep(path, entry);
+    }
+
+    fn regular(&mut self, name: &CStr, care: Care) -> io::Result<Entry> {
+        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        let opened = rustix::fs::openat(self.descent.here()?, name, flags, Mode::empty())?;
+        let mut file = File::from(opened);
+        let about = file.metadata()?;
+        if !about.is_file() {
+            return Ok(Entry::Other { what: "unknown" });
+        }
+        let sha256 = if care == Care::Read && about.len() <= MAX_READ_BYTES {
+            Some(digest(&mut file, &mut self.buffer)?)
+        } else {
+            None
+        };
+        Ok(Entry::File {
+            size: about.len(),
+            sha256,
+            executable: about.mode() & 0o100 != 0,
+            changed_ns: sha256.is_none().then(|| {
+                i128::from(about.ctime()) * 1_000_000_000 + i128::from(about.ctime_nsec())
+            }),
+        })
+    }
+
+    fn link(&self, name: &CStr) -> io::Result<Entry> {
+        let target = rustix::fs::readlinkat(self.descent.here()?, name, Vec::new())?;
+        Ok(Entry::Link {
+            target: OsString::from_vec(target.into_bytes()),
+        })
+    }
+
+    fn keep(&mut self, path: Vec<u8>, entry: Entry) {
+        let path = PathBuf::from(OsString::from_vec(path));
+        self.manifest.entries.insert(path, entry);
+    }
+
+    fn cut(&mut self, sentence: String) {
+        self.manifest.incomplete = true;
+        self.odd(sentence);
+    }
+
+    fn odd(&mut self, sentence: String) {
+        if self.manifest.oddities.len() < MAX_ODDITIES {
+            self.manifest.oddities.push(sentence);
+        }
+    }
+}
+
+/// SHA-256 of at most `MAX_READ_BYTES` bytes: a file that grows while it is read cannot hold us.
+fn digest(file: &mut File, buffer: &mut Vec<u8>) -> io::Result<[u8; 32]> {
+    buffer.resize(64 << 10, 0);
+    let mut hasher = Sha256::new();
+    let mut left = MAX_READ_BYTES + 1;
+    while left > 0 {
+        let read = match file.read(buffer) {
+            Ok(0) => break,
+            Ok(read) => read,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            Err(error) => return Err(error),
+        };
+        hasher.update(&buffer[..read]);
+        left = left.saturating_sub(read as u64);
+    }
+    Ok(hasher.finalize().into())
+}
+
+const fn special(kind: FileType) -> &'static str {
+    match kind {
+        FileType::Fifo => "fifo",
+        FileType::Socket => "socket",
+        FileType::BlockDevice => "block_device",
+        FileType::CharacterDevice => "char_device",
+        _ => "unknown",
+    }
+}
