@@ -60,6 +60,10 @@ fn object(section: &'static Section) -> Value {
     if !required.is_empty() {
         schema["required"] = json!(required);
     }
+    if std::ptr::eq(section, &raw const CONFIG) || std::ptr::eq(section, &raw const TASKS) {
+        schema["patternProperties"] =
+            json!({"^x-": {"description": "Yours: a place for anchors."}});
+    }
     for (rule, value) in rules(section) {
         schema[rule] = value;
     }

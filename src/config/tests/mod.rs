@@ -1,5 +1,6 @@
 //! Tests of the whole room: files in, a suite or problems out.
 
+mod entries;
 mod fixtures;
 mod laws;
 mod messages;

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use super::{TASKS as LEAST_TASKS, fixture, load_fixture, load_texts};
+use super::{fixture, load_fixture, load_texts};
 use crate::config::fields::asked;
 use crate::config::shape::{Key, Section, Shape};
 use crate::config::tables::{CONFIG, KINDS, TASKS};
@@ -31,8 +31,9 @@ fn collect(shape: &Shape, found: &mut Vec<&'static Section>) {
         Shape::List { of, .. } | Shape::Map { of, .. } => collect(of, found),
         Shape::Either(shapes) => shapes.iter().for_each(|shape| collect(shape, found)),
         Shape::Tagged { variants, .. } => {
-            found.extend(variants.iter().map(|(_, section)| *section))
+            found.extend(variants.iter().map(|(_, section)| *section));
         }
+
         _ => {}
     }
 }
@@ -192,5 +193,4 @@ fn a_starter_loads_whatever_was_found() {
             }
         }
     }
-    assert!(load_texts(super::CONFIG, LEAST_TASKS).is_ok());
 }

@@ -203,13 +203,18 @@ fn columns_count_characters() {
 
 /// Files made to use up time or memory.
 fn hostile_files() -> Vec<(&'static str, String)> {
-    let bomb: String = (1..=12)
-        .map(|level| {
-            let aliases = vec![format!("*a{}", level - 1); 9].join(",");
-            format!("a{level}: &a{level} [{aliases}]\n")
-        })
-        .collect();
-    let anchors: String = (0..60).map(|level| format!("&x{level} [")).collect();
+    let lines = |levels: std::ops::RangeInclusive<usize>, line: fn(usize) -> String| {
+        levels.map(line).collect::<Vec<String>>().concat()
+    };
+    let bomb = lines(1..=12, |level| {
+        let aliases = vec![format!("*a{}", level - 1); 9].join(",");
+        format!("a{level}: &a{level} [{aliases}]\n")
+    });
+    let merges = lines(1..=40, |level| {
+        let below = level - 1;
+        format!("m{level}: &m{level} {{<<: [*m{below}, *m{below}], k{level}: 1}}\n")
+    });
+    let anchors = lines(1..=60, |level| format!("&x{level} ["));
     vec![
         ("200,000 open lists", "[".repeat(200_000)),
         ("200,000 open mappings", "{a: ".repeat(200_000)),
@@ -236,17 +241,7 @@ fn hostile_files() -> Vec<(&'static str, String)> {
             "[".to_owned() + &"a,".repeat(300_000) + "]",
         ),
         ("too many bytes", "#".repeat(5 << 20)),
-        ("merges of merges", {
-            let merges: String = (1..=40)
-                .map(|level| {
-                    format!(
-                        "m{level}: &m{level} {{<<: [*m{0}, *m{0}], k{level}: 1}}\n",
-                        level - 1
-                    )
-                })
-                .collect();
-            format!("m0: &m0 {{a: 1}}\n{merges}")
-        }),
+        ("merges of merges", format!("m0: &m0 {{a: 1}}\n{merges}")),
     ]
 }
 

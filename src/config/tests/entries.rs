@@ -1,0 +1,263 @@
+//! What a person is told of agents, projects, tasks and graders.
+
+use super::messages::{check_config, check_tasks, of_agent, with};
+use super::{CONFIG, TASKS, headlines, load_texts};
+
+#[test]
+fn ids_are_text_fit_for_paths_and_given_once() {
+    for (id, expected) in [
+        ("1.10", "must be an id, not the number 1.10"),
+        ("7", "must be an id, not the number 7"),
+        ("true", "must be an id, not the boolean true"),
+        (
+            "../x",
+            "the id \"../x\" must start with a letter or a digit",
+        ),
+        (
+            "a/b",
+            "the id \"a/b\" may hold only ASCII letters, digits, '.', '_' and '-'",
+        ),
+        (
+            "'a b'",
+            "the id \"a b\" may hold only ASCII letters, digits, '.', '_' and '-'",
+        ),
+        ("con", "the id \"con\" is a reserved device name"),
+        ("''", "the id \"\" is empty"),
+        ("baseline", "the id \"baseline\" is kept for baseline runs"),
+    ] {
+        let tasks = format!("- {{id: {id}, prompt: x, graders: [ios_install_check]}}\n");
+        check_tasks(&tasks, &[&format!("1:8: tasks[0].id: {expected}")]);
+    }
+    let suite = load_texts(CONFIG, "- {id: no, prompt: x}\n").expect("`no` is text");
+    assert_eq!(suite.tasks[0].id.as_str(), "no");
+    let task = |id: &str| format!("- {{id: {id}, prompt: x, graders: [ios_install_check]}}\n");
+    check_tasks(
+        &(task("one") + &task("One")),
+        &[
+            "2:8: tasks[1].id: the task \"One\" is given twice, letter case aside, first at line 1 column 8",
+        ],
+    );
+    let agent = "  - {id: a, kind: command, command: [run, '{PROMPT}']}\n";
+    check_config(
+        &with(agent),
+        &["4:10: agents[1].id: the agent \"a\" is given twice, first at line 3 column 10"],
+    );
+}
+
+#[test]
+fn ids_that_lead_to_one_folder_are_seen() {
+    let config = with("scenarios: [{id: x-t}]\n");
+    let tasks = "- {id: t, prompt: x, graders: [ios_install_check]}\n- {id: t-t, prompt: x, graders: [ios_install_check]}\n";
+    let config = config.replace("x-t}", "x-t}, {id: x}");
+    let told = headlines(&load_texts(&config, tasks));
+    assert_eq!(
+        told,
+        ["config.yaml: two cells would share the folder name a-x-t-t"]
+    );
+}
+
+#[test]
+fn a_command_can_be_started_and_tells_the_agent_its_task() {
+    for (agent, expected) in [
+        (
+            "{id: a, kind: command}",
+            vec!["3:5: agents[0].command: is missing"],
+        ),
+        (
+            "{id: a, kind: command, command: []}",
+            vec!["3:37: agents[0].command: must not be empty"],
+        ),
+        (
+            "{id: a, kind: command, command: codex exec}",
+            vec!["3:37: agents[0].command: must be a list of words, not the text \"codex exec\""],
+        ),
+        (
+            "{id: a, kind: command, command: [run]}",
+            vec![
+                "3:37: agents[0].command: no token holds {PROMPT}, so the agent would not be told its task",
+            ],
+        ),
+        (
+            "{id: a, kind: command, command: [run], prompt_via: stdin}",
+            vec![],
+        ),
+        (
+            "{id: a, kind: command, command: [run, 'x={PROMPT}']}",
+            vec![],
+        ),
+        (
+            "{id: a, kind: command, command: [run, '{PROMPT}', 'x{EXTRA_ARGS}']}",
+            vec!["3:55: agents[0].command[2]: {EXTRA_ARGS} stands inside a larger token"],
+        ),
+        (
+            "{id: a, kind: command, command: [run, '{PROMPT}', '{WORKDIRS}']}",
+            vec![
+                "3:55: agents[0].command[2]: {WORKDIRS} is no placeholder and is passed as it is (did you mean \"{WORKDIR}\"?)",
+            ],
+        ),
+        (
+            "{id: a, kind: command, command: ['{PROMPT}']}",
+            vec!["3:37: agents[0].command[0]: must be the program to start"],
+        ),
+        (
+            "{id: a, kind: codex_cli, command: [codex, '{PROMPT}']}",
+            vec![
+                "3:39: agents[0].command: no token is {EXTRA_ARGS}, so scenarios cannot switch MCP on or off (add \"{EXTRA_ARGS}\" as a token among the options)",
+            ],
+        ),
+        (
+            "{id: a, kind: replay}",
+            vec![
+                "3:5: agents[0].cassettes: is missing",
+                "3:5: agents[0].plays: is missing",
+            ],
+        ),
+        (
+            "{id: a, kind: replay, cassettes: c, plays: replay}",
+            vec!["3:48: agents[0].plays: unknown plays \"replay\""],
+        ),
+        (
+            "{id: a, kind: command, command: [run, '{PROMPT}'], pace: 1}",
+            vec!["3:62: agents[0].pace: belongs to kind replay alone"],
+        ),
+        (
+            "{id: a, kind: command, command: [run, \"{PROMPT}\\0\"]}",
+            vec!["3:43: agents[0].command[1]: holds a NUL character"],
+        ),
+    ] {
+        check_config(&of_agent(agent), &expected);
+    }
+}
+
+#[test]
+fn prices_are_finite_and_per_token() {
+    for (pricing, expected) in [
+        (
+            "{input_per_token: -1, output_per_token: 0}",
+            "must be a finite number of at least 0, not the number -1",
+        ),
+        (
+            "{input_per_token: .nan, output_per_token: 0}",
+            "must be a finite number of at least 0, not the number .nan",
+        ),
+        ("{input_per_token: 1e-6}", ""),
+        (
+            "{input_per_token: 3, output_per_token: 0}",
+            "is a very high price for one token",
+        ),
+        ("{}", "fine"),
+        ("null", "fine"),
+    ] {
+        let config = of_agent(&format!(
+            "{{id: a, kind: command, command: [x, '{{PROMPT}}'], pricing: {pricing}}}"
+        ));
+        let told = headlines(&load_texts(&config, TASKS));
+        match expected {
+            "fine" => assert_eq!(told, [""; 0]),
+            "" => assert_eq!(
+                told,
+                ["config.yaml:3:63: agents[0].pricing.output_per_token: is missing"]
+            ),
+            expected => assert!(told.len() == 1 && told[0].contains(expected), "{told:?}"),
+        }
+    }
+}
+
+#[test]
+fn a_project_has_one_source() {
+    let agents = "agents: [{id: a, kind: command, command: [x, '{PROMPT}']}]\n";
+    check_config(
+        &format!("{agents}project: {{repo_path: a, template: b}}\n"),
+        &["2:35: project.template: contradicts project.repo_path"],
+    );
+    check_config(
+        &format!("{agents}project: {{repo_path: null}}\n"),
+        &["2:10: project.repo_path: is missing"],
+    );
+    check_config(
+        &format!("{agents}project: {{repo_path: a, template: null}}\n"),
+        &[],
+    );
+    check_config(
+        &format!("{agents}project: {{repo_path: a, build_params: {{shceme: x, deep: [1]}}}}\n"),
+        &[
+            "2:40: warning: project.build_params.shceme: is kept as a key of its own (did you mean \"scheme\"?)",
+            "2:57: project.build_params.deep: must be text or a number, not a list",
+        ],
+    );
+}
+
+#[test]
+fn graders_are_known_and_have_what_they_need() {
+    for (grader, expected) in [
+        (
+            "ios_tests_pass",
+            "1:32: tasks[0].graders[0]: unknown grader \"ios_tests_pass\" (did you mean \"ios_test_pass\"?)",
+        ),
+        (
+            "{type: comand}",
+            "1:39: tasks[0].graders[0]: unknown grader \"comand\" (did you mean \"command\"?)",
+        ),
+        ("{path: x}", "1:32: tasks[0].graders[0].type: is missing"),
+        (
+            "5",
+            "1:32: tasks[0].graders[0]: must be a name, or a mapping with `type`, not the number 5",
+        ),
+        (
+            "git_diff_forbidden",
+            "1:32: tasks[0].graders[0].forbidden_globs: is missing",
+        ),
+        (
+            "{type: git_diff_forbidden, forbidden_globs: []}",
+            "1:76: tasks[0].graders[0].forbidden_globs: must not be empty",
+        ),
+        (
+            "{type: git_diff_forbidden, forbidden_globs: ['a[']}",
+            "1:77: tasks[0].graders[0].forbidden_globs[0]: \"a[\" is no pattern: unclosed character class; missing ']'",
+        ),
+        ("command", "1:32: tasks[0].graders[0].argv: is missing"),
+        (
+            "{type: command, argv: []}",
+            "1:54: tasks[0].graders[0].argv: must not be empty",
+        ),
+        (
+            "{type: command, argv: [a], command: b}",
+            "1:68: tasks[0].graders[0].command: contradicts argv",
+        ),
+        (
+            "{type: command, argv: [a], expected_exit: 256}",
+            "1:74: tasks[0].graders[0].expected_exit: must be between 0 and 255, not the number 256",
+        ),
+        (
+            "{type: command, argv: [a], cwd: /etc}",
+            "1:64: tasks[0].graders[0].cwd: \"/etc\" is not relative",
+        ),
+        (
+            "{type: screenshot_exists, path: ../x.png}",
+            "1:64: tasks[0].graders[0].path: \"../x.png\" may lead out of its folder",
+        ),
+        (
+            "{type: screenshot_compare, path: x, reference_path: y, threshold: 65}",
+            "1:98: tasks[0].graders[0].threshold: must be between 0 and 64, not the number 65",
+        ),
+        (
+            "{type: ios_install_check, path: x}",
+            "1:58: tasks[0].graders[0].path: unknown key",
+        ),
+    ] {
+        let tasks = format!("- {{id: t, prompt: x, graders: [{grader}]}}\n");
+        check_tasks(&tasks, &[expected]);
+    }
+}
+
+#[test]
+fn setup_commands_are_lists_or_lines() {
+    check_tasks(
+        "- {id: t, prompt: x, graders: [ios_install_check], setup_commands: [[], 'ls -l', [a, null], 5]}\n",
+        &[
+            "1:69: tasks[0].setup_commands[0]: must not be empty",
+            "1:86: tasks[0].setup_commands[2][1]: must be text, not null",
+            "1:93: tasks[0].setup_commands[3]: must be text that is not blank, not the number 5",
+        ],
+    );
+}
