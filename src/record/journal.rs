@@ -67,10 +67,10 @@ impl Journal {
             .create(true)
             .open(&path)
             .doing("open", &path)?;
-        if !existed {
+        if !existed && options.sync {
             private::sync_dir(run.root())?;
         }
-        let (good, tail) = seal(&mut file, run)?;
+        let (good, tail) = seal(&mut file, run, options.sync)?;
         let journal = Self {
             file,
             path,
