@@ -251,3 +251,79 @@ fn what_is_no_run_directory_is_said_so() {
         );
     }
 }
+
+/// A suite whose only agent is `program`, on a project of one file.
+fn suite_of(sandbox: &Sandbox, program: &str) {
+    sandbox.write("project/README.md", "a project\n");
+    let config = format!(
+        "suite: {{output_root: ./runs}}\nproject: {{template: project}}\nagents:\n  - {{id: only, kind: command, command: [{program}, \"{{PROMPT}}\"]}}\n"
+    );
+    sandbox.write("config.yaml", &config);
+    let tasks =
+        "- {id: look, prompt: look, graders: [{type: command, argv: [test, -f, README.md]}]}\n";
+    sandbox.write("tasks.yaml", tasks);
+}
+
+#[test]
+fn doctor_says_what_is_there_and_what_the_suite_misses() {
+    let sandbox = Sandbox::new();
+    suite_of(&sandbox, "true");
+    let ran = sandbox.run(&["doctor", "--json"]).ended(0);
+    let document: serde_json::Value = serde_json::from_str(&ran.stdout).expect("JSON");
+    let checks = document["checks"].as_array().expect("checks");
+    let state = |name: &str| {
+        let found = checks.iter().find(|check| check["name"] == name);
+        found.map(|check| check["state"].as_str().unwrap_or_default().to_owned())
+    };
+    for name in [
+        "suite",
+        "temporary folder",
+        "folder of runs",
+        "shims in sh -c",
+        "agent only",
+        "program test",
+    ] {
+        assert_eq!(state(name).as_deref(), Some("ok"), "{name}: {}", ran.stdout);
+    }
+
+    suite_of(&sandbox, "no-such-agent");
+    let ran = sandbox.run(&["doctor"]).ended(2);
+    assert!(
+        ran.stdout.contains("no-such-agent is not on PATH"),
+        "{}",
+        ran.stdout
+    );
+    assert!(
+        ran.stdout.contains("to do: install it") && ran.stderr.contains("one thing is missing"),
+        "{ran:?}"
+    );
+}
+
+#[test]
+fn a_cassette_is_played_with_its_exit_code() {
+    let sandbox = Sandbox::new();
+    let lines = [
+        r#"{"cassette":1,"plays":"command"}"#,
+        r#"{"at_ms":0,"out":"first in {WORKDIR}"}"#,
+        r#"{"at_ms":10000,"write":{"path":"made/by.txt","text":"agent"}}"#,
+        r#"{"at_ms":20000,"exit":7}"#,
+    ];
+    let cassette = sandbox.write("tape.jsonl", &lines.join("\n"));
+    let cassette = cassette.to_str().expect("UTF-8");
+    let words = [
+        "replay-cassette",
+        "--cassette",
+        cassette,
+        "--pace",
+        "0",
+        "--",
+        "-a prompt that looks like a flag",
+    ];
+    let ran = sandbox.run(&words).ended(7);
+    assert!(ran.stdout.starts_with("first in /"), "{}", ran.stdout);
+    assert_eq!(sandbox.read("made/by.txt"), "agent");
+
+    sandbox.write("tape.jsonl", "no cassette");
+    let ran = sandbox.run(&words).ended(2);
+    assert!(ran.stderr.contains("tape.jsonl:1"), "{}", ran.stderr);
+}
