@@ -235,6 +235,16 @@ pub struct AgentSpec {
     pub replay: Option<ReplaySpec>,
 }
 
+impl AgentSpec {
+    /// The kind whose stream this agent speaks: a recorded one speaks as what it plays.
+    #[must_use]
+    pub fn speaks(&self) -> AgentKind {
+        self.replay
+            .as_ref()
+            .map_or(self.kind, |replay| replay.plays)
+    }
+}
+
 /// Kinds of agents; a closed set, so that a new one makes the compiler name every place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum AgentKind {

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::metrics::tally::{SeenCall, SeenError, Tally};
 use crate::metrics::watched::{StreamCall, stream_only};
-use crate::metrics::{ErrorClass, xcode};
+use crate::metrics::{Drives, ErrorClass, mcp_tool, xcode};
 use crate::model::{CallSource, CommandCall, ErrorContext, Measures, ToolErrorSeen};
 
 /// An MCP tool call of the stream.
@@ -152,4 +152,25 @@ fn measure_commands(
 fn next_calls(calls: &[SeenCall], from: usize, count: usize) -> Vec<(String, String)> {
     let pair = |call: &SeenCall| (call.name.clone(), call.arguments.clone());
     calls.iter().skip(from).take(count).map(pair).collect()
+}
+
+impl Tallied {
+    /// Takes in calls that an MCP server logged itself, (tool, arguments) in order: for agents whose stream shows
+    /// no MCP calls. When they were made is not known, so no time to the first build follows from them.
+    pub fn add_server_calls(&mut self, calls: &[(String, String)]) {
+        for (name, arguments) in calls {
+            self.measures.mcp_tool_calls += 1;
+            match mcp_tool("", name).map(|tool| tool.drives) {
+                Some(Drives::Xcodebuild) => self.measures.mcp_xcodebuild_calls += 1,
+                Some(Drives::Simctl) => self.measures.mcp_simctl_calls += 1,
+                None => {}
+            }
+            self.mcp_calls.push(McpCallSeen {
+                at: Duration::ZERO,
+                server: String::new(),
+                tool: name.clone(),
+                arguments: arguments.clone(),
+            });
+        }
+    }
 }

@@ -67,10 +67,10 @@ impl Journal {
             .create(true)
             .open(&path)
             .doing("open", &path)?;
-        if !existed && options.sync {
+        if !existed {
             private::sync_dir(run.root())?;
         }
-        let (good, tail) = seal(&mut file, run, options.sync)?;
+        let (good, tail) = seal(&mut file, run)?;
         let journal = Self {
             file,
             path,

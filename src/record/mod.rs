@@ -8,6 +8,7 @@
 //! - Folders are 0700 and files 0600; known secrets are replaced before anything is written ([`Redactor`]).
 
 mod atomic;
+mod changes;
 mod clock;
 mod error;
 mod event_log;
@@ -20,6 +21,7 @@ mod lock;
 mod metadata;
 mod private;
 mod redact;
+mod reference_checks;
 mod row;
 mod row_made;
 mod row_parts;
@@ -31,6 +33,7 @@ mod transcript;
 mod trial_dir;
 
 pub use atomic::{AtomicFile, write_atomically};
+pub use changes::{ChangedFile, read_changes, write_changes};
 pub use clock::TrialClock;
 pub use error::RecordError;
 pub use event_log::{EventLog, EventLogHeader, EventReader, read_events};
@@ -41,13 +44,15 @@ pub use lock::RunLock;
 pub use metadata::{AgentMetadata, METADATA_SCHEMA, PlanMetadata, RunMetadata};
 pub use private::{create_dir, write_file};
 pub use redact::{Redactor, looks_secret};
+pub use reference_checks::append_reference_check;
 pub use row::{COLUMNS, ROW_SCHEMA, Row};
 pub use row_parts::{GraderResult, LeftoverRow, ProviderUsage, TrialPaths};
 pub use rows::{Rows, rows};
 pub use run_dir::RunDir;
 pub use seal::TornTail;
 pub use tool_files::{
-    McpCallLine, ToolErrorLines, append_stream_calls, write_mcp_tool_calls, write_tool_errors,
+    McpCallLine, ToolErrorLines, append_stream_calls, read_mcp_server_log, write_mcp_tool_calls,
+    write_tool_errors,
 };
 pub use transcript::Transcript;
 pub use trial_dir::TrialDir;

@@ -20,25 +20,15 @@ pub struct TornTail {
 }
 
 /// Seals the journal behind `file`; afterwards it is empty or ends with a newline. Returns its length.
-pub(super) fn seal(
-    file: &mut File,
-    run: &RunDir,
-    sync: bool,
-) -> Result<(u64, Option<TornTail>), RecordError> {
+pub(super) fn seal(file: &mut File, run: &RunDir) -> Result<(u64, Option<TornTail>), RecordError> {
     let path = run.runs_jsonl();
     let length = file.seek(SeekFrom::End(0)).doing("read", &path)?;
     let good = after_last_newline(file, length).doing("read", &path)?;
     let moved_to = run.runs_jsonl_torn();
     if good < length {
-        let torn = move_tail(file, good, &moved_to)?;
-        if sync {
-            torn.sync_all().doing("sync", &moved_to)?;
-            private::sync_dir(run.root())?;
-        }
+        move_tail(file, good, &moved_to)?;
         file.set_len(good).doing("truncate", &path)?;
-        if sync {
-            file.sync_all().doing("sync", &path)?;
-        }
+        file.sync_all().doing("sync", &path)?;
     }
     let bad_last_line = last_line_problem(file, good).doing("read", &path)?;
     let moved_bytes = length - good;
@@ -68,13 +58,14 @@ fn after_last_newline(file: &mut File, end: u64) -> io::Result<u64> {
     Ok(0)
 }
 
-fn move_tail(file: &mut File, from: u64, torn_path: &Path) -> Result<File, RecordError> {
+fn move_tail(file: &mut File, from: u64, torn_path: &Path) -> Result<(), RecordError> {
     let mut torn = private::append_file(torn_path)?;
     let copied = file
         .seek(SeekFrom::Start(from))
         .and_then(|_| io::copy(file, &mut torn))
-        .and_then(|_| torn.write_all(b"\n"));
-    copied.doing("append to", torn_path).map(|()| torn)
+        .and_then(|_| torn.write_all(b"\n"))
+        .and_then(|()| torn.sync_all());
+    copied.doing("append to", torn_path)
 }
 
 fn last_line_problem(file: &mut File, end: u64) -> io::Result<Option<String>> {

@@ -9,6 +9,7 @@ use serde_json::value::RawValue;
 
 use crate::model::{CommandCall, ErrorContext, ToolErrorSeen};
 use crate::record::error::Doing as _;
+use crate::record::lines::{Found, LineReader};
 use crate::record::{RecordError, Redactor, TrialClock, TrialDir, json_text, private};
 
 /// What the tool-error files of a trial are made of.
@@ -165,6 +166,43 @@ pub fn append_stream_calls(
         .write_all(&bytes)
         .doing("append to", &path)
 }
+
+/// The calls that an MCP server logged itself: (tool, arguments as JSON text). Lines that are none are left out; a
+/// file that is missing or no regular file holds none.
+///
+/// # Errors
+/// When the file cannot be read.
+pub fn read_mcp_server_log(path: &Path) -> Result<Vec<(String, String)>, RecordError> {
+    #[derive(serde::Deserialize)]
+    struct Line {
+        #[serde(alias = "name", alias = "tool_name")]
+        tool: String,
+        #[serde(default, alias = "args")]
+        arguments: Option<Box<RawValue>>,
+    }
+    let is_file = path.symlink_metadata().is_ok_and(|found| found.is_file());
+    if !is_file {
+        return Ok(Vec::new());
+    }
+    let mut lines = LineReader::open(path)?;
+    let mut calls = Vec::new();
+    while calls.len() < MOST_SERVER_CALLS {
+        match lines.advance() {
+            Found::End => break,
+            Found::Bad(_) => {}
+            Found::Line(_) => {
+                if let Ok(line) = serde_json::from_slice::<Line>(&lines.line) {
+                    let arguments = line.arguments.map(|raw| raw.get().to_owned());
+                    calls.push((line.tool, arguments.unwrap_or_default()));
+                }
+            }
+        }
+    }
+    Ok(calls)
+}
+
+/// More calls than this are not read from a server's log.
+const MOST_SERVER_CALLS: usize = 100_000;
 
 fn error_line<'a>(
     error: &'a ToolErrorSeen,

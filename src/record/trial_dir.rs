@@ -105,6 +105,8 @@ files! {
     cmd_log => "cmd_log.jsonl";
     /// MCP tool calls.
     mcp_tool_calls => "mcp_tool_calls.jsonl";
+    /// What an MCP server may log of itself (`EVAL_MCP_TOOL_LOG`).
+    mcp_server_calls => "mcp_server_calls.jsonl";
     /// Tool errors.
     tool_errors => "tool_errors.jsonl";
     /// Their number.
@@ -127,6 +129,10 @@ files! {
     setup_log => "setup.log";
     /// Output of the MCP start and stop commands.
     mcp_log => "mcp.log";
+    /// What the agent changed, as a patch for people.
+    changes_patch => "changes.patch";
+    /// The changed files themselves, a line each.
+    changes => "changes.jsonl";
 }
 
 #[cfg(test)]

@@ -93,7 +93,8 @@ pub struct ChildEnding {
 
 impl ChildEnding {
     /// The ending of a child that never was.
-    pub(super) fn unstarted(reason: EndReason, spawn_error: Option<String>) -> Self {
+    #[must_use]
+    pub fn unstarted(reason: EndReason, spawn_error: Option<String>) -> Self {
         Self {
             reason,
             exit: None,

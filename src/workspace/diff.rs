@@ -9,7 +9,7 @@ use git2::{DiffOptions, ObjectType, Oid, Patch};
 
 use super::base::{Base, kind};
 use super::beneath::{self, Held};
-use super::manifest::{Care, Entry};
+use super::manifest::{Care, Entry, Manifest};
 use super::store::Piece;
 use super::survey::survey;
 use super::tree::FileKind;
@@ -29,15 +29,57 @@ pub struct PatchText {
     pub bytes: Vec<u8>,
     /// Changed paths that are named in the patch without their content, or not at all.
     pub omitted: Vec<PathBuf>,
+    /// Every changed path with what is there now.
+    pub changed: Vec<ChangedPath>,
+}
+
+/// A changed path and what is there now.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ChangedPath {
+    /// From the root of the work tree.
+    pub path: PathBuf,
+    /// What is there now.
+    pub now: Now,
+}
+
+/// What stands at a changed path.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Now {
+    /// Nothing.
+    Removed,
+    /// A file.
+    File {
+        /// Its bytes.
+        bytes: Vec<u8>,
+        /// Whether its owner may execute it.
+        executable: bool,
+    },
+    /// A symbolic link, with its target.
+    Link(Vec<u8>),
+    /// Something whose content was not kept: too large, or no file.
+    NotKept,
 }
 
 impl Workspace {
+    /// What is there, by size and time of change alone: cheap, and enough to tell later what nobody touched. The time is
+    /// the one that only the system sets.
+    ///
+    /// # Errors
+    /// When the workspace is gone.
+    pub fn noted(&self) -> Result<Manifest, WorkspaceError> {
+        survey(&self.root, &|_, _| Care::Note).map_err(WorkspaceError::io(format!(
+            "look at {}",
+            self.root.display()
+        )))
+    }
+
     /// The changes since the commit that the workspace was made of, what setup commands did included. New files that the
-    /// project's own `.gitignore` leaves out are left out; binary and very large files are named only.
+    /// project's own `.gitignore` leaves out are left out; binary and very large files are named only. Files that stand as
+    /// `untouched` noted them when the workspace was new are not read again.
     ///
     /// # Errors
     /// When the workspace is gone, or what was kept of the project cannot be read.
-    pub fn diff_against_base(&self) -> Result<PatchText, WorkspaceError> {
+    pub fn diff_against_base(&self, untouched: &Manifest) -> Result<PatchText, WorkspaceError> {
         let base = Base::of(&self.shared);
         let rules = base.ignores()?;
         let kept_folders: BTreeSet<&Path> = base
@@ -65,12 +107,17 @@ impl Workspace {
         let paths: BTreeSet<&PathBuf> = base.files.keys().chain(now.entries.keys()).collect();
         let mut text = PatchText::default();
         for path in paths {
+            let new = now.entries.get(path);
+            if new.is_some() && base.files.contains_key(path) && untouched.entries.get(path) == new
+            {
+                continue;
+            }
             let sides = Sides {
                 base: &base,
                 root: &self.root,
                 path,
                 old: base.files.get(path).copied(),
-                new: now.entries.get(path),
+                new,
             };
             sides
                 .tell(&mut text)
@@ -96,12 +143,19 @@ impl Sides<'_> {
         if special || text.bytes.len() > MAX_PATCH {
             if special || self.differs_at_a_glance() {
                 text.omitted.push(self.path.clone());
+                self.change(text, Now::NotKept);
             }
             return Ok(());
         }
         if self.new.is_some_and(large) || self.old.is_some_and(|piece| piece.length > MAX_FILE) {
             if self.differs_at_a_glance() || self.large_differs()? {
                 self.name_only(text);
+                let now = if self.new.is_none() {
+                    Now::Removed
+                } else {
+                    Now::NotKept
+                };
+                self.change(text, now);
             }
             return Ok(());
         }
@@ -111,7 +165,15 @@ impl Sides<'_> {
             None => None,
         };
         self.tell_both(text, old.as_ref(), new.as_ref());
+        if old != new {
+            self.change(text, new.map_or(Now::Removed, now));
+        }
         Ok(())
+    }
+
+    fn change(&self, text: &mut PatchText, now: Now) {
+        let path = self.path.clone();
+        text.changed.push(ChangedPath { path, now });
     }
 
     fn differs_at_a_glance(&self) -> bool {
@@ -188,6 +250,16 @@ impl Sides<'_> {
         if hunks(&mut text.bytes, before, after).is_err() {
             text.omitted.push(self.path.clone());
         }
+    }
+}
+
+fn now(held: Held) -> Now {
+    match held.kind {
+        FileKind::Link => Now::Link(held.bytes),
+        kind => Now::File {
+            bytes: held.bytes,
+            executable: kind == FileKind::Executable,
+        },
     }
 }
 

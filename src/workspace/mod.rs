@@ -28,7 +28,7 @@ mod template;
 mod trash;
 mod tree;
 
-pub use diff::PatchText;
+pub use diff::{ChangedPath, Now, PatchText};
 pub use error::WorkspaceError;
 pub use fetch::{git_version, libgit2_version};
 pub use manifest::{

@@ -712,7 +712,9 @@ fn the_told_patch_makes_the_same_change_again() {
     // An agent's git state is of no account.
     fs::remove_file(first.root.join(".git")).unwrap();
     fs::create_dir(first.root.join(".git")).unwrap();
-    let told = first.diff_against_base().unwrap();
+    let told = first
+        .diff_against_base(&proctor::workspace::Manifest::default())
+        .unwrap();
     assert_eq!(told.omitted, Vec::<PathBuf>::new());
     let patch = house.home.path().join("told.patch");
     fs::write(&patch, &told.bytes).unwrap();
@@ -733,7 +735,13 @@ fn the_told_patch_names_what_it_cannot_hold_and_leaves_out_what_is_ignored() {
     git(&house.user(), &["commit", "-q", "-m", "rules"]);
     let (_template, workspace) = prepared(&house, WorkspaceKind::Worktree);
     let root = &workspace.root;
-    assert_eq!(workspace.diff_against_base().unwrap().bytes, b"");
+    assert_eq!(
+        workspace
+            .diff_against_base(&proctor::workspace::Manifest::default())
+            .unwrap()
+            .bytes,
+        b""
+    );
     fs::write(root.join(".gitignore"), "*\n").unwrap();
     fs::write(root.join("noise.log"), "x").unwrap();
     fs::create_dir_all(root.join("target/debug")).unwrap();
@@ -744,7 +752,9 @@ fn the_told_patch_names_what_it_cannot_hold_and_leaves_out_what_is_ignored() {
     fs::write(root.join("App/target/new"), "x").unwrap();
     fs::write(root.join("big.bin"), vec![8; 3 << 20]).unwrap();
     fs::write(root.join("small.bin"), b"a\0b").unwrap();
-    let told = workspace.diff_against_base().unwrap();
+    let told = workspace
+        .diff_against_base(&proctor::workspace::Manifest::default())
+        .unwrap();
     let text = String::from_utf8(told.bytes).unwrap();
     let named: Vec<&str> = text
         .lines()
