@@ -1,1 +1,21 @@
 //! One trial, start to end.
+//!
+//! `run_trial` is total: whatever happens inside, a `TrialOutcome` comes out and the workspace is gone.
+
+mod aftermath;
+mod context;
+mod draft;
+mod environment;
+mod frame;
+mod judgement;
+mod listener;
+mod performance;
+mod preparation;
+mod stages;
+mod validate;
+
+pub use context::{RunContext, Teller};
+pub use draft::crashed_outcome;
+pub use environment::{base_environment, program_path};
+pub use stages::run_trial;
+pub use validate::{Validation, validate_task};

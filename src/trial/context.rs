@@ -1,0 +1,84 @@
+//! What all trials of a run share.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use tokio::sync::mpsc::UnboundedSender;
+
+use crate::config::{AgentSpec, ScenarioSpec, Suite, TaskSpec};
+use crate::model::Progress;
+use crate::plan::PlannedTrial;
+use crate::record::{Redactor, RunDir};
+use crate::shims::WatchedTool;
+use crate::supervise::Cancel;
+use crate::workspace::{Source, Template};
+
+/// Everything that the trials of one run share; made once, read by all.
+#[derive(Debug)]
+pub struct RunContext {
+    /// What was asked.
+    pub suite: Arc<Suite>,
+    /// Where everything is kept.
+    pub run_dir: RunDir,
+    /// Where the files come from.
+    pub source: Source,
+    /// The tree, checked out once.
+    pub template: Template,
+    /// Commands that are watched, with the real tool behind each.
+    pub tools: Vec<WatchedTool>,
+    /// What the operator's environment lends to every child.
+    pub base_env: Vec<(String, OsString)>,
+    /// The operator's whole environment, from which adapters take what they name.
+    pub operator_env: Vec<(OsString, OsString)>,
+    /// Folder of everything that does not outlive the run.
+    pub scratch: PathBuf,
+    /// Trials at once.
+    pub jobs: u32,
+    /// How many calls after a tool error are kept.
+    pub context_calls: usize,
+    /// Removes known secret values from what is written.
+    pub redactor: Redactor,
+    /// Ctrl-C.
+    pub cancel: Cancel,
+}
+
+impl RunContext {
+    /// The agent of a planned trial.
+    #[must_use]
+    pub fn agent(&self, planned: &PlannedTrial) -> &AgentSpec {
+        &self.suite.agents[planned.agent]
+    }
+
+    /// The scenario of a planned trial.
+    #[must_use]
+    pub fn scenario(&self, planned: &PlannedTrial) -> &ScenarioSpec {
+        &self.suite.scenarios[planned.scenario]
+    }
+
+    /// The task of a planned trial; `None` is a baseline.
+    #[must_use]
+    pub fn task(&self, planned: &PlannedTrial) -> Option<&TaskSpec> {
+        planned.task.map(|position| &self.suite.tasks[position])
+    }
+}
+
+/// Tells the one stream of progress; a listener that has gone is no error.
+#[derive(Debug, Clone)]
+pub struct Teller {
+    sender: UnboundedSender<Progress>,
+}
+
+impl Teller {
+    /// A teller that speaks into `sender`.
+    #[must_use]
+    pub fn new(sender: UnboundedSender<Progress>) -> Self {
+        Self { sender }
+    }
+
+    /// Tells one step.
+    pub fn tell(&self, progress: Progress) {
+        // Whoever listened may be gone (a console that was closed); the run goes on.
+        drop(self.sender.send(progress));
+    }
+}

@@ -1,0 +1,221 @@
+//! The outcome in the making: true at every moment, so that a trial may stop anywhere.
+
+use std::time::Duration;
+
+use jiff::Timestamp;
+
+use crate::config::AgentSpec;
+use crate::model::{
+    Cost, Grade, Infra, Integrity, Measures, StreamReport, Termination, TrialKey, TrialOutcome,
+    Verdict,
+};
+use crate::plan::PlannedTrial;
+use crate::supervise::ChildEnding;
+use crate::trial::RunContext;
+use crate::trial::judgement::{AgentEnd, failure_reason, grade_of};
+
+/// Why a trial stopped before its end.
+#[derive(Debug)]
+pub(super) struct Stop {
+    infra: Infra,
+    reason: &'static str,
+    message: String,
+}
+
+impl Stop {
+    /// The workspace or a setup command failed: the agent was not started and nothing was spent.
+    pub(super) fn setup(message: String) -> Self {
+        Self {
+            infra: Infra::Setup,
+            reason: "setup_failed",
+            message,
+        }
+    }
+
+    /// The harness itself could not go on.
+    pub(super) fn harness(what: &str, error: impl Into<std::io::Error>) -> Self {
+        let error = error.into();
+        let full = matches!(
+            error.kind(),
+            std::io::ErrorKind::StorageFull | std::io::ErrorKind::QuotaExceeded
+        );
+        Self {
+            infra: if full {
+                Infra::DiskFull
+            } else {
+                Infra::HarnessBug
+            },
+            reason: if full { "disk_full" } else { "harness_error" },
+            message: format!("{what}: {error}"),
+        }
+    }
+
+    /// The agent cannot be started as configured.
+    pub(super) fn spawn(message: String) -> Self {
+        Self {
+            infra: Infra::Spawn,
+            reason: "spawn",
+            message,
+        }
+    }
+
+    /// What happened, in words.
+    pub(super) fn message(&self) -> &str {
+        &self.message
+    }
+
+    /// A person cancelled the run before the agent was started.
+    pub(super) fn cancelled() -> Self {
+        Self {
+            infra: Infra::None,
+            reason: "cancelled",
+            message: "cancelled before the agent was started".to_owned(),
+        }
+    }
+}
+
+/// The outcome in the making.
+pub(super) struct Draft {
+    outcome: TrialOutcome,
+}
+
+impl Draft {
+    pub(super) fn new(context: &RunContext, planned: &PlannedTrial) -> Self {
+        let agent: &AgentSpec = context.agent(planned);
+        let task_kind = context
+            .task(planned)
+            .map_or("baseline", |task| task.kind.as_str());
+        let mut outcome = blank(&planned.key, agent.kind.as_str(), task_kind);
+        outcome.workspace = context.suite.settings.workspace;
+        outcome.jobs = context.jobs;
+        Self { outcome }
+    }
+
+    /// Takes in how the agent ended.
+    pub(super) fn agent_ended(&mut self, end: &AgentEnd, ending: &ChildEnding) {
+        let outcome = &mut self.outcome;
+        outcome.termination = end.termination;
+        outcome.infra = end.infra;
+        outcome.exit_code = end.exit_code;
+        outcome.lingered = end.lingered;
+        outcome.paused = ending.paused;
+        outcome.leftovers.clone_from(&ending.leftovers);
+        outcome.wall_time = (end.infra != Infra::Spawn).then_some(ending.wall);
+        outcome.failure_reason = failure_reason(end, &[]);
+        outcome.success = outcome.failure_reason.is_none();
+        if let Some(error) = &ending.spawn_error {
+            self.note(error.clone());
+        }
+        if ending.leak {
+            self.note(
+                "leak=stdout: a process held the agent's output after it had exited".to_owned(),
+            );
+        }
+        if ending.oversize_lines > 0 {
+            self.note(format!("oversize_lines={}", ending.oversize_lines));
+        }
+    }
+
+    /// Takes in what the graders said.
+    pub(super) fn graded(&mut self, end: &AgentEnd, verdicts: Vec<Verdict>) {
+        let outcome = &mut self.outcome;
+        outcome.grade = grade_of(&verdicts);
+        outcome.failure_reason = failure_reason(end, &verdicts);
+        let passed = verdicts.iter().all(|verdict| verdict.grade == Grade::Pass);
+        outcome.success = passed && end.well() && end.infra == Infra::None;
+        outcome.verdicts = verdicts;
+    }
+
+    /// Takes in the numbers.
+    pub(super) fn measured(&mut self, stream: StreamReport, cost: Cost, measures: Measures) {
+        self.outcome.stream = stream;
+        self.outcome.cost = cost;
+        self.outcome.measures = measures;
+    }
+
+    /// Says that something speaks against the result.
+    pub(super) fn suspect(&mut self, reason: String) {
+        match &mut self.outcome.integrity {
+            Integrity::Suspect(reasons) | Integrity::Violated(reasons) => reasons.push(reason),
+            clean @ Integrity::Clean => *clean = Integrity::Suspect(vec![reason]),
+        }
+    }
+
+    /// Keeps a word for the person.
+    pub(super) fn note(&mut self, note: String) {
+        self.outcome.notes.push(note);
+    }
+
+    /// Ends the trial early. What was known before stays.
+    pub(super) fn stop(&mut self, stop: Stop) {
+        let outcome = &mut self.outcome;
+        outcome.infra = stop.infra;
+        outcome.success = false;
+        outcome.failure_reason = Some(stop.reason.to_owned());
+        if stop.infra == Infra::None {
+            outcome.termination = Termination::Cancelled;
+        }
+        self.note(stop.message);
+    }
+
+    /// The outcome; `took` is the whole trial, harness included.
+    pub(super) fn finish(mut self, took: Duration) -> TrialOutcome {
+        let agent = self.outcome.wall_time.unwrap_or_default();
+        self.outcome.overhead = took
+            .saturating_sub(agent)
+            .saturating_sub(self.outcome.paused);
+        self.outcome.ts_end = now();
+        self.outcome
+    }
+}
+
+/// The outcome of a trial whose code panicked: a defect of the harness, and the run goes on.
+#[must_use]
+pub fn crashed_outcome(
+    context: &RunContext,
+    planned: &PlannedTrial,
+    message: &str,
+) -> TrialOutcome {
+    let mut draft = Draft::new(context, planned);
+    draft.stop(Stop {
+        infra: Infra::HarnessBug,
+        reason: "harness_error",
+        message: format!("a defect of the harness: {message}"),
+    });
+    draft.finish(Duration::ZERO)
+}
+
+/// UTC with microseconds, as rows have it.
+pub(super) fn now() -> String {
+    let now = Timestamp::now();
+    format!("{}", now.strftime("%Y-%m-%dT%H:%M:%S%.6f+00:00"))
+}
+
+fn blank(key: &TrialKey, agent_kind: &str, task_kind: &str) -> TrialOutcome {
+    TrialOutcome {
+        key: key.clone(),
+        task_kind: task_kind.to_owned(),
+        agent_kind: agent_kind.to_owned(),
+        ts_start: now(),
+        ts_end: String::new(),
+        termination: Termination::Crashed,
+        grade: Grade::NotGraded,
+        integrity: Integrity::Clean,
+        infra: Infra::HarnessBug,
+        success: false,
+        failure_reason: Some("harness_error".to_owned()),
+        verdicts: Vec::new(),
+        exit_code: None,
+        wall_time: None,
+        paused: Duration::ZERO,
+        lingered: false,
+        leftovers: Vec::new(),
+        stream: StreamReport::default(),
+        cost: Cost::default(),
+        measures: Measures::default(),
+        workspace: crate::model::WorkspaceKind::Worktree,
+        overhead: Duration::ZERO,
+        jobs: 1,
+        notes: Vec::new(),
+    }
+}

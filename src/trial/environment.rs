@@ -1,0 +1,256 @@
+//! Environments: what the operator lends, and the `EVAL_*` variables of the contract.
+
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+
+use crate::agents::{Invocation, operator_variables};
+use crate::plan::PlannedTrial;
+use crate::record::TrialDir;
+use crate::trial::RunContext;
+use crate::workspace::Workspace;
+
+/// Names that every child may inherit from the operator; a name that ends in `*` is a prefix.
+const LENT: [&str; 41] = [
+    "PATH",
+    "HOME",
+    "USER",
+    "LOGNAME",
+    "SHELL",
+    "LANG",
+    "LANGUAGE",
+    "LC_*",
+    "TZ",
+    "TMPDIR",
+    "DEVELOPER_DIR",
+    "SDKROOT",
+    "TOOLCHAINS",
+    "SSL_CERT_FILE",
+    "SSL_CERT_DIR",
+    "NODE_EXTRA_CA_CERTS",
+    "REQUESTS_CA_BUNDLE",
+    "CURL_CA_BUNDLE",
+    "HTTP_PROXY",
+    "HTTPS_PROXY",
+    "ALL_PROXY",
+    "NO_PROXY",
+    "http_proxy",
+    "https_proxy",
+    "all_proxy",
+    "no_proxy",
+    "CARGO_HOME",
+    "RUSTUP_HOME",
+    "RUSTUP_TOOLCHAIN",
+    "JAVA_HOME",
+    "ANDROID_HOME",
+    "GOPATH",
+    "GOROOT",
+    "NVM_DIR",
+    "PYENV_ROOT",
+    "RBENV_ROOT",
+    "GEM_HOME",
+    "VOLTA_HOME",
+    "PNPM_HOME",
+    "BUN_INSTALL",
+    "NIX_*",
+];
+
+/// A whole environment in the making; later values win.
+pub(super) type Environment = BTreeMap<OsString, OsString>;
+
+/// What the operator's environment lends to every child: an allow-list, never the whole of it.
+///
+/// Toolchain managers find their files through HOME; since an agent may get another HOME, the two of Rust
+/// are spelled out where they exist.
+#[must_use]
+pub fn base_environment(
+    operator: &[(OsString, OsString)],
+    further: &[String],
+) -> Vec<(String, OsString)> {
+    let mut lent: Vec<(String, OsString)> = operator
+        .iter()
+        .filter_map(|(name, value)| Some((name.to_str()?.to_owned(), value.clone())))
+        .filter(|(name, _)| {
+            LENT.iter().any(|allowed| matches(allowed, name))
+                || further.iter().any(|allowed| matches(allowed, name))
+        })
+        .collect();
+    let value = |wanted: &str| {
+        let found = operator.iter().find(|(name, _)| name == wanted);
+        found.map(|(_, value)| value.clone())
+    };
+    if let Some(home) = value("HOME") {
+        for (name, folder) in [("RUSTUP_HOME", ".rustup"), ("CARGO_HOME", ".cargo")] {
+            let path = Path::new(&home).join(folder);
+            if value(name).is_none() && path.is_dir() {
+                lent.push((name.to_owned(), path.into_os_string()));
+            }
+        }
+    }
+    lent
+}
+
+/// The operator's PATH, or the system's default one.
+#[must_use]
+pub fn program_path(environment: &[(String, OsString)]) -> OsString {
+    environment
+        .iter()
+        .find(|(name, _)| name == "PATH")
+        .map_or_else(
+            || OsString::from("/usr/local/bin:/usr/bin:/bin"),
+            |(_, value)| value.clone(),
+        )
+}
+
+fn matches(allowed: &str, name: &str) -> bool {
+    allowed
+        .strip_suffix('*')
+        .map_or(allowed == name, |prefix| name.starts_with(prefix))
+}
+
+/// The parts that the environments of one trial are made of.
+pub(super) struct Surroundings<'a> {
+    pub(super) context: &'a RunContext,
+    pub(super) planned: &'a PlannedTrial,
+    pub(super) workspace: &'a Workspace,
+    pub(super) trial_dir: &'a TrialDir,
+    pub(super) run_id: &'a str,
+    /// Where an MCP server may write its own log of calls.
+    pub(super) mcp_server_log: PathBuf,
+    /// Value of `PROCTOR_TRIAL`, by which stray processes are found.
+    pub(super) marker: &'a str,
+}
+
+impl Surroundings<'_> {
+    /// What setup commands and graders see.
+    pub(super) fn for_harness(&self, extra_args: &[String]) -> Environment {
+        let mut all = self.shared(extra_args);
+        put(
+            &mut all,
+            "EVAL_SUITE_ROOT",
+            self.context.suite.config_dir.as_os_str(),
+        );
+        all
+    }
+
+    /// What the agent sees: the same less the way to the reference solutions.
+    pub(super) fn for_agent(&self, invocation: &Invocation, path: &OsStr) -> Environment {
+        let mut all = self.shared(&invocation.extra_args);
+        let kind = self.context.agent(self.planned).kind;
+        for (name, value) in &self.context.operator_env {
+            let lent = |text: &str| {
+                operator_variables(kind)
+                    .iter()
+                    .any(|allowed| matches(allowed, text))
+            };
+            if name.to_str().is_some_and(lent) {
+                all.insert(name.clone(), value.clone());
+            }
+        }
+        if self.context.suite.settings.agent_sees_suite_root {
+            put(
+                &mut all,
+                "EVAL_SUITE_ROOT",
+                self.context.suite.config_dir.as_os_str(),
+            );
+        }
+        put(&mut all, "TERM", "dumb");
+        for (name, value) in &self.context.scenario(self.planned).env {
+            put(&mut all, name, value);
+        }
+        for (name, value) in &self.context.agent(self.planned).env {
+            put(&mut all, name, value);
+        }
+        for (name, value) in &invocation.env {
+            put(&mut all, name, value);
+        }
+        put(&mut all, "PATH", path);
+        put(&mut all, "PROCTOR_TRIAL", self.marker);
+        all
+    }
+
+    /// What `mcp.start_command` and `mcp.stop_command` see.
+    pub(super) fn for_mcp(&self, extra_args: &[String], path: &OsStr) -> Environment {
+        let mut all = self.shared(extra_args);
+        put(&mut all, "EVAL_MCP_PROCESS", "1");
+        put(&mut all, "PATH", path);
+        all
+    }
+
+    fn shared(&self, extra_args: &[String]) -> Environment {
+        let mut all = Environment::new();
+        for (name, value) in &self.context.base_env {
+            put(&mut all, name, value);
+        }
+        for (name, value) in &self.context.suite.settings.env {
+            put(&mut all, name, value);
+        }
+        let with_mcp = self.context.scenario(self.planned).mcp_config.is_some();
+        if with_mcp {
+            for (name, value) in &self.context.suite.mcp.env {
+                put(&mut all, name, value);
+            }
+        }
+        let subdir = &self.context.source.subdir;
+        let subdir = if subdir.as_os_str().is_empty() {
+            Path::new(".")
+        } else {
+            subdir
+        };
+        put(&mut all, "EVAL_RUN_ID", self.run_id);
+        put(&mut all, "EVAL_REPO_ROOT", self.workspace.root.as_os_str());
+        put(&mut all, "EVAL_REPO_SUBDIR", subdir.as_os_str());
+        put(
+            &mut all,
+            "EVAL_REPO_WORKDIR",
+            self.workspace.project_dir.as_os_str(),
+        );
+        put(
+            &mut all,
+            "EVAL_MCP_ENABLED",
+            if with_mcp { "1" } else { "0" },
+        );
+        put(&mut all, "EVAL_MCP_TOOL_LOG", &self.mcp_server_log);
+        put(&mut all, "EVAL_CMD_LOG", self.trial_dir.cmd_log());
+        put(
+            &mut all,
+            "EVAL_AGENT_EXTRA_ARGS",
+            shell_words::join(extra_args),
+        );
+        all
+    }
+}
+
+fn put(all: &mut Environment, name: &str, value: impl AsRef<OsStr>) {
+    all.insert(name.into(), value.as_ref().to_owned());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn operator(pairs: &[(&str, &str)]) -> Vec<(OsString, OsString)> {
+        pairs
+            .iter()
+            .map(|(name, value)| (OsString::from(name), OsString::from(value)))
+            .collect()
+    }
+
+    #[test]
+    fn only_named_variables_are_lent() {
+        let operator = operator(&[
+            ("PATH", "/bin"),
+            ("LC_TIME", "C"),
+            ("AWS_SECRET_ACCESS_KEY", "canary"),
+            ("MY_TOOL", "x"),
+        ]);
+        let lent = base_environment(&operator, &["MY_*".to_owned()]);
+        let names: Vec<&str> = lent.iter().map(|(name, _)| name.as_str()).collect();
+        assert_eq!(names, ["PATH", "LC_TIME", "MY_TOOL"]);
+    }
+
+    #[test]
+    fn a_machine_without_a_path_gets_the_systems() {
+        assert_eq!(program_path(&[]), "/usr/local/bin:/usr/bin:/bin");
+    }
+}

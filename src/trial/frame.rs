@@ -1,0 +1,113 @@
+//! The fixed points of one trial: names, folders, and how its children are started.
+
+use std::ffi::OsString;
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use sha2::{Digest, Sha256};
+
+use crate::model::Progress;
+use crate::plan::PlannedTrial;
+use crate::record::TrialDir;
+use crate::supervise::{ChildSpec, Limits, StdinPlan};
+use crate::trial::environment::{Environment, Surroundings};
+use crate::trial::{RunContext, Teller};
+use crate::workspace::Workspace;
+
+/// What does not change during a trial.
+pub(super) struct Frame<'a> {
+    pub(super) context: &'a RunContext,
+    pub(super) planned: &'a PlannedTrial,
+    pub(super) teller: &'a Teller,
+    pub(super) run_id: String,
+    /// Marks the processes of this trial.
+    pub(super) marker: String,
+    pub(super) trial_dir: TrialDir,
+    /// Folder of this trial alone: shims, home, temporary files. Its path is short, since sockets go below it.
+    pub(super) private: PathBuf,
+    /// Name of the workspace folder: tells an agent nothing.
+    pub(super) short_name: String,
+}
+
+impl<'a> Frame<'a> {
+    pub(super) fn new(
+        context: &'a RunContext,
+        planned: &'a PlannedTrial,
+        teller: &'a Teller,
+    ) -> Self {
+        let run_id = planned.key.run_id();
+        let digest = Sha256::digest(format!("{}/{run_id}", context.run_dir.root().display()));
+        let mut short_name = String::new();
+        for byte in &digest[..5] {
+            write!(short_name, "{byte:02x}").expect("a text takes what is written to it");
+        }
+        Self {
+            context,
+            planned,
+            teller,
+            marker: format!("{short_name}-{}", std::process::id()),
+            trial_dir: context.run_dir.trial(&planned.key),
+            private: context.scratch.join("p").join(&short_name),
+            short_name,
+            run_id,
+        }
+    }
+
+    /// Tells which stage begins.
+    pub(super) fn enter(&self, stage: &'static str) {
+        let key = self.planned.key.clone();
+        self.teller.tell(Progress::TrialStage { key, stage });
+    }
+
+    /// Where an MCP server may have written its own log of calls.
+    pub(super) fn mcp_server_log(&self) -> PathBuf {
+        let configured = self.context.suite.mcp.env.get("EVAL_MCP_TOOL_LOG");
+        configured.map_or_else(
+            || self.trial_dir.mcp_server_calls(),
+            |template| PathBuf::from(template.replace("{RUN_ID}", &self.run_id)),
+        )
+    }
+
+    /// The parts that environments are made of.
+    pub(super) fn around<'b>(&'b self, workspace: &'b Workspace) -> Surroundings<'b> {
+        Surroundings {
+            context: self.context,
+            planned: self.planned,
+            workspace,
+            trial_dir: &self.trial_dir,
+            run_id: &self.run_id,
+            mcp_server_log: self.mcp_server_log(),
+            marker: &self.marker,
+        }
+    }
+
+    /// A helper process of the harness (setup, MCP start and stop) in the project's folder.
+    pub(super) fn helper(&self, argv: &[String], run: HelperRun<'_>) -> ChildSpec {
+        let settings = &self.context.suite.settings;
+        ChildSpec {
+            argv: argv.iter().map(OsString::from).collect(),
+            cwd: run.cwd.to_owned(),
+            env: run.environment.into_iter().collect(),
+            stdin: StdinPlan::Null,
+            limits: Limits {
+                hard: Some(run.limit),
+                stall: None,
+                grace: settings.stop_grace,
+                drain: settings.drain,
+                ..Limits::default()
+            },
+            stdout_to: None,
+            stderr_to: None,
+            activity_files: Vec::new(),
+            marker: None,
+        }
+    }
+}
+
+/// Where, how and how long a helper runs.
+pub(super) struct HelperRun<'a> {
+    pub(super) cwd: &'a Path,
+    pub(super) environment: Environment,
+    pub(super) limit: Duration,
+}

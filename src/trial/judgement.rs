@@ -1,0 +1,332 @@
+//! From what happened to the four axes, the seed's `success` and its `failure_reason`.
+
+use crate::config::AgentKind;
+use crate::model::{Grade, Infra, ProviderFaultKind, StreamReport, Terminal, Termination, Verdict};
+use crate::supervise::{ChildEnding, EndReason, Exit};
+
+/// What is known of the agent's end before anything is graded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct AgentEnd {
+    pub(super) termination: Termination,
+    pub(super) infra: Infra,
+    /// The exit code of the row: absent when the agent never exited by itself after its final event.
+    pub(super) exit_code: Option<i32>,
+    pub(super) lingered: bool,
+}
+
+impl AgentEnd {
+    /// Whether the agent ended well: it exited with 0, or said that it was done and then would not exit.
+    pub(super) fn well(&self) -> bool {
+        self.termination == Termination::Completed
+            && (self.exit_code == Some(0) || (self.lingered && self.exit_code.is_none()))
+    }
+}
+
+/// What the classification looks at.
+pub(super) struct Evidence<'a> {
+    pub(super) kind: AgentKind,
+    pub(super) ending: &'a ChildEnding,
+    pub(super) report: &'a StreamReport,
+    /// Whether the last thing said was a fault of the provider.
+    pub(super) ended_in_fault: bool,
+}
+
+/// Classifies the end of an agent.
+pub(super) fn agent_end(evidence: &Evidence<'_>) -> AgentEnd {
+    let ending = evidence.ending;
+    let lingered = ending.reason == EndReason::Lingered;
+    let exit_code = match (lingered, evidence.report.terminal) {
+        (true, Terminal::Done) => None,
+        _ => ending.exit.as_ref().map(Exit::shell_code),
+    };
+    AgentEnd {
+        termination: termination(ending),
+        infra: infra(evidence),
+        exit_code,
+        lingered,
+    }
+}
+
+fn termination(ending: &ChildEnding) -> Termination {
+    match ending.reason {
+        EndReason::Exited if matches!(ending.exit, Some(Exit::Signal(_))) => Termination::Crashed,
+        EndReason::Exited | EndReason::Lingered => Termination::Completed,
+        EndReason::HardTimeout => Termination::HardTimeout,
+        EndReason::Stalled => Termination::Stall,
+        EndReason::OverBudget => Termination::Budget,
+        EndReason::Cancelled => Termination::Cancelled,
+        EndReason::NotStarted => Termination::Crashed,
+    }
+}
+
+fn infra(evidence: &Evidence<'_>) -> Infra {
+    let (ending, report) = (evidence.ending, evidence.report);
+    match ending.reason {
+        EndReason::NotStarted => return Infra::Spawn,
+        EndReason::Cancelled | EndReason::OverBudget => return Infra::None,
+        _ => {}
+    }
+    if report.terminal != Terminal::Done
+        && let Some(fault) = &report.provider_fault
+        && (fault.fatal || evidence.ended_in_fault)
+    {
+        match fault.kind {
+            ProviderFaultKind::RateLimited => return Infra::RateLimited,
+            ProviderFaultKind::Auth => return Infra::Auth,
+            ProviderFaultKind::Unreachable => return Infra::ProviderUnreachable,
+            ProviderFaultKind::Other => {}
+        }
+    }
+    if ending.reason == EndReason::Exited && ending.exit == Some(Exit::Signal(9)) {
+        return Infra::Oom;
+    }
+    let died_or_hung =
+        ending.reason != EndReason::Exited || ending.exit.as_ref().map(Exit::shell_code) != Some(0);
+    let speaks = evidence.kind != AgentKind::Command;
+    if died_or_hung && report.events == 0 && ending.stdout_bytes == 0 && speaks {
+        return Infra::NoActivity;
+    }
+    let left_without_a_word = ending.reason == EndReason::Exited
+        && ending.exit == Some(Exit::Code(0))
+        && report.terminal == Terminal::None;
+    if left_without_a_word && speaks {
+        return Infra::AgentProtocol;
+    }
+    Infra::None
+}
+
+/// Whether what the agent left is worth grading: not when something else decided the trial.
+pub(super) fn worth_grading(end: &AgentEnd) -> bool {
+    let agents_own = matches!(end.infra, Infra::None | Infra::AgentProtocol | Infra::Oom);
+    agents_own && end.termination != Termination::Cancelled
+}
+
+/// The grade that a list of verdicts amounts to.
+pub(super) fn grade_of(verdicts: &[Verdict]) -> Grade {
+    match verdicts.last() {
+        None => Grade::NotGraded,
+        Some(last) => last.grade,
+    }
+}
+
+/// The seed's `failure_reason`.
+pub(super) fn failure_reason(end: &AgentEnd, verdicts: &[Verdict]) -> Option<String> {
+    match end.termination {
+        Termination::HardTimeout => return Some("timeout_hard".to_owned()),
+        Termination::Stall => return Some("timeout_stall".to_owned()),
+        Termination::Budget => return Some("budget".to_owned()),
+        Termination::Cancelled => return Some("cancelled".to_owned()),
+        Termination::Interrupted => return Some("interrupted".to_owned()),
+        Termination::Completed | Termination::Crashed => {}
+    }
+    if !matches!(end.infra, Infra::None | Infra::AgentProtocol) {
+        return Some(end.infra.as_str().to_owned());
+    }
+    let failed = verdicts.iter().find(|verdict| verdict.grade != Grade::Pass);
+    if let Some(verdict) = failed {
+        let reason = verdict.reason.clone();
+        return Some(reason.unwrap_or_else(|| format!("{}_failed", verdict.grader)));
+    }
+    (!end.well()).then(|| "agent_exit_nonzero".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::model::ProviderFault;
+
+    fn ending(reason: EndReason, exit: Option<Exit>) -> ChildEnding {
+        ChildEnding {
+            exit,
+            stdout_bytes: 10,
+            ..ChildEnding::unstarted(reason, None)
+        }
+    }
+
+    fn fault(kind: ProviderFaultKind, fatal: bool) -> ProviderFault {
+        ProviderFault {
+            kind,
+            status: None,
+            message: String::new(),
+            fatal,
+        }
+    }
+
+    fn report(terminal: Terminal, provider_fault: Option<ProviderFault>) -> StreamReport {
+        StreamReport {
+            terminal,
+            provider_fault,
+            events: 3,
+            ..StreamReport::default()
+        }
+    }
+
+    fn end(ending: &ChildEnding, report: &StreamReport) -> AgentEnd {
+        agent_end(&Evidence {
+            kind: AgentKind::ClaudeCode,
+            ending,
+            report,
+            ended_in_fault: true,
+        })
+    }
+
+    #[test]
+    #[expect(clippy::too_many_lines, reason = "one table of all ends")]
+    fn every_end_has_its_name() {
+        let cases = [
+            (
+                EndReason::Exited,
+                Some(Exit::Code(0)),
+                Terminal::Done,
+                None,
+                "completed none success",
+            ),
+            (
+                EndReason::Exited,
+                Some(Exit::Code(7)),
+                Terminal::Done,
+                None,
+                "completed none agent_exit_nonzero",
+            ),
+            (
+                EndReason::Exited,
+                Some(Exit::Code(0)),
+                Terminal::None,
+                None,
+                "completed agent_protocol success",
+            ),
+            (
+                EndReason::HardTimeout,
+                Some(Exit::Signal(9)),
+                Terminal::None,
+                None,
+                "hard_timeout none timeout_hard",
+            ),
+            (
+                EndReason::Stalled,
+                Some(Exit::Signal(15)),
+                Terminal::None,
+                None,
+                "stall none timeout_stall",
+            ),
+            (
+                EndReason::Lingered,
+                Some(Exit::Signal(15)),
+                Terminal::Done,
+                None,
+                "completed none success",
+            ),
+            (
+                EndReason::Lingered,
+                Some(Exit::Signal(15)),
+                Terminal::Failed,
+                None,
+                "completed none agent_exit_nonzero",
+            ),
+            (
+                EndReason::Exited,
+                Some(Exit::Signal(9)),
+                Terminal::None,
+                None,
+                "crashed oom oom",
+            ),
+            (
+                EndReason::Exited,
+                Some(Exit::Signal(11)),
+                Terminal::None,
+                None,
+                "crashed none agent_exit_nonzero",
+            ),
+            (
+                EndReason::NotStarted,
+                None,
+                Terminal::None,
+                None,
+                "crashed spawn spawn",
+            ),
+            (
+                EndReason::Cancelled,
+                Some(Exit::Signal(2)),
+                Terminal::None,
+                None,
+                "cancelled none cancelled",
+            ),
+            (
+                EndReason::Exited,
+                Some(Exit::Code(1)),
+                Terminal::Failed,
+                Some(fault(ProviderFaultKind::RateLimited, true)),
+                "completed rate_limited rate_limited",
+            ),
+            (
+                EndReason::Exited,
+                Some(Exit::Code(1)),
+                Terminal::Failed,
+                Some(fault(ProviderFaultKind::Auth, true)),
+                "completed auth auth",
+            ),
+            (
+                EndReason::HardTimeout,
+                Some(Exit::Signal(2)),
+                Terminal::None,
+                Some(fault(ProviderFaultKind::Unreachable, false)),
+                "hard_timeout provider_unreachable timeout_hard",
+            ),
+            (
+                EndReason::Exited,
+                Some(Exit::Code(0)),
+                Terminal::Done,
+                Some(fault(ProviderFaultKind::RateLimited, false)),
+                "completed none success",
+            ),
+        ];
+        for (reason, exit, terminal, fault, expected) in cases {
+            let found = end(&ending(reason, exit), &report(terminal, fault));
+            let why = failure_reason(&found, &[]).unwrap_or_else(|| "success".to_owned());
+            let told = format!(
+                "{} {} {why}",
+                found.termination.as_str(),
+                found.infra.as_str()
+            );
+            assert_eq!(told, expected);
+        }
+    }
+
+    #[test]
+    fn an_agent_that_never_spoke_is_no_failure_of_the_agent() {
+        let mut silent = ending(EndReason::Stalled, Some(Exit::Signal(15)));
+        silent.stdout_bytes = 0;
+        let found = end(&silent, &StreamReport::default());
+        assert_eq!(found.infra, Infra::NoActivity);
+        assert!(!worth_grading(&found));
+    }
+
+    #[test]
+    fn the_grader_that_failed_names_the_reason() {
+        let found = end(
+            &ending(EndReason::Exited, Some(Exit::Code(1))),
+            &report(Terminal::Done, None),
+        );
+        let verdict = |grade, reason: Option<&str>| Verdict {
+            grader: "command".to_owned(),
+            grade,
+            reason: reason.map(str::to_owned),
+            duration: Duration::ZERO,
+        };
+        let verdicts = [
+            verdict(Grade::Pass, None),
+            verdict(Grade::Fail, Some("tests_failed")),
+        ];
+        assert_eq!(
+            failure_reason(&found, &verdicts).as_deref(),
+            Some("tests_failed")
+        );
+        assert_eq!(grade_of(&verdicts), Grade::Fail);
+        assert_eq!(
+            failure_reason(&found, &verdicts[..1]).as_deref(),
+            Some("agent_exit_nonzero")
+        );
+    }
+}

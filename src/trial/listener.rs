@@ -1,0 +1,170 @@
+//! Turns an agent's lines into events, transcript, counters and progress while it runs.
+
+use std::time::Duration;
+
+use crate::agents::{StreamReader, transcript_line};
+use crate::metrics::Tally;
+use crate::model::{AgentEvent, EventKind, Progress, StreamReport, TrialKey};
+use crate::record::{EventLog, Redactor, Transcript};
+use crate::supervise::{Heard, Listener};
+use crate::trial::Teller;
+
+/// At most one progress message per trial in this time, so that a chatty agent cannot flood the console.
+const ACTIVITY_EVERY: Duration = Duration::from_millis(100);
+
+/// Listens to one agent.
+pub(super) struct Ear {
+    reader: StreamReader,
+    notebook: Notebook,
+    fresh: Vec<AgentEvent>,
+}
+
+/// Everything that events are put down in.
+struct Notebook {
+    tally: Tally,
+    log: EventLog,
+    transcript: Option<Transcript>,
+    redactor: Redactor,
+    teller: Teller,
+    key: TrialKey,
+    last_told: Option<Duration>,
+    /// Whether the agent did anything after the last fault of its provider.
+    went_on_after_fault: bool,
+    write_problem: Option<String>,
+}
+
+/// Where an ear writes to and what it reads with.
+pub(super) struct EarParts<'a> {
+    /// Further watched commands.
+    pub(super) watched: &'a [String],
+    pub(super) reader: StreamReader,
+    pub(super) log: EventLog,
+    pub(super) transcript: Option<Transcript>,
+    pub(super) redactor: Redactor,
+    pub(super) teller: Teller,
+    pub(super) key: TrialKey,
+}
+
+/// What was heard in all.
+pub(super) struct HeardAll {
+    pub(super) report: StreamReport,
+    pub(super) tally: Tally,
+    /// Whether the last word was a fault of the provider.
+    pub(super) ended_in_fault: bool,
+    /// What could not be written, if anything.
+    pub(super) write_problem: Option<String>,
+}
+
+impl Ear {
+    pub(super) fn new(parts: EarParts<'_>) -> Self {
+        let notebook = Notebook {
+            tally: Tally::watching(parts.watched),
+            log: parts.log,
+            transcript: parts.transcript,
+            redactor: parts.redactor,
+            teller: parts.teller,
+            key: parts.key,
+            last_told: None,
+            went_on_after_fault: true,
+            write_problem: None,
+        };
+        Self {
+            reader: parts.reader,
+            notebook,
+            fresh: Vec::new(),
+        }
+    }
+
+    /// Ends the stream and gives what it amounts to.
+    pub(super) fn finish(mut self, at: Duration) -> HeardAll {
+        let report = self.reader.finish(at, &mut self.fresh);
+        self.notebook.take_in(&self.fresh);
+        self.notebook.close(report)
+    }
+}
+
+impl Notebook {
+    fn close(mut self, report: StreamReport) -> HeardAll {
+        if let Err(error) = self.log.finish() {
+            self.write_problem.get_or_insert(error.to_string());
+        }
+        if let Some(Err(error)) = self.transcript.map(Transcript::finish) {
+            self.write_problem.get_or_insert(error.to_string());
+        }
+        HeardAll {
+            report,
+            tally: self.tally,
+            ended_in_fault: !self.went_on_after_fault,
+            write_problem: self.write_problem,
+        }
+    }
+
+    fn take_in(&mut self, fresh: &[AgentEvent]) {
+        for event in fresh {
+            match event.kind {
+                EventKind::ProviderFault(_) => self.went_on_after_fault = false,
+                EventKind::Message { .. } | EventKind::ToolStarted(_) | EventKind::ToolEnded(_) => {
+                    self.went_on_after_fault = true;
+                }
+                _ => {}
+            }
+            self.tally.see(event);
+            self.write(event);
+            self.tell(event);
+        }
+    }
+
+    fn write(&mut self, event: &AgentEvent) {
+        if let Err(error) = self.log.write(event) {
+            self.write_problem.get_or_insert(error.to_string());
+        }
+        let Some(transcript) = &mut self.transcript else {
+            return;
+        };
+        let Some(line) = transcript_line(event) else {
+            return;
+        };
+        let written = transcript.line(&format!("[{:9.3}] {line}", event.at.as_secs_f64()));
+        if let Err(error) = written.and_then(|()| transcript.flush()) {
+            self.write_problem.get_or_insert(error.to_string());
+        }
+    }
+
+    fn tell(&mut self, event: &AgentEvent) {
+        let due = self
+            .last_told
+            .is_none_or(|last| event.at.saturating_sub(last) >= ACTIVITY_EVERY);
+        if !due {
+            return;
+        }
+        let Some(text) = transcript_line(event) else {
+            return;
+        };
+        self.last_told = Some(event.at);
+        self.teller.tell(Progress::TrialActivity {
+            key: self.key.clone(),
+            text: self.redactor.redact(&text).into_owned(),
+            spent_usd: None,
+        });
+    }
+}
+
+impl Listener for Ear {
+    fn stdout_line(&mut self, line: &[u8], at: Duration) -> Heard {
+        self.fresh.clear();
+        self.reader.line(line, at, &mut self.fresh);
+        self.notebook.take_in(&self.fresh);
+        if self.reader.done() {
+            Heard::Finished
+        } else {
+            Heard::More
+        }
+    }
+
+    fn stderr_line(&mut self, line: &[u8], at: Duration) -> Heard {
+        self.fresh.clear();
+        self.reader.stderr_line(line, at, &mut self.fresh);
+        self.notebook.take_in(&self.fresh);
+        Heard::More
+    }
+}

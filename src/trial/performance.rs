@@ -1,0 +1,92 @@
+//! The agent's own time: it is started, listened to, and its end is awaited.
+
+use crate::agents::StreamReader;
+use crate::config::{PromptVia, TranscriptMode};
+use crate::record::{EventLog, EventLogHeader, RecordError, Transcript};
+use crate::supervise::{self, ChildEnding, ChildSpec, Limits, StdinPlan, monotonic_ns};
+use crate::trial::draft::{Stop, now};
+use crate::trial::frame::Frame;
+use crate::trial::listener::{Ear, EarParts, HeardAll};
+use crate::trial::preparation::Ready;
+use crate::workspace::Workspace;
+
+/// At most this much raw output of an agent is kept on disk.
+const KEPT_OUTPUT: u64 = 256 * 1024 * 1024;
+
+/// Runs the agent.
+pub(super) async fn perform(
+    frame: &Frame<'_>,
+    workspace: &Workspace,
+    ready: &Ready,
+) -> Result<(ChildEnding, HeardAll), Stop> {
+    let mut ear = ear(frame).map_err(|error| Stop::harness("open the trial's logs", error))?;
+    let spec = child(frame, workspace, ready);
+    let ending = supervise::run(&spec, &mut ear, &frame.context.cancel).await;
+    let heard = ear.finish(ending.wall);
+    Ok((ending, heard))
+}
+
+fn ear(frame: &Frame<'_>) -> Result<Ear, RecordError> {
+    let settings = &frame.context.suite.settings;
+    let redactor = &frame.context.redactor;
+    let transcript = match settings.transcript_mode {
+        TranscriptMode::Minimal => Some(Transcript::create(
+            &frame.trial_dir.transcript(),
+            redactor.clone(),
+        )?),
+        TranscriptMode::Raw | TranscriptMode::None => None,
+    };
+    let agent = frame.context.agent(frame.planned);
+    let header = EventLogHeader {
+        run_id: frame.run_id.clone(),
+        agent_kind: agent.speaks().as_str().to_owned(),
+        started: now(),
+        started_mono_ns: monotonic_ns(),
+        ..EventLogHeader::default()
+    };
+    Ok(Ear::new(EarParts {
+        watched: &settings.shims,
+        reader: StreamReader::new(agent),
+        log: EventLog::create(&frame.trial_dir.events(), &header, redactor.clone())?,
+        transcript,
+        redactor: redactor.clone(),
+        teller: frame.teller.clone(),
+        key: frame.planned.key.clone(),
+    }))
+}
+
+fn child(frame: &Frame<'_>, workspace: &Workspace, ready: &Ready) -> ChildSpec {
+    let settings = &frame.context.suite.settings;
+    let scenario = &frame.planned.key.cell.scenario;
+    let mut environment = frame
+        .around(workspace)
+        .for_agent(&ready.invocation, &ready.path);
+    for (name, value) in &ready.shell_env {
+        environment.insert(name.into(), value.clone());
+    }
+    let agent = frame.context.agent(frame.planned);
+    let stdin = match (&ready.invocation.stdin, agent.prompt_via) {
+        (Some(bytes), _) => StdinPlan::Bytes(bytes.clone()),
+        (None, PromptVia::Stdin) => StdinPlan::Bytes(ready.prompt.clone().into_bytes()),
+        (None, PromptVia::Argument) => StdinPlan::Null,
+    };
+    ChildSpec {
+        argv: ready.invocation.argv.clone(),
+        cwd: workspace.project_dir.clone(),
+        env: environment.into_iter().collect(),
+        stdin,
+        limits: Limits {
+            hard: Some(settings.hard_limit(scenario)),
+            stall: settings.stall_limit(scenario),
+            grace: settings.stop_grace,
+            linger: settings.linger,
+            drain: settings.drain,
+            max_kept_bytes: KEPT_OUTPUT,
+            ..Limits::default()
+        },
+        stdout_to: Some(frame.trial_dir.stdout_raw()),
+        stderr_to: Some(frame.trial_dir.stderr_raw()),
+        activity_files: vec![frame.trial_dir.cmd_log()],
+        marker: Some(frame.marker.clone()),
+    }
+}

@@ -1,0 +1,148 @@
+//! The stages of a trial, in order, and the frame that cleans up whatever happened.
+
+use std::fs;
+use std::io::ErrorKind;
+use std::time::Instant;
+
+use tokio::task::block_in_place;
+
+use crate::model::{Progress, TrialOutcome};
+use crate::plan::PlannedTrial;
+use crate::record::TrialClock;
+use crate::trial::aftermath::{self, Ended, Left};
+use crate::trial::draft::{Draft, Stop};
+use crate::trial::frame::Frame;
+use crate::trial::judgement::{Evidence, agent_end};
+use crate::trial::performance::perform;
+use crate::trial::preparation::{self, McpRun};
+use crate::trial::{RunContext, Teller};
+use crate::workspace::Workspace;
+
+/// Runs one trial; total: every way to end is an outcome, and nothing of the workspace is left.
+pub async fn run_trial(
+    context: &RunContext,
+    planned: &PlannedTrial,
+    teller: &Teller,
+) -> TrialOutcome {
+    let started = Instant::now();
+    let frame = Frame::new(context, planned, teller);
+    let mut draft = Draft::new(context, planned);
+    let mut workspace = None;
+    teller.tell(Progress::TrialStarted {
+        key: planned.key.clone(),
+        limit: context
+            .suite
+            .settings
+            .hard_limit(&planned.key.cell.scenario),
+    });
+    if let Err(stop) = stages(&frame, &mut draft, &mut workspace).await {
+        draft.stop(stop);
+    }
+    frame.enter("cleanup");
+    block_in_place(|| clean_up(&frame, workspace, &mut draft));
+    draft.finish(started.elapsed())
+}
+
+async fn stages(
+    frame: &Frame<'_>,
+    draft: &mut Draft,
+    slot: &mut Option<Workspace>,
+) -> Result<(), Stop> {
+    let workspace = block_in_place(|| prepare(frame, slot))?;
+    let untouched =
+        block_in_place(|| workspace.noted()).map_err(|error| Stop::setup(error.to_string()))?;
+    let ready = block_in_place(|| preparation::ready(frame, workspace))?;
+    if let Some(task) = frame.context.task(frame.planned) {
+        frame.enter("setup");
+        preparation::set_up(frame, workspace, task, &ready.invocation.extra_args).await?;
+    }
+    let baseline = block_in_place(|| preparation::baseline(frame, workspace))?;
+    let mcp = &frame.context.suite.mcp;
+    let start = McpRun {
+        command: &mcp.start_command,
+        ready: &ready,
+    };
+    if let Some(problem) = preparation::mcp_command(frame, workspace, start).await {
+        return Err(Stop::setup(format!("mcp.start_command {problem}")));
+    }
+    if frame.context.cancel.level() > 0 {
+        return Err(Stop::cancelled());
+    }
+    frame.enter("agent");
+    let clock = TrialClock::now();
+    let (ending, heard) = perform(frame, workspace, &ready).await?;
+    let stop = McpRun {
+        command: &mcp.stop_command,
+        ready: &ready,
+    };
+    if let Some(problem) = preparation::mcp_command(frame, workspace, stop).await {
+        draft.note(format!("mcp.stop_command {problem}"));
+    }
+    frame.enter("grading");
+    let end = agent_end(&Evidence {
+        kind: frame.context.agent(frame.planned).speaks(),
+        ending: &ending,
+        report: &heard.report,
+        ended_in_fault: heard.ended_in_fault,
+    });
+    draft.agent_ended(&end, &ending);
+    block_in_place(|| aftermath::keep_changes(frame, (workspace, &untouched), draft));
+    let left = Left {
+        end: &end,
+        ready: &ready,
+        baseline: baseline.as_ref(),
+    };
+    let verdicts = aftermath::judge(frame, workspace, left).await;
+    draft.graded(&end, verdicts);
+    aftermath::measure(
+        frame,
+        heard,
+        Ended {
+            clock,
+            ending: &ending,
+            ready: &ready,
+        },
+        draft,
+    )
+    .await;
+    Ok(())
+}
+
+fn prepare<'a>(frame: &Frame<'_>, slot: &'a mut Option<Workspace>) -> Result<&'a Workspace, Stop> {
+    frame.enter("workspace");
+    frame
+        .trial_dir
+        .create()
+        .map_err(|error| Stop::harness("create the trial's folder", error))?;
+    let parent = frame.context.scratch.join("w");
+    let workspace = frame
+        .context
+        .template
+        .prepare(&parent, &frame.short_name)
+        .map_err(|error| Stop::setup(format!("workspace: {error}")))?;
+    let workspace = slot.insert(workspace);
+    preparation::lay_files(
+        frame.context.scenario(frame.planned),
+        &workspace.project_dir,
+    )
+    .map_err(|error| Stop::setup(format!("lay the scenario's files: {error}")))?;
+    Ok(workspace)
+}
+
+/// Removes what the trial had for itself; credentials first, since they must not outlive it.
+fn clean_up(frame: &Frame<'_>, workspace: Option<Workspace>, draft: &mut Draft) {
+    match fs::remove_dir_all(&frame.private) {
+        Err(error) if error.kind() != ErrorKind::NotFound => {
+            draft.note(format!("remove {}: {error}", frame.private.display()));
+        }
+        _ => {}
+    }
+    let Some(workspace) = workspace else { return };
+    if frame.context.suite.settings.keep_workdirs {
+        draft.note(format!("workdir kept: {}", workspace.keep().display()));
+        return;
+    }
+    for problem in workspace.discard().problems {
+        draft.note(problem);
+    }
+}
