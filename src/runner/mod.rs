@@ -1,1 +1,15 @@
-//! The whole plan: order, concurrency, cancellation, one stream of progress.
+//! The whole plan: preflight, order, concurrency, cancellation, one stream of progress.
+
+mod dispatch;
+mod failure;
+mod ledger;
+mod metadata;
+mod postmortem;
+mod preflight;
+mod request;
+mod validation;
+
+pub use failure::RunError;
+pub use postmortem::{PostRun, post_run};
+pub use request::{RunEnd, RunRequest, preview, run};
+pub use validation::validate;

@@ -1,0 +1,153 @@
+//! Starts trials in order, a few at once, and writes each row before it is told.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
+
+use tokio::task::{Id, JoinError, JoinSet, block_in_place};
+
+use crate::model::{Infra, Progress, Termination, TrialOutcome};
+use crate::plan::{Plan, PlannedTrial};
+use crate::record::{Journal, Row};
+use crate::runner::RunError;
+use crate::trial::{RunContext, Teller, crashed_outcome, run_trial};
+
+/// Works a plan off.
+pub(super) struct Dispatch {
+    pub(super) context: Arc<RunContext>,
+    pub(super) teller: Teller,
+    pub(super) journal: Journal,
+}
+
+/// What was counted.
+#[derive(Debug, Default)]
+pub(super) struct Tally {
+    pub(super) finished: usize,
+    pub(super) passed: usize,
+    pub(super) infra: usize,
+    /// Rows that are results: resume would not run them again.
+    pub(super) results: usize,
+}
+
+impl Dispatch {
+    /// Runs all blocks; within a block the baselines end before the trials start.
+    pub(super) async fn all(mut self, plan: Plan) -> Result<Tally, RunError> {
+        let mut tally = Tally::default();
+        for block in plan.blocks {
+            if self.context.cancel.level() > 0 {
+                break;
+            }
+            self.teller
+                .tell(Progress::BlockStarted { name: block.name });
+            self.side_by_side(block.baselines, &mut tally).await;
+            self.side_by_side(block.trials, &mut tally).await;
+        }
+        // Rows that could not be written wait in memory; this is their last chance.
+        match self.journal.flush() {
+            Ok(()) => Ok(tally),
+            Err(error) => Err(RunError::Journal {
+                why: error.to_string(),
+                unsaved: self.journal.unsaved().map(str::to_owned).collect(),
+            }),
+        }
+    }
+
+    async fn side_by_side(&mut self, trials: Vec<PlannedTrial>, tally: &mut Tally) {
+        let mut waiting: VecDeque<PlannedTrial> = trials.into();
+        let mut running: JoinSet<TrialOutcome> = JoinSet::new();
+        let mut started: HashMap<Id, PlannedTrial> = HashMap::new();
+        let slots = usize::try_from(self.context.jobs.max(1)).unwrap_or(1);
+        loop {
+            while running.len() < slots && self.context.cancel.level() == 0 {
+                let Some(planned) = waiting.pop_front() else {
+                    break;
+                };
+                let id = self.start(&mut running, planned.clone());
+                started.insert(id, planned);
+            }
+            let Some(joined) = running.join_next_with_id().await else {
+                return;
+            };
+            let mut ended = vec![self.outcome(joined, &mut started)];
+            while let Some(joined) = running.try_join_next_with_id() {
+                ended.push(self.outcome(joined, &mut started));
+            }
+            self.keep(ended, tally);
+        }
+    }
+
+    fn start(&self, running: &mut JoinSet<TrialOutcome>, planned: PlannedTrial) -> Id {
+        let context = self.context.clone();
+        let teller = self.teller.clone();
+        running
+            .spawn(async move { run_trial(&context, &planned, &teller).await })
+            .id()
+    }
+
+    /// A trial whose code panicked is a row as well.
+    fn outcome(
+        &self,
+        joined: Result<(Id, TrialOutcome), JoinError>,
+        started: &mut HashMap<Id, PlannedTrial>,
+    ) -> TrialOutcome {
+        match joined {
+            Ok((id, outcome)) => {
+                started.remove(&id);
+                outcome
+            }
+            Err(error) => {
+                let planned = started
+                    .remove(&error.id())
+                    .expect("every running trial was remembered when it started");
+                crashed_outcome(&self.context, &planned, &error.to_string())
+            }
+        }
+    }
+
+    /// Record, then show. Trials that ended together share one write and one sync.
+    ///
+    /// When a row cannot be written, nothing further is started: what was paid for must not be lost. The row waits in
+    /// memory and is tried again with the next one and at the end.
+    fn keep(&mut self, ended: Vec<TrialOutcome>, tally: &mut Tally) {
+        let rows: Vec<Row> = ended
+            .iter()
+            .map(|outcome| row(&self.context, outcome))
+            .collect();
+        if let Err(error) = block_in_place(|| self.journal.append_all(&rows)) {
+            self.teller.tell(Progress::Notice {
+                text: format!("{error}; no further trial is started"),
+            });
+            self.context.cancel.request();
+        }
+        for outcome in ended {
+            tally.finished += 1;
+            tally.passed += usize::from(outcome.success);
+            tally.infra += usize::from(outcome.infra != Infra::None);
+            tally.results += usize::from(is_result(outcome.infra, outcome.termination));
+            self.teller.tell(Progress::TrialFinished {
+                outcome: Box::new(outcome),
+            });
+        }
+    }
+}
+
+/// The row of an outcome, with the digests that tell which inputs it belongs to.
+pub(super) fn row(context: &RunContext, outcome: &TrialOutcome) -> Row {
+    let paths = context.run_dir.trial(&outcome.key).paths();
+    let mut row = Row::from_outcome(outcome, &paths);
+    row.config_digest = Some(context.suite.config_digest.clone());
+    let tasks = &context.suite.tasks;
+    let task = tasks
+        .iter()
+        .find(|task| task.id == outcome.key.cell.task && !outcome.key.baseline);
+    row.task_digest = task.map(|task| task.digest.clone());
+    row
+}
+
+/// Whether a row settles its trial: infra faults, cancelled and interrupted trials are run again on resume.
+pub(super) fn is_result(infra: Infra, termination: Termination) -> bool {
+    infra == Infra::None
+        && !matches!(
+            termination,
+            Termination::Cancelled | Termination::Interrupted
+        )
+}

@@ -1,0 +1,56 @@
+//! Why a run could not start or go on; trials that fail are no errors.
+
+use std::path::PathBuf;
+
+/// An error of the run as a whole.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    /// The run directory cannot be made, opened or locked.
+    #[error("{what}: {why}")]
+    RunDirectory {
+        /// What was tried.
+        what: String,
+        /// What the system said.
+        why: String,
+    },
+    /// The project's files cannot be had.
+    #[error("project: {0}")]
+    Project(String),
+    /// Programs that the config names are not on this machine.
+    #[error("{}", .0.join("\n"))]
+    Missing(Vec<String>),
+    /// A reference patch does not hold.
+    #[error("{failed} of {all} tasks are not valid; no agent was started")]
+    Validation {
+        /// Tasks whose reference fails.
+        failed: usize,
+        /// Tasks checked.
+        all: usize,
+    },
+    /// The run that is to be resumed was made from other inputs.
+    #[error("{}: {changed}", .run.display())]
+    Changed {
+        /// The run.
+        run: PathBuf,
+        /// What differs.
+        changed: String,
+    },
+    /// A row could not be written: what was paid for must not be lost, so the run stops.
+    #[error("the journal cannot be written: {why}")]
+    Journal {
+        /// What the system said.
+        why: String,
+        /// The rows that are not on disk, as they would stand there.
+        unsaved: Vec<String>,
+    },
+}
+
+impl RunError {
+    /// An error about a file or folder of the run.
+    pub(super) fn at(what: impl Into<String>, why: &impl ToString) -> Self {
+        Self::RunDirectory {
+            what: what.into(),
+            why: why.to_string(),
+        }
+    }
+}

@@ -1,0 +1,217 @@
+//! `run_metadata.json`: what was run, with what.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::Path;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use serde_json::{Value, json};
+
+use crate::agents::version;
+use crate::config::{AgentSpec, PlanMode, ProjectSource, Suite};
+use crate::plan::Plan;
+use crate::record::{AgentMetadata, PlanMetadata, RunMetadata};
+use crate::runner::{RunError, RunRequest};
+use crate::supervise::{ChildSpec, EndReason, Limits, StdinPlan, capture, find_program};
+use crate::trial::{RunContext, program_path};
+use crate::workspace;
+
+/// How long a program may take to tell its version.
+const VERSION_LIMIT: Duration = Duration::from_secs(10);
+
+/// Writes the file at the start of a run; a resumed run adds its own start to it.
+pub(super) async fn write_start(
+    request: &RunRequest,
+    context: &RunContext,
+    plan: &Plan,
+) -> Result<(), RunError> {
+    let before = RunMetadata::read(&context.run_dir).unwrap_or_default();
+    let metadata = match before {
+        Some(mut metadata) => {
+            metadata.resumed.push(stamp());
+            metadata.finished = None;
+            metadata
+        }
+        None => fresh(request, context, plan).await,
+    };
+    metadata
+        .write(&context.run_dir, &context.redactor)
+        .map_err(|error| RunError::at("write run_metadata.json", &error))
+}
+
+/// Adds the end.
+pub(super) fn write_end(context: &RunContext) -> Vec<String> {
+    let written = RunMetadata::read(&context.run_dir).and_then(|metadata| {
+        let mut metadata = metadata.unwrap_or_default();
+        metadata.finished = Some(stamp());
+        metadata.write(&context.run_dir, &context.redactor)
+    });
+    written
+        .err()
+        .map(|error| error.to_string())
+        .into_iter()
+        .collect()
+}
+
+async fn fresh(request: &RunRequest, context: &RunContext, plan: &Plan) -> RunMetadata {
+    let suite = &request.suite;
+    let mut agents = Vec::new();
+    for agent in &suite.agents {
+        agents.push(AgentMetadata {
+            id: agent.id.to_string(),
+            kind: agent.kind.as_str().to_owned(),
+            command: agent.command.clone(),
+            version: agent_version(context, agent).await,
+        });
+    }
+    RunMetadata {
+        started: Some(stamp()),
+        command: request.command_line.clone(),
+        proctor_version: Some(env!("CARGO_PKG_VERSION").to_owned()),
+        host_os: Some(std::env::consts::OS.to_owned()),
+        host_arch: Some(std::env::consts::ARCH.to_owned()),
+        recorded: request.recorded,
+        base_commit: Some(context.source.commit.clone()),
+        repo_path: Some(match &suite.project.source {
+            ProjectSource::Repository(path) | ProjectSource::Template(path) => {
+                path.display().to_string()
+            }
+        }),
+        agents,
+        tools: tools(context).await,
+        config_path: Some(suite.config_path.display().to_string()),
+        config_digest: Some(suite.config_digest.clone()),
+        tasks_digest: Some(suite.tasks_digest.clone()),
+        task_digests: suite
+            .tasks
+            .iter()
+            .map(|task| (task.id.to_string(), task.digest.clone()))
+            .collect(),
+        plan: Some(plan_metadata(request, plan)),
+        workspace: Some(suite.settings.workspace.as_str().to_owned()),
+        isolation: Some("none".to_owned()),
+        notes: notes(request),
+        config: Some(shown(suite)),
+        ..RunMetadata::default()
+    }
+}
+
+fn plan_metadata(request: &RunRequest, plan: &Plan) -> PlanMetadata {
+    let settings = &request.suite.settings;
+    let mode = match settings.plan_mode {
+        PlanMode::Random => "random",
+        PlanMode::BlockedByScenario => "blocked_by_scenario",
+    };
+    PlanMetadata {
+        seed: settings.random_seed,
+        mode: mode.to_owned(),
+        jobs: request.jobs,
+        trials: plan.len() as u64,
+        trials_per_cell: request.trials,
+        filters: request.filters.clone(),
+    }
+}
+
+/// What a reader of the numbers must know.
+fn notes(request: &RunRequest) -> Vec<String> {
+    let mut notes = Vec::new();
+    if request.recorded {
+        notes.push(
+            "the agents are recorded: times, tokens and costs say nothing about any model"
+                .to_owned(),
+        );
+    }
+    if request.jobs > 1 {
+        notes.push(format!(
+            "{} trials ran at once: concurrency changes timings",
+            request.jobs
+        ));
+    }
+    if request.suite.settings.agent_sees_suite_root {
+        notes.push("agents see EVAL_SUITE_ROOT, the way to the reference solutions (suite.agent_sees_suite_root)".to_owned());
+    }
+    if request.suite.settings.workspace == crate::model::WorkspaceKind::Shared {
+        notes.push("workspaces are worktrees of the user's own repository: agents can read its whole history (suite.workspace: shared)".to_owned());
+    }
+    notes
+}
+
+/// The resolved settings that decide a run, for people who compare two of them.
+fn shown(suite: &Suite) -> Value {
+    let settings = &suite.settings;
+    let seconds = |limit: &Duration| limit.as_secs_f64();
+    json!({
+        "name": settings.name,
+        "timeout_sec": seconds(&settings.timeout),
+        "scenario_timeouts_sec": settings.scenario_timeouts.iter().map(|(id, limit)| (id.to_string(), json!(seconds(limit)))).collect::<serde_json::Map<_, _>>(),
+        "stall_timeout_sec": settings.stall_timeout.as_ref().map(seconds),
+        "transcript_mode": format!("{:?}", settings.transcript_mode).to_lowercase(),
+        "clean_agent_env": settings.clean_agent_env,
+        "run_baselines": settings.run_baselines,
+        "baseline_trials_per_scenario": settings.baseline_trials_per_scenario,
+        "shuffle_within_scenario": settings.shuffle_within_scenario,
+        "env": settings.env,
+        "env_pass": settings.env_pass,
+        "shims": settings.shims,
+        "mcp": {"enabled": suite.mcp.enabled, "env": suite.mcp.env},
+        "agents": suite.agents.iter().map(|agent| json!({"id": agent.id.as_str(), "kind": agent.kind.as_str(), "command": agent.command, "env": agent.env})).collect::<Vec<_>>(),
+        "scenarios": suite.scenarios.iter().map(|scenario| scenario.id.to_string()).collect::<Vec<_>>(),
+        "tasks": suite.tasks.iter().map(|task| task.id.to_string()).collect::<Vec<_>>(),
+    })
+}
+
+async fn agent_version(context: &RunContext, agent: &AgentSpec) -> Option<String> {
+    let program = agent.command.first()?;
+    let path = program_path(&context.base_env);
+    let found = find_program(program.as_ref(), &path, &context.suite.config_dir)?;
+    version(&found, &path, &context.scratch).await
+}
+
+async fn tools(context: &RunContext) -> BTreeMap<String, String> {
+    let mut tools = BTreeMap::from([("libgit2".to_owned(), workspace::libgit2_version())]);
+    for (name, argument) in [("git", "--version"), ("xcodebuild", "-version")] {
+        if let Some(version) = told_version(context, name, argument).await {
+            tools.insert(name.to_owned(), version);
+        }
+    }
+    tools
+}
+
+/// The first line of what a program says of itself; absent if there is no such program.
+async fn told_version(context: &RunContext, name: &str, argument: &str) -> Option<String> {
+    let path = program_path(&context.base_env);
+    let program = find_program(name.as_ref(), &path, Path::new("/"))?;
+    let spec = ChildSpec {
+        argv: vec![program.into_os_string(), OsString::from(argument)],
+        cwd: context.scratch.clone(),
+        env: context
+            .base_env
+            .iter()
+            .map(|(name, value)| (name.into(), value.clone()))
+            .collect(),
+        stdin: StdinPlan::Null,
+        limits: Limits {
+            hard: Some(VERSION_LIMIT),
+            ..Limits::default()
+        },
+        stdout_to: None,
+        stderr_to: None,
+        activity_files: Vec::new(),
+        marker: None,
+    };
+    let (ending, output) = capture(&spec, 4096, &context.cancel).await;
+    let text = String::from_utf8_lossy(&output.stdout);
+    let line = text
+        .lines()
+        .next()
+        .map(str::trim)
+        .filter(|line| !line.is_empty());
+    (ending.reason == EndReason::Exited).then_some(line?.to_owned())
+}
+
+fn stamp() -> String {
+    Timestamp::now()
+        .strftime("%Y-%m-%dT%H:%M:%S%.6f+00:00")
+        .to_string()
+}

@@ -1,0 +1,299 @@
+//! Post-run reports: manifests from the journal, and an agent that is asked to write about them.
+
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use crate::agents::{InvocationContext, StreamReader, invocation, operator_variables};
+use crate::config::{AgentKind, AgentSpec, PromptVia, ScenarioSpec, Suite};
+use crate::model::{AgentEvent, AgentId, EventKind, ScenarioId};
+use crate::record::{Redactor, RunDir, write_atomically};
+use crate::report::post_run::{
+    failure_analysis_prompt, manifests, tool_error_prompt, write_manifests,
+};
+use crate::supervise::{Cancel, ChildSpec, EndReason, Heard, Limits, Listener, StdinPlan, run};
+use crate::trial::{base_environment, program_path};
+
+/// How long an agent may take to write a report.
+const WRITING_LIMIT: Duration = Duration::from_secs(1_800);
+/// A longer report is no report.
+const LONGEST_REPORT: u64 = 4 << 20;
+
+/// What is asked of the post-run reports.
+#[derive(Debug, Clone)]
+pub struct PostRun<'a> {
+    /// The suite, for its agents.
+    pub suite: &'a Suite,
+    /// The run to tell about.
+    pub run_dir: &'a RunDir,
+    /// Who writes; the suite's choice, else the first Codex, else the first real agent.
+    pub agent: Option<AgentId>,
+    /// Whether tool errors are told.
+    pub tool_errors: bool,
+    /// Whether failures are told.
+    pub failures: bool,
+}
+
+/// Writes the manifests and the reports; gives what a person should know. Nothing here can spoil a run.
+pub async fn post_run(asked: PostRun<'_>, cancel: &Cancel) -> Vec<String> {
+    let settings = &asked.suite.settings;
+    let tool_report = asked.run_dir.root().join(&settings.post_run_report_path);
+    let made = manifests(asked.run_dir, &tool_report)
+        .and_then(|made| write_manifests(asked.run_dir, &made).map(|_| made));
+    let made = match made {
+        Ok(made) => made,
+        Err(error) => return vec![format!("the post-run manifests: {error}")],
+    };
+    let mut told = Vec::new();
+    if asked.tool_errors {
+        let manifest = asked.run_dir.tool_error_report_manifest();
+        let piece = Piece {
+            prompt: tool_error_prompt(&name(&manifest), &name(&tool_report)),
+            plain: made.tool_errors.to_markdown(),
+            path: tool_report,
+        };
+        told.extend(write_piece(&asked, piece, cancel).await);
+    }
+    if asked.failures {
+        let manifest = asked.run_dir.failure_analysis_manifest();
+        let path = asked.run_dir.failure_analysis_report();
+        let piece = Piece {
+            prompt: failure_analysis_prompt(&name(&manifest), &name(&path)),
+            plain: made.failures.to_markdown(),
+            path,
+        };
+        told.extend(write_piece(&asked, piece, cancel).await);
+    }
+    told
+}
+
+/// One report to write.
+struct Piece {
+    prompt: String,
+    /// The same told by tables alone, when no agent writes.
+    plain: String,
+    path: PathBuf,
+}
+
+async fn write_piece(asked: &PostRun<'_>, piece: Piece, cancel: &Cancel) -> Option<String> {
+    let written = match writer(asked) {
+        None => Err("no agent of the suite can write it (recorded agents cannot)".to_owned()),
+        Some(agent) => by_agent(asked, agent, (&piece, cancel)).await,
+    };
+    let (text, why) = match written {
+        Ok(text) => (text, None),
+        Err(why) => (
+            piece.plain,
+            Some(format!("{} holds tables only: {why}", name(&piece.path))),
+        ),
+    };
+    let saved = write_atomically(&piece.path, text.as_bytes());
+    saved.err().map(|error| error.to_string()).or(why)
+}
+
+/// Who writes.
+fn writer<'a>(asked: &PostRun<'a>) -> Option<&'a AgentSpec> {
+    let agents = &asked.suite.agents;
+    let wanted = asked
+        .agent
+        .as_ref()
+        .or(asked.suite.settings.post_run_report_agent.as_ref());
+    let chosen = match wanted {
+        Some(id) => agents.iter().find(|agent| agent.id == *id),
+        None => agents
+            .iter()
+            .find(|agent| agent.kind == AgentKind::Codex)
+            .or_else(|| agents.iter().find(|agent| agent.kind != AgentKind::Replay)),
+    };
+    chosen.filter(|agent| agent.kind != AgentKind::Replay)
+}
+
+/// Starts the agent in the run directory, without MCP, and takes its last answer, or the file that it wrote.
+///
+/// It works on a copy of the manifests in a folder of its own: the run directory is only named to it.
+async fn by_agent(
+    asked: &PostRun<'_>,
+    agent: &AgentSpec,
+    (piece, cancel): (&Piece, &Cancel),
+) -> Result<String, String> {
+    let folder = tempfile::Builder::new()
+        .prefix("proctor-")
+        .tempdir()
+        .map_err(|error| format!("create a folder: {error}"))?;
+    let desk = folder.path().join("desk");
+    let private = folder.path().join("p");
+    for made in [&desk, &private] {
+        fs::create_dir(made).map_err(|error| format!("create {}: {error}", made.display()))?;
+    }
+    for manifest in [
+        asked.run_dir.tool_error_report_manifest(),
+        asked.run_dir.failure_analysis_manifest(),
+    ] {
+        let copied = fs::copy(&manifest, desk.join(name(&manifest)));
+        copied.map_err(|error| format!("copy {}: {error}", manifest.display()))?;
+    }
+    let spec = child(
+        asked,
+        agent,
+        &Desk {
+            folder: &desk,
+            private: &private,
+            prompt: &piece.prompt,
+        },
+    )?;
+    let mut ear = Ear {
+        reader: StreamReader::for_kind(agent.kind),
+        events: Vec::new(),
+        answer: None,
+    };
+    let ending = run(&spec, &mut ear, cancel).await;
+    let report = ear.reader.finish(ending.wall, &mut ear.events);
+    if ending.reason != EndReason::Exited && ending.reason != EndReason::Lingered {
+        return Err(format!(
+            "agent {} did not finish ({:?})",
+            agent.id, ending.reason
+        ));
+    }
+    let file = desk.join(name(&piece.path));
+    let own_file = fs::symlink_metadata(&file)
+        .is_ok_and(|found| found.is_file() && found.len() < LONGEST_REPORT);
+    let text = if own_file {
+        fs::read_to_string(&file).ok()
+    } else {
+        None
+    };
+    let text = text
+        .or(report.answer)
+        .or(ear.answer)
+        .filter(|text| !text.trim().is_empty());
+    let text = text.ok_or_else(|| format!("agent {} wrote nothing", agent.id))?;
+    let secrets: Vec<(String, String)> = std::env::vars().collect();
+    let redactor = Redactor::from_variables(
+        secrets
+            .iter()
+            .map(|(name, value)| (name.as_str(), value.as_str())),
+    );
+    Ok(redactor.redact(&text).into_owned())
+}
+
+struct Desk<'a> {
+    folder: &'a Path,
+    private: &'a Path,
+    prompt: &'a str,
+}
+
+fn child(asked: &PostRun<'_>, agent: &AgentSpec, at: &Desk<'_>) -> Result<ChildSpec, String> {
+    let operator: Vec<(OsString, OsString)> = std::env::vars_os().collect();
+    let base = base_environment(&operator, &asked.suite.settings.env_pass);
+    let path = program_path(&base);
+    let scenario = no_treatment();
+    let started = invocation(&InvocationContext {
+        agent,
+        scenario: &scenario,
+        settings: &asked.suite.settings,
+        mcp: &asked.suite.mcp,
+        prompt: at.prompt,
+        workdir: at.folder,
+        out_json: &at.private.join("out.json"),
+        private: at.private,
+        task: None,
+        baseline: false,
+        index: 0,
+        path: &path,
+    })
+    .map_err(|error| error.to_string())?;
+    let lent = operator.iter().filter(|(name, _)| {
+        let names = operator_variables(agent.kind).iter();
+        name.to_str().is_some_and(|name| {
+            names.clone().any(|allowed| {
+                allowed
+                    .strip_suffix('*')
+                    .map_or(*allowed == name, |start| name.starts_with(start))
+            })
+        })
+    });
+    let mut env: std::collections::BTreeMap<OsString, OsString> = base
+        .into_iter()
+        .map(|(name, value)| (name.into(), value))
+        .collect();
+    env.extend(lent.cloned());
+    env.extend(
+        agent
+            .env
+            .iter()
+            .map(|(name, value)| (name.into(), value.into())),
+    );
+    env.extend(
+        started
+            .env
+            .into_iter()
+            .map(|(name, value)| (name.into(), value)),
+    );
+    let stdin = match (started.stdin, agent.prompt_via) {
+        (Some(bytes), _) => StdinPlan::Bytes(bytes),
+        (None, PromptVia::Stdin) => StdinPlan::Bytes(at.prompt.as_bytes().to_vec()),
+        (None, PromptVia::Argument) => StdinPlan::Null,
+    };
+    Ok(ChildSpec {
+        argv: started.argv,
+        cwd: at.folder.to_owned(),
+        env: env.into_iter().collect(),
+        stdin,
+        limits: Limits {
+            hard: Some(WRITING_LIMIT),
+            stall: asked.suite.settings.stall_timeout,
+            ..Limits::default()
+        },
+        stdout_to: None,
+        stderr_to: None,
+        activity_files: Vec::new(),
+        marker: Some(format!("post-run-{}", std::process::id())),
+    })
+}
+
+/// A scenario that adds nothing and switches MCP off.
+fn no_treatment() -> ScenarioSpec {
+    ScenarioSpec {
+        id: ScenarioId::recorded("post_run"),
+        description: None,
+        prompt_prefix: None,
+        prompt_suffix: None,
+        primed: false,
+        prefer_mcp: false,
+        mcp_config: None,
+        files: Vec::new(),
+        agent_args: Vec::new(),
+        env: std::collections::BTreeMap::new(),
+    }
+}
+
+/// Keeps the last message; an agent of kind `command` has no other answer.
+struct Ear {
+    reader: StreamReader,
+    events: Vec<AgentEvent>,
+    answer: Option<String>,
+}
+
+impl Listener for Ear {
+    fn stdout_line(&mut self, line: &[u8], at: Duration) -> Heard {
+        self.reader.line(line, at, &mut self.events);
+        for event in self.events.drain(..) {
+            if let EventKind::Message { text } = event.kind {
+                self.answer = Some(text);
+            }
+        }
+        if self.reader.done() {
+            Heard::Finished
+        } else {
+            Heard::More
+        }
+    }
+}
+
+fn name(path: &Path) -> String {
+    path.file_name()
+        .unwrap_or_default()
+        .to_string_lossy()
+        .into_owned()
+}

@@ -1,0 +1,166 @@
+//! Before the first agent: everything that can fail for free fails here.
+
+use std::ffi::{OsStr, OsString};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::config::{AgentKind, GraderSpec};
+use crate::record::{Redactor, RunDir, looks_secret};
+use crate::runner::{RunError, RunRequest};
+use crate::shims::watched_tools;
+use crate::supervise::{Cancel, find_program};
+use crate::trial::{RunContext, base_environment, program_path};
+use crate::workspace::{self, ResolveOptions, Template};
+
+/// All that the trials share, and the folder that goes away after them.
+pub(super) struct Preflight {
+    pub(super) context: RunContext,
+    pub(super) scratch: Scratch,
+}
+
+/// The scratch folder of one run.
+pub(super) struct Scratch {
+    path: PathBuf,
+}
+
+impl Scratch {
+    /// Makes a folder that only this user can enter; its path is short, since sockets of agents go below it.
+    fn create() -> Result<Self, RunError> {
+        let folder = tempfile::Builder::new()
+            .prefix("proctor-")
+            .tempdir()
+            .map_err(|error| RunError::at("create a scratch folder", &error))?;
+        let path = folder.keep();
+        // macOS hands out a link (/var -> /private/var); agents would see the real path all the same.
+        let path = fs::canonicalize(&path).unwrap_or(path);
+        Ok(Self { path })
+    }
+
+    /// Removes the folder, unless workspaces are kept in it.
+    pub(super) fn close(self, keep: bool) -> Option<String> {
+        if keep {
+            return None;
+        }
+        let removed = fs::remove_dir_all(&self.path);
+        removed
+            .err()
+            .map(|error| format!("remove {}: {error}", self.path.display()))
+    }
+}
+
+/// Looks at everything that the run needs, and builds what its trials share.
+pub(super) fn preflight(
+    request: &RunRequest,
+    run_dir: RunDir,
+    cancel: Cancel,
+) -> Result<Preflight, RunError> {
+    let suite = request.suite.clone();
+    let operator_env: Vec<(OsString, OsString)> = std::env::vars_os().collect();
+    let base_env = base_environment(&operator_env, &suite.settings.env_pass);
+    let path = program_path(&base_env);
+    let missing = missing_programs(request, &path);
+    if !missing.is_empty() {
+        return Err(RunError::Missing(missing));
+    }
+    // What a killed run left is nobody's any more; what cannot be removed is told by `doctor`, not here.
+    drop(workspace::sweep_stale(&std::env::temp_dir()));
+    let scratch = Scratch::create()?;
+    let built = build_tree(request, &scratch.path);
+    let (source, template) = match built {
+        Ok(built) => built,
+        Err(error) => {
+            drop(scratch.close(false));
+            return Err(error);
+        }
+    };
+    let context = RunContext {
+        run_dir,
+        source,
+        template,
+        tools: watched_tools(&suite.settings.shims, &path),
+        redactor: redactor(request),
+        base_env,
+        operator_env,
+        scratch: scratch.path.clone(),
+        jobs: request.jobs,
+        context_calls: context_calls(),
+        cancel,
+        suite,
+    };
+    Ok(Preflight { context, scratch })
+}
+
+fn build_tree(
+    request: &RunRequest,
+    scratch: &Path,
+) -> Result<(workspace::Source, Template), RunError> {
+    let settings = &request.suite.settings;
+    let options = ResolveOptions {
+        fetch: settings.fetch_remote,
+        scratch,
+    };
+    let source = workspace::resolve(&request.suite.project, options)
+        .map_err(|error| RunError::Project(error.to_string()))?;
+    let template = Template::build(&source, scratch, settings.workspace)
+        .map_err(|error| RunError::Project(error.to_string()))?;
+    Ok((source, template))
+}
+
+/// Programs that the run would miss: each a sentence that names the key and what to do.
+fn missing_programs(request: &RunRequest, path: &OsStr) -> Vec<String> {
+    let mut missing = Vec::new();
+    for agent in &request.suite.agents {
+        let Some(program) = agent.command.first() else {
+            continue;
+        };
+        if agent.kind == AgentKind::Replay || program.contains('{') {
+            continue;
+        }
+        if find_program(OsStr::new(program), path, &request.suite.config_dir).is_none() {
+            missing.push(format!(
+                "agent {}: {program} is not on PATH; install it, or leave the agent out with --agents",
+                agent.id
+            ));
+        }
+    }
+    let apple = request.suite.tasks.iter().filter_map(|task| {
+        let needs = task.graders.iter().find(|grader| {
+            matches!(
+                grader,
+                GraderSpec::IosTestPass(_) | GraderSpec::IosInstallCheck | GraderSpec::IosLaunchCheck
+            )
+        });
+        needs.map(|grader| {
+            format!(
+                "task {}: grader {} is not built yet in this version; leave the task out with --task-ids",
+                task.id,
+                grader.type_name()
+            )
+        })
+    });
+    missing.extend(apple);
+    missing
+}
+
+/// Values that must not be written: variables of the operator and of the config whose names say so.
+pub(super) fn redactor(request: &RunRequest) -> Redactor {
+    let operator: Vec<(OsString, OsString)> = std::env::vars_os().collect();
+    let configured = request.suite.agents.iter().flat_map(|agent| &agent.env);
+    let configured = configured
+        .chain(&request.suite.settings.env)
+        .chain(&request.suite.mcp.env)
+        .map(|(name, value)| (name.as_str(), value.as_str()));
+    let operator = operator
+        .iter()
+        .filter_map(|(name, value)| Some((name.to_str()?, value.to_str()?)));
+    let secrets = operator
+        .chain(configured)
+        .filter(|(name, _)| looks_secret(name));
+    Redactor::from_variables(secrets)
+}
+
+/// `EVAL_TOOL_ERROR_CONTEXT_CALLS`, 2 by default.
+fn context_calls() -> usize {
+    let asked = std::env::var("EVAL_TOOL_ERROR_CONTEXT_CALLS").ok();
+    asked.and_then(|text| text.parse().ok()).unwrap_or(2)
+}

@@ -1,0 +1,214 @@
+//! The front door: what to run, and what came of it.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use tokio::sync::mpsc::UnboundedSender;
+
+use crate::config::Suite;
+use crate::model::Progress;
+use crate::plan::{Missing, Plan, build};
+use crate::record::{Journal, JournalOptions, RunDir, TornTail};
+use crate::report::write_all;
+use crate::runner::dispatch::{Dispatch, row};
+use crate::runner::ledger::{Standing, read_standing};
+use crate::runner::preflight::Scratch;
+use crate::runner::preflight::{Preflight, preflight, redactor};
+use crate::runner::{PostRun, RunError, metadata, post_run, validation};
+use crate::supervise::Cancel;
+use crate::trial::{RunContext, Teller};
+
+/// What is asked of a run.
+#[derive(Debug, Clone)]
+pub struct RunRequest {
+    /// The suite, already narrowed to the chosen agents, scenarios and tasks.
+    pub suite: Arc<Suite>,
+    /// Trials per cell.
+    pub trials: u32,
+    /// Trials at once.
+    pub jobs: u32,
+    /// The run directory to finish instead of a new one.
+    pub resume: Option<PathBuf>,
+    /// A run directory that was made beforehand (it holds the embedded suite).
+    pub prepared: Option<PathBuf>,
+    /// Check the reference patches first.
+    pub validate: bool,
+    /// The operator's command line, for the record.
+    pub command_line: Vec<String>,
+    /// What the command line left out, for the record: `agents`, `scenarios`, `task_ids`.
+    pub filters: BTreeMap<String, Vec<String>>,
+    /// Whether the agents only play recordings, so that reports can say so.
+    pub recorded: bool,
+}
+
+/// What came of a run.
+#[derive(Debug, Clone)]
+pub struct RunEnd {
+    /// The run directory.
+    pub run_dir: PathBuf,
+    /// Rows written by this start.
+    pub finished: usize,
+    /// Of these, how many passed.
+    pub passed: usize,
+    /// Of these, how many were decided by something else than the agent.
+    pub infra: usize,
+    /// Trials that still have no result.
+    pub missing: usize,
+    /// Whether a person stopped it.
+    pub cancelled: bool,
+    /// Things that went wrong beside the trials.
+    pub problems: Vec<String>,
+}
+
+/// The plan of a request and what is already there: `--dry-run`.
+///
+/// # Errors
+/// The run directory to resume cannot be read.
+pub fn preview(request: &RunRequest) -> Result<(Plan, Missing), RunError> {
+    let plan = build(&request.suite, request.trials);
+    let standing = match &request.resume {
+        Some(path) => {
+            let run_dir = RunDir::open(path)
+                .map_err(|error| RunError::at("open the run to resume", &error))?;
+            read_standing(&run_dir, &plan)?
+        }
+        None => Standing::default(),
+    };
+    let missing = crate::plan::missing(plan.clone(), &standing.done);
+    Ok((plan, missing))
+}
+
+/// Runs everything that is missing.
+///
+/// # Errors
+/// The run could not start, or its journal can no longer be written. Failing trials are rows, not errors.
+pub async fn run(
+    request: RunRequest,
+    sender: UnboundedSender<Progress>,
+    cancel: Cancel,
+) -> Result<RunEnd, RunError> {
+    let teller = Teller::new(sender);
+    let run_dir = run_directory(&request)?;
+    let _lock = run_dir
+        .lock()
+        .map_err(|error| RunError::at("lock the run", &error))?;
+    let whole = build(&request.suite, request.trials);
+    let (mut journal, torn) = Journal::open_with(
+        &run_dir,
+        JournalOptions {
+            redactor: redactor(&request),
+            ..JournalOptions::default()
+        },
+    )
+    .map_err(|error| RunError::at("open the journal", &error))?;
+    if let Some(torn) = torn {
+        teller.tell(Progress::Notice { text: told(&torn) });
+    }
+    let standing = read_standing(&run_dir, &whole)?;
+    for text in &standing.notices {
+        teller.tell(Progress::Notice { text: text.clone() });
+    }
+    let Missing {
+        plan, already_done, ..
+    } = crate::plan::missing(whole.clone(), &standing.done);
+    let Preflight { context, scratch } = preflight(&request, run_dir, cancel.clone())?;
+    for text in &context.source.warnings {
+        teller.tell(Progress::Notice { text: text.clone() });
+    }
+    metadata::write_start(&request, &context, &whole).await?;
+    for outcome in standing.interrupted(&context) {
+        journal
+            .append(&row(&context, &outcome))
+            .map_err(|error| RunError::at("append to the journal", &error))?;
+    }
+    if request.validate {
+        validation::first(&context, &plan, &teller).await?;
+    }
+    let planned = plan.len();
+    teller.tell(Progress::RunStarted {
+        planned,
+        already_done,
+        jobs: request.jobs,
+    });
+    let context = Arc::new(context);
+    let dispatch = Dispatch {
+        context: context.clone(),
+        teller: teller.clone(),
+        journal,
+    };
+    let tally = dispatch.all(plan).await;
+    let cancelled = cancel.level() > 0;
+    let run_dir = context.run_dir.clone();
+    let problems = close(&request, context, scratch).await;
+    let tally = tally?;
+    teller.tell(Progress::RunFinished {
+        finished: tally.finished,
+        cancelled,
+    });
+    Ok(RunEnd {
+        run_dir: run_dir.root().to_owned(),
+        finished: tally.finished,
+        passed: tally.passed,
+        infra: tally.infra,
+        missing: planned - tally.results,
+        cancelled,
+        problems,
+    })
+}
+
+/// Writes what follows from the journal and removes what must not outlive the run.
+async fn close(request: &RunRequest, context: Arc<RunContext>, scratch: Scratch) -> Vec<String> {
+    let settings = &request.suite.settings;
+    let mut problems = metadata::write_end(&context);
+    if let Err(error) = write_all(&context.run_dir, settings.summary_cache_strata) {
+        problems.push(format!("write the reports: {error}"));
+    }
+    if settings.post_run_report || settings.failure_analysis {
+        let asked = PostRun {
+            suite: &request.suite,
+            run_dir: &context.run_dir,
+            agent: None,
+            tool_errors: settings.post_run_report,
+            failures: settings.failure_analysis,
+        };
+        problems.extend(post_run(asked, &context.cancel).await);
+    }
+    if let Some(context) = Arc::into_inner(context) {
+        problems.extend(context.template.finish(CLEANING).left);
+    }
+    problems.extend(scratch.close(settings.keep_workdirs));
+    problems
+}
+
+/// How long the removal of old workspaces is awaited at the end of a run.
+pub(super) const CLEANING: Duration = Duration::from_secs(60);
+
+fn run_directory(request: &RunRequest) -> Result<RunDir, RunError> {
+    if let Some(path) = request.resume.as_ref().or(request.prepared.as_ref()) {
+        return RunDir::open(path).map_err(|error| RunError::at("open the run", &error));
+    }
+    let stamp = Timestamp::now().strftime("%Y%m%d_%H%M%S").to_string();
+    let root = &request.suite.settings.output_root;
+    RunDir::create(root, &stamp)
+        .map_err(|error| RunError::at(format!("create a run below {}", root.display()), &error))
+}
+
+fn told(torn: &TornTail) -> String {
+    let mut words = Vec::new();
+    if torn.moved_bytes > 0 {
+        words.push(format!(
+            "a crash had cut the last row of the journal: {} bytes were moved to {}, its trial runs again",
+            torn.moved_bytes,
+            torn.moved_to.display()
+        ));
+    }
+    if let Some(problem) = &torn.bad_last_line {
+        words.push(format!(
+            "the last line of the journal is no row and is left as it is: {problem}"
+        ));
+    }
+    words.join("; ")
+}

@@ -1,0 +1,119 @@
+//! Checks reference patches, before a run or alone.
+
+use std::collections::HashSet;
+
+use serde_json::json;
+use tokio::sync::mpsc::UnboundedSender;
+
+use crate::model::{Progress, Verdict};
+use crate::plan::{Plan, PlannedTrial, build};
+use crate::record::{RecordError, RunDir, append_reference_check};
+use crate::runner::preflight::preflight;
+use crate::runner::request::CLEANING;
+use crate::runner::{RunError, RunRequest};
+use crate::supervise::Cancel;
+use crate::trial::{RunContext, Teller, Validation, validate_task};
+
+/// Validates every task of the request, without any agent.
+///
+/// # Errors
+/// The run directory or the project's files cannot be had. Tasks that do not hold are in the result.
+pub async fn validate(
+    request: RunRequest,
+    run_dir: RunDir,
+    (sender, cancel): (UnboundedSender<Progress>, Cancel),
+) -> Result<Vec<Validation>, RunError> {
+    let teller = Teller::new(sender);
+    let plan = build(&request.suite, 1);
+    let ready = preflight(&request, run_dir, cancel)?;
+    let validations = all(&ready.context, &plan, &teller).await;
+    let left = ready.context.template.finish(CLEANING).left;
+    for text in left
+        .into_iter()
+        .chain(ready.scratch.close(request.suite.settings.keep_workdirs))
+    {
+        teller.tell(Progress::Notice { text });
+    }
+    validations
+}
+
+/// Validates before a run; tasks that do not hold stop it, so that nobody measures what cannot be solved.
+pub(super) async fn first(
+    context: &RunContext,
+    plan: &Plan,
+    teller: &Teller,
+) -> Result<(), RunError> {
+    let validations = all(context, plan, teller).await?;
+    let failed = validations
+        .iter()
+        .filter(|validation| !validation.ok)
+        .count();
+    if failed > 0 {
+        return Err(RunError::Validation {
+            failed,
+            all: validations.len(),
+        });
+    }
+    Ok(())
+}
+
+async fn all(
+    context: &RunContext,
+    plan: &Plan,
+    teller: &Teller,
+) -> Result<Vec<Validation>, RunError> {
+    let mut validations = Vec::new();
+    for planned in one_per_task(plan) {
+        if context.cancel.level() > 0 {
+            break;
+        }
+        let validation = validate_task(context, &planned, teller).await;
+        keep(&context.run_dir, &validation)
+            .map_err(|error| RunError::at("write reference_checks.jsonl", &error))?;
+        teller.tell(Progress::Notice {
+            text: told(&validation),
+        });
+        validations.push(validation);
+    }
+    Ok(validations)
+}
+
+/// The first planned trial of each task stands for it.
+fn one_per_task(plan: &Plan) -> Vec<PlannedTrial> {
+    let mut seen = HashSet::new();
+    let trials = plan.trials().filter(|planned| planned.task.is_some());
+    let mut first: Vec<_> = trials
+        .filter(|planned| seen.insert(planned.task))
+        .cloned()
+        .collect();
+    first.sort_by_key(|planned| planned.task);
+    first
+}
+
+fn told(validation: &Validation) -> String {
+    let took = validation.took.as_secs_f64();
+    match &validation.reason {
+        None => format!(
+            "reference of {} passes, and nothing alone does not ({took:.1} s)",
+            validation.task
+        ),
+        Some(reason) => format!(
+            "task {} is not valid: {reason} ({took:.1} s)",
+            validation.task
+        ),
+    }
+}
+
+fn keep(run_dir: &RunDir, validation: &Validation) -> Result<(), RecordError> {
+    let graders = |verdicts: &[Verdict]| -> Vec<serde_json::Value> {
+        let each = verdicts.iter().map(|verdict| {
+            json!({"type": verdict.grader, "ok": verdict.grade == crate::model::Grade::Pass,
+                   "reason": verdict.reason, "duration_sec": verdict.duration.as_secs_f64()})
+        });
+        each.collect()
+    };
+    let row = json!({"task_id": validation.task, "success": validation.ok, "failure_reason": validation.reason,
+        "grader_results": graders(&validation.verdicts), "untouched_grader_results": graders(&validation.untouched),
+        "duration_sec": validation.took.as_secs_f64()});
+    append_reference_check(run_dir, &row)
+}
