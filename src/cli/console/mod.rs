@@ -101,9 +101,6 @@ impl Screen {
             Self::Live(live) => live.print(&lines),
             Self::Plain(plain) => plain.print(&lines),
         }
-        if !lines.is_empty() {
-            self.redraw(board);
-        }
     }
 
     fn redraw(&mut self, board: &Board) {

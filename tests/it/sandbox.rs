@@ -1,0 +1,233 @@
+//! A whole small world for one test: a git repository, a suite, fake agents on PATH, a scrubbed environment.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// The world of one test.
+pub(crate) struct Sandbox {
+    folder: TempDir,
+    agents: String,
+    suite: String,
+    tasks: String,
+    extra: String,
+}
+
+/// What a run of the program printed and left.
+pub(crate) struct Ran {
+    pub(crate) code: Option<i32>,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+}
+
+impl Sandbox {
+    /// A repository with one commit, one task that asks for a file `answer.txt` holding `42`, no agents yet.
+    pub(crate) fn new() -> Self {
+        let folder = TempDir::new().expect("create a temporary folder");
+        let sandbox = Self {
+            folder,
+            agents: String::new(),
+            suite: "  timeout_sec: 4\n  stall_timeout_sec: 2\n  stop_grace_sec: 0.3\n  linger_sec: 0.5\n  drain_sec: 0.5\n  trials_per_cell: 1\n"
+                .to_owned(),
+            tasks: "- id: answer\n  prompt: write 42 into answer.txt\n  graders:\n    - type: command\n      argv: [grep, -qx, '42', answer.txt]\n"
+                .to_owned(),
+            extra: String::new(),
+        };
+        for made in ["bin", "home", "tmp", "repo", "runs"] {
+            fs::create_dir(sandbox.path(made)).expect("create a folder of the sandbox");
+        }
+        fs::write(sandbox.path("repo/README.md"), "a project\n").expect("write a file");
+        fs::create_dir(sandbox.path("repo/tests")).expect("create a folder");
+        fs::write(sandbox.path("repo/tests/t.txt"), "expected\n").expect("write a file");
+        sandbox.git(&["init", "-q", "-b", "main"]);
+        sandbox.git(&["add", "-A"]);
+        sandbox.git(&["commit", "-q", "-m", "first"]);
+        sandbox
+    }
+
+    /// A path in the sandbox.
+    pub(crate) fn path(&self, inside: &str) -> PathBuf {
+        self.folder.path().join(inside)
+    }
+
+    /// Runs git in the project under test.
+    pub(crate) fn git(&self, arguments: &[&str]) -> String {
+        let output = Command::new("git")
+            .args(["-c", "user.name=Test", "-c", "user.email=test@example.invalid"])
+            .args(arguments)
+            .current_dir(self.path("repo"))
+            .env("GIT_CONFIG_GLOBAL", "/dev/null")
+            .env("GIT_CONFIG_NOSYSTEM", "1")
+            .output()
+            .expect("run git");
+        assert!(output.status.success(), "git {arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    }
+
+    /// Adds an agent of `kind` whose program is a shell script with this body.
+    pub(crate) fn agent(mut self, id: &str, kind: &str, body: &str) -> Self {
+        self.script(&format!("agent-{id}"), body);
+        self.agents.push_str(&format!(
+            "- id: {id}\n  kind: {kind}\n  command: [agent-{id}, '{{EXTRA_ARGS}}', '{{PROMPT}}']\n  pricing: {{input_per_token: 0.000001, output_per_token: 0.00001}}\n"
+        ));
+        self
+    }
+
+    /// Adds a line to `suite:`.
+    pub(crate) fn suite(mut self, line: &str) -> Self {
+        self.suite.push_str(&format!("  {line}\n"));
+        self
+    }
+
+    /// Replaces a line of `suite:` that starts with the same key.
+    pub(crate) fn set(mut self, key: &str, value: &str) -> Self {
+        let start = format!("  {key}:");
+        let mut kept: String = self
+            .suite
+            .lines()
+            .filter(|line| !line.starts_with(&start))
+            .map(|line| format!("{line}\n"))
+            .collect();
+        kept.push_str(&format!("  {key}: {value}\n"));
+        self.suite = kept;
+        self
+    }
+
+    /// Replaces the tasks file.
+    pub(crate) fn tasks(mut self, text: &str) -> Self {
+        text.clone_into(&mut self.tasks);
+        self
+    }
+
+    /// Adds a top-level section to the config.
+    pub(crate) fn section(mut self, text: &str) -> Self {
+        self.extra.push_str(text);
+        self
+    }
+
+    /// Puts a program on PATH.
+    pub(crate) fn script(&self, name: &str, body: &str) {
+        let path = self.path(&format!("bin/{name}"));
+        fs::write(&path, format!("#!/bin/sh\n{body}\n")).expect("write a script");
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("make a script executable");
+    }
+
+    /// Writes the suite's two files.
+    pub(crate) fn write(&self) {
+        let agents: String = self.agents.lines().map(|line| format!("  {line}\n")).collect();
+        let config = format!(
+            "suite:\n  output_root: {runs}\n  scenarios: [shell_unprimed]\n{suite}project:\n  repo_path: {repo}\n  base_ref: HEAD\nagents:\n{agents}{extra}",
+            runs = self.path("runs").display(),
+            repo = self.path("repo").display(),
+            suite = self.suite,
+            extra = self.extra,
+        );
+        fs::write(self.path("config.yaml"), config).expect("write config.yaml");
+        fs::write(self.path("tasks.yaml"), &self.tasks).expect("write tasks.yaml");
+    }
+
+    /// The program with the sandbox's environment.
+    pub(crate) fn command(&self, arguments: &[&str]) -> Command {
+        self.write();
+        let mut command = Command::new(env!("CARGO_BIN_EXE_proctor"));
+        let path = format!("{}:/usr/local/bin:/usr/bin:/bin", self.path("bin").display());
+        command
+            .args(arguments)
+            .current_dir(self.folder.path())
+            .env_clear()
+            .env("PATH", path)
+            .env("HOME", self.path("home"))
+            .env("TMPDIR", self.path("tmp"))
+            .stdin(Stdio::null());
+        command
+    }
+
+    /// Runs the program to its end.
+    pub(crate) fn proctor(&self, arguments: &[&str]) -> Ran {
+        let output = self.command(arguments).output().expect("run proctor");
+        Ran::from(output)
+    }
+
+    /// Starts the program and leaves it running.
+    pub(crate) fn start(&self, arguments: &[&str]) -> Child {
+        self.command(arguments)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("start proctor")
+    }
+
+    /// The only run directory.
+    pub(crate) fn run_dir(&self) -> PathBuf {
+        let mut found: Vec<PathBuf> = fs::read_dir(self.path("runs"))
+            .expect("list runs")
+            .map(|entry| entry.expect("read an entry").path())
+            .collect();
+        assert_eq!(found.len(), 1, "one run is expected: {found:?}");
+        found.remove(0)
+    }
+
+    /// All rows of the only run.
+    pub(crate) fn rows(&self) -> Vec<Value> {
+        read_rows(&self.run_dir().join("runs.jsonl"))
+    }
+
+    /// The only row of the only run.
+    pub(crate) fn row(&self) -> Value {
+        let mut rows = self.rows();
+        assert_eq!(rows.len(), 1, "one row is expected: {rows:#?}");
+        rows.remove(0)
+    }
+
+    /// A file of the only trial.
+    pub(crate) fn trial_file(&self, name: &str) -> PathBuf {
+        let run_id = self.row()["run_id"].as_str().expect("run_id is a text").to_owned();
+        self.run_dir().join("trials").join(run_id).join(name)
+    }
+
+    /// Fails when the harness left something in the temporary folder.
+    pub(crate) fn assert_scratch_is_empty(&self) {
+        let left: Vec<_> = fs::read_dir(self.path("tmp"))
+            .expect("list the temporary folder")
+            .map(|entry| entry.expect("read an entry").path())
+            .collect();
+        assert!(left.is_empty(), "left behind: {left:?}");
+    }
+}
+
+/// Whole lines of a journal as JSON.
+pub(crate) fn read_rows(path: &Path) -> Vec<Value> {
+    let text = fs::read_to_string(path).expect("read runs.jsonl");
+    text.lines()
+        .map(|line| serde_json::from_str(line).expect("a row is JSON"))
+        .collect()
+}
+
+impl From<Output> for Ran {
+    fn from(output: Output) -> Self {
+        Self {
+            code: output.status.code(),
+            stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
+            stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
+        }
+    }
+}
+
+impl Ran {
+    /// Fails with all output unless the exit code is `code`.
+    pub(crate) fn expect_code(self, code: i32) -> Self {
+        assert_eq!(self.code, Some(code), "stdout:\n{}\nstderr:\n{}", self.stdout, self.stderr);
+        self
+    }
+}
+
+/// A complete little stream in Claude Code's format that ends well.
+pub(crate) const CLAUDE_DONE: &str = r#"echo '{"type":"system","subtype":"init","session_id":"s","model":"claude-test","tools":[],"mcp_servers":[],"claude_code_version":"2.1.329"}'
+echo '{"type":"result","subtype":"success","is_error":false,"result":"done","num_turns":1,"total_cost_usd":0.5,"usage":{"input_tokens":100,"cache_creation_input_tokens":10,"cache_read_input_tokens":900,"output_tokens":20}}'"#;
+
+/// Solves the task of the sandbox.
+pub(crate) const SOLVE: &str = "echo 42 > answer.txt";
