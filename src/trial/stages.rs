@@ -39,7 +39,10 @@ pub async fn run_trial(
         draft.stop(stop);
     }
     frame.enter("cleanup");
-    block_in_place(|| clean_up(&frame, workspace, &mut draft));
+    block_in_place(|| {
+        aftermath::scrub(&frame, &mut draft);
+        clean_up(&frame, workspace, &mut draft);
+    });
     draft.finish(started.elapsed())
 }
 
