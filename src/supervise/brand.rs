@@ -14,9 +14,9 @@ const NESTED: u64 = 1 << 20;
 pub(super) type Brand = RangeInclusive<u64>;
 
 #[cfg(target_os = "linux")]
-pub(super) use linux::{next, of_process, put_on};
+pub(super) use linux::{of_process, wearing};
 #[cfg(not(target_os = "linux"))]
-pub(super) use other::{next, of_process, put_on};
+pub(super) use other::{of_process, wearing};
 
 #[cfg(target_os = "linux")]
 mod linux {
@@ -27,34 +27,32 @@ mod linux {
 
     use super::{Brand, NESTED};
 
-    /// A brand that no other child has, if there is one left.
-    pub(in super::super) fn next() -> Option<Brand> {
+    /// Does something as a process with a brand that no other child has, if there is one left: who is started meanwhile
+    /// inherits it. Nobody else may start a process at the same time.
+    pub(in super::super) fn wearing<T>(act: impl FnOnce() -> T) -> (T, Option<Brand>) {
+        let own = getrlimit(Resource::Locks);
+        let brand = next(own.current);
+        let put_on = |current| setrlimit(Resource::Locks, Rlimit { current, ..own }).is_ok();
+        let worn = brand.filter(|brand| put_on(Some(*brand.end())));
+        let done = act();
+        put_on(own.current);
+        (done, worn)
+    }
+
+    pub(super) fn next(own: Option<u64>) -> Option<Brand> {
         static GIVEN: AtomicU64 = AtomicU64::new(0);
         let count = GIVEN.fetch_add(1, Ordering::Relaxed) + 1;
-        let limit = getrlimit(Resource::Locks);
-        match (limit.maximum, limit.current) {
-            (None, _) => {
+        match own {
+            None => {
                 let highest = (1 << 60) - count.checked_mul(NESTED)?;
                 Some(highest - NESTED + 1..=highest)
             }
             // This process is itself branded: its children stay within its brand.
-            (Some(own), _) => {
+            Some(own) => {
                 let value = own.checked_sub(count % NESTED)?;
                 Some(value..=value)
             }
         }
-    }
-
-    /// Brands this process. One system call: fit for a child between fork and exec.
-    pub(in super::super) fn put_on(brand: &Brand) {
-        let value = Some(*brand.end());
-        let _ = setrlimit(
-            Resource::Locks,
-            Rlimit {
-                current: value,
-                maximum: value,
-            },
-        );
     }
 
     /// The value that a process carries.
@@ -72,11 +70,9 @@ mod linux {
 mod other {
     use super::Brand;
 
-    pub(in super::super) fn next() -> Option<Brand> {
-        None
+    pub(in super::super) fn wearing<T>(act: impl FnOnce() -> T) -> (T, Option<Brand>) {
+        (act(), None)
     }
-
-    pub(in super::super) fn put_on(_brand: &Brand) {}
 
     pub(in super::super) fn of_process(_pid: u32) -> Option<u64> {
         None
@@ -89,10 +85,22 @@ mod tests {
 
     #[test]
     fn brands_do_not_overlap() {
-        let (one, two) = (next().expect("a brand"), next().expect("a brand"));
-        assert!(
-            two.end() < one.start() || one.end() < two.start(),
-            "{one:?} {two:?}"
-        );
+        let brands = [0, 1, 2].map(|_| linux::next(None).expect("a brand"));
+        for (index, one) in brands.iter().enumerate() {
+            for other in &brands[index + 1..] {
+                assert!(
+                    one.end() < other.start() || other.end() < one.start(),
+                    "{one:?} {other:?}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn a_branded_process_brands_within_its_own() {
+        let outer = linux::next(None).expect("a brand");
+        let inner = linux::next(Some(*outer.end())).expect("a brand");
+        assert!(outer.contains(inner.start()) && outer.contains(inner.end()));
+        assert!(!inner.contains(outer.end()));
     }
 }

@@ -1,7 +1,5 @@
 //! How a child ended, as facts.
 
-use std::os::unix::process::ExitStatusExt;
-use std::process::ExitStatus;
 use std::time::Duration;
 
 use crate::model::Leftover;
@@ -45,15 +43,6 @@ impl Exit {
     }
 }
 
-impl From<ExitStatus> for Exit {
-    fn from(status: ExitStatus) -> Self {
-        match (status.code(), status.signal()) {
-            (Some(code), _) => Self::Code(code),
-            (None, signal) => Self::Signal(signal.unwrap_or_default()),
-        }
-    }
-}
-
 /// How a child ended, and what it left.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChildEnding {
@@ -71,7 +60,7 @@ pub struct ChildEnding {
     pub paused: Duration,
     /// Whether somebody still held its output when the drain was over.
     pub leak: bool,
-    /// Processes that outlived it, or had left its process group, and were killed.
+    /// Processes that outlived it, or had left its session, and were killed.
     pub leftovers: Vec<Leftover>,
     /// Whether some of them could not be killed.
     pub uncontained: bool,

@@ -14,6 +14,7 @@
 mod brand;
 mod cancel;
 mod capture;
+mod child;
 mod clock;
 mod course;
 mod ending;

@@ -2,13 +2,12 @@
 
 use std::collections::BTreeMap;
 use std::io;
-use std::process::Command as StdCommand;
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError, RwLock, RwLockWriteGuard};
 
-use rustix::process::{Pid, WaitId, WaitIdOptions, WaitOptions};
-use tokio::process::{Child, Command};
-
+use super::brand::{self, Brand};
 use super::processes;
+use super::session::Launch;
+use rustix::process::{Pid, WaitId, WaitIdOptions, WaitOptions};
 
 /// First processes of all children that live, by process id.
 static LEADERS: Mutex<BTreeMap<u32, Leader>> = Mutex::new(BTreeMap::new());
@@ -54,19 +53,15 @@ pub(super) fn leaders() -> MutexGuard<'static, BTreeMap<u32, Leader>> {
 }
 
 /// Starts a child and registers it in one step: no sweep sees it unregistered.
-pub(super) fn start(command: StdCommand) -> io::Result<(Child, Place)> {
+pub(super) fn start(launch: &Launch<'_>) -> io::Result<(Place, Option<Brand>)> {
     adopts_orphans();
-    let mut command = Command::from(command);
-    command.kill_on_drop(true);
     let _open = GATE.read().unwrap_or_else(PoisonError::into_inner);
     let mut leaders = leaders();
-    let child = command.spawn()?;
-    let pid = child
-        .id()
-        .ok_or_else(|| io::Error::other("the child has no process id"))?;
+    let (pid, brand) = brand::wearing(|| launch.spawn());
+    let pid = u32::try_from(pid?).map_err(io::Error::other)?;
     let start = processes::start_of(pid).unwrap_or_default();
     leaders.insert(pid, Leader { start });
-    Ok((child, Place { pid, start }))
+    Ok((Place { pid, start }, brand))
 }
 
 /// Whether orphans of our children become our children; the first call asks for it.

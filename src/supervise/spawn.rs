@@ -2,22 +2,20 @@
 
 use std::ffi::{OsStr, OsString};
 use std::io;
-use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use tokio::process::Child;
-
-use super::brand::{self, Brand};
-use super::clock;
-use super::registry::{self, Place};
-use super::session;
+use super::child::{self, Child, Streams};
+use super::session::{self, Launch};
 use super::spec::{ChildSpec, StdinPlan};
 use super::trial::Trial;
+use super::{clock, registry};
 
 /// Name of the variable that holds a trial's marker.
 const MARKER: &str = "PROCTOR_TRIAL";
+
+/// The system's error for a file that may be executed but is no program (`ENOEXEC`, 8 everywhere).
+const NO_INTERPRETER: i32 = 8;
 
 /// Waits before the second, third and fourth try when a program is still open for writing somewhere.
 const BUSY_WAITS: [Duration; 3] = [
@@ -29,7 +27,7 @@ const BUSY_WAITS: [Duration; 3] = [
 /// A child that runs.
 pub(super) struct Started {
     pub(super) child: Child,
-    pub(super) place: Place,
+    pub(super) streams: Streams,
     pub(super) trial: Trial,
     /// `CLOCK_MONOTONIC` right before the spawn.
     pub(super) at: Duration,
@@ -43,15 +41,51 @@ pub fn find_program(name: &OsStr, path: &OsStr, cwd: &Path) -> Option<PathBuf> {
 
 /// Starts a child; the error is a message that names the program.
 pub(super) async fn start(spec: &ChildSpec) -> Result<Started, String> {
-    session::keep_descriptors_private();
-    let program = program(spec)?;
     check_folder(spec)?;
-    let brand = brand::next();
+    let program = program(spec)?;
+    match try_start(spec, &program, &spec.argv).await {
+        Err(error) if error.raw_os_error() == Some(NO_INTERPRETER) => {
+            // A text that names no interpreter is run by the shell, as every shell does.
+            let shell = Path::new("/bin/sh");
+            let words = [OsString::from("sh"), program.clone().into()];
+            let words: Vec<OsString> = words
+                .into_iter()
+                .chain(spec.argv[1..].iter().cloned())
+                .collect();
+            try_start(spec, shell, &words).await
+        }
+        started => started,
+    }
+    .map_err(|error| in_words(spec, &explained(spec, &error)))
+}
+
+/// Starts a program, and tries again while it is still open for writing somewhere.
+async fn try_start(spec: &ChildSpec, program: &Path, words: &[OsString]) -> io::Result<Started> {
+    let mut environment = spec.env.clone();
+    if let Some(marker) = &spec.marker {
+        environment.retain(|(name, _)| name != MARKER);
+        environment.push((MARKER.into(), marker.into()));
+    }
+    let changes = child::changes_of_children()?;
+    let (streams, ends) = child::open_streams(matches!(spec.stdin, StdinPlan::Bytes(_)))?;
+    session::keep_descriptors_private();
+    let launch = Launch {
+        program,
+        arguments: words,
+        environment: &environment,
+        folder: &spec.cwd,
+        streams: ends.borrowed(),
+    };
     let mut waits = BUSY_WAITS.iter();
     loop {
         let at = clock::monotonic();
-        match registry::start(command(spec, &program, brand.clone())) {
-            Ok((child, place)) => {
+        match registry::start(&launch) {
+            Err(error) if error.kind() == io::ErrorKind::ExecutableFileBusy => match waits.next() {
+                Some(wait) => tokio::time::sleep(*wait).await,
+                None => return Err(error),
+            },
+            started => {
+                let (place, brand) = started?;
                 let trial = Trial {
                     pid: place.pid,
                     start: place.start,
@@ -62,19 +96,12 @@ pub(super) async fn start(spec: &ChildSpec) -> Result<Started, String> {
                         .map(|marker| format!("{MARKER}={marker}")),
                 };
                 return Ok(Started {
-                    child,
-                    place,
+                    child: Child::new(place, changes),
+                    streams,
                     trial,
                     at,
                 });
             }
-            Err(error) if error.kind() == io::ErrorKind::ExecutableFileBusy => {
-                let Some(wait) = waits.next() else {
-                    return Err(in_words(spec, &error.to_string()));
-                };
-                tokio::time::sleep(*wait).await;
-            }
-            Err(error) => return Err(in_words(spec, &explained(spec, &error))),
         }
     }
 }
@@ -94,47 +121,22 @@ fn check_folder(spec: &ChildSpec) -> Result<(), String> {
     }
 }
 
+/// The absolute path of the program; a relative name is meant from where the child begins.
 fn program(spec: &ChildSpec) -> Result<PathBuf, String> {
     let Some(name) = spec.argv.first().filter(|name| !name.is_empty()) else {
         return Err("cannot start a child: its command is empty".to_owned());
     };
-    if name.as_encoded_bytes().contains(&b'/') {
-        return Ok(spec.cwd.join(name));
-    }
-    let path = spec.env.iter().rev().find(|(key, _)| key == "PATH");
-    let path = path.map_or_else(
-        || OsString::from("/usr/bin:/bin"),
-        |(_, value)| value.clone(),
-    );
-    find_program(name, &path, &spec.cwd).ok_or_else(|| {
-        in_words(
-            spec,
-            &format!("no such program on its PATH ({})", path.display()),
-        )
-    })
-}
-
-#[expect(clippy::disallowed_methods, reason = "this is the door")]
-fn command(spec: &ChildSpec, program: &Path, brand: Option<Brand>) -> Command {
-    let mut command = Command::new(program);
-    if let Some((name, arguments)) = spec.argv.split_first() {
-        command.arg0(name).args(arguments);
-    }
-    command
-        .current_dir(&spec.cwd)
-        .env_clear()
-        .envs(spec.env.iter().map(|(name, value)| (name, value)))
-        .stdin(match &spec.stdin {
-            StdinPlan::Null => Stdio::null(),
-            StdinPlan::Bytes(_) => Stdio::piped(),
-        })
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped());
-    if let Some(marker) = &spec.marker {
-        command.env(MARKER, marker);
-    }
-    session::own_session(&mut command, brand);
-    command
+    let found = if name.as_encoded_bytes().contains(&b'/') {
+        spec.cwd.join(name)
+    } else {
+        let path = spec.env.iter().rev().find(|(key, _)| key == "PATH");
+        let path = path.map_or(OsStr::new("/usr/bin:/bin"), |(_, value)| value);
+        find_program(name, path, &spec.cwd).ok_or_else(|| {
+            let why = format!("no such program on its PATH ({})", path.display());
+            in_words(spec, &why)
+        })?
+    };
+    std::path::absolute(found).map_err(|error| in_words(spec, &error.to_string()))
 }
 
 fn in_words(spec: &ChildSpec, why: &str) -> String {

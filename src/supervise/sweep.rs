@@ -29,29 +29,39 @@ pub(super) struct Swept {
 
 /// Kills the group of a living first process and everything else of its trial.
 ///
-/// Left over is who had left the group: the others are the child itself.
+/// Left over is who had left the session: the others are the child itself, shims that wait for their tools included.
 pub(super) fn with_leader(trial: &Trial) -> Swept {
     let mut hunt = Hunt::new(trial);
-    hunt.group_is_the_child = true;
-    for process in hunt.alive() {
-        hunt.report(&process);
+    hunt.session_is_the_child = true;
+    let alive = hunt.alive();
+    for process in &alive {
+        hunt.report(process);
     }
     kill::group(trial.pid, Signal::KILL);
+    let (waiting, away): (Vec<_>, Vec<_>) = alive
+        .iter()
+        .filter(|process| process.group != trial.pid)
+        .partition(|process| process.session == trial.pid);
+    away.into_iter().for_each(kill::one);
+    if !waiting.is_empty() {
+        thread::sleep(MOMENT);
+    }
     hunt.run()
 }
 
 /// Kills everything that has outlived the first process, which has been reaped.
 pub(super) fn without_leader(trial: &Trial) -> Swept {
-    if registry::no_orphans() {
-        return Swept::default();
+    let hunt = Hunt::new(trial);
+    if !hunt.alive().is_empty() {
+        thread::sleep(MOMENT);
     }
-    Hunt::new(trial).run()
+    hunt.run()
 }
 
 struct Hunt<'a> {
     trial: &'a Trial,
     known: BTreeSet<(u32, u64)>,
-    group_is_the_child: bool,
+    session_is_the_child: bool,
     swept: Swept,
 }
 
@@ -60,16 +70,13 @@ impl<'a> Hunt<'a> {
         Self {
             trial,
             known: BTreeSet::new(),
-            group_is_the_child: false,
+            session_is_the_child: false,
             swept: Swept::default(),
         }
     }
 
     /// Kills pass by pass until nobody is left, or for [`HUNT`].
     fn run(mut self) -> Swept {
-        if !self.alive().is_empty() {
-            thread::sleep(MOMENT);
-        }
         let begun = Instant::now();
         let mut rest = Duration::from_millis(1);
         loop {
@@ -108,7 +115,8 @@ impl<'a> Hunt<'a> {
     }
 
     fn report(&mut self, process: &Process) {
-        let is_the_child = self.group_is_the_child && process.group == self.trial.pid;
+        let is_the_child =
+            self.session_is_the_child && [process.session, process.group].contains(&self.trial.pid);
         if self.known.insert((process.pid, process.start)) && !is_the_child {
             self.swept.leftovers.push(Leftover {
                 pid: process.pid,

@@ -31,13 +31,13 @@ pub(super) struct Tap {
 impl Tap {
     pub(super) fn new(
         stream: OutputStream,
-        source: Option<impl AsyncRead + Send + Unpin + 'static>,
+        source: impl AsyncRead + Send + Unpin + 'static,
         raw: Option<&Path>,
         limits: &Limits,
     ) -> Self {
         Self {
             stream,
-            source: source.map(|source| Box::new(source) as Box<dyn AsyncRead + Send + Unpin>),
+            source: Some(Box::new(source)),
             buffer: vec![0; SMALL],
             splitter: LineSplitter::new(limits.max_line),
             raw: RawFile::create(raw, limits.max_kept_bytes),

@@ -3,19 +3,20 @@
 use std::fs;
 use std::path::PathBuf;
 use std::pin::pin;
+use std::thread;
 use std::time::{Duration, SystemTime};
 
 use rustix::process::Signal;
 use tokio::io::AsyncWriteExt;
-use tokio::process::{Child, ChildStdin};
+use tokio::process::ChildStdin;
 
 use crate::model::Leftover;
 
 use super::cancel::Cancel;
+use super::child::Child;
 use super::clock::{AgentClock, TICK};
 use super::course::{Act, Course};
 use super::ending::{ChildEnding, EndReason, Exit};
-use super::registry::Place;
 use super::spawn::{self, Started};
 use super::spec::{ChildSpec, Listener, OutputStream, StdinPlan};
 use super::sweep::Swept;
@@ -25,6 +26,9 @@ use super::{kill, processes, registry, sweep};
 
 /// How long the last bytes are read after everybody who could write them was killed.
 const LAST_BYTES: Duration = Duration::from_millis(100);
+
+/// How often a killed child is asked for its status, a millisecond apart, when its watcher goes away.
+const REAP_TRIES: u32 = 100;
 
 /// The longest wait between two samples of a child's memory.
 const SAMPLES_APART: Duration = Duration::from_secs(2);
@@ -49,7 +53,7 @@ pub async fn run(spec: &ChildSpec, listener: &mut dyn Listener, cancel: &Cancel)
 
 /// A child that is being watched.
 struct Watch<'a> {
-    child: Child,
+    stdin: Option<ChildStdin>,
     leash: Leash,
     clock: AgentClock,
     course: Course<'a>,
@@ -68,8 +72,8 @@ struct Watch<'a> {
 impl<'a> Watch<'a> {
     fn new(spec: &'a ChildSpec, started: Started) -> Self {
         let Started {
-            mut child,
-            place,
+            child,
+            streams,
             trial,
             at,
         } = started;
@@ -79,20 +83,20 @@ impl<'a> Watch<'a> {
         Self {
             stdout: Tap::new(
                 OutputStream::Stdout,
-                child.stdout.take(),
+                streams.stdout,
                 spec.stdout_to.as_deref(),
                 limits,
             ),
             stderr: Tap::new(
                 OutputStream::Stderr,
-                child.stderr.take(),
+                streams.stderr,
                 spec.stderr_to.as_deref(),
                 limits,
             ),
-            child,
+            stdin: streams.stdin,
             leash: Leash {
                 trial,
-                _place: place,
+                child,
                 released: false,
             },
             clock: AgentClock::started_at(at),
@@ -114,7 +118,7 @@ impl<'a> Watch<'a> {
         listener: &mut dyn Listener,
         cancel: &Cancel,
     ) {
-        let mut feeding = pin!(feed(self.child.stdin.take(), &spec.stdin));
+        let mut feeding = pin!(feed(self.stdin.take(), &spec.stdin));
         let mut fed = false;
         loop {
             let now = self.look(cancel);
@@ -130,7 +134,7 @@ impl<'a> Watch<'a> {
             tokio::select! {
                 count = self.stdout.read(), if self.stdout.is_open() => self.hear(OutputStream::Stdout, count, listener),
                 count = self.stderr.read(), if self.stderr.is_open() => self.hear(OutputStream::Stderr, count, listener),
-                status = self.child.wait(), if !self.exited => self.left(status.ok().map(Exit::from)),
+                exit = self.leash.child.exit(), if !self.exited => self.left(exit),
                 () = &mut feeding, if !fed => fed = true,
                 () = cancel.reached(self.wishes + 1) => {}
                 () = tokio::time::sleep(wake) => {}
@@ -148,8 +152,9 @@ impl<'a> Watch<'a> {
         {
             self.course.active(at);
         }
-        if !self.exited {
-            self.samples.look(now, self.leash.trial.pid);
+        if !self.exited && self.samples.are_due(now) {
+            self.samples.take(now, self.leash.trial.pid);
+            registry::reap_orphans();
         }
         now
     }
@@ -264,14 +269,21 @@ impl<'a> Watch<'a> {
 /// Kills a trial whose watcher goes away before its end.
 struct Leash {
     trial: Trial,
-    _place: Place,
+    child: Child,
     released: bool,
 }
 
 impl Drop for Leash {
     fn drop(&mut self) {
-        if !self.released {
-            sweep::with_leader(&self.trial);
+        if self.released {
+            return;
+        }
+        sweep::with_leader(&self.trial);
+        for _ in 0..REAP_TRIES {
+            if self.child.poll_exit().is_ready() {
+                return;
+            }
+            thread::sleep(Duration::from_millis(1));
         }
     }
 }
@@ -330,12 +342,12 @@ struct MemorySamples {
 }
 
 impl MemorySamples {
-    fn look(&mut self, now: Duration, pid: u32) {
-        if now < self.next || now < TICK / 2 {
-            return;
-        }
+    fn are_due(&self, now: Duration) -> bool {
+        now >= self.next.max(TICK / 2)
+    }
+
+    fn take(&mut self, now: Duration, pid: u32) {
         self.highest = self.highest.max(processes::peak_memory_kib(pid));
         self.next = now + now.min(SAMPLES_APART);
-        registry::reap_orphans();
     }
 }

@@ -72,7 +72,7 @@ fn a_signal_for_the_group_arrives_once() {
 
 #[test]
 fn ignored_and_held_signals_are_those_of_the_caller() {
-    let lab = Lab::with_script("grep -E 'Sig(Blk|Ign)' /proc/$$/status");
+    let lab = Lab::with_script("exec grep -E 'Sig(Blk|Ign)' /proc/self/status");
     let (_, shimmed) = lab.sh("trap '' HUP CHLD USR1; xcodebuild");
     let (_, direct) = lab.sh("trap '' HUP CHLD USR1; ./real-tool");
     assert_eq!(text(&shimmed.stdout), text(&direct.stdout));

@@ -186,6 +186,23 @@ async fn a_program_that_cannot_start_is_named() {
 }
 
 #[tokio::test]
+async fn a_text_without_an_interpreter_is_run_by_the_shell() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = tempfile::tempdir().expect("a folder");
+    let program = folder.path().join("plain");
+    std::fs::write(&program, "echo \"$1|$2\"; exit 4\n").expect("write a text");
+    std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).expect("a program");
+    let mut spec = script("");
+    spec.cwd = folder.path().to_owned();
+    spec.argv = ["./plain", "a b", "c"].map(OsString::from).to_vec();
+    let (ending, notes) = hear(&spec).await;
+    assert_eq!(
+        (ending.exit, notes.lines()),
+        (Some(Exit::Code(4)), vec!["a b|c"])
+    );
+}
+
+#[tokio::test]
 async fn a_program_that_is_still_being_written_is_tried_again() {
     use std::os::unix::fs::OpenOptionsExt;
     let folder = tempfile::tempdir().expect("a folder");

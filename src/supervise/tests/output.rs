@@ -132,21 +132,24 @@ async fn the_environment_is_exactly_what_was_given() {
 #[cfg(target_os = "linux")]
 #[tokio::test]
 async fn a_child_leads_a_session_and_holds_three_descriptors() {
-    let held = std::fs::File::open("/dev/null").expect("open a file");
-    rustix::io::fcntl_setfd(&held, rustix::io::FdFlags::empty()).expect("let it be inherited");
-    // The first child of this process seals what was inherited before; this file is ours.
-    let (_, notes) = hear(&script(
-        "cut -d' ' -f1,5,6,7 /proc/$$/stat; echo $$; echo /proc/$$/fd/*",
-    ))
-    .await;
+    let inheritable = std::fs::File::open("/dev/null").expect("open a file");
+    rustix::io::fcntl_setfd(&inheritable, rustix::io::FdFlags::empty())
+        .expect("let it be inherited");
+    let text = "cut -d' ' -f5,6,7 /proc/$$/stat; echo $$; exec ls /proc/self/fd";
+    let (_, notes) = hear(&script(text)).await;
     let lines = notes.lines();
-    let fields: Vec<&str> = lines[0].split(' ').collect();
+    let me = lines[1];
     assert_eq!(
-        fields[1..],
-        [lines[1], lines[1], "0"],
+        lines[0],
+        format!("{me} {me} 0"),
         "group, session and no terminal"
     );
-    drop(held);
+    assert_eq!(
+        lines[2..],
+        ["0", "1", "2", "3"],
+        "the last is the folder that ls reads"
+    );
+    drop(inheritable);
 }
 
 #[tokio::test]

@@ -1,0 +1,93 @@
+//! A running child: its streams, its exit status, and its place among the living.
+
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::process;
+use std::task::Poll;
+
+use rustix::io::Errno;
+use rustix::process::{WaitOptions, waitpid};
+use tokio::process::{ChildStderr, ChildStdin, ChildStdout};
+use tokio::signal::unix::{Signal, SignalKind, signal};
+
+use super::ending::Exit;
+use super::registry::{Place, pid_of};
+
+/// A child that has not been waited for yet.
+pub(super) struct Child {
+    pub(super) place: Place,
+    changes: Signal,
+}
+
+impl Child {
+    /// `changes` must be older than the child, so that no change is missed.
+    pub(super) fn new(place: Place, changes: Signal) -> Self {
+        Self { place, changes }
+    }
+
+    /// Waits for its exit; `None` if its status was lost. Nothing is lost if the wait is dropped.
+    pub(super) async fn exit(&mut self) -> Option<Exit> {
+        loop {
+            if let Poll::Ready(exit) = self.poll_exit() {
+                return exit;
+            }
+            self.changes.recv().await;
+        }
+    }
+
+    /// Its exit, if it has exited.
+    pub(super) fn poll_exit(&self) -> Poll<Option<Exit>> {
+        match waitpid(pid_of(self.place.pid), WaitOptions::NOHANG) {
+            Ok(Some((_, status))) => {
+                let code = status.exit_status().map(Exit::Code);
+                Poll::Ready(code.or(status.terminating_signal().map(Exit::Signal)))
+            }
+            Ok(None) | Err(Errno::INTR) => Poll::Pending,
+            Err(_) => Poll::Ready(None),
+        }
+    }
+}
+
+/// Tells when some child has changed.
+pub(super) fn changes_of_children() -> io::Result<Signal> {
+    signal(SignalKind::child())
+}
+
+/// Our ends of a child's streams.
+pub(super) struct Streams {
+    pub(super) stdin: Option<ChildStdin>,
+    pub(super) stdout: ChildStdout,
+    pub(super) stderr: ChildStderr,
+}
+
+/// The child's ends.
+pub(super) struct ChildEnds([OwnedFd; 3]);
+
+impl ChildEnds {
+    pub(super) fn borrowed(&self) -> [BorrowedFd<'_>; 3] {
+        self.0.each_ref().map(OwnedFd::as_fd)
+    }
+}
+
+/// Opens pipes, and for standard input a pipe or `/dev/null`. All of them are closed on exec.
+pub(super) fn open_streams(feeds_stdin: bool) -> io::Result<(Streams, ChildEnds)> {
+    let (child_stdin, stdin): (OwnedFd, _) = if feeds_stdin {
+        let (reader, writer) = io::pipe()?;
+        let writer = process::ChildStdin::from(OwnedFd::from(writer));
+        (reader.into(), Some(ChildStdin::from_std(writer)?))
+    } else {
+        (File::open("/dev/null")?.into(), None)
+    };
+    let (stdout, child_stdout) = io::pipe()?;
+    let (stderr, child_stderr) = io::pipe()?;
+    let ours = Streams {
+        stdin,
+        stdout: ChildStdout::from_std(process::ChildStdout::from(OwnedFd::from(stdout)))?,
+        stderr: ChildStderr::from_std(process::ChildStderr::from(OwnedFd::from(stderr)))?,
+    };
+    Ok((
+        ours,
+        ChildEnds([child_stdin, child_stdout.into(), child_stderr.into()]),
+    ))
+}
