@@ -11,6 +11,7 @@
 //!
 //! On systems other than Linux the second step sees descendants and the process group only.
 
+mod activity;
 mod brand;
 mod cancel;
 mod capture;

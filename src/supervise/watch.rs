@@ -1,10 +1,8 @@
 //! The only loop around a child: it hears, looks at the clock, and acts.
 
-use std::fs;
-use std::path::PathBuf;
 use std::pin::pin;
 use std::thread;
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use rustix::process::Signal;
 use tokio::io::AsyncWriteExt;
@@ -12,6 +10,7 @@ use tokio::process::ChildStdin;
 
 use crate::model::Leftover;
 
+use super::activity::{ActivityFiles, MemorySamples};
 use super::cancel::Cancel;
 use super::child::Child;
 use super::clock::{AgentClock, TICK};
@@ -22,16 +21,13 @@ use super::spec::{ChildSpec, Listener, OutputStream, StdinPlan};
 use super::sweep::Swept;
 use super::tap::{Ear, Tap};
 use super::trial::Trial;
-use super::{kill, processes, registry, sweep};
+use super::{kill, registry, sweep};
 
 /// How long the last bytes are read after everybody who could write them was killed.
 const LAST_BYTES: Duration = Duration::from_millis(100);
 
 /// How often a killed child is asked for its status, a millisecond apart, when its watcher goes away.
 const REAP_TRIES: u32 = 100;
-
-/// The longest wait between two samples of a child's memory.
-const SAMPLES_APART: Duration = Duration::from_secs(2);
 
 /// Runs a child to its end. Total: whatever happens is an ending.
 ///
@@ -292,62 +288,5 @@ impl Drop for Leash {
 async fn feed(stdin: Option<ChildStdin>, plan: &StdinPlan) {
     if let (Some(mut stdin), StdinPlan::Bytes(bytes)) = (stdin, plan) {
         stdin.write_all(bytes).await.ok();
-    }
-}
-
-/// Files whose growth counts as activity.
-struct ActivityFiles {
-    seen: Vec<(PathBuf, Option<Look>)>,
-}
-
-type Look = (u64, SystemTime);
-
-impl ActivityFiles {
-    fn new(files: &[PathBuf]) -> Self {
-        let seen = files
-            .iter()
-            .map(|path| (path.clone(), look_at(path)))
-            .collect();
-        Self { seen }
-    }
-
-    /// When one of them last changed, if any did since the last look.
-    fn last(&mut self, now: Duration) -> Option<Duration> {
-        let wall = SystemTime::now();
-        let mut last = None;
-        for (path, before) in &mut self.seen {
-            let look = look_at(path);
-            if look != *before
-                && let Some((_, changed)) = look
-            {
-                let age = wall.duration_since(changed).unwrap_or_default();
-                last = last.max(Some(now.saturating_sub(age)));
-            }
-            *before = look;
-        }
-        last
-    }
-}
-
-fn look_at(path: &PathBuf) -> Option<Look> {
-    let metadata = fs::symlink_metadata(path).ok()?;
-    Some((metadata.len(), metadata.modified().ok()?))
-}
-
-/// Peak memory of the first process: sampled, since only the parent's wait could tell it exactly.
-#[derive(Default)]
-struct MemorySamples {
-    highest: Option<u64>,
-    next: Duration,
-}
-
-impl MemorySamples {
-    fn are_due(&self, now: Duration) -> bool {
-        now >= self.next.max(TICK / 2)
-    }
-
-    fn take(&mut self, now: Duration, pid: u32) {
-        self.highest = self.highest.max(processes::peak_memory_kib(pid));
-        self.next = now + now.min(SAMPLES_APART);
     }
 }
