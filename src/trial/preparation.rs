@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 use std::path::Path;
+use std::time::Duration;
 use std::{fs, io};
 
 use crate::agents::{Invocation, InvocationContext, compose_prompt, invocation};
@@ -9,7 +10,7 @@ use crate::config::{ScenarioSpec, TaskSpec};
 use crate::graders::{ForbiddenBaseline, capture_baseline};
 use crate::record::write_file;
 use crate::shims::Overlay;
-use crate::supervise::{self, CapturedOutput, ChildEnding, EndReason, Exit};
+use crate::supervise::{self, CapturedOutput, ChildEnding, ChildSpec, EndReason, Exit};
 use crate::trial::draft::Stop;
 use crate::trial::environment::program_path;
 use crate::trial::frame::{Frame, HelperRun};
@@ -58,12 +59,14 @@ pub(super) fn ready(frame: &Frame<'_>, workspace: &Workspace) -> Result<Ready, S
         path: &path,
     })
     .map_err(|error| Stop::spawn(error.to_string()))?;
-    let shell_env = match &invocation.private_home {
-        Some(home) => overlay
-            .shell_startup(home)
-            .map_err(|error| Stop::harness("write shell start-up files", error))?,
-        None => Vec::new(),
-    };
+    // Without a home of its own an agent's login shells are led to the overlay by variables alone.
+    let shells = invocation
+        .private_home
+        .clone()
+        .unwrap_or_else(|| frame.private.join("shell"));
+    let shell_env = fs::create_dir_all(&shells)
+        .and_then(|()| overlay.shell_startup(&shells))
+        .map_err(|error| Stop::harness("write shell start-up files", error))?;
     write_file(&frame.trial_dir.prompt(), prompt.as_bytes())
         .map_err(|error| Stop::harness("write prompt.txt", error))?;
     Ok(Ready {
@@ -136,38 +139,72 @@ pub(super) async fn set_up(
     failed.map_or(Ok(()), |message| Err(Stop::setup(message)))
 }
 
-/// Runs `mcp.start_command` or `mcp.stop_command`; gives what went wrong, if anything.
-pub(super) async fn mcp_command(
+/// Starts what `mcp.start_command` says; gives what went wrong, if anything. What it leaves running stays until
+/// [`mcp_stop`].
+pub(super) async fn mcp_start(
     frame: &Frame<'_>,
     workspace: &Workspace,
-    run: McpRun<'_>,
+    ready: &Ready,
 ) -> Option<String> {
-    let applies = frame.context.suite.mcp.enabled
-        && frame.context.scenario(frame.planned).mcp_config.is_some();
-    if run.command.is_empty() || !applies {
-        return None;
-    }
-    let environment = frame
-        .around(workspace)
-        .for_mcp(&run.ready.invocation.extra_args, &run.ready.path);
-    let limit = std::time::Duration::from_secs(120);
-    let spec = frame.helper(
-        run.command,
-        HelperRun {
-            cwd: &workspace.project_dir,
-            environment,
-            limit,
-        },
-    );
-    let (ending, _) = supervise::capture(&spec, SETUP_OUTPUT, &frame.context.cancel).await;
-    (!went_well(&ending)).then(|| format!("{:?}: {}", run.command, why(&ending)))
+    let mut spec = mcp_spec(
+        frame,
+        workspace,
+        (ready, &frame.context.suite.mcp.start_command),
+    )?;
+    spec.limits.spare_leftovers = true;
+    mcp_command(frame, &spec).await
 }
 
-/// Which MCP command, and what the agent is started with.
-pub(super) struct McpRun<'a> {
-    pub(super) command: &'a [String],
-    pub(super) ready: &'a Ready,
+/// Runs `mcp.stop_command`, and ends whatever of the server is left then.
+pub(super) async fn mcp_stop(
+    frame: &Frame<'_>,
+    workspace: &Workspace,
+    ready: &Ready,
+) -> Option<String> {
+    let mcp = &frame.context.suite.mcp;
+    if let Some(spec) = mcp_spec(frame, workspace, (ready, &mcp.stop_command)) {
+        return mcp_command(frame, &spec).await;
+    }
+    // Without a stop command the server is ended by its mark, which any child of the same mark does at its end.
+    let nothing = ["true".to_owned()];
+    mcp_spec(frame, workspace, (ready, &mcp.start_command))?;
+    mcp_command(frame, &mcp_spec(frame, workspace, (ready, &nothing))?).await
 }
+
+fn mcp_spec(
+    frame: &Frame<'_>,
+    workspace: &Workspace,
+    (ready, command): (&Ready, &[String]),
+) -> Option<ChildSpec> {
+    let applies = frame.context.suite.mcp.enabled
+        && frame.context.scenario(frame.planned).mcp_config.is_some();
+    if command.is_empty() || !applies {
+        return None;
+    }
+    let around = frame.around(workspace);
+    let environment = around.for_mcp(&ready.invocation.extra_args, &ready.path);
+    let run = HelperRun {
+        cwd: &workspace.project_dir,
+        environment,
+        limit: MCP_LIMIT,
+    };
+    let mut spec = frame.helper(command, run);
+    spec.marker = Some(format!("{}-mcp", frame.marker));
+    Some(spec)
+}
+
+async fn mcp_command(frame: &Frame<'_>, spec: &ChildSpec) -> Option<String> {
+    let (ending, output) = supervise::capture(spec, SETUP_OUTPUT, &frame.context.cancel).await;
+    if went_well(&ending) {
+        return None;
+    }
+    let said = String::from_utf8_lossy(&output.stderr);
+    let last = said.lines().last().unwrap_or_default();
+    Some(format!("{:?}: {} {last}", spec.argv, why(&ending)))
+}
+
+/// Limit of `mcp.start_command` and `mcp.stop_command`.
+const MCP_LIMIT: Duration = Duration::from_secs(120);
 
 /// Takes the snapshot of forbidden files, after setup.
 pub(super) fn baseline(

@@ -14,7 +14,7 @@ use crate::trial::draft::{Draft, Stop};
 use crate::trial::frame::Frame;
 use crate::trial::judgement::{Evidence, agent_end};
 use crate::trial::performance::perform;
-use crate::trial::preparation::{self, McpRun};
+use crate::trial::preparation;
 use crate::trial::{RunContext, Teller};
 use crate::workspace::Workspace;
 
@@ -60,25 +60,19 @@ async fn stages(
         preparation::set_up(frame, workspace, task, &ready.invocation.extra_args).await?;
     }
     let baseline = block_in_place(|| preparation::baseline(frame, workspace))?;
-    let mcp = &frame.context.suite.mcp;
-    let start = McpRun {
-        command: &mcp.start_command,
-        ready: &ready,
-    };
-    if let Some(problem) = preparation::mcp_command(frame, workspace, start).await {
-        return Err(Stop::setup(format!("mcp.start_command {problem}")));
-    }
-    if frame.context.cancel.level() > 0 {
-        return Err(Stop::cancelled());
+    let not_started = preparation::mcp_start(frame, workspace, &ready).await;
+    let cancelled = frame.context.cancel.level() > 0;
+    if not_started.is_some() || cancelled {
+        // Half a server may be there.
+        preparation::mcp_stop(frame, workspace, &ready).await;
+        return Err(not_started.map_or_else(Stop::cancelled, |problem| {
+            Stop::setup(format!("mcp.start_command {problem}"))
+        }));
     }
     frame.enter("agent");
     let clock = TrialClock::now();
     let (ending, heard) = perform(frame, workspace, &ready).await?;
-    let stop = McpRun {
-        command: &mcp.stop_command,
-        ready: &ready,
-    };
-    if let Some(problem) = preparation::mcp_command(frame, workspace, stop).await {
+    if let Some(problem) = preparation::mcp_stop(frame, workspace, &ready).await {
         draft.note(format!("mcp.stop_command {problem}"));
     }
     frame.enter("grading");
