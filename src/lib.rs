@@ -34,6 +34,32 @@
 //! | 1 | `record` | what is kept; the only room that knows a file name under `runs/` |
 //! | 0 | `model` | what happened, as nouns: no I/O, no clock |
 //! | 0 | `stats` | arithmetic, with the reference of each formula above it |
+//!
+//! **Words.** Suite (what is configured), run (a folder), task, scenario (a named treatment), cell (agent x scenario x
+//! task), trial (one go at a cell), attempt (inside a trial, after a fault that was not the agent's), event (what an agent
+//! said), grader, verdict, outcome, row, transcript, reference patch.
+//!
+//! # How to add
+//!
+//! Sets are closed enums, so the compiler names every place. The files, in order:
+//!
+//! - **an agent**: `config/suite.rs` (`AgentKind`), `agents/<name>.rs` (its stream), `agents/stream.rs`, `agents/mcp.rs` (its
+//!   MCP dialect), `agents/home.rs` (its private home), `agents/commands.rs` (default command, variables), then recorded
+//!   streams in `tests/fixtures/streams` with their rows in `expected.tsv`.
+//! - **a grader**: `config/grader_spec.rs`, `config/tables/graders.rs` (its keys), `config/tasks.rs` (reading them),
+//!   `graders/<name>.rs`, `graders/grade.rs`, SETUP.md.
+//! - **a measure**: `model/measures.rs`, `metrics/`, `record/row.rs` (a column at the end), `report/columns.rs` (its mean),
+//!   SETUP.md.
+//! - **a column of the summary or another file of a report**: `report/columns.rs`, or a file beside `report/csv.rs` with its
+//!   name in `record/run_dir.rs` and its place in `report/rebuild.rs`.
+//! - **a key of the config**: `config/tables/`, the reader beside it, `config/suite.rs`; then
+//!   `proctor schema config > schemas/config.schema.json`.
+//! - **a command**: `cli/args/`, one file in `cli/commands/`, an arm in `cli/commands/mod.rs`.
+//!
+//! # Unsafe code
+//!
+//! Denied but in two named places: `supervise/session.rs` (a child in a session of its own without copying this process)
+//! and `shims/relay/` (the program behind every shim, which runs without a C library).
 
 pub mod agents;
 pub mod cli;

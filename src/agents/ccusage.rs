@@ -8,7 +8,7 @@ use std::time::Duration;
 use serde::Deserialize;
 
 use crate::agents::wire::Few;
-use crate::supervise::{Cancel, ChildSpec, Limits, StdinPlan, capture, find_program};
+use crate::supervise::{Cancel, ChildSpec, capture, find_program};
 
 /// The version is pinned: the next one only prints that it moved, and its successor counts tokens in another way.
 const COMMAND: [&str; 5] = ["npx", "-y", "@ccusage/codex@18.0.11", "session", "--json"];
@@ -68,26 +68,12 @@ pub async fn ccusage_cost(codex_home: &Path, path: &OsStr, cancel: &Cancel) -> O
     ] {
         env.extend(std::env::var_os(name).map(|value| (OsString::from(name), value)));
     }
-    let spec = ChildSpec {
-        argv,
-        cwd: codex_home.to_owned(),
-        env,
-        stdin: StdinPlan::Null,
-        limits: Limits {
-            hard: Some(LIMIT),
-            ..Limits::default()
-        },
-        stdout_to: None,
-        stderr_to: None,
-        activity_files: Vec::new(),
-        marker: None,
-    };
+    let spec = ChildSpec::helper(argv, codex_home, env, LIMIT);
     let (ending, output) = capture(&spec, OUTPUT_CAP, cancel).await;
-    let worked = ending
-        .exit
-        .as_ref()
-        .is_some_and(|exit| exit.shell_code() == 0);
-    worked.then(|| total_cost(&output.stdout)).flatten()
+    ending
+        .succeeded()
+        .then(|| total_cost(&output.stdout))
+        .flatten()
 }
 
 /// `totals.costUSD` of a report; `None` for a report without sessions, and for a cost of 0 beside tokens, which only

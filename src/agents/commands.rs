@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::config::AgentKind;
-use crate::supervise::{Cancel, ChildSpec, Limits, StdinPlan, capture, find_program};
+use crate::supervise::{Cancel, ChildSpec, capture, find_program};
 
 /// How long `--version` may take.
 const VERSION_LIMIT: Duration = Duration::from_secs(10);
@@ -78,31 +78,16 @@ pub fn find_on_path(kind: AgentKind, path: &OsStr) -> Option<PathBuf> {
 
 /// What `program --version` says on its first line, within ten seconds and with nothing but PATH and `home` to see.
 pub async fn version(program: &Path, path: &OsStr, home: &Path) -> Option<String> {
-    let spec = ChildSpec {
-        argv: vec![program.as_os_str().to_owned(), OsString::from("--version")],
-        cwd: home.to_owned(),
-        env: vec![
-            (OsString::from("PATH"), path.to_owned()),
-            (OsString::from("HOME"), home.as_os_str().to_owned()),
-        ],
-        stdin: StdinPlan::Null,
-        limits: Limits {
-            hard: Some(VERSION_LIMIT),
-            ..Limits::default()
-        },
-        stdout_to: None,
-        stderr_to: None,
-        activity_files: Vec::new(),
-        marker: None,
-    };
+    let env = vec![
+        (OsString::from("PATH"), path.to_owned()),
+        (OsString::from("HOME"), home.as_os_str().to_owned()),
+    ];
+    let argv = vec![program.as_os_str().to_owned(), OsString::from("--version")];
+    let spec = ChildSpec::helper(argv, home, env, VERSION_LIMIT);
     let (ending, output) = capture(&spec, 64 * 1024, &Cancel::new()).await;
-    let worked = ending
-        .exit
-        .as_ref()
-        .is_some_and(|exit| exit.shell_code() == 0);
     let text = String::from_utf8_lossy(&output.stdout);
     let first = text.lines().map(str::trim).find(|line| !line.is_empty())?;
-    worked.then(|| {
+    ending.succeeded().then(|| {
         first
             .chars()
             .filter(|character| !character.is_control())

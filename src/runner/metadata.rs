@@ -13,7 +13,7 @@ use crate::config::{AgentSpec, PlanMode, ProjectSource, Suite};
 use crate::plan::Plan;
 use crate::record::{AgentMetadata, PlanMetadata, RunMetadata};
 use crate::runner::{RunError, RunRequest};
-use crate::supervise::{ChildSpec, EndReason, Limits, StdinPlan, capture, find_program};
+use crate::supervise::{ChildSpec, capture, find_program};
 use crate::trial::{RunContext, program_path};
 use crate::workspace;
 
@@ -182,24 +182,12 @@ async fn tools(context: &RunContext) -> BTreeMap<String, String> {
 async fn told_version(context: &RunContext, name: &str, argument: &str) -> Option<String> {
     let path = program_path(&context.base_env);
     let program = find_program(name.as_ref(), &path, Path::new("/"))?;
-    let spec = ChildSpec {
-        argv: vec![program.into_os_string(), OsString::from(argument)],
-        cwd: context.scratch.clone(),
-        env: context
-            .base_env
-            .iter()
-            .map(|(name, value)| (name.into(), value.clone()))
-            .collect(),
-        stdin: StdinPlan::Null,
-        limits: Limits {
-            hard: Some(VERSION_LIMIT),
-            ..Limits::default()
-        },
-        stdout_to: None,
-        stderr_to: None,
-        activity_files: Vec::new(),
-        marker: None,
-    };
+    let argv = vec![program.into_os_string(), OsString::from(argument)];
+    let env = context.base_env.iter();
+    let env = env
+        .map(|(name, value)| (name.into(), value.clone()))
+        .collect();
+    let spec = ChildSpec::helper(argv, &context.scratch, env, VERSION_LIMIT);
     let (ending, output) = capture(&spec, 4096, &context.cancel).await;
     let text = String::from_utf8_lossy(&output.stdout);
     let line = text
@@ -207,7 +195,7 @@ async fn told_version(context: &RunContext, name: &str, argument: &str) -> Optio
         .next()
         .map(str::trim)
         .filter(|line| !line.is_empty());
-    (ending.reason == EndReason::Exited).then_some(line?.to_owned())
+    ending.succeeded().then_some(line?.to_owned())
 }
 
 fn stamp() -> String {

@@ -81,6 +81,12 @@ pub struct ChildEnding {
 }
 
 impl ChildEnding {
+    /// Whether it exited by itself with code 0.
+    #[must_use]
+    pub fn succeeded(&self) -> bool {
+        self.reason == EndReason::Exited && self.exit == Some(Exit::Code(0))
+    }
+
     /// The ending of a child that never was.
     #[must_use]
     pub fn unstarted(reason: EndReason, spawn_error: Option<String>) -> Self {

@@ -1,7 +1,7 @@
 //! What a child is started with, and who listens to it.
 
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// A program to start, and the limits of its life.
@@ -25,6 +25,32 @@ pub struct ChildSpec {
     pub activity_files: Vec<PathBuf>,
     /// Value of `PROCTOR_TRIAL` in its environment, by which stray processes are recognised.
     pub marker: Option<String>,
+}
+
+impl ChildSpec {
+    /// A helper of the harness: nothing to read, nothing kept, a hard limit and defaults for the rest.
+    #[must_use]
+    pub fn helper(
+        argv: Vec<OsString>,
+        cwd: &Path,
+        env: Vec<(OsString, OsString)>,
+        hard: Duration,
+    ) -> Self {
+        Self {
+            argv,
+            cwd: cwd.to_owned(),
+            env,
+            stdin: StdinPlan::Null,
+            limits: Limits {
+                hard: Some(hard),
+                ..Limits::default()
+            },
+            stdout_to: None,
+            stderr_to: None,
+            activity_files: Vec::new(),
+            marker: None,
+        }
+    }
 }
 
 /// What a child reads on standard input.

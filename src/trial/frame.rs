@@ -10,7 +10,7 @@ use sha2::{Digest, Sha256};
 use crate::model::Progress;
 use crate::plan::PlannedTrial;
 use crate::record::TrialDir;
-use crate::supervise::{ChildSpec, Limits, StdinPlan};
+use crate::supervise::ChildSpec;
 use crate::trial::environment::{Environment, Surroundings};
 use crate::trial::{RunContext, Teller};
 use crate::workspace::Workspace;
@@ -85,23 +85,12 @@ impl<'a> Frame<'a> {
     /// A helper process of the harness (setup, MCP start and stop) in the project's folder.
     pub(super) fn helper(&self, argv: &[String], run: HelperRun<'_>) -> ChildSpec {
         let settings = &self.context.suite.settings;
-        ChildSpec {
-            argv: argv.iter().map(OsString::from).collect(),
-            cwd: run.cwd.to_owned(),
-            env: run.environment.into_iter().collect(),
-            stdin: StdinPlan::Null,
-            limits: Limits {
-                hard: Some(run.limit),
-                stall: None,
-                grace: settings.stop_grace,
-                drain: settings.drain,
-                ..Limits::default()
-            },
-            stdout_to: None,
-            stderr_to: None,
-            activity_files: Vec::new(),
-            marker: None,
-        }
+        let argv = argv.iter().map(OsString::from).collect();
+        let env = run.environment.into_iter().collect();
+        let mut spec = ChildSpec::helper(argv, run.cwd, env, run.limit);
+        spec.limits.grace = settings.stop_grace;
+        spec.limits.drain = settings.drain;
+        spec
     }
 }
 

@@ -126,7 +126,7 @@ pub(super) async fn set_up(
         if ending.reason == EndReason::Cancelled {
             return Err(Stop::cancelled());
         }
-        if !went_well(&ending) {
+        if !ending.succeeded() {
             failed = Some(format!("setup command {command:?}: {}", why(&ending)));
             break;
         }
@@ -195,7 +195,7 @@ fn mcp_spec(
 
 async fn mcp_command(frame: &Frame<'_>, spec: &ChildSpec) -> Option<String> {
     let (ending, output) = supervise::capture(spec, SETUP_OUTPUT, &frame.context.cancel).await;
-    if went_well(&ending) {
+    if ending.succeeded() {
         return None;
     }
     let said = String::from_utf8_lossy(&output.stderr);
@@ -224,11 +224,6 @@ pub(super) fn baseline(
             .map_err(|error| Stop::harness("write forbidden_baseline.json", error))?;
     }
     Ok(baseline)
-}
-
-/// Whether a helper exited with 0.
-pub(super) fn went_well(ending: &ChildEnding) -> bool {
-    ending.reason == EndReason::Exited && ending.exit == Some(Exit::Code(0))
 }
 
 /// How a helper ended, in words.
