@@ -31,12 +31,12 @@ fn main() -> io::Result<()> {
     build_relay()
 }
 
-/// Writes `embedded_suite.rs`: a constant table of `config.yaml`, `tasks.yaml` and all files below `task_assets`. A package
+/// Writes `embedded_suite.rs`: a constant table of `config.yaml`, `tasks.yaml` and all files below `schemas` and `task_assets`. A package
 /// without them gets an empty table.
 fn embed_default_suite() -> io::Result<()> {
     let root = PathBuf::from(variable("CARGO_MANIFEST_DIR"));
     let mut files = Vec::new();
-    for name in ["config.yaml", "tasks.yaml", "task_assets"] {
+    for name in ["config.yaml", "tasks.yaml", "schemas", "task_assets"] {
         println!("cargo::rerun-if-changed={name}");
         collect(&root.join(name), &mut files)?;
     }

@@ -4,17 +4,12 @@ mod apology;
 mod args;
 mod columns;
 mod commands;
-#[expect(dead_code, reason = "until the runner is there")]
 mod console;
 mod embedded;
-#[cfg_attr(not(test), expect(dead_code, reason = "until the runner is there"))]
 mod failure;
-#[expect(dead_code, reason = "until the runner is there")]
 mod interrupt;
 mod logging;
-#[expect(dead_code, reason = "until the runner is there")]
 mod out;
-#[expect(dead_code, reason = "until the runner is there")]
 mod suite;
 
 use std::panic::AssertUnwindSafe;
@@ -64,14 +59,15 @@ fn explain(error: &clap::Error) -> ExitCode {
 fn run(command: Command) -> Outcome<ExitCode> {
     let done = |()| ExitCode::SUCCESS;
     match command {
+        Command::Run(args) => commands::run::run(&args),
+        Command::Validate(args) => commands::validate::run(&args),
         Command::Rebuild(args) => commands::rebuild::run(&args).map(done),
         Command::Estimate(args) => commands::estimate::run(&args).map(done),
         Command::Init(args) => commands::init::run(&args).map(done),
+        Command::Doctor(args) => commands::doctor::run(&args),
         Command::Schema(args) => commands::schema::run(&args).map(done),
+        Command::Cassette(args) => commands::cassette::run(&args).map(done),
         Command::Completions(args) => commands::completions::run(&args).map(done),
-        _ => Err(failure::Failure::new(
-            Kind::Usage,
-            "not built yet in this version",
-        )),
+        Command::ReplayCassette(args) => commands::replay::run(&args),
     }
 }

@@ -9,7 +9,7 @@ use crate::cli::console::say;
 use crate::cli::embedded;
 use crate::cli::failure::{Failure, Kind, Outcome};
 use crate::cli::out::Colour;
-use crate::config::{self, AgentKind, Filter, LoadRequest, Problems, Suite};
+use crate::config::{self, AgentKind, Filter, LeftOut, LoadRequest, Problems, Suite};
 use crate::record::RunDir;
 
 /// The name that a suite has when none is given.
@@ -26,6 +26,8 @@ pub(super) struct Chosen {
     pub(super) suite: Suite,
     /// The run directory that already holds the built-in suite.
     pub(super) prepared: Option<RunDir>,
+    /// Whether no scenario was named.
+    any_scenario: bool,
     /// Holds the built-in suite for as long as it is looked at.
     scratch: Option<tempfile::TempDir>,
 }
@@ -71,6 +73,7 @@ impl Chosen {
         Ok(Self {
             suite: load(&files, args, purpose.runs)?,
             prepared: None,
+            any_scenario: args.scenarios.is_empty(),
             scratch,
         })
     }
@@ -97,6 +100,7 @@ impl Chosen {
         Ok(Self {
             suite,
             prepared: Some(run_dir),
+            any_scenario: self.any_scenario,
             scratch: None,
         })
     }
@@ -116,7 +120,7 @@ impl Chosen {
         for warning in &self.suite.warnings {
             say(colour, format_args!("warning: {warning}"));
         }
-        for absent in &self.suite.left_out {
+        for absent in self.missed_scenarios() {
             say(
                 colour,
                 format_args!(
@@ -124,6 +128,17 @@ impl Chosen {
                     absent.id, absent.reason
                 ),
             );
+        }
+    }
+
+    /// Scenarios that a person may miss: of a suite with MCP whose scenarios with MCP are all left out.
+    fn missed_scenarios(&self) -> &[LeftOut] {
+        let mut scenarios = self.suite.scenarios.iter();
+        let with_mcp = scenarios.any(|scenario| scenario.mcp_config.is_some());
+        if self.suite.mcp.enabled && self.any_scenario && !with_mcp {
+            &self.suite.left_out
+        } else {
+            &[]
         }
     }
 }

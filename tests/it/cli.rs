@@ -3,12 +3,12 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
-/// The built program in a folder of its own, with a scrubbed environment.
-struct Sandbox {
+/// The built program in an empty folder, with a scrubbed environment.
+struct Bare {
     folder: tempfile::TempDir,
 }
 
-impl Sandbox {
+impl Bare {
     fn new() -> Self {
         Self {
             folder: tempfile::tempdir().expect("create a folder"),
@@ -86,7 +86,7 @@ const COMMANDS: [&str; 9] = [
 
 #[test]
 fn every_help_fits_a_screen_and_ends_with_two_examples() {
-    let sandbox = Sandbox::new();
+    let sandbox = Bare::new();
     let mut calls: Vec<Vec<&str>> = COMMANDS
         .iter()
         .map(|command| vec![*command, "--help"])
@@ -114,7 +114,7 @@ fn every_help_fits_a_screen_and_ends_with_two_examples() {
 
 #[test]
 fn the_examples_of_run_help_are_understood() {
-    let sandbox = Sandbox::new();
+    let sandbox = Bare::new();
     let help = sandbox.run(&["run", "--help"]).stdout;
     for group in ["What to run:", "How to run:", "What to show:"] {
         assert!(help.contains(group), "{help}");
@@ -142,7 +142,7 @@ fn the_examples_of_run_help_are_understood() {
 
 #[test]
 fn a_mistake_on_the_command_line_ends_with_2_and_says_what_is_meant() {
-    let sandbox = Sandbox::new();
+    let sandbox = Bare::new();
     let cases: [(&[&str], &str); 6] = [
         (&["runn"], "run"),
         (&["run", "--job", "2"], "--jobs"),
@@ -160,13 +160,13 @@ fn a_mistake_on_the_command_line_ends_with_2_and_says_what_is_meant() {
 
 #[test]
 fn no_command_is_answered_with_the_help() {
-    let ran = Sandbox::new().run(&[]).ended(2);
+    let ran = Bare::new().run(&[]).ended(2);
     assert!(ran.stderr.contains("Commands:"), "{}", ran.stderr);
 }
 
 #[test]
 fn schemas_are_json_with_a_dialect() {
-    let sandbox = Sandbox::new();
+    let sandbox = Bare::new();
     for file in ["config", "tasks"] {
         let ran = sandbox.run(&["schema", file]).ended(0);
         let schema: serde_json::Value = serde_json::from_str(&ran.stdout).expect("JSON");
@@ -181,7 +181,7 @@ fn schemas_are_json_with_a_dialect() {
 
 #[test]
 fn shells_get_completions_that_know_the_commands_but_not_the_hidden_one() {
-    let sandbox = Sandbox::new();
+    let sandbox = Bare::new();
     for shell in ["bash", "zsh", "fish"] {
         let script = sandbox.run(&["completions", shell]).ended(0).stdout;
         for command in COMMANDS {
@@ -193,7 +193,7 @@ fn shells_get_completions_that_know_the_commands_but_not_the_hidden_one() {
 /// Runs `proctor WORDS | head -c 1`.
 #[test]
 fn a_reader_that_goes_away_is_no_error() {
-    let sandbox = Sandbox::new();
+    let sandbox = Bare::new();
     // More than a pipe holds, so that writing meets the closed end.
     for words in [&["schema", "config"][..], &["completions", "bash"]] {
         let mut child = sandbox
@@ -210,7 +210,7 @@ fn a_reader_that_goes_away_is_no_error() {
 
 #[test]
 fn init_writes_a_suite_once() {
-    let sandbox = Sandbox::new();
+    let sandbox = Bare::new();
     let ran = sandbox.run(&["init", "evals"]).ended(0);
     assert!(
         ran.stdout.contains("wrote evals/config.yaml"),
@@ -238,7 +238,7 @@ fn init_writes_a_suite_once() {
 
 #[test]
 fn what_is_no_run_directory_is_said_so() {
-    let sandbox = Sandbox::new();
+    let sandbox = Bare::new();
     for words in [
         &["rebuild", "--run", "nowhere"][..],
         &["estimate", "--run", "nowhere", "--trials", "3"],
@@ -250,4 +250,80 @@ fn what_is_no_run_directory_is_said_so() {
             ran.stderr
         );
     }
+}
+
+/// A suite whose only agent is `program`, on a project of one file.
+fn suite_of(sandbox: &Bare, program: &str) {
+    sandbox.write("project/README.md", "a project\n");
+    let config = format!(
+        "suite: {{output_root: ./runs}}\nproject: {{template: project}}\nagents:\n  - {{id: only, kind: command, command: [{program}, \"{{PROMPT}}\"]}}\n"
+    );
+    sandbox.write("config.yaml", &config);
+    let tasks =
+        "- {id: look, prompt: look, graders: [{type: command, argv: [test, -f, README.md]}]}\n";
+    sandbox.write("tasks.yaml", tasks);
+}
+
+#[test]
+fn doctor_says_what_is_there_and_what_the_suite_misses() {
+    let sandbox = Bare::new();
+    suite_of(&sandbox, "true");
+    let ran = sandbox.run(&["doctor", "--json"]).ended(0);
+    let document: serde_json::Value = serde_json::from_str(&ran.stdout).expect("JSON");
+    let checks = document["checks"].as_array().expect("checks");
+    let state = |name: &str| {
+        let found = checks.iter().find(|check| check["name"] == name);
+        found.map(|check| check["state"].as_str().unwrap_or_default().to_owned())
+    };
+    for name in [
+        "suite",
+        "temporary folder",
+        "folder of runs",
+        "shims in sh -c",
+        "agent only",
+        "program test",
+    ] {
+        assert_eq!(state(name).as_deref(), Some("ok"), "{name}: {}", ran.stdout);
+    }
+
+    suite_of(&sandbox, "no-such-agent");
+    let ran = sandbox.run(&["doctor"]).ended(2);
+    assert!(
+        ran.stdout.contains("no-such-agent is not on PATH"),
+        "{}",
+        ran.stdout
+    );
+    assert!(
+        ran.stdout.contains("to do: install it") && ran.stderr.contains("one thing is missing"),
+        "{ran:?}"
+    );
+}
+
+#[test]
+fn a_cassette_is_played_with_its_exit_code() {
+    let sandbox = Bare::new();
+    let lines = [
+        r#"{"cassette":1,"plays":"command"}"#,
+        r#"{"at_ms":0,"out":"first in {WORKDIR}"}"#,
+        r#"{"at_ms":10000,"write":{"path":"made/by.txt","text":"agent"}}"#,
+        r#"{"at_ms":20000,"exit":7}"#,
+    ];
+    let cassette = sandbox.write("tape.jsonl", &lines.join("\n"));
+    let cassette = cassette.to_str().expect("UTF-8");
+    let words = [
+        "replay-cassette",
+        "--cassette",
+        cassette,
+        "--pace",
+        "0",
+        "--",
+        "-a prompt that looks like a flag",
+    ];
+    let ran = sandbox.run(&words).ended(7);
+    assert!(ran.stdout.starts_with("first in /"), "{}", ran.stdout);
+    assert_eq!(sandbox.read("made/by.txt"), "agent");
+
+    sandbox.write("tape.jsonl", "no cassette");
+    let ran = sandbox.run(&words).ended(2);
+    assert!(ran.stderr.contains("tape.jsonl:1"), "{}", ran.stderr);
 }

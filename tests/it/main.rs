@@ -2,11 +2,13 @@
 
 mod backfill;
 mod cli;
+mod cli_run;
 mod default_suite;
 mod measures;
 mod post_run;
 mod published_run;
 mod rebuild;
+mod sandbox;
 mod summary;
 mod tidy;
 mod workspace;

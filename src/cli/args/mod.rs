@@ -9,7 +9,6 @@ pub(super) use further::{
     CassetteArgs, CompletionsArgs, DoctorArgs, EstimateArgs, InitArgs, RebuildArgs, ReplayArgs,
     SchemaArgs, SchemaFile,
 };
-#[expect(unused_imports, reason = "until the runner is there")]
 pub(super) use run::{RunArgs, ShowArgs, SuiteArgs, ValidateArgs};
 
 /// Usage before flags; flags in their groups; examples last.

@@ -1,7 +1,16 @@
 //! One command per file: each resolves its flags, asks one room to do the work, and tells what came of it.
 
+pub(super) mod cassette;
 pub(super) mod completions;
+pub(super) mod doctor;
+mod dry_run;
+mod engine;
 pub(super) mod estimate;
 pub(super) mod init;
+mod post_run;
 pub(super) mod rebuild;
+pub(super) mod replay;
+mod result;
+pub(super) mod run;
 pub(super) mod schema;
+pub(super) mod validate;

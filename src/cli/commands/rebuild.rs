@@ -4,6 +4,7 @@ use serde_json::json;
 
 use crate::cli::args::RebuildArgs;
 use crate::cli::columns::columns;
+use crate::cli::commands::post_run;
 use crate::cli::failure::{Failure, Kind, Outcome};
 use crate::cli::out::{Colour, Out};
 use crate::cli::suite::{config_failure, config_here, config_of_run};
@@ -29,6 +30,9 @@ pub(in crate::cli) fn run(args: &RebuildArgs) -> Outcome {
         out.json(&document(args, &rebuilt, &run_dir))?;
     } else {
         out.text(page(args, &rebuilt, (&run_dir, out.look())))?;
+    }
+    if args.post_run_report || args.failure_analysis {
+        post_run::run(args, &run_dir, suite.as_ref())?;
     }
     Ok(())
 }

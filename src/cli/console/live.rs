@@ -115,11 +115,26 @@ fn trial_line(trial: &Running, now: Instant, (columns, room): (usize, Room)) -> 
     let plain = format!(
         "  {}  {elapsed:<15} {doing:<11} {}",
         padded(&cut(&name, columns), columns),
-        sanitize_line(&trial.text)
+        sanitize_line(untimed(&trial.text))
     );
     cut(&plain, room.width.saturating_sub(1))
         .trim_end()
         .to_owned()
+}
+
+/// What was said without the time at which it was said: the line shows how long ago that was.
+fn untimed(text: &str) -> &str {
+    let is_time = |mark: &str| {
+        let mut characters = mark.trim().chars();
+        characters.all(|character| character.is_ascii_digit() || character == '.')
+    };
+    match text
+        .strip_prefix('[')
+        .and_then(|rest| rest.split_once("] "))
+    {
+        Some((mark, said)) if is_time(mark) => said,
+        _ => text,
+    }
 }
 
 fn summary(board: &Board, now: Instant, room: Room) -> String {
@@ -285,6 +300,13 @@ mod tests {
                 "{width}: {lines:?}"
             );
         }
+    }
+
+    #[test]
+    fn the_time_of_a_word_is_not_shown_twice() {
+        assert_eq!(untimed("[    0.019] message: hi"), "message: hi");
+        assert_eq!(untimed("[ok] fine"), "[ok] fine");
+        assert_eq!(untimed("plain"), "plain");
     }
 
     #[test]

@@ -16,10 +16,10 @@ use crate::cli::out::Colour;
 use crate::model::Progress;
 use board::Board;
 pub(super) use board::Counts;
-#[expect(unused_imports, reason = "until the runner is there")]
 pub(super) use guard::CommandsStopped;
 use live::Live;
 use plain::Plain;
+pub(super) use words::counted;
 
 /// How often the live view is drawn anew while nothing happens.
 const REDRAW: Duration = Duration::from_millis(200);
@@ -100,6 +100,9 @@ impl Screen {
         match self {
             Self::Live(live) => live.print(&lines),
             Self::Plain(plain) => plain.print(&lines),
+        }
+        if !lines.is_empty() {
+            self.redraw(board);
         }
     }
 

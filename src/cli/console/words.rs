@@ -75,7 +75,7 @@ fn begun((planned, already_done): (usize, usize), jobs: u32) -> String {
 }
 
 /// `1 trial`, `2 trials`.
-pub(super) fn counted(count: usize, noun: &str) -> String {
+pub(in crate::cli) fn counted(count: usize, noun: &str) -> String {
     let plural = if count == 1 { "" } else { "s" };
     format!("{count} {noun}{plural}")
 }

@@ -1,0 +1,105 @@
+//! Agents: which are on PATH, in which version, and what Codex's costs are asked of.
+
+use std::ffi::OsStr;
+use std::path::Path;
+
+use crate::agents::{find_on_path, version};
+use crate::cli::commands::doctor::Patient;
+use crate::cli::commands::doctor::check::{Check, State};
+use crate::config::{AgentKind, AgentSpec};
+use crate::supervise::find_program;
+
+/// The agents of the suite, else those that are known.
+pub(super) async fn check(patient: &Patient) -> Vec<Check> {
+    let mut checks = Vec::new();
+    match &patient.suite {
+        Some(suite) => {
+            for agent in &suite.agents {
+                checks.push(of_suite(patient, agent).await);
+            }
+        }
+        None => {
+            for (kind, name) in [
+                (AgentKind::ClaudeCode, "claude"),
+                (AgentKind::Codex, "codex"),
+            ] {
+                checks.push(known(patient, kind, name).await);
+            }
+        }
+    }
+    checks.extend(ccusage(patient));
+    checks
+}
+
+async fn of_suite(patient: &Patient, agent: &AgentSpec) -> Check {
+    let check = |state, found: String| {
+        Check::new(format!("agent {}", agent.id), state)
+            .found(found)
+            .needed_for("this suite")
+    };
+    if agent.kind == AgentKind::Replay {
+        return check(State::Ok, "plays recordings: nothing is needed".to_owned());
+    }
+    let program = agent
+        .command
+        .first()
+        .map(String::as_str)
+        .unwrap_or_default();
+    if program.contains('{') {
+        return check(
+            State::Warn,
+            format!("{program} is known only when a trial starts"),
+        );
+    }
+    let folder = patient
+        .suite
+        .as_ref()
+        .map_or(Path::new("/"), |suite| suite.config_dir.as_path());
+    match find_program(OsStr::new(program), &patient.path, folder) {
+        Some(found) => check(State::Ok, told(patient, &found).await),
+        None => check(State::Missing, format!("{program} is not on PATH"))
+            .advice("install it, or leave the agent out with --agents"),
+    }
+}
+
+async fn known(patient: &Patient, kind: AgentKind, name: &str) -> Check {
+    let check = |state, found: String| {
+        Check::new(format!("agent {name}"), state)
+            .found(found)
+            .needed_for("a suite that measures it")
+    };
+    match find_on_path(kind, &patient.path) {
+        Some(found) => check(State::Ok, told(patient, &found).await),
+        None => check(State::Warn, "not on PATH".to_owned())
+            .advice("install it, where you want to measure it"),
+    }
+}
+
+async fn told(patient: &Patient, program: &Path) -> String {
+    match version(program, &patient.path, patient.scratch.path()).await {
+        Some(version) => format!("{version} at {}", program.display()),
+        None => format!("{} (says no version)", program.display()),
+    }
+}
+
+/// `npx` runs ccusage, which is asked for the costs of Codex trials; without it they are computed.
+fn ccusage(patient: &Patient) -> Option<Check> {
+    let suite = patient.suite.as_ref()?;
+    let asked = suite.settings.use_ccusage_for_codex
+        && suite
+            .agents
+            .iter()
+            .any(|agent| agent.kind == AgentKind::Codex);
+    if !asked {
+        return None;
+    }
+    let check = |state| Check::new("npx", state).needed_for("costs of Codex trials by ccusage");
+    Some(
+        match find_program(OsStr::new("npx"), &patient.path, Path::new("/")) {
+            Some(found) => check(State::Ok).found(found.display().to_string()),
+            None => check(State::Warn)
+                .found("not on PATH: costs are computed from `pricing`")
+                .advice("install Node, or set suite.use_ccusage_for_codex: false"),
+        },
+    )
+}

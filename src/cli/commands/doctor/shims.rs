@@ -1,0 +1,126 @@
+//! Whether a call of a watched command is seen: an overlay is installed and called through the shells that agents use.
+
+use std::ffi::{OsStr, OsString};
+use std::path::Path;
+use std::{fs, io};
+
+use crate::cli::commands::doctor::Patient;
+use crate::cli::commands::doctor::check::{Check, State};
+use crate::cli::commands::doctor::machine::{attempt, write_script};
+use crate::shims::{Overlay, read_log, watched_tools};
+use crate::supervise::find_program;
+
+/// The tool that is watched.
+const TOOL: &str = "proctor-doctor-tool";
+
+/// The shells, and how agents call them.
+const SHELLS: [(&str, &str); 3] = [("sh", "-c"), ("bash", "-lc"), ("zsh", "-lc")];
+
+/// One check for each shell that is here.
+pub(super) async fn check(patient: &Patient) -> Vec<Check> {
+    let overlay = match install(patient) {
+        Ok(overlay) => overlay,
+        Err(error) => {
+            return vec![finding(
+                "shims",
+                Err(format!("cannot be installed: {error}")),
+            )];
+        }
+    };
+    let mut checks = Vec::new();
+    for (shell, flag) in SHELLS {
+        if find_program(OsStr::new(shell), &patient.path, Path::new("/")).is_some() {
+            let seen = is_seen(patient, &overlay, (shell, flag)).await;
+            checks.push(finding(&format!("shims in {shell} {flag}"), seen));
+        }
+    }
+    checks
+}
+
+fn finding(name: &str, seen: Result<(), String>) -> Check {
+    let needed_for = "counting calls of xcodebuild, xcrun and the commands in suite.shims";
+    match seen {
+        Ok(()) => Check::new(name, State::Ok)
+            .found("a call is seen")
+            .needed_for(needed_for),
+        Err(why) => Check::new(name, State::Warn)
+            .found(why)
+            .needed_for(needed_for)
+            .advice("counts will be too low; look for start-up files that set PATH anew"),
+    }
+}
+
+/// An overlay over a tool of our own, with start-up files in a home of its own.
+struct Laid {
+    overlay: Overlay,
+    path: OsString,
+    shell_env: Vec<(String, OsString)>,
+    home: OsString,
+}
+
+fn install(patient: &Patient) -> io::Result<Laid> {
+    let root = patient.scratch.path();
+    let (tools, home) = (root.join("tools"), root.join("home"));
+    fs::create_dir(&tools)?;
+    fs::create_dir(&home)?;
+    write_script(&tools.join(TOOL), "#!/bin/sh\nexit 7\n")?;
+    let path = std::env::join_paths(
+        [tools]
+            .into_iter()
+            .chain(std::env::split_paths(&patient.path)),
+    )
+    .map_err(io::Error::other)?;
+    let overlay = Overlay::install(
+        &root.join("shims"),
+        &watched_tools(&[TOOL.to_owned()], &path),
+        &root.join("calls.jsonl"),
+    )?;
+    let shell_env = overlay.shell_startup(&home)?;
+    Ok(Laid {
+        path: overlay.path_with(&path),
+        overlay,
+        shell_env,
+        home: home.into_os_string(),
+    })
+}
+
+/// Calls the tool through a shell: its exit code must come back and the call must be logged.
+async fn is_seen(
+    patient: &Patient,
+    laid: &Laid,
+    (shell, flag): (&str, &str),
+) -> Result<(), String> {
+    let log = &laid.overlay.log;
+    let before = calls(log)?;
+    let mut env = vec![
+        (OsString::from("PATH"), laid.path.clone()),
+        (OsString::from("HOME"), laid.home.clone()),
+    ];
+    env.extend(
+        laid.shell_env
+            .iter()
+            .map(|(name, value)| (OsString::from(name), value.clone())),
+    );
+    let argv = [shell, flag, TOOL].map(OsString::from).to_vec();
+    let (ending, output) = attempt(patient, argv, env).await;
+    let code = ending.exit.as_ref().map(crate::supervise::Exit::shell_code);
+    if code != Some(7) {
+        let said = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+        return Err(format!(
+            "a call does not come through: exit {code:?} {said}"
+        ));
+    }
+    match calls(log)? - before {
+        1 => Ok(()),
+        0 => Err("a call is not seen: the shell finds the tool past the shim".to_owned()),
+        more => Err(format!("a call is seen {more} times")),
+    }
+}
+
+fn calls(log: &Path) -> Result<usize, String> {
+    if !log.exists() {
+        return Ok(0);
+    }
+    let log = read_log(log, 0).map_err(|error| format!("the log cannot be read: {error}"))?;
+    Ok(log.calls.len())
+}

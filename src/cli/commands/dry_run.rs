@@ -1,0 +1,189 @@
+//! `proctor run --dry-run`: the plan by cell and the commands that would run; nothing is run.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use crate::cli::args::ShowArgs;
+use crate::cli::columns::columns;
+use crate::cli::commands::engine;
+use crate::cli::failure::Outcome;
+use crate::cli::out::{Colour, Out};
+use crate::config::{AgentSpec, GraderSpec, Suite, TaskSpec};
+use crate::model::Cell;
+use crate::plan::Plan;
+use crate::report::{sanitize_line, table};
+use crate::runner::{RunRequest, preview};
+
+/// How far one cell is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+struct Progress {
+    have: usize,
+    need: usize,
+}
+
+/// The cells of a plan, baselines after the trials of their agent and scenario.
+type Cells = BTreeMap<(Cell, bool), Progress>;
+
+/// Prints the plan.
+pub(super) fn print(request: &RunRequest, show: &ShowArgs) -> Outcome {
+    let (plan, missing) = preview(request).map_err(|error| engine::run_failure(&error))?;
+    let cells = cells(&plan, &missing.plan);
+    let longest = longest(&request.suite, &missing.plan) / request.jobs.max(1);
+    let mut out = Out::new(Colour::unless(show.no_color));
+    if show.json {
+        return out.json(&document(request, &cells, longest));
+    }
+    out.text(matrix(&cells))?;
+    out.text(commands(&request.suite))?;
+    out.line(summary(
+        request,
+        (missing.plan.len(), missing.already_done),
+        longest,
+    ))
+}
+
+fn cells(plan: &Plan, to_do: &Plan) -> Cells {
+    let mut cells = Cells::new();
+    for trial in plan.trials() {
+        let key = (trial.key.cell.clone(), trial.key.baseline);
+        let progress = cells.entry(key).or_default();
+        progress.need += 1;
+        progress.have += 1;
+    }
+    for trial in to_do.trials() {
+        let key = (trial.key.cell.clone(), trial.key.baseline);
+        if let Some(progress) = cells.get_mut(&key) {
+            progress.have -= 1;
+        }
+    }
+    cells
+}
+
+fn matrix(cells: &Cells) -> String {
+    let header = ["agent", "scenario", "task", "have -> need"];
+    let mut rows = vec![header.map(str::to_owned).to_vec()];
+    for ((cell, _), Progress { have, need }) in cells {
+        let step = match need - have {
+            0 => format!("{have} -> {need}"),
+            more => format!("{have} -> {need} (+{more})"),
+        };
+        rows.push(vec![
+            cell.agent.to_string(),
+            cell.scenario.to_string(),
+            cell.task.to_string(),
+            step,
+        ]);
+    }
+    columns(&rows)
+}
+
+/// What each agent, setup command and grader is called with.
+fn commands(suite: &Suite) -> String {
+    let mut rows = Vec::new();
+    for agent in &suite.agents {
+        rows.push(vec![
+            format!("agent {}", agent.id),
+            agent.kind.as_str().to_owned(),
+            started_by(agent),
+        ]);
+    }
+    for task in &suite.tasks {
+        let name = format!("task {}", task.id);
+        let setups = task
+            .setup_commands
+            .iter()
+            .map(|argv| ("setup", words(argv)));
+        let graders = task
+            .graders
+            .iter()
+            .map(|grader| (grader.type_name(), judged_by(grader)));
+        rows.extend(
+            setups
+                .chain(graders)
+                .map(|(kind, text)| vec![name.clone(), kind.to_owned(), text]),
+        );
+    }
+    format!("\n{}", columns(&rows))
+}
+
+fn started_by(agent: &AgentSpec) -> String {
+    match &agent.replay {
+        Some(replay) => format!("plays {}", replay.cassettes.display()),
+        None => agent.command.first().cloned().unwrap_or_default(),
+    }
+}
+
+fn judged_by(grader: &GraderSpec) -> String {
+    match grader {
+        GraderSpec::GitDiffForbidden { forbidden_globs } => forbidden_globs.join(" "),
+        GraderSpec::Command { argv, .. } => words(argv),
+        GraderSpec::ScreenshotExists { path } | GraderSpec::ScreenshotCompare { path, .. } => {
+            path.display().to_string()
+        }
+        GraderSpec::IosTestPass(_)
+        | GraderSpec::IosInstallCheck
+        | GraderSpec::IosLaunchCheck
+        | GraderSpec::Unknown { .. } => String::new(),
+    }
+}
+
+fn words(argv: &[String]) -> String {
+    sanitize_line(&shell_words::join(argv))
+}
+
+/// If every trial took as long as it may, one after the other.
+fn longest(suite: &Suite, to_do: &Plan) -> Duration {
+    let limit = |scenario: usize| {
+        let scenario = suite.scenarios.get(scenario)?;
+        Some(suite.settings.hard_limit(&scenario.id))
+    };
+    to_do
+        .trials()
+        .filter_map(|trial| limit(trial.scenario))
+        .sum()
+}
+
+fn summary(request: &RunRequest, (to_do, done): (usize, usize), longest: Duration) -> String {
+    let at_once = match request.jobs {
+        0 | 1 => "one at a time".to_owned(),
+        jobs => format!("{jobs} at once"),
+    };
+    let done = if done > 0 {
+        format!(" ({done} are done)")
+    } else {
+        String::new()
+    };
+    let longest = table::seconds(longest.as_secs_f64());
+    format!(
+        "\n{to_do} trials to run{done}, {at_once}: at most {longest} of agents' time; nothing was run"
+    )
+}
+
+fn document(request: &RunRequest, cells: &Cells, longest: Duration) -> Value {
+    let suite = &request.suite;
+    let each = cells.iter().map(|((cell, baseline), progress)| {
+        json!({"agent_id": cell.agent.as_str(), "scenario": cell.scenario.as_str(), "task_id": cell.task.as_str(),
+            "baseline": baseline, "have": progress.have, "need": progress.need})
+    });
+    let agents = suite.agents.iter().map(|agent| {
+        json!({"id": agent.id.as_str(), "kind": agent.kind.as_str(), "program": agent.command.first()})
+    });
+    json!({
+        "schema": 1,
+        "cells": each.collect::<Vec<_>>(),
+        "agents": agents.collect::<Vec<_>>(),
+        "tasks": suite.tasks.iter().map(task_document).collect::<Vec<_>>(),
+        "jobs": request.jobs,
+        "longest_sec": longest.as_secs_f64(),
+    })
+}
+
+fn task_document(task: &TaskSpec) -> Value {
+    let graders = task
+        .graders
+        .iter()
+        .map(|grader| json!({"type": grader.type_name(), "with": judged_by(grader)}));
+    json!({"id": task.id.as_str(), "setup_commands": task.setup_commands, "graders": graders.collect::<Vec<_>>()})
+}

@@ -1,0 +1,84 @@
+//! Drives the runner: a runtime, the console beside it, signals as wishes to stop.
+
+use tokio::runtime::{Builder, Runtime};
+use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
+
+use crate::cli::console::{self, View};
+use crate::cli::failure::{Failure, Kind, Outcome};
+use crate::cli::interrupt;
+use crate::model::Progress;
+use crate::runner::RunError;
+use crate::supervise::Cancel;
+
+/// More threads than this only cost memory: agents and graders are processes of their own.
+const MOST_THREADS: usize = 4;
+
+/// Does `work` while a console shows what it tells; gives what came of it after the last word was shown.
+///
+/// # Errors
+/// No runtime, no signals.
+pub(super) fn drive<W: Future>(
+    view: View,
+    work: impl FnOnce(UnboundedSender<Progress>, Cancel) -> W,
+) -> Outcome<W::Output> {
+    runtime()?.block_on(async {
+        let (sender, receiver) = unbounded_channel();
+        let cancel = Cancel::new();
+        interrupt::listen(cancel.clone(), &sender)?;
+        let console = tokio::spawn(console::watch(receiver, view));
+        let ended = work(sender, cancel).await;
+        // A console that panicked has apologised already; the results are told all the same.
+        drop(console.await);
+        Ok(ended)
+    })
+}
+
+fn runtime() -> Outcome<Runtime> {
+    let cores = std::thread::available_parallelism().map_or(2, usize::from);
+    Builder::new_multi_thread()
+        .worker_threads(cores.clamp(2, MOST_THREADS))
+        .enable_all()
+        .build()
+        .map_err(|error| Failure::at("start the runtime", error))
+}
+
+/// What went wrong; rows that could not be written are told in full, since they were paid for.
+fn message(error: &RunError) -> String {
+    match error {
+        RunError::Journal { unsaved, .. } if !unsaved.is_empty() => {
+            let rows = unsaved.join("\n");
+            format!(
+                "{error}\nrows that are not on disk (append them to runs.jsonl, or their trials run again):\n{rows}"
+            )
+        }
+        _ => error.to_string(),
+    }
+}
+
+/// Why a run could not start or go on, as the person sees it.
+pub(super) fn run_failure(error: &RunError) -> Failure {
+    let kind = match error {
+        RunError::Validation { .. } => Kind::TrialsFailed,
+        RunError::RunDirectory { .. }
+        | RunError::Project(_)
+        | RunError::Missing(_)
+        | RunError::Changed { .. }
+        | RunError::Journal { .. } => Kind::Infrastructure,
+    };
+    let failure = Failure::new(kind, message(error));
+    match error {
+        RunError::Missing(_) => {
+            failure.hint("`proctor doctor` says what this machine has and what is missing for what")
+        }
+        RunError::Changed { .. } => failure.hint(
+            "start a new run, or give --resume the config and tasks that it was started with",
+        ),
+        RunError::Validation { .. } => failure.hint(
+            "the reasons are above and in reference_checks.jsonl; leave a task out with --task-ids",
+        ),
+        RunError::Journal { .. } => {
+            failure.hint("what was written is safe; free some room and go on with --resume")
+        }
+        RunError::RunDirectory { .. } | RunError::Project(_) => failure,
+    }
+}

@@ -1,0 +1,57 @@
+//! `proctor rebuild --post-run-report`, `--failure-analysis`: an agent writes about a run that is there.
+
+use crate::cli::args::RebuildArgs;
+use crate::cli::commands::engine;
+use crate::cli::console::{Mode, View, say};
+use crate::cli::failure::{Failure, Kind, Outcome};
+use crate::cli::out::Colour;
+use crate::config::Suite;
+use crate::model::AgentId;
+use crate::record::RunDir;
+use crate::runner::{PostRun, post_run};
+
+/// Lets an agent of the suite write what is asked for, and says what a person should know.
+pub(super) fn run(args: &RebuildArgs, run_dir: &RunDir, suite: Option<&Suite>) -> Outcome {
+    let suite = suite.ok_or_else(|| {
+        Failure::new(
+            Kind::Usage,
+            "a report needs an agent, and no config.yaml is here to name one",
+        )
+        .hint("name the suite with --config")
+    })?;
+    let asked = PostRun {
+        suite,
+        run_dir,
+        agent: chosen(args, suite)?,
+        tool_errors: args.post_run_report,
+        failures: args.failure_analysis,
+    };
+    let view = View {
+        mode: Mode::Quiet,
+        stream: false,
+        colour: Colour::AUTO,
+    };
+    let notes = engine::drive(
+        view,
+        |_, cancel| async move { post_run(asked, &cancel).await },
+    )?;
+    for note in notes {
+        say(Colour::AUTO, format_args!("warning: {note}"));
+    }
+    Ok(())
+}
+
+fn chosen(args: &RebuildArgs, suite: &Suite) -> Outcome<Option<AgentId>> {
+    let Some(id) = &args.agent else {
+        return Ok(None);
+    };
+    let known: Vec<&str> = suite.agents.iter().map(|agent| agent.id.as_str()).collect();
+    let found = suite.agents.iter().find(|agent| agent.id.as_str() == id);
+    match found {
+        Some(agent) => Ok(Some(agent.id.clone())),
+        None => Err(Failure::new(
+            Kind::Usage,
+            format!("unknown agent \"{id}\"; known: {}", known.join(", ")),
+        )),
+    }
+}

@@ -1,0 +1,40 @@
+//! The hidden `proctor replay-cassette`: the child that plays a recorded trial.
+
+use std::io;
+use std::process::ExitCode;
+
+use crate::agents::cassette::{PlayOptions, play};
+use crate::cli::args::ReplayArgs;
+use crate::cli::failure::{Failure, Kind, Outcome};
+
+/// Plays a cassette in the current folder; its exit code is the recorded one.
+pub(in crate::cli) fn run(args: &ReplayArgs) -> Outcome<ExitCode> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| Failure::at("start the runtime", error))?;
+    let workdir =
+        std::env::current_dir().map_err(|error| Failure::at("find the current folder", error))?;
+    let options = PlayOptions {
+        pace: args.pace,
+        workdir: &workdir,
+        prompt: args.prompt.last().map(String::as_str).unwrap_or_default(),
+        out: &mut io::stdout().lock(),
+        err: &mut io::stderr().lock(),
+    };
+    let code = runtime.block_on(play(&args.cassette, options));
+    let code = code.map_err(|error| Failure::new(Kind::Infrastructure, chain(&error)))?;
+    // Exit codes have eight bits, as the recorded one had.
+    Ok(ExitCode::from(u8::try_from(code & 0xff).unwrap_or(1)))
+}
+
+/// An error with its causes.
+fn chain(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        text = format!("{text}: {error}");
+        cause = error.source();
+    }
+    text
+}

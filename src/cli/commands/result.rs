@@ -1,0 +1,170 @@
+//! How a run ends for the person: the tables, the counts, the path, the exit code.
+
+use std::process::ExitCode;
+
+use serde_json::json;
+
+use crate::cli::args::ShowArgs;
+use crate::cli::console::{counted, say};
+use crate::cli::failure::{Failure, Kind, Outcome};
+use crate::cli::out::{Colour, Out};
+use crate::config::Settings;
+use crate::record::RunDir;
+use crate::report::{RebuildOptions, Rebuilt, rebuild, sanitize_line, table};
+use crate::runner::RunEnd;
+
+/// What is told.
+pub(super) struct Told<'a> {
+    pub(super) end: &'a RunEnd,
+    pub(super) settings: &'a Settings,
+    /// Whether failing trials are a failure of the command.
+    pub(super) strict: bool,
+    /// Whether the agents only play recordings.
+    pub(super) recorded: bool,
+    pub(super) show: &'a ShowArgs,
+    /// The command that goes on from here.
+    pub(super) again: String,
+}
+
+/// Said below the tables of a demo.
+const RECORDED: &str = "the agents are recorded: these numbers show what a report looks like, not what an agent can do\n";
+
+/// How all trials of the run came out, earlier starts included.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Totals {
+    trials: usize,
+    passed: usize,
+    infra: usize,
+    interrupted: usize,
+    spent_usd: f64,
+}
+
+/// Tells the results on standard output and decides the exit code.
+pub(super) fn tell(told: &Told<'_>) -> Outcome<ExitCode> {
+    let colour = Colour::unless(told.show.no_color);
+    for problem in &told.end.problems {
+        say(colour, format_args!("warning: {}", sanitize_line(problem)));
+    }
+    let rebuilt = read(told)?;
+    let totals = Totals::of(&rebuilt);
+    let mut out = Out::new(colour);
+    if told.show.json {
+        out.json(&document(told, &rebuilt, totals))?;
+    } else {
+        out.text(page(told, &rebuilt, (totals, out.look())))?;
+    }
+    verdict(told, totals)
+}
+
+/// Reads the numbers back from the journal: what is told is what is kept.
+fn read(told: &Told<'_>) -> Outcome<Rebuilt> {
+    let options = RebuildOptions {
+        in_place: false,
+        summary_cache_strata: told.settings.summary_cache_strata,
+        backfill_errors: false,
+    };
+    let run_dir =
+        RunDir::open(&told.end.run_dir).map_err(|error| Failure::at("open the run", error))?;
+    rebuild(&run_dir, options).map_err(|error| Failure::new(Kind::Infrastructure, error))
+}
+
+impl Totals {
+    fn of(rebuilt: &Rebuilt) -> Self {
+        let cells = || rebuilt.summary.cells.values();
+        Self {
+            trials: cells().map(|cell| cell.runs).sum(),
+            passed: cells().map(|cell| cell.successes).sum(),
+            infra: cells().map(|cell| cell.infra).sum(),
+            interrupted: cells().map(|cell| cell.interrupted).sum(),
+            spent_usd: cells().map(|cell| cell.spent.total()).sum(),
+        }
+    }
+
+    fn failed(self) -> usize {
+        self.trials
+            .saturating_sub(self.passed + self.infra + self.interrupted)
+    }
+
+    /// `54 trials: 31 pass, 18 fail, 5 infra; $1.23 spent`
+    fn line(self) -> String {
+        let parts = [
+            (self.passed, "pass"),
+            (self.failed(), "fail"),
+            (self.infra, "infra"),
+            (self.interrupted, "interrupted"),
+        ];
+        let told: Vec<String> = parts
+            .iter()
+            .filter(|(count, _)| *count > 0)
+            .map(|(count, word)| format!("{count} {word}"))
+            .collect();
+        let spent = match self.spent_usd {
+            usd if usd > 0.0 => format!("; {} spent", table::dollars(usd)),
+            _ => String::new(),
+        };
+        let trials = counted(self.trials, "trial");
+        match told.as_slice() {
+            [] => trials,
+            told => format!("{trials}: {}{spent}", told.join(", ")),
+        }
+    }
+}
+
+fn page(told: &Told<'_>, rebuilt: &Rebuilt, (totals, look): (Totals, table::Look)) -> String {
+    let tables = if totals.trials == 0 {
+        String::new()
+    } else {
+        let cells = table::cells(&rebuilt.summary, look);
+        format!("{cells}\n{}\n", table::scenarios(&rebuilt.overview, look))
+    };
+    let recorded = if told.recorded { RECORDED } else { "" };
+    let run = told.end.run_dir.display();
+    format!("{tables}{}\n{recorded}run: {run}\n", totals.line())
+}
+
+/// The shape that programs read; keys are only ever added.
+fn document(told: &Told<'_>, rebuilt: &Rebuilt, totals: Totals) -> serde_json::Value {
+    let end = told.end;
+    let overview = rebuilt.overview.to_json();
+    json!({
+        "schema": 1,
+        "run": end.run_dir,
+        "complete": end.missing == 0,
+        "cancelled": end.cancelled,
+        "recorded": told.recorded,
+        "counts": {
+            "trials": totals.trials, "passed": totals.passed, "failed": totals.failed(), "infra": totals.infra,
+            "interrupted": totals.interrupted, "missing": end.missing, "finished_now": end.finished,
+        },
+        "spent_usd": totals.spent_usd,
+        "cells": rebuilt.summary.to_json(),
+        "scenarios": overview["scenarios"],
+        "warnings": overview["warnings"],
+        "problems": end.problems,
+    })
+}
+
+fn verdict(told: &Told<'_>, totals: Totals) -> Outcome<ExitCode> {
+    let end = told.end;
+    let missing = counted(end.missing, "trial");
+    if end.cancelled {
+        let text = format!("{missing} still to run; what ended is kept");
+        let hint = format!("{} goes on from here", told.again);
+        return Err(Failure::new(Kind::Cancelled, text).hint(hint));
+    }
+    // A recording plays the same again: trying once more cannot help.
+    if end.missing > 0 && (told.strict || !told.recorded) {
+        let text = format!("{missing} without a result: something else than the agent decided");
+        let hint = format!("{} tries again", told.again);
+        return Err(Failure::new(Kind::TrialsFailed, text).hint(hint));
+    }
+    let failed = totals.trials - totals.passed;
+    if told.strict && failed > 0 {
+        let text = format!(
+            "{failed} of {} did not pass (--strict)",
+            counted(totals.trials, "trial")
+        );
+        return Err(Failure::new(Kind::TrialsFailed, text));
+    }
+    Ok(ExitCode::SUCCESS)
+}

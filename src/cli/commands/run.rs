@@ -1,0 +1,151 @@
+//! `proctor run`: a whole suite, from its files to a table and the path of the run.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use crate::cli::args::{RunArgs, ShowArgs, SuiteArgs, ValidateArgs};
+use crate::cli::commands::{dry_run, engine, result, validate};
+use crate::cli::console::{CommandsStopped, Mode, View};
+use crate::cli::failure::Outcome;
+use crate::cli::out::Colour;
+use crate::cli::suite::{Chosen, Purpose};
+use crate::runner::{self, RunRequest};
+
+/// Runs a suite, or what `--dry-run` and `--validate-tasks-only` make of it.
+pub(in crate::cli) fn run(args: &RunArgs) -> Outcome<ExitCode> {
+    if args.validate_tasks_only {
+        return validate::run(&ValidateArgs {
+            suite: args.suite.clone(),
+            show: args.show.clone(),
+        });
+    }
+    let purpose = Purpose {
+        runs: !args.dry_run,
+        resume: args.resume.as_deref(),
+    };
+    let chosen = Chosen::look(&args.suite, purpose)?;
+    if args.dry_run {
+        if !args.show.quiet {
+            chosen.tell(Colour::unless(args.show.no_color));
+        }
+        let request = request(args, &chosen);
+        return dry_run::print(&request, &args.show).map(|()| ExitCode::SUCCESS);
+    }
+    let chosen = chosen.settle(&args.suite)?;
+    let view = view(&args.show);
+    let _stopped = CommandsStopped::begin();
+    if view.mode != Mode::Quiet {
+        chosen.tell(view.colour);
+    }
+    let request = request(args, &chosen);
+    let recorded = request.recorded;
+    let ended = engine::drive(view, |sender, cancel| runner::run(request, sender, cancel))?;
+    let end = ended.map_err(|error| engine::run_failure(&error))?;
+    result::tell(&result::Told {
+        again: again(args, &end.run_dir),
+        end: &end,
+        settings: &chosen.suite.settings,
+        strict: args.strict,
+        recorded,
+        show: &args.show,
+    })
+}
+
+/// The command that finishes a run: the same suite and the same part of it.
+fn again(args: &RunArgs, run_dir: &Path) -> String {
+    let mut words = vec![
+        "proctor".to_owned(),
+        "run".to_owned(),
+        "--resume".to_owned(),
+    ];
+    words.push(run_dir.to_string_lossy().into_owned());
+    let files = [
+        ("--config", &args.suite.config),
+        ("--tasks", &args.suite.tasks),
+    ];
+    for (flag, file) in files {
+        if let Some(file) = file {
+            words.extend([flag.to_owned(), file.to_string_lossy().into_owned()]);
+        }
+    }
+    let lists = [
+        ("--task-ids", &args.suite.task_ids),
+        ("--agents", &args.suite.agents),
+        ("--scenarios", &args.suite.scenarios),
+    ];
+    for (flag, ids) in lists.into_iter().filter(|(_, ids)| !ids.is_empty()) {
+        words.push(flag.to_owned());
+        words.extend(ids.iter().cloned());
+    }
+    words.extend(args.trials.map(|trials| format!("--trials={trials}")));
+    shell_words::join(words)
+}
+
+/// What a person wants to see.
+pub(super) fn view(show: &ShowArgs) -> View {
+    View {
+        mode: Mode::choose(show.quiet),
+        stream: show.stream,
+        colour: Colour::unless(show.no_color),
+    }
+}
+
+fn request(args: &RunArgs, chosen: &Chosen) -> RunRequest {
+    let settings = &chosen.suite.settings;
+    RunRequest {
+        trials: args.trials.unwrap_or(settings.trials_per_cell),
+        jobs: args.jobs.unwrap_or(settings.jobs),
+        resume: args.resume.clone(),
+        validate: args.validate_tasks || settings.validate_tasks,
+        filters: filters(&args.suite),
+        ..plain_request(chosen)
+    }
+}
+
+/// The request of a chosen suite without any flags.
+pub(super) fn plain_request(chosen: &Chosen) -> RunRequest {
+    let settings = &chosen.suite.settings;
+    RunRequest {
+        suite: Arc::new(chosen.suite.clone()),
+        trials: settings.trials_per_cell,
+        jobs: settings.jobs,
+        resume: None,
+        prepared: chosen
+            .prepared
+            .as_ref()
+            .map(|run_dir| run_dir.root().to_owned()),
+        validate: false,
+        filters: BTreeMap::new(),
+        command_line: std::env::args_os()
+            .map(|word| word.to_string_lossy().into_owned())
+            .collect(),
+        recorded: chosen.is_recorded(),
+    }
+}
+
+/// The parts of the matrix that were named, under the names that they have in the record.
+fn filters(args: &SuiteArgs) -> BTreeMap<String, Vec<String>> {
+    let named = [
+        ("agents", &args.agents),
+        ("scenarios", &args.scenarios),
+        ("task_ids", &args.task_ids),
+    ];
+    let given = named.into_iter().filter(|(_, ids)| !ids.is_empty());
+    given
+        .map(|(name, ids)| (name.to_owned(), ids.clone()))
+        .collect()
+}
+
+/// The suite of a command that runs something, in its place.
+pub(super) fn settled(args: &SuiteArgs) -> Outcome<Chosen> {
+    Chosen::look(
+        args,
+        Purpose {
+            runs: true,
+            resume: None,
+        },
+    )?
+    .settle(args)
+}

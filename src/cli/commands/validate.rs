@@ -1,0 +1,99 @@
+//! `proctor validate`: the reference patch of each task passes its graders, and an untouched workspace does not.
+
+use std::process::ExitCode;
+
+use serde_json::json;
+
+use crate::cli::args::ValidateArgs;
+use crate::cli::commands::{engine, run};
+use crate::cli::console::{CommandsStopped, Mode};
+use crate::cli::failure::{Failure, Kind, Outcome};
+use crate::cli::out::{Colour, Out};
+use crate::cli::suite::stamp;
+use crate::record::RunDir;
+use crate::report::{sanitize_line, table};
+use crate::runner;
+use crate::trial::Validation;
+
+/// Validates the tasks of a suite.
+pub(in crate::cli) fn run(args: &ValidateArgs) -> Outcome<ExitCode> {
+    let chosen = run::settled(&args.suite)?;
+    let view = run::view(&args.show);
+    let _stopped = CommandsStopped::begin();
+    if view.mode != Mode::Quiet {
+        chosen.tell(view.colour);
+    }
+    let run_dir = match &chosen.prepared {
+        Some(run_dir) => run_dir.clone(),
+        None => RunDir::create(&chosen.suite.settings.output_root, &stamp())
+            .map_err(|error| Failure::at("create a folder for the checks", error))?,
+    };
+    let root = run_dir.root().to_owned();
+    let asked = chosen.suite.tasks.len();
+    let request = run::plain_request(&chosen);
+    let ended = engine::drive(view, |sender, cancel| async move {
+        let validated = runner::validate(request, run_dir, (sender, cancel.clone())).await;
+        (validated, cancel.level() > 0)
+    })?;
+    let validations = ended.0.map_err(|error| engine::run_failure(&error))?;
+    let mut out = Out::new(Colour::unless(args.show.no_color));
+    if args.show.json {
+        out.json(&document(&validations, &root))?;
+    } else {
+        out.text(page(&validations))?;
+        out.line(format_args!("checks: {}", root.display()))?;
+    }
+    verdict(&validations, (asked, ended.1))
+}
+
+fn page(validations: &[Validation]) -> String {
+    let widest = validations
+        .iter()
+        .map(|validation| validation.task.len())
+        .max()
+        .unwrap_or(0);
+    let line = |validation: &Validation| {
+        let word = if validation.ok { "ok   " } else { "fails" };
+        let reason = validation
+            .reason
+            .as_deref()
+            .map(sanitize_line)
+            .unwrap_or_default();
+        let took = table::seconds(validation.took.as_secs_f64());
+        format!("{word}  {:<widest$}  {took}  {reason}", validation.task)
+            .trim_end()
+            .to_owned()
+            + "\n"
+    };
+    validations.iter().map(line).collect()
+}
+
+fn document(validations: &[Validation], root: &std::path::Path) -> serde_json::Value {
+    let tasks: Vec<_> = validations
+        .iter()
+        .map(|validation| {
+            json!({"task_id": validation.task, "ok": validation.ok, "reason": validation.reason,
+                "duration_sec": validation.took.as_secs_f64()})
+        })
+        .collect();
+    json!({"schema": 1, "checks": root, "tasks": tasks})
+}
+
+fn verdict(validations: &[Validation], (asked, cancelled): (usize, bool)) -> Outcome<ExitCode> {
+    let failed = validations
+        .iter()
+        .filter(|validation| !validation.ok)
+        .count();
+    if cancelled {
+        let text = format!("{} of {asked} tasks were checked", validations.len());
+        return Err(Failure::new(Kind::Cancelled, text));
+    }
+    match failed {
+        0 => Ok(ExitCode::SUCCESS),
+        failed => Err(Failure::new(
+            Kind::TrialsFailed,
+            format!("{failed} of {asked} tasks do not hold"),
+        )
+        .hint("a good task passes with its reference patch and fails without any work")),
+    }
+}

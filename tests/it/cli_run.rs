@@ -1,0 +1,409 @@
+//! `proctor run` and `validate` as a person meets them: what is said where, and the exit code.
+
+use std::io::{BufRead, BufReader, Read};
+use std::process::Child;
+
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+
+use crate::sandbox::{CLAUDE_DONE, Ran, SOLVE, Sandbox};
+
+fn solving() -> Sandbox {
+    Sandbox::new().agent(
+        "good",
+        "claude_code_cli",
+        &format!("{SOLVE}\n{CLAUDE_DONE}"),
+    )
+}
+
+/// One agent that solves the task and one that does not.
+fn mixed() -> Sandbox {
+    solving().agent("bad", "claude_code_cli", CLAUDE_DONE)
+}
+
+fn json(ran: &Ran) -> Value {
+    serde_json::from_str(&ran.stdout).unwrap_or_else(|error| panic!("{error}: {}", ran.stdout))
+}
+
+#[test]
+fn results_go_to_stdout_and_progress_to_stderr() {
+    let ran = mixed().proctor(&["run"]).expect_code(0);
+    assert!(
+        ran.stdout.contains("good / shell_unprimed")
+            && ran.stdout.contains("2 trials: 1 pass, 1 fail"),
+        "{}",
+        ran.stdout
+    );
+    assert!(
+        ran.stdout
+            .lines()
+            .last()
+            .is_some_and(|line| line.starts_with("run: /")),
+        "{}",
+        ran.stdout
+    );
+    for line in [
+        "2 trials to run, one at a time",
+        "pass  good/shell_unprimed/answer #0  ",
+        "fail  bad/shell_unprimed/answer #0  ",
+    ] {
+        assert!(ran.stderr.contains(line), "{line}: {}", ran.stderr);
+        assert!(!ran.stdout.contains(line));
+    }
+    let both = ran.stdout + &ran.stderr;
+    assert!(!both.contains('\u{1b}') && !both.contains('\r'), "{both}");
+}
+
+#[test]
+fn quiet_leaves_the_results_alone() {
+    let ran = mixed().proctor(&["run", "--quiet"]).expect_code(0);
+    assert_eq!(ran.stderr, "");
+    assert!(ran.stdout.contains("2 trials: 1 pass, 1 fail"));
+}
+
+#[test]
+fn json_is_one_document_with_the_cells_and_the_scenarios() {
+    let sandbox = mixed();
+    let ran = sandbox.proctor(&["run", "--json"]).expect_code(0);
+    let document = json(&ran);
+    assert_eq!(document["run"].as_str(), sandbox.run_dir().to_str());
+    assert_eq!(document["complete"], true);
+    assert_eq!(document["counts"]["passed"], 1);
+    assert_eq!(document["counts"]["failed"], 1);
+    assert_eq!(document["cells"].as_array().map(Vec::len), Some(2));
+    assert_eq!(document["scenarios"][0]["scenario"], "shell_unprimed");
+    assert!(ran.stderr.contains("[2/2]"), "{}", ran.stderr);
+}
+
+#[test]
+fn failing_trials_are_results_and_only_strict_calls_them_a_failure() {
+    mixed().proctor(&["run"]).expect_code(0);
+    let ran = mixed().proctor(&["run", "--strict"]).expect_code(1);
+    assert!(
+        ran.stderr.contains("failed: 1 of 2 trials did not pass"),
+        "{}",
+        ran.stderr
+    );
+    solving().proctor(&["run", "--strict"]).expect_code(0);
+}
+
+#[test]
+fn trials_that_the_agent_did_not_decide_are_left_over() {
+    let limited = r#"echo '{"type":"system","subtype":"init","session_id":"s","model":"m","tools":[],"mcp_servers":[]}'
+echo '{"type":"result","subtype":"success","is_error":true,"api_error_status":429,"result":"API Error: 429 rate limited","num_turns":1,"total_cost_usd":0}'
+exit 1"#;
+    let sandbox = Sandbox::new().agent("limited", "claude_code_cli", limited);
+    let ran = sandbox.proctor(&["run"]).expect_code(1);
+    assert!(
+        ran.stderr
+            .contains("infra limited/shell_unprimed/answer #0"),
+        "{}",
+        ran.stderr
+    );
+    let run_dir = sandbox.run_dir();
+    let hint = format!(
+        "hint: proctor run --resume {} tries again",
+        run_dir.display()
+    );
+    assert!(ran.stderr.contains(&hint), "{}", ran.stderr);
+}
+
+#[test]
+fn an_unknown_id_names_the_known_ones() {
+    let cases = [
+        (
+            "--task-ids",
+            "anwser",
+            "unknown task \"anwser\"",
+            "known: answer",
+        ),
+        (
+            "--agents",
+            "nobody",
+            "unknown agent \"nobody\"",
+            "known: good, bad",
+        ),
+        (
+            "--scenarios",
+            "shell",
+            "unknown scenario \"shell\"",
+            "shell_primed",
+        ),
+    ];
+    for (flag, id, what, known) in cases {
+        let sandbox = mixed();
+        let ran = sandbox.proctor(&["run", flag, id]).expect_code(2);
+        assert!(
+            ran.stderr.contains(what) && ran.stderr.contains(known),
+            "{}",
+            ran.stderr
+        );
+        assert_eq!(
+            std::fs::read_dir(sandbox.path("runs")).unwrap().count(),
+            0,
+            "nothing is created"
+        );
+    }
+}
+
+#[test]
+fn a_broken_config_is_told_with_its_place() {
+    let sandbox = solving().section("nonsense: 1\n");
+    let ran = sandbox.proctor(&["run"]).expect_code(2);
+    assert!(
+        ran.stderr.starts_with("config error:") && ran.stderr.contains("config.yaml:"),
+        "{}",
+        ran.stderr
+    );
+    assert!(ran.stderr.contains("nonsense"), "{}", ran.stderr);
+}
+
+#[test]
+fn a_program_that_is_not_there_is_said_before_anything_runs() {
+    let sandbox = solving();
+    sandbox.write();
+    std::fs::remove_file(sandbox.path("bin/agent-good")).unwrap();
+    let ran = sandbox.proctor(&["run"]).expect_code(2);
+    assert!(
+        ran.stderr.contains("agent good: agent-good is not on PATH")
+            && ran.stderr.contains("proctor doctor"),
+        "{}",
+        ran.stderr
+    );
+}
+
+#[test]
+fn a_dry_run_tells_cells_and_commands_and_runs_nothing() {
+    let sandbox = mixed();
+    let ran = sandbox
+        .proctor(&["run", "--dry-run", "--trials", "3"])
+        .expect_code(0);
+    for line in [
+        "agent  scenario        task    have -> need",
+        "good   shell_unprimed  answer  0 -> 3 (+3)",
+        "agent good   claude_code_cli  agent-good",
+        "grep -qx 42 answer.txt",
+        "6 trials to run, one at a time: at most 24.0s of agents' time; nothing was run",
+    ] {
+        assert!(ran.stdout.contains(line), "{line}\n{}", ran.stdout);
+    }
+    assert_eq!(std::fs::read_dir(sandbox.path("runs")).unwrap().count(), 0);
+
+    sandbox.proctor(&["run", "--agents", "good"]).expect_code(0);
+    let run_dir = sandbox.run_dir();
+    let run_dir = run_dir.to_str().unwrap();
+    let words = [
+        "run",
+        "--dry-run",
+        "--trials",
+        "3",
+        "--resume",
+        run_dir,
+        "--json",
+    ];
+    let document = json(&sandbox.proctor(&words).expect_code(0));
+    let have = |agent: &str| {
+        let cells = document["cells"].as_array().unwrap();
+        let cell = cells.iter().find(|cell| cell["agent_id"] == agent).unwrap();
+        (
+            cell["have"].as_u64().unwrap(),
+            cell["need"].as_u64().unwrap(),
+        )
+    };
+    assert_eq!((have("good"), have("bad")), ((1, 3), (0, 3)));
+}
+
+#[test]
+fn a_folder_without_a_suite_gets_the_demo() {
+    let sandbox = Sandbox::new();
+    let empty = sandbox.path("home");
+    let words = ["run", "--dry-run", "--agents", "claude"];
+    let output = sandbox
+        .command(&words)
+        .current_dir(&empty)
+        .output()
+        .unwrap();
+    let ran = Ran::from(output).expect_code(0);
+    assert!(
+        ran.stderr
+            .contains("no config.yaml here: running the built-in demo"),
+        "{}",
+        ran.stderr
+    );
+    assert!(
+        ran.stdout.contains("shell_primed") && !ran.stdout.contains("codex"),
+        "{}",
+        ran.stdout
+    );
+    assert_eq!(
+        std::fs::read_dir(&empty).unwrap().count(),
+        0,
+        "a dry run leaves nothing"
+    );
+    sandbox.assert_scratch_is_empty();
+}
+
+#[test]
+fn stream_shows_what_agents_say_as_text_and_nothing_else() {
+    let body = format!("{SOLVE}\nprintf 'hello \\033[2J\\033]0;owned\\007 there\\n'");
+    let sandbox = Sandbox::new().agent("plain", "command", &body);
+    let ran = sandbox.proctor(&["run", "--stream"]).expect_code(0);
+    assert!(
+        ran.stderr.contains("plain/shell_unprimed/answer #0 |") && ran.stderr.contains("hello"),
+        "{}",
+        ran.stderr
+    );
+    assert!(
+        !ran.stderr.contains('\u{1b}') && !ran.stderr.contains('\u{7}'),
+        "{:?}",
+        ran.stderr
+    );
+    let silent = Sandbox::new()
+        .agent("plain", "command", &body)
+        .proctor(&["run"])
+        .expect_code(0);
+    assert!(!silent.stderr.contains("hello"), "{}", silent.stderr);
+}
+
+#[test]
+fn on_github_actions_no_line_of_a_run_is_a_command_to_the_runner() {
+    let sandbox = solving();
+    let output = sandbox
+        .command(&["run", "--stream"])
+        .env("GITHUB_ACTIONS", "true")
+        .output()
+        .unwrap();
+    let ran = Ran::from(output).expect_code(0);
+    let lines: Vec<&str> = ran.stderr.lines().collect();
+    let token = lines
+        .first()
+        .and_then(|line| line.strip_prefix("::stop-commands::"))
+        .expect("commands are stopped");
+    assert!(token.len() > 32);
+    assert_eq!(lines.last().copied(), Some(format!("::{token}::").as_str()));
+    assert_eq!(lines.iter().filter(|line| line.contains(token)).count(), 2);
+}
+
+/// Reads standard error until a line holds `words`.
+fn wait_for(child: &mut Child, words: &str) -> BufReader<std::process::ChildStderr> {
+    let mut stderr = BufReader::new(child.stderr.take().expect("standard error is piped"));
+    let mut line = String::new();
+    while !line.contains(words) {
+        line.clear();
+        assert!(
+            stderr.read_line(&mut line).expect("read") > 0,
+            "{words} was never said"
+        );
+    }
+    stderr
+}
+
+fn interrupt(child: &Child, signal: Signal) {
+    let pid = i32::try_from(child.id())
+        .ok()
+        .and_then(Pid::from_raw)
+        .expect("a process id");
+    kill_process(pid, signal).expect("send a signal");
+}
+
+#[test]
+fn a_wish_to_stop_keeps_what_ended_and_says_how_to_go_on() {
+    for signal in [Signal::INT, Signal::TERM, Signal::HUP] {
+        let slow = "[ \"$1\" = --version ] && exit; echo '{\"type\":\"system\"}'; exec sleep 60";
+        let sandbox = solving()
+            .agent("slow", "claude_code_cli", slow)
+            .set("stall_timeout_sec", "60")
+            .set("timeout_sec", "60");
+        let mut child = sandbox.start(&["run", "--stream"]);
+        let mut stderr = wait_for(&mut child, "slow/shell_unprimed/answer #0 |");
+        interrupt(&child, signal);
+        let mut rest = String::new();
+        stderr.read_to_string(&mut rest).unwrap();
+        assert_eq!(child.wait().unwrap().code(), Some(130), "{rest}");
+        for words in [
+            "stopping: running agents are asked to end",
+            "cancelled: ",
+            "proctor run --resume ",
+        ] {
+            assert!(rest.contains(words), "{words}: {rest}");
+        }
+        assert!(rest.matches("stopping:").count() == 1, "{rest}");
+        sandbox.assert_scratch_is_empty();
+    }
+}
+
+#[test]
+fn validate_tells_which_tasks_hold() {
+    let tasks = "- {id: held, prompt: p, graders: [{type: command, argv: [grep, -qx, '42', answer.txt]}], reference_patch: held.patch}\n\
+                 - {id: bare, prompt: p, graders: [{type: command, argv: ['true']}]}\n";
+    let sandbox = solving().tasks(tasks);
+    let patch = "diff --git a/answer.txt b/answer.txt\nnew file mode 100644\n--- /dev/null\n+++ b/answer.txt\n@@ -0,0 +1 @@\n+42\n";
+    std::fs::write(sandbox.path("held.patch"), patch).unwrap();
+    let ran = sandbox.proctor(&["validate"]).expect_code(1);
+    assert!(
+        ran.stdout.contains("ok     held") && ran.stdout.contains("fails  bare"),
+        "{}",
+        ran.stdout
+    );
+    assert!(
+        ran.stderr.contains("1 of 2 tasks do not hold"),
+        "{}",
+        ran.stderr
+    );
+    let words = [
+        "run",
+        "--validate-tasks-only",
+        "--task-ids",
+        "held",
+        "--json",
+    ];
+    let document = json(&sandbox.proctor(&words).expect_code(0));
+    assert_eq!(document["tasks"][0]["ok"], true);
+}
+
+#[test]
+fn a_finished_trial_becomes_a_cassette_that_does_the_same_again() {
+    let sandbox = solving();
+    sandbox.proctor(&["run"]).expect_code(0);
+    let trial = sandbox.trial_file("");
+    let trial = trial.to_str().unwrap();
+    sandbox
+        .proctor(&["cassette", trial, "--out", "tape.jsonl"])
+        .expect_code(0);
+    let again = sandbox
+        .proctor(&["cassette", trial, "--out", "tape.jsonl"])
+        .expect_code(2);
+    assert!(again.stderr.contains("--force"), "{}", again.stderr);
+    let workspace = sandbox.path("home");
+    let tape = sandbox.path("tape.jsonl");
+    let words = [
+        "replay-cassette",
+        "--pace",
+        "0",
+        "--cassette",
+        tape.to_str().unwrap(),
+    ];
+    let played = Ran::from(
+        sandbox
+            .command(&words)
+            .current_dir(&workspace)
+            .output()
+            .unwrap(),
+    )
+    .expect_code(0);
+    assert!(
+        played.stdout.contains("\"total_cost_usd\":0.5"),
+        "{}",
+        played.stdout
+    );
+    assert_eq!(
+        std::fs::read_to_string(workspace.join("answer.txt")).unwrap(),
+        "42\n"
+    );
+    let refused = sandbox.proctor(&["cassette", "runs"]).expect_code(2);
+    assert!(
+        refused.stderr.contains("runs: is no folder of a trial"),
+        "{}",
+        refused.stderr
+    );
+}
