@@ -7,9 +7,7 @@ use std::{fs, io};
 
 use crate::cli::commands::doctor::Patient;
 use crate::cli::commands::doctor::check::{Check, State};
-use crate::supervise::{
-    Cancel, CapturedOutput, ChildEnding, ChildSpec, Exit, Limits, StdinPlan, capture,
-};
+use crate::supervise::{Cancel, CapturedOutput, ChildEnding, ChildSpec, Exit, capture};
 use crate::workspace::libgit2_version;
 
 /// Below this, builds of agents fail in ways that look like failing agents.
@@ -138,20 +136,7 @@ pub(super) async fn attempt(
     ];
     all.retain(|(name, _)| env.iter().all(|(other, _)| other != name));
     all.extend(env);
-    let spec = ChildSpec {
-        argv,
-        cwd: home.to_owned(),
-        env: all,
-        stdin: StdinPlan::Null,
-        limits: Limits {
-            hard: Some(LIMIT),
-            ..Limits::default()
-        },
-        stdout_to: None,
-        stderr_to: None,
-        activity_files: Vec::new(),
-        marker: None,
-    };
+    let spec = ChildSpec::helper(argv, home, all, LIMIT);
     capture(&spec, 64 * 1024, &Cancel::new()).await
 }
 
