@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::sandbox::{CLAUDE_DONE, Ran, SOLVE, Sandbox};
 
-fn solving() -> Sandbox {
+pub(crate) fn solving() -> Sandbox {
     Sandbox::new().agent(
         "good",
         "claude_code_cli",
@@ -17,11 +17,11 @@ fn solving() -> Sandbox {
 }
 
 /// One agent that solves the task and one that does not.
-fn mixed() -> Sandbox {
+pub(crate) fn mixed() -> Sandbox {
     solving().agent("bad", "claude_code_cli", CLAUDE_DONE)
 }
 
-fn json(ran: &Ran) -> Value {
+pub(crate) fn json(ran: &Ran) -> Value {
     serde_json::from_str(&ran.stdout).unwrap_or_else(|error| panic!("{error}: {}", ran.stdout))
 }
 
@@ -106,141 +106,6 @@ exit 1"#;
         run_dir.display()
     );
     assert!(ran.stderr.contains(&hint), "{}", ran.stderr);
-}
-
-#[test]
-fn an_unknown_id_names_the_known_ones() {
-    let cases = [
-        (
-            "--task-ids",
-            "anwser",
-            "unknown task \"anwser\"",
-            "known: answer",
-        ),
-        (
-            "--agents",
-            "nobody",
-            "unknown agent \"nobody\"",
-            "known: good, bad",
-        ),
-        (
-            "--scenarios",
-            "shell",
-            "unknown scenario \"shell\"",
-            "shell_primed",
-        ),
-    ];
-    for (flag, id, what, known) in cases {
-        let sandbox = mixed();
-        let ran = sandbox.proctor(&["run", flag, id]).expect_code(2);
-        assert!(
-            ran.stderr.contains(what) && ran.stderr.contains(known),
-            "{}",
-            ran.stderr
-        );
-        assert_eq!(
-            std::fs::read_dir(sandbox.path("runs")).unwrap().count(),
-            0,
-            "nothing is created"
-        );
-    }
-}
-
-#[test]
-fn a_broken_config_is_told_with_its_place() {
-    let sandbox = solving().section("nonsense: 1\n");
-    let ran = sandbox.proctor(&["run"]).expect_code(2);
-    assert!(
-        ran.stderr.starts_with("config error:") && ran.stderr.contains("config.yaml:"),
-        "{}",
-        ran.stderr
-    );
-    assert!(ran.stderr.contains("nonsense"), "{}", ran.stderr);
-}
-
-#[test]
-fn a_program_that_is_not_there_is_said_before_anything_runs() {
-    let sandbox = solving();
-    sandbox.write();
-    std::fs::remove_file(sandbox.path("bin/agent-good")).unwrap();
-    let ran = sandbox.proctor(&["run"]).expect_code(2);
-    assert!(
-        ran.stderr.contains("agent good: agent-good is not on PATH")
-            && ran.stderr.contains("proctor doctor"),
-        "{}",
-        ran.stderr
-    );
-}
-
-#[test]
-fn a_dry_run_tells_cells_and_commands_and_runs_nothing() {
-    let sandbox = mixed();
-    let ran = sandbox
-        .proctor(&["run", "--dry-run", "--trials", "3"])
-        .expect_code(0);
-    for line in [
-        "agent  scenario        task    have -> need",
-        "good   shell_unprimed  answer  0 -> 3 (+3)",
-        "agent good   claude_code_cli  agent-good",
-        "grep -qx 42 answer.txt",
-        "6 trials to run, one at a time: at most 24.0s of agents' time; nothing was run",
-    ] {
-        assert!(ran.stdout.contains(line), "{line}\n{}", ran.stdout);
-    }
-    assert_eq!(std::fs::read_dir(sandbox.path("runs")).unwrap().count(), 0);
-
-    sandbox.proctor(&["run", "--agents", "good"]).expect_code(0);
-    let run_dir = sandbox.run_dir();
-    let run_dir = run_dir.to_str().unwrap();
-    let words = [
-        "run",
-        "--dry-run",
-        "--trials",
-        "3",
-        "--resume",
-        run_dir,
-        "--json",
-    ];
-    let document = json(&sandbox.proctor(&words).expect_code(0));
-    let have = |agent: &str| {
-        let cells = document["cells"].as_array().unwrap();
-        let cell = cells.iter().find(|cell| cell["agent_id"] == agent).unwrap();
-        (
-            cell["have"].as_u64().unwrap(),
-            cell["need"].as_u64().unwrap(),
-        )
-    };
-    assert_eq!((have("good"), have("bad")), ((1, 3), (0, 3)));
-}
-
-#[test]
-fn a_folder_without_a_suite_gets_the_demo() {
-    let sandbox = Sandbox::new();
-    let empty = sandbox.path("home");
-    let words = ["run", "--dry-run", "--agents", "claude"];
-    let output = sandbox
-        .command(&words)
-        .current_dir(&empty)
-        .output()
-        .unwrap();
-    let ran = Ran::from(output).expect_code(0);
-    assert!(
-        ran.stderr
-            .contains("no config.yaml here: running the built-in demo"),
-        "{}",
-        ran.stderr
-    );
-    assert!(
-        ran.stdout.contains("shell_primed") && !ran.stdout.contains("codex"),
-        "{}",
-        ran.stdout
-    );
-    assert_eq!(
-        std::fs::read_dir(&empty).unwrap().count(),
-        0,
-        "a dry run leaves nothing"
-    );
-    sandbox.assert_scratch_is_empty();
 }
 
 #[test]
@@ -330,80 +195,4 @@ fn a_wish_to_stop_keeps_what_ended_and_says_how_to_go_on() {
         assert!(rest.matches("stopping:").count() == 1, "{rest}");
         sandbox.assert_scratch_is_empty();
     }
-}
-
-#[test]
-fn validate_tells_which_tasks_hold() {
-    let tasks = "- {id: held, prompt: p, graders: [{type: command, argv: [grep, -qx, '42', answer.txt]}], reference_patch: held.patch}\n\
-                 - {id: bare, prompt: p, graders: [{type: command, argv: ['true']}]}\n";
-    let sandbox = solving().tasks(tasks);
-    let patch = "diff --git a/answer.txt b/answer.txt\nnew file mode 100644\n--- /dev/null\n+++ b/answer.txt\n@@ -0,0 +1 @@\n+42\n";
-    std::fs::write(sandbox.path("held.patch"), patch).unwrap();
-    let ran = sandbox.proctor(&["validate"]).expect_code(1);
-    assert!(
-        ran.stdout.contains("ok     held") && ran.stdout.contains("fails  bare"),
-        "{}",
-        ran.stdout
-    );
-    assert!(
-        ran.stderr.contains("1 of 2 tasks do not hold"),
-        "{}",
-        ran.stderr
-    );
-    let words = [
-        "run",
-        "--validate-tasks-only",
-        "--task-ids",
-        "held",
-        "--json",
-    ];
-    let document = json(&sandbox.proctor(&words).expect_code(0));
-    assert_eq!(document["tasks"][0]["ok"], true);
-}
-
-#[test]
-fn a_finished_trial_becomes_a_cassette_that_does_the_same_again() {
-    let sandbox = solving();
-    sandbox.proctor(&["run"]).expect_code(0);
-    let trial = sandbox.trial_file("");
-    let trial = trial.to_str().unwrap();
-    sandbox
-        .proctor(&["cassette", trial, "--out", "tape.jsonl"])
-        .expect_code(0);
-    let again = sandbox
-        .proctor(&["cassette", trial, "--out", "tape.jsonl"])
-        .expect_code(2);
-    assert!(again.stderr.contains("--force"), "{}", again.stderr);
-    let workspace = sandbox.path("home");
-    let tape = sandbox.path("tape.jsonl");
-    let words = [
-        "replay-cassette",
-        "--pace",
-        "0",
-        "--cassette",
-        tape.to_str().unwrap(),
-    ];
-    let played = Ran::from(
-        sandbox
-            .command(&words)
-            .current_dir(&workspace)
-            .output()
-            .unwrap(),
-    )
-    .expect_code(0);
-    assert!(
-        played.stdout.contains("\"total_cost_usd\":0.5"),
-        "{}",
-        played.stdout
-    );
-    assert_eq!(
-        std::fs::read_to_string(workspace.join("answer.txt")).unwrap(),
-        "42\n"
-    );
-    let refused = sandbox.proctor(&["cassette", "runs"]).expect_code(2);
-    assert!(
-        refused.stderr.contains("runs: is no folder of a trial"),
-        "{}",
-        refused.stderr
-    );
 }

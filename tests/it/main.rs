@@ -3,6 +3,7 @@
 mod backfill;
 mod cli;
 mod cli_run;
+mod cli_suite;
 mod default_suite;
 mod disk;
 mod durability;

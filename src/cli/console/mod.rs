@@ -1,9 +1,14 @@
 //! Shows a run while it goes on: one reader of the one stream of progress. All of it goes to standard error.
 
 mod board;
+#[cfg(test)]
+mod board_tests;
 mod guard;
 mod live;
+mod picture;
 mod plain;
+#[cfg(test)]
+mod samples;
 mod words;
 
 use std::io::{IsTerminal, Write};

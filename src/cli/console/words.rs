@@ -176,7 +176,7 @@ mod tests {
     use std::time::Instant;
 
     use super::*;
-    use crate::cli::console::board::tests::{finished as step, key, outcome, started};
+    use crate::cli::console::samples::{finished as step, key, outcome, started};
     use crate::model::Infra;
 
     fn said(board: &Board, step: &Progress) -> Vec<String> {

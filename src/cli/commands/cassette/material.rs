@@ -8,7 +8,8 @@ use std::time::Duration;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
-use crate::agents::cassette::{CassetteEnd, FileChange, Header, Recording};
+use crate::agents::cassette::{FileChange, Header, Recording};
+use crate::cli::commands::cassette::ending::end;
 use crate::cli::commands::cassette::times::line_times;
 use crate::cli::failure::{Failure, Kind, Outcome};
 use crate::config::AgentKind;
@@ -243,63 +244,9 @@ fn workdir(trial: &TrialDir, stdout: &[u8]) -> Option<PathBuf> {
     invocation.or_else(|| lines.find_map(|line| told(serde_json::from_slice(line).ok()?)))
 }
 
-fn end(row: &Row) -> CassetteEnd {
-    let stopped = matches!(
-        row.termination.as_deref(),
-        Some("hard_timeout" | "stall" | "budget" | "cancelled")
-    );
-    match (stopped || row.lingered == Some(true), row.exit_code) {
-        (true, _) | (false, None) => CassetteEnd::Hang,
-        (false, Some(code)) => match signal_name(row, code) {
-            Some(name) => CassetteEnd::Signal(name.to_owned()),
-            None => CassetteEnd::Exit(i32::try_from(code).unwrap_or(1)),
-        },
-    }
-}
-
-/// The signal that ended an agent that did not end by itself.
-fn signal_name(row: &Row, code: i64) -> Option<&'static str> {
-    let crashed = row.termination.as_deref() == Some("crashed");
-    match code - 128 {
-        _ if !crashed => None,
-        1 => Some("HUP"),
-        2 => Some("INT"),
-        3 => Some("QUIT"),
-        6 => Some("ABRT"),
-        9 => Some("KILL"),
-        11 => Some("SEGV"),
-        15 => Some("TERM"),
-        _ => None,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_end_follows_from_what_ended_the_agent() {
-        let row = |termination: &str, exit_code, lingered| Row {
-            termination: Some(termination.to_owned()),
-            exit_code,
-            lingered: Some(lingered),
-            ..Row::default()
-        };
-        let cases = [
-            (row("completed", Some(0), false), CassetteEnd::Exit(0)),
-            (row("completed", Some(137), false), CassetteEnd::Exit(137)),
-            (
-                row("crashed", Some(137), false),
-                CassetteEnd::Signal("KILL".to_owned()),
-            ),
-            (row("hard_timeout", Some(143), false), CassetteEnd::Hang),
-            (row("completed", Some(143), true), CassetteEnd::Hang),
-            (row("stall", None, false), CassetteEnd::Hang),
-        ];
-        for (row, expected) in cases {
-            assert_eq!(end(&row), expected, "{row:?}");
-        }
-    }
 
     #[test]
     fn a_played_trial_is_known_by_its_output() {

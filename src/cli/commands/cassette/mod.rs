@@ -1,5 +1,6 @@
 //! `proctor cassette`: a finished trial as a cassette.
 
+mod ending;
 mod material;
 mod times;
 

@@ -1,0 +1,66 @@
+//! Steps of a made-up run, for tests of the console.
+
+use std::time::Duration;
+
+use crate::model::{
+    AgentId, Cell, Cost, Grade, Infra, Integrity, Measures, Progress, ScenarioId, StreamReport,
+    TaskId, Termination, TrialKey, TrialOutcome, WorkspaceKind,
+};
+
+pub(super) fn key(index: u32) -> TrialKey {
+    TrialKey {
+        cell: Cell {
+            agent: AgentId::recorded("claude"),
+            scenario: ScenarioId::recorded("shell_primed"),
+            task: TaskId::recorded("fix_rounding"),
+        },
+        baseline: false,
+        index,
+        attempt: 0,
+    }
+}
+
+pub(super) fn outcome(index: u32) -> TrialOutcome {
+    TrialOutcome {
+        key: key(index),
+        task_kind: "capability".to_owned(),
+        agent_kind: "replay".to_owned(),
+        ts_start: String::new(),
+        ts_end: String::new(),
+        termination: Termination::Completed,
+        grade: Grade::Pass,
+        integrity: Integrity::Clean,
+        infra: Infra::None,
+        success: true,
+        failure_reason: None,
+        verdicts: Vec::new(),
+        exit_code: Some(0),
+        wall_time: Some(Duration::from_millis(1_300)),
+        paused: Duration::ZERO,
+        lingered: false,
+        leftovers: Vec::new(),
+        stream: StreamReport::default(),
+        cost: Cost {
+            billed_usd: Some(0.0123),
+            ..Cost::default()
+        },
+        measures: Measures::default(),
+        workspace: WorkspaceKind::Worktree,
+        overhead: Duration::ZERO,
+        jobs: 1,
+        notes: Vec::new(),
+    }
+}
+
+pub(super) fn finished(outcome: TrialOutcome) -> Progress {
+    Progress::TrialFinished {
+        outcome: Box::new(outcome),
+    }
+}
+
+pub(super) fn started(index: u32) -> Progress {
+    Progress::TrialStarted {
+        key: key(index),
+        limit: Duration::from_secs(60),
+    }
+}
