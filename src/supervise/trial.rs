@@ -101,10 +101,10 @@ impl Trial {
         })
     }
 
+    /// Older processes too: a server that was spared when its starter ended is found by whoever stops it.
     fn has_left_its_mark(&self, process: &Process) -> bool {
-        self.marker.as_ref().is_some_and(|marker| {
-            process.start >= self.start && processes::has_environment(process.pid, marker)
-        })
+        let marker = self.marker.as_ref();
+        marker.is_some_and(|marker| processes::has_environment(process.pid, marker))
     }
 }
 

@@ -22,7 +22,13 @@ fn a_full_disk_loses_no_row_and_the_run_goes_on_later() {
         .current_dir(sandbox.path("."))
         .env("HOME", sandbox.path("home"))
         .env("TMPDIR", sandbox.path("tmp"))
-        .env("PATH", format!("{}:/usr/local/bin:/usr/bin:/bin", sandbox.path("bin").display()))
+        .env(
+            "PATH",
+            format!(
+                "{}:/usr/local/bin:/usr/bin:/bin",
+                sandbox.path("bin").display()
+            ),
+        )
         .output();
     let read = |name: &str| fs::read_to_string(sandbox.path(name)).unwrap_or_default();
     match output {
@@ -33,13 +39,20 @@ fn a_full_disk_loses_no_row_and_the_run_goes_on_later() {
         }
     }
     assert_ne!(read("first.code").trim(), "0", "{}", read("first.err"));
-    assert!(read("first.err").contains("space") || read("first.err").contains("full"), "{}", read("first.err"));
+    assert!(
+        read("first.err").contains("space") || read("first.err").contains("full"),
+        "{}",
+        read("first.err")
+    );
     let first = fs::read(sandbox.path("first.jsonl")).expect("the first journal");
     let second = fs::read(sandbox.path("second.jsonl")).expect("the second journal");
     assert!(second.starts_with(&first), "the journal was rewritten");
     let first_rows = read_rows(&sandbox.path("first.jsonl"));
     assert!(first_rows.len() < 40, "the disk never filled up");
     assert_eq!(read("second.code").trim(), "0", "{}", read("second.err"));
-    let done = read_rows(&sandbox.path("second.jsonl")).iter().filter(|row| row["success"] == true).count();
+    let done = read_rows(&sandbox.path("second.jsonl"))
+        .iter()
+        .filter(|row| row["success"] == true)
+        .count();
     assert_eq!(done, 40);
 }

@@ -10,32 +10,48 @@ use crate::sandbox::{CLAUDE_DONE, SOLVE, Sandbox, read_rows};
 fn wait_for(what: &str, mut ready: impl FnMut() -> bool) {
     let started = Instant::now();
     while !ready() {
-        assert!(started.elapsed() < Duration::from_secs(30), "waited in vain for {what}");
+        assert!(
+            started.elapsed() < Duration::from_secs(30),
+            "waited in vain for {what}"
+        );
         std::thread::sleep(Duration::from_millis(10));
     }
 }
 
 /// An agent that solves the task, but hangs while a file `hold` is in the home folder.
 fn patient() -> String {
-    format!("echo run >> \"$HOME/starts\"\nwhile [ -e \"$HOME/hold\" ]; do sleep 0.05; echo '{{\"type\":\"system\"}}'; done\n{SOLVE}\n{CLAUDE_DONE}")
+    format!(
+        "echo run >> \"$HOME/starts\"\nwhile [ -e \"$HOME/hold\" ]; do sleep 0.05; echo '{{\"type\":\"system\"}}'; done\n{SOLVE}\n{CLAUDE_DONE}"
+    )
 }
 
 #[test]
 fn a_killed_run_is_finished_by_resume_and_runs_exactly_what_is_missing() {
-    let sandbox = Sandbox::new().agent("fake", "claude_code_cli", &patient()).set("trials_per_cell", "3").set("timeout_sec", "30");
+    let sandbox = Sandbox::new()
+        .agent("fake", "claude_code_cli", &patient())
+        .set("trials_per_cell", "3")
+        .set("timeout_sec", "30");
     // The first trial passes, the second hangs until the harness is killed.
     let mut child = sandbox.start(&["run", "--quiet"]);
     wait_for("the first row", || {
-        let journal = fs::read_dir(sandbox.path("runs")).ok().and_then(|mut entries| entries.next());
-        let journal = journal.and_then(Result::ok).map(|entry| entry.path().join("runs.jsonl"));
-        let written = journal.is_some_and(|path| fs::read(path).is_ok_and(|bytes| !bytes.is_empty()));
+        let journal = fs::read_dir(sandbox.path("runs"))
+            .ok()
+            .and_then(|mut entries| entries.next());
+        let journal = journal
+            .and_then(Result::ok)
+            .map(|entry| entry.path().join("runs.jsonl"));
+        let written =
+            journal.is_some_and(|path| fs::read(path).is_ok_and(|bytes| !bytes.is_empty()));
         if written {
             fs::write(sandbox.path("home/hold"), "").expect("write hold");
         }
         written
     });
-    let starts = || fs::read_to_string(sandbox.path("home/starts")).map_or(0, |text| text.lines().count());
-    wait_for("a held trial", || starts() >= 2 || child.try_wait().expect("poll the child").is_some());
+    let starts =
+        || fs::read_to_string(sandbox.path("home/starts")).map_or(0, |text| text.lines().count());
+    wait_for("a held trial", || {
+        starts() >= 2 || child.try_wait().expect("poll the child").is_some()
+    });
     child.kill().expect("kill proctor");
     child.wait().expect("reap proctor");
     let before = fs::read(sandbox.run_dir().join("runs.jsonl")).expect("read the journal");
@@ -43,35 +59,53 @@ fn a_killed_run_is_finished_by_resume_and_runs_exactly_what_is_missing() {
     fs::remove_file(sandbox.path("home/hold")).expect("remove hold");
 
     let run = sandbox.run_dir().display().to_string();
-    sandbox.proctor(&["run", "--quiet", "--resume", &run]).expect_code(0);
+    sandbox
+        .proctor(&["run", "--quiet", "--resume", &run])
+        .expect_code(0);
     let after = fs::read(sandbox.run_dir().join("runs.jsonl")).expect("read the journal");
     assert!(after.starts_with(&before), "the journal was rewritten");
     let rows = sandbox.rows();
-    let passed: Vec<_> = rows.iter().filter(|row| row["success"] == true).map(|row| row["trial_index"].clone()).collect();
-    let mut indexes: Vec<u64> = passed.iter().filter_map(serde_json::Value::as_u64).collect();
+    let passed: Vec<_> = rows
+        .iter()
+        .filter(|row| row["success"] == true)
+        .map(|row| row["trial_index"].clone())
+        .collect();
+    let mut indexes: Vec<u64> = passed
+        .iter()
+        .filter_map(serde_json::Value::as_u64)
+        .collect();
     indexes.sort_unstable();
     assert_eq!(indexes, [0, 1, 2]);
-    let interrupted: Vec<_> = rows.iter().filter(|row| row["termination"] == "interrupted").collect();
+    let interrupted: Vec<_> = rows
+        .iter()
+        .filter(|row| row["termination"] == "interrupted")
+        .collect();
     assert_eq!(interrupted.len(), 1, "{rows:#?}");
     assert!(rows.len() >= done_before + 2);
 
     // Once more: nothing is left to do.
     let count = sandbox.rows().len();
     let starts_before = starts();
-    sandbox.proctor(&["run", "--quiet", "--resume", &run]).expect_code(0);
+    sandbox
+        .proctor(&["run", "--quiet", "--resume", &run])
+        .expect_code(0);
     assert_eq!(sandbox.rows().len(), count);
     assert_eq!(starts(), starts_before);
 }
 
 #[test]
 fn a_torn_tail_is_put_aside_and_its_trial_runs_again() {
-    let sandbox = Sandbox::new().agent("fake", "claude_code_cli", &patient()).set("trials_per_cell", "2");
+    let sandbox = Sandbox::new()
+        .agent("fake", "claude_code_cli", &patient())
+        .set("trials_per_cell", "2");
     sandbox.proctor(&["run", "--quiet"]).expect_code(0);
     let journal = sandbox.run_dir().join("runs.jsonl");
     let bytes = fs::read(&journal).expect("read the journal");
     fs::write(&journal, &bytes[..bytes.len() - 40]).expect("tear the journal");
     let run = sandbox.run_dir().display().to_string();
-    sandbox.proctor(&["run", "--quiet", "--resume", &run]).expect_code(0);
+    sandbox
+        .proctor(&["run", "--quiet", "--resume", &run])
+        .expect_code(0);
     assert!(sandbox.run_dir().join("runs.jsonl.torn").exists());
     let rows = sandbox.rows();
     let done: Vec<_> = rows.iter().filter(|row| row["success"] == true).collect();
@@ -81,12 +115,20 @@ fn a_torn_tail_is_put_aside_and_its_trial_runs_again() {
 #[test]
 fn rows_of_infra_faults_do_not_count_as_done() {
     let limited = r#"if [ -e "$HOME/limited" ]; then echo '{"type":"result","subtype":"success","is_error":true,"api_error_status":429,"result":"API Error: 429","usage":{}}'; exit 1; fi"#;
-    let sandbox = Sandbox::new().agent("fake", "claude_code_cli", &format!("{limited}\n{SOLVE}\n{CLAUDE_DONE}")).set("trials_per_cell", "2");
+    let sandbox = Sandbox::new()
+        .agent(
+            "fake",
+            "claude_code_cli",
+            &format!("{limited}\n{SOLVE}\n{CLAUDE_DONE}"),
+        )
+        .set("trials_per_cell", "2");
     fs::write(sandbox.path("home/limited"), "").expect("write a file");
     sandbox.proctor(&["run", "--quiet"]);
     fs::remove_file(sandbox.path("home/limited")).expect("remove a file");
     let run = sandbox.run_dir().display().to_string();
-    sandbox.proctor(&["run", "--quiet", "--resume", &run]).expect_code(0);
+    sandbox
+        .proctor(&["run", "--quiet", "--resume", &run])
+        .expect_code(0);
     let told: Vec<_> = sandbox
         .rows()
         .iter()
@@ -99,13 +141,21 @@ fn rows_of_infra_faults_do_not_count_as_done() {
 
 #[test]
 fn two_harnesses_never_share_a_run() {
-    let sandbox = Sandbox::new().agent("fake", "claude_code_cli", &patient()).set("timeout_sec", "30");
+    let sandbox = Sandbox::new()
+        .agent("fake", "claude_code_cli", &patient())
+        .set("timeout_sec", "30");
     fs::write(sandbox.path("home/hold"), "").expect("write hold");
     let mut child = sandbox.start(&["run", "--quiet"]);
     wait_for("the agent", || sandbox.path("home/starts").exists());
     let run = sandbox.run_dir().display().to_string();
-    let second = sandbox.proctor(&["run", "--quiet", "--resume", &run]).expect_code(2);
-    assert!(second.stderr.contains(&child.id().to_string()), "{}", second.stderr);
+    let second = sandbox
+        .proctor(&["run", "--quiet", "--resume", &run])
+        .expect_code(2);
+    assert!(
+        second.stderr.contains(&child.id().to_string()),
+        "{}",
+        second.stderr
+    );
     fs::remove_file(sandbox.path("home/hold")).expect("remove hold");
     assert!(child.wait().expect("wait for proctor").success());
     assert_eq!(sandbox.rows().len(), 1);
@@ -113,14 +163,23 @@ fn two_harnesses_never_share_a_run() {
 
 #[test]
 fn one_interrupt_stops_keeps_and_reports() {
-    let sandbox = Sandbox::new().agent("fake", "claude_code_cli", &patient()).set("timeout_sec", "30").set("trials_per_cell", "3");
+    let sandbox = Sandbox::new()
+        .agent("fake", "claude_code_cli", &patient())
+        .set("timeout_sec", "30")
+        .set("trials_per_cell", "3");
     fs::write(sandbox.path("home/hold"), "").expect("write hold");
     let child = sandbox.start(&["run", "--quiet"]);
     wait_for("the agent", || sandbox.path("home/starts").exists());
-    let pid = rustix::process::Pid::from_raw(i32::try_from(child.id()).expect("a pid fits")).expect("a pid is not 0");
+    let pid = rustix::process::Pid::from_raw(i32::try_from(child.id()).expect("a pid fits"))
+        .expect("a pid is not 0");
     rustix::process::kill_process(pid, rustix::process::Signal::INT).expect("interrupt proctor");
     let output = child.wait_with_output().expect("wait for proctor");
-    assert_eq!(output.status.code(), Some(130), "{}", String::from_utf8_lossy(&output.stderr));
+    assert_eq!(
+        output.status.code(),
+        Some(130),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
     let row = sandbox.row();
     assert_eq!(row["termination"], "cancelled");
     assert!(sandbox.run_dir().join("runs.csv").exists());

@@ -7,13 +7,27 @@ use serde_json::json;
 use crate::sandbox::{CLAUDE_DONE, SOLVE, Sandbox};
 
 /// What the row must say: termination, grade, infra, success, failure reason, exit code.
-struct Expected(&'static str, &'static str, &'static str, bool, Option<&'static str>, Option<i32>);
+struct Expected(
+    &'static str,
+    &'static str,
+    &'static str,
+    bool,
+    Option<&'static str>,
+    Option<i32>,
+);
 
 fn check(body: &str, expected: &Expected) -> Sandbox {
     let sandbox = Sandbox::new().agent("fake", "claude_code_cli", body);
     let ran = sandbox.proctor(&["run", "--quiet"]);
     let row = sandbox.row();
-    let told = json!([row["termination"], row["grade"], row["infra"], row["success"], row["failure_reason"], row["exit_code"]]);
+    let told = json!([
+        row["termination"],
+        row["grade"],
+        row["infra"],
+        row["success"],
+        row["failure_reason"],
+        row["exit_code"]
+    ]);
     let Expected(termination, grade, infra, success, reason, code) = expected;
     assert_eq!(
         told,
@@ -27,7 +41,10 @@ fn check(body: &str, expected: &Expected) -> Sandbox {
 
 #[test]
 fn an_agent_that_solves_the_task_passes_with_its_own_figures() {
-    let sandbox = check(&format!("{SOLVE}\n{CLAUDE_DONE}"), &Expected("completed", "pass", "none", true, None, Some(0)));
+    let sandbox = check(
+        &format!("{SOLVE}\n{CLAUDE_DONE}"),
+        &Expected("completed", "pass", "none", true, None, Some(0)),
+    );
     let row = sandbox.row();
     assert_eq!(row["uncached_input_tokens"], 100);
     assert_eq!(row["cached_read_tokens"], 900);
@@ -41,51 +58,126 @@ fn an_agent_that_solves_the_task_passes_with_its_own_figures() {
 
 #[test]
 fn an_agent_that_does_not_solve_it_fails_by_its_grader() {
-    check(CLAUDE_DONE, &Expected("completed", "fail", "none", false, Some("command_failed:exit=2"), Some(0)));
+    check(
+        CLAUDE_DONE,
+        &Expected(
+            "completed",
+            "fail",
+            "none",
+            false,
+            Some("command_failed:exit=2"),
+            Some(0),
+        ),
+    );
 }
 
 #[test]
 fn a_non_zero_exit_after_a_full_result_is_graded_and_no_success() {
     let body = format!("{SOLVE}\n{CLAUDE_DONE}\nexit 7");
-    check(&body, &Expected("completed", "pass", "none", false, Some("agent_exit_nonzero"), Some(7)));
+    check(
+        &body,
+        &Expected(
+            "completed",
+            "pass",
+            "none",
+            false,
+            Some("agent_exit_nonzero"),
+            Some(7),
+        ),
+    );
 }
 
 #[test]
 fn an_agent_that_hangs_quietly_is_recorded_as_stalled() {
     let body = "echo '{\"type\":\"system\"}'; exec sleep 600";
-    check(body, &Expected("stall", "fail", "none", false, Some("timeout_stall"), Some(130)));
+    check(
+        body,
+        &Expected(
+            "stall",
+            "fail",
+            "none",
+            false,
+            Some("timeout_stall"),
+            Some(130),
+        ),
+    );
 }
 
 #[test]
 fn an_agent_that_never_speaks_is_an_infra_fault() {
-    check("exec sleep 600", &Expected("stall", "not_graded", "no_activity", false, Some("timeout_stall"), Some(130)));
+    check(
+        "exec sleep 600",
+        &Expected(
+            "stall",
+            "not_graded",
+            "no_activity",
+            false,
+            Some("timeout_stall"),
+            Some(130),
+        ),
+    );
 }
 
 #[test]
 fn a_chatty_agent_runs_into_the_hard_limit_and_never_stalls() {
     let body = "while :; do echo '{\"type\":\"system\"}'; sleep 0.2; done";
-    let sandbox = check(body, &Expected("hard_timeout", "fail", "none", false, Some("timeout_hard"), Some(130)));
-    let wall = sandbox.row()["wall_time_sec"].as_f64().expect("wall time is a number");
+    let sandbox = check(
+        body,
+        &Expected(
+            "hard_timeout",
+            "fail",
+            "none",
+            false,
+            Some("timeout_hard"),
+            Some(130),
+        ),
+    );
+    let wall = sandbox.row()["wall_time_sec"]
+        .as_f64()
+        .expect("wall time is a number");
     assert!((4.0..8.0).contains(&wall), "{wall}");
 }
 
 #[test]
 fn work_that_was_done_before_the_timeout_is_graded() {
     let body = format!("{SOLVE}\necho '{{\"type\":\"system\"}}'; exec sleep 600");
-    check(&body, &Expected("stall", "pass", "none", false, Some("timeout_stall"), Some(130)));
+    check(
+        &body,
+        &Expected(
+            "stall",
+            "pass",
+            "none",
+            false,
+            Some("timeout_stall"),
+            Some(130),
+        ),
+    );
 }
 
 #[test]
 fn an_agent_that_said_it_is_done_and_stays_is_completed_not_timed_out() {
     let body = format!("{SOLVE}\n{CLAUDE_DONE}\nexec sleep 600");
-    let sandbox = check(&body, &Expected("completed", "pass", "none", true, None, None));
+    let sandbox = check(
+        &body,
+        &Expected("completed", "pass", "none", true, None, None),
+    );
     assert_eq!(sandbox.row()["lingered"], true);
 }
 
 #[test]
 fn a_rate_limit_is_told_apart_from_a_failure() {
     let body = r#"echo '{"type":"result","subtype":"success","is_error":true,"api_error_status":429,"result":"API Error: 429 rate limit","total_cost_usd":0,"usage":{}}'; exit 1"#;
-    check(body, &Expected("completed", "not_graded", "rate_limited", false, Some("rate_limited"), Some(1)));
+    check(
+        body,
+        &Expected(
+            "completed",
+            "not_graded",
+            "rate_limited",
+            false,
+            Some("rate_limited"),
+            Some(1),
+        ),
+    );
 }
 
 #[test]
@@ -93,30 +185,62 @@ fn an_agent_that_writes_about_rate_limits_is_not_rate_limited() {
     let body = format!(
         "echo '{{\"type\":\"assistant\",\"message\":{{\"id\":\"m\",\"content\":[{{\"type\":\"text\",\"text\":\"API Error: 429 rate limit reached\"}}]}}}}'\n{SOLVE}\n{CLAUDE_DONE}"
     );
-    check(&body, &Expected("completed", "pass", "none", true, None, Some(0)));
+    check(
+        &body,
+        &Expected("completed", "pass", "none", true, None, Some(0)),
+    );
 }
 
 #[test]
 fn an_agent_that_ends_without_a_word_broke_the_protocol() {
-    check("echo '{\"type\":\"system\"}'", &Expected("completed", "fail", "agent_protocol", false, Some("command_failed:exit=2"), Some(0)));
+    check(
+        "echo '{\"type\":\"system\"}'",
+        &Expected(
+            "completed",
+            "fail",
+            "agent_protocol",
+            false,
+            Some("command_failed:exit=2"),
+            Some(0),
+        ),
+    );
 }
 
 #[test]
 fn an_agent_that_ignores_signals_is_killed() {
     let body = "trap '' INT TERM HUP\necho '{\"type\":\"system\"}'\nwhile :; do sleep 1; done";
-    check(body, &Expected("stall", "fail", "none", false, Some("timeout_stall"), Some(137)));
+    check(
+        body,
+        &Expected(
+            "stall",
+            "fail",
+            "none",
+            false,
+            Some("timeout_stall"),
+            Some(137),
+        ),
+    );
 }
 
 #[test]
 fn nothing_of_a_trial_outlives_its_row() {
     let marker = format!("71{}", std::process::id());
-    let body = format!("setsid sleep {marker} >/dev/null 2>&1 &\nsleep {marker} &\n{SOLVE}\n{CLAUDE_DONE}");
-    let sandbox = check(&body, &Expected("completed", "pass", "none", true, None, Some(0)));
+    let body = format!(
+        "setsid sleep {marker} >/dev/null 2>&1 &\nsleep {marker} &\n{SOLVE}\n{CLAUDE_DONE}"
+    );
+    let sandbox = check(
+        &body,
+        &Expected("completed", "pass", "none", true, None, Some(0)),
+    );
     let left = std::process::Command::new("pgrep")
         .args(["-f", &format!("sleep {marker}")])
         .output()
         .expect("run pgrep");
-    assert!(!left.status.success(), "alive: {}", String::from_utf8_lossy(&left.stdout));
+    assert!(
+        !left.status.success(),
+        "alive: {}",
+        String::from_utf8_lossy(&left.stdout)
+    );
     assert_ne!(sandbox.row()["leftovers"], json!([]));
 }
 
@@ -125,10 +249,17 @@ fn hostile_bytes_on_the_stream_change_nothing() {
     let body = format!(
         "printf '\\377\\376{{\"a\\n\\000\\033]0;owned\\007\\n'\nprintf '{{\"type\":\"nobody_knows\"}}\\r\\n'\nprintf '[[[[[[[[[['\necho\n{SOLVE}\n{CLAUDE_DONE}"
     );
-    let sandbox = check(&body, &Expected("completed", "pass", "none", true, None, Some(0)));
+    let sandbox = check(
+        &body,
+        &Expected("completed", "pass", "none", true, None, Some(0)),
+    );
     let row = sandbox.row();
     assert_eq!(row["unknown_events"], 1);
-    assert_eq!(row["unparsed_lines"].as_u64().map(|lines| lines >= 2), Some(true), "{row:#}");
+    assert_eq!(
+        row["unparsed_lines"].as_u64().map(|lines| lines >= 2),
+        Some(true),
+        "{row:#}"
+    );
 }
 
 #[test]
@@ -147,6 +278,19 @@ fn a_failing_setup_command_costs_nothing() {
 #[test]
 fn the_end_of_a_silent_agent_comes_in_time() {
     let started = std::time::Instant::now();
-    check("echo '{\"type\":\"system\"}'; exec sleep 600", &Expected("stall", "fail", "none", false, Some("timeout_stall"), Some(130)));
-    assert!(started.elapsed() < Duration::from_secs(30), "limits of 2 s must end within a wide bound");
+    check(
+        "echo '{\"type\":\"system\"}'; exec sleep 600",
+        &Expected(
+            "stall",
+            "fail",
+            "none",
+            false,
+            Some("timeout_stall"),
+            Some(130),
+        ),
+    );
+    assert!(
+        started.elapsed() < Duration::from_secs(30),
+        "limits of 2 s must end within a wide bound"
+    );
 }

@@ -19,20 +19,34 @@ fn exactly_one_commit_can_be_read() {
         let body = format!(
             "{{ git rev-list --all --count; git remote | wc -l; git tag | wc -l; git status --porcelain | wc -l; git log -g --oneline | wc -l; }} > \"$HOME/seen\" 2>/dev/null\n git cat-file -e $(cat \"$HOME/later\") 2>/dev/null && echo leaked >> \"$HOME/seen\"\n{SOLVE}\n{CLAUDE_DONE}"
         );
-        let sandbox = Sandbox::new().agent("fake", "claude_code_cli", &body).suite(&format!("workspace: {kind}"));
+        let sandbox = Sandbox::new()
+            .agent("fake", "claude_code_cli", &body)
+            .suite(&format!("workspace: {kind}"));
         let first = sandbox.git(&["rev-parse", "HEAD"]).trim().to_owned();
         fs::write(sandbox.path("repo/solution.txt"), "42\n").expect("write a file");
         sandbox.git(&["add", "-A"]);
         sandbox.git(&["commit", "-q", "-m", "the solution"]);
         sandbox.git(&["tag", "v1"]);
-        fs::write(sandbox.path("home/later"), sandbox.git(&["rev-parse", "HEAD"])).expect("write a file");
+        fs::write(
+            sandbox.path("home/later"),
+            sandbox.git(&["rev-parse", "HEAD"]),
+        )
+        .expect("write a file");
         sandbox.write();
         let config = fs::read_to_string(sandbox.path("config.yaml")).expect("read config.yaml");
-        fs::write(sandbox.path("pinned.yaml"), config.replace("base_ref: HEAD", &format!("base_ref: {first}"))).expect("write a config");
+        fs::write(
+            sandbox.path("pinned.yaml"),
+            config.replace("base_ref: HEAD", &format!("base_ref: {first}")),
+        )
+        .expect("write a config");
         let told = sandbox.proctor(&["run", "--quiet", "--config", "pinned.yaml"]);
         assert_eq!(sandbox.row()["success"], true, "{kind}: {}", told.stderr);
         let seen = fs::read_to_string(sandbox.path("home/seen")).expect("read what the agent saw");
-        assert_eq!(seen.split_whitespace().collect::<Vec<_>>(), ["1", "0", "0", "0", "0"], "{kind}");
+        assert_eq!(
+            seen.split_whitespace().collect::<Vec<_>>(),
+            ["1", "0", "0", "0", "0"],
+            "{kind}"
+        );
         assert_eq!(sandbox.row()["workspace"], kind);
     }
 }
@@ -58,7 +72,10 @@ echo '* filter=x' > .gitattributes
     let before = sandbox.git(&["config", "--list", "--local"]);
     sandbox.proctor(&["run", "--quiet"]).expect_code(0);
     assert!(sandbox.rows().iter().all(|row| row["success"] == true));
-    assert!(!sandbox.path("home/pwned").exists(), "something planted ran");
+    assert!(
+        !sandbox.path("home/pwned").exists(),
+        "something planted ran"
+    );
     assert_eq!(sandbox.git(&["config", "--list", "--local"]), before);
     assert_eq!(sandbox.git(&["worktree", "list"]).lines().count(), 1);
     assert_eq!(sandbox.git(&["branch", "--list"]).lines().count(), 1);
@@ -70,12 +87,30 @@ fn a_forbidden_edit_cannot_be_hidden() {
         ("echo x >> tests/t.txt", "forbidden_modified:tests/t.txt"),
         ("rm tests/t.txt", "forbidden_removed:tests/t.txt"),
         ("echo x > tests/new.txt", "forbidden_added:tests/new.txt"),
-        ("echo '*' > .gitignore; echo x > tests/hidden.txt", "forbidden_added:tests/hidden.txt"),
-        ("echo x >> tests/t.txt; git update-index --assume-unchanged tests/t.txt", "forbidden_modified:tests/t.txt"),
-        ("echo x >> tests/t.txt; git -c user.name=a -c user.email=b commit -qam sneaky", "forbidden_modified:tests/t.txt"),
-        ("git init -q tests/nested; echo x > tests/nested/f", "forbidden_added:tests/nested/"),
-        ("echo x >> tests/t.txt; git rev-parse --git-common-dir | xargs rm -rf; rm -rf .git", "forbidden_modified:tests/t.txt"),
-        ("mv tests/t.txt away.txt; ln -s ../away.txt tests/t.txt", "forbidden_"),
+        (
+            "echo '*' > .gitignore; echo x > tests/hidden.txt",
+            "forbidden_added:tests/hidden.txt",
+        ),
+        (
+            "echo x >> tests/t.txt; git update-index --assume-unchanged tests/t.txt",
+            "forbidden_modified:tests/t.txt",
+        ),
+        (
+            "echo x >> tests/t.txt; git -c user.name=a -c user.email=b commit -qam sneaky",
+            "forbidden_modified:tests/t.txt",
+        ),
+        (
+            "git init -q tests/nested; echo x > tests/nested/f",
+            "forbidden_added:tests/nested/",
+        ),
+        (
+            "echo x >> tests/t.txt; git rev-parse --git-common-dir | xargs rm -rf; rm -rf .git",
+            "forbidden_modified:tests/t.txt",
+        ),
+        (
+            "mv tests/t.txt away.txt; ln -s ../away.txt tests/t.txt",
+            "forbidden_",
+        ),
         ("mkfifo tests/pipe", "forbidden_added:tests/pipe"),
     ];
     for (edit, reason) in edits {
@@ -86,17 +121,38 @@ fn a_forbidden_edit_cannot_be_hidden() {
         let row = sandbox.row();
         let told = row["failure_reason"].as_str().unwrap_or_default();
         assert!(told.starts_with(reason), "{edit}: {row:#}");
-        assert_eq!(row["grader_results"].as_array().map(Vec::len), Some(1), "the first failure stops the graders");
+        assert_eq!(
+            row["grader_results"].as_array().map(Vec::len),
+            Some(1),
+            "the first failure stops the graders"
+        );
         sandbox.assert_scratch_is_empty();
     }
 }
 
 #[test]
 fn the_agent_sees_what_the_contract_names_and_no_way_to_the_solutions() {
-    let (sandbox, _) = ran(Sandbox::new().agent("fake", "claude_code_cli", &format!("env > \"$HOME/env\"; pwd > \"$HOME/cwd\"\n{SOLVE}\n{CLAUDE_DONE}")));
+    let (sandbox, _) = ran(Sandbox::new().agent(
+        "fake",
+        "claude_code_cli",
+        &format!("env > \"$HOME/env\"; pwd > \"$HOME/cwd\"\n{SOLVE}\n{CLAUDE_DONE}"),
+    ));
     let seen = fs::read_to_string(sandbox.path("home/env")).expect("read the environment");
-    for name in ["EVAL_RUN_ID", "EVAL_REPO_ROOT", "EVAL_REPO_SUBDIR", "EVAL_REPO_WORKDIR", "EVAL_MCP_ENABLED", "EVAL_MCP_TOOL_LOG", "EVAL_CMD_LOG", "EVAL_AGENT_EXTRA_ARGS"] {
-        assert!(seen.lines().any(|line| line.starts_with(&format!("{name}="))), "{name} is missing in\n{seen}");
+    for name in [
+        "EVAL_RUN_ID",
+        "EVAL_REPO_ROOT",
+        "EVAL_REPO_SUBDIR",
+        "EVAL_REPO_WORKDIR",
+        "EVAL_MCP_ENABLED",
+        "EVAL_MCP_TOOL_LOG",
+        "EVAL_CMD_LOG",
+        "EVAL_AGENT_EXTRA_ARGS",
+    ] {
+        assert!(
+            seen.lines()
+                .any(|line| line.starts_with(&format!("{name}="))),
+            "{name} is missing in\n{seen}"
+        );
     }
     assert!(!seen.contains("EVAL_SUITE_ROOT"));
     assert!(seen.lines().any(|line| line == "EVAL_REPO_SUBDIR=."));
@@ -112,7 +168,11 @@ fn secrets_of_the_operator_are_neither_lent_nor_written() {
         .env("UNRELATED_SECRET", "canary-unrelated")
         .output()
         .expect("run proctor");
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
     let mut folders = vec![sandbox.run_dir()];
     while let Some(folder) = folders.pop() {
         for entry in fs::read_dir(folder).expect("list a folder") {
@@ -123,14 +183,22 @@ fn secrets_of_the_operator_are_neither_lent_nor_written() {
             }
             let bytes = fs::read(&path).expect("read a file");
             let text = String::from_utf8_lossy(&bytes);
-            assert!(!text.contains("canary-"), "{} holds a secret", path.display());
+            assert!(
+                !text.contains("canary-"),
+                "{} holds a secret",
+                path.display()
+            );
         }
     }
 }
 
 #[test]
 fn a_project_in_a_subfolder_is_worked_on_there() {
-    let sandbox = Sandbox::new().agent("fake", "claude_code_cli", &format!("pwd > \"$HOME/cwd\"\n{SOLVE}\n{CLAUDE_DONE}"));
+    let sandbox = Sandbox::new().agent(
+        "fake",
+        "claude_code_cli",
+        &format!("pwd > \"$HOME/cwd\"\n{SOLVE}\n{CLAUDE_DONE}"),
+    );
     fs::create_dir(sandbox.path("repo/app")).expect("create a folder");
     fs::write(sandbox.path("repo/app/main.txt"), "x\n").expect("write a file");
     sandbox.git(&["add", "-A"]);
@@ -138,8 +206,17 @@ fn a_project_in_a_subfolder_is_worked_on_there() {
     sandbox.write();
     let config = fs::read_to_string(sandbox.path("config.yaml")).expect("read config.yaml");
     let repo = sandbox.path("repo").display().to_string();
-    fs::write(sandbox.path("sub.yaml"), config.replace(&format!("repo_path: {repo}"), &format!("repo_path: {repo}/app"))).expect("write a config");
-    sandbox.proctor(&["run", "--quiet", "--config", "sub.yaml"]).expect_code(0);
+    fs::write(
+        sandbox.path("sub.yaml"),
+        config.replace(
+            &format!("repo_path: {repo}"),
+            &format!("repo_path: {repo}/app"),
+        ),
+    )
+    .expect("write a config");
+    sandbox
+        .proctor(&["run", "--quiet", "--config", "sub.yaml"])
+        .expect_code(0);
     let cwd = fs::read_to_string(sandbox.path("home/cwd")).expect("read the folder");
     assert!(cwd.trim().ends_with("/app"), "{cwd}");
     assert_eq!(sandbox.row()["success"], true);

@@ -1,4 +1,9 @@
 //! Tests of the built program and of the house, one file per theme.
+#![expect(
+    clippy::disallowed_methods,
+    reason = "tests start the program, git and fakes"
+)]
+#![expect(clippy::print_stderr, reason = "a test that cannot run here says so")]
 
 mod backfill;
 mod cli;

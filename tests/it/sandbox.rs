@@ -1,5 +1,6 @@
 //! A whole small world for one test: a git repository, a suite, fake agents on PATH, a scrubbed environment.
 
+use std::fmt::Write as _;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -57,43 +58,45 @@ impl Sandbox {
     /// Runs git in the project under test.
     pub(crate) fn git(&self, arguments: &[&str]) -> String {
         let output = Command::new("git")
-            .args(["-c", "user.name=Test", "-c", "user.email=test@example.invalid"])
+            .args([
+                "-c",
+                "user.name=Test",
+                "-c",
+                "user.email=test@example.invalid",
+            ])
             .args(arguments)
             .current_dir(self.path("repo"))
             .env("GIT_CONFIG_GLOBAL", "/dev/null")
             .env("GIT_CONFIG_NOSYSTEM", "1")
             .output()
             .expect("run git");
-        assert!(output.status.success(), "git {arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+        assert!(
+            output.status.success(),
+            "git {arguments:?}: {}",
+            String::from_utf8_lossy(&output.stderr)
+        );
         String::from_utf8_lossy(&output.stdout).into_owned()
     }
 
     /// Adds an agent of `kind` whose program is a shell script with this body.
     pub(crate) fn agent(mut self, id: &str, kind: &str, body: &str) -> Self {
         self.script(&format!("agent-{id}"), body);
-        self.agents.push_str(&format!(
-            "- id: {id}\n  kind: {kind}\n  command: [agent-{id}, '{{EXTRA_ARGS}}', '{{PROMPT}}']\n  pricing: {{input_per_token: 0.000001, output_per_token: 0.00001}}\n"
-        ));
+        write!(self.agents, "- id: {id}\n  kind: {kind}\n  command: [agent-{id}, '{{EXTRA_ARGS}}', '{{PROMPT}}']\n  pricing: {{input_per_token: 0.000001, output_per_token: 0.00001}}\n").expect("a text takes what is written to it");
         self
     }
 
     /// Adds a line to `suite:`.
     pub(crate) fn suite(mut self, line: &str) -> Self {
-        self.suite.push_str(&format!("  {line}\n"));
+        writeln!(self.suite, "  {line}").expect("a text takes what is written to it");
         self
     }
 
     /// Replaces a line of `suite:` that starts with the same key.
     pub(crate) fn set(mut self, key: &str, value: &str) -> Self {
         let start = format!("  {key}:");
-        let mut kept: String = self
-            .suite
-            .lines()
-            .filter(|line| !line.starts_with(&start))
-            .map(|line| format!("{line}\n"))
-            .collect();
-        kept.push_str(&format!("  {key}: {value}\n"));
-        self.suite = kept;
+        let lines = self.suite.lines().filter(|line| !line.starts_with(&start));
+        let kept: Vec<&str> = lines.collect();
+        self.suite = format!("{}\n  {key}: {value}\n", kept.join("\n"));
         self
     }
 
@@ -113,14 +116,16 @@ impl Sandbox {
     pub(crate) fn script(&self, name: &str, body: &str) {
         let path = self.path(&format!("bin/{name}"));
         fs::write(&path, format!("#!/bin/sh\n{body}\n")).expect("write a script");
-        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("make a script executable");
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o755))
+            .expect("make a script executable");
     }
 
     /// Writes the suite's two files.
     pub(crate) fn write(&self) {
-        let agents: String = self.agents.lines().map(|line| format!("  {line}\n")).collect();
+        let agents = self.agents.replace("\n", "\n  ");
+        let agents = format!("  {}", agents.trim_end());
         let config = format!(
-            "suite:\n  output_root: {runs}\n  scenarios: [shell_unprimed]\n{suite}project:\n  repo_path: {repo}\n  base_ref: HEAD\nagents:\n{agents}{extra}",
+            "suite:\n  output_root: {runs}\n  scenarios: [shell_unprimed]\n{suite}project:\n  repo_path: {repo}\n  base_ref: HEAD\nagents:\n{agents}\n{extra}",
             runs = self.path("runs").display(),
             repo = self.path("repo").display(),
             suite = self.suite,
@@ -134,7 +139,10 @@ impl Sandbox {
     pub(crate) fn command(&self, arguments: &[&str]) -> Command {
         self.write();
         let mut command = Command::new(env!("CARGO_BIN_EXE_proctor"));
-        let path = format!("{}:/usr/local/bin:/usr/bin:/bin", self.path("bin").display());
+        let path = format!(
+            "{}:/usr/local/bin:/usr/bin:/bin",
+            self.path("bin").display()
+        );
         command
             .args(arguments)
             .current_dir(self.folder.path())
@@ -185,7 +193,10 @@ impl Sandbox {
 
     /// A file of the only trial.
     pub(crate) fn trial_file(&self, name: &str) -> PathBuf {
-        let run_id = self.row()["run_id"].as_str().expect("run_id is a text").to_owned();
+        let run_id = self.row()["run_id"]
+            .as_str()
+            .expect("run_id is a text")
+            .to_owned();
         self.run_dir().join("trials").join(run_id).join(name)
     }
 
@@ -220,7 +231,13 @@ impl From<Output> for Ran {
 impl Ran {
     /// Fails with all output unless the exit code is `code`.
     pub(crate) fn expect_code(self, code: i32) -> Self {
-        assert_eq!(self.code, Some(code), "stdout:\n{}\nstderr:\n{}", self.stdout, self.stderr);
+        assert_eq!(
+            self.code,
+            Some(code),
+            "stdout:\n{}\nstderr:\n{}",
+            self.stdout,
+            self.stderr
+        );
         self
     }
 }

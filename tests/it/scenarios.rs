@@ -13,7 +13,9 @@ echo '{"type":"turn.completed","usage":{"input_tokens":1000,"cached_input_tokens
 
 /// An agent that writes down how it was called.
 fn telltale(done: &str) -> String {
-    format!("for word in \"$@\"; do printf '%s\\n' \"$word\"; done > \"$HOME/argv\"\nenv > \"$HOME/env\"\n{SOLVE}\n{done}")
+    format!(
+        "for word in \"$@\"; do printf '%s\\n' \"$word\"; done > \"$HOME/argv\"\nenv > \"$HOME/env\"\n{SOLVE}\n{done}"
+    )
 }
 
 fn argv(sandbox: &Sandbox) -> String {
@@ -26,7 +28,9 @@ fn shell_scenarios_switch_mcp_off_in_each_agents_own_words() {
         ("claude_code_cli", CLAUDE_DONE, "--strict-mcp-config"),
         ("codex_cli", CODEX_DONE, "mcp_servers={}"),
     ] {
-        let sandbox = Sandbox::new().agent("fake", kind, &telltale(done)).suite("use_ccusage_for_codex: false");
+        let sandbox = Sandbox::new()
+            .agent("fake", kind, &telltale(done))
+            .suite("use_ccusage_for_codex: false");
         sandbox.proctor(&["run", "--quiet"]).expect_code(0);
         let argv = argv(&sandbox);
         assert!(argv.lines().any(|word| word == expected), "{kind}: {argv}");
@@ -37,14 +41,24 @@ fn shell_scenarios_switch_mcp_off_in_each_agents_own_words() {
 
 #[test]
 fn codex_tokens_are_counted_once() {
-    let sandbox = Sandbox::new().agent("fake", "codex_cli", &format!("{SOLVE}\n{CODEX_DONE}")).suite("use_ccusage_for_codex: false");
+    let sandbox = Sandbox::new()
+        .agent("fake", "codex_cli", &format!("{SOLVE}\n{CODEX_DONE}"))
+        .suite("use_ccusage_for_codex: false");
     sandbox.proctor(&["run", "--quiet"]).expect_code(0);
     let row = sandbox.row();
-    let tokens = json!([row["uncached_input_tokens"], row["cached_read_tokens"], row["cache_write_tokens"], row["output_tokens"]]);
+    let tokens = json!([
+        row["uncached_input_tokens"],
+        row["cached_read_tokens"],
+        row["cache_write_tokens"],
+        row["output_tokens"]
+    ]);
     assert_eq!(tokens, json!([300, 600, 100, 50]));
     // 300 x in + 600 x in + 100 x in + 50 x out, multipliers 1.
     let cost = row["billed_cost_usd"].as_f64().expect("a cost");
-    assert!((cost - (1000.0 * 0.000_001 + 50.0 * 0.000_01)).abs() < 1e-12, "{cost}");
+    assert!(
+        (cost - (1000.0 * 0.000_001 + 50.0 * 0.000_01)).abs() < 1e-12,
+        "{cost}"
+    );
     assert_eq!(row["cost_source"], "computed");
 }
 
@@ -62,16 +76,31 @@ fn an_mcp_scenario_hands_its_servers_over_and_runs_start_and_stop() {
     )
     .expect("write the MCP file");
     let config = fs::read_to_string(sandbox.path("config.yaml")).expect("read config.yaml");
-    fs::write(sandbox.path("mcp.yaml"), config.replacen("  scenarios: [shell_unprimed]\n", "", 1)).expect("write a config");
-    sandbox.proctor(&["run", "--quiet", "--config", "mcp.yaml"]).expect_code(0);
+    fs::write(
+        sandbox.path("mcp.yaml"),
+        config.replacen("  scenarios: [shell_unprimed]\n", "", 1),
+    )
+    .expect("write a config");
+    sandbox
+        .proctor(&["run", "--quiet", "--config", "mcp.yaml"])
+        .expect_code(0);
     let env = fs::read_to_string(sandbox.path("home/env")).expect("read the environment");
-    assert!(env.lines().any(|line| line == "EVAL_MCP_ENABLED=1"), "{env}");
+    assert!(
+        env.lines().any(|line| line == "EVAL_MCP_ENABLED=1"),
+        "{env}"
+    );
     assert!(env.lines().any(|line| line == "MCP_ANSWER=42"), "{env}");
     let argv = argv(&sandbox);
     assert!(argv.contains("--mcp-config"), "{argv}");
     assert!(argv.to_lowercase().contains("prefer"), "{argv}");
-    assert_eq!(fs::read_to_string(sandbox.path("home/mcp")).expect("read"), "started\nstopped\n");
-    let left = Command::new("pgrep").args(["-f", "sleep 61234"]).output().expect("run pgrep");
+    assert_eq!(
+        fs::read_to_string(sandbox.path("home/mcp")).expect("read"),
+        "started\nstopped\n"
+    );
+    let left = Command::new("pgrep")
+        .args(["-f", "sleep 61234"])
+        .output()
+        .expect("run pgrep");
     assert!(!left.status.success(), "the MCP server outlived its trial");
 }
 
@@ -83,10 +112,20 @@ fn an_own_scenario_is_a_named_treatment() {
     sandbox.write();
     fs::create_dir(sandbox.path("extra")).expect("create a folder");
     fs::write(sandbox.path("extra/notes.txt"), "remember\n").expect("write a file");
-    sandbox.proctor(&["run", "--quiet", "--scenarios", "with_notes"]).expect_code(0);
+    sandbox
+        .proctor(&["run", "--quiet", "--scenarios", "with_notes"])
+        .expect_code(0);
     let argv = argv(&sandbox);
-    assert!(argv.contains("Read notes.txt first.") && argv.contains("Then stop.") && argv.contains("--verbose-mode"), "{argv}");
-    assert_eq!(fs::read_to_string(sandbox.path("home/notes")).expect("read"), "remember\n");
+    assert!(
+        argv.contains("Read notes.txt first.")
+            && argv.contains("Then stop.")
+            && argv.contains("--verbose-mode"),
+        "{argv}"
+    );
+    assert_eq!(
+        fs::read_to_string(sandbox.path("home/notes")).expect("read"),
+        "remember\n"
+    );
     let env = fs::read_to_string(sandbox.path("home/env")).expect("read the environment");
     assert!(env.contains("TREATMENT=yes please"), "{env}");
     assert_eq!(sandbox.row()["scenario"], "with_notes");
@@ -105,17 +144,38 @@ echo '{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"
     }
     sandbox.proctor(&["run", "--quiet"]).expect_code(0);
     let row = sandbox.row();
-    let told = json!([row["xcodebuild_calls"], row["xcrun_calls"], row["simctl_calls"], row["destination_count"], row["destination_churn"], row["xcodebuild_repeat_count"]]);
+    let told = json!([
+        row["xcodebuild_calls"],
+        row["xcrun_calls"],
+        row["simctl_calls"],
+        row["destination_count"],
+        row["destination_churn"],
+        row["xcodebuild_repeat_count"]
+    ]);
     assert_eq!(told, json!([2, 1, 1, 2, 1, 0]), "{row:#}");
-    assert!(row["time_to_first_xcodebuild_sec"].as_f64().is_some_and(|time| (0.0..5.0).contains(&time)), "{row:#}");
+    assert!(
+        row["time_to_first_xcodebuild_sec"]
+            .as_f64()
+            .is_some_and(|time| (0.0..5.0).contains(&time)),
+        "{row:#}"
+    );
     let real = fs::read_to_string(sandbox.path("home/real")).expect("read");
     // The run itself asks for the version once.
-    let calls = real.lines().filter(|line| !line.ends_with("-version")).count();
+    let calls = real
+        .lines()
+        .filter(|line| !line.ends_with("-version"))
+        .count();
     assert_eq!(calls, 4, "the real tools ran: {real}");
     let log = fs::read_to_string(sandbox.trial_file("cmd_log.jsonl")).expect("read cmd_log.jsonl");
-    let lines: Vec<Value> = log.lines().map(|line| serde_json::from_str(line).expect("a log line is JSON")).collect();
+    let lines: Vec<Value> = log
+        .lines()
+        .map(|line| serde_json::from_str(line).expect("a log line is JSON"))
+        .collect();
     assert_eq!(lines.len(), 4, "{log}");
-    assert_eq!(lines.iter().filter(|line| line["source"] == "mcp").count(), 1);
+    assert_eq!(
+        lines.iter().filter(|line| line["source"] == "mcp").count(),
+        1
+    );
 }
 
 #[test]
@@ -123,40 +183,73 @@ fn a_post_run_report_is_written_by_a_configured_agent() {
     let failing = r#"echo '{"type":"assistant","message":{"id":"m","content":[{"type":"tool_use","id":"t1","name":"Bash","input":{"command":"false"}}]}}'
 echo '{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"t1","content":"Exit code 1","is_error":true}]}}'"#;
     let sandbox = Sandbox::new()
-        .agent("fake", "claude_code_cli", &format!("{failing}\n{SOLVE}\n{CLAUDE_DONE}"))
+        .agent(
+            "fake",
+            "claude_code_cli",
+            &format!("{failing}\n{SOLVE}\n{CLAUDE_DONE}"),
+        )
         .agent("writer", "command", "ls; echo 'the tools were fine'")
         .suite("post_run_report: true")
         .suite("post_run_report_agent: writer");
-    sandbox.proctor(&["run", "--quiet", "--agents", "fake"]).expect_code(0);
+    sandbox
+        .proctor(&["run", "--quiet", "--agents", "fake"])
+        .expect_code(0);
     let run = sandbox.run_dir();
-    let manifest: Value = serde_json::from_slice(&fs::read(run.join("tool_error_report_manifest.json")).expect("read the manifest")).expect("JSON");
+    let manifest: Value = serde_json::from_slice(
+        &fs::read(run.join("tool_error_report_manifest.json")).expect("read the manifest"),
+    )
+    .expect("JSON");
     assert_eq!(manifest["errors"], 1, "{manifest:#}");
     assert!(run.join("failure_analysis_manifest.json").exists());
     let report = fs::read_to_string(run.join("tool_error_report.md")).expect("read the report");
     assert!(!report.trim().is_empty());
     assert_eq!(sandbox.row()["tool_error_total"], 1);
-    let errors = fs::read_to_string(sandbox.trial_file("tool_errors.jsonl")).expect("read tool_errors.jsonl");
+    let errors = fs::read_to_string(sandbox.trial_file("tool_errors.jsonl"))
+        .expect("read tool_errors.jsonl");
     assert!(errors.contains("Exit code 1"), "{errors}");
 }
 
 #[test]
 fn any_finished_trial_becomes_a_cassette_that_plays_the_same() {
-    let sandbox = Sandbox::new().agent("fake", "claude_code_cli", &format!("{SOLVE}\n{CLAUDE_DONE}"));
+    let sandbox = Sandbox::new().agent(
+        "fake",
+        "claude_code_cli",
+        &format!("{SOLVE}\n{CLAUDE_DONE}"),
+    );
     sandbox.proctor(&["run", "--quiet"]).expect_code(0);
     let first = sandbox.row();
     let trial = sandbox.trial_file("");
     fs::create_dir(sandbox.path("tapes")).expect("create a folder");
     let tape = sandbox.path("tapes/answer.0.jsonl").display().to_string();
-    sandbox.proctor(&["cassette", &trial.display().to_string(), "--out", &tape]).expect_code(0);
+    sandbox
+        .proctor(&["cassette", &trial.display().to_string(), "--out", &tape])
+        .expect_code(0);
     sandbox.write();
     let config = fs::read_to_string(sandbox.path("config.yaml")).expect("read config.yaml");
     let start = config.find("agents:").expect("agents");
     let replay = format!("{}agents:\n  - id: tape\n    kind: replay\n    plays: claude_code_cli\n    cassettes: tapes\n    pace: 0\n", &config[..start]).replace("/runs\n", "/again\n");
     fs::write(sandbox.path("replay.yaml"), replay).expect("write a config");
-    sandbox.proctor(&["run", "--quiet", "--config", "replay.yaml"]).expect_code(0);
-    let again = fs::read_dir(sandbox.path("again")).expect("list").next().expect("a run").expect("an entry").path();
+    sandbox
+        .proctor(&["run", "--quiet", "--config", "replay.yaml"])
+        .expect_code(0);
+    let again = fs::read_dir(sandbox.path("again"))
+        .expect("list")
+        .next()
+        .expect("a run")
+        .expect("an entry")
+        .path();
     let second = crate::sandbox::read_rows(&again.join("runs.jsonl")).remove(0);
-    for column in ["success", "exit_code", "uncached_input_tokens", "cached_read_tokens", "output_tokens", "billed_cost_usd", "model", "grade", "termination"] {
+    for column in [
+        "success",
+        "exit_code",
+        "uncached_input_tokens",
+        "cached_read_tokens",
+        "output_tokens",
+        "billed_cost_usd",
+        "model",
+        "grade",
+        "termination",
+    ] {
         assert_eq!(first[column], second[column], "{column}");
     }
 }
