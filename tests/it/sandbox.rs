@@ -122,7 +122,7 @@ impl Sandbox {
 
     /// Writes the suite's two files.
     pub(crate) fn write(&self) {
-        let agents = self.agents.replace("\n", "\n  ");
+        let agents = self.agents.replace('\n', "\n  ");
         let agents = format!("  {}", agents.trim_end());
         let config = format!(
             "suite:\n  output_root: {runs}\n  scenarios: [shell_unprimed]\n{suite}project:\n  repo_path: {repo}\n  base_ref: HEAD\nagents:\n{agents}\n{extra}",
