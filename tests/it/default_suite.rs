@@ -3,12 +3,15 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::time::Duration;
 
 use proctor::agents::StreamReader;
 use proctor::config::{AgentKind, LoadRequest, Suite, load};
 use proctor::model::{ProviderFaultKind, StreamReport, Terminal};
 use serde_json::Value;
+
+use crate::sandbox::read_rows;
 
 /// Keys of a cassette step that do something; `chatter_ms` goes with `out`.
 const ACTIONS: [&str; 9] = [
@@ -186,5 +189,77 @@ fn the_adapters_understand_every_cassette() {
         if report.terminal == Terminal::Done {
             assert!(report.usage.is_some_and(|usage| usage.output > 0), "{name}");
         }
+    }
+}
+
+/// Why each failed trial of a part of the suite failed, by the end of its id; the built-in copy runs in an empty folder.
+fn failures(agent: &str, scenario: &str) -> BTreeMap<String, String> {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let output = Command::new(env!("CARGO_BIN_EXE_proctor"))
+        .args([
+            "run",
+            "--quiet",
+            "--jobs",
+            "2",
+            "--agents",
+            agent,
+            "--scenarios",
+            scenario,
+        ])
+        .current_dir(folder.path())
+        .output()
+        .expect("run proctor");
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    let mut runs = fs::read_dir(folder.path().join("runs")).expect("list the runs");
+    let run = runs.next().expect("a run").expect("a folder").path();
+    let rows = read_rows(&run.join("runs.jsonl"));
+    assert_eq!(
+        rows.len(),
+        10,
+        "three trials of three tasks, and a baseline"
+    );
+    rows.iter()
+        .filter_map(|row| {
+            let task = row["task_id"].as_str().expect("task_id");
+            let reason = row["failure_reason"].as_str()?.to_owned();
+            Some((format!("{task}.{}", row["trial_index"]), reason))
+        })
+        .collect()
+}
+
+#[test]
+fn trials_of_the_default_suite_end_as_their_cassettes_say() {
+    let cases = [
+        (
+            "claude",
+            "mcp_unprimed",
+            vec![
+                ("cached_balances.2", "command_failed:exit=101"),
+                ("fix_amounts.2", "rate_limited"),
+            ],
+        ),
+        (
+            "codex",
+            "shell_unprimed",
+            vec![
+                (
+                    "cached_balances.2",
+                    "forbidden_modified:tests/cached_balances.rs",
+                ),
+                ("fix_amounts.0", "command_failed:exit=101"),
+                ("monthly_report.1", "timeout_hard"),
+            ],
+        ),
+    ];
+    for (agent, scenario, expected) in cases {
+        let expected: BTreeMap<String, String> = expected
+            .into_iter()
+            .map(|(trial, reason)| (trial.to_owned(), reason.to_owned()))
+            .collect();
+        assert_eq!(failures(agent, scenario), expected, "{agent}, {scenario}");
     }
 }
