@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use crate::agents::version;
-use crate::config::{AgentSpec, PlanMode, ProjectSource, Suite};
+use crate::config::{AgentKind, PlanMode, ProjectSource, Suite};
 use crate::plan::Plan;
 use crate::record::{AgentMetadata, PlanMetadata, RunMetadata};
 use crate::runner::{RunError, RunRequest};
@@ -56,15 +56,14 @@ pub(super) fn write_end(context: &RunContext) -> Vec<String> {
 
 async fn fresh(request: &RunRequest, context: &RunContext, plan: &Plan) -> RunMetadata {
     let suite = &request.suite;
-    let mut agents = Vec::new();
-    for agent in &suite.agents {
-        agents.push(AgentMetadata {
-            id: agent.id.to_string(),
-            kind: agent.kind.as_str().to_owned(),
-            command: agent.command.clone(),
-            version: agent_version(context, agent).await,
-        });
-    }
+    let versions = agent_versions(context).await;
+    let agents = suite.agents.iter().zip(versions);
+    let agents = agents.map(|(agent, version)| AgentMetadata {
+        id: agent.id.to_string(),
+        kind: agent.kind.as_str().to_owned(),
+        command: agent.command.clone(),
+        version,
+    });
     RunMetadata {
         started: Some(stamp()),
         command: request.command_line.clone(),
@@ -78,7 +77,7 @@ async fn fresh(request: &RunRequest, context: &RunContext, plan: &Plan) -> RunMe
                 path.display().to_string()
             }
         }),
-        agents,
+        agents: agents.collect(),
         tools: tools(context).await,
         config_path: Some(suite.config_path.display().to_string()),
         config_digest: Some(suite.config_digest.clone()),
@@ -161,11 +160,24 @@ fn shown(suite: &Suite) -> Value {
     })
 }
 
-async fn agent_version(context: &RunContext, agent: &AgentSpec) -> Option<String> {
-    let program = agent.command.first()?;
+/// Asks all agents at once: each may take its time. Agents of kind `command` are not asked: what an unknown program does
+/// with `--version` nobody can say.
+async fn agent_versions(context: &RunContext) -> Vec<Option<String>> {
     let path = program_path(&context.base_env);
-    let found = find_program(program.as_ref(), &path, &context.suite.config_dir)?;
-    version(&found, &path, &context.scratch).await
+    let asked = context.suite.agents.iter().map(|agent| {
+        let known = !matches!(agent.kind, AgentKind::Command | AgentKind::Replay);
+        let program = agent.command.first().filter(|_| known);
+        let found = program
+            .and_then(|program| find_program(program.as_ref(), &path, &context.suite.config_dir));
+        let (path, home) = (path.clone(), context.scratch.clone());
+        tokio::spawn(async move { version(&found?, &path, &home).await })
+    });
+    let asked: Vec<_> = asked.collect();
+    let mut versions = Vec::new();
+    for answer in asked {
+        versions.push(answer.await.ok().flatten());
+    }
+    versions
 }
 
 async fn tools(context: &RunContext) -> BTreeMap<String, String> {

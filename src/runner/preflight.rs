@@ -83,6 +83,7 @@ pub(super) fn preflight(
         operator_env,
         scratch: scratch.path.clone(),
         jobs: request.jobs,
+        stream: request.stream,
         context_calls: context_calls(),
         cancel,
         suite,

@@ -36,6 +36,8 @@ pub struct RunRequest {
     pub prepared: Option<PathBuf>,
     /// Check the reference patches first.
     pub validate: bool,
+    /// Tell every event of the agents.
+    pub stream: bool,
     /// The operator's command line, for the record.
     pub command_line: Vec<String>,
     /// What the command line left out, for the record: `agents`, `scenarios`, `task_ids`.

@@ -9,7 +9,8 @@ use crate::record::{EventLog, Redactor, Transcript};
 use crate::supervise::{Heard, Listener};
 use crate::trial::Teller;
 
-/// At most one progress message per trial in this time, so that a chatty agent cannot flood the console.
+/// At most one progress message per trial in this time, so that a chatty agent cannot flood the console; a person who asked
+/// for the stream gets it whole.
 const ACTIVITY_EVERY: Duration = Duration::from_millis(100);
 
 /// Listens to one agent.
@@ -28,6 +29,7 @@ struct Notebook {
     teller: Teller,
     key: TrialKey,
     last_told: Option<Duration>,
+    tells_all: bool,
     /// Whether the agent did anything after the last fault of its provider.
     went_on_after_fault: bool,
     write_problem: Option<String>,
@@ -37,6 +39,8 @@ struct Notebook {
 pub(super) struct EarParts<'a> {
     /// Further watched commands.
     pub(super) watched: &'a [String],
+    /// Whether a person wants to see every event (`--stream`).
+    pub(super) tells_all: bool,
     pub(super) reader: StreamReader,
     pub(super) log: EventLog,
     pub(super) transcript: Option<Transcript>,
@@ -65,6 +69,7 @@ impl Ear {
             teller: parts.teller,
             key: parts.key,
             last_told: None,
+            tells_all: parts.tells_all,
             went_on_after_fault: true,
             write_problem: None,
         };
@@ -124,16 +129,17 @@ impl Notebook {
         let Some(line) = transcript_line(event) else {
             return;
         };
-        let written = transcript.line(&format!("[{:9.3}] {line}", event.at.as_secs_f64()));
+        let written = transcript.line(&line);
         if let Err(error) = written.and_then(|()| transcript.flush()) {
             self.write_problem.get_or_insert(error.to_string());
         }
     }
 
     fn tell(&mut self, event: &AgentEvent) {
-        let due = self
-            .last_told
-            .is_none_or(|last| event.at.saturating_sub(last) >= ACTIVITY_EVERY);
+        let due = self.tells_all
+            || self
+                .last_told
+                .is_none_or(|last| event.at.saturating_sub(last) >= ACTIVITY_EVERY);
         if !due {
             return;
         }

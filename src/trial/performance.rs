@@ -46,6 +46,7 @@ fn ear(frame: &Frame<'_>) -> Result<Ear, RecordError> {
     };
     Ok(Ear::new(EarParts {
         watched: &settings.shims,
+        tells_all: frame.context.stream,
         reader: StreamReader::new(agent),
         log: EventLog::create(&frame.trial_dir.events(), &header, redactor.clone())?,
         transcript,

@@ -80,7 +80,8 @@ impl Sandbox {
 
     /// Adds an agent of `kind` whose program is a shell script with this body.
     pub(crate) fn agent(mut self, id: &str, kind: &str, body: &str) -> Self {
-        self.script(&format!("agent-{id}"), body);
+        let version = "[ \"$1\" = --version ] && { echo fake 1.0; exit 0; }";
+        self.script(&format!("agent-{id}"), &format!("{version}\n{body}"));
         write!(self.agents, "- id: {id}\n  kind: {kind}\n  command: [agent-{id}, '{{EXTRA_ARGS}}', '{{PROMPT}}']\n  pricing: {{input_per_token: 0.000001, output_per_token: 0.00001}}\n").expect("a text takes what is written to it");
         self
     }

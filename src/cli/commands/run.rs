@@ -99,6 +99,7 @@ fn request(args: &RunArgs, chosen: &Chosen) -> RunRequest {
         jobs: args.jobs.unwrap_or(settings.jobs),
         resume: args.resume.clone(),
         validate: args.validate_tasks || settings.validate_tasks,
+        stream: args.show.stream,
         filters: filters(&args.suite),
         ..plain_request(chosen)
     }
@@ -117,6 +118,7 @@ pub(super) fn plain_request(chosen: &Chosen) -> RunRequest {
             .as_ref()
             .map(|run_dir| run_dir.root().to_owned()),
         validate: false,
+        stream: false,
         filters: BTreeMap::new(),
         command_line: std::env::args_os()
             .map(|word| word.to_string_lossy().into_owned())
