@@ -63,6 +63,7 @@ fn run(command: Command) -> Outcome<ExitCode> {
         Command::Validate(args) => commands::validate::run(&args),
         Command::Rebuild(args) => commands::rebuild::run(&args).map(done),
         Command::Estimate(args) => commands::estimate::run(&args).map(done),
+        Command::Verify(args) => commands::verify::run(&args),
         Command::Init(args) => commands::init::run(&args).map(done),
         Command::Doctor(args) => commands::doctor::run(&args),
         Command::Schema(args) => commands::schema::run(&args).map(done),

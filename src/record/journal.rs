@@ -4,8 +4,9 @@ use std::fs::File;
 use std::io::{self, Write as _};
 use std::path::PathBuf;
 
+use crate::record::chain::{GENESIS, digest};
 use crate::record::error::Doing as _;
-use crate::record::seal::{TornTail, seal};
+use crate::record::seal::{TornTail, last_line, seal};
 use crate::record::{RecordError, Redactor, Row, RunDir, private};
 
 /// How a journal is written.
@@ -39,6 +40,8 @@ pub struct Journal {
     /// Whether a write failed and what it left could not be cut off.
     dirty: bool,
     pending: Vec<Vec<u8>>,
+    /// Digest of the last row, which the next one names.
+    head: String,
     options: JournalOptions,
 }
 
@@ -71,12 +74,14 @@ impl Journal {
             private::sync_dir(run.root())?;
         }
         let (good, tail) = seal(&mut file, run)?;
+        let last = last_line(&mut file, good).doing("read", &path)?;
         let journal = Self {
             file,
             path,
             good,
             dirty: false,
             pending: Vec::new(),
+            head: last.map_or_else(|| GENESIS.to_owned(), |line| digest(&line)),
             options,
         };
         Ok((journal, tail))
@@ -100,7 +105,12 @@ impl Journal {
         rows: impl IntoIterator<Item = &'a Row>,
     ) -> Result<(), RecordError> {
         for row in rows {
-            let line = line_of(row, &self.options.redactor).doing("write", &self.path)?;
+            let chained = Row {
+                prev_sha256: Some(self.head.clone()),
+                ..row.clone()
+            };
+            let line = line_of(&chained, &self.options.redactor).doing("write", &self.path)?;
+            self.head = digest(line.trim_ascii_end());
             self.pending.push(line);
         }
         self.flush()
@@ -137,6 +147,12 @@ impl Journal {
         }
         self.good += bytes.len() as u64;
         Ok(())
+    }
+
+    /// Digest of the last row, to be noted where the journal's writer is not the only one to write.
+    #[must_use]
+    pub fn head(&self) -> &str {
+        &self.head
     }
 
     /// The lines of rows that could not be written, for a last resort such as standard error.

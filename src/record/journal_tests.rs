@@ -299,7 +299,8 @@ proptest! {
         let (_folder, run) = run_with(b"");
         let (mut journal, _) = Journal::open_with(&run, JournalOptions { sync: false, ..JournalOptions::default() }).unwrap();
         journal.append_all([&row, &row]).unwrap();
-        let back: Vec<Row> = rows(&run.runs_jsonl()).unwrap().map(Result::unwrap).collect();
+        let unchained = |read: Result<Row, RowProblem>| Row { prev_sha256: None, ..read.unwrap() };
+        let back: Vec<Row> = rows(&run.runs_jsonl()).unwrap().map(unchained).collect();
         prop_assert_eq!(back, [row.clone(), row]);
     }
 

@@ -56,6 +56,8 @@ pub struct RunMetadata {
     pub workspace: Option<String>,
     /// Isolation level.
     pub isolation: Option<String>,
+    /// Digest of the journal's last row when the run ended, so that removed rows are noticed.
+    pub journal_head: Option<String>,
     /// Further things that a reader must know, each a sentence.
     pub notes: Vec<String>,
     /// The config as it was resolved.

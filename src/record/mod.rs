@@ -8,6 +8,7 @@
 //! - Folders are 0700 and files 0600; known secrets are replaced before anything is written ([`Redactor`]).
 
 mod atomic;
+mod chain;
 mod changes;
 mod clock;
 mod error;
@@ -33,6 +34,7 @@ mod transcript;
 mod trial_dir;
 
 pub use atomic::{AtomicFile, write_atomically};
+pub use chain::{Verified, verify};
 pub use changes::{ChangedFile, read_changes, write_changes};
 pub use clock::TrialClock;
 pub use error::RecordError;

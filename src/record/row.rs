@@ -118,6 +118,8 @@ pub struct Row {
     pub prompt_digest: Option<String>,
     pub config_digest: Option<String>,
     pub task_digest: Option<String>,
+    pub artifacts_sha256: Option<String>,
+    pub prev_sha256: Option<String>,
 }
 
 /// The keys of a row in order; `runs.csv` has all but `provider_usage`.
@@ -137,6 +139,7 @@ pub const COLUMNS: &[&str] = &[
     "workspace", "isolation", "jobs", "paused_sec", "overhead_sec", "lingered", "leftovers", "tool_calls",
     "tool_error_discovery", "unknown_events", "unparsed_lines", "model_requests", "cli_version",
     "command_calls", "notes", "prompt_digest", "config_digest", "task_digest",
+    "artifacts_sha256", "prev_sha256",
 ];
 
 impl Row {

@@ -68,6 +68,18 @@ fn move_tail(file: &mut File, from: u64, torn_path: &Path) -> Result<(), RecordE
     copied.doing("append to", torn_path)
 }
 
+/// The last whole line before `end`, without its newline; absent where there is none.
+pub(super) fn last_line(file: &mut File, end: u64) -> io::Result<Option<Vec<u8>>> {
+    if end == 0 {
+        return Ok(None);
+    }
+    let start = after_last_newline(file, end - 1)?;
+    file.seek(SeekFrom::Start(start))?;
+    let mut line = Vec::new();
+    file.take(end - 1 - start).read_to_end(&mut line)?;
+    Ok(Some(line))
+}
+
 fn last_line_problem(file: &mut File, end: u64) -> io::Result<Option<String>> {
     /// No row of ours is longer; a longer last line is not looked into.
     const LONGEST: u64 = 16 * 1024 * 1024;

@@ -129,6 +129,8 @@ files! {
     setup_log => "setup.log";
     /// Output of the MCP start and stop commands.
     mcp_log => "mcp.log";
+    /// Digests of all files of the trial, as `sha256sum -c` reads them.
+    sums => "SHA256SUMS";
     /// What the agent changed, as a patch for people.
     changes_patch => "changes.patch";
     /// The changed files themselves, a line each.

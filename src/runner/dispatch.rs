@@ -26,6 +26,8 @@ pub(super) struct Tally {
     pub(super) infra: usize,
     /// Rows that are results: resume would not run them again.
     pub(super) results: usize,
+    /// Digest of the last row.
+    pub(super) head: Option<String>,
 }
 
 impl Dispatch {
@@ -41,6 +43,7 @@ impl Dispatch {
             self.side_by_side(block.baselines, &mut tally).await;
             self.side_by_side(block.trials, &mut tally).await;
         }
+        tally.head = Some(self.journal.head().to_owned());
         // Rows that could not be written wait in memory; this is their last chance.
         match self.journal.flush() {
             Ok(()) => Ok(tally),
@@ -132,8 +135,10 @@ impl Dispatch {
 
 /// The row of an outcome, with the digests that tell which inputs it belongs to.
 pub(super) fn row(context: &RunContext, outcome: &TrialOutcome) -> Row {
-    let paths = context.run_dir.trial(&outcome.key).paths();
-    let mut row = Row::from_outcome(outcome, &paths);
+    let trial = context.run_dir.trial(&outcome.key);
+    let mut row = Row::from_outcome(outcome, &trial.paths());
+    // A trial that was cut off, or that could not even make its folder, has nothing to sum up.
+    row.artifacts_sha256 = trial.sum_up().ok();
     row.config_digest = Some(context.suite.config_digest.clone());
     let tasks = &context.suite.tasks;
     let task = tasks

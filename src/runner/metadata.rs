@@ -41,10 +41,11 @@ pub(super) async fn write_start(
 }
 
 /// Adds the end.
-pub(super) fn write_end(context: &RunContext) -> Vec<String> {
+pub(super) fn write_end(context: &RunContext, head: Option<String>) -> Vec<String> {
     let written = RunMetadata::read(&context.run_dir).and_then(|metadata| {
         let mut metadata = metadata.unwrap_or_default();
         metadata.finished = Some(stamp());
+        metadata.journal_head = head;
         metadata.write(&context.run_dir, &context.redactor)
     });
     written

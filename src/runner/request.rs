@@ -142,9 +142,10 @@ pub async fn run(
         journal,
     };
     let tally = dispatch.all(plan).await;
+    let head = tally.as_ref().ok().and_then(|tally| tally.head.clone());
     let cancelled = cancel.level() > 0;
     let run_dir = context.run_dir.clone();
-    let problems = close(&request, context, scratch).await;
+    let problems = close(&request, context, (scratch, head)).await;
     let tally = tally?;
     teller.tell(Progress::RunFinished {
         finished: tally.finished,
@@ -162,9 +163,13 @@ pub async fn run(
 }
 
 /// Writes what follows from the journal and removes what must not outlive the run.
-async fn close(request: &RunRequest, context: Arc<RunContext>, scratch: Scratch) -> Vec<String> {
+async fn close(
+    request: &RunRequest,
+    context: Arc<RunContext>,
+    (scratch, head): (Scratch, Option<String>),
+) -> Vec<String> {
     let settings = &request.suite.settings;
-    let mut problems = metadata::write_end(&context);
+    let mut problems = metadata::write_end(&context, head);
     if let Err(error) = write_all(&context.run_dir, settings.summary_cache_strata) {
         problems.push(format!("write the reports: {error}"));
     }

@@ -185,3 +185,36 @@ fn one_interrupt_stops_keeps_and_reports() {
     assert!(sandbox.run_dir().join("runs.csv").exists());
     sandbox.assert_scratch_is_empty();
 }
+
+#[test]
+fn a_run_can_be_verified_and_a_changed_one_is_found_out() {
+    let sandbox = Sandbox::new()
+        .agent(
+            "fake",
+            "claude_code_cli",
+            &format!("{SOLVE}\n{CLAUDE_DONE}"),
+        )
+        .set("trials_per_cell", "3");
+    sandbox.proctor(&["run", "--quiet"]).expect_code(0);
+    let run = sandbox.run_dir();
+    let folder = run.display().to_string();
+    let verify = |code| {
+        sandbox
+            .proctor(&["verify", "--run", &folder])
+            .expect_code(code)
+    };
+    assert!(verify(0).stdout.contains("3 rows"));
+
+    let transcript = run.join("trials/fake-shell_unprimed-answer-trial-001/transcript.txt");
+    let before = fs::read(&transcript).expect("read a transcript");
+    fs::write(&transcript, "nothing happened\n").expect("change a transcript");
+    assert!(verify(1).stdout.contains("trial-001/transcript.txt"));
+    fs::write(&transcript, before).expect("restore a transcript");
+    verify(0);
+
+    let journal = run.join("runs.jsonl");
+    let rows = fs::read_to_string(&journal).expect("read the journal");
+    let (first, _) = rows.split_at(rows.trim_end().rfind('\n').expect("three rows") + 1);
+    fs::write(&journal, first).expect("remove the last row");
+    assert!(verify(1).stdout.contains("rows were removed"));
+}

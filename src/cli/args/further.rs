@@ -75,6 +75,26 @@ pub(in crate::cli) struct EstimateArgs {
     pub(in crate::cli) json: bool,
 }
 
+/// Flags of `verify`.
+#[derive(Debug, Clone, Args)]
+#[command(
+    after_help = "Exit code: 0 it is as it was written, 1 it is not
+
+Examples:
+  proctor verify --run runs/20261120_101500
+  proctor verify --run runs/20261120_101500 --json",
+    help_template = TEMPLATE
+)]
+pub(in crate::cli) struct VerifyArgs {
+    /// The run directory
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub(in crate::cli) run: PathBuf,
+
+    /// Print the result as one JSON document
+    #[arg(long)]
+    pub(in crate::cli) json: bool,
+}
+
 /// Flags of `init`.
 #[derive(Debug, Clone, Args)]
 #[command(

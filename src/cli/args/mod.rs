@@ -7,7 +7,7 @@ use clap::{Parser, Subcommand};
 
 pub(super) use further::{
     CassetteArgs, CompletionsArgs, DoctorArgs, EstimateArgs, InitArgs, RebuildArgs, ReplayArgs,
-    SchemaArgs, SchemaFile,
+    SchemaArgs, SchemaFile, VerifyArgs,
 };
 pub(super) use run::{RunArgs, ShowArgs, SuiteArgs, ValidateArgs};
 
@@ -50,6 +50,9 @@ pub(super) enum Command {
     Rebuild(RebuildArgs),
     /// Say what more trials would cost, from a run that is there
     Estimate(EstimateArgs),
+
+    /// Check that a run is as it was written
+    Verify(VerifyArgs),
     /// Write a suite to start from, for the agents found on PATH
     Init(InitArgs),
     /// Say what this machine has and what is missing for what

@@ -14,3 +14,4 @@ mod result;
 pub(super) mod run;
 pub(super) mod schema;
 pub(super) mod validate;
+pub(super) mod verify;

@@ -1,0 +1,293 @@
+//! Makes a run tamper-evident: every row names the digest of the row before it and of its trial's files.
+//!
+//! Tamper-evident, not tamper-proof: whoever can rewrite the whole run can also make a new chain. What the chain shows is
+//! that a row, or a file that a row stands for, is not the one that was written.
+
+use std::fmt::Write as _;
+use std::fs::{self, File};
+use std::io::{self, BufRead as _, BufReader, Read as _};
+use std::path::Path;
+
+use sha2::{Digest, Sha256};
+
+use crate::record::error::Doing as _;
+use crate::record::{RecordError, Row, RunDir, TrialDir, private};
+
+/// What the first row of a journal names as the one before it.
+pub(super) const GENESIS: &str = "0000000000000000000000000000000000000000000000000000000000000000";
+
+/// The digest of a journal line, without its newline, as the next row names it.
+pub(super) fn digest(line: &[u8]) -> String {
+    hex(&Sha256::digest(line))
+}
+
+impl TrialDir {
+    /// Lists the digest of every file of the trial in `SHA256SUMS`, in the form that `sha256sum -c` reads, and gives the
+    /// digest of that list. Links and special files are not followed and not listed.
+    ///
+    /// # Errors
+    /// When a file cannot be read, or the list cannot be written.
+    pub fn sum_up(&self) -> Result<String, RecordError> {
+        let mut names = Vec::new();
+        for entry in fs::read_dir(self.root()).doing("list", self.root())? {
+            let entry = entry.doing("list", self.root())?;
+            let is_file = entry.file_type().is_ok_and(|kind| kind.is_file());
+            let name = entry.file_name();
+            if is_file && name != "SHA256SUMS" && name.to_str().is_some_and(is_plain) {
+                names.push(entry.path());
+            }
+        }
+        names.sort();
+        let mut list = String::new();
+        for path in names {
+            let sum = digest_of_file(&path).doing("read", &path)?;
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            writeln!(list, "{sum}  {name}").expect("a text takes what is written to it");
+        }
+        private::write_file(&self.sums(), list.as_bytes())?;
+        Ok(digest(list.as_bytes()))
+    }
+}
+
+/// What a verification found.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Verified {
+    /// Rows of the journal.
+    pub rows: u64,
+    /// Rows without a chain: written by an older version.
+    pub unchained: u64,
+    /// Files whose digests were compared.
+    pub files: u64,
+    /// What is not as it was written, with its place; the first is the first place where the chain breaks.
+    pub problems: Vec<String>,
+}
+
+/// Compares a journal with its chain, and the files of its trials with their digests. `head` is the digest of the last row
+/// as it was noted elsewhere, if it was.
+///
+/// # Errors
+/// When the journal cannot be read.
+pub fn verify(run: &RunDir, head: Option<&str>) -> Result<Verified, RecordError> {
+    let path = run.runs_jsonl();
+    let mut reader = BufReader::new(File::open(&path).doing("open", &path)?);
+    let mut verified = Verified::default();
+    let mut before = GENESIS.to_owned();
+    let mut line = Vec::new();
+    loop {
+        line.clear();
+        if reader.read_until(b'\n', &mut line).doing("read", &path)? == 0 {
+            break;
+        }
+        verified.rows += 1;
+        let number = verified.rows;
+        if line.pop_if(|byte| *byte == b'\n').is_none() {
+            verified
+                .problems
+                .push(format!("runs.jsonl:{number}: the row is cut off"));
+        }
+        verified.line(run, &line, &before);
+        before = digest(&line);
+    }
+    if let Some(head) = head.filter(|head| *head != before) {
+        verified.problems.push(format!(
+            "runs.jsonl: the last row is not the one that the run ended with ({}...): rows were removed or added",
+            &head[..head.len().min(12)]
+        ));
+    }
+    Ok(verified)
+}
+
+impl Verified {
+    fn line(&mut self, run: &RunDir, line: &[u8], before: &str) {
+        let number = self.rows;
+        let row: Row = match serde_json::from_slice(line) {
+            Ok(row) => row,
+            Err(error) => {
+                self.problems
+                    .push(format!("runs.jsonl:{number}: no row: {error}"));
+                return;
+            }
+        };
+        match row.prev_sha256.as_deref() {
+            None => self.unchained += 1,
+            Some(named) if named == before => {}
+            Some(_) => self.problems.push(format!(
+                "runs.jsonl:{number}: row {} does not follow the row before it: that row, or this one, was changed",
+                row.run_id
+            )),
+        }
+        if let (Some(sums), Some(trial)) = (&row.artifacts_sha256, run.recorded_trial(&row.run_id))
+        {
+            self.files_of(&trial, sums);
+        }
+    }
+
+    fn files_of(&mut self, trial: &TrialDir, sums: &str) {
+        let name = trial.relative(&trial.sums());
+        let Ok(list) = fs::read(trial.sums()) else {
+            self.problems.push(format!("{name}: missing"));
+            return;
+        };
+        if digest(&list) != sums {
+            self.problems
+                .push(format!("{name}: not the list that the row names"));
+            return;
+        }
+        for line in String::from_utf8_lossy(&list).lines() {
+            let Some((sum, file)) = line.split_once("  ").filter(|(_, file)| is_plain(file)) else {
+                continue;
+            };
+            self.files += 1;
+            let path = trial.root().join(file);
+            let problem = match digest_of_file(&path) {
+                Ok(found) if found == sum => continue,
+                Ok(_) => "changed since its row was written".to_owned(),
+                Err(error) => error.to_string(),
+            };
+            self.problems
+                .push(format!("{}: {problem}", trial.relative(&path)));
+        }
+    }
+}
+
+/// Whether a name of the list is that of a file in the trial's own folder.
+fn is_plain(name: &str) -> bool {
+    !name.is_empty() && !name.contains(['/', '\n', '\r', '\\']) && name != "." && name != ".."
+}
+
+/// Digest of a regular file; anything else is an error and never opened.
+fn digest_of_file(path: &Path) -> io::Result<String> {
+    if !path.symlink_metadata()?.is_file() {
+        return Err(io::Error::other("no regular file"));
+    }
+    let mut file = File::open(path)?;
+    let mut hasher = Sha256::new();
+    let mut buffer = vec![0; 64 * 1024];
+    loop {
+        match file.read(&mut buffer)? {
+            0 => return Ok(hex(&hasher.finalize())),
+            count => hasher.update(&buffer[..count]),
+        }
+    }
+}
+
+fn hex(digest: &[u8]) -> String {
+    let mut text = String::with_capacity(64);
+    for byte in digest {
+        write!(text, "{byte:02x}").expect("a text takes what is written to it");
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::Journal;
+
+    fn run_of(rows: usize) -> (tempfile::TempDir, RunDir) {
+        let folder = tempfile::tempdir().unwrap();
+        let run = RunDir::create(folder.path(), "s").unwrap();
+        for index in 0..rows {
+            // Opened anew each time, as by resume.
+            let (mut journal, _) = Journal::open(&run).unwrap();
+            let run_id = format!("a-b-c-trial-{index:03}");
+            let trial = run.recorded_trial(&run_id).unwrap();
+            trial.create().unwrap();
+            fs::write(trial.transcript(), format!("{index}")).unwrap();
+            let row = Row {
+                run_id,
+                artifacts_sha256: Some(trial.sum_up().unwrap()),
+                ..Row::default()
+            };
+            journal.append(&row).unwrap();
+        }
+        (folder, run)
+    }
+
+    fn problems(run: &RunDir) -> Vec<String> {
+        verify(run, None).unwrap().problems
+    }
+
+    #[test]
+    fn an_untouched_run_holds() {
+        let (_folder, run) = run_of(4);
+        let verified = verify(&run, None).unwrap();
+        assert_eq!(verified.problems, [""; 0]);
+        assert_eq!(
+            (verified.rows, verified.unchained, verified.files),
+            (4, 0, 4)
+        );
+    }
+
+    #[test]
+    fn a_changed_row_is_named_by_the_row_after_it() {
+        let (_folder, run) = run_of(4);
+        let text = fs::read_to_string(run.runs_jsonl()).unwrap();
+        fs::write(
+            run.runs_jsonl(),
+            text.replacen("\"success\":false", "\"success\":true", 1),
+        )
+        .unwrap();
+        let problems = problems(&run);
+        assert!(problems[0].starts_with("runs.jsonl:2:"), "{problems:?}");
+    }
+
+    #[test]
+    fn removed_and_swapped_rows_are_found() {
+        let (_folder, run) = run_of(4);
+        let text = fs::read_to_string(run.runs_jsonl()).unwrap();
+        let head = digest(text.lines().last().unwrap().as_bytes());
+        let lines: Vec<&str> = text.lines().collect();
+        for order in [vec![0, 2, 3], vec![1, 0, 2, 3], vec![0, 1, 3]] {
+            let chosen: Vec<&str> = order.iter().map(|index| lines[*index]).collect();
+            let changed = chosen.join("\n") + "\n";
+            fs::write(run.runs_jsonl(), changed).unwrap();
+            assert!(!problems(&run).is_empty(), "{order:?}");
+        }
+        fs::write(run.runs_jsonl(), format!("{}\n", lines[..3].join("\n"))).unwrap();
+        assert!(
+            problems(&run).is_empty(),
+            "a shorter journal is a whole one by itself"
+        );
+        assert_eq!(
+            verify(&run, Some(&head)).unwrap().problems.len(),
+            1,
+            "but not the one that was noted"
+        );
+    }
+
+    #[test]
+    fn changed_missing_and_replaced_files_are_named() {
+        let (_folder, run) = run_of(3);
+        let trial = |index: usize| {
+            run.recorded_trial(&format!("a-b-c-trial-{index:03}"))
+                .unwrap()
+        };
+        fs::write(trial(0).transcript(), "other").unwrap();
+        fs::remove_file(trial(1).transcript()).unwrap();
+        fs::write(trial(2).sums(), "").unwrap();
+        let problems = problems(&run);
+        assert_eq!(problems.len(), 3, "{problems:?}");
+        assert!(
+            problems[0].contains("trial-000/transcript.txt: changed"),
+            "{problems:?}"
+        );
+        assert!(
+            problems[1].contains("trial-001/transcript.txt"),
+            "{problems:?}"
+        );
+        assert!(problems[2].contains("not the list"), "{problems:?}");
+    }
+
+    #[test]
+    fn rows_of_older_versions_have_no_chain_and_no_problem() {
+        let folder = tempfile::tempdir().unwrap();
+        let run = RunDir::create(folder.path(), "s").unwrap();
+        fs::write(run.runs_jsonl(), "{\"run_id\":\"x\"}\n{\"run_id\":\"y\"}\n").unwrap();
+        let (mut journal, _) = Journal::open(&run).unwrap();
+        journal.append(&Row::default()).unwrap();
+        let verified = verify(&run, None).unwrap();
+        assert_eq!((verified.rows, verified.unchained), (3, 2));
+        assert_eq!(verified.problems, [""; 0]);
+    }
+}
