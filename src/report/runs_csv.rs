@@ -41,7 +41,7 @@ fields! {
     tool_error_context_log_path mcp_xcodebuild_calls mcp_simctl_calls time_to_first_mcp_build_sec schema trial_index
     attempt termination grade integrity infra usage_is_lower_bound workspace isolation jobs paused_sec overhead_sec
     lingered leftovers tool_calls tool_error_discovery unknown_events unparsed_lines model_requests cli_version
-    command_calls notes prompt_digest config_digest task_digest
+    command_calls notes prompt_digest config_digest task_digest artifacts_sha256 prev_sha256
 }
 
 impl<W: Write> RunsCsv<W> {
