@@ -25,6 +25,8 @@ mod spread;
 mod store;
 mod survey;
 mod template;
+#[cfg(test)]
+mod tests;
 mod trash;
 mod tree;
 

@@ -1,0 +1,168 @@
+//! Screenshots that are there, are none, or show something else.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+
+use image::{ImageFormat, Rgb, RgbImage};
+
+use super::{Desk, Grade, GraderSpec};
+
+/// A page with a title bar and paragraphs; `seed` moves them.
+fn page(width: u32, height: u32, seed: u32) -> RgbImage {
+    RgbImage::from_fn(width, height, |x, y| {
+        let (column, row) = (x * 16 / width, y * 24 / height);
+        let dark = row == 0
+            || (row + seed).is_multiple_of(3 + seed % 4)
+                && column > seed % 5
+                && (column * 7 + row * 3 + seed) % 5 > 1;
+        if dark {
+            Rgb([40, 60, 90])
+        } else {
+            Rgb([250, 250, 250])
+        }
+    })
+}
+
+fn save(image: &RgbImage, path: &Path, format: ImageFormat) {
+    image.save_with_format(path, format).expect("save an image");
+}
+
+#[tokio::test]
+async fn a_screenshot_is_a_png_inside_the_workspace() {
+    let desk = Desk::new();
+    save(&page(64, 96, 1), &desk.at("App/shot.png"), ImageFormat::Png);
+    save(
+        &page(64, 96, 1),
+        &desk.at("App/photo.png"),
+        ImageFormat::Jpeg,
+    );
+    save(
+        &page(64, 96, 1),
+        &desk.home.path().join("outside.png"),
+        ImageFormat::Png,
+    );
+    desk.put("App/empty.png", "");
+    desk.put("App/text.png", "not an image");
+    let png = fs::read(desk.at("App/shot.png")).expect("read");
+    desk.put("App/head.png", &png[..20]);
+    fs::create_dir(desk.at("App/folder.png")).expect("make a folder");
+    symlink("/dev/zero", desk.at("App/zero.png")).expect("link");
+    symlink("../../outside.png", desk.at("App/out.png")).expect("link");
+    symlink("shot.png", desk.at("App/link.png")).expect("link");
+    symlink("loop.png", desk.at("App/loop.png")).expect("link");
+    let pipe = desk.at("App/pipe.png");
+    let mode = rustix::fs::Mode::RWXU;
+    rustix::fs::mknodat(rustix::fs::CWD, pipe, rustix::fs::FileType::Fifo, mode, 0)
+        .expect("make a pipe");
+    let hole = fs::File::create(desk.at("App/hole.png")).expect("create");
+    hole.set_len(10 << 40).expect("grow");
+    for (name, reason) in [
+        ("shot", ""),
+        ("link", ""),
+        ("photo", "screenshot_invalid_png"),
+        ("empty", "screenshot_invalid_png"),
+        ("text", "screenshot_invalid_png"),
+        ("head", "screenshot_invalid_png"),
+        ("missing", "screenshot_not_found:missing.png"),
+        ("folder", "screenshot_not_found:folder.png"),
+        ("zero", "screenshot_not_found:zero.png"),
+        ("out", "screenshot_not_found:out.png"),
+        ("loop", "screenshot_not_found:loop.png"),
+        ("pipe", "screenshot_not_found:pipe.png"),
+        ("hole", "screenshot_not_found:hole.png"),
+    ] {
+        let path = PathBuf::from(format!("{name}.png"));
+        let told = desk.one(GraderSpec::ScreenshotExists { path }).await;
+        assert_eq!(told.1, reason, "{name}");
+        assert_eq!(told.0 == Grade::Pass, reason.is_empty());
+    }
+}
+
+async fn distance(desk: &Desk, seen: &RgbImage, reference: &RgbImage) -> u32 {
+    let known = desk.home.path().join("reference.png");
+    save(seen, &desk.at("App/seen.png"), ImageFormat::Png);
+    save(reference, &known, ImageFormat::Png);
+    let told = desk
+        .one(GraderSpec::ScreenshotCompare {
+            path: PathBuf::from("seen.png"),
+            reference_path: known,
+            threshold: 0,
+        })
+        .await;
+    let distance = told.1.strip_prefix("screenshot_mismatch:distance=");
+    distance.map_or(0, |rest| {
+        let number = rest
+            .strip_suffix(",threshold=0")
+            .expect("the contract's form");
+        number.parse().expect("a number")
+    })
+}
+
+#[tokio::test]
+async fn like_pages_are_near_and_different_pages_are_far() {
+    let desk = Desk::new();
+    let original = page(390, 844, 1);
+    assert_eq!(distance(&desk, &original, &original).await, 0);
+    let scaled = page(780, 1688, 1);
+    assert!(
+        distance(&desk, &scaled, &original).await <= 6,
+        "another scale"
+    );
+    let mut clock = original.clone();
+    for (x, y) in (10..60).flat_map(|x| (5..15).map(move |y| (x, y))) {
+        clock.put_pixel(x, y, Rgb([200, 200, 200]));
+    }
+    assert!(
+        distance(&desk, &clock, &original).await <= 10,
+        "another clock"
+    );
+    for seed in 2..12 {
+        let other = page(390, 844, seed);
+        let far = distance(&desk, &other, &original).await;
+        assert!(far > 10, "page {seed} is {far} bits away");
+    }
+}
+
+#[tokio::test]
+async fn a_blank_page_is_like_nothing_but_itself() {
+    let desk = Desk::new();
+    let white = RgbImage::from_pixel(390, 844, Rgb([255, 255, 255]));
+    let black = RgbImage::from_pixel(390, 844, Rgb([0, 0, 0]));
+    let original = page(390, 844, 1);
+    for (seen, reference, wanted) in [
+        (&white, &original, 64),
+        (&original, &white, 64),
+        (&black, &original, 64),
+        (&white, &black, 64),
+        (&white, &white, 0),
+    ] {
+        assert_eq!(distance(&desk, seen, reference).await, wanted);
+    }
+}
+
+#[tokio::test]
+async fn a_reference_that_cannot_be_read_is_the_suites_fault() {
+    let desk = Desk::new();
+    save(&page(64, 96, 1), &desk.at("App/seen.png"), ImageFormat::Png);
+    let compare = |path: &str, reference_path: PathBuf| GraderSpec::ScreenshotCompare {
+        path: PathBuf::from(path),
+        reference_path,
+        threshold: 10,
+    };
+    let told = desk
+        .one(compare("seen.png", PathBuf::from("/nowhere.png")))
+        .await;
+    assert_eq!(told.0, Grade::Error);
+    assert!(
+        told.1
+            .starts_with("screenshot_reference_unreadable:/nowhere.png"),
+        "{}",
+        told.1
+    );
+    let told = desk.one(compare("gone.png", desk.at("App/seen.png"))).await;
+    assert_eq!(
+        told,
+        (Grade::Fail, "screenshot_not_found:gone.png".to_owned())
+    );
+}
