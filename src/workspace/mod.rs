@@ -29,6 +29,7 @@ mod template;
 mod tests;
 mod trash;
 mod tree;
+mod weigh;
 
 pub use diff::{ChangedPath, Now, PatchText};
 pub use error::WorkspaceError;
@@ -42,4 +43,4 @@ pub use prepare::{Discarded, Workspace};
 pub use source::{ResolveOptions, Source, resolve};
 pub use survey::survey;
 pub use template::Template;
-pub use trash::{Trash, TrashReport};
+pub use trash::TrashReport;

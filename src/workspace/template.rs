@@ -6,6 +6,7 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::thread;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use git2::{Oid, Repository};
@@ -64,8 +65,7 @@ impl Template {
         }
         fs::create_dir_all(&home).map_err(WorkspaceError::io("make the scratch folder"))?;
         let claim = owner::claim(scratch).map_err(WorkspaceError::io("mark the scratch folder"))?;
-        let repository = Repository::open(&source.git_dir)
-            .map_err(WorkspaceError::git("open the project's repository"))?;
+        let repository = open(&source.git_dir)?;
         let mut build = Build {
             repository: &repository,
             tree: Oid::from_str(&source.tree)
@@ -107,6 +107,8 @@ impl Template {
     }
 
     /// Waits, at most for `patience`, until discarded workspaces are removed, then removes what was kept for making new ones.
+    ///
+    /// Little workspaces wait for this in a trash folder beside the trials.
     #[must_use]
     pub fn finish(self, patience: Duration) -> TrashReport {
         let report = self.shared.trash.finish(patience);
@@ -132,18 +134,34 @@ impl Build<'_> {
             .repository
             .find_tree(self.tree)
             .map_err(WorkspaceError::git("read the project's tree"))?;
-        let mut tracked = self.files(&tree::list(self.repository, tree.clone())?)?;
+        let listing = tree::list(self.repository, tree.clone())?;
         let index = self.home.join("index");
-        seal::write_index(&index, &tree, &mut tracked, self.changed_at)?;
         let (folder, worktree) = match kind {
-            WorkspaceKind::Shared => return Ok(None),
+            WorkspaceKind::Shared => {
+                let mut tracked = self.files(&listing)?;
+                seal::write_index(&index, &tree, &mut tracked, self.changed_at)?;
+                return Ok(None);
+            }
             WorkspaceKind::Clone => (format!("{}/.git", self.name), None),
-            WorkspaceKind::Worktree => (format!("{}.git", self.name), Some(&*self.name)),
+            WorkspaceKind::Worktree => (format!("{}.git", self.name), Some(self.name.clone())),
         };
-        let seal = Seal::make(&self.home.join("seal.git"), self.repository, self.tree)?;
+        let home = self.home.join("seal.git");
+        let (git_dir, id) = (self.repository.path().to_owned(), self.tree);
+        let seal = thread::scope(|scope| {
+            // Compressing the objects takes longer than all the rest.
+            let seal = scope.spawn(|| Seal::make(&home, &open(&git_dir)?, id));
+            let mut tracked = self.files(&listing)?;
+            seal::write_index(&index, &tree, &mut tracked, self.changed_at)?;
+            seal.join().unwrap_or_else(|_| {
+                Err(WorkspaceError::Git {
+                    doing: "make the trial's own repository".to_owned(),
+                    problem: "its thread panicked".to_owned(),
+                })
+            })
+        })?;
         let layout = Layout {
             folder: &folder,
-            worktree,
+            worktree: worktree.as_deref(),
             index: &index,
         };
         seal.store(&mut self.writer, &layout)
@@ -195,6 +213,10 @@ impl Build<'_> {
     }
 }
 
+fn open(git_dir: &Path) -> Result<Repository, WorkspaceError> {
+    Repository::open(git_dir).map_err(WorkspaceError::git("open the project's repository"))
+}
+
 const fn shape(kind: FileKind) -> Shape {
     match kind {
         FileKind::Plain => Shape::Project { executable: false },
@@ -239,6 +261,8 @@ impl Shared {
 
 impl Drop for Shared {
     fn drop(&mut self) {
+        // After `Template::finish` there is nothing to wait for.
+        self.trash.finish(Duration::from_secs(5));
         self.clean_up();
     }
 }

@@ -99,8 +99,11 @@ fn everything_is_noted_by_its_type_and_nothing_is_followed_or_waited_for() {
     else {
         panic!("a file that was read");
     };
-    let found: String = found.iter().map(|byte| format!("{byte:02x}")).collect();
-    assert_eq!(found, digest, "what sha256sum says");
+    let wanted: Vec<u8> = (0..64)
+        .step_by(2)
+        .map(|place| u8::from_str_radix(&digest[place..place + 2], 16).expect("hex"))
+        .collect();
+    assert_eq!(found[..], wanted, "what sha256sum says");
 }
 
 #[test]
@@ -149,7 +152,7 @@ fn removal_opens_closed_folders_and_never_goes_through_a_link() {
 #[test]
 fn trash_is_gone_when_it_has_finished() {
     let home = home();
-    let trash = Trash::default();
+    let trash = trash::Trash::default();
     let folder = rustix::fs::open(home.path(), OFlags::DIRECTORY, Mode::empty()).expect("open");
     let folder: Arc<OwnedFd> = Arc::new(folder);
     for number in 0..20 {
@@ -157,6 +160,18 @@ fn trash_is_gone_when_it_has_finished() {
         fs::create_dir_all(home.path().join(&name).join("a/b")).expect("make folders");
         trash.take(Arc::clone(&folder), CString::new(name).expect("a name"));
     }
+    let report = trash.finish(Duration::from_secs(60));
+    assert_eq!(report, TrashReport::default());
+    let large = home.path().join("large");
+    fs::create_dir(&large).expect("make a folder");
+    fs::write(large.join("file"), vec![1; 8 << 20]).expect("write");
+    trash.take(Arc::clone(&folder), CString::new("large").expect("a name"));
+    // What is large does not wait for the end.
+    let end = std::time::Instant::now() + Duration::from_secs(60);
+    while large.exists() && std::time::Instant::now() < end {
+        std::thread::yield_now();
+    }
+    assert!(!large.exists());
     let report = trash.finish(Duration::from_secs(60));
     assert_eq!(report, TrashReport::default());
     assert_eq!(fs::read_dir(home.path()).expect("list").count(), 0);

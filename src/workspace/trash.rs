@@ -2,24 +2,28 @@
 
 use std::ffi::CString;
 use std::os::fd::{AsFd, OwnedFd};
-use std::sync::mpsc::{Sender, channel};
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::remove;
+use super::{remove, weigh};
 
 /// How many problems are kept for the end.
 const MAX_PROBLEMS: usize = 100;
+/// How many names of little trees are held back at most.
+const MAX_HELD: usize = 100_000;
 
-/// Removes trees on a thread of the lowest priority, so that no agent's time is touched by it.
+/// Removes trees on a thread of the lowest priority, so that no agent's time is touched by it. Little trees are held back
+/// until the end: for minutes after a removal, ext4 makes new files slowly near where the old ones were (0.5 ms each,
+/// measured), which would slow every later trial and its agent.
 #[derive(Debug, Default)]
-pub struct Trash {
-    sender: Mutex<Option<Sender<Item>>>,
+pub(super) struct Trash {
+    sender: Mutex<Option<Sender<Message>>>,
     state: Arc<(Mutex<State>, Condvar)>,
 }
 
-/// What a `Trash` says when it is asked to finish.
+/// What became of discarded workspaces.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub struct TrashReport {
     /// What could not be removed, and why.
@@ -35,6 +39,13 @@ struct State {
 }
 
 #[derive(Debug)]
+enum Message {
+    Remove(Item),
+    /// Nothing more is to be held back.
+    Finish,
+}
+
+#[derive(Debug)]
 struct Item {
     folder: Arc<OwnedFd>,
     name: CString,
@@ -44,26 +55,26 @@ impl Trash {
     /// Hands over the tree `name` in the open `folder`.
     pub(super) fn take(&self, folder: Arc<OwnedFd>, name: CString) {
         locked(&self.state.0).waiting += 1;
-        let item = Item { folder, name };
         let mut sender = locked(&self.sender);
+        if sender.is_none() {
+            *sender = self.start();
+        }
+        let message = Message::Remove(Item { folder, name });
         let unsent = match &*sender {
-            Some(channel) => channel.send(item).err().map(|lost| lost.0),
-            None => match self.start() {
-                Some(channel) => {
-                    let unsent = channel.send(item).err().map(|lost| lost.0);
-                    *sender = Some(channel);
-                    unsent
-                }
-                None => Some(item),
-            },
+            Some(channel) => channel.send(message).err().map(|lost| lost.0),
+            None => Some(message),
         };
-        if let Some(item) = unsent {
+        if let Some(Message::Remove(item)) = unsent {
             remove_one(&self.state, &item);
         }
     }
 
     /// Waits, at most for `patience`, until everything is removed.
-    pub fn finish(&self, patience: Duration) -> TrashReport {
+    pub(super) fn finish(&self, patience: Duration) -> TrashReport {
+        if let Some(channel) = &*locked(&self.sender) {
+            // Without a receiver there is nothing left to finish.
+            channel.send(Message::Finish).ok();
+        }
         let end = Instant::now() + patience;
         let (state, done) = &*self.state;
         let mut state = locked(state);
@@ -83,19 +94,41 @@ impl Trash {
         }
     }
 
-    fn start(&self) -> Option<Sender<Item>> {
-        let (sender, items) = channel::<Item>();
+    fn start(&self) -> Option<Sender<Message>> {
+        let (sender, messages) = channel();
         let state = Arc::clone(&self.state);
         thread::Builder::new()
             .name("trash".to_owned())
-            .spawn(move || {
-                step_back();
-                for item in items {
-                    remove_one(&state, &item);
-                }
-            })
+            .spawn(move || work(&messages, &state))
             .ok()?;
         Some(sender)
+    }
+}
+
+fn work(messages: &Receiver<Message>, state: &(Mutex<State>, Condvar)) {
+    step_back();
+    let (mut held, mut names) = (Vec::new(), 0);
+    for message in messages {
+        match message {
+            Message::Remove(item) => {
+                match weigh::names_if_little(item.folder.as_fd(), &item.name) {
+                    Some(more) if names + more <= MAX_HELD => {
+                        names += more;
+                        held.push(item);
+                    }
+                    _ => remove_one(state, &item),
+                }
+            }
+            Message::Finish => {
+                names = 0;
+                for item in held.drain(..) {
+                    remove_one(state, &item);
+                }
+            }
+        }
+    }
+    for item in held {
+        remove_one(state, &item);
     }
 }
 
