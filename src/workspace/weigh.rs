@@ -16,7 +16,7 @@ const MOST_BYTES: i64 = 4 << 20;
 pub(super) fn names_if_little(parent: BorrowedFd<'_>, name: &CStr) -> Option<usize> {
     let mut descent = Descent::at(parent.as_fd().try_clone_to_owned().ok()?).ok()?;
     descent.enter(name).ok()?;
-    let (mut names, mut bytes) = (1, 0);
+    let (mut count, mut bytes) = (1, 0);
     let mut pending = vec![descent.names().ok()?];
     while let Some(level) = pending.last_mut() {
         let Some(named) = level.pop() else {
@@ -24,7 +24,7 @@ pub(super) fn names_if_little(parent: BorrowedFd<'_>, name: &CStr) -> Option<usi
             descent.leave().ok()?;
             continue;
         };
-        names += 1;
+        count += 1;
         if descent.kind_of(&named).ok()? == FileType::Directory {
             descent.enter(&named.name).ok()?;
             pending.push(descent.names().ok()?);
@@ -33,9 +33,9 @@ pub(super) fn names_if_little(parent: BorrowedFd<'_>, name: &CStr) -> Option<usi
             let stat = rustix::fs::statat(here, &*named.name, AtFlags::SYMLINK_NOFOLLOW).ok()?;
             bytes += stat.st_blocks * 512;
         }
-        if names + pending.iter().map(Vec::len).sum::<usize>() > MOST_NAMES || bytes > MOST_BYTES {
+        if count + pending.iter().map(Vec::len).sum::<usize>() > MOST_NAMES || bytes > MOST_BYTES {
             return None;
         }
     }
-    Some(names)
+    Some(count)
 }
