@@ -777,3 +777,39 @@ fn the_told_patch_names_what_it_cannot_hold_and_leaves_out_what_is_ignored() {
         "{text}"
     );
 }
+
+#[test]
+fn fetching_brings_what_the_remote_has_gained() {
+    let house = House::new();
+    let copy = house.home.path().join("copy");
+    git(house.home.path(), &["clone", "-q", "user/app", "copy"]);
+    let solution = house.solution();
+    let project = |base_ref: &str| Project {
+        source: ProjectSource::Repository(copy.clone()),
+        base_ref: base_ref.to_owned(),
+        simulator_name: None,
+        build_params: BuildParams::default(),
+    };
+    let scratch = house.scratch();
+    let scratch = scratch.as_path();
+    let with = |fetch| ResolveOptions { fetch, scratch };
+    let error = resolve(&project("origin/solution"), with(false)).unwrap_err();
+    assert!(error.to_string().contains("names no branch"), "{error}");
+    let source = resolve(&project("origin/solution"), with(true)).unwrap();
+    assert_eq!((source.commit, source.warnings.len()), (solution, 0));
+    git(&copy, &["remote", "set-url", "origin", "/nowhere"]);
+    let error = resolve(&project("HEAD"), with(true))
+        .unwrap_err()
+        .to_string();
+    assert!(
+        error.contains("/nowhere") && error.contains("suite.fetch_remote"),
+        "{error}"
+    );
+    git(&copy, &["remote", "remove", "origin"]);
+    let source = resolve(&project("HEAD"), with(true)).unwrap();
+    assert!(
+        source.warnings[0].contains("has no remote"),
+        "{:?}",
+        source.warnings
+    );
+}
