@@ -29,6 +29,7 @@ mod template;
 mod tests;
 mod trash;
 mod tree;
+mod unified;
 mod weigh;
 
 pub use diff::{ChangedPath, Now, PatchText};
