@@ -62,6 +62,7 @@ fn run(command: Command) -> Outcome<ExitCode> {
         Command::Run(args) => commands::run::run(&args),
         Command::Validate(args) => commands::validate::run(&args),
         Command::Rebuild(args) => commands::rebuild::run(&args).map(done),
+        Command::Regrade(args) => commands::regrade::run(&args),
         Command::Estimate(args) => commands::estimate::run(&args).map(done),
         Command::Verify(args) => commands::verify::run(&args),
         Command::Init(args) => commands::init::run(&args).map(done),

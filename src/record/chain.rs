@@ -49,6 +49,14 @@ impl TrialDir {
     }
 }
 
+impl TrialDir {
+    /// Digest of the prompt as it was given; absent where none was written.
+    #[must_use]
+    pub fn prompt_digest(&self) -> Option<String> {
+        digest_of_file(&self.prompt()).ok()
+    }
+}
+
 /// What a verification found.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Verified {

@@ -69,6 +69,23 @@ impl RunDir {
         TrialDir::new(self.root.clone(), folder)
     }
 
+    /// Folder of the check of a task's reference solution.
+    #[must_use]
+    pub fn reference_check(&self, task: &str) -> TrialDir {
+        let folder = self.reference_checks().join(component(task));
+        TrialDir::new(self.root.clone(), folder)
+    }
+
+    /// Folder of a trial that is graded again, below the folder of that regrading.
+    #[must_use]
+    pub fn regraded_trial(&self, stamp: &str, run_id: &str) -> TrialDir {
+        let folder = self
+            .regrades()
+            .join(component(stamp))
+            .join(component(run_id));
+        TrialDir::new(self.root.clone(), folder)
+    }
+
     /// Folder of a recorded trial by its `run_id`; absent if that is no name of a folder.
     #[must_use]
     pub fn recorded_trial(&self, run_id: &str) -> Option<TrialDir> {
@@ -126,6 +143,8 @@ files! {
     failure_analysis_manifest => "failure_analysis_manifest.json";
     /// The failure analysis.
     failure_analysis_report => "failure_analysis_report.md";
+    /// Folder of all regradings.
+    regrades => "regrades";
     /// Folder of all trials' folders.
     trials => "trials";
 }

@@ -25,7 +25,9 @@ impl TrialDir {
     /// # Errors
     /// When a folder cannot be created or moved.
     pub fn create(&self) -> Result<Option<PathBuf>, RecordError> {
-        private::ensure_dir(&self.run_root.join("trials"))?;
+        if let Some(parent) = self.root.parent() {
+            private::ensure_dir(parent)?;
+        }
         match private::new_dir(&self.root) {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
                 let aside = self.move_aside()?;

@@ -139,6 +139,7 @@ pub(super) fn row(context: &RunContext, outcome: &TrialOutcome) -> Row {
     let mut row = Row::from_outcome(outcome, &trial.paths());
     // A trial that was cut off, or that could not even make its folder, has nothing to sum up.
     row.artifacts_sha256 = trial.sum_up().ok();
+    row.prompt_digest = trial.prompt_digest();
     row.config_digest = Some(context.suite.config_digest.clone());
     let tasks = &context.suite.tasks;
     let task = tasks

@@ -6,10 +6,12 @@ mod ledger;
 mod metadata;
 mod postmortem;
 mod preflight;
+mod regrading;
 mod request;
 mod validation;
 
 pub use failure::RunError;
 pub use postmortem::{PostRun, post_run};
+pub use regrading::{Comparison, Regrading, regrade};
 pub use request::{RunEnd, RunRequest, preview, run};
 pub use validation::validate;

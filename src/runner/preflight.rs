@@ -4,7 +4,7 @@ use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::config::{AgentKind, GraderSpec};
+use crate::config::{AgentKind, AgentSpec, GraderSpec};
 use crate::record::{Redactor, RunDir, looks_secret};
 use crate::runner::{RunError, RunRequest};
 use crate::shims::watched_tools;
@@ -58,7 +58,7 @@ pub(super) fn preflight(
     let operator_env: Vec<(OsString, OsString)> = std::env::vars_os().collect();
     let base_env = base_environment(&operator_env, &suite.settings.env_pass);
     let path = program_path(&base_env);
-    let missing = missing_programs(request, &path);
+    let missing = missing_for_graders(request);
     if !missing.is_empty() {
         return Err(RunError::Missing(missing));
     }
@@ -107,23 +107,46 @@ fn build_tree(
     Ok((source, template))
 }
 
-/// Programs that the run would miss: each a sentence that names the key and what to do.
-fn missing_programs(request: &RunRequest, path: &OsStr) -> Vec<String> {
-    let mut missing = Vec::new();
-    for agent in &request.suite.agents {
-        let Some(program) = agent.command.first() else {
-            continue;
-        };
-        if agent.kind == AgentKind::Replay || program.contains('{') {
-            continue;
-        }
-        if find_program(OsStr::new(program), path, &request.suite.config_dir).is_none() {
-            missing.push(format!(
-                "agent {}: {program} is not on PATH; install it, or leave the agent out with --agents",
-                agent.id
-            ));
-        }
+/// Looks for the agents' programs: each that is missing is a sentence that names it and what to do.
+///
+/// # Errors
+/// Some are not on PATH.
+pub(super) fn find_agents(request: &RunRequest) -> Result<(), RunError> {
+    let operator_env: Vec<(OsString, OsString)> = std::env::vars_os().collect();
+    let base_env = base_environment(&operator_env, &request.suite.settings.env_pass);
+    let path = program_path(&base_env);
+    let real = request
+        .suite
+        .agents
+        .iter()
+        .filter(|agent| agent.kind != AgentKind::Replay);
+    let missing: Vec<String> = real
+        .filter_map(|agent| missing_program(agent, &path, &request.suite.config_dir))
+        .collect();
+    if missing.is_empty() {
+        Ok(())
+    } else {
+        Err(RunError::Missing(missing))
     }
+}
+
+fn missing_program(agent: &AgentSpec, path: &OsStr, config_dir: &Path) -> Option<String> {
+    let program = agent
+        .command
+        .first()
+        .filter(|program| !program.contains('{'))?;
+    if find_program(OsStr::new(program), path, config_dir).is_some() {
+        return None;
+    }
+    let advice = "install it, or leave the agent out with --agents";
+    Some(format!(
+        "agent {}: {program} is not on PATH; {advice}",
+        agent.id
+    ))
+}
+
+/// Graders that cannot judge here.
+fn missing_for_graders(request: &RunRequest) -> Vec<String> {
     let apple = request.suite.tasks.iter().filter_map(|task| {
         let needs = task.graders.iter().find(|grader| {
             matches!(
@@ -139,8 +162,7 @@ fn missing_programs(request: &RunRequest, path: &OsStr) -> Vec<String> {
             )
         })
     });
-    missing.extend(apple);
-    missing
+    apple.collect()
 }
 
 /// Values that must not be written: variables of the operator and of the config whose names say so.

@@ -16,7 +16,7 @@ use crate::report::write_all;
 use crate::runner::dispatch::{Dispatch, row};
 use crate::runner::ledger::{Standing, read_standing};
 use crate::runner::preflight::Scratch;
-use crate::runner::preflight::{Preflight, preflight, redactor};
+use crate::runner::preflight::{Preflight, find_agents, preflight, redactor};
 use crate::runner::{PostRun, RunError, metadata, post_run, validation};
 use crate::supervise::Cancel;
 use crate::trial::{RunContext, Teller};
@@ -97,6 +97,7 @@ pub async fn run(
     let _lock = run_dir
         .lock()
         .map_err(|error| RunError::at("lock the run", &error))?;
+    find_agents(&request)?;
     let whole = build(&request.suite, request.trials);
     let (mut journal, torn) = Journal::open_with(
         &run_dir,
@@ -193,11 +194,16 @@ async fn close(
 /// How long the removal of old workspaces is awaited at the end of a run.
 pub(super) const CLEANING: Duration = Duration::from_secs(60);
 
+/// The name of a folder that is made now: UTC.
+pub(super) fn now_stamp() -> String {
+    Timestamp::now().strftime("%Y%m%d_%H%M%S").to_string()
+}
+
 fn run_directory(request: &RunRequest) -> Result<RunDir, RunError> {
     if let Some(path) = request.resume.as_ref().or(request.prepared.as_ref()) {
         return RunDir::open(path).map_err(|error| RunError::at("open the run", &error));
     }
-    let stamp = Timestamp::now().strftime("%Y%m%d_%H%M%S").to_string();
+    let stamp = now_stamp();
     let root = &request.suite.settings.output_root;
     RunDir::create(root, &stamp)
         .map_err(|error| RunError::at(format!("create a run below {}", root.display()), &error))

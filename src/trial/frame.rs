@@ -54,6 +54,11 @@ impl<'a> Frame<'a> {
         }
     }
 
+    /// The same for a check that is no trial: its logs go to a folder of their own.
+    pub(super) fn with_folder(self, trial_dir: TrialDir) -> Self {
+        Self { trial_dir, ..self }
+    }
+
     /// Tells which stage begins.
     pub(super) fn enter(&self, stage: &'static str) {
         let key = self.planned.key.clone();

@@ -3,6 +3,7 @@
 //! `run_trial` is total: whatever happens inside, a `TrialOutcome` comes out and the workspace is gone.
 
 mod aftermath;
+mod alone;
 mod context;
 mod draft;
 mod environment;
@@ -11,11 +12,13 @@ mod judgement;
 mod listener;
 mod performance;
 mod preparation;
+mod regrade;
 mod stages;
 mod validate;
 
 pub use context::{RunContext, Teller};
 pub use draft::crashed_outcome;
 pub use environment::{base_environment, program_path};
+pub use regrade::{Regraded, regrade_trial};
 pub use stages::run_trial;
 pub use validate::{Validation, validate_task};

@@ -2,7 +2,7 @@
 
 use crate::agents::StreamReader;
 use crate::config::{PromptVia, TranscriptMode};
-use crate::record::{EventLog, EventLogHeader, RecordError, Transcript};
+use crate::record::{EventLog, EventLogHeader, RecordError, Transcript, write_file};
 use crate::supervise::{self, ChildEnding, ChildSpec, Limits, StdinPlan, monotonic_ns};
 use crate::trial::draft::{Stop, now};
 use crate::trial::frame::Frame;
@@ -21,9 +21,29 @@ pub(super) async fn perform(
 ) -> Result<(ChildEnding, HeardAll), Stop> {
     let mut ear = ear(frame).map_err(|error| Stop::harness("open the trial's logs", error))?;
     let spec = child(frame, workspace, ready);
+    write_invocation(frame, &spec)
+        .map_err(|error| Stop::harness("write invocation.json", error))?;
     let ending = supervise::run(&spec, &mut ear, &frame.context.cancel).await;
     let heard = ear.finish(ending.wall);
     Ok((ending, heard))
+}
+
+/// How the agent is started, for people who want to do the same by hand: values of variables are left out.
+fn write_invocation(frame: &Frame<'_>, spec: &ChildSpec) -> Result<(), RecordError> {
+    let words = spec.argv.iter().map(|word| word.to_string_lossy());
+    let names = spec.env.iter().map(|(name, _)| name.to_string_lossy());
+    let text = serde_json::json!({
+        "argv": words.collect::<Vec<_>>(),
+        "cwd": spec.cwd.to_string_lossy(),
+        "env_names": names.collect::<Vec<_>>(),
+        "stdin": if matches!(spec.stdin, StdinPlan::Null) { "nothing" } else { "the prompt" },
+    });
+    let text = frame
+        .context
+        .redactor
+        .redact_json(&text.to_string())
+        .into_owned();
+    write_file(&frame.trial_dir.invocation(), text.as_bytes())
 }
 
 fn ear(frame: &Frame<'_>) -> Result<Ear, RecordError> {

@@ -2,17 +2,11 @@
 
 use std::time::{Duration, Instant};
 
-use tokio::task::block_in_place;
-
-use crate::config::TaskSpec;
-use crate::graders::{ForbiddenBaseline, GradeContext, grade};
-use crate::model::{Grade, Progress, Verdict};
+use crate::model::{Grade, Verdict};
 use crate::plan::PlannedTrial;
-use crate::trial::draft::Stop;
+use crate::trial::alone::{Work, graded_alone};
 use crate::trial::frame::Frame;
-use crate::trial::preparation;
 use crate::trial::{RunContext, Teller};
-use crate::workspace::Workspace;
 
 /// What a task's reference patch is worth.
 #[derive(Debug, Clone)]
@@ -63,14 +57,14 @@ async fn judge_both(
     let task = context
         .task(planned)
         .ok_or("a baseline has no reference patch")?;
-    if task.reference_patch.is_none() {
-        return Err("no reference_patch: nothing proves that the task can be solved".to_owned());
-    }
+    let patch = task.reference_patch.as_deref();
+    let patch = patch.ok_or("no reference_patch: nothing proves that the task can be solved")?;
     if task.graders.is_empty() {
         return Err("no graders: nothing is judged".to_owned());
     }
-    let frame = Frame::new(context, planned, teller);
-    validation.verdicts = attempt(&frame, task, true).await?;
+    let folder = context.run_dir.reference_check(task.id.as_str());
+    let frame = Frame::new(context, planned, teller).with_folder(folder);
+    validation.verdicts = graded_alone(&frame, task, Work::Patch(patch)).await?;
     if let Some(verdict) = validation
         .verdicts
         .iter()
@@ -82,7 +76,7 @@ async fn judge_both(
             verdict.grader
         ));
     }
-    validation.untouched = attempt(&frame, task, false).await?;
+    validation.untouched = graded_alone(&frame, task, Work::Nothing).await?;
     if validation
         .untouched
         .iter()
@@ -94,62 +88,4 @@ async fn judge_both(
         );
     }
     Ok(())
-}
-
-/// One workspace, set up, patched if asked, and graded.
-async fn attempt(
-    frame: &Frame<'_>,
-    task: &TaskSpec,
-    patched: bool,
-) -> Result<Vec<Verdict>, String> {
-    let context = frame.context;
-    block_in_place(|| frame.trial_dir.create())
-        .map_err(|error| format!("create {}: {error}", frame.trial_dir.root().display()))?;
-    let parent = context.scratch.join("w");
-    let workspace = block_in_place(|| context.template.prepare(&parent, &frame.short_name))
-        .map_err(|error| format!("workspace: {error}"))?;
-    let verdicts = graded(frame, &workspace, (task, patched)).await;
-    for text in block_in_place(|| workspace.discard()).problems {
-        frame.teller.tell(Progress::Notice { text });
-    }
-    verdicts
-}
-
-async fn graded(
-    frame: &Frame<'_>,
-    workspace: &Workspace,
-    (task, patched): (&TaskSpec, bool),
-) -> Result<Vec<Verdict>, String> {
-    let stopped = |stop: Stop| stop.message().to_owned();
-    preparation::set_up(frame, workspace, task, &[])
-        .await
-        .map_err(stopped)?;
-    let baseline: Option<ForbiddenBaseline> =
-        preparation::baseline(frame, workspace).map_err(stopped)?;
-    if let (true, Some(patch)) = (patched, &task.reference_patch) {
-        workspace
-            .apply_patch(patch)
-            .map_err(|error| format!("apply {}: {error}", patch.display()))?;
-    }
-    let settings = &frame.context.suite.settings;
-    let environment: Vec<_> = frame
-        .around(workspace)
-        .for_harness(&[])
-        .into_iter()
-        .collect();
-    Ok(grade(
-        &task.graders,
-        &GradeContext {
-            root: &workspace.root,
-            project_dir: &workspace.project_dir,
-            subdir: &frame.context.source.subdir,
-            baseline: baseline.as_ref(),
-            env: &environment,
-            logs: frame.trial_dir.root(),
-            default_timeout: settings.grader_timeout,
-            grace: settings.stop_grace,
-            cancel: &frame.context.cancel,
-        },
-    )
-    .await)
 }

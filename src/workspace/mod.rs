@@ -17,6 +17,7 @@ mod patch_text;
 mod place;
 mod plain;
 mod prepare;
+mod put;
 mod remove;
 mod seal;
 mod shared;

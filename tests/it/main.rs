@@ -18,6 +18,7 @@ mod measures;
 mod post_run;
 mod published_run;
 mod rebuild;
+mod regrade;
 mod sandbox;
 mod scenarios;
 mod summary;

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum, ValueHint};
 
-use crate::cli::args::TEMPLATE;
+use crate::cli::args::{ShowArgs, SuiteArgs, TEMPLATE};
 
 /// Flags of `rebuild`.
 #[derive(Debug, Clone, Args)]
@@ -73,6 +73,29 @@ pub(in crate::cli) struct EstimateArgs {
     /// Print the result as one JSON document
     #[arg(long)]
     pub(in crate::cli) json: bool,
+}
+
+/// Flags of `regrade`.
+#[derive(Debug, Clone, Args)]
+#[command(
+    after_help = "Exit code: 0 nothing changed, 1 something did
+
+Examples:
+  proctor regrade --run runs/20261120_101500
+  proctor regrade --run runs/20261120_101500 --task-ids fix_amounts",
+    help_template = TEMPLATE,
+    disable_help_flag = true
+)]
+pub(in crate::cli) struct RegradeArgs {
+    /// The run directory
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, help_heading = "What to grade")]
+    pub(in crate::cli) run: PathBuf,
+
+    #[command(flatten)]
+    pub(in crate::cli) suite: SuiteArgs,
+
+    #[command(flatten)]
+    pub(in crate::cli) show: ShowArgs,
 }
 
 /// Flags of `verify`.

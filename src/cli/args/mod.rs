@@ -6,8 +6,8 @@ mod run;
 use clap::{Parser, Subcommand};
 
 pub(super) use further::{
-    CassetteArgs, CompletionsArgs, DoctorArgs, EstimateArgs, InitArgs, RebuildArgs, ReplayArgs,
-    SchemaArgs, SchemaFile, VerifyArgs,
+    CassetteArgs, CompletionsArgs, DoctorArgs, EstimateArgs, InitArgs, RebuildArgs, RegradeArgs,
+    ReplayArgs, SchemaArgs, SchemaFile, VerifyArgs,
 };
 pub(super) use run::{RunArgs, ShowArgs, SuiteArgs, ValidateArgs};
 
@@ -48,6 +48,8 @@ pub(super) enum Command {
     Validate(ValidateArgs),
     /// Make the reports of a run again from its journal
     Rebuild(RebuildArgs),
+    /// Grade a run again with today's graders, without any agent
+    Regrade(RegradeArgs),
     /// Say what more trials would cost, from a run that is there
     Estimate(EstimateArgs),
 

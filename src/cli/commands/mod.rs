@@ -9,6 +9,7 @@ pub(super) mod estimate;
 pub(super) mod init;
 mod post_run;
 pub(super) mod rebuild;
+pub(super) mod regrade;
 pub(super) mod replay;
 mod result;
 pub(super) mod run;

@@ -1,0 +1,98 @@
+//! `proctor regrade`: what an earlier run's agents left, by today's graders.
+
+use std::process::ExitCode;
+
+use serde_json::json;
+
+use crate::cli::args::RegradeArgs;
+use crate::cli::commands::{engine, run};
+use crate::cli::console::{CommandsStopped, Mode};
+use crate::cli::failure::{Failure, Kind, Outcome};
+use crate::cli::out::{Colour, Out};
+use crate::cli::suite::{Chosen, Purpose};
+use crate::record::RunDir;
+use crate::report::sanitize_line;
+use crate::runner::{self, Comparison, Regrading};
+
+/// Grades a run again and shows what changed.
+pub(in crate::cli) fn run(args: &RegradeArgs) -> Outcome<ExitCode> {
+    let run_dir = RunDir::open(&args.run).map_err(|error| Failure::at("open the run", error))?;
+    let purpose = Purpose {
+        runs: true,
+        resume: Some(&args.run),
+    };
+    let chosen = Chosen::look(&args.suite, purpose)?;
+    let view = run::view(&args.show);
+    let _stopped = CommandsStopped::begin();
+    if view.mode != Mode::Quiet {
+        chosen.tell(view.colour);
+    }
+    let request = run::plain_request(&chosen);
+    let ended = engine::drive(view, |sender, cancel| async move {
+        let regraded = runner::regrade(request, run_dir, (sender, cancel.clone())).await;
+        (regraded, cancel.level() > 0)
+    })?;
+    let regrading = ended.0.map_err(|error| engine::run_failure(&error))?;
+    let mut out = Out::new(Colour::unless(args.show.no_color));
+    if args.show.json {
+        out.json(&document(&regrading))?;
+    } else {
+        out.text(page(&regrading))?;
+    }
+    if ended.1 {
+        let text = format!("{} trials were graded again", regrading.trials.len());
+        return Err(Failure::new(Kind::Cancelled, text));
+    }
+    let none_changed = !regrading.trials.iter().any(Comparison::changed);
+    Ok(if none_changed {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    })
+}
+
+fn document(regrading: &Regrading) -> serde_json::Value {
+    let trials: Vec<_> = regrading.trials.iter().map(trial).collect();
+    json!({"schema": 1, "trials": trials, "left_out": regrading.left_out, "kept_in": regrading.kept_in})
+}
+
+fn trial(comparison: &Comparison) -> serde_json::Value {
+    json!({
+        "run_id": comparison.run_id,
+        "task_id": comparison.task,
+        "changed": comparison.changed(),
+        "before": {"success": comparison.was_success, "grade": comparison.was_grade, "failure_reason": comparison.was_reason},
+        "after": {"success": comparison.is_success, "grade": comparison.now.grade.as_str(), "failure_reason": comparison.reason()},
+    })
+}
+
+fn page(regrading: &Regrading) -> String {
+    let changed: Vec<&Comparison> = regrading
+        .trials
+        .iter()
+        .filter(|one| one.changed())
+        .collect();
+    let mut lines: Vec<String> = changed.iter().map(|one| change(one)).collect();
+    lines.extend(
+        regrading
+            .left_out
+            .iter()
+            .map(|(why, count)| format!("{count} rows left out: {why}")),
+    );
+    lines.push(format!(
+        "{} trials graded again, {} changed; the journal is as it was",
+        regrading.trials.len(),
+        changed.len()
+    ));
+    lines.push(format!("regrading: {}", regrading.kept_in.display()));
+    lines.join("\n") + "\n"
+}
+
+fn change(one: &Comparison) -> String {
+    let before = one.was_reason.as_deref().unwrap_or("success");
+    let after = one.reason().unwrap_or_else(|| match one.is_success {
+        Some(true) => "success".to_owned(),
+        _ => one.now.grade.as_str().to_owned(),
+    });
+    sanitize_line(&format!("{}: {before} -> {after}", one.run_id))
+}

@@ -1,0 +1,237 @@
+//! Grades a run again: what the agents left, by today's graders, without paying an agent.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+use tokio::sync::mpsc::UnboundedSender;
+
+use crate::model::{Grade, Progress, Verdict};
+use crate::plan::PlannedTrial;
+use crate::record::{Row, RunDir, rows, write_atomically};
+use crate::runner::preflight::preflight;
+use crate::runner::request::{CLEANING, now_stamp};
+use crate::runner::{RunError, RunRequest};
+use crate::supervise::Cancel;
+use crate::trial::{Regraded, RunContext, Teller, regrade_trial};
+
+/// One trial, before and after.
+#[derive(Debug, Clone)]
+pub struct Comparison {
+    /// The trial.
+    pub run_id: String,
+    /// Its task.
+    pub task: String,
+    /// Whether it was a success.
+    pub was_success: bool,
+    /// Why not.
+    pub was_reason: Option<String>,
+    /// Its grade.
+    pub was_grade: Option<String>,
+    /// What today's graders say.
+    pub now: Regraded,
+    /// Whether it would be a success today; unknown where it could not be graded.
+    pub is_success: Option<bool>,
+}
+
+impl Comparison {
+    /// Whether today's graders say something else.
+    #[must_use]
+    pub fn changed(&self) -> bool {
+        self.is_success.is_some_and(|now| now != self.was_success)
+            || (self.now.problem.is_none()
+                && self.was_grade.as_deref() != Some(self.now.grade.as_str()))
+    }
+
+    /// Why it is no success today.
+    #[must_use]
+    pub fn reason(&self) -> Option<String> {
+        let failed = self
+            .now
+            .verdicts
+            .iter()
+            .find(|verdict| verdict.grade != Grade::Pass);
+        let failed = failed.and_then(|verdict| verdict.reason.clone());
+        self.now.problem.clone().or(failed)
+    }
+}
+
+/// What a regrading found.
+#[derive(Debug, Clone)]
+pub struct Regrading {
+    /// The graded trials, in the journal's order.
+    pub trials: Vec<Comparison>,
+    /// Rows that were left out, by why.
+    pub left_out: BTreeMap<&'static str, usize>,
+    /// The file that holds all of it.
+    pub kept_in: std::path::PathBuf,
+}
+
+/// Grades every trial of `run_dir` that was graded before and belongs to the request's suite. The journal stays as it is.
+///
+/// # Errors
+/// The run cannot be read, or the project's files cannot be had.
+pub async fn regrade(
+    request: RunRequest,
+    run_dir: RunDir,
+    (sender, cancel): (UnboundedSender<Progress>, Cancel),
+) -> Result<Regrading, RunError> {
+    let teller = Teller::new(sender);
+    let _lock = run_dir
+        .lock()
+        .map_err(|error| RunError::at("lock the run", &error))?;
+    let (chosen, left_out) = choose(&request, &run_dir)?;
+    let stamp = now_stamp();
+    let ready = preflight(&request, run_dir, cancel)?;
+    let mut trials = Vec::new();
+    for (row, planned) in chosen {
+        if ready.context.cancel.level() > 0 {
+            break;
+        }
+        let comparison = compare(&ready.context, (&row, &planned), (&teller, &stamp)).await;
+        teller.tell(Progress::Notice {
+            text: told(&comparison),
+        });
+        trials.push(comparison);
+    }
+    let kept_in = ready
+        .context
+        .run_dir
+        .regrades()
+        .join(format!("{stamp}.jsonl"));
+    let lines: String = trials.iter().map(line).collect();
+    write_atomically(&kept_in, lines.as_bytes())
+        .map_err(|error| RunError::at("write the regrading", &error))?;
+    drop(ready.context.template.finish(CLEANING));
+    drop(ready.scratch.close(request.suite.settings.keep_workdirs));
+    Ok(Regrading {
+        trials,
+        left_out,
+        kept_in,
+    })
+}
+
+/// The rows to grade, each with its place in the suite, and how many were left out for what.
+type Chosen = (Vec<(Row, PlannedTrial)>, BTreeMap<&'static str, usize>);
+
+fn choose(request: &RunRequest, run_dir: &RunDir) -> Result<Chosen, RunError> {
+    let read =
+        rows(&run_dir.runs_jsonl()).map_err(|error| RunError::at("read the journal", &error))?;
+    let mut chosen = Vec::new();
+    let mut left_out: BTreeMap<&'static str, usize> = BTreeMap::new();
+    for row in read {
+        let Ok(row) = row else {
+            *left_out.entry("the line is no row").or_default() += 1;
+            continue;
+        };
+        if row.baseline_run {
+            continue;
+        }
+        match place(request, &row) {
+            Ok(planned) => chosen.push((row, planned)),
+            Err(why) => *left_out.entry(why).or_default() += 1,
+        }
+    }
+    Ok((chosen, left_out))
+}
+
+fn place(request: &RunRequest, row: &Row) -> Result<PlannedTrial, &'static str> {
+    let suite = &request.suite;
+    let not_graded = Grade::NotGraded.as_str();
+    if row.grade.as_deref().is_none_or(|grade| grade == not_graded) {
+        return Err("it was not graded");
+    }
+    let position = |found: Option<usize>, why| found.ok_or(why);
+    let task = suite
+        .tasks
+        .iter()
+        .position(|task| task.id.as_str() == row.task_id);
+    let agent = suite
+        .agents
+        .iter()
+        .position(|agent| agent.id.as_str() == row.agent_id);
+    let scenario = suite
+        .scenarios
+        .iter()
+        .position(|scenario| scenario.id.as_str() == row.scenario);
+    Ok(PlannedTrial {
+        key: row.key(),
+        agent: position(agent, "its agent is not in the suite, or was not asked for")?,
+        scenario: position(
+            scenario,
+            "its scenario is not in the suite, or was not asked for",
+        )?,
+        task: Some(position(
+            task,
+            "its task is not in the suite, or was not asked for",
+        )?),
+    })
+}
+
+async fn compare(
+    context: &RunContext,
+    (row, planned): (&Row, &PlannedTrial),
+    (teller, stamp): (&Teller, &str),
+) -> Comparison {
+    let kept = context.run_dir.trial(&planned.key);
+    let folder = context.run_dir.regraded_trial(stamp, &row.run_id);
+    let now = regrade_trial(context, planned, (teller, &kept, folder)).await;
+    let is_success = now
+        .problem
+        .is_none()
+        .then(|| now.grade == Grade::Pass && ended_well(row));
+    Comparison {
+        run_id: row.run_id.clone(),
+        task: row.task_id.clone(),
+        was_success: row.success,
+        was_reason: row.failure_reason.clone(),
+        was_grade: row.grade.clone(),
+        now,
+        is_success,
+    }
+}
+
+/// Whether the agent of a row ended well, as the run judged it.
+fn ended_well(row: &Row) -> bool {
+    let stopped_after_its_end = row.lingered == Some(true) && row.exit_code.is_none();
+    let completed = row.termination.as_deref() == Some("completed");
+    completed
+        && row.infra.as_deref() == Some("none")
+        && (row.exit_code == Some(0) || stopped_after_its_end)
+}
+
+fn told(comparison: &Comparison) -> String {
+    let reason = comparison
+        .reason()
+        .map(|reason| format!("  {reason}"))
+        .unwrap_or_default();
+    let word = if comparison.changed() {
+        "changed"
+    } else {
+        "same   "
+    };
+    format!(
+        "{word}  {}  {}{reason}",
+        comparison.run_id,
+        comparison.now.grade.as_str()
+    )
+}
+
+fn line(comparison: &Comparison) -> String {
+    let verdicts = |verdicts: &[Verdict]| -> Vec<Value> {
+        let each = verdicts.iter().map(|verdict| {
+            json!({"type": verdict.grader, "ok": verdict.grade == Grade::Pass, "reason": verdict.reason,
+                   "duration_sec": verdict.duration.as_secs_f64()})
+        });
+        each.collect()
+    };
+    let value = json!({
+        "run_id": comparison.run_id,
+        "task_id": comparison.task,
+        "changed": comparison.changed(),
+        "before": {"success": comparison.was_success, "grade": comparison.was_grade, "failure_reason": comparison.was_reason},
+        "after": {"success": comparison.is_success, "grade": comparison.now.grade.as_str(),
+                  "failure_reason": comparison.reason(), "grader_results": verdicts(&comparison.now.verdicts)},
+        "duration_sec": comparison.now.took.as_secs_f64(),
+    });
+    format!("{value}\n")
+}
