@@ -16,10 +16,7 @@ struct Errors {
 ///
 /// Rows of the older harness do not say whether an MCP error was a session-defaults discovery: their error log does.
 pub(crate) fn errors(run: &RunDir, row: &mut Row, anew: bool) {
-    if let (true, Some(errors)) = (
-        anew,
-        from_events(run, row).or_else(|| from_old_log(run, row)),
-    ) {
+    if anew && let Some(errors) = from_events(run, row).or_else(|| from_old_log(run, row)) {
         row.tool_error_total = Some(errors.total);
         row.tool_error_mcp = Some(errors.mcp);
         row.tool_error_non_mcp = Some(errors.total - errors.mcp);
