@@ -27,7 +27,7 @@ impl Transcript {
     /// When the file cannot be written.
     pub fn create(path: &Path, redactor: Redactor) -> Result<Self, RecordError> {
         Ok(Self {
-            writer: BufWriter::new(private::create_file(path)?),
+            writer: BufWriter::with_capacity(32 * 1024, private::create_file(path)?),
             path: path.to_path_buf(),
             redactor,
             room: MOST_BYTES,

@@ -134,6 +134,10 @@ pub trait Listener: Send {
         Heard::More
     }
 
+    /// It is time to put down what is still in memory: called once within 20 ms after output came, whether or not more
+    /// has come since, so that what was heard is soon on disk however silent the child falls.
+    fn settle(&mut self) {}
+
     /// Bytes as they came, before they are split into lines.
     fn bytes(&mut self, stream: OutputStream, bytes: &[u8]) {
         let _ = (stream, bytes);

@@ -26,6 +26,9 @@ use super::{kill, registry, sweep};
 /// How long the last bytes are read after everybody who could write them was killed.
 const LAST_BYTES: Duration = Duration::from_millis(100);
 
+/// The longest that a listener may keep in memory what it heard.
+const SETTLE: Duration = Duration::from_millis(20);
+
 /// How often a killed child is asked for its status, a millisecond apart, when its watcher goes away.
 const REAP_TRIES: u32 = 100;
 
@@ -58,6 +61,8 @@ struct Watch<'a> {
     activity: ActivityFiles,
     samples: MemorySamples,
     swept: Swept,
+    /// When the first output came that the listener has not been told to put down yet.
+    unsettled: Option<Duration>,
     /// How often a person had asked to stop at the last look.
     wishes: u32,
     exited: bool,
@@ -100,6 +105,7 @@ impl<'a> Watch<'a> {
             activity: ActivityFiles::new(&spec.activity_files),
             samples: MemorySamples::default(),
             swept: Swept::default(),
+            unsettled: None,
             wishes: 0,
             exited: false,
             spare_leftovers: limits.spare_leftovers,
@@ -118,15 +124,16 @@ impl<'a> Watch<'a> {
         let mut fed = false;
         loop {
             let now = self.look(cancel);
+            self.settle(now, listener);
             self.act(now).await;
             let drained = self.exited && !self.stdout.is_open() && !self.stderr.is_open();
             if drained || self.course.is_over() {
                 return;
             }
-            let wake = self
-                .course
-                .next()
-                .map_or(TICK, |at| at.saturating_sub(now).min(TICK));
+            let wake = [self.course.next(), self.unsettled.map(|since| since + SETTLE)]
+                .into_iter()
+                .flatten()
+                .fold(TICK, |wake, at| wake.min(at.saturating_sub(now)));
             tokio::select! {
                 count = self.stdout.read(), if self.stdout.is_open() => self.hear(OutputStream::Stdout, count, listener),
                 count = self.stderr.read(), if self.stderr.is_open() => self.hear(OutputStream::Stderr, count, listener),
@@ -155,6 +162,13 @@ impl<'a> Watch<'a> {
         now
     }
 
+    fn settle(&mut self, now: Duration, listener: &mut dyn Listener) {
+        if self.unsettled.is_some_and(|since| now >= since + SETTLE) {
+            self.unsettled = None;
+            listener.settle();
+        }
+    }
+
     async fn act(&mut self, now: Duration) {
         let leader = self.leash.trial.pid;
         match self.course.due(now) {
@@ -171,6 +185,7 @@ impl<'a> Watch<'a> {
         }
         let now = self.clock.look();
         self.ending.first_output_at.get_or_insert(now);
+        self.unsettled.get_or_insert(now);
         self.course.active(now);
         let tap = match stream {
             OutputStream::Stdout => &mut self.stdout,

@@ -129,8 +129,14 @@ impl Notebook {
         let Some(line) = transcript_line(event) else {
             return;
         };
-        let written = transcript.line(&line);
-        if let Err(error) = written.and_then(|()| transcript.flush()) {
+        if let Err(error) = transcript.line(&line) {
+            self.write_problem.get_or_insert(error.to_string());
+        }
+    }
+
+    fn flush(&mut self) {
+        let transcript = self.transcript.as_mut().map_or(Ok(()), Transcript::flush);
+        if let Err(error) = self.log.flush().and(transcript) {
             self.write_problem.get_or_insert(error.to_string());
         }
     }
@@ -172,5 +178,9 @@ impl Listener for Ear {
         self.reader.stderr_line(line, at, &mut self.fresh);
         self.notebook.take_in(&self.fresh);
         Heard::More
+    }
+
+    fn settle(&mut self) {
+        self.notebook.flush();
     }
 }

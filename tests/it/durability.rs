@@ -218,3 +218,18 @@ fn a_run_can_be_verified_and_a_changed_one_is_found_out() {
     fs::write(&journal, first).expect("remove the last row");
     assert!(verify(1).stdout.contains("rows were removed"));
 }
+
+/// An agent that says one thing, and does its work only if that is on disk while it says nothing more.
+#[test]
+fn what_an_agent_said_is_on_disk_while_it_is_silent() {
+    let said = r#"{"type":"assistant","message":{"id":"m1","content":[{"type":"text","text":"thinking aloud"}]}}"#;
+    let body = format!(
+        "echo '{said}'\ntrial=\"${{EVAL_CMD_LOG%/*}}\"\nfor look in 1 2 3 4 5 6 7 8 9 10; do\n  sleep 0.1\n  if grep -q 'thinking aloud' \"$trial/events.jsonl\" && grep -q 'thinking aloud' \"$trial/transcript.txt\"; then {SOLVE}; break; fi\ndone\n{CLAUDE_DONE}"
+    );
+    let sandbox = Sandbox::new()
+        .agent("fake", "claude_code_cli", &body)
+        .set("timeout_sec", "30")
+        .set("stall_timeout_sec", "20");
+    sandbox.proctor(&["run", "--quiet"]).expect_code(0);
+    assert_eq!(sandbox.row()["success"], true, "{:#?}", sandbox.row());
+}

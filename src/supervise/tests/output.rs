@@ -18,6 +18,32 @@ async fn lines_come_at_once_and_in_order_while_the_child_runs() {
 }
 
 #[tokio::test]
+async fn what_was_heard_is_put_down_while_the_child_is_silent_and_once() {
+    #[derive(Default)]
+    struct Diary(Vec<(&'static str, Duration)>, Duration);
+    impl Listener for Diary {
+        fn stdout_line(&mut self, _line: &[u8], at: Duration) -> Heard {
+            self.0.push(("heard", at));
+            self.1 = clock::monotonic();
+            Heard::More
+        }
+
+        fn settle(&mut self) {
+            self.0.push(("settled", clock::monotonic().saturating_sub(self.1)));
+        }
+    }
+    let mut diary = Diary::default();
+    let spec = script("echo a; echo b; sleep 1; echo c; sleep 1");
+    run(&spec, &mut diary, &Cancel::new()).await;
+    let told: Vec<&str> = diary.0.iter().map(|(what, _)| *what).collect();
+    assert_eq!(told, ["heard", "heard", "settled", "heard", "settled"]);
+    let waits = diary.0.iter().filter(|(what, _)| *what == "settled");
+    for (_, wait) in waits {
+        assert!(*wait < ms(700), "{wait:?}");
+    }
+}
+
+#[tokio::test]
 async fn a_flood_on_one_stream_does_not_stop_the_other() {
     let (ending, notes) = hear(&script("yes 12345678 | head -c 9000000 >&2; echo done")).await;
     assert_eq!(notes.lines(), ["done"]);
