@@ -9,6 +9,7 @@ use crate::model::{Infra, Progress, Termination, TrialOutcome};
 use crate::plan::{Plan, PlannedTrial};
 use crate::record::{Journal, Row};
 use crate::runner::RunError;
+use crate::runner::lanes::Lanes;
 use crate::trial::{RunContext, Teller, crashed_outcome, run_trial};
 
 /// Works a plan off.
@@ -56,6 +57,7 @@ impl Dispatch {
 
     async fn side_by_side(&mut self, trials: Vec<PlannedTrial>, tally: &mut Tally) {
         let mut waiting: VecDeque<PlannedTrial> = trials.into();
+        let lanes = Lanes::default();
         let mut running: JoinSet<TrialOutcome> = JoinSet::new();
         let mut started: HashMap<Id, PlannedTrial> = HashMap::new();
         let slots = usize::try_from(self.context.jobs.max(1)).unwrap_or(1);
@@ -64,7 +66,7 @@ impl Dispatch {
                 let Some(planned) = waiting.pop_front() else {
                     break;
                 };
-                let id = self.start(&mut running, planned.clone());
+                let id = self.start(&mut running, planned.clone(), &lanes);
                 started.insert(id, planned);
             }
             let Some(joined) = running.join_next_with_id().await else {
@@ -78,12 +80,20 @@ impl Dispatch {
         }
     }
 
-    fn start(&self, running: &mut JoinSet<TrialOutcome>, planned: PlannedTrial) -> Id {
+    fn start(
+        &self,
+        running: &mut JoinSet<TrialOutcome>,
+        planned: PlannedTrial,
+        lanes: &Lanes,
+    ) -> Id {
         let context = self.context.clone();
         let teller = self.teller.clone();
-        running
-            .spawn(async move { run_trial(&context, &planned, &teller).await })
-            .id()
+        let lanes = lanes.clone();
+        let run = move || match lanes.run(run_trial(&context, &planned, &teller)) {
+            Ok(outcome) => outcome,
+            Err(error) => crashed_outcome(&context, &planned, &format!("make a runtime: {error}")),
+        };
+        running.spawn_blocking(run).id()
     }
 
     /// A trial whose code panicked is a row as well.

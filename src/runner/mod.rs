@@ -2,6 +2,7 @@
 
 mod dispatch;
 mod failure;
+mod lanes;
 mod ledger;
 mod metadata;
 mod postmortem;

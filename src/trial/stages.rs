@@ -4,8 +4,6 @@ use std::fs;
 use std::io::ErrorKind;
 use std::time::Instant;
 
-use tokio::task::block_in_place;
-
 use crate::model::{Progress, TrialOutcome};
 use crate::plan::PlannedTrial;
 use crate::record::TrialClock;
@@ -19,6 +17,8 @@ use crate::trial::{RunContext, Teller};
 use crate::workspace::Workspace;
 
 /// Runs one trial; total: every way to end is an outcome, and nothing of the workspace is left.
+///
+/// It works with files while it is polled, at length if there are many: it wants a thread of its own.
 pub async fn run_trial(
     context: &RunContext,
     planned: &PlannedTrial,
@@ -39,10 +39,8 @@ pub async fn run_trial(
         draft.stop(stop);
     }
     frame.enter("cleanup");
-    block_in_place(|| {
-        aftermath::scrub(&frame, &mut draft);
-        clean_up(&frame, workspace, &mut draft);
-    });
+    aftermath::scrub(&frame, &mut draft);
+    clean_up(&frame, workspace, &mut draft);
     draft.finish(started.elapsed())
 }
 
@@ -51,15 +49,16 @@ async fn stages(
     draft: &mut Draft,
     slot: &mut Option<Workspace>,
 ) -> Result<(), Stop> {
-    let workspace = block_in_place(|| prepare(frame, slot))?;
-    let untouched =
-        block_in_place(|| workspace.noted()).map_err(|error| Stop::setup(error.to_string()))?;
-    let ready = block_in_place(|| preparation::ready(frame, workspace))?;
+    let workspace = prepare(frame, slot)?;
+    let untouched = workspace
+        .noted()
+        .map_err(|error| Stop::setup(error.to_string()))?;
+    let ready = preparation::ready(frame, workspace)?;
     if let Some(task) = frame.context.task(frame.planned) {
         frame.enter("setup");
         preparation::set_up(frame, workspace, task, &ready.invocation.extra_args).await?;
     }
-    let baseline = block_in_place(|| preparation::baseline(frame, workspace))?;
+    let baseline = preparation::baseline(frame, workspace)?;
     let not_started = preparation::mcp_start(frame, workspace, &ready).await;
     let cancelled = frame.context.cancel.level() > 0;
     if not_started.is_some() || cancelled {
@@ -83,7 +82,7 @@ async fn stages(
         ended_in_fault: heard.ended_in_fault,
     });
     draft.agent_ended(&end, &ending);
-    block_in_place(|| aftermath::keep_changes(frame, (workspace, &untouched), draft));
+    aftermath::keep_changes(frame, (workspace, &untouched), draft);
     let left = Left {
         end: &end,
         ready: &ready,
