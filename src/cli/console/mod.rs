@@ -29,6 +29,9 @@ pub(super) use words::counted;
 /// How often the live view is drawn anew while nothing happens.
 const REDRAW: Duration = Duration::from_millis(200);
 
+/// Steps that are told within this time are shown together: whoever tells the next one need not wake the console.
+const TOGETHER: Duration = Duration::from_millis(15);
+
 /// How progress is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Mode {
@@ -75,7 +78,13 @@ pub(super) async fn watch(mut progress: UnboundedReceiver<Progress>, view: View)
     loop {
         tokio::select! {
             step = progress.recv() => match step {
-                Some(step) => screen.show(&mut board, step),
+                Some(step) => {
+                    screen.show(&mut board, step);
+                    while let Ok(step) = progress.try_recv() {
+                        screen.show(&mut board, step);
+                    }
+                    tokio::time::sleep(TOGETHER).await;
+                }
                 None => break,
             },
             _ = redraw.tick() => screen.redraw(&board),
