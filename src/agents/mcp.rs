@@ -159,6 +159,23 @@ fn codex_values(server: &Server, inherited: &[String]) -> Vec<(String, String)> 
     values
 }
 
+/// The variables and headers that a file of servers holds, by name; none where it cannot be read.
+///
+/// Of a header with a scheme (`Bearer x`) only the word after it is given: that is the secret.
+#[must_use]
+pub fn server_variables(path: &Path) -> Vec<(String, String)> {
+    let servers = read(path).map(|file| file.servers).unwrap_or_default();
+    let mut found = Vec::new();
+    for server in servers.into_values() {
+        found.extend(server.env);
+        for (name, value) in server.headers.into_iter().chain(server.http_headers) {
+            let word = value.split_whitespace().last().unwrap_or_default();
+            found.push((name, word.to_owned()));
+        }
+    }
+    found
+}
+
 fn read(path: &Path) -> Result<McpFile, InvocationError> {
     let problem = |problem: String| InvocationError::Mcp {
         path: path.to_owned(),

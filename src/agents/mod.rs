@@ -24,6 +24,7 @@ pub use ccusage::{ccusage_cost, total_cost};
 pub use commands::{default_command, find_on_path, operator_variables, version};
 pub use home::OperatorHome;
 pub use invocation::{Invocation, InvocationContext, InvocationError, invocation, invocation_for};
+pub use mcp::server_variables;
 pub use prompt::compose_prompt;
 pub use stream::StreamReader;
 pub use transcript::transcript_line;

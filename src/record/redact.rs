@@ -27,7 +27,16 @@ pub fn looks_secret(name: &str) -> bool {
         return false;
     }
     let word = |part: &str| {
-        ["KEY", "KEYS", "TOKEN", "AUTH", "PAT"].contains(&part)
+        [
+            "KEY",
+            "KEYS",
+            "TOKEN",
+            "AUTH",
+            "AUTHORIZATION",
+            "COOKIE",
+            "PAT",
+        ]
+        .contains(&part)
             || ["KEY", "TOKEN"].iter().any(|end| part.ends_with(end))
             || ["SECRET", "PASSW", "CREDENTIAL"]
                 .iter()

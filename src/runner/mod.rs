@@ -9,6 +9,7 @@ mod postmortem;
 mod preflight;
 mod regrading;
 mod request;
+mod secrets;
 mod validation;
 
 pub use failure::RunError;

@@ -8,10 +8,12 @@ use std::time::Duration;
 use crate::agents::{InvocationContext, StreamReader, invocation, operator_variables};
 use crate::config::{AgentKind, AgentSpec, PromptVia, ScenarioSpec, Suite};
 use crate::model::{AgentEvent, AgentId, EventKind, ScenarioId};
-use crate::record::{Redactor, RunDir, write_atomically};
+use crate::record::{RunDir, write_atomically};
 use crate::report::post_run::{
     failure_analysis_prompt, manifests, tool_error_prompt, write_manifests,
 };
+use crate::report::sanitize;
+use crate::runner::secrets::redactor;
 use crate::supervise::{Cancel, ChildSpec, EndReason, Heard, Limits, Listener, StdinPlan, run};
 use crate::trial::{base_environment, program_path};
 
@@ -109,9 +111,9 @@ fn writer<'a>(asked: &PostRun<'a>) -> Option<&'a AgentSpec> {
     chosen.filter(|agent| agent.kind != AgentKind::Replay)
 }
 
-/// Starts the agent in the run directory, without MCP, and takes its last answer, or the file that it wrote.
+/// Starts the agent without MCP, and takes its last answer, or the file that it wrote.
 ///
-/// It works on a copy of the manifests in a folder of its own: the run directory is only named to it.
+/// It works on a copy of the manifests in a folder of its own: the run directory is only named to it, by `run_dir`.
 async fn by_agent(
     asked: &PostRun<'_>,
     agent: &AgentSpec,
@@ -168,13 +170,7 @@ async fn by_agent(
         .or(ear.answer)
         .filter(|text| !text.trim().is_empty());
     let text = text.ok_or_else(|| format!("agent {} wrote nothing", agent.id))?;
-    let secrets: Vec<(String, String)> = std::env::vars().collect();
-    let redactor = Redactor::from_variables(
-        secrets
-            .iter()
-            .map(|(name, value)| (name.as_str(), value.as_str())),
-    );
-    Ok(redactor.redact(&text).into_owned())
+    Ok(sanitize(&redactor(asked.suite).redact(&text)))
 }
 
 struct Desk<'a> {

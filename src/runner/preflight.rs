@@ -5,7 +5,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::config::{AgentKind, AgentSpec, GraderSpec};
-use crate::record::{Redactor, RunDir, looks_secret};
+use crate::record::RunDir;
+use crate::runner::secrets::redactor;
 use crate::runner::{RunError, RunRequest};
 use crate::shims::watched_tools;
 use crate::supervise::{Cancel, find_program};
@@ -63,7 +64,8 @@ pub(super) fn preflight(
         return Err(RunError::Missing(missing));
     }
     // What a killed run left is nobody's any more; what cannot be removed is told by `doctor`, not here.
-    drop(workspace::sweep_stale(&std::env::temp_dir()));
+    let swept = workspace::sweep_stale(&std::env::temp_dir());
+    tracing::debug!(removed = ?swept.removed, left = ?swept.left, "swept what dead runs left");
     let scratch = Scratch::create()?;
     let built = build_tree(request, &scratch.path);
     let (source, template) = match built {
@@ -78,7 +80,7 @@ pub(super) fn preflight(
         source,
         template,
         tools: watched_tools(&suite.settings.shims, &path),
-        redactor: redactor(request),
+        redactor: redactor(&request.suite),
         base_env,
         operator_env,
         scratch: scratch.path.clone(),
@@ -163,23 +165,6 @@ fn missing_for_graders(request: &RunRequest) -> Vec<String> {
         })
     });
     apple.collect()
-}
-
-/// Values that must not be written: variables of the operator and of the config whose names say so.
-pub(super) fn redactor(request: &RunRequest) -> Redactor {
-    let operator: Vec<(OsString, OsString)> = std::env::vars_os().collect();
-    let configured = request.suite.agents.iter().flat_map(|agent| &agent.env);
-    let configured = configured
-        .chain(&request.suite.settings.env)
-        .chain(&request.suite.mcp.env)
-        .map(|(name, value)| (name.as_str(), value.as_str()));
-    let operator = operator
-        .iter()
-        .filter_map(|(name, value)| Some((name.to_str()?, value.to_str()?)));
-    let secrets = operator
-        .chain(configured)
-        .filter(|(name, _)| looks_secret(name));
-    Redactor::from_variables(secrets)
 }
 
 /// `EVAL_TOOL_ERROR_CONTEXT_CALLS`, 2 by default.

@@ -16,7 +16,8 @@ use crate::report::write_all;
 use crate::runner::dispatch::{Dispatch, row};
 use crate::runner::ledger::{Standing, read_standing};
 use crate::runner::preflight::Scratch;
-use crate::runner::preflight::{Preflight, find_agents, preflight, redactor};
+use crate::runner::preflight::{Preflight, find_agents, preflight};
+use crate::runner::secrets::redactor;
 use crate::runner::{PostRun, RunError, metadata, post_run, validation};
 use crate::supervise::Cancel;
 use crate::trial::{RunContext, Teller};
@@ -102,7 +103,7 @@ pub async fn run(
     let (mut journal, torn) = Journal::open_with(
         &run_dir,
         JournalOptions {
-            redactor: redactor(&request),
+            redactor: redactor(&request.suite),
             ..JournalOptions::default()
         },
     )

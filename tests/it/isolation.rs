@@ -221,3 +221,48 @@ fn a_project_in_a_subfolder_is_worked_on_there() {
     assert!(cwd.trim().ends_with("/app"), "{cwd}");
     assert_eq!(sandbox.row()["success"], true);
 }
+
+/// What no file of a run may hold: a scenario's variable, and one of an MCP server that the scenario starts.
+#[test]
+fn secrets_of_the_suite_are_in_no_file_of_the_run_and_in_no_report() {
+    let said = "variable-0f-a-scenario header-0f-a-server token-0f-the-suite";
+    let sandbox = Sandbox::new()
+        .agent(
+            "fake",
+            "claude_code_cli",
+            &format!(
+                "echo '{said}' >&2\necho '{said}' > note.txt\necho 42 > answer.txt\necho '{{\"type\":\"result\",\"subtype\":\"success\",\"is_error\":false,\"result\":\"{said} \\u001b[2J\",\"usage\":{{}}}}'"
+            ),
+        )
+        .set("scenarios", "[treated]")
+        .suite("transcript_mode: raw")
+        .suite("post_run_report: true")
+        .suite("failure_analysis: true")
+        .suite("env: {SUITE_TOKEN: token-0f-the-suite}")
+        .section("scenarios:\n  - id: treated\n    env: {SCENARIO_TOKEN: variable-0f-a-scenario}\n    mcp_config: servers.json\nmcp: {enabled: true}\n");
+    let servers = r#"{"mcpServers": {"far": {"url": "http://127.0.0.1:1", "headers": {"Authorization": "Bearer header-0f-a-server"}}}}"#;
+    fs::write(sandbox.path("servers.json"), servers).expect("write a file of servers");
+    sandbox.proctor(&["run", "--quiet"]);
+    let mut folders = vec![sandbox.run_dir()];
+    let mut hidden = 0;
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).expect("list a folder of the run") {
+            let path = entry.expect("read an entry").path();
+            if path.is_dir() {
+                folders.push(path);
+                continue;
+            }
+            let bytes = fs::read(&path).expect("read a file of the run");
+            let text = String::from_utf8_lossy(&bytes);
+            for secret in said.split(' ') {
+                assert!(!text.contains(secret), "{} holds {secret}", path.display());
+            }
+            hidden += usize::from(text.contains("[redacted:SCENARIO_TOKEN]"));
+        }
+    }
+    assert!(hidden >= 3, "the agent's words were not kept");
+    let report = fs::read_to_string(sandbox.run_dir().join("tool_error_report.md"));
+    let report = report.expect("a report");
+    assert!(report.contains("[redacted:SUITE_TOKEN]"), "{report}");
+    assert!(!report.contains('\x1b'), "{report:?}");
+}

@@ -125,8 +125,13 @@ impl Sandbox {
     pub(crate) fn write(&self) {
         let agents = self.agents.replace('\n', "\n  ");
         let agents = format!("  {}", agents.trim_end());
+        let scenarios = if self.suite.contains("  scenarios:") {
+            ""
+        } else {
+            "  scenarios: [shell_unprimed]\n"
+        };
         let config = format!(
-            "suite:\n  output_root: {runs}\n  scenarios: [shell_unprimed]\n{suite}project:\n  repo_path: {repo}\n  base_ref: HEAD\nagents:\n{agents}\n{extra}",
+            "suite:\n  output_root: {runs}\n{scenarios}{suite}project:\n  repo_path: {repo}\n  base_ref: HEAD\nagents:\n{agents}\n{extra}",
             runs = self.path("runs").display(),
             repo = self.path("repo").display(),
             suite = self.suite,
