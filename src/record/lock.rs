@@ -3,12 +3,21 @@
 use std::fs::{File, TryLockError};
 use std::io::{self, Read as _, Seek as _, Write as _};
 use std::path::Path;
+use std::time::{Duration, Instant};
 
+use rustix::io::Errno;
+use rustix::process::{Pid, test_kill_process};
 use serde::{Deserialize, Serialize};
 
 use crate::record::RecordError;
 use crate::record::error::Doing as _;
 use crate::record::private;
+
+/// How long the lock of a dead holder is waited for: a child that it was just starting when it was killed has the lock
+/// until it has become another program.
+const DEAD_HOLDERS_CHILDREN: Duration = Duration::from_secs(5);
+/// Between two tries.
+const PAUSE: Duration = Duration::from_millis(20);
 
 /// The lock of a run directory; it is given back when this is dropped or the process ends, however it ends.
 #[derive(Debug)]
@@ -32,14 +41,42 @@ impl RunLock {
             .truncate(false)
             .open(path)
             .doing("open", path)?;
-        match file.try_lock() {
-            Ok(()) => {}
-            Err(TryLockError::WouldBlock) => return Err(held(&mut file)).doing("lock", path),
-            Err(TryLockError::Error(error)) => return Err(unlockable(&error)).doing("lock", path),
+        let asked = Instant::now();
+        loop {
+            match file.try_lock() {
+                Ok(()) => break,
+                Err(TryLockError::Error(error)) => {
+                    return Err(unlockable(&error)).doing("lock", path);
+                }
+                Err(TryLockError::WouldBlock) => {
+                    let holder = holder(&mut file);
+                    let going = holder.as_ref().is_none_or(Holder::is_gone);
+                    if !going || asked.elapsed() > DEAD_HOLDERS_CHILDREN {
+                        return Err(held(holder)).doing("lock", path);
+                    }
+                }
+            }
+            std::thread::sleep(PAUSE);
         }
         name_holder(&mut file).doing("write", path)?;
         Ok(Self { _file: file })
     }
+}
+
+impl Holder {
+    /// Whether it was a process of this machine that is dead.
+    fn is_gone(&self) -> bool {
+        let pid = i32::try_from(self.pid).ok().and_then(Pid::from_raw);
+        self.host == host() && pid.is_some_and(|pid| test_kill_process(pid) == Err(Errno::SRCH))
+    }
+}
+
+/// Who wrote itself into the file; nobody where that was not written yet.
+fn holder(file: &mut File) -> Option<Holder> {
+    let mut text = String::new();
+    file.rewind().ok()?;
+    file.take(4096).read_to_string(&mut text).ok()?;
+    serde_json::from_str(&text).ok()
 }
 
 fn name_holder(file: &mut File) -> io::Result<()> {
@@ -55,16 +92,16 @@ fn name_holder(file: &mut File) -> io::Result<()> {
     file.write_all(&text)
 }
 
-fn held(file: &mut File) -> io::Error {
-    let mut text = String::new();
-    let read = file.take(4096).read_to_string(&mut text);
-    let by = match read.map(|_| serde_json::from_str::<Holder>(&text)) {
-        Ok(Ok(holder)) => format!(
-            "process {} on {} since {}",
-            holder.pid, holder.host, holder.started
-        ),
-        _ => "another process".to_owned(),
-    };
+fn held(holder: Option<Holder>) -> io::Error {
+    let by = holder.map_or_else(
+        || "another process".to_owned(),
+        |holder| {
+            format!(
+                "process {} on {} since {}",
+                holder.pid, holder.host, holder.started
+            )
+        },
+    );
     io::Error::new(
         io::ErrorKind::WouldBlock,
         format!("it is in use by {by}; wait for it or stop it, or start a run of its own"),
@@ -101,6 +138,25 @@ mod tests {
         }
         drop(lock);
         RunLock::acquire(&path).unwrap();
+    }
+
+    #[test]
+    fn the_lock_of_a_dead_harness_is_waited_for() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(".lock");
+        let lock = RunLock::acquire(&path).unwrap();
+        let nobody = Holder {
+            pid: i32::MAX.unsigned_abs(),
+            host: host(),
+            started: String::new(),
+        };
+        std::fs::write(&path, serde_json::to_string(&nobody).unwrap()).unwrap();
+        std::thread::scope(|scope| {
+            let second = scope.spawn(|| RunLock::acquire(&path).map(drop));
+            std::thread::sleep(PAUSE * 3);
+            drop(lock);
+            second.join().unwrap().unwrap();
+        });
     }
 
     #[test]

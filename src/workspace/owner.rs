@@ -80,6 +80,16 @@ pub fn sweep_stale(scratch_root: &Path) -> Swept {
 
 /// The marker of `folder`, locked by us, if its owner is dead.
 fn dead_owners_marker(folder: &Path) -> Option<File> {
+    free_marker(folder).and_then(|(marker, ours)| ours.then_some(marker))
+}
+
+fn is_empty(path: &Path) -> bool {
+    path.symlink_metadata()
+        .is_ok_and(|metadata| metadata.len() == 0)
+}
+
+/// A marker that no living owner has locked, locked by us, and whether it says that it is one.
+fn free_marker(folder: &Path) -> Option<(File, bool)> {
     let mut marker = OpenOptions::new()
         .read(true)
         .write(true)
@@ -94,8 +104,8 @@ fn dead_owners_marker(folder: &Path) -> Option<File> {
         Err(TryLockError::WouldBlock | TryLockError::Error(_)) => return None,
     }
     let mut word = [0; WORD.len()];
-    marker.read_exact(&mut word).ok()?;
-    (word == *WORD.as_bytes()).then_some(marker)
+    let ours = marker.read_exact(&mut word).is_ok() && word == *WORD.as_bytes();
+    Some((marker, ours))
 }
 
 /// Removes all in `folder` but what is to be kept, the marker last, then the folder.
@@ -111,7 +121,8 @@ fn clear(folder: &Path, swept: &mut Swept) {
             continue;
         }
         if path.join(MARKER).symlink_metadata().is_ok() {
-            match dead_owners_marker(&path) {
+            // An owner that was killed before it could write itself down left an empty marker.
+            match free_marker(&path).filter(|(_, words)| *words || is_empty(&path.join(MARKER))) {
                 Some(_lock) => clear(&path, swept),
                 None => kept = true,
             }
@@ -136,4 +147,33 @@ fn remove_in(folder: &Path, name: &OsStr) -> Vec<String> {
         return vec![format!("{} cannot be opened", folder.display())];
     };
     remove::remove_at(parent.as_fd(), &name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_goes_whose_owner_was_killed_before_it_wrote_itself_down() {
+        let root = tempfile::tempdir().unwrap();
+        let scratch = root.path().join("proctor-x");
+        let inner = scratch.join("w");
+        fs::create_dir_all(&inner).unwrap();
+        drop(claim(&scratch).unwrap());
+        fs::write(inner.join(MARKER), "").unwrap();
+        assert_eq!(sweep_stale(root.path()).removed, [inner, scratch.clone()]);
+        assert!(!scratch.exists());
+    }
+
+    #[test]
+    fn a_folder_with_a_marker_of_another_kind_stays() {
+        let root = tempfile::tempdir().unwrap();
+        let (empty, foreign) = (root.path().join("empty"), root.path().join("foreign"));
+        for (folder, text) in [(&empty, ""), (&foreign, "somebody else")] {
+            fs::create_dir(folder).unwrap();
+            fs::write(folder.join(MARKER), text).unwrap();
+        }
+        assert_eq!(sweep_stale(root.path()), Swept::default());
+        assert!(empty.exists() && foreign.exists());
+    }
 }
