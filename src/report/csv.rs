@@ -5,17 +5,27 @@ use std::io::{self, Write};
 
 use crate::report::columns::{Value, columns};
 use crate::report::number;
+use crate::report::sanitize::sanitize;
 use crate::report::summary::Summary;
 
-/// A text cell that no spreadsheet takes for a formula: one that opens like one gets a leading `'`.
-///
-/// OWASP, "CSV Injection".
+/// What makes a spreadsheet take a text for a formula, in both widths, or skip to what follows (OWASP, "CSV Injection").
+const OPENINGS: [char; 11] = [
+    '=', '+', '-', '@', '\t', '\r', '\n', '\u{ff1d}', '\u{ff0b}', '\u{ff0d}', '\u{ff20}',
+];
+
+/// A text cell that moves no terminal and that no spreadsheet takes for a formula: one that opens like one gets a
+/// leading `'`.
 #[must_use]
 pub fn text_cell(text: &str) -> Cow<'_, str> {
-    if text.starts_with(['=', '+', '-', '@', '\t', '\r']) {
+    let text = if text.bytes().all(|byte| matches!(byte, b' '..=b'~')) {
+        Cow::Borrowed(text)
+    } else {
+        Cow::Owned(sanitize(text))
+    };
+    if text.starts_with(OPENINGS) {
         Cow::Owned(format!("'{text}"))
     } else {
-        Cow::Borrowed(text)
+        text
     }
 }
 
@@ -46,11 +56,24 @@ mod tests {
 
     #[test]
     fn a_text_that_opens_like_a_formula_is_quoted() {
-        for formula in ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1"] {
+        for formula in ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\n=1", "\u{ff1d}1"] {
             assert_eq!(text_cell(formula), format!("'{formula}"));
         }
-        for plain in ["", "plain", "a=b", "1", "'=1"] {
+        assert_eq!(text_cell("\r=1"), "'\n=1");
+        for plain in ["", "plain", "a=b", "1", "'=1", "größer, 語"] {
             assert_eq!(text_cell(plain), plain);
+        }
+    }
+
+    #[test]
+    fn a_text_that_moves_a_terminal_is_shown_without_that() {
+        let cases = [
+            ("a\x1b[2Jb", "ab"),
+            ("\x1b[1m=1", "'=1"),
+            ("a\u{202e}b", "a<U+202E>b"),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(text_cell(text), expected);
         }
     }
 }

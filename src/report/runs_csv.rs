@@ -6,6 +6,7 @@ use std::io::{self, Write};
 use crate::record::{COLUMNS, Row};
 use crate::report::csv::text_cell;
 use crate::report::number;
+use crate::report::sanitize::sanitize;
 
 /// Writes `runs.csv` row by row.
 pub(crate) struct RunsCsv<W: Write> {
@@ -105,11 +106,24 @@ macro_rules! whole_fields {
 
 whole_fields!(i64 u64 u32);
 
+/// JSON in which what could move a terminal or turn the reading order around is escaped, so that it stays JSON.
+fn put_json(json: &str, cell: &mut String) {
+    for character in json.chars() {
+        let shown = character.is_ascii()
+            || sanitize(character.encode_utf8(&mut [0; 4])).starts_with(character);
+        if shown && character != '\x7f' {
+            cell.push(character);
+        } else {
+            let _infallible = write!(cell, "\\u{:04x}", u32::from(character));
+        }
+    }
+}
+
 macro_rules! json_fields {
     ($($kind:ty)+) => {
         $(impl Field for $kind {
             fn put(&self, cell: &mut String) {
-                cell.push_str(&text_cell(&serde_json::to_string(self).unwrap_or_default()));
+                put_json(&serde_json::to_string(self).unwrap_or_default(), cell);
             }
         })+
     };
@@ -208,5 +222,21 @@ mod tests {
         for (name, expected) in cases {
             assert_eq!(cell(&row, name), expected, "{name}");
         }
+    }
+
+    #[test]
+    fn json_in_a_cell_moves_no_terminal_and_stays_json() {
+        let odd = ["\u{9b}2J\"", "a\u{202e}b", "\x1b[m", "\x7f", "größer"].map(ToOwned::to_owned);
+        let row = Row {
+            notes: Some(odd.to_vec()),
+            ..Row::default()
+        };
+        let cell = cell(&row, "notes");
+        assert!(
+            cell.chars()
+                .all(|character| sanitize(&character.to_string()) == character.to_string()),
+            "{cell:?}"
+        );
+        assert_eq!(serde_json::from_str::<Vec<String>>(&cell).unwrap(), odd);
     }
 }
