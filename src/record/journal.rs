@@ -146,6 +146,11 @@ impl Journal {
             self.file.sync_data()?;
         }
         self.good += bytes.len() as u64;
+        tracing::debug!(
+            bytes = bytes.len(),
+            length = self.good,
+            "appended to the journal"
+        );
         Ok(())
     }
 

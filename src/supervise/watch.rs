@@ -41,11 +41,19 @@ pub async fn run(spec: &ChildSpec, listener: &mut dyn Listener, cancel: &Cancel)
         return ChildEnding::unstarted(EndReason::Cancelled, None);
     }
     match spawn::start(spec).await {
-        Err(message) => ChildEnding::unstarted(EndReason::NotStarted, Some(message)),
+        Err(message) => {
+            tracing::debug!("{message}");
+            ChildEnding::unstarted(EndReason::NotStarted, Some(message))
+        }
         Ok(started) => {
+            let pid = started.trial.pid;
+            tracing::debug!(pid, program = ?spec.argv.first(), "started");
             let mut watch = Watch::new(spec, started);
             watch.until_the_end(spec, listener, cancel).await;
-            watch.clean_up(listener).await
+            let ending = watch.clean_up(listener).await;
+            let left = ending.leftovers.len();
+            tracing::debug!(pid, reason = ?ending.reason, exit = ?ending.exit, left, "ended");
+            ending
         }
     }
 }
@@ -130,10 +138,13 @@ impl<'a> Watch<'a> {
             if drained || self.course.is_over() {
                 return;
             }
-            let wake = [self.course.next(), self.unsettled.map(|since| since + SETTLE)]
-                .into_iter()
-                .flatten()
-                .fold(TICK, |wake, at| wake.min(at.saturating_sub(now)));
+            let wake = [
+                self.course.next(),
+                self.unsettled.map(|since| since + SETTLE),
+            ]
+            .into_iter()
+            .flatten()
+            .fold(TICK, |wake, at| wake.min(at.saturating_sub(now)));
             tokio::select! {
                 count = self.stdout.read(), if self.stdout.is_open() => self.hear(OutputStream::Stdout, count, listener),
                 count = self.stderr.read(), if self.stderr.is_open() => self.hear(OutputStream::Stderr, count, listener),

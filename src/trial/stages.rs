@@ -38,6 +38,7 @@ pub async fn run_trial(
     if let Err(stop) = stages(&frame, &mut draft, &mut workspace).await {
         draft.stop(stop);
     }
+    tracing::debug!(trial = planned.key.run_id(), after = ?started.elapsed(), "cleaning up");
     frame.enter("cleanup");
     aftermath::scrub(&frame, &mut draft);
     clean_up(&frame, workspace, &mut draft);

@@ -196,3 +196,25 @@ fn a_wish_to_stop_keeps_what_ended_and_says_how_to_go_on() {
         sandbox.assert_scratch_is_empty();
     }
 }
+
+#[test]
+fn diagnostics_are_told_when_they_are_asked_for() {
+    let sandbox = Sandbox::new().agent(
+        "fake",
+        "claude_code_cli",
+        &format!("{SOLVE}\n{CLAUDE_DONE}"),
+    );
+    let told = |filter: &str| {
+        let output = sandbox
+            .command(&["run", "--quiet"])
+            .env("PROCTOR_LOG", filter)
+            .output()
+            .expect("run proctor");
+        String::from_utf8_lossy(&output.stderr).into_owned()
+    };
+    let all = told("debug");
+    for words in ["started", "Exited", "appended to the journal"] {
+        assert!(all.contains(words), "{all}");
+    }
+    assert!(!told("proctor::record=debug").contains("Exited"));
+}
