@@ -82,7 +82,8 @@ mod tests {
     async fn lanes_may_be_dropped_within_a_runtime_and_a_panic_costs_one() {
         let lanes = Lanes::default();
         let failing = lanes.clone();
-        let panicked = tokio::task::spawn_blocking(move || failing.run(async { panic!("on purpose") }));
+        let panicked =
+            tokio::task::spawn_blocking(move || failing.run(async { panic!("on purpose") }));
         assert!(panicked.await.is_err_and(|error| error.is_panic()));
         assert_eq!(lanes.lock().len(), 0);
         let working = lanes.clone();

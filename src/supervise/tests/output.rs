@@ -29,7 +29,8 @@ async fn what_was_heard_is_put_down_while_the_child_is_silent_and_once() {
         }
 
         fn settle(&mut self) {
-            self.0.push(("settled", clock::monotonic().saturating_sub(self.1)));
+            self.0
+                .push(("settled", clock::monotonic().saturating_sub(self.1)));
         }
     }
     let mut diary = Diary::default();
