@@ -17,7 +17,7 @@ pub struct LoggedError {
     pub mcp: bool,
     /// What it said.
     pub payload: String,
-    /// Its class, a key of [`CLASSES`].
+    /// Its class, a key of `CLASSES`.
     pub class: String,
 }
 
