@@ -21,6 +21,12 @@ pub(super) struct Held {
     pub(super) bytes: Vec<u8>,
 }
 
+/// Whether `path` ends in the name of git's own folder or of the file that leads to it.
+pub(super) fn is_gits_own(path: &Path) -> bool {
+    path.file_name()
+        .is_some_and(|name| name.eq_ignore_ascii_case(".git"))
+}
+
 /// Whether `path` has only plain names, none of them `.git`.
 pub(super) fn is_plain(path: &Path) -> bool {
     let mut components = path.components().peekable();

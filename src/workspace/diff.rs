@@ -1,5 +1,6 @@
 //! What a workspace has become, as a patch: the project as we read it against the files as we see them, git not asked.
 
+use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -72,7 +73,8 @@ impl Workspace {
     }
 
     /// The changes since the commit that the workspace was made of, what setup commands did included. New files that the
-    /// project's own `.gitignore` leaves out are left out; binary and very large files are named only. Files that stand as
+    /// project's own `.gitignore` leaves out are left out; binary, very large and unreadable files and repositories in the
+    /// repository are named only. Files that stand as
     /// `untouched` noted them when the workspace was new are not read again.
     ///
     /// # Errors
@@ -85,7 +87,12 @@ impl Workspace {
             .keys()
             .flat_map(|path| path.ancestors().skip(1))
             .collect();
+        let nested = RefCell::new(Vec::new());
         let now = survey(&self.root, &|path, folder| {
+            if beneath::is_gits_own(path) {
+                nested.borrow_mut().push(path.to_owned());
+                return Care::Skip;
+            }
             let known = base.files.contains_key(path) || (folder && kept_folders.contains(path));
             let ignored = || {
                 rules
@@ -121,6 +128,11 @@ impl Workspace {
                 .tell(&mut text)
                 .map_err(WorkspaceError::io(format!("compare {}", path.display())))?;
         }
+        for path in nested.into_inner() {
+            text.omitted.push(path.clone());
+            let now = Now::NotKept;
+            text.changed.push(ChangedPath { path, now });
+        }
         Ok(text)
     }
 }
@@ -146,7 +158,7 @@ impl Sides<'_> {
             return Ok(());
         }
         if self.new.is_some_and(large) || self.old.is_some_and(|piece| piece.length > MAX_FILE) {
-            if self.differs_at_a_glance() || self.large_differs()? {
+            if self.differs_at_a_glance() || self.large_differs() {
                 self.name_only(text);
                 let now = if self.new.is_none() {
                     Now::Removed
@@ -159,8 +171,14 @@ impl Sides<'_> {
         }
         let old = self.old.map(|piece| self.base.held(piece)).transpose()?;
         let new = match self.new {
-            Some(_) => beneath::read(self.root, self.path, MAX_FILE)?,
-            None => None,
+            Some(_) => beneath::read(self.root, self.path, MAX_FILE),
+            None => Ok(None),
+        };
+        let Ok(new) = new else {
+            // Who made a file unreadable must not make all other changes untold.
+            text.omitted.push(self.path.clone());
+            self.change(text, Now::NotKept);
+            return Ok(());
         };
         self.tell_both(text, old.as_ref(), new.as_ref());
         if old != new {
@@ -191,12 +209,14 @@ impl Sides<'_> {
         }
     }
 
-    fn large_differs(&self) -> io::Result<bool> {
+    fn large_differs(&self) -> bool {
         let Some(piece) = self.old else {
-            return Ok(true);
+            return true;
         };
-        let new = beneath::read(self.root, self.path, piece.length)?;
-        Ok(new.is_none_or(|new| self.base.held(piece).is_ok_and(|old| old != new)))
+        match beneath::read(self.root, self.path, piece.length) {
+            Ok(Some(new)) => self.base.held(piece).is_ok_and(|old| old != new),
+            Ok(None) | Err(_) => true,
+        }
     }
 
     fn name_only(&self, text: &mut PatchText) {

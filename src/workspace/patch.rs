@@ -18,7 +18,7 @@ use super::{Workspace, WorkspaceError, patch_text, seal};
 const MAX_BYTES: u64 = 256 << 20;
 
 /// What is said of a file that is no patch.
-const NO_CHANGE: &str = "it holds no change in the form of `git diff`";
+const NO_CHANGE: &str = "it holds no change in the form of `git diff` or `diff -u`";
 
 /// What a patch does to one file.
 struct Touch {
@@ -33,7 +33,8 @@ struct Touch {
 }
 
 impl Workspace {
-    /// Applies a patch as `git diff` writes it: changed, new, deleted and renamed files, modes, links, binary files. Paths in
+    /// Applies a patch as `git diff` writes it: changed, new, deleted and renamed files, modes, links, binary files; or one as
+    /// `diff -u` writes it. Paths in
     /// it are understood from the project's folder, or from the root where that does not fit. Either all of it is applied or,
     /// unless the disk fails, nothing.
     ///
@@ -45,6 +46,7 @@ impl Workspace {
             problem,
         };
         let bytes = fs::read(patch).map_err(|error| wrong(error.to_string()))?;
+        let bytes = patch_text::with_headers(&bytes);
         let bytes = patch_text::with_empty_files(&bytes);
         let diff = Diff::from_buffer(&bytes).map_err(|error| wrong(unreadable(&error)))?;
         let touches = touches(&diff).map_err(wrong)?;
