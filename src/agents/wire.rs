@@ -40,6 +40,14 @@ pub(super) enum Count {
 }
 
 impl Count {
+    /// This count, or another name for it where this one is absent.
+    pub(super) const fn or(self, other: Self) -> Self {
+        match self {
+            Self::Absent => other,
+            told => told,
+        }
+    }
+
     /// The number, 0 where absent, `None` where unreadable.
     pub(super) const fn value(self) -> Option<u64> {
         match self {

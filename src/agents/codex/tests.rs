@@ -83,6 +83,28 @@ fn parts_larger_than_the_whole_give_zero_and_a_warning() {
 }
 
 #[test]
+fn cached_tokens_are_taken_out_of_the_input_under_all_their_names() {
+    let plain = r#"{"input_tokens":1000,"cached_input_tokens":600,"output_tokens":50}"#;
+    let responses = r#"{"input_tokens":1000,"input_tokens_details":{"cached_tokens":600},"output_tokens":50,"output_tokens_details":{"reasoning_tokens":3}}"#;
+    let chat = r#"{"prompt_tokens":1000,"prompt_tokens_details":{"cached_tokens":600,"audio_tokens":0},"completion_tokens":50}"#;
+    let both = r#"{"input_tokens":1000,"cached_input_tokens":600,"input_tokens_details":{"cached_tokens":600},"output_tokens":50}"#;
+    for usage in [plain, responses, chat, both] {
+        let line = format!(r#"{{"type":"turn.completed","usage":{usage}}}"#);
+        let expected = Usage {
+            uncached_input: 400,
+            cached_read: 600,
+            cache_write: 0,
+            output: 50,
+        };
+        assert_eq!(
+            report(&[&thread("t"), &line]).usage,
+            Some(expected),
+            "{usage}"
+        );
+    }
+}
+
+#[test]
 fn the_last_usage_of_a_thread_counts_and_threads_are_added() {
     let (one, two) = (thread("one"), thread("two"));
     let (small, large, other) = (completed(10, 0, 0), completed(25, 0, 0), completed(7, 0, 0));

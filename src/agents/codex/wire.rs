@@ -34,48 +34,93 @@ pub(super) struct Message {
     pub(super) message: String,
 }
 
-/// Tokens: cached and cache-write ones are part of `input_tokens`, reasoning is part of `output_tokens`.
+/// Tokens: cached and cache-write ones are part of `input_tokens`, reasoning is part of `output_tokens`. The two APIs
+/// behind it have other names for the same, which a version may pass on.
 #[derive(Debug, Default, Deserialize)]
-#[expect(clippy::struct_field_names, reason = "the names of the wire")]
 pub(super) struct CodexUsage {
     #[serde(default)]
     input_tokens: Count,
+    #[serde(default)]
+    prompt_tokens: Count,
     #[serde(default)]
     cached_input_tokens: Count,
     #[serde(default)]
     cache_write_input_tokens: Count,
     #[serde(default)]
+    input_tokens_details: Loose<InputDetails>,
+    #[serde(default)]
+    prompt_tokens_details: Loose<InputDetails>,
+    #[serde(default)]
     output_tokens: Count,
+    #[serde(default)]
+    completion_tokens: Count,
+}
+
+/// `input_tokens_details`, `prompt_tokens_details`
+#[derive(Debug, Default, Deserialize)]
+struct InputDetails {
+    #[serde(default)]
+    cached_tokens: Count,
+    #[serde(default)]
+    cache_write_tokens: Count,
 }
 
 impl CodexUsage {
     /// Each token counted once; `None` where a count is unreadable or the main ones are missing.
     pub(super) fn unified(&self) -> Option<Usage> {
-        if self.input_tokens == Count::Absent && self.output_tokens == Count::Absent {
+        let (input, output) = (self.input(), self.output());
+        if input == Count::Absent && output == Count::Absent {
             return None;
         }
-        let cached_read = self.cached_input_tokens.value()?;
-        let cache_write = self.cache_write_input_tokens.value()?;
-        let input = self.input_tokens.value()?;
+        let cached_read = self.cached_read().value()?;
+        let cache_write = self.cache_write().value()?;
+        let input = input.value()?;
         Some(Usage {
             uncached_input: input
                 .saturating_sub(cached_read)
                 .saturating_sub(cache_write),
             cached_read,
             cache_write,
-            output: self.output_tokens.value()?,
+            output: output.value()?,
         })
+    }
+
+    fn input(&self) -> Count {
+        self.input_tokens.or(self.prompt_tokens)
+    }
+
+    fn output(&self) -> Count {
+        self.output_tokens.or(self.completion_tokens)
+    }
+
+    fn cached_read(&self) -> Count {
+        self.details()
+            .fold(self.cached_input_tokens, |known, details| {
+                known.or(details.cached_tokens)
+            })
+    }
+
+    fn cache_write(&self) -> Count {
+        self.details()
+            .fold(self.cache_write_input_tokens, |known, details| {
+                known.or(details.cache_write_tokens)
+            })
+    }
+
+    fn details(&self) -> impl Iterator<Item = &InputDetails> {
+        let all = [&self.input_tokens_details, &self.prompt_tokens_details];
+        all.into_iter().filter_map(|details| details.0.as_ref())
     }
 
     /// Whether the parts are more than the whole, which no honest count is.
     pub(super) fn contradicts_itself(&self) -> bool {
         let parts = self
-            .cached_input_tokens
+            .cached_read()
             .value()
-            .zip(self.cache_write_input_tokens.value())
+            .zip(self.cache_write().value())
             .map(|(read, write)| read.saturating_add(write));
         parts
-            .zip(self.input_tokens.value())
+            .zip(self.input().value())
             .is_some_and(|(parts, input)| parts > input)
     }
 }
