@@ -18,6 +18,9 @@ const HUNT: Duration = Duration::from_secs(3);
 /// Whoever dies of the end of another gets so long: a tool whose shim was killed, a shim that still logs its call.
 const MOMENT: Duration = Duration::from_millis(3);
 
+/// Shims get at most so long to log calls whose tools were killed.
+const PATIENCE: Duration = Duration::from_millis(30);
+
 /// What a sweep found.
 #[derive(Debug, Default)]
 pub(super) struct Swept {
@@ -38,24 +41,41 @@ pub(super) fn with_leader(trial: &Trial) -> Swept {
         hunt.report(process);
     }
     kill::group(trial.pid, Signal::KILL);
-    let (waiting, away): (Vec<_>, Vec<_>) = alive
-        .iter()
-        .filter(|process| process.group != trial.pid)
-        .partition(|process| process.session == trial.pid);
-    away.into_iter().for_each(kill::one);
-    if !waiting.is_empty() {
-        thread::sleep(MOMENT);
-    }
+    let others = alive.iter().filter(|process| process.group != trial.pid);
+    kill_but_waiting(others);
     hunt.run()
 }
 
 /// Kills everything that has outlived the first process, which has been reaped.
 pub(super) fn without_leader(trial: &Trial) -> Swept {
-    let hunt = Hunt::new(trial);
+    let mut hunt = Hunt::new(trial);
     if !hunt.alive().is_empty() {
         thread::sleep(MOMENT);
     }
+    let alive = hunt.alive();
+    for process in &alive {
+        hunt.report(process);
+    }
+    kill_but_waiting(alive.iter());
     hunt.run()
+}
+
+/// Whether a process stands in its session as a shim does that waits for its tool: leader of a group of its own. So do the
+/// jobs of an interactive shell, which die a little later for it.
+fn may_be_waiting(process: &Process) -> bool {
+    process.group == process.pid && process.session != process.pid
+}
+
+/// Kills all but those that may be shims, and gives these time to tell how their tools ended.
+fn kill_but_waiting<'p>(processes: impl Iterator<Item = &'p Process>) {
+    let (waiting, others): (Vec<_>, Vec<_>) =
+        processes.partition(|process| may_be_waiting(process));
+    others.into_iter().for_each(kill::one);
+    let patient_until = Instant::now() + PATIENCE;
+    let lives = |process: &&Process| processes::start_of(process.pid) == Some(process.start);
+    while waiting.iter().any(lives) && Instant::now() < patient_until {
+        thread::sleep(MOMENT);
+    }
 }
 
 struct Hunt<'a> {

@@ -58,6 +58,28 @@ fn a_shim_dies_of_the_signal_that_its_tool_died_of() {
 }
 
 #[test]
+fn a_call_whose_tool_must_be_killed_is_logged() {
+    let lab =
+        Lab::with_script("trap '' INT TERM; echo ready > ready; while :; do sleep 0.01; done");
+    for outer in ["sh -c xcodebuild", "setsid sh -c 'xcodebuild; exit'"] {
+        for last in ["wait", "trap '' INT TERM; while :; do sleep 0.01; done"] {
+            let before = lab.calls().len();
+            let mut spec = lab.spec(&["/bin/sh", "-c", &format!("{outer} & {last}")]);
+            spec.limits = Limits {
+                hard: Some(Duration::from_millis(300)),
+                grace: Duration::from_millis(100),
+                drain: Duration::from_millis(100),
+                ..Limits::default()
+            };
+            run(&spec);
+            let calls = lab.calls();
+            assert_eq!(calls.len(), before + 1, "{outer} & {last}");
+            assert_eq!(calls[before].exit_status, Some(137), "{outer} & {last}");
+        }
+    }
+}
+
+#[test]
 fn a_tool_can_answer_a_signal_and_go_on() {
     let lab = Lab::with_script(
         "trap 'echo got; exit 9' TERM; echo ready > ready; while :; do sleep 0.01; done",
