@@ -121,8 +121,7 @@ impl Draft {
         let outcome = &mut self.outcome;
         outcome.grade = grade_of(&verdicts);
         outcome.failure_reason = failure_reason(end, &verdicts);
-        let passed = verdicts.iter().all(|verdict| verdict.grade == Grade::Pass);
-        outcome.success = passed && end.well() && end.infra == Infra::None;
+        outcome.success = outcome.failure_reason.is_none();
         outcome.verdicts = verdicts;
     }
 

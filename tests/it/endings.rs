@@ -207,6 +207,14 @@ fn an_agent_that_ends_without_a_word_broke_the_protocol() {
 }
 
 #[test]
+fn success_is_all_graders_and_exit_code_0_whatever_the_stream_lacks() {
+    check(
+        &format!("echo '{{\"type\":\"system\"}}'; {SOLVE}"),
+        &Expected("completed", "pass", "agent_protocol", true, None, Some(0)),
+    );
+}
+
+#[test]
 fn an_agent_that_ignores_signals_is_killed() {
     let body = "trap '' INT TERM HUP\necho '{\"type\":\"system\"}'\nwhile :; do sleep 1; done";
     check(
