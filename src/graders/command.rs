@@ -1,7 +1,6 @@
 //! `command`: any program that judges by its exit code, and by what it says.
 
 use std::ffi::OsString;
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -9,6 +8,7 @@ use super::grade::{GradeContext, Opinion, PASS, error, fail};
 use super::inside;
 use crate::config::GraderSpec;
 use crate::model::Grade;
+use crate::record::write_file;
 use crate::supervise::{
     CapturedOutput, ChildEnding, ChildSpec, EndReason, Exit, Limits, StdinPlan, capture,
 };
@@ -43,7 +43,7 @@ pub(super) async fn judge(spec: &GraderSpec, ctx: &GradeContext<'_>, log: &Path)
     let child = child(&asked, ctx, cwd);
     let (ending, output) = capture(&child, KEPT, ctx.cancel).await;
     // A log that cannot be written is no reason to lose a verdict.
-    fs::write(log, log_text(&child, &ending, &output)).ok();
+    write_file(log, &log_text(&child, &ending, &output)).ok();
     opinion(&asked, &ending, &output)
 }
 

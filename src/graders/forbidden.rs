@@ -2,13 +2,13 @@
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
-use std::fs;
 use std::path::Path;
 
 use super::baseline::{ForbiddenBaseline, look};
 use super::globs::Globs;
 use super::grade::{GradeContext, Opinion, PASS, aside, error, fail};
 use super::path_text::to_text;
+use crate::record::write_file;
 use crate::workspace::{Change, ChangeKind, Manifest, changes};
 
 /// How many violations the log names.
@@ -45,7 +45,7 @@ fn compare(root: &Path, baseline: &ForbiddenBaseline, globs: &Globs, log: &Path)
     }
     let _ = writeln!(text, "# {} violation(s)", violations.len());
     // A log that cannot be written is no reason to lose a verdict.
-    fs::write(log, text).ok();
+    write_file(log, text.as_bytes()).ok();
     match violations.first() {
         Some(change) => fail(reason(change)),
         None if now.incomplete && !baseline.found.incomplete => error("forbidden_check_incomplete"),

@@ -92,7 +92,11 @@ impl Overlay {
         fs::create_dir_all(&bin_dir)?;
         fs::create_dir_all(&conf_dir)?;
         fs::write(bin_dir.join(SIGN), "")?;
-        OpenOptions::new().append(true).create(true).open(&log)?;
+        OpenOptions::new()
+            .append(true)
+            .create(true)
+            .mode(0o600)
+            .open(&log)?;
         let mut installed = Vec::new();
         for tool in tools {
             let config = config(tool, &log)?;

@@ -1,7 +1,8 @@
 //! One output stream of a child: read always, split in lines, kept raw.
 
-use std::fs::File;
-use std::io::Write;
+use std::fs::{File, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::time::Duration;
 
@@ -143,7 +144,7 @@ impl RawFile {
             room,
             error: None,
         };
-        match path.map(|path| (path, File::create(path))) {
+        match path.map(|path| (path, private(path))) {
             None => {}
             Some((_, Ok(file))) => raw.file = Some(file),
             Some((path, Err(error))) => {
@@ -164,6 +165,16 @@ impl RawFile {
         }
         self.room -= taken as u64;
     }
+}
+
+/// A new file that only its owner may read: agents print what they know.
+fn private(path: &Path) -> io::Result<File> {
+    OpenOptions::new()
+        .write(true)
+        .create(true)
+        .truncate(true)
+        .mode(0o600)
+        .open(path)
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! What an agent can see and reach: one commit, its own tree, an allow-listed environment.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 
 use serde_json::Value;
 
@@ -190,6 +191,31 @@ fn secrets_of_the_operator_are_neither_lent_nor_written() {
             );
         }
     }
+}
+
+#[test]
+fn what_a_run_writes_is_for_its_owner_alone() {
+    let body = format!("echo to the owner >&2\nxcodebuild -version\n{SOLVE}\n{CLAUDE_DONE}");
+    let tasks = "- id: answer\n  prompt: p\n  graders:\n    - type: command\n      argv: ['true']\n    - type: git_diff_forbidden\n      forbidden_globs: [tests/**]\n";
+    let (sandbox, row) = ran(Sandbox::new()
+        .tasks(tasks)
+        .agent("fake", "claude_code_cli", &body));
+    assert_eq!(row["success"], true, "{row:#}");
+    let mut folders = vec![sandbox.run_dir()];
+    let mut seen = 0;
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(&folder).expect("list a folder") {
+            let path = entry.expect("read an entry").path();
+            let about = path.symlink_metadata().expect("look at a file");
+            let mode = about.permissions().mode() & 0o777;
+            assert_eq!(mode & 0o077, 0, "{} has mode {mode:o}", path.display());
+            seen += 1;
+            if about.is_dir() {
+                folders.push(path);
+            }
+        }
+    }
+    assert!(seen > 15, "{seen} files");
 }
 
 #[test]
