@@ -2,9 +2,12 @@
 
 use std::time::Duration;
 
+use serde_json::value::RawValue;
+
 use crate::agents::claude::ClaudeStream;
 use crate::agents::codex::CodexStream;
 use crate::agents::plain::PlainStream;
+use crate::agents::wire::Head;
 use crate::config::{AgentKind, AgentSpec};
 use crate::model::{AgentEvent, EventKind, ProviderFault, StreamReport, Terminal};
 
@@ -116,6 +119,27 @@ impl StreamReader {
             Dialect::Claude(stream) => stream.done(),
             Dialect::Codex(stream) => stream.done(),
             Dialect::Plain(_) => false,
+        }
+    }
+
+    /// Reads what an agent that printed no final event wrote to `{OUT_JSON}`: one event, or a list of them. What is no JSON,
+    /// such as Codex's last message, is nothing.
+    pub fn file(&mut self, bytes: &[u8], at: Duration, out: &mut Vec<AgentEvent>) {
+        let has_ended = match &self.dialect {
+            Dialect::Claude(stream) => stream.has_ended(),
+            Dialect::Codex(stream) => stream.has_ended(),
+            Dialect::Plain(_) => true,
+        };
+        let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+        if has_ended {
+            return;
+        }
+        if let Ok(events) = serde_json::from_slice::<Vec<&RawValue>>(bytes) {
+            for event in events {
+                self.line(event.get().as_bytes(), at, out);
+            }
+        } else if serde_json::from_slice::<Head<'_>>(bytes).is_ok_and(|head| head.kind.is_some()) {
+            self.line(bytes, at, out);
         }
     }
 

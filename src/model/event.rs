@@ -182,6 +182,8 @@ pub struct StreamReport {
     pub mcp_servers: Vec<McpServerSeen>,
     /// Number of final events.
     pub finals: u32,
+    /// Final events beyond those that the stream explains: somebody else may have made them up.
+    pub spare_finals: u32,
     /// Number of events read.
     pub events: u64,
     /// Number of events of unknown type.

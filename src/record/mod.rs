@@ -44,7 +44,7 @@ pub use journal::{Journal, JournalOptions};
 pub use lines::RowProblem;
 pub use lock::RunLock;
 pub use metadata::{AgentMetadata, METADATA_SCHEMA, PlanMetadata, RunMetadata};
-pub use private::{create_dir, write_file};
+pub use private::{create_dir, read_file, write_file};
 pub use redact::{Redactor, looks_secret};
 pub use reference_checks::append_reference_check;
 pub use row::{COLUMNS, ROW_SCHEMA, Row};

@@ -1,7 +1,7 @@
 //! Folders that only the owner may enter and files that only the owner may read.
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
-use std::io::{self, Write as _};
+use std::io::{self, Read as _, Write as _};
 use std::path::Path;
 
 use crate::record::RecordError;
@@ -72,6 +72,16 @@ pub(super) fn append_file(path: &Path) -> Result<File, RecordError> {
     open_plain(&options, path).doing("open", path)
 }
 
+/// Reads a plain file of at most `cap` bytes that an agent may have written or laid there; `None` when it is none.
+#[must_use]
+pub fn read_file(path: &Path, cap: u64) -> Option<Vec<u8>> {
+    let mut options = unlinked();
+    let file = open_plain(options.read(true), path).ok()?;
+    let mut bytes = Vec::new();
+    file.take(cap + 1).read_to_end(&mut bytes).ok()?;
+    (bytes.len() as u64 <= cap).then_some(bytes)
+}
+
 /// Options that refuse a link in the last place of a path, and do not wait for the other end of a FIFO.
 fn unlinked() -> OpenOptions {
     let mut options = options();
@@ -128,7 +138,10 @@ mod tests {
         for path in [&link, &fifo] {
             assert!(write_file(path, b"x").is_err());
             assert!(append_file(path).is_err());
+            assert_eq!(read_file(path, 100), None);
         }
+        assert_eq!(read_file(&precious, 4).as_deref(), Some(&b"kept"[..]));
+        assert_eq!(read_file(&precious, 3), None);
         assert!(open_file(&fifo).is_err());
         assert_eq!(fs::read(&precious).unwrap(), b"kept");
     }

@@ -144,7 +144,7 @@ pub(super) async fn measure(
     for tool in ended.ready.overlay.tampered() {
         draft.suspect(format!("shim_tampered:{tool}"));
     }
-    if heard.report.finals > 1 && frame.context.agent(frame.planned).kind == AgentKind::Codex {
+    if heard.report.spare_finals > 0 {
         draft.suspect(format!("final_events={}", heard.report.finals));
     }
     let agent = frame.context.agent(frame.planned);

@@ -80,8 +80,16 @@ impl Ear {
         }
     }
 
+    /// Takes in what the agent wrote to `{OUT_JSON}`.
+    pub(super) fn read(&mut self, file: &[u8], at: Duration) {
+        self.fresh.clear();
+        self.reader.file(file, at, &mut self.fresh);
+        self.notebook.take_in(&self.fresh);
+    }
+
     /// Ends the stream and gives what it amounts to.
     pub(super) fn finish(mut self, at: Duration) -> HeardAll {
+        self.fresh.clear();
         let report = self.reader.finish(at, &mut self.fresh);
         self.notebook.take_in(&self.fresh);
         self.notebook.close(report)

@@ -2,7 +2,7 @@
 
 use crate::agents::StreamReader;
 use crate::config::{PromptVia, TranscriptMode};
-use crate::record::{EventLog, EventLogHeader, RecordError, Transcript, write_file};
+use crate::record::{EventLog, EventLogHeader, RecordError, Transcript, read_file, write_file};
 use crate::supervise::{self, ChildEnding, ChildSpec, Limits, StdinPlan, monotonic_ns};
 use crate::trial::draft::{Stop, now};
 use crate::trial::frame::Frame;
@@ -12,6 +12,9 @@ use crate::workspace::Workspace;
 
 /// At most this much raw output of an agent is kept on disk.
 const KEPT_OUTPUT: u64 = 256 * 1024 * 1024;
+
+/// What an agent wrote to `{OUT_JSON}` is read up to this size.
+const OUT_JSON: u64 = 16 * 1024 * 1024;
 
 /// Runs the agent.
 pub(super) async fn perform(
@@ -24,6 +27,9 @@ pub(super) async fn perform(
     write_invocation(frame, &spec)
         .map_err(|error| Stop::harness("write invocation.json", error))?;
     let ending = supervise::run(&spec, &mut ear, &frame.context.cancel).await;
+    if let Some(file) = read_file(&frame.trial_dir.agent_output(), OUT_JSON) {
+        ear.read(&file, ending.wall);
+    }
     let heard = ear.finish(ending.wall);
     Ok((ending, heard))
 }

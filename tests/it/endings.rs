@@ -215,6 +215,63 @@ fn success_is_all_graders_and_exit_code_0_whatever_the_stream_lacks() {
 }
 
 #[test]
+fn the_last_event_of_a_stream_counts_once() {
+    let call = r#"{"type":"assistant","message":{"id":"m","model":"claude-test","content":[{"type":"tool_use","id":"t","name":"mcp__lab__echo","input":{}}],"usage":{"input_tokens":1,"output_tokens":1}}}"#;
+    let error = r#"{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"t","content":"no","is_error":true}]}}"#;
+    let ends = Expected("completed", "pass", "agent_protocol", true, None, Some(0));
+    for (last, calls, errors) in [(call, 1, 0), (error, 1, 1)] {
+        let sandbox = check(
+            &format!("{SOLVE}\necho '{call}'\n[ '{last}' = '{call}' ] || echo '{last}'"),
+            &ends,
+        );
+        let row = sandbox.row();
+        assert_eq!(row["mcp_tool_calls"], calls, "{row:#}");
+        assert_eq!(row["tool_error_total"], errors, "{row:#}");
+        let events =
+            std::fs::read_to_string(sandbox.trial_file("events.jsonl")).expect("read the events");
+        let started = events
+            .lines()
+            .filter(|line| line.contains("tool_started"))
+            .count();
+        let ended = events
+            .lines()
+            .filter(|line| line.contains("tool_ended"))
+            .count();
+        assert_eq!((started, ended), (1, errors), "{events}");
+    }
+}
+
+#[test]
+fn a_result_that_was_only_written_to_out_json_counts() {
+    let result = CLAUDE_DONE.lines().last().expect("the final event");
+    for (begin, end) in [("", ""), ("echo '['; ", "; echo ']'")] {
+        let body = format!("{SOLVE}\n{{ {begin}{result}{end}; }} > \"$OUT\"");
+        let sandbox = Sandbox::new().agent("fake", "claude_code_cli", &body);
+        sandbox.write();
+        let config = sandbox.path("config.yaml");
+        let text = std::fs::read_to_string(&config).expect("read the config");
+        let text = text.replace("[agent-fake,", "[env, 'OUT={OUT_JSON}', agent-fake,");
+        let own = sandbox.path("own.yaml");
+        std::fs::write(&own, text).expect("write a config");
+        let ran = sandbox.proctor(&["run", "--quiet", "--config", "own.yaml"]);
+        let row = sandbox.row();
+        assert_eq!(row["infra"], "none", "{row:#}\n{}", ran.stderr);
+        assert_eq!(row["billed_cost_usd"], 0.5);
+        assert_eq!(row["cached_read_tokens"], 900);
+    }
+}
+
+#[test]
+fn a_second_final_event_without_a_session_is_suspect() {
+    let again = CLAUDE_DONE.lines().last().expect("the final event");
+    let sandbox = check(
+        &format!("{SOLVE}\n{CLAUDE_DONE}\n{again}"),
+        &Expected("completed", "pass", "none", true, None, Some(0)),
+    );
+    assert_eq!(sandbox.row()["integrity"], "suspect[final_events=2]");
+}
+
+#[test]
 fn an_agent_that_ignores_signals_is_killed() {
     let body = "trap '' INT TERM HUP\necho '{\"type\":\"system\"}'\nwhile :; do sleep 1; done";
     check(

@@ -117,6 +117,11 @@ impl ClaudeStream {
         self.finals > 0 && !self.after_final && self.background_tasks == 0
     }
 
+    /// Whether a final event came.
+    pub(super) fn has_ended(&self) -> bool {
+        self.finals > 0
+    }
+
     /// What the stream amounts to.
     pub(super) fn finish(self) -> StreamReport {
         let mut report = StreamReport {
@@ -126,6 +131,7 @@ impl ClaudeStream {
             mcp_servers: self.servers,
             answer: self.answer.or(self.turns.answer),
             finals: self.finals,
+            spare_finals: self.finals.saturating_sub(self.inits.max(1)),
             ..StreamReport::default()
         };
         settle(&self.running, self.told, &mut report);

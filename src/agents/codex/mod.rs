@@ -77,6 +77,11 @@ impl CodexStream {
         self.finals > 0 && !self.running
     }
 
+    /// Whether a final event came.
+    pub(super) fn has_ended(&self) -> bool {
+        self.finals > 0
+    }
+
     /// What the stream amounts to. It tells neither model nor cost.
     pub(super) fn finish(self) -> StreamReport {
         let usage = match (self.earlier, self.current) {
@@ -90,6 +95,7 @@ impl CodexStream {
             answer: self.answer,
             provider_usage: self.usage_text,
             finals: self.finals,
+            spare_finals: self.finals.saturating_sub(1),
             ..StreamReport::default()
         }
     }
