@@ -11,6 +11,7 @@ impl Estimate {
     #[must_use]
     pub fn to_json(&self) -> serde_json::Value {
         serde_json::json!({
+            "schema": 1,
             "trials_per_cell": self.trials,
             "cells": self.cells.iter().map(CellEstimate::to_json).collect::<Vec<_>>(),
             "total_seconds_at_jobs_1": self.seconds.to_json(),

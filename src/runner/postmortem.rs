@@ -7,14 +7,16 @@ use std::time::Duration;
 
 use crate::agents::{InvocationContext, StreamReader, invocation, operator_variables};
 use crate::config::{AgentKind, AgentSpec, PromptVia, ScenarioSpec, Suite};
-use crate::model::{AgentEvent, AgentId, EventKind, ScenarioId};
+use crate::model::{AgentEvent, AgentId, EventKind, ScenarioId, Terminal};
 use crate::record::{RunDir, write_atomically};
 use crate::report::post_run::{
     failure_analysis_prompt, manifests, tool_error_prompt, write_manifests,
 };
-use crate::report::sanitize;
+use crate::report::{sanitize, sanitize_line};
 use crate::runner::secrets::redactor;
-use crate::supervise::{Cancel, ChildSpec, EndReason, Heard, Limits, Listener, StdinPlan, run};
+use crate::supervise::{
+    Cancel, ChildSpec, EndReason, Exit, Heard, Limits, Listener, StdinPlan, run,
+};
 use crate::trial::{base_environment, program_path};
 
 /// How long an agent may take to write a report.
@@ -111,7 +113,7 @@ fn writer<'a>(asked: &PostRun<'a>) -> Option<&'a AgentSpec> {
     chosen.filter(|agent| agent.kind != AgentKind::Replay)
 }
 
-/// Starts the agent without MCP, and takes its last answer, or the file that it wrote.
+/// Starts the agent without MCP, and takes the file that it wrote, or its last answer if it did not fail.
 ///
 /// It works on a copy of the manifests in a folder of its own: the run directory is only named to it, by `run_dir`.
 async fn by_agent(
@@ -165,10 +167,19 @@ async fn by_agent(
     } else {
         None
     };
-    let text = text
-        .or(report.answer)
-        .or(ear.answer)
-        .filter(|text| !text.trim().is_empty());
+    let said = report.answer.or(ear.answer);
+    let failed = report.terminal == Terminal::Failed
+        || matches!(ending.exit, Some(exit) if exit != Exit::Code(0));
+    if text.is_none() && failed && ending.reason == EndReason::Exited {
+        // The last words of an agent that failed are about itself, not about the run.
+        let words = sanitize_line(&said.unwrap_or_default());
+        let words: String = words.trim().chars().take(200).collect();
+        let why = format!("agent {} failed: {words}", agent.id);
+        return Err(redactor(asked.suite)
+            .redact(why.trim_end_matches([':', ' ']))
+            .into_owned());
+    }
+    let text = text.or(said).filter(|text| !text.trim().is_empty());
     let text = text.ok_or_else(|| format!("agent {} wrote nothing", agent.id))?;
     Ok(sanitize(&redactor(asked.suite).redact(&text)))
 }

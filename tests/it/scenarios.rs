@@ -253,3 +253,22 @@ fn any_finished_trial_becomes_a_cassette_that_plays_the_same() {
         assert_eq!(first[column], second[column], "{column}");
     }
 }
+
+#[test]
+fn the_last_words_of_an_agent_that_failed_are_no_report() {
+    let sandbox = Sandbox::new()
+        .agent(
+            "fake",
+            "claude_code_cli",
+            r#"echo '{"type":"result","subtype":"success","is_error":true,"api_error_status":529,"result":"API Error: 529 overloaded","usage":{}}'; exit 1"#,
+        )
+        .suite("post_run_report: true")
+        .suite("failure_analysis: true");
+    let told = sandbox.proctor(&["run", "--quiet"]);
+    for report in ["tool_error_report.md", "failure_analysis_report.md"] {
+        let text = fs::read_to_string(sandbox.run_dir().join(report)).expect("a report");
+        assert!(!text.starts_with("API Error"), "{text}");
+        let why = format!("{report} holds tables only: agent fake failed: API Error: 529");
+        assert!(told.stderr.contains(&why), "{}", told.stderr);
+    }
+}
