@@ -29,8 +29,8 @@ pub struct UnknownId {
 }
 
 impl Suite {
-    /// The suite with what `filter` names alone, in the suite's own order. The agent that writes reports after the
-    /// run may be gone from it: look that one up in the whole suite.
+    /// The suite with what `filter` names alone, in the suite's own order. Other agents stay known as
+    /// `further_agents`.
     ///
     /// # Errors
     /// The first id that is unknown, with the known ones.
@@ -44,8 +44,12 @@ impl Suite {
         let mut part = self.clone();
         part.tasks
             .retain(|task| keeps(&filter.task_ids, task.id.as_str()));
-        part.agents
-            .retain(|agent| keeps(&filter.agents, agent.id.as_str()));
+        let (chosen, others): (Vec<_>, Vec<_>) = part
+            .agents
+            .into_iter()
+            .partition(|agent| keeps(&filter.agents, agent.id.as_str()));
+        part.agents = chosen;
+        part.further_agents.extend(others);
         if !filter.scenarios.is_empty() {
             part.scenarios = self.chosen_scenarios(&filter.scenarios)?;
         }

@@ -175,6 +175,7 @@ fn config(input: &LoadBytes<'_>, files: &Files<'_>, report: &mut Report) -> Opti
         settings: settings::settings(&suite, files.base),
         project: project?,
         agents,
+        further_agents: Vec::new(),
         scenarios: scenarios.run,
         further_scenarios: scenarios.further,
         left_out: scenarios.left_out,

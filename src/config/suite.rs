@@ -26,6 +26,8 @@ pub struct Suite {
     pub project: Project,
     /// `agents:`, in the file's order.
     pub agents: Vec<AgentSpec>,
+    /// Agents that a filter left out; one of them may still write the reports after the run.
+    pub further_agents: Vec<AgentSpec>,
     /// The scenarios that run: those of `suite.scenarios` in its order, else the built-in ones that apply and then
     /// those of `scenarios:`.
     pub scenarios: Vec<ScenarioSpec>,

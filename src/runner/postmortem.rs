@@ -104,7 +104,10 @@ fn writer<'a>(asked: &PostRun<'a>) -> Option<&'a AgentSpec> {
         .as_ref()
         .or(asked.suite.settings.post_run_report_agent.as_ref());
     let chosen = match wanted {
-        Some(id) => agents.iter().find(|agent| agent.id == *id),
+        Some(id) => agents
+            .iter()
+            .chain(&asked.suite.further_agents)
+            .find(|agent| agent.id == *id),
         None => agents
             .iter()
             .find(|agent| agent.kind == AgentKind::Codex)

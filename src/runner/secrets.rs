@@ -15,7 +15,8 @@ pub(super) fn redactor(suite: &Suite) -> Redactor {
         .filter_map(|scenario| scenario.mcp_config.as_deref())
         .flat_map(server_variables);
     let mut variables: Vec<(String, String)> = operator.chain(servers).collect();
-    let agents = suite.agents.iter().map(|agent| &agent.env);
+    let agents = suite.agents.iter().chain(&suite.further_agents);
+    let agents = agents.map(|agent| &agent.env);
     let scenarios = suite.scenarios.iter().map(|scenario| &scenario.env);
     for written in agents
         .chain(scenarios)
