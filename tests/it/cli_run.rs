@@ -131,6 +131,20 @@ fn stream_shows_what_agents_say_as_text_and_nothing_else() {
 }
 
 #[test]
+fn the_last_event_is_put_down_once() {
+    let sandbox = solving();
+    let ran = sandbox.proctor(&["run", "--stream"]).expect_code(0);
+    assert_eq!(
+        ran.stderr.matches("finished well").count(),
+        1,
+        "{}",
+        ran.stderr
+    );
+    let events = std::fs::read_to_string(sandbox.trial_file("events.jsonl")).unwrap();
+    assert_eq!(events.matches("\"finished\"").count(), 1, "{events}");
+}
+
+#[test]
 fn on_github_actions_no_line_of_a_run_is_a_command_to_the_runner() {
     let sandbox = solving();
     let output = sandbox
