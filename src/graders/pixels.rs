@@ -40,8 +40,9 @@ fn reader(bytes: &[u8], format: Option<ImageFormat>) -> ImageReader<Cursor<&[u8]
 pub(super) enum Look {
     /// One colour all over, within a little noise.
     Blank([u8; 3]),
-    /// The signs of its low frequencies, against their median.
-    Structured(ImageHash<[u8; 8]>),
+    /// The signs of its low frequencies, against their median; and the pixels, since in a smooth image many frequencies are
+    /// next to nothing and change their sign for no reason that anybody sees.
+    Structured(ImageHash<[u8; 8]>, image::RgbImage),
 }
 
 impl Look {
@@ -61,14 +62,17 @@ impl Look {
             .preproc_dct()
             .hash_size(8, 8)
             .to_hasher();
-        Ok(Self::Structured(hasher.hash_image(&image)))
+        Ok(Self::Structured(hasher.hash_image(&image), image))
     }
 
     /// Bits that differ, of 64. A blank image has no structure to compare: it is like another of its colour, and like
     /// nothing else.
     pub(super) fn distance(&self, other: &Self) -> u32 {
         match (self, other) {
-            (Self::Structured(one), Self::Structured(other)) => one.dist(other),
+            (Self::Structured(_, one), Self::Structured(_, other)) if look_the_same(one, other) => {
+                0
+            }
+            (Self::Structured(one, _), Self::Structured(other, _)) => one.dist(other),
             (Self::Blank(one), Self::Blank(other)) if near(*one, *other) => 0,
             _ => FARTHEST,
         }
@@ -97,6 +101,11 @@ fn one_colour(image: &image::RgbImage) -> Option<[u8; 3]> {
         .pixels()
         .all(|pixel| near(pixel.0, first))
         .then_some(first)
+}
+
+fn look_the_same(one: &image::RgbImage, other: &image::RgbImage) -> bool {
+    let mut pixels = one.pixels().zip(other.pixels());
+    one.dimensions() == other.dimensions() && pixels.all(|(one, other)| near(one.0, other.0))
 }
 
 fn near(one: [u8; 3], other: [u8; 3]) -> bool {

@@ -125,6 +125,19 @@ async fn like_pages_are_near_and_different_pages_are_far() {
 }
 
 #[tokio::test]
+async fn a_smooth_page_is_like_itself_in_a_hardly_other_colour() {
+    let desk = Desk::new();
+    let smooth = |blue: u8| {
+        RgbImage::from_fn(64, 64, |x, y| {
+            let [x, y] = [x, y].map(|place| u8::try_from(4 * place).unwrap_or(u8::MAX));
+            Rgb([x, y, blue])
+        })
+    };
+    assert_eq!(distance(&desk, &smooth(3), &smooth(0)).await, 0);
+    assert!(distance(&desk, &smooth(200), &smooth(0)).await > 0);
+}
+
+#[tokio::test]
 async fn a_blank_page_is_like_nothing_but_itself() {
     let desk = Desk::new();
     let white = RgbImage::from_pixel(390, 844, Rgb([255, 255, 255]));
