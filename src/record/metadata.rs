@@ -118,6 +118,14 @@ impl RunMetadata {
         write_atomically(&path, format!("{text}\n").as_bytes())
     }
 
+    /// What another harness wrote under the same name; absent if it is ours, or no JSON.
+    #[must_use]
+    pub fn foreign(run: &RunDir) -> Option<Value> {
+        let text = fs::read(run.run_metadata()).ok()?;
+        let value: Value = serde_json::from_slice(&text).ok()?;
+        value.get("schema").is_none().then_some(value)
+    }
+
     /// Reads the file; absent if there is none of ours.
     ///
     /// # Errors

@@ -33,7 +33,14 @@ pub(super) async fn write_start(
             metadata.finished = None;
             metadata
         }
-        None => fresh(request, context, plan).await,
+        None => {
+            let foreign = RunMetadata::foreign(&context.run_dir);
+            let mut metadata = fresh(request, context, plan).await;
+            metadata
+                .other
+                .extend(foreign.map(|value| ("before".to_owned(), value)));
+            metadata
+        }
     };
     metadata
         .write(&context.run_dir, &context.redactor)

@@ -233,3 +233,33 @@ fn what_an_agent_said_is_on_disk_while_it_is_silent() {
     sandbox.proctor(&["run", "--quiet"]).expect_code(0);
     assert_eq!(sandbox.row()["success"], true, "{:#?}", sandbox.row());
 }
+
+#[test]
+fn an_old_harness_run_is_finished_and_its_files_are_kept() {
+    let sandbox = Sandbox::new()
+        .agent(
+            "fake",
+            "claude_code_cli",
+            &format!("{SOLVE}\n{CLAUDE_DONE}"),
+        )
+        .set("trials_per_cell", "2");
+    let run = sandbox.path("runs/20260101_000000");
+    fs::create_dir(&run).expect("create a run directory");
+    let old = json!({"run_id": "fake-shell_unprimed-answer-trial-1769000000000", "agent_id": "fake",
+        "scenario": "shell_unprimed", "task_id": "answer", "baseline_run": false, "success": true});
+    fs::write(run.join("runs.jsonl"), format!("{old}\n")).expect("write an old journal");
+    let metadata = json!({"timestamp": "20260101_000000", "agents": {"fake": "1.0"}});
+    fs::write(run.join("run_metadata.json"), metadata.to_string()).expect("write old metadata");
+    let told = run.display().to_string();
+    sandbox
+        .proctor(&["run", "--quiet", "--resume", &told])
+        .expect_code(0);
+    let journal = fs::read_to_string(run.join("runs.jsonl")).expect("read the journal");
+    assert!(journal.starts_with(&old.to_string()), "{journal}");
+    let rows = sandbox.rows();
+    assert_eq!(rows.len(), 2, "{rows:#?}");
+    assert_eq!(rows[1]["trial_index"], 1);
+    let now = fs::read(run.join("run_metadata.json")).expect("read the metadata");
+    let now: serde_json::Value = serde_json::from_slice(&now).expect("JSON");
+    assert_eq!(now["before"], metadata, "{now:#}");
+}
