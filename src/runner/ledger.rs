@@ -23,7 +23,7 @@ pub(super) struct Standing {
 /// Reads the journal and looks for trials that have a folder but no row.
 ///
 /// # Errors
-/// The journal is there but cannot be read.
+/// The journal is there but cannot be read, or a newer proctor wrote to it: what is done cannot be known then.
 pub(super) fn read_standing(run_dir: &RunDir, plan: &Plan) -> Result<Standing, RunError> {
     let mut standing = Standing::default();
     let journal = run_dir.runs_jsonl();
@@ -35,6 +35,10 @@ pub(super) fn read_standing(run_dir: &RunDir, plan: &Plan) -> Result<Standing, R
                     key: row.key(),
                     is_result: settles(&row),
                 }),
+                Err(problem) if problem.newer => {
+                    let what = format!("read {}", journal.display());
+                    return Err(RunError::at(what, &problem));
+                }
                 Err(problem) => standing.notices.push(problem.to_string()),
             }
         }

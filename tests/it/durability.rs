@@ -263,3 +263,24 @@ fn an_old_harness_run_is_finished_and_its_files_are_kept() {
     let now: serde_json::Value = serde_json::from_slice(&now).expect("JSON");
     assert_eq!(now["before"], metadata, "{now:#}");
 }
+
+#[test]
+fn a_run_of_a_newer_proctor_is_refused_before_any_agent_starts() {
+    let sandbox = Sandbox::new().agent("fake", "claude_code_cli", &patient());
+    sandbox.proctor(&["run", "--quiet"]).expect_code(0);
+    let journal = sandbox.run_dir().join("runs.jsonl");
+    let row = fs::read_to_string(&journal).expect("read the journal");
+    let newer = row.replacen("\"schema\":1", "\"schema\":99", 1);
+    fs::write(&journal, &newer).expect("write the journal");
+    let starts = || fs::read_to_string(sandbox.path("home/starts")).expect("read starts");
+    let before = starts();
+    let run = sandbox.run_dir().display().to_string();
+    for asked in ["--quiet", "--dry-run"] {
+        let told = sandbox
+            .proctor(&["run", asked, "--resume", &run])
+            .expect_code(2);
+        assert!(told.stderr.contains("version 99"), "{}", told.stderr);
+    }
+    assert_eq!(starts(), before);
+    assert_eq!(fs::read_to_string(&journal).expect("read"), newer);
+}
