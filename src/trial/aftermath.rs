@@ -32,7 +32,7 @@ pub(super) fn keep_changes(
     (workspace, untouched): (&Workspace, &Manifest),
     draft: &mut Draft,
 ) {
-    let diff = match workspace.diff_against_base(untouched) {
+    let diff = match workspace.diff_against_base(Some(untouched)) {
         Ok(diff) => diff,
         Err(error) => return draft.note(format!("the changes could not be kept: {error}")),
     };

@@ -51,9 +51,6 @@ async fn stages(
     slot: &mut Option<Workspace>,
 ) -> Result<(), Stop> {
     let workspace = prepare(frame, slot)?;
-    let untouched = workspace
-        .noted()
-        .map_err(|error| Stop::setup(error.to_string()))?;
     let ready = preparation::ready(frame, workspace)?;
     if let Some(task) = frame.context.task(frame.planned) {
         frame.enter("setup");
@@ -69,6 +66,9 @@ async fn stages(
             Stop::setup(format!("mcp.start_command {problem}"))
         }));
     }
+    let untouched = workspace
+        .noted()
+        .map_err(|error| Stop::setup(error.to_string()))?;
     frame.enter("agent");
     let clock = TrialClock::now();
     let (ending, heard) = perform(frame, workspace, &ready).await?;

@@ -72,14 +72,17 @@ impl Workspace {
         )))
     }
 
-    /// The changes since the commit that the workspace was made of, what setup commands did included. New files that the
-    /// project's own `.gitignore` leaves out are left out; binary, very large and unreadable files and repositories in the
-    /// repository are named only. Files that stand as
-    /// `untouched` noted them when the workspace was new are not read again.
+    /// The changes of the work tree, told against the commit that the workspace was made of. Paths that stand as
+    /// `untouched` noted them are left out, so that what setup did before that is none of them. New files that the project's
+    /// own `.gitignore` leaves out are left out, too; binary, very large and unreadable files and repositories in the
+    /// repository are named only.
     ///
     /// # Errors
     /// When the workspace is gone, or what was kept of the project cannot be read.
-    pub fn diff_against_base(&self, untouched: &Manifest) -> Result<PatchText, WorkspaceError> {
+    pub fn diff_against_base(
+        &self,
+        untouched: Option<&Manifest>,
+    ) -> Result<PatchText, WorkspaceError> {
         let base = Base::of(&self.shared);
         let rules = base.ignores()?;
         let kept_folders: BTreeSet<&Path> = base
@@ -113,8 +116,7 @@ impl Workspace {
         let mut text = PatchText::default();
         for path in paths {
             let new = now.entries.get(path);
-            if new.is_some() && base.files.contains_key(path) && untouched.entries.get(path) == new
-            {
+            if untouched.is_some_and(|untouched| untouched.entries.get(path) == new) {
                 continue;
             }
             let sides = Sides {

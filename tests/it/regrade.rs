@@ -101,6 +101,26 @@ fn a_forbidden_edit_is_found_again_and_what_was_not_graded_is_left_out() {
 }
 
 #[test]
+fn what_setup_laid_down_is_no_change_of_the_agents_and_todays_setup_counts() {
+    let tasks = |line: &str| {
+        format!(
+            "- id: answer\n  prompt: p\n  setup_commands: ['echo {line} > tests/t.txt; rm -f README.md']\n  graders:\n    - type: git_diff_forbidden\n      forbidden_globs: ['tests/**']\n    - type: command\n      argv: [grep, -qx, {line}, tests/t.txt]\n"
+        )
+    };
+    let body = format!("{SOLVE}\n{CLAUDE_DONE}");
+    let sandbox = Sandbox::new()
+        .agent("fake", "claude_code_cli", &body)
+        .tasks(&tasks("first"));
+    sandbox.proctor(&["run", "--quiet"]).expect_code(0);
+    let kept = fs::read_to_string(sandbox.trial_file("changes.jsonl")).expect("read the changes");
+    assert_eq!(kept.lines().count(), 1, "{kept}");
+    assert!(kept.contains("answer.txt"), "{kept}");
+    let sandbox = sandbox.tasks(&tasks("second"));
+    let found = regraded(&sandbox, 0);
+    assert_eq!(found["trials"][0]["after"]["success"], true, "{found:#}");
+}
+
+#[test]
 fn validation_needs_no_agent_and_leaves_no_trial() {
     let sandbox = Sandbox::new()
         .agent("fake", "claude_code_cli", CLAUDE_DONE)

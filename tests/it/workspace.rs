@@ -667,7 +667,7 @@ fn a_repository_in_the_repository_hides_no_other_change() {
     fs::create_dir(&nested).unwrap();
     git(&nested, &["init", "-q"]);
     fs::write(nested.join("file"), "x\n").unwrap();
-    let diff = workspace.diff_against_base(&untouched).unwrap();
+    let diff = workspace.diff_against_base(Some(&untouched)).unwrap();
     let changed: Vec<_> = diff.changed.iter().map(|one| one.path.clone()).collect();
     assert_eq!(changed, ["nested/file", "nested/.git"].map(PathBuf::from));
     assert_eq!(diff.omitted, [PathBuf::from("nested/.git")]);
@@ -760,9 +760,7 @@ fn the_told_patch_makes_the_same_change_again() {
     // An agent's git state is of no account.
     fs::remove_file(first.root.join(".git")).unwrap();
     fs::create_dir(first.root.join(".git")).unwrap();
-    let told = first
-        .diff_against_base(&proctor::workspace::Manifest::default())
-        .unwrap();
+    let told = first.diff_against_base(None).unwrap();
     assert_eq!(told.omitted, Vec::<PathBuf>::new());
     let patch = house.home.path().join("told.patch");
     fs::write(&patch, &told.bytes).unwrap();
@@ -783,13 +781,7 @@ fn the_told_patch_names_what_it_cannot_hold_and_leaves_out_what_is_ignored() {
     git(&house.user(), &["commit", "-q", "-m", "rules"]);
     let (_template, workspace) = prepared(&house, WorkspaceKind::Worktree);
     let root = &workspace.root;
-    assert_eq!(
-        workspace
-            .diff_against_base(&proctor::workspace::Manifest::default())
-            .unwrap()
-            .bytes,
-        b""
-    );
+    assert_eq!(workspace.diff_against_base(None).unwrap().bytes, b"");
     fs::write(root.join(".gitignore"), "*\n").unwrap();
     fs::write(root.join("noise.log"), "x").unwrap();
     fs::create_dir_all(root.join("target/debug")).unwrap();
@@ -800,9 +792,7 @@ fn the_told_patch_names_what_it_cannot_hold_and_leaves_out_what_is_ignored() {
     fs::write(root.join("App/target/new"), "x").unwrap();
     fs::write(root.join("big.bin"), vec![8; 3 << 20]).unwrap();
     fs::write(root.join("small.bin"), b"a\0b").unwrap();
-    let told = workspace
-        .diff_against_base(&proctor::workspace::Manifest::default())
-        .unwrap();
+    let told = workspace.diff_against_base(None).unwrap();
     let text = String::from_utf8(told.bytes).unwrap();
     let named: Vec<&str> = text
         .lines()
