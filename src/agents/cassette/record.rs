@@ -8,7 +8,7 @@ use serde_json::json;
 use crate::agents::cassette::base64;
 use crate::agents::cassette::format::Header;
 use crate::agents::cassette::play::json_inner;
-use crate::model::CommandCall;
+use crate::model::{CallSource, CommandCall};
 
 /// A finished trial, as far as it can be played again.
 #[derive(Debug, Clone)]
@@ -23,7 +23,7 @@ pub struct Recording<'a> {
     pub stderr: &'a [u8],
     /// Files that the agent changed.
     pub changes: &'a [FileChange],
-    /// Commands that the shims saw; those of MCP servers too, since nothing else would call them.
+    /// Commands that the shims saw; those of MCP servers too, under their mark, since nothing else would call them.
     pub calls: &'a [CommandCall],
     /// The project folder as it was, which becomes `{WORKDIR}`.
     pub workdir: Option<&'a Path>,
@@ -75,7 +75,11 @@ pub fn record(recording: &Recording<'_>) -> Result<String, String> {
         let mut argv = vec![call.command.clone()];
         argv.extend(call.argv.iter().cloned());
         let at = milliseconds(call.at);
-        steps.push((at, Rank::Run, json!({"at_ms": at, "run": {"argv": argv}})));
+        let mut run = json!({"argv": argv});
+        if call.source == CallSource::Mcp {
+            run["env"] = json!({"EVAL_MCP_PROCESS": "1"});
+        }
+        steps.push((at, Rank::Run, json!({"at_ms": at, "run": run})));
     }
     for change in recording.changes {
         let at = change.at.map_or(last, milliseconds);

@@ -436,6 +436,36 @@ fn a_recording_is_the_trial_again() {
 }
 
 #[test]
+fn a_call_of_an_mcp_server_stays_one() {
+    let call = |source| CommandCall {
+        at: Duration::ZERO,
+        command: "cargo".to_owned(),
+        argv: vec!["test".to_owned()],
+        source,
+        exit_status: Some(0),
+        duration: None,
+    };
+    let calls = [call(CallSource::Agent), call(CallSource::Mcp)];
+    let recording = Recording {
+        header: header(AgentKind::Command),
+        stdout: b"",
+        line_times: &[],
+        stderr: b"",
+        changes: &[],
+        calls: &calls,
+        workdir: None,
+        end: CassetteEnd::Exit(0),
+    };
+    let text = record(&recording).unwrap();
+    let marked: Vec<bool> = text
+        .lines()
+        .filter(|line| line.contains("\"run\""))
+        .map(|line| line.contains("\"env\":{\"EVAL_MCP_PROCESS\":\"1\"}"))
+        .collect();
+    assert_eq!(marked, [false, true], "{text}");
+}
+
+#[test]
 fn a_trial_that_was_stopped_hangs_again() {
     for (end, word) in [
         (CassetteEnd::Hang, "\"hang\":true"),

@@ -54,6 +54,7 @@ impl Material {
                 plays,
                 &stdout,
                 &events.map(|(_, events)| events).unwrap_or_default(),
+                spoke_until(&row),
             ),
             stderr: bytes(&trial.stderr_raw()).unwrap_or_default(),
             changes: changes(&trial)?,
@@ -145,6 +146,13 @@ fn events(trial: &TrialDir) -> Option<(u64, Vec<AgentEvent>)> {
     let reader = read_events(&trial.events()).ok()?;
     let started = reader.header().started_mono_ns;
     Some((started, reader.filter_map(Result::ok).collect()))
+}
+
+/// When an agent that ran into its hard limit, and into no limit of silence, said its last.
+fn spoke_until(row: &Row) -> Option<Duration> {
+    let hard = row.termination.as_deref() == Some("hard_timeout");
+    let wall = row.wall_time_sec.filter(|_| hard)?;
+    Duration::try_from_secs_f64(wall).ok()
 }
 
 /// Whose format the output is in. The row of a played trial does not say it, the output does.
