@@ -9,7 +9,7 @@ use crate::cli::console::say;
 use crate::cli::embedded;
 use crate::cli::failure::{Failure, Kind, Outcome};
 use crate::cli::out::Colour;
-use crate::config::{self, AgentKind, Filter, LeftOut, LoadRequest, Problems, Suite};
+use crate::config::{self, AgentKind, Filter, LeftOut, LoadRequest, Problem, Problems, Suite};
 use crate::record::RunDir;
 
 /// The name that a suite has when none is given.
@@ -26,6 +26,8 @@ pub(super) struct Chosen {
     pub(super) suite: Suite,
     /// The run directory that already holds the built-in suite.
     pub(super) prepared: Option<RunDir>,
+    /// What would keep it from running: files that are not there, where nothing is run.
+    missing: Vec<String>,
     /// Whether no scenario was named.
     any_scenario: bool,
     /// Holds the built-in suite for as long as it is looked at.
@@ -70,9 +72,15 @@ impl Chosen {
                 (unpacked(folder.path())?, Some(folder))
             }
         };
+        let suite = load(&files, args, purpose.runs)?;
         Ok(Self {
-            suite: load(&files, args, purpose.runs)?,
+            suite,
             prepared: None,
+            missing: if purpose.runs {
+                Vec::new()
+            } else {
+                missing_files(&files)
+            },
             any_scenario: args.scenarios.is_empty(),
             scratch,
         })
@@ -100,6 +108,7 @@ impl Chosen {
         Ok(Self {
             suite,
             prepared: Some(run_dir),
+            missing: Vec::new(),
             any_scenario: self.any_scenario,
             scratch: None,
         })
@@ -119,6 +128,9 @@ impl Chosen {
         }
         for warning in &self.suite.warnings {
             say(colour, format_args!("warning: {warning}"));
+        }
+        for problem in &self.missing {
+            say(colour, format_args!("warning: it would not run: {problem}"));
         }
         for absent in self.missed_scenarios() {
             say(
@@ -209,6 +221,19 @@ fn unpacked(folder: &Path) -> Outcome<Files> {
         config: folder.join(CONFIG),
         tasks: folder.join(TASKS),
     })
+}
+
+/// What a suite that can be read would still not run without.
+fn missing_files(files: &Files) -> Vec<String> {
+    let loaded = config::load(&LoadRequest {
+        config: &files.config,
+        tasks: &files.tasks,
+        check_files: true,
+    });
+    match loaded {
+        Ok(_) => Vec::new(),
+        Err(problems) => problems.errors().map(Problem::sentence).collect(),
+    }
 }
 
 fn load(files: &Files, args: &SuiteArgs, check_files: bool) -> Outcome<Suite> {

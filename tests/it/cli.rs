@@ -187,6 +187,7 @@ fn shells_get_completions_that_know_the_commands_but_not_the_hidden_one() {
         for command in COMMANDS {
             assert!(script.contains(command), "{shell} lacks {command}");
         }
+        assert!(!script.contains("replay-cassette"), "{shell}");
     }
 }
 
@@ -285,6 +286,35 @@ fn doctor_says_what_is_there_and_what_the_suite_misses() {
     ] {
         assert_eq!(state(name).as_deref(), Some("ok"), "{name}: {}", ran.stdout);
     }
+
+    let config = sandbox.read("config.yaml");
+    sandbox.write(
+        "config.yaml",
+        &config.replace("template: project", "repo_path: project"),
+    );
+    let ran = sandbox.run(&["doctor"]).ended(2);
+    assert!(
+        ran.stdout.contains("is not inside a git repository"),
+        "{}",
+        ran.stdout
+    );
+
+    // A problem of the suite is one line, so that each line belongs to its check.
+    sandbox.write(
+        "config.yaml",
+        &config.replace("template: project", "template: elsewhere"),
+    );
+    let ran = sandbox.run(&["doctor"]).ended(2);
+    let lines: Vec<&str> = ran.stdout.lines().collect();
+    assert!(
+        lines[0].starts_with("missing  suite") && lines[0].contains("relative paths start from"),
+        "{}",
+        ran.stdout
+    );
+    assert!(lines[3].contains(" git "), "{}", ran.stdout);
+    let dry = sandbox.run(&["run", "--dry-run"]).ended(0);
+    let told = "warning: it would not run: config.yaml:2:21: project.template";
+    assert!(dry.stderr.contains(told), "{}", dry.stderr);
 
     suite_of(&sandbox, "no-such-agent");
     let ran = sandbox.run(&["doctor"]).ended(2);

@@ -1,6 +1,6 @@
 //! `proctor completions`: a script for a shell.
 
-use clap::CommandFactory as _;
+use clap::{Command as Line, CommandFactory as _};
 
 use crate::cli::args::{Args, CompletionsArgs};
 use crate::cli::failure::Outcome;
@@ -9,6 +9,17 @@ use crate::cli::out::{Colour, Out};
 /// Prints completions for a shell.
 pub(in crate::cli) fn run(args: &CompletionsArgs) -> Outcome {
     let mut script = Vec::new();
-    clap_complete::generate(args.shell, &mut Args::command(), "proctor", &mut script);
+    clap_complete::generate(args.shell, &mut visible(), "proctor", &mut script);
     Out::new(Colour::AUTO).text(String::from_utf8_lossy(&script))
+}
+
+/// The command line without what a person does not call.
+fn visible() -> Line {
+    let whole = Args::command();
+    let shown = whole
+        .get_subcommands()
+        .filter(|command| !command.is_hide_set());
+    Line::new("proctor")
+        .version(env!("CARGO_PKG_VERSION"))
+        .subcommands(shown.cloned())
 }

@@ -1,6 +1,7 @@
 //! `proctor run --dry-run`: the plan by cell and the commands that would run; nothing is run.
 
-use std::collections::BTreeMap;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap};
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -12,7 +13,7 @@ use crate::cli::failure::Outcome;
 use crate::cli::out::{Colour, Out};
 use crate::config::{AgentSpec, GraderSpec, Suite, TaskSpec};
 use crate::model::Cell;
-use crate::plan::Plan;
+use crate::plan::{Plan, PlannedTrial};
 use crate::report::{sanitize_line, table};
 use crate::runner::{RunRequest, preview};
 
@@ -30,7 +31,7 @@ type Cells = BTreeMap<(Cell, bool), Progress>;
 pub(super) fn print(request: &RunRequest, show: &ShowArgs) -> Outcome {
     let (plan, missing) = preview(request).map_err(|error| engine::run_failure(&error))?;
     let cells = cells(&plan, &missing.plan);
-    let longest = longest(&request.suite, &missing.plan) / request.jobs.max(1);
+    let longest = longest(request, &missing.plan);
     let mut out = Out::new(Colour::unless(show.no_color));
     if show.json {
         return out.json(&document(request, &cells, longest));
@@ -133,16 +134,35 @@ fn words(argv: &[String]) -> String {
     sanitize_line(&shell_words::join(argv))
 }
 
-/// If every trial took as long as it may, one after the other.
-fn longest(suite: &Suite, to_do: &Plan) -> Duration {
-    let limit = |scenario: usize| {
-        let scenario = suite.scenarios.get(scenario)?;
+/// If every trial took as long as it may: blocks, and the baselines and trials of each, one after the other.
+fn longest(request: &RunRequest, to_do: &Plan) -> Duration {
+    let suite = &request.suite;
+    let limit = |trial: &PlannedTrial| {
+        let scenario = suite.scenarios.get(trial.scenario)?;
         Some(suite.settings.hard_limit(&scenario.id))
     };
-    to_do
-        .trials()
-        .filter_map(|trial| limit(trial.scenario))
+    let groups = to_do
+        .blocks
+        .iter()
+        .flat_map(|block| [&block.baselines, &block.trials]);
+    groups
+        .map(|group| took(group.iter().filter_map(limit), request.jobs))
         .sum()
+}
+
+/// How long `jobs` workers need for tasks of these lengths, each taking the next one when it is free.
+fn took(lengths: impl Iterator<Item = Duration>, jobs: u32) -> Duration {
+    let mut ends = BinaryHeap::new();
+    for length in lengths {
+        let free = if ends.len() < jobs.max(1) as usize {
+            Duration::ZERO
+        } else {
+            ends.pop().map_or(Duration::ZERO, |Reverse(end)| end)
+        };
+        ends.push(Reverse(free + length));
+    }
+    let last = ends.into_iter().map(|Reverse(end)| end).max();
+    last.unwrap_or_default()
 }
 
 fn summary(request: &RunRequest, (to_do, done): (usize, usize), longest: Duration) -> String {
@@ -186,4 +206,27 @@ fn task_document(task: &TaskSpec) -> Value {
         .iter()
         .map(|grader| json!({"type": grader.type_name(), "with": judged_by(grader)}));
     json!({"id": task.id.as_str(), "setup_commands": task.setup_commands, "graders": graders.collect::<Vec<_>>()})
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn workers_share_the_work_but_no_trial_is_split() {
+        let seconds = |all: &'static [u64]| all.iter().copied().map(Duration::from_secs);
+        for (lengths, jobs, expected) in [
+            (&[7, 7, 7][..], 1, 21),
+            (&[7, 7, 7], 2, 14),
+            (&[7, 7, 7], 1000, 7),
+            (&[1, 1, 5], 2, 6),
+            (&[], 4, 0),
+        ] {
+            assert_eq!(
+                took(seconds(lengths), jobs),
+                Duration::from_secs(expected),
+                "{lengths:?} by {jobs}"
+            );
+        }
+    }
 }

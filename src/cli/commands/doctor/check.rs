@@ -48,8 +48,9 @@ impl Check {
         }
     }
 
+    /// What is there, on one line: a page shows a line for each check.
     pub(super) fn found(mut self, found: impl Into<String>) -> Self {
-        self.found = found.into();
+        self.found = found.into().replace('\n', " ");
         self
     }
 

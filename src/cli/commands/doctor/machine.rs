@@ -7,8 +7,9 @@ use std::{fs, io};
 
 use crate::cli::commands::doctor::Patient;
 use crate::cli::commands::doctor::check::{Check, State};
+use crate::config::ProjectSource;
 use crate::supervise::{Cancel, CapturedOutput, ChildEnding, ChildSpec, Exit, capture};
-use crate::workspace::libgit2_version;
+use crate::workspace::{ResolveOptions, libgit2_version, resolve};
 
 /// Below this, builds of agents fail in ways that look like failing agents.
 const LITTLE_ROOM: u64 = 2 << 30;
@@ -21,6 +22,38 @@ pub(super) fn git() -> Check {
     Check::new("git", State::Ok)
         .found(format!("libgit2 {} is built in", libgit2_version()))
         .needed_for("workspaces")
+}
+
+/// What the suite works on: whether it can be resolved to a commit.
+pub(super) fn project(patient: &Patient) -> Option<Check> {
+    let suite = patient.suite.as_ref()?;
+    let check = |state, found: String| {
+        Check::new("project", state)
+            .found(found)
+            .needed_for("this suite")
+    };
+    let path = match &suite.project.source {
+        ProjectSource::Template(folder) => {
+            let found = format!("{}, a plain folder", folder.display());
+            return Some(check(State::Ok, found));
+        }
+        ProjectSource::Repository(path) => path,
+    };
+    let options = ResolveOptions {
+        fetch: false,
+        scratch: patient.scratch.path(),
+    };
+    Some(match resolve(&suite.project, options) {
+        Ok(source) => check(
+            State::Ok,
+            format!("{} at {}", path.display(), source.commit),
+        ),
+        // What is to be fetched cannot be known yet.
+        Err(error) if suite.settings.fetch_remote => check(State::Warn, error.to_string())
+            .advice("mend project.repo_path or project.base_ref, unless the fetch brings it"),
+        Err(error) => check(State::Missing, error.to_string())
+            .advice("mend project.repo_path or project.base_ref"),
+    })
 }
 
 /// The temporary folder and the folder of runs.

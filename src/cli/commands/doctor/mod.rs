@@ -101,7 +101,7 @@ fn suite(args: &DoctorArgs) -> (Option<Suite>, Check) {
             let first = problems
                 .errors()
                 .next()
-                .map(ToString::to_string)
+                .map(crate::config::Problem::sentence)
                 .unwrap_or_default();
             let check = check(
                 State::Missing,
@@ -114,6 +114,7 @@ fn suite(args: &DoctorArgs) -> (Option<Suite>, Check) {
 
 async fn examine(patient: &Patient, suite: Check) -> Vec<Check> {
     let mut checks = vec![suite, machine::git()];
+    checks.extend(machine::project(patient));
     checks.extend(machine::folders(patient).await);
     checks.extend(shims::check(patient).await);
     checks.extend(agents::check(patient).await);
