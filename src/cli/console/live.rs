@@ -1,8 +1,10 @@
 //! The live view on a terminal: a line for each running trial, a summary below, finished trials above.
 
+use std::io::Stderr;
 use std::time::Instant;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use rustix::termios::{LocalModes, OptionalActions, tcgetattr, tcgetpgrp, tcsetattr};
 
 use crate::cli::console::View;
 use crate::cli::console::board::Board;
@@ -15,6 +17,40 @@ pub(super) struct Live {
     view: View,
     colour: bool,
     bar: ProgressBar,
+    _echo: NoControlEcho,
+}
+
+/// While it lives, the terminal shows no `^C` for Ctrl-C: its two characters would move the lines that are drawn in place.
+struct NoControlEcho {
+    had_it: bool,
+}
+
+impl NoControlEcho {
+    fn begin() -> Self {
+        let had_it = control_echo(false) == Some(true);
+        Self { had_it }
+    }
+}
+
+impl Drop for NoControlEcho {
+    fn drop(&mut self) {
+        if self.had_it {
+            control_echo(true);
+        }
+    }
+}
+
+/// Switches the echo of control characters and says what it was. Only the terminal's foreground may: others would be stopped.
+fn control_echo(wanted: bool) -> Option<bool> {
+    let terminal: Stderr = std::io::stderr();
+    if tcgetpgrp(&terminal).ok()? != rustix::process::getpgrp() {
+        return None;
+    }
+    let mut modes = tcgetattr(&terminal).ok()?;
+    let was = modes.local_modes.contains(LocalModes::ECHOCTL);
+    modes.local_modes.set(LocalModes::ECHOCTL, wanted);
+    tcsetattr(&terminal, OptionalActions::Now, &modes).ok()?;
+    Some(was)
 }
 
 impl Live {
@@ -27,6 +63,7 @@ impl Live {
             view,
             colour: view.colour.on_stderr(),
             bar,
+            _echo: NoControlEcho::begin(),
         }
     }
 
