@@ -117,8 +117,10 @@ fn pricing(fields: &Fields<'_>, report: &mut Report) -> Option<Pricing> {
         fields.number("input_per_token"),
         fields.number("output_per_token"),
     ];
-    if let [Some(_), None] | [None, Some(_)] = prices {
-        let name = ["input_per_token", "output_per_token"][usize::from(prices[0].is_some())];
+    let names = ["input_per_token", "output_per_token"];
+    let absent = names.into_iter().find(|name| fields.get(name).is_none());
+    let given = names.iter().any(|name| fields.get(name).is_some());
+    if let (Some(name), true) = (absent, given) {
         report
             .error(fields.place(), &fields.path(name), "is missing")
             .hint("a cost needs the prices of input and output; 0 is a price too");

@@ -35,8 +35,10 @@ pub(super) fn check(node: &Node, shape: &Shape, path: &str, report: &mut Report)
         _ if scalar.typed == Typed::Text => text(node, &scalar.text, (shape, path), report),
         _ => {
             let message = format!("must be {}, not {}", shape.wanted(), node.shown());
-            let hint = format!("quote it: {}", quoted(&scalar.text));
-            report.error(node.place, path, message).hint(hint);
+            let problem = report.error(node.place, path, message);
+            if !matches!(shape, Shape::OneOf(_)) {
+                problem.hint(format!("quote it: {}", quoted(&scalar.text)));
+            }
         }
     }
 }

@@ -153,7 +153,10 @@ pub(in crate::config) static SUITE: Section = Section {
         ),
         defaulted(
             "jobs",
-            Shape::Whole { least: 1, most: 64 },
+            Shape::Whole {
+                least: 1,
+                most: 1_000,
+            },
             "1",
             "Trials at once; more than one changes timings, and the run says so.",
         ),

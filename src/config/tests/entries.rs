@@ -133,6 +133,10 @@ fn a_command_can_be_started_and_tells_the_agent_its_task() {
 fn prices_are_finite_and_per_token() {
     for (pricing, expected) in [
         (
+            "{input_per_token: '0.1', output_per_token: 0}",
+            "must be a number, not the text",
+        ),
+        (
             "{input_per_token: -1, output_per_token: 0}",
             "must be a finite number of at least 0, not the number -1",
         ),

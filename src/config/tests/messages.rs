@@ -61,7 +61,7 @@ fn all_problems_of_both_files_are_told_at_once_in_order() {
     assert_eq!(
         headlines(&result),
         [
-            "config.yaml:5:9: suite.jobs: must be between 1 and 64, not the number 0",
+            "config.yaml:5:9: suite.jobs: must be between 1 and 1000, not the number 0",
             "config.yaml:6:16: suite.timeout_sec: must be a number of seconds, not the text \"soon\"",
             "tasks.yaml:1:3: warning: tasks[0].graders: there are none",
             "tasks.yaml:1:19: tasks[0].prompt: must not be blank",
@@ -137,8 +137,8 @@ fn limits_are_in_range() {
             "20: suite.trials_per_cell: must be a whole number, not the text \"2\"",
         ),
         (
-            "jobs: 65",
-            "9: suite.jobs: must be between 1 and 64, not the number 65",
+            "jobs: 1001",
+            "9: suite.jobs: must be between 1 and 1000, not the number 1001",
         ),
         (
             "random_seed: -1",
