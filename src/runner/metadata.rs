@@ -27,20 +27,16 @@ pub(super) async fn write_start(
     plan: &Plan,
 ) -> Result<(), RunError> {
     let before = RunMetadata::read(&context.run_dir).unwrap_or_default();
-    let metadata = match before {
-        Some(mut metadata) => {
-            metadata.resumed.push(stamp());
-            metadata.finished = None;
-            metadata
-        }
-        None => {
-            let foreign = RunMetadata::foreign(&context.run_dir);
-            let mut metadata = fresh(request, context, plan).await;
-            metadata
-                .other
-                .extend(foreign.map(|value| ("before".to_owned(), value)));
-            metadata
-        }
+    let metadata = if let Some(mut metadata) = before {
+        metadata.resumed.push(stamp());
+        metadata.finished = None;
+        metadata
+    } else {
+        let foreign = RunMetadata::foreign(&context.run_dir);
+        let mut metadata = fresh(request, context, plan).await;
+        let foreign = foreign.map(|value| ("before".to_owned(), value));
+        metadata.other.extend(foreign);
+        metadata
     };
     metadata
         .write(&context.run_dir, &context.redactor)
