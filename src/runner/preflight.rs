@@ -9,7 +9,7 @@ use crate::record::RunDir;
 use crate::runner::secrets::redactor;
 use crate::runner::{RunError, RunRequest};
 use crate::shims::watched_tools;
-use crate::supervise::{Cancel, find_program};
+use crate::supervise::{self, Cancel, find_program};
 use crate::trial::{RunContext, base_environment, program_path};
 use crate::workspace::{self, ResolveOptions, Template};
 
@@ -68,13 +68,14 @@ pub(super) fn preflight(
     tracing::debug!(removed = ?swept.removed, left = ?swept.left, "swept what dead runs left");
     let scratch = Scratch::create()?;
     let built = build_tree(request, &scratch.path);
-    let (source, template) = match built {
+    let (mut source, template) = match built {
         Ok(built) => built,
         Err(error) => {
             drop(scratch.close(false));
             return Err(error);
         }
     };
+    source.warnings.extend(orphans());
     let context = RunContext {
         run_dir,
         source,
@@ -91,6 +92,24 @@ pub(super) fn preflight(
         suite,
     };
     Ok(Preflight { context, scratch })
+}
+
+/// A warning of agents that went on when the harness that had started them was killed: they may still spend.
+fn orphans() -> Option<String> {
+    const TOLD: usize = 5;
+    let left = supervise::left_by_dead_harnesses();
+    let shown = left.iter().take(TOLD).map(|one| {
+        let words: String = one.argv.chars().take(60).collect();
+        format!("{} ({})", one.pid, words.escape_debug())
+    });
+    let shown: Vec<String> = shown.collect();
+    (!left.is_empty()).then(|| {
+        format!(
+            "{} process(es) of a run that was killed are still alive; end them by hand: {}",
+            left.len(),
+            shown.join(", ")
+        )
+    })
 }
 
 fn build_tree(

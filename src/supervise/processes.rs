@@ -16,11 +16,11 @@ pub(super) struct Process {
 
 #[cfg(target_os = "linux")]
 pub(super) use linux::{
-    argv, children_of_self, has_environment, peak_memory_kib, snapshot, start_of,
+    argv, children_of_self, has_environment, peak_memory_kib, snapshot, start_of, variable,
 };
 #[cfg(not(target_os = "linux"))]
 pub(super) use other::{
-    argv, children_of_self, has_environment, peak_memory_kib, snapshot, start_of,
+    argv, children_of_self, has_environment, peak_memory_kib, snapshot, start_of, variable,
 };
 
 /// Longest command line that is reported.
@@ -98,6 +98,15 @@ mod linux {
         })
     }
 
+    /// The value that a process was started with for a variable (`NAME=`).
+    pub(in super::super) fn variable(pid: u32, name: &str) -> Option<String> {
+        let bytes = fs::read(format!("/proc/{pid}/environ")).ok()?;
+        let value = bytes
+            .split(|byte| *byte == 0)
+            .find_map(|one| one.strip_prefix(name.as_bytes()))?;
+        String::from_utf8(value.to_vec()).ok()
+    }
+
     /// The most memory that a process has had so far.
     pub(in super::super) fn peak_memory_kib(pid: u32) -> Option<u64> {
         let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
@@ -171,6 +180,10 @@ mod other {
 
     pub(in super::super) fn has_environment(_pid: u32, _entry: &str) -> bool {
         false
+    }
+
+    pub(in super::super) fn variable(_pid: u32, _name: &str) -> Option<String> {
+        None
     }
 
     pub(in super::super) fn peak_memory_kib(_pid: u32) -> Option<u64> {

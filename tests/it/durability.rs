@@ -25,6 +25,38 @@ fn patient() -> String {
     )
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn agents_that_outlived_a_killed_harness_are_told_at_the_next_start() {
+    let body = format!(
+        "[ -e \"$HOME/go\" ] || {{ echo $$ > \"$HOME/pid\"; exec sleep 20.5; }}\n{SOLVE}\n{CLAUDE_DONE}"
+    );
+    let sandbox = Sandbox::new()
+        .agent("fake", "claude_code_cli", &body)
+        .set("timeout_sec", "30")
+        .set("stall_timeout_sec", "30");
+    let mut child = sandbox.start(&["run", "--quiet"]);
+    let pid = sandbox.path("home/pid");
+    wait_for("the agent", || {
+        fs::read_to_string(&pid).is_ok_and(|text| text.ends_with('\n'))
+    });
+    child.kill().expect("kill proctor");
+    child.wait().expect("reap proctor");
+    fs::write(sandbox.path("home/go"), "").expect("let the next agent go");
+    let pid = fs::read_to_string(pid).expect("read the agent's id");
+    let pid: i32 = pid.trim().parse().expect("a process id");
+    let ran = sandbox.proctor(&["run", "--resume", &sandbox.run_dir().display().to_string()]);
+    let orphan = rustix::process::Pid::from_raw(pid).expect("a process id");
+    rustix::process::kill_process(orphan, rustix::process::Signal::KILL)
+        .expect("the agent lived until now");
+    let ran = ran.expect_code(0);
+    assert!(
+        ran.stderr.contains("still alive") && ran.stderr.contains(&format!("{pid} (sleep 20.5)")),
+        "{}",
+        ran.stderr
+    );
+}
+
 #[test]
 fn a_killed_run_is_finished_by_resume_and_runs_exactly_what_is_missing() {
     let sandbox = Sandbox::new()

@@ -1,0 +1,46 @@
+//! What outlived a harness that was killed: processes whose mark names one that is no more.
+
+use std::collections::BTreeSet;
+
+use super::processes;
+use crate::model::Leftover;
+
+/// Processes that were started by a harness that no longer lives, by the mark that they carry. They are told, not killed:
+/// the mark is a variable, which anybody may set. A harness whose id has gone to another process counts as alive.
+#[must_use]
+pub fn left_by_dead_harnesses() -> Vec<Leftover> {
+    let all = processes::snapshot();
+    let alive: BTreeSet<u32> = all.iter().map(|process| process.pid).collect();
+    all.iter()
+        .filter(|process| !process.gone)
+        .filter(|process| {
+            processes::variable(process.pid, "PROCTOR_TRIAL=")
+                .and_then(|mark| harness_of(&mark))
+                .is_some_and(|harness| !alive.contains(&harness))
+        })
+        .map(|process| Leftover {
+            pid: process.pid,
+            ppid: process.parent,
+            argv: processes::argv(process.pid),
+        })
+        .collect()
+}
+
+/// The process id in a mark: `NAME-PID`, or `NAME-PID-mcp` of what MCP servers were started with.
+fn harness_of(mark: &str) -> Option<u32> {
+    let mark = mark.strip_suffix("-mcp").unwrap_or(mark);
+    mark.rsplit_once('-')?.1.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_mark_names_its_harness() {
+        assert_eq!(harness_of("0123456789-77"), Some(77));
+        assert_eq!(harness_of("0123456789-77-mcp"), Some(77));
+        assert_eq!(harness_of("anything"), None);
+        assert_eq!(harness_of("any-thing"), None);
+    }
+}
