@@ -6,7 +6,7 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError, RwLock, RwLockWriteGua
 
 use super::brand::{self, Brand};
 use super::processes;
-use super::session::Launch;
+use super::session::{Launch, session_of};
 use rustix::process::{Pid, WaitId, WaitIdOptions, WaitOptions};
 
 /// First processes of all children that live, by process id.
@@ -85,11 +85,6 @@ pub(super) fn own_session() -> u32 {
     session_of(None).unwrap_or_default()
 }
 
-fn session_of(pid: Option<Pid>) -> Option<u32> {
-    let session = rustix::process::getsid(pid).ok()?;
-    u32::try_from(session.as_raw_nonzero().get()).ok()
-}
-
 /// Asks for the exit status of adopted orphans that have died, so that their ids become free.
 ///
 /// First processes of trials are left to their watchers, and children in our own session to whoever started them.
@@ -100,8 +95,8 @@ pub(super) fn reap_orphans() {
     let leaders = leaders();
     let own_session = own_session();
     for pid in processes::children_of_self().unwrap_or_default() {
-        let adopted =
-            pid_of(pid).filter(|pid| session_of(Some(*pid)).is_some_and(|it| it != own_session));
+        let is_adopted = session_of(Some(pid)).is_some_and(|session| session != own_session);
+        let adopted = pid_of(pid).filter(|_| is_adopted);
         if let (Some(adopted), false) = (adopted, leaders.contains_key(&pid)) {
             let _ = rustix::process::waitpid(Some(adopted), WaitOptions::NOHANG);
         }
@@ -127,8 +122,7 @@ pub(super) fn no_orphans() -> bool {
     let own_session = own_session();
     let is_known = |pid: &u32| {
         leaders.contains_key(pid)
-            || pid_of(*pid)
-                .is_none_or(|pid| session_of(Some(pid)).is_none_or(|it| it == own_session))
+            || session_of(Some(*pid)).is_none_or(|session| session == own_session)
     };
     processes::children_of_self().is_some_and(|children| children.iter().all(is_known))
 }

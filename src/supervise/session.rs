@@ -161,6 +161,15 @@ impl Drop for Actions {
     }
 }
 
+/// The session of a process, or of this one: zero where its leader lives outside of our PID namespace.
+///
+/// The safe door of rustix takes that zero for impossible.
+pub(super) fn session_of(pid: Option<u32>) -> Option<u32> {
+    let pid = i32::try_from(pid.unwrap_or_default()).ok()?;
+    // SAFETY: a plain number goes in and another comes out.
+    u32::try_from(unsafe { libc::getsid(pid) }).ok()
+}
+
 /// Lets every descriptor of this process but the standard streams be closed on exec.
 ///
 /// All that Rust opens is so anyway; this is for what this process inherited, and for what a C library opened.

@@ -292,3 +292,43 @@ fn secrets_of_the_suite_are_in_no_file_of_the_run_and_in_no_report() {
     assert!(report.contains("[redacted:SUITE_TOKEN]"), "{report}");
     assert!(!report.contains('\x1b'), "{report:?}");
 }
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_harness_whose_session_leads_out_of_its_process_namespace_knows_its_children() {
+    let unshare = [
+        "--user",
+        "--map-root-user",
+        "--pid",
+        "--fork",
+        "--mount-proc",
+    ];
+    let can = std::process::Command::new("unshare")
+        .args(unshare)
+        .arg("true")
+        .output()
+        .is_ok_and(|tried| tried.status.success());
+    if !can {
+        eprintln!("SKIPPED: no unprivileged namespaces here (needs `unshare` of util-linux)");
+        return;
+    }
+    let left_over = "setsid sleep 50 >/dev/null 2>&1 &";
+    let body = format!("{left_over}\n{SOLVE}\n{CLAUDE_DONE}");
+    let sandbox = Sandbox::new().agent("fake", "claude_code_cli", &body);
+    let direct = sandbox.command(&["run", "--quiet"]);
+    let mut command = std::process::Command::new("unshare");
+    command.args(unshare).arg(direct.get_program());
+    command.args(direct.get_args()).env_clear();
+    command.envs(
+        direct
+            .get_envs()
+            .filter_map(|(name, value)| Some((name, value?))),
+    );
+    let ran = command
+        .current_dir(sandbox.path(""))
+        .output()
+        .expect("run proctor");
+    let told = String::from_utf8_lossy(&ran.stderr);
+    assert_eq!(sandbox.row()["success"], true, "{told}");
+    assert_eq!(ran.status.code(), Some(0), "{told}");
+}
