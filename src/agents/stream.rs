@@ -84,6 +84,10 @@ impl StreamReader {
         let seen = out.len();
         let mut sink = Sink { at, out };
         let read = match &mut self.dialect {
+            // A list could pass for an object's fields in their order.
+            Dialect::Claude(_) | Dialect::Codex(_) if !text.trim_start().starts_with('{') => {
+                Err("no JSON object".to_owned())
+            }
             Dialect::Claude(stream) => stream.line(text, &mut sink),
             Dialect::Codex(stream) => stream.line(text, &mut sink),
             Dialect::Plain(stream) => {

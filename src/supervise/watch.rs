@@ -26,6 +26,9 @@ use super::{kill, registry, sweep};
 /// How long the last bytes are read after everybody who could write them was killed.
 const LAST_BYTES: Duration = Duration::from_millis(100);
 
+/// How long the end of the output is looked for once more before somebody is said to hold it.
+const LATE_END: Duration = Duration::from_millis(5);
+
 /// The longest that a listener may keep in memory what it heard.
 const SETTLE: Duration = Duration::from_millis(20);
 
@@ -222,6 +225,10 @@ impl<'a> Watch<'a> {
 
     /// Kills whoever is left, reads the last bytes, and tells.
     async fn clean_up(mut self, listener: &mut dyn Listener) -> ChildEnding {
+        if self.exited {
+            // A listener that was slow with a long line has not seen yet that the output ended with the child.
+            let _ = tokio::time::timeout(LATE_END, self.last_bytes(listener)).await;
+        }
         self.ending.leak = self.exited && (self.stdout.is_open() || self.stderr.is_open());
         if !self.exited {
             self.ending.wall = self.clock.look();

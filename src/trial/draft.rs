@@ -74,6 +74,9 @@ impl Stop {
     }
 }
 
+/// One unknown event in so many is a word to the person.
+const HARDLY_UNDERSTOOD: u64 = 5;
+
 /// The outcome in the making.
 pub(super) struct Draft {
     outcome: TrialOutcome,
@@ -127,6 +130,13 @@ impl Draft {
 
     /// Takes in the numbers.
     pub(super) fn measured(&mut self, stream: StreamReport, cost: Cost, measures: Measures) {
+        // A renamed event leaves its numbers unknown: the person should hear why.
+        if stream.unknown_events * HARDLY_UNDERSTOOD > stream.events {
+            self.note(format!(
+                "{} of {} events are of unknown kinds: is this version of the agent newer than its adapter?",
+                stream.unknown_events, stream.events
+            ));
+        }
         self.outcome.stream = stream;
         self.outcome.cost = cost;
         self.outcome.measures = measures;

@@ -21,6 +21,7 @@ mod rebuild;
 mod regrade;
 mod sandbox;
 mod scenarios;
+mod streams;
 mod summary;
 mod tidy;
 mod workspace;
