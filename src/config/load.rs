@@ -1,5 +1,6 @@
 //! The doors: files to a suite, or to every problem in them at once.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use sha2::{Digest, Sha256};
@@ -15,7 +16,7 @@ use crate::config::scenarios::{Choice, scenarios};
 use crate::config::shape::{Section, Shape};
 use crate::config::tables::{AGENT, CONFIG, MCP, PROJECT, SCENARIO, SUITE, TASK, TASKS};
 use crate::config::tasks::{hex, task};
-use crate::config::{Suite, TaskSpec, agents, settings, source, tree};
+use crate::config::{Asked, Suite, TaskSpec, agents, asked, settings, source, tree};
 
 /// Which files make a suite.
 #[derive(Debug, Clone, Copy)]
@@ -93,9 +94,9 @@ pub fn load_bytes(input: &LoadBytes<'_>) -> Result<Suite, Problems> {
     let suite = config(input, &files, &mut reports.0);
     let tasks = match input.tasks {
         Some(bytes) => tasks(bytes, &files, &mut reports.1),
-        None => Vec::new(),
+        None => (Vec::new(), BTreeMap::new()),
     };
-    let suite = suite.map(|suite| Suite { tasks, ..suite });
+    let suite = suite.map(|suite| whole(suite, tasks));
     let unread = reports.0.failed() || reports.1.failed();
     if let Some(suite) = suite.as_ref().filter(|_| !unread) {
         colliding_names(suite, &mut reports.0);
@@ -142,10 +143,22 @@ fn parsed(bytes: &[u8], report: &mut Report) -> Option<Node> {
     tree::read(text, report)
 }
 
+/// The suite with its tasks, and with all that the two files ask.
+fn whole(config: Suite, (tasks, values): (Vec<TaskSpec>, BTreeMap<String, String>)) -> Suite {
+    let mut suite = Suite { tasks, ..config };
+    suite.asked.tasks = values;
+    suite.asked.files = asked::files(&suite);
+    suite
+}
+
 fn config(input: &LoadBytes<'_>, files: &Files<'_>, report: &mut Report) -> Option<Suite> {
     let root = parsed(input.config, report)?;
     check(&root, &Shape::Object(&CONFIG), "", report);
     root.map()?;
+    let asked = Asked {
+        config: asked::values(&root),
+        ..Asked::default()
+    };
     let root = Fields::new(Some(&root), &CONFIG, "");
     let suite = root.section("suite", &SUITE);
     let agent_fields = root.sections("agents", &AGENT);
@@ -172,6 +185,7 @@ fn config(input: &LoadBytes<'_>, files: &Files<'_>, report: &mut Report) -> Opti
         tasks_path: input.request.tasks.to_owned(),
         config_digest: sha256(input.config),
         tasks_digest: input.tasks.map(sha256).unwrap_or_default(),
+        asked,
         settings: settings::settings(&suite, files.base),
         project: project?,
         agents,
@@ -185,10 +199,14 @@ fn config(input: &LoadBytes<'_>, files: &Files<'_>, report: &mut Report) -> Opti
     })
 }
 
-fn tasks(bytes: &[u8], files: &Files<'_>, report: &mut Report) -> Vec<TaskSpec> {
+fn tasks(
+    bytes: &[u8],
+    files: &Files<'_>,
+    report: &mut Report,
+) -> (Vec<TaskSpec>, BTreeMap<String, String>) {
     const LIST: Shape = section_shape(&TASKS);
     let Some(root) = parsed(bytes, report) else {
-        return Vec::new();
+        return (Vec::new(), BTreeMap::new());
     };
     let list = if root.list().is_some() {
         check(&root, &LIST, "tasks", report);
@@ -205,11 +223,12 @@ fn tasks(bytes: &[u8], files: &Files<'_>, report: &mut Report) -> Vec<TaskSpec> 
         .map(|(index, item)| Fields::new(Some(item), &TASK, &format!("tasks[{index}]")))
         .collect();
     duplicate_ids("task", &fields, report);
-    fields
+    let tasks = fields
         .iter()
         .zip(items)
         .filter_map(|(fields, node)| task(fields, node, files, report))
-        .collect()
+        .collect();
+    (tasks, list.map(asked::values).unwrap_or_default())
 }
 
 /// The shape of a section's only key.

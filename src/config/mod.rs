@@ -1,6 +1,7 @@
 //! What was asked: `config.yaml` and `tasks.yaml`, checked and resolved.
 
 mod agents;
+mod asked;
 mod budget;
 mod built_in;
 mod check;
@@ -31,6 +32,7 @@ mod tasks;
 mod tests;
 mod tree;
 
+pub use asked::Asked;
 pub use filter::{Filter, UnknownId};
 pub use grader_spec::{GraderSpec, IosTestOptions};
 pub use load::{LoadBytes, LoadRequest, load, load_bytes, load_config_only};

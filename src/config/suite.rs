@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::config::GraderSpec;
+use crate::config::{Asked, GraderSpec};
 use crate::model::{AgentId, Pricing, ScenarioId, TaskId, WorkspaceKind};
 
 /// A whole suite: config and tasks together.
@@ -20,6 +20,8 @@ pub struct Suite {
     pub config_digest: String,
     /// SHA-256 of the tasks file's bytes, in hex.
     pub tasks_digest: String,
+    /// Both files value by value, and the files that they name; no filter changes it.
+    pub asked: Asked,
     /// `suite:`.
     pub settings: Settings,
     /// `project:`.

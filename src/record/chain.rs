@@ -158,6 +158,21 @@ impl Verified {
     }
 }
 
+/// Digest of a file that the operator named, as `sha256:` and hex digits; links are followed.
+///
+/// # Errors
+/// When it cannot be read, or is no regular file.
+pub fn digest_of(path: &Path) -> io::Result<String> {
+    let real = path.canonicalize()?;
+    digest_of_file(&real).map(|sum| format!("sha256:{sum}"))
+}
+
+/// Digest of a text, in the same form.
+#[must_use]
+pub fn text_digest(text: &str) -> String {
+    format!("sha256:{}", digest(text.as_bytes()))
+}
+
 /// Whether a name of the list is that of a file in the trial's own folder.
 fn is_plain(name: &str) -> bool {
     !name.is_empty() && !name.contains(['/', '\n', '\r', '\\']) && name != "." && name != ".."

@@ -62,9 +62,35 @@ pub struct RunMetadata {
     pub notes: Vec<String>,
     /// The config as it was resolved.
     pub config: Option<Value>,
+    /// What the run was started with: values of config and tasks, digests of files and programs, the commit.
+    pub inputs: BTreeMap<String, String>,
+    /// Changes of these that a person accepted when the run was resumed (`--accept-drift`).
+    pub accepted_drift: Vec<AcceptedDrift>,
     /// Keys of other writers, kept as they are.
     #[serde(flatten)]
     pub other: Map<String, Value>,
+}
+
+/// Changed inputs that a run was resumed with all the same.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct AcceptedDrift {
+    /// When, UTC.
+    pub at: String,
+    /// What had changed.
+    pub changes: Vec<InputChange>,
+}
+
+/// An input that is not the one that a run was started with.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct InputChange {
+    /// Its key among the inputs.
+    pub what: String,
+    /// Its value or digest at the start; absent where it was not there.
+    pub was: Option<String>,
+    /// The same now.
+    pub now: Option<String>,
 }
 
 /// One of the agents of a run.

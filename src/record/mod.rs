@@ -34,7 +34,7 @@ mod transcript;
 mod trial_dir;
 
 pub use atomic::{AtomicFile, write_atomically};
-pub use chain::{Verified, verify};
+pub use chain::{Verified, digest_of, text_digest, verify};
 pub use changes::{ChangedFile, read_changes, write_changes};
 pub use clock::TrialClock;
 pub use error::RecordError;
@@ -43,7 +43,9 @@ pub use facts::{FactsReader, RowFacts, Text};
 pub use journal::{Journal, JournalOptions};
 pub use lines::RowProblem;
 pub use lock::RunLock;
-pub use metadata::{AgentMetadata, METADATA_SCHEMA, PlanMetadata, RunMetadata};
+pub use metadata::{
+    AcceptedDrift, AgentMetadata, InputChange, METADATA_SCHEMA, PlanMetadata, RunMetadata,
+};
 pub use private::{create_dir, read_file, write_file};
 pub use redact::{Redactor, looks_secret};
 pub use reference_checks::append_reference_check;

@@ -28,11 +28,11 @@ pub enum RunError {
         all: usize,
     },
     /// The run that is to be resumed was made from other inputs.
-    #[error("{}: {changed}", .run.display())]
+    #[error("{} was started with other inputs:\n{changed}", .run.display())]
     Changed {
         /// The run.
         run: PathBuf,
-        /// What differs.
+        /// What differs, a line each.
         changed: String,
     },
     /// A row could not be written: what was paid for must not be lost, so the run stops.

@@ -12,6 +12,7 @@ use crate::agents::version;
 use crate::config::{AgentKind, PlanMode, ProjectSource, Suite};
 use crate::plan::Plan;
 use crate::record::{AgentMetadata, PlanMetadata, RunMetadata};
+use crate::runner::drift::Inputs;
 use crate::runner::{RunError, RunRequest};
 use crate::supervise::{ChildSpec, capture, find_program};
 use crate::trial::{RunContext, program_path};
@@ -24,10 +25,10 @@ const VERSION_LIMIT: Duration = Duration::from_secs(10);
 pub(super) async fn write_start(
     request: &RunRequest,
     context: &RunContext,
-    plan: &Plan,
+    (plan, inputs): (&Plan, Inputs),
 ) -> Result<(), RunError> {
     let before = RunMetadata::read(&context.run_dir).unwrap_or_default();
-    let metadata = if let Some(mut metadata) = before {
+    let mut metadata = if let Some(mut metadata) = before {
         metadata.resumed.push(stamp());
         metadata.finished = None;
         metadata
@@ -38,6 +39,8 @@ pub(super) async fn write_start(
         metadata.other.extend(foreign);
         metadata
     };
+    metadata.inputs = inputs.now;
+    metadata.accepted_drift.extend(inputs.accepted);
     metadata
         .write(&context.run_dir, &context.redactor)
         .map_err(|error| RunError::at("write run_metadata.json", &error))
@@ -214,7 +217,8 @@ async fn told_version(context: &RunContext, name: &str, argument: &str) -> Optio
     ending.succeeded().then_some(line?.to_owned())
 }
 
-fn stamp() -> String {
+/// Now, UTC.
+pub(super) fn stamp() -> String {
     Timestamp::now()
         .strftime("%Y-%m-%dT%H:%M:%S%.6f+00:00")
         .to_string()

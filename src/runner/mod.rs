@@ -1,7 +1,9 @@
 //! The whole plan: preflight, order, concurrency, cancellation, one stream of progress.
 
 mod dispatch;
+mod drift;
 mod failure;
+mod inputs;
 mod lanes;
 mod ledger;
 mod metadata;

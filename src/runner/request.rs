@@ -18,12 +18,16 @@ use crate::runner::ledger::{Standing, read_standing};
 use crate::runner::preflight::Scratch;
 use crate::runner::preflight::{Preflight, find_agents, preflight};
 use crate::runner::secrets::redactor;
-use crate::runner::{PostRun, RunError, metadata, post_run, validation};
+use crate::runner::{PostRun, RunError, drift, metadata, post_run, validation};
 use crate::supervise::Cancel;
 use crate::trial::{RunContext, Teller};
 
 /// What is asked of a run.
 #[derive(Debug, Clone)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a flag of the command line"
+)]
 pub struct RunRequest {
     /// The suite, already narrowed to the chosen agents, scenarios and tasks.
     pub suite: Arc<Suite>,
@@ -33,6 +37,8 @@ pub struct RunRequest {
     pub jobs: u32,
     /// The run directory to finish instead of a new one.
     pub resume: Option<PathBuf>,
+    /// Finish it even where the inputs are not those that it was started with.
+    pub accept_drift: bool,
     /// A run directory that was made beforehand (it holds the embedded suite).
     pub prepared: Option<PathBuf>,
     /// Check the reference patches first.
@@ -122,7 +128,15 @@ pub async fn run(
     for text in &context.source.warnings {
         teller.tell(Progress::Notice { text: text.clone() });
     }
-    metadata::write_start(&request, &context, &whole).await?;
+    let inputs = match drift::compare(&request, &context, &teller) {
+        Ok(inputs) => inputs,
+        Err(error) => {
+            drop(context.template.finish(CLEANING));
+            drop(scratch.close(false));
+            return Err(error);
+        }
+    };
+    metadata::write_start(&request, &context, (&whole, inputs)).await?;
     for outcome in standing.interrupted(&context) {
         journal
             .append(&row(&context, &outcome))

@@ -11,6 +11,7 @@ mod cli_run;
 mod cli_suite;
 mod default_suite;
 mod disk;
+mod drift;
 mod durability;
 mod endings;
 mod isolation;

@@ -88,6 +88,10 @@ pub(in crate::cli) struct RunArgs {
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, help_heading = "How to run")]
     pub(in crate::cli) resume: Option<PathBuf>,
 
+    /// Finish it although its inputs changed
+    #[arg(long, requires = "resume", help_heading = "How to run")]
+    pub(in crate::cli) accept_drift: bool,
+
     /// Trials at once; changes timings [suite.jobs]
     #[arg(long, short, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000), help_heading = "How to run")]
     pub(in crate::cli) jobs: Option<u32>,
@@ -96,8 +100,8 @@ pub(in crate::cli) struct RunArgs {
     #[arg(long, help_heading = "How to run")]
     pub(in crate::cli) validate_tasks: bool,
 
-    /// Check the reference patches only
-    #[arg(long, help_heading = "How to run")]
+    /// Check the reference patches only: `proctor validate` under its older name
+    #[arg(long, hide = true, help_heading = "How to run")]
     pub(in crate::cli) validate_tasks_only: bool,
 
     /// Print the plan, run nothing

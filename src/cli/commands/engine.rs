@@ -71,7 +71,7 @@ pub(super) fn run_failure(error: &RunError) -> Failure {
             failure.hint("`proctor doctor` says what this machine has and what is missing for what")
         }
         RunError::Changed { .. } => failure.hint(
-            "start a new run, or give --resume the config and tasks that it was started with",
+            "start a new run, or give --resume what it was started with; --accept-drift finishes it with both, and notes that",
         ),
         RunError::Validation { .. } => failure.hint(
             "the reasons are above and in reference_checks.jsonl; leave a task out with --task-ids",

@@ -98,6 +98,7 @@ fn request(args: &RunArgs, chosen: &Chosen) -> RunRequest {
         trials: args.trials.unwrap_or(settings.trials_per_cell),
         jobs: args.jobs.unwrap_or(settings.jobs),
         resume: args.resume.clone(),
+        accept_drift: args.accept_drift,
         validate: args.validate_tasks || settings.validate_tasks,
         stream: args.show.stream,
         filters: filters(&args.suite),
@@ -113,6 +114,7 @@ pub(super) fn plain_request(chosen: &Chosen) -> RunRequest {
         trials: settings.trials_per_cell,
         jobs: settings.jobs,
         resume: None,
+        accept_drift: false,
         prepared: chosen
             .prepared
             .as_ref()

@@ -1,0 +1,202 @@
+//! Whether a run goes on with what it was started with: the difference, and what becomes of it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use crate::config::Suite;
+use crate::model::Progress;
+use crate::record::{AcceptedDrift, InputChange, RunMetadata};
+use crate::runner::inputs::inputs;
+use crate::runner::metadata::stamp;
+use crate::runner::{RunError, RunRequest};
+use crate::trial::{RunContext, Teller};
+
+/// Keys that say how much is run, how, and what is written afterwards, but not what is measured: they may change.
+const FREE: &[&str] = &[
+    "config suite.baseline_trials_per_scenario",
+    "config suite.failure_analysis",
+    "config suite.fetch_remote",
+    "config suite.jobs",
+    "config suite.keep_workdirs",
+    "config suite.name",
+    "config suite.output_root",
+    "config suite.post_run_report",
+    "config suite.post_run_report_agent",
+    "config suite.post_run_report_path",
+    "config suite.run_baselines",
+    "config suite.scenarios",
+    "config suite.summary_cache_strata",
+    "config suite.trials_per_cell",
+    "config suite.validate_tasks",
+];
+
+/// What a start of a run found of its inputs.
+pub(super) struct Inputs {
+    /// The inputs of this start.
+    pub(super) now: BTreeMap<String, String>,
+    /// What differs from the start before and was accepted.
+    pub(super) accepted: Option<AcceptedDrift>,
+}
+
+/// Compares the inputs of this start with those that the run was started with.
+///
+/// # Errors
+/// They differ, and the request does not accept that.
+pub(super) fn compare(
+    request: &RunRequest,
+    context: &RunContext,
+    teller: &Teller,
+) -> Result<Inputs, RunError> {
+    let now = inputs(context);
+    let before = RunMetadata::read(&context.run_dir).unwrap_or_default();
+    let known = before.as_ref().map(|metadata| &metadata.inputs);
+    let Some(was) = known.filter(|inputs| !inputs.is_empty()) else {
+        if request.resume.is_some()
+            && context
+                .run_dir
+                .runs_jsonl()
+                .metadata()
+                .is_ok_and(|file| file.len() > 0)
+        {
+            teller.tell(Progress::Notice {
+                text: UNKNOWN.to_owned(),
+            });
+        }
+        return Ok(Inputs {
+            now,
+            accepted: None,
+        });
+    };
+    let changes = changes(was, &now);
+    if changes.is_empty() {
+        return Ok(Inputs {
+            now,
+            accepted: None,
+        });
+    }
+    if !request.accept_drift {
+        return Err(RunError::Changed {
+            run: context.run_dir.root().to_owned(),
+            changed: told(&changes, &context.suite),
+        });
+    }
+    let text = format!(
+        "the run goes on with other inputs than it was started with; rows before and after are not alike:\n{}",
+        told(&changes, &context.suite)
+    );
+    teller.tell(Progress::Notice { text });
+    let accepted = AcceptedDrift {
+        at: stamp(),
+        changes,
+    };
+    Ok(Inputs {
+        now,
+        accepted: Some(accepted),
+    })
+}
+
+const UNKNOWN: &str = "what this run was started with is not known: an older version did not write it down, so changes of the config, the tasks and their files cannot be noticed";
+
+fn changes(was: &BTreeMap<String, String>, now: &BTreeMap<String, String>) -> Vec<InputChange> {
+    let keys: BTreeSet<&String> = was.keys().chain(now.keys()).collect();
+    let differing = keys
+        .into_iter()
+        .filter(|key| was.get(*key) != now.get(*key));
+    let counted = differing.filter(|key| !is_free(key));
+    // An agent that is not on this machine cannot run here, and one that came along has not run before.
+    let counted = counted.filter(|key| {
+        !key.starts_with("program ") || (was.contains_key(*key) && now.contains_key(*key))
+    });
+    counted
+        .map(|key| InputChange {
+            what: key.clone(),
+            was: was.get(key).cloned(),
+            now: now.get(key).cloned(),
+        })
+        .collect()
+}
+
+fn is_free(key: &str) -> bool {
+    FREE.contains(&key)
+}
+
+/// The changes, a line each: file, key, old and new value.
+fn told(changes: &[InputChange], suite: &Suite) -> String {
+    const SHOWN: usize = 40;
+    let mut lines: Vec<String> = changes
+        .iter()
+        .take(SHOWN)
+        .map(|change| line(change, suite))
+        .collect();
+    if changes.len() > SHOWN {
+        lines.push(format!("  and {} more", changes.len() - SHOWN));
+    }
+    lines.join("\n")
+}
+
+fn line(change: &InputChange, suite: &Suite) -> String {
+    let name = |path: &Path| {
+        let name = path.file_name().unwrap_or(path.as_os_str());
+        name.to_string_lossy().into_owned()
+    };
+    let what = match change.what.split_once(' ') {
+        Some(("config", key)) => format!("{}: {key}", name(&suite.config_path)),
+        Some(("tasks", key)) => format!("{}: {key}", name(&suite.tasks_path)),
+        Some(("file", path)) => path.to_owned(),
+        Some(("program", agent)) => format!("the program of agent {agent}"),
+        _ => change.what.clone(),
+    };
+    let shown = |value: &Option<String>| {
+        value
+            .as_deref()
+            .map_or_else(|| "(absent)".to_owned(), short)
+    };
+    format!("  {what}: {} -> {}", shown(&change.was), shown(&change.now))
+}
+
+/// A digest is shown by its start.
+fn short(value: &str) -> String {
+    const DIGITS: usize = 12;
+    match value.strip_prefix("sha256:") {
+        Some(digest) if digest.len() == 64 => format!("sha256 {}...", &digest[..DIGITS]),
+        _ => value.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_may_change_is_no_drift_and_all_else_is() {
+        let map = |pairs: &[(&str, &str)]| -> BTreeMap<String, String> {
+            pairs
+                .iter()
+                .map(|(key, value)| ((*key).to_owned(), (*value).to_owned()))
+                .collect()
+        };
+        let was = map(&[
+            ("config suite.jobs", "1"),
+            ("config suite.timeout_sec", "5"),
+            ("program gone", "sha256:0"),
+            ("program here", "sha256:1"),
+            ("tasks t.prompt", "\"a\""),
+        ]);
+        let now = map(&[
+            ("config suite.jobs", "2"),
+            ("config suite.trials_per_cell", "9"),
+            ("config suite.timeout_sec", "6"),
+            ("program here", "sha256:2"),
+            ("program new", "sha256:3"),
+        ]);
+        let found: Vec<String> = changes(&was, &now)
+            .into_iter()
+            .map(|change| change.what)
+            .collect();
+        assert_eq!(
+            found,
+            ["config suite.timeout_sec", "program here", "tasks t.prompt"]
+        );
+        assert_eq!(changes(&was, &was), []);
+    }
+}

@@ -1,0 +1,110 @@
+//! What a run was started with, in a form that a later start can be compared with.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::record::{digest_of, looks_secret, text_digest};
+use crate::supervise::find_program;
+use crate::trial::{RunContext, program_path};
+
+/// Values up to this many bytes are kept as they are, longer ones as digests.
+const KEPT_WHOLE: usize = 200;
+/// A folder of more files than this is one digest.
+const MOST_FILES: usize = 2_000;
+
+/// All inputs of a run by what they are: `config suite.timeout_sec`, `tasks answer.prompt`, `file task_assets/a.patch`,
+/// `program codex` (an agent's), `project commit`. Values are JSON without secrets, or digests.
+pub(super) fn inputs(context: &RunContext) -> BTreeMap<String, String> {
+    let asked = &context.suite.asked;
+    let mut inputs = BTreeMap::new();
+    for (kind, values) in [("config", &asked.config), ("tasks", &asked.tasks)] {
+        for (key, value) in values {
+            inputs.insert(format!("{kind} {key}"), kept(context, key, value));
+        }
+    }
+    for path in &asked.files {
+        for (name, digest) in digests(path) {
+            let name = name
+                .strip_prefix(&context.suite.config_dir)
+                .unwrap_or(&name);
+            inputs.insert(format!("file {}", name.display()), digest);
+        }
+    }
+    inputs.extend(programs(context));
+    let source = &context.source;
+    let (name, id) = if source.is_template {
+        ("project tree", &source.tree)
+    } else {
+        ("project commit", &source.commit)
+    };
+    inputs.insert(name.to_owned(), id.clone());
+    inputs
+}
+
+/// A value without secrets: another key for the same service is no other input.
+fn kept(context: &RunContext, key: &str, value: &str) -> String {
+    let name = key.rsplit('.').next().unwrap_or(key);
+    if looks_secret(name) && value.starts_with('"') && value.len() >= 10 {
+        return format!("[redacted:{name}]");
+    }
+    let value = context.redactor.redact_json(value);
+    if value.len() <= KEPT_WHOLE {
+        value.into_owned()
+    } else {
+        text_digest(&value)
+    }
+}
+
+/// The agents' programs, those that are there.
+fn programs(context: &RunContext) -> impl Iterator<Item = (String, String)> {
+    let suite = &context.suite;
+    let path = program_path(&context.base_env);
+    let agents = suite.agents.iter().chain(&suite.further_agents);
+    agents.filter_map(move |agent| {
+        let named = agent.command.first()?;
+        let program = find_program(named.as_ref(), &path, &suite.config_dir)?;
+        Some((format!("program {}", agent.id), shown(digest_of(&program))))
+    })
+}
+
+/// The digest of a file, or of every file in a folder.
+fn digests(path: &Path) -> Vec<(PathBuf, String)> {
+    let mut found = Vec::new();
+    let mut waiting = vec![path.to_owned()];
+    while let Some(path) = waiting.pop() {
+        match entries(&path) {
+            Ok(Some(inside)) => waiting.extend(inside),
+            Ok(None) => found.push((path.clone(), shown(digest_of(&path)))),
+            Err(error) => found.push((path, error.to_string())),
+        }
+    }
+    found.sort();
+    if found.len() <= MOST_FILES {
+        return found;
+    }
+    let lines: Vec<String> = found
+        .iter()
+        .map(|(name, digest)| format!("{digest}  {}", name.display()))
+        .collect();
+    vec![(path.to_owned(), text_digest(&lines.join("\n")))]
+}
+
+/// What is in a folder; nothing for a file. Links in a folder are not followed.
+fn entries(path: &Path) -> io::Result<Option<Vec<PathBuf>>> {
+    if !path.is_dir() {
+        return Ok(None);
+    }
+    let inside = fs::read_dir(path)?.flatten();
+    let plain = inside.filter(|entry| {
+        entry
+            .file_type()
+            .is_ok_and(|kind| kind.is_dir() || kind.is_file())
+    });
+    Ok(Some(plain.map(|entry| entry.path()).collect()))
+}
+
+fn shown(digest: io::Result<String>) -> String {
+    digest.unwrap_or_else(|error| error.to_string())
+}

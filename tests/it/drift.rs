@@ -1,0 +1,165 @@
+//! A run is finished with what it was started with, or with a word from its owner.
+
+use std::fs;
+
+use crate::sandbox::{CLAUDE_DONE, Ran, SOLVE, Sandbox};
+
+const TASKS: &str = "- id: answer\n  prompt: write 42 into answer.txt\n  reference_patch: task_assets/answer.patch\n  graders:\n    - type: command\n      argv: [grep, -qx, '42', answer.txt]\n";
+
+const PATCH: &str = "--- /dev/null\n+++ b/answer.txt\n@@ -0,0 +1 @@\n+42\n";
+
+/// A run of one trial that is over, and the starts of its agent.
+fn finished() -> Sandbox {
+    let sandbox = Sandbox::new()
+        .agent(
+            "fake",
+            "claude_code_cli",
+            &format!("echo run >> \"$HOME/starts\"\n{SOLVE}\n{CLAUDE_DONE}"),
+        )
+        .tasks(TASKS)
+        .suite("env: {SERVICE_TOKEN: first-secret-value, MODE: one}");
+    fs::create_dir(sandbox.path("task_assets")).expect("create a folder");
+    fs::write(sandbox.path("task_assets/answer.patch"), PATCH).expect("write a patch");
+    fs::create_dir(sandbox.path("task_assets/deep")).expect("create a folder");
+    fs::write(sandbox.path("task_assets/deep/notes.txt"), "first").expect("write a file");
+    sandbox.proctor(&["run", "--quiet"]).expect_code(0);
+    sandbox
+}
+
+fn starts(sandbox: &Sandbox) -> usize {
+    let text = fs::read_to_string(sandbox.path("home/starts")).expect("read starts");
+    text.lines().count()
+}
+
+fn resume(sandbox: &Sandbox, further: &[&str]) -> Ran {
+    let run = sandbox.run_dir().display().to_string();
+    let mut words = vec!["run", "--trials", "2", "--resume", &run];
+    words.extend(further);
+    sandbox.proctor(&words)
+}
+
+fn metadata(sandbox: &Sandbox) -> serde_json::Value {
+    let text = fs::read(sandbox.run_dir().join("run_metadata.json")).expect("read the metadata");
+    serde_json::from_slice(&text).expect("JSON")
+}
+
+/// A change and the line that tells it.
+type Case = (fn(Sandbox) -> Sandbox, &'static str);
+
+#[test]
+fn resume_refuses_changed_inputs_and_says_which() {
+    let cases: &[Case] = &[
+        (
+            |sandbox| sandbox.set("timeout_sec", "5"),
+            "config.yaml: suite.timeout_sec: 4 -> 5",
+        ),
+        (
+            |sandbox| sandbox.set("env", "{SERVICE_TOKEN: first-secret-value, MODE: two}"),
+            "config.yaml: suite.env.MODE: \"one\" -> \"two\"",
+        ),
+        (
+            |sandbox| sandbox.tasks(&TASKS.replace("write 42", "write 43")),
+            "tasks.yaml: answer.prompt: \"write 42 into answer.txt\" -> \"write 43 into answer.txt\"",
+        ),
+        (
+            |sandbox| sandbox.tasks(&TASKS.replace("'42', answer", "'4.', answer")),
+            "tasks.yaml: answer.graders[0].argv: [\"grep\",\"-qx\",\"42\",\"answer.txt\"] -> [\"grep\",\"-qx\",\"4.\",\"answer.txt\"]",
+        ),
+        (
+            |sandbox| {
+                let path = sandbox.path("task_assets/answer.patch");
+                fs::write(path, PATCH.replace("+42", "+43")).expect("write a patch");
+                sandbox
+            },
+            "task_assets/answer.patch: sha256 ",
+        ),
+        (
+            |sandbox| {
+                fs::write(sandbox.path("task_assets/deep/more.txt"), "x").expect("write a file");
+                sandbox
+            },
+            "task_assets/deep/more.txt: (absent) -> sha256 ",
+        ),
+        (
+            |sandbox| {
+                sandbox.script("agent-fake", "echo another program");
+                sandbox
+            },
+            "the program of agent fake: sha256 ",
+        ),
+        (
+            |sandbox| {
+                fs::write(sandbox.path("repo/README.md"), "newer\n").expect("write a file");
+                sandbox.git(&["commit", "-q", "-a", "-m", "second"]);
+                sandbox
+            },
+            "project commit: ",
+        ),
+    ];
+    for (change, told) in cases {
+        let sandbox = change(finished());
+        let before = fs::read(sandbox.run_dir().join("runs.jsonl")).expect("read the journal");
+        let ran = resume(&sandbox, &["--quiet"]).expect_code(2);
+        assert!(ran.stderr.contains(told), "{told}:\n{}", ran.stderr);
+        assert!(ran.stderr.contains("--accept-drift"), "{}", ran.stderr);
+        let lines = ran.stderr.matches(" -> ").count();
+        assert_eq!(lines, 1, "{told}:\n{}", ran.stderr);
+        assert_eq!(starts(&sandbox), 1, "{told}");
+        let after = fs::read(sandbox.run_dir().join("runs.jsonl")).expect("read the journal");
+        assert_eq!(after, before, "{told}");
+        sandbox.assert_scratch_is_empty();
+    }
+}
+
+#[test]
+fn what_may_change_between_starts_is_no_drift() {
+    let sandbox = finished()
+        .set("jobs", "2")
+        .set("env", "{SERVICE_TOKEN: second-secret-value, MODE: one}")
+        .set("validate_tasks", "false");
+    let ran = resume(&sandbox, &["--agents", "fake", "--task-ids", "answer"]).expect_code(0);
+    assert!(!ran.stderr.contains("inputs"), "{}", ran.stderr);
+    assert_eq!(starts(&sandbox), 2);
+}
+
+#[test]
+fn accepted_drift_goes_on_and_both_inputs_are_kept() {
+    let sandbox = finished().set("timeout_sec", "5");
+    let ran = resume(&sandbox, &["--accept-drift"]).expect_code(0);
+    assert!(
+        ran.stderr.contains("suite.timeout_sec: 4 -> 5"),
+        "{}",
+        ran.stderr
+    );
+    assert_eq!(starts(&sandbox), 2);
+    let metadata = metadata(&sandbox);
+    let change = &metadata["accepted_drift"][0]["changes"][0];
+    assert_eq!(change["what"], "config suite.timeout_sec");
+    assert_eq!((&change["was"], &change["now"]), (&"4".into(), &"5".into()));
+    assert_eq!(metadata["inputs"]["config suite.timeout_sec"], "5");
+    assert!(
+        !metadata.to_string().contains("secret-value"),
+        "{metadata:#}"
+    );
+    // What was accepted once is what the run goes on with.
+    let run = sandbox.run_dir().display().to_string();
+    sandbox
+        .proctor(&["run", "--quiet", "--trials", "3", "--resume", &run])
+        .expect_code(0);
+    assert_eq!(starts(&sandbox), 3);
+}
+
+#[test]
+fn a_run_without_noted_inputs_says_so_and_goes_on() {
+    let sandbox = finished().set("timeout_sec", "5");
+    let path = sandbox.run_dir().join("run_metadata.json");
+    let mut metadata = metadata(&sandbox);
+    metadata
+        .as_object_mut()
+        .expect("an object")
+        .remove("inputs");
+    fs::write(&path, metadata.to_string()).expect("write the metadata");
+    let ran = resume(&sandbox, &[]).expect_code(0);
+    assert!(ran.stderr.contains("is not known"), "{}", ran.stderr);
+    assert_eq!(starts(&sandbox), 2);
+}
