@@ -84,12 +84,12 @@ pub(in crate::cli) struct RunArgs {
     #[arg(help = "Trials per cell [suite.trials_per_cell]", long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub(in crate::cli) trials: Option<u32>,
 
-    /// Finish an interrupted run: what is missing
+    /// Finish a run; if its inputs changed, with --accept-drift
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, help_heading = "How to run")]
     pub(in crate::cli) resume: Option<PathBuf>,
 
-    /// Finish it although its inputs changed
-    #[arg(long, requires = "resume", help_heading = "How to run")]
+    /// Finish it although its inputs changed; told with `--resume`
+    #[arg(long, requires = "resume", hide = true)]
     pub(in crate::cli) accept_drift: bool,
 
     /// Trials at once; changes timings [suite.jobs]
@@ -100,8 +100,8 @@ pub(in crate::cli) struct RunArgs {
     #[arg(long, help_heading = "How to run")]
     pub(in crate::cli) validate_tasks: bool,
 
-    /// Check the reference patches only: `proctor validate` under its older name
-    #[arg(long, hide = true, help_heading = "How to run")]
+    /// Check the reference patches only
+    #[arg(long, help_heading = "How to run")]
     pub(in crate::cli) validate_tasks_only: bool,
 
     /// Print the plan, run nothing
