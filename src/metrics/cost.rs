@@ -1,6 +1,6 @@
 //! What a trial cost: what the provider charged, and what it would have without a cache.
 
-use crate::model::{CacheTtl, Cost, CostSource, Pricing, Usage};
+use crate::model::{CacheWrites, Cost, CostSource, Pricing, Usage};
 
 /// Costs that somebody else has worked out, in USD.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
@@ -14,19 +14,19 @@ pub struct KnownCost {
 /// The cost of a trial. Billed is the provider's figure, else ccusage's, else computed; all else is computed
 /// from tokens and prices. What cannot be known, or is no finite number, is absent.
 ///
-/// - computed = uncached x in + read x in x read multiplier + written x in x write multiplier (5 minutes unless
-///   the time to live says one hour) + out x out
+/// - computed = uncached x in + read x in x read multiplier + written x in x write multiplier + out x out, where the
+///   multiplier of written tokens is that of 5 minutes but for the share that `writes` says live one hour
 /// - cold equivalent = (uncached + read + written) x in + out x out
 /// - savings = cold equivalent - billed; read rate = read / (uncached + read)
 #[must_use]
 pub fn cost(
     usage: Option<&Usage>,
-    ttl: Option<CacheTtl>,
+    writes: CacheWrites,
     pricing: Option<&Pricing>,
     known: KnownCost,
 ) -> Cost {
     let priced = usage.zip(pricing);
-    let computed = priced.and_then(|(usage, pricing)| amount(computed(usage, ttl, pricing)));
+    let computed = priced.and_then(|(usage, pricing)| amount(computed(usage, writes, pricing)));
     let cold = priced.and_then(|(usage, pricing)| amount(cold(usage, pricing)));
     let by = |source, usd: Option<f64>| usd.and_then(amount).map(|usd| (usd, source));
     let billed = by(CostSource::Provider, known.provider_usd)
@@ -42,10 +42,15 @@ pub fn cost(
     }
 }
 
-fn computed(usage: &Usage, ttl: Option<CacheTtl>, pricing: &Pricing) -> f64 {
-    let write_multiplier = match ttl.unwrap_or(CacheTtl::FiveMinutes) {
-        CacheTtl::FiveMinutes => pricing.cache_write_multiplier_5m,
-        CacheTtl::OneHour => pricing.cache_write_multiplier_1h,
+fn computed(usage: &Usage, writes: CacheWrites, pricing: &Pricing) -> f64 {
+    let one_hour = writes.share_of_one_hour();
+    let write_multiplier = match one_hour {
+        0.0 => pricing.cache_write_multiplier_5m,
+        1.0 => pricing.cache_write_multiplier_1h,
+        share => {
+            (1.0 - share) * pricing.cache_write_multiplier_5m
+                + share * pricing.cache_write_multiplier_1h
+        }
     };
     let input = pricing.input_per_token;
     tokens(usage.uncached_input) * input
@@ -106,13 +111,29 @@ mod tests {
 
     #[test]
     fn costs_follow_the_contract() {
-        let computed = |ttl| cost(Some(&USAGE), ttl, Some(&PRICING), KnownCost::default());
-        // 1000 x 2 + 4000 x 0.2 + 2000 x 2.5 + 500 x 10, in millionths.
-        for ttl in [None, Some(CacheTtl::FiveMinutes)] {
-            close(computed(ttl).billed_usd, 0.0128);
+        let computed = |five_minutes, one_hour| {
+            let writes = CacheWrites {
+                five_minutes,
+                one_hour,
+            };
+            cost(Some(&USAGE), writes, Some(&PRICING), KnownCost::default())
+        };
+        // 1000 x 2 + 4000 x 0.2 + 500 x 10 = 7800 millionths; 2000 written x 2.5 or 4.0, each part at its own price; where
+        // the parts are not the whole, the rest is taken to be as they are.
+        let cases = [
+            ((0, 0), 0.0128),
+            ((2000, 0), 0.0128),
+            ((0, 2000), 0.0158),
+            ((1500, 500), 0.01355),
+            ((500, 1500), 0.01505),
+            ((1000, 1000), 0.0143),
+            ((10, 30), 0.01505),
+            ((u64::MAX, u64::MAX), 0.0143),
+        ];
+        for ((five_minutes, one_hour), expected) in cases {
+            close(computed(five_minutes, one_hour).billed_usd, expected);
         }
-        close(computed(Some(CacheTtl::OneHour)).billed_usd, 0.0158);
-        let cost = computed(None);
+        let cost = computed(0, 0);
         assert_eq!(cost.source, Some(CostSource::Computed));
         close(cost.cold_equivalent_usd, 0.019);
         close(cost.cache_savings_usd, 0.0062);
@@ -138,7 +159,7 @@ mod tests {
                 provider_usd,
                 ccusage_usd,
             };
-            let cost = cost(None, None, None, known);
+            let cost = cost(None, CacheWrites::default(), None, known);
             assert_eq!((cost.billed_usd, cost.source), (billed, source));
             assert_eq!(cost.cold_equivalent_usd, None);
         }
@@ -146,9 +167,10 @@ mod tests {
 
     #[test]
     fn what_is_unknown_is_absent_and_never_zero() {
-        let nothing = cost(None, None, Some(&PRICING), KnownCost::default());
+        let none = CacheWrites::default();
+        let nothing = cost(None, none, Some(&PRICING), KnownCost::default());
         assert_eq!(nothing, Cost::default());
-        let unpriced = cost(Some(&USAGE), None, None, KnownCost::default());
+        let unpriced = cost(Some(&USAGE), none, None, KnownCost::default());
         assert_eq!(
             (unpriced.billed_usd, unpriced.cold_equivalent_usd),
             (None, None)
@@ -156,7 +178,7 @@ mod tests {
         close(unpriced.cache_read_rate, 0.8);
         let empty = cost(
             Some(&Usage::default()),
-            None,
+            none,
             Some(&PRICING),
             KnownCost::default(),
         );
@@ -165,13 +187,13 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_input_gives_a_number_that_is_none(tokens in any::<[u64; 4]>(), prices in any::<[f64; 5]>(), known in any::<[Option<f64>; 2]>()) {
+        fn no_input_gives_a_number_that_is_none(tokens in any::<[u64; 4]>(), parts in any::<[u64; 2]>(), prices in any::<[f64; 5]>(), known in any::<[Option<f64>; 2]>()) {
             let [uncached_input, cached_read, cache_write, output] = tokens;
             let usage = Usage { uncached_input, cached_read, cache_write, output };
             let [input_per_token, output_per_token, cache_read_multiplier, cache_write_multiplier_5m, cache_write_multiplier_1h] = prices;
             let pricing = Pricing { input_per_token, output_per_token, cache_read_multiplier, cache_write_multiplier_5m, cache_write_multiplier_1h };
             let [provider_usd, ccusage_usd] = known;
-            let cost = cost(Some(&usage), Some(CacheTtl::OneHour), Some(&pricing), KnownCost { provider_usd, ccusage_usd });
+            let cost = cost(Some(&usage), CacheWrites { five_minutes: parts[0], one_hour: parts[1] }, Some(&pricing), KnownCost { provider_usd, ccusage_usd });
             for number in [cost.billed_usd, cost.cold_equivalent_usd, cost.cache_savings_usd, cost.cache_read_rate].into_iter().flatten() {
                 prop_assert!(number.is_finite());
             }

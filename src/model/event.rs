@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::model::{CacheTtl, Usage};
+use crate::model::{CacheWrites, Usage};
 
 /// One thing that an agent said, and when.
 #[derive(Debug, Clone, PartialEq)]
@@ -170,8 +170,8 @@ pub struct StreamReport {
     pub model: Option<String>,
     /// Version of the CLI.
     pub cli_version: Option<String>,
-    /// Time to live of written cache tokens.
-    pub cache_write_ttl: Option<CacheTtl>,
+    /// Written cache tokens by their time to live, where the stream tells it.
+    pub cache_writes: CacheWrites,
     /// The last answer.
     pub answer: Option<String>,
     /// The final usage object of the CLI, as JSON text (`provider_usage` of the row).

@@ -19,4 +19,4 @@ pub use outcome::{
     Grade, Infra, Integrity, Leftover, Termination, TrialOutcome, Verdict, WorkspaceKind,
 };
 pub use progress::Progress;
-pub use usage::{CacheTtl, Cost, CostSource, Pricing, Usage};
+pub use usage::{CacheTtl, CacheWrites, Cost, CostSource, Pricing, Usage};

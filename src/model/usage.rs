@@ -33,6 +33,42 @@ impl CacheTtl {
     }
 }
 
+/// Written cache tokens by their time to live, as far as the agent tells both parts apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct CacheWrites {
+    /// Tokens that live five minutes.
+    pub five_minutes: u64,
+    /// Tokens that live one hour.
+    pub one_hour: u64,
+}
+
+impl CacheWrites {
+    /// The time to live that most of them have; absent where none were written.
+    #[must_use]
+    pub const fn ttl(self) -> Option<CacheTtl> {
+        match self {
+            Self {
+                five_minutes: 0,
+                one_hour: 0,
+            } => None,
+            writes if writes.one_hour > writes.five_minutes => Some(CacheTtl::OneHour),
+            _ => Some(CacheTtl::FiveMinutes),
+        }
+    }
+
+    /// The share that lives one hour, from 0 to 1; 0 where none were written.
+    #[must_use]
+    #[expect(clippy::cast_precision_loss, reason = "a share needs no more digits")]
+    pub fn share_of_one_hour(self) -> f64 {
+        let all = self.five_minutes as f64 + self.one_hour as f64;
+        if all > 0.0 {
+            self.one_hour as f64 / all
+        } else {
+            0.0
+        }
+    }
+}
+
 /// Where a billed cost comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CostSource {

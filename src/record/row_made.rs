@@ -61,7 +61,7 @@ impl Row {
         self.cached_read_tokens = stream.usage.map(|usage| usage.cached_read);
         self.cache_write_tokens = stream.usage.map(|usage| usage.cache_write);
         self.output_tokens = stream.usage.map(|usage| usage.output);
-        self.cache_write_ttl = stream.cache_write_ttl.map(|ttl| ttl.as_str().to_owned());
+        self.cache_write_ttl = stream.cache_writes.ttl().map(|ttl| ttl.as_str().to_owned());
         self.provider_usage = stream
             .provider_usage
             .as_deref()

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::*;
 use crate::model::{
-    AgentId, CacheTtl, Cell, Cost, CostSource, Infra, Integrity, Leftover, ScenarioId,
+    AgentId, CacheWrites, Cell, Cost, CostSource, Infra, Integrity, Leftover, ScenarioId,
     StreamReport, TaskId, Termination, TrialKey, Usage, WorkspaceKind,
 };
 
@@ -54,7 +54,10 @@ fn outcome(baseline: bool) -> TrialOutcome {
                 cache_write: 3,
                 output: 4,
             }),
-            cache_write_ttl: Some(CacheTtl::OneHour),
+            cache_writes: CacheWrites {
+                five_minutes: 1,
+                one_hour: 2,
+            },
             provider_usage: Some("{\"input_tokens\":\n 6}".to_owned()),
             ..StreamReport::default()
         },

@@ -230,7 +230,7 @@ async fn money(frame: &Frame<'_>, report: &StreamReport, ready: &Ready) -> Cost 
     };
     cost(
         report.usage.as_ref(),
-        report.cache_write_ttl,
+        report.cache_writes,
         agent.pricing.as_ref(),
         KnownCost {
             provider_usd: report.provider_cost_usd,

@@ -6,7 +6,7 @@ use serde::de::{Error, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 
 use crate::agents::wire::{Count, Loose};
-use crate::model::{CacheTtl, Usage};
+use crate::model::{CacheWrites, Usage};
 
 /// Usage in the API's words: cached tokens stand apart from `input_tokens`.
 #[derive(Debug, Clone, Copy, Default, Deserialize)]
@@ -46,10 +46,10 @@ impl ClaudeUsage {
         })
     }
 
-    /// The time to live that most of the written tokens have.
-    pub(super) fn ttl(&self) -> Option<CacheTtl> {
-        let written = self.cache_creation?;
-        longer_lived(
+    /// The written tokens by their time to live; nothing where that is not told.
+    pub(super) fn writes(&self) -> CacheWrites {
+        let written = self.cache_creation.unwrap_or_default();
+        told_apart(
             written.ephemeral_5m_input_tokens,
             written.ephemeral_1h_input_tokens,
         )
@@ -125,16 +125,17 @@ impl ModelCounts {
         })
     }
 
-    /// The time to live that most of the written tokens have.
-    pub(super) fn ttl(&self) -> Option<CacheTtl> {
-        longer_lived(self.written_5m, self.written_1h)
+    /// The written tokens by their time to live; nothing where that is not told.
+    pub(super) fn writes(&self) -> CacheWrites {
+        told_apart(self.written_5m, self.written_1h)
     }
 }
 
-fn longer_lived(five_minutes: Count, one_hour: Count) -> Option<CacheTtl> {
-    match (five_minutes.value()?, one_hour.value()?) {
-        (0, 0) => None,
-        (short, long) if long > short => Some(CacheTtl::OneHour),
-        _ => Some(CacheTtl::FiveMinutes),
+fn told_apart(five_minutes: Count, one_hour: Count) -> CacheWrites {
+    let both = five_minutes.value().zip(one_hour.value());
+    let (five_minutes, one_hour) = both.unwrap_or_default();
+    CacheWrites {
+        five_minutes,
+        one_hour,
     }
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::agents::StreamReader;
 use crate::config::AgentKind;
 use crate::model::{
-    AgentEvent, CacheTtl, EventKind, ProviderFaultKind, StreamReport, Terminal, ToolCall,
+    AgentEvent, CacheWrites, EventKind, ProviderFaultKind, StreamReport, Terminal, ToolCall,
     ToolResult, Usage,
 };
 
@@ -267,6 +267,29 @@ fn said(id: &str, input: u64, output: u64) -> String {
 }
 
 #[test]
+fn written_tokens_are_told_apart_by_their_time_to_live() {
+    let own = r#""usage":{"input_tokens":1,"output_tokens":1,"cache_creation_input_tokens":9,"cache_creation":{"ephemeral_1h_input_tokens":4,"ephemeral_5m_input_tokens":5}}"#;
+    let models = r#""modelUsage":{"a":{"inputTokens":1,"cacheCreationInputTokens":30,"cacheCreationEphemeral5mInputTokens":10,"cacheCreationEphemeral1hInputTokens":20},"b":{"cacheCreationInputTokens":3,"cacheCreationEphemeral5mInputTokens":3}}"#;
+    let silent = r#""modelUsage":{"a":{"inputTokens":1,"cacheCreationInputTokens":18}}"#;
+    let head = r#"{"type":"result","subtype":"success","is_error":false"#;
+    let cases = [
+        (format!("{head},{own}}}"), (5, 4), 9),
+        (format!("{head},{own},{models}}}"), (13, 20), 33),
+        (format!("{head},{own},{silent}}}"), (5, 4), 18),
+        (format!("{head},{silent}}}"), (0, 0), 18),
+    ];
+    for (line, (five_minutes, one_hour), written) in cases {
+        let (_, report) = read(&[&line]);
+        let writes = CacheWrites {
+            five_minutes,
+            one_hour,
+        };
+        assert_eq!(report.cache_writes, writes, "{line}");
+        assert_eq!(report.usage.unwrap().cache_write, written, "{line}");
+    }
+}
+
+#[test]
 fn usage_without_a_result_counts_each_message_once() {
     let (events, report) = read(&[
         &said("a", 10, 1),
@@ -277,7 +300,11 @@ fn usage_without_a_result_counts_each_message_once() {
     assert_eq!(report.usage, Some(usage(30, 0, 14, 4)));
     assert!(report.usage_is_lower_bound);
     assert_eq!(report.model_requests, Some(2));
-    assert_eq!(report.cache_write_ttl, Some(CacheTtl::OneHour));
+    let writes = CacheWrites {
+        five_minutes: 0,
+        one_hour: 14,
+    };
+    assert_eq!(report.cache_writes, writes);
     let seen: Vec<u64> = events
         .iter()
         .filter_map(|event| match &event.kind {

@@ -7,7 +7,7 @@ use serde_json::value::RawValue;
 use crate::agents::claude::counts::{ClaudeUsage, ModelCounts, ModelUsage};
 use crate::agents::claude::wire::Final;
 use crate::agents::wire::{TEXT_CAP, add};
-use crate::model::{CacheTtl, StreamReport, Usage};
+use crate::model::{CacheWrites, StreamReport, Usage};
 
 /// Messages that are told apart at most; beyond, all so far are forgotten, their sum is kept.
 const MESSAGES_CAP: usize = 16_384;
@@ -17,25 +17,28 @@ const MESSAGES_CAP: usize = 16_384;
 #[derive(Debug, Default)]
 pub(super) struct Running {
     total: Usage,
-    messages: HashMap<String, Usage>,
+    messages: HashMap<String, (Usage, CacheWrites)>,
     requests: u64,
-    ttl: Option<CacheTtl>,
+    writes: CacheWrites,
 }
 
 impl Running {
     /// Takes the usage of an event of message `id`; tells the new total if it grew.
     pub(super) fn see(&mut self, id: &str, usage: &ClaudeUsage) -> Option<Usage> {
         let told = usage.unified()?;
-        self.ttl = usage.ttl().or(self.ttl);
         if self.messages.len() >= MESSAGES_CAP && !self.messages.contains_key(id) {
             self.messages.clear();
         }
         let known = self.messages.get(id).copied().unwrap_or_default();
+        let (known, known_writes) = known;
         let larger = larger(known, told);
-        if self.messages.insert(id.to_owned(), larger).is_none() {
+        let writes = larger_writes(known_writes, usage.writes());
+        let message = (larger, writes);
+        if self.messages.insert(id.to_owned(), message).is_none() {
             self.requests += 1;
         }
         self.total = add(self.total, growth(known, larger));
+        self.writes = add_writes(self.writes, growth_of_writes(known_writes, writes));
         (larger != known).then_some(self.total)
     }
 }
@@ -44,7 +47,7 @@ impl Running {
 #[derive(Debug, Default)]
 pub(super) struct Told {
     usage: Option<Usage>,
-    ttl: Option<CacheTtl>,
+    writes: CacheWrites,
     cost_usd: Option<f64>,
     text: Option<String>,
     /// Whether `usage` covers one of several parts only.
@@ -73,7 +76,7 @@ impl Told {
                 .push("the result tells a cost that is none".to_owned());
         }
         let own: Option<ClaudeUsage> = last.usage.map(read).transpose()?;
-        told.ttl = own.as_ref().and_then(ClaudeUsage::ttl);
+        told.writes = own.as_ref().map(ClaudeUsage::writes).unwrap_or_default();
         let models: Option<ModelUsage> = last.model_usage.map(read).transpose()?;
         if let Some(models) = models.filter(|models| !models.0.is_empty()) {
             told.take_models(&models);
@@ -90,7 +93,11 @@ impl Told {
 
     fn take_models(&mut self, models: &ModelUsage) {
         let mut counts = models.0.iter().map(|(_, counts)| counts);
-        self.ttl = counts.clone().find_map(ModelCounts::ttl).or(self.ttl);
+        let writes = counts.clone().map(ModelCounts::writes);
+        let writes = writes.fold(CacheWrites::default(), add_writes);
+        if writes.ttl().is_some() {
+            self.writes = writes;
+        }
         self.usage = counts.try_fold(Usage::default(), |total, model| {
             Some(add(total, model.unified()?))
         });
@@ -116,12 +123,15 @@ pub(super) fn settle(running: &Running, told: Option<Told>, report: &mut StreamR
     let Some(told) = told else {
         report.usage = (running.requests > 0).then_some(running.total);
         report.usage_is_lower_bound = report.usage.is_some();
-        report.cache_write_ttl = running.ttl;
+        report.cache_writes = running.writes;
         return;
     };
     report.usage = told.usage;
     report.usage_is_lower_bound = told.partial && told.usage.is_some();
-    report.cache_write_ttl = told.ttl.or(running.ttl);
+    report.cache_writes = match told.writes.ttl() {
+        Some(_) => told.writes,
+        None => running.writes,
+    };
     report.provider_cost_usd = told.cost_usd;
     report.provider_usage = told.text;
 }
@@ -148,6 +158,30 @@ fn larger(one: Usage, other: Usage) -> Usage {
         cached_read: one.cached_read.max(other.cached_read),
         cache_write: one.cache_write.max(other.cache_write),
         output: one.output.max(other.output),
+    }
+}
+
+/// Field by field, the larger.
+fn larger_writes(one: CacheWrites, other: CacheWrites) -> CacheWrites {
+    CacheWrites {
+        five_minutes: one.five_minutes.max(other.five_minutes),
+        one_hour: one.one_hour.max(other.one_hour),
+    }
+}
+
+/// Both, field by field.
+const fn add_writes(one: CacheWrites, other: CacheWrites) -> CacheWrites {
+    CacheWrites {
+        five_minutes: one.five_minutes.saturating_add(other.five_minutes),
+        one_hour: one.one_hour.saturating_add(other.one_hour),
+    }
+}
+
+/// What `new` has more than `old`.
+const fn growth_of_writes(old: CacheWrites, new: CacheWrites) -> CacheWrites {
+    CacheWrites {
+        five_minutes: new.five_minutes.saturating_sub(old.five_minutes),
+        one_hour: new.one_hour.saturating_sub(old.one_hour),
     }
 }
 
