@@ -28,19 +28,27 @@ pub struct UnknownId {
     pub known: String,
 }
 
+/// All ids of the command line that nothing has; displayed a line each.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{}", lines(.0))]
+pub struct UnknownIds(pub Vec<UnknownId>);
+
+fn lines(unknown: &[UnknownId]) -> String {
+    let lines: Vec<String> = unknown.iter().map(UnknownId::to_string).collect();
+    lines.join("\n")
+}
+
 impl Suite {
     /// The suite with what `filter` names alone, in the suite's own order. Other agents stay known as
     /// `further_agents`.
     ///
     /// # Errors
-    /// The first id that is unknown, with the known ones.
-    pub fn filtered(&self, filter: &Filter) -> Result<Self, UnknownId> {
-        let known =
-            |ids: Vec<&str>| -> Vec<String> { ids.into_iter().map(str::to_owned).collect() };
-        let agents = known(self.agents.iter().map(|agent| agent.id.as_str()).collect());
-        let tasks = known(self.tasks.iter().map(|task| task.id.as_str()).collect());
-        check("task", &filter.task_ids, &tasks)?;
-        check("agent", &filter.agents, &agents)?;
+    /// All ids that are unknown, with the known ones.
+    pub fn filtered(&self, filter: &Filter) -> Result<Self, UnknownIds> {
+        let unknown = self.unknown(filter);
+        if !unknown.is_empty() {
+            return Err(UnknownIds(unknown));
+        }
         let mut part = self.clone();
         part.tasks
             .retain(|task| keeps(&filter.task_ids, task.id.as_str()));
@@ -51,35 +59,39 @@ impl Suite {
         part.agents = chosen;
         part.further_agents.extend(others);
         if !filter.scenarios.is_empty() {
-            part.scenarios = self.chosen_scenarios(&filter.scenarios)?;
+            let chosen = self
+                .all_scenarios()
+                .filter(|scenario| keeps(&filter.scenarios, scenario.id.as_str()));
+            part.scenarios = chosen.cloned().collect();
         }
         Ok(part)
     }
 
-    fn chosen_scenarios(&self, ids: &[String]) -> Result<Vec<ScenarioSpec>, UnknownId> {
-        let all: Vec<_> = self
-            .scenarios
-            .iter()
-            .chain(&self.further_scenarios)
+    fn all_scenarios(&self) -> impl Iterator<Item = &ScenarioSpec> {
+        self.scenarios.iter().chain(&self.further_scenarios)
+    }
+
+    fn unknown(&self, filter: &Filter) -> Vec<UnknownId> {
+        let tasks: Vec<&str> = self.tasks.iter().map(|task| task.id.as_str()).collect();
+        let agents: Vec<&str> = self.agents.iter().map(|agent| agent.id.as_str()).collect();
+        let scenarios: Vec<&str> = self
+            .all_scenarios()
+            .map(|scenario| scenario.id.as_str())
             .collect();
-        let known: Vec<String> = all
-            .iter()
-            .map(|scenario| scenario.id.as_str().to_owned())
-            .collect();
-        check("scenario", ids, &known).map_err(|mut unknown| {
-            let absent = self
-                .left_out
-                .iter()
-                .find(|absent| absent.id.as_str() == unknown.id);
-            if let Some(absent) = absent {
-                unknown.detail = format!(", which is left out: {}", absent.reason);
-            }
-            unknown
-        })?;
-        let chosen = all
-            .into_iter()
-            .filter(|scenario| keeps(ids, scenario.id.as_str()));
-        Ok(chosen.cloned().collect())
+        let mut unknown = unknown("task", &filter.task_ids, &tasks);
+        unknown.extend(self::unknown("agent", &filter.agents, &agents));
+        let named = self::unknown("scenario", &filter.scenarios, &scenarios);
+        unknown.extend(named.into_iter().map(|unknown| self.explained(unknown)));
+        unknown
+    }
+
+    /// With the reason why a scenario that there is does not apply.
+    fn explained(&self, mut unknown: UnknownId) -> UnknownId {
+        let mut left_out = self.left_out.iter();
+        if let Some(absent) = left_out.find(|absent| absent.id.as_str() == unknown.id) {
+            unknown.detail = format!(", which is left out: {}", absent.reason);
+        }
+        unknown
     }
 }
 
@@ -87,14 +99,13 @@ fn keeps(ids: &[String], id: &str) -> bool {
     ids.is_empty() || ids.iter().any(|wanted| wanted == id)
 }
 
-fn check(dimension: &'static str, ids: &[String], known: &[String]) -> Result<(), UnknownId> {
-    match ids.iter().find(|id| !known.contains(id)) {
-        None => Ok(()),
-        Some(id) => Err(UnknownId {
-            dimension,
-            id: id.clone(),
-            detail: did_you_mean(id, known.iter().map(String::as_str)),
-            known: known.join(", "),
-        }),
-    }
+fn unknown(dimension: &'static str, ids: &[String], known: &[&str]) -> Vec<UnknownId> {
+    let unknown = ids.iter().filter(|id| !known.contains(&id.as_str()));
+    let told = unknown.map(|id| UnknownId {
+        dimension,
+        id: id.clone(),
+        detail: did_you_mean(id, known.iter().copied()),
+        known: known.join(", "),
+    });
+    told.collect()
 }

@@ -216,4 +216,18 @@ fn a_filter_that_names_nothing_says_what_there_is() {
         }),
         "unknown scenario \"mcp_unprimed\", which is left out: mcp.enabled is false; known: shell_unprimed, shell_primed"
     );
+    let several = refused(Filter {
+        task_ids: vec!["zz".to_owned(), "one".to_owned(), "yy".to_owned()],
+        agents: list("b"),
+        scenarios: list("qq"),
+    });
+    assert_eq!(
+        several.lines().collect::<Vec<_>>(),
+        [
+            "unknown task \"zz\"; known: one, two",
+            "unknown task \"yy\"; known: one, two",
+            "unknown agent \"b\"; known: a",
+            "unknown scenario \"qq\"; known: shell_unprimed, shell_primed",
+        ]
+    );
 }
