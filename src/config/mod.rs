@@ -22,7 +22,6 @@ mod schema;
 mod settings;
 mod shape;
 mod source;
-mod starter;
 mod suite;
 mod syntax;
 mod tables;
@@ -33,12 +32,11 @@ mod tests;
 mod tree;
 
 pub use asked::Asked;
-pub use filter::{Filter, UnknownId};
+pub use filter::{Filter, UnknownId, UnknownIds};
 pub use grader_spec::{GraderSpec, IosTestOptions};
 pub use load::{LoadBytes, LoadRequest, load, load_bytes, load_config_only};
 pub use problem::{Place, Problem, Problems, Severity};
 pub use schema::{schema_config, schema_tasks};
-pub use starter::{starter_config, starter_tasks};
 pub use suite::{
     AgentKind, AgentSpec, BuildParams, LeftOut, McpSettings, PlanMode, Project, ProjectSource,
     PromptVia, ReplaySpec, ScenarioSpec, Settings, Suite, TaskKind, TaskSpec, TranscriptMode,

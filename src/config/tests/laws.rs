@@ -5,7 +5,6 @@ use proptest::prelude::*;
 
 use super::yaml::{read, to_library};
 use super::{CONFIG, TASKS, fixture, load_both};
-use crate::config::{AgentKind, starter_config};
 
 fn scalars() -> impl Strategy<Value = serde_yaml::Value> {
     prop_oneof![
@@ -108,13 +107,5 @@ proptest! {
                 prop_assert!(problem.place.line > 0 || problem.message.starts_with("two cells"), "{}", problem);
             }
         }
-    }
-
-    #[test]
-    fn a_starter_holds_any_program(program in "/\\PC{0,20}|/[\\x01-\\xff]{0,10}") {
-        let config = starter_config(&[(AgentKind::ClaudeCode, program.clone())]);
-        let suite = load_both(config.as_bytes(), TASKS.as_bytes())
-            .map_err(|problems| TestCaseError::fail(format!("{problems} in\n{config}")))?;
-        prop_assert_eq!(&suite.agents[0].command[0], &program);
     }
 }

@@ -4,11 +4,11 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use super::{fixture, load_fixture, load_texts};
+use super::{fixture, load_fixture};
 use crate::config::fields::asked;
 use crate::config::shape::{Key, Section, Shape};
 use crate::config::tables::{CONFIG, KINDS, TASKS};
-use crate::config::{AgentKind, schema_config, schema_tasks, starter_config, starter_tasks};
+use crate::config::{AgentKind, schema_config, schema_tasks};
 
 /// Every section of both files, each with the JSON Schema objects that describe it.
 fn sections() -> Vec<&'static Section> {
@@ -162,35 +162,4 @@ fn the_words_of_the_tables_are_those_of_the_types() {
     let words: Vec<&str> = KINDS.iter().map(|(word, _)| *word).collect();
     let kinds: Vec<&str> = AgentKind::ALL.iter().map(|kind| kind.as_str()).collect();
     assert_eq!(words, kinds);
-}
-
-#[test]
-fn a_starter_loads_whatever_was_found() {
-    let program = |name: &str| format!("/opt/{name}");
-    for found in [
-        vec![],
-        vec![(AgentKind::Codex, program("codex"))],
-        vec![
-            (AgentKind::Codex, program("codex")),
-            (AgentKind::ClaudeCode, program("claude")),
-            (AgentKind::ClaudeCode, program("claude-next")),
-            (AgentKind::Command, program("mine")),
-        ],
-        vec![(AgentKind::Replay, program("proctor"))],
-    ] {
-        let config = starter_config(&found);
-        let suite =
-            load_texts(&config, &starter_tasks()).unwrap_or_else(|problems| panic!("{problems}"));
-        assert_eq!(suite.warnings, [""; 0]);
-        let played = found
-            .iter()
-            .filter(|(kind, _)| *kind != AgentKind::Replay)
-            .count();
-        assert_eq!(suite.agents.len(), played.max(1));
-        for (spec, (kind, program)) in suite.agents.iter().zip(&found) {
-            if *kind != AgentKind::Replay {
-                assert_eq!((spec.kind, &spec.command[0]), (*kind, program));
-            }
-        }
-    }
 }
