@@ -1,37 +1,49 @@
-//! What an image looks like: its size, and a perceptual hash of 64 bits.
+//! Images: whether one is whole, and what it looks like, as a perceptual hash of 64 bits.
 
 use std::io::Cursor;
 
-use image::{DynamicImage, ImageFormat, ImageReader, Limits};
+use image::{DynamicImage, ImageReader, Limits};
 use image_hasher::{HashAlg, HasherConfig, ImageHash};
 
 /// Longest side of an image that is decoded.
 const MAX_SIDE: u32 = 20_000;
 /// Most bytes that decoding may take.
 const MAX_ALLOCATION: u64 = 512 << 20;
+/// Most bytes that reading a PNG row by row may take.
+const DECODER_MEMORY: usize = 16 << 20;
 /// Distance of images that have nothing in common: all bits of the hash.
 const FARTHEST: u32 = 64;
 /// Channels of two one-coloured images may differ by this much and still be the same.
 const SAME_COLOUR: u8 = 8;
 
-/// The size that the header of a PNG tells; `None` when it is no PNG.
-pub(super) fn png_size(bytes: &[u8]) -> Option<(u32, u32)> {
-    let size = reader(bytes, Some(ImageFormat::Png))
-        .into_dimensions()
-        .ok()?;
-    (bytes.starts_with(b"\x89PNG\r\n\x1a\n") && size.0 > 0 && size.1 > 0).then_some(size)
+/// Whether this is a PNG that can be read to its end: every row, every checksum, the end mark. It is read row by row, so
+/// that what a small file swells to is never held.
+pub(super) fn is_whole_png(bytes: &[u8]) -> bool {
+    let mut decoder = png::Decoder::new(Cursor::new(bytes));
+    decoder.set_limits(png::Limits {
+        bytes: DECODER_MEMORY,
+    });
+    decoder.set_ignore_text_chunk(true);
+    decoder.set_ignore_iccp_chunk(true);
+    decoder.read_info().is_ok_and(|mut reader| {
+        let info = reader.info();
+        let fits = info.width <= MAX_SIDE && info.height <= MAX_SIDE;
+        fits && to_the_end(&mut reader).is_ok()
+    })
 }
 
-fn reader(bytes: &[u8], format: Option<ImageFormat>) -> ImageReader<Cursor<&[u8]>> {
+fn to_the_end(reader: &mut png::Reader<Cursor<&[u8]>>) -> Result<(), png::DecodingError> {
+    while reader.next_row()?.is_some() {}
+    reader.finish()
+}
+
+fn reader(bytes: &[u8]) -> ImageReader<Cursor<&[u8]>> {
     let mut reader = ImageReader::new(Cursor::new(bytes));
     let mut limits = Limits::default();
     limits.max_image_width = Some(MAX_SIDE);
     limits.max_image_height = Some(MAX_SIDE);
     limits.max_alloc = Some(MAX_ALLOCATION);
     reader.limits(limits);
-    if let Some(format) = format {
-        reader.set_format(format);
-    }
     reader
 }
 
@@ -48,7 +60,7 @@ pub(super) enum Look {
 impl Look {
     /// Decodes a PNG or JPEG and looks at it.
     pub(super) fn of(bytes: &[u8]) -> Result<Self, String> {
-        let image = reader(bytes, None)
+        let image = reader(bytes)
             .with_guessed_format()
             .map_err(|error| error.to_string())?
             .decode()

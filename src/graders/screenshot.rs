@@ -12,10 +12,7 @@ const MAX_BYTES: u64 = 64 << 20;
 /// Whether a PNG is there.
 pub(super) async fn exists(path: &Path, ctx: &GradeContext<'_>) -> Opinion {
     let wanted = Wanted::new(path, ctx);
-    let looked = aside(move || {
-        let bytes = wanted.read()?;
-        pixels::png_size(&bytes).map(drop).ok_or_else(invalid)
-    });
+    let looked = aside(move || whole(&wanted.read()?));
     match looked.await {
         Some(Ok(())) => PASS,
         Some(Err(opinion)) => opinion,
@@ -45,7 +42,7 @@ pub(super) async fn compare(
             .and_then(|bytes| pixels::Look::of(&bytes))
             .map_err(unreadable)?;
         let bytes = wanted.read()?;
-        pixels::png_size(&bytes).ok_or_else(invalid)?;
+        whole(&bytes)?;
         let seen = pixels::Look::of(&bytes).map_err(|_| invalid())?;
         Ok::<_, Opinion>(known.distance(&seen))
     });
@@ -56,6 +53,14 @@ pub(super) async fn compare(
         )),
         Some(Err(opinion)) => opinion,
         None => error("grader_panicked"),
+    }
+}
+
+fn whole(bytes: &[u8]) -> Result<(), Opinion> {
+    if pixels::is_whole_png(bytes) {
+        Ok(())
+    } else {
+        Err(invalid())
     }
 }
 

@@ -46,6 +46,12 @@ async fn a_screenshot_is_a_png_inside_the_workspace() {
     desk.put("App/text.png", "not an image");
     let png = fs::read(desk.at("App/shot.png")).expect("read");
     desk.put("App/head.png", &png[..20]);
+    desk.put("App/half.png", &png[..png.len() / 2]);
+    desk.put("App/endless.png", &png[..png.len() - 12]);
+    let mut damaged = png.clone();
+    damaged[png.len() / 2] ^= 1;
+    desk.put("App/damaged.png", damaged);
+    desk.put("App/more.png", [&png[..], b"and more"].concat());
     fs::create_dir(desk.at("App/folder.png")).expect("make a folder");
     symlink("/dev/zero", desk.at("App/zero.png")).expect("link");
     symlink("../../outside.png", desk.at("App/out.png")).expect("link");
@@ -64,6 +70,10 @@ async fn a_screenshot_is_a_png_inside_the_workspace() {
         ("empty", "screenshot_invalid_png"),
         ("text", "screenshot_invalid_png"),
         ("head", "screenshot_invalid_png"),
+        ("half", "screenshot_invalid_png"),
+        ("endless", "screenshot_invalid_png"),
+        ("damaged", "screenshot_invalid_png"),
+        ("more", ""),
         ("missing", "screenshot_not_found:missing.png"),
         ("folder", "screenshot_not_found:folder.png"),
         ("zero", "screenshot_not_found:zero.png"),
@@ -77,6 +87,39 @@ async fn a_screenshot_is_a_png_inside_the_workspace() {
         assert_eq!(told.1, reason, "{name}");
         assert_eq!(told.0 == Grade::Pass, reason.is_empty());
     }
+}
+
+#[tokio::test]
+async fn a_small_png_that_swells_is_read_without_holding_it() {
+    let desk = Desk::new();
+    let mut bytes = Vec::new();
+    let mut encoder = png::Encoder::new(&mut bytes, 20_000, 4_000);
+    encoder.set_color(png::ColorType::Rgba);
+    encoder.set_compression(png::Compression::High);
+    let mut writer = encoder.write_header().expect("a header");
+    let mut rows = writer.stream_writer().expect("a stream");
+    let row = vec![0; 80_000];
+    for _ in 0..4_000 {
+        std::io::Write::write_all(&mut rows, &row).expect("a row");
+    }
+    rows.finish().expect("an end");
+    drop(writer);
+    assert!(bytes.len() < 2 << 20, "{} bytes", bytes.len());
+    desk.put("App/large.png", &bytes);
+    let path = PathBuf::from("large.png");
+    let before = peak_kib();
+    let told = desk.one(GraderSpec::ScreenshotExists { path }).await;
+    assert_eq!(told.0, Grade::Pass);
+    let grown = peak_kib() - before;
+    assert!(grown < 200 << 10, "{grown} KiB more for 320 MB of pixels");
+}
+
+/// The most memory that this process has held.
+fn peak_kib() -> u64 {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    line.and_then(|line| line.split_whitespace().next()?.parse().ok())
+        .unwrap_or(0)
 }
 
 async fn distance(desk: &Desk, seen: &RgbImage, reference: &RgbImage) -> u32 {
