@@ -3,6 +3,7 @@
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use crate::config::{AgentKind, AgentSpec, GraderSpec};
 use crate::record::RunDir;
@@ -19,22 +20,35 @@ pub(super) struct Preflight {
     pub(super) scratch: Scratch,
 }
 
+/// How the name of a scratch folder begins.
+const SCRATCH: &str = "proctor-";
+
+/// An empty scratch folder of this age has no owner who is about to mark it.
+const FORGOTTEN: Duration = Duration::from_secs(3600);
+
 /// The scratch folder of one run.
 pub(super) struct Scratch {
     path: PathBuf,
+    /// Says that it is in use, until this process is gone.
+    _claim: fs::File,
 }
 
 impl Scratch {
     /// Makes a folder that only this user can enter; its path is short, since sockets of agents go below it.
     fn create() -> Result<Self, RunError> {
         let folder = tempfile::Builder::new()
-            .prefix("proctor-")
+            .prefix(SCRATCH)
             .tempdir()
             .map_err(|error| RunError::at("create a scratch folder", &error))?;
         let path = folder.keep();
         // macOS hands out a link (/var -> /private/var); agents would see the real path all the same.
         let path = fs::canonicalize(&path).unwrap_or(path);
-        Ok(Self { path })
+        let claim = workspace::claim(&path)
+            .map_err(|error| RunError::at("mark the scratch folder", &error))?;
+        Ok(Self {
+            path,
+            _claim: claim,
+        })
     }
 
     /// Removes the folder, unless workspaces are kept in it.
@@ -64,8 +78,10 @@ pub(super) fn preflight(
         return Err(RunError::Missing(missing));
     }
     // What a killed run left is nobody's any more; what cannot be removed is told by `doctor`, not here.
-    let swept = workspace::sweep_stale(&std::env::temp_dir());
+    let temporary = std::env::temp_dir();
+    let swept = workspace::sweep_stale(&temporary);
     tracing::debug!(removed = ?swept.removed, left = ?swept.left, "swept what dead runs left");
+    sweep_unmarked(&temporary);
     let scratch = Scratch::create()?;
     let built = build_tree(request, &scratch.path);
     let (mut source, template) = match built {
@@ -92,6 +108,23 @@ pub(super) fn preflight(
         suite,
     };
     Ok(Preflight { context, scratch })
+}
+
+/// Removes the scratch folders of runs that were killed before they could mark them: they are empty, and old.
+fn sweep_unmarked(temporary: &Path) {
+    for folder in fs::read_dir(temporary).into_iter().flatten().flatten() {
+        let ours = folder.file_name().to_string_lossy().starts_with(SCRATCH);
+        let age = folder
+            .metadata()
+            .and_then(|metadata| metadata.modified())
+            .ok();
+        let age = age.and_then(|modified| modified.elapsed().ok());
+        if ours && age.is_some_and(|age| age > FORGOTTEN) {
+            // Does nothing to a folder that holds anything, and nothing to those of others.
+            let removed = fs::remove_dir(folder.path());
+            tracing::debug!(folder = %folder.path().display(), ?removed, "swept an empty scratch folder");
+        }
+    }
 }
 
 /// A warning of agents that went on when the harness that had started them was killed: they may still spend.

@@ -40,7 +40,7 @@ pub use manifest::{
     Care, Change, ChangeKind, Entry, MAX_DEPTH, MAX_ENTRIES, MAX_READ_BYTES, Manifest, changes,
     manifest, manifest_since,
 };
-pub use owner::{Swept, sweep_stale};
+pub use owner::{Swept, claim, sweep_stale};
 pub use prepare::{Discarded, Workspace};
 pub use source::{ResolveOptions, Source, resolve};
 pub use survey::survey;

@@ -31,7 +31,10 @@ pub struct Swept {
 
 /// Marks `folder` as ours for as long as the returned file is open. The lock says that the owner lives; its process
 /// id and start time are there for a person to read.
-pub(super) fn claim(folder: &Path) -> io::Result<File> {
+///
+/// # Errors
+/// The marker cannot be written.
+pub fn claim(folder: &Path) -> io::Result<File> {
     let mut marker = OpenOptions::new()
         .read(true)
         .write(true)
