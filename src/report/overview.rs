@@ -19,11 +19,11 @@ pub struct Overview {
 /// One scenario. A mean or median is over the trials that have the value.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ScenarioLine {
-    /// Planned trials.
+    /// Trials that have a row: in a run that was stopped, fewer than were planned.
     pub runs: usize,
     /// Successes.
     pub successes: usize,
-    /// Successes over planned trials.
+    /// Successes over these trials.
     pub success_rate: Option<f64>,
     /// Trials with a verdict.
     pub graded: usize,
