@@ -50,8 +50,10 @@ pub struct RunMetadata {
     pub tasks_digest: Option<String>,
     /// SHA-256 of each task and its reference patch.
     pub task_digests: BTreeMap<String, String>,
-    /// The plan.
+    /// The plan of the last start.
     pub plan: Option<PlanMetadata>,
+    /// Every start of the run, in order.
+    pub starts: Vec<StartMetadata>,
     /// Kind of workspace.
     pub workspace: Option<String>,
     /// Isolation level.
@@ -123,6 +125,20 @@ pub struct PlanMetadata {
     pub trials_per_cell: u32,
     /// Filters of the command line: `agents`, `scenarios`, `task_ids`.
     pub filters: BTreeMap<String, Vec<String>>,
+}
+
+/// One start of a run: what a later one may have changed.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct StartMetadata {
+    /// When, UTC.
+    pub at: String,
+    /// The command line.
+    pub command: Vec<String>,
+    /// Trials at once.
+    pub jobs: u32,
+    /// Trials of each cell.
+    pub trials_per_cell: u32,
 }
 
 impl RunMetadata {

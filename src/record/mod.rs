@@ -45,6 +45,7 @@ pub use lines::RowProblem;
 pub use lock::RunLock;
 pub use metadata::{
     AcceptedDrift, AgentMetadata, InputChange, METADATA_SCHEMA, PlanMetadata, RunMetadata,
+    StartMetadata,
 };
 pub use private::{create_dir, read_file, write_file};
 pub use redact::{Redactor, looks_secret};

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use crate::agents::version;
 use crate::config::{AgentKind, PlanMode, ProjectSource, Suite};
 use crate::plan::Plan;
-use crate::record::{AgentMetadata, PlanMetadata, RunMetadata};
+use crate::record::{AgentMetadata, PlanMetadata, RunMetadata, StartMetadata};
 use crate::runner::drift::Inputs;
 use crate::runner::{RunError, RunRequest};
 use crate::supervise::{ChildSpec, capture, find_program};
@@ -31,6 +31,8 @@ pub(super) async fn write_start(
     let mut metadata = if let Some(mut metadata) = before {
         metadata.resumed.push(stamp());
         metadata.finished = None;
+        metadata.plan = Some(plan_metadata(request, plan));
+        add_notes(&mut metadata, notes(request));
         metadata
     } else {
         let foreign = RunMetadata::foreign(&context.run_dir);
@@ -41,9 +43,28 @@ pub(super) async fn write_start(
     };
     metadata.inputs = inputs.now;
     metadata.accepted_drift.extend(inputs.accepted);
+    metadata.starts.push(start(request));
     metadata
         .write(&context.run_dir, &context.redactor)
         .map_err(|error| RunError::at("write run_metadata.json", &error))
+}
+
+fn start(request: &RunRequest) -> StartMetadata {
+    StartMetadata {
+        at: stamp(),
+        command: request.command_line.clone(),
+        jobs: request.jobs,
+        trials_per_cell: request.trials,
+    }
+}
+
+/// What holds for any start of the run holds for the run.
+fn add_notes(metadata: &mut RunMetadata, notes: Vec<String>) {
+    let new = notes
+        .into_iter()
+        .filter(|note| !metadata.notes.contains(note));
+    let new: Vec<String> = new.collect();
+    metadata.notes.extend(new);
 }
 
 /// Adds the end.

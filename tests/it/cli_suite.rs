@@ -42,6 +42,21 @@ fn an_unknown_id_names_the_known_ones() {
 }
 
 #[test]
+fn unknown_ids_of_all_kinds_are_told_at_once() {
+    let sandbox = mixed();
+    let flags = "run --agents nope good --task-ids nix --scenarios zip";
+    let flags: Vec<&str> = flags.split(' ').collect();
+    let ran = sandbox.proctor(&flags).expect_code(2);
+    for what in [
+        "unknown task \"nix\"",
+        "unknown agent \"nope\"",
+        "unknown scenario \"zip\"",
+    ] {
+        assert_eq!(ran.stderr.matches(what).count(), 1, "{}", ran.stderr);
+    }
+}
+
+#[test]
 fn a_broken_config_is_told_with_its_place() {
     let sandbox = solving().section("nonsense: 1\n");
     let ran = sandbox.proctor(&["run"]).expect_code(2);
@@ -212,4 +227,63 @@ fn a_finished_trial_becomes_a_cassette_that_does_the_same_again() {
         "{}",
         refused.stderr
     );
+}
+
+#[test]
+fn a_resumed_run_tells_each_start_and_the_plan_of_the_last() {
+    let sandbox = solving();
+    sandbox.proctor(&["run", "--quiet"]).expect_code(0);
+    let run = sandbox.run_dir().display().to_string();
+    let more = "run --quiet --jobs 3 --trials 2 --resume";
+    let more: Vec<&str> = more.split(' ').chain([run.as_str()]).collect();
+    sandbox.proctor(&more).expect_code(0);
+    let metadata = serde_json::from_str::<serde_json::Value>(
+        &std::fs::read_to_string(sandbox.run_dir().join("run_metadata.json")).unwrap(),
+    )
+    .unwrap();
+    assert_eq!(metadata["plan"]["jobs"], 3);
+    assert_eq!(metadata["plan"]["trials"], 2);
+    let starts = metadata["starts"].as_array().unwrap();
+    let of_each = |key: &str| -> Vec<u64> {
+        let values = starts.iter().map(|start| start[key].as_u64());
+        values.collect::<Option<_>>().unwrap()
+    };
+    assert_eq!(
+        (of_each("jobs"), of_each("trials_per_cell")),
+        (vec![1, 3], vec![1, 2])
+    );
+    assert!(
+        metadata["notes"]
+            .to_string()
+            .contains("3 trials ran at once")
+    );
+}
+
+#[test]
+fn a_scratch_folder_that_was_never_marked_is_swept_when_it_is_old_and_empty() {
+    let sandbox = solving();
+    let old = std::time::SystemTime::now() - std::time::Duration::from_secs(7200);
+    let cases = [
+        ("proctor-old", false, true, false),
+        ("proctor-full", true, true, true),
+        ("proctor-new", false, false, true),
+        ("another", false, true, true),
+    ];
+    for (name, full, is_old, _) in cases {
+        let folder = sandbox.path("tmp").join(name);
+        std::fs::create_dir(&folder).unwrap();
+        if full {
+            std::fs::write(folder.join("file"), "").unwrap();
+        }
+        if is_old {
+            std::fs::File::open(&folder)
+                .unwrap()
+                .set_modified(old)
+                .unwrap();
+        }
+    }
+    sandbox.proctor(&["run", "--quiet"]).expect_code(0);
+    for (name, _, _, stays) in cases {
+        assert_eq!(sandbox.path("tmp").join(name).exists(), stays, "{name}");
+    }
 }
