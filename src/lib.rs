@@ -33,6 +33,7 @@
 //! | 1 | `metrics` | facts to numbers |
 //! | 1 | `record` | what is kept; the only room that knows a file name under `runs/` |
 //! | 0 | `model` | what happened, as nouns: no I/O, no clock |
+//! | 0 | `failpoints` | where tests kill the harness or let the system fail; nothing in ordinary builds |
 //! | 0 | `stats` | arithmetic, with the reference of each formula above it |
 //!
 //! **Words.** Suite (what is configured), run (a folder), task, scenario (a named treatment), cell (agent x scenario x
@@ -64,6 +65,7 @@
 pub mod agents;
 pub mod cli;
 pub mod config;
+pub mod failpoints;
 pub mod graders;
 pub mod metrics;
 pub mod model;

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use tempfile::NamedTempFile;
 
+use crate::failpoints::reach;
 use crate::record::RecordError;
 use crate::record::error::Doing as _;
 use crate::record::private;
@@ -43,16 +44,21 @@ impl AtomicFile {
             .into_inner()
             .map_err(io::IntoInnerError::into_error)
             .doing("write", &path)?;
-        file.as_file().sync_all().doing("sync", &path)?;
+        reach("derived.sync")
+            .and_then(|()| file.as_file().sync_all())
+            .doing("sync", &path)?;
+        reach("derived.rename").doing("replace", &path)?;
         file.persist(&path)
             .map_err(|error| error.error)
             .doing("replace", &path)?;
+        reach("derived.folder").doing("sync", &path)?;
         private::sync_dir(folder_of(&path))
     }
 }
 
 impl Write for AtomicFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        reach("derived.write")?;
         self.writer.write(bytes)
     }
 

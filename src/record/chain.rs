@@ -3,59 +3,15 @@
 //! Tamper-evident, not tamper-proof: whoever can rewrite the whole run can also make a new chain. What the chain shows is
 //! that a row, or a file that a row stands for, is not the one that was written.
 
-use std::fmt::Write as _;
 use std::fs::{self, File};
-use std::io::{self, BufRead as _, BufReader, Read as _};
-use std::path::Path;
+use std::io::{BufRead as _, BufReader};
 
-use sha2::{Digest, Sha256};
-
+use crate::record::artifacts::{digest, digest_of_file, is_plain};
 use crate::record::error::Doing as _;
-use crate::record::{RecordError, Row, RunDir, TrialDir, private};
+use crate::record::{RecordError, Row, RunDir, TrialDir};
 
 /// What the first row of a journal names as the one before it.
 pub(super) const GENESIS: &str = "0000000000000000000000000000000000000000000000000000000000000000";
-
-/// The digest of a journal line, without its newline, as the next row names it.
-pub(super) fn digest(line: &[u8]) -> String {
-    hex(&Sha256::digest(line))
-}
-
-impl TrialDir {
-    /// Lists the digest of every file of the trial in `SHA256SUMS`, in the form that `sha256sum -c` reads, and gives the
-    /// digest of that list. Links and special files are not followed and not listed.
-    ///
-    /// # Errors
-    /// When a file cannot be read, or the list cannot be written.
-    pub fn sum_up(&self) -> Result<String, RecordError> {
-        let mut names = Vec::new();
-        for entry in fs::read_dir(self.root()).doing("list", self.root())? {
-            let entry = entry.doing("list", self.root())?;
-            let is_file = entry.file_type().is_ok_and(|kind| kind.is_file());
-            let name = entry.file_name();
-            if is_file && name != "SHA256SUMS" && name.to_str().is_some_and(is_plain) {
-                names.push(entry.path());
-            }
-        }
-        names.sort();
-        let mut list = String::new();
-        for path in names {
-            let sum = digest_of_file(&path).doing("read", &path)?;
-            let name = path.file_name().unwrap_or_default().to_string_lossy();
-            writeln!(list, "{sum}  {name}").expect("a text takes what is written to it");
-        }
-        private::write_file(&self.sums(), list.as_bytes())?;
-        Ok(digest(list.as_bytes()))
-    }
-}
-
-impl TrialDir {
-    /// Digest of the prompt as it was given; absent where none was written.
-    #[must_use]
-    pub fn prompt_digest(&self) -> Option<String> {
-        digest_of_file(&self.prompt()).ok()
-    }
-}
 
 /// What a verification found.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -156,50 +112,6 @@ impl Verified {
                 .push(format!("{}: {problem}", trial.relative(&path)));
         }
     }
-}
-
-/// Digest of a file that the operator named, as `sha256:` and hex digits; links are followed.
-///
-/// # Errors
-/// When it cannot be read, or is no regular file.
-pub fn digest_of(path: &Path) -> io::Result<String> {
-    let real = path.canonicalize()?;
-    digest_of_file(&real).map(|sum| format!("sha256:{sum}"))
-}
-
-/// Digest of a text, in the same form.
-#[must_use]
-pub fn text_digest(text: &str) -> String {
-    format!("sha256:{}", digest(text.as_bytes()))
-}
-
-/// Whether a name of the list is that of a file in the trial's own folder.
-fn is_plain(name: &str) -> bool {
-    !name.is_empty() && !name.contains(['/', '\n', '\r', '\\']) && name != "." && name != ".."
-}
-
-/// Digest of a regular file; anything else is an error and never opened.
-fn digest_of_file(path: &Path) -> io::Result<String> {
-    if !path.symlink_metadata()?.is_file() {
-        return Err(io::Error::other("no regular file"));
-    }
-    let mut file = File::open(path)?;
-    let mut hasher = Sha256::new();
-    let mut buffer = vec![0; 64 * 1024];
-    loop {
-        match file.read(&mut buffer)? {
-            0 => return Ok(hex(&hasher.finalize())),
-            count => hasher.update(&buffer[..count]),
-        }
-    }
-}
-
-fn hex(digest: &[u8]) -> String {
-    let mut text = String::with_capacity(64);
-    for byte in digest {
-        write!(text, "{byte:02x}").expect("a text takes what is written to it");
-    }
-    text
 }
 
 #[cfg(test)]

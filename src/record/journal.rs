@@ -4,7 +4,9 @@ use std::fs::File;
 use std::io::{self, Write as _};
 use std::path::PathBuf;
 
-use crate::record::chain::{GENESIS, digest};
+use crate::failpoints::reach;
+use crate::record::artifacts::digest;
+use crate::record::chain::GENESIS;
 use crate::record::error::Doing as _;
 use crate::record::seal::{TornTail, last_line, seal};
 use crate::record::{RecordError, Redactor, Row, RunDir, private};
@@ -141,8 +143,10 @@ impl Journal {
         }
         self.good = self.file.metadata()?.len();
         let bytes = self.pending.concat();
-        self.file.write_all(&bytes)?;
+        reach("journal.write")?;
+        self.write(&bytes)?;
         if self.options.sync {
+            reach("journal.sync")?;
             self.file.sync_data()?;
         }
         self.good += bytes.len() as u64;
@@ -152,6 +156,20 @@ impl Journal {
             "appended to the journal"
         );
         Ok(())
+    }
+
+    #[cfg(not(feature = "failpoints"))]
+    fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.file.write_all(bytes)
+    }
+
+    /// In two parts, so that a test can cut a row.
+    #[cfg(feature = "failpoints")]
+    fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
+        let (first, second) = bytes.split_at(bytes.len() / 2);
+        self.file.write_all(first)?;
+        reach("journal.half")?;
+        self.file.write_all(second)
     }
 
     /// Digest of the last row, to be noted where the journal's writer is not the only one to write.

@@ -7,6 +7,7 @@
 //! - Paths in rows are relative to the run directory, so that it can be moved.
 //! - Folders are 0700 and files 0600; known secrets are replaced before anything is written ([`Redactor`]).
 
+mod artifacts;
 mod atomic;
 mod chain;
 mod changes;
@@ -33,8 +34,9 @@ mod tool_files;
 mod transcript;
 mod trial_dir;
 
+pub use artifacts::{digest_of, text_digest};
 pub use atomic::{AtomicFile, write_atomically};
-pub use chain::{Verified, digest_of, text_digest, verify};
+pub use chain::{Verified, verify};
 pub use changes::{ChangedFile, read_changes, write_changes};
 pub use clock::TrialClock;
 pub use error::RecordError;

@@ -4,6 +4,7 @@ use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Read as _, Write as _};
 use std::path::Path;
 
+use crate::failpoints::reach;
 use crate::record::RecordError;
 use crate::record::error::Doing as _;
 
@@ -21,6 +22,14 @@ pub fn create_dir(path: &Path) -> Result<(), RecordError> {
 /// When the system refuses.
 pub fn write_file(path: &Path, bytes: &[u8]) -> Result<(), RecordError> {
     create_file(path)?.write_all(bytes).doing("write", path)
+}
+
+/// The same, on disk when this returns; its name is when its folder is synced.
+pub(super) fn write_synced(path: &Path, bytes: &[u8]) -> Result<(), RecordError> {
+    let mut file = create_file(path)?;
+    reach("artifacts.list").doing("write", path)?;
+    file.write_all(bytes).doing("write", path)?;
+    file.sync_data().doing("sync", path)
 }
 
 pub(super) fn new_dir(path: &Path) -> io::Result<()> {

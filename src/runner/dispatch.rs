@@ -5,11 +5,12 @@ use std::sync::Arc;
 
 use tokio::task::{Id, JoinError, JoinSet, block_in_place};
 
-use crate::model::{Infra, Progress, Termination, TrialOutcome};
+use crate::model::{Infra, Progress, Termination};
 use crate::plan::{Plan, PlannedTrial};
 use crate::record::{Journal, Row};
 use crate::runner::RunError;
 use crate::runner::lanes::Lanes;
+use crate::runner::sealed::Sealed;
 use crate::trial::{RunContext, Teller, crashed_outcome, run_trial};
 
 /// Works a plan off.
@@ -58,7 +59,7 @@ impl Dispatch {
     async fn side_by_side(&mut self, trials: Vec<PlannedTrial>, tally: &mut Tally) {
         let mut waiting: VecDeque<PlannedTrial> = trials.into();
         let lanes = Lanes::default();
-        let mut running: JoinSet<TrialOutcome> = JoinSet::new();
+        let mut running: JoinSet<Sealed> = JoinSet::new();
         let mut started: HashMap<Id, PlannedTrial> = HashMap::new();
         let slots = usize::try_from(self.context.jobs.max(1)).unwrap_or(1);
         loop {
@@ -80,18 +81,16 @@ impl Dispatch {
         }
     }
 
-    fn start(
-        &self,
-        running: &mut JoinSet<TrialOutcome>,
-        planned: PlannedTrial,
-        lanes: &Lanes,
-    ) -> Id {
+    fn start(&self, running: &mut JoinSet<Sealed>, planned: PlannedTrial, lanes: &Lanes) -> Id {
         let context = self.context.clone();
         let teller = self.teller.clone();
         let lanes = lanes.clone();
-        let run = move || match lanes.run(run_trial(&context, &planned, &teller)) {
-            Ok(outcome) => outcome,
-            Err(error) => crashed_outcome(&context, &planned, &format!("make a runtime: {error}")),
+        let run = move || {
+            let ran = lanes.run(run_trial(&context, &planned, &teller));
+            let outcome = ran.unwrap_or_else(|error| {
+                crashed_outcome(&context, &planned, &format!("make a runtime: {error}"))
+            });
+            Sealed::seal(&context, outcome)
         };
         running.spawn_blocking(run).id()
     }
@@ -99,19 +98,20 @@ impl Dispatch {
     /// A trial whose code panicked is a row as well.
     fn outcome(
         &self,
-        joined: Result<(Id, TrialOutcome), JoinError>,
+        joined: Result<(Id, Sealed), JoinError>,
         started: &mut HashMap<Id, PlannedTrial>,
-    ) -> TrialOutcome {
+    ) -> Sealed {
         match joined {
-            Ok((id, outcome)) => {
+            Ok((id, sealed)) => {
                 started.remove(&id);
-                outcome
+                sealed
             }
             Err(error) => {
                 let planned = started
                     .remove(&error.id())
                     .expect("every running trial was remembered when it started");
-                crashed_outcome(&self.context, &planned, &error.to_string())
+                let outcome = crashed_outcome(&self.context, &planned, &error.to_string());
+                Sealed::seal(&self.context, outcome)
             }
         }
     }
@@ -120,10 +120,10 @@ impl Dispatch {
     ///
     /// When a row cannot be written, nothing further is started: what was paid for must not be lost. The row waits in
     /// memory and is tried again with the next one and at the end.
-    fn keep(&mut self, ended: Vec<TrialOutcome>, tally: &mut Tally) {
+    fn keep(&mut self, ended: Vec<Sealed>, tally: &mut Tally) {
         let rows: Vec<Row> = ended
             .iter()
-            .map(|outcome| row(&self.context, outcome))
+            .map(|sealed| sealed.row(&self.context))
             .collect();
         if let Err(error) = block_in_place(|| self.journal.append_all(&rows)) {
             self.teller.tell(Progress::Notice {
@@ -131,7 +131,7 @@ impl Dispatch {
             });
             self.context.cancel.request();
         }
-        for outcome in ended {
+        for Sealed { outcome, .. } in ended {
             tally.finished += 1;
             tally.passed += usize::from(outcome.success);
             tally.infra += usize::from(outcome.infra != Infra::None);
@@ -141,22 +141,6 @@ impl Dispatch {
             });
         }
     }
-}
-
-/// The row of an outcome, with the digests that tell which inputs it belongs to.
-pub(super) fn row(context: &RunContext, outcome: &TrialOutcome) -> Row {
-    let trial = context.run_dir.trial(&outcome.key);
-    let mut row = Row::from_outcome(outcome, &trial.paths());
-    // A trial that was cut off, or that could not even make its folder, has nothing to sum up.
-    row.artifacts_sha256 = trial.sum_up().ok();
-    row.prompt_digest = trial.prompt_digest();
-    row.config_digest = Some(context.suite.config_digest.clone());
-    let tasks = &context.suite.tasks;
-    let task = tasks
-        .iter()
-        .find(|task| task.id == outcome.key.cell.task && !outcome.key.baseline);
-    row.task_digest = task.map(|task| task.digest.clone());
-    row
 }
 
 /// Whether a row settles its trial: infra faults, cancelled and interrupted trials are run again on resume.

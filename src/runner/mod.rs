@@ -11,6 +11,7 @@ mod postmortem;
 mod preflight;
 mod regrading;
 mod request;
+mod sealed;
 mod secrets;
 mod validation;
 

@@ -13,10 +13,11 @@ use crate::model::Progress;
 use crate::plan::{Missing, Plan, build};
 use crate::record::{Journal, JournalOptions, RunDir, TornTail};
 use crate::report::write_all;
-use crate::runner::dispatch::{Dispatch, row};
+use crate::runner::dispatch::Dispatch;
 use crate::runner::ledger::{Standing, read_standing};
 use crate::runner::preflight::Scratch;
 use crate::runner::preflight::{Preflight, find_agents, preflight};
+use crate::runner::sealed::Sealed;
 use crate::runner::secrets::redactor;
 use crate::runner::{PostRun, RunError, drift, metadata, post_run, validation};
 use crate::supervise::Cancel;
@@ -139,7 +140,7 @@ pub async fn run(
     metadata::write_start(&request, &context, (&whole, inputs)).await?;
     for outcome in standing.interrupted(&context) {
         journal
-            .append(&row(&context, &outcome))
+            .append(&Sealed::seal(&context, outcome).row(&context))
             .map_err(|error| RunError::at("append to the journal", &error))?;
     }
     if request.validate {

@@ -24,5 +24,6 @@ mod sandbox;
 mod scenarios;
 mod streams;
 mod summary;
+mod synced;
 mod tidy;
 mod workspace;
