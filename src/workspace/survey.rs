@@ -4,10 +4,9 @@ use std::ffi::{CStr, OsString};
 use std::fs::File;
 use std::io::{self, Read};
 use std::os::unix::ffi::OsStringExt;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{FileType, Mode, OFlags};
+use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat};
 use sha2::{Digest, Sha256};
 
 use super::descent::{Descent, Named, as_path};
@@ -112,6 +111,7 @@ impl Survey<'_> {
 
     fn note(&mut self, path: Vec<u8>, named: &Named, (kind, care): (FileType, Care)) {
         let entry = match kind {
+            FileType::RegularFile if care == Care::Note => self.seen(&named.name),
             FileType::RegularFile => self.regular(&named.name, care),
             FileType::Symlink => self.link(&named.name),
             other => Ok(Entry::Other {
@@ -139,27 +139,31 @@ impl Survey<'_> {
         self.keep(path, entry);
     }
 
+    /// A file that is only noted need not be opened, if it could be.
+    fn seen(&mut self, name: &CStr) -> io::Result<Entry> {
+        let about = rustix::fs::statat(self.descent.here()?, name, AtFlags::SYMLINK_NOFOLLOW)?;
+        let mode = Mode::from_raw_mode(about.st_mode);
+        if FileType::from_raw_mode(about.st_mode) != FileType::RegularFile
+            || !mode.contains(Mode::RUSR)
+        {
+            return self.regular(name, Care::Note);
+        }
+        Ok(regular_file(&about, None))
+    }
+
     fn regular(&mut self, name: &CStr, care: Care) -> io::Result<Entry> {
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let opened = rustix::fs::openat(self.descent.here()?, name, flags, Mode::empty())?;
-        let mut file = File::from(opened);
-        let about = file.metadata()?;
-        if !about.is_file() {
+        let about = rustix::fs::fstat(&opened)?;
+        if FileType::from_raw_mode(about.st_mode) != FileType::RegularFile {
             return Ok(Entry::Other { what: "unknown" });
         }
-        let sha256 = if care == Care::Read && about.len() <= MAX_READ_BYTES {
-            Some(digest(&mut file, &mut self.buffer)?)
+        let sha256 = if care == Care::Read && size(&about) <= MAX_READ_BYTES {
+            Some(digest(&mut File::from(opened), &mut self.buffer)?)
         } else {
             None
         };
-        Ok(Entry::File {
-            size: about.len(),
-            sha256,
-            executable: about.mode() & 0o100 != 0,
-            changed_ns: sha256.is_none().then(|| {
-                i128::from(about.ctime()) * 1_000_000_000 + i128::from(about.ctime_nsec())
-            }),
-        })
+        Ok(regular_file(&about, sha256))
     }
 
     fn link(&self, name: &CStr) -> io::Result<Entry> {
@@ -183,6 +187,21 @@ impl Survey<'_> {
         if self.manifest.oddities.len() < MAX_ODDITIES {
             self.manifest.oddities.push(sentence);
         }
+    }
+}
+
+fn size(about: &Stat) -> u64 {
+    u64::try_from(about.st_size).unwrap_or_default()
+}
+
+fn regular_file(about: &Stat, sha256: Option<[u8; 32]>) -> Entry {
+    Entry::File {
+        size: size(about),
+        sha256,
+        executable: Mode::from_raw_mode(about.st_mode).contains(Mode::XUSR),
+        changed_ns: sha256
+            .is_none()
+            .then(|| i128::from(about.st_ctime) * 1_000_000_000 + i128::from(about.st_ctime_nsec)),
     }
 }
 
