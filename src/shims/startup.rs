@@ -12,14 +12,8 @@ use super::overlay::Overlay;
 ///
 /// bash reads the first that exists of `.bash_profile`, `.bash_login` and `.profile`; dash and ksh `.profile`; zsh
 /// `.zshenv` always, `.zprofile` in a login shell and `.zshrc` in an interactive one.
-const FILES: [&str; 6] = [
-    ".bash_profile",
-    ".profile",
-    ".bashrc",
-    ".zshenv",
-    ".zprofile",
-    ".zshrc",
-];
+const FOUND_AT_HOME: [&str; 3] = [".bash_profile", ".profile", ".bashrc"];
+const FOUND_BY_VARIABLE: [&str; 3] = [".zshenv", ".zprofile", ".zshrc"];
 
 /// Read where a variable points to it.
 const SHARED: &str = ".proctor-path.sh";
@@ -33,21 +27,36 @@ impl Overlay {
     /// # Errors
     /// If a file cannot be written.
     pub fn shell_startup(&self, home: &Path) -> io::Result<Vec<(String, OsString)>> {
-        let home = std::path::absolute(home)?;
-        let lines = self.lines_of_a_shell();
-        for name in FILES.into_iter().chain([SHARED]) {
-            let mut file = OpenOptions::new()
-                .append(true)
-                .create(true)
-                .open(home.join(name))?;
-            file.write_all(&lines)?;
-        }
-        let shared = home.join(SHARED).into_os_string();
+        self.append_lines(home, &FOUND_AT_HOME)?;
+        self.shell_variables(home)
+    }
+
+    /// The same in a folder that is nobody's home: only the files that the variables lead to.
+    ///
+    /// # Errors
+    /// If a file cannot be written.
+    pub fn shell_variables(&self, folder: &Path) -> io::Result<Vec<(String, OsString)>> {
+        let folder = std::path::absolute(folder)?;
+        self.append_lines(&folder, &FOUND_BY_VARIABLE)?;
+        self.append_lines(&folder, &[SHARED])?;
+        let shared = folder.join(SHARED).into_os_string();
         Ok(vec![
             ("BASH_ENV".to_owned(), shared.clone()),
             ("ENV".to_owned(), shared),
-            ("ZDOTDIR".to_owned(), home.into_os_string()),
+            ("ZDOTDIR".to_owned(), folder.into_os_string()),
         ])
+    }
+
+    fn append_lines(&self, folder: &Path, names: &[&str]) -> io::Result<()> {
+        let lines = self.lines_of_a_shell();
+        for name in names {
+            let mut file = OpenOptions::new()
+                .append(true)
+                .create(true)
+                .open(folder.join(name))?;
+            file.write_all(&lines)?;
+        }
+        Ok(())
     }
 
     /// Puts the shims first unless they are; words of any POSIX shell.

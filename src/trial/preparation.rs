@@ -60,13 +60,14 @@ pub(super) fn ready(frame: &Frame<'_>, workspace: &Workspace) -> Result<Ready, S
     })
     .map_err(|error| Stop::spawn(error.to_string()))?;
     // Without a home of its own an agent's login shells are led to the overlay by variables alone.
-    let shells = invocation
-        .private_home
-        .clone()
-        .unwrap_or_else(|| frame.private.join("shell"));
-    let shell_env = fs::create_dir_all(&shells)
-        .and_then(|()| overlay.shell_startup(&shells))
-        .map_err(|error| Stop::harness("write shell start-up files", error))?;
+    let shell_env = if let Some(home) = &invocation.private_home {
+        fs::create_dir_all(home).and_then(|()| overlay.shell_startup(home))
+    } else {
+        let folder = frame.private.join("shell");
+        fs::create_dir_all(&folder).and_then(|()| overlay.shell_variables(&folder))
+    };
+    let shell_env =
+        shell_env.map_err(|error| Stop::harness("write shell start-up files", error))?;
     write_file(&frame.trial_dir.prompt(), prompt.as_bytes())
         .map_err(|error| Stop::harness("write prompt.txt", error))?;
     Ok(Ready {
