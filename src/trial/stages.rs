@@ -2,8 +2,10 @@
 
 use std::fs;
 use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
+use crate::agents::Invocation;
 use crate::model::{Progress, TrialOutcome};
 use crate::plan::PlannedTrial;
 use crate::record::TrialClock;
@@ -27,7 +29,7 @@ pub async fn run_trial(
     let started = Instant::now();
     let frame = Frame::new(context, planned, teller);
     let mut draft = Draft::new(context, planned);
-    let mut workspace = None;
+    let mut slot = Slot::default();
     teller.tell(Progress::TrialStarted {
         key: planned.key.clone(),
         limit: context
@@ -35,23 +37,20 @@ pub async fn run_trial(
             .settings
             .hard_limit(&planned.key.cell.scenario),
     });
-    if let Err(stop) = stages(&frame, &mut draft, &mut workspace).await {
+    if let Err(stop) = stages(&frame, &mut draft, &mut slot).await {
         draft.stop(stop);
     }
     tracing::debug!(trial = planned.key.run_id(), after = ?started.elapsed(), "cleaning up");
     frame.enter("cleanup");
     aftermath::scrub(&frame, &mut draft);
-    clean_up(&frame, workspace, &mut draft);
+    clean_up(&frame, slot, &mut draft);
     draft.finish(started.elapsed())
 }
 
-async fn stages(
-    frame: &Frame<'_>,
-    draft: &mut Draft,
-    slot: &mut Option<Workspace>,
-) -> Result<(), Stop> {
-    let workspace = prepare(frame, slot)?;
+async fn stages(frame: &Frame<'_>, draft: &mut Draft, slot: &mut Slot) -> Result<(), Stop> {
+    let workspace = prepare(frame, &mut slot.workspace)?;
     let ready = preparation::ready(frame, workspace)?;
+    slot.secrets = known_secrets(&ready.invocation);
     if let Some(task) = frame.context.task(frame.planned) {
         frame.enter("setup");
         preparation::set_up(frame, workspace, task, &ready.invocation.extra_args).await?;
@@ -126,20 +125,56 @@ fn prepare<'a>(frame: &Frame<'_>, slot: &'a mut Option<Workspace>) -> Result<&'a
     Ok(workspace)
 }
 
-/// Removes what the trial had for itself; credentials first, since they must not outlive it.
-fn clean_up(frame: &Frame<'_>, workspace: Option<Workspace>, draft: &mut Draft) {
-    match fs::remove_dir_all(&frame.private) {
-        Err(error) if error.kind() != ErrorKind::NotFound => {
-            draft.note(format!("remove {}: {error}", frame.private.display()));
+/// What a trial has for itself, to be removed when it ends.
+#[derive(Default)]
+struct Slot {
+    workspace: Option<Workspace>,
+    /// The files with credentials in the private folder; `None` where there may be more than we know of.
+    secrets: Option<Vec<PathBuf>>,
+}
+
+/// An agent with a home of its own may have left credentials anywhere in it.
+fn known_secrets(invocation: &Invocation) -> Option<Vec<PathBuf>> {
+    let has_home = invocation.private_home.is_some() || invocation.codex_home.is_some();
+    (!has_home).then(|| invocation.private_files.clone())
+}
+
+/// Removes what the trial had for itself; credentials first and at once, since they must not outlive it.
+fn clean_up(frame: &Frame<'_>, slot: Slot, draft: &mut Draft) {
+    let bare = slot.secrets.is_some_and(|secrets| all_removed(&secrets));
+    let keep = frame.context.suite.settings.keep_workdirs;
+    let problems = match slot.workspace {
+        Some(workspace) if bare && !keep => workspace.discard_with(&frame.private).problems,
+        workspace => {
+            if let Err(problem) = remove_all(&frame.private) {
+                draft.note(problem);
+            }
+            match workspace {
+                Some(workspace) if keep => {
+                    vec![format!("workdir kept: {}", workspace.keep().display())]
+                }
+                Some(workspace) => workspace.discard().problems,
+                None => Vec::new(),
+            }
         }
-        _ => {}
-    }
-    let Some(workspace) = workspace else { return };
-    if frame.context.suite.settings.keep_workdirs {
-        draft.note(format!("workdir kept: {}", workspace.keep().display()));
-        return;
-    }
-    for problem in workspace.discard().problems {
+    };
+    for problem in problems {
         draft.note(problem);
+    }
+}
+
+fn all_removed(files: &[PathBuf]) -> bool {
+    files.iter().all(|file| match fs::remove_file(file) {
+        Ok(()) => true,
+        Err(error) => error.kind() == ErrorKind::NotFound,
+    })
+}
+
+fn remove_all(folder: &Path) -> Result<(), String> {
+    match fs::remove_dir_all(folder) {
+        Err(error) if error.kind() != ErrorKind::NotFound => {
+            Err(format!("remove {}: {error}", folder.display()))
+        }
+        _ => Ok(()),
     }
 }

@@ -164,6 +164,30 @@ impl Workspace {
         self.let_go()
     }
 
+    /// The same for the workspace and another folder of its trial, if there is one, which is removed as soon as may be.
+    #[must_use]
+    pub fn discard_with(mut self, folder: &Path) -> Discarded {
+        let mut discarded = self.let_go();
+        let serial = self.shared.serial.fetch_add(1, Ordering::Relaxed);
+        match self.place.put_aside_too(folder, serial) {
+            Ok(Some(name)) => {
+                let trash = &self.shared.trash;
+                trash.take_at_once(Arc::clone(&self.place.trash), name);
+            }
+            Ok(None) => {}
+            // On another file system, say: then it is removed here and now.
+            Err(_) => {
+                if let Err(error) = fs::remove_dir_all(folder) {
+                    let folder = folder.display();
+                    discarded
+                        .problems
+                        .push(format!("{folder} could not be removed: {error}"));
+                }
+            }
+        }
+        discarded
+    }
+
     fn let_go(&mut self) -> Discarded {
         self.done = true;
         let mut discarded = Discarded::default();

@@ -1,7 +1,7 @@
 //! The background removal of workspaces that are done with.
 
 use std::ffi::CString;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
@@ -14,9 +14,9 @@ const MAX_PROBLEMS: usize = 100;
 /// How many names of little trees are held back at most.
 const MAX_HELD: usize = 100_000;
 
-/// Removes trees on a thread of the lowest priority, so that no agent's time is touched by it. Little trees are held back
-/// until the end: for minutes after a removal, ext4 makes new files slowly near where the old ones were (0.5 ms each,
-/// measured), which would slow every later trial and its agent.
+/// Removes trees on a thread of the lowest priority, so that no agent's time is touched by it. Little workspaces on ext4 are
+/// held back until the end: for minutes after a removal, it makes new files slowly near where the old ones were (0.5 ms
+/// each, measured), which would slow every later trial and its agent.
 #[derive(Debug, Default)]
 pub(super) struct Trash {
     sender: Mutex<Option<Sender<Message>>>,
@@ -49,17 +49,35 @@ enum Message {
 struct Item {
     folder: Arc<OwnedFd>,
     name: CString,
+    may_wait: bool,
 }
 
 impl Trash {
-    /// Hands over the tree `name` in the open `folder`.
+    /// Hands over the tree `name` in the open `folder`, which may be held back.
     pub(super) fn take(&self, folder: Arc<OwnedFd>, name: CString) {
+        self.take_item(Item {
+            folder,
+            name,
+            may_wait: true,
+        });
+    }
+
+    /// The same for what must not lie about: it is removed as soon as the thread comes to it.
+    pub(super) fn take_at_once(&self, folder: Arc<OwnedFd>, name: CString) {
+        self.take_item(Item {
+            folder,
+            name,
+            may_wait: false,
+        });
+    }
+
+    fn take_item(&self, item: Item) {
         locked(&self.state.0).waiting += 1;
         let mut sender = locked(&self.sender);
         if sender.is_none() {
             *sender = self.start();
         }
-        let message = Message::Remove(Item { folder, name });
+        let message = Message::Remove(item);
         let unsent = match &*sender {
             Some(channel) => channel.send(message).err().map(|lost| lost.0),
             None => Some(message),
@@ -111,7 +129,9 @@ fn work(messages: &Receiver<Message>, state: &(Mutex<State>, Condvar)) {
     for message in messages {
         match message {
             Message::Remove(item) => {
-                match weigh::names_if_little(item.folder.as_fd(), &item.name) {
+                let little = (item.may_wait && removal_is_felt(item.folder.as_fd()))
+                    .then(|| weigh::names_if_little(item.folder.as_fd(), &item.name));
+                match little.flatten() {
                     Some(more) if names + more <= MAX_HELD => {
                         names += more;
                         held.push(item);
@@ -140,6 +160,18 @@ fn remove_one(state: &(Mutex<State>, Condvar), item: &Item) {
     state.left.extend(left.into_iter().take(room));
     state.waiting -= 1;
     done.notify_all();
+}
+
+/// Whether new files are slow to make where others were removed: on ext4, which is also what ext2 and ext3 seem to be.
+#[cfg(target_os = "linux")]
+fn removal_is_felt(folder: BorrowedFd<'_>) -> bool {
+    const EXT: u64 = 0xEF53;
+    rustix::fs::fstatfs(folder).is_ok_and(|about| u64::try_from(about.f_type) == Ok(EXT))
+}
+
+#[cfg(not(target_os = "linux"))]
+fn removal_is_felt(_folder: BorrowedFd<'_>) -> bool {
+    false
 }
 
 /// On Linux priority belongs to a thread; elsewhere it would slow the whole harness, so it is left alone.

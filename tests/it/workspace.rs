@@ -551,6 +551,35 @@ fn copy(from: &Path, to: &Path) {
 }
 
 #[test]
+fn a_folder_of_the_trial_goes_with_its_workspace_at_once_and_without_waiting_for_the_end() {
+    let house = House::new();
+    let template = house.template(WorkspaceKind::Worktree);
+    let private = house.home.path().join("private");
+    fs::create_dir_all(private.join("home/.agent")).unwrap();
+    fs::write(private.join("home/.agent/token"), "secret").unwrap();
+    let workspace = template.prepare(&house.trials(), "t1").unwrap();
+    let root = workspace.root.clone();
+    let discarded = workspace.discard_with(&private);
+    assert_eq!(discarded.problems, Vec::<String>::new());
+    assert!(!root.exists() && !private.exists());
+    let token_is_there = || {
+        let trash = fs::read_dir(house.trials().join(".trash")).unwrap();
+        let mut trees = trash.flatten().map(|tree| tree.path());
+        trees.any(|tree| tree.join("home/.agent/token").exists())
+    };
+    let end = std::time::Instant::now() + Duration::from_secs(60);
+    while token_is_there() && std::time::Instant::now() < end {
+        std::thread::yield_now();
+    }
+    assert!(!token_is_there());
+    // A trial may have none.
+    let workspace = template.prepare(&house.trials(), "t2").unwrap();
+    let discarded = workspace.discard_with(&private);
+    assert_eq!(discarded.problems, Vec::<String>::new());
+    finish(template);
+}
+
+#[test]
 fn a_kept_workspace_outlives_the_run_and_the_sweep() {
     let house = House::new();
     let (template, workspace) = prepared(&house, WorkspaceKind::Worktree);
