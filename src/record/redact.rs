@@ -117,6 +117,12 @@ impl Redactor {
         });
     }
 
+    /// Whether it knows no secret.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.search.is_none()
+    }
+
     /// The text without secrets.
     #[must_use]
     pub fn redact<'a>(&self, text: &'a str) -> Cow<'a, str> {

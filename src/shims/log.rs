@@ -59,8 +59,11 @@ pub fn read_log(log: &Path, agent_started_mono_ns: u64) -> io::Result<ShimLog> {
         let message = format!("{} is not a regular file", log.display());
         return Err(io::Error::new(io::ErrorKind::InvalidData, message));
     }
-    let mut reader = BufReader::new(File::open(log)?.take(LONGEST_LOG));
     let mut read = ShimLog::default();
+    if metadata.len() == 0 {
+        return Ok(read);
+    }
+    let mut reader = BufReader::new(File::open(log)?.take(LONGEST_LOG));
     let mut line = Vec::new();
     while next_line(&mut reader, &mut line)? {
         match serde_json::from_slice::<Line>(&line) {

@@ -89,8 +89,9 @@ impl Overlay {
             )));
         }
         let (bin_dir, conf_dir) = (dir.join("bin"), dir.join("conf"));
-        fs::create_dir_all(&bin_dir)?;
-        fs::create_dir_all(&conf_dir)?;
+        for folder in [&dir, &bin_dir, &conf_dir] {
+            fs::create_dir_all(folder)?;
+        }
         fs::write(bin_dir.join(SIGN), "")?;
         OpenOptions::new()
             .append(true)
@@ -189,15 +190,15 @@ fn config(tool: &WatchedTool, log: &Path) -> io::Result<Vec<u8>> {
 /// Writes a shim while no child is being started: one that held the file open would make it "busy".
 fn write_program(path: &Path) -> io::Result<()> {
     let _gate = spawn_gate();
-    match fs::remove_file(path) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-        _ => {}
-    }
-    let mut file = OpenOptions::new()
-        .write(true)
-        .create_new(true)
-        .mode(0o755)
-        .open(path)?;
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true).mode(0o755);
+    let mut file = match options.open(path) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+            fs::remove_file(path)?;
+            options.open(path)?
+        }
+        opened => opened?,
+    };
     file.write_all(RELAY)?;
     file.set_permissions(Permissions::from_mode(0o555))
 }

@@ -241,6 +241,9 @@ async fn money(frame: &Frame<'_>, report: &StreamReport, ready: &Ready) -> Cost 
 
 /// Removes known secrets from what other programs wrote into the trial's folder.
 pub(super) fn scrub(frame: &Frame<'_>, draft: &mut Draft) {
+    if frame.context.redactor.is_empty() {
+        return;
+    }
     let entries = fs::read_dir(frame.trial_dir.root()).into_iter().flatten();
     for entry in entries.flatten() {
         if let Err(error) = frame.context.redactor.redact_file(&entry.path()) {
