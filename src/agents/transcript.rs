@@ -1,6 +1,7 @@
 //! The minimal transcript: one short, safe line per event.
 
 use std::fmt::Write as _;
+use std::time::Duration;
 
 use crate::model::{AgentEvent, EventKind, ToolCall, ToolResult};
 
@@ -40,7 +41,15 @@ pub fn transcript_line(event: &AgentEvent) -> Option<String> {
         EventKind::Unknown { name } => format!("unknown event: {name}"),
         EventKind::Unparsed { reason } => format!("no event: {reason}"),
     };
-    Some(format!("[{:9.3}] {}", event.at.as_secs_f64(), safe(&text)))
+    let mut line = moment(event.at);
+    push_safe(&mut line, &text);
+    Some(line)
+}
+
+/// Seconds with three decimals, rounded.
+fn moment(at: Duration) -> String {
+    let millis = (at + Duration::from_micros(500)).as_millis();
+    format!("[{:5}.{:03}] ", millis / 1000, millis % 1000)
 }
 
 fn started(kind: &EventKind) -> String {
@@ -103,9 +112,12 @@ fn files(changes: &[(String, String)], ok: bool) -> String {
     text
 }
 
-/// `text` cut to the cap, on one line, with nothing in it that a terminal would act on.
-fn safe(text: &str) -> String {
-    let mut line = String::new();
+/// Adds `text`, cut to the cap, on one line, with nothing in it that a terminal would act on.
+fn push_safe(line: &mut String, text: &str) {
+    let plain = |byte: u8| (b' '..=b'~').contains(&byte);
+    if text.len() <= LINE_CAP && text.bytes().all(plain) {
+        return line.push_str(text);
+    }
     for (count, character) in text.chars().enumerate() {
         if count == LINE_CAP {
             line.push('…');
@@ -121,7 +133,6 @@ fn safe(text: &str) -> String {
             plain => line.push(plain),
         }
     }
-    line
 }
 
 /// Characters that reorder or split the text around them.
@@ -133,7 +144,6 @@ const fn turns_direction(character: char) -> bool {
 mod tests {
     use super::*;
     use proptest::prelude::*;
-    use std::time::Duration;
 
     fn line(kind: EventKind) -> Option<String> {
         transcript_line(&AgentEvent {

@@ -27,6 +27,19 @@ pub(super) struct Head<'a> {
     pub(super) subtype: Option<Cow<'a, str>>,
 }
 
+impl<'a> Head<'a> {
+    /// The head of an object that is read whole afterwards, and so need not be looked through to its end now: of one that
+    /// begins with its `type`, as agents print it.
+    pub(super) fn at_once(text: &'a str) -> Option<Self> {
+        let rest = text.strip_prefix("{\"type\":\"")?;
+        let (kind, after) = rest.split_at(rest.find(['"', '\\'])?);
+        after.starts_with('"').then_some(Self {
+            kind: Some(Cow::Borrowed(kind)),
+            subtype: None,
+        })
+    }
+}
+
 /// A token count as told: absent, a whole number, or something that is none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum Count {
@@ -194,6 +207,24 @@ pub(super) fn border(text: &str, limit: usize) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_head_is_seen_at_once_only_where_it_is_plain() {
+        let cases = [
+            (r#"{"type":"text","text":"x"}"#, Some("text")),
+            (r#"{"type":"","type":"x"}"#, Some("")),
+            (r#"{"type":"te\u0078t"}"#, None),
+            (r#"{"type":"te"#, None),
+            (r#"{"type":5}"#, None),
+            (r#"{ "type":"text"}"#, None),
+            (r#"{"text":"x","type":"text"}"#, None),
+        ];
+        for (json, expected) in cases {
+            let head = Head::at_once(json);
+            let kind = head.as_ref().and_then(|head| head.kind.as_deref());
+            assert_eq!(kind, expected, "{json}");
+        }
+    }
 
     #[test]
     fn a_count_is_a_whole_number_or_unreadable_and_never_zero_by_mistake() {

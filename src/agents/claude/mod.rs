@@ -79,7 +79,10 @@ impl ClaudeStream {
     /// # Errors
     /// Why the line is no event.
     pub(super) fn line(&mut self, text: &str, sink: &mut Sink<'_>) -> Result<(), String> {
-        let head: Head<'_> = read(text)?;
+        let head = match Head::at_once(text) {
+            Some(head) if matches!(head.kind.as_deref(), Some("assistant" | "user")) => head,
+            _ => read(text)?,
+        };
         let kind = head.kind.as_deref().unwrap_or_default();
         match kind {
             "system" => self.system(

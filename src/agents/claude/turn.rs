@@ -72,7 +72,7 @@ impl Turns {
         block: &RawValue,
         sink: &mut Sink<'_>,
     ) -> Result<(), String> {
-        let head: Head<'_> = read(block)?;
+        let head = head(block)?;
         let kind = head.kind.as_deref().unwrap_or_default();
         match kind {
             "text" => {
@@ -102,7 +102,7 @@ impl Turns {
         block: &RawValue,
         sink: &mut Sink<'_>,
     ) -> Result<(), String> {
-        let head: Head<'_> = read(block)?;
+        let head = head(block)?;
         match head.kind.as_deref().unwrap_or_default() {
             answer if answer.ends_with("tool_result") => self.answer(&read(block)?, sink),
             "text" | "image" | "document" => {}
@@ -170,6 +170,10 @@ impl Turns {
         };
         Some((server.to_owned(), tool.to_owned()))
     }
+}
+
+fn head(block: &RawValue) -> Result<Head<'_>, String> {
+    Head::at_once(block.get()).map_or_else(|| read(block), Ok)
 }
 
 /// What the client itself says in the model's place: a failure of the provider, or a remark that is none.

@@ -46,6 +46,9 @@ pub(super) struct Server {
 /// `assistant` and `user`.
 #[derive(Debug, Deserialize)]
 pub(super) struct Turn<'a> {
+    /// Here so that a doubled one spoils the line.
+    #[serde(rename = "type", default)]
+    _kind: IgnoredAny,
     #[serde(borrow)]
     pub(super) message: Message<'a>,
     #[serde(default)]
@@ -121,6 +124,8 @@ impl<'de> Visitor<'de> for ContentVisitor {
 /// A `text` or `thinking` block.
 #[derive(Debug, Deserialize)]
 pub(super) struct TextBlock {
+    #[serde(rename = "type", default)]
+    _kind: IgnoredAny,
     #[serde(default)]
     pub(super) text: Option<String>,
     #[serde(default)]
@@ -130,6 +135,8 @@ pub(super) struct TextBlock {
 /// A `tool_use` block.
 #[derive(Debug, Deserialize)]
 pub(super) struct ToolUse<'a> {
+    #[serde(rename = "type", default)]
+    _kind: IgnoredAny,
     pub(super) id: String,
     pub(super) name: String,
     #[serde(borrow, default)]
@@ -146,6 +153,8 @@ pub(super) struct ShellInput {
 /// A `tool_result` block.
 #[derive(Debug, Deserialize)]
 pub(super) struct ToolAnswer<'a> {
+    #[serde(rename = "type", default)]
+    _kind: IgnoredAny,
     pub(super) tool_use_id: String,
     #[serde(borrow, default)]
     pub(super) content: Option<&'a RawValue>,
