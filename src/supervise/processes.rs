@@ -125,9 +125,14 @@ mod linux {
     }
 
     fn read(pid: u32) -> Option<Process> {
-        let bytes = fs::read(format!("/proc/{pid}/stat")).ok()?;
-        parse(pid, &bytes)
+        let mut stat = [0; STAT_SIZE];
+        let mut file = fs::File::open(format!("/proc/{pid}/stat")).ok()?;
+        let count = file.read(&mut stat).ok()?;
+        parse(pid, &stat[..count])
     }
+
+    /// More than 52 numbers and a name of 64 bytes: the kernel gives all of it at once.
+    const STAT_SIZE: usize = 2048;
 
     /// The kernel's flag of a process that is on its way out.
     const EXITING: i64 = 4;

@@ -13,7 +13,7 @@ use super::lines::LineSplitter;
 use super::spec::{Heard, Limits, Listener, OutputStream};
 
 /// A read buffer begins small, since most streams are quiet, and grows with what comes at once.
-const SMALL: usize = 4 << 10;
+const SMALL: usize = 16 << 10;
 const LARGE: usize = 64 << 10;
 
 const TAIL: usize = 8 << 10;
