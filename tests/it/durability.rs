@@ -59,26 +59,14 @@ fn agents_that_outlived_a_killed_harness_are_told_at_the_next_start() {
 
 #[test]
 fn a_killed_run_is_finished_by_resume_and_runs_exactly_what_is_missing() {
+    // The first trial passes, the second hangs until the harness is killed.
+    let second_hangs = "[ \"$(cat \"$HOME/starts\")\" != run ] || touch \"$HOME/hold\"";
+    let body = format!("{second_hangs}\n{}", patient());
     let sandbox = Sandbox::new()
-        .agent("fake", "claude_code_cli", &patient())
+        .agent("fake", "claude_code_cli", &body)
         .set("trials_per_cell", "3")
         .set("timeout_sec", "30");
-    // The first trial passes, the second hangs until the harness is killed.
     let mut child = sandbox.start(&["run", "--quiet"]);
-    wait_for("the first row", || {
-        let journal = fs::read_dir(sandbox.path("runs"))
-            .ok()
-            .and_then(|mut entries| entries.next());
-        let journal = journal
-            .and_then(Result::ok)
-            .map(|entry| entry.path().join("runs.jsonl"));
-        let written =
-            journal.is_some_and(|path| fs::read(path).is_ok_and(|bytes| !bytes.is_empty()));
-        if written {
-            fs::write(sandbox.path("home/hold"), "").expect("write hold");
-        }
-        written
-    });
     let starts =
         || fs::read_to_string(sandbox.path("home/starts")).map_or(0, |text| text.lines().count());
     wait_for("a held trial", || {
