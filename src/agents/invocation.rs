@@ -138,7 +138,7 @@ pub fn invocation_for(
     let mut private = home::make(agent.kind, clean, own_codex, place)?;
     let mut extra_args = Vec::new();
     if agent.command.iter().any(|token| token == "{EXTRA_ARGS}") {
-        extra_args = extra_arguments(context, &mut private.secrets)?;
+        extra_args = extra_arguments(context, &mut private)?;
     }
     let stdin = stdin(agent, context.prompt)?;
     let mut env = private.env;
@@ -220,18 +220,23 @@ fn stdin(agent: &AgentSpec, prompt: &str) -> Result<Option<Vec<u8>>, InvocationE
 /// What goes where `{EXTRA_ARGS}` stands: MCP, what keeps the shims in front, the scenario's own arguments.
 fn extra_arguments(
     context: &InvocationContext<'_>,
-    secrets: &mut Vec<PathBuf>,
+    private: &mut home::PrivateHome,
 ) -> Result<Vec<String>, InvocationError> {
     let kind = context.agent.kind;
     let config = context.scenario.mcp_config.as_deref();
     let mut arguments = match kind {
         AgentKind::ClaudeCode => {
             let (arguments, file) = mcp::claude_arguments(config, context.private)?;
-            secrets.push(file);
+            private.secrets.push(file);
             arguments
         }
         AgentKind::Codex => {
-            let mut arguments = mcp::codex_arguments(config, context.mcp.env.keys())?;
+            let servers = mcp::codex_servers(config, context.mcp.env.keys())?;
+            let lent = servers.env.into_iter();
+            private
+                .env
+                .extend(lent.map(|(name, value)| (name, value.into())));
+            let mut arguments = servers.arguments;
             arguments.extend(codex_path_arguments(context.path));
             arguments
         }

@@ -9,6 +9,7 @@ use serde_json::value::RawValue;
 
 use crate::agents::InvocationError;
 use crate::agents::toml::{toml_key, toml_string, toml_strings};
+use crate::record::looks_secret;
 
 /// The mark that makes a server's calls of watched commands count as the server's, not as the agent's.
 const MCP_PROCESS: (&str, &str) = ("EVAL_MCP_PROCESS", "1");
@@ -82,30 +83,81 @@ pub(super) fn claude_arguments(
     Ok((arguments.to_vec(), file))
 }
 
-/// Codex's arguments: one `-c` per value.
+/// What Codex is started with for its MCP servers.
+#[derive(Debug, Default)]
+pub(super) struct CodexServers {
+    /// `-c` and a value, again and again.
+    pub(super) arguments: Vec<String>,
+    /// Secrets of the servers: everybody can read a command line, so Codex finds them in its own environment.
+    pub(super) env: BTreeMap<String, String>,
+}
+
+/// Codex's arguments: one `-c` per value, but secrets only by the names of variables.
 ///
 /// A server that Codex starts sees only HOME, LANG, PATH and TERM, so each program is also given the mark and the names of
 /// the trial's variables and of `mcp_env` (`mcp.env` of the config), whose values Codex takes from its own environment.
 ///
 /// # Errors
-/// A file that cannot be read or is no MCP file.
-pub(super) fn codex_arguments<'a>(
+/// A file that cannot be read or is no MCP file, or two servers with one variable of two secret values.
+pub(super) fn codex_servers<'a>(
     config: Option<&Path>,
     mcp_env: impl Iterator<Item = &'a String>,
-) -> Result<Vec<String>, InvocationError> {
+) -> Result<CodexServers, InvocationError> {
+    let mut made = CodexServers::default();
     let Some(config) = config else {
-        return Ok(vec!["-c".to_owned(), "mcp_servers={}".to_owned()]);
+        made.arguments = ["-c", "mcp_servers={}"].map(str::to_owned).to_vec();
+        return Ok(made);
     };
     let mut inherited: Vec<String> = TRIAL_VARIABLES.map(str::to_owned).to_vec();
     inherited.extend(mcp_env.cloned());
-    let mut arguments = Vec::new();
-    for (name, server) in read(config)?.servers {
-        for (key, value) in codex_values(&server, &inherited) {
-            arguments.push("-c".to_owned());
-            arguments.push(format!("mcp_servers.{}.{key}={value}", toml_key(&name)));
+    for (name, mut server) in read(config)?.servers {
+        let hidden = hide_secrets(&mut server, &mut made.env);
+        let hidden = hidden.map_err(|variable| InvocationError::Mcp {
+            path: config.to_owned(),
+            problem: format!("mcpServers.{name}.env.{variable}: another server has another value of it, and Codex hands on only one"),
+        })?;
+        for (key, value) in hidden.into_iter().chain(codex_values(&server, &inherited)) {
+            made.arguments.push("-c".to_owned());
+            made.arguments
+                .push(format!("mcp_servers.{}.{key}={value}", toml_key(&name)));
         }
     }
-    Ok(arguments)
+    Ok(made)
+}
+
+/// Moves the secrets of a server into variables of Codex itself; gives the values that lead to those of headers.
+///
+/// # Errors
+/// The name of a variable that has another value already.
+fn hide_secrets(
+    server: &mut Server,
+    env: &mut BTreeMap<String, String>,
+) -> Result<Vec<(String, String)>, String> {
+    let (secret, plain): (BTreeMap<_, _>, _) = std::mem::take(&mut server.env)
+        .into_iter()
+        .partition(|(name, _)| looks_secret(name));
+    server.env = plain;
+    for (name, value) in secret {
+        if env.get(&name).is_some_and(|known| *known != value) {
+            return Err(name);
+        }
+        server.env_vars.push(name.clone());
+        env.insert(name, value);
+    }
+    let mut values = Vec::new();
+    for headers in [&mut server.headers, &mut server.http_headers] {
+        let (secret, plain): (BTreeMap<_, _>, _) = std::mem::take(headers)
+            .into_iter()
+            .partition(|(name, _)| looks_secret(name));
+        *headers = plain;
+        for (name, value) in secret {
+            let variable = format!("PROCTOR_MCP_HEADER_{}", env.len());
+            let key = format!("env_http_headers.{}", toml_key(&name));
+            values.push((key, toml_string(&variable)));
+            env.insert(variable, value);
+        }
+    }
+    Ok(values)
 }
 
 /// Keys below `mcp_servers.<name>` and their TOML values.

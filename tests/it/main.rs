@@ -22,6 +22,7 @@ mod rebuild;
 mod regrade;
 mod sandbox;
 mod scenarios;
+mod secrets;
 mod streams;
 mod summary;
 mod synced;

@@ -19,7 +19,8 @@ fn file(text: &str) -> (tempfile::TempDir, PathBuf) {
 fn codex_gets_one_toml_value_per_entry() {
     let (_folder, path) = file(FILE);
     let suite_key = "SUITE_KEY".to_owned();
-    let arguments = codex_arguments(Some(&path), std::iter::once(&suite_key)).unwrap();
+    let servers = codex_servers(Some(&path), std::iter::once(&suite_key)).unwrap();
+    let arguments = servers.arguments;
     let values: Vec<&str> = arguments
         .iter()
         .filter(|argument| *argument != "-c")
@@ -54,10 +55,41 @@ fn codex_gets_one_toml_value_per_entry() {
 }
 
 #[test]
+fn secrets_of_servers_stand_in_no_command_line_of_codex() {
+    let text = r#"{"mcpServers": {
+        "a": {"command": "x", "env": {"A_TOKEN": "canary-1", "MODE": "plain"}},
+        "b": {"command": "y", "env": {"A_TOKEN": "canary-1"}, "env_vars": ["OWN_KEY"]},
+        "c": {"url": "http://x", "headers": {"Authorization": "Bearer canary-2", "Accept": "plain"}},
+        "d": {"url": "http://y", "http_headers": {"X-Api-Key": "canary-3"}}}}"#;
+    let (_folder, path) = file(text);
+    let none = std::iter::empty::<&String>();
+    let servers = codex_servers(Some(&path), none).unwrap();
+    let line = servers.arguments.join(" ");
+    assert!(!line.contains("canary"), "{line}");
+    for expected in [
+        "mcp_servers.a.env.MODE=\"plain\"",
+        "mcp_servers.c.http_headers.Accept=\"plain\"",
+        "mcp_servers.c.env_http_headers.Authorization=\"PROCTOR_MCP_HEADER_1\"",
+        "mcp_servers.d.env_http_headers.X-Api-Key=\"PROCTOR_MCP_HEADER_2\"",
+    ] {
+        assert!(line.contains(expected), "{expected}: {line}");
+    }
+    let handed_on = line.matches("\"A_TOKEN\"").count();
+    assert_eq!(handed_on, 2, "{line}");
+    assert_eq!(servers.env["A_TOKEN"], "canary-1");
+    assert_eq!(servers.env["PROCTOR_MCP_HEADER_1"], "Bearer canary-2");
+
+    let (_folder, path) = file(&text.replacen("canary-1", "canary-9", 1));
+    let none = std::iter::empty::<&String>();
+    let message = codex_servers(Some(&path), none).unwrap_err().to_string();
+    assert!(message.contains("mcpServers.b.env.A_TOKEN"), "{message}");
+}
+
+#[test]
 fn a_shell_scenario_switches_mcp_off() {
     let none = std::iter::empty::<&String>();
     assert_eq!(
-        codex_arguments(None, none).unwrap(),
+        codex_servers(None, none).unwrap().arguments,
         ["-c", "mcp_servers={}"]
     );
     let folder = tempfile::tempdir().unwrap();
@@ -104,7 +136,7 @@ fn a_malformed_file_is_named_with_its_problem() {
     for (text, word) in cases {
         let (_folder, path) = file(text);
         let none = std::iter::empty::<&String>();
-        let message = codex_arguments(Some(&path), none).unwrap_err().to_string();
+        let message = codex_servers(Some(&path), none).unwrap_err().to_string();
         assert!(
             message.contains("servers.json") && message.contains(word),
             "{text}: {message}"

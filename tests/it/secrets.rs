@@ -1,0 +1,187 @@
+//! Keys of the operator: who may see them, and where they never stand.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::sandbox::{CLAUDE_DONE, SOLVE, Sandbox};
+
+/// All files below a folder.
+fn files_below(folder: &Path) -> Vec<PathBuf> {
+    let mut files = Vec::new();
+    let mut folders = vec![folder.to_owned()];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).expect("list a folder") {
+            let path = entry.expect("read an entry").path();
+            if path.is_dir() {
+                folders.push(path);
+            } else {
+                files.push(path);
+            }
+        }
+    }
+    files
+}
+
+/// Fails where a file of the run holds one of these texts.
+fn assert_in_no_file(sandbox: &Sandbox, forms: &[&str]) {
+    for path in files_below(&sandbox.run_dir()) {
+        let bytes = fs::read(&path).expect("read a file of the run");
+        let text = String::from_utf8_lossy(&bytes);
+        for form in forms {
+            assert!(!text.contains(form), "{} holds {form}", path.display());
+        }
+    }
+}
+
+/// The same command without the special rights of root.
+fn as_an_ordinary_user(command: &Command) -> Command {
+    if !rustix::process::geteuid().is_root() {
+        return same(command, command.get_program(), &[]);
+    }
+    let drop = ["--bounding-set=-all", "--inh-caps=-all"];
+    same(command, "setpriv".as_ref(), &drop)
+}
+
+fn same(command: &Command, program: &std::ffi::OsStr, before: &[&str]) -> Command {
+    let mut other = Command::new(program);
+    other.args(before);
+    if program != command.get_program() {
+        other.arg(command.get_program());
+    }
+    other.args(command.get_args()).env_clear();
+    let set = command.get_envs();
+    other.envs(set.filter_map(|(name, value)| Some((name, value?))));
+    if let Some(folder) = command.get_current_dir() {
+        other.current_dir(folder);
+    }
+    other
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn an_agent_cannot_read_the_environment_of_the_harness() {
+    let can_drop = Command::new("setpriv").arg("true").output();
+    if rustix::process::geteuid().is_root() && !can_drop.is_ok_and(|ran| ran.status.success()) {
+        eprintln!("SKIPPED: root sees everything, and there is no `setpriv` (util-linux) here");
+        return;
+    }
+    let canary = format!("UNRELATED_SECRET=canary-{}", std::process::id());
+    let body = format!(
+        "for one in /proc/[0-9]*; do tr '\\0' '\\n' < $one/environ 2>/dev/null | grep -q '{canary}' && tr '\\0' ' ' < $one/cmdline; done\necho looked\n{SOLVE}"
+    );
+    let sandbox = Sandbox::new().agent("spy", "command", &body);
+    let (name, value) = canary.split_once('=').expect("a variable");
+    let mut command = sandbox.command(&["run", "--quiet"]);
+    command.env(name, value);
+    let output = as_an_ordinary_user(&command).output().expect("run proctor");
+    let told = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{told}");
+    let seen = fs::read_to_string(sandbox.trial_file("stdout.raw")).expect("the agent's words");
+    assert_eq!(seen, "looked\n", "{told}");
+    assert_eq!(sandbox.row()["success"], true);
+}
+
+#[test]
+fn a_secret_is_in_no_file_of_a_run_in_any_common_form() {
+    // Base64 of the whole, and of the secret behind one and two other bytes; hexadecimal; percent signs; JSON in JSON;
+    // two writes; on standard error; in a file; in a command line.
+    let body = r#"k="$ANTHROPIC_API_KEY"
+printf '%s\n' "$k" "x$k" "{\"type\":\"x\",\"a\":\"$k\"}"
+printf '%s' "$k" | base64; printf 'x%s' "$k" | base64; printf 'xy%s' "$k" | base64
+printf '%s' "$k" | od -An -tx1 | tr -d ' \n'; echo
+printf '%s' "$k" | sed 's/+/%2B/g; s#/#%2F#g'; echo
+printf '{"type":"assistant","message":{"id":"m","content":[{"type":"text","text":"{\\"key\\":\\"%s\\"}"}]}}\n' "$k"
+printf 'half %.9s' "$k"; sleep 0.2; printf '%s\n' "${k#?????????}"
+echo "$k" >&2; echo "$k" > note.txt; xcodebuild "-key=$k""#;
+    let secret = "canary+/0123456789ab";
+    let sandbox = Sandbox::new()
+        .agent(
+            "fake",
+            "claude_code_cli",
+            &format!("{body}\n{SOLVE}\n{CLAUDE_DONE}"),
+        )
+        .suite("transcript_mode: raw")
+        .suite("post_run_report: true");
+    let mut command = sandbox.command(&["run", "--quiet"]);
+    let output = command.env("ANTHROPIC_API_KEY", secret).output();
+    let output = output.expect("run proctor");
+    assert_eq!(sandbox.row()["success"], true, "{output:?}");
+    let forms = [
+        secret,
+        "canary",
+        "0123456789ab",
+        "Y2FuYXJ5Ky8wMTIzNDU2Nzg5",
+        "NhbmFyeSsvMDEyMzQ1Njc4",
+        "jYW5hcnkrLzAxMjM0NTY3",
+        "63616e6172792b2f30313233",
+        "%2B%2F",
+    ];
+    assert_in_no_file(&sandbox, &forms);
+    let raw = fs::read_to_string(sandbox.trial_file("stdout.raw")).expect("the raw output");
+    assert!(
+        raw.matches("[redacted:ANTHROPIC_API_KEY]").count() >= 9,
+        "{raw}"
+    );
+}
+
+#[test]
+fn what_only_looks_like_a_key_stays_as_it_was() {
+    let words = "sk-ant-api03-0123456789 AKIA0123456789ABCDEF ghp_0123456789";
+    let event = format!(
+        r#"{{"type":"assistant","message":{{"id":"m","content":[{{"type":"text","text":"{words} exit_code 87654321"}}]}}}}"#
+    );
+    let sandbox = Sandbox::new().agent(
+        "fake",
+        "claude_code_cli",
+        &format!("echo '{event}'\n{SOLVE}\n{CLAUDE_DONE}"),
+    );
+    let mut command = sandbox.command(&["run", "--quiet"]);
+    // Secrets that are also words of the journal: its keys and numbers stay.
+    command.env("ANTHROPIC_API_KEY", "exit_code");
+    command.env("OPENAI_API_KEY", "87654321");
+    assert!(command.output().expect("run proctor").status.success());
+    let row = sandbox.row();
+    assert_eq!(row["exit_code"], 0, "{row:#}");
+    let events = fs::read_to_string(sandbox.trial_file("events.jsonl")).expect("the events");
+    assert!(events.contains(words), "{events}");
+    assert!(!events.contains("87654321"), "{events}");
+}
+
+/// Everybody can read command lines, and a diagnostic is soon in a bug report.
+#[test]
+fn no_command_line_and_no_diagnostic_holds_a_secret() {
+    let id = std::process::id();
+    let [key, token, header] = ["key", "token", "header"].map(|what| format!("canary-{id}-{what}"));
+    let servers = format!(
+        r#"{{"mcpServers": {{"near": {{"command": "x", "env": {{"NEAR_TOKEN": "{token}"}}}}, "far": {{"url": "http://127.0.0.1:1", "headers": {{"Authorization": "Bearer {header}"}}}}}}}}"#
+    );
+    let look = format!(
+        "cat /proc/[0-9]*/cmdline 2>/dev/null | tr '\\0' '\\n' | grep -c 'canar[y]-{id}'; env | grep -c 'canar[y]-{id}'\n{SOLVE}"
+    );
+    for kind in ["codex_cli", "claude_code_cli"] {
+        let sandbox = Sandbox::new()
+            .agent("fake", kind, &look)
+            .set("scenarios", "[treated]")
+            .section(
+                "scenarios:\n  - id: treated\n    mcp_config: servers.json\nmcp: {enabled: true}\n",
+            );
+        fs::write(sandbox.path("servers.json"), &servers).expect("write a file of servers");
+        let mut command = sandbox.command(&["run", "--stream"]);
+        command
+            .env("OPENAI_API_KEY", &key)
+            .env("ANTHROPIC_API_KEY", &key)
+            .env("PROCTOR_LOG", "trace");
+        let output = command.output().expect("run proctor");
+        let told = String::from_utf8_lossy(&output.stderr);
+        assert!(!told.contains(&format!("canary-{id}")), "{told}");
+        let seen = fs::read_to_string(sandbox.trial_file("stdout.raw")).expect("what was seen");
+        let (lines, lent) = seen.trim().split_once('\n').expect("two counts");
+        assert_eq!(
+            lines, "0",
+            "{kind}: a secret stands in a command line: {told}"
+        );
+        assert_ne!(lent, "0", "{kind}: the agent has its key");
+        assert_in_no_file(&sandbox, &[&format!("canary-{id}")]);
+    }
+}
