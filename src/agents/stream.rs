@@ -8,9 +8,12 @@ use serde_json::value::RawValue;
 use crate::agents::claude::ClaudeStream;
 use crate::agents::codex::CodexStream;
 use crate::agents::plain::PlainStream;
-use crate::agents::wire::Head;
+use crate::agents::wire::{Head, border};
 use crate::config::{AgentKind, AgentSpec};
 use crate::model::{AgentEvent, EventKind, ProviderFault, StreamReport, Terminal};
+
+/// Names that stand in every row are kept on one line, up to this many bytes; the raw output holds the rest.
+const NAME_CAP: usize = 200;
 
 /// Reads what one agent prints, line by line.
 #[derive(Debug)]
@@ -158,6 +161,12 @@ impl StreamReader {
             Dialect::Codex(stream) => stream.finish(),
             Dialect::Plain(stream) => stream.finish(),
         };
+        for name in [&mut report.model, &mut report.cli_version]
+            .into_iter()
+            .flatten()
+        {
+            *name = name[..border(name, NAME_CAP)].replace(char::is_control, " ");
+        }
         report.events = self.events;
         report.unknown_events = self.unknown;
         report.unparsed_lines = self.unparsed;

@@ -189,6 +189,15 @@ pub struct Leftover {
     pub argv: String,
 }
 
+/// How busy the machine is; what is unknown is absent.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct HostLoad {
+    /// Mean length of the run queue over the last minute.
+    pub load_1m: Option<f64>,
+    /// Memory that a program could get without swapping, in KiB.
+    pub free_memory_kib: Option<u64>,
+}
+
 /// All that came out of one trial, whatever happened: the row is made of this.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TrialOutcome {
@@ -226,6 +235,10 @@ pub struct TrialOutcome {
     pub lingered: bool,
     /// Processes that outlived it and were reaped.
     pub leftovers: Vec<Leftover>,
+    /// Peak resident memory of the agent's first process in KiB, as far as it was sampled.
+    pub peak_memory_kib: Option<u64>,
+    /// How busy the machine was when the agent was started.
+    pub host: HostLoad,
     /// What the stream amounts to.
     pub stream: StreamReport,
     /// Money.

@@ -120,6 +120,11 @@ pub struct Row {
     pub task_digest: Option<String>,
     pub artifacts_sha256: Option<String>,
     pub prev_sha256: Option<String>,
+    #[serde(deserialize_with = "count")]
+    pub peak_memory_kib: Option<u64>,
+    pub host_load_1m: Option<f64>,
+    #[serde(deserialize_with = "count")]
+    pub host_free_memory_kib: Option<u64>,
 }
 
 /// The keys of a row in order; `runs.csv` has all but `provider_usage`.
@@ -139,7 +144,7 @@ pub const COLUMNS: &[&str] = &[
     "workspace", "isolation", "jobs", "paused_sec", "overhead_sec", "lingered", "leftovers", "tool_calls",
     "tool_error_discovery", "unknown_events", "unparsed_lines", "model_requests", "cli_version",
     "command_calls", "notes", "prompt_digest", "config_digest", "task_digest",
-    "artifacts_sha256", "prev_sha256",
+    "artifacts_sha256", "prev_sha256", "peak_memory_kib", "host_load_1m", "host_free_memory_kib",
 ];
 
 impl Row {

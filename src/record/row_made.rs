@@ -117,6 +117,9 @@ impl Row {
         self.jobs = Some(outcome.jobs);
         self.paused_sec = Some(outcome.paused.as_secs_f64());
         self.overhead_sec = Some(outcome.overhead.as_secs_f64());
+        self.peak_memory_kib = outcome.peak_memory_kib;
+        self.host_load_1m = finite(outcome.host.load_1m);
+        self.host_free_memory_kib = outcome.host.free_memory_kib;
         self.lingered = Some(outcome.lingered);
         let mut notes = outcome.notes.clone();
         if let Some(unlisted @ 1..) = outcome.leftovers.len().checked_sub(MOST_LEFTOVERS) {

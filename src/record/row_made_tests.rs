@@ -39,6 +39,11 @@ fn outcome(baseline: bool) -> TrialOutcome {
         wall_time: Some(Duration::from_millis(1500)),
         paused: Duration::ZERO,
         lingered: false,
+        peak_memory_kib: Some(2048),
+        host: crate::model::HostLoad {
+            load_1m: Some(0.5),
+            free_memory_kib: Some(4096),
+        },
         leftovers: vec![
             Leftover {
                 pid: 1,

@@ -6,8 +6,8 @@ use jiff::Timestamp;
 
 use crate::config::AgentSpec;
 use crate::model::{
-    Cost, Grade, Infra, Integrity, Measures, StreamReport, Termination, TrialKey, TrialOutcome,
-    Verdict,
+    Cost, Grade, HostLoad, Infra, Integrity, Measures, StreamReport, Termination, TrialKey,
+    TrialOutcome, Verdict,
 };
 use crate::plan::PlannedTrial;
 use crate::supervise::ChildEnding;
@@ -94,6 +94,11 @@ impl Draft {
         Self { outcome }
     }
 
+    /// Takes in how busy the machine is as the agent starts.
+    pub(super) fn starts_beside(&mut self, host: HostLoad) {
+        self.outcome.host = host;
+    }
+
     /// Takes in how the agent ended.
     pub(super) fn agent_ended(&mut self, end: &AgentEnd, ending: &ChildEnding) {
         let outcome = &mut self.outcome;
@@ -102,6 +107,7 @@ impl Draft {
         outcome.exit_code = end.exit_code;
         outcome.lingered = end.lingered;
         outcome.paused = ending.paused;
+        outcome.peak_memory_kib = ending.max_rss_kib;
         outcome.leftovers.clone_from(&ending.leftovers);
         outcome.wall_time = (end.infra != Infra::Spawn).then_some(ending.wall);
         outcome.failure_reason = failure_reason(end, &[]);
@@ -219,6 +225,8 @@ fn blank(key: &TrialKey, agent_kind: &str, task_kind: &str) -> TrialOutcome {
         paused: Duration::ZERO,
         lingered: false,
         leftovers: Vec::new(),
+        peak_memory_kib: None,
+        host: HostLoad::default(),
         stream: StreamReport::default(),
         cost: Cost::default(),
         measures: Measures::default(),

@@ -9,6 +9,7 @@ use crate::agents::Invocation;
 use crate::model::{Progress, TrialOutcome};
 use crate::plan::PlannedTrial;
 use crate::record::TrialClock;
+use crate::supervise::host_load;
 use crate::trial::aftermath::{self, Ended, Left};
 use crate::trial::draft::{Draft, Stop};
 use crate::trial::frame::Frame;
@@ -69,6 +70,7 @@ async fn stages(frame: &Frame<'_>, draft: &mut Draft, slot: &mut Slot) -> Result
         .noted()
         .map_err(|error| Stop::setup(error.to_string()))?;
     frame.enter("agent");
+    draft.starts_beside(host_load());
     let clock = TrialClock::now();
     let (ending, heard) = perform(frame, workspace, &ready).await?;
     if let Some(problem) = preparation::mcp_stop(frame, workspace, &ready).await {

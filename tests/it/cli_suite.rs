@@ -287,3 +287,69 @@ fn a_scratch_folder_that_was_never_marked_is_swept_when_it_is_old_and_empty() {
         assert_eq!(sandbox.path("tmp").join(name).exists(), stays, "{name}");
     }
 }
+
+#[test]
+fn every_command_of_a_suite_is_shown_before_anything_runs() {
+    let sandbox = solving()
+        .section("mcp: {start_command: [start-servers, --now], stop_command: [stop-servers]}\n")
+        .tasks("- id: answer\n  prompt: p\n  setup_commands:\n    - [make, ready]\n    - 'curl http://127.0.0.1/x | sh'\n  graders:\n    - type: command\n      argv: [judge, --hard]\n");
+    let ran = sandbox.proctor(&["run", "--dry-run"]).expect_code(0);
+    for command in [
+        "agent-good",
+        "make ready",
+        "curl http://127.0.0.1/x | sh",
+        "judge --hard",
+    ] {
+        assert!(ran.stdout.contains(command), "{command}\n{}", ran.stdout);
+    }
+    assert_eq!(std::fs::read_dir(sandbox.path("runs")).unwrap().count(), 0);
+}
+
+#[test]
+fn a_hostile_config_ends_soon_with_its_place() {
+    let bomb: Vec<String> = (1..=12)
+        .map(|level| {
+            let below = vec![format!("*a{}", level - 1); 9].join(",");
+            format!("a{level}: &a{level} [{below}]\n")
+        })
+        .collect();
+    let bomb = bomb.concat();
+    let cases = [
+        ("alias bomb", format!("a0: &a0 [x,x]\n{bomb}")),
+        ("open lists", "[".repeat(200_000)),
+        ("no text", "suite: \0\u{1}".to_owned()),
+        ("keys twice", "suite: {}\nsuite: {}\n".to_owned()),
+        (
+            "an id that is no text",
+            "agents:\n  - id: no\n    kind: command\n".to_owned(),
+        ),
+        (
+            "a number too large",
+            "suite: {timeout_sec: 1e18}\n".to_owned(),
+        ),
+    ];
+    let sandbox = solving();
+    sandbox.write();
+    for (name, text) in cases {
+        std::fs::write(sandbox.path("hostile.yaml"), text).unwrap();
+        let started = std::time::Instant::now();
+        let ran = sandbox
+            .proctor(&["run", "--config", "hostile.yaml"])
+            .expect_code(2);
+        assert!(
+            started.elapsed() < std::time::Duration::from_secs(20),
+            "{name}"
+        );
+        assert!(
+            ran.stderr.contains("hostile.yaml:"),
+            "{name}: {}",
+            ran.stderr
+        );
+        assert!(!ran.stderr.contains("panicked"), "{name}: {}", ran.stderr);
+        assert!(
+            ran.stderr.len() < 20_000,
+            "{name}: {} bytes",
+            ran.stderr.len()
+        );
+    }
+}

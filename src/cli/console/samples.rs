@@ -39,6 +39,8 @@ pub(super) fn outcome(index: u32) -> TrialOutcome {
         paused: Duration::ZERO,
         lingered: false,
         leftovers: Vec::new(),
+        peak_memory_kib: None,
+        host: crate::model::HostLoad::default(),
         stream: StreamReport::default(),
         cost: Cost {
             billed_usd: Some(0.0123),

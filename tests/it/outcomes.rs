@@ -1,0 +1,303 @@
+//! What decided a trial, the agent or something else, and what the two rates and the money say of it.
+
+use std::fs;
+
+use serde_json::{Value, json};
+
+use crate::sandbox::{CLAUDE_DONE, SOLVE, Sandbox};
+
+/// The row of one trial of an agent of this kind.
+fn row_of(kind: &str, body: &str) -> Value {
+    let sandbox = Sandbox::new().agent("fake", kind, body);
+    let ran = sandbox.proctor(&["run", "--quiet"]);
+    assert!(ran.stderr.len() < 4000, "{}", ran.stderr);
+    sandbox.assert_scratch_is_empty();
+    sandbox.row()
+}
+
+/// A stream, as a shell prints it.
+fn printed(lines: &[&str]) -> String {
+    format!("cat <<'END'\n{}\nEND", lines.join("\n"))
+}
+
+const CLAUDE: &str = "claude_code_cli";
+const CODEX: &str = "codex_cli";
+
+/// Faults that only the provider's client tells of, wherever in the stream they stand and however the CLI exits.
+#[test]
+fn faults_of_the_provider_are_told_apart_wherever_they_stand() {
+    let init = r#"{"type":"system","subtype":"init","session_id":"s","model":"m","tools":[],"mcp_servers":[]}"#;
+    let said = r#"{"type":"assistant","message":{"id":"m","content":[{"type":"text","text":"looking"}],"usage":{"input_tokens":3,"output_tokens":4}}}"#;
+    let result = |status: &str, text: &str| {
+        format!(
+            r#"{{"type":"result","subtype":"success","is_error":true,"api_error_status":{status},"result":"{text}","total_cost_usd":0.1,"usage":{{"input_tokens":3,"output_tokens":4}}}}"#
+        )
+    };
+    let client = |text: &str, error: &str| {
+        format!(
+            r#"{{"type":"assistant","isApiErrorMessage":true,"error":"{error}","message":{{"id":"e","model":"<synthetic>","content":[{{"type":"text","text":"{text}"}}]}}}}"#
+        )
+    };
+    let limit = "API Error: 429 rate_limit_error";
+    let claude: Vec<(Vec<String>, &str)> = vec![
+        (vec![said.into(), result("429", limit)], "rate_limited"),
+        (
+            vec![
+                said.into(),
+                result("529", "API Error: 529 overloaded_error"),
+            ],
+            "rate_limited",
+        ),
+        (
+            vec![result("null", "You've hit your limit · resets 4pm")],
+            "rate_limited",
+        ),
+        (
+            vec![
+                client("You've hit your limit · resets 4pm", "rate_limit"),
+                result("429", limit),
+            ],
+            "rate_limited",
+        ),
+        (
+            vec![client(limit, "rate_limit"), "no json follows".into()],
+            "rate_limited",
+        ),
+        (
+            vec![result("401", "Invalid API key · Please run /login")],
+            "auth",
+        ),
+        (vec![result("400", "Credit balance is too low")], "auth"),
+        (
+            vec![result(
+                "404",
+                "There's an issue with the selected model (x). It may not exist",
+            )],
+            "auth",
+        ),
+        (
+            vec![said.into(), result("null", "API Error: Connection error.")],
+            "provider_unreachable",
+        ),
+        (
+            vec![
+                said.into(),
+                result("500", "API Error: 500 Internal server error"),
+            ],
+            "provider_unreachable",
+        ),
+    ];
+    for (lines, infra) in claude {
+        for exit in [0, 1] {
+            let mut all: Vec<&str> = vec![init];
+            all.extend(lines.iter().map(String::as_str));
+            let row = row_of(CLAUDE, &format!("{}\nexit {exit}", printed(&all)));
+            assert_eq!(row["infra"], infra, "exit {exit}: {all:#?}\n{row:#}");
+            assert_eq!(row["grade"], "not_graded", "{row:#}");
+            assert_eq!(row["success"], false);
+        }
+    }
+}
+
+#[test]
+fn faults_of_the_provider_are_told_apart_in_the_words_of_codex() {
+    let begin = [
+        r#"{"type":"thread.started","thread_id":"t"}"#,
+        r#"{"type":"turn.started"}"#,
+    ];
+    let cases = [
+        (
+            "You've hit your usage limit. Try again at 4:00 PM.",
+            "rate_limited",
+        ),
+        (
+            "exceeded retry limit, last status: 429 Too Many Requests",
+            "rate_limited",
+        ),
+        (
+            "Quota exceeded. Check your plan and billing details.",
+            "auth",
+        ),
+        (
+            "unexpected status 401 Unauthorized: bad key, url: x",
+            "auth",
+        ),
+        (
+            "stream disconnected before completion: error sending request",
+            "provider_unreachable",
+        ),
+        (
+            "unexpected status 503 Service Unavailable: x",
+            "provider_unreachable",
+        ),
+    ];
+    for (message, infra) in cases {
+        let failed = format!(r#"{{"type":"turn.failed","error":{{"message":"{message}"}}}}"#);
+        let error = format!(r#"{{"type":"error","message":"{message}"}}"#);
+        let lines = [begin[0], begin[1], &error, &failed];
+        let row = row_of(CODEX, &format!("{}\nexit 1", printed(&lines)));
+        assert_eq!(row["infra"], infra, "{message}: {row:#}");
+        assert_eq!(row["grade"], "not_graded", "{row:#}");
+    }
+}
+
+#[test]
+fn an_agent_that_works_on_rate_limits_is_judged_by_its_work() {
+    let words = "API Error: 429 rate limit exceeded, usage limit reached, invalid api key, connection refused, overloaded";
+    let call = format!(
+        r#"{{"type":"assistant","message":{{"id":"m","content":[{{"type":"text","text":"{words}"}},{{"type":"tool_use","id":"t","name":"Bash","input":{{"command":"echo {words}"}}}}]}}}}"#
+    );
+    let answer = format!(
+        r#"{{"type":"user","message":{{"content":[{{"type":"tool_result","tool_use_id":"t","is_error":true,"content":"{words}"}}]}}}}"#
+    );
+    let result = format!(
+        r#"{{"type":"result","subtype":"success","is_error":false,"result":"{words}","total_cost_usd":0.1,"usage":{{}}}}"#
+    );
+    let codex_call = format!(
+        r#"{{"type":"item.completed","item":{{"id":"i","type":"command_execution","command":"{words}","aggregated_output":"{words}","exit_code":1,"status":"failed"}}}}"#
+    );
+    let codex_said = format!(
+        r#"{{"type":"item.completed","item":{{"id":"j","type":"agent_message","text":"{words}"}}}}"#
+    );
+    let done = r#"{"type":"turn.completed","usage":{"input_tokens":1,"cached_input_tokens":0,"output_tokens":1}}"#;
+    let begun = r#"{"type":"thread.started","thread_id":"t"}"#;
+    let cases = [
+        (CLAUDE, printed(&[&call, &answer, &result])),
+        (CODEX, printed(&[begun, &codex_call, &codex_said, done])),
+        ("command", printed(&[words])),
+    ];
+    for (kind, said) in cases {
+        for (work, grade) in [(SOLVE, "pass"), ("true", "fail")] {
+            let body = format!("{work}\necho '{words}' > limiter.rs\necho '{words}' >&2\n{said}");
+            let row = row_of(kind, &body);
+            let told = [&row["infra"], &row["grade"]];
+            assert_eq!(told, ["none", grade], "{kind}: {row:#}");
+        }
+    }
+}
+
+#[test]
+fn solved_at_the_hard_limit_is_graded_and_no_success() {
+    let body = format!("{SOLVE}\nwhile :; do echo '{{\"type\":\"system\"}}'; sleep 0.2; done");
+    let row = row_of(CLAUDE, &body);
+    let told = [
+        &row["termination"],
+        &row["grade"],
+        &row["infra"],
+        &row["failure_reason"],
+    ];
+    assert_eq!(
+        told,
+        ["hard_timeout", "pass", "none", "timeout_hard"],
+        "{row:#}"
+    );
+    assert_eq!(row["success"], false);
+}
+
+#[test]
+fn a_grader_that_cannot_judge_is_no_failure_of_the_agent() {
+    let cases = [
+        ("argv: [no-such-grader]", "error", "command_not_started"),
+        (
+            "argv: [sleep, '30']\n      timeout_sec: 1",
+            "timeout",
+            "command_timeout",
+        ),
+    ];
+    for (grader, grade, reason) in cases {
+        let sandbox = Sandbox::new()
+            .agent("fake", CLAUDE, &format!("{SOLVE}\n{CLAUDE_DONE}"))
+            .tasks(&format!(
+                "- id: answer\n  prompt: p\n  graders:\n    - type: command\n      {grader}\n"
+            ));
+        sandbox.proctor(&["run", "--quiet"]);
+        let row = sandbox.row();
+        assert_eq!(row["grade"], grade, "{row:#}");
+        assert_eq!(row["success"], false);
+        let told = row["failure_reason"].as_str().expect("a reason");
+        assert!(told.starts_with(reason), "{row:#}");
+        let summary = fs::read_to_string(sandbox.run_dir().join("summary.csv")).expect("a summary");
+        let column = |name: &str| {
+            let mut lines = summary
+                .lines()
+                .map(|line| line.split(',').collect::<Vec<_>>());
+            let header = lines.next().expect("a header");
+            let place = header.iter().position(|column| *column == name);
+            lines.next().expect("a cell")[place.expect("the column")].to_owned()
+        };
+        assert_eq!(
+            (column("runs"), column("graded")),
+            ("1".to_owned(), "0".to_owned())
+        );
+        assert_eq!(
+            column("success_rate_graded"),
+            "",
+            "an unknown rate is no zero"
+        );
+    }
+}
+
+#[test]
+fn time_is_measured_whatever_the_limits_say() {
+    let quick = row_of(CLAUDE, &format!("sleep 0.3\n{SOLVE}\n{CLAUDE_DONE}"));
+    let stalled = row_of(CLAUDE, "echo '{\"type\":\"system\"}'; exec sleep 60");
+    let seconds = |row: &Value| row["wall_time_sec"].as_f64().expect("a time");
+    assert!((0.3..2.0).contains(&seconds(&quick)), "{quick:#}");
+    assert!(seconds(&stalled) > 2.0, "{stalled:#}");
+    assert_ne!(stalled["wall_time_sec"], json!(2.0));
+}
+
+#[test]
+fn a_death_that_nobody_here_ordered_is_told_with_the_memory_that_was_held() {
+    let row = row_of(
+        CLAUDE,
+        "echo '{\"type\":\"system\"}'; sleep 0.5; kill -9 $$",
+    );
+    let told = [&row["termination"], &row["infra"], &row["exit_code"]];
+    assert_eq!(
+        told,
+        [&json!("crashed"), &json!("oom"), &json!(137)],
+        "{row:#}"
+    );
+    if cfg!(target_os = "linux") {
+        assert!(row["peak_memory_kib"].as_u64() > Some(100), "{row:#}");
+        assert!(row["host_load_1m"].is_number() && row["host_free_memory_kib"].is_number());
+    }
+    assert_eq!(row["jobs"], 1);
+}
+
+/// One arm meets a rate limit in half of its trials: both rates are printed with their counts, and the difference between
+/// the arms is said.
+#[test]
+fn infra_faults_neither_vanish_from_a_rate_nor_sink_it() {
+    let limited = r#"{"type":"result","subtype":"success","is_error":true,"api_error_status":429,"result":"API Error: 429","usage":{}}"#;
+    let body = format!(
+        "n=$(cat \"$HOME/n\" 2>/dev/null || echo 0); echo $((n + 1)) > \"$HOME/n\"\nif [ $((n % 2)) = 0 ]; then\n{}\nexit 1; fi\n{SOLVE}\n{CLAUDE_DONE}",
+        printed(&[limited])
+    );
+    let sandbox = Sandbox::new()
+        .agent("unlucky", CLAUDE, &body)
+        .agent("lucky", CLAUDE, &format!("{SOLVE}\n{CLAUDE_DONE}"))
+        .set("trials_per_cell", "4");
+    let ran = sandbox.proctor(&["run", "--json"]).expect_code(1);
+    let told: Value = serde_json::from_str(&ran.stdout).expect("JSON");
+    let cell = |agent: &str| {
+        let cells = told["cells"].as_array().expect("cells");
+        let found = cells.iter().find(|cell| cell["agent_id"] == agent);
+        found.unwrap_or_else(|| panic!("{told:#}")).clone()
+    };
+    for (agent, all, graded, infra) in [("unlucky", 0.5, 2, 2), ("lucky", 1.0, 4, 0)] {
+        let cell = cell(agent);
+        assert_eq!(cell["runs"], 4, "{cell:#}");
+        assert_eq!(cell["success_rate"], all);
+        assert_eq!(cell["graded"], graded);
+        assert_eq!(cell["infra_trials"], infra);
+        assert_eq!(cell["success_rate_graded"], 1.0);
+    }
+    let summary = fs::read_to_string(sandbox.run_dir().join("summary.md")).expect("a summary");
+    assert!(summary.contains("unlucky"), "{summary}");
+    let text = sandbox.proctor(&["rebuild", "--run", &sandbox.run_dir().display().to_string()]);
+    assert_eq!(text.code, Some(0), "{}", text.stderr);
+    let warned = format!("{}{}{summary}", ran.stderr, told);
+    assert!(warned.contains("differ"), "{warned}");
+}
