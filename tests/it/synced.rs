@@ -1,6 +1,7 @@
 //! What is on disk before what, as the system sees it.
 
 use std::fs;
+use std::path::Path;
 use std::process::Command;
 
 use crate::sandbox::{CLAUDE_DONE, SOLVE, Sandbox};
@@ -78,7 +79,7 @@ fn a_trials_files_are_on_disk_before_the_row_that_names_them() {
         let renamed = find(&calls, acknowledged, &["rename", &quoted]);
         let draft = calls[renamed]
             .split('"')
-            .find(|word| word.ends_with(".tmp"))
+            .find(|word| Path::new(word).extension().is_some_and(|end| end == "tmp"))
             .expect("a rename of a draft");
         let synced = find(&calls, 0, &["fsync(", &format!("{draft}>")]);
         assert!(

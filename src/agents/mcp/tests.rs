@@ -4,7 +4,7 @@ use super::*;
 
 const FILE: &str = r#"{"mcpServers": {
     "XcodeBuildMCP-Dev": {"type": "stdio", "command": "npx", "args": ["-y", "a \"b\"\\c"],
-        "env": {"MODE": "x=1\n", "odd key": "é"}, "tool_timeout_sec": 600, "x": [1, 2.50]},
+        "env": {"MODE": "x=1\n", "odd name": "é"}, "tool_timeout_sec": 600, "x": [1, 2.50]},
     "off.one": {"command": "/bin/true", "enabled": false},
     "far": {"type": "http", "url": "https://example.invalid/mcp", "headers": {"A": "b"}}}}"#;
 
@@ -30,7 +30,7 @@ fn codex_gets_one_toml_value_per_entry() {
         r#"mcp_servers.XcodeBuildMCP-Dev.command="npx""#,
         r#"mcp_servers.XcodeBuildMCP-Dev.args=["-y", "a \"b\"\\c"]"#,
         r#"mcp_servers.XcodeBuildMCP-Dev.env.MODE="x=1\n""#,
-        r#"mcp_servers.XcodeBuildMCP-Dev.env."odd key"="é""#,
+        r#"mcp_servers.XcodeBuildMCP-Dev.env."odd name"="é""#,
         r#"mcp_servers.XcodeBuildMCP-Dev.env.EVAL_MCP_PROCESS="1""#,
         "mcp_servers.XcodeBuildMCP-Dev.tool_timeout_sec=600",
         r#"mcp_servers."off.one".enabled=false"#,
