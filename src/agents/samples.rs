@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::config::{
-    AgentKind, AgentSpec, BuildParams, PlanMode, Project, ProjectSource, PromptVia, ScenarioSpec,
-    Settings, TaskKind, TaskSpec, TranscriptMode,
+    AgentKind, AgentSpec, BuildParams, LimitSettings, PlanMode, Project, ProjectSource, PromptVia,
+    ScenarioSpec, Settings, TaskKind, TaskSpec, TranscriptMode,
 };
 use crate::model::{AgentId, ScenarioId, TaskId, WorkspaceKind};
 
@@ -80,6 +80,7 @@ pub(super) fn settings() -> Settings {
         run_baselines: false,
         baseline_trials_per_scenario: 1,
         jobs: 1,
+        limits: LimitSettings::default(),
         workspace: WorkspaceKind::Worktree,
         summary_cache_strata: true,
         keep_workdirs: false,

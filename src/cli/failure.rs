@@ -17,16 +17,19 @@ pub(super) enum Kind {
     Infrastructure,
     /// The work was done, and trials or gates failed.
     TrialsFailed,
+    /// A disk has too little room to go on.
+    DiskFull,
     /// A person stopped it.
     Cancelled,
 }
 
 impl Kind {
-    /// The exit code: 1 trials or gates failed, 2 configuration or infrastructure, 130 cancelled.
+    /// The exit code: 1 trials or gates failed, 2 configuration or infrastructure, 3 disk full, 130 cancelled.
     pub(super) const fn code(self) -> u8 {
         match self {
             Self::TrialsFailed => 1,
             Self::Usage | Self::Config | Self::Infrastructure => 2,
+            Self::DiskFull => 3,
             Self::Cancelled => 130,
         }
     }
@@ -36,13 +39,16 @@ impl Kind {
             Self::Usage | Self::Infrastructure => "error",
             Self::Config => "config error",
             Self::TrialsFailed => "failed",
+            Self::DiskFull => "disk full",
             Self::Cancelled => "cancelled",
         }
     }
 
     const fn style(self) -> Style {
         match self {
-            Self::Usage | Self::Config | Self::Infrastructure => AnsiColor::Red.on_default().bold(),
+            Self::Usage | Self::Config | Self::Infrastructure | Self::DiskFull => {
+                AnsiColor::Red.on_default().bold()
+            }
             Self::TrialsFailed | Self::Cancelled => AnsiColor::Yellow.on_default().bold(),
         }
     }
@@ -126,6 +132,7 @@ mod tests {
             (Kind::Config, "config error: x\n", 2),
             (Kind::Infrastructure, "error: x\n", 2),
             (Kind::TrialsFailed, "failed: x\n", 1),
+            (Kind::DiskFull, "disk full: x\n", 3),
             (Kind::Cancelled, "cancelled: x\n", 130),
         ];
         for (kind, text, code) in cases {

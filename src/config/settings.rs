@@ -5,10 +5,11 @@ use std::time::Duration;
 
 use crate::config::fields::{Fields, duration};
 use crate::config::files::Files;
+use crate::config::limits::limits;
 use crate::config::node::Node;
 use crate::config::paths::Base;
 use crate::config::problem::Report;
-use crate::config::tables::BUILD_PARAMS;
+use crate::config::tables::{BUILD_PARAMS, LIMITS};
 use crate::config::{
     BuildParams, McpSettings, PlanMode, Project, ProjectSource, Settings, TranscriptMode,
 };
@@ -35,6 +36,7 @@ pub(super) fn settings(suite: &Fields<'_>, base: &Base) -> Settings {
         run_baselines: suite.boolean("run_baselines"),
         baseline_trials_per_scenario: suite.count("baseline_trials_per_scenario"),
         jobs: suite.count("jobs"),
+        limits: limits(&suite.section("limits", &LIMITS)),
         workspace: workspace(&suite.text_or_empty("workspace")),
         summary_cache_strata: suite.boolean("summary_cache_strata"),
         keep_workdirs: suite.boolean("keep_workdirs"),

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::config::{Asked, GraderSpec};
+use crate::config::{Asked, GraderSpec, LimitSettings};
 use crate::model::{AgentId, Pricing, ScenarioId, TaskId, WorkspaceKind};
 
 /// A whole suite: config and tasks together.
@@ -97,6 +97,8 @@ pub struct Settings {
     pub baseline_trials_per_scenario: u32,
     /// `jobs` (new, 1): trials at once.
     pub jobs: u32,
+    /// `limits` (new).
+    pub limits: LimitSettings,
     /// `workspace` (new).
     pub workspace: WorkspaceKind,
     /// `summary_cache_strata`.

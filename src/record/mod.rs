@@ -9,6 +9,7 @@
 
 mod artifacts;
 mod atomic;
+mod ballast;
 mod chain;
 mod changes;
 mod clock;
@@ -36,6 +37,7 @@ mod trial_dir;
 
 pub use artifacts::{digest_of, text_digest};
 pub use atomic::{AtomicFile, write_atomically};
+pub use ballast::{Ballast, free_space};
 pub use chain::{Verified, verify};
 pub use changes::{ChangedFile, read_changes, write_changes};
 pub use clock::TrialClock;

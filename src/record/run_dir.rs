@@ -117,6 +117,8 @@ files! {
     runs_jsonl => "runs.jsonl";
     /// What crashes left of rows that were never acknowledged.
     runs_jsonl_torn => "runs.jsonl.torn";
+    /// Room that is set aside while a run goes on.
+    ballast => ".ballast";
     /// The rows as a flat table.
     runs_csv => "runs.csv";
     /// Aggregates per cell.

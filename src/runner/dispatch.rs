@@ -9,6 +9,7 @@ use crate::model::{Infra, Progress, Termination};
 use crate::plan::{Plan, PlannedTrial};
 use crate::record::{Journal, Row};
 use crate::runner::RunError;
+use crate::runner::disk::Disk;
 use crate::runner::lanes::Lanes;
 use crate::runner::sealed::Sealed;
 use crate::trial::{RunContext, Teller, crashed_outcome, run_trial};
@@ -18,6 +19,7 @@ pub(super) struct Dispatch {
     pub(super) context: Arc<RunContext>,
     pub(super) teller: Teller,
     pub(super) journal: Journal,
+    pub(super) disk: Arc<Disk>,
 }
 
 /// What was counted.
@@ -28,6 +30,8 @@ pub(super) struct Tally {
     pub(super) infra: usize,
     /// Rows that are results: resume would not run them again.
     pub(super) results: usize,
+    /// Why nothing further was started, where the disk was the reason.
+    pub(super) disk_full: Option<String>,
     /// Digest of the last row.
     pub(super) head: Option<String>,
 }
@@ -37,7 +41,7 @@ impl Dispatch {
     pub(super) async fn all(mut self, plan: Plan) -> Result<Tally, RunError> {
         let mut tally = Tally::default();
         for block in plan.blocks {
-            if self.context.cancel.level() > 0 {
+            if self.is_over(&mut tally) {
                 break;
             }
             self.teller
@@ -47,9 +51,10 @@ impl Dispatch {
         }
         tally.head = Some(self.journal.head().to_owned());
         // Rows that could not be written wait in memory; this is their last chance.
-        match self.journal.flush() {
+        match self.disk.with_room(|| self.journal.flush()) {
             Ok(()) => Ok(tally),
             Err(error) => Err(RunError::Journal {
+                disk_full: error.is_disk_full(),
                 why: error.to_string(),
                 unsaved: self.journal.unsaved().map(str::to_owned).collect(),
             }),
@@ -63,7 +68,7 @@ impl Dispatch {
         let mut started: HashMap<Id, PlannedTrial> = HashMap::new();
         let slots = usize::try_from(self.context.jobs.max(1)).unwrap_or(1);
         loop {
-            while running.len() < slots && self.context.cancel.level() == 0 {
+            while running.len() < slots && !self.is_over(tally) {
                 let Some(planned) = waiting.pop_front() else {
                     break;
                 };
@@ -81,16 +86,30 @@ impl Dispatch {
         }
     }
 
+    /// Whether nothing further is started: a person asked, or there is no room.
+    fn is_over(&self, tally: &mut Tally) -> bool {
+        if tally.disk_full.is_none()
+            && let Some(why) = self.disk.low()
+        {
+            self.teller.tell(Progress::Notice {
+                text: format!("{why}; no further trial is started"),
+            });
+            tally.disk_full = Some(why);
+        }
+        tally.disk_full.is_some() || self.context.cancel.level() > 0
+    }
+
     fn start(&self, running: &mut JoinSet<Sealed>, planned: PlannedTrial, lanes: &Lanes) -> Id {
         let context = self.context.clone();
         let teller = self.teller.clone();
         let lanes = lanes.clone();
+        let disk = self.disk.clone();
         let run = move || {
             let ran = lanes.run(run_trial(&context, &planned, &teller));
             let outcome = ran.unwrap_or_else(|error| {
                 crashed_outcome(&context, &planned, &format!("make a runtime: {error}"))
             });
-            Sealed::seal(&context, outcome)
+            Sealed::seal(&context, &disk, outcome)
         };
         running.spawn_blocking(run).id()
     }
@@ -111,7 +130,7 @@ impl Dispatch {
                     .remove(&error.id())
                     .expect("every running trial was remembered when it started");
                 let outcome = crashed_outcome(&self.context, &planned, &error.to_string());
-                Sealed::seal(&self.context, outcome)
+                Sealed::seal(&self.context, &self.disk, outcome)
             }
         }
     }
@@ -125,13 +144,31 @@ impl Dispatch {
             .iter()
             .map(|sealed| sealed.row(&self.context))
             .collect();
-        if let Err(error) = block_in_place(|| self.journal.append_all(&rows)) {
+        let written = block_in_place(|| {
+            let journal = &mut self.journal;
+            let appended = journal.append_all(&rows);
+            appended.or_else(|error| {
+                if error.is_disk_full() && self.disk.release() {
+                    journal.flush()
+                } else {
+                    Err(error)
+                }
+            })
+        });
+        if let Err(error) = written {
             self.teller.tell(Progress::Notice {
                 text: format!("{error}; no further trial is started"),
             });
+            if error.is_disk_full() {
+                tally.disk_full.get_or_insert(error.to_string());
+            }
             self.context.cancel.request();
         }
         for Sealed { outcome, .. } in ended {
+            if outcome.infra == Infra::DiskFull {
+                let text = format!("the disk was full at the end of {}", outcome.key.run_id());
+                tally.disk_full.get_or_insert(text);
+            }
             tally.finished += 1;
             tally.passed += usize::from(outcome.success);
             tally.infra += usize::from(outcome.infra != Infra::None);

@@ -35,11 +35,16 @@ pub enum RunError {
         /// What differs, a line each.
         changed: String,
     },
+    /// There is too little room on a disk to start.
+    #[error("{0}")]
+    DiskFull(String),
     /// A row could not be written: what was paid for must not be lost, so the run stops.
     #[error("the journal cannot be written: {why}")]
     Journal {
         /// What the system said.
         why: String,
+        /// Whether the disk is full.
+        disk_full: bool,
         /// The rows that are not on disk, as they would stand there.
         unsaved: Vec<String>,
     },

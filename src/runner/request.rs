@@ -13,6 +13,7 @@ use crate::model::Progress;
 use crate::plan::{Missing, Plan, build};
 use crate::record::{Journal, JournalOptions, RunDir, TornTail};
 use crate::report::write_all;
+use crate::runner::disk::Disk;
 use crate::runner::dispatch::Dispatch;
 use crate::runner::ledger::{Standing, read_standing};
 use crate::runner::preflight::Scratch;
@@ -69,6 +70,8 @@ pub struct RunEnd {
     pub missing: usize,
     /// Whether a person stopped it.
     pub cancelled: bool,
+    /// Why it stopped by itself, where a disk was too full to go on.
+    pub disk_full: Option<String>,
     /// Things that went wrong beside the trials.
     pub problems: Vec<String>,
 }
@@ -106,6 +109,7 @@ pub async fn run(
         .lock()
         .map_err(|error| RunError::at("lock the run", &error))?;
     find_agents(&request)?;
+    let disk = Arc::new(Disk::open(&run_dir, &request.suite.settings.limits)?);
     let whole = build(&request.suite, request.trials);
     let (mut journal, torn) = Journal::open_with(
         &run_dir,
@@ -140,7 +144,7 @@ pub async fn run(
     metadata::write_start(&request, &context, (&whole, inputs)).await?;
     for outcome in standing.interrupted(&context) {
         journal
-            .append(&Sealed::seal(&context, outcome).row(&context))
+            .append(&Sealed::seal(&context, &disk, outcome).row(&context))
             .map_err(|error| RunError::at("append to the journal", &error))?;
     }
     if request.validate {
@@ -157,8 +161,11 @@ pub async fn run(
         context: context.clone(),
         teller: teller.clone(),
         journal,
+        disk: disk.clone(),
     };
     let tally = dispatch.all(plan).await;
+    // Only reports are left to be written.
+    disk.release();
     let head = tally.as_ref().ok().and_then(|tally| tally.head.clone());
     let cancelled = cancel.level() > 0;
     let run_dir = context.run_dir.clone();
@@ -175,6 +182,7 @@ pub async fn run(
         infra: tally.infra,
         missing: planned - tally.results,
         cancelled,
+        disk_full: tally.disk_full,
         problems,
     })
 }

@@ -2,6 +2,7 @@
 
 use crate::model::TrialOutcome;
 use crate::record::Row;
+use crate::runner::disk::Disk;
 use crate::trial::RunContext;
 
 /// An outcome with its sealed files.
@@ -14,10 +15,13 @@ pub(super) struct Sealed {
 impl Sealed {
     /// Waits until the files of the trial are on disk, and lists their digests. It takes its time: it wants a thread that
     /// may block.
-    pub(super) fn seal(context: &RunContext, mut outcome: TrialOutcome) -> Self {
+    pub(super) fn seal(context: &RunContext, disk: &Disk, mut outcome: TrialOutcome) -> Self {
         let trial = context.run_dir.trial(&outcome.key);
         // A trial that could not even make its folder has nothing to seal.
-        let sealed = trial.root().is_dir().then(|| trial.sum_up());
+        let sealed = trial
+            .root()
+            .is_dir()
+            .then(|| disk.with_room(|| trial.sum_up()));
         let sums = match sealed {
             Some(Err(error)) => {
                 outcome

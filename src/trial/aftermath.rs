@@ -87,6 +87,16 @@ fn changed_file(changed: ChangedPath, subdir: &Path) -> ChangedFile {
     }
 }
 
+/// Whether the disk is full now that the agent has ended: whatever it did or the graders would say is then decided by
+/// that.
+pub(super) fn disk_is_full(workspace: &Workspace, heard: &HeardAll) -> bool {
+    /// A write that fails for want of room leaves less than this.
+    const NOTHING: u64 = 1 << 20;
+    let unwritten = heard.write_problem.as_ref();
+    unwritten.is_some_and(RecordError::is_disk_full)
+        || record::free_space(&workspace.root).is_ok_and(|free| free < NOTHING)
+}
+
 /// Grades what the agent left, unless something else than the agent decided the trial.
 pub(super) async fn judge(
     frame: &Frame<'_>,
@@ -130,7 +140,7 @@ pub(super) async fn measure(
     draft: &mut Draft,
 ) {
     if let Some(problem) = heard.write_problem {
-        draft.note(problem);
+        draft.note(problem.to_string());
     }
     let shims = read_log(&frame.trial_dir.cmd_log(), ended.ending.started_mono_ns).unwrap_or_else(
         |error| {

@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::agents::{StreamReader, transcript_line};
 use crate::metrics::Tally;
 use crate::model::{AgentEvent, EventKind, Progress, StreamReport, TrialKey};
-use crate::record::{EventLog, Redactor, Transcript};
+use crate::record::{EventLog, RecordError, Redactor, Transcript};
 use crate::supervise::{Heard, Listener};
 use crate::trial::Teller;
 
@@ -32,7 +32,7 @@ struct Notebook {
     tells_all: bool,
     /// Whether the agent did anything after the last fault of its provider.
     went_on_after_fault: bool,
-    write_problem: Option<String>,
+    write_problem: Option<RecordError>,
 }
 
 /// Where an ear writes to and what it reads with.
@@ -56,7 +56,7 @@ pub(super) struct HeardAll {
     /// Whether the last word was a fault of the provider.
     pub(super) ended_in_fault: bool,
     /// What could not be written, if anything.
-    pub(super) write_problem: Option<String>,
+    pub(super) write_problem: Option<RecordError>,
 }
 
 impl Ear {
@@ -99,10 +99,10 @@ impl Ear {
 impl Notebook {
     fn close(mut self, report: StreamReport) -> HeardAll {
         if let Err(error) = self.log.finish() {
-            self.write_problem.get_or_insert(error.to_string());
+            self.write_problem.get_or_insert(error);
         }
         if let Some(Err(error)) = self.transcript.map(Transcript::finish) {
-            self.write_problem.get_or_insert(error.to_string());
+            self.write_problem.get_or_insert(error);
         }
         HeardAll {
             report,
@@ -129,7 +129,7 @@ impl Notebook {
 
     fn write(&mut self, event: &AgentEvent) {
         if let Err(error) = self.log.write(event) {
-            self.write_problem.get_or_insert(error.to_string());
+            self.write_problem.get_or_insert(error);
         }
         let Some(transcript) = &mut self.transcript else {
             return;
@@ -138,14 +138,14 @@ impl Notebook {
             return;
         };
         if let Err(error) = transcript.line(&line) {
-            self.write_problem.get_or_insert(error.to_string());
+            self.write_problem.get_or_insert(error);
         }
     }
 
     fn flush(&mut self) {
         let transcript = self.transcript.as_mut().map_or(Ok(()), Transcript::flush);
         if let Err(error) = self.log.flush().and(transcript) {
-            self.write_problem.get_or_insert(error.to_string());
+            self.write_problem.get_or_insert(error);
         }
     }
 

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use crate::agents::Invocation;
-use crate::model::{Progress, TrialOutcome};
+use crate::model::{Infra, Progress, TrialOutcome};
 use crate::plan::PlannedTrial;
 use crate::record::TrialClock;
 use crate::supervise::host_load;
@@ -77,12 +77,15 @@ async fn stages(frame: &Frame<'_>, draft: &mut Draft, slot: &mut Slot) -> Result
         draft.note(format!("mcp.stop_command {problem}"));
     }
     frame.enter("grading");
-    let end = agent_end(&Evidence {
+    let mut end = agent_end(&Evidence {
         kind: frame.context.agent(frame.planned).speaks(),
         ending: &ending,
         report: &heard.report,
         ended_in_fault: heard.ended_in_fault,
     });
+    if aftermath::disk_is_full(workspace, &heard) {
+        end.infra = Infra::DiskFull;
+    }
     draft.agent_ended(&end, &ending);
     aftermath::keep_changes(frame, (workspace, &untouched), draft);
     let left = Left {

@@ -5,15 +5,13 @@ use std::process::Command;
 
 use crate::sandbox::{CLAUDE_DONE, SOLVE, Sandbox, read_rows};
 
-#[test]
-fn a_full_disk_loses_no_row_and_the_run_goes_on_later() {
-    let sandbox = Sandbox::new()
-        .agent("fake", "claude_code_cli", &format!("[ -e \"$HOME/fill\" ] && head -c 60000 /dev/zero | tr '\\0' x\n{SOLVE}\n{CLAUDE_DONE}"))
-        .set("trials_per_cell", "40");
+/// Runs a script of the shell with a small disk of its own at `runs`; false where that cannot be had here.
+///
+/// `$proctor` is the program, `$run` (after the first start) its run directory.
+fn on_a_small_disk(sandbox: &Sandbox, megabytes: u32, script: &str) -> bool {
     sandbox.write();
-    fs::write(sandbox.path("home/fill"), "").expect("write a file");
     let script = format!(
-        "set -u\nmount -t tmpfs -o size=1m tmpfs '{runs}' || exit 77\n'{proctor}' run --quiet > first.out 2> first.err; echo $? > first.code\nrun=$(ls -d '{runs}'/*)\ncp \"$run/runs.jsonl\" first.jsonl\nrm \"$HOME/fill\"\nmount -o remount,size=64m '{runs}'\n'{proctor}' run --quiet --resume \"$run\" > second.out 2> second.err; echo $? > second.code\ncp \"$run/runs.jsonl\" second.jsonl\n",
+        "set -u\nmount -t tmpfs -o size={megabytes}m tmpfs '{runs}' || exit 77\nproctor='{proctor}'\n{script}",
         runs = sandbox.path("runs").display(),
         proctor = env!("CARGO_BIN_EXE_proctor"),
     );
@@ -30,17 +28,41 @@ fn a_full_disk_loses_no_row_and_the_run_goes_on_later() {
             ),
         )
         .output();
-    let read = |name: &str| fs::read_to_string(sandbox.path(name)).unwrap_or_default();
     match output {
-        Ok(output) if output.status.success() => {}
+        Ok(output) if output.status.success() => true,
         other => {
             eprintln!("SKIPPED: no mount in a namespace of its own here: {other:?}");
-            return;
+            false
         }
     }
-    assert_ne!(read("first.code").trim(), "0", "{}", read("first.err"));
+}
+
+fn read(sandbox: &Sandbox, name: &str) -> String {
+    fs::read_to_string(sandbox.path(name)).unwrap_or_default()
+}
+
+#[test]
+fn a_full_disk_loses_no_row_and_the_run_goes_on_later() {
+    let sandbox = Sandbox::new()
+        .agent("fake", "claude_code_cli", &format!("[ -e \"$HOME/fill\" ] && head -c 60000 /dev/zero | tr '\\0' x\n{SOLVE}\n{CLAUDE_DONE}"))
+        .suite("limits: {min_free_disk_mib: 0, ballast_mib: 0}")
+        .set("trials_per_cell", "40");
+    fs::write(sandbox.path("home/fill"), "").expect("write a file");
+    let script = "
+        \"$proctor\" run --quiet > first.out 2> first.err; echo $? > first.code
+        run=$(ls -d runs/*)
+        cp \"$run/runs.jsonl\" first.jsonl
+        rm \"$HOME/fill\"
+        mount -o remount,size=64m runs
+        \"$proctor\" run --quiet --resume \"$run\" > second.out 2> second.err; echo $? > second.code
+        cp \"$run/runs.jsonl\" second.jsonl";
+    if !on_a_small_disk(&sandbox, 1, script) {
+        return;
+    }
+    let read = |name: &str| read(&sandbox, name);
+    assert_eq!(read("first.code").trim(), "3", "{}", read("first.err"));
     assert!(
-        read("first.err").contains("space") || read("first.err").contains("full"),
+        read("first.err").contains("disk full:"),
         "{}",
         read("first.err")
     );
@@ -55,4 +77,82 @@ fn a_full_disk_loses_no_row_and_the_run_goes_on_later() {
         .filter(|row| row["success"] == true)
         .count();
     assert_eq!(done, 40);
+}
+
+/// Fills the disk that holds the run, then ends as if nothing were wrong.
+const FILL: &str =
+    "trial=\"${EVAL_CMD_LOG%/*}\"\nhead -c 200000000 /dev/zero > \"$trial/filler\" 2>/dev/null";
+
+#[test]
+fn an_agent_that_fills_the_disk_cannot_keep_its_row_from_being_written() {
+    let sandbox = Sandbox::new()
+        .agent(
+            "fake",
+            "claude_code_cli",
+            &format!("{SOLVE}\n[ -e \"$HOME/fill\" ] && {{ {FILL}\n}}\n{CLAUDE_DONE}"),
+        )
+        .suite("limits: {min_free_disk_mib: 8, ballast_mib: 8}")
+        .set("trials_per_cell", "3")
+        .set("timeout_sec", "30");
+    fs::write(sandbox.path("home/fill"), "").expect("write a file");
+    let script = "
+        \"$proctor\" run > first.out 2> first.err; echo $? > first.code
+        run=$(ls -d runs/*)
+        cp \"$run/runs.jsonl\" first.jsonl
+        ls -A \"$run\" > first.files
+        \"$proctor\" verify --run \"$run\" > verify.out 2>&1; echo $? > verify.code
+        \"$proctor\" run --resume \"$run\" > again.out 2> again.err; echo $? > again.code
+        rm \"$HOME/fill\" \"$run\"/trials/*/filler
+        \"$proctor\" run --quiet --resume \"$run\" > second.out 2> second.err; echo $? > second.code
+        cp \"$run/runs.jsonl\" second.jsonl";
+    if !on_a_small_disk(&sandbox, 40, script) {
+        return;
+    }
+    let read = |name: &str| read(&sandbox, name);
+    assert_eq!(read("first.code").trim(), "3", "{}", read("first.err"));
+    assert!(
+        read("first.err").contains("disk full:"),
+        "{}",
+        read("first.err")
+    );
+    let rows = read_rows(&sandbox.path("first.jsonl"));
+    assert_eq!(
+        rows.len(),
+        1,
+        "nothing was started on a full disk: {rows:#?}"
+    );
+    assert_eq!(rows[0]["infra"], "disk_full", "{:#}", rows[0]);
+    assert_eq!(rows[0]["success"], false, "{:#}", rows[0]);
+    assert_eq!(read("verify.code").trim(), "0", "{}", read("verify.out"));
+    let files = read("first.files");
+    assert!(
+        files.contains("summary.csv") && !files.contains(".ballast"),
+        "{files}"
+    );
+    // As long as there is no room nothing is started, and the message says what to do.
+    assert_eq!(read("again.code").trim(), "3", "{}", read("again.err"));
+    assert!(
+        read("again.err").contains("min_free_disk_mib"),
+        "{}",
+        read("again.err")
+    );
+    assert_eq!(read("second.code").trim(), "0", "{}", read("second.err"));
+    let rows = read_rows(&sandbox.path("second.jsonl"));
+    let done = rows.iter().filter(|row| row["success"] == true).count();
+    assert_eq!((rows.len(), done), (4, 3), "{rows:#?}");
+}
+
+#[test]
+fn a_run_is_not_started_without_room() {
+    let sandbox = Sandbox::new()
+        .agent("fake", "claude_code_cli", "echo run >> \"$HOME/starts\"")
+        .suite("limits: {min_free_disk_mib: 1000000000}");
+    let ran = sandbox.proctor(&["run", "--quiet"]).expect_code(3);
+    assert!(
+        ran.stderr.contains("MiB left") && ran.stderr.contains("hint: make room"),
+        "{}",
+        ran.stderr
+    );
+    assert!(!sandbox.path("home/starts").exists());
+    sandbox.assert_scratch_is_empty();
 }

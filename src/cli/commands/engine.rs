@@ -60,6 +60,10 @@ fn message(error: &RunError) -> String {
 pub(super) fn run_failure(error: &RunError) -> Failure {
     let kind = match error {
         RunError::Validation { .. } => Kind::TrialsFailed,
+        RunError::DiskFull(_)
+        | RunError::Journal {
+            disk_full: true, ..
+        } => Kind::DiskFull,
         RunError::RunDirectory { .. }
         | RunError::Project(_)
         | RunError::Missing(_)
@@ -76,6 +80,9 @@ pub(super) fn run_failure(error: &RunError) -> Failure {
         ),
         RunError::Validation { .. } => failure.hint(
             "the reasons are above and in reference_checks.jsonl; leave a task out with --task-ids",
+        ),
+        RunError::DiskFull(_) => failure.hint(
+            "make room, choose another output_root or TMPDIR, or lower suite.limits.min_free_disk_mib",
         ),
         RunError::Journal { .. } => {
             failure.hint("what was written is safe; free some room and go on with --resume")

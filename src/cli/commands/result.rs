@@ -131,6 +131,7 @@ fn document(told: &Told<'_>, rebuilt: &Rebuilt, totals: Totals) -> serde_json::V
         "run": end.run_dir,
         "complete": end.missing == 0,
         "cancelled": end.cancelled,
+        "disk_full": end.disk_full,
         "recorded": told.recorded,
         "counts": {
             "trials": totals.trials, "passed": totals.passed, "failed": totals.failed(), "infra": totals.infra,
@@ -147,6 +148,11 @@ fn document(told: &Told<'_>, rebuilt: &Rebuilt, totals: Totals) -> serde_json::V
 fn verdict(told: &Told<'_>, totals: Totals) -> Outcome<ExitCode> {
     let end = told.end;
     let missing = counted(end.missing, "trial");
+    if let Some(why) = &end.disk_full {
+        let text = format!("{why}; {missing} still to run; what ended is kept");
+        let hint = format!("make room, then {} goes on from here", told.again);
+        return Err(Failure::new(Kind::DiskFull, text).hint(hint));
+    }
     if end.cancelled {
         let text = format!("{missing} still to run; what ended is kept");
         let hint = format!("{} goes on from here", told.again);

@@ -1,7 +1,7 @@
 //! Keys of `suite`.
 
 use crate::config::shape::{Choice, FreeKey, Section, Shape, defaulted, optional};
-use crate::config::tables::ENVIRONMENT;
+use crate::config::tables::{ENVIRONMENT, LIMITS};
 
 const PLAN_MODES: &[Choice] = &[
     ("random", "all trials shuffled"),
@@ -159,6 +159,11 @@ pub(in crate::config) static SUITE: Section = Section {
             },
             "1",
             "Trials at once; more than one changes timings, and the run says so.",
+        ),
+        optional(
+            "limits",
+            Shape::Object(&LIMITS),
+            "What a run may take of the disk and of memory.",
         ),
         optional(
             "scenarios",

@@ -106,6 +106,8 @@ fn every_key_is_read() {
     assert_eq!(settings.stop_grace, Duration::ZERO);
     assert_eq!(settings.random_seed, u64::MAX);
     assert_eq!(settings.jobs, 3);
+    assert_eq!(settings.limits.min_free_disk, 100 << 20);
+    assert_eq!(settings.limits.ballast, 8 << 20);
     assert_eq!(settings.workspace, WorkspaceKind::Clone);
     assert_eq!(settings.transcript_mode, TranscriptMode::Raw);
     assert!(settings.run_baselines, "`yes` is true");

@@ -1,0 +1,86 @@
+//! Room on the disk: none is started without it, and the last rows have some set aside.
+
+use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
+
+use crate::config::LimitSettings;
+use crate::record::{Ballast, RecordError, RunDir, free_space};
+use crate::runner::RunError;
+
+/// The disks of a run: that of its directory and that of the workspaces.
+#[derive(Debug)]
+pub(super) struct Disk {
+    folders: [(&'static str, PathBuf); 2],
+    least: u64,
+    ballast: Mutex<Option<Ballast>>,
+}
+
+impl Disk {
+    /// Looks whether there is enough room to start, and sets some aside.
+    ///
+    /// # Errors
+    /// There is not, and the message says where, how much is there and how much is wanted.
+    pub(super) fn open(run_dir: &RunDir, limits: &LimitSettings) -> Result<Self, RunError> {
+        let disk = Self {
+            folders: [
+                ("the run directory", run_dir.root().to_owned()),
+                ("the workspaces", std::env::temp_dir()),
+            ],
+            least: limits.min_free_disk,
+            ballast: Mutex::new(None),
+        };
+        if let Some(why) = disk.low() {
+            return Err(RunError::DiskFull(why));
+        }
+        if limits.ballast > 0 {
+            let ballast = Ballast::create(run_dir, limits.ballast);
+            let ballast = ballast.map_err(|error| {
+                if error.is_disk_full() {
+                    RunError::DiskFull(format!(
+                        "{error}; make room, or lower suite.limits.ballast_mib"
+                    ))
+                } else {
+                    RunError::at("set room aside (suite.limits.ballast_mib)", &error)
+                }
+            })?;
+            *disk.set_aside() = Some(ballast);
+        }
+        Ok(disk)
+    }
+
+    /// Why nothing further may be started, if that is so.
+    pub(super) fn low(&self) -> Option<String> {
+        self.folders.iter().find_map(|(what, folder)| {
+            // A file system that does not tell is no reason to stop.
+            let free = free_space(folder).ok()?;
+            (free < self.least).then(|| {
+                format!(
+                    "the disk of {what} ({}) has {} MiB left, and suite.limits.min_free_disk_mib is {}",
+                    folder.display(),
+                    free >> 20,
+                    self.least >> 20
+                )
+            })
+        })
+    }
+
+    /// Does `work`, and once more with the room that was set aside where the disk is full.
+    pub(super) fn with_room<T>(
+        &self,
+        mut work: impl FnMut() -> Result<T, RecordError>,
+    ) -> Result<T, RecordError> {
+        match work() {
+            Err(error) if error.is_disk_full() && self.release() => work(),
+            done => done,
+        }
+    }
+
+    /// Gives back what was set aside; says whether there was anything.
+    pub(super) fn release(&self) -> bool {
+        self.set_aside().take().is_some()
+    }
+
+    fn set_aside(&self) -> std::sync::MutexGuard<'_, Option<Ballast>> {
+        self.ballast.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
