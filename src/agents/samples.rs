@@ -8,7 +8,7 @@ use crate::config::{
     AgentKind, AgentSpec, BuildParams, LimitSettings, PlanMode, Project, ProjectSource, PromptVia,
     ScenarioSpec, Settings, TaskKind, TaskSpec, TranscriptMode,
 };
-use crate::model::{AgentId, ScenarioId, TaskId, WorkspaceKind};
+use crate::model::{AgentId, GradedIn, ScenarioId, TaskId, WorkspaceKind};
 
 pub(super) fn task(prompt: &str) -> TaskSpec {
     TaskSpec {
@@ -18,6 +18,8 @@ pub(super) fn task(prompt: &str) -> TaskSpec {
         kind: TaskKind::Capability,
         setup_commands: Vec::new(),
         graders: Vec::new(),
+        grader_env: None,
+        carry: Vec::new(),
         reference_patch: None,
         digest: String::new(),
     }
@@ -82,6 +84,7 @@ pub(super) fn settings() -> Settings {
         jobs: 1,
         limits: LimitSettings::default(),
         workspace: WorkspaceKind::Worktree,
+        grader_env: GradedIn::Fresh,
         summary_cache_strata: true,
         keep_workdirs: false,
         fetch_remote: false,

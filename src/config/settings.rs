@@ -13,7 +13,7 @@ use crate::config::tables::{BUILD_PARAMS, LIMITS};
 use crate::config::{
     BuildParams, McpSettings, PlanMode, Project, ProjectSource, Settings, TranscriptMode,
 };
-use crate::model::{AgentId, ScenarioId, WorkspaceKind};
+use crate::model::{AgentId, GradedIn, ScenarioId, WorkspaceKind};
 
 /// `suite:`.
 pub(super) fn settings(suite: &Fields<'_>, base: &Base) -> Settings {
@@ -38,6 +38,7 @@ pub(super) fn settings(suite: &Fields<'_>, base: &Base) -> Settings {
         jobs: suite.count("jobs"),
         limits: limits(&suite.section("limits", &LIMITS)),
         workspace: workspace(&suite.text_or_empty("workspace")),
+        grader_env: grader_env(&suite.text_or_empty("grader_env")),
         summary_cache_strata: suite.boolean("summary_cache_strata"),
         keep_workdirs: suite.boolean("keep_workdirs"),
         fetch_remote: suite.boolean("fetch_remote"),
@@ -97,6 +98,14 @@ fn workspace(word: &str) -> WorkspaceKind {
         "clone" => WorkspaceKind::Clone,
         "shared" => WorkspaceKind::Shared,
         _ => WorkspaceKind::Worktree,
+    }
+}
+
+/// `grader_env`.
+pub(super) fn grader_env(word: &str) -> GradedIn {
+    match word {
+        "workspace" => GradedIn::Workspace,
+        _ => GradedIn::Fresh,
     }
 }
 

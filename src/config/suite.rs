@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::config::{Asked, GraderSpec, LimitSettings};
-use crate::model::{AgentId, Pricing, ScenarioId, TaskId, WorkspaceKind};
+use crate::model::{AgentId, GradedIn, Pricing, ScenarioId, TaskId, WorkspaceKind};
 
 /// A whole suite: config and tasks together.
 #[derive(Debug, Clone)]
@@ -101,6 +101,8 @@ pub struct Settings {
     pub limits: LimitSettings,
     /// `workspace` (new).
     pub workspace: WorkspaceKind,
+    /// `grader_env` (new): which tree graders work in, where the task does not say.
+    pub grader_env: GradedIn,
     /// `summary_cache_strata`.
     pub summary_cache_strata: bool,
     /// `keep_workdirs`.
@@ -354,6 +356,10 @@ pub struct TaskSpec {
     pub setup_commands: Vec<Vec<String>>,
     /// `graders`
     pub graders: Vec<GraderSpec>,
+    /// `grader_env` (new): which tree its graders work in, if not what the suite says.
+    pub grader_env: Option<GradedIn>,
+    /// `carry` (new): paths that go into the graders' tree though the base commit ignores them.
+    pub carry: Vec<String>,
     /// `reference_patch`, absolute.
     pub reference_patch: Option<PathBuf>,
     /// SHA-256 over the task as written and its reference patch, in hex.

@@ -8,6 +8,7 @@ use crate::config::fields::{Fields, command};
 use crate::config::files::Files;
 use crate::config::node::Node;
 use crate::config::problem::Report;
+use crate::config::settings::grader_env;
 use crate::config::tables::GRADERS;
 use crate::config::{GraderSpec, IosTestOptions, TaskKind, TaskSpec};
 use crate::model::TaskId;
@@ -43,6 +44,8 @@ pub(super) fn task(
         prompt: fields.text_or_empty("prompt"),
         kind,
         setup_commands,
+        grader_env: fields.text("grader_env").map(|word| grader_env(&word)),
+        carry: fields.words("carry"),
         digest: digest(node, reference_patch.as_deref(), &graders),
         graders,
         reference_patch,

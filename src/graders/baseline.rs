@@ -10,9 +10,9 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 
 use super::globs::Globs;
-use super::path_text::{to_path, to_text};
 use crate::config::GraderSpec;
-use crate::workspace::{Care, Entry, Manifest, survey};
+use crate::model::path_text::{to_path, to_text};
+use crate::workspace::{Care, ChangedPath, Entry, Manifest, survey};
 
 /// Everything that a task's `forbidden_globs` can mean, as it was before the agent came: content, type and mode by path from
 /// the root. Serialized, it is `forbidden_baseline.json`.
@@ -57,13 +57,29 @@ pub fn capture_baseline(
     }))
 }
 
+impl ForbiddenBaseline {
+    /// What was there, and then `left` happened: the same as a look at the tree would say, as far as it matters to `globs`.
+    pub(super) fn after(&self, left: &[ChangedPath], globs: &Globs) -> Manifest {
+        let mut now = self.found.clone();
+        for changed in left {
+            now.incomplete |= changed.now.hides_more();
+            match changed.now.entry() {
+                _ if !globs.matter(&changed.path) => {}
+                None => drop(now.entries.remove(&changed.path)),
+                Some(entry) => drop(now.entries.insert(changed.path.clone(), entry)),
+            }
+        }
+        now
+    }
+}
+
 /// What matters to `globs` in `root` now.
 pub(super) fn look(root: &Path, globs: &Globs) -> io::Result<Manifest> {
     survey(root, &|path, folder| {
         let matters = if folder {
             globs.reach_into(path)
         } else {
-            globs.forbid_folded(path) || globs.forbid(path) || globs.want_folder_at(path)
+            globs.matter(path)
         };
         if matters { Care::Read } else { Care::Skip }
     })
@@ -141,6 +157,7 @@ impl<'de> Deserialize<'de> for ForbiddenBaseline {
                 entries,
                 oddities: wire.oddities,
                 incomplete: wire.incomplete,
+                ..Manifest::default()
             },
         })
     }

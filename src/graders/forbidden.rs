@@ -7,7 +7,7 @@ use std::path::Path;
 use super::baseline::{ForbiddenBaseline, look};
 use super::globs::Globs;
 use super::grade::{GradeContext, Opinion, PASS, aside, error, fail};
-use super::path_text::to_text;
+use crate::model::path_text::to_text;
 use crate::record::write_file;
 use crate::workspace::{Change, ChangeKind, Manifest, changes};
 
@@ -23,19 +23,22 @@ pub(super) async fn judge(globs: &[String], ctx: &GradeContext<'_>, log: &Path) 
         Ok(globs) => globs,
         Err(problem) => return error(format!("bad_glob:{problem}")),
     };
+    if let Some(left) = ctx.left {
+        let now = baseline.after(left, &globs);
+        return compare(&now, baseline, (&globs, log));
+    }
     let (root, baseline, log) = (ctx.root.to_owned(), baseline.clone(), log.to_owned());
-    aside(move || compare(&root, &baseline, &globs, &log))
-        .await
-        .unwrap_or_else(|| error("grader_panicked"))
+    aside(move || match look(&root, &globs) {
+        Ok(now) => compare(&now, &baseline, (&globs, &log)),
+        // Whoever makes the whole workspace unreadable has removed what was in it.
+        Err(problem) => fail(format!("forbidden_removed:. ({problem})")),
+    })
+    .await
+    .unwrap_or_else(|| error("grader_panicked"))
 }
 
-fn compare(root: &Path, baseline: &ForbiddenBaseline, globs: &Globs, log: &Path) -> Opinion {
-    let now = match look(root, globs) {
-        Ok(now) => now,
-        // Whoever makes the whole workspace unreadable has removed what was in it.
-        Err(problem) => return fail(format!("forbidden_removed:. ({problem})")),
-    };
-    let violations = violations(baseline, &now, globs);
+fn compare(now: &Manifest, baseline: &ForbiddenBaseline, (globs, log): (&Globs, &Path)) -> Opinion {
+    let violations = violations(baseline, now, globs);
     let mut text = String::new();
     for oddity in &now.oddities {
         let _ = writeln!(text, "# {oddity}");

@@ -11,7 +11,8 @@ use std::path::{Path, PathBuf};
 use globset::{GlobBuilder, GlobMatcher, GlobSet, GlobSetBuilder};
 
 /// Compiled globs.
-pub(super) struct Globs {
+#[derive(Debug)]
+pub struct Globs {
     subdir: PathBuf,
     exact: GlobSet,
     folded: GlobSet,
@@ -19,6 +20,7 @@ pub(super) struct Globs {
 }
 
 /// The leading components of a glob, up to the first that may stand for several.
+#[derive(Debug)]
 struct Head {
     components: Vec<GlobMatcher>,
     /// Whether the glob goes on after them.
@@ -26,8 +28,11 @@ struct Head {
 }
 
 impl Globs {
-    /// Compiles `globs`; the error names the one that is none.
-    pub(super) fn new(globs: &[String], subdir: &Path) -> Result<Self, String> {
+    /// Compiles `globs`, seen from the root and from `subdir`.
+    ///
+    /// # Errors
+    /// When one of them is no glob; names it.
+    pub fn new(globs: &[String], subdir: &Path) -> Result<Self, String> {
         let mut exact = GlobSetBuilder::new();
         let mut folded = GlobSetBuilder::new();
         let mut heads = Vec::new();
@@ -46,7 +51,8 @@ impl Globs {
     }
 
     /// Whether `path` is forbidden.
-    pub(super) fn forbid(&self, path: &Path) -> bool {
+    #[must_use]
+    pub fn forbid(&self, path: &Path) -> bool {
         self.ways(path).any(|path| self.exact.is_match(path))
     }
 
@@ -66,6 +72,13 @@ impl Globs {
                 depth <= head.components.len() && longer && head.agrees(&path)
             })
         })
+    }
+
+    /// Whether something at `path` that is no folder can matter: it is meant, looks like something that is meant, or stands
+    /// in the way of it.
+    #[must_use]
+    pub fn matter(&self, path: &Path) -> bool {
+        self.forbid_folded(path) || self.forbid(path) || self.want_folder_at(path)
     }
 
     /// Whether anything below the folder `path` can matter.

@@ -13,6 +13,7 @@ use super::{command, forbidden, screenshot};
 use crate::config::GraderSpec;
 use crate::model::{Grade, Verdict};
 use crate::supervise::Cancel;
+use crate::workspace::ChangedPath;
 
 /// What graders work with.
 #[derive(Debug, Clone, Copy)]
@@ -25,6 +26,8 @@ pub struct GradeContext<'a> {
     pub subdir: &'a Path,
     /// What was there after setup; needed by `git_diff_forbidden` only.
     pub baseline: Option<&'a ForbiddenBaseline>,
+    /// What is different since then, where the tree at `root` does not say it: `git_diff_forbidden` judges by this alone.
+    pub left: Option<&'a [ChangedPath]>,
     /// The whole environment of grader commands.
     pub env: &'a [(OsString, OsString)],
     /// Folder for the graders' logs, outside the workspace.

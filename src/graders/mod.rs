@@ -9,11 +9,11 @@ mod forbidden;
 mod globs;
 mod grade;
 mod inside;
-mod path_text;
 mod pixels;
 mod screenshot;
 #[cfg(test)]
 mod tests;
 
 pub use baseline::{ForbiddenBaseline, capture_baseline};
+pub use globs::Globs;
 pub use grade::{GradeContext, grade};

@@ -5,6 +5,7 @@ mod event;
 mod id;
 mod measures;
 mod outcome;
+pub mod path_text;
 mod progress;
 mod usage;
 
@@ -16,7 +17,8 @@ pub use event::{
 pub use id::{AgentId, Cell, IdProblem, ScenarioId, TaskId, TrialKey, check_id};
 pub use measures::{ErrorContext, Measures, ToolErrorSeen};
 pub use outcome::{
-    Grade, HostLoad, Infra, Integrity, Leftover, Termination, TrialOutcome, Verdict, WorkspaceKind,
+    Grade, GradedIn, HostLoad, Infra, Integrity, Leftover, Termination, TrialOutcome, Verdict,
+    WorkspaceKind,
 };
 pub use progress::Progress;
 pub use usage::{CacheTtl, CacheWrites, Cost, CostSource, Pricing, Usage};

@@ -165,6 +165,26 @@ impl WorkspaceKind {
     }
 }
 
+/// Which tree graders work in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum GradedIn {
+    /// One that the harness built: base, setup, and what the agent changed.
+    Fresh,
+    /// The one that the agent left.
+    Workspace,
+}
+
+impl GradedIn {
+    /// The word in config and rows.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Fresh => "fresh",
+            Self::Workspace => "workspace",
+        }
+    }
+}
+
 /// What one grader said.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Verdict {
@@ -251,6 +271,10 @@ pub struct TrialOutcome {
     pub overhead: Duration,
     /// How many trials ran at once in this run (`--jobs`).
     pub jobs: u32,
+    /// Which tree was graded; absent when none was.
+    pub graded_in: Option<GradedIn>,
+    /// Digest of the tree that the agent left, in hex; absent when it was not captured.
+    pub tree_sha256: Option<String>,
     /// Words for the person: what was odd, in no fixed form.
     pub notes: Vec<String>,
 }

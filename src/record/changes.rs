@@ -1,5 +1,8 @@
 //! `changes.patch` and `changes.jsonl`: what an agent changed, for people and for cassettes.
 
+use std::fs::File;
+use std::io;
+
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde::{Deserialize, Serialize};
@@ -7,11 +10,12 @@ use serde::{Deserialize, Serialize};
 use crate::record::error::Doing as _;
 use crate::record::{RecordError, Redactor, TrialDir};
 
-/// One changed path, in the shape of a line of `changes.jsonl`. Exactly one of `text`, `base64`, `link`, `removed`
+/// One changed path, in the shape of a line of `changes.jsonl`. Exactly one of `text`, `base64`, `file`, `link`, `removed`
 /// and `omitted` is there.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct ChangedFile {
-    /// From the project's folder, with `/`.
+    /// From the project's folder, with `/`; what lies outside of it begins with `../`. Names that are no text are escaped
+    /// as [`crate::model::path_text`] says.
     pub path: String,
     /// The new content, if it is text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -19,7 +23,10 @@ pub struct ChangedFile {
     /// The new content, if it is not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub base64: Option<String>,
-    /// Where the link leads that is there now.
+    /// The file of the trial's folder that holds the new content, if that is large.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file: Option<String>,
+    /// Where the link leads that is there now, escaped as paths are.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub link: Option<String>,
     /// The path is gone.
@@ -31,6 +38,19 @@ pub struct ChangedFile {
     /// Whether it may be executed.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub executable: bool,
+    /// Bytes of the file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub size: Option<u64>,
+    /// SHA-256 of the file as it was left, in hex. Content of another digest was altered when it was kept: a secret was
+    /// taken out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sha256: Option<String>,
+    /// What stands there if it is neither file nor link.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub special: Option<String>,
+    /// How many files were changed below a path that the base commit's own rules ignore.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ignored_files: Option<u64>,
 }
 
 impl ChangedFile {
@@ -61,20 +81,36 @@ impl ChangedFile {
     }
 }
 
-/// The changed files of a trial; lines that cannot be read are left out.
+/// The changed files of a trial.
 ///
 /// # Errors
-/// When the file is there and cannot be read.
+/// When the file cannot be read, or a line of it.
 pub fn read_changes(trial: &TrialDir) -> Result<Vec<ChangedFile>, RecordError> {
     let path = trial.changes();
-    if !path.is_file() {
-        return Ok(Vec::new());
-    }
     let text = std::fs::read_to_string(&path).doing("read", &path)?;
-    Ok(text
-        .lines()
-        .filter_map(|line| serde_json::from_str(line).ok())
-        .collect())
+    let lines = text.lines().map(serde_json::from_str);
+    lines
+        .collect::<Result<_, _>>()
+        .map_err(Into::into)
+        .doing("read", &path)
+}
+
+/// Keeps the content of a large changed file in the trial's folder, without secrets; gives the name for
+/// [`ChangedFile::file`].
+///
+/// # Errors
+/// When the content cannot be read or written.
+pub fn keep_large(
+    trial: &TrialDir,
+    (number, from): (usize, &mut File),
+    redactor: &Redactor,
+) -> Result<String, RecordError> {
+    let path = trial.large_change(number);
+    let mut to = crate::record::private::create_file(&path)?;
+    io::copy(from, &mut to).doing("write", &path)?;
+    redactor.redact_file(&path)?;
+    let name = path.file_name().unwrap_or_default();
+    Ok(name.to_string_lossy().into_owned())
 }
 
 /// Writes both files.

@@ -39,7 +39,7 @@ pub use artifacts::{digest_of, text_digest};
 pub use atomic::{AtomicFile, write_atomically};
 pub use ballast::{Ballast, free_space};
 pub use chain::{Verified, verify};
-pub use changes::{ChangedFile, read_changes, write_changes};
+pub use changes::{ChangedFile, keep_large, read_changes, write_changes};
 pub use clock::TrialClock;
 pub use error::RecordError;
 pub use event_log::{EventLog, EventLogHeader, EventReader, read_events};

@@ -79,6 +79,8 @@ fn outcome(baseline: bool) -> TrialOutcome {
         workspace: WorkspaceKind::Clone,
         overhead: Duration::ZERO,
         jobs: 1,
+        graded_in: None,
+        tree_sha256: None,
         notes: Vec::new(),
     }
 }

@@ -43,6 +43,14 @@ impl TrialDir {
         }
     }
 
+    /// Creates the folder unless it is there.
+    ///
+    /// # Errors
+    /// When it cannot be created.
+    pub fn create_if_missing(&self) -> Result<(), RecordError> {
+        private::ensure_dir(&self.root)
+    }
+
     fn move_aside(&self) -> Result<PathBuf, RecordError> {
         let name = self.root.as_os_str();
         let mut number = 1_u32;
@@ -68,6 +76,12 @@ impl TrialDir {
     #[must_use]
     pub fn grader_log(&self, name: &str) -> PathBuf {
         self.root.join(format!("grader_{name}.log"))
+    }
+
+    /// The content of a large changed file, by its number.
+    #[must_use]
+    pub fn large_change(&self, number: usize) -> PathBuf {
+        self.root.join(format!("change_{number:05}.bin"))
     }
 
     /// A path relative to the run directory, as rows hold it.
@@ -134,6 +148,8 @@ files! {
     invocation => "invocation.json";
     /// Output of the setup commands.
     setup_log => "setup.log";
+    /// Output of the setup commands in the tree that graders worked in.
+    grading_setup_log => "setup_grading.log";
     /// Output of the MCP start and stop commands.
     mcp_log => "mcp.log";
     /// Digests of all files of the trial, as `sha256sum -c` reads them.

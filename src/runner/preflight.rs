@@ -11,7 +11,7 @@ use crate::runner::secrets::redactor;
 use crate::runner::{RunError, RunRequest};
 use crate::shims::watched_tools;
 use crate::supervise::{self, Cancel, find_program};
-use crate::trial::{RunContext, base_environment, program_path};
+use crate::trial::{Guard, RunContext, base_environment, program_path};
 use crate::workspace::{self, ResolveOptions, Template};
 
 /// All that the trials share, and the folder that goes away after them.
@@ -92,10 +92,21 @@ pub(super) fn preflight(
         }
     };
     source.warnings.extend(orphans());
+    let guards = suite.tasks.iter();
+    let guards: Result<Vec<Guard>, String> =
+        guards.map(|task| Guard::of(task, &source.subdir)).collect();
+    let guards = match guards {
+        Ok(guards) => guards,
+        Err(problem) => {
+            drop(scratch.close(false));
+            return Err(RunError::Project(problem));
+        }
+    };
     let context = RunContext {
         run_dir,
         source,
         template,
+        guards,
         tools: watched_tools(&suite.settings.shims, &path),
         redactor: redactor(&request.suite),
         base_env,

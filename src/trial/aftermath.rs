@@ -1,90 +1,54 @@
 //! After the agent: grading what it left, measuring what it did, keeping both.
 
 use std::fs;
-use std::path::Path;
 
 use crate::agents::ccusage_cost;
 use crate::config::{AgentKind, TranscriptMode};
-use crate::graders::{ForbiddenBaseline, GradeContext, grade};
+use crate::graders::ForbiddenBaseline;
 use crate::metrics::{KnownCost, Tallied, cost};
-use crate::model::{Cost, StreamReport};
-use crate::record::{self, ChangedFile, McpCallLine, RecordError, ToolErrorLines, TrialClock};
+use crate::model::{Cost, Grade, GradedIn, StreamReport};
+use crate::record::{self, McpCallLine, RecordError, ToolErrorLines, TrialClock};
 use crate::shims::{ShimLog, read_log};
 use crate::supervise::ChildEnding;
 use crate::trial::draft::Draft;
 use crate::trial::environment::program_path;
 use crate::trial::frame::Frame;
+use crate::trial::grading::{Graded, Work, grade_fresh, grade_in_place};
 use crate::trial::judgement::{self, AgentEnd};
+use crate::trial::kept;
 use crate::trial::listener::HeardAll;
 use crate::trial::preparation::Ready;
-use crate::workspace::{ChangedPath, Manifest, Now, Workspace};
+use crate::workspace::{Captured, Noted, Workspace, named};
 
 /// What the stages left for the judgement.
 pub(super) struct Left<'a> {
     pub(super) end: &'a AgentEnd,
     pub(super) ready: &'a Ready,
     pub(super) baseline: Option<&'a ForbiddenBaseline>,
+    pub(super) captured: Result<Captured, String>,
 }
 
-/// Keeps what the agent changed, as a patch and as the files themselves, for people and for cassettes.
-pub(super) fn keep_changes(
+/// Captures what the agent left, and keeps it for people, for cassettes and for grading it again.
+pub(super) fn capture(
     frame: &Frame<'_>,
-    (workspace, untouched): (&Workspace, &Manifest),
+    (workspace, untouched): (&Workspace, &Noted),
     draft: &mut Draft,
-) {
-    let diff = match workspace.diff_against_base(Some(untouched)) {
-        Ok(diff) => diff,
-        Err(error) => return draft.note(format!("the changes could not be kept: {error}")),
-    };
+) -> Result<Captured, String> {
+    let captured = workspace
+        .capture(Some(untouched), &frame.counts())
+        .map_err(|error| error.to_string())
+        .inspect_err(|problem| draft.note(format!("the changes could not be kept: {problem}")))?;
+    draft.captured(&captured);
     let subdir = &frame.context.source.subdir;
-    let files: Vec<ChangedFile> = diff
-        .changed
-        .into_iter()
-        .map(|changed| changed_file(changed, subdir))
-        .collect();
-    let kept = record::write_changes(
-        &frame.trial_dir,
-        (&diff.bytes, &files),
+    let kept = kept::keep(
+        &captured,
+        (&frame.trial_dir, subdir),
         &frame.context.redactor,
     );
     if let Err(error) = kept {
         draft.note(format!("the changes could not be kept: {error}"));
     }
-}
-
-fn changed_file(changed: ChangedPath, subdir: &Path) -> ChangedFile {
-    let inside = changed.path.strip_prefix(subdir);
-    let path = match inside {
-        Ok(path) => path.to_string_lossy().into_owned(),
-        Err(_) => changed.path.to_string_lossy().into_owned(),
-    };
-    let elsewhere = inside
-        .is_err()
-        .then(|| "outside of the project's folder".to_owned());
-    match (changed.now, elsewhere) {
-        (Now::Removed, None) => ChangedFile {
-            path,
-            removed: true,
-            ..ChangedFile::default()
-        },
-        (Now::File { bytes, executable }, None) => ChangedFile::of(path, bytes, executable),
-        (Now::Link(target), None) => {
-            let link = Some(String::from_utf8_lossy(&target).into_owned());
-            ChangedFile {
-                path,
-                link,
-                ..ChangedFile::default()
-            }
-        }
-        (_, why) => {
-            let omitted = why.or_else(|| Some("too large, or no regular file".to_owned()));
-            ChangedFile {
-                path,
-                omitted,
-                ..ChangedFile::default()
-            }
-        }
-    }
+    Ok(captured)
 }
 
 /// Whether the disk is full now that the agent has ended: whatever it did or the graders would say is then decided by
@@ -100,36 +64,56 @@ pub(super) fn disk_is_full(workspace: &Workspace, heard: &HeardAll) -> bool {
 /// Grades what the agent left, unless something else than the agent decided the trial.
 pub(super) async fn judge(
     frame: &Frame<'_>,
-    workspace: &Workspace,
+    slot: &mut Option<Workspace>,
     left: Left<'_>,
-) -> Vec<crate::model::Verdict> {
-    let Some(task) = frame.context.task(frame.planned) else {
-        return Vec::new();
+) -> Graded {
+    let task = frame.context.task(frame.planned);
+    let Some(task) = task.filter(|_| judgement::worth_grading(left.end)) else {
+        return Graded::default();
     };
-    if !judgement::worth_grading(left.end) {
-        return Vec::new();
+    let captured = match &left.captured {
+        Ok(captured) => captured,
+        Err(_) if task.graders.is_empty() => return Graded::default(),
+        Err(problem) => return Graded::impossible(problem),
+    };
+    let work = Work {
+        changed: &captured.changed,
+        baseline: left.baseline,
+        extra_args: &left.ready.invocation.extra_args,
+    };
+    let in_place = task
+        .grader_env
+        .unwrap_or(frame.context.suite.settings.grader_env);
+    if let (GradedIn::Workspace, Some(workspace)) = (in_place, &*slot) {
+        return grade_in_place(frame, task, (work, workspace)).await;
     }
-    let environment: Vec<_> = frame
-        .around(workspace)
-        .for_harness(&left.ready.invocation.extra_args)
-        .into_iter()
-        .collect();
-    let settings = &frame.context.suite.settings;
-    grade(
-        &task.graders,
-        &GradeContext {
-            root: &workspace.root,
-            project_dir: &workspace.project_dir,
-            subdir: &frame.context.source.subdir,
-            baseline: left.baseline,
-            env: &environment,
-            logs: frame.trial_dir.root(),
-            default_timeout: settings.grader_timeout,
-            grace: settings.stop_grace,
-            cancel: &frame.context.cancel,
-        },
-    )
-    .await
+    let mut graded = grade_fresh(frame, task, (work, slot)).await;
+    graded.notes.extend(left_behind(captured, &graded));
+    graded
+}
+
+/// What graders did not see, where that may be why they did not pass.
+fn left_behind(captured: &Captured, graded: &Graded) -> Option<String> {
+    const TOLD: usize = 5;
+    let passed = graded
+        .verdicts
+        .iter()
+        .all(|verdict| verdict.grade == Grade::Pass);
+    if passed || captured.ignored.is_empty() {
+        return None;
+    }
+    let paths = captured.ignored.iter().take(TOLD);
+    let paths: Vec<String> = paths.map(|one| named(&one.path)).collect();
+    let more = captured.ignored.len().saturating_sub(TOLD);
+    let more = if more > 0 {
+        format!(" and {more} more")
+    } else {
+        String::new()
+    };
+    Some(format!(
+        "not carried into the graders' tree, since the base commit ignores it: {}{more} (the task's `carry` names what should be)",
+        paths.join(", ")
+    ))
 }
 
 /// Turns what was heard into numbers and writes the trial's logs.

@@ -1,102 +1,92 @@
-//! Grading without an agent: a fresh workspace, setup, some work that is there already, all graders.
+//! Grading without an agent: a workspace, setup, some work that is there already, and then what a trial's work goes through.
 
 use std::path::Path;
 
-use tokio::task::block_in_place;
-
 use crate::config::TaskSpec;
-use crate::graders::{GradeContext, grade};
-use crate::model::{Progress, Verdict};
-use crate::record::ChangedFile;
+use crate::model::GradedIn;
+use crate::trial::blocking::blocking;
 use crate::trial::draft::Stop;
 use crate::trial::frame::Frame;
+use crate::trial::grading::{Graded, Work, grade_fresh, grade_in_place};
 use crate::trial::preparation;
-use crate::workspace::{Now, Workspace};
+use crate::workspace::Workspace;
 
 /// What is graded.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Work<'a> {
+pub(super) enum Job<'a> {
     /// The workspace as setup left it.
     Nothing,
     /// A reference patch.
     Patch(&'a Path),
-    /// What an agent left in an earlier trial.
-    Kept(&'a [ChangedFile]),
 }
 
-/// One workspace, set up, worked on, graded and discarded.
+/// One workspace, set up, worked on, captured, and graded as an agent's would be.
+///
+/// # Errors
+/// When the work could not be done; whatever comes after it is a verdict.
 pub(super) async fn graded_alone(
     frame: &Frame<'_>,
     task: &TaskSpec,
-    work: Work<'_>,
-) -> Result<Vec<Verdict>, String> {
+    job: Job<'_>,
+) -> Result<Graded, String> {
     let context = frame.context;
-    block_in_place(|| frame.trial_dir.create()).map_err(|error| error.to_string())?;
+    blocking(|| frame.trial_dir.create()).map_err(|error| error.to_string())?;
     let parent = context.scratch.join("w");
-    let workspace = block_in_place(|| context.template.prepare(&parent, &frame.short_name))
+    let workspace = blocking(|| context.template.prepare(&parent, &frame.short_name))
         .map_err(|error| format!("workspace: {error}"))?;
-    let verdicts = graded(frame, &workspace, (task, work)).await;
-    for text in block_in_place(|| workspace.discard()).problems {
-        frame.teller.tell(Progress::Notice { text });
+    let mut slot = Some(workspace);
+    let mut graded = graded(frame, task, (job, &mut slot)).await;
+    if let (Some(workspace), Ok(graded)) = (slot, &mut graded) {
+        graded
+            .notes
+            .extend(blocking(|| workspace.discard()).problems);
     }
-    verdicts
+    graded
 }
 
 async fn graded(
     frame: &Frame<'_>,
-    workspace: &Workspace,
-    (task, work): (&TaskSpec, Work<'_>),
-) -> Result<Vec<Verdict>, String> {
+    task: &TaskSpec,
+    (job, slot): (Job<'_>, &mut Option<Workspace>),
+) -> Result<Graded, String> {
+    let Some(workspace) = &*slot else {
+        return Err("there is no workspace".to_owned());
+    };
     let stopped = |stop: Stop| stop.message().to_owned();
-    let laid = preparation::lay_files(
-        frame.context.scenario(frame.planned),
-        &workspace.project_dir,
-    );
-    laid.map_err(|error| format!("lay the scenario's files: {error}"))?;
-    preparation::set_up(frame, workspace, task, &[])
+    let scenario = frame.context.scenario(frame.planned);
+    preparation::lay_files(scenario, &workspace.project_dir)
+        .map_err(|error| format!("lay the scenario's files: {error}"))?;
+    let log = frame.trial_dir.setup_log();
+    preparation::set_up(frame, workspace, (task, &[], &log))
         .await
         .map_err(stopped)?;
     let baseline = preparation::baseline(frame, workspace).map_err(stopped)?;
-    block_in_place(|| do_work(workspace, work))?;
-    let settings = &frame.context.suite.settings;
-    let around = frame.around(workspace);
-    let environment: Vec<_> = around.for_harness(&[]).into_iter().collect();
-    let context = GradeContext {
-        root: &workspace.root,
-        project_dir: &workspace.project_dir,
-        subdir: &frame.context.source.subdir,
+    let captured = blocking(|| {
+        let before = workspace.noted(&frame.counts());
+        let before = before.map_err(|error| error.to_string())?;
+        work(workspace, job)?;
+        let captured = workspace.capture(Some(&before), &frame.counts());
+        captured.map_err(|error| error.to_string())
+    })?;
+    let work = Work {
+        changed: &captured.changed,
         baseline: baseline.as_ref(),
-        env: &environment,
-        logs: frame.trial_dir.root(),
-        default_timeout: settings.grader_timeout,
-        grace: settings.stop_grace,
-        cancel: &frame.context.cancel,
+        extra_args: &[],
     };
-    Ok(grade(&task.graders, &context).await)
+    let tree = task
+        .grader_env
+        .unwrap_or(frame.context.suite.settings.grader_env);
+    Ok(match tree {
+        GradedIn::Workspace => grade_in_place(frame, task, (work, workspace)).await,
+        GradedIn::Fresh => grade_fresh(frame, task, (work, slot)).await,
+    })
 }
 
-fn do_work(workspace: &Workspace, work: Work<'_>) -> Result<(), String> {
-    match work {
-        Work::Nothing => Ok(()),
-        Work::Patch(patch) => workspace
+fn work(workspace: &Workspace, job: Job<'_>) -> Result<(), String> {
+    match job {
+        Job::Nothing => Ok(()),
+        Job::Patch(patch) => workspace
             .apply_patch(patch)
             .map_err(|error| format!("apply {}: {error}", patch.display())),
-        Work::Kept(files) => files.iter().try_for_each(|file| {
-            workspace
-                .put(Path::new(&file.path), &now(file))
-                .map_err(|error| error.to_string())
-        }),
-    }
-}
-
-fn now(file: &ChangedFile) -> Now {
-    match (&file.link, file.bytes()) {
-        _ if file.removed => Now::Removed,
-        (Some(target), _) => Now::Link(target.clone().into_bytes()),
-        (None, Some(bytes)) => Now::File {
-            bytes,
-            executable: file.executable,
-        },
-        (None, None) => Now::NotKept,
     }
 }

@@ -12,6 +12,7 @@ use crate::plan::PlannedTrial;
 use crate::record::{Redactor, RunDir};
 use crate::shims::WatchedTool;
 use crate::supervise::Cancel;
+use crate::trial::Guard;
 use crate::workspace::{Source, Template};
 
 /// Everything that the trials of one run share; made once, read by all.
@@ -25,6 +26,8 @@ pub struct RunContext {
     pub source: Source,
     /// The tree, checked out once.
     pub template: Template,
+    /// What each task says about paths, in the order of the suite's tasks.
+    pub guards: Vec<Guard>,
     /// Commands that are watched, with the real tool behind each.
     pub tools: Vec<WatchedTool>,
     /// What the operator's environment lends to every child.
@@ -56,6 +59,12 @@ impl RunContext {
     #[must_use]
     pub fn scenario(&self, planned: &PlannedTrial) -> &ScenarioSpec {
         &self.suite.scenarios[planned.scenario]
+    }
+
+    /// What the task of a planned trial says about paths; `None` is a baseline.
+    #[must_use]
+    pub fn guard(&self, planned: &PlannedTrial) -> Option<&Guard> {
+        planned.task.map(|position| &self.guards[position])
     }
 
     /// The task of a planned trial; `None` is a baseline.

@@ -7,12 +7,14 @@ use jiff::Timestamp;
 use crate::config::AgentSpec;
 use crate::model::{
     Cost, Grade, HostLoad, Infra, Integrity, Measures, StreamReport, Termination, TrialKey,
-    TrialOutcome, Verdict,
+    TrialOutcome,
 };
 use crate::plan::PlannedTrial;
 use crate::supervise::ChildEnding;
 use crate::trial::RunContext;
+use crate::trial::grading::Graded;
 use crate::trial::judgement::{AgentEnd, failure_reason, grade_of};
+use crate::workspace::Captured;
 
 /// Why a trial stopped before its end.
 #[derive(Debug)]
@@ -126,12 +128,22 @@ impl Draft {
     }
 
     /// Takes in what the graders said.
-    pub(super) fn graded(&mut self, end: &AgentEnd, verdicts: Vec<Verdict>) {
+    pub(super) fn graded(&mut self, end: &AgentEnd, graded: Graded) {
         let outcome = &mut self.outcome;
-        outcome.grade = grade_of(&verdicts);
-        outcome.failure_reason = failure_reason(end, &verdicts);
+        outcome.grade = grade_of(&graded.verdicts);
+        outcome.failure_reason = failure_reason(end, &graded.verdicts);
         outcome.success = outcome.failure_reason.is_none();
-        outcome.verdicts = verdicts;
+        outcome.graded_in = graded.tree;
+        outcome.verdicts = graded.verdicts;
+        outcome.notes.extend(graded.notes);
+    }
+
+    /// Takes in what was captured of the agent's tree.
+    pub(super) fn captured(&mut self, captured: &Captured) {
+        self.outcome.tree_sha256 = Some(captured.tree_sha256.clone());
+        for oddity in &captured.oddities {
+            self.suspect(oddity.clone());
+        }
     }
 
     /// Takes in the numbers.
@@ -233,6 +245,8 @@ fn blank(key: &TrialKey, agent_kind: &str, task_kind: &str) -> TrialOutcome {
         workspace: crate::model::WorkspaceKind::Worktree,
         overhead: Duration::ZERO,
         jobs: 1,
+        graded_in: None,
+        tree_sha256: None,
         notes: Vec::new(),
     }
 }

@@ -59,6 +59,12 @@ impl<'a> Frame<'a> {
         Self { trial_dir, ..self }
     }
 
+    /// Which paths count though the base commit ignores them.
+    pub(super) fn counts(&self) -> impl Fn(&Path) -> bool {
+        let guard = self.context.guard(self.planned);
+        move |path| guard.is_some_and(|guard| guard.counts(path))
+    }
+
     /// Tells which stage begins.
     pub(super) fn enter(&self, stage: &'static str) {
         let key = self.planned.key.clone();

@@ -4,11 +4,15 @@
 
 mod aftermath;
 mod alone;
+mod blocking;
 mod context;
 mod draft;
 mod environment;
 mod frame;
+mod grading;
+mod guard;
 mod judgement;
+mod kept;
 mod listener;
 mod performance;
 mod preparation;
@@ -19,6 +23,7 @@ mod validate;
 pub use context::{RunContext, Teller};
 pub use draft::crashed_outcome;
 pub use environment::{base_environment, program_path};
+pub use guard::Guard;
 pub use regrade::{Regraded, regrade_trial};
 pub use stages::run_trial;
 pub use validate::{Validation, validate_task};

@@ -113,12 +113,12 @@ fn lay(from: &Path, to: &Path) -> io::Result<()> {
     fs::copy(from, to).map(drop)
 }
 
-/// Runs the setup commands of a task; the first that fails ends the trial before any money is spent.
+/// Runs the setup commands of a task; the first that fails ends the trial before any money is spent. What they print goes
+/// to `log_file`.
 pub(super) async fn set_up(
     frame: &Frame<'_>,
     workspace: &Workspace,
-    task: &TaskSpec,
-    extra_args: &[String],
+    (task, extra_args, log_file): (&TaskSpec, &[String], &Path),
 ) -> Result<(), Stop> {
     let mut log = String::new();
     let mut failed = None;
@@ -145,8 +145,8 @@ pub(super) async fn set_up(
     }
     if !log.is_empty() {
         let log = frame.context.redactor.redact(&log);
-        write_file(&frame.trial_dir.setup_log(), log.as_bytes())
-            .map_err(|error| Stop::harness("write setup.log", error))?;
+        write_file(log_file, log.as_bytes())
+            .map_err(|error| Stop::harness("write the log of setup", error))?;
     }
     failed.map_or(Ok(()), |message| Err(Stop::setup(message)))
 }

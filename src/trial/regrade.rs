@@ -4,10 +4,12 @@ use std::time::{Duration, Instant};
 
 use crate::model::{Grade, Verdict};
 use crate::plan::PlannedTrial;
-use crate::record::{TrialDir, read_changes};
-use crate::trial::alone::{Work, graded_alone};
+use crate::record::TrialDir;
+use crate::trial::blocking::blocking;
 use crate::trial::frame::Frame;
+use crate::trial::grading::{Graded, Work, grade_fresh};
 use crate::trial::judgement::grade_of;
+use crate::trial::kept;
 use crate::trial::{RunContext, Teller};
 
 /// What today's graders say of an earlier trial.
@@ -17,13 +19,15 @@ pub struct Regraded {
     pub grade: Grade,
     /// One per grader that ran.
     pub verdicts: Vec<Verdict>,
+    /// What is to be said of it.
+    pub notes: Vec<String>,
     /// Why nothing could be graded.
     pub problem: Option<String>,
     /// How long it took.
     pub took: Duration,
 }
 
-/// Builds the tree of `kept` anew (base, setup, what was kept of the agent's changes) and grades it; the logs go to `folder`.
+/// Grades anew what was kept of the agent's changes, in a fresh tree; the logs go to `folder`.
 pub async fn regrade_trial(
     context: &RunContext,
     planned: &PlannedTrial,
@@ -31,25 +35,52 @@ pub async fn regrade_trial(
 ) -> Regraded {
     let started = Instant::now();
     let frame = Frame::new(context, planned, teller).with_folder(folder);
-    let judged = judged(&frame, kept).await;
-    let (verdicts, problem) = match judged {
-        Ok(verdicts) => (verdicts, None),
-        Err(problem) => (Vec::new(), Some(problem)),
+    let (graded, problem) = match grade_kept(&frame, kept, &[]).await {
+        Ok(graded) => (graded, None),
+        Err(problem) => (Graded::default(), Some(problem)),
     };
     Regraded {
-        grade: grade_of(&verdicts),
-        verdicts,
+        grade: grade_of(&graded.verdicts),
+        verdicts: graded.verdicts,
+        notes: graded.notes,
         problem,
         took: started.elapsed(),
     }
 }
 
-async fn judged(frame: &Frame<'_>, kept: &TrialDir) -> Result<Vec<Verdict>, String> {
+/// Grades what was kept in the folder `kept` of a trial whose agent has ended, as the trial itself would have: no agent is
+/// started. Logs go to the frame's folder.
+///
+/// # Errors
+/// When the changes were not kept, or cannot be read.
+pub(super) async fn grade_kept(
+    frame: &Frame<'_>,
+    kept: &TrialDir,
+    extra_args: &[String],
+) -> Result<Graded, String> {
     let task = frame.context.task(frame.planned);
     let task = task.ok_or("a baseline is not graded")?;
     if !kept.changes().is_file() {
         return Err("the changes of this trial were not kept".to_owned());
     }
-    let files = read_changes(kept).map_err(|error| error.to_string())?;
-    graded_alone(frame, task, Work::Kept(&files)).await
+    let read = blocking(|| {
+        frame
+            .trial_dir
+            .create_if_missing()
+            .map_err(|error| error.to_string())?;
+        kept::read(kept, &frame.context.source.subdir)
+    })?;
+    let work = Work {
+        changed: &read.changed,
+        baseline: None,
+        extra_args,
+    };
+    let mut graded = grade_fresh(frame, task, (work, &mut None)).await;
+    if !read.altered.is_empty() {
+        graded.notes.push(format!(
+            "a secret was taken out of what was kept, so that graders may judge otherwise: {}",
+            read.altered.join(", ")
+        ));
+    }
+    Ok(graded)
 }

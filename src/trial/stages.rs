@@ -54,7 +54,8 @@ async fn stages(frame: &Frame<'_>, draft: &mut Draft, slot: &mut Slot) -> Result
     slot.secrets = known_secrets(&ready.invocation);
     if let Some(task) = frame.context.task(frame.planned) {
         frame.enter("setup");
-        preparation::set_up(frame, workspace, task, &ready.invocation.extra_args).await?;
+        let log = frame.trial_dir.setup_log();
+        preparation::set_up(frame, workspace, (task, &ready.invocation.extra_args, &log)).await?;
     }
     let baseline = preparation::baseline(frame, workspace)?;
     let not_started = preparation::mcp_start(frame, workspace, &ready).await;
@@ -67,7 +68,7 @@ async fn stages(frame: &Frame<'_>, draft: &mut Draft, slot: &mut Slot) -> Result
         }));
     }
     let untouched = workspace
-        .noted()
+        .noted(&frame.counts())
         .map_err(|error| Stop::setup(error.to_string()))?;
     frame.enter("agent");
     draft.starts_beside(host_load());
@@ -87,14 +88,15 @@ async fn stages(frame: &Frame<'_>, draft: &mut Draft, slot: &mut Slot) -> Result
         end.infra = Infra::DiskFull;
     }
     draft.agent_ended(&end, &ending);
-    aftermath::keep_changes(frame, (workspace, &untouched), draft);
+    let captured = aftermath::capture(frame, (workspace, &untouched), draft);
     let left = Left {
         end: &end,
         ready: &ready,
         baseline: baseline.as_ref(),
+        captured,
     };
-    let verdicts = aftermath::judge(frame, workspace, left).await;
-    draft.graded(&end, verdicts);
+    let graded = aftermath::judge(frame, &mut slot.workspace, left).await;
+    draft.graded(&end, graded);
     aftermath::measure(
         frame,
         heard,

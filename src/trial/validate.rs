@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use crate::model::{Grade, Verdict};
 use crate::plan::PlannedTrial;
-use crate::trial::alone::{Work, graded_alone};
+use crate::trial::alone::{Job, graded_alone};
 use crate::trial::frame::Frame;
 use crate::trial::{RunContext, Teller};
 
@@ -64,7 +64,9 @@ async fn judge_both(
     }
     let folder = context.run_dir.reference_check(task.id.as_str());
     let frame = Frame::new(context, planned, teller).with_folder(folder);
-    validation.verdicts = graded_alone(&frame, task, Work::Patch(patch)).await?;
+    validation.verdicts = graded_alone(&frame, task, Job::Patch(patch))
+        .await?
+        .verdicts;
     if let Some(verdict) = validation
         .verdicts
         .iter()
@@ -76,7 +78,7 @@ async fn judge_both(
             verdict.grader
         ));
     }
-    validation.untouched = graded_alone(&frame, task, Work::Nothing).await?;
+    validation.untouched = graded_alone(&frame, task, Job::Nothing).await?.verdicts;
     if validation
         .untouched
         .iter()

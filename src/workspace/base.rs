@@ -4,10 +4,12 @@ use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::fs;
 use std::io;
+use std::ops::Bound;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use git2::Repository;
+use sha2::{Digest, Sha256};
 
 use super::WorkspaceError;
 use super::beneath::Held;
@@ -44,6 +46,52 @@ impl<'a> Base<'a> {
         Ok(Held {
             kind: kind(piece),
             bytes: self.shared.store.read(piece)?,
+        })
+    }
+
+    /// Whether the commit has `path`: as a file, or as a folder of files.
+    pub(super) fn holds(&self, path: &Path, folder: bool) -> bool {
+        if !folder {
+            return self.files.contains_key(path);
+        }
+        // Paths are ordered by component, so that what is in a folder follows it.
+        let from = (Bound::Included(path), Bound::Unbounded);
+        let next = self.files.range::<Path, _>(from).next();
+        next.is_some_and(|(first, _)| first.starts_with(path))
+    }
+
+    /// Whether the file at `path` may be executed; `None` when it is none.
+    pub(super) fn executable(&self, path: &Path) -> Option<bool> {
+        match kind(self.files.get(path)?) {
+            FileKind::Plain => Some(false),
+            FileKind::Executable => Some(true),
+            FileKind::Link => None,
+        }
+    }
+
+    /// Where the link at `path` leads; `None` when it is none.
+    pub(super) fn link(&self, path: &Path) -> Option<Vec<u8>> {
+        let piece = self.files.get(path)?;
+        let is_link = kind(piece) == FileKind::Link;
+        is_link.then(|| self.shared.store.read(piece).ok())?
+    }
+
+    /// The digest of every file of the commit; read once per run.
+    pub(super) fn digests(&self) -> Result<&'a BTreeMap<PathBuf, [u8; 32]>, WorkspaceError> {
+        let digests = self.shared.digests.get_or_init(|| {
+            let files = self.files.iter();
+            let files = files.filter(|(_, piece)| kind(piece) != FileKind::Link);
+            files
+                .map(|(path, piece)| {
+                    let bytes = self.shared.store.read(piece)?;
+                    Ok((path.clone(), Sha256::digest(bytes).into()))
+                })
+                .collect::<io::Result<_>>()
+                .map_err(|error| error.to_string())
+        });
+        digests.as_ref().map_err(|problem| WorkspaceError::Git {
+            doing: "read the project's files".to_owned(),
+            problem: problem.clone(),
         })
     }
 

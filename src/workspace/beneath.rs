@@ -9,6 +9,7 @@ use std::path::{Component, Path};
 
 use rustix::fs::{AtFlags, FileType, Mode, OFlags};
 use rustix::io::Errno;
+use sha2::{Digest, Sha256};
 
 use super::descent::FOLDER;
 use super::tree::FileKind;
@@ -59,6 +60,28 @@ pub(super) fn read(root: &Path, path: &Path, cap: u64) -> io::Result<Option<Held
     }
 }
 
+/// Opens the regular file `path` below `root`, and says whether its owner may execute it; `None` when there is no such file.
+pub(super) fn open(root: &Path, path: &Path) -> io::Result<Option<(File, bool)>> {
+    let Some((folder, name)) = parent(root, path, false)? else {
+        return Ok(None);
+    };
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let stat = match rustix::fs::statat(&folder, &*name, AtFlags::SYMLINK_NOFOLLOW) {
+        Ok(stat) => stat,
+        Err(Errno::NOENT | Errno::NOTDIR) => return Ok(None),
+        Err(errno) => return Err(errno.into()),
+    };
+    // Even without waiting, opening a device can do things.
+    if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
+        return Ok(None);
+    }
+    let file = File::from(rustix::fs::openat(&folder, &*name, flags, Mode::empty())?);
+    if !file.metadata()?.is_file() {
+        return Ok(None);
+    }
+    Ok(Some((file, stat.st_mode & 0o100 != 0)))
+}
+
 fn read_regular(folder: &OwnedFd, name: &CString, cap: u64) -> io::Result<Option<Held>> {
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let file = File::from(rustix::fs::openat(folder, &**name, flags, Mode::empty())?);
@@ -81,24 +104,56 @@ fn read_regular(folder: &OwnedFd, name: &CString, cap: u64) -> io::Result<Option
 
 /// Writes `path` below `root` anew, with the folders that it needs.
 pub(super) fn write(root: &Path, path: &Path, held: &Held) -> io::Result<()> {
-    let (folder, name) = parent(root, path, true)?
-        .ok_or_else(|| io::Error::other("a folder on the way is a file or a link"))?;
-    match rustix::fs::unlinkat(&folder, &*name, AtFlags::empty()) {
-        Ok(()) | Err(Errno::NOENT) => {}
-        Err(errno) => return Err(errno.into()),
-    }
+    let (folder, name) = cleared(root, path)?;
     if held.kind == FileKind::Link {
         return Ok(rustix::fs::symlinkat(&*held.bytes, &folder, &*name)?);
     }
-    let mode = Mode::from_raw_mode(if held.kind == FileKind::Executable {
+    let _gate = (held.kind == FileKind::Executable).then(spawn_gate);
+    new_file(&folder, &name, held.kind)?.write_all(&held.bytes)
+}
+
+/// Copies an open file to `path` below `root`, made anew with the folders that it needs; gives the digest of what was
+/// copied.
+pub(super) fn copy(
+    root: &Path,
+    path: &Path,
+    (from, kind): (&mut File, FileKind),
+) -> io::Result<[u8; 32]> {
+    let (folder, name) = cleared(root, path)?;
+    let _gate = (kind == FileKind::Executable).then(spawn_gate);
+    let mut to = new_file(&folder, &name, kind)?;
+    let mut hasher = Sha256::new();
+    let mut buffer = vec![0; 64 << 10];
+    loop {
+        let read = from.read(&mut buffer)?;
+        if read == 0 {
+            return Ok(hasher.finalize().into());
+        }
+        hasher.update(&buffer[..read]);
+        to.write_all(&buffer[..read])?;
+    }
+}
+
+/// The folder that holds `path`, made if need be, without anything at the path itself.
+fn cleared(root: &Path, path: &Path) -> io::Result<(OwnedFd, CString)> {
+    let (folder, name) = parent(root, path, true)?
+        .ok_or_else(|| io::Error::other("a folder on the way is a file or a link"))?;
+    match rustix::fs::unlinkat(&folder, &*name, AtFlags::empty()) {
+        Ok(()) | Err(Errno::NOENT) => Ok((folder, name)),
+        Err(errno) => Err(errno.into()),
+    }
+}
+
+fn new_file(folder: &OwnedFd, name: &CString, kind: FileKind) -> io::Result<File> {
+    let mode = Mode::from_raw_mode(if kind == FileKind::Executable {
         0o755
     } else {
         0o644
     });
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let _gate = (held.kind == FileKind::Executable).then(spawn_gate);
-    let mut file = File::from(rustix::fs::openat(&folder, &*name, flags, mode)?);
-    file.write_all(&held.bytes)
+    Ok(File::from(rustix::fs::openat(
+        folder, &**name, flags, mode,
+    )?))
 }
 
 /// Removes the file or link `path` below `root`, and folders that are empty after it.

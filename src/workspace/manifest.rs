@@ -23,6 +23,8 @@ pub struct Manifest {
     pub oddities: Vec<String>,
     /// Whether there may be more than the entries say: a folder could not be entered, or the walk ended early.
     pub incomplete: bool,
+    /// Of files with several names: how many of them were noted, by inode.
+    pub linked: BTreeMap<u64, u64>,
 }
 
 /// What stands at a path.
@@ -36,7 +38,7 @@ pub enum Entry {
         sha256: Option<[u8; 32]>,
         /// Whether its owner may execute it.
         executable: bool,
-        /// Time of its last change as the file system keeps it, in nanoseconds; only where the content was not read.
+        /// Time of its last change as the file system keeps it, in nanoseconds; absent where the content was read for good.
         changed_ns: Option<i128>,
     },
     /// A symbolic link.
@@ -58,6 +60,8 @@ pub enum Care {
     Skip,
     /// Notes it, without reading it.
     Note,
+    /// Notes it, and reads it if it changed a moment ago.
+    Young,
     /// Notes it and reads it.
     Read,
 }
@@ -131,7 +135,7 @@ pub fn changes(before: &Manifest, after: &Manifest) -> Vec<Change> {
 
 impl Entry {
     /// All words of `Entry::Other`.
-    pub const OTHER_WORDS: [&'static str; 8] = [
+    pub const OTHER_WORDS: [&'static str; 10] = [
         "fifo",
         "socket",
         "block_device",
@@ -140,6 +144,8 @@ impl Entry {
         "mount",
         "too_deep",
         "unknown",
+        "repository",
+        "cut",
     ];
 
     /// Whether two looks at a path saw different things; content decides where both looks read it.

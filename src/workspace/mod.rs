@@ -6,11 +6,15 @@
 
 mod base;
 mod beneath;
+mod capture;
 mod descent;
 mod diff;
 mod error;
 mod fetch;
+mod left;
 mod manifest;
+mod noted;
+mod oddities;
 mod owner;
 mod patch;
 mod patch_text;
@@ -18,8 +22,10 @@ mod place;
 mod plain;
 mod prepare;
 mod put;
+mod reading;
 mod remove;
 mod seal;
+mod seen;
 mod shared;
 mod source;
 mod spread;
@@ -30,19 +36,23 @@ mod template;
 mod tests;
 mod trash;
 mod tree;
+mod tree_digest;
 mod unified;
 mod weigh;
 
-pub use diff::{ChangedPath, Now, PatchText};
 pub use error::WorkspaceError;
 pub use fetch::{git_version, libgit2_version};
+pub use left::{Captured, ChangedPath, Content, IgnoredPath, LeftFile, Now};
 pub use manifest::{
     Care, Change, ChangeKind, Entry, MAX_DEPTH, MAX_ENTRIES, MAX_READ_BYTES, Manifest, changes,
     manifest, manifest_since,
 };
+pub use noted::Noted;
+pub use oddities::named;
 pub use owner::{Swept, claim, sweep_stale};
 pub use prepare::{Discarded, Workspace};
 pub use source::{ResolveOptions, Source, resolve};
 pub use survey::survey;
 pub use template::Template;
 pub use trash::TrashReport;
+pub use tree_digest::{sha256, sha256_hex, sha256_of};

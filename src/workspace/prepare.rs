@@ -11,6 +11,7 @@ use std::sync::{Arc, PoisonError};
 use rustix::fs::{Mode, OFlags};
 
 use super::descent::FOLDER;
+use super::noted::now_ns;
 use super::place::Place;
 use super::template::Shared;
 use super::{Template, WorkspaceError, owner, shared, spread};
@@ -29,6 +30,8 @@ pub struct Workspace {
     place: Arc<Place>,
     name: CString,
     registration: Option<PathBuf>,
+    /// When the last file of the checkout was there, in nanoseconds since 1970.
+    pub(super) made: i128,
     done: bool,
 }
 
@@ -63,9 +66,11 @@ impl Template {
             place,
             name,
             registration: None,
+            made: 0,
             done: false,
         };
         workspace.fill(&path)?;
+        workspace.made = now_ns();
         Ok(workspace)
     }
 

@@ -1,44 +1,78 @@
-//! Putting kept changes back into a fresh workspace, without stepping through a link.
+//! Putting what an agent left into a fresh workspace, without stepping through a link.
 
 use std::io;
 use std::path::Path;
 
 use super::beneath::{self, Held};
-use super::diff::Now;
+use super::diff::file_kind;
+use super::left::{ChangedPath, Content, LeftFile, Now};
 use super::tree::FileKind;
 use super::{Workspace, WorkspaceError};
 
 impl Workspace {
-    /// Makes `path`, from the project's folder, what it was when it was kept.
+    /// Makes `changed` true here: first everything goes that is gone, then everything comes that is there. What is no file
+    /// and no link, and files whose content was not kept, are left out.
     ///
     /// # Errors
-    /// When the path leads out of the workspace, its content was not kept, or the disk says no.
-    pub fn put(&self, path: &Path, now: &Now) -> Result<(), WorkspaceError> {
-        let inside = self
-            .project_dir
-            .strip_prefix(&self.root)
-            .unwrap_or(Path::new(""));
-        let path = inside.join(path);
-        let held = |kind, bytes: &[u8]| Held {
-            kind,
-            bytes: bytes.to_vec(),
-        };
-        let done = match now {
-            Now::Removed => match beneath::remove(&self.root, &path) {
-                Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-                other => other,
-            },
-            Now::Link(target) => beneath::write(&self.root, &path, &held(FileKind::Link, target)),
-            Now::File { bytes, executable } => {
-                let kind = if *executable {
-                    FileKind::Executable
-                } else {
-                    FileKind::Plain
-                };
-                beneath::write(&self.root, &path, &held(kind, bytes))
+    /// When a path leads out of the workspace, content is no longer what it was when it was captured, or the disk says no.
+    pub fn put<'a>(
+        &self,
+        changed: impl Iterator<Item = &'a ChangedPath> + Clone,
+    ) -> Result<(), WorkspaceError> {
+        for one in changed.clone() {
+            if one.now == Now::Removed {
+                told(&one.path, remove(&self.root, &one.path))?;
             }
-            Now::NotKept => Err(io::Error::other("its content was not kept")),
-        };
-        done.map_err(WorkspaceError::io(format!("put {} back", path.display())))
+        }
+        for one in changed {
+            let done = match &one.now {
+                Now::Removed | Now::Special(_) => Ok(()),
+                Now::Link(target) => {
+                    let held = Held {
+                        kind: FileKind::Link,
+                        bytes: target.clone(),
+                    };
+                    beneath::write(&self.root, &one.path, &held)
+                }
+                Now::File(file) => self.put_file(&one.path, file),
+            };
+            told(&one.path, done)?;
+        }
+        Ok(())
+    }
+
+    fn put_file(&self, path: &Path, file: &LeftFile) -> io::Result<()> {
+        match &file.content {
+            Content::Lost(_) => Ok(()),
+            Content::Bytes(bytes) => {
+                let held = Held {
+                    kind: file_kind(file),
+                    bytes: bytes.clone(),
+                };
+                beneath::write(&self.root, path, &held)
+            }
+            Content::In { root, path: from } => {
+                let source = beneath::open(root, from)?;
+                let (mut source, _) = source.ok_or(io::ErrorKind::NotFound)?;
+                let digest = beneath::copy(&self.root, path, (&mut source, file_kind(file)))?;
+                match file.sha256 {
+                    Some(known) if known != digest => {
+                        Err(io::Error::other("it is no longer what was captured"))
+                    }
+                    _ => Ok(()),
+                }
+            }
+        }
+    }
+}
+
+fn told(path: &Path, done: io::Result<()>) -> Result<(), WorkspaceError> {
+    done.map_err(WorkspaceError::io(format!("put {} back", path.display())))
+}
+
+fn remove(root: &Path, path: &Path) -> io::Result<()> {
+    match beneath::remove(root, path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        other => other,
     }
 }

@@ -11,6 +11,7 @@ use sha2::{Digest, Sha256};
 
 use super::descent::{Descent, Named, as_path};
 use super::manifest::{Care, Entry, MAX_DEPTH, MAX_ENTRIES, MAX_READ_BYTES, Manifest, shown};
+use super::reading::MAX_KEPT;
 
 /// How many oddities are told one by one.
 const MAX_ODDITIES: usize = 20;
@@ -21,10 +22,21 @@ const MAX_ODDITIES: usize = 20;
 /// # Errors
 /// When `root` itself cannot be opened.
 pub fn survey(root: &Path, care: &dyn Fn(&Path, bool) -> Care) -> io::Result<Manifest> {
+    survey_young(root, care, i128::MAX)
+}
+
+/// The same; of what is `Care::Young`, files that changed at `young` or later (nanoseconds, as the file system keeps time)
+/// are read.
+pub(super) fn survey_young(
+    root: &Path,
+    care: &dyn Fn(&Path, bool) -> Care,
+    young: i128,
+) -> io::Result<Manifest> {
     let mut survey = Survey {
         descent: Descent::start(root)?,
         manifest: Manifest::default(),
         care,
+        young,
         buffer: Vec::new(),
     };
     survey.walk()?;
@@ -35,6 +47,7 @@ struct Survey<'a> {
     descent: Descent,
     manifest: Manifest,
     care: &'a dyn Fn(&Path, bool) -> Care,
+    young: i128,
     buffer: Vec<u8>,
 }
 
@@ -111,8 +124,8 @@ impl Survey<'_> {
 
     fn note(&mut self, path: Vec<u8>, named: &Named, (kind, care): (FileType, Care)) {
         let entry = match kind {
-            FileType::RegularFile if care == Care::Note => self.seen(&named.name),
-            FileType::RegularFile => self.regular(&named.name, care),
+            FileType::RegularFile if care == Care::Read => self.regular(&named.name, care),
+            FileType::RegularFile => self.seen(&named.name, care),
             FileType::Symlink => self.link(&named.name),
             other => Ok(Entry::Other {
                 what: special(other),
@@ -139,16 +152,29 @@ impl Survey<'_> {
         self.keep(path, entry);
     }
 
-    /// A file that is only noted need not be opened, if it could be.
-    fn seen(&mut self, name: &CStr) -> io::Result<Entry> {
+    /// A file that is only noted need not be opened, unless it changed a moment ago.
+    fn seen(&mut self, name: &CStr, care: Care) -> io::Result<Entry> {
         let about = rustix::fs::statat(self.descent.here()?, name, AtFlags::SYMLINK_NOFOLLOW)?;
-        let mode = Mode::from_raw_mode(about.st_mode);
-        if FileType::from_raw_mode(about.st_mode) != FileType::RegularFile
-            || !mode.contains(Mode::RUSR)
-        {
-            return self.regular(name, Care::Note);
+        if FileType::from_raw_mode(about.st_mode) != FileType::RegularFile {
+            return Ok(Entry::Other { what: "unknown" });
         }
-        Ok(regular_file(&about, None))
+        if about.st_nlink > 1 {
+            *self.manifest.linked.entry(about.st_ino).or_default() += 1;
+        }
+        let young = care == Care::Young && changed_at(&about) >= self.young;
+        let digest = if young && size(&about) <= MAX_KEPT {
+            match self.regular(name, Care::Read) {
+                Ok(Entry::File { sha256, .. }) => sha256,
+                _ => None,
+            }
+        } else {
+            None
+        };
+        let mut noted = regular_file(&about, digest);
+        if let Entry::File { changed_ns, .. } = &mut noted {
+            *changed_ns = Some(changed_at(&about));
+        }
+        Ok(noted)
     }
 
     fn regular(&mut self, name: &CStr, care: Care) -> io::Result<Entry> {
@@ -199,10 +225,13 @@ fn regular_file(about: &Stat, sha256: Option<[u8; 32]>) -> Entry {
         size: size(about),
         sha256,
         executable: Mode::from_raw_mode(about.st_mode).contains(Mode::XUSR),
-        changed_ns: sha256
-            .is_none()
-            .then(|| i128::from(about.st_ctime) * 1_000_000_000 + i128::from(about.st_ctime_nsec)),
+        changed_ns: sha256.is_none().then(|| changed_at(about)),
     }
+}
+
+/// When the file system last touched a file, in nanoseconds since 1970.
+pub(super) fn changed_at(stat: &Stat) -> i128 {
+    i128::from(stat.st_ctime) * 1_000_000_000 + i128::from(stat.st_ctime_nsec)
 }
 
 /// SHA-256 of at most `MAX_READ_BYTES` bytes: a file that grows while it is read cannot hold us.

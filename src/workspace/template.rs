@@ -45,6 +45,8 @@ pub(super) struct Shared {
     pub(super) serial: AtomicU64,
     /// Where the project's ignore rules are laid out, once somebody asks.
     pub(super) ignores: OnceLock<Result<Option<PathBuf>, String>>,
+    /// The digest of every file of the commit, once somebody asks.
+    pub(super) digests: OnceLock<Result<BTreeMap<PathBuf, [u8; 32]>, String>>,
     _claim: File,
 }
 
@@ -95,6 +97,7 @@ impl Template {
                 trash: Trash::default(),
                 serial: AtomicU64::new(0),
                 ignores: OnceLock::new(),
+                digests: OnceLock::new(),
                 _claim: claim,
             }),
         })

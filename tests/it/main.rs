@@ -14,6 +14,7 @@ mod disk;
 mod drift;
 mod durability;
 mod endings;
+mod grading;
 mod isolation;
 mod measures;
 mod outcomes;

@@ -691,16 +691,16 @@ fn a_patch_without_headers_of_git_is_applied() {
 fn a_repository_in_the_repository_hides_no_other_change() {
     let house = House::new();
     let (_template, workspace) = prepared(&house, WorkspaceKind::Worktree);
-    let untouched = workspace.noted().unwrap();
+    let untouched = workspace.noted(&|_| false).unwrap();
     let nested = workspace.root.join("nested");
     fs::create_dir(&nested).unwrap();
     git(&nested, &["init", "-q"]);
     fs::write(nested.join("file"), "x\n").unwrap();
-    let diff = workspace.diff_against_base(Some(&untouched)).unwrap();
+    let diff = workspace.capture(Some(&untouched), &|_| false).unwrap();
     let changed: Vec<_> = diff.changed.iter().map(|one| one.path.clone()).collect();
     assert_eq!(changed, ["nested/file", "nested/.git"].map(PathBuf::from));
     assert_eq!(diff.omitted, [PathBuf::from("nested/.git")]);
-    assert!(String::from_utf8_lossy(&diff.bytes).contains("+x"));
+    assert!(String::from_utf8_lossy(&diff.patch).contains("+x"));
 }
 
 #[test]
@@ -789,10 +789,10 @@ fn the_told_patch_makes_the_same_change_again() {
     // An agent's git state is of no account.
     fs::remove_file(first.root.join(".git")).unwrap();
     fs::create_dir(first.root.join(".git")).unwrap();
-    let told = first.diff_against_base(None).unwrap();
+    let told = first.capture(None, &|_| false).unwrap();
     assert_eq!(told.omitted, Vec::<PathBuf>::new());
     let patch = house.home.path().join("told.patch");
-    fs::write(&patch, &told.bytes).unwrap();
+    fs::write(&patch, &told.patch).unwrap();
     git(&second.root, &["apply", patch.to_str().unwrap()]);
     assert_eq!(picture(&second.root), picture(&first.root));
     third.apply_patch(&patch).unwrap();
@@ -810,7 +810,7 @@ fn the_told_patch_names_what_it_cannot_hold_and_leaves_out_what_is_ignored() {
     git(&house.user(), &["commit", "-q", "-m", "rules"]);
     let (_template, workspace) = prepared(&house, WorkspaceKind::Worktree);
     let root = &workspace.root;
-    assert_eq!(workspace.diff_against_base(None).unwrap().bytes, b"");
+    assert_eq!(workspace.capture(None, &|_| false).unwrap().patch, b"");
     fs::write(root.join(".gitignore"), "*\n").unwrap();
     fs::write(root.join("noise.log"), "x").unwrap();
     fs::create_dir_all(root.join("target/debug")).unwrap();
@@ -821,8 +821,8 @@ fn the_told_patch_names_what_it_cannot_hold_and_leaves_out_what_is_ignored() {
     fs::write(root.join("App/target/new"), "x").unwrap();
     fs::write(root.join("big.bin"), vec![8; 3 << 20]).unwrap();
     fs::write(root.join("small.bin"), b"a\0b").unwrap();
-    let told = workspace.diff_against_base(None).unwrap();
-    let text = String::from_utf8(told.bytes).unwrap();
+    let told = workspace.capture(None, &|_| false).unwrap();
+    let text = String::from_utf8(told.patch).unwrap();
     let named: Vec<&str> = text
         .lines()
         .filter_map(|line| line.strip_prefix("diff --git a/"))

@@ -50,6 +50,8 @@ pub(super) fn outcome(index: u32) -> TrialOutcome {
         workspace: WorkspaceKind::Worktree,
         overhead: Duration::ZERO,
         jobs: 1,
+        graded_in: None,
+        tree_sha256: None,
         notes: Vec::new(),
     }
 }

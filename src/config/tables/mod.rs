@@ -30,6 +30,12 @@ const WORDS: Shape = Shape::List {
     least: 0,
 };
 
+/// Patterns for paths; maybe none.
+const GLOBS: Shape = Shape::List {
+    of: &Shape::Glob,
+    least: 0,
+};
+
 /// A program with its arguments.
 const ARGV: Shape = Shape::List {
     of: &Shape::Word,

@@ -32,6 +32,17 @@ const WORKSPACES: &[Choice] = &[
     ),
 ];
 
+pub(super) const GRADER_ENVS: &[Choice] = &[
+    (
+        "fresh",
+        "one that proctor builds: base, setup, and what the agent changed",
+    ),
+    (
+        "workspace",
+        "the one that the agent left, with your own home: only for graders that need what is not carried on",
+    ),
+];
+
 const SCENARIO_SECONDS: Shape = Shape::Map {
     keys: FreeKey::Scenario,
     of: &Shape::Seconds,
@@ -178,6 +189,12 @@ pub(in crate::config) static SUITE: Section = Section {
             Shape::OneOf(WORKSPACES),
             "\"worktree\"",
             "What each trial works in.",
+        ),
+        defaulted(
+            "grader_env",
+            Shape::OneOf(GRADER_ENVS),
+            "\"fresh\"",
+            "Which tree graders work in, where a task does not say.",
         ),
         defaulted(
             "summary_cache_strata",

@@ -1,7 +1,8 @@
 //! Keys of `tasks.yaml`.
 
 use crate::config::shape::{Choice, Section, Shape, defaulted, optional, required};
-use crate::config::tables::{COMMAND, GRADERS};
+use crate::config::tables::suite::GRADER_ENVS;
+use crate::config::tables::{COMMAND, GLOBS, GRADERS};
 
 const TASK_KINDS: &[Choice] = &[
     ("capability", "can the agent do it at all?"),
@@ -59,6 +60,17 @@ pub(in crate::config) static TASK: Section = Section {
             },
             "[]",
             "What judges the result, in order; the first that fails ends it. Each is a name, or a mapping with type and options.",
+        ),
+        optional(
+            "grader_env",
+            Shape::OneOf(GRADER_ENVS),
+            "Which tree its graders work in, instead of suite.grader_env.",
+        ),
+        defaulted(
+            "carry",
+            GLOBS,
+            "[]",
+            "Patterns for paths that go into the graders' tree though the base commit's own rules ignore them.",
         ),
         optional(
             "reference_patch",

@@ -67,6 +67,7 @@ impl Desk {
             project_dir: &self.at("App"),
             subdir: Path::new("App"),
             baseline,
+            left: None,
             env: &env,
             logs: &self.home.path().join("logs"),
             default_timeout: Duration::from_secs(60),

@@ -1,0 +1,221 @@
+//! Grading: what an agent left is carried into a tree that the harness builds, and graders work there.
+//!
+//! [`grade_fresh`] is the one function for it: a trial's own grading, regrading, validation, and the resume of a trial whose
+//! agent had ended all come here with changed paths, captured a moment ago or read from `changes.jsonl`.
+
+use std::ffi::OsString;
+use std::fs;
+use std::path::PathBuf;
+
+use crate::config::{GraderSpec, TaskSpec};
+use crate::graders::{ForbiddenBaseline, GradeContext, grade};
+use crate::model::{Grade, GradedIn, Verdict};
+use crate::trial::blocking::blocking;
+use crate::trial::draft::Stop;
+use crate::trial::environment::Environment;
+use crate::trial::frame::Frame;
+use crate::trial::preparation;
+use crate::workspace::{ChangedPath, Workspace};
+
+/// What is graded.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Work<'a> {
+    /// What is different from the state after setup.
+    pub(super) changed: &'a [ChangedPath],
+    /// Forbidden files after setup, where they were looked at; else they are looked at in the fresh tree.
+    pub(super) baseline: Option<&'a ForbiddenBaseline>,
+    /// Arguments that the scenario adds to the agent's; graders are told.
+    pub(super) extra_args: &'a [String],
+}
+
+/// What came of it.
+#[derive(Debug, Default)]
+pub(super) struct Graded {
+    pub(super) verdicts: Vec<Verdict>,
+    /// The tree that graders worked in.
+    pub(super) tree: Option<GradedIn>,
+    pub(super) notes: Vec<String>,
+}
+
+/// Grades `work` in a fresh tree: base, setup, what was left. Total: what keeps it from being built is an error of the
+/// grading, never a failure of the work. `old` is the tree that the agent left; unless workspaces are kept,
+/// it goes as soon as all is taken from it, so that graders cannot come upon it.
+pub(super) async fn grade_fresh(
+    frame: &Frame<'_>,
+    task: &TaskSpec,
+    (work, old): (Work<'_>, &mut Option<Workspace>),
+) -> Graded {
+    let mut graded = Graded {
+        tree: Some(GradedIn::Fresh),
+        ..Graded::default()
+    };
+    if task.graders.is_empty() {
+        graded.tree = None;
+        return graded;
+    }
+    match in_fresh_tree(frame, (task, work, old), &mut graded.notes).await {
+        Ok(verdicts) => graded.verdicts = verdicts,
+        Err(why) => graded.verdicts = vec![not_built(&why)],
+    }
+    graded
+}
+
+impl Graded {
+    /// What was left could not be had.
+    pub(super) fn impossible(why: &str) -> Self {
+        Self {
+            verdicts: vec![not_built(why)],
+            ..Self::default()
+        }
+    }
+}
+
+/// The verdict when no tree could be built.
+fn not_built(why: &str) -> Verdict {
+    Verdict {
+        grader: "fresh_tree".to_owned(),
+        grade: Grade::Error,
+        reason: Some(format!("fresh_tree:{why}")),
+        duration: std::time::Duration::ZERO,
+    }
+}
+
+async fn in_fresh_tree(
+    frame: &Frame<'_>,
+    (task, work, old): (&TaskSpec, Work<'_>, &mut Option<Workspace>),
+    notes: &mut Vec<String>,
+) -> Result<Vec<Verdict>, String> {
+    let needs_baseline =
+        |grader: &GraderSpec| matches!(grader, GraderSpec::GitDiffForbidden { .. });
+    let only_forbidden = task.graders.iter().all(needs_baseline);
+    if only_forbidden && let (Some(_), Some(old)) = (work.baseline, old.as_ref()) {
+        // Nothing is run and nothing but the captured changes is looked at.
+        let place = Place::bare(old);
+        return Ok(run(frame, task, (work, &place, work.baseline)).await);
+    }
+    let context = frame.context;
+    let parent = context.scratch.join("g");
+    let fresh = blocking(|| context.template.prepare(&parent, &frame.short_name))
+        .map_err(|error| error.to_string())?;
+    let result = async {
+        let baseline = furnish(frame, &fresh, (task, work)).await?;
+        if !context.suite.settings.keep_workdirs
+            && let Some(old) = old.take()
+        {
+            notes.extend(blocking(|| old.discard()).problems);
+        }
+        let place = Place::furnished(frame, &fresh, work.extra_args)?;
+        let baseline = work.baseline.or(baseline.as_ref());
+        Ok(run(frame, task, (work, &place, baseline)).await)
+    };
+    let result = result.await;
+    notes.extend(blocking(|| fresh.discard()).problems);
+    if let Err(error) = fs::remove_dir_all(frame.private.join("g"))
+        && error.kind() != std::io::ErrorKind::NotFound
+    {
+        notes.push(format!("remove the graders' folder: {error}"));
+    }
+    result
+}
+
+/// Sets up the fresh tree and carries over what was left.
+async fn furnish(
+    frame: &Frame<'_>,
+    fresh: &Workspace,
+    (task, work): (&TaskSpec, Work<'_>),
+) -> Result<Option<ForbiddenBaseline>, String> {
+    let scenario = frame.context.scenario(frame.planned);
+    preparation::lay_files(scenario, &fresh.project_dir)
+        .map_err(|error| format!("lay the scenario's files: {error}"))?;
+    let stopped = |stop: Stop| stop.message().to_owned();
+    let log = frame.trial_dir.grading_setup_log();
+    preparation::set_up(frame, fresh, (task, work.extra_args, &log))
+        .await
+        .map_err(stopped)?;
+    let baseline = match work.baseline {
+        Some(_) => None,
+        None => preparation::baseline(frame, fresh).map_err(stopped)?,
+    };
+    blocking(|| fresh.put(work.changed.iter())).map_err(|error| error.to_string())?;
+    Ok(baseline)
+}
+
+/// Grades in the tree that the agent left, as `grader_env: workspace` asks.
+pub(super) async fn grade_in_place(
+    frame: &Frame<'_>,
+    task: &TaskSpec,
+    (work, workspace): (Work<'_>, &Workspace),
+) -> Graded {
+    let environment = frame.around(workspace).for_harness(work.extra_args);
+    let place = Place {
+        environment,
+        ..Place::bare(workspace)
+    };
+    Graded {
+        verdicts: run(frame, task, (work, &place, work.baseline)).await,
+        tree: (!task.graders.is_empty()).then_some(GradedIn::Workspace),
+        notes: Vec::new(),
+    }
+}
+
+/// Where graders work.
+struct Place {
+    root: PathBuf,
+    project_dir: PathBuf,
+    environment: Environment,
+}
+
+impl Place {
+    fn bare(workspace: &Workspace) -> Self {
+        Self {
+            root: workspace.root.clone(),
+            project_dir: workspace.project_dir.clone(),
+            environment: Environment::new(),
+        }
+    }
+
+    /// With a home and a folder for temporary files that nobody was in before.
+    fn furnished(
+        frame: &Frame<'_>,
+        fresh: &Workspace,
+        extra_args: &[String],
+    ) -> Result<Self, String> {
+        let own = frame.private.join("g");
+        let mut environment = frame.around(fresh).for_harness(extra_args);
+        let set_by_suite = &frame.context.suite.settings.env;
+        for (name, folder) in [("HOME", "home"), ("TMPDIR", "tmp")] {
+            let folder = own.join(folder);
+            fs::create_dir_all(&folder)
+                .map_err(|error| format!("make {}: {error}", folder.display()))?;
+            if !set_by_suite.contains_key(name) {
+                environment.insert(OsString::from(name), folder.into_os_string());
+            }
+        }
+        Ok(Self {
+            environment,
+            ..Self::bare(fresh)
+        })
+    }
+}
+
+async fn run(
+    frame: &Frame<'_>,
+    task: &TaskSpec,
+    (work, place, baseline): (Work<'_>, &Place, Option<&ForbiddenBaseline>),
+) -> Vec<Verdict> {
+    let settings = &frame.context.suite.settings;
+    let environment: Vec<_> = place.environment.clone().into_iter().collect();
+    let context = GradeContext {
+        root: &place.root,
+        project_dir: &place.project_dir,
+        subdir: &frame.context.source.subdir,
+        baseline,
+        left: Some(work.changed),
+        env: &environment,
+        logs: frame.trial_dir.root(),
+        default_timeout: settings.grader_timeout,
+        grace: settings.stop_grace,
+        cancel: &frame.context.cancel,
+    };
+    grade(&task.graders, &context).await
+}

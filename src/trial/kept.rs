@@ -1,0 +1,217 @@
+//! What an agent left, written down in the trial's folder and read back: the same for grading now, later and again.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+use crate::model::path_text::{to_path, to_text};
+use crate::record::{self, ChangedFile, RecordError, Redactor, TrialDir};
+use crate::workspace::{
+    Captured, ChangedPath, Content, Entry, IgnoredPath, LeftFile, Now, named, sha256_hex,
+};
+
+/// What was kept of a trial's changes.
+#[derive(Debug, Default)]
+pub(super) struct Kept {
+    /// The changed paths.
+    pub(super) changed: Vec<ChangedPath>,
+    /// Ignored paths that were changed and are not carried on.
+    pub(super) ignored: Vec<String>,
+    /// Files whose content is not what the agent left, since a secret was taken out.
+    pub(super) altered: Vec<String>,
+}
+
+/// Writes `changes.patch`, `changes.jsonl` and the large files.
+pub(super) fn keep(
+    captured: &Captured,
+    (trial, subdir): (&TrialDir, &Path),
+    redactor: &Redactor,
+) -> Result<(), RecordError> {
+    let mut lines = Vec::with_capacity(captured.changed.len() + captured.ignored.len());
+    for (number, changed) in captured.changed.iter().enumerate() {
+        let mut line = line(changed, subdir);
+        if let Now::File(file) = &changed.now
+            && let Ok(Some(mut from)) = file.content.open()
+        {
+            line.file = Some(record::keep_large(trial, (number, &mut from), redactor)?);
+        }
+        lines.push(line);
+    }
+    lines.extend(captured.ignored.iter().map(|one| ignored_line(one, subdir)));
+    record::write_changes(trial, (&captured.patch, &lines), redactor)
+}
+
+/// Reads what [`keep`] wrote.
+pub(super) fn read(trial: &TrialDir, subdir: &Path) -> Result<Kept, String> {
+    let mut kept = Kept::default();
+    for line in record::read_changes(trial).map_err(|error| error.to_string())? {
+        let path = from_project(&line.path, subdir)
+            .ok_or_else(|| format!("changes.jsonl names {:?}, which is no path", line.path))?;
+        if line.ignored_files.is_some() {
+            kept.ignored.push(named(&path));
+            continue;
+        }
+        let (now, altered) = now(&line, trial);
+        if altered {
+            kept.altered.push(named(&path));
+        }
+        kept.changed.push(ChangedPath { path, now });
+    }
+    Ok(kept)
+}
+
+fn line(changed: &ChangedPath, subdir: &Path) -> ChangedFile {
+    let path = to_project(&changed.path, subdir);
+    match &changed.now {
+        Now::Removed => ChangedFile {
+            path,
+            removed: true,
+            ..ChangedFile::default()
+        },
+        Now::Link(target) => ChangedFile {
+            path,
+            link: Some(to_text(&bytes_path(target))),
+            ..ChangedFile::default()
+        },
+        Now::Special(what) => ChangedFile {
+            path,
+            special: Some((*what).to_owned()),
+            omitted: Some(format!("neither file nor link: {what}")),
+            ..ChangedFile::default()
+        },
+        Now::File(file) => file_line(path, file),
+    }
+}
+
+fn file_line(path: String, file: &LeftFile) -> ChangedFile {
+    let (bytes, omitted) = match &file.content {
+        Content::Bytes(bytes) => (Some(bytes.clone()), None),
+        Content::In { .. } => (None, None),
+        Content::Lost(why) => (None, Some(why.clone())),
+    };
+    let line = match bytes {
+        Some(bytes) => ChangedFile::of(path, bytes, file.executable),
+        None => ChangedFile {
+            path,
+            executable: file.executable,
+            ..ChangedFile::default()
+        },
+    };
+    ChangedFile {
+        omitted,
+        size: Some(file.size),
+        sha256: file.sha256.as_ref().map(sha256_hex),
+        ..line
+    }
+}
+
+fn ignored_line(one: &IgnoredPath, subdir: &Path) -> ChangedFile {
+    ChangedFile {
+        path: to_project(&one.path, subdir),
+        omitted: Some("the base commit's own rules ignore it".to_owned()),
+        ignored_files: Some(one.files),
+        size: Some(one.bytes),
+        ..ChangedFile::default()
+    }
+}
+
+/// What a line says is there now, and whether its content was altered.
+fn now(line: &ChangedFile, trial: &TrialDir) -> (Now, bool) {
+    if line.removed {
+        return (Now::Removed, false);
+    }
+    if let Some(link) = &line.link {
+        let target = to_path(link).unwrap_or_else(|| PathBuf::from(link));
+        let target = target.into_os_string().into_encoded_bytes();
+        return (Now::Link(target), false);
+    }
+    if let Some(what) = &line.special {
+        let known = Entry::OTHER_WORDS.into_iter().find(|word| word == what);
+        return (Now::Special(known.unwrap_or("unknown")), false);
+    }
+    let sha256 = line.sha256.as_deref().and_then(from_hex);
+    let (content, found) = content(line, trial);
+    let altered = sha256.is_some() && found.is_some() && sha256 != found;
+    let file = LeftFile {
+        size: line.size.unwrap_or(0),
+        // Content is checked when it is put back: against what it is here.
+        sha256: if altered { found } else { sha256 },
+        executable: line.executable,
+        content,
+    };
+    (Now::File(file), altered)
+}
+
+fn content(line: &ChangedFile, trial: &TrialDir) -> (Content, Option<[u8; 32]>) {
+    if let Some(bytes) = line.bytes() {
+        let found = crate::workspace::sha256(&bytes);
+        return (Content::Bytes(bytes), Some(found));
+    }
+    let Some(name) = &line.file else {
+        let why = line.omitted.clone();
+        return (
+            Content::Lost(why.unwrap_or_else(|| "it was not kept".to_owned())),
+            None,
+        );
+    };
+    let content = Content::In {
+        root: trial.root().to_owned(),
+        path: PathBuf::from(name),
+    };
+    let read = content.open().ok().flatten();
+    match read.and_then(|mut file: File| crate::workspace::sha256_of(&mut file).ok()) {
+        Some(found) => (content, Some(found)),
+        None => (Content::Lost(format!("{name} is not there")), None),
+    }
+}
+
+fn from_hex(text: &str) -> Option<[u8; 32]> {
+    let mut bytes = [0; 32];
+    if text.len() != 64 || !text.is_ascii() {
+        return None;
+    }
+    for (place, byte) in bytes.iter_mut().enumerate() {
+        *byte = u8::from_str_radix(text.get(2 * place..2 * place + 2)?, 16).ok()?;
+    }
+    Some(bytes)
+}
+
+fn bytes_path(bytes: &[u8]) -> PathBuf {
+    use std::os::unix::ffi::OsStrExt as _;
+    PathBuf::from(std::ffi::OsStr::from_bytes(bytes))
+}
+
+/// A path from the root as seen from the project's folder.
+fn to_project(path: &Path, subdir: &Path) -> String {
+    if let Ok(inside) = path.strip_prefix(subdir) {
+        return to_text(inside);
+    }
+    let up: PathBuf = subdir.components().map(|_| "..").collect();
+    to_text(&up.join(path))
+}
+
+/// The way back; `None` when it leads elsewhere.
+fn from_project(text: &str, subdir: &Path) -> Option<PathBuf> {
+    let path = to_path(text)?;
+    let up: PathBuf = subdir.components().map(|_| "..").collect();
+    let outside = (!up.as_os_str().is_empty()).then(|| path.strip_prefix(&up).ok());
+    match outside.flatten() {
+        Some(outside) => Some(outside.to_owned()),
+        None => Some(subdir.join(path)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn a_path_comes_back_wherever_it_lies(path in "[a-c](/[a-c]){0,3}", subdir in "([a-c](/[a-c]){0,2})?") {
+            let (path, subdir) = (PathBuf::from(path), PathBuf::from(subdir));
+            prop_assume!(path != subdir);
+            let text = to_project(&path, &subdir);
+            prop_assert_eq!(from_project(&text, &subdir), Some(path), "{}", text);
+        }
+    }
+}

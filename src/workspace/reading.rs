@@ -1,0 +1,161 @@
+//! Reading the files that an agent left, within limits, and telling what is odd about them.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{self, Read as _};
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+
+use sha2::{Digest, Sha256};
+
+use super::beneath;
+use super::left::{Content, LeftFile};
+
+/// Larger files are not carried on.
+pub(super) const MAX_KEPT: u64 = 64 << 20;
+/// Nor are more bytes than this of one workspace.
+const MAX_ALL: u64 = 512 << 20;
+/// Larger files are not held in memory; the patch only names them.
+pub(super) const MAX_HELD: u64 = 1 << 20;
+/// Nor are more bytes than this.
+const MAX_HELD_ALL: u64 = 16 << 20;
+
+/// Reads files below `root`.
+pub(super) struct Reader<'a> {
+    root: &'a Path,
+    /// How many names of each inode with several lie in the workspace.
+    linked: &'a BTreeMap<u64, u64>,
+    kept: u64,
+    held: u64,
+}
+
+/// What reading a file came to.
+pub(super) struct WasRead {
+    pub(super) file: LeftFile,
+    /// What is odd about it, in one word.
+    pub(super) odd: Option<&'static str>,
+}
+
+impl<'a> Reader<'a> {
+    pub(super) fn new(root: &'a Path, linked: &'a BTreeMap<u64, u64>) -> Self {
+        Self {
+            root,
+            linked,
+            kept: 0,
+            held: 0,
+        }
+    }
+
+    /// The digest of a file that is not carried on; absent when it is too large or may not be read.
+    pub(super) fn digest(&self, path: &Path) -> Option<[u8; 32]> {
+        let (mut file, _) = beneath::open(self.root, path).ok()??;
+        if file.metadata().ok()?.len() > MAX_KEPT {
+            return None;
+        }
+        contents(&mut file, false).ok().map(|(_, digest, _)| digest)
+    }
+
+    /// Reads the file at `path`; `None` when none is there.
+    pub(super) fn read(&mut self, path: &Path) -> Option<WasRead> {
+        match beneath::open(self.root, path) {
+            Ok(Some((file, executable))) => Some(self.take(path, file, executable)),
+            Ok(None) => None,
+            Err(error) => Some(lost((0, false), ("unreadable", error.to_string()))),
+        }
+    }
+
+    fn take(&mut self, path: &Path, mut file: File, executable: bool) -> WasRead {
+        let Ok(about) = file.metadata() else {
+            return lost(
+                (0, executable),
+                ("unreadable", "it cannot be read".to_owned()),
+            );
+        };
+        let size = about.len();
+        let of = (size, executable);
+        if size > MAX_KEPT {
+            return lost(of, ("oversize", format!("it has {size} bytes")));
+        }
+        let elsewhere = about.nlink() > self.linked.get(&about.ino()).copied().unwrap_or(1);
+        if elsewhere {
+            return lost(
+                of,
+                (
+                    "hard_link",
+                    "it has a further name outside of the workspace".to_owned(),
+                ),
+            );
+        }
+        if self.kept + size > MAX_ALL {
+            return lost(
+                of,
+                ("too_much", format!("more than {MAX_ALL} bytes were left")),
+            );
+        }
+        let hold = size <= MAX_HELD && self.held + size <= MAX_HELD_ALL;
+        match contents(&mut file, hold) {
+            Ok((read, sha256, bytes)) => {
+                self.kept += read;
+                self.held += bytes.as_ref().map_or(0, |bytes| bytes.len() as u64);
+                let content = bytes.map_or_else(
+                    || Content::In {
+                        root: self.root.to_owned(),
+                        path: path.to_owned(),
+                    },
+                    Content::Bytes,
+                );
+                let still = file.metadata().is_ok_and(|after| same(&about, &after));
+                WasRead {
+                    file: LeftFile {
+                        size: read,
+                        sha256: Some(sha256),
+                        executable,
+                        content,
+                    },
+                    odd: (!still || read != size).then_some("changed_while_read"),
+                }
+            }
+            Err(error) => lost(of, ("unreadable", error.to_string())),
+        }
+    }
+}
+
+fn lost((size, executable): (u64, bool), (odd, why): (&'static str, String)) -> WasRead {
+    let file = LeftFile {
+        size,
+        sha256: None,
+        executable,
+        content: Content::Lost(why),
+    };
+    WasRead {
+        file,
+        odd: Some(odd),
+    }
+}
+
+/// How many bytes a file has, their digest, and the bytes themselves if they are to be held.
+fn contents(file: &mut File, hold: bool) -> io::Result<(u64, [u8; 32], Option<Vec<u8>>)> {
+    let mut hasher = Sha256::new();
+    let mut limited = file.take(MAX_KEPT);
+    if hold {
+        let mut bytes = Vec::new();
+        limited.read_to_end(&mut bytes)?;
+        hasher.update(&bytes);
+        return Ok((bytes.len() as u64, hasher.finalize().into(), Some(bytes)));
+    }
+    let mut buffer = vec![0; 64 << 10];
+    let mut all = 0;
+    loop {
+        let read = limited.read(&mut buffer)?;
+        if read == 0 {
+            return Ok((all, hasher.finalize().into(), None));
+        }
+        hasher.update(&buffer[..read]);
+        all += read as u64;
+    }
+}
+
+fn same(before: &std::fs::Metadata, after: &std::fs::Metadata) -> bool {
+    let of = |about: &std::fs::Metadata| (about.len(), about.ctime(), about.ctime_nsec());
+    of(before) == of(after)
+}

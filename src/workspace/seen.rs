@@ -1,0 +1,98 @@
+//! One look at a whole workspace, with what the project's own rules ignore set apart.
+
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Bound::{Included, Unbounded};
+use std::path::{Path, PathBuf};
+
+use super::base::{Base, Ignores};
+use super::manifest::{Care, Entry, Manifest};
+use super::survey::survey_young;
+use super::{Workspace, WorkspaceError, beneath};
+
+/// What was seen.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Seen {
+    /// What counts: everything that the base commit's rules do not ignore, its own files, and what was asked for.
+    pub(super) now: Manifest,
+    /// All other files.
+    pub(super) ignored: BTreeMap<PathBuf, Entry>,
+    /// The topmost ignored paths.
+    pub(super) tops: BTreeSet<PathBuf>,
+    /// Repositories in the repository, by their `.git`.
+    pub(super) nested: BTreeSet<PathBuf>,
+}
+
+/// Sorts paths while they are walked.
+struct Sorter<'a> {
+    base: &'a Base<'a>,
+    rules: Option<Ignores>,
+    keep: &'a dyn Fn(&Path) -> bool,
+    tops: BTreeSet<PathBuf>,
+    nested: BTreeSet<PathBuf>,
+    ignored: BTreeSet<PathBuf>,
+}
+
+impl Seen {
+    /// Looks at `workspace`. Files that count and changed at `young` or later (nanoseconds since 1970) are read. `keep` names
+    /// paths that count though the rules ignore them.
+    pub(super) fn look(
+        workspace: &Workspace,
+        base: &Base<'_>,
+        (keep, young): (&dyn Fn(&Path) -> bool, i128),
+    ) -> Result<Self, WorkspaceError> {
+        let sorter = RefCell::new(Sorter {
+            base,
+            rules: base.ignores()?,
+            keep,
+            tops: BTreeSet::new(),
+            nested: BTreeSet::new(),
+            ignored: BTreeSet::new(),
+        });
+        let care = |path: &Path, folder: bool| sorter.borrow_mut().care(path, folder);
+        let mut now = survey_young(&workspace.root, &care, young).map_err(WorkspaceError::io(
+            format!("look at {}", workspace.root.display()),
+        ))?;
+        let sorter = sorter.into_inner();
+        let mut ignored = BTreeMap::new();
+        for path in sorter.ignored {
+            if let Some(entry) = now.entries.remove(&path) {
+                ignored.insert(path, entry);
+            }
+        }
+        Ok(Self {
+            now,
+            ignored,
+            tops: sorter.tops,
+            nested: sorter.nested,
+        })
+    }
+}
+
+impl Sorter<'_> {
+    fn care(&mut self, path: &Path, folder: bool) -> Care {
+        if beneath::is_gits_own(path) {
+            self.nested.insert(path.to_owned());
+            return Care::Skip;
+        }
+        if self.base.holds(path, folder) || (!folder && (self.keep)(path)) {
+            return Care::Young;
+        }
+        let top = self.tops.range::<Path, _>((Unbounded, Included(path)));
+        let within = top
+            .into_iter()
+            .next_back()
+            .is_some_and(|top| path.starts_with(top));
+        let covered = |rules: &Ignores| rules.covers(path, folder);
+        if !within && !self.rules.as_ref().is_some_and(covered) {
+            return Care::Young;
+        }
+        if !within {
+            self.tops.insert(path.to_owned());
+        }
+        if !folder {
+            self.ignored.insert(path.to_owned());
+        }
+        Care::Note
+    }
+}

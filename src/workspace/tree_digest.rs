@@ -1,0 +1,92 @@
+//! The digest of a whole tree: SHA-256 over one line for each file and link, in the order of their paths.
+//!
+//! A line is `MODE CONTENT PATH` and a NUL byte, with single blanks between: the mode in git's notation (`100644`, `100755`,
+//! `120000`), the content's SHA-256 in hex (of a link, of its target), and the bytes of the path from the root. What was not
+//! read because of its size has `size=BYTES` for its content; what is neither file nor link has mode `000000` and a word for
+//! what it is. `.git` at the root and what the base commit's own rules ignore are left out, folders have no line.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::io::{self, Read};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use sha2::{Digest, Sha256};
+
+/// A digest in the making.
+#[derive(Default)]
+pub(super) struct TreeDigest {
+    lines: BTreeMap<PathBuf, (u32, String)>,
+}
+
+impl TreeDigest {
+    pub(super) fn file(&mut self, path: &Path, (executable, content): (bool, Known)) {
+        let mode = if executable { 0o100_755 } else { 0o100_644 };
+        let content = match content {
+            Known::Digest(digest) => sha256_hex(&digest),
+            Known::Size(size) => format!("size={size}"),
+        };
+        self.lines.insert(path.to_owned(), (mode, content));
+    }
+
+    pub(super) fn link(&mut self, path: &Path, target: &[u8]) {
+        let digest: [u8; 32] = Sha256::digest(target).into();
+        let line = (0o120_000, sha256_hex(&digest));
+        self.lines.insert(path.to_owned(), line);
+    }
+
+    pub(super) fn special(&mut self, path: &Path, what: &str) {
+        self.lines.insert(path.to_owned(), (0, what.to_owned()));
+    }
+
+    /// The digest in hex.
+    pub(super) fn finish(self) -> String {
+        let mut hasher = Sha256::new();
+        for (path, (mode, content)) in self.lines {
+            hasher.update(format!("{mode:06o} {content} "));
+            hasher.update(path.as_os_str().as_bytes());
+            hasher.update(b"\0");
+        }
+        let digest: [u8; 32] = hasher.finalize().into();
+        sha256_hex(&digest)
+    }
+}
+
+/// What is known of a file's content.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Known {
+    Digest([u8; 32]),
+    Size(u64),
+}
+
+/// The digest of some bytes.
+#[must_use]
+pub fn sha256(bytes: &[u8]) -> [u8; 32] {
+    Sha256::digest(bytes).into()
+}
+
+/// The digest of all that can be read.
+///
+/// # Errors
+/// When reading fails.
+pub fn sha256_of(from: &mut impl Read) -> io::Result<[u8; 32]> {
+    let mut hasher = Sha256::new();
+    let mut buffer = vec![0; 64 << 10];
+    loop {
+        let read = from.read(&mut buffer)?;
+        if read == 0 {
+            return Ok(hasher.finalize().into());
+        }
+        hasher.update(&buffer[..read]);
+    }
+}
+
+/// A digest as `sha256sum` prints it.
+#[must_use]
+pub fn sha256_hex(bytes: &[u8; 32]) -> String {
+    bytes.iter().fold(String::new(), |mut text, byte| {
+        // Writing into a string cannot fail.
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}
