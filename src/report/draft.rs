@@ -3,14 +3,14 @@
 use std::ops::Range;
 
 use anstyle::Style;
-use comfy_table::{
-    CellAlignment, ColumnConstraint, ContentArrangement, LineStyle, Table, TableStyle,
-};
+use comfy_table::{CellAlignment, ContentArrangement, LineStyle, Table, TableStyle};
 use unicode_width::UnicodeWidthStr as _;
 
 use crate::model::Cell;
+use crate::report::cards::cards;
 use crate::report::sanitize::sanitize_line;
 use crate::report::table::Look;
+use crate::report::wrap::wrap_list;
 
 /// Blanks around and between columns.
 const BESIDE: usize = 3;
@@ -62,22 +62,47 @@ impl Draft {
             .is_none_or(|width| self.needed(&[]) <= usize::from(width))
     }
 
-    /// Draws it.
+    /// Draws it, as cards where its columns are wider than the terminal even without those that may go.
     pub(crate) fn render(&self, look: Look) -> String {
+        let kept = self.kept(look);
+        if self.is_too_wide(&kept, look) {
+            return cards(&self.header, &self.rows, self.wraps, look);
+        }
+        self.drawn(&kept, look)
+    }
+
+    fn is_too_wide(&self, kept: &[usize], look: Look) -> bool {
+        let all = 0..self.header.len();
+        let dropped: Vec<_> = all.filter(|column| !kept.contains(column)).collect();
+        look.width
+            .is_some_and(|width| self.needed_wrapped(&dropped) > usize::from(width))
+    }
+
+    fn drawn(&self, kept: &[usize], look: Look) -> String {
         let rule = if look.unicode { '─' } else { '-' };
         let mut table = Table::new();
         table.load_style(
             TableStyle::new().header_separator(LineStyle::none().fill(rule).junction(rule)),
         );
-        let kept = self.kept(look);
-        let pick = |row: &[String]| {
-            kept.iter()
-                .map(|column| row.get(*column).cloned().unwrap_or_default())
-                .collect::<Vec<_>>()
+        let room = self.room_to_wrap(kept, look);
+        let cell = |row: &[String], column: usize| {
+            let cell = row.get(column).cloned().unwrap_or_default();
+            match room.filter(|_| self.wraps == Some(column)) {
+                Some(room) => wrap_list(&cell, room).join("\n"),
+                None => cell,
+            }
+        };
+        let pick = |row: &[String]| -> Vec<String> {
+            kept.iter().map(|column| cell(row, *column)).collect()
         };
         table.set_header(pick(&self.header));
         table.add_rows(self.rows.iter().map(|row| pick(row)));
-        self.arrange(&mut table, &kept, look);
+        table.set_content_arrangement(ContentArrangement::Disabled);
+        for (place, column) in table.column_iter_mut().enumerate() {
+            if self.numeric.contains(&kept[place]) {
+                column.set_cell_alignment(CellAlignment::Right);
+            }
+        }
         let mut in_header = true;
         let lines = table.lines().map(|line| {
             let line = line.trim_end();
@@ -91,27 +116,12 @@ impl Draft {
         lines.collect()
     }
 
-    fn arrange(&self, table: &mut Table, kept: &[usize], look: Look) {
-        table.set_content_arrangement(ContentArrangement::Disabled);
-        let dropped: Vec<_> = (0..self.header.len())
-            .filter(|column| !kept.contains(column))
-            .collect();
-        let fits_wrapped = look
-            .width
-            .is_none_or(|width| self.needed_wrapped(&dropped) <= usize::from(width));
-        if let Some(width) = look.width {
-            table
-                .set_content_arrangement(ContentArrangement::Dynamic)
-                .set_width(width.max(20));
-        }
-        for (place, column) in table.column_iter_mut().enumerate() {
-            if self.numeric.contains(&kept[place]) {
-                column.set_cell_alignment(CellAlignment::Right);
-            }
-            if fits_wrapped && self.wraps != Some(kept[place]) {
-                column.set_constraint(ColumnConstraint::ContentWidth);
-            }
-        }
+    /// Columns that are left to the one that wraps; `None` where lines may be as long as they like.
+    fn room_to_wrap(&self, kept: &[usize], look: Look) -> Option<usize> {
+        let others = kept.iter().filter(|column| self.wraps != Some(**column));
+        let taken: usize = others.map(|column| self.content(*column) + BESIDE).sum();
+        let width = usize::from(look.width?);
+        Some(width.saturating_sub(taken + BESIDE).max(NARROWEST))
     }
 
     fn kept(&self, look: Look) -> Vec<usize> {

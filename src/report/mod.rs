@@ -2,6 +2,7 @@
 
 mod attempts;
 mod backfill;
+mod cards;
 mod cell_stats;
 mod columns;
 mod csv;
@@ -20,6 +21,7 @@ mod sanitize;
 mod sink;
 mod summary;
 pub mod table;
+mod wrap;
 
 pub use attempts::{Ledger, Seen, Superseded};
 pub use cell_stats::{CellStats, Sample, Sums};

@@ -27,7 +27,7 @@ pub(super) struct Told<'a> {
 }
 
 /// Said below the tables of a demo.
-const RECORDED: &str = "the agents are recorded: these numbers show what a report looks like, not what an agent can do\n";
+const RECORDED: &str = "the agents are recorded: these numbers show what a report looks like, not what an agent can do";
 
 /// How all trials of the run came out, earlier starts included.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -119,7 +119,13 @@ fn page(told: &Told<'_>, rebuilt: &Rebuilt, (totals, look): (Totals, table::Look
     };
     let recorded = if told.recorded { RECORDED } else { "" };
     let run = told.end.run_dir.display();
-    format!("{tables}{}\n{recorded}run: {run}\n", totals.line())
+    let counts = look.lines(&totals.line()).join("\n");
+    let recorded = match recorded {
+        "" => String::new(),
+        text => look.lines(text).join("\n") + "\n",
+    };
+    // The path stays whole: it is there to be copied.
+    format!("{tables}{counts}\n{recorded}run: {run}\n")
 }
 
 /// The shape that programs read; keys are only ever added.
