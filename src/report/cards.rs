@@ -31,7 +31,7 @@ pub(crate) fn cards(
             .iter()
             .enumerate()
             .map(|(place, value)| (place + 1, value))
-            .filter(|(_, value)| !value.is_empty())
+            .filter(|(_, value)| !["", "-"].contains(&value.as_str()))
             .partition(|(column, _)| plain != Some(*column));
         let named = named.iter().map(|(column, value)| {
             format!("{} {value}", header.get(*column).map_or("", String::as_str))

@@ -17,6 +17,9 @@ const BESIDE: usize = 3;
 /// A column that wraps is no narrower.
 const NARROWEST: usize = 18;
 
+/// Stands for a row of one cell, which is a heading and may be wider than its column. No cell is this.
+const HEADING: &str = "\u{e000}";
+
 /// A table whose cells are safe to show.
 #[derive(Debug, Clone)]
 pub(crate) struct Draft {
@@ -28,7 +31,7 @@ pub(crate) struct Draft {
 }
 
 impl Draft {
-    /// A table; columns in `numeric` stand right. Rows may be shorter than the header.
+    /// A table; columns in `numeric` stand right. A row of one cell is a heading.
     pub(crate) fn new(header: &[&str], rows: Vec<Vec<String>>, numeric: Range<usize>) -> Self {
         let header = header.iter().map(|name| (*name).to_owned()).collect();
         Self {
@@ -74,8 +77,14 @@ impl Draft {
     fn is_too_wide(&self, kept: &[usize], look: Look) -> bool {
         let all = 0..self.header.len();
         let dropped: Vec<_> = all.filter(|column| !kept.contains(column)).collect();
-        look.width
-            .is_some_and(|width| self.needed_wrapped(&dropped) > usize::from(width))
+        look.width.is_some_and(|width| {
+            self.needed_wrapped(&dropped).max(self.headings()) > usize::from(width)
+        })
+    }
+
+    fn headings(&self) -> usize {
+        let headings = self.rows.iter().filter(|row| row.len() == 1);
+        headings.map(|row| row[0].width() + 1).max().unwrap_or(0)
     }
 
     fn drawn(&self, kept: &[usize], look: Look) -> String {
@@ -93,7 +102,10 @@ impl Draft {
             }
         };
         let pick = |row: &[String]| -> Vec<String> {
-            kept.iter().map(|column| cell(row, *column)).collect()
+            match row {
+                [_] => vec![HEADING.to_owned()],
+                row => kept.iter().map(|column| cell(row, *column)).collect(),
+            }
         };
         table.set_header(pick(&self.header));
         table.add_rows(self.rows.iter().map(|row| pick(row)));
@@ -103,12 +115,16 @@ impl Draft {
                 column.set_cell_alignment(CellAlignment::Right);
             }
         }
+        let mut headings = self.rows.iter().filter(|row| row.len() == 1);
         let mut in_header = true;
         let lines = table.lines().map(|line| {
             let line = line.trim_end();
             in_header &= !line.starts_with(rule);
             if in_header {
                 painted(line, Style::new().bold(), look) + "\n"
+            } else if line.trim() == HEADING {
+                let heading = headings.next().map_or("", |row| row[0].as_str());
+                format!(" {heading}\n")
             } else {
                 line.to_owned() + "\n"
             }
@@ -152,7 +168,8 @@ impl Draft {
     }
 
     fn content(&self, column: usize) -> usize {
-        let cells = self.rows.iter().filter_map(|row| row.get(column));
+        let rows = self.rows.iter().filter(|row| row.len() > 1);
+        let cells = rows.filter_map(|row| row.get(column));
         cells
             .chain(self.header.get(column))
             .map(|cell| cell.width())

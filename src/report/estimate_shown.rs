@@ -26,7 +26,7 @@ impl Estimate {
     #[must_use]
     pub fn to_text(&self, look: Look) -> String {
         let header = [
-            "agent / scenario, task",
+            "task",
             "trials",
             "seen",
             "time each",

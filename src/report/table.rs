@@ -43,14 +43,7 @@ impl Look {
 #[must_use]
 pub fn cells(summary: &Summary, look: Look) -> String {
     let header = [
-        "agent / scenario, task",
-        "trials",
-        "pass",
-        "time",
-        "cost",
-        "tokens",
-        "errors",
-        "outcomes",
+        "task", "trials", "pass", "time", "cost", "tokens", "errors", "outcomes",
     ];
     let rows = grouped(
         summary
@@ -262,13 +255,46 @@ mod tests {
             .collect();
         assert_eq!(
             lines[0].join(" "),
-            "agent / scenario, task trials pass time cost tokens errors outcomes"
+            "task trials pass time cost tokens errors outcomes"
         );
         assert_eq!(lines[2].join(" "), "codex / mcp_unprimed");
         assert_eq!(
             lines[3].join(" "),
             "a_task_of_some_length 2 50.0% 1m05s $0.2500 12.3k - 1 infra:rate_limited, 1 pass"
         );
+    }
+
+    #[test]
+    fn cells_stand_as_cards_where_columns_are_too_wide() {
+        let narrow = |width| {
+            let look = Look {
+                width: Some(width),
+                ..Look::PLAIN
+            };
+            cells(&summary(&["codex"]), look)
+        };
+        let text = narrow(40);
+        let lines: Vec<_> = text.lines().take(6).collect();
+        assert_eq!(
+            lines,
+            [
+                "codex / mcp_unprimed",
+                "  a_task_of_some_length",
+                "    trials 2, pass 50.0%, time 1m05s,",
+                "    cost $0.2500, tokens 12.3k",
+                "    1 infra:rate_limited, 1 pass",
+                "codex / shell_primed",
+            ]
+        );
+        let text = narrow(84);
+        assert!(text.starts_with(" task "), "{text}");
+        for whole in ["codex / shell_unprimed\n", "infra:rate_limited"] {
+            assert_eq!(
+                text.matches(whole).count(),
+                if whole.ends_with('\n') { 1 } else { 3 },
+                "{text}"
+            );
+        }
     }
 
     #[test]
