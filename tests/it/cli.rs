@@ -219,11 +219,20 @@ fn init_writes_a_suite_once() {
         ran.stdout
     );
     assert!(sandbox.read("evals/tasks.yaml").contains("tasks:"));
+    for name in ["config", "tasks"] {
+        let text = sandbox.read(&format!("evals/{name}.yaml"));
+        let first = text.lines().next().expect("a line");
+        let schema = first.strip_prefix("# yaml-language-server: $schema=");
+        let schema = sandbox.read(&format!("evals/{}", schema.expect("a line for editors")));
+        assert_eq!(schema, sandbox.run(&["schema", name]).ended(0).stdout);
+    }
 
     sandbox.write("evals/config.yaml", "mine");
     let ran = sandbox.run(&["init", "evals"]).ended(2);
     assert!(
-        ran.stderr.contains("already there: evals/config.yaml") && ran.stderr.contains("--force"),
+        ran.stderr
+            .contains("already there: evals/config.yaml, evals/tasks.yaml\n")
+            && ran.stderr.contains("--force"),
         "{}",
         ran.stderr
     );
@@ -233,7 +242,7 @@ fn init_writes_a_suite_once() {
     assert!(
         sandbox
             .read("evals/config.yaml")
-            .starts_with("# A suite of proctor")
+            .contains("# A suite of proctor")
     );
 }
 

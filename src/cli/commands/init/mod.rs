@@ -39,19 +39,31 @@ struct Agent {
     is_here: bool,
 }
 
-/// Writes `config.yaml` and `tasks.yaml`.
+/// Writes `config.yaml` and `tasks.yaml`, and the schemas that their first lines lead editors to.
 pub(in crate::cli) fn run(args: &InitArgs) -> Outcome {
     let found = look(&args.dir);
     let files = [
         ("config.yaml", config(&found)),
         ("tasks.yaml", tasks(&found)),
+        (
+            "schemas/config.schema.json",
+            schema(&crate::config::schema_config()),
+        ),
+        (
+            "schemas/tasks.schema.json",
+            schema(&crate::config::schema_tasks()),
+        ),
     ];
     let mut out = Out::new(Colour::AUTO);
-    fs::create_dir_all(&args.dir)
-        .map_err(|error| Failure::at(format_args!("create {}", args.dir.display()), error))?;
+    let schemas = args.dir.join("schemas");
     refuse_to_overwrite(args, &files)?;
+    fs::create_dir_all(&schemas)
+        .map_err(|error| Failure::at(format_args!("create {}", schemas.display()), error))?;
     for (name, text) in &files {
         let path = args.dir.join(name);
+        if is_as_wanted(&path, text) {
+            continue;
+        }
         write(&path, text, args.force)
             .map_err(|error| Failure::at(format_args!("write {}", path.display()), error))?;
         out.line(format_args!("wrote {}", path.display()))?;
@@ -63,9 +75,9 @@ pub(in crate::cli) fn run(args: &InitArgs) -> Outcome {
 fn refuse_to_overwrite(args: &InitArgs, files: &[(&str, String)]) -> Outcome {
     let there: Vec<String> = files
         .iter()
-        .map(|(name, _)| args.dir.join(name))
-        .filter(|path| path.symlink_metadata().is_ok())
-        .map(|path| path.display().to_string())
+        .map(|(name, text)| (args.dir.join(name), text))
+        .filter(|(path, text)| path.symlink_metadata().is_ok() && !is_as_wanted(path, text))
+        .map(|(path, _)| path.display().to_string())
         .collect();
     if there.is_empty() || args.force {
         return Ok(());
@@ -73,6 +85,19 @@ fn refuse_to_overwrite(args: &InitArgs, files: &[(&str, String)]) -> Outcome {
     let message = format!("already there: {}", there.join(", "));
     Err(Failure::new(Kind::Usage, message)
         .hint("--force writes over it; another folder can be named"))
+}
+
+/// As `proctor schema` prints it.
+fn schema(schema: &serde_json::Value) -> String {
+    format!("{schema:#}\n")
+}
+
+/// Whether the file is there already, to the byte: a schema that an earlier `init` wrote.
+fn is_as_wanted(path: &Path, text: &str) -> bool {
+    let is_schema = path
+        .extension()
+        .is_some_and(|extension| extension == "json");
+    is_schema && fs::read(path).is_ok_and(|there| there == text.as_bytes())
 }
 
 fn write(path: &Path, text: &str, force: bool) -> io::Result<()> {
