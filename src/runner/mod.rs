@@ -10,6 +10,7 @@ mod ledger;
 mod metadata;
 mod postmortem;
 mod preflight;
+mod programs;
 mod regrading;
 mod request;
 mod sealed;
@@ -18,6 +19,7 @@ mod validation;
 
 pub use failure::RunError;
 pub use postmortem::{PostRun, post_run};
+pub use programs::{Lack, lacking};
 pub use regrading::{Comparison, Regrading, regrade};
 pub use request::{RunEnd, RunRequest, preview, run};
 pub use validation::validate;

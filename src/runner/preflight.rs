@@ -6,12 +6,14 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::config::{AgentKind, AgentSpec, GraderSpec};
+use crate::model::Progress;
 use crate::record::RunDir;
+use crate::runner::programs::{Lack, lacking};
 use crate::runner::secrets::redactor;
 use crate::runner::{RunError, RunRequest};
 use crate::shims::watched_tools;
 use crate::supervise::{self, Cancel, find_program};
-use crate::trial::{Guard, RunContext, base_environment, program_path};
+use crate::trial::{Guard, RunContext, Teller, base_environment, program_path};
 use crate::workspace::{self, ResolveOptions, Template};
 
 /// All that the trials share, and the folder that goes away after them.
@@ -193,6 +195,27 @@ pub(super) fn find_agents(request: &RunRequest) -> Result<(), RunError> {
     } else {
         Err(RunError::Missing(missing))
     }
+}
+
+/// Looks for the programs of setup commands and graders. Those that a setup command may still bring are told.
+///
+/// # Errors
+/// Some tasks could only fail here.
+pub(super) async fn find_programs(request: &RunRequest, teller: &Teller) -> Result<(), RunError> {
+    let (certain, possible): (Vec<Lack>, Vec<Lack>) = lacking(&request.suite)
+        .await
+        .into_iter()
+        .partition(|lack| lack.is_certain);
+    if !certain.is_empty() {
+        return Err(RunError::Missing(
+            certain.iter().map(Lack::sentence).collect(),
+        ));
+    }
+    for lack in possible {
+        let text = format!("unless a setup command brings it: {}", lack.sentence());
+        teller.tell(Progress::Notice { text });
+    }
+    Ok(())
 }
 
 fn missing_program(agent: &AgentSpec, path: &OsStr, config_dir: &Path) -> Option<String> {

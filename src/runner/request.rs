@@ -17,7 +17,7 @@ use crate::runner::disk::Disk;
 use crate::runner::dispatch::Dispatch;
 use crate::runner::ledger::{Standing, read_standing};
 use crate::runner::preflight::Scratch;
-use crate::runner::preflight::{Preflight, find_agents, preflight};
+use crate::runner::preflight::{Preflight, find_agents, find_programs, preflight};
 use crate::runner::sealed::Sealed;
 use crate::runner::secrets::redactor;
 use crate::runner::{PostRun, RunError, drift, metadata, post_run, validation};
@@ -109,6 +109,7 @@ pub async fn run(
         .lock()
         .map_err(|error| RunError::at("lock the run", &error))?;
     find_agents(&request)?;
+    find_programs(&request, &teller).await?;
     let disk = Arc::new(Disk::open(&run_dir, &request.suite.settings.limits)?);
     let whole = build(&request.suite, request.trials);
     let (mut journal, torn) = Journal::open_with(

@@ -8,7 +8,7 @@ use tokio::sync::mpsc::UnboundedSender;
 use crate::model::{Progress, Verdict};
 use crate::plan::{Plan, PlannedTrial, build};
 use crate::record::{RecordError, RunDir, append_reference_check};
-use crate::runner::preflight::preflight;
+use crate::runner::preflight::{find_programs, preflight};
 use crate::runner::request::CLEANING;
 use crate::runner::{RunError, RunRequest};
 use crate::supervise::Cancel;
@@ -24,6 +24,7 @@ pub async fn validate(
     (sender, cancel): (UnboundedSender<Progress>, Cancel),
 ) -> Result<Vec<Validation>, RunError> {
     let teller = Teller::new(sender);
+    find_programs(&request, &teller).await?;
     let plan = build(&request.suite, 1);
     let ready = preflight(&request, run_dir, cancel)?;
     let validations = all(&ready.context, &plan, &teller).await;

@@ -61,7 +61,7 @@ pub(super) type Environment = BTreeMap<OsString, OsString>;
 /// What the operator's environment lends to every child: an allow-list, never the whole of it.
 ///
 /// Toolchain managers find their files through HOME; since an agent may get another HOME, the two of Rust
-/// are spelled out where they exist.
+/// are spelled out where they exist; toolchains also where the rustup on PATH has them, if HOME has none.
 #[must_use]
 pub fn base_environment(
     operator: &[(OsString, OsString)],
@@ -87,7 +87,24 @@ pub fn base_environment(
             }
         }
     }
+    if lent.iter().all(|(name, _)| name != "RUSTUP_HOME")
+        && let Some(toolchains) = toolchains_beside(&program_path(&lent))
+    {
+        lent.push(("RUSTUP_HOME".to_owned(), toolchains.into_os_string()));
+    }
     lent
+}
+
+/// The toolchains of the rustup on `path`, where it lies in another home than this one: `X/.cargo/bin` and `X/.rustup`.
+fn toolchains_beside(path: &OsStr) -> Option<PathBuf> {
+    let rustup = std::env::split_paths(path)
+        .map(|folder| folder.join("rustup"))
+        .find(|program| program.is_file())?;
+    let cargo = rustup.parent()?.parent()?;
+    let beside = cargo.file_name().filter(|name| *name == ".cargo");
+    beside
+        .map(|_| cargo.with_file_name(".rustup"))
+        .filter(|toolchains| toolchains.is_dir())
 }
 
 /// The operator's PATH, or the system's default one.
@@ -247,6 +264,31 @@ mod tests {
         let lent = base_environment(&operator, &["MY_*".to_owned()]);
         let names: Vec<&str> = lent.iter().map(|(name, _)| name.as_str()).collect();
         assert_eq!(names, ["PATH", "LC_TIME", "MY_TOOL"]);
+    }
+
+    #[test]
+    fn toolchains_are_found_beside_the_rustup_on_path_where_home_has_none() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let other = folder.path().join("other");
+        std::fs::create_dir_all(other.join(".cargo/bin")).expect("folders");
+        std::fs::create_dir_all(other.join(".rustup")).expect("folders");
+        std::fs::write(other.join(".cargo/bin/rustup"), "").expect("a file");
+        let path = format!("/bin:{}", other.join(".cargo/bin").display());
+        let home = folder.path().join("home");
+        let home = home.to_str().expect("a path");
+        let told = |pairs: &[(&str, &str)]| {
+            let lent = base_environment(&operator(pairs), &[]);
+            let found = lent.into_iter().find(|(name, _)| name == "RUSTUP_HOME");
+            found.map(|(_, value)| PathBuf::from(value))
+        };
+        let fresh = told(&[("PATH", &path), ("HOME", home)]);
+        assert_eq!(fresh, Some(other.join(".rustup")));
+        let given = told(&[("PATH", &path), ("HOME", home), ("RUSTUP_HOME", "/r")]);
+        assert_eq!(given, Some(PathBuf::from("/r")));
+        assert_eq!(told(&[("PATH", "/bin"), ("HOME", home)]), None);
+        std::fs::create_dir_all(folder.path().join("home/.rustup")).expect("folders");
+        let own = told(&[("PATH", &path), ("HOME", home)]);
+        assert_eq!(own, Some(folder.path().join("home/.rustup")));
     }
 
     #[test]

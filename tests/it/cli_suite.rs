@@ -259,6 +259,50 @@ fn a_resumed_run_tells_each_start_and_the_plan_of_the_last() {
     );
 }
 
+/// A task whose grader calls a program, after setup commands or without any.
+fn judged_by(program: &str, setup: &str) -> Sandbox {
+    solving().tasks(&format!(
+        "- id: answer\n  prompt: x\n{setup}  graders:\n    - type: command\n      argv: [{program}, test]\n"
+    ))
+}
+
+#[test]
+fn a_grader_that_is_not_there_is_said_before_any_agent_is_paid() {
+    let sandbox = judged_by("no-such-tool", "");
+    for command in ["run", "validate", "doctor"] {
+        let ran = sandbox.proctor(&[command]).expect_code(2);
+        let said = format!("{}{}", ran.stdout, ran.stderr);
+        assert!(said.contains("no-such-tool is not on PATH"), "{said}");
+        assert!(said.contains("install it"), "{said}");
+    }
+    let brought = judged_by("no-such-tool", "  setup_commands: [[\"true\"]]\n");
+    let ran = brought.proctor(&["run"]).expect_code(0);
+    assert!(
+        ran.stderr.contains("unless a setup command brings it"),
+        "{}",
+        ran.stderr
+    );
+}
+
+#[test]
+fn a_rustup_without_toolchains_is_said_before_any_agent_is_paid() {
+    let sandbox = judged_by("cargo", "");
+    sandbox.script(
+        "rustup",
+        "[ -n \"$RUSTUP_HOME\" ] && exit 0\necho \"error: rustup could not choose a version of cargo to run, because one wasn't specified explicitly, and no default is configured.\" >&2\nexit 1",
+    );
+    std::os::unix::fs::symlink("rustup", sandbox.path("bin/cargo")).unwrap();
+    for command in ["run", "validate", "doctor"] {
+        let ran = sandbox.proctor(&[command]).expect_code(2);
+        let said = format!("{}{}", ran.stdout, ran.stderr);
+        assert!(said.contains("rustup has no toolchain here"), "{said}");
+        assert!(said.contains("rustup default stable"), "{said}");
+    }
+    let mut command = sandbox.command(&["run", "--quiet"]);
+    let output = command.env("RUSTUP_HOME", "/somewhere").output().unwrap();
+    assert_eq!(output.status.code(), Some(0));
+}
+
 #[test]
 fn a_scratch_folder_that_was_never_marked_is_swept_when_it_is_old_and_empty() {
     let sandbox = solving();

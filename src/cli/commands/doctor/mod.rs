@@ -118,7 +118,7 @@ async fn examine(patient: &Patient, suite: Check) -> Vec<Check> {
     checks.extend(machine::folders(patient).await);
     checks.extend(shims::check(patient).await);
     checks.extend(agents::check(patient).await);
-    checks.extend(programs::check(patient));
+    checks.extend(programs::check(patient).await);
     checks.extend(apple::check(patient));
     checks
 }

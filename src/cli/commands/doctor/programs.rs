@@ -7,13 +7,15 @@ use std::path::Path;
 use crate::cli::commands::doctor::Patient;
 use crate::cli::commands::doctor::check::{Check, State};
 use crate::config::{GraderSpec, Suite};
+use crate::runner::lacking;
 use crate::supervise::find_program;
 
 /// One check for each program, with the tasks that call it.
-pub(super) fn check(patient: &Patient) -> Vec<Check> {
+pub(super) async fn check(patient: &Patient) -> Vec<Check> {
     let Some(suite) = &patient.suite else {
         return Vec::new();
     };
+    let lacks = lacking(suite).await;
     let named = named(suite);
     let checks = named.iter().map(|(program, tasks)| {
         let found = find_program(OsStr::new(program), &patient.path, Path::new("/"));
@@ -21,11 +23,13 @@ pub(super) fn check(patient: &Patient) -> Vec<Check> {
             Check::new(format!("program {program}"), state)
                 .needed_for(format!("task {}", tasks.join(", ")))
         };
-        match found {
-            Some(found) => check(State::Ok).found(found.display().to_string()),
-            None => check(State::Missing)
-                .found("not on PATH")
-                .advice("install it, or leave those tasks out with --task-ids"),
+        let lack = lacks.iter().find(|lack| lack.program == *program);
+        match (lack, found) {
+            (Some(lack), _) => check(State::absent(lack.is_certain))
+                .found(lack.what.clone())
+                .advice(lack.advice.clone()),
+            (None, Some(found)) => check(State::Ok).found(found.display().to_string()),
+            (None, None) => check(State::Warn).found("found only on a PATH of the suite's own"),
         }
     });
     checks.collect()
