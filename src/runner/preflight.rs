@@ -94,6 +94,9 @@ pub(super) fn preflight(
         }
     };
     source.warnings.extend(orphans());
+    if suite.settings.prewarm_spm {
+        source.warnings.push(NO_PREWARM.to_owned());
+    }
     let guards = suite.tasks.iter();
     let guards: Result<Vec<Guard>, String> =
         guards.map(|task| Guard::of(task, &source.subdir)).collect();
@@ -139,6 +142,10 @@ fn sweep_unmarked(temporary: &Path) {
         }
     }
 }
+
+/// Said where `suite.prewarm_spm` is asked for.
+const NO_PREWARM: &str =
+    "suite.prewarm_spm does nothing in this version: each trial resolves its Swift packages itself";
 
 /// A warning of agents that went on when the harness that had started them was killed: they may still spend.
 fn orphans() -> Option<String> {

@@ -2,50 +2,98 @@
 
 use super::*;
 
-/// The words that say which program a name is, run by a shell that was started so.
-fn found_by(lab: &Lab, argv: &[&str]) -> String {
-    let home = lab.folder.path().join("home's of '$HOME' \"x\"");
-    fs::create_dir_all(&home).expect("a home");
+/// How shells are started: `-l` login, `-i` interactive, `-c` a command, else a script.
+const SHELLS: [&[&str]; 16] = [
+    &["bash", "-c"],
+    &["bash", "-lc"],
+    &["bash", "-ic"],
+    &["bash", "-lic"],
+    &["bash"],
+    &["bash", "-l"],
+    &["sh", "-c"],
+    &["sh", "-lc"],
+    &["dash", "-lc"],
+    &["sh"],
+    &["zsh", "-c"],
+    &["zsh", "-lc"],
+    &["zsh", "-ic"],
+    &["zsh", "-lic"],
+    &["zsh"],
+    &["zsh", "-l"],
+];
+
+/// What a shell that was started so finds and calls as `xcodebuild`, with start-up files of its own or of the person's home.
+fn called_by(argv: &[&str], home: &Home) -> Option<bool> {
+    if find(argv[0]).is_none() {
+        skipped(&format!("no {} here", argv[0]));
+        return None;
+    }
+    let lab = Lab::with_script("");
+    let folder = lab.folder.path().join("home's of '$HOME' \"x\"");
+    let shells = lab.folder.path().join("shell");
+    for folder in [&folder, &shells] {
+        fs::create_dir_all(folder).expect("a folder");
+    }
+    let variables = match home {
+        Home::OfTheTrial => lab.overlay.shell_startup(&folder),
+        Home::OfThePerson(text) => {
+            for name in [".profile", ".bashrc", ".zshenv", ".zprofile", ".zshrc"] {
+                fs::write(folder.join(name), text).expect("write");
+            }
+            lab.overlay.shell_variables(&shells)
+        }
+    };
+    let words = "command -v xcodebuild; xcodebuild from-shell";
     let mut spec = lab.spec(argv);
-    spec.argv
-        .push("command -v xcodebuild && xcodebuild from-shell".into());
-    let variables = lab.overlay.shell_startup(&home).expect("startup files");
-    spec.env.extend(
-        variables
-            .into_iter()
-            .map(|(name, value)| (name.into(), value)),
-    );
-    spec.env.push(("HOME".into(), home.into()));
+    if argv.last().is_some_and(|last| last.ends_with('c')) {
+        spec.argv.push(words.into());
+    } else {
+        let script = lab.folder.path().join("script");
+        fs::write(&script, words).expect("write a script");
+        spec.argv.push(script.into());
+    }
+    let variables = variables.expect("start-up files").into_iter();
+    spec.env
+        .extend(variables.map(|(name, value)| (name.into(), value)));
+    spec.env.push(("HOME".into(), folder.into()));
     let (_, output) = run(&spec);
-    text(&output.stdout).to_owned()
+    let shim = lab.overlay.bin_dir.join("xcodebuild");
+    let calls = lab.calls();
+    let is_shim = text(&output.stdout).trim() == shim.to_str().expect("a path");
+    assert_eq!(calls.len(), usize::from(is_shim), "{argv:?}");
+    assert!(calls.iter().all(|call| call.argv == ["from-shell"]));
+    Some(is_shim)
+}
+
+/// Whose home a shell has.
+enum Home {
+    OfTheTrial,
+    /// Its start-up files hold this text.
+    OfThePerson(&'static str),
 }
 
 #[test]
 fn every_shell_finds_the_shims_first() {
-    let shells: [&[&str]; 7] = [
-        &["bash", "-lc"],
-        &["bash", "-c"],
-        &["bash", "-lic"],
-        &["sh", "-lc"],
-        &["dash", "-lc"],
-        &["zsh", "-lc"],
-        &["zsh", "-c"],
-    ];
-    for argv in shells {
-        if find(argv[0]).is_none() {
-            skipped(&format!("no {} here", argv[0]));
-            continue;
+    for argv in SHELLS {
+        assert_ne!(called_by(argv, &Home::OfTheTrial), Some(false), "{argv:?}");
+    }
+}
+
+#[test]
+fn in_the_home_of_the_person_only_shells_that_read_nothing_else_lose_the_shims() {
+    if !fs::read_to_string("/etc/profile").is_ok_and(|text| text.contains("PATH=")) {
+        skipped("this system's /etc/profile leaves PATH alone");
+        return;
+    }
+    let lost_to_the_system: [&[&str]; 3] = [&["bash", "-lic"], &["sh", "-lc"], &["dash", "-lc"]];
+    let anew = "PATH=/usr/bin:/bin; export PATH\n";
+    for (text, also_lost) in [("", None), (anew, Some(["bash", "-ic"]))] {
+        for argv in SHELLS {
+            let is_lost = lost_to_the_system.contains(&argv)
+                || also_lost.as_ref().is_some_and(|lost| argv == lost);
+            let found = called_by(argv, &Home::OfThePerson(text));
+            assert_ne!(found, Some(is_lost), "{argv:?} with {text:?}");
         }
-        let lab = Lab::with_script("");
-        let shim = lab.overlay.bin_dir.join("xcodebuild");
-        assert_eq!(
-            found_by(&lab, argv),
-            shim.to_str().expect("a path"),
-            "{argv:?}"
-        );
-        let calls = lab.calls();
-        assert_eq!(calls.len(), 1, "{argv:?}");
-        assert_eq!(calls[0].argv, ["from-shell"]);
     }
 }
 

@@ -14,7 +14,7 @@ use crate::supervise::find_program;
 const TOOL: &str = "proctor-doctor-tool";
 
 /// The shells, and how agents call them.
-const SHELLS: [(&str, &str); 3] = [("sh", "-c"), ("bash", "-lc"), ("zsh", "-lc")];
+const SHELLS: [(&str, &str); 4] = [("sh", "-c"), ("bash", "-lc"), ("zsh", "-lc"), ("sh", "-lc")];
 
 /// One check for each shell that is here.
 pub(super) async fn check(patient: &Patient) -> Vec<Check> {
@@ -46,11 +46,11 @@ fn finding(name: &str, seen: Result<(), String>) -> Check {
         Err(why) => Check::new(name, State::Warn)
             .found(why)
             .needed_for(needed_for)
-            .advice("counts will be too low; look for start-up files that set PATH anew"),
+            .advice("calls from such a shell count only where the agent's output tells of them; suite.clean_agent_env: true gives agents a home whose start-up files put the shims first"),
     }
 }
 
-/// An overlay over a tool of our own, with start-up files in a home of its own.
+/// An overlay over a tool of our own, with start-up files as the agents of the suite get them.
 struct Laid {
     overlay: Overlay,
     path: OsString,
@@ -75,12 +75,20 @@ fn install(patient: &Patient) -> io::Result<Laid> {
         &watched_tools(&[TOOL.to_owned()], &path),
         &root.join("calls.jsonl"),
     )?;
-    let shell_env = overlay.shell_startup(&home)?;
+    let own_home = std::env::var_os("HOME");
+    let is_clean = patient
+        .suite
+        .as_ref()
+        .is_none_or(|suite| suite.settings.clean_agent_env);
+    let (shell_env, home) = match own_home {
+        Some(own) if !is_clean => (overlay.shell_variables(&home)?, own),
+        _ => (overlay.shell_startup(&home)?, home.into_os_string()),
+    };
     Ok(Laid {
         path: overlay.path_with(&path),
         overlay,
         shell_env,
-        home: home.into_os_string(),
+        home,
     })
 }
 
@@ -104,6 +112,9 @@ async fn is_seen(
     let argv = [shell, flag, TOOL].map(OsString::from).to_vec();
     let (ending, output) = attempt(patient, argv, env).await;
     let code = ending.exit.as_ref().map(crate::supervise::Exit::shell_code);
+    if code == Some(127) {
+        return Err("it sets PATH anew, and the shims are no longer on it".to_owned());
+    }
     if code != Some(7) {
         let said = String::from_utf8_lossy(&output.stderr).trim().to_owned();
         return Err(format!(
