@@ -208,7 +208,7 @@ fn a_grader_that_cannot_judge_is_no_failure_of_the_agent() {
         let sandbox = Sandbox::new()
             .agent("fake", CLAUDE, &format!("{SOLVE}\n{CLAUDE_DONE}"))
             .tasks(&format!(
-                "- id: answer\n  prompt: p\n  graders:\n    - type: command\n      {grader}\n"
+                "- id: answer\n  prompt: p\n  setup_commands: [['true']]\n  graders:\n    - type: command\n      {grader}\n"
             ));
         sandbox.proctor(&["run", "--quiet"]);
         let row = sandbox.row();
