@@ -204,7 +204,7 @@ pub(super) fn find_agents(request: &RunRequest) -> Result<(), RunError> {
     }
 }
 
-/// Looks for the programs of setup commands and graders. Those that a setup command may still bring are told.
+/// Looks for the programs of setup commands and graders. Those that an earlier setup command may bring are told.
 ///
 /// # Errors
 /// Some tasks could only fail here.
@@ -219,7 +219,10 @@ pub(super) async fn find_programs(request: &RunRequest, teller: &Teller) -> Resu
         ));
     }
     for lack in possible {
-        let text = format!("unless a setup command brings it: {}", lack.sentence());
+        let text = format!(
+            "unless an earlier setup command brings it: {}",
+            lack.sentence()
+        );
         teller.tell(Progress::Notice { text });
     }
     Ok(())

@@ -24,7 +24,7 @@ pub struct Lack {
     pub what: String,
     /// What to do.
     pub advice: String,
-    /// Whether those tasks can only fail; otherwise a setup command may bring it.
+    /// Whether those tasks can only fail; otherwise an earlier setup command may bring it.
     pub is_certain: bool,
 }
 
@@ -45,8 +45,9 @@ impl Lack {
 #[derive(Debug, Default)]
 struct Callers {
     tasks: Vec<String>,
-    /// Whether one of them calls it before anything else could have brought it.
-    is_first: bool,
+    /// Whether one of them can only fail without it. What only a setup command calls may have been brought by the one before
+    /// it; graders get programs of this machine.
+    is_needed: bool,
 }
 
 /// What the setup commands and graders of a suite would lack on this machine, in the environment that they get.
@@ -83,7 +84,7 @@ fn absent(program: &str, callers: Callers) -> Lack {
         program: program.to_owned(),
         what: format!("{program} is not on PATH"),
         advice: "install it, or leave the task out with --task-ids".to_owned(),
-        is_certain: callers.is_first,
+        is_certain: callers.is_needed,
         tasks: callers.tasks,
     }
 }
@@ -92,12 +93,12 @@ fn absent(program: &str, callers: Callers) -> Lack {
 fn called(suite: &Suite) -> BTreeMap<&str, Callers> {
     let mut called: BTreeMap<&str, Callers> = BTreeMap::new();
     for task in &suite.tasks {
-        for (program, is_first) in of_task(task) {
+        for (program, is_needed) in of_task(task) {
             if program.contains('/') && !program.starts_with('/') {
                 continue;
             }
             let callers = called.entry(program).or_default();
-            callers.is_first |= is_first;
+            callers.is_needed |= is_needed;
             let id = task.id.to_string();
             if !callers.tasks.contains(&id) {
                 callers.tasks.push(id);
@@ -112,7 +113,7 @@ fn of_task(task: &TaskSpec) -> Vec<(&str, bool)> {
     let setup = setup.filter_map(|(place, argv)| Some((argv.first()?.as_str(), place == 0)));
     let graders = task.graders.iter().filter_map(|grader| match grader {
         GraderSpec::Command { argv, env, .. } if env.iter().all(|(name, _)| name != "PATH") => {
-            Some((argv.first()?.as_str(), task.setup_commands.is_empty()))
+            Some((argv.first()?.as_str(), true))
         }
         _ => None,
     });

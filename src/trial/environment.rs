@@ -80,9 +80,14 @@ pub fn base_environment(
         found.map(|(_, value)| value.clone())
     };
     if let Some(home) = value("HOME") {
-        for (name, folder) in [("RUSTUP_HOME", ".rustup"), ("CARGO_HOME", ".cargo")] {
+        // An empty `.rustup` is what a first call of rustup leaves.
+        let toolchains = [
+            ("RUSTUP_HOME", ".rustup", "toolchains"),
+            ("CARGO_HOME", ".cargo", ""),
+        ];
+        for (name, folder, holds) in toolchains {
             let path = Path::new(&home).join(folder);
-            if value(name).is_none() && path.is_dir() {
+            if value(name).is_none() && path.join(holds).is_dir() {
                 lent.push((name.to_owned(), path.into_os_string()));
             }
         }
@@ -104,7 +109,7 @@ fn toolchains_beside(path: &OsStr) -> Option<PathBuf> {
     let beside = cargo.file_name().filter(|name| *name == ".cargo");
     beside
         .map(|_| cargo.with_file_name(".rustup"))
-        .filter(|toolchains| toolchains.is_dir())
+        .filter(|rustup_home| rustup_home.join("toolchains").is_dir())
 }
 
 /// The operator's PATH, or the system's default one.
@@ -271,7 +276,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let other = folder.path().join("other");
         std::fs::create_dir_all(other.join(".cargo/bin")).expect("folders");
-        std::fs::create_dir_all(other.join(".rustup")).expect("folders");
+        std::fs::create_dir_all(other.join(".rustup/toolchains")).expect("folders");
         std::fs::write(other.join(".cargo/bin/rustup"), "").expect("a file");
         let path = format!("/bin:{}", other.join(".cargo/bin").display());
         let home = folder.path().join("home");
@@ -286,7 +291,11 @@ mod tests {
         let given = told(&[("PATH", &path), ("HOME", home), ("RUSTUP_HOME", "/r")]);
         assert_eq!(given, Some(PathBuf::from("/r")));
         assert_eq!(told(&[("PATH", "/bin"), ("HOME", home)]), None);
-        std::fs::create_dir_all(folder.path().join("home/.rustup")).expect("folders");
+        let own = folder.path().join("home/.rustup");
+        std::fs::create_dir_all(&own).expect("folders");
+        let empty = told(&[("PATH", &path), ("HOME", home)]);
+        assert_eq!(empty, Some(other.join(".rustup")));
+        std::fs::create_dir(own.join("toolchains")).expect("a folder");
         let own = told(&[("PATH", &path), ("HOME", home)]);
         assert_eq!(own, Some(folder.path().join("home/.rustup")));
     }

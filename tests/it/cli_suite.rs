@@ -275,10 +275,12 @@ fn a_grader_that_is_not_there_is_said_before_any_agent_is_paid() {
         assert!(said.contains("no-such-tool is not on PATH"), "{said}");
         assert!(said.contains("install it"), "{said}");
     }
-    let brought = judged_by("no-such-tool", "  setup_commands: [[\"true\"]]\n");
-    let ran = brought.proctor(&["run"]).expect_code(0);
+    let setup = "  setup_commands: [[\"true\"], [no-such-setup]]\n";
+    let ran = judged_by("sh", setup).proctor(&["run"]).expect_code(1);
     assert!(
-        ran.stderr.contains("unless a setup command brings it"),
+        ran.stderr
+            .contains("unless an earlier setup command brings it")
+            && ran.stderr.contains("no-such-setup is not on PATH"),
         "{}",
         ran.stderr
     );

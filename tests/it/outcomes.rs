@@ -197,7 +197,7 @@ fn solved_at_the_hard_limit_is_graded_and_no_success() {
 #[test]
 fn a_grader_that_cannot_judge_is_no_failure_of_the_agent() {
     let cases = [
-        ("argv: [no-such-grader]", "error", "command_not_started"),
+        ("argv: [broken-grader]", "error", "command_not_started"),
         (
             "argv: [sleep, '30']\n      timeout_sec: 1",
             "timeout",
@@ -208,8 +208,10 @@ fn a_grader_that_cannot_judge_is_no_failure_of_the_agent() {
         let sandbox = Sandbox::new()
             .agent("fake", CLAUDE, &format!("{SOLVE}\n{CLAUDE_DONE}"))
             .tasks(&format!(
-                "- id: answer\n  prompt: p\n  setup_commands: [['true']]\n  graders:\n    - type: command\n      {grader}\n"
+                "- id: answer\n  prompt: p\n  graders:\n    - type: command\n      {grader}\n"
             ));
+        sandbox.script("broken-grader", "");
+        fs::write(sandbox.path("bin/broken-grader"), "#!/no/such/shell\n").expect("break it");
         sandbox.proctor(&["run", "--quiet"]);
         let row = sandbox.row();
         assert_eq!(row["grade"], grade, "{row:#}");
