@@ -10,6 +10,15 @@ use crate::record::RecordError;
 use crate::record::error::Doing as _;
 use crate::record::private;
 
+/// How the name of a draft begins and ends.
+const DRAFT: &str = ".proctor-";
+const DRAFT_END: &str = ".tmp";
+
+/// Whether a file of this name is a draft.
+pub(super) fn is_draft(name: &str) -> bool {
+    name.starts_with(DRAFT) && name.ends_with(DRAFT_END)
+}
+
 /// A file that appears under its name only when [`AtomicFile::commit`] is called; dropped before, it leaves nothing.
 #[derive(Debug)]
 pub struct AtomicFile {
@@ -24,8 +33,8 @@ impl AtomicFile {
     /// When the folder is missing or cannot be written to.
     pub fn create(path: &Path) -> Result<Self, RecordError> {
         let file = tempfile::Builder::new()
-            .prefix(".proctor-")
-            .suffix(".tmp")
+            .prefix(DRAFT)
+            .suffix(DRAFT_END)
             .tempfile_in(folder_of(path))
             .doing("create", path)?;
         Ok(Self {

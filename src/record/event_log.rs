@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 
+use crate::failpoints::reach;
 use crate::model::AgentEvent;
 use crate::record::error::Doing as _;
 use crate::record::event_wire::EventLine;
@@ -108,6 +109,7 @@ impl EventLog {
     /// When the file cannot be written.
     pub fn flush(&mut self) -> Result<(), RecordError> {
         self.flushed = Instant::now();
+        reach("events.flush").doing("write", &self.path)?;
         self.writer.flush().doing("write", &self.path)
     }
 

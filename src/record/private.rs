@@ -21,6 +21,7 @@ pub fn create_dir(path: &Path) -> Result<(), RecordError> {
 /// # Errors
 /// When the system refuses.
 pub fn write_file(path: &Path, bytes: &[u8]) -> Result<(), RecordError> {
+    reach("artifacts.write").doing("write", path)?;
     create_file(path)?.write_all(bytes).doing("write", path)
 }
 

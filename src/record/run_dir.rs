@@ -1,11 +1,11 @@
 //! The folder of a run, and the name of every file directly below it.
 
-use std::io;
 use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 use crate::model::TrialKey;
 use crate::record::error::Doing as _;
-use crate::record::{RecordError, RunLock, TrialDir, private};
+use crate::record::{RecordError, RunLock, TrialDir, atomic, private};
 
 /// The folder of one run.
 #[derive(Debug, Clone)]
@@ -46,6 +46,18 @@ impl RunDir {
             return Err(io::Error::new(io::ErrorKind::NotADirectory, why)).doing("open", path);
         }
         Ok(Self { root })
+    }
+
+    /// Removes drafts of derived files that a killed harness left in the folder. Only for who holds the lock.
+    pub fn sweep_drafts(&self) {
+        for entry in fs::read_dir(&self.root).into_iter().flatten().flatten() {
+            let name = entry.file_name();
+            let is_draft = name.to_str().is_some_and(atomic::is_draft);
+            if is_draft && entry.file_type().is_ok_and(|kind| kind.is_file()) {
+                // A draft that cannot be removed harms nothing.
+                fs::remove_file(entry.path()).ok();
+            }
+        }
     }
 
     /// Takes the run for this process alone.

@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
 
+use crate::failpoints::reach;
 use crate::record::error::Doing as _;
 use crate::record::rows;
 use crate::record::{RecordError, RunDir, private};
@@ -27,6 +28,7 @@ pub(super) fn seal(file: &mut File, run: &RunDir) -> Result<(u64, Option<TornTai
     let moved_to = run.runs_jsonl_torn();
     if good < length {
         move_tail(file, good, &moved_to)?;
+        reach("torn.cut").doing("truncate", &path)?;
         file.set_len(good).doing("truncate", &path)?;
         file.sync_all().doing("sync", &path)?;
     }

@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::{BufWriter, Write as _};
 use std::path::{Path, PathBuf};
 
+use crate::failpoints::reach;
 use crate::record::error::Doing as _;
 use crate::record::{RecordError, Redactor, private};
 
@@ -55,6 +56,7 @@ impl Transcript {
     /// # Errors
     /// When the file cannot be written.
     pub fn flush(&mut self) -> Result<(), RecordError> {
+        reach("transcript.flush").doing("write", &self.path)?;
         self.writer.flush().doing("write", &self.path)
     }
 

@@ -4,6 +4,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use crate::failpoints::reach;
 use crate::record::error::Doing as _;
 use crate::record::{RecordError, TrialPaths, private, run_dir};
 
@@ -25,6 +26,7 @@ impl TrialDir {
     /// # Errors
     /// When a folder cannot be created or moved.
     pub fn create(&self) -> Result<Option<PathBuf>, RecordError> {
+        reach("trial.folder").doing("create", &self.root)?;
         let made = match (private::new_dir(&self.root), self.root.parent()) {
             (Err(error), Some(parent)) if error.kind() == io::ErrorKind::NotFound => {
                 private::ensure_dir(parent)?;

@@ -7,7 +7,7 @@ use crate::plan::{Done, Plan, PlannedTrial};
 use crate::record::{Row, RunDir, rows};
 use crate::runner::RunError;
 use crate::runner::dispatch::is_result;
-use crate::trial::{RunContext, crashed_outcome};
+use crate::trial::{RunContext, crashed_outcome, scrub_folder};
 
 /// How far a run had come.
 #[derive(Debug, Default)]
@@ -87,6 +87,9 @@ impl Standing {
                 outcome.infra = Infra::None;
                 outcome.failure_reason = Some("interrupted".to_owned());
                 outcome.notes = vec!["the harness died while this trial ran".to_owned()];
+                let trial = context.run_dir.trial(&planned.key);
+                let problems = scrub_folder(&trial, &context.redactor);
+                outcome.notes.extend(problems);
                 debug_assert!(!is_result(outcome.infra, outcome.termination));
                 outcome
             })

@@ -3,7 +3,6 @@
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use crate::config::{AgentKind, AgentSpec, GraderSpec};
 use crate::model::Progress;
@@ -22,12 +21,6 @@ pub(super) struct Preflight {
     pub(super) scratch: Scratch,
 }
 
-/// How the name of a scratch folder begins.
-const SCRATCH: &str = "proctor-";
-
-/// An empty scratch folder of this age has no owner who is about to mark it.
-const FORGOTTEN: Duration = Duration::from_secs(3600);
-
 /// The scratch folder of one run.
 pub(super) struct Scratch {
     path: PathBuf,
@@ -39,7 +32,7 @@ impl Scratch {
     /// Makes a folder that only this user can enter; its path is short, since sockets of agents go below it.
     fn create() -> Result<Self, RunError> {
         let folder = tempfile::Builder::new()
-            .prefix(SCRATCH)
+            .prefix(workspace::SCRATCH)
             .tempdir()
             .map_err(|error| RunError::at("create a scratch folder", &error))?;
         let path = folder.keep();
@@ -129,13 +122,16 @@ pub(super) fn preflight(
 /// Removes the scratch folders of runs that were killed before they could mark them: they are empty, and old.
 fn sweep_unmarked(temporary: &Path) {
     for folder in fs::read_dir(temporary).into_iter().flatten().flatten() {
-        let ours = folder.file_name().to_string_lossy().starts_with(SCRATCH);
+        let ours = folder
+            .file_name()
+            .to_string_lossy()
+            .starts_with(workspace::SCRATCH);
         let age = folder
             .metadata()
             .and_then(|metadata| metadata.modified())
             .ok();
         let age = age.and_then(|modified| modified.elapsed().ok());
-        if ours && age.is_some_and(|age| age > FORGOTTEN) {
+        if ours && age.is_some_and(|age| age > workspace::FORGOTTEN) {
             // Does nothing to a folder that holds anything, and nothing to those of others.
             let removed = fs::remove_dir(folder.path());
             tracing::debug!(folder = %folder.path().display(), ?removed, "swept an empty scratch folder");

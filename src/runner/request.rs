@@ -108,6 +108,7 @@ pub async fn run(
     let _lock = run_dir
         .lock()
         .map_err(|error| RunError::at("lock the run", &error))?;
+    run_dir.sweep_drafts();
     find_agents(&request)?;
     find_programs(&request, &teller).await?;
     let disk = Arc::new(Disk::open(&run_dir, &request.suite.settings.limits)?);

@@ -13,6 +13,7 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use super::ending::Exit;
 use super::registry::{Place, pid_of};
+use crate::failpoints::reach;
 
 /// A child that has not been waited for yet.
 pub(super) struct Child {
@@ -30,6 +31,8 @@ impl Child {
     pub(super) async fn exit(&mut self) -> Option<Exit> {
         loop {
             if let Poll::Ready(exit) = self.poll_exit() {
+                // Only a kill makes sense here: an exit that was collected has happened.
+                reach("wait").ok();
                 return exit;
             }
             self.changes.recv().await;

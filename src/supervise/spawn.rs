@@ -10,6 +10,7 @@ use super::session::{self, Launch};
 use super::spec::{ChildSpec, StdinPlan};
 use super::trial::Trial;
 use super::{clock, registry};
+use crate::failpoints::reach;
 
 /// Name of the variable that holds a trial's marker.
 const MARKER: &str = "PROCTOR_TRIAL";
@@ -79,7 +80,7 @@ async fn try_start(spec: &ChildSpec, program: &Path, words: &[OsString]) -> io::
     let mut waits = BUSY_WAITS.iter();
     loop {
         let at = clock::monotonic();
-        match registry::start(&launch) {
+        match reach("spawn").and_then(|()| registry::start(&launch)) {
             Err(error) if error.kind() == io::ErrorKind::ExecutableFileBusy => match waits.next() {
                 Some(wait) => tokio::time::sleep(*wait).await,
                 None => return Err(error),

@@ -7,7 +7,9 @@ use crate::config::{AgentKind, TranscriptMode};
 use crate::graders::ForbiddenBaseline;
 use crate::metrics::{KnownCost, Tallied, cost};
 use crate::model::{Cost, Grade, GradedIn, StreamReport};
-use crate::record::{self, McpCallLine, RecordError, ToolErrorLines, TrialClock};
+use crate::record::{
+    self, McpCallLine, RecordError, Redactor, ToolErrorLines, TrialClock, TrialDir,
+};
 use crate::shims::{ShimLog, read_log};
 use crate::supervise::ChildEnding;
 use crate::trial::draft::Draft;
@@ -235,13 +237,23 @@ async fn money(frame: &Frame<'_>, report: &StreamReport, ready: &Ready) -> Cost 
 
 /// Removes known secrets from what other programs wrote into the trial's folder.
 pub(super) fn scrub(frame: &Frame<'_>, draft: &mut Draft) {
-    if frame.context.redactor.is_empty() {
-        return;
+    for problem in scrub_folder(&frame.trial_dir, &frame.context.redactor) {
+        draft.note(problem);
     }
-    let entries = fs::read_dir(frame.trial_dir.root()).into_iter().flatten();
-    for entry in entries.flatten() {
-        if let Err(error) = frame.context.redactor.redact_file(&entry.path()) {
-            draft.note(format!("remove secrets: {error}"));
-        }
+}
+
+/// The same for the folder of a trial that a killed harness could not scrub; tells what went wrong.
+#[must_use]
+pub fn scrub_folder(trial: &TrialDir, redactor: &Redactor) -> Vec<String> {
+    if redactor.is_empty() {
+        return Vec::new();
     }
+    let entries = fs::read_dir(trial.root()).into_iter().flatten();
+    let redacted = entries
+        .flatten()
+        .map(|entry| redactor.redact_file(&entry.path()));
+    redacted
+        .filter_map(Result::err)
+        .map(|error| format!("remove secrets: {error}"))
+        .collect()
 }

@@ -20,6 +20,7 @@ mod regrade;
 mod stages;
 mod validate;
 
+pub use aftermath::scrub_folder;
 pub use context::{RunContext, Teller};
 pub use draft::crashed_outcome;
 pub use environment::{base_environment, program_path};

@@ -49,7 +49,7 @@ pub use manifest::{
 };
 pub use noted::Noted;
 pub use oddities::named;
-pub use owner::{Swept, claim, sweep_stale};
+pub use owner::{FORGOTTEN, SCRATCH, Swept, claim, sweep_stale};
 pub use prepare::{Discarded, Workspace};
 pub use source::{ResolveOptions, Source, resolve};
 pub use survey::survey;

@@ -7,6 +7,7 @@ use std::os::fd::AsFd;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use rustix::fs::{Mode, OFlags};
 
@@ -17,6 +18,10 @@ use super::{remove, shared};
 pub(super) const MARKER: &str = ".proctor-owner";
 /// The mark in a trial's folder that is to stay.
 pub(super) const KEEP: &str = ".proctor-keep";
+/// How the name of a run's scratch folder begins.
+pub const SCRATCH: &str = "proctor-";
+/// A scratch folder of this age whose owner did not write itself down has none.
+pub const FORGOTTEN: Duration = Duration::from_secs(3600);
 /// How a marker begins.
 const WORD: &str = "proctor owner\n";
 
@@ -83,7 +88,19 @@ pub fn sweep_stale(scratch_root: &Path) -> Swept {
 
 /// The marker of `folder`, locked by us, if its owner is dead.
 fn dead_owners_marker(folder: &Path) -> Option<File> {
-    free_marker(folder).and_then(|(marker, ours)| ours.then_some(marker))
+    free_marker(folder).and_then(|(marker, ours)| {
+        let named = folder.file_name().unwrap_or_default().to_string_lossy();
+        // Killed before it could write itself down; a living owner would have done so long ago.
+        let forgotten =
+            || named.starts_with(SCRATCH) && is_empty(&folder.join(MARKER)) && is_old(&marker);
+        (ours || forgotten()).then_some(marker)
+    })
+}
+
+fn is_old(marker: &File) -> bool {
+    let age = marker.metadata().and_then(|metadata| metadata.modified());
+    let age = age.ok().and_then(|modified| modified.elapsed().ok());
+    age.is_some_and(|age| age > FORGOTTEN)
 }
 
 fn is_empty(path: &Path) -> bool {
@@ -166,6 +183,18 @@ mod tests {
         fs::write(inner.join(MARKER), "").unwrap();
         assert_eq!(sweep_stale(root.path()).removed, [inner, scratch.clone()]);
         assert!(!scratch.exists());
+    }
+
+    #[test]
+    fn a_scratch_folder_with_an_empty_marker_goes_when_it_is_old() {
+        let root = tempfile::tempdir().unwrap();
+        let scratch = root.path().join("proctor-y");
+        fs::create_dir(&scratch).unwrap();
+        let marker = File::create(scratch.join(MARKER)).unwrap();
+        assert_eq!(sweep_stale(root.path()), Swept::default());
+        let long_ago = std::time::SystemTime::now() - 2 * FORGOTTEN;
+        marker.set_modified(long_ago).unwrap();
+        assert_eq!(sweep_stale(root.path()).removed, [scratch]);
     }
 
     #[test]

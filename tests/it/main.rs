@@ -9,6 +9,7 @@ mod backfill;
 mod cli;
 mod cli_run;
 mod cli_suite;
+mod crashes;
 mod default_suite;
 mod disk;
 mod drift;
