@@ -104,13 +104,13 @@ pub async fn run(
     cancel: Cancel,
 ) -> Result<RunEnd, RunError> {
     let teller = Teller::new(sender);
+    find_agents(&request)?;
+    find_programs(&request, &teller).await?;
     let run_dir = run_directory(&request)?;
     let _lock = run_dir
         .lock()
         .map_err(|error| RunError::at("lock the run", &error))?;
     run_dir.sweep_drafts();
-    find_agents(&request)?;
-    find_programs(&request, &teller).await?;
     let disk = Arc::new(Disk::open(&run_dir, &request.suite.settings.limits)?);
     let whole = build(&request.suite, request.trials);
     let (mut journal, torn) = Journal::open_with(

@@ -273,6 +273,10 @@ fn a_grader_that_is_not_there_is_said_before_any_agent_is_paid() {
         let ran = sandbox.proctor(&[command]).expect_code(2);
         let said = format!("{}{}", ran.stdout, ran.stderr);
         assert!(said.contains("no-such-tool is not on PATH"), "{said}");
+        if command == "run" {
+            let runs = std::fs::read_dir(sandbox.path("runs")).unwrap();
+            assert_eq!(runs.count(), 0, "no folder is made for what cannot run");
+        }
         assert!(said.contains("install it"), "{said}");
     }
     let setup = "  setup_commands: [[\"true\"], [no-such-setup]]\n";
