@@ -59,8 +59,8 @@
 //!
 //! # Unsafe code
 //!
-//! Denied but in two named places: `supervise/session.rs` (a child in a session of its own without copying this process)
-//! and `shims/relay/` (the program behind every shim, which runs without a C library).
+//! Denied but in three named places: `supervise/session.rs` (a child in a session of its own without copying this process),
+//! `supervise/jail/sys.rs` (the system calls of a jail) and `shims/relay/` (the program behind every shim, which runs without a C library).
 
 pub mod agents;
 pub mod cli;

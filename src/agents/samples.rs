@@ -96,6 +96,7 @@ pub(super) fn settings() -> Settings {
         spm_cache_dir: None,
         env: BTreeMap::new(),
         env_pass: Vec::new(),
+        isolation: crate::config::IsolationSettings::default(),
         shims: Vec::new(),
         agent_sees_suite_root: false,
         post_run_report: false,

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use crate::config::fields::{Fields, duration};
 use crate::config::files::Files;
+use crate::config::isolation::isolation;
 use crate::config::limits::limits;
 use crate::config::node::Node;
 use crate::config::paths::Base;
@@ -39,6 +40,7 @@ pub(super) fn settings(suite: &Fields<'_>, base: &Base) -> Settings {
         limits: limits(&suite.section("limits", &LIMITS)),
         workspace: workspace(&suite.text_or_empty("workspace")),
         grader_env: grader_env(&suite.text_or_empty("grader_env")),
+        isolation: isolation(suite, base),
         summary_cache_strata: suite.boolean("summary_cache_strata"),
         keep_workdirs: suite.boolean("keep_workdirs"),
         fetch_remote: suite.boolean("fetch_remote"),

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::config::{Asked, GraderSpec, LimitSettings};
+use crate::config::{Asked, GraderSpec, IsolationSettings, LimitSettings};
 use crate::model::{AgentId, GradedIn, Pricing, ScenarioId, TaskId, WorkspaceKind};
 
 /// A whole suite: config and tasks together.
@@ -103,6 +103,8 @@ pub struct Settings {
     pub workspace: WorkspaceKind,
     /// `grader_env` (new): which tree graders work in, where the task does not say.
     pub grader_env: GradedIn,
+    /// `isolation` (new) and what belongs to it.
+    pub isolation: IsolationSettings,
     /// `summary_cache_strata`.
     pub summary_cache_strata: bool,
     /// `keep_workdirs`.

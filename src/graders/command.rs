@@ -97,6 +97,7 @@ fn child(asked: &Asked<'_>, ctx: &GradeContext<'_>, cwd: PathBuf) -> ChildSpec {
         stderr_to: None,
         activity_files: Vec::new(),
         marker: None,
+        containment: ctx.containment.clone(),
     }
 }
 

@@ -12,7 +12,7 @@ use super::baseline::ForbiddenBaseline;
 use super::{command, forbidden, screenshot};
 use crate::config::GraderSpec;
 use crate::model::{Grade, Verdict};
-use crate::supervise::Cancel;
+use crate::supervise::{Cancel, Containment};
 use crate::workspace::ChangedPath;
 
 /// What graders work with.
@@ -30,6 +30,8 @@ pub struct GradeContext<'a> {
     pub left: Option<&'a [ChangedPath]>,
     /// The whole environment of grader commands.
     pub env: &'a [(OsString, OsString)],
+    /// What keeps grader commands.
+    pub containment: &'a Containment,
     /// Folder for the graders' logs, outside the workspace.
     pub logs: &'a Path,
     /// Limit of a command that names none.

@@ -78,6 +78,8 @@ pub enum Integrity {
     Suspect(Vec<String>),
     /// A rule was broken; the reasons say which.
     Violated(Vec<String>),
+    /// Processes of the trial could not be ended: nothing of it, and of what ran beside it, can be trusted.
+    Uncontained,
 }
 
 impl Integrity {
@@ -88,6 +90,7 @@ impl Integrity {
             Self::Clean => "clean".to_owned(),
             Self::Suspect(reasons) => format!("suspect[{}]", reasons.join(";")),
             Self::Violated(reasons) => format!("violated[{}]", reasons.join(";")),
+            Self::Uncontained => "uncontained".to_owned(),
         }
     }
 }
@@ -138,6 +141,29 @@ impl Infra {
             Self::Oom => "oom",
             Self::AgentProtocol => "agent_protocol",
             Self::HarnessBug => "harness_bug",
+        }
+    }
+}
+
+/// What kept the processes of a trial.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Isolation {
+    /// A session of its own, and a sweep at its end.
+    None,
+    /// Namespaces of its own, a view of the file system, and an end that nothing outlives (Linux).
+    Jail,
+    /// A container or a virtual machine that the operator vouches for.
+    External,
+}
+
+impl Isolation {
+    /// The word in rows.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Jail => "jail",
+            Self::External => "external",
         }
     }
 }
@@ -265,6 +291,8 @@ pub struct TrialOutcome {
     pub cost: Cost,
     /// Tool metrics.
     pub measures: Measures,
+    /// What kept its processes.
+    pub isolation: Isolation,
     /// Kind of workspace.
     pub workspace: WorkspaceKind,
     /// Seconds spent beside the agent: workspace, setup, grading, cleaning.

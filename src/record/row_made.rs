@@ -113,9 +113,9 @@ impl Row {
 
     fn take_circumstances(&mut self, outcome: &TrialOutcome) {
         self.workspace = Some(outcome.workspace.as_str().to_owned());
-        self.isolation = Some("none".to_owned());
         self.graded_in = outcome.graded_in.map(|tree| tree.as_str().to_owned());
         self.tree_sha256.clone_from(&outcome.tree_sha256);
+        self.isolation = Some(outcome.isolation.as_str().to_owned());
         self.jobs = Some(outcome.jobs);
         self.paused_sec = Some(outcome.paused.as_secs_f64());
         self.overhead_sec = Some(outcome.overhead.as_secs_f64());

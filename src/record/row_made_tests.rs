@@ -76,6 +76,7 @@ fn outcome(baseline: bool) -> TrialOutcome {
             xcrun_calls: 7,
             ..Measures::default()
         },
+        isolation: crate::model::Isolation::Jail,
         workspace: WorkspaceKind::Clone,
         overhead: Duration::ZERO,
         jobs: 1,

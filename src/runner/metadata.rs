@@ -117,7 +117,7 @@ async fn fresh(request: &RunRequest, context: &RunContext, plan: &Plan) -> RunMe
             .collect(),
         plan: Some(plan_metadata(request, plan)),
         workspace: Some(suite.settings.workspace.as_str().to_owned()),
-        isolation: Some("none".to_owned()),
+        isolation: Some(context.confinement.level.as_str().to_owned()),
         notes: notes(request),
         config: Some(shown(suite)),
         ..RunMetadata::default()

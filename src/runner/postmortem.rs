@@ -15,7 +15,7 @@ use crate::report::post_run::{
 use crate::report::{sanitize, sanitize_line};
 use crate::runner::secrets::redactor;
 use crate::supervise::{
-    Cancel, ChildSpec, EndReason, Exit, Heard, Limits, Listener, StdinPlan, run,
+    Cancel, ChildSpec, Containment, EndReason, Exit, Heard, Limits, Listener, StdinPlan, run,
 };
 use crate::trial::{base_environment, program_path};
 
@@ -259,6 +259,7 @@ fn child(asked: &PostRun<'_>, agent: &AgentSpec, at: &Desk<'_>) -> Result<ChildS
         stderr_to: None,
         activity_files: Vec::new(),
         marker: Some(format!("post-run-{}", std::process::id())),
+        containment: Containment::None,
     })
 }
 

@@ -12,7 +12,9 @@ use crate::runner::secrets::redactor;
 use crate::runner::{RunError, RunRequest};
 use crate::shims::watched_tools;
 use crate::supervise::{self, Cancel, find_program};
-use crate::trial::{Guard, RunContext, Teller, base_environment, program_path};
+use crate::trial::{
+    Confinement, Guard, Places, RunContext, Teller, base_environment, program_path,
+};
 use crate::workspace::{self, ResolveOptions, Template};
 
 /// All that the trials share, and the folder that goes away after them.
@@ -100,7 +102,27 @@ pub(super) fn preflight(
             return Err(RunError::Project(problem));
         }
     };
+    let confinement = Confinement::settle(
+        &Places {
+            suite: &suite,
+            repository: &source.repo_root,
+            run: run_dir.root(),
+            scratch: &scratch.path,
+            environment: &base_env,
+        },
+        supervise::probe(),
+    );
+    let confinement = match confinement {
+        Ok(confinement) => confinement,
+        Err((why, advice)) => {
+            drop(scratch.close(false));
+            return Err(RunError::Missing(vec![format!(
+                "suite.isolation is required and cannot be had: {why}; {advice}"
+            )]));
+        }
+    };
     let context = RunContext {
+        confinement,
         run_dir,
         source,
         template,

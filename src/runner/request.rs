@@ -135,6 +135,9 @@ pub async fn run(
     for text in &context.source.warnings {
         teller.tell(Progress::Notice { text: text.clone() });
     }
+    teller.tell(Progress::Notice {
+        text: context.confinement.told(),
+    });
     let inputs = match drift::compare(&request, &context, &teller) {
         Ok(inputs) => inputs,
         Err(error) => {

@@ -17,7 +17,8 @@ use tempfile::TempDir;
 use super::*;
 use crate::model::{CallSource, CommandCall};
 use crate::supervise::{
-    Cancel, CapturedOutput, ChildEnding, ChildSpec, Limits, StdinPlan, capture, spawn_gate,
+    Cancel, CapturedOutput, ChildEnding, ChildSpec, Containment, Limits, StdinPlan, capture,
+    spawn_gate,
 };
 
 const SYSTEM_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
@@ -77,6 +78,7 @@ impl Lab {
             stderr_to: None,
             activity_files: Vec::new(),
             marker: None,
+            containment: Containment::None,
         }
     }
 

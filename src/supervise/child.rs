@@ -12,6 +12,8 @@ use tokio::process::{ChildStderr, ChildStdin, ChildStdout};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use super::ending::Exit;
+use super::jail::{Line, Unborn};
+use super::kill;
 use super::registry::{Place, pid_of};
 use crate::failpoints::reach;
 
@@ -19,16 +21,81 @@ use crate::failpoints::reach;
 pub(super) struct Child {
     pub(super) place: Place,
     changes: Signal,
+    /// The line into its jail, if it is in one.
+    line: Option<Line>,
+    /// Nobody was left in its jail when it exited.
+    alone: bool,
 }
 
 impl Child {
     /// `changes` must be older than the child, so that no change is missed.
-    pub(super) fn new(place: Place, changes: Signal) -> Self {
-        Self { place, changes }
+    pub(super) fn new(place: Place, changes: Signal, line: Option<Line>) -> Self {
+        Self {
+            place,
+            changes,
+            line,
+            alone: false,
+        }
+    }
+
+    /// Whether it is in a jail.
+    pub(super) fn is_jailed(&self) -> bool {
+        self.line.is_some()
+    }
+
+    /// Whether nobody was left in its jail when it exited.
+    pub(super) fn left_nobody(&self) -> bool {
+        self.alone
+    }
+
+    /// Waits until a program in a jail runs: since when.
+    pub(super) async fn started(&mut self) -> Result<u64, Unborn> {
+        match &mut self.line {
+            Some(line) => line.started().await,
+            None => Ok(0),
+        }
+    }
+
+    /// Asks it to end, with INT.
+    pub(super) async fn interrupt(&mut self) {
+        match &mut self.line {
+            Some(line) => line.interrupt().await,
+            None => kill::group(self.place.pid, rustix::process::Signal::INT),
+        }
+    }
+
+    /// Asks it to end, with TERM.
+    pub(super) async fn terminate(&mut self) {
+        match &mut self.line {
+            Some(line) => line.terminate().await,
+            None => kill::group(self.place.pid, rustix::process::Signal::TERM),
+        }
+    }
+
+    /// Ends its jail and all that is in it.
+    pub(super) fn end_jail(&mut self) {
+        if let Some(line) = &mut self.line {
+            line.end();
+        }
     }
 
     /// Waits for its exit; `None` if its status was lost. Nothing is lost if the wait is dropped.
     pub(super) async fn exit(&mut self) -> Option<Exit> {
+        let Some(line) = &mut self.line else {
+            return self.reaped().await;
+        };
+        if let Some((exit, alone)) = line.left().await {
+            self.alone = alone;
+            return Some(exit);
+        }
+        // Whoever kills the warden kills the jail.
+        self.reaped().await;
+        self.alone = true;
+        Some(Exit::Signal(rustix::process::Signal::KILL.as_raw()))
+    }
+
+    /// Waits until the process that the harness started is reaped: with a jail, nobody is left in it then.
+    pub(super) async fn reaped(&mut self) -> Option<Exit> {
         loop {
             if let Poll::Ready(exit) = self.poll_exit() {
                 // Only a kill makes sense here: an exit that was collected has happened.

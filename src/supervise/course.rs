@@ -6,7 +6,7 @@ use super::ending::EndReason;
 use super::spec::Limits;
 
 /// How long a killed process may take to go before it is given up (it is stuck in the kernel).
-const UNKILLABLE: Duration = Duration::from_secs(10);
+pub(super) const UNKILLABLE: Duration = Duration::from_secs(10);
 
 /// Where a child stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -16,11 +16,13 @@ pub(super) struct Process {
 
 #[cfg(target_os = "linux")]
 pub(super) use linux::{
-    argv, children_of_self, has_environment, peak_memory_kib, snapshot, start_of, variable,
+    argv, children_of_self, first_child, has_environment, peak_memory_kib, snapshot, start_of,
+    variable,
 };
 #[cfg(not(target_os = "linux"))]
 pub(super) use other::{
-    argv, children_of_self, has_environment, peak_memory_kib, snapshot, start_of, variable,
+    argv, children_of_self, first_child, has_environment, peak_memory_kib, snapshot, start_of,
+    variable,
 };
 
 /// Longest command line that is reported.
@@ -72,6 +74,12 @@ mod linux {
             }
         }
         Some(children)
+    }
+
+    /// The first child of a process that has one thread.
+    pub(in super::super) fn first_child(pid: u32) -> Option<u32> {
+        let list = fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).ok()?;
+        list.split_ascii_whitespace().next()?.parse().ok()
     }
 
     /// The command line of a process, or its name in brackets.
@@ -176,6 +184,10 @@ mod other {
     }
 
     pub(in super::super) fn children_of_self() -> Option<Vec<u32>> {
+        None
+    }
+
+    pub(in super::super) fn first_child(_pid: u32) -> Option<u32> {
         None
     }
 

@@ -37,6 +37,8 @@ pub(super) struct Launch<'a> {
     pub(super) folder: &'a Path,
     /// Its standard input, output and error.
     pub(super) streams: [BorrowedFd<'a>; 3],
+    /// Further descriptors that it takes, each with its number there; each must be above all of those numbers here.
+    pub(super) further: &'a [(BorrowedFd<'a>, i32)],
 }
 
 impl Launch<'_> {
@@ -56,7 +58,7 @@ impl Launch<'_> {
             .collect::<io::Result<_>>()?;
         let (arguments, environment) = (pointers(&arguments), pointers(&environment));
         let attributes = Attributes::new()?;
-        let actions = Actions::new(&folder, &self.streams)?;
+        let actions = Actions::new(&folder, self)?;
         let mut pid = 0;
         // SAFETY: both lists end in a null and point to texts that live until the call is over, as do the attributes
         // and actions, which were initialised.
@@ -136,13 +138,15 @@ impl Drop for Attributes {
 struct Actions(Box<MaybeUninit<libc::posix_spawn_file_actions_t>>);
 
 impl Actions {
-    fn new(folder: &CString, streams: &[BorrowedFd<'_>; 3]) -> io::Result<Self> {
+    fn new(folder: &CString, launch: &Launch<'_>) -> io::Result<Self> {
         let mut place = Box::new(MaybeUninit::uninit());
         // SAFETY: the place is that of the object.
         check(unsafe { libc::posix_spawn_file_actions_init(place.as_mut_ptr()) })?;
         let mut actions = Self(place);
         let place = actions.0.as_mut_ptr();
-        for (number, stream) in (0..).zip(streams) {
+        let streams = launch.streams.iter().zip(0..);
+        let further = launch.further.iter().map(|(end, number)| (end, *number));
+        for (stream, number) in streams.chain(further) {
             // SAFETY: initialised above; the descriptor is open.
             check(unsafe {
                 libc::posix_spawn_file_actions_adddup2(place, stream.as_raw_fd(), number)

@@ -6,10 +6,11 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::child::{self, Child, Streams};
+use super::jail::{self, Jail, Unborn};
 use super::session::{self, Launch};
-use super::spec::{ChildSpec, StdinPlan};
+use super::spec::{ChildSpec, Containment, StdinPlan};
 use super::trial::Trial;
-use super::{clock, registry};
+use super::{clock, processes, registry};
 use crate::failpoints::reach;
 
 /// Name of the variable that holds a trial's marker.
@@ -42,6 +43,17 @@ pub fn find_program(name: &OsStr, path: &OsStr, cwd: &Path) -> Option<PathBuf> {
 
 /// Starts a child; the error is a message that names the program.
 pub(super) async fn start(spec: &ChildSpec) -> Result<Started, String> {
+    let wrapped;
+    let spec = if let Containment::Wrapped(words) = &spec.containment {
+        let argv = words.iter().chain(&spec.argv).cloned().collect();
+        wrapped = ChildSpec {
+            argv,
+            ..spec.clone()
+        };
+        &wrapped
+    } else {
+        spec
+    };
     check_folder(spec)?;
     let program = program(spec)?;
     match try_start(spec, &program, &spec.argv).await {
@@ -60,6 +72,14 @@ pub(super) async fn start(spec: &ChildSpec) -> Result<Started, String> {
     .map_err(|error| in_words(spec, &explained(spec, &error)))
 }
 
+/// A program to start, with its name as the first of its words.
+struct Wanted<'a> {
+    spec: &'a ChildSpec,
+    program: &'a Path,
+    words: &'a [OsString],
+    environment: Vec<(OsString, OsString)>,
+}
+
 /// Starts a program, and tries again while it is still open for writing somewhere.
 async fn try_start(spec: &ChildSpec, program: &Path, words: &[OsString]) -> io::Result<Started> {
     let mut environment = spec.env.clone();
@@ -67,44 +87,105 @@ async fn try_start(spec: &ChildSpec, program: &Path, words: &[OsString]) -> io::
         environment.retain(|(name, _)| name != MARKER);
         environment.push((MARKER.into(), marker.into()));
     }
-    let changes = child::changes_of_children()?;
-    let (streams, ends) = child::open_streams(matches!(spec.stdin, StdinPlan::Bytes(_)))?;
     session::keep_descriptors_private();
-    let launch = Launch {
+    let wanted = Wanted {
+        spec,
         program,
-        arguments: words,
-        environment: &environment,
-        folder: &spec.cwd,
-        streams: ends.borrowed(),
+        words,
+        environment,
     };
     let mut waits = BUSY_WAITS.iter();
     loop {
-        let at = clock::monotonic();
-        match reach("spawn").and_then(|()| registry::start(&launch)) {
+        reach("spawn")?;
+        let started = match &spec.containment {
+            Containment::None | Containment::Wrapped(_) => in_the_open(&wanted),
+            Containment::Jail(jail) => in_jail(&wanted, jail).await,
+        };
+        match started {
             Err(error) if error.kind() == io::ErrorKind::ExecutableFileBusy => match waits.next() {
                 Some(wait) => tokio::time::sleep(*wait).await,
                 None => return Err(error),
             },
-            started => {
-                let (place, brand) = started?;
-                let trial = Trial {
-                    pid: place.pid,
-                    start: place.start,
-                    brand,
-                    marker: spec
-                        .marker
-                        .as_ref()
-                        .map(|marker| format!("{MARKER}={marker}")),
-                };
-                return Ok(Started {
-                    child: Child::new(place, changes),
-                    streams,
-                    trial,
-                    at,
-                });
-            }
+            started => return started,
         }
     }
+}
+
+fn in_the_open(wanted: &Wanted<'_>) -> io::Result<Started> {
+    let spec = wanted.spec;
+    let changes = child::changes_of_children()?;
+    let (streams, ends) = child::open_streams(matches!(spec.stdin, StdinPlan::Bytes(_)))?;
+    let at = clock::monotonic();
+    let (place, brand) = registry::start(&Launch {
+        program: wanted.program,
+        arguments: wanted.words,
+        environment: &wanted.environment,
+        folder: &spec.cwd,
+        streams: ends.borrowed(),
+        further: &[],
+    })?;
+    let trial = Trial {
+        pid: place.pid,
+        start: place.start,
+        leader: place.pid,
+        wardens: Vec::new(),
+        brand,
+        marker: mark(spec),
+    };
+    Ok(Started {
+        child: Child::new(place, changes, None),
+        streams,
+        trial,
+        at,
+    })
+}
+
+/// The same in a jail: what is started is the porter, and time counts from when the program itself runs.
+async fn in_jail(wanted: &Wanted<'_>, jail: &Jail) -> io::Result<Started> {
+    let spec = wanted.spec;
+    let changes = child::changes_of_children()?;
+    let (streams, ends) = child::open_streams(matches!(spec.stdin, StdinPlan::Bytes(_)))?;
+    let order = jail::order(
+        wanted.program,
+        (wanted.words, &wanted.environment),
+        &spec.cwd,
+        jail,
+    );
+    let (line, porter_ends) = jail::open(&order)?;
+    let (place, brand) = jail::start_porter(ends.borrowed(), &porter_ends)?;
+    drop((ends, porter_ends));
+    let mut child = Child::new(place, changes, Some(line));
+    let since = match child.started().await {
+        Ok(since) => since,
+        Err(unborn) => {
+            child.reaped().await;
+            return Err(match unborn {
+                Unborn::Program(error) => error,
+                Unborn::Jail(why) => io::Error::other(format!("the jail could not be made: {why}")),
+            });
+        }
+    };
+    let (pid, start) = (child.place.pid, child.place.start);
+    let warden = processes::first_child(pid).unwrap_or_default();
+    let trial = Trial {
+        pid,
+        start,
+        leader: processes::first_child(warden).unwrap_or_default(),
+        wardens: vec![pid, warden],
+        brand,
+        marker: mark(spec),
+    };
+    Ok(Started {
+        child,
+        streams,
+        trial,
+        at: Duration::from_nanos(since),
+    })
+}
+
+fn mark(spec: &ChildSpec) -> Option<String> {
+    let marker = spec.marker.as_ref()?;
+    Some(format!("{MARKER}={marker}"))
 }
 
 fn check_folder(spec: &ChildSpec) -> Result<(), String> {
@@ -156,6 +237,9 @@ fn explained(spec: &ChildSpec, error: &io::Error) -> String {
                 "its arguments ({bytes} bytes) are longer than the system allows: pass long text on standard input"
             )
         }
+        io::ErrorKind::NotFound if matches!(spec.containment, Containment::Jail(_)) => format!(
+            "{error} inside of the jail: if it is there outside, lend its folder (suite.lend)"
+        ),
         _ => error.to_string(),
     }
 }

@@ -2,7 +2,10 @@
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
+
+use super::jail::Jail;
 
 /// A program to start, and the limits of its life.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,6 +28,21 @@ pub struct ChildSpec {
     pub activity_files: Vec<PathBuf>,
     /// Value of `PROCTOR_TRIAL` in its environment, by which stray processes are recognised.
     pub marker: Option<String>,
+    /// What keeps it and all that it starts.
+    pub containment: Containment,
+}
+
+/// What keeps a child and all that it starts.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum Containment {
+    /// A session of its own, and a sweep at its end.
+    #[default]
+    None,
+    /// A jail (Linux; see [`probe`](super::probe)). It leaves nothing running: `limits.spare_leftovers` has no meaning.
+    Jail(Arc<Jail>),
+    /// Whatever the program does that these words start: they stand before the command line, which it must run. The
+    /// operator vouches for it.
+    Wrapped(Vec<OsString>),
 }
 
 impl ChildSpec {
@@ -49,6 +67,7 @@ impl ChildSpec {
             stderr_to: None,
             activity_files: Vec::new(),
             marker: None,
+            containment: Containment::None,
         }
     }
 }

@@ -46,6 +46,18 @@ pub(super) fn with_leader(trial: &Trial) -> Swept {
     hunt.run()
 }
 
+/// Finds who is in a jail and kills all of them that are seen; whoever is not dies with the jail.
+pub(super) fn in_jail(trial: &Trial) -> Swept {
+    let mut hunt = Hunt::new(trial);
+    hunt.session_is_the_child = true;
+    let alive = hunt.alive();
+    for process in &alive {
+        hunt.report(process);
+    }
+    kill_but_waiting(alive.iter());
+    hunt.swept
+}
+
 /// Kills everything that has outlived the first process, which has been reaped.
 pub(super) fn without_leader(trial: &Trial) -> Swept {
     let mut hunt = Hunt::new(trial);
@@ -127,6 +139,7 @@ impl<'a> Hunt<'a> {
         all.iter()
             .filter(|process| {
                 !process.gone
+                    && !self.trial.wardens.contains(&process.pid)
                     && (member_pids.contains(&process.pid)
                         || self.known.contains(&(process.pid, process.start)))
             })
@@ -135,8 +148,8 @@ impl<'a> Hunt<'a> {
     }
 
     fn report(&mut self, process: &Process) {
-        let is_the_child =
-            self.session_is_the_child && [process.session, process.group].contains(&self.trial.pid);
+        let is_the_child = self.session_is_the_child
+            && [process.session, process.group].contains(&self.trial.leader);
         if self.known.insert((process.pid, process.start)) && !is_the_child {
             self.swept.leftovers.push(Leftover {
                 pid: process.pid,

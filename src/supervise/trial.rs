@@ -9,10 +9,14 @@ use super::registry::{self, Leader};
 /// What is known of a child, enough to find all that it started.
 #[derive(Debug, Clone)]
 pub(super) struct Trial {
-    /// The first process: its id is also that of the session and of the process group.
+    /// What was started: its id is also that of the session and of the process group.
     pub(super) pid: u32,
     /// When it started.
     pub(super) start: u64,
+    /// The first process of the program itself, which leads a session and a group: another one only in a jail.
+    pub(super) leader: u32,
+    /// The two processes that keep its jail, if it is in one; they are no part of what it left.
+    pub(super) wardens: Vec<u32>,
     /// What all its descendants carry, where the system has such a thing.
     pub(super) brand: Option<Brand>,
     /// `PROCTOR_TRIAL=...`, if it carries a marker.
@@ -163,6 +167,8 @@ mod tests {
         let trial = Trial {
             pid: 100,
             start: 1000,
+            leader: 100,
+            wardens: Vec::new(),
             brand: None,
             marker: None,
         };

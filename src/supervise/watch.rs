@@ -14,7 +14,7 @@ use super::activity::{ActivityFiles, MemorySamples};
 use super::cancel::Cancel;
 use super::child::Child;
 use super::clock::{AgentClock, TICK};
-use super::course::{Act, Course};
+use super::course::{Act, Course, UNKILLABLE};
 use super::ending::{ChildEnding, EndReason, Exit};
 use super::spawn::{self, Started};
 use super::spec::{ChildSpec, Listener, OutputStream, StdinPlan};
@@ -170,7 +170,7 @@ impl<'a> Watch<'a> {
             self.course.active(at);
         }
         if !self.exited && self.samples.are_due(now) {
-            self.samples.take(now, self.leash.trial.pid);
+            self.samples.take(now, self.leash.trial.leader);
             registry::reap_orphans();
         }
         now
@@ -184,10 +184,13 @@ impl<'a> Watch<'a> {
     }
 
     async fn act(&mut self, now: Duration) {
-        let leader = self.leash.trial.pid;
         match self.course.due(now) {
-            Some(Act::Interrupt) => kill::group(leader, Signal::INT),
-            Some(Act::Terminate) => kill::group(leader, Signal::TERM),
+            Some(Act::Interrupt) => self.leash.child.interrupt().await,
+            Some(Act::Terminate) => self.leash.child.terminate().await,
+            Some(Act::Kill) if self.leash.child.is_jailed() => {
+                self.sweep(sweep::in_jail).await;
+                self.leash.child.end_jail();
+            }
             Some(Act::Kill) => self.sweep(sweep::with_leader).await,
             None => {}
         }
@@ -233,6 +236,8 @@ impl<'a> Watch<'a> {
         if !self.exited {
             self.ending.wall = self.clock.look();
             self.swept.uncontained = true;
+        } else if self.leash.child.is_jailed() {
+            self.empty_jail().await;
         } else if !self.spares_leftovers() && !registry::no_orphans() {
             self.sweep(sweep::without_leader).await;
         }
@@ -247,6 +252,16 @@ impl<'a> Watch<'a> {
         self.stdout.finish(&mut ear);
         self.stderr.finish(&mut ear);
         self.told()
+    }
+
+    /// Ends the jail and waits for the proof that nobody is left in it.
+    async fn empty_jail(&mut self) {
+        if !self.leash.child.left_nobody() {
+            self.sweep(sweep::in_jail).await;
+        }
+        self.leash.child.end_jail();
+        let reaped = tokio::time::timeout(UNKILLABLE, self.leash.child.reaped()).await;
+        self.swept.uncontained = reaped.is_err();
     }
 
     /// A command that starts a daemon and ends by itself leaves it running.
@@ -307,7 +322,11 @@ impl Drop for Leash {
         if self.released {
             return;
         }
-        sweep::with_leader(&self.trial);
+        if self.child.is_jailed() {
+            kill::group(self.trial.pid, Signal::KILL);
+        } else {
+            sweep::with_leader(&self.trial);
+        }
         for _ in 0..REAP_TRIES {
             if self.child.poll_exit().is_ready() {
                 return;

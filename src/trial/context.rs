@@ -12,6 +12,7 @@ use crate::plan::PlannedTrial;
 use crate::record::{Redactor, RunDir};
 use crate::shims::WatchedTool;
 use crate::supervise::Cancel;
+use crate::trial::Confinement;
 use crate::trial::Guard;
 use crate::workspace::{Source, Template};
 
@@ -44,6 +45,8 @@ pub struct RunContext {
     pub stream: bool,
     /// Removes known secret values from what is written.
     pub redactor: Redactor,
+    /// What keeps the processes of trials.
+    pub confinement: Confinement,
     /// Ctrl-C.
     pub cancel: Cancel,
 }

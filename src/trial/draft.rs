@@ -92,6 +92,7 @@ impl Draft {
             .map_or("baseline", |task| task.kind.as_str());
         let mut outcome = blank(&planned.key, agent.kind.as_str(), task_kind);
         outcome.workspace = context.suite.settings.workspace;
+        outcome.isolation = context.confinement.level;
         outcome.jobs = context.jobs;
         Self { outcome }
     }
@@ -111,6 +112,9 @@ impl Draft {
         outcome.paused = ending.paused;
         outcome.peak_memory_kib = ending.max_rss_kib;
         outcome.leftovers.clone_from(&ending.leftovers);
+        if ending.uncontained {
+            outcome.integrity = Integrity::Uncontained;
+        }
         outcome.wall_time = (end.infra != Infra::Spawn).then_some(ending.wall);
         outcome.failure_reason = failure_reason(end, &[]);
         outcome.success = outcome.failure_reason.is_none();
@@ -165,6 +169,7 @@ impl Draft {
         match &mut self.outcome.integrity {
             Integrity::Suspect(reasons) | Integrity::Violated(reasons) => reasons.push(reason),
             clean @ Integrity::Clean => *clean = Integrity::Suspect(vec![reason]),
+            Integrity::Uncontained => self.note(reason),
         }
     }
 
@@ -242,6 +247,7 @@ fn blank(key: &TrialKey, agent_kind: &str, task_kind: &str) -> TrialOutcome {
         stream: StreamReport::default(),
         cost: Cost::default(),
         measures: Measures::default(),
+        isolation: crate::model::Isolation::None,
         workspace: crate::model::WorkspaceKind::Worktree,
         overhead: Duration::ZERO,
         jobs: 1,

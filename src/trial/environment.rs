@@ -5,6 +5,7 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
 use crate::agents::{Invocation, operator_variables};
+use crate::model::Isolation;
 use crate::plan::PlannedTrial;
 use crate::record::TrialDir;
 use crate::trial::RunContext;
@@ -206,6 +207,11 @@ impl Surroundings<'_> {
         }
         for (name, value) in &self.context.suite.settings.env {
             put(&mut all, name, value);
+        }
+        if self.context.confinement.level == Isolation::Jail
+            && all.contains_key(OsStr::new("TMPDIR"))
+        {
+            put(&mut all, "TMPDIR", "/tmp");
         }
         let with_mcp = self.context.scenario(self.planned).mcp_config.is_some();
         if with_mcp {

@@ -10,10 +10,12 @@ use std::path::PathBuf;
 use crate::config::{GraderSpec, TaskSpec};
 use crate::graders::{ForbiddenBaseline, GradeContext, grade};
 use crate::model::{Grade, GradedIn, Verdict};
+use crate::supervise::Containment;
 use crate::trial::blocking::blocking;
 use crate::trial::draft::Stop;
 use crate::trial::environment::Environment;
 use crate::trial::frame::Frame;
+use crate::trial::jail::{self, Role};
 use crate::trial::preparation;
 use crate::workspace::{ChangedPath, Workspace};
 
@@ -149,6 +151,7 @@ pub(super) async fn grade_in_place(
     let environment = frame.around(workspace).for_harness(work.extra_args);
     let place = Place {
         environment,
+        containment: jail::containment(frame, workspace, Role::Grader),
         ..Place::bare(workspace)
     };
     Graded {
@@ -160,6 +163,7 @@ pub(super) async fn grade_in_place(
 
 /// Where graders work.
 struct Place {
+    containment: Containment,
     root: PathBuf,
     project_dir: PathBuf,
     environment: Environment,
@@ -168,6 +172,7 @@ struct Place {
 impl Place {
     fn bare(workspace: &Workspace) -> Self {
         Self {
+            containment: Containment::None,
             root: workspace.root.clone(),
             project_dir: workspace.project_dir.clone(),
             environment: Environment::new(),
@@ -193,6 +198,7 @@ impl Place {
         }
         Ok(Self {
             environment,
+            containment: jail::containment(frame, fresh, Role::Grader),
             ..Self::bare(fresh)
         })
     }
@@ -212,6 +218,7 @@ async fn run(
         baseline,
         left: Some(work.changed),
         env: &environment,
+        containment: &place.containment,
         logs: frame.trial_dir.root(),
         default_timeout: settings.grader_timeout,
         grace: settings.stop_grace,

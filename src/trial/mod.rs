@@ -5,12 +5,14 @@
 mod aftermath;
 mod alone;
 mod blocking;
+mod confinement;
 mod context;
 mod draft;
 mod environment;
 mod frame;
 mod grading;
 mod guard;
+mod jail;
 mod judgement;
 mod kept;
 mod listener;
@@ -21,6 +23,7 @@ mod stages;
 mod validate;
 
 pub use aftermath::scrub_folder;
+pub use confinement::{Confinement, Places};
 pub use context::{RunContext, Teller};
 pub use draft::crashed_outcome;
 pub use environment::{base_environment, program_path};

@@ -1,11 +1,14 @@
 //! The agent's own time: it is started, listened to, and its end is awaited.
 
+use std::fs;
+
 use crate::agents::StreamReader;
 use crate::config::{PromptVia, TranscriptMode};
 use crate::record::{EventLog, EventLogHeader, RecordError, Transcript, read_file, write_file};
 use crate::supervise::{self, ChildEnding, ChildSpec, Limits, StdinPlan, monotonic_ns};
 use crate::trial::draft::{Stop, now};
 use crate::trial::frame::Frame;
+use crate::trial::jail::{self, Role};
 use crate::trial::listener::{Ear, EarParts, HeardAll};
 use crate::trial::preparation::Ready;
 use crate::workspace::Workspace;
@@ -27,8 +30,11 @@ pub(super) async fn perform(
     write_invocation(frame, &spec)
         .map_err(|error| Stop::harness("write invocation.json", error))?;
     let ending = supervise::run(&spec, &mut ear, &frame.context.cancel).await;
-    if let Some(file) = read_file(&frame.trial_dir.agent_output(), OUT_JSON) {
-        ear.read(&file, ending.wall);
+    match read_file(&frame.trial_dir.agent_output(), OUT_JSON) {
+        // It was only made so that a jail could lend it.
+        Some(file) if file.is_empty() => drop(fs::remove_file(frame.trial_dir.agent_output())),
+        Some(file) => ear.read(&file, ending.wall),
+        None => {}
     }
     let heard = ear.finish(ending.wall);
     Ok((ending, heard))
@@ -115,5 +121,6 @@ fn child(frame: &Frame<'_>, workspace: &Workspace, ready: &Ready) -> ChildSpec {
         stderr_to: Some(frame.trial_dir.stderr_raw()),
         activity_files: vec![frame.trial_dir.cmd_log()],
         marker: Some(frame.marker.clone()),
+        containment: jail::containment(frame, workspace, Role::Agent(&ready.invocation.argv)),
     }
 }

@@ -14,6 +14,7 @@ use crate::supervise::{self, CapturedOutput, ChildEnding, ChildSpec, EndReason, 
 use crate::trial::draft::Stop;
 use crate::trial::environment::program_path;
 use crate::trial::frame::{Frame, HelperRun};
+use crate::trial::jail::{self, Role};
 use crate::workspace::Workspace;
 
 /// At most this much output of a setup command is kept.
@@ -125,7 +126,7 @@ pub(super) async fn set_up(
     for command in &task.setup_commands {
         let environment = frame.around(workspace).for_harness(extra_args);
         let limit = frame.context.suite.settings.setup_timeout;
-        let spec = frame.helper(
+        let mut spec = frame.helper(
             command,
             HelperRun {
                 cwd: &workspace.project_dir,
@@ -133,6 +134,7 @@ pub(super) async fn set_up(
                 limit,
             },
         );
+        spec.containment = jail::containment(frame, workspace, Role::Setup);
         let (ending, output) = supervise::capture(&spec, SETUP_OUTPUT, &frame.context.cancel).await;
         log.push_str(&told(command, &ending, &output));
         if ending.reason == EndReason::Cancelled {

@@ -7,7 +7,8 @@ use std::time::Duration;
 
 use super::WorkspaceError;
 use crate::supervise::{
-    Cancel, CapturedOutput, ChildEnding, ChildSpec, EndReason, Exit, Limits, StdinPlan, capture,
+    Cancel, CapturedOutput, ChildEnding, ChildSpec, Containment, EndReason, Exit, Limits,
+    StdinPlan, capture,
 };
 
 /// The longest that a fetch may take.
@@ -78,6 +79,7 @@ fn git(folder: &Path, args: &[&str]) -> Option<(ChildEnding, CapturedOutput)> {
         stderr_to: None,
         activity_files: Vec::new(),
         marker: None,
+        containment: Containment::None,
     };
     let work = || {
         let runtime = tokio::runtime::Builder::new_current_thread()

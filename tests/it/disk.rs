@@ -91,6 +91,7 @@ fn an_agent_that_fills_the_disk_cannot_keep_its_row_from_being_written() {
             "claude_code_cli",
             &format!("{SOLVE}\n[ -e \"$HOME/fill\" ] && {{ {FILL}\n}}\n{CLAUDE_DONE}"),
         )
+        .suite("isolation: none")
         .suite("limits: {min_free_disk_mib: 8, ballast_mib: 8}")
         .set("trials_per_cell", "3")
         .set("timeout_sec", "30");

@@ -33,6 +33,7 @@ fn agents_that_outlived_a_killed_harness_are_told_at_the_next_start() {
     );
     let sandbox = Sandbox::new()
         .agent("fake", "claude_code_cli", &body)
+        .suite("isolation: none")
         .set("timeout_sec", "30")
         .set("stall_timeout_sec", "30");
     let mut child = sandbox.start(&["run", "--quiet"]);
@@ -248,6 +249,7 @@ fn what_an_agent_said_is_on_disk_while_it_is_silent() {
     );
     let sandbox = Sandbox::new()
         .agent("fake", "claude_code_cli", &body)
+        .suite("isolation: none")
         .set("timeout_sec", "30")
         .set("stall_timeout_sec", "20");
     sandbox.proctor(&["run", "--quiet"]).expect_code(0);

@@ -100,7 +100,7 @@ fn graders_have_a_home_of_their_own_and_the_agents_tree_is_gone() {
 
 #[test]
 fn a_setup_that_fails_for_the_graders_is_an_error_of_the_grading() {
-    let setup = "  setup_commands: ['mkdir \"$EVAL_SUITE_ROOT/once\"']\n";
+    let setup = "  setup_commands: ['mkdir \"$HOME/once\"']\n";
     let sandbox = ignoring("true").tasks(&task(setup, "true"));
     sandbox.proctor(&["run", "--quiet"]);
     let row = sandbox.row();

@@ -130,8 +130,15 @@ impl Sandbox {
         } else {
             "  scenarios: [shell_unprimed]\n"
         };
+        // Most fake agents tell the test what they saw through files in the home.
+        let lend = if self.suite.contains("  lend:") {
+            String::new()
+        } else {
+            let home = self.path("home");
+            format!("  lend: [{{path: '{}', write: true}}]\n", home.display())
+        };
         let config = format!(
-            "suite:\n  output_root: {runs}\n{scenarios}{suite}project:\n  repo_path: {repo}\n  base_ref: HEAD\nagents:\n{agents}\n{extra}",
+            "suite:\n  output_root: {runs}\n{scenarios}{lend}{suite}project:\n  repo_path: {repo}\n  base_ref: HEAD\nagents:\n{agents}\n{extra}",
             runs = self.path("runs").display(),
             repo = self.path("repo").display(),
             suite = self.suite,

@@ -13,7 +13,7 @@ use tokio::time::{Instant, sleep, sleep_until};
 use crate::agents::cassette::files;
 use crate::agents::cassette::format::{Action, CassetteError, Step, Text, read};
 use crate::agents::cassette::step::signal;
-use crate::supervise::{Cancel, ChildSpec, Limits, StdinPlan, capture, find_program};
+use crate::supervise::{Cancel, ChildSpec, Containment, Limits, StdinPlan, capture, find_program};
 
 /// Where and how fast a cassette is played.
 pub struct PlayOptions<'a> {
@@ -164,6 +164,7 @@ impl Player<'_> {
             stderr_to: None,
             activity_files: Vec::new(),
             marker: std::env::var("PROCTOR_TRIAL").ok(),
+            containment: Containment::None,
         };
         let (ending, _) = capture(&spec, 4096, &Cancel::new()).await;
         Ok(ending.exit.map(|exit| exit.shell_code()))

@@ -47,6 +47,7 @@ pub(super) fn outcome(index: u32) -> TrialOutcome {
             ..Cost::default()
         },
         measures: Measures::default(),
+        isolation: crate::model::Isolation::None,
         workspace: WorkspaceKind::Worktree,
         overhead: Duration::ZERO,
         jobs: 1,

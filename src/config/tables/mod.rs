@@ -3,6 +3,7 @@
 mod agents;
 mod config;
 mod graders;
+mod isolation;
 mod limits;
 mod scenarios;
 mod suite;
@@ -11,6 +12,7 @@ mod tasks;
 pub(super) use agents::{AGENT, KINDS, PRICING};
 pub(super) use config::{BUILD_PARAMS, CONFIG, MCP, PROJECT};
 pub(super) use graders::GRADERS;
+pub(super) use isolation::{ISOLATION, LENT};
 pub(super) use limits::LIMITS;
 pub(super) use scenarios::{FILE, SCENARIO};
 pub(super) use suite::SUITE;

@@ -1,7 +1,8 @@
 //! Keys of `suite`.
 
 use crate::config::shape::{Choice, FreeKey, Section, Shape, defaulted, optional};
-use crate::config::tables::{ENVIRONMENT, LIMITS};
+use crate::config::tables::isolation::{ISOLATION, LENT, LEVEL};
+use crate::config::tables::{ENVIRONMENT, LIMITS, WORDS};
 
 const PLAN_MODES: &[Choice] = &[
     ("random", "all trials shuffled"),
@@ -195,6 +196,36 @@ pub(in crate::config) static SUITE: Section = Section {
             Shape::OneOf(GRADER_ENVS),
             "\"fresh\"",
             "Which tree graders work in, where a task does not say.",
+        ),
+        defaulted(
+            "isolation",
+            Shape::Either(&[LEVEL, Shape::Object(&ISOLATION)]),
+            "\"auto\"",
+            "What keeps the processes of a trial.",
+        ),
+        defaulted(
+            "isolation_wrapper",
+            WORDS,
+            "[]",
+            "At level external: words before every command line of a trial, with {WORKDIR} and {SUITE} filled in.",
+        ),
+        defaulted(
+            "lend",
+            Shape::List {
+                of: &Shape::Either(&[Shape::Path, Shape::Object(&LENT)]),
+                least: 0,
+            },
+            "[]",
+            "Files and folders that a jail shows as they are, beside what programs need to start.",
+        ),
+        defaulted(
+            "max_processes",
+            Shape::Whole {
+                least: 16,
+                most: 4_000_000,
+            },
+            "4096",
+            "The most processes and threads of an agent, a setup command or a grader in a jail.",
         ),
         defaulted(
             "summary_cache_strata",

@@ -117,6 +117,13 @@ fn every_key_is_read() {
     );
     let env: Vec<(&str, &str)> = settings.env.iter().map(|(n, v)| (&**n, &**v)).collect();
     assert_eq!(env, [("DEPTH", "3"), ("FLAG", "true"), ("WORD", "on")]);
+    let isolation = &settings.isolation;
+    assert_eq!(isolation.level, Some(crate::model::Isolation::External));
+    assert!(isolation.require);
+    assert_eq!(isolation.wrapper.len(), 4);
+    assert_eq!(isolation.max_processes, 200);
+    assert!(isolation.lend[0].path.ends_with("every_key/fixtures") && !isolation.lend[0].write);
+    assert!(isolation.lend[1].path.ends_with("models") && isolation.lend[1].write);
     assert_eq!(settings.env_pass, ["SSH_AUTH_SOCK", "AWS_*"]);
     assert_eq!(settings.shims, ["swift", "make"]);
     assert!(settings.agent_sees_suite_root && settings.failure_analysis);

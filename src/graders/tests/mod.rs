@@ -63,6 +63,7 @@ impl Desk {
         let path = std::env::var_os("PATH").unwrap_or_default();
         let env: Vec<(OsString, OsString)> = vec![("PATH".into(), path), ("A".into(), "1".into())];
         let context = GradeContext {
+            containment: &crate::supervise::Containment::None,
             root: &self.root(),
             project_dir: &self.at("App"),
             subdir: Path::new("App"),

@@ -3,6 +3,7 @@
 mod agents;
 mod apple;
 mod check;
+mod isolation;
 mod machine;
 mod programs;
 mod shims;
@@ -116,6 +117,7 @@ async fn examine(patient: &Patient, suite: Check) -> Vec<Check> {
     let mut checks = vec![suite, machine::git()];
     checks.extend(machine::project(patient));
     checks.extend(machine::folders(patient).await);
+    checks.push(isolation::check(patient));
     checks.extend(shims::check(patient).await);
     checks.extend(agents::check(patient).await);
     checks.extend(programs::check(patient).await);

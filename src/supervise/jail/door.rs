@@ -1,0 +1,129 @@
+//! The way into a jail: the porter, which the harness starts from its own binary and waits for.
+
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io::{self, Read as _, Seek as _};
+use std::os::fd::OwnedFd;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use rustix::process::{Pid, WaitOptions, WaitStatus, waitpid};
+
+use super::sys::{self, Side};
+use super::users::{self, Users};
+use super::view::{self, Copies};
+use super::warden;
+use super::wire::{Order, Said, Step};
+
+/// The word on the command line that makes this program a porter.
+pub(in super::super) const SWITCH: &str = "jail-porter";
+
+/// The numbers of the descriptors that the porter is started with: what the harness asks, what it is told, its order.
+pub(super) const ASKS: i32 = 3;
+pub(super) const SAYS: i32 = 4;
+pub(super) const ORDER: i32 = 5;
+
+static OWN_PROGRAM: AtomicBool = AtomicBool::new(false);
+
+/// Whether this process runs the program that knows [`SWITCH`]: only that can be a porter.
+pub(in super::super) fn is_own_program() -> bool {
+    OWN_PROGRAM.load(Ordering::Relaxed)
+}
+
+/// Becomes a porter and never returns, if the command line says so. To be called before anything else: no thread may run.
+pub(in super::super) fn enter() {
+    OWN_PROGRAM.store(true, Ordering::Relaxed);
+    if std::env::args_os().nth(1).as_deref() == Some(OsStr::new(SWITCH)) {
+        sys::leave(porter());
+    }
+}
+
+/// What goes from the porter to the warden.
+pub(super) struct Inside {
+    pub(super) order: Order,
+    pub(super) asks: OwnedFd,
+    pub(super) says: OwnedFd,
+    pub(super) users: Users,
+    pub(super) copies: Copies,
+}
+
+/// The exit code of a porter whose jail could not be made.
+const NOT_MADE: i32 = 125;
+
+fn porter() -> i32 {
+    let (asks, says) = (sys::inherited(ASKS), sys::inherited(SAYS));
+    match prepared() {
+        Ok((order, users, copies)) => keep_the_door(Inside {
+            order,
+            asks,
+            says,
+            users,
+            copies,
+        }),
+        Err((step, error)) => {
+            tell(&says, &not_made(step, &error));
+            NOT_MADE
+        }
+    }
+}
+
+/// A failure and where it happened.
+pub(super) type Failed = (Step, io::Error);
+
+/// Names the step that a failure belongs to.
+pub(super) fn at(step: Step) -> impl FnOnce(io::Error) -> Failed {
+    move |error| (step, error)
+}
+
+pub(super) fn not_made(step: Step, error: &io::Error) -> Said {
+    Said::NotMade(step, error.to_string())
+}
+
+/// Says a word to the harness; one that is gone hears nothing.
+pub(super) fn tell(says: &OwnedFd, said: &Said) {
+    rustix::io::write(says, &said.bytes()).ok();
+}
+
+fn ordered() -> Result<Order, Failed> {
+    let mut file = File::from(sys::inherited(ORDER));
+    let mut bytes = Vec::new();
+    file.rewind()
+        .and_then(|()| file.read_to_end(&mut bytes))
+        .map_err(at(Step::Order))?;
+    let bad = || (Step::Order, io::Error::from_raw_os_error(libc::EINVAL));
+    Order::read(&bytes).ok_or_else(bad)
+}
+
+fn prepared() -> Result<(Order, Users, Copies), Failed> {
+    let order = ordered()?;
+    let users = users::enter()?;
+    let copies = view::copies(&order.jail).map_err(at(Step::View))?;
+    Ok((order, users, copies))
+}
+
+/// Starts the warden and waits for it; its end is that of everybody in the jail.
+fn keep_the_door(inside: Inside) -> i32 {
+    match sys::fork() {
+        Ok(Side::Child) => warden::keep(inside),
+        Ok(Side::Parent(warden)) => {
+            drop(inside);
+            sys::close_from(0);
+            sys::ignore_wishes();
+            sys::hide_memory().ok();
+            wait(warden).and_then(WaitStatus::exit_status).unwrap_or(1)
+        }
+        Err(error) => {
+            tell(&inside.says, &not_made(Step::Fork, &error));
+            NOT_MADE
+        }
+    }
+}
+
+fn wait(pid: i32) -> Option<WaitStatus> {
+    loop {
+        match waitpid(Pid::from_raw(pid), WaitOptions::empty()) {
+            Err(rustix::io::Errno::INTR) => {}
+            Err(_) | Ok(None) => return None,
+            Ok(Some((_, status))) => return Some(status),
+        }
+    }
+}

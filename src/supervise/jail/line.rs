@@ -1,0 +1,155 @@
+//! The harness's side of a jail: the line to its warden.
+
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::process;
+use std::time::Duration;
+
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::fs::MemfdFlags;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::process::{ChildStdin, ChildStdout};
+
+use super::super::ending::Exit;
+use super::door::{ASKS, ORDER, SAYS};
+use super::warden::{INTERRUPT, TERMINATE};
+use super::wire::{MESSAGE, Order, Said};
+
+/// Numbers above those that the porter expects its descriptors at.
+const ABOVE: i32 = 16;
+
+/// The line of the harness to a warden. Dropped, it is the end of the jail.
+#[derive(Debug)]
+pub(in super::super) struct Line {
+    asks: Option<ChildStdin>,
+    says: ChildStdout,
+}
+
+/// The ends that the porter takes.
+#[derive(Debug)]
+pub(in super::super) struct PorterEnds([(OwnedFd, i32); 3]);
+
+impl PorterEnds {
+    /// The descriptors, each with the number that it has in the porter.
+    pub(in super::super) fn numbered(&self) -> [(BorrowedFd<'_>, i32); 3] {
+        self.0
+            .each_ref()
+            .map(|(end, number)| (end.as_fd(), *number))
+    }
+}
+
+/// Why no program runs in a jail.
+#[derive(Debug)]
+pub(in super::super) enum Unborn {
+    /// The jail could not be made.
+    Jail(String),
+    /// The program could not be started.
+    Program(io::Error),
+}
+
+/// The pipes of a line as plain descriptors, and the ends of the porter.
+fn plain(order: &Order) -> io::Result<(OwnedFd, OwnedFd, PorterEnds)> {
+    let (asked, asks) = io::pipe()?;
+    let (says, said) = io::pipe()?;
+    let file = rustix::fs::memfd_create("order", MemfdFlags::CLOEXEC)?;
+    let bytes = order.bytes();
+    let mut rest = bytes.as_slice();
+    while !rest.is_empty() {
+        let written = rustix::io::retry_on_intr(|| rustix::io::write(&file, rest))?;
+        rest = &rest[written..];
+    }
+    let above = |end: &OwnedFd| rustix::io::fcntl_dupfd_cloexec(end, ABOVE);
+    let ends = [
+        (above(&asked.into())?, ASKS),
+        (above(&said.into())?, SAYS),
+        (above(&file)?, ORDER),
+    ];
+    Ok((asks.into(), says.into(), PorterEnds(ends)))
+}
+
+/// Opens a line for an order.
+pub(in super::super) fn open(order: &Order) -> io::Result<(Line, PorterEnds)> {
+    let (asks, says, ends) = plain(order)?;
+    let line = Line {
+        asks: Some(ChildStdin::from_std(process::ChildStdin::from(asks))?),
+        says: ChildStdout::from_std(process::ChildStdout::from(says))?,
+    };
+    Ok((line, ends))
+}
+
+impl Line {
+    /// Waits until the program runs: since when, in nanoseconds of `CLOCK_MONOTONIC`.
+    pub(in super::super) async fn started(&mut self) -> Result<u64, Unborn> {
+        started(self.hear().await)
+    }
+
+    /// Waits until the program has left, and says whether nobody else is in the jail; `None` if the warden was killed.
+    /// Nothing is lost if the wait is dropped.
+    pub(in super::super) async fn left(&mut self) -> Option<(Exit, bool)> {
+        match self.hear().await {
+            Some(Said::Left(exit, alone)) => Some((exit, alone)),
+            _ => None,
+        }
+    }
+
+    /// Messages are shorter than what a pipe takes at once: none is ever cut.
+    async fn hear(&mut self) -> Option<Said> {
+        let mut message = [0; MESSAGE];
+        let count = self.says.read(&mut message).await.ok()?;
+        Said::read(&message).filter(|_| count == MESSAGE)
+    }
+
+    /// Asks for INT to the program's group.
+    pub(in super::super) async fn interrupt(&mut self) {
+        self.ask(INTERRUPT).await;
+    }
+
+    /// Asks for TERM to the program's group.
+    pub(in super::super) async fn terminate(&mut self) {
+        self.ask(TERMINATE).await;
+    }
+
+    async fn ask(&mut self, what: u8) {
+        if let Some(asks) = &mut self.asks {
+            // A warden that has gone does not need to be asked.
+            asks.write_all(&[what]).await.ok();
+        }
+    }
+
+    /// Asks for the end of all; a program that still runs is told of as killed.
+    pub(in super::super) fn end(&mut self) {
+        self.asks = None;
+    }
+}
+
+fn started(said: Option<Said>) -> Result<u64, Unborn> {
+    Err(match said {
+        Some(Said::Started(since)) => return Ok(since),
+        Some(Said::NotStarted(error)) => Unborn::Program(io::Error::from_raw_os_error(error)),
+        Some(Said::NotMade(step, why)) => Unborn::Jail(format!("cannot {}: {why}", step.words())),
+        Some(Said::Left(..)) | None => Unborn::Jail("its helper ended without a word".to_owned()),
+    })
+}
+
+/// How long the trial of a jail may take.
+const TRY_LIMIT: Duration = Duration::from_secs(10);
+
+/// Makes a jail without a program in it, to see whether it can be had: `start` starts the porter.
+pub(in super::super) fn try_out(
+    order: &Order,
+    start: impl FnOnce(&PorterEnds) -> io::Result<()>,
+) -> Result<(), Unborn> {
+    let unmade = |error: io::Error| Unborn::Jail(format!("its helper cannot be started: {error}"));
+    let (asks, says, ends) = plain(order).map_err(unmade)?;
+    start(&ends).map_err(unmade)?;
+    drop(ends);
+    let limit = rustix::time::Timespec::try_from(TRY_LIMIT).ok();
+    let mut ready = [PollFd::new(&says, PollFlags::IN)];
+    let mut message = [0; MESSAGE];
+    let count = match poll(&mut ready, limit.as_ref()) {
+        Ok(1..) => rustix::io::read(&says, &mut message).unwrap_or_default(),
+        _ => 0,
+    };
+    drop(asks);
+    started(Said::read(&message).filter(|_| count == MESSAGE)).map(drop)
+}

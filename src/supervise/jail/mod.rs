@@ -1,0 +1,126 @@
+//! A jail for one child on Linux: namespaces of its own, a view of the file system, and an end that nothing outlives.
+//!
+//! Three processes stand between the harness and the program, all of our own binary, without root and without help:
+//!
+//! 1. the *porter* ([`door`]) is what the harness starts and reaps. It reads its order from a file without a name, makes
+//!    user, mount, process and IPC namespaces and waits for
+//! 2. the *warden* ([`warden`]), process 1 of the jail. It assembles the view, starts the program, reaps every orphan and
+//!    tells the harness over one line how the program left. When the harness's end of the line closes, for whatever reason,
+//!    it exits, and the kernel kills all that is in the jail: nothing can get away, however fast it forks;
+//! 3. the *newborn* ([`newborn`]) steps into one more user namespace, in which every mount is locked, and becomes the program:
+//!    root inside of that namespace can neither unmount nor remount nor move what hides and seals.
+//!
+//! The porter is reaped after the last process of the jail: that proves that nothing is left.
+
+mod door;
+mod line;
+mod newborn;
+mod sys;
+mod users;
+mod view;
+mod warden;
+mod wire;
+
+use std::ffi::OsString;
+use std::io;
+use std::os::fd::BorrowedFd;
+use std::path::{Path, PathBuf};
+
+use super::brand::Brand;
+use super::registry::{self, Place};
+use super::session::Launch;
+
+pub(super) use door::{enter, is_own_program};
+pub(super) use line::{Line, PorterEnds, Unborn, open, try_out};
+pub(super) use wire::Order;
+
+/// What a jailed child sees and how many it may be.
+///
+/// Everything that is not named here can be read where the user may read it, and nothing can be written.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Jail {
+    /// Changes of the view, outer places before those inside of them.
+    pub mounts: Vec<Mount>,
+    /// The most processes and threads at once.
+    pub processes: Option<u64>,
+}
+
+/// One change of the view. All paths are absolute and hold no link.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Mount {
+    /// An empty folder hides what is at `at`, if there is a folder; whether it can be written to.
+    Empty {
+        /// The place.
+        at: PathBuf,
+        /// Whether files can be made in it; they last as long as the jail.
+        write: bool,
+    },
+    /// What is at `from` outside is seen at `at`.
+    Lent {
+        /// A file or folder outside.
+        from: PathBuf,
+        /// The place inside.
+        at: PathBuf,
+        /// Whether it can be written to.
+        write: bool,
+    },
+    /// A symbolic link inside of a place that was emptied.
+    Link {
+        /// The place inside.
+        at: PathBuf,
+        /// What it points to.
+        to: PathBuf,
+    },
+}
+
+/// The order for a program with its words and its environment, to begin in `folder`.
+pub(super) fn order(
+    program: &Path,
+    (words, environment): (&[OsString], &[(OsString, OsString)]),
+    folder: &Path,
+    jail: &Jail,
+) -> Order {
+    let entry = |(name, value): &(OsString, OsString)| {
+        [name.as_os_str(), value.as_os_str()].join(OsString::from("=").as_os_str())
+    };
+    Order {
+        program: Some(program.to_owned()),
+        arguments: words.to_vec(),
+        environment: environment.iter().map(entry).collect(),
+        folder: folder.to_owned(),
+        jail: jail.clone(),
+    }
+}
+
+/// The order to make a jail and nothing in it.
+pub(super) fn trial_order() -> Order {
+    Order {
+        program: None,
+        arguments: Vec::new(),
+        environment: Vec::new(),
+        folder: PathBuf::from("/"),
+        jail: Jail {
+            mounts: vec![Mount::Empty {
+                at: PathBuf::from("/tmp"),
+                write: true,
+            }],
+            processes: None,
+        },
+    }
+}
+
+/// Starts a porter from this process's own binary, also if its file was replaced or removed meanwhile. Its command line and
+/// environment tell nobody anything.
+pub(super) fn start_porter(
+    streams: [BorrowedFd<'_>; 3],
+    ends: &PorterEnds,
+) -> io::Result<(Place, Option<Brand>)> {
+    registry::start(&Launch {
+        program: Path::new("/proc/self/exe"),
+        arguments: &["proctor".into(), door::SWITCH.into()],
+        environment: &[],
+        folder: Path::new("/"),
+        streams,
+        further: &ends.numbered(),
+    })
+}

@@ -1,0 +1,182 @@
+//! The view of the file system in a jail: all of it sealed, some of it hidden, little of it lent.
+
+use std::fs::{self, File};
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::fs::symlink;
+use std::path::Path;
+
+use super::sys::{self, NewMount};
+use super::wire::c_path;
+use super::{Jail, Mount};
+
+/// Devices that every program may expect.
+const DEVICES: [&str; 6] = ["null", "zero", "full", "random", "urandom", "tty"];
+
+/// Links that every program may expect below `/dev`.
+const LINKS: [(&str, &str); 5] = [
+    ("/dev/fd", "/proc/self/fd"),
+    ("/dev/stdin", "/proc/self/fd/0"),
+    ("/dev/stdout", "/proc/self/fd/1"),
+    ("/dev/stderr", "/proc/self/fd/2"),
+    ("/dev/core", "/proc/kcore"),
+];
+
+/// What is lent, taken before anything is hidden: one for each mount, in their order.
+pub(super) type Copies = Vec<Option<OwnedFd>>;
+
+/// Takes hold of all that is lent. What is not there any more is not lent.
+pub(super) fn copies(jail: &Jail) -> io::Result<Copies> {
+    let copy = |mount: &Mount| match mount {
+        Mount::Lent { from, write, .. } => {
+            let copy = copy_if_there(from).map_err(named(from))?;
+            if *write && copy.is_none() {
+                let error = io::Error::from(io::ErrorKind::NotFound);
+                return Err(named(from)(error));
+            }
+            Ok(copy)
+        }
+        Mount::Empty { .. } | Mount::Link { .. } => Ok(None),
+    };
+    jail.mounts.iter().map(copy).collect()
+}
+
+fn copy_if_there(path: &Path) -> io::Result<Option<OwnedFd>> {
+    match sys::copy_of(&c_path(path)?) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        copied => copied.map(Some),
+    }
+}
+
+/// Makes the view of this mount namespace that of the jail.
+pub(super) fn assemble(jail: &Jail, copies: &Copies) -> io::Result<()> {
+    let devices = device_copies()?;
+    sys::seal(c"/")?;
+    give_devices(&devices)?;
+    let mut emptied = Vec::new();
+    for (mount, copy) in jail.mounts.iter().zip(copies) {
+        match (mount, copy) {
+            (Mount::Empty { at, write }, _) if at.is_dir() => {
+                empty(at).map_err(named(at))?;
+                // It is sealed last: what is lent inside of it needs places.
+                emptied.extend((!write).then_some(at));
+            }
+            (Mount::Lent { at, write, .. }, Some(copy)) => {
+                lend(copy, at, *write).map_err(named(at))?;
+            }
+            (Mount::Link { at, to }, _) => link(at, to).map_err(named(at))?,
+            _ => {}
+        }
+    }
+    for at in emptied {
+        let sealed = c_path(at).and_then(|path| sys::seal_alone(&path));
+        sealed.map_err(named(at))?;
+    }
+    Ok(())
+}
+
+/// Names the place that an error is about.
+fn named(at: &Path) -> impl FnOnce(io::Error) -> io::Error {
+    move |error| io::Error::new(error.kind(), format!("{}: {error}", at.display()))
+}
+
+/// A `/proc` of the jail's own processes.
+pub(super) fn fresh_proc() -> io::Result<()> {
+    sys::mount(&NewMount {
+        kind: c"proc",
+        at: c"/proc",
+        flags: libc::MS_NOSUID | libc::MS_NODEV | libc::MS_NOEXEC,
+        options: None,
+    })
+}
+
+fn empty(at: &Path) -> io::Result<()> {
+    sys::mount(&NewMount {
+        kind: c"tmpfs",
+        at: &c_path(at)?,
+        flags: libc::MS_NOSUID | libc::MS_NODEV,
+        options: Some(c"mode=755"),
+    })
+}
+
+fn lend(copy: &OwnedFd, at: &Path, write: bool) -> io::Result<()> {
+    if !write {
+        sys::seal_copy(copy.as_fd())?;
+    }
+    make_place(at, is_folder(copy)?)?;
+    sys::attach(copy.as_fd(), &c_path(at)?)
+}
+
+fn is_folder(copy: &OwnedFd) -> io::Result<bool> {
+    let found = rustix::fs::fstat(copy)?;
+    Ok(rustix::fs::FileType::from_raw_mode(found.st_mode).is_dir())
+}
+
+/// Something to attach to, where nothing is; in a sealed place there is nothing to be made.
+fn make_place(at: &Path, folder: bool) -> io::Result<()> {
+    if at.exists() {
+        return Ok(());
+    }
+    if folder {
+        return fs::create_dir_all(at);
+    }
+    if let Some(parent) = at.parent() {
+        fs::create_dir_all(parent)?;
+    }
+    File::create(at).map(drop)
+}
+
+fn link(at: &Path, to: &Path) -> io::Result<()> {
+    if let Some(parent) = at.parent() {
+        fs::create_dir_all(parent)?;
+    }
+    match symlink(to, at) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+        made => made,
+    }
+}
+
+fn device_copies() -> io::Result<Vec<(&'static str, OwnedFd)>> {
+    let mut copies = Vec::new();
+    for name in DEVICES {
+        if let Some(copy) = copy_if_there(&Path::new("/dev").join(name))? {
+            copies.push((name, copy));
+        }
+    }
+    Ok(copies)
+}
+
+/// A `/dev` with harmless devices alone: root outside could open a disk, also one that is mounted read-only.
+fn give_devices(devices: &[(&'static str, OwnedFd)]) -> io::Result<()> {
+    sys::mount(&NewMount {
+        kind: c"tmpfs",
+        at: c"/dev",
+        flags: libc::MS_NOSUID | libc::MS_NOEXEC,
+        options: Some(c"mode=755,size=1m"),
+    })?;
+    for (name, copy) in devices {
+        let at = Path::new("/dev").join(name);
+        File::create(&at)?;
+        sys::attach(copy.as_fd(), &c_path(&at)?)?;
+    }
+    for (at, to) in LINKS {
+        symlink(to, at)?;
+    }
+    for folder in ["/dev/shm", "/dev/pts"] {
+        fs::create_dir(folder)?;
+    }
+    sys::mount(&NewMount {
+        kind: c"tmpfs",
+        at: c"/dev/shm",
+        flags: libc::MS_NOSUID | libc::MS_NODEV,
+        options: Some(c"mode=1777"),
+    })?;
+    sys::mount(&NewMount {
+        kind: c"devpts",
+        at: c"/dev/pts",
+        flags: libc::MS_NOSUID | libc::MS_NOEXEC,
+        options: Some(c"newinstance,ptmxmode=0666,mode=620"),
+    })?;
+    symlink("pts/ptmx", "/dev/ptmx")?;
+    sys::seal_alone(c"/dev")
+}

@@ -1,0 +1,163 @@
+//! Process 1 of a jail: it assembles the view, starts the program, reaps, and is the end of all when it exits.
+
+use std::os::fd::{AsFd, OwnedFd};
+
+use rustix::io::Errno;
+use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, kill_process_group, wait};
+
+use super::super::ending::Exit;
+use super::door::{Inside, at, not_made, tell};
+use super::newborn::{self, Birth};
+use super::sys;
+use super::view;
+use super::wire::{Said, Step};
+
+/// Asks of the harness, a byte each.
+pub(super) const INTERRUPT: u8 = b'i';
+pub(super) const TERMINATE: u8 = b't';
+
+/// How often a killed program is asked for its status, a millisecond apart: one that hangs in the kernel gives none.
+const LAST_LOOKS: u32 = 20;
+
+/// Lives the life of process 1.
+pub(super) fn keep(inside: Inside) -> ! {
+    sys::leave(match life(inside) {
+        Ok(()) => 0,
+        Err(()) => 1,
+    })
+}
+
+fn life(inside: Inside) -> Result<(), ()> {
+    let Inside {
+        order,
+        asks,
+        says,
+        users,
+        copies,
+    } = inside;
+    let prepared = sys::die_with_parent()
+        .map_err(at(Step::Fork))
+        .and_then(|()| view::assemble(&order.jail, &copies).map_err(at(Step::View)))
+        .and_then(|()| view::fresh_proc().map_err(at(Step::Proc)))
+        .and_then(|()| sys::signals_as_file().map_err(at(Step::Fork)));
+    drop(copies);
+    let born = prepared.and_then(|signals| Ok((signals, newborn::bear(&order, &users)?)));
+    let (signals, birth) = born.map_err(|(step, error)| tell(&says, &not_made(step, &error)))?;
+    // Nobody but the program may hold its streams open.
+    sys::close_standard_streams();
+    sys::hide_memory().ok();
+    match birth {
+        Birth::Failed(error) => {
+            tell(&says, &Said::NotStarted(error));
+            Err(())
+        }
+        Birth::Tried => {
+            tell(&says, &Said::Started(0));
+            Ok(())
+        }
+        Birth::Lives { pid, since } => {
+            tell(&says, &Said::Started(since));
+            Watch {
+                asks,
+                says,
+                signals,
+                program: Some(pid),
+            }
+            .run();
+            Ok(())
+        }
+    }
+}
+
+fn exit_of(status: WaitStatus) -> Exit {
+    let signal = status.terminating_signal().map(Exit::Signal);
+    signal.unwrap_or(Exit::Code(status.exit_status().unwrap_or_default()))
+}
+
+struct Watch {
+    asks: OwnedFd,
+    says: OwnedFd,
+    signals: OwnedFd,
+    /// The program, until it has been reaped.
+    program: Option<Pid>,
+}
+
+impl Watch {
+    /// Reaps and obeys until nobody is left, or the harness wants an end or is gone.
+    fn run(mut self) {
+        loop {
+            if self.reap() {
+                return;
+            }
+            match sys::wait_for([self.asks.as_fd(), self.signals.as_fd()]) {
+                Some([true, _]) if self.obey() => return self.end(),
+                Some([_, true]) => self.forget_signals(),
+                _ => {}
+            }
+        }
+    }
+
+    /// Reaps all that have died; whether nobody is left.
+    fn reap(&mut self) -> bool {
+        loop {
+            match wait(WaitOptions::NOHANG) {
+                Ok(Some((pid, status))) if Some(pid) == self.program => {
+                    self.program = None;
+                    let alone = Self::is_alone();
+                    tell(&self.says, &Said::Left(exit_of(status), alone));
+                }
+                Ok(Some(_)) | Err(Errno::INTR) => {}
+                Ok(None) => return false,
+                Err(_) => return true,
+            }
+        }
+    }
+
+    /// Whether no child is left, dead ones reaped.
+    fn is_alone() -> bool {
+        loop {
+            match wait(WaitOptions::NOHANG) {
+                Ok(Some(_)) | Err(Errno::INTR) => {}
+                Ok(None) => return false,
+                Err(_) => return true,
+            }
+        }
+    }
+
+    /// Does what the harness asks; whether it wants an end, or is gone.
+    fn obey(&self) -> bool {
+        let mut asked = [0; 1];
+        match rustix::io::read(&self.asks, &mut asked) {
+            Ok(1) => {
+                let signal = match asked[0] {
+                    INTERRUPT => Signal::INT,
+                    TERMINATE => Signal::TERM,
+                    _ => return false,
+                };
+                if let Some(program) = self.program {
+                    kill_process_group(program, signal).ok();
+                }
+                false
+            }
+            Err(Errno::INTR | Errno::AGAIN) => false,
+            Ok(_) | Err(_) => true,
+        }
+    }
+
+    /// Kills everybody and tells how the program left, if it has not left before.
+    fn end(mut self) {
+        sys::kill_all();
+        for _ in 0..LAST_LOOKS {
+            if self.program.is_none() || self.reap() {
+                return;
+            }
+            std::thread::sleep(std::time::Duration::from_millis(1));
+        }
+    }
+
+    /// All that counts is that something happened.
+    fn forget_signals(&self) {
+        let mut buffer = [0; 1024];
+        while rustix::io::read(&self.signals, &mut buffer).is_ok_and(|count| count > 0) {}
+    }
+}

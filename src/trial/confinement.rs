@@ -1,0 +1,292 @@
+//! What the jails of a run hide and lend, worked out once.
+
+use std::ffi::{OsStr, OsString};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::config::{Lent, Suite};
+use crate::model::{Isolation, WorkspaceKind};
+use crate::supervise::Probe;
+use crate::trial::program_path;
+
+/// Most links that are followed out of one folder of programs.
+const MOST_LINKS: usize = 1000;
+
+/// Where toolchains and package managers live below a home. They are lent read-only: programs do not start without them.
+const TOOLCHAINS: [&str; 22] = [
+    ".cargo",
+    ".rustup",
+    ".nvm",
+    ".volta",
+    ".bun",
+    ".deno",
+    ".asdf",
+    ".sdkman",
+    ".pyenv",
+    ".rbenv",
+    ".goenv",
+    ".nodenv",
+    ".local/bin",
+    ".local/lib",
+    ".local/share/mise",
+    ".local/share/fnm",
+    ".local/share/uv",
+    ".local/share/pnpm",
+    ".local/share/pipx",
+    ".nix-profile",
+    ".gitconfig",
+    ".config/git",
+];
+
+/// Keys that lie in what is lent.
+const SECRETS: [&str; 2] = [".cargo/credentials", ".cargo/credentials.toml"];
+
+/// Places that everybody shares, which every jail has for itself.
+const SHARED: [&str; 3] = ["/tmp", "/var/tmp", "/run"];
+
+/// A view cannot lose these.
+const NEEDED: [&str; 8] = [
+    "/usr", "/etc", "/bin", "/lib", "/dev", "/proc", "/sys", "/tmp",
+];
+
+/// What keeps the processes of a run.
+#[derive(Debug)]
+pub struct Confinement {
+    /// The level of all trials.
+    pub level: Isolation,
+    /// Why it is not a higher one, for a person.
+    pub why: Option<String>,
+    /// Words before every command line at level external.
+    pub(super) wrapper: Vec<String>,
+    /// The operator's home, which every jail has an empty one for.
+    pub(super) home: Option<PathBuf>,
+    /// Folder of the suite.
+    pub(super) suite: PathBuf,
+    /// What is hidden beside home and suite.
+    pub(super) hidden: Vec<PathBuf>,
+    /// What is lent to all.
+    pub(super) lent: Vec<Lent>,
+    /// Links that lead to what is lent.
+    pub(super) links: Vec<(PathBuf, PathBuf)>,
+    /// Secrets in what is lent.
+    pub(super) blanked: Vec<PathBuf>,
+    pub(super) processes: u64,
+}
+
+/// What the places of a run are known from.
+#[derive(Debug, Clone, Copy)]
+pub struct Places<'a> {
+    /// What was asked.
+    pub suite: &'a Suite,
+    /// The repository or folder under test.
+    pub repository: &'a Path,
+    /// Folder of the run.
+    pub run: &'a Path,
+    /// Folder of everything that does not outlive the run.
+    pub scratch: &'a Path,
+    /// What the operator's environment lends to every child.
+    pub environment: &'a [(String, OsString)],
+}
+
+impl Confinement {
+    /// Settles the level: what was asked for, or what the machine gives.
+    ///
+    /// # Errors
+    /// The level is required and cannot be had: why, and what to do.
+    pub fn settle(places: &Places<'_>, probe: &Probe) -> Result<Self, (String, String)> {
+        let asked = &places.suite.settings.isolation;
+        let wanted = asked.level.unwrap_or(Isolation::Jail);
+        let mut confinement = Self::at(wanted, places);
+        if let (Isolation::Jail, Some((why, advice))) = (wanted, &probe.obstacle) {
+            if asked.require {
+                return Err((why.clone(), advice.clone()));
+            }
+            confinement.level = probe.level;
+            confinement.why = Some(why.clone());
+        }
+        Ok(confinement)
+    }
+
+    /// The level, and why it is not a higher one, for a person.
+    #[must_use]
+    pub fn told(&self) -> String {
+        let level = self.level.as_str();
+        match &self.why {
+            None => format!("isolation: {level}"),
+            Some(why) => {
+                format!("isolation: {level}, not jail: {why} (`proctor doctor` says what to do)")
+            }
+        }
+    }
+
+    fn at(level: Isolation, places: &Places<'_>) -> Self {
+        let settings = &places.suite.settings;
+        let variable = |wanted: &str| {
+            let mut all = places.environment.iter();
+            all.find(|(name, _)| name == wanted)
+                .map(|(_, value)| Path::new(value))
+        };
+        let home = variable("HOME").and_then(hideable);
+        let suite = hideable(&places.suite.config_dir).unwrap_or_default();
+        let mut hidden = vec![places.run, places.scratch, settings.output_root.as_path()];
+        if settings.workspace != WorkspaceKind::Shared {
+            hidden.push(places.repository);
+        }
+        let mut made = Self {
+            level,
+            why: None,
+            wrapper: settings.isolation.wrapper.clone(),
+            home,
+            suite,
+            hidden: hidden.into_iter().filter_map(hideable).collect(),
+            lent: Vec::new(),
+            links: Vec::new(),
+            blanked: Vec::new(),
+            processes: settings.isolation.max_processes.into(),
+        };
+        made.lend_defaults(places);
+        for lent in &settings.isolation.lend {
+            made.lend_named(lent);
+        }
+        if settings.workspace == WorkspaceKind::Shared {
+            made.lend_named(&Lent {
+                path: places.repository.to_owned(),
+                write: true,
+            });
+        }
+        made
+    }
+
+    /// What programs need to start: folders of PATH, toolchains, the folders that variables name.
+    fn lend_defaults(&mut self, places: &Places<'_>) {
+        let home = self.home.clone();
+        for name in home.iter().flat_map(|_| TOOLCHAINS) {
+            let path = home.as_deref().unwrap_or(Path::new("/")).join(name);
+            self.lend(&path);
+        }
+        for folder in std::env::split_paths(&program_path(places.environment)) {
+            self.lend(&folder);
+            self.lend_targets(&folder);
+        }
+        for (name, value) in places.environment {
+            if !matches!(name.as_str(), "HOME" | "TMPDIR" | "PATH") {
+                self.lend(Path::new(value));
+            }
+        }
+        self.lend(Path::new("/etc/resolv.conf"));
+        self.lend(Path::new("/run/current-system"));
+        for name in home.iter().flat_map(|_| SECRETS) {
+            let path = home.as_deref().unwrap_or(Path::new("/")).join(name);
+            self.blanked.extend(fs::canonicalize(path).ok());
+        }
+    }
+
+    /// Lends what is hidden, absolute and there, unless it would show what must stay hidden.
+    pub(super) fn lend(&mut self, path: &Path) {
+        let Some(real) = real(path) else { return };
+        if self.shows_too_much(&real) {
+            return;
+        }
+        self.lend_links(path);
+        if self.hides(&real) && !self.is_lent(&real) {
+            self.lent.push(Lent {
+                path: real,
+                write: false,
+            });
+        }
+    }
+
+    /// Whether a place holds one that must stay hidden.
+    fn shows_too_much(&self, real: &Path) -> bool {
+        let kept = self.hidden.iter().map(PathBuf::as_path);
+        let kept = kept
+            .chain([self.suite.as_path()])
+            .chain(self.home.as_deref());
+        let mut kept = kept.chain(SHARED.map(Path::new));
+        kept.any(|kept| kept.starts_with(real))
+    }
+
+    /// Lends what the operator names, whatever it shows.
+    fn lend_named(&mut self, lent: &Lent) {
+        self.lend_links(&lent.path);
+        self.lent.extend(real(&lent.path).map(|path| Lent {
+            path,
+            write: lent.write,
+        }));
+    }
+
+    /// Programs in a folder that are links to somewhere else.
+    fn lend_targets(&mut self, folder: &Path) {
+        if !real(folder).is_some_and(|real| self.hides(&real)) {
+            return;
+        }
+        let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+        let links = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_symlink()));
+        for link in links.take(MOST_LINKS) {
+            let target = fs::canonicalize(link.path()).ok();
+            if let Some(home) = target.as_deref().and_then(Path::parent) {
+                self.lend(home);
+            }
+        }
+    }
+
+    /// Makes the links again that a path goes through and that are hidden.
+    fn lend_links(&mut self, path: &Path) {
+        for part in path.ancestors() {
+            if !part.is_symlink() {
+                continue;
+            }
+            let place = part
+                .parent()
+                .and_then(|parent| fs::canonicalize(parent).ok());
+            let place = place
+                .zip(part.file_name())
+                .map(|(parent, name)| parent.join(name));
+            if let (Some(place), Ok(target)) = (place, fs::canonicalize(part))
+                && self.hides(&place)
+                && !self.links.iter().any(|(known, _)| *known == place)
+            {
+                self.links.push((place, target));
+            }
+        }
+    }
+
+    /// Whether a real path lies in what is lent to all.
+    pub(super) fn is_lent(&self, real: &Path) -> bool {
+        self.lent.iter().any(|lent| real.starts_with(&lent.path))
+    }
+
+    /// Whether a real path lies in a place that is hidden.
+    pub(super) fn hides(&self, real: &Path) -> bool {
+        let hidden = self.hidden.iter().map(PathBuf::as_path);
+        let hidden = hidden
+            .chain(self.home.as_deref())
+            .chain([self.suite.as_path()]);
+        let mut hidden = hidden.chain(SHARED.map(Path::new));
+        hidden.any(|hidden| !hidden.as_os_str().is_empty() && real.starts_with(hidden))
+    }
+}
+
+fn real(path: &Path) -> Option<PathBuf> {
+    path.is_absolute().then(|| fs::canonicalize(path).ok())?
+}
+
+/// The real path of a folder that a view can do without.
+fn hideable(folder: &Path) -> Option<PathBuf> {
+    let real = fs::canonicalize(folder).ok().filter(|real| real.is_dir())?;
+    let is_needed = NEEDED
+        .iter()
+        .any(|needed| Path::new(needed).starts_with(&real));
+    (!is_needed).then_some(real)
+}
+
+/// Files that the words of a command name by absolute paths, also inside of a word.
+pub(super) fn files_named(words: &[OsString]) -> Vec<PathBuf> {
+    let parts = words.iter().filter_map(|word| OsStr::to_str(word));
+    let parts = parts.flat_map(|word| {
+        word.split(|character: char| character.is_control() || "\"' ,=[]{}()".contains(character))
+    });
+    let paths = parts.filter(|part| part.starts_with('/')).map(Path::new);
+    let files = paths.filter_map(|path| fs::canonicalize(path).ok());
+    files.filter(|path| path.is_file()).collect()
+}

@@ -1,0 +1,214 @@
+//! What keeps one child of a trial: the jail of an agent, of a setup command, of a grader.
+
+use std::ffi::OsString;
+use std::fs;
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::model::Isolation;
+use crate::supervise::{Containment, Jail, Mount, find_program};
+use crate::trial::confinement::files_named;
+use crate::trial::environment::program_path;
+use crate::trial::frame::Frame;
+use crate::workspace::Workspace;
+
+/// Who is kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Role<'a> {
+    /// A setup command: it sees the suite, and shares home and temporary files with the agent.
+    Setup,
+    /// The agent, with the words that it is started with.
+    Agent(&'a [OsString]),
+    /// A grader: it sees the suite, and nothing that the agent left outside of the workspace.
+    Grader,
+}
+
+/// What keeps a child of this trial that works in this workspace.
+pub(super) fn containment(frame: &Frame<'_>, workspace: &Workspace, role: Role<'_>) -> Containment {
+    let confinement = &frame.context.confinement;
+    match confinement.level {
+        Isolation::None => Containment::None,
+        Isolation::External => {
+            let fill = |word: &String| {
+                let workdir = workspace.project_dir.to_string_lossy();
+                let suite = confinement.suite.to_string_lossy();
+                OsString::from(
+                    word.replace("{WORKDIR}", &workdir)
+                        .replace("{SUITE}", &suite),
+                )
+            };
+            Containment::Wrapped(confinement.wrapper.iter().map(fill).collect())
+        }
+        Isolation::Jail => Containment::Jail(Arc::new(Jail {
+            mounts: mounts(frame, workspace, role),
+            processes: Some(confinement.processes),
+        })),
+    }
+}
+
+fn mounts(frame: &Frame<'_>, workspace: &Workspace, role: Role<'_>) -> Vec<Mount> {
+    let confinement = &frame.context.confinement;
+    let grades = role == Role::Grader || is_graded(frame, workspace);
+    let mut mounts = own_places(frame, grades);
+    mounts.extend(confinement.hidden.iter().cloned().map(hide));
+    if !confinement.suite.as_os_str().is_empty() {
+        mounts.push(if sees_suite(frame, role) {
+            show(&confinement.suite, false)
+        } else {
+            hide(confinement.suite.clone())
+        });
+    }
+    let lent = confinement.lent.iter();
+    mounts.extend(lent.map(|lent| show(&lent.path, lent.write)));
+    let links = confinement.links.iter().cloned();
+    mounts.extend(links.map(|(at, to)| Mount::Link { at, to }));
+    let blank = |at: &PathBuf| Mount::Lent {
+        from: PathBuf::from("/dev/null"),
+        at: at.clone(),
+        write: false,
+    };
+    mounts.extend(confinement.blanked.iter().map(blank));
+    let trial = workspace.root.parent().unwrap_or(&workspace.root);
+    mounts.push(show(trial, true));
+    mounts.extend(papers(frame, role));
+    // Outer places first; of two at one place the later one is seen.
+    mounts.sort_by_key(|mount| place(mount).components().count());
+    mounts
+}
+
+/// Temporary files and a home for this child, which it may fill.
+fn own_places(frame: &Frame<'_>, grades: bool) -> Vec<Mount> {
+    let (temporary, home) = if grades {
+        ("g/tmp", "g/home")
+    } else {
+        ("t", "h")
+    };
+    let folder = |name: &str| {
+        let folder = frame.private.join(name);
+        // One that cannot be made is told when the jail is made.
+        fs::create_dir_all(&folder).ok();
+        folder
+    };
+    let mut places = vec![Mount::Empty {
+        at: PathBuf::from("/run"),
+        write: true,
+    }];
+    let temporary = folder(temporary);
+    for at in ["/tmp", "/var/tmp"] {
+        if Path::new(at).is_dir() && !Path::new(at).is_symlink() {
+            places.push(over(&temporary, at.as_ref()));
+        }
+    }
+    if let Some(at) = &frame.context.confinement.home {
+        places.push(over(&folder(home), at));
+    }
+    if grades {
+        places.push(show(&frame.private.join("g"), true));
+    }
+    places
+}
+
+/// Whether a workspace is the tree that graders work in, which is set up for them alone.
+fn is_graded(frame: &Frame<'_>, workspace: &Workspace) -> bool {
+    workspace.root.starts_with(frame.context.scratch.join("g"))
+}
+
+/// The trial's own files that a child reads or writes by their paths.
+fn papers(frame: &Frame<'_>, role: Role<'_>) -> Vec<Mount> {
+    let mut logs = vec![frame.trial_dir.cmd_log()];
+    if frame.context.scenario(frame.planned).mcp_config.is_some() {
+        logs.push(frame.mcp_server_log());
+    }
+    let Role::Agent(words) = role else {
+        logs.retain(|log| log.is_file());
+        return logs.iter().map(|log| show(log, false)).collect();
+    };
+    logs.push(frame.trial_dir.agent_output());
+    logs.retain(|log| touch(log));
+    let mut papers: Vec<Mount> = logs.iter().map(|log| show(log, true)).collect();
+    papers.push(show(&frame.private, true));
+    papers.push(show(&frame.private.join("s"), false));
+    for file in given(frame, words) {
+        let known = papers.iter().any(|paper| place(paper) == file);
+        if !known && !file.starts_with(&frame.private) {
+            papers.push(show(&file, false));
+        }
+    }
+    papers
+}
+
+/// Files that are meant for the agent, since its command line or its MCP settings name them, and that it would not see.
+fn given(frame: &Frame<'_>, words: &[OsString]) -> Vec<PathBuf> {
+    let confinement = &frame.context.confinement;
+    let settings = files_named(words).into_iter();
+    let settings = settings.filter(|file| file.starts_with(&frame.private));
+    let servers = settings.filter_map(|file| fs::read_to_string(file).ok());
+    let mut all: Vec<OsString> = words.to_vec();
+    all.extend(servers.map(OsString::from));
+    all.extend(program(frame, words));
+    let mut files = files_named(&all);
+    files.retain(|file| {
+        confinement.hides(file) && !confinement.is_lent(file) && !is_answer(frame, file)
+    });
+    files
+}
+
+/// The agent's program, and where it really lies.
+fn program(frame: &Frame<'_>, words: &[OsString]) -> Option<OsString> {
+    let path = program_path(&frame.context.base_env);
+    let folder = &frame.context.suite.config_dir;
+    find_program(words.first()?, &path, folder).map(PathBuf::into_os_string)
+}
+
+/// Whether a file leads to the solution, so that naming it does not lend it.
+fn is_answer(frame: &Frame<'_>, file: &Path) -> bool {
+    let suite = &frame.context.suite;
+    let patches = suite
+        .tasks
+        .iter()
+        .filter_map(|task| task.reference_patch.as_deref());
+    let mut answers = patches.chain([suite.tasks_path.as_path(), suite.config_path.as_path()]);
+    answers.any(|answer| fs::canonicalize(answer).is_ok_and(|answer| answer == file))
+}
+
+fn sees_suite(frame: &Frame<'_>, role: Role<'_>) -> bool {
+    !matches!(role, Role::Agent(_)) || frame.context.suite.settings.agent_sees_suite_root
+}
+
+fn hide(at: PathBuf) -> Mount {
+    Mount::Empty { at, write: false }
+}
+
+fn show(path: &Path, write: bool) -> Mount {
+    let real = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    Mount::Lent {
+        from: real.clone(),
+        at: real,
+        write,
+    }
+}
+
+fn over(from: &Path, at: &Path) -> Mount {
+    Mount::Lent {
+        from: from.to_owned(),
+        at: at.to_owned(),
+        write: true,
+    }
+}
+
+fn place(mount: &Mount) -> &Path {
+    match mount {
+        Mount::Empty { at, .. } | Mount::Lent { at, .. } | Mount::Link { at, .. } => at,
+    }
+}
+
+/// Makes a file that is to be lent; whether it is there now.
+fn touch(file: &Path) -> bool {
+    let mut options = fs::File::options();
+    let opened = options.append(true).create(true).mode(0o600).open(file);
+    if let Err(error) = &opened {
+        tracing::debug!("{} cannot be lent: {error}", file.display());
+    }
+    opened.is_ok()
+}
