@@ -20,6 +20,9 @@ pub(super) fn task(prompt: &str) -> TaskSpec {
         graders: Vec::new(),
         grader_env: None,
         carry: Vec::new(),
+        protected: None,
+        allowed_changes: None,
+        grader_files: Vec::new(),
         reference_patch: None,
         digest: String::new(),
     }

@@ -80,6 +80,7 @@ pub(super) fn files(suite: &Suite) -> BTreeSet<PathBuf> {
 
 fn of_task(task: &TaskSpec, suite_root: &Path) -> Vec<PathBuf> {
     let mut files: Vec<PathBuf> = task.reference_patch.iter().cloned().collect();
+    files.extend(task.grader_files.iter().map(|(from, _)| from.clone()));
     let mut words: Vec<&String> = task.setup_commands.iter().flatten().collect();
     for grader in &task.graders {
         match grader {

@@ -18,6 +18,7 @@ mod merge;
 mod node;
 mod paths;
 mod problem;
+mod protected;
 mod scalar;
 mod scenarios;
 mod schema;
@@ -40,6 +41,7 @@ pub use isolation::{IsolationSettings, Lent};
 pub use limits::LimitSettings;
 pub use load::{LoadBytes, LoadRequest, load, load_bytes, load_config_only};
 pub use problem::{Place, Problem, Problems, Severity};
+pub use protected::PROTECTED_BY_DEFAULT;
 pub use schema::{schema_config, schema_tasks};
 pub use suite::{
     AgentKind, AgentSpec, BuildParams, LeftOut, McpSettings, PlanMode, Project, ProjectSource,

@@ -111,7 +111,7 @@ fn scenario(
         primed: inherited("primed", |start| start.primed),
         prefer_mcp: inherited("prefer_mcp", |start| start.prefer_mcp),
         mcp_config,
-        files: laid_files(fields, files, report),
+        files: laid_files(&(fields, "files"), files, report),
         agent_args: agent_args(fields),
         env: fields.environment("env"),
     })
@@ -146,13 +146,14 @@ fn check_mcp_config(path: &Path, fields: &Fields<'_>, files: &Files<'_>, report:
     report.error(place, &key, format!("{} {problem}", path.display()));
 }
 
-fn laid_files(
-    fields: &Fields<'_>,
+/// A list of files or folders with their places in the workspace.
+pub(super) fn laid_files(
+    (fields, key): &(&Fields<'_>, &str),
     files: &Files<'_>,
     report: &mut Report,
 ) -> Vec<(std::path::PathBuf, std::path::PathBuf)> {
     let mut laid = Vec::new();
-    for file in fields.sections("files", &FILE) {
+    for file in fields.sections(key, &FILE) {
         let (Some(from), Some(to)) = (file.path_value("from", files.base), file.text("to")) else {
             continue;
         };

@@ -362,6 +362,12 @@ pub struct TaskSpec {
     pub grader_env: Option<GradedIn>,
     /// `carry` (new): paths that go into the graders' tree though the base commit ignores them.
     pub carry: Vec<String>,
+    /// `protected` (new): paths that are put back before grading; `None` = those that decide how tests run, by name.
+    pub protected: Option<Vec<String>>,
+    /// `allowed_changes` (new): where an agent may change anything at all; `None` = anywhere.
+    pub allowed_changes: Option<Vec<String>>,
+    /// `grader_files` (new): files or folders that only graders see: (from, path in the project's folder).
+    pub grader_files: Vec<(PathBuf, PathBuf)>,
     /// `reference_patch`, absolute.
     pub reference_patch: Option<PathBuf>,
     /// SHA-256 over the task as written and its reference patch, in hex.

@@ -1,6 +1,6 @@
 //! `tasks:` as they are read, with their graders and their digests.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use sha2::{Digest, Sha256};
 
@@ -8,6 +8,7 @@ use crate::config::fields::{Fields, command};
 use crate::config::files::Files;
 use crate::config::node::Node;
 use crate::config::problem::Report;
+use crate::config::scenarios::laid_files;
 use crate::config::settings::grader_env;
 use crate::config::tables::GRADERS;
 use crate::config::{GraderSpec, IosTestOptions, TaskKind, TaskSpec};
@@ -33,6 +34,16 @@ pub(super) fn task(
         _ => TaskKind::Capability,
     };
     let setup_commands = fields.items("setup_commands").iter().map(command).collect();
+    let grader_files = laid_files(&(fields, "grader_files"), files, report);
+    let named: Vec<PathBuf> = reference_patch
+        .iter()
+        .cloned()
+        .chain(references(&graders))
+        .collect();
+    let laid = grader_files
+        .iter()
+        .map(|(from, _)| from.clone())
+        .collect::<Vec<_>>();
     let id = fields.text("id")?;
     if id == "baseline" {
         let message = "the id \"baseline\" is kept for baseline runs";
@@ -46,7 +57,12 @@ pub(super) fn task(
         setup_commands,
         grader_env: fields.text("grader_env").map(|word| grader_env(&word)),
         carry: fields.words("carry"),
-        digest: digest(node, reference_patch.as_deref(), &graders),
+        protected: fields.get("protected").map(|_| fields.words("protected")),
+        allowed_changes: fields
+            .get("allowed_changes")
+            .map(|_| fields.words("allowed_changes")),
+        digest: digest(node, named.into_iter().chain(laid)),
+        grader_files,
         graders,
         reference_patch,
     })
@@ -61,15 +77,20 @@ fn warn_of_no_graders(fields: &Fields<'_>, report: &mut Report) {
     }
 }
 
-/// SHA-256 over the task's value (comments and layout aside) and the files that it names.
-fn digest(node: &Node, reference_patch: Option<&Path>, graders: &[GraderSpec]) -> String {
-    let mut hasher = Sha256::new();
-    hasher.update(node.to_json().to_string());
+/// The files that graders compare with.
+fn references(graders: &[GraderSpec]) -> Vec<PathBuf> {
     let references = graders.iter().filter_map(|grader| match grader {
-        GraderSpec::ScreenshotCompare { reference_path, .. } => Some(reference_path.as_path()),
+        GraderSpec::ScreenshotCompare { reference_path, .. } => Some(reference_path.clone()),
         _ => None,
     });
-    for path in reference_patch.into_iter().chain(references) {
+    references.collect()
+}
+
+/// SHA-256 over the task's value (comments and layout aside) and the files that it names.
+fn digest(node: &Node, named: impl Iterator<Item = PathBuf>) -> String {
+    let mut hasher = Sha256::new();
+    hasher.update(node.to_json().to_string());
+    for path in named {
         let bytes = if path.is_file() {
             std::fs::read(path).unwrap_or_default()
         } else {

@@ -63,7 +63,8 @@ impl Globs {
     }
 
     /// Whether something at `path` that is no folder stands where a glob wants one: a link there brings in all it points to.
-    pub(super) fn want_folder_at(&self, path: &Path) -> bool {
+    #[must_use]
+    pub fn want_folder_at(&self, path: &Path) -> bool {
         self.ways(path).any(|path| {
             let path = folded(path);
             let depth = path.components().count();

@@ -231,6 +231,7 @@ fn line(comparison: &Comparison) -> String {
         "before": {"success": comparison.was_success, "grade": comparison.was_grade, "failure_reason": comparison.was_reason},
         "after": {"success": comparison.is_success, "grade": comparison.now.grade.as_str(),
                   "failure_reason": comparison.reason(), "grader_results": verdicts(&comparison.now.verdicts)},
+        "integrity": comparison.now.integrity.label(),
         "notes": comparison.now.notes,
         "duration_sec": comparison.now.took.as_secs_f64(),
     });

@@ -115,6 +115,6 @@ fn keep(run_dir: &RunDir, validation: &Validation) -> Result<(), RecordError> {
     };
     let row = json!({"task_id": validation.task, "success": validation.ok, "failure_reason": validation.reason,
         "grader_results": graders(&validation.verdicts), "untouched_grader_results": graders(&validation.untouched),
-        "duration_sec": validation.took.as_secs_f64()});
+        "notes": validation.notes, "duration_sec": validation.took.as_secs_f64()});
     append_reference_check(run_dir, &row)
 }

@@ -140,6 +140,28 @@ impl Draft {
         outcome.graded_in = graded.tree;
         outcome.verdicts = graded.verdicts;
         outcome.notes.extend(graded.notes);
+        graded
+            .suspicions
+            .into_iter()
+            .for_each(|why| self.suspect(why));
+        graded
+            .violations
+            .into_iter()
+            .for_each(|why| self.violate(why));
+    }
+
+    /// Says that a rule was broken; what was only suspect before stands beside it.
+    fn violate(&mut self, reason: String) {
+        let mut reasons = match std::mem::take(&mut self.outcome.integrity) {
+            Integrity::Clean => Vec::new(),
+            Integrity::Suspect(reasons) | Integrity::Violated(reasons) => reasons,
+            Integrity::Uncontained => {
+                self.outcome.integrity = Integrity::Uncontained;
+                return self.note(reason);
+            }
+        };
+        reasons.push(reason);
+        self.outcome.integrity = Integrity::Violated(reasons);
     }
 
     /// Takes in what was captured of the agent's tree.

@@ -15,6 +15,7 @@ use crate::trial::blocking::blocking;
 use crate::trial::draft::Stop;
 use crate::trial::environment::Environment;
 use crate::trial::frame::Frame;
+use crate::trial::guard::Sorted;
 use crate::trial::jail::{self, Role};
 use crate::trial::preparation;
 use crate::workspace::{ChangedPath, Workspace};
@@ -36,6 +37,10 @@ pub(super) struct Graded {
     pub(super) verdicts: Vec<Verdict>,
     /// The tree that graders worked in.
     pub(super) tree: Option<GradedIn>,
+    /// Reasons for `integrity`: rules of the task that were broken.
+    pub(super) violations: Vec<String>,
+    /// Reasons for `integrity`: what looks odd.
+    pub(super) suspicions: Vec<String>,
     pub(super) notes: Vec<String>,
 }
 
@@ -51,11 +56,17 @@ pub(super) async fn grade_fresh(
         tree: Some(GradedIn::Fresh),
         ..Graded::default()
     };
+    let sorted = graded.sort(frame, work);
     if task.graders.is_empty() {
         graded.tree = None;
         return graded;
     }
-    match in_fresh_tree(frame, (task, work, old), &mut graded.notes).await {
+    if let Some(path) = sorted.not_allowed {
+        graded.verdicts = vec![not_allowed(&path)];
+        return graded;
+    }
+    let job = (task, work, sorted.carried.as_slice());
+    match in_fresh_tree(frame, (job, old), &mut graded.notes).await {
         Ok(verdicts) => graded.verdicts = verdicts,
         Err(why) => graded.verdicts = vec![not_built(&why)],
     }
@@ -63,12 +74,31 @@ pub(super) async fn grade_fresh(
 }
 
 impl Graded {
+    /// Decides about each change, and keeps what speaks against the work.
+    fn sort<'a>(&mut self, frame: &Frame<'_>, work: Work<'a>) -> Sorted<'a> {
+        let guard = frame.context.guard(frame.planned);
+        let mut sorted = guard.map_or_else(Sorted::default, |guard| guard.sort(work.changed));
+        self.violations.append(&mut sorted.violations);
+        self.suspicions.append(&mut sorted.suspicions);
+        sorted
+    }
+
     /// What was left could not be had.
     pub(super) fn impossible(why: &str) -> Self {
         Self {
             verdicts: vec![not_built(why)],
             ..Self::default()
         }
+    }
+}
+
+/// The verdict on a change where none is allowed.
+fn not_allowed(path: &str) -> Verdict {
+    Verdict {
+        grader: "allowed_changes".to_owned(),
+        grade: Grade::Fail,
+        reason: Some(format!("change_not_allowed:{path}")),
+        duration: std::time::Duration::ZERO,
     }
 }
 
@@ -82,9 +112,12 @@ fn not_built(why: &str) -> Verdict {
     }
 }
 
+/// A task, what is graded, and which of its changes are carried into the graders' tree.
+type Job<'a> = (&'a TaskSpec, Work<'a>, &'a [&'a ChangedPath]);
+
 async fn in_fresh_tree(
     frame: &Frame<'_>,
-    (task, work, old): (&TaskSpec, Work<'_>, &mut Option<Workspace>),
+    ((task, work, carried), old): (Job<'_>, &mut Option<Workspace>),
     notes: &mut Vec<String>,
 ) -> Result<Vec<Verdict>, String> {
     let needs_baseline =
@@ -100,7 +133,7 @@ async fn in_fresh_tree(
     let fresh = blocking(|| context.template.prepare(&parent, &frame.short_name))
         .map_err(|error| error.to_string())?;
     let result = async {
-        let baseline = furnish(frame, &fresh, (task, work)).await?;
+        let baseline = furnish(frame, &fresh, (task, work, carried)).await?;
         if !context.suite.settings.keep_workdirs
             && let Some(old) = old.take()
         {
@@ -124,7 +157,7 @@ async fn in_fresh_tree(
 async fn furnish(
     frame: &Frame<'_>,
     fresh: &Workspace,
-    (task, work): (&TaskSpec, Work<'_>),
+    (task, work, carried): Job<'_>,
 ) -> Result<Option<ForbiddenBaseline>, String> {
     let scenario = frame.context.scenario(frame.planned);
     preparation::lay_files(scenario, &fresh.project_dir)
@@ -138,7 +171,11 @@ async fn furnish(
         Some(_) => None,
         None => preparation::baseline(frame, fresh).map_err(stopped)?,
     };
-    blocking(|| fresh.put(work.changed.iter())).map_err(|error| error.to_string())?;
+    blocking(|| {
+        let put = fresh.put(carried.iter().copied());
+        put.map_err(|error| error.to_string())?;
+        lay_grader_files(task, fresh)
+    })?;
     Ok(baseline)
 }
 
@@ -154,11 +191,27 @@ pub(super) async fn grade_in_place(
         containment: jail::containment(frame, workspace, Role::Grader),
         ..Place::bare(workspace)
     };
-    Graded {
-        verdicts: run(frame, task, (work, &place, work.baseline)).await,
+    let mut graded = Graded {
         tree: (!task.graders.is_empty()).then_some(GradedIn::Workspace),
-        notes: Vec::new(),
-    }
+        ..Graded::default()
+    };
+    let sorted = graded.sort(frame, work);
+    graded.verdicts = match sorted.not_allowed {
+        Some(path) => vec![not_allowed(&path)],
+        None => match blocking(|| lay_grader_files(task, workspace)) {
+            Ok(()) => run(frame, task, (work, &place, work.baseline)).await,
+            Err(why) => vec![not_built(&why)],
+        },
+    };
+    graded
+}
+
+/// Lays what only graders see, over whatever stands there.
+fn lay_grader_files(task: &TaskSpec, tree: &Workspace) -> Result<(), String> {
+    task.grader_files.iter().try_for_each(|(from, to)| {
+        tree.lay(from, to)
+            .map_err(|error| format!("lay grader_files: {error}"))
+    })
 }
 
 /// Where graders work.

@@ -1,16 +1,45 @@
-//! What a task says about paths, ready to be asked.
+//! What a task says about paths, and what becomes of each change under it.
 
-use std::path::Path;
+use std::collections::BTreeSet;
+use std::ffi::OsStr;
+use std::ops::Bound;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Component, Path, PathBuf};
 
-use crate::config::{GraderSpec, TaskSpec};
+use crate::config::{GraderSpec, PROTECTED_BY_DEFAULT, TaskSpec};
 use crate::graders::Globs;
+use crate::workspace::{ChangedPath, Now, named, patched_paths};
 
 /// What a task says about paths.
 #[derive(Debug)]
 pub struct Guard {
     /// Paths that count though the base commit ignores them.
     counts: Globs,
+    /// Paths that the task itself keeps as they are.
+    kept: Globs,
+    /// Paths that are kept as they are by default.
+    by_default: Globs,
+    /// What the task's own reference patch changes: never kept by default.
+    reference: BTreeSet<PathBuf>,
+    /// The only paths that may be changed.
+    allowed: Option<Globs>,
 }
+
+/// What becomes of a trial's changes.
+#[derive(Debug, Default)]
+pub(super) struct Sorted<'a> {
+    /// These go into the graders' tree.
+    pub(super) carried: Vec<&'a ChangedPath>,
+    /// Reasons for `integrity` that break a rule of the task.
+    pub(super) violations: Vec<String>,
+    /// Reasons for `integrity` that look odd.
+    pub(super) suspicions: Vec<String>,
+    /// The first change where none is allowed.
+    pub(super) not_allowed: Option<String>,
+}
+
+/// So many paths are named in `integrity`, of each kind.
+const NAMED: usize = 10;
 
 impl Guard {
     /// The guard of a task.
@@ -18,16 +47,21 @@ impl Guard {
     /// # Errors
     /// When a pattern is none; says which.
     pub fn of(task: &TaskSpec, subdir: &Path) -> Result<Self, String> {
-        let mut counts = task.carry.clone();
+        let mut kept = task.protected.clone().unwrap_or_default();
+        let mut by_default: Vec<String> = match task.protected {
+            Some(_) => Vec::new(),
+            None => PROTECTED_BY_DEFAULT.map(str::to_owned).to_vec(),
+        };
+        let laid = task.grader_files.iter();
+        by_default.extend(laid.map(|(_, to)| literal(to)));
+        let mut seen = Vec::new();
         for grader in &task.graders {
             match grader {
                 GraderSpec::GitDiffForbidden { forbidden_globs } => {
-                    counts.extend(forbidden_globs.iter().cloned());
+                    kept.extend(forbidden_globs.iter().cloned());
                 }
                 GraderSpec::ScreenshotExists { path }
-                | GraderSpec::ScreenshotCompare { path, .. } => {
-                    counts.push(globset_escape(&path.to_string_lossy()));
-                }
+                | GraderSpec::ScreenshotCompare { path, .. } => seen.push(literal(path)),
                 GraderSpec::Command { .. }
                 | GraderSpec::IosTestPass(_)
                 | GraderSpec::IosInstallCheck
@@ -35,24 +69,145 @@ impl Guard {
                 | GraderSpec::Unknown { .. } => {}
             }
         }
+        seen.extend(task.carry.iter().chain(&kept).cloned());
+        // Unreadable patches are told of by validation.
+        let patched = task.reference_patch.as_deref().map(patched_paths);
+        let patched = patched.and_then(Result::ok).unwrap_or_default();
+        let reference = patched
+            .into_iter()
+            .flat_map(|path| [subdir.join(&path), path]);
+        let allowed = task.allowed_changes.as_deref();
         Ok(Self {
-            counts: Globs::new(&counts, subdir)?,
+            counts: Globs::new(&seen, subdir)?,
+            kept: Globs::new(&kept, subdir)?,
+            by_default: Globs::new(&by_default, subdir)?,
+            reference: reference.collect(),
+            allowed: allowed.map(|globs| Globs::new(globs, subdir)).transpose()?,
         })
     }
 
     /// Whether a path counts though the base commit ignores it.
     #[must_use]
     pub fn counts(&self, path: &Path) -> bool {
-        self.counts.matter(path)
+        self.counts.matter(path) || self.is_kept_by_default(path)
+    }
+
+    /// What of the default list the reference patch changes, so that it stays open.
+    #[must_use]
+    pub fn opened(&self) -> Vec<String> {
+        let paths = self.reference.iter();
+        let paths = paths.filter(|path| self.by_default.forbid(path));
+        paths.map(|path| named(path)).collect()
+    }
+
+    /// Decides about each change.
+    pub(super) fn sort<'a>(&self, changed: &'a [ChangedPath]) -> Sorted<'a> {
+        let mut sorted = Sorted::default();
+        let mut restored = BTreeSet::new();
+        for one in changed {
+            let path = one.path.as_path();
+            let protected = || format!("protected_changed:{}", named(path));
+            if self.kept.forbid(path) || self.kept.want_folder_at(path) {
+                sorted.violations.push(protected());
+                restored.insert(path);
+            } else if self.is_kept_by_default(path) {
+                sorted.suspicions.push(protected());
+                restored.insert(path);
+            } else if leads_out(one) {
+                let reason = format!("link_out:{}", named(path));
+                sorted.suspicions.push(reason);
+            } else {
+                sorted.carried.push(one);
+            }
+            let may = self.allowed.as_ref().is_none_or(|globs| globs.forbid(path));
+            if !may && sorted.not_allowed.is_none() {
+                sorted.not_allowed = Some(named(path));
+            }
+        }
+        sorted.give_way(&restored);
+        for reasons in [&mut sorted.violations, &mut sorted.suspicions] {
+            if let Some(more @ 1..) = reasons.len().checked_sub(NAMED) {
+                reasons.truncate(NAMED);
+                reasons.push(format!("and {more} more"));
+            }
+        }
+        sorted
+    }
+
+    fn is_kept_by_default(&self, path: &Path) -> bool {
+        let kept = self.by_default.forbid(path) || self.by_default.want_folder_at(path);
+        kept && !self.reference.contains(path)
     }
 }
 
+impl Sorted<'_> {
+    /// What stands in the place of a folder that holds a protected file gives way to it.
+    fn give_way(&mut self, restored: &BTreeSet<&Path>) {
+        let suspicions = &mut self.suspicions;
+        self.carried.retain(|one| {
+            let from = (Bound::Excluded(one.path.as_path()), Bound::Unbounded);
+            let below = restored.range::<Path, _>(from).next();
+            let stays =
+                one.now == Now::Removed || below.is_none_or(|below| !below.starts_with(&one.path));
+            if !stays {
+                suspicions.push(format!("protected_changed:{}", named(&one.path)));
+            }
+            stays
+        });
+    }
+}
+
+/// Whether a link leads out of the tree: what it would bring in is nothing that was captured.
+fn leads_out(changed: &ChangedPath) -> bool {
+    let Now::Link(target) = &changed.now else {
+        return false;
+    };
+    let target = Path::new(OsStr::from_bytes(target));
+    let mut depth = changed.path.components().count().saturating_sub(1);
+    for component in target.components() {
+        match component {
+            Component::RootDir | Component::Prefix(_) => return true,
+            Component::CurDir => {}
+            Component::Normal(_) => depth += 1,
+            Component::ParentDir => match depth.checked_sub(1) {
+                Some(above) => depth = above,
+                None => return true,
+            },
+        }
+    }
+    false
+}
+
 /// A path as a pattern that means it alone.
-fn globset_escape(path: &str) -> String {
-    path.chars()
-        .flat_map(|character| {
-            let special = "*?[]{}\\".contains(character);
-            special.then_some('\\').into_iter().chain([character])
-        })
-        .collect()
+fn literal(path: &Path) -> String {
+    let text = path.to_string_lossy();
+    let escaped = text.chars().flat_map(|character| {
+        let special = "*?[]{}\\".contains(character);
+        special.then_some('\\').into_iter().chain([character])
+    });
+    escaped.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_link_out_of_the_tree_is_known_by_its_words_alone() {
+        let link = |path: &str, target: &str| ChangedPath {
+            path: PathBuf::from(path),
+            now: Now::Link(target.as_bytes().to_vec()),
+        };
+        for (path, target, out) in [
+            ("a", "b", false),
+            ("a", "../b", true),
+            ("d/a", "../b", false),
+            ("d/a", "../../b", true),
+            ("a", "/etc/passwd", true),
+            ("d/e/a", "../x/../../b", false),
+            ("a", "x/../../b", true),
+        ] {
+            assert_eq!(leads_out(&link(path, target)), out, "{path} -> {target}");
+        }
+    }
 }

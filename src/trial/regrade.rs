@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use crate::model::{Grade, Verdict};
+use crate::model::{Grade, Integrity, Verdict};
 use crate::plan::PlannedTrial;
 use crate::record::TrialDir;
 use crate::trial::blocking::blocking;
@@ -21,6 +21,8 @@ pub struct Regraded {
     pub verdicts: Vec<Verdict>,
     /// What is to be said of it.
     pub notes: Vec<String>,
+    /// Whether the work can be trusted, as today's rules of the task say.
+    pub integrity: Integrity,
     /// Why nothing could be graded.
     pub problem: Option<String>,
     /// How long it took.
@@ -43,8 +45,20 @@ pub async fn regrade_trial(
         grade: grade_of(&graded.verdicts),
         verdicts: graded.verdicts,
         notes: graded.notes,
+        integrity: integrity(graded.suspicions, graded.violations),
         problem,
         took: started.elapsed(),
+    }
+}
+
+fn integrity(mut suspicions: Vec<String>, violations: Vec<String>) -> Integrity {
+    match (suspicions.is_empty(), violations.is_empty()) {
+        (true, true) => Integrity::Clean,
+        (false, true) => Integrity::Suspect(suspicions),
+        (_, false) => {
+            suspicions.extend(violations);
+            Integrity::Violated(suspicions)
+        }
     }
 }
 

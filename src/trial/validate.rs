@@ -6,7 +6,7 @@ use crate::model::{Grade, Verdict};
 use crate::plan::PlannedTrial;
 use crate::trial::alone::{Job, graded_alone};
 use crate::trial::frame::Frame;
-use crate::trial::{RunContext, Teller};
+use crate::trial::{Guard, RunContext, Teller};
 
 /// What a task's reference patch is worth.
 #[derive(Debug, Clone)]
@@ -21,6 +21,8 @@ pub struct Validation {
     pub verdicts: Vec<Verdict>,
     /// The graders over the untouched workspace, where they were asked.
     pub untouched: Vec<Verdict>,
+    /// What is worth knowing though it decides nothing.
+    pub notes: Vec<String>,
     /// How long it took.
     pub took: Duration,
 }
@@ -39,6 +41,7 @@ pub async fn validate_task(
         reason: None,
         verdicts: Vec::new(),
         untouched: Vec::new(),
+        notes: Vec::new(),
         took: Duration::ZERO,
     };
     if let Err(reason) = judge_both(context, planned, (teller, &mut validation)).await {
@@ -64,9 +67,20 @@ async fn judge_both(
     }
     let folder = context.run_dir.reference_check(task.id.as_str());
     let frame = Frame::new(context, planned, teller).with_folder(folder);
-    validation.verdicts = graded_alone(&frame, task, Job::Patch(patch))
-        .await?
-        .verdicts;
+    let opened = context.guard(planned).map(Guard::opened);
+    for path in opened.unwrap_or_default() {
+        validation.notes.push(format!(
+            "the reference patch changes {path}, which is protected by default: it is left open for this task; `protected` settles it"
+        ));
+    }
+    let reference = graded_alone(&frame, task, Job::Patch(patch)).await?;
+    validation.verdicts = reference.verdicts;
+    validation.notes.extend(reference.notes);
+    if let Some(reason) = reference.violations.first() {
+        return Err(format!(
+            "the reference patch changes what the task protects ({reason}): no solution of this kind can pass"
+        ));
+    }
     if let Some(verdict) = validation
         .verdicts
         .iter()

@@ -17,6 +17,9 @@ use super::{Workspace, WorkspaceError};
 /// Most changed paths that are carried on.
 const MAX_CHANGES: usize = 20_000;
 
+/// Most ignored paths that are listed.
+const MAX_IGNORED: usize = 1_000;
+
 impl Workspace {
     /// What is different from `before` (or, without it, from the base commit): every file, link and removal, told by our own
     /// walk. What the base commit's own rules ignore is only counted, unless `keep` wants the path; `.git` at the root is
@@ -225,6 +228,6 @@ impl Capture<'_> {
             counted.files += 1;
             counted.bytes = counted.bytes.saturating_add(size);
         }
-        tops.into_values().collect()
+        tops.into_values().take(MAX_IGNORED).collect()
     }
 }

@@ -50,6 +50,7 @@ pub use manifest::{
 pub use noted::Noted;
 pub use oddities::named;
 pub use owner::{FORGOTTEN, SCRATCH, Swept, claim, sweep_stale};
+pub use patch::patched_paths;
 pub use prepare::{Discarded, Workspace};
 pub use source::{ResolveOptions, Source, resolve};
 pub use survey::survey;

@@ -20,6 +20,22 @@ const MAX_BYTES: u64 = 256 << 20;
 /// What is said of a file that is no patch.
 const NO_CHANGE: &str = "it holds no change in the form of `git diff` or `diff -u`";
 
+/// The paths that a patch changes, makes or removes, as it names them.
+///
+/// # Errors
+/// When it cannot be read as a patch; says why.
+pub fn patched_paths(patch: &Path) -> Result<Vec<PathBuf>, String> {
+    let bytes = fs::read(patch).map_err(|error| error.to_string())?;
+    let bytes = patch_text::with_headers(&bytes);
+    let bytes = patch_text::with_empty_files(&bytes);
+    let diff = Diff::from_buffer(&bytes).map_err(|error| unreadable(&error))?;
+    let touched = touches(&diff)?.into_iter();
+    Ok(touched
+        .flat_map(|touch| [touch.old, touch.new])
+        .flatten()
+        .collect())
+}
+
 /// What a patch does to one file.
 struct Touch {
     /// The file that must be there.

@@ -1,6 +1,8 @@
 //! Putting what an agent left into a fresh workspace, without stepping through a link.
 
+use std::fs::{self, File};
 use std::io;
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use super::beneath::{self, Held};
@@ -41,6 +43,16 @@ impl Workspace {
         Ok(())
     }
 
+    /// Copies a file or folder of the operator's to `to`, from the project's folder, over whatever stands there.
+    ///
+    /// # Errors
+    /// When a folder on the way is a file or a link, or the disk says no.
+    pub fn lay(&self, from: &Path, to: &Path) -> Result<(), WorkspaceError> {
+        let inside = self.project_dir.strip_prefix(&self.root);
+        let to = inside.unwrap_or(Path::new("")).join(to);
+        told(&to, lay(&self.root, from, &to))
+    }
+
     fn put_file(&self, path: &Path, file: &LeftFile) -> io::Result<()> {
         match &file.content {
             Content::Lost(_) => Ok(()),
@@ -68,6 +80,23 @@ impl Workspace {
 
 fn told(path: &Path, done: io::Result<()>) -> Result<(), WorkspaceError> {
     done.map_err(WorkspaceError::io(format!("put {} back", path.display())))
+}
+
+fn lay(root: &Path, from: &Path, to: &Path) -> io::Result<()> {
+    if from.is_dir() {
+        return fs::read_dir(from)?.try_for_each(|entry| {
+            let entry = entry?;
+            lay(root, &entry.path(), &to.join(entry.file_name()))
+        });
+    }
+    let mut source = File::open(from)?;
+    let executable = source.metadata()?.mode() & 0o100 != 0;
+    let kind = if executable {
+        FileKind::Executable
+    } else {
+        FileKind::Plain
+    };
+    beneath::copy(root, to, (&mut source, kind)).map(drop)
 }
 
 fn remove(root: &Path, path: &Path) -> io::Result<()> {

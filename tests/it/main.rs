@@ -6,6 +6,7 @@
 #![expect(clippy::print_stderr, reason = "a test that cannot run here says so")]
 
 mod backfill;
+mod cheats;
 mod cli;
 mod cli_run;
 mod cli_suite;

@@ -60,10 +60,10 @@ fn page(validations: &[Validation]) -> String {
             .map(sanitize_line)
             .unwrap_or_default();
         let took = table::seconds(validation.took.as_secs_f64());
-        format!("{word}  {:<widest$}  {took}  {reason}", validation.task)
-            .trim_end()
-            .to_owned()
-            + "\n"
+        let line = format!("{word}  {:<widest$}  {took}  {reason}", validation.task);
+        let notes = validation.notes.iter();
+        let notes = notes.map(|note| format!("       {}\n", sanitize_line(note)));
+        line.trim_end().to_owned() + "\n" + &notes.collect::<String>()
     };
     validations.iter().map(line).collect()
 }
@@ -73,7 +73,7 @@ fn document(validations: &[Validation], root: &std::path::Path) -> serde_json::V
         .iter()
         .map(|validation| {
             json!({"task_id": validation.task, "ok": validation.ok, "reason": validation.reason,
-                "duration_sec": validation.took.as_secs_f64()})
+                "notes": validation.notes, "duration_sec": validation.took.as_secs_f64()})
         })
         .collect();
     json!({"schema": 1, "checks": root, "tasks": tasks})

@@ -67,13 +67,13 @@ pub(in crate::config) static SCENARIO: Section = Section {
 };
 
 pub(in crate::config) static FILE: Section = Section {
-    doc: "A file or folder laid into the workspace.",
+    doc: "A file or folder laid into a tree.",
     keys: &[
         required("from", Shape::Path, "Where it is."),
         required(
             "to",
             Shape::Inside,
-            "Where it goes, relative to the project's folder in the workspace.",
+            "Where it goes, relative to the project's folder.",
         ),
     ],
     open: None,

@@ -2,7 +2,7 @@
 
 use crate::config::shape::{Choice, Section, Shape, defaulted, optional, required};
 use crate::config::tables::suite::GRADER_ENVS;
-use crate::config::tables::{COMMAND, GLOBS, GRADERS};
+use crate::config::tables::{COMMAND, FILE, GLOBS, GRADERS};
 
 const TASK_KINDS: &[Choice] = &[
     ("capability", "can the agent do it at all?"),
@@ -71,6 +71,28 @@ pub(in crate::config) static TASK: Section = Section {
             GLOBS,
             "[]",
             "Patterns for paths that go into the graders' tree though the base commit's own rules ignore them.",
+        ),
+        optional(
+            "protected",
+            GLOBS,
+            "Patterns for paths that are put back as they were before graders run, and reported; what forbidden_globs name is always among them. By default the files that decide how tests run, such as conftest.py, jest.config.js or build.rs; [] for none of those.",
+        ),
+        optional(
+            "allowed_changes",
+            Shape::List {
+                of: &Shape::Glob,
+                least: 1,
+            },
+            "Patterns for the only paths that may be changed; a change elsewhere fails the task. Anywhere by default.",
+        ),
+        defaulted(
+            "grader_files",
+            Shape::List {
+                of: &Shape::Object(&FILE),
+                least: 0,
+            },
+            "[]",
+            "Files or folders that are laid into the graders' tree alone, such as hidden tests: no agent sees them.",
         ),
         optional(
             "reference_patch",

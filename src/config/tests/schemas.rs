@@ -109,6 +109,9 @@ fn the_schemas_know_the_keys_of_the_tables_and_no_others() {
         .collect();
     in_schemas.sort();
     in_tables.sort();
+    // A section that both files use is in both schemas.
+    in_schemas.dedup();
+    in_tables.dedup();
     assert_eq!(in_schemas, in_tables);
 }
 

@@ -1,0 +1,56 @@
+//! Files that decide how tests run, by name: whoever adds or changes one can make any test pass.
+
+/// What `protected` is for a task that does not say, beside its `forbidden_globs`. Kept in SETUP.md, too.
+pub const PROTECTED_BY_DEFAULT: [&str; 46] = [
+    // Python
+    "**/conftest.py",
+    "**/sitecustomize.py",
+    "**/usercustomize.py",
+    "**/*.pth",
+    "**/pytest.ini",
+    "**/.pytest.ini",
+    "**/pytest.py",
+    "**/_pytest/**",
+    "**/unittest.py",
+    "**/unittest/__init__.py",
+    "**/tox.ini",
+    "**/setup.cfg",
+    // JavaScript
+    "**/jest.config.*",
+    "**/jest.setup.*",
+    "**/vitest.config.*",
+    "**/vitest.setup.*",
+    "**/vitest.workspace.*",
+    "**/.mocharc*",
+    "**/karma.conf.*",
+    "**/playwright.config.*",
+    "**/ava.config.*",
+    "**/.npmrc",
+    "**/.yarnrc*",
+    "**/.pnpmfile.cjs",
+    "**/bunfig.toml",
+    // Rust
+    "**/build.rs",
+    "**/.cargo/config",
+    "**/.cargo/config.toml",
+    "**/rust-toolchain",
+    "**/rust-toolchain.toml",
+    "**/.config/nextest.toml",
+    // Swift and Xcode
+    "**/*.xctestplan",
+    "**/*.xcscheme",
+    // others
+    "**/go.work",
+    "**/.mvn/**",
+    "**/init.gradle",
+    "**/init.gradle.kts",
+    "**/junit-platform.properties",
+    "**/.rspec",
+    "**/spec_helper.rb",
+    "**/rails_helper.rb",
+    "**/phpunit.xml",
+    "**/phpunit.xml.dist",
+    "**/.tool-versions",
+    "**/mise.toml",
+    "**/.python-version",
+];
