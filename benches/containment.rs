@@ -1,0 +1,192 @@
+//! What containment costs: trials at `isolation: jail` against the same at `none`, and the stop of a tree of 50 processes.
+//!
+//! A trial is an agent that says a few words and one `command` grader; both are contained. The rounds of both levels are
+//! interleaved. A stop is timed from the wish to stop until `supervise::run` has returned, which it does when nothing of
+//! the tree is left. `cargo bench --bench containment -- [trials]` (40 in each of five rounds by default).
+#![expect(
+    clippy::disallowed_methods,
+    clippy::print_stdout,
+    reason = "a benchmark starts the programs that it measures and prints its result"
+)]
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use proctor::model::Isolation;
+use proctor::supervise::{
+    self, Cancel, ChildSpec, Containment, EndReason, Heard, Jail, Limits, Listener,
+};
+
+const ROUNDS: u32 = 5;
+const STOPS: usize = 20;
+const LEVELS: [&str; 2] = ["none", "jail"];
+/// One shell, 7 below it, and 42 sleepers below those; each of the 7 says when its own have been started.
+const TREE: &str = "for i in 1 2 3 4 5 6 7; do
+sh -c 'for j in 1 2 3 4 5 6; do sleep 600 >/dev/null 2>&1 & done; echo up; exec >/dev/null 2>&1; wait' &
+done; wait";
+
+fn main() {
+    supervise::become_porter_if_asked();
+    let probe = supervise::probe();
+    if probe.level != Isolation::Jail {
+        let why = probe.obstacle.as_ref().map_or("", |(why, _)| why);
+        return println!("SKIPPED: no jail on this machine: {why}");
+    }
+    let trials = std::env::args()
+        .skip(1)
+        .find_map(|word| word.parse().ok())
+        .unwrap_or(40);
+    measure_trials(trials);
+    measure_stops();
+}
+
+fn measure_trials(trials: u32) {
+    let folder = tempfile::tempdir().expect("a folder");
+    lay(folder.path());
+    let mut walls = [Duration::ZERO; 2];
+    for round in 0..ROUNDS {
+        for turn in 0..LEVELS.len() {
+            let level = (turn + round as usize) % LEVELS.len();
+            walls[level] += run(folder.path(), LEVELS[level], trials);
+        }
+    }
+    let count = trials * ROUNDS;
+    let [none, jail] = walls.map(|wall| wall.as_secs_f64() * 1e3 / f64::from(count));
+    println!(
+        "{count} trials each: none {none:.2} ms a trial, jail {jail:.2} ms, containment {:.2} ms a trial (limit 30)",
+        jail - none
+    );
+}
+
+fn lay(folder: &Path) {
+    for made in ["repo", "tmp", "home", "bin"] {
+        fs::create_dir(folder.join(made)).expect("make a folder");
+    }
+    fs::write(folder.join("repo/file.txt"), "text\n").expect("write a file");
+    let identity = ["-c", "user.name=b", "-c", "user.email=b@example.invalid"];
+    let commit = [&identity[..], &["commit", "-qm", "base"]].concat();
+    for arguments in [&["init", "-q"][..], &["add", "-A"], &commit] {
+        let status = Command::new("git")
+            .args(arguments)
+            .current_dir(folder.join("repo"))
+            .status();
+        assert!(
+            status.is_ok_and(|status| status.success()),
+            "git {arguments:?}"
+        );
+    }
+    let agent = folder.join("bin/agent");
+    fs::write(&agent, "#!/bin/sh\necho '{\"type\":\"result\",\"subtype\":\"success\",\"is_error\":false,\"result\":\"OK\"}'\n")
+        .expect("write the agent");
+    fs::set_permissions(&agent, fs::Permissions::from_mode(0o755)).expect("make it executable");
+    fs::write(
+        folder.join("tasks.yaml"),
+        "- id: t\n  prompt: p\n  graders:\n    - type: command\n      command: [\"true\"]\n",
+    )
+    .expect("write the tasks");
+}
+
+/// Wall time of a run at a level.
+fn run(folder: &Path, level: &str, trials: u32) -> Duration {
+    let home = folder.display();
+    let config = format!(
+        "suite:\n  output_root: {home}/runs\n  isolation: {level}\n  lend: [{home}/bin]\n  scenarios: [shell_unprimed]\n  \
+         timeout_sec: 60\n  trials_per_cell: {trials}\nproject:\n  repo_path: {home}/repo\nagents:\n  - id: stub\n    \
+         kind: claude_code_cli\n    command: [{home}/bin/agent, '{{PROMPT}}']\n"
+    );
+    fs::write(folder.join("config.yaml"), config).expect("write the config");
+    let started = Instant::now();
+    let status = Command::new(env!("CARGO_BIN_EXE_proctor"))
+        .args(["run", "--quiet"])
+        .current_dir(folder)
+        .env("TMPDIR", folder.join("tmp"))
+        .env("HOME", folder.join("home"))
+        .stdout(Stdio::null())
+        .status();
+    let wall = started.elapsed();
+    assert!(status.is_ok_and(|status| status.success()), "proctor run");
+    prove(&folder.join("runs"), level, trials);
+    fs::remove_dir_all(folder.join("runs")).expect("remove the runs");
+    wall
+}
+
+/// All rows passed, at the level that was asked for.
+fn prove(runs: &Path, level: &str, trials: u32) {
+    let run = fs::read_dir(runs).expect("read the runs").flatten().next();
+    let journal = run.expect("a run").path().join("runs.jsonl");
+    let rows = fs::read_to_string(journal).expect("read the rows");
+    let level = format!("\"isolation\":\"{level}\"");
+    let good = |row: &&str| row.contains("\"success\":true") && row.contains(&level);
+    assert_eq!(rows.lines().filter(good).count(), trials as usize, "{rows}");
+}
+
+fn measure_stops() {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .expect("a runtime");
+    let mut times = LEVELS.map(|_| Vec::new());
+    for _ in 0..STOPS {
+        let levels = [
+            Containment::None,
+            Containment::Jail(Arc::new(Jail::default())),
+        ];
+        for (times, containment) in times.iter_mut().zip(levels) {
+            times.push(runtime.block_on(stop(containment)));
+        }
+    }
+    for (level, mut times) in LEVELS.into_iter().zip(times) {
+        times.sort();
+        let [median, worst] = [times[STOPS / 2], times[STOPS - 1]];
+        println!(
+            "stop of 50 processes, {level}: median {:.2} ms of {STOPS} (limit 10), worst {:.2} ms",
+            median.as_secs_f64() * 1e3,
+            worst.as_secs_f64() * 1e3
+        );
+    }
+}
+
+/// How long it takes until a tree is gone that was asked to stop.
+async fn stop(containment: Containment) -> Duration {
+    let argv = ["/bin/sh", "-c", TREE].map(Into::into).to_vec();
+    let env = vec![("PATH".into(), "/usr/bin:/bin".into())];
+    let mut spec = ChildSpec::helper(argv, Path::new("/"), env, Duration::from_secs(60));
+    spec.limits = Limits {
+        grace: Duration::from_secs(30),
+        ..spec.limits
+    };
+    spec.containment = containment;
+    let cancel = Cancel::new();
+    let mut ear = Ear {
+        cancel: cancel.clone(),
+        up: 0,
+        asked: None,
+    };
+    let ending = supervise::run(&spec, &mut ear, &cancel).await;
+    let took = ear.asked.expect("the tree was ready").elapsed();
+    assert_eq!(ending.reason, EndReason::Cancelled, "{ending:?}");
+    assert!(!ending.uncontained);
+    took
+}
+
+/// Asks for the stop as soon as the tree stands.
+struct Ear {
+    cancel: Cancel,
+    up: u32,
+    asked: Option<Instant>,
+}
+
+impl Listener for Ear {
+    fn stdout_line(&mut self, line: &[u8], _at: Duration) -> Heard {
+        self.up += u32::from(line == b"up");
+        if self.up == 7 && self.asked.is_none() {
+            self.asked = Some(Instant::now());
+            self.cancel.request();
+        }
+        Heard::More
+    }
+}
