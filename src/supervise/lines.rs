@@ -7,7 +7,7 @@ const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
 
 /// Splits chunks into lines: any chunking of the same bytes gives the same lines.
 #[derive(Debug)]
-pub(super) struct LineSplitter {
+pub struct LineSplitter {
     pending: Vec<u8>,
     max_line: usize,
     at_start: bool,
@@ -17,7 +17,9 @@ pub(super) struct LineSplitter {
 }
 
 impl LineSplitter {
-    pub(super) fn new(max_line: usize) -> Self {
+    /// A splitter that keeps the first `max_line` bytes of a line.
+    #[must_use]
+    pub fn new(max_line: usize) -> Self {
         Self {
             pending: Vec::new(),
             max_line: max_line.max(1),
@@ -29,12 +31,13 @@ impl LineSplitter {
     }
 
     /// Number of lines that were cut so far.
-    pub(super) fn oversize(&self) -> u64 {
+    #[must_use]
+    pub fn oversize(&self) -> u64 {
         self.oversize
     }
 
     /// Takes a chunk and emits the lines that it completes.
-    pub(super) fn push(&mut self, mut chunk: &[u8], mut emit: impl FnMut(&[u8])) {
+    pub fn push(&mut self, mut chunk: &[u8], mut emit: impl FnMut(&[u8])) {
         while let Some(end) = chunk.iter().position(|byte| *byte == b'\n') {
             let (head, rest) = chunk.split_at(end);
             if !self.line_begun && !self.at_start && head.len() <= self.max_line {
@@ -51,7 +54,7 @@ impl LineSplitter {
     }
 
     /// Emits what came after the last newline.
-    pub(super) fn finish(&mut self, mut emit: impl FnMut(&[u8])) {
+    pub fn finish(&mut self, mut emit: impl FnMut(&[u8])) {
         if self.line_begun {
             self.emit_pending(false, &mut emit);
         }

@@ -45,6 +45,7 @@ pub use ending::{ChildEnding, EndReason, Exit};
 pub use host::host_load;
 pub use isolation::{Probe, become_porter_if_asked, probe};
 pub use jail::{Jail, Mount};
+pub use lines::LineSplitter;
 pub use orphans::left_by_dead_harnesses;
 pub use privacy::hide_from_others;
 pub use registry::spawn_gate;

@@ -72,7 +72,7 @@ impl Ran {
     }
 }
 
-const COMMANDS: [&str; 9] = [
+const COMMANDS: [&str; 10] = [
     "run",
     "validate",
     "rebuild",
@@ -82,6 +82,7 @@ const COMMANDS: [&str; 9] = [
     "schema",
     "cassette",
     "completions",
+    "selftest",
 ];
 
 #[test]

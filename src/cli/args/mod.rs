@@ -7,7 +7,7 @@ use clap::{Parser, Subcommand};
 
 pub(super) use further::{
     CassetteArgs, CompletionsArgs, DoctorArgs, EstimateArgs, InitArgs, RebuildArgs, RegradeArgs,
-    ReplayArgs, SchemaArgs, SchemaFile, VerifyArgs,
+    ReplayArgs, SchemaArgs, SchemaFile, SelftestArgs, VerifyArgs,
 };
 pub(super) use run::{RunArgs, ShowArgs, SuiteArgs, ValidateArgs};
 
@@ -59,6 +59,8 @@ pub(super) enum Command {
     Init(InitArgs),
     /// Say what this machine has and what is missing for what
     Doctor(DoctorArgs),
+    /// Try the faults that proctor promises to hold on this very machine
+    Selftest(SelftestArgs),
     /// Print the JSON Schema of config.yaml or tasks.yaml
     Schema(SchemaArgs),
     /// Turn a finished trial into a cassette for a replay agent

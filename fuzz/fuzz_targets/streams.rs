@@ -1,0 +1,7 @@
+//! Fuzzes the law of `tests/it/laws/streams.rs`.
+#![no_main]
+
+#[path = "../../tests/it/laws/streams.rs"]
+mod law;
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| law::law(bytes));

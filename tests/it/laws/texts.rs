@@ -1,0 +1,67 @@
+//! Any text of an agent: what is shown steers nothing, what is redacted holds no secret, and small parsers hold.
+
+use proctor::metrics::{classify, mcp_server_and_tool, shell_commands};
+use proctor::record::Redactor;
+use proctor::report::{escape, sanitize, sanitize_line, text_cell};
+
+fn tame(text: &str) -> bool {
+    !text.contains(|letter: char| {
+        (letter.is_control() && letter != '\n' && letter != '\t')
+            || matches!(letter, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    })
+}
+
+/// The law.
+pub(crate) fn law(bytes: &[u8]) {
+    let text = String::from_utf8_lossy(bytes);
+    let safe = sanitize(&text);
+    assert!(tame(&safe), "{safe:?}");
+    assert_eq!(sanitize(&safe), safe, "not idempotent");
+    assert!(safe.len() <= text.len() * 3);
+    let line = sanitize_line(&text);
+    assert!(tame(&line) && !line.contains(['\n', '\t']), "{line:?}");
+    let cell = text_cell(&text);
+    assert!(tame(&cell), "{cell:?}");
+    assert!(
+        !cell.starts_with(['=', '+', '-', '@', '\t', '\r', '\n']),
+        "{cell:?}"
+    );
+    let markdown = escape(&text);
+    assert!(
+        tame(&markdown) && !markdown.contains(['<', '>', '\n']),
+        "{markdown:?}"
+    );
+    redacted(&text);
+    let _commands = shell_commands(&text);
+    let _class = classify(true, &text);
+    let _names = mcp_server_and_tool(&text);
+}
+
+/// The first eight letters or so are a secret of the text behind them.
+fn redacted(text: &str) {
+    let end = text
+        .char_indices()
+        .nth(9)
+        .map_or(text.len(), |(place, _)| place);
+    let (secret, rest) = text.split_at(end);
+    let mut redactor = Redactor::default();
+    redactor.add("A_KEY", secret);
+    // A secret inside the word that replaces it would be found in what was replaced.
+    let in_marker = "[redacted:A_KEY][redacted:A_KEY]".contains(secret);
+    if secret.len() < 8 || in_marker {
+        return;
+    }
+    let json = serde_json::json!({ "a": [rest, 1], "b": text }).to_string();
+    let hidden = redactor.redact_json(&json);
+    let read: serde_json::Value = serde_json::from_str(&hidden).expect("redacted JSON is JSON");
+    assert_eq!(read["a"][1], 1);
+    let file = redactor.redact_bytes(text.as_bytes());
+    let joins = "[redacted:A_KEY]";
+    let left = String::from_utf8_lossy(&file).into_owned();
+    // Only a secret that begins or ends in the marker can come about anew.
+    let touches = (1..secret.len()).any(|place| {
+        secret.is_char_boundary(place)
+            && (joins.ends_with(&secret[..place]) || joins.starts_with(&secret[place..]))
+    });
+    assert!(touches || !left.contains(secret), "{secret:?} in {left:?}");
+}
