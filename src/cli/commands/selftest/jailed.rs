@@ -48,7 +48,7 @@ pub(super) async fn all(world: &World, isolation: &str) -> Outcome<Vec<Tried>> {
                 let words = std::fs::read_to_string(run.join("trials").join(id).join("stderr.raw"));
                 let mut words = words.unwrap_or_default();
                 if escape.name == "writer" && !written.is_empty() {
-                    words += &format!("reached: {written:?}");
+                    words = format!("reached: {written:?}");
                 }
                 Held::when(
                     row["isolation"] == "jail" && !words.contains("reached"),
