@@ -104,6 +104,11 @@ fn whatever_point_fails_or_is_the_last_nothing_is_lost() {
         "derived.rename",
         "derived.folder",
         "ballast.fill",
+        "stage.started",
+        "stage.agent_ended",
+        "stage.graded",
+        "stage.sealed",
+        "stage.marked",
     ] {
         assert!(
             points.contains_key(expected),
@@ -136,6 +141,61 @@ fn whatever_point_fails_or_is_the_last_nothing_is_lost() {
         failed.len(),
         failed.join("\n")
     );
+}
+
+#[test]
+fn a_crash_after_the_agents_end_costs_no_second_agent() {
+    // Each trial starts an agent and a grader, the last of all that are started.
+    let last_spawn = points()["spawn"] - 2 * (TRIALS - 1);
+    let grader = format!("spawn@{last_spawn}=kill");
+    let cases = [
+        ("stage.started@1=kill", 2),
+        ("stage.agent_ended@1=kill", 2),
+        (grader.as_str(), 1),
+        ("stage.graded@1=kill", 1),
+        ("stage.sealed@1=kill", 1),
+        ("artifacts.sync@1=kill", 1),
+        ("artifacts.list@1=kill", 1),
+        ("artifacts.folder@4=kill", 1),
+        ("journal.write@1=kill", 1),
+        ("journal.half@1=kill", 1),
+    ];
+    for (fault, attempts) in cases {
+        let sandbox = world().set("trials_per_cell", "1");
+        run(
+            &sandbox,
+            &["run", "--quiet"],
+            Some(("PROCTOR_FAILPOINT", fault)),
+        );
+        let folder = only_run(&sandbox)
+            .expect("a run directory")
+            .display()
+            .to_string();
+        let second = run(&sandbox, &["run", "--resume", &folder], None).expect_code(0);
+        let rows = sandbox.rows();
+        assert_eq!(
+            rows.len(),
+            attempts,
+            "{fault}: {:?}\n{}",
+            short(&rows),
+            second.stderr
+        );
+        let row = &rows[attempts - 1];
+        assert_eq!(row["success"], true, "{fault}: {row:#}");
+        assert_eq!(row["grade"], "pass", "{fault}: {row:#}");
+        assert_eq!(row["attempt"], attempts - 1, "{fault}");
+        assert_eq!(row["output_tokens"], 20, "{fault}: {row:#}");
+        assert_eq!(row["billed_cost_usd"], 0.5, "{fault}: {row:#}");
+        assert!(row["wall_time_sec"].is_number(), "{fault}: {row:#}");
+        let starts = fs::read_to_string(sandbox.path("home/starts")).expect("read starts");
+        let most = if fault.starts_with("stage.started") {
+            1
+        } else {
+            attempts
+        };
+        assert_eq!(starts.lines().count(), most, "{fault}");
+        run(&sandbox, &["verify", "--run", &folder], None).expect_code(0);
+    }
 }
 
 /// A run that meets the fault, then as many resumes as a person would try, then all that must hold.

@@ -29,6 +29,15 @@ impl TrialDir {
         Ok(digest(list.as_bytes()))
     }
 
+    /// Waits until the files of the trial are on disk; their names are when these are synced.
+    pub(super) fn sync_files(&self) -> Result<(), RecordError> {
+        self.listed()?.iter().try_for_each(|path| {
+            reach("artifacts.early")
+                .and_then(|()| open_plain(path)?.sync_data())
+                .doing("sync", path)
+        })
+    }
+
     fn listed(&self) -> Result<Vec<PathBuf>, RecordError> {
         let mut names = Vec::new();
         for entry in fs::read_dir(self.root()).doing("list", self.root())? {
@@ -44,7 +53,7 @@ impl TrialDir {
     }
 
     /// The names in the folder, its own in `trials`, and that one's in the run.
-    fn sync_names(&self) -> Result<(), RecordError> {
+    pub(super) fn sync_names(&self) -> Result<(), RecordError> {
         for folder in self.root().ancestors().take(3) {
             reach("artifacts.folder").doing("sync", folder)?;
             private::sync_dir(folder)?;

@@ -31,6 +31,7 @@ mod row_parts;
 mod rows;
 mod run_dir;
 mod seal;
+mod stage_log;
 mod tool_files;
 mod transcript;
 mod trial_dir;
@@ -59,6 +60,7 @@ pub use row_parts::{GraderResult, LeftoverRow, ProviderUsage, TrialPaths};
 pub use rows::{Rows, rows};
 pub use run_dir::RunDir;
 pub use seal::TornTail;
+pub use stage_log::{Stage, StageMark};
 pub use tool_files::{
     McpCallLine, ToolErrorLines, append_stream_calls, read_mcp_server_log, write_mcp_tool_calls,
     write_tool_errors,

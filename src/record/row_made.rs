@@ -40,6 +40,15 @@ impl Row {
         self.ts_end = Some(outcome.ts_end.clone());
     }
 
+    /// Takes in what graders said of a trial whose row was made before they were asked: the grade, and the tree that they
+    /// worked in.
+    pub fn take_verdicts(&mut self, verdicts: &[Verdict], (grade, tree): (&str, Option<&str>)) {
+        self.grader_results =
+            (!self.baseline_run).then(|| verdicts.iter().map(grader_result).collect());
+        self.grade = Some(grade.to_owned());
+        self.graded_in = tree.map(str::to_owned);
+    }
+
     fn take_verdict(&mut self, outcome: &TrialOutcome) {
         self.success = outcome.success;
         self.failure_reason.clone_from(&outcome.failure_reason);

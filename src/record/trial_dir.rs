@@ -154,6 +154,8 @@ files! {
     grading_setup_log => "setup_grading.log";
     /// Output of the MCP start and stop commands.
     mcp_log => "mcp.log";
+    /// How far the trial had come.
+    stages => "stages.jsonl";
     /// Digests of all files of the trial, as `sha256sum -c` reads them.
     sums => "SHA256SUMS";
     /// What the agent changed, as a patch for people.

@@ -7,7 +7,7 @@ use tokio::task::{Id, JoinError, JoinSet, block_in_place};
 
 use crate::model::{Infra, Progress, Termination};
 use crate::plan::{Plan, PlannedTrial};
-use crate::record::{Journal, Row};
+use crate::record::Journal;
 use crate::runner::RunError;
 use crate::runner::disk::Disk;
 use crate::runner::lanes::Lanes;
@@ -140,13 +140,9 @@ impl Dispatch {
     /// When a row cannot be written, nothing further is started: what was paid for must not be lost. The row waits in
     /// memory and is tried again with the next one and at the end.
     fn keep(&mut self, ended: Vec<Sealed>, tally: &mut Tally) {
-        let rows: Vec<Row> = ended
-            .iter()
-            .map(|sealed| sealed.row(&self.context))
-            .collect();
         let written = block_in_place(|| {
             let journal = &mut self.journal;
-            let appended = journal.append_all(&rows);
+            let appended = journal.append_all(ended.iter().map(|sealed| &sealed.row));
             appended.or_else(|error| {
                 if error.is_disk_full() && self.disk.release() {
                     journal.flush()

@@ -4,10 +4,12 @@ use std::collections::HashSet;
 
 use crate::model::{Infra, Termination, TrialKey, TrialOutcome};
 use crate::plan::{Done, Plan, PlannedTrial};
-use crate::record::{Row, RunDir, rows};
+use crate::record::{Journal, ROW_SCHEMA, Row, RunDir, StageMark, rows};
 use crate::runner::RunError;
+use crate::runner::disk::Disk;
 use crate::runner::dispatch::is_result;
-use crate::trial::{RunContext, crashed_outcome, scrub_folder};
+use crate::runner::sealed::{Sealed, sealed_row};
+use crate::trial::{RunContext, Teller, crashed_outcome, finish_trial, scrub_folder};
 
 /// How far a run had come.
 #[derive(Debug, Default)]
@@ -15,9 +17,33 @@ pub(super) struct Standing {
     /// One entry per readable row, and per trial that was cut off.
     pub(super) done: Vec<Done>,
     /// Trials whose folder is there but whose row is not: the harness died while they ran.
-    cut_off: Vec<PlannedTrial>,
+    cut_off: Vec<CutOff>,
     /// What a person should know of the journal.
     pub(super) notices: Vec<String>,
+}
+
+/// A trial that the harness died in.
+#[derive(Debug)]
+struct CutOff {
+    planned: PlannedTrial,
+    /// How far it had come, where its agent had ended.
+    mark: Option<StageMark>,
+}
+
+impl CutOff {
+    fn look(run_dir: &RunDir, planned: &PlannedTrial) -> Self {
+        let mark = run_dir.trial(&planned.key).last_mark();
+        let ours = |row: &Row| row.schema == ROW_SCHEMA && row.key() == planned.key;
+        Self {
+            planned: planned.clone(),
+            mark: mark.filter(|mark| mark.row.as_ref().is_some_and(ours)),
+        }
+    }
+
+    fn is_result(&self) -> bool {
+        let row = self.mark.as_ref().and_then(|mark| mark.row.as_ref());
+        row.is_some_and(settles)
+    }
 }
 
 /// Reads the journal and looks for trials that have a folder but no row.
@@ -48,23 +74,18 @@ pub(super) fn read_standing(run_dir: &RunDir, plan: &Plan) -> Result<Standing, R
         let mut planned = planned.clone();
         while known.contains(&planned.key) || run_dir.trial(&planned.key).root().exists() {
             if !known.contains(&planned.key) {
-                standing.cut_off.push(planned.clone());
+                standing.cut_off.push(CutOff::look(run_dir, &planned));
             }
             planned.key.attempt += 1;
         }
     }
     standing
         .done
-        .extend(standing.cut_off.iter().map(|planned| Done {
-            key: planned.key.clone(),
-            is_result: false,
+        .extend(standing.cut_off.iter().map(|cut| Done {
+            key: cut.planned.key.clone(),
+            is_result: cut.is_result(),
         }));
-    if !standing.cut_off.is_empty() {
-        standing.notices.push(format!(
-            "{} trial(s) were cut off when the run ended last time; they are recorded as interrupted and run again",
-            standing.cut_off.len()
-        ));
-    }
+    standing.tell_of_cut_off();
     Ok(standing)
 }
 
@@ -77,22 +98,61 @@ fn settles(row: &Row) -> bool {
 }
 
 impl Standing {
-    /// The rows of the trials that were cut off.
-    pub(super) fn interrupted(&self, context: &RunContext) -> Vec<TrialOutcome> {
-        let cut_off = self.cut_off.iter();
-        cut_off
-            .map(|planned| {
-                let mut outcome = crashed_outcome(context, planned, "");
-                outcome.termination = Termination::Interrupted;
-                outcome.infra = Infra::None;
-                outcome.failure_reason = Some("interrupted".to_owned());
-                outcome.notes = vec!["the harness died while this trial ran".to_owned()];
-                let trial = context.run_dir.trial(&planned.key);
-                let problems = scrub_folder(&trial, &context.redactor);
-                outcome.notes.extend(problems);
-                debug_assert!(!is_result(outcome.infra, outcome.termination));
-                outcome
-            })
-            .collect()
+    fn tell_of_cut_off(&mut self) {
+        let ended = self.cut_off.iter().filter(|cut| cut.mark.is_some()).count();
+        let cut = self.cut_off.len() - ended;
+        if cut > 0 {
+            self.notices.push(format!(
+                "{cut} trial(s) were cut off when the run ended last time; they are recorded as interrupted and run again"
+            ));
+        }
+        if ended > 0 {
+            self.notices.push(format!(
+                "{ended} trial(s) had no row yet when the run ended last time, but their agents had ended; no agent is started again for them"
+            ));
+        }
     }
+
+    /// Writes the rows of the trials that were cut off: what an agent had left is graded, all else is interrupted.
+    ///
+    /// # Errors
+    /// A row cannot be written.
+    pub(super) async fn settle(
+        self,
+        (context, disk, teller): (&RunContext, &Disk, &Teller),
+        journal: &mut Journal,
+    ) -> Result<(), RunError> {
+        for CutOff { planned, mark } in self.cut_off {
+            let trial = context.run_dir.trial(&planned.key);
+            let problems = scrub_folder(&trial, &context.redactor);
+            let row = match mark {
+                Some(mark) => {
+                    let finished = finish_trial(context, &planned, (teller, mark)).await;
+                    // A person who cancels it leaves it for the next start.
+                    let Some(row) = finished else { continue };
+                    sealed_row(context, disk, (&planned.key, row))
+                }
+                None => Sealed::seal(context, disk, interrupted(context, &planned, problems)).row,
+            };
+            journal
+                .append(&row)
+                .map_err(|error| RunError::at("append to the journal", &error))?;
+        }
+        Ok(())
+    }
+}
+
+fn interrupted(
+    context: &RunContext,
+    planned: &PlannedTrial,
+    problems: Vec<String>,
+) -> TrialOutcome {
+    let mut outcome = crashed_outcome(context, planned, "");
+    outcome.termination = Termination::Interrupted;
+    outcome.infra = Infra::None;
+    outcome.failure_reason = Some("interrupted".to_owned());
+    outcome.notes = vec!["the harness died while this trial ran".to_owned()];
+    outcome.notes.extend(problems);
+    debug_assert!(!is_result(outcome.infra, outcome.termination));
+    outcome
 }

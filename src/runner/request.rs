@@ -18,7 +18,6 @@ use crate::runner::dispatch::Dispatch;
 use crate::runner::ledger::{Standing, read_standing};
 use crate::runner::preflight::Scratch;
 use crate::runner::preflight::{Preflight, find_agents, find_programs, preflight};
-use crate::runner::sealed::Sealed;
 use crate::runner::secrets::redactor;
 use crate::runner::{PostRun, RunError, drift, metadata, post_run, validation};
 use crate::supervise::Cancel;
@@ -147,11 +146,7 @@ pub async fn run(
         }
     };
     metadata::write_start(&request, &context, (&whole, inputs)).await?;
-    for outcome in standing.interrupted(&context) {
-        journal
-            .append(&Sealed::seal(&context, &disk, outcome).row(&context))
-            .map_err(|error| RunError::at("append to the journal", &error))?;
-    }
+    Box::pin(standing.settle((&context, &disk, &teller), &mut journal)).await?;
     if request.validate {
         validation::first(&context, &plan, &teller).await?;
     }

@@ -1,53 +1,62 @@
-//! An outcome whose files are on disk: only then may its row name them.
+//! A row whose files are on disk: only then may it name them.
 
-use crate::model::TrialOutcome;
-use crate::record::Row;
+use crate::model::{TrialKey, TrialOutcome};
+use crate::record::{Row, Stage, StageMark, TrialDir};
 use crate::runner::disk::Disk;
 use crate::trial::RunContext;
 
-/// An outcome with its sealed files.
+/// An outcome with its row.
 pub(super) struct Sealed {
     pub(super) outcome: TrialOutcome,
-    /// Digest of the list of the trial's files; absent where there is no folder, or it could not be sealed.
-    sums: Option<String>,
+    pub(super) row: Row,
 }
 
 impl Sealed {
     /// Waits until the files of the trial are on disk, and lists their digests. It takes its time: it wants a thread that
     /// may block.
-    pub(super) fn seal(context: &RunContext, disk: &Disk, mut outcome: TrialOutcome) -> Self {
+    pub(super) fn seal(context: &RunContext, disk: &Disk, outcome: TrialOutcome) -> Self {
         let trial = context.run_dir.trial(&outcome.key);
-        // A trial that could not even make its folder has nothing to seal.
-        let sealed = trial
-            .root()
-            .is_dir()
-            .then(|| disk.with_room(|| trial.sum_up()));
-        let sums = match sealed {
-            Some(Err(error)) => {
-                outcome
-                    .notes
-                    .push(format!("the trial's files are not sealed: {error}"));
-                None
-            }
-            Some(Ok(sums)) => Some(sums),
-            None => None,
-        };
-        Self { outcome, sums }
+        let row = Row::from_outcome(&outcome, &trial.paths());
+        let row = sealed_row(context, disk, (&outcome.key, row));
+        Self { outcome, row }
     }
+}
 
-    /// The row, with the digests that tell which inputs it belongs to.
-    pub(super) fn row(&self, context: &RunContext) -> Row {
-        let outcome = &self.outcome;
-        let trial = context.run_dir.trial(&outcome.key);
-        let mut row = Row::from_outcome(outcome, &trial.paths());
-        row.artifacts_sha256.clone_from(&self.sums);
-        row.prompt_digest = trial.prompt_digest();
-        row.config_digest = Some(context.suite.config_digest.clone());
-        let tasks = &context.suite.tasks;
-        let task = tasks
-            .iter()
-            .find(|task| task.id == outcome.key.cell.task && !outcome.key.baseline);
-        row.task_digest = task.map(|task| task.digest.clone());
-        row
+/// The same for a row that was made by an earlier start.
+pub(super) fn sealed_row(
+    context: &RunContext,
+    disk: &Disk,
+    (key, mut row): (&TrialKey, Row),
+) -> Row {
+    let trial = context.run_dir.trial(key);
+    add_digests(context, &trial, (key, &mut row));
+    // A trial that could not even make its folder has nothing to seal.
+    if !trial.root().is_dir() {
+        return row;
     }
+    let mark = StageMark {
+        stage: Stage::Sealed,
+        to_grade: false,
+        row: Some(row.clone()),
+    };
+    let sealed = disk
+        .with_room(|| trial.mark(&mark, &context.redactor))
+        .and_then(|()| disk.with_room(|| trial.sum_up()));
+    match sealed {
+        Ok(sums) => row.artifacts_sha256 = Some(sums),
+        Err(error) => {
+            let note = format!("the trial's files are not sealed: {error}");
+            row.notes.get_or_insert_default().push(note);
+        }
+    }
+    row
+}
+
+/// The digests that tell which inputs a row belongs to.
+fn add_digests(context: &RunContext, trial: &TrialDir, (key, row): (&TrialKey, &mut Row)) {
+    row.prompt_digest = trial.prompt_digest();
+    row.config_digest = Some(context.suite.config_digest.clone());
+    let mut tasks = context.suite.tasks.iter();
+    let task = tasks.find(|task| task.id == key.cell.task && !key.baseline);
+    row.task_digest = task.map(|task| task.digest.clone());
 }

@@ -10,6 +10,7 @@ use crate::model::{
     TrialOutcome,
 };
 use crate::plan::PlannedTrial;
+use crate::record::{Row, TrialDir};
 use crate::supervise::ChildEnding;
 use crate::trial::RunContext;
 use crate::trial::grading::Graded;
@@ -129,6 +130,11 @@ impl Draft {
         if ending.oversize_lines > 0 {
             self.note(format!("oversize_lines={}", ending.oversize_lines));
         }
+    }
+
+    /// The row as far as it is known.
+    pub(super) fn row(&self, trial: &TrialDir) -> Row {
+        Row::from_outcome(&self.outcome, &trial.paths())
     }
 
     /// Takes in what the graders said.

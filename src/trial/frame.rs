@@ -9,8 +9,9 @@ use sha2::{Digest, Sha256};
 
 use crate::model::Progress;
 use crate::plan::PlannedTrial;
-use crate::record::TrialDir;
+use crate::record::{Stage, StageMark, TrialDir};
 use crate::supervise::ChildSpec;
+use crate::trial::draft::Draft;
 use crate::trial::environment::{Environment, Surroundings};
 use crate::trial::{RunContext, Teller};
 use crate::workspace::Workspace;
@@ -63,6 +64,19 @@ impl<'a> Frame<'a> {
     pub(super) fn counts(&self) -> impl Fn(&Path) -> bool {
         let guard = self.context.guard(self.planned);
         move |path| guard.is_some_and(|guard| guard.counts(path))
+    }
+
+    /// Puts down how far the trial has come, for a later start; `to_grade` is whether graders are still to be asked.
+    pub(super) fn mark(&self, stage: Stage, (draft, to_grade): (&mut Draft, bool)) {
+        let row = (stage != Stage::Started).then(|| draft.row(&self.trial_dir));
+        let mark = StageMark {
+            stage,
+            to_grade,
+            row,
+        };
+        if let Err(error) = self.trial_dir.mark(&mark, &self.context.redactor) {
+            draft.note(format!("stages.jsonl: {error}"));
+        }
     }
 
     /// Tells which stage begins.

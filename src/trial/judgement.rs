@@ -109,6 +109,26 @@ pub(super) fn grade_of(verdicts: &[Verdict]) -> Grade {
     }
 }
 
+/// The reason of a trial that had `own` before graders were asked: a verdict counts more than an exit code, and less than
+/// all else.
+pub(super) fn reason_with(own: Option<String>, verdicts: &[Verdict]) -> Option<String> {
+    match own {
+        Some(reason) if reason != EXIT_NONZERO => Some(reason),
+        own => verdict_reason(verdicts).or(own),
+    }
+}
+
+const EXIT_NONZERO: &str = "agent_exit_nonzero";
+
+/// Why the first grader that did not pass did not.
+fn verdict_reason(verdicts: &[Verdict]) -> Option<String> {
+    let failed = verdicts
+        .iter()
+        .find(|verdict| verdict.grade != Grade::Pass)?;
+    let reason = failed.reason.clone();
+    Some(reason.unwrap_or_else(|| format!("{}_failed", failed.grader)))
+}
+
 /// The seed's `failure_reason`.
 pub(super) fn failure_reason(end: &AgentEnd, verdicts: &[Verdict]) -> Option<String> {
     match end.termination {
@@ -122,12 +142,8 @@ pub(super) fn failure_reason(end: &AgentEnd, verdicts: &[Verdict]) -> Option<Str
     if !matches!(end.infra, Infra::None | Infra::AgentProtocol) {
         return Some(end.infra.as_str().to_owned());
     }
-    let failed = verdicts.iter().find(|verdict| verdict.grade != Grade::Pass);
-    if let Some(verdict) = failed {
-        let reason = verdict.reason.clone();
-        return Some(reason.unwrap_or_else(|| format!("{}_failed", verdict.grader)));
-    }
-    (!end.well()).then(|| "agent_exit_nonzero".to_owned())
+    let own = (!end.well()).then(|| EXIT_NONZERO.to_owned());
+    reason_with(own, verdicts)
 }
 
 #[cfg(test)]

@@ -8,12 +8,12 @@ use std::time::Instant;
 use crate::agents::Invocation;
 use crate::model::{Infra, Progress, TrialOutcome};
 use crate::plan::PlannedTrial;
-use crate::record::TrialClock;
+use crate::record::{Stage, TrialClock};
 use crate::supervise::host_load;
 use crate::trial::aftermath::{self, Ended, Left};
 use crate::trial::draft::{Draft, Stop};
 use crate::trial::frame::Frame;
-use crate::trial::judgement::{Evidence, agent_end};
+use crate::trial::judgement::{Evidence, agent_end, worth_grading};
 use crate::trial::performance::perform;
 use crate::trial::preparation;
 use crate::trial::{RunContext, Teller};
@@ -50,6 +50,7 @@ pub async fn run_trial(
 
 async fn stages(frame: &Frame<'_>, draft: &mut Draft, slot: &mut Slot) -> Result<(), Stop> {
     let workspace = prepare(frame, &mut slot.workspace)?;
+    frame.mark(Stage::Started, (draft, false));
     let ready = preparation::ready(frame, workspace)?;
     slot.secrets = known_secrets(&ready.invocation);
     if let Some(task) = frame.context.task(frame.planned) {
@@ -89,14 +90,6 @@ async fn stages(frame: &Frame<'_>, draft: &mut Draft, slot: &mut Slot) -> Result
     }
     draft.agent_ended(&end, &ending);
     let captured = aftermath::capture(frame, (workspace, &untouched), draft);
-    let left = Left {
-        end: &end,
-        ready: &ready,
-        baseline: baseline.as_ref(),
-        captured,
-    };
-    let graded = aftermath::judge(frame, &mut slot.workspace, left).await;
-    draft.graded(&end, graded);
     aftermath::measure(
         frame,
         heard,
@@ -108,6 +101,19 @@ async fn stages(frame: &Frame<'_>, draft: &mut Draft, slot: &mut Slot) -> Result
         draft,
     )
     .await;
+    let to_grade = frame.context.task(frame.planned).is_some() && worth_grading(&end);
+    frame.mark(Stage::AgentEnded, (draft, to_grade));
+    let left = Left {
+        end: &end,
+        ready: &ready,
+        baseline: baseline.as_ref(),
+        captured,
+    };
+    let graded = aftermath::judge(frame, &mut slot.workspace, left).await;
+    draft.graded(&end, graded);
+    if frame.context.cancel.level() == 0 {
+        frame.mark(Stage::Graded, (draft, false));
+    }
     Ok(())
 }
 
