@@ -42,5 +42,46 @@ fn judge(row: &mut Row, graded: Graded) {
     row.failure_reason = reason;
     let tree = graded.tree.map(crate::model::GradedIn::as_str);
     row.take_verdicts(verdicts, (grade_of(verdicts).as_str(), tree));
+    let label = row.integrity.take().unwrap_or_default();
+    row.integrity = Some(integrity(&label, graded.violations, graded.suspicions));
     row.notes.get_or_insert_default().extend(graded.notes);
+}
+
+/// The label of a row's `integrity` with further reasons: what is worse gives the word, all reasons stand.
+fn integrity(label: &str, violations: Vec<String>, suspicions: Vec<String>) -> String {
+    if label == "uncontained" || (violations.is_empty() && suspicions.is_empty()) {
+        return label.to_owned();
+    }
+    let (before, reasons) = label.split_once('[').unwrap_or((label, ""));
+    let reasons = reasons.trim_end_matches(']');
+    let mut reasons: Vec<String> = reasons.split(';').map(str::to_owned).collect();
+    reasons.retain(|reason| !reason.is_empty());
+    let word = match before {
+        "violated" => before,
+        _ if !violations.is_empty() => "violated",
+        _ => "suspect",
+    };
+    reasons.extend(suspicions);
+    reasons.extend(violations);
+    format!("{word}[{}]", reasons.join(";"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reasons_of_the_graders_stand_beside_those_of_the_agents_time() {
+        let words = |text: &str| text.split_whitespace().map(str::to_owned).collect();
+        for (label, violations, suspicions, expected) in [
+            ("clean", "", "", "clean"),
+            ("suspect[a]", "", "", "suspect[a]"),
+            ("clean", "", "s", "suspect[s]"),
+            ("suspect[a;b]", "v", "s", "violated[a;b;s;v]"),
+            ("uncontained", "v", "", "uncontained"),
+        ] {
+            let told = integrity(label, words(violations), words(suspicions));
+            assert_eq!(told, expected);
+        }
+    }
 }
