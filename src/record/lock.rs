@@ -160,6 +160,29 @@ mod tests {
     }
 
     #[test]
+    fn a_run_that_is_moved_while_it_is_held_stays_held() {
+        let folder = tempfile::tempdir().unwrap();
+        let (old, new) = (folder.path().join("old"), folder.path().join("new"));
+        std::fs::create_dir(&old).unwrap();
+        let lock = RunLock::acquire(&old.join(".lock")).unwrap();
+        std::fs::rename(&old, &new).unwrap();
+        let message = RunLock::acquire(&new.join(".lock"))
+            .unwrap_err()
+            .to_string();
+        assert!(message.contains("in use by process"), "{message}");
+        drop(lock);
+        RunLock::acquire(&new.join(".lock")).unwrap();
+    }
+
+    #[test]
+    fn a_file_system_without_locks_is_named_with_what_to_do() {
+        let refused = io::Error::from_raw_os_error(Errno::NOLCK.raw_os_error());
+        let message = unlockable(&refused).to_string();
+        assert!(message.contains("gives no locks"), "{message}");
+        assert!(message.contains("output_root on a local disk"), "{message}");
+    }
+
+    #[test]
     fn a_lock_file_that_a_dead_harness_left_is_no_lock() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join(".lock");

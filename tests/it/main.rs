@@ -19,6 +19,7 @@ mod endings;
 mod grading;
 mod isolation;
 mod laws;
+mod left_behind;
 mod measures;
 mod outcomes;
 mod output;

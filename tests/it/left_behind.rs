@@ -1,0 +1,231 @@
+//! What crashed runs and odd hands leave behind: keys are removed, foreign files are passed over, runs may be moved.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use crate::sandbox::{CLAUDE_DONE, SOLVE, Sandbox};
+
+fn wait_for(what: &str, mut ready: impl FnMut() -> bool) {
+    let started = Instant::now();
+    while !ready() {
+        assert!(
+            started.elapsed() < Duration::from_secs(30),
+            "waited in vain for {what}"
+        );
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+fn done() -> Sandbox {
+    Sandbox::new().agent(
+        "fake",
+        "claude_code_cli",
+        &format!("echo run >> \"$HOME/starts\"\n{SOLVE}\n{CLAUDE_DONE}"),
+    )
+}
+
+/// Files below `folder` that hold `text`.
+fn holding(folder: &Path, text: &str) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let path = entry.path();
+        let kind = entry.file_type().expect("a kind");
+        if kind.is_dir() {
+            found.extend(holding(&path, text));
+        } else if kind.is_file()
+            && fs::read(&path).is_ok_and(|bytes| String::from_utf8_lossy(&bytes).contains(text))
+        {
+            found.push(path);
+        }
+    }
+    found
+}
+
+#[test]
+fn keys_that_a_killed_run_had_lent_are_removed_by_the_next_start_of_any_run() {
+    const KEY: &str = "sk-lent-0123456789";
+    let body = "[ -e \"$CODEX_HOME/auth.json\" ] && echo x > \"$MARK\"\nwhile [ -e \"$HOLD\" ]; do sleep 0.05; done";
+    let sandbox = Sandbox::new().agent("fake", "codex_cli", body);
+    let hold = sandbox.path("home/hold");
+    let mark = sandbox.path("home/mark");
+    let sandbox = sandbox
+        .suite("clean_agent_env: true")
+        .suite(&format!(
+            "env: {{HOLD: '{}', MARK: '{}'}}",
+            hold.display(),
+            mark.display()
+        ))
+        .suite("isolation: none")
+        .set("timeout_sec", "30")
+        .set("stall_timeout_sec", "30");
+    fs::create_dir(sandbox.path("home/.codex")).expect("create a folder");
+    let login = format!("{{\"key\":\"{KEY}\"}}");
+    fs::write(sandbox.path("home/.codex/auth.json"), login).expect("write a login");
+    fs::write(&hold, "").expect("hold the agent");
+    let mut child = sandbox.start(&["run", "--quiet"]);
+    wait_for("the agent with its login", || mark.exists());
+    child.kill().expect("kill proctor");
+    child.wait().expect("reap proctor");
+    let lent = holding(&sandbox.path("tmp"), KEY);
+    assert!(!lent.is_empty(), "the login was copied for the agent");
+    for file in &lent {
+        let mode = file
+            .metadata()
+            .expect("look at a file")
+            .permissions()
+            .mode();
+        assert_eq!(mode & 0o077, 0, "{}", file.display());
+    }
+    fs::remove_file(&hold).expect("let agents go");
+    // Another run, not the one that was killed.
+    sandbox.proctor(&["run", "--quiet"]);
+    for folder in ["tmp", "runs"] {
+        let found = holding(&sandbox.path(folder), KEY);
+        assert!(found.is_empty(), "{found:?}");
+    }
+}
+
+#[test]
+fn foreign_empty_and_broken_files_in_a_run_are_passed_over() {
+    let sandbox = done();
+    sandbox.proctor(&["run", "--quiet"]).expect_code(0);
+    let run = sandbox.run_dir();
+    let named = run.display().to_string();
+    fs::write(run.join("run_metadata.json"), "").expect("empty a file");
+    fs::write(run.join("notes.txt"), "mine").expect("write a file");
+    fs::write(run.join("trials/stray"), "no folder").expect("write a file");
+    fs::create_dir(run.join("trials/fake-shell_unprimed-other-trial-000")).expect("a folder");
+    fs::remove_file(run.join("summary.csv")).expect("remove a file");
+    fs::create_dir(run.join(".proctor-folder.tmp")).expect("create a folder");
+    let mut journal = fs::read(run.join("runs.jsonl")).expect("read the journal");
+    journal.extend_from_slice(b"\0\0\0\n[]\n\n{\"agent_id\":\"x\"}\n");
+    fs::write(run.join("runs.jsonl"), &journal).expect("write the journal");
+    let ran = sandbox
+        .proctor(&["run", "--trials", "2", "--resume", &named])
+        .expect_code(0);
+    assert!(ran.stderr.contains("line 2"), "{}", ran.stderr);
+    let after = fs::read(run.join("runs.jsonl")).expect("read the journal");
+    assert!(after.starts_with(&journal), "the journal was rewritten");
+    let text = String::from_utf8_lossy(&after);
+    assert_eq!(text.matches("\"success\":true").count(), 2, "{text}");
+    assert_eq!(fs::read(run.join("notes.txt")).expect("read"), b"mine");
+    for words in [
+        &["rebuild", "--in-place", "--run", &named][..],
+        &["estimate", "--trials", "3", "--run", &named],
+    ] {
+        sandbox.proctor(words).expect_code(0);
+    }
+    let verified = sandbox.proctor(&["verify", "--run", &named]).expect_code(1);
+    assert!(
+        verified.stdout.contains("runs.jsonl:2"),
+        "{}",
+        verified.stdout
+    );
+    assert!(!verified.stderr.contains("panicked"), "{}", verified.stderr);
+}
+
+#[test]
+fn a_moved_run_is_verified_rebuilt_and_finished_where_it_is_now() {
+    let sandbox = done();
+    sandbox.proctor(&["run", "--quiet"]).expect_code(0);
+    let old = sandbox.run_dir();
+    let before = fs::read(old.join("summary.csv")).expect("read a report");
+    fs::create_dir(sandbox.path("elsewhere")).expect("create a folder");
+    let new = sandbox.path("elsewhere/kept run");
+    fs::rename(&old, &new).expect("move the run");
+    let named = new.display().to_string();
+    sandbox.proctor(&["verify", "--run", &named]).expect_code(0);
+    // From another folder, by a relative path.
+    let mut command = sandbox.command(&["rebuild", "--in-place", "--run", "kept run"]);
+    let output = command
+        .current_dir(sandbox.path("elsewhere"))
+        .args(["--config", "../config.yaml"])
+        .output()
+        .expect("run proctor");
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    assert_eq!(
+        fs::read(new.join("summary.csv")).expect("read a report"),
+        before
+    );
+    sandbox
+        .proctor(&["run", "--quiet", "--trials", "2", "--resume", &named])
+        .expect_code(0);
+    let journal = fs::read_to_string(new.join("runs.jsonl")).expect("read the journal");
+    assert_eq!(journal.matches("\"success\":true").count(), 2);
+    assert!(!journal.contains(&old.display().to_string()), "{journal}");
+    sandbox.proctor(&["verify", "--run", &named]).expect_code(0);
+    assert!(!old.exists());
+}
+
+#[test]
+fn a_rebuild_gives_the_bytes_of_the_live_reports() {
+    let sandbox = done().set("trials_per_cell", "3");
+    sandbox.proctor(&["run", "--quiet"]).expect_code(0);
+    let run = sandbox.run_dir();
+    let reports = [
+        "runs.csv",
+        "summary.csv",
+        "summary.md",
+        "summary_cold.csv",
+        "summary_cold.md",
+    ];
+    let read = || reports.map(|name| fs::read(run.join(name)).unwrap_or_default());
+    let live = read();
+    assert!(live.iter().take(3).all(|bytes| !bytes.is_empty()));
+    for name in reports {
+        // Some are not there for every run.
+        fs::remove_file(run.join(name)).ok();
+    }
+    let named = run.display().to_string();
+    sandbox
+        .proctor(&["rebuild", "--in-place", "--run", &named])
+        .expect_code(0);
+    assert!(read() == live, "the rebuilt reports are not the live ones");
+}
+
+#[test]
+fn what_an_agent_made_hard_to_remove_is_removed_or_told_and_the_run_goes_on() {
+    let hostile = "mkdir -p a/b && echo x > a/b/c && chmod 000 a\n\
+        mkdir deep && cd deep && i=0; while [ $i -lt 3000 ]; do mkdir d && cd d || break; i=$((i+1)); done; cd \"$WORK\"\n\
+        mkdir sealed && echo x > sealed/f && chattr +i sealed/f 2>/dev/null";
+    let sandbox = Sandbox::new()
+        .agent(
+            "fake",
+            "claude_code_cli",
+            &format!("WORK=$(pwd)\n{hostile}\n{SOLVE}\n{CLAUDE_DONE}"),
+        )
+        .set("trials_per_cell", "2")
+        .set("timeout_sec", "30")
+        .set("stall_timeout_sec", "30");
+    let ran = sandbox.proctor(&["run"]).expect_code(0);
+    let rows = sandbox.rows();
+    assert_eq!(rows.len(), 2, "{}", ran.stderr);
+    for row in &rows {
+        assert_eq!(row["success"], true, "{row:#}");
+    }
+    let left: Vec<_> = holding(&sandbox.path("tmp"), "x");
+    let told = format!("{}{:?}", ran.stderr, rows);
+    assert!(
+        left.is_empty() || told.contains("could not be removed"),
+        "{left:?} is left and nobody told:\n{}",
+        ran.stderr
+    );
+    for file in left {
+        // What the test made immutable must not outlive it.
+        let undone = std::process::Command::new("chattr")
+            .arg("-i")
+            .arg(&file)
+            .status();
+        assert!(
+            undone.is_ok_and(|status| status.success()),
+            "{}",
+            file.display()
+        );
+    }
+}
