@@ -17,8 +17,8 @@ pub enum GraderSpec {
         argv: Vec<String>,
         /// `cwd`, relative to the project folder.
         cwd: Option<PathBuf>,
-        /// `expected_exit` (0).
-        expected_exit: i32,
+        /// `expected_exit`; 0 where the task does not say, or with a sentinel anything but 0.
+        expected_exit: Option<i32>,
         /// `timeout_sec`
         timeout: Option<Duration>,
         /// `expected_output`: text that standard output and error together must hold.
@@ -27,6 +27,10 @@ pub enum GraderSpec {
         forbidden_output: Option<String>,
         /// `env`
         env: Vec<(String, String)>,
+        /// `repeats` (1): how often it runs; all must agree.
+        repeats: u32,
+        /// What is asked of the tests that it runs.
+        tests: TestsSpec,
     },
     /// `screenshot_exists`
     ScreenshotExists {
@@ -70,6 +74,46 @@ impl GraderSpec {
             Self::Unknown { name } => name,
         }
     }
+}
+
+/// What a `command` grader asks of the tests that it runs.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct TestsSpec {
+    /// `tests`: who says what ran.
+    pub format: TestFormat,
+    /// `test_report`: the report's file in `{OUT_DIR}`.
+    pub report: PathBuf,
+    /// `expect_tests`: tests that must have run and passed.
+    pub expect: Vec<String>,
+    /// `sentinel`: a test that must fail.
+    pub sentinel: Option<String>,
+}
+
+/// Where it is read which tests ran.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum TestFormat {
+    /// By the command: `cargo test` and `pytest` are known.
+    #[default]
+    Auto,
+    /// What `cargo test` prints.
+    Cargo,
+    /// What `pytest` prints.
+    Pytest,
+    /// A report in the XML of `JUnit`.
+    Junit,
+    /// Nowhere.
+    Off,
+}
+
+impl TestFormat {
+    /// All of them, with their words in tasks.
+    pub const ALL: [(&'static str, Self); 5] = [
+        ("auto", Self::Auto),
+        ("cargo", Self::Cargo),
+        ("pytest", Self::Pytest),
+        ("junit", Self::Junit),
+        ("off", Self::Off),
+    ];
 }
 
 /// Options of `ios_test_pass`; what is absent comes from `project.build_params`.

@@ -36,7 +36,7 @@ mod tree;
 
 pub use asked::Asked;
 pub use filter::{Filter, UnknownId, UnknownIds};
-pub use grader_spec::{GraderSpec, IosTestOptions};
+pub use grader_spec::{GraderSpec, IosTestOptions, TestFormat, TestsSpec};
 pub use isolation::{IsolationSettings, Lent};
 pub use limits::LimitSettings;
 pub use load::{LoadBytes, LoadRequest, load, load_bytes, load_config_only};

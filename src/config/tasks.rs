@@ -11,7 +11,7 @@ use crate::config::problem::Report;
 use crate::config::scenarios::laid_files;
 use crate::config::settings::grader_env;
 use crate::config::tables::GRADERS;
-use crate::config::{GraderSpec, IosTestOptions, TaskKind, TaskSpec};
+use crate::config::{GraderSpec, IosTestOptions, TaskKind, TaskSpec, TestFormat, TestsSpec};
 use crate::model::TaskId;
 
 /// One of `tasks:`; none when the check found its id wrong.
@@ -196,12 +196,32 @@ fn command_grader(options: &Fields<'_>, report: &mut Report) -> Option<GraderSpe
     Some(GraderSpec::Command {
         argv,
         cwd: options.text("cwd").map(PathBuf::from),
-        expected_exit: i32::try_from(options.whole("expected_exit")).unwrap_or_default(),
+        expected_exit: expected_exit(options),
         timeout: options.seconds("timeout_sec"),
         expected_output: options.text("expected_output"),
         forbidden_output: options.text("forbidden_output"),
         env: options.environment("env").into_iter().collect(),
+        repeats: options.count("repeats"),
+        tests: TestsSpec {
+            format: test_format(&options.text_or_empty("tests")),
+            report: options.text_or_empty("test_report").into(),
+            expect: options.words("expect_tests"),
+            sentinel: options.text("sentinel"),
+        },
     })
+}
+
+/// A sentinel makes the whole command fail, so that 0 is not what is expected unless the task says so.
+fn expected_exit(options: &Fields<'_>) -> Option<i32> {
+    let told = options.get("expected_exit").is_some();
+    let expected = || i32::try_from(options.whole("expected_exit")).unwrap_or_default();
+    (told || options.get("sentinel").is_none()).then(expected)
+}
+
+fn test_format(word: &str) -> TestFormat {
+    let mut known = TestFormat::ALL.into_iter();
+    let found = known.find(|(name, _)| *name == word);
+    found.map_or(TestFormat::Auto, |(_, format)| format)
 }
 
 fn ios_test(options: &Fields<'_>) -> IosTestOptions {

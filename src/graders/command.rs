@@ -1,12 +1,14 @@
 //! `command`: any program that judges by its exit code, and by what it says.
 
 use std::ffi::OsString;
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::grade::{GradeContext, Opinion, PASS, error, fail};
 use super::inside;
-use crate::config::GraderSpec;
+use super::test_run::{self, TestRun, objection};
+use crate::config::{GraderSpec, TestFormat, TestsSpec};
 use crate::model::Grade;
 use crate::record::write_file;
 use crate::supervise::{
@@ -16,20 +18,39 @@ use crate::supervise::{
 /// Most bytes of each output stream that are looked at and logged.
 const KEPT: usize = 4 << 20;
 
+/// Larger reports are none.
+const LARGEST_REPORT: u64 = 16 << 20;
+
 /// The options of one `command` grader.
 struct Asked<'a> {
     argv: &'a [String],
     cwd: Option<&'a Path>,
-    expected_exit: i32,
+    expected_exit: Option<i32>,
     timeout: Duration,
     expected_output: Option<&'a str>,
     forbidden_output: Option<&'a str>,
     env: &'a [(String, String)],
+    repeats: u32,
+    tests: &'a TestsSpec,
 }
 
-/// Runs the command and judges it. One that cannot be started for want of a program on the PATH is an error, as the agent
-/// has no part in that; one that the workspace should hold, and does not, is a failure.
-pub(super) async fn judge(spec: &GraderSpec, ctx: &GradeContext<'_>, log: &Path) -> Opinion {
+/// One go at the command.
+struct Go<'a> {
+    /// The folder for what it writes: new, and the harness's own.
+    out: PathBuf,
+    log: PathBuf,
+    cwd: &'a Path,
+    program: Option<&'a Path>,
+}
+
+/// Runs the command and judges it, as often as is asked; goes that do not agree are flaky. One that cannot be started for want
+/// of a program on the PATH is an error, as the agent has no part in that; one that the workspace should hold, and does not,
+/// is a failure.
+pub(super) async fn judge(
+    spec: &GraderSpec,
+    ctx: &GradeContext<'_>,
+    (index, log): (usize, &Path),
+) -> Opinion {
     let Some(asked) = asked(spec, ctx.default_timeout) else {
         return error("not_a_command");
     };
@@ -40,11 +61,64 @@ pub(super) async fn judge(spec: &GraderSpec, ctx: &GradeContext<'_>, log: &Path)
             cwd.display()
         ));
     };
-    let child = child(&asked, ctx, cwd);
+    let name = asked.argv.first().map_or("", String::as_str);
+    let Ok(program) = ctx.tools.get(name) else {
+        return error(format!("tool_changed:{name}"));
+    };
+    let mut opinions = Vec::new();
+    for number in 1..=asked.repeats.max(1) {
+        let go = Go {
+            out: ctx.out.join(format!("{}-{number}", index + 1)),
+            log: match number {
+                1 => log.to_owned(),
+                _ => log.with_extension(format!("{number}.log")),
+            },
+            cwd: &cwd,
+            program,
+        };
+        opinions.push(once(&asked, ctx, &go).await);
+        if ctx.cancel.level() > 0 {
+            return error("cancelled");
+        }
+    }
+    agreed(opinions)
+}
+
+/// What several goes amount to.
+fn agreed(opinions: Vec<Opinion>) -> Opinion {
+    let mut opinions = opinions.into_iter();
+    let Some(first) = opinions.next() else {
+        return error("command_not_run");
+    };
+    let mut counts: Vec<(Grade, usize)> = vec![(first.0, 1)];
+    for (grade, _) in opinions {
+        match counts.iter_mut().find(|(known, _)| *known == grade) {
+            Some((_, count)) => *count += 1,
+            None => counts.push((grade, 1)),
+        }
+    }
+    if counts.len() == 1 {
+        return first;
+    }
+    let told: Vec<String> = counts
+        .iter()
+        .map(|(grade, count)| format!("{}={count}", grade.as_str()))
+        .collect();
+    let reason = format!("grader_flaky:{}", told.join(","));
+    (Grade::Flaky, Some(reason))
+}
+
+async fn once(asked: &Asked<'_>, ctx: &GradeContext<'_>, go: &Go<'_>) -> Opinion {
+    // A folder that is there already is not the harness's.
+    let made = fs::create_dir_all(ctx.out).and_then(|()| fs::create_dir(&go.out));
+    if let Err(problem) = made {
+        return error(format!("grader_folder:{problem}"));
+    }
+    let child = child(asked, ctx, go);
     let (ending, output) = capture(&child, KEPT, ctx.cancel).await;
     // A log that cannot be written is no reason to lose a verdict.
-    write_file(log, &log_text(&child, &ending, &output)).ok();
-    opinion(&asked, &ending, &output)
+    write_file(&go.log, &log_text(&child, &ending, &output)).ok();
+    opinion(asked, (&ending, &output), &go.out)
 }
 
 fn asked(spec: &GraderSpec, default_timeout: Duration) -> Option<Asked<'_>> {
@@ -56,6 +130,8 @@ fn asked(spec: &GraderSpec, default_timeout: Duration) -> Option<Asked<'_>> {
         expected_output,
         forbidden_output,
         env,
+        repeats,
+        tests,
     } = spec
     else {
         return None;
@@ -68,6 +144,8 @@ fn asked(spec: &GraderSpec, default_timeout: Duration) -> Option<Asked<'_>> {
         expected_output: expected_output.as_deref(),
         forbidden_output: forbidden_output.as_deref(),
         env,
+        repeats: *repeats,
+        tests,
     })
 }
 
@@ -77,15 +155,27 @@ fn folder(asked: &Asked<'_>, ctx: &GradeContext<'_>) -> Option<PathBuf> {
     inside::resolve(ctx, cwd).filter(|folder| folder.is_dir())
 }
 
-fn child(asked: &Asked<'_>, ctx: &GradeContext<'_>, cwd: PathBuf) -> ChildSpec {
+fn child(asked: &Asked<'_>, ctx: &GradeContext<'_>, go: &Go<'_>) -> ChildSpec {
     let mut env = ctx.env.to_vec();
+    let mut set = |name: &str, value: OsString| {
+        env.retain(|(known, _)| known.as_os_str() != name);
+        env.push((name.into(), value));
+    };
+    set("EVAL_OUT_DIR", go.out.clone().into_os_string());
     for (name, value) in asked.env {
-        env.retain(|(known, _)| known.as_os_str() != name.as_str());
-        env.push((name.into(), filled(value, ctx)));
+        set(name, filled(value, ctx, &go.out));
+    }
+    let mut argv: Vec<OsString> = asked
+        .argv
+        .iter()
+        .map(|token| filled(token, ctx, &go.out))
+        .collect();
+    if let (Some(program), Some(word)) = (go.program, argv.first_mut()) {
+        program.as_os_str().clone_into(word);
     }
     ChildSpec {
-        argv: asked.argv.iter().map(|token| filled(token, ctx)).collect(),
-        cwd,
+        argv,
+        cwd: go.cwd.to_owned(),
         env,
         stdin: StdinPlan::Null,
         limits: Limits {
@@ -101,8 +191,9 @@ fn child(asked: &Asked<'_>, ctx: &GradeContext<'_>, cwd: PathBuf) -> ChildSpec {
     }
 }
 
-/// A token with `{WORKDIR}` (the project's folder) and `{REPO_ROOT}` (the work tree's root) filled in.
-fn filled(token: &str, ctx: &GradeContext<'_>) -> OsString {
+/// A token with `{WORKDIR}` (the project's folder), `{REPO_ROOT}` (the work tree's root) and `{OUT_DIR}` (the folder for what
+/// the command writes) filled in.
+fn filled(token: &str, ctx: &GradeContext<'_>, out_dir: &Path) -> OsString {
     let mut out = OsString::new();
     let mut rest = token;
     while let Some(place) = rest.find('{') {
@@ -114,6 +205,9 @@ fn filled(token: &str, ctx: &GradeContext<'_>) -> OsString {
         } else if let Some(tail) = after.strip_prefix("{REPO_ROOT}") {
             out.push(ctx.root);
             rest = tail;
+        } else if let Some(tail) = after.strip_prefix("{OUT_DIR}") {
+            out.push(out_dir);
+            rest = tail;
         } else {
             out.push("{");
             rest = &after[1..];
@@ -123,25 +217,86 @@ fn filled(token: &str, ctx: &GradeContext<'_>) -> OsString {
     out
 }
 
-fn opinion(asked: &Asked<'_>, ending: &ChildEnding, output: &CapturedOutput) -> Opinion {
-    match (ending.reason, ending.exit) {
-        (EndReason::NotStarted, _) => not_started(asked, ending),
-        (EndReason::Cancelled, _) => error("cancelled"),
+fn opinion(
+    asked: &Asked<'_>,
+    (ending, output): (&ChildEnding, &CapturedOutput),
+    out: &Path,
+) -> Opinion {
+    let code = match (ending.reason, ending.exit) {
+        (EndReason::NotStarted, _) => return not_started(asked, ending),
+        (EndReason::Cancelled, _) => return error("cancelled"),
         (EndReason::HardTimeout | EndReason::Stalled, _) => {
-            (Grade::Timeout, Some("command_timeout".to_owned()))
+            return (Grade::Timeout, Some("command_timeout".to_owned()));
         }
-        (_, Some(Exit::Signal(signal))) => fail(format!("command_failed:signal={signal}")),
-        (_, Some(Exit::Code(code))) if code != asked.expected_exit => {
-            fail(format!("command_failed:exit={code}"))
-        }
-        (_, None) => error("command_not_ended"),
-        _ if says(output, asked.expected_output) == Some(false)
-            || says(output, asked.forbidden_output) == Some(true) =>
-        {
-            fail("command_output_mismatch")
-        }
-        _ => PASS,
+        (_, Some(Exit::Signal(signal))) => return fail(format!("command_failed:signal={signal}")),
+        (_, None) => return error("command_not_ended"),
+        (_, Some(Exit::Code(code))) => code,
+    };
+    let tests = tests(asked, output, out);
+    let unexpected = asked.expected_exit.is_some_and(|expected| code != expected);
+    let objection = match &tests {
+        Ok(run) => run
+            .as_ref()
+            .and_then(|run| objection(asked.tests, run, code)),
+        Err(why) => Some(error(*why)),
+    };
+    let of = |word: &str| {
+        let reason = objection.as_ref().and_then(|(_, why)| why.as_deref());
+        reason.is_some_and(|why| why.starts_with(word))
+    };
+    let (tampered, none_ran) = (of("sentinel_passed:"), of("no_tests_ran"));
+    // An exit code tells more of a failure than the tests do, but for these two.
+    if unexpected && !tampered && !none_ran {
+        return fail(format!("command_failed:exit={code}"));
     }
+    let objection = objection.or_else(|| {
+        let otherwise = said_otherwise(asked, output);
+        otherwise.then(|| fail("command_output_mismatch"))
+    });
+    match objection {
+        // Who held the output may have cut it.
+        Some(_) if ending.leak && !tampered => error("command_leaked"),
+        Some(objection) => objection,
+        None => PASS,
+    }
+}
+
+fn said_otherwise(asked: &Asked<'_>, output: &CapturedOutput) -> bool {
+    says(output, asked.expected_output) == Some(false)
+        || says(output, asked.forbidden_output) == Some(true)
+}
+
+/// Which tests ran, where that can be known.
+fn tests(
+    asked: &Asked<'_>,
+    output: &CapturedOutput,
+    out: &Path,
+) -> Result<Option<TestRun>, &'static str> {
+    let named = !asked.tests.expect.is_empty() || asked.tests.sentinel.is_some();
+    let Some(format) = test_run::format(asked.tests, asked.argv) else {
+        return if named {
+            Err("tests_unknown")
+        } else {
+            Ok(None)
+        };
+    };
+    if format == TestFormat::Junit {
+        let report = inside::read_regular(&out.join(&asked.tests.report), LARGEST_REPORT);
+        let report = report.map_err(|_| "test_report_missing")?;
+        let run = test_run::read(format, &String::from_utf8_lossy(&report));
+        return Ok(Some(run));
+    }
+    if output.truncated {
+        return if named {
+            Err("output_too_long")
+        } else {
+            Ok(None)
+        };
+    }
+    Ok(Some(test_run::read(
+        format,
+        &String::from_utf8_lossy(&output.stdout),
+    )))
 }
 
 fn not_started(asked: &Asked<'_>, ending: &ChildEnding) -> Opinion {

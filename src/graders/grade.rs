@@ -9,7 +9,7 @@ use std::task::Poll;
 use std::time::{Duration, Instant};
 
 use super::baseline::ForbiddenBaseline;
-use super::{command, forbidden, screenshot};
+use super::{Tools, command, forbidden, screenshot};
 use crate::config::GraderSpec;
 use crate::model::{Grade, Verdict};
 use crate::supervise::{Cancel, Containment};
@@ -32,6 +32,10 @@ pub struct GradeContext<'a> {
     pub env: &'a [(OsString, OsString)],
     /// What keeps grader commands.
     pub containment: &'a Containment,
+    /// The programs that graders call, as they were before the agent started.
+    pub tools: &'a Tools,
+    /// Folder for what graders write, made after the agent was gone: each run of one gets a folder of its own in it.
+    pub out: &'a Path,
     /// Folder for the graders' logs, outside the workspace.
     pub logs: &'a Path,
     /// Limit of a command that names none.
@@ -60,6 +64,17 @@ impl GradeContext<'_> {
         self.logs
             .join(format!("grader_{:02}_{name}.log", index + 1))
     }
+}
+
+/// Why a verdict says that the judging itself was tampered with, if it does.
+#[must_use]
+pub fn compromised(verdict: &Verdict) -> Option<&str> {
+    let reason = verdict.reason.as_deref()?;
+    let telling = ["sentinel_passed:", "tool_changed:"];
+    telling
+        .iter()
+        .any(|word| reason.starts_with(word))
+        .then_some(reason)
 }
 
 /// What one grader thinks: the grade, and the reason unless it passed.
@@ -108,7 +123,7 @@ async fn ask(spec: &GraderSpec, ctx: &GradeContext<'_>, index: usize) -> Opinion
         GraderSpec::GitDiffForbidden { forbidden_globs } => {
             forbidden::judge(forbidden_globs, ctx, &log).await
         }
-        GraderSpec::Command { .. } => command::judge(spec, ctx, &log).await,
+        GraderSpec::Command { .. } => command::judge(spec, ctx, (index, &log)).await,
         GraderSpec::ScreenshotExists { path } => screenshot::exists(path, ctx).await,
         GraderSpec::ScreenshotCompare {
             path,

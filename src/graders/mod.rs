@@ -9,11 +9,15 @@ mod forbidden;
 mod globs;
 mod grade;
 mod inside;
+mod junit;
 mod pixels;
 mod screenshot;
+mod test_run;
 #[cfg(test)]
 mod tests;
+mod tools;
 
 pub use baseline::{ForbiddenBaseline, capture_baseline};
 pub use globs::Globs;
-pub use grade::{GradeContext, grade};
+pub use grade::{GradeContext, compromised, grade};
+pub use tools::{Tool, Tools, system_path};

@@ -50,6 +50,8 @@ pub enum Grade {
     Error,
     /// A grader ran into its limit.
     Timeout,
+    /// A grader that ran several times did not agree with itself.
+    Flaky,
     /// Nothing was graded.
     NotGraded,
 }
@@ -63,6 +65,7 @@ impl Grade {
             Self::Fail => "fail",
             Self::Error => "error",
             Self::Timeout => "timeout",
+            Self::Flaky => "flaky",
             Self::NotGraded => "not_graded",
         }
     }
@@ -216,7 +219,7 @@ impl GradedIn {
 pub struct Verdict {
     /// Type of the grader.
     pub grader: String,
-    /// `Pass`, `Fail`, `Error` or `Timeout`.
+    /// `Pass`, `Fail`, `Error`, `Timeout` or `Flaky`.
     pub grade: Grade,
     /// Why not, in the contract's words; absent when it passed.
     pub reason: Option<String>,

@@ -153,7 +153,7 @@ fn finite(number: Option<f64>) -> Option<f64> {
 }
 
 fn grader_result(verdict: &Verdict) -> GraderResult {
-    let unjudged = matches!(verdict.grade, Grade::Error | Grade::Timeout);
+    let unjudged = matches!(verdict.grade, Grade::Error | Grade::Timeout | Grade::Flaky);
     GraderResult {
         kind: verdict.grader.clone(),
         ok: verdict.grade == Grade::Pass,

@@ -20,7 +20,7 @@ pub struct GraderResult {
     /// Seconds that it took.
     #[serde(default)]
     pub duration_sec: Option<f64>,
-    /// `error` or `timeout` when the grader could not judge; absent when `ok` says it all.
+    /// `error`, `timeout` or `flaky` when the grader could not judge; absent when `ok` says it all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub grade: Option<String>,
 }

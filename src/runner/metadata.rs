@@ -210,6 +210,10 @@ async fn agent_versions(context: &RunContext) -> Vec<Option<String>> {
 
 async fn tools(context: &RunContext) -> BTreeMap<String, String> {
     let mut tools = BTreeMap::from([("libgit2".to_owned(), workspace::libgit2_version())]);
+    for (name, tool) in context.grader_tools.all() {
+        let found = format!("{} sha256:{}", tool.path.display(), tool.sha256);
+        tools.insert(format!("grader {name}"), found);
+    }
     for (name, argument) in [("git", "--version"), ("xcodebuild", "-version")] {
         if let Some(version) = told_version(context, name, argument).await {
             tools.insert(name.to_owned(), version);

@@ -5,6 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::config::{AgentKind, AgentSpec, GraderSpec};
+use crate::graders::{Tools, system_path};
 use crate::model::Progress;
 use crate::record::RunDir;
 use crate::runner::programs::{Lack, lacking};
@@ -127,6 +128,7 @@ pub(super) fn preflight(
         source,
         template,
         guards,
+        grader_tools: Tools::find(suite.tasks.iter(), &system_path(&path, &[&scratch.path])),
         tools: watched_tools(&suite.settings.shims, &path),
         redactor: redactor(&request.suite),
         base_env,

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use tokio::sync::mpsc::UnboundedSender;
 
 use crate::config::{AgentSpec, ScenarioSpec, Suite, TaskSpec};
+use crate::graders::Tools;
 use crate::model::Progress;
 use crate::plan::PlannedTrial;
 use crate::record::{Redactor, RunDir};
@@ -29,6 +30,8 @@ pub struct RunContext {
     pub template: Template,
     /// What each task says about paths, in the order of the suite's tasks.
     pub guards: Vec<Guard>,
+    /// The programs of graders, as they were before the first agent started.
+    pub grader_tools: Tools,
     /// Commands that are watched, with the real tool behind each.
     pub tools: Vec<WatchedTool>,
     /// What the operator's environment lends to every child.

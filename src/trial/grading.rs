@@ -3,12 +3,12 @@
 //! [`grade_fresh`] is the one function for it: a trial's own grading, regrading, validation, and the resume of a trial whose
 //! agent had ended all come here with changed paths, captured a moment ago or read from `changes.jsonl`.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::path::PathBuf;
 
 use crate::config::{GraderSpec, TaskSpec};
-use crate::graders::{ForbiddenBaseline, GradeContext, grade};
+use crate::graders::{ForbiddenBaseline, GradeContext, compromised, grade, system_path};
 use crate::model::{Grade, GradedIn, Verdict};
 use crate::supervise::Containment;
 use crate::trial::blocking::blocking;
@@ -67,13 +67,20 @@ pub(super) async fn grade_fresh(
     }
     let job = (task, work, sorted.carried.as_slice());
     match in_fresh_tree(frame, (job, old), &mut graded.notes).await {
-        Ok(verdicts) => graded.verdicts = verdicts,
+        Ok(verdicts) => graded.judged(verdicts),
         Err(why) => graded.verdicts = vec![not_built(&why)],
     }
     graded
 }
 
 impl Graded {
+    /// Takes in what graders said; a grader that was tampered with breaks a rule whatever it said.
+    fn judged(&mut self, verdicts: Vec<Verdict>) {
+        let tampered = verdicts.iter().filter_map(compromised);
+        self.violations.extend(tampered.map(str::to_owned));
+        self.verdicts = verdicts;
+    }
+
     /// Decides about each change, and keeps what speaks against the work.
     fn sort<'a>(&mut self, frame: &Frame<'_>, work: Work<'a>) -> Sorted<'a> {
         let guard = frame.context.guard(frame.planned);
@@ -145,12 +152,18 @@ async fn in_fresh_tree(
     };
     let result = result.await;
     notes.extend(blocking(|| fresh.discard()).problems);
-    if let Err(error) = fs::remove_dir_all(frame.private.join("g"))
-        && error.kind() != std::io::ErrorKind::NotFound
-    {
-        notes.push(format!("remove the graders' folder: {error}"));
-    }
+    notes.extend(clear(frame));
     result
+}
+
+/// Removes what graders had for themselves; gives what went wrong.
+fn clear(frame: &Frame<'_>) -> Option<String> {
+    match fs::remove_dir_all(frame.private.join("g")) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            Some(format!("remove the graders' folder: {error}"))
+        }
+        _ => None,
+    }
 }
 
 /// Sets up the fresh tree and carries over what was left.
@@ -196,13 +209,15 @@ pub(super) async fn grade_in_place(
         ..Graded::default()
     };
     let sorted = graded.sort(frame, work);
-    graded.verdicts = match sorted.not_allowed {
+    let verdicts = match sorted.not_allowed {
         Some(path) => vec![not_allowed(&path)],
         None => match blocking(|| lay_grader_files(task, workspace)) {
             Ok(()) => run(frame, task, (work, &place, work.baseline)).await,
             Err(why) => vec![not_built(&why)],
         },
     };
+    graded.judged(verdicts);
+    graded.notes.extend(clear(frame));
     graded
 }
 
@@ -249,6 +264,9 @@ impl Place {
                 environment.insert(OsString::from(name), folder.into_os_string());
             }
         }
+        if let Some(path) = environment.get_mut(OsStr::new("PATH")) {
+            *path = system_path(path, &[&frame.context.scratch]);
+        }
         Ok(Self {
             environment,
             containment: jail::containment(frame, fresh, Role::Grader),
@@ -272,6 +290,8 @@ async fn run(
         left: Some(work.changed),
         env: &environment,
         containment: &place.containment,
+        tools: &frame.context.grader_tools,
+        out: &frame.private.join("g/out"),
         logs: frame.trial_dir.root(),
         default_timeout: settings.grader_timeout,
         grace: settings.stop_grace,

@@ -197,3 +197,180 @@ fn thousands_of_little_files_are_counted_and_not_all_carried() {
     );
     assert_eq!(row["grade"], "pass", "{row:#}");
 }
+
+/// A program that judges by its name alone, on the operator's PATH, and a task that asks for it.
+fn runner(prints: &str, options: &str) -> Sandbox {
+    let graders = format!("    - type: command\n      argv: [cargo, test]\n{options}");
+    let body = format!("{SOLVE}\n{CLAUDE_DONE}");
+    let sandbox = Sandbox::new()
+        .agent("fake", "claude_code_cli", &body)
+        .tasks(&task("", &graders));
+    sandbox.script("cargo", prints);
+    sandbox
+}
+
+#[test]
+fn a_pass_needs_the_expected_tests_and_a_sentinel_that_fails() {
+    let one = "echo 'running 2 tests'; echo 'test a::one ... ok'";
+    let both = &format!("{one}; echo 'test a::two ... ok'");
+    let end = |passed: u32, failed: u32| {
+        format!(
+            "echo 'test result: ok. {passed} passed; {failed} failed; 0 ignored; 0 measured; 0 filtered out'"
+        )
+    };
+    let sentinel = "echo 'test must_fail ... FAILED'";
+    for (prints, options, grade, reason) in [
+        (
+            format!("{both}; {}", end(2, 0)),
+            "      expect_tests: [a::one, a::two]\n",
+            "pass",
+            "",
+        ),
+        (
+            format!("{both}; {}", end(2, 0)),
+            "      expect_tests: [a::three]\n",
+            "fail",
+            "tests_missing:a::three",
+        ),
+        // The code under test ends the whole process with 0.
+        (one.to_owned(), "", "fail", "tests_cut_short"),
+        (
+            "true".to_owned(),
+            "      expect_tests: [a::one]\n",
+            "fail",
+            "tests_missing:a::one",
+        ),
+        (
+            format!("echo 'running 0 tests'; {}", end(0, 0)),
+            "",
+            "error",
+            "no_tests_ran",
+        ),
+        (
+            format!("{both}; {sentinel}; {}; exit 101", end(2, 1)),
+            "      sentinel: must_fail\n",
+            "pass",
+            "",
+        ),
+        (
+            format!("{both}; {sentinel}; {}", end(2, 1)),
+            "      sentinel: must_fail\n",
+            "fail",
+            "sentinel_passed:must_fail (exit code 0)",
+        ),
+        (
+            format!("{both}; echo 'test must_fail ... ok'; {}", end(3, 0)),
+            "      sentinel: must_fail\n",
+            "fail",
+            "sentinel_passed:must_fail",
+        ),
+        (
+            format!("{both}; {}; exit 101", end(2, 0)),
+            "      sentinel: must_fail\n",
+            "fail",
+            "sentinel_missing:must_fail",
+        ),
+    ] {
+        let sandbox = runner(&prints, options);
+        sandbox.proctor(&["run", "--quiet"]);
+        let row = sandbox.row();
+        assert_eq!(row["grade"], grade, "{prints} with {options}: {row:#}");
+        assert_eq!(
+            row["failure_reason"].as_str().unwrap_or_default(),
+            reason,
+            "{prints}"
+        );
+        let tampered = reason.starts_with("sentinel_passed");
+        let told = row["integrity"].as_str().unwrap_or_default();
+        assert_eq!(told.starts_with("violated["), tampered, "{told}");
+    }
+}
+
+#[test]
+fn a_grader_that_does_not_agree_with_itself_is_flaky() {
+    let graders = "    - type: command\n      repeats: 3\n      argv: [sh, -c, 'test -e \"$TMPDIR/once\" || { touch \"$TMPDIR/once\"; exit 1; }']\n";
+    let (sandbox, row) = ran(SOLVE, &task("", graders));
+    assert_eq!(row["grade"], "flaky", "{row:#}");
+    assert_eq!(row["failure_reason"], "grader_flaky:fail=1,pass=2");
+    assert_eq!(row["grader_results"][0]["grade"], "flaky");
+    assert!(sandbox.trial_file("grader_01_command.3.log").is_file());
+    let always = graders.replace("exit 1;", "true;");
+    let (_, row) = ran(SOLVE, &task("", &always));
+    assert_eq!(row["grade"], "pass", "{row:#}");
+}
+
+#[test]
+fn a_forged_report_is_not_read_and_the_graders_own_is() {
+    let report = "<testsuites><testcase name=\"a\"/></testsuites>";
+    let forge = format!("printf '{report}' > junit.xml; mkdir -p out; cp junit.xml out/");
+    let grader = |script: &str| {
+        format!(
+            "    - type: command\n      tests: junit\n      expect_tests: [a]\n      argv: [sh, -c, '{script}', judge, '{{OUT_DIR}}/junit.xml']\n"
+        )
+    };
+    let (_, row) = ran(&forge, &task("", &grader("test -e junit.xml")));
+    assert_eq!(
+        (&row["grade"], &row["failure_reason"]),
+        (&"error".into(), &"test_report_missing".into()),
+        "{row:#}"
+    );
+    let own = grader("cp junit.xml \"$1\"");
+    let (_, row) = ran(&forge, &task("", &own));
+    assert_eq!(row["grade"], "pass", "{row:#}");
+}
+
+#[test]
+fn a_tool_that_an_agent_replaced_judges_nothing() {
+    let graders = "    - type: command\n      argv: [judge]\n";
+    let cheat = format!("printf '#!/bin/sh\\nexit 0\\n' > \"$(command -v judge)\"\n{CLAUDE_DONE}");
+    let sandbox = Sandbox::new()
+        .agent("fake", "claude_code_cli", &cheat)
+        .suite("isolation: none")
+        .tasks(&task("", graders));
+    sandbox.script("judge", "grep -qx 42 answer.txt");
+    sandbox.proctor(&["run", "--quiet"]);
+    let row = sandbox.row();
+    assert_eq!(row["grade"], "error", "{row:#}");
+    assert_eq!(row["failure_reason"], "tool_changed:judge");
+    assert_eq!(row["integrity"], "violated[tool_changed:judge]");
+    let metadata = fs::read_to_string(sandbox.run_dir().join("run_metadata.json"));
+    assert!(
+        metadata
+            .expect("read the metadata")
+            .contains("bin/judge sha256:")
+    );
+}
+
+#[test]
+fn a_program_that_an_agent_left_in_the_workspace_is_no_tool_of_the_graders() {
+    let graders = "    - type: command\n      argv: [sh, -c, 'case :$PATH: in *::*|*:.:*) exit 3;; esac; grep -qx 42 answer.txt']\n";
+    let cheat = "printf '#!/bin/sh\nexit 0\n' > grep; chmod +x grep; mkdir -p node_modules/.bin; cp grep sh; cp grep node_modules/.bin/";
+    let body = format!("{cheat}\n{CLAUDE_DONE}");
+    let sandbox = Sandbox::new()
+        .agent("fake", "claude_code_cli", &body)
+        .tasks(&task("", graders));
+    let mut command = sandbox.command(&["run", "--quiet"]);
+    let path = format!(
+        ".::{}:/usr/local/bin:/usr/bin:/bin",
+        sandbox.path("bin").display()
+    );
+    let output = command.env("PATH", path).output().expect("run proctor");
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    let row = sandbox.row();
+    assert_eq!(row["failure_reason"], "command_failed:exit=2", "{row:#}");
+}
+
+#[test]
+fn a_grader_that_hangs_is_a_timeout_and_never_a_failure() {
+    let graders = "    - type: command\n      timeout_sec: 0.5\n      argv: [sh, -c, 'sleep 600 & sleep 600']\n";
+    let (_, row) = ran(SOLVE, &task("", graders));
+    assert_eq!(
+        (&row["grade"], &row["failure_reason"]),
+        (&"timeout".into(), &"command_timeout".into()),
+        "{row:#}"
+    );
+}

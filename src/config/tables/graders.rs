@@ -1,7 +1,15 @@
 //! Keys of `graders[]`, by type.
 
-use crate::config::shape::{Section, Shape, Variant, defaulted, optional, required};
+use crate::config::shape::{Choice, Section, Shape, Variant, defaulted, optional, required};
 use crate::config::tables::{COMMAND, ENVIRONMENT, WORDS};
+
+const TEST_FORMATS: &[Choice] = &[
+    ("auto", "by the command: cargo test and pytest are known"),
+    ("cargo", "what cargo test prints"),
+    ("pytest", "what pytest prints"),
+    ("junit", "a report in JUnit's XML"),
+    ("off", "nowhere"),
+];
 
 /// All graders; an empty section has no options.
 pub(in crate::config) const GRADERS: &[Variant] = &[
@@ -66,6 +74,38 @@ static COMMAND_GRADER: Section = Section {
             "Text that they must not hold.",
         ),
         defaulted("env", ENVIRONMENT, "{}", "Further environment."),
+        defaulted(
+            "repeats",
+            Shape::Whole {
+                least: 1,
+                most: 100,
+            },
+            "1",
+            "How often it runs; when not all agree, the grade is flaky.",
+        ),
+        defaulted(
+            "tests",
+            Shape::OneOf(TEST_FORMATS),
+            "\"auto\"",
+            "Where it is read which tests ran; none at all is an error, never a pass.",
+        ),
+        defaulted(
+            "test_report",
+            Shape::Inside,
+            "\"junit.xml\"",
+            "The report that a test runner writes for `tests: junit`, in the folder {OUT_DIR}.",
+        ),
+        defaulted(
+            "expect_tests",
+            WORDS,
+            "[]",
+            "Names of tests that must have run and passed.",
+        ),
+        optional(
+            "sentinel",
+            Shape::Filled,
+            "Name of a test that must fail; where it passes, the tests themselves were tampered with.",
+        ),
     ],
     open: None,
 };

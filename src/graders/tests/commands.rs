@@ -15,11 +15,13 @@ async fn commands_judge_by_exit_code_and_output() {
         GraderSpec::Command {
             argv,
             cwd: None,
-            expected_exit: exit,
+            expected_exit: Some(exit),
             timeout: None,
             expected_output: expected.map(str::to_owned),
             forbidden_output: forbidden.map(str::to_owned),
             env: Vec::new(),
+            repeats: 1,
+            tests: crate::config::TestsSpec::default(),
         }
     };
     let desk = Desk::new();
@@ -101,11 +103,13 @@ async fn a_command_that_hangs_is_a_timeout_with_its_output_kept() {
         .one(GraderSpec::Command {
             argv,
             cwd: None,
-            expected_exit: 0,
+            expected_exit: Some(0),
             timeout: Some(Duration::from_millis(300)),
             expected_output: None,
             forbidden_output: None,
             env: Vec::new(),
+            repeats: 1,
+            tests: crate::config::TestsSpec::default(),
         })
         .await;
     assert_eq!(told, (Grade::Timeout, "command_timeout".to_owned()));
@@ -137,11 +141,13 @@ async fn a_command_works_in_a_real_folder_of_the_workspace_only() {
             .one(GraderSpec::Command {
                 argv,
                 cwd: Some(PathBuf::from(cwd)),
-                expected_exit: 0,
+                expected_exit: Some(0),
                 timeout: None,
                 expected_output: None,
                 forbidden_output: None,
                 env: vec![("A".to_owned(), "2".to_owned())],
+                repeats: 1,
+                tests: crate::config::TestsSpec::default(),
             })
             .await;
         assert_eq!(told.0, grade, "{cwd}: {}", told.1);

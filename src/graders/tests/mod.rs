@@ -10,7 +10,7 @@ mod forbidden_files;
 mod screenshots;
 
 use super::*;
-use crate::config::{GraderSpec, IosTestOptions};
+use crate::config::{GraderSpec, IosTestOptions, TestsSpec};
 use crate::model::{Grade, Verdict};
 use crate::supervise::Cancel;
 
@@ -62,6 +62,7 @@ impl Desk {
     ) -> Vec<Verdict> {
         let path = std::env::var_os("PATH").unwrap_or_default();
         let env: Vec<(OsString, OsString)> = vec![("PATH".into(), path), ("A".into(), "1".into())];
+        let out = tempfile::tempdir_in(self.home.path()).expect("make a folder");
         let context = GradeContext {
             containment: &crate::supervise::Containment::None,
             root: &self.root(),
@@ -70,6 +71,8 @@ impl Desk {
             baseline,
             left: None,
             env: &env,
+            tools: &Tools::default(),
+            out: out.path(),
             logs: &self.home.path().join("logs"),
             default_timeout: Duration::from_secs(60),
             grace: Duration::from_millis(50),
@@ -104,11 +107,13 @@ fn command(argv: &[&str]) -> GraderSpec {
     GraderSpec::Command {
         argv: argv.iter().map(|word| (*word).to_owned()).collect(),
         cwd: None,
-        expected_exit: 0,
+        expected_exit: Some(0),
         timeout: None,
         expected_output: None,
         forbidden_output: None,
         env: Vec::new(),
+        repeats: 1,
+        tests: TestsSpec::default(),
     }
 }
 
