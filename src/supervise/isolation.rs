@@ -15,6 +15,8 @@ pub struct Probe {
     pub level: Isolation,
     /// Why it is not a higher one, as a fragment, and what to do about it.
     pub obstacle: Option<(String, String)>,
+    /// Whether the user is root, and stays it in a jail: it can write to `/proc/sys` there, and has no limit of processes.
+    pub root_of_all: bool,
 }
 
 /// Makes this process the helper of a jail, and does not return, if the command line says so. The program calls it before it
@@ -27,18 +29,20 @@ pub fn become_porter_if_asked() {
 pub fn probe() -> &'static Probe {
     static FOUND: OnceLock<Probe> = OnceLock::new();
     FOUND.get_or_init(|| match tried() {
-        Ok(()) => Probe {
+        Ok(strangers) => Probe {
             level: Isolation::Jail,
             obstacle: None,
+            root_of_all: !strangers && rustix::process::getuid().is_root(),
         },
         Err(why) => Probe {
             level: Isolation::None,
             obstacle: Some((why.clone(), advice(&why).to_owned())),
+            root_of_all: false,
         },
     })
 }
 
-fn tried() -> Result<(), String> {
+fn tried() -> Result<bool, String> {
     if !cfg!(target_os = "linux") {
         return Err("jails are made of namespaces, which only Linux has".to_owned());
     }

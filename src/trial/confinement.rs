@@ -60,6 +60,8 @@ pub struct Confinement {
     pub(super) wrapper: Vec<String>,
     /// The operator's home, which every jail has an empty one for.
     pub(super) home: Option<PathBuf>,
+    /// Homes whose toolchains are lent: that one, and that of the list of users, if it is another.
+    homes: Vec<PathBuf>,
     /// Folder of the suite.
     pub(super) suite: PathBuf,
     /// What is hidden beside home and suite.
@@ -128,7 +130,14 @@ impl Confinement {
         };
         let home = variable("HOME").and_then(hideable);
         let suite = hideable(&places.suite.config_dir).unwrap_or_default();
+        let listed = listed_home();
+        let homes: Vec<PathBuf> = home.iter().chain(&listed).cloned().collect();
         let mut hidden = vec![places.run, places.scratch, settings.output_root.as_path()];
+        hidden.extend(
+            listed
+                .as_deref()
+                .filter(|listed| Some(*listed) != home.as_deref()),
+        );
         if settings.workspace != WorkspaceKind::Shared {
             hidden.push(places.repository);
         }
@@ -137,6 +146,7 @@ impl Confinement {
             why: None,
             wrapper: settings.isolation.wrapper.clone(),
             home,
+            homes,
             suite,
             hidden: hidden.into_iter().filter_map(hideable).collect(),
             lent: Vec::new(),
@@ -159,10 +169,13 @@ impl Confinement {
 
     /// What programs need to start: folders of PATH, toolchains, the folders that variables name.
     fn lend_defaults(&mut self, places: &Places<'_>) {
-        let home = self.home.clone();
-        for name in home.iter().flat_map(|_| TOOLCHAINS) {
-            let path = home.as_deref().unwrap_or(Path::new("/")).join(name);
-            self.lend(&path);
+        for home in self.homes.clone() {
+            for name in TOOLCHAINS {
+                self.lend(&home.join(name));
+            }
+            for name in SECRETS {
+                self.blanked.extend(fs::canonicalize(home.join(name)).ok());
+            }
         }
         for folder in std::env::split_paths(&program_path(places.environment)) {
             self.lend(&folder);
@@ -175,10 +188,6 @@ impl Confinement {
         }
         self.lend(Path::new("/etc/resolv.conf"));
         self.lend(Path::new("/run/current-system"));
-        for name in home.iter().flat_map(|_| SECRETS) {
-            let path = home.as_deref().unwrap_or(Path::new("/")).join(name);
-            self.blanked.extend(fs::canonicalize(path).ok());
-        }
     }
 
     /// Lends what is hidden, absolute and there, unless it would show what must stay hidden.
@@ -269,6 +278,17 @@ impl Confinement {
 
 fn real(path: &Path) -> Option<PathBuf> {
     path.is_absolute().then(|| fs::canonicalize(path).ok())?
+}
+
+/// The home of this user in the list of users: `HOME` may say otherwise.
+fn listed_home() -> Option<PathBuf> {
+    let own = rustix::process::getuid().as_raw().to_string();
+    let users = fs::read_to_string("/etc/passwd").ok()?;
+    let mut lines = users
+        .lines()
+        .map(|line| line.split(':').collect::<Vec<_>>());
+    let line = lines.find(|fields| fields.get(2) == Some(&own.as_str()))?;
+    hideable(Path::new(line.get(5)?))
 }
 
 /// The real path of a folder that a view can do without.

@@ -79,10 +79,10 @@ fn mounts(frame: &Frame<'_>, workspace: &Workspace, role: Role<'_>) -> Vec<Mount
 
 /// Temporary files and a home for this child, which it may fill.
 fn own_places(frame: &Frame<'_>, grades: bool) -> Vec<Mount> {
-    let (temporary, home) = if grades {
-        ("g/tmp", "g/home")
+    let [temporary, kept, home] = if grades {
+        ["g/tmp", "g/var", "g/home"]
     } else {
-        ("t", "h")
+        ["t", "v", "h"]
     };
     let folder = |name: &str| {
         let folder = frame.private.join(name);
@@ -94,10 +94,9 @@ fn own_places(frame: &Frame<'_>, grades: bool) -> Vec<Mount> {
         at: PathBuf::from("/run"),
         write: true,
     }];
-    let temporary = folder(temporary);
-    for at in ["/tmp", "/var/tmp"] {
+    for (at, name) in [("/tmp", temporary), ("/var/tmp", kept)] {
         if Path::new(at).is_dir() && !Path::new(at).is_symlink() {
-            places.push(over(&temporary, at.as_ref()));
+            places.push(over(&folder(name), at.as_ref()));
         }
     }
     if let Some(at) = &frame.context.confinement.home {

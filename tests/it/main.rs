@@ -18,6 +18,7 @@ mod durability;
 mod endings;
 mod grading;
 mod isolation;
+mod jail;
 mod laws;
 mod left_behind;
 mod measures;

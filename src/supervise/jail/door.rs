@@ -10,7 +10,7 @@ use rustix::process::{Pid, WaitOptions, WaitStatus, waitpid};
 
 use super::sys::{self, Side};
 use super::users::{self, Users};
-use super::view::{self, Copies};
+use super::view::Copies;
 use super::warden;
 use super::wire::{Order, Said, Step};
 
@@ -95,8 +95,7 @@ fn ordered() -> Result<Order, Failed> {
 
 fn prepared() -> Result<(Order, Users, Copies), Failed> {
     let order = ordered()?;
-    let users = users::enter()?;
-    let copies = view::copies(&order.jail).map_err(at(Step::View))?;
+    let (users, copies) = users::enter(&order)?;
     Ok((order, users, copies))
 }
 

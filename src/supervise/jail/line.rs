@@ -134,11 +134,12 @@ fn started(said: Option<Said>) -> Result<u64, Unborn> {
 /// How long the trial of a jail may take.
 const TRY_LIMIT: Duration = Duration::from_secs(10);
 
-/// Makes a jail without a program in it, to see whether it can be had: `start` starts the porter.
+/// Makes a jail without a program in it, to see whether it can be had: `start` starts the porter. True: a root who makes
+/// jails is a stranger to the machine in them.
 pub(in super::super) fn try_out(
     order: &Order,
     start: impl FnOnce(&PorterEnds) -> io::Result<()>,
-) -> Result<(), Unborn> {
+) -> Result<bool, Unborn> {
     let unmade = |error: io::Error| Unborn::Jail(format!("its helper cannot be started: {error}"));
     let (asks, says, ends) = plain(order).map_err(unmade)?;
     start(&ends).map_err(unmade)?;
@@ -151,5 +152,5 @@ pub(in super::super) fn try_out(
         _ => 0,
     };
     drop(asks);
-    started(Said::read(&message).filter(|_| count == MESSAGE)).map(drop)
+    started(Said::read(&message).filter(|_| count == MESSAGE)).map(|strangers| strangers == 1)
 }

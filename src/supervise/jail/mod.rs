@@ -100,7 +100,8 @@ pub(super) fn trial_order() -> Order {
         environment: Vec::new(),
         folder: PathBuf::from("/"),
         jail: Jail {
-            mounts: vec![Mount::Empty {
+            mounts: vec![Mount::Lent {
+                from: std::env::temp_dir(),
                 at: PathBuf::from("/tmp"),
                 write: true,
             }],

@@ -103,6 +103,8 @@ fn become_program(
         limit_processes(most)?;
     }
     sys::unshare(libc::CLONE_NEWUSER | libc::CLONE_NEWNS)?;
+    // Only then may the warden write its maps; nobody else is here yet.
+    sys::show_memory()?;
     to_parent.write_all(&[ENTERED])?;
     from_parent.read_exact(&mut [0])?;
     let Some(program) = &order.program else {

@@ -21,6 +21,7 @@ struct MountAttributes {
 }
 
 const READ_ONLY: u64 = 0x1;
+const ID_MAPPED: u64 = 0x0010_0000;
 const PRIVATE: u64 = 1 << 18;
 const AT_RECURSIVE: c_int = 0x8000;
 const OPEN_TREE_CLONE: c_int = 1;
@@ -73,6 +74,17 @@ pub(super) fn leave(code: i32) -> ! {
 pub(super) fn unshare(flags: c_int) -> io::Result<()> {
     // SAFETY: plain numbers; no namespace of threads or memory is among the flags that are used here.
     done(unsafe { libc::unshare(flags) })
+}
+
+/// Enters the user namespace of a descriptor, as its root.
+pub(super) fn enter_as_root(namespace: BorrowedFd<'_>) -> io::Result<()> {
+    // SAFETY: plain numbers; this process has one thread, so it has these ids as a whole.
+    unsafe {
+        done(libc::setns(namespace.as_raw_fd(), libc::CLONE_NEWUSER))?;
+        done(libc::setgroups(0, ptr::null()))?;
+        done(libc::setresgid(0, 0, 0))?;
+        done(libc::setresuid(0, 0, 0))
+    }
 }
 
 /// What is mounted, where, and how.
@@ -162,6 +174,17 @@ pub(super) fn seal_copy(copy: BorrowedFd<'_>) -> io::Result<()> {
     set((copy.as_raw_fd(), c""), flags, &READ_ONLY_AND_PRIVATE)
 }
 
+/// Lets the owners of files in a copy be seen as a user namespace maps them.
+pub(super) fn map_owners(copy: BorrowedFd<'_>, namespace: BorrowedFd<'_>) -> io::Result<()> {
+    let attributes = MountAttributes {
+        set: ID_MAPPED,
+        clear: 0,
+        propagation: PRIVATE,
+        user_namespace: u64::try_from(namespace.as_raw_fd()).unwrap_or_default(),
+    };
+    set((copy.as_raw_fd(), c""), libc::AT_EMPTY_PATH, &attributes)
+}
+
 /// Becomes another program; only a failure comes back.
 pub(super) fn execute(
     program: &CStr,
@@ -234,6 +257,12 @@ pub(super) fn die_with_parent() -> io::Result<()> {
 pub(super) fn hide_memory() -> io::Result<()> {
     // SAFETY: plain numbers.
     done(unsafe { libc::prctl(libc::PR_SET_DUMPABLE, 0, 0, 0, 0) })
+}
+
+/// Lets this user look into this process again, and write the maps of its namespace.
+pub(super) fn show_memory() -> io::Result<()> {
+    // SAFETY: plain numbers.
+    done(unsafe { libc::prctl(libc::PR_SET_DUMPABLE, 1, 0, 0, 0) })
 }
 
 /// Closes all descriptors from this number on.

@@ -1,48 +1,182 @@
-//! Who a jailed program is: the user that it would be outside, and nobody else.
+//! Who a jailed program is: the user that it would be outside, or, for root, a root of nothing but the jail.
 
-use std::fs;
-use std::io;
+use std::fs::{self, File};
+use std::io::{self, Read as _};
+use std::os::fd::{AsFd as _, OwnedFd};
+use std::os::unix::fs::MetadataExt as _;
+use std::path::Path;
 
-use rustix::process::{getgid, getuid};
+use rustix::fs::{Gid, Uid};
+use rustix::process::{Pid, WaitOptions, getgid, getuid, waitpid};
 
 use super::door::{Failed, at};
-use super::sys;
-use super::wire::Step;
+use super::sys::{self, Side};
+use super::view::{self, Copies};
+use super::wire::{Order, Step};
+use super::{Jail, Mount};
 
-/// The namespaces of a jail.
-const NAMESPACES: i32 =
-    libc::CLONE_NEWUSER | libc::CLONE_NEWNS | libc::CLONE_NEWPID | libc::CLONE_NEWIPC;
+/// The namespaces of a jail beside that of users.
+const NAMESPACES: i32 = libc::CLONE_NEWNS | libc::CLONE_NEWPID | libc::CLONE_NEWIPC;
+
+/// Ids outside that stand for those of a jail that root makes: above what people and packages use.
+const STRANGERS: u32 = 0x7AA0_0000;
+
+/// How many of them.
+const HOW_MANY: u32 = 65_536;
 
 /// Which users exist in a jail, as maps of user and group ids.
 #[derive(Debug, Clone)]
 pub(super) struct Users {
-    users: String,
-    groups: String,
+    uid_map: String,
+    gid_map: String,
+    /// Whether the maps are of one id each, which is all that a process without rights outside may write.
+    single: bool,
 }
 
 impl Users {
     /// This user alone, under the same number.
-    pub(super) fn own() -> Self {
+    fn own() -> Self {
         let (user, group) = (getuid().as_raw(), getgid().as_raw());
         Self {
-            users: format!("{user} {user} 1"),
-            groups: format!("{group} {group} 1"),
+            uid_map: format!("{user} {user} 1"),
+            gid_map: format!("{group} {group} 1"),
+            single: true,
         }
+    }
+
+    /// Many users, beginning with `first` of the namespace outside.
+    fn many(first: u32) -> Self {
+        let map = format!("0 {first} {HOW_MANY}");
+        Self {
+            uid_map: map.clone(),
+            gid_map: map,
+            single: false,
+        }
+    }
+
+    /// Whether root of the jail is a stranger outside.
+    pub(super) fn are_strangers(&self) -> bool {
+        !self.single
     }
 
     /// Writes the maps of a process that has just entered a user namespace.
     pub(super) fn write(&self, process: &str) -> io::Result<()> {
-        // A process without rights outside may map its group only after it has given up changing groups.
-        fs::write(format!("/proc/{process}/setgroups"), "deny")?;
-        fs::write(format!("/proc/{process}/uid_map"), &self.users)?;
-        fs::write(format!("/proc/{process}/gid_map"), &self.groups)
+        if self.single {
+            fs::write(format!("/proc/{process}/setgroups"), "deny")?;
+        }
+        fs::write(format!("/proc/{process}/uid_map"), &self.uid_map)?;
+        fs::write(format!("/proc/{process}/gid_map"), &self.gid_map)
     }
 }
 
-/// Enters the namespaces of a new jail; the next child of this process is the first in it.
-pub(super) fn enter() -> Result<Users, Failed> {
+/// Enters the namespaces of a new jail, and takes hold of what is lent into it; the next child of this process is the first
+/// in it.
+///
+/// A root who stays root of the machine could write to `/proc/sys` from any jail and has no limit of processes, so it becomes
+/// a stranger if the file systems can show it its files as its own.
+pub(super) fn enter(order: &Order) -> Result<(Users, Copies), Failed> {
+    if is_root_of_all()
+        && can_be_reached(order)
+        && let Ok(entered) = enter_as_stranger(&order.jail)
+    {
+        return entered;
+    }
     let users = Users::own();
-    sys::unshare(NAMESPACES).map_err(at(Step::Namespaces))?;
+    sys::unshare(NAMESPACES | libc::CLONE_NEWUSER).map_err(at(Step::Namespaces))?;
     users.write("self").map_err(at(Step::Users))?;
-    Ok(users)
+    let copies = view::copies(&order.jail).map_err(at(Step::View))?;
+    Ok((users, copies))
+}
+
+/// Root of the first namespace, not of one that an ordinary user has made.
+fn is_root_of_all() -> bool {
+    let map = fs::read_to_string("/proc/self/uid_map").unwrap_or_default();
+    let map: Vec<&str> = map.split_ascii_whitespace().collect();
+    getuid().is_root() && map == ["0", "0", "4294967295"]
+}
+
+/// The outer error: nothing has happened yet. The inner one: there is no way back.
+fn enter_as_stranger(jail: &Jail) -> io::Result<Result<(Users, Copies), Failed>> {
+    let namespace = namespace_of_strangers()?;
+    let copies = view::copies(jail)?;
+    for (mount, copy) in jail.mounts.iter().zip(&copies) {
+        let mapped = copy
+            .as_ref()
+            .map(|copy| sys::map_owners(copy.as_fd(), namespace.as_fd()));
+        if let (Mount::Lent { write: true, .. }, Some(Err(error))) = (mount, mapped) {
+            return Err(error);
+        }
+    }
+    give_streams();
+    Ok(step_over(&namespace).map(|()| (Users::many(0), copies)))
+}
+
+fn step_over(namespace: &OwnedFd) -> Result<(), Failed> {
+    sys::enter_as_root(namespace.as_fd()).map_err(at(Step::Users))?;
+    sys::unshare(NAMESPACES).map_err(at(Step::Namespaces))
+}
+
+/// A user namespace of ids that are nobody's outside; a process stands in it while its maps are written.
+fn namespace_of_strangers() -> io::Result<OwnedFd> {
+    let (mut entered, enters) = io::pipe()?;
+    let (waits, end) = io::pipe()?;
+    match sys::fork()? {
+        Side::Child => {
+            drop((entered, end));
+            let stands = sys::unshare(libc::CLONE_NEWUSER).is_ok();
+            drop(enters);
+            // Nothing ever comes: the wait is for the other end.
+            let waited = File::from(OwnedFd::from(waits)).read(&mut [0]);
+            sys::leave(i32::from(!stands || waited.is_err()));
+        }
+        Side::Parent(pid) => {
+            drop((enters, waits));
+            entered.read_to_end(&mut Vec::new())?;
+            let named = Users::many(STRANGERS).write(&pid.to_string());
+            let opened = named.and_then(|()| File::open(format!("/proc/{pid}/ns/user")));
+            drop(end);
+            let _ = waitpid(Pid::from_raw(pid), WaitOptions::empty());
+            opened.map(OwnedFd::from)
+        }
+    }
+}
+
+/// A pipe is opened again by who writes to `/dev/stdout`, and belongs to the harness.
+fn give_streams() {
+    let (user, group) = (Uid::from_raw(STRANGERS), Gid::from_raw(STRANGERS));
+    for stream in [
+        io::stdin().as_fd(),
+        io::stdout().as_fd(),
+        io::stderr().as_fd(),
+    ] {
+        let kind = rustix::fs::fstat(stream).map(|found| found.st_mode);
+        if kind.is_ok_and(|mode| rustix::fs::FileType::from_raw_mode(mode).is_fifo()) {
+            rustix::fs::fchown(stream, Some(user), Some(group)).ok();
+        }
+    }
+}
+
+/// Whether a stranger may walk to the program and to all that is lent, as far as nothing covers the way.
+fn can_be_reached(order: &Order) -> bool {
+    let lent = order.jail.mounts.iter().filter_map(|mount| match mount {
+        Mount::Lent { at, .. } => Some(at.as_path()),
+        Mount::Empty { .. } | Mount::Link { .. } => None,
+    });
+    let program = order.program.as_deref();
+    let mut wanted = lent.chain(program).chain([order.folder.as_path()]);
+    wanted.all(|path| {
+        path.ancestors()
+            .skip(1)
+            .all(|part| is_open(part, &order.jail))
+    })
+}
+
+/// Whether everybody may pass through a folder, or the jail has one of its own there.
+fn is_open(folder: &Path, jail: &Jail) -> bool {
+    let covers = |mount: &Mount| match mount {
+        Mount::Empty { at, .. } | Mount::Lent { at, .. } => folder.starts_with(at),
+        Mount::Link { .. } => false,
+    };
+    jail.mounts.iter().any(covers)
+        || fs::metadata(folder).is_ok_and(|found| found.mode() & 0o001 != 0)
 }

@@ -52,7 +52,7 @@ fn life(inside: Inside) -> Result<(), ()> {
             Err(())
         }
         Birth::Tried => {
-            tell(&says, &Said::Started(0));
+            tell(&says, &Said::Started(u64::from(users.are_strangers())));
             Ok(())
         }
         Birth::Lives { pid, since } => {

@@ -1,0 +1,596 @@
+//! The jail, on the built program: what an agent does in it, and what it cannot do. Where this machine gives none, each test
+//! says so and does nothing: some of these agents would harm a machine.
+#![cfg(target_os = "linux")]
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use crate::sandbox::{CLAUDE_DONE, SOLVE, Sandbox};
+
+/// Whether a jail can be had; says loudly if not.
+pub(crate) fn can_be_had() -> bool {
+    let doctor = Sandbox::new().agent("fake", "claude_code_cli", "");
+    let told = doctor.proctor(&["doctor", "--json"]);
+    let document: Value = serde_json::from_str(&told.stdout).expect("doctor tells JSON");
+    let checks = document["checks"].as_array().expect("a list of checks");
+    let check = checks.iter().find(|check| check["name"] == "isolation");
+    let found = check.expect("a check of isolation")["found"].clone();
+    let can = found
+        .as_str()
+        .is_some_and(|found| found.starts_with("jail"));
+    if !can {
+        eprintln!("SKIPPED: no jail here: {found}");
+    }
+    can
+}
+
+/// Runs one agent in a jail to its end.
+fn jailed(body: &str) -> Sandbox {
+    let sandbox = sandbox(body);
+    run(&sandbox);
+    sandbox
+}
+
+fn sandbox(body: &str) -> Sandbox {
+    Sandbox::new()
+        .agent("fake", "claude_code_cli", body)
+        .suite("isolation: {level: jail, require: true}")
+}
+
+fn run(sandbox: &Sandbox) {
+    let ran = sandbox.proctor(&["run", "--quiet"]);
+    for row in sandbox.rows() {
+        assert_eq!(row["isolation"], "jail", "{row:#}\n{}", ran.stderr);
+        assert_ne!(row["infra"], "spawn", "{row:#}\n{}", ran.stderr);
+    }
+}
+
+fn assert_success(sandbox: &Sandbox) {
+    for row in sandbox.rows() {
+        assert_eq!(row["success"], true, "{row:#}");
+    }
+}
+
+/// What the agent wrote into a file of the lent home.
+fn told(sandbox: &Sandbox, name: &str) -> String {
+    let path = sandbox.path(&format!("home/{name}"));
+    fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+/// Processes of this machine whose command line holds this text.
+fn alive(text: &str) -> String {
+    let output = Command::new("pgrep").args(["-af", text]).output();
+    let output = output.expect("run pgrep").stdout;
+    String::from_utf8_lossy(&output).into_owned()
+}
+
+/// A number for `sleep` that no other process of this machine sleeps for.
+fn nap(test: u32) -> String {
+    format!("{test}.{}", std::process::id())
+}
+
+fn wait_for(what: &str, is_so: impl Fn() -> bool) {
+    let begun = Instant::now();
+    while !is_so() {
+        assert!(
+            begun.elapsed() < Duration::from_secs(20),
+            "waited in vain for {what}"
+        );
+        thread::sleep(Duration::from_millis(5));
+    }
+}
+
+#[test]
+fn daemons_of_every_kind_die_with_their_jail_and_are_listed() {
+    if !can_be_had() {
+        return;
+    }
+    let nap = nap(3001);
+    for start in [
+        format!("setsid sleep {nap} >/dev/null 2>&1 &\nsleep 0.1"),
+        format!("(cd /; setsid sh -c 'sleep {nap} & exit' <&- >&- 2>&-) ; sleep 0.1"),
+        format!("env -i /usr/bin/setsid /bin/sleep {nap} >/dev/null 2>&1 &\nsleep 0.1"),
+    ] {
+        let sandbox = jailed(&format!("{start}\n{SOLVE}\n{CLAUDE_DONE}"));
+        assert_success(&sandbox);
+        let row = sandbox.row();
+        let left = row["leftovers"].to_string();
+        assert!(left.contains(&nap), "agent: {start}\n{row:#}");
+        assert_eq!(row["integrity"], "clean", "{row:#}");
+        assert_eq!(alive(&nap), "", "agent: {start}");
+    }
+}
+
+#[test]
+fn a_daemon_that_keeps_writing_is_dead_before_grading() {
+    if !can_be_had() {
+        return;
+    }
+    let writer = "setsid sh -c 'while :; do date +%N > answer.txt; date +%N > \"$HOME/beat\"; done' >/dev/null 2>&1 &\nsleep 0.2";
+    // The last word on answer.txt is that of whoever still writes.
+    let grader = "- id: answer\n  prompt: p\n  graders:\n    - {type: command, argv: [sh, -c, 'a=$(cat answer.txt); sleep 0.2; test \"$a\" = \"$(cat answer.txt)\"']}\n";
+    let sandbox = sandbox(&format!("{writer}\n{CLAUDE_DONE}"))
+        .tasks(grader)
+        .suite("grader_env: workspace");
+    run(&sandbox);
+    assert_success(&sandbox);
+    let beat = told(&sandbox, "beat");
+    thread::sleep(Duration::from_millis(100));
+    assert_eq!(beat, told(&sandbox, "beat"));
+}
+
+#[test]
+fn a_chain_of_forks_ends_with_its_jail() {
+    if !can_be_had() {
+        return;
+    }
+    let nap = nap(3002);
+    // Each generation starts the next in a session of its own and exits; it gives up by itself after six seconds.
+    let chain = format!(
+        "cat > /tmp/chain <<'END'\n[ $(date +%s) -lt $1 ] && setsid sh /tmp/chain $1 {nap} >/dev/null 2>&1 &\nEND\nsh /tmp/chain $(($(date +%s) + 6)) {nap}\nsleep 0.2"
+    );
+    let sandbox = sandbox(&format!("{chain}\n{SOLVE}\n{CLAUDE_DONE}")).set("trials_per_cell", "12");
+    run(&sandbox);
+    assert_eq!(sandbox.rows().len(), 12);
+    assert_success(&sandbox);
+    assert_eq!(alive(&nap), "");
+    for row in sandbox.rows() {
+        assert_eq!(row["integrity"], "clean", "{row:#}");
+    }
+}
+
+#[test]
+fn a_fork_bomb_ends_at_the_limit_of_processes() {
+    if !can_be_had() || root_of_all() {
+        return;
+    }
+    let bomb = "( i=0; while [ $i -lt 2000 ]; do sleep 5 & i=$((i + 1)); done ) 2>/dev/null\nset -- /proc/[0-9]*; echo $# > \"$HOME/count\"";
+    let sandbox = sandbox(&format!("{bomb}\n{SOLVE}\n{CLAUDE_DONE}")).suite("max_processes: 100");
+    run(&sandbox);
+    assert_success(&sandbox);
+    let count: u32 = told(&sandbox, "count").trim().parse().expect("a count");
+    assert!((50..=102).contains(&count), "{count} processes");
+}
+
+/// Whether root stays root in a jail, which no limit of processes holds back; says so if it does.
+fn root_of_all() -> bool {
+    let told = Sandbox::new()
+        .agent("fake", "claude_code_cli", "")
+        .proctor(&["doctor"]);
+    let is_root = told.stdout.contains("root stays root");
+    // Root of a namespace of root is root to the kernel, too.
+    let map = fs::read_to_string("/proc/self/uid_map").unwrap_or_default();
+    let of_root = map.split_ascii_whitespace().nth(1) == Some("0") && !map.contains("4294967295");
+    if is_root || of_root {
+        eprintln!("SKIPPED: root stays root in a jail here");
+    }
+    is_root || of_root
+}
+
+#[test]
+fn a_harness_that_is_killed_outright_takes_its_jails_along() {
+    if !can_be_had() {
+        return;
+    }
+    let nap = nap(3003);
+    let body =
+        format!("setsid sleep {nap} &\nsleep {nap} &\necho up > \"$HOME/up\"\nexec sleep {nap}");
+    let sandbox = sandbox(&body)
+        .set("timeout_sec", "60")
+        .set("stall_timeout_sec", "60");
+    let mut child = sandbox.start(&["run", "--quiet"]);
+    wait_for("the agent", || sandbox.path("home/up").exists());
+    wait_for("its processes", || alive(&nap).lines().count() >= 3);
+    child.kill().expect("kill the harness");
+    child.wait().expect("reap the harness");
+    let killed = Instant::now();
+    wait_for("the end of all", || alive(&nap).is_empty());
+    eprintln!("all were dead after {:?}", killed.elapsed());
+}
+
+#[test]
+fn an_agent_that_kills_whatever_it_can_kills_only_itself() {
+    if !can_be_had() {
+        return;
+    }
+    let body = format!(
+        "sleep 600 &\nkill -9 $PPID; kill -9 1; kill -STOP 1; kill -9 -1\npkill -9 proctor; pkill -9 exe\n{SOLVE}\n{CLAUDE_DONE}"
+    );
+    let sandbox = sandbox(&body).set("trials_per_cell", "2");
+    run(&sandbox);
+    assert_eq!(sandbox.rows().len(), 2);
+    assert_success(&sandbox);
+
+    let all = jailed("pkill -9 -f . ; sleep 60");
+    let row = all.row();
+    assert_eq!(row["exit_code"], 137, "{row:#}");
+}
+
+#[test]
+fn exits_and_signals_of_a_jailed_agent_are_its_own() {
+    if !can_be_had() {
+        return;
+    }
+    for (last, code) in [
+        ("exit 7", 7),
+        ("kill -TERM $$", 143),
+        ("kill -SEGV $$", 139),
+    ] {
+        let row = jailed(&format!("{SOLVE}\n{CLAUDE_DONE}\n{last}")).row();
+        assert_eq!(row["exit_code"], code, "{last}: {row:#}");
+        assert_eq!(row["leftovers"], json!([]), "{row:#}");
+    }
+}
+
+#[test]
+fn a_jailed_agent_is_asked_before_it_is_killed() {
+    if !can_be_had() {
+        return;
+    }
+    for (trap, code) in [("INT", 3), ("TERM", 4)] {
+        let others = if trap == "TERM" { "trap '' INT\n" } else { "" };
+        let body = format!(
+            "{others}trap 'exit {code}' {trap}\necho '{{\"type\":\"system\"}}'\nwhile :; do sleep 0.1; done"
+        );
+        let row = jailed(&body).row();
+        assert_eq!(row["termination"], "stall", "{row:#}");
+        assert_eq!(row["exit_code"], code, "{row:#}");
+    }
+    let deaf =
+        jailed("trap '' INT TERM\necho '{\"type\":\"system\"}'\nwhile :; do sleep 0.1; done");
+    assert_eq!(deaf.row()["exit_code"], 137, "{:#}", deaf.row());
+    let stopped = jailed("echo '{\"type\":\"system\"}'\nkill -STOP $$");
+    assert_eq!(stopped.row()["termination"], "stall", "{:#}", stopped.row());
+    assert_eq!(stopped.row()["exit_code"], 137, "{:#}", stopped.row());
+}
+
+#[test]
+fn thousands_of_dead_children_are_reaped() {
+    if !can_be_had() || Command::new("perl").arg("-v").output().is_err() {
+        eprintln!("SKIPPED: no perl, or no jail");
+        return;
+    }
+    // They are never waited for; when their parent is gone, they come to process 1.
+    let storm = "perl -e 'for (1..3000) { my $pid = fork; exit if defined $pid && !$pid }'\nsleep 0.3\nset -- /proc/[0-9]*; echo $# > \"$HOME/count\"";
+    let sandbox = jailed(&format!("{storm}\n{SOLVE}\n{CLAUDE_DONE}"));
+    assert_success(&sandbox);
+    let count: u32 = told(&sandbox, "count").trim().parse().expect("a count");
+    assert!(count < 10, "{count} processes");
+}
+
+/// Says `leak: ...` of each path that is there.
+fn look_for(paths: &[&Path]) -> String {
+    let looks = paths.iter().map(|path| {
+        let path = path.display();
+        format!("[ -e '{path}' ] && echo 'leak: {path}' >> \"$HOME/seen\"\n")
+    });
+    looks.collect()
+}
+
+#[test]
+fn an_agent_finds_neither_suite_nor_project_nor_earlier_runs_nor_the_home() {
+    if !can_be_had() {
+        return;
+    }
+    let sandbox = Sandbox::new().suite("isolation: {level: jail, require: true}");
+    let suite = sandbox.path("");
+    fs::write(sandbox.path("reference.patch"), "the answer").expect("write a file");
+    fs::create_dir_all(sandbox.path("runs/20200101_000000")).expect("make a folder");
+    fs::write(sandbox.path("runs/20200101_000000/runs.jsonl"), "").expect("write a file");
+    let elsewhere = tempfile::tempdir_in(suite.parent().expect("a folder")).expect("a folder");
+    let home = elsewhere.path().join("home");
+    fs::create_dir_all(home.join(".ssh")).expect("make a folder");
+    fs::write(home.join(".ssh/id"), "secret").expect("write a file");
+    let paths = [
+        "config.yaml",
+        "tasks.yaml",
+        "reference.patch",
+        "repo/.git",
+        "repo/README.md",
+        "runs/20200101_000000/runs.jsonl",
+    ];
+    let paths: Vec<_> = paths.iter().map(|path| sandbox.path(path)).collect();
+    let ssh = home.join(".ssh");
+    let mut looked: Vec<&Path> = paths.iter().map(std::path::PathBuf::as_path).collect();
+    looked.push(&ssh);
+    let looks = look_for(&looked).replace("$HOME/seen", "seen");
+    let body = format!(
+        "{looks}[ \"$(ls -A \"$(dirname \"$EVAL_CMD_LOG\")\")\" = \"$(basename \"$EVAL_CMD_LOG\")\" ] || ls -A \"$(dirname \"$EVAL_CMD_LOG\")\" >> papers\n[ -z \"$(ls -A \"$HOME\")\" ] || ls -A \"$HOME\" > home\n{SOLVE}\n{CLAUDE_DONE}"
+    );
+    // The graders see the suite, as the contract says, and what the agent saw.
+    let sandbox = sandbox.agent("fake", "claude_code_cli", &body).suite("lend: []").tasks(
+        "- id: answer\n  prompt: p\n  graders:\n    - {type: command, argv: [sh, -c, 'test -f \"$EVAL_SUITE_ROOT/tasks.yaml\" && test ! -e seen && test ! -e home || { cat seen home; exit 1; }']}\n",
+    );
+    let mut command = sandbox.command(&["run", "--quiet"]);
+    let output = command.env("HOME", &home).output().expect("run proctor");
+    let rows = sandbox.path("runs");
+    let logs = Command::new("sh")
+        .arg("-c")
+        .arg(format!("cat {}/2*/trials/*/grader*", rows.display()))
+        .output();
+    let logs = String::from_utf8_lossy(&logs.expect("read the logs").stdout).into_owned();
+    assert!(
+        output.status.success(),
+        "{}\n{logs}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+}
+
+#[test]
+fn nothing_outside_of_a_trial_can_be_written() {
+    if !can_be_had() {
+        return;
+    }
+    let sandbox = Sandbox::new();
+    let suite = sandbox.path("");
+    let body = format!(
+        "for place in '{suite}' '{suite}/repo' '{suite}/runs'; do touch \"$place/proctor-was-here\"; done\nfor place in /etc /usr /var/lib /opt / /sys/kernel; do touch \"$place/proctor-was-here\" 2>/dev/null && echo \"$place\" >> wrote\ndone\ntouch \"$HOME/mine\" /tmp/mine /var/tmp/mine /dev/shm/mine || echo none >> wrote\necho x > /proc/sys/kernel/core_pattern && echo sysctl >> wrote\n[ -e wrote ] && exit 9\n{SOLVE}\n{CLAUDE_DONE}",
+        suite = suite.display()
+    );
+    let pattern = fs::read("/proc/sys/kernel/core_pattern").expect("read a setting");
+    if root_of_all() {
+        return;
+    }
+    let sandbox = sandbox
+        .agent("fake", "claude_code_cli", &body)
+        .suite("isolation: {level: jail, require: true}")
+        .suite("lend: []");
+    run(&sandbox);
+    assert_success(&sandbox);
+    assert_eq!(
+        fs::read("/proc/sys/kernel/core_pattern").expect("read a setting"),
+        pattern
+    );
+    for place in [
+        "home/mine",
+        "proctor-was-here",
+        "repo/proctor-was-here",
+        "runs/proctor-was-here",
+    ] {
+        assert!(!sandbox.path(place).exists(), "{place}");
+    }
+}
+
+#[test]
+fn trials_do_not_see_each_other() {
+    if !can_be_had() {
+        return;
+    }
+    let body = format!(
+        "for place in /tmp /var/tmp /dev/shm; do [ -e $place/mark ] && echo leak >> \"$HOME/seen\"; touch $place/mark; done\nls -A \"$EVAL_REPO_ROOT/../..\" >> \"$HOME/beside\"\nset -- /proc/[0-9]*; echo $# >> \"$HOME/count\"\nsleep 0.3\n{SOLVE}\n{CLAUDE_DONE}"
+    );
+    let sandbox = sandbox(&body).set("trials_per_cell", "4").suite("jobs: 4");
+    run(&sandbox);
+    assert_success(&sandbox);
+    assert!(!sandbox.path("home/seen").exists());
+    assert_eq!(
+        told(&sandbox, "beside").lines().count(),
+        4,
+        "{}",
+        told(&sandbox, "beside")
+    );
+    let counts = told(&sandbox, "count");
+    assert!(counts.lines().all(|count| count.trim() == "2"), "{counts}");
+}
+
+#[test]
+fn no_environment_and_no_descriptor_of_the_harness_is_in_reach() {
+    if !can_be_had() {
+        return;
+    }
+    let body = format!(
+        "cat /proc/[0-9]*/environ 2>/dev/null | tr '\\0' '\\n' > \"$HOME/environs\"\nls /proc/self/fd > \"$HOME/open\"\n{SOLVE}\n{CLAUDE_DONE}"
+    );
+    let sandbox = sandbox(&body);
+    let mut command = sandbox.command(&["run", "--quiet"]);
+    command.env("PROCTOR_CANARY", "tweet-tweet");
+    assert!(command.output().expect("run proctor").status.success());
+    assert!(!told(&sandbox, "environs").contains("tweet"));
+    // The fourth is the folder that `ls` lists.
+    assert_eq!(told(&sandbox, "open"), "0\n1\n2\n3\n");
+}
+
+#[test]
+fn shims_cannot_be_replaced_in_a_jail() {
+    if !can_be_had() {
+        return;
+    }
+    let body = format!(
+        "shim=$(command -v xcodebuild)\necho '#!/bin/sh' > \"$shim\"; rm -f \"$shim\"; mv \"$shim\" \"$shim.old\"\n{SOLVE}\n{CLAUDE_DONE}"
+    );
+    let sandbox = jailed(&body);
+    assert_success(&sandbox);
+    assert_eq!(sandbox.row()["integrity"], "clean", "{:#}", sandbox.row());
+}
+
+/// Every way that we know to undo what a jail hides and seals; each says `undone` if it works.
+const UNDO: &str = r#"
+saw() { ls -A "$SUITE" 2>/dev/null | grep -q config.yaml && echo "undone: $1" >> "$HOME/undone"; touch /etc/proctor-was-here 2>/dev/null && echo "undone: $1 writes" >> "$HOME/undone"; }
+for place in "$SUITE" /tmp /run /proc /dev /; do umount "$place"; umount -l "$place"; done; saw umount
+mount -o remount,rw /; mount -o remount,bind,rw /; saw remount
+mount --bind / m; mount --rbind / m; for place in m m/tmp "m$SUITE"; do umount -l "$place"; done; ls "m$SUITE"; saw rbind
+mount --move /tmp m; saw move
+mount --make-rshared /; saw shared
+unshare -m sh -c 'umount -l /tmp; mount -o remount,bind,rw /; touch /etc/proctor-was-here' && echo "undone: unshare" >> "$HOME/undone"
+unshare -Urm sh -c 'umount -l /tmp; mount -o remount,bind,rw /; touch /etc/proctor-was-here' && echo "undone: nested" >> "$HOME/undone"
+nsenter -t 1 -m true && echo "undone: nsenter" >> "$HOME/undone"
+nsenter -t 1 -U -m true && echo "undone: nsenter -U" >> "$HOME/undone"
+ls /proc/1/root/ && echo "undone: root of process 1" >> "$HOME/undone"
+cat /proc/1/environ && echo "undone: environment of process 1" >> "$HOME/undone"
+readlink /proc/1/fd/3 && echo "undone: descriptors of process 1" >> "$HOME/undone"
+mount -t tmpfs t m && umount m; saw tmpfs
+for disk in /dev/sda /dev/vda /dev/nvme0n1 /dev/mem /dev/kmsg; do [ -e $disk ] && echo "undone: $disk" >> "$HOME/undone"; done
+mknod m/disk b 8 0 && echo "undone: mknod" >> "$HOME/undone"
+unshare -Ur true && echo yes > "$HOME/nested"
+"#;
+
+fn undoing() -> Sandbox {
+    let sandbox = Sandbox::new();
+    let suite = sandbox.path("").display().to_string();
+    let body =
+        format!("SUITE='{suite}'\nmkdir m\n{{ {UNDO} }} >/dev/null 2>&1\n{SOLVE}\n{CLAUDE_DONE}");
+    sandbox
+        .agent("fake", "claude_code_cli", &body)
+        .suite("isolation: {level: jail, require: true}")
+        .set("timeout_sec", "60")
+        .set("stall_timeout_sec", "60")
+}
+
+#[test]
+fn what_is_hidden_and_sealed_cannot_be_undone_from_inside() {
+    if !can_be_had() {
+        return;
+    }
+    let sandbox = undoing();
+    run(&sandbox);
+    assert_success(&sandbox);
+    let undone = sandbox.path("home/undone");
+    assert!(!undone.exists(), "{}", told(&sandbox, "undone"));
+    assert_eq!(
+        told(&sandbox, "nested"),
+        "yes\n",
+        "sandboxes within must work"
+    );
+}
+
+#[test]
+fn an_ordinary_user_gets_the_same_jail() {
+    let is_root = fs::read_to_string("/proc/self/uid_map")
+        .is_ok_and(|map| map.contains("4294967295"))
+        && Command::new("id")
+            .arg("-u")
+            .output()
+            .is_ok_and(|id| id.stdout == b"0\n");
+    if !can_be_had() || !is_root {
+        eprintln!(
+            "SKIPPED: only root can become somebody else; an ordinary user runs the other tests of the jail"
+        );
+        return;
+    }
+    let sandbox = undoing();
+    sandbox.write();
+    let folder = sandbox.path("");
+    let given = Command::new("chown")
+        .arg("-R")
+        .arg("65534:65534")
+        .arg(&folder)
+        .status();
+    assert!(given.expect("run chown").success());
+    let program = sandbox.path("bin/proctor");
+    fs::copy(env!("CARGO_BIN_EXE_proctor"), &program).expect("copy the program");
+    let output = Command::new("setpriv")
+        .args(["--reuid=65534", "--regid=65534", "--clear-groups"])
+        .arg(&program)
+        .args(["run", "--quiet"])
+        .current_dir(&folder)
+        .env_clear()
+        .env(
+            "PATH",
+            format!("{}:/usr/bin:/bin", sandbox.path("bin").display()),
+        )
+        .env("HOME", sandbox.path("home"))
+        .env("TMPDIR", sandbox.path("tmp"))
+        .output()
+        .expect("run proctor as nobody");
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    assert_eq!(sandbox.row()["isolation"], "jail");
+    assert!(
+        !sandbox.path("home/undone").exists(),
+        "{}",
+        told(&sandbox, "undone")
+    );
+}
+
+#[test]
+fn the_sandboxes_that_agents_make_for_themselves_work_inside() {
+    if !can_be_had() || Command::new("bwrap").arg("--version").output().is_err() {
+        eprintln!("SKIPPED: no bubblewrap, or no jail");
+        return;
+    }
+    let bwrap =
+        "bwrap --ro-bind / / --bind \"$PWD\" \"$PWD\" --unshare-all --proc /proc --dev /dev";
+    let body = format!(
+        "{bwrap} sh -c 'touch inside && ! touch /tmp/x' 2>\"$HOME/said\" && [ -e inside ] && echo yes > \"$HOME/nested\"\n{SOLVE}\n{CLAUDE_DONE}"
+    );
+    let sandbox = jailed(&body);
+    assert_success(&sandbox);
+    assert!(
+        sandbox.path("home/nested").exists(),
+        "{}",
+        told(&sandbox, "said")
+    );
+}
+
+#[test]
+fn a_level_that_is_required_and_cannot_be_had_starts_nothing() {
+    let forbid = "echo 0 > /proc/sys/user/max_user_namespaces && exec \"$@\"";
+    let refused = |level: &str| {
+        let sandbox = Sandbox::new()
+            .agent(
+                "fake",
+                "claude_code_cli",
+                &format!("{SOLVE}\n{CLAUDE_DONE}"),
+            )
+            .suite(&format!("isolation: {level}"));
+        sandbox.write();
+        let mut command = Command::new("unshare");
+        command.args([
+            "-Ur",
+            "sh",
+            "-c",
+            forbid,
+            "sh",
+            env!("CARGO_BIN_EXE_proctor"),
+            "run",
+        ]);
+        let inner = sandbox.command(&[]);
+        command.current_dir(sandbox.path("")).env_clear();
+        command.envs(
+            inner
+                .get_envs()
+                .filter_map(|(name, value)| Some((name, value?))),
+        );
+        let output = command.output().expect("run unshare");
+        (
+            output.status.code(),
+            String::from_utf8_lossy(&output.stderr).into_owned(),
+            sandbox,
+        )
+    };
+    if !can_be_had() {
+        return;
+    }
+    let (code, said, sandbox) = refused("{level: jail, require: true}");
+    assert_eq!(code, Some(2), "{said}");
+    assert!(
+        said.contains("suite.isolation is required and cannot be had"),
+        "{said}"
+    );
+    assert!(!said.contains("trial to run"), "{said}");
+    drop(sandbox);
+    let (code, said, sandbox) = refused("auto");
+    assert_eq!(code, Some(0), "{said}");
+    assert!(said.contains("isolation: none, not jail:"), "{said}");
+    assert_eq!(sandbox.row()["isolation"], "none");
+}
+
+#[test]
+fn at_level_external_every_command_runs_behind_the_operators_words() {
+    let sandbox = Sandbox::new()
+        .agent("fake", "claude_code_cli", &format!("echo \"$WRAPPED\" > \"$HOME/wrapped\"\n{SOLVE}\n{CLAUDE_DONE}"))
+        .suite("isolation: external")
+        .suite("isolation_wrapper: [env, 'WRAPPED=in {WORKDIR}']")
+        .tasks("- id: answer\n  prompt: p\n  graders:\n    - {type: command, argv: [sh, -c, 'test -n \"$WRAPPED\"']}\n");
+    sandbox.proctor(&["run", "--quiet"]).expect_code(0);
+    assert_eq!(sandbox.row()["isolation"], "external");
+    assert!(told(&sandbox, "wrapped").starts_with("in /"));
+}
