@@ -68,15 +68,14 @@ fn is_allowed(character: char) -> bool {
         || !(character.is_control() || matches!(character, '\u{feff}' | '\u{fffe}' | '\u{ffff}'))
 }
 
-/// The place after `text`.
+/// The place after `text`; a line ends as in YAML, with a newline, a carriage return, or both.
 fn end_of(text: &str) -> Place {
-    let line_start = text.rfind('\n').map_or(0, |index| index + 1);
+    let breaks = text
+        .match_indices(['\n', '\r'])
+        .filter(|(index, found)| *found == "\n" || !text[index + 1..].starts_with('\n'));
+    let (count, start) = breaks.fold((0, 0), |(count, _), (index, _)| (count + 1, index + 1));
     Place {
-        line: text.matches('\n').count() + 1,
-        column: text[line_start..]
-            .trim_start_matches('\u{feff}')
-            .chars()
-            .count()
-            + 1,
+        line: count + 1,
+        column: text[start..].trim_start_matches('\u{feff}').chars().count() + 1,
     }
 }
