@@ -2,13 +2,29 @@
 
 use crate::config::fields::Fields;
 
-/// `limits`, in bytes; 0 is no limit.
+/// `limits`, in bytes; what is switched off is 0 of the first two, and `u64::MAX` of the others.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct LimitSettings {
     /// `min_free_disk_mib` (512): below it nothing is started.
     pub min_free_disk: u64,
     /// `ballast_mib` (64): set aside for the last rows.
     pub ballast: u64,
+    /// `run_mib` (102,400): all trials' folders together.
+    pub run: u64,
+    /// `workspace_mib` (20,480): a trial's workspace, home and temporary files.
+    pub workspace: u64,
+    /// `line_kib` (8,192): a line of output.
+    pub line: u64,
+    /// `output_mib` (256): each raw output file.
+    pub output: u64,
+    /// `events_mib` (256): `events.jsonl`.
+    pub events: u64,
+    /// `transcript_mib` (64): `transcript.txt`.
+    pub transcript: u64,
+    /// `artifacts_mib` (1,024): content of changed files.
+    pub artifacts: u64,
+    /// `artifact_files` (20,000): how many of them.
+    pub artifact_files: u64,
 }
 
 /// The limits as they were written.
@@ -16,7 +32,20 @@ pub(super) fn limits(fields: &Fields<'_>) -> LimitSettings {
     LimitSettings {
         min_free_disk: mib(fields, "min_free_disk_mib"),
         ballast: mib(fields, "ballast_mib"),
+        run: most(mib(fields, "run_mib")),
+        workspace: most(mib(fields, "workspace_mib")),
+        line: fields.whole("line_kib") << 10,
+        output: most(mib(fields, "output_mib")),
+        events: most(mib(fields, "events_mib")),
+        transcript: most(mib(fields, "transcript_mib")),
+        artifacts: most(mib(fields, "artifacts_mib")),
+        artifact_files: most(fields.whole("artifact_files")),
     }
+}
+
+/// A limit that is switched off is one that nothing reaches.
+const fn most(limit: u64) -> u64 {
+    if limit == 0 { u64::MAX } else { limit }
 }
 
 fn mib(fields: &Fields<'_>, name: &str) -> u64 {

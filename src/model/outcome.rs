@@ -306,6 +306,8 @@ pub struct TrialOutcome {
     pub graded_in: Option<GradedIn>,
     /// Digest of the tree that the agent left, in hex; absent when it was not captured.
     pub tree_sha256: Option<String>,
+    /// Keys of `suite.limits` that were reached.
+    pub limits_hit: Vec<String>,
     /// Words for the person: what was odd, in no fixed form.
     pub notes: Vec<String>,
 }

@@ -76,6 +76,12 @@ impl EventLog {
         Ok(log)
     }
 
+    /// The same with at most this many bytes; what comes after is counted.
+    #[must_use]
+    pub fn with_room(self, room: u64) -> Self {
+        Self { room, ..self }
+    }
+
     /// Writes an event; it reaches the file with the next flush, at the latest when the next event comes
     /// 25 ms later.
     ///

@@ -127,6 +127,7 @@ pub struct Row {
     pub host_free_memory_kib: Option<u64>,
     pub graded_in: Option<String>,
     pub tree_sha256: Option<String>,
+    pub limits_hit: Option<Vec<String>>,
 }
 
 /// The keys of a row in order; `runs.csv` has all but `provider_usage`.
@@ -147,7 +148,7 @@ pub const COLUMNS: &[&str] = &[
     "tool_error_discovery", "unknown_events", "unparsed_lines", "model_requests", "cli_version",
     "command_calls", "notes", "prompt_digest", "config_digest", "task_digest",
     "artifacts_sha256", "prev_sha256", "peak_memory_kib", "host_load_1m", "host_free_memory_kib",
-    "graded_in", "tree_sha256",
+    "graded_in", "tree_sha256", "limits_hit",
 ];
 
 impl Row {

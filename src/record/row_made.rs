@@ -122,6 +122,7 @@ impl Row {
 
     fn take_circumstances(&mut self, outcome: &TrialOutcome) {
         self.workspace = Some(outcome.workspace.as_str().to_owned());
+        self.limits_hit = Some(outcome.limits_hit.clone());
         self.graded_in = outcome.graded_in.map(|tree| tree.as_str().to_owned());
         self.tree_sha256.clone_from(&outcome.tree_sha256);
         self.isolation = Some(outcome.isolation.as_str().to_owned());

@@ -80,6 +80,7 @@ fn outcome(baseline: bool) -> TrialOutcome {
         workspace: WorkspaceKind::Clone,
         overhead: Duration::ZERO,
         jobs: 1,
+        limits_hit: Vec::new(),
         graded_in: None,
         tree_sha256: None,
         notes: Vec::new(),

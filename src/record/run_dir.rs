@@ -5,7 +5,7 @@ use std::{fs, io};
 
 use crate::model::TrialKey;
 use crate::record::error::Doing as _;
-use crate::record::{RecordError, RunLock, TrialDir, atomic, private};
+use crate::record::{RecordError, RunLock, TrialDir, atomic, private, trial_dir};
 
 /// The folder of one run.
 #[derive(Debug, Clone)]
@@ -46,6 +46,15 @@ impl RunDir {
             return Err(io::Error::new(io::ErrorKind::NotADirectory, why)).doing("open", path);
         }
         Ok(Self { root })
+    }
+
+    /// Bytes of the files in all trials' folders.
+    #[must_use]
+    pub fn size_of_trials(&self) -> u64 {
+        let folders = fs::read_dir(self.trials()).into_iter().flatten().flatten();
+        folders
+            .map(|folder| trial_dir::size_of(&folder.path()))
+            .fold(0, u64::saturating_add)
     }
 
     /// Removes drafts of derived files that a killed harness left in the folder. Only for who holds the lock.

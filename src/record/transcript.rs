@@ -36,6 +36,15 @@ impl Transcript {
         })
     }
 
+    /// The same with at most this many bytes; what comes after is counted.
+    #[must_use]
+    pub fn with_room(self, room: u64) -> Self {
+        Self {
+            room: usize::try_from(room).unwrap_or(usize::MAX),
+            ..self
+        }
+    }
+
     /// Adds a line.
     ///
     /// # Errors
@@ -60,15 +69,16 @@ impl Transcript {
         self.writer.flush().doing("write", &self.path)
     }
 
-    /// Ends the transcript.
+    /// Ends the transcript; says how many lines were not kept, if any.
     ///
     /// # Errors
     /// When the file cannot be written.
-    pub fn finish(mut self) -> Result<(), RecordError> {
+    pub fn finish(mut self) -> Result<u64, RecordError> {
         if self.omitted > 0 {
             let note = format!("[{} further lines omitted]", self.omitted);
             writeln!(self.writer, "{note}").doing("write", &self.path)?;
         }
-        self.flush()
+        self.flush()?;
+        Ok(self.omitted)
     }
 }

@@ -68,6 +68,12 @@ impl TrialDir {
         }
     }
 
+    /// Bytes of the files in it.
+    #[must_use]
+    pub fn size(&self) -> u64 {
+        size_of(&self.root)
+    }
+
     /// The folder itself, absolute.
     #[must_use]
     pub fn root(&self) -> &Path {
@@ -105,6 +111,15 @@ impl TrialDir {
             tool_error_context_log: existing(self.tool_error_context()),
         }
     }
+}
+
+pub(super) fn size_of(folder: &Path) -> u64 {
+    let files = fs::read_dir(folder).into_iter().flatten().flatten();
+    let sizes = files.filter_map(|file| file.metadata().ok());
+    sizes
+        .filter(fs::Metadata::is_file)
+        .map(|file| file.len())
+        .fold(0, u64::saturating_add)
 }
 
 macro_rules! files {

@@ -1,6 +1,7 @@
 //! Room on the disk: none is started without it, and the last rows have some set aside.
 
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use crate::config::LimitSettings;
@@ -12,6 +13,9 @@ use crate::runner::RunError;
 pub(super) struct Disk {
     folders: [(&'static str, PathBuf); 2],
     least: u64,
+    /// Bytes that the trials' folders take, and may take.
+    taken: AtomicU64,
+    most: u64,
     ballast: Mutex<Option<Ballast>>,
 }
 
@@ -27,6 +31,8 @@ impl Disk {
                 ("the workspaces", std::env::temp_dir()),
             ],
             least: limits.min_free_disk,
+            taken: AtomicU64::new(run_dir.size_of_trials()),
+            most: limits.run,
             ballast: Mutex::new(None),
         };
         if let Some(why) = disk.low() {
@@ -48,8 +54,21 @@ impl Disk {
         Ok(disk)
     }
 
+    /// Counts in what a trial has left in its folder.
+    pub(super) fn count_in(&self, bytes: u64) {
+        self.taken.fetch_add(bytes, Ordering::Relaxed);
+    }
+
     /// Why nothing further may be started, if that is so.
     pub(super) fn low(&self) -> Option<String> {
+        let taken = self.taken.load(Ordering::Relaxed);
+        if taken > self.most {
+            return Some(format!(
+                "the trials of this run take {} MiB, and suite.limits.run_mib is {}",
+                taken >> 20,
+                self.most >> 20
+            ));
+        }
         self.folders.iter().find_map(|(what, folder)| {
             // A file system that does not tell is no reason to stop.
             let free = free_space(folder).ok()?;

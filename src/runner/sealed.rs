@@ -42,6 +42,7 @@ pub(super) fn sealed_row(
     let sealed = disk
         .with_room(|| trial.mark(&mark, &context.redactor))
         .and_then(|()| disk.with_room(|| trial.sum_up()));
+    disk.count_in(trial.size());
     match sealed {
         Ok(sums) => row.artifacts_sha256 = Some(sums),
         Err(error) => {

@@ -87,6 +87,11 @@ impl<'a> Course<'a> {
         self.wish.get_or_insert(EndReason::OverBudget);
     }
 
+    /// The child has taken too much of the disk.
+    pub(super) fn over_disk(&mut self) {
+        self.wish.get_or_insert(EndReason::OverDisk);
+    }
+
     /// A person asked to stop, for the `level`th time.
     pub(super) fn cancel(&mut self, level: u32) {
         if level >= 1 {

@@ -17,6 +17,8 @@ pub enum EndReason {
     Stalled,
     /// The listener said that it had spent too much.
     OverBudget,
+    /// It took more of the disk than `limits.disk`.
+    OverDisk,
     /// A person asked.
     Cancelled,
     /// It could not be started: `spawn_error` says why.

@@ -18,6 +18,7 @@ mod capture;
 mod child;
 mod clock;
 mod course;
+mod disk;
 mod ending;
 mod host;
 mod isolation;
@@ -50,5 +51,7 @@ pub use orphans::left_by_dead_harnesses;
 pub use privacy::hide_from_others;
 pub use registry::spawn_gate;
 pub use spawn::find_program;
-pub use spec::{ChildSpec, Containment, Heard, Limits, Listener, OutputStream, StdinPlan};
+pub use spec::{
+    ChildSpec, Containment, DiskLimit, Heard, Limits, Listener, OutputStream, StdinPlan,
+};
 pub use watch::run;

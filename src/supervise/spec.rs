@@ -99,6 +99,8 @@ pub struct Limits {
     pub max_line: usize,
     /// Most bytes kept in each raw file.
     pub max_kept_bytes: u64,
+    /// What it may take of the disk.
+    pub disk: Option<DiskLimit>,
     /// Whether processes that outlive it are left alone if it exits by itself: only for commands whose purpose is to
     /// start a daemon.
     pub spare_leftovers: bool,
@@ -114,9 +116,19 @@ impl Default for Limits {
             drain: Duration::from_secs(2),
             max_line: 8 << 20,
             max_kept_bytes: 1 << 30,
+            disk: None,
             spare_leftovers: false,
         }
     }
+}
+
+/// What a child may take of the disk below some folders.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DiskLimit {
+    /// The folders; the first one tells which file system is watched.
+    pub folders: Vec<PathBuf>,
+    /// Bytes, as blocks are counted.
+    pub most: u64,
 }
 
 /// One of the two output streams.

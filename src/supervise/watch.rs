@@ -15,6 +15,7 @@ use super::cancel::Cancel;
 use super::child::Child;
 use super::clock::{AgentClock, TICK};
 use super::course::{Act, Course, UNKILLABLE};
+use super::disk::DiskUse;
 use super::ending::{ChildEnding, EndReason, Exit};
 use super::spawn::{self, Started};
 use super::spec::{ChildSpec, Listener, OutputStream, StdinPlan};
@@ -71,6 +72,7 @@ struct Watch<'a> {
     stderr: Tap,
     activity: ActivityFiles,
     samples: MemorySamples,
+    disk: Option<DiskUse>,
     swept: Swept,
     /// When the first output came that the listener has not been told to put down yet.
     unsettled: Option<Duration>,
@@ -115,6 +117,7 @@ impl<'a> Watch<'a> {
             course: Course::new(limits),
             activity: ActivityFiles::new(&spec.activity_files),
             samples: MemorySamples::default(),
+            disk: limits.disk.clone().map(DiskUse::new),
             swept: Swept::default(),
             unsettled: None,
             wishes: 0,
@@ -172,6 +175,12 @@ impl<'a> Watch<'a> {
         if !self.exited && self.samples.are_due(now) {
             self.samples.take(now, self.leash.trial.leader);
             registry::reap_orphans();
+        }
+        if !self.exited
+            && let Some(disk) = &mut self.disk
+            && disk.is_too_much(now)
+        {
+            self.course.over_disk();
         }
         now
     }

@@ -42,13 +42,15 @@ pub(super) fn capture(
         .inspect_err(|problem| draft.note(format!("the changes could not be kept: {problem}")))?;
     draft.captured(&captured);
     let subdir = &frame.context.source.subdir;
+    let limits = &frame.context.suite.settings.limits;
     let kept = kept::keep(
         &captured,
         (&frame.trial_dir, subdir),
-        &frame.context.redactor,
+        (&frame.context.redactor, limits),
     );
-    if let Err(error) = kept {
-        draft.note(format!("the changes could not be kept: {error}"));
+    match kept {
+        Ok(hit) => hit.into_iter().for_each(|limit| draft.hit(limit)),
+        Err(error) => draft.note(format!("the changes could not be kept: {error}")),
     }
     Ok(captured)
 }

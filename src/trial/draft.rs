@@ -11,7 +11,7 @@ use crate::model::{
 };
 use crate::plan::PlannedTrial;
 use crate::record::{Row, TrialDir};
-use crate::supervise::ChildEnding;
+use crate::supervise::{ChildEnding, EndReason};
 use crate::trial::RunContext;
 use crate::trial::grading::Graded;
 use crate::trial::judgement::{AgentEnd, failure_reason, grade_of};
@@ -129,6 +129,18 @@ impl Draft {
         }
         if ending.oversize_lines > 0 {
             self.note(format!("oversize_lines={}", ending.oversize_lines));
+            self.hit("line_kib");
+        }
+        if ending.reason == EndReason::OverDisk {
+            self.hit("workspace_mib");
+        }
+    }
+
+    /// Says that a limit of `suite.limits` was reached.
+    pub(super) fn hit(&mut self, limit: &str) {
+        let hit = &mut self.outcome.limits_hit;
+        if !hit.iter().any(|known| known == limit) {
+            hit.push(limit.to_owned());
         }
     }
 
@@ -279,6 +291,7 @@ fn blank(key: &TrialKey, agent_kind: &str, task_kind: &str) -> TrialOutcome {
         workspace: crate::model::WorkspaceKind::Worktree,
         overhead: Duration::ZERO,
         jobs: 1,
+        limits_hit: Vec::new(),
         graded_in: None,
         tree_sha256: None,
         notes: Vec::new(),

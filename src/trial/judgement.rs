@@ -53,7 +53,7 @@ fn termination(ending: &ChildEnding) -> Termination {
         EndReason::Exited | EndReason::Lingered => Termination::Completed,
         EndReason::HardTimeout => Termination::HardTimeout,
         EndReason::Stalled => Termination::Stall,
-        EndReason::OverBudget => Termination::Budget,
+        EndReason::OverBudget | EndReason::OverDisk => Termination::Budget,
         EndReason::Cancelled => Termination::Cancelled,
         EndReason::NotStarted => Termination::Crashed,
     }
@@ -63,7 +63,9 @@ fn infra(evidence: &Evidence<'_>) -> Infra {
     let (ending, report) = (evidence.ending, evidence.report);
     match ending.reason {
         EndReason::NotStarted => return Infra::Spawn,
-        EndReason::Cancelled | EndReason::OverBudget => return Infra::None,
+        EndReason::Cancelled | EndReason::OverBudget | EndReason::OverDisk => {
+            return Infra::None;
+        }
         _ => {}
     }
     if report.terminal != Terminal::Done

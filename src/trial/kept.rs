@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
+use crate::config::LimitSettings;
 use crate::model::path_text::{to_path, to_text};
 use crate::record::{self, ChangedFile, RecordError, Redactor, TrialDir};
 use crate::workspace::{
@@ -20,16 +21,23 @@ pub(super) struct Kept {
     pub(super) altered: Vec<String>,
 }
 
-/// Writes `changes.patch`, `changes.jsonl` and the large files.
+/// Writes `changes.patch`, `changes.jsonl` and the large files, as far as limits allow; gives those that were reached.
 pub(super) fn keep(
     captured: &Captured,
     (trial, subdir): (&TrialDir, &Path),
-    redactor: &Redactor,
-) -> Result<(), RecordError> {
+    (redactor, limits): (&Redactor, &LimitSettings),
+) -> Result<Vec<&'static str>, RecordError> {
+    let mut room = Room::new(limits);
     let mut lines = Vec::with_capacity(captured.changed.len() + captured.ignored.len());
     for (number, changed) in captured.changed.iter().enumerate() {
         let mut line = line(changed, subdir);
         if let Now::File(file) = &changed.now
+            && let Some(limit) = room.refuses(file)
+        {
+            line.text = None;
+            line.base64 = None;
+            line.omitted = Some(format!("not kept: over suite.limits.{limit}"));
+        } else if let Now::File(file) = &changed.now
             && let Ok(Some(mut from)) = file.content.open()
         {
             line.file = Some(record::keep_large(trial, (number, &mut from), redactor)?);
@@ -37,7 +45,42 @@ pub(super) fn keep(
         lines.push(line);
     }
     lines.extend(captured.ignored.iter().map(|one| ignored_line(one, subdir)));
-    record::write_changes(trial, (&captured.patch, &lines), redactor)
+    record::write_changes(trial, (&captured.patch, &lines), redactor)?;
+    Ok(room.hit)
+}
+
+/// What may still be kept of a trial's changed files.
+struct Room {
+    bytes: u64,
+    files: u64,
+    hit: Vec<&'static str>,
+}
+
+impl Room {
+    fn new(limits: &LimitSettings) -> Self {
+        Self {
+            bytes: limits.artifacts,
+            files: limits.artifact_files,
+            hit: Vec::new(),
+        }
+    }
+
+    /// The limit that keeps a file out, else its room is taken.
+    fn refuses(&mut self, file: &LeftFile) -> Option<&'static str> {
+        let limit = if self.files == 0 {
+            "artifact_files"
+        } else if file.size > self.bytes {
+            "artifacts_mib"
+        } else {
+            self.bytes -= file.size;
+            self.files -= 1;
+            return None;
+        };
+        if !self.hit.contains(&limit) {
+            self.hit.push(limit);
+        }
+        Some(limit)
+    }
 }
 
 /// Reads what [`keep`] wrote.

@@ -57,6 +57,8 @@ pub(super) struct HeardAll {
     pub(super) ended_in_fault: bool,
     /// What could not be written, if anything.
     pub(super) write_problem: Option<RecordError>,
+    /// Limits of what is kept that were reached.
+    pub(super) limits_hit: Vec<&'static str>,
 }
 
 impl Ear {
@@ -98,17 +100,26 @@ impl Ear {
 
 impl Notebook {
     fn close(mut self, report: StreamReport) -> HeardAll {
-        if let Err(error) = self.log.finish() {
-            self.write_problem.get_or_insert(error);
-        }
-        if let Some(Err(error)) = self.transcript.map(Transcript::finish) {
-            self.write_problem.get_or_insert(error);
+        let mut limits_hit = Vec::new();
+        let ends = [
+            ("events_mib", Some(self.log.finish())),
+            ("transcript_mib", self.transcript.map(Transcript::finish)),
+        ];
+        for (limit, end) in ends {
+            match end {
+                Some(Ok(1..)) => limits_hit.push(limit),
+                Some(Err(error)) => {
+                    self.write_problem.get_or_insert(error);
+                }
+                Some(Ok(0)) | None => {}
+            }
         }
         HeardAll {
             report,
             tally: self.tally,
             ended_in_fault: !self.went_on_after_fault,
             write_problem: self.write_problem,
+            limits_hit,
         }
     }
 

@@ -5,16 +5,13 @@ use std::fs;
 use crate::agents::StreamReader;
 use crate::config::{PromptVia, TranscriptMode};
 use crate::record::{EventLog, EventLogHeader, RecordError, Transcript, read_file, write_file};
-use crate::supervise::{self, ChildEnding, ChildSpec, Limits, StdinPlan, monotonic_ns};
+use crate::supervise::{self, ChildEnding, ChildSpec, DiskLimit, Limits, StdinPlan, monotonic_ns};
 use crate::trial::draft::{Stop, now};
 use crate::trial::frame::Frame;
 use crate::trial::jail::{self, Role};
 use crate::trial::listener::{Ear, EarParts, HeardAll};
 use crate::trial::preparation::Ready;
 use crate::workspace::Workspace;
-
-/// At most this much raw output of an agent is kept on disk.
-const KEPT_OUTPUT: u64 = 256 * 1024 * 1024;
 
 /// What an agent wrote to `{OUT_JSON}` is read up to this size.
 const OUT_JSON: u64 = 16 * 1024 * 1024;
@@ -62,10 +59,11 @@ fn ear(frame: &Frame<'_>) -> Result<Ear, RecordError> {
     let settings = &frame.context.suite.settings;
     let redactor = &frame.context.redactor;
     let transcript = match settings.transcript_mode {
-        TranscriptMode::Minimal => Some(Transcript::create(
-            &frame.trial_dir.transcript(),
-            redactor.clone(),
-        )?),
+        TranscriptMode::Minimal => {
+            let path = frame.trial_dir.transcript();
+            let transcript = Transcript::create(&path, redactor.clone())?;
+            Some(transcript.with_room(settings.limits.transcript))
+        }
         TranscriptMode::Raw | TranscriptMode::None => None,
     };
     let agent = frame.context.agent(frame.planned);
@@ -80,7 +78,8 @@ fn ear(frame: &Frame<'_>) -> Result<Ear, RecordError> {
         watched: &settings.shims,
         tells_all: frame.context.stream,
         reader: StreamReader::new(agent),
-        log: EventLog::create(&frame.trial_dir.events(), &header, redactor.clone())?,
+        log: EventLog::create(&frame.trial_dir.events(), &header, redactor.clone())?
+            .with_room(settings.limits.events),
         transcript,
         redactor: redactor.clone(),
         teller: frame.teller.clone(),
@@ -90,6 +89,7 @@ fn ear(frame: &Frame<'_>) -> Result<Ear, RecordError> {
 
 fn child(frame: &Frame<'_>, workspace: &Workspace, ready: &Ready) -> ChildSpec {
     let settings = &frame.context.suite.settings;
+    let kept = &settings.limits;
     let scenario = &frame.planned.key.cell.scenario;
     let mut environment = frame
         .around(workspace)
@@ -114,7 +114,12 @@ fn child(frame: &Frame<'_>, workspace: &Workspace, ready: &Ready) -> ChildSpec {
             grace: settings.stop_grace,
             linger: settings.linger,
             drain: settings.drain,
-            max_kept_bytes: KEPT_OUTPUT,
+            max_line: usize::try_from(kept.line).unwrap_or(usize::MAX),
+            max_kept_bytes: kept.output,
+            disk: Some(DiskLimit {
+                folders: vec![workspace.root.clone(), frame.private.clone()],
+                most: kept.workspace,
+            }),
             ..Limits::default()
         },
         stdout_to: Some(frame.trial_dir.stdout_raw()),

@@ -89,6 +89,11 @@ async fn stages(frame: &Frame<'_>, draft: &mut Draft, slot: &mut Slot) -> Result
         end.infra = Infra::DiskFull;
     }
     draft.agent_ended(&end, &ending);
+    let kept = frame.context.suite.settings.limits.output;
+    if ending.stdout_bytes > kept || ending.stderr_bytes > kept {
+        draft.hit("output_mib");
+    }
+    heard.limits_hit.iter().for_each(|limit| draft.hit(limit));
     let captured = aftermath::capture(frame, (workspace, &untouched), draft);
     aftermath::measure(
         frame,

@@ -21,6 +21,7 @@ mod isolation;
 mod jail;
 mod laws;
 mod left_behind;
+mod limits;
 mod measures;
 mod outcomes;
 mod output;

@@ -51,6 +51,7 @@ pub(super) fn outcome(index: u32) -> TrialOutcome {
         workspace: WorkspaceKind::Worktree,
         overhead: Duration::ZERO,
         jobs: 1,
+        limits_hit: Vec::new(),
         graded_in: None,
         tree_sha256: None,
         notes: Vec::new(),

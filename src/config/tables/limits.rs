@@ -8,6 +8,12 @@ const SIZE: Shape = Shape::Whole {
     most: 1 << 30,
 };
 
+/// A line is held in memory, so there is always a limit.
+const LINE: Shape = Shape::Whole {
+    least: 1,
+    most: 1 << 20,
+};
+
 const fn size(name: &'static str, default: &'static str, doc: &'static str) -> Key {
     defaulted(name, SIZE, default, doc)
 }
@@ -24,6 +30,47 @@ pub(in crate::config) static LIMITS: Section = Section {
             "ballast_mib",
             "64",
             "Room, in MiB, that a run sets aside on its disk, and gives back to write the last rows when the disk is full.",
+        ),
+        size(
+            "run_mib",
+            "102400",
+            "Most MiB that the trials' folders of a run may take; then no further trial is started.",
+        ),
+        size(
+            "workspace_mib",
+            "20480",
+            "Most MiB that a trial's workspace, home and temporary files may take; an agent that takes more is stopped.",
+        ),
+        defaulted(
+            "line_kib",
+            LINE,
+            "8192",
+            "Longest line of an agent's output, in KiB, that is read whole; what is longer is cut.",
+        ),
+        size(
+            "output_mib",
+            "256",
+            "Most MiB that are kept of each of an agent's output streams.",
+        ),
+        size(
+            "events_mib",
+            "256",
+            "Most MiB of events that are kept of a trial; further ones are counted.",
+        ),
+        size(
+            "transcript_mib",
+            "64",
+            "Most MiB of a transcript; further lines are counted.",
+        ),
+        size(
+            "artifacts_mib",
+            "1024",
+            "Most MiB that are kept of the files that an agent changed; further ones are named only.",
+        ),
+        size(
+            "artifact_files",
+            "20000",
+            "Most files that are kept of those that an agent changed; further ones are named only.",
         ),
     ],
     open: None,

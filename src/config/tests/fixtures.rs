@@ -108,6 +108,9 @@ fn every_key_is_read() {
     assert_eq!(settings.jobs, 3);
     assert_eq!(settings.limits.min_free_disk, 100 << 20);
     assert_eq!(settings.limits.ballast, 8 << 20);
+    assert_eq!(settings.limits.line, 3 << 10);
+    assert_eq!(settings.limits.artifacts, u64::MAX);
+    assert_eq!(settings.limits.artifact_files, 7);
     assert_eq!(settings.workspace, WorkspaceKind::Clone);
     assert_eq!(settings.transcript_mode, TranscriptMode::Raw);
     assert!(settings.run_baselines, "`yes` is true");

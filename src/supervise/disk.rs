@@ -1,0 +1,106 @@
+//! How much of the disk a child takes: its file system is asked often, its folders are walked only when that tells of much.
+
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use super::spec::DiskLimit;
+
+/// Between two looks.
+const APART: Duration = Duration::from_millis(500);
+/// Between two walks that nothing asks for; longer where a walk takes long.
+const SELDOM: Duration = Duration::from_secs(20);
+/// A walk ends after this many names: it delays the child's reader.
+const MOST_NAMES: usize = 1_000_000;
+
+/// Watches the disk for one child.
+#[derive(Debug)]
+pub(super) struct DiskUse {
+    limit: DiskLimit,
+    next: Duration,
+    /// Free room at the first look and at the last walk.
+    free: Option<u64>,
+    walked_at: Option<u64>,
+    /// When they are walked whatever the file system tells: others may free room meanwhile.
+    anyway: Duration,
+}
+
+impl DiskUse {
+    pub(super) fn new(limit: DiskLimit) -> Self {
+        Self {
+            limit,
+            next: Duration::ZERO,
+            free: None,
+            walked_at: None,
+            anyway: SELDOM,
+        }
+    }
+
+    /// Whether the folders take too much now. Folders are walked only once the file system has lost half of what the child
+    /// may take, and again after each further eighth; seldom without that.
+    pub(super) fn is_too_much(&mut self, now: Duration) -> bool {
+        if now < self.next || self.limit.most == u64::MAX {
+            return false;
+        }
+        self.next = now + APART;
+        let Some(free) = self.limit.folders.first().and_then(|folder| {
+            let told = rustix::fs::statvfs(folder).ok()?;
+            Some(told.f_bfree.saturating_mul(told.f_frsize))
+        }) else {
+            return false;
+        };
+        let lost = self.free.get_or_insert(free).saturating_sub(free);
+        let since = self.walked_at.map(|then| then.saturating_sub(free));
+        let grown = since.is_none_or(|more| more >= self.limit.most / 8);
+        if (lost < self.limit.most / 2 || !grown) && now < self.anyway {
+            return false;
+        }
+        self.walked_at = Some(free);
+        let began = Instant::now();
+        let taken = taken(&self.limit.folders, self.limit.most);
+        self.anyway = now + SELDOM.max(began.elapsed() * 200);
+        taken > self.limit.most
+    }
+}
+
+/// Blocks below `folders` in bytes; a walk that finds more than `enough` ends there.
+fn taken(folders: &[PathBuf], enough: u64) -> u64 {
+    let mut waiting = folders.to_vec();
+    let (mut bytes, mut names) = (0, 0);
+    while let Some(folder) = waiting.pop() {
+        // What cannot be read is not counted: the walk is a limit, not a proof.
+        for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+            names += 1;
+            let Ok(found) = entry.metadata() else {
+                continue;
+            };
+            bytes += found.blocks() * 512;
+            if found.is_dir() {
+                waiting.push(entry.path());
+            }
+            if bytes > enough || names > MOST_NAMES {
+                return bytes;
+            }
+        }
+    }
+    bytes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_stands_in_the_folders_counts() {
+        let folder = tempfile::tempdir().unwrap();
+        let deep = folder.path().join("a/b");
+        fs::create_dir_all(&deep).unwrap();
+        fs::write(deep.join("file"), vec![1; 300_000]).unwrap();
+        std::os::unix::fs::symlink("/usr", folder.path().join("link")).unwrap();
+        let folders = [folder.path().to_owned()];
+        let bytes = taken(&folders, u64::MAX);
+        assert!((300_000..600_000).contains(&bytes), "{bytes}");
+        assert!(taken(&folders, 1000) > 1000);
+    }
+}

@@ -1,0 +1,137 @@
+//! Limits of what is read, kept and taken: each is reached, the row names it, and nothing else is lost.
+
+use std::fs;
+
+use crate::sandbox::{CLAUDE_DONE, SOLVE, Sandbox};
+
+fn world(limits: &str, body: &str) -> Sandbox {
+    Sandbox::new()
+        .agent(
+            "fake",
+            "claude_code_cli",
+            &format!("{body}\n{SOLVE}\n{CLAUDE_DONE}"),
+        )
+        .suite(&format!("limits: {{{limits}}}"))
+        .set("timeout_sec", "60")
+        .set("stall_timeout_sec", "60")
+}
+
+/// Says `count` messages of some 500 bytes.
+fn messages(count: u32) -> String {
+    let text = "x".repeat(400);
+    format!(
+        "i=0; while [ $i -lt {count} ]; do echo '{{\"type\":\"assistant\",\"message\":{{\"id\":\"m1\",\"content\":[{{\"type\":\"text\",\"text\":\"{text}\"}}]}}}}'; i=$((i+1)); done"
+    )
+}
+
+#[test]
+fn a_row_names_the_limits_of_what_is_kept_that_were_reached() {
+    let blob = |name: &str| format!("head -c 2000000 /dev/zero | tr '\\0' a > {name}");
+    let cases: [(&str, String, &[&str]); 6] = [
+        (
+            "line_kib: 1",
+            "head -c 5000 /dev/zero | tr '\\0' a; echo".to_owned(),
+            &["line_kib"],
+        ),
+        ("output_mib: 1", messages(2500), &["output_mib"]),
+        (
+            "events_mib: 1, transcript_mib: 1",
+            messages(3500),
+            &["events_mib", "transcript_mib"],
+        ),
+        ("artifacts_mib: 1", blob("big"), &["artifacts_mib"]),
+        (
+            "artifact_files: 1",
+            "echo 1 > a; echo 2 > b".to_owned(),
+            &["artifact_files"],
+        ),
+        (
+            "output_mib: 0, events_mib: 0, transcript_mib: 0, artifacts_mib: 0, workspace_mib: 0, run_mib: 0",
+            blob("big"),
+            &[],
+        ),
+    ];
+    for (limits, body, expected) in cases {
+        let sandbox = world(limits, &body);
+        sandbox.proctor(&["run", "--quiet"]).expect_code(0);
+        let row = sandbox.row();
+        assert_eq!(
+            row["limits_hit"],
+            serde_json::json!(expected),
+            "{limits}: {row:#}"
+        );
+        // What is not kept is judged all the same.
+        assert_eq!(row["success"], true, "{limits}: {row:#}");
+        assert_eq!(row["output_tokens"], 20, "{limits}: {row:#}");
+        for (limit, name) in [
+            ("output_mib", "stdout.raw"),
+            ("events_mib", "events.jsonl"),
+            ("transcript_mib", "transcript.txt"),
+        ] {
+            let size = sandbox.trial_file(name).metadata().expect("a file").len();
+            assert!(
+                !expected.contains(&limit) || size < 1_100_000,
+                "{name}: {size}"
+            );
+        }
+        let changes = fs::read_to_string(sandbox.trial_file("changes.jsonl")).expect("changes");
+        let omitted = expected
+            .iter()
+            .any(|limit| changes.contains(&format!("over suite.limits.{limit}")));
+        assert_eq!(
+            omitted,
+            expected.iter().any(|limit| limit.starts_with("artifact")),
+            "{changes}"
+        );
+    }
+}
+
+#[test]
+fn an_agent_that_takes_too_much_of_the_disk_is_stopped_and_judged() {
+    let body = format!("{SOLVE}\nhead -c 120000000 /dev/zero > big; sync big; exec sleep 50");
+    let sandbox = world("workspace_mib: 40", &body);
+    sandbox.proctor(&["run", "--quiet"]).expect_code(0);
+    let row = sandbox.row();
+    assert_eq!(
+        row["limits_hit"],
+        serde_json::json!(["workspace_mib"]),
+        "{row:#}"
+    );
+    assert_eq!(row["termination"], "budget", "{row:#}");
+    assert_eq!(
+        (&row["grade"], &row["infra"]),
+        (&"pass".into(), &"none".into()),
+        "{row:#}"
+    );
+    assert!(
+        row["wall_time_sec"]
+            .as_f64()
+            .is_some_and(|wall| wall < 45.0),
+        "{row:#}"
+    );
+    sandbox.assert_scratch_is_empty();
+}
+
+#[test]
+fn a_run_that_takes_too_much_of_the_disk_starts_nothing_further() {
+    let sandbox = world("run_mib: 1", &messages(1500)).set("trials_per_cell", "9");
+    let ran = sandbox.proctor(&["run", "--quiet"]).expect_code(3);
+    assert!(
+        ran.stderr.contains("suite.limits.run_mib is 1"),
+        "{}",
+        ran.stderr
+    );
+    let rows = sandbox.rows();
+    assert!((1..9).contains(&rows.len()), "{}", rows.len());
+    assert!(rows.iter().all(|row| row["success"] == true), "{rows:#?}");
+    let named = sandbox.run_dir().display().to_string();
+    sandbox
+        .proctor(&["run", "--quiet", "--resume", &named])
+        .expect_code(3);
+    // The limits of the disk are no input of the measurement: they may change.
+    let sandbox = sandbox.set("limits", "{run_mib: 100}");
+    sandbox
+        .proctor(&["run", "--quiet", "--resume", &named])
+        .expect_code(0);
+    assert_eq!(sandbox.rows().len(), 9);
+}
