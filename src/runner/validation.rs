@@ -12,7 +12,7 @@ use crate::runner::preflight::{find_programs, preflight};
 use crate::runner::request::CLEANING;
 use crate::runner::{RunError, RunRequest};
 use crate::supervise::Cancel;
-use crate::trial::{RunContext, Teller, Validation, validate_task};
+use crate::trial::{Proof, RunContext, Teller, Validation, validate_task};
 
 /// Validates every task of the request, without any agent.
 ///
@@ -21,13 +21,13 @@ use crate::trial::{RunContext, Teller, Validation, validate_task};
 pub async fn validate(
     request: RunRequest,
     run_dir: RunDir,
-    (sender, cancel): (UnboundedSender<Progress>, Cancel),
+    (sender, cancel, proof): (UnboundedSender<Progress>, Cancel, Proof),
 ) -> Result<Vec<Validation>, RunError> {
     let teller = Teller::new(sender);
     find_programs(&request, &teller).await?;
     let plan = build(&request.suite, 1);
     let ready = preflight(&request, run_dir, cancel)?;
-    let validations = all(&ready.context, &plan, &teller).await;
+    let validations = all(&ready.context, &plan, (&teller, proof)).await;
     let left = ready.context.template.finish(CLEANING).left;
     for text in left
         .into_iter()
@@ -44,7 +44,7 @@ pub(super) async fn first(
     plan: &Plan,
     teller: &Teller,
 ) -> Result<(), RunError> {
-    let validations = all(context, plan, teller).await?;
+    let validations = all(context, plan, (teller, Proof::default())).await?;
     let failed = validations
         .iter()
         .filter(|validation| !validation.ok)
@@ -61,14 +61,14 @@ pub(super) async fn first(
 async fn all(
     context: &RunContext,
     plan: &Plan,
-    teller: &Teller,
+    (teller, proof): (&Teller, Proof),
 ) -> Result<Vec<Validation>, RunError> {
     let mut validations = Vec::new();
     for planned in one_per_task(plan) {
         if context.cancel.level() > 0 {
             break;
         }
-        let validation = validate_task(context, &planned, teller).await;
+        let validation = validate_task(context, &planned, (teller, proof)).await;
         keep(&context.run_dir, &validation)
             .map_err(|error| RunError::at("write reference_checks.jsonl", &error))?;
         teller.tell(Progress::Notice {
@@ -115,6 +115,8 @@ fn keep(run_dir: &RunDir, validation: &Validation) -> Result<(), RecordError> {
     };
     let row = json!({"task_id": validation.task, "success": validation.ok, "failure_reason": validation.reason,
         "grader_results": graders(&validation.verdicts), "untouched_grader_results": graders(&validation.untouched),
+        "reference_runs": validation.repeats.0, "reference_passed": validation.repeats.1,
+        "cheats": validation.cheats.iter().map(|one| json!({"cheat": one.cheat, "grade": one.grade.as_str(), "reason": one.reason})).collect::<Vec<_>>(),
         "notes": validation.notes, "duration_sec": validation.took.as_secs_f64()});
     append_reference_check(run_dir, &row)
 }

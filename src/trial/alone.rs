@@ -5,6 +5,7 @@ use std::path::Path;
 use crate::config::TaskSpec;
 use crate::model::GradedIn;
 use crate::trial::blocking::blocking;
+use crate::trial::cheat::{Cheat, Scene};
 use crate::trial::draft::Stop;
 use crate::trial::frame::Frame;
 use crate::trial::grading::{Graded, Work, grade_fresh, grade_in_place};
@@ -18,6 +19,8 @@ pub(super) enum Job<'a> {
     Nothing,
     /// A reference patch.
     Patch(&'a Path),
+    /// Something that must not pass.
+    Cheat(Cheat),
 }
 
 /// One workspace, set up, worked on, captured, and graded as an agent's would be.
@@ -64,7 +67,7 @@ async fn graded(
     let captured = blocking(|| {
         let before = workspace.noted(&frame.counts());
         let before = before.map_err(|error| error.to_string())?;
-        work(workspace, job)?;
+        work(frame, (task, workspace), job)?;
         let captured = workspace.capture(Some(&before), &frame.counts());
         captured.map_err(|error| error.to_string())
     })?;
@@ -82,11 +85,24 @@ async fn graded(
     })
 }
 
-fn work(workspace: &Workspace, job: Job<'_>) -> Result<(), String> {
+fn work(
+    frame: &Frame<'_>,
+    (task, workspace): (&TaskSpec, &Workspace),
+    job: Job<'_>,
+) -> Result<(), String> {
     match job {
         Job::Nothing => Ok(()),
         Job::Patch(patch) => workspace
             .apply_patch(patch)
             .map_err(|error| format!("apply {}: {error}", patch.display())),
+        Job::Cheat(cheat) => {
+            let scene = Scene {
+                workspace,
+                task,
+                guard: frame.context.guard(frame.planned),
+            };
+            let played = scene.play(cheat);
+            played.map_err(|error| format!("cheat {}: {error}", cheat.as_str()))
+        }
     }
 }

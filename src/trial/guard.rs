@@ -92,6 +92,12 @@ impl Guard {
         self.counts.matter(path) || self.is_kept_by_default(path)
     }
 
+    /// Whether the task itself keeps a path as it is.
+    #[must_use]
+    pub fn keeps(&self, path: &Path) -> bool {
+        self.kept.forbid(path)
+    }
+
     /// What of the default list the reference patch changes, so that it stays open.
     #[must_use]
     pub fn opened(&self) -> Vec<String> {

@@ -2,10 +2,13 @@
 
 use std::time::{Duration, Instant};
 
+use crate::config::TaskSpec;
 use crate::model::{Grade, Verdict};
 use crate::plan::PlannedTrial;
 use crate::trial::alone::{Job, graded_alone};
+use crate::trial::cheat::Cheat;
 use crate::trial::frame::Frame;
+use crate::trial::judgement::grade_of;
 use crate::trial::{Guard, RunContext, Teller};
 
 /// What a task's reference patch is worth.
@@ -21,10 +24,43 @@ pub struct Validation {
     pub verdicts: Vec<Verdict>,
     /// The graders over the untouched workspace, where they were asked.
     pub untouched: Vec<Verdict>,
+    /// How often the reference was graded, and how often it passed.
+    pub repeats: (u32, u32),
+    /// What became of the cheats that were tried.
+    pub cheats: Vec<Caught>,
     /// What is worth knowing though it decides nothing.
     pub notes: Vec<String>,
     /// How long it took.
     pub took: Duration,
+}
+
+/// How much is asked of a task.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Proof {
+    /// How often the reference is graded; it must pass each time.
+    pub repeats: u32,
+    /// Whether cheats are tried; none may pass.
+    pub cheats: bool,
+}
+
+impl Default for Proof {
+    fn default() -> Self {
+        Self {
+            repeats: 1,
+            cheats: false,
+        }
+    }
+}
+
+/// What became of a cheat.
+#[derive(Debug, Clone)]
+pub struct Caught {
+    /// Its name.
+    pub cheat: &'static str,
+    /// What it was graded.
+    pub grade: Grade,
+    /// Why.
+    pub reason: Option<String>,
 }
 
 /// Validates the task of `planned`: a clean workspace, setup, the reference patch, all graders; then the same
@@ -32,7 +68,7 @@ pub struct Validation {
 pub async fn validate_task(
     context: &RunContext,
     planned: &PlannedTrial,
-    teller: &Teller,
+    (teller, proof): (&Teller, Proof),
 ) -> Validation {
     let started = Instant::now();
     let mut validation = Validation {
@@ -41,10 +77,12 @@ pub async fn validate_task(
         reason: None,
         verdicts: Vec::new(),
         untouched: Vec::new(),
+        repeats: (0, 0),
+        cheats: Vec::new(),
         notes: Vec::new(),
         took: Duration::ZERO,
     };
-    if let Err(reason) = judge_both(context, planned, (teller, &mut validation)).await {
+    if let Err(reason) = judge_both(context, planned, (teller, proof, &mut validation)).await {
         validation.reason = Some(reason);
     }
     validation.ok = validation.reason.is_none();
@@ -55,7 +93,7 @@ pub async fn validate_task(
 async fn judge_both(
     context: &RunContext,
     planned: &PlannedTrial,
-    (teller, validation): (&Teller, &mut Validation),
+    (teller, proof, validation): (&Teller, Proof, &mut Validation),
 ) -> Result<(), String> {
     let task = context
         .task(planned)
@@ -73,7 +111,16 @@ async fn judge_both(
             "the reference patch changes {path}, which is protected by default: it is left open for this task; `protected` settles it"
         ));
     }
-    let reference = graded_alone(&frame, task, Job::Patch(patch)).await?;
+    let mut reference = graded_alone(&frame, task, Job::Patch(patch)).await?;
+    validation.repeats = (1, u32::from(passes(&reference.verdicts)));
+    for _ in 1..proof.repeats {
+        let again = graded_alone(&frame, task, Job::Patch(patch)).await?;
+        validation.repeats.0 += 1;
+        validation.repeats.1 += u32::from(passes(&again.verdicts));
+        if passes(&reference.verdicts) {
+            reference = again;
+        }
+    }
     validation.verdicts = reference.verdicts;
     validation.notes.extend(reference.notes);
     if let Some(reason) = reference.violations.first() {
@@ -87,8 +134,12 @@ async fn judge_both(
         .find(|verdict| verdict.grade != Grade::Pass)
     {
         let reason = verdict.reason.clone().unwrap_or_default();
+        let of = match validation.repeats {
+            (1, _) | (_, 0) => String::new(),
+            (all, passed) => format!(" ({passed} of {all} times it did)"),
+        };
         return Err(format!(
-            "the reference patch does not pass {}: {reason}",
+            "the reference patch does not pass {}: {reason}{of}",
             verdict.grader
         ));
     }
@@ -103,5 +154,44 @@ async fn judge_both(
                 .to_owned(),
         );
     }
+    if proof.cheats {
+        try_cheats(&frame, task, validation).await?;
+    }
     Ok(())
+}
+
+fn passes(verdicts: &[Verdict]) -> bool {
+    grade_of(verdicts) == Grade::Pass
+}
+
+/// Grades every cheat as an agent's work.
+async fn try_cheats(
+    frame: &Frame<'_>,
+    task: &TaskSpec,
+    validation: &mut Validation,
+) -> Result<(), String> {
+    for cheat in Cheat::ALL {
+        if frame.context.cancel.level() > 0 {
+            return Err("cancelled".to_owned());
+        }
+        let graded = graded_alone(frame, task, Job::Cheat(cheat)).await?;
+        let last = graded.verdicts.last();
+        validation.cheats.push(Caught {
+            cheat: cheat.as_str(),
+            grade: grade_of(&graded.verdicts),
+            reason: last.and_then(|verdict| verdict.reason.clone()),
+        });
+    }
+    let passed = validation
+        .cheats
+        .iter()
+        .filter(|one| one.grade == Grade::Pass);
+    let passed: Vec<&str> = passed.map(|one| one.cheat).collect();
+    if passed.is_empty() {
+        return Ok(());
+    }
+    Err(format!(
+        "a cheat passes: {}; protect what it changes, or ask for more than an exit code",
+        passed.join(", ")
+    ))
 }

@@ -127,6 +127,14 @@ pub(in crate::cli) struct ValidateArgs {
     #[command(flatten)]
     pub(in crate::cli) suite: SuiteArgs,
 
+    /// Grade each reference patch N times; it must pass each time
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1_000), help_heading = "How much to prove")]
+    pub(in crate::cli) repeats: u32,
+
+    /// Also try cheats (deleted tests, hooks, early exits, ...): none may pass
+    #[arg(long, help_heading = "How much to prove")]
+    pub(in crate::cli) cheats: bool,
+
     #[command(flatten)]
     pub(in crate::cli) show: ShowArgs,
 }

@@ -18,6 +18,8 @@ pub(in crate::cli) fn run(args: &RunArgs) -> Outcome<ExitCode> {
     if args.validate_tasks_only {
         return validate::run(&ValidateArgs {
             suite: args.suite.clone(),
+            repeats: 1,
+            cheats: false,
             show: args.show.clone(),
         });
     }

@@ -10,10 +10,11 @@ use crate::cli::console::{CommandsStopped, Mode};
 use crate::cli::failure::{Failure, Kind, Outcome};
 use crate::cli::out::{Colour, Out};
 use crate::cli::suite::stamp;
+use crate::model::Grade;
 use crate::record::RunDir;
 use crate::report::{sanitize_line, table};
 use crate::runner;
-use crate::trial::Validation;
+use crate::trial::{Proof, Validation};
 
 /// Validates the tasks of a suite.
 pub(in crate::cli) fn run(args: &ValidateArgs) -> Outcome<ExitCode> {
@@ -31,8 +32,12 @@ pub(in crate::cli) fn run(args: &ValidateArgs) -> Outcome<ExitCode> {
     let root = run_dir.root().to_owned();
     let asked = chosen.suite.tasks.len();
     let request = run::plain_request(&chosen);
+    let proof = Proof {
+        repeats: args.repeats,
+        cheats: args.cheats,
+    };
     let ended = engine::drive(view, |sender, cancel| async move {
-        let validated = runner::validate(request, run_dir, (sender, cancel.clone())).await;
+        let validated = runner::validate(request, run_dir, (sender, cancel.clone(), proof)).await;
         (validated, cancel.level() > 0)
     })?;
     let validations = ended.0.map_err(|error| engine::run_failure(&error))?;
@@ -61,11 +66,35 @@ fn page(validations: &[Validation]) -> String {
             .unwrap_or_default();
         let took = table::seconds(validation.took.as_secs_f64());
         let line = format!("{word}  {:<widest$}  {took}  {reason}", validation.task);
-        let notes = validation.notes.iter();
-        let notes = notes.map(|note| format!("       {}\n", sanitize_line(note)));
+        let notes = proven(validation)
+            .into_iter()
+            .chain(validation.notes.iter().cloned());
+        let notes = notes.map(|note| format!("       {}\n", sanitize_line(&note)));
         line.trim_end().to_owned() + "\n" + &notes.collect::<String>()
     };
     validations.iter().map(line).collect()
+}
+
+/// What repeats and cheats showed, where they were asked for.
+fn proven(validation: &Validation) -> Vec<String> {
+    let mut told = Vec::new();
+    let (runs, passed) = validation.repeats;
+    if runs > 1 {
+        let flake = f64::from(runs - passed) / f64::from(runs) * 100.0;
+        told.push(format!(
+            "reference passed {passed} of {runs} times: flake rate {flake:.0} %"
+        ));
+    }
+    let all = validation.cheats.len();
+    if all > 0 {
+        let caught = validation
+            .cheats
+            .iter()
+            .filter(|one| one.grade != Grade::Pass)
+            .count();
+        told.push(format!("{caught} of {all} cheats did not pass"));
+    }
+    told
 }
 
 fn document(validations: &[Validation], root: &std::path::Path) -> serde_json::Value {
@@ -73,6 +102,9 @@ fn document(validations: &[Validation], root: &std::path::Path) -> serde_json::V
         .iter()
         .map(|validation| {
             json!({"task_id": validation.task, "ok": validation.ok, "reason": validation.reason,
+                "reference": {"runs": validation.repeats.0, "passed": validation.repeats.1},
+                "cheats": validation.cheats.iter().map(|one| json!({"cheat": one.cheat, "passed": one.grade == Grade::Pass,
+                    "grade": one.grade.as_str(), "reason": one.reason})).collect::<Vec<_>>(),
                 "notes": validation.notes, "duration_sec": validation.took.as_secs_f64()})
         })
         .collect();
