@@ -144,6 +144,39 @@ fn whatever_point_fails_or_is_the_last_nothing_is_lost() {
 }
 
 #[test]
+fn rows_that_cannot_be_written_are_printed_and_nothing_further_is_started() {
+    for (fault, code) in [
+        ("journal.write@1+=eio", 2),
+        ("journal.sync@1+=erofs", 2),
+        ("journal.half@1+=enospc", 3),
+    ] {
+        let sandbox = world();
+        let armed = Some(("PROCTOR_FAILPOINT", fault));
+        let ran = run(&sandbox, &["run", "--quiet"], armed).expect_code(code);
+        let mut lines = ran.stderr.lines();
+        let printed = lines.find(|line| line.starts_with("{\"run_id\":"));
+        let row: serde_json::Value =
+            serde_json::from_str(printed.expect("a row on standard error"))
+                .expect("a printed row is whole");
+        assert_eq!(row["success"], true, "{fault}: {row:#}");
+        assert!(!ran.stderr.contains(SECRET), "{fault}");
+        let starts = fs::read_to_string(sandbox.path("home/starts")).expect("read starts");
+        assert_eq!(starts.lines().count(), 1, "{fault}: {}", ran.stderr);
+        let folder = only_run(&sandbox).expect("a run directory");
+        assert!(
+            whole_lines(&folder.join("runs.jsonl")).is_empty(),
+            "{fault}"
+        );
+        // Its agent had ended: the row is written by the next start, and only the other trial runs.
+        let named = folder.display().to_string();
+        run(&sandbox, &["run", "--quiet", "--resume", &named], None).expect_code(0);
+        let starts = fs::read_to_string(sandbox.path("home/starts")).expect("read starts");
+        assert_eq!(starts.lines().count(), TRIALS, "{fault}");
+        assert_eq!(sandbox.rows().len(), TRIALS, "{fault}");
+    }
+}
+
+#[test]
 fn a_crash_after_the_agents_end_costs_no_second_agent() {
     // Each trial starts an agent and a grader, the last of all that are started.
     let last_spawn = points()["spawn"] - 2 * (TRIALS - 1);
