@@ -2,7 +2,7 @@
 //!
 //! Only the feature `failpoints` compiles them in. Then `PROCTOR_FAILPOINT` says what happens where: `journal.sync@2=kill`
 //! kills the process when it comes to this point for the second time, `journal.sync@2=eio` lets what follows fail there
-//! once (`enospc`, `erofs`), and `journal.sync@2+=eio` from then on. Every point that is passed is added to the file that
+//! once (`enospc`, `erofs`; `panic` panics), and `journal.sync@2+=eio` from then on. Every point that is passed is added to the file that
 //! `PROCTOR_FAILPOINT_TRACE` names.
 
 #[cfg(not(feature = "failpoints"))]
@@ -89,6 +89,7 @@ mod armed {
             "eio" => Errno::IO,
             "enospc" => Errno::NOSPC,
             "erofs" => Errno::ROFS,
+            "panic" => panic!("a failpoint asked for it"),
             _ => {
                 let own = rustix::process::getpid();
                 rustix::process::kill_process(own, rustix::process::Signal::KILL)?;

@@ -231,6 +231,32 @@ fn a_crash_after_the_agents_end_costs_no_second_agent() {
     }
 }
 
+/// A defect of the harness costs the trial in which it shows, and is called one.
+#[test]
+fn a_panic_in_a_trial_is_a_row_and_the_others_go_on() {
+    for fault in ["events.flush@1=panic", "stage.agent_ended@1=panic"] {
+        let sandbox = world();
+        let armed = Some(("PROCTOR_FAILPOINT", fault));
+        let ran = run(&sandbox, &["run", "--quiet"], armed).expect_code(1);
+        let rows = sandbox.rows();
+        let infra: BTreeSet<_> = rows.iter().map(|row| row["infra"].to_string()).collect();
+        let expected = ["\"harness_bug\"", "\"none\""].map(str::to_owned);
+        assert_eq!(infra, BTreeSet::from(expected), "{fault}: {}", ran.stderr);
+        let bug = rows.iter().find(|row| row["infra"] == "harness_bug");
+        let bug = bug.expect("the row of the defect");
+        assert_eq!(bug["success"], false, "{fault}: {bug:#}");
+        assert_eq!(bug["grade"], "not_graded", "{fault}: {bug:#}");
+        let folder = only_run(&sandbox).expect("a run directory");
+        let id = bug["run_id"].as_str().expect("a text");
+        let raw = fs::read(folder.join("trials").join(id).join("stdout.raw"));
+        assert!(!raw.expect("the raw output is kept").is_empty(), "{fault}");
+        nothing_secret(&folder).expect("no secret is left behind");
+        let named = folder.display().to_string();
+        run(&sandbox, &["run", "--quiet", "--resume", &named], None).expect_code(0);
+        rows_hold(&sandbox, &folder.join("runs.jsonl")).expect("every trial has a result");
+    }
+}
+
 /// A run that meets the fault, then as many resumes as a person would try, then all that must hold.
 fn survives(fault: &str) -> Result<(), String> {
     let sandbox = world();

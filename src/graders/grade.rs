@@ -145,7 +145,7 @@ pub(super) async fn aside<T: Send + 'static>(
 }
 
 /// Awaits `future`; `None` when it panicked.
-async fn no_panic<T>(future: impl Future<Output = T>) -> Option<T> {
+pub async fn no_panic<T>(future: impl Future<Output = T>) -> Option<T> {
     let mut future = pin!(future);
     std::future::poll_fn(|context| {
         // After a panic the future is never polled again, so that nobody sees a broken state.

@@ -62,6 +62,15 @@ impl Stop {
         }
     }
 
+    /// The harness itself is broken.
+    pub(super) fn defect(message: &str) -> Self {
+        Self {
+            infra: Infra::HarnessBug,
+            reason: "harness_error",
+            message: format!("a defect of the harness: {message}"),
+        }
+    }
+
     /// What happened, in words.
     pub(super) fn message(&self) -> &str {
         &self.message
@@ -249,11 +258,7 @@ pub fn crashed_outcome(
     message: &str,
 ) -> TrialOutcome {
     let mut draft = Draft::new(context, planned);
-    draft.stop(Stop {
-        infra: Infra::HarnessBug,
-        reason: "harness_error",
-        message: format!("a defect of the harness: {message}"),
-    });
+    draft.stop(Stop::defect(message));
     draft.finish(Duration::ZERO)
 }
 

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use crate::agents::Invocation;
+use crate::graders::no_panic;
 use crate::model::{Infra, Progress, TrialOutcome};
 use crate::plan::PlannedTrial;
 use crate::record::{Stage, TrialClock};
@@ -38,8 +39,11 @@ pub async fn run_trial(
             .settings
             .hard_limit(&planned.key.cell.scenario),
     });
-    if let Err(stop) = stages(&frame, &mut draft, &mut slot).await {
-        draft.stop(stop);
+    // A panic must not keep the trial from being cleaned up: keys and processes would be left.
+    match no_panic(Box::pin(stages(&frame, &mut draft, &mut slot))).await {
+        Some(Ok(())) => {}
+        Some(Err(stop)) => draft.stop(stop),
+        None => draft.stop(Stop::defect("it panicked; standard error says where")),
     }
     tracing::debug!(trial = planned.key.run_id(), after = ?started.elapsed(), "cleaning up");
     frame.enter("cleanup");
