@@ -105,6 +105,48 @@ pub(super) fn make(
     Ok(made)
 }
 
+/// What an agent needs of the operator's home to be logged in and set up as the operator has it: its folder, and files there.
+const fn settings_of(kind: AgentKind) -> &'static [&'static str] {
+    match kind {
+        AgentKind::ClaudeCode => &[".credentials.json", "settings.json", "CLAUDE.md"],
+        AgentKind::Codex => &["auth.json", "config.toml", "AGENTS.md"],
+        AgentKind::Command | AgentKind::Replay => &[],
+    }
+}
+
+/// Copies the operator's login and settings of an agent into `home`, which stands for the operator's own where that is
+/// hidden. Sessions, histories and memories stay out.
+///
+/// # Errors
+/// A file that cannot be written.
+pub fn copy_settings(
+    kind: AgentKind,
+    home: &Path,
+    operator: &OperatorHome,
+) -> Result<(), InvocationError> {
+    let folder = match kind {
+        AgentKind::ClaudeCode => operator.claude.as_deref(),
+        AgentKind::Codex => operator.codex.as_deref(),
+        AgentKind::Command | AgentKind::Replay => None,
+    };
+    let (Some(theirs), Some(folder)) = (&operator.home, folder) else {
+        return Ok(());
+    };
+    let mut files: Vec<PathBuf> = settings_of(kind)
+        .iter()
+        .map(|name| folder.join(name))
+        .collect();
+    if kind == AgentKind::ClaudeCode {
+        files.push(theirs.join(".claude.json"));
+    }
+    for file in files {
+        if let (Ok(inside), Some(text)) = (file.strip_prefix(theirs), regular_text(&file)) {
+            write_private(&home.join(inside), text.as_bytes())?;
+        }
+    }
+    Ok(())
+}
+
 fn copy_codex(
     operator: &OperatorHome,
     to: &Path,
@@ -287,6 +329,34 @@ mod tests {
         )
         .unwrap();
         assert!(none.env.is_empty() && none.secrets.is_empty());
+    }
+
+    #[test]
+    fn login_and_settings_are_copied_to_where_they_lie_and_nothing_else_is() {
+        let folder = tempfile::tempdir().unwrap();
+        let theirs = folder.path().join("theirs");
+        for name in [
+            ".claude.json",
+            ".claude/settings.json",
+            ".claude/projects/x.jsonl",
+            ".ssh/id",
+        ] {
+            let path = theirs.join(name);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, name).unwrap();
+        }
+        let operator = OperatorHome {
+            claude: Some(theirs.join(".claude")),
+            codex: Some(theirs.join(".codex")),
+            home: Some(theirs),
+        };
+        let home = folder.path().join("home");
+        copy_settings(AgentKind::ClaudeCode, &home, &operator).unwrap();
+        copy_settings(AgentKind::Codex, &home, &operator).unwrap();
+        assert!(
+            home.join(".claude.json").is_file() && home.join(".claude/settings.json").is_file()
+        );
+        assert!(!home.join(".claude/projects").exists() && !home.join(".ssh").exists());
     }
 
     #[test]

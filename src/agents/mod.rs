@@ -22,7 +22,7 @@ mod wire;
 
 pub use ccusage::{ccusage_cost, total_cost};
 pub use commands::{default_command, find_on_path, operator_variables, version};
-pub use home::OperatorHome;
+pub use home::{OperatorHome, copy_settings};
 pub use invocation::{Invocation, InvocationContext, InvocationError, invocation, invocation_for};
 pub use mcp::server_variables;
 pub use prompt::compose_prompt;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use tokio::task::{Id, JoinError, JoinSet, block_in_place};
 
-use crate::model::{Infra, Progress, Termination};
+use crate::model::{Infra, Integrity, Progress, Termination};
 use crate::plan::{Plan, PlannedTrial};
 use crate::record::Journal;
 use crate::runner::RunError;
@@ -28,6 +28,8 @@ pub(super) struct Tally {
     pub(super) finished: usize,
     pub(super) passed: usize,
     pub(super) infra: usize,
+    /// Trials whose processes could not be ended; each retires a slot.
+    pub(super) uncontained: usize,
     /// Rows that are results: resume would not run them again.
     pub(super) results: usize,
     /// Why nothing further was started, where the disk was the reason.
@@ -66,8 +68,10 @@ impl Dispatch {
         let lanes = Lanes::default();
         let mut running: JoinSet<Sealed> = JoinSet::new();
         let mut started: HashMap<Id, PlannedTrial> = HashMap::new();
-        let slots = usize::try_from(self.context.jobs.max(1)).unwrap_or(1);
+        let jobs = usize::try_from(self.context.jobs.max(1)).unwrap_or(1);
         loop {
+            // Where processes could not be ended, there is no room for others any more; one slot is always left.
+            let slots = jobs.saturating_sub(tally.uncontained).max(1);
             while running.len() < slots && !self.is_over(tally) {
                 let Some(planned) = waiting.pop_front() else {
                     break;
@@ -167,6 +171,7 @@ impl Dispatch {
             }
             tally.finished += 1;
             tally.passed += usize::from(outcome.success);
+            tally.uncontained += usize::from(outcome.integrity == Integrity::Uncontained);
             tally.infra += usize::from(outcome.infra != Infra::None);
             tally.results += usize::from(is_result(outcome.infra, outcome.termination));
             self.teller.tell(Progress::TrialFinished {

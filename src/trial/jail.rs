@@ -47,6 +47,11 @@ pub(super) fn containment(frame: &Frame<'_>, workspace: &Workspace, role: Role<'
     }
 }
 
+/// What stands for the operator's home where an agent works.
+pub(super) fn home_of_agent(frame: &Frame<'_>) -> PathBuf {
+    frame.private.join("h")
+}
+
 fn mounts(frame: &Frame<'_>, workspace: &Workspace, role: Role<'_>) -> Vec<Mount> {
     let confinement = &frame.context.confinement;
     let grades = role == Role::Grader || is_graded(frame, workspace);

@@ -5,9 +5,12 @@ use std::path::Path;
 use std::time::Duration;
 use std::{fs, io};
 
-use crate::agents::{Invocation, InvocationContext, compose_prompt, invocation};
+use crate::agents::{
+    Invocation, InvocationContext, OperatorHome, compose_prompt, copy_settings, invocation,
+};
 use crate::config::{ScenarioSpec, TaskSpec};
 use crate::graders::{ForbiddenBaseline, capture_baseline};
+use crate::model::Isolation;
 use crate::record::{set_apart, write_file};
 use crate::shims::Overlay;
 use crate::supervise::{self, CapturedOutput, ChildEnding, ChildSpec, EndReason, Exit};
@@ -60,6 +63,12 @@ pub(super) fn ready(frame: &Frame<'_>, workspace: &Workspace) -> Result<Ready, S
         path: &path,
     })
     .map_err(|error| Stop::spawn(error.to_string()))?;
+    if context.confinement.level == Isolation::Jail && invocation.private_home.is_none() {
+        let kind = context.agent(frame.planned).kind;
+        let home = jail::home_of_agent(frame);
+        copy_settings(kind, &home, &OperatorHome::from_env())
+            .map_err(|error| Stop::spawn(error.to_string()))?;
+    }
     // Without a home of its own an agent's login shells are led to the overlay by variables alone.
     let shell_env = if let Some(home) = &invocation.private_home {
         fs::create_dir_all(home).and_then(|()| overlay.shell_startup(home))

@@ -322,6 +322,26 @@ fn an_agent_finds_neither_suite_nor_project_nor_earlier_runs_nor_the_home() {
 }
 
 #[test]
+fn an_agent_finds_its_login_and_not_its_operators_sessions() {
+    if !can_be_had() {
+        return;
+    }
+    let body = format!(
+        "[ \"$(cat \"$HOME/.claude/.credentials.json\")\" = login ] && [ ! -e \"$HOME/.claude/projects\" ] || exit 9\necho changed > \"$HOME/.claude/.credentials.json\"\n{SOLVE}\n{CLAUDE_DONE}"
+    );
+    let sandbox = sandbox(&body).suite("lend: []");
+    for (name, text) in [(".credentials.json", "login"), ("projects/memory", "much")] {
+        let path = sandbox.path("home/.claude").join(name);
+        fs::create_dir_all(path.parent().expect("a folder")).expect("make a folder");
+        fs::write(path, text).expect("write a file");
+    }
+    run(&sandbox);
+    assert_success(&sandbox);
+    assert_eq!(told(&sandbox, ".claude/.credentials.json"), "login");
+    sandbox.assert_scratch_is_empty();
+}
+
+#[test]
 fn nothing_outside_of_a_trial_can_be_written() {
     if !can_be_had() {
         return;
