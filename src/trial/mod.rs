@@ -18,6 +18,7 @@ mod jail;
 mod judgement;
 mod kept;
 mod listener;
+mod outside;
 mod performance;
 mod preparation;
 mod regrade;

@@ -15,6 +15,7 @@ use crate::trial::aftermath::{self, Ended, Left};
 use crate::trial::draft::{Draft, Stop};
 use crate::trial::frame::Frame;
 use crate::trial::judgement::{Evidence, agent_end, worth_grading};
+use crate::trial::outside::Outside;
 use crate::trial::performance::perform;
 use crate::trial::preparation;
 use crate::trial::{RunContext, Teller};
@@ -75,6 +76,7 @@ async fn stages(frame: &Frame<'_>, draft: &mut Draft, slot: &mut Slot) -> Result
     let untouched = workspace
         .noted(&frame.counts())
         .map_err(|error| Stop::setup(error.to_string()))?;
+    let outside = Outside::look(frame);
     frame.enter("agent");
     draft.starts_beside(host_load());
     let clock = TrialClock::now();
@@ -98,6 +100,9 @@ async fn stages(frame: &Frame<'_>, draft: &mut Draft, slot: &mut Slot) -> Result
         draft.hit("output_mib");
     }
     heard.limits_hit.iter().for_each(|limit| draft.hit(limit));
+    for reason in outside.iter().flat_map(Outside::changed) {
+        draft.suspect(reason);
+    }
     let captured = aftermath::capture(frame, (workspace, &untouched), draft);
     aftermath::measure(
         frame,

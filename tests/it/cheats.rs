@@ -594,3 +594,40 @@ fn no_trick_of_git_or_of_names_hides_a_forbidden_edit_and_a_regrade_says_the_sam
     }
     sandbox.assert_scratch_is_empty();
 }
+
+#[test]
+fn without_a_jail_settings_of_the_home_and_files_of_the_suite_are_watched() {
+    let cheat = format!(
+        "echo 'alias x=y' >> \"$HOME/.zshrc\"; echo x >> \"$(cat \"$HOME/suite\")/task_assets/t.txt\"\n{SOLVE}\n{CLAUDE_DONE}"
+    );
+    let graders = "    - type: command\n      argv: [grep, -qx, '42', answer.txt]\n";
+    let sandbox = Sandbox::new()
+        .agent("fake", "claude_code_cli", &cheat)
+        .agent(
+            "honest",
+            "claude_code_cli",
+            &format!("{SOLVE}\n{CLAUDE_DONE}"),
+        )
+        .suite("isolation: none")
+        .tasks(&task("", graders));
+    fs::create_dir(sandbox.path("task_assets")).expect("create a folder");
+    fs::write(sandbox.path("task_assets/t.txt"), "expected\n").expect("write a file");
+    let suite = sandbox.path("").display().to_string();
+    fs::write(sandbox.path("home/suite"), suite).expect("write a file");
+    sandbox.proctor(&["run", "--quiet"]).expect_code(0);
+    for row in sandbox.rows() {
+        let told = row["integrity"].as_str().unwrap_or_default();
+        if row["agent_id"] == "honest" {
+            assert_eq!(told, "clean");
+        } else {
+            assert!(
+                told.contains("home_changed:") && told.contains(".zshrc"),
+                "{told}"
+            );
+            assert!(
+                told.contains("suite_changed:") && told.contains("task_assets/t.txt"),
+                "{told}"
+            );
+        }
+    }
+}
