@@ -1,12 +1,31 @@
 //! How busy the machine is: what may make two trials differ although the agents did the same.
 
 use std::fs;
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use crate::model::HostLoad;
 
-/// The load and the free memory of this moment; absent where the system does not tell (anywhere but on Linux).
+/// Averages of a minute change little meanwhile, and the system takes its time to tell them.
+const FRESH: Duration = Duration::from_millis(500);
+
+static LAST: Mutex<Option<(Instant, HostLoad)>> = Mutex::new(None);
+
+/// The load and the free memory, at most half a second old; absent where the system does not tell (anywhere but on Linux).
 #[must_use]
 pub fn host_load() -> HostLoad {
+    let mut last = LAST.lock().unwrap_or_else(PoisonError::into_inner);
+    match *last {
+        Some((at, load)) if at.elapsed() < FRESH => load,
+        _ => {
+            let load = look();
+            *last = Some((Instant::now(), load));
+            load
+        }
+    }
+}
+
+fn look() -> HostLoad {
     let load = fs::read_to_string("/proc/loadavg").unwrap_or_default();
     let memory = fs::read_to_string("/proc/meminfo").unwrap_or_default();
     HostLoad {

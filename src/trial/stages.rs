@@ -125,7 +125,7 @@ async fn stages(frame: &Frame<'_>, draft: &mut Draft, slot: &mut Slot) -> Result
     };
     let graded = aftermath::judge(frame, &mut slot.workspace, left).await;
     draft.graded(&end, graded);
-    if frame.context.cancel.level() == 0 {
+    if to_grade && frame.context.cancel.level() == 0 {
         frame.mark(Stage::Graded, (draft, false));
     }
     Ok(())

@@ -138,7 +138,9 @@ fn contents(file: &mut File, hold: bool) -> io::Result<(u64, [u8; 32], Option<Ve
     let mut hasher = Sha256::new();
     let mut limited = file.take(MAX_KEPT);
     if hold {
-        let mut bytes = Vec::new();
+        // One byte more than it should have, so that its end shows without a second look.
+        let expected = limited.get_ref().metadata()?.len().min(MAX_HELD);
+        let mut bytes = Vec::with_capacity(usize::try_from(expected).unwrap_or_default() + 1);
         limited.read_to_end(&mut bytes)?;
         hasher.update(&bytes);
         return Ok((bytes.len() as u64, hasher.finalize().into(), Some(bytes)));
