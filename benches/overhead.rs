@@ -2,6 +2,7 @@
 //!
 //! Prints the ratio of both wall times and the peak memory of `proctor run` at a tenth and at all of the trials.
 //! Everything lies in memory (`/dev/shm`) where there is such a place, so that the cost of fsync is left out.
+//! The room that a run sets aside on its disk would be memory there, so that little of it is asked for.
 //! Trials are not contained (`isolation: none`) and have no graders, for which a second tree would be made: what a jail adds
 //! is measured by `containment`. `cargo bench --bench overhead -- [trials]` (1,000 by default).
 #![expect(
@@ -140,7 +141,7 @@ impl World {
     fn harness(&self, trials: u32) -> (Duration, u64) {
         let folder = self.folder.display();
         let config = format!(
-            "suite:\n  output_root: {folder}/runs\n  isolation: none\n  scenarios: [shell_unprimed]\n  timeout_sec: 60\n  trials_per_cell: {trials}\nproject:\n  repo_path: {folder}/repo\nagents:\n  - id: stub\n    kind: claude_code_cli\n    command: [{folder}/bin/agent, '{{PROMPT}}']\n"
+            "suite:\n  output_root: {folder}/runs\n  isolation: none\n  limits: {{ballast_mib: 1}}\n  scenarios: [shell_unprimed]\n  timeout_sec: 60\n  trials_per_cell: {trials}\nproject:\n  repo_path: {folder}/repo\nagents:\n  - id: stub\n    kind: claude_code_cli\n    command: [{folder}/bin/agent, '{{PROMPT}}']\n"
         );
         fs::write(self.folder.join("config.yaml"), config).expect("write the config");
         fs::write(

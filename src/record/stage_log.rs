@@ -47,14 +47,14 @@ pub struct StageMark {
 }
 
 impl TrialDir {
-    /// Adds a mark, without known secrets. At an agent's end that is still to be graded, all files of the trial are on disk
-    /// before the mark is, and the mark when this returns; where nothing is to be graded, they are sealed at once anyway.
+    /// Adds a mark, without known secrets. From the agent's end on, all files of the trial are on disk before the mark is,
+    /// and the mark when this returns.
     ///
     /// # Errors
     /// When a file cannot be synced, or the mark not be written.
     pub fn mark(&self, mark: &StageMark, redactor: &Redactor) -> Result<(), RecordError> {
         let path = self.stages();
-        let durable = mark.stage == Stage::AgentEnded && mark.to_grade;
+        let durable = mark.stage == Stage::AgentEnded;
         if durable {
             self.sync_files()?;
         }

@@ -111,7 +111,7 @@ pub(super) fn preflight(
             scratch: &scratch.path,
             environment: &base_env,
         },
-        supervise::probe(),
+        supervise::probe,
     );
     let confinement = match confinement {
         Ok(confinement) => confinement,

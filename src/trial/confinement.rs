@@ -91,15 +91,22 @@ pub struct Places<'a> {
 }
 
 impl Confinement {
-    /// Settles the level: what was asked for, or what the machine gives.
+    /// Settles the level: what was asked for, or what the machine gives; `probe` tries that, if a jail is wanted.
     ///
     /// # Errors
     /// The level is required and cannot be had: why, and what to do.
-    pub fn settle(places: &Places<'_>, probe: &Probe) -> Result<Self, (String, String)> {
+    pub fn settle(
+        places: &Places<'_>,
+        probe: fn() -> &'static Probe,
+    ) -> Result<Self, (String, String)> {
         let asked = &places.suite.settings.isolation;
         let wanted = asked.level.unwrap_or(Isolation::Jail);
         let mut confinement = Self::at(wanted, places);
-        if let (Isolation::Jail, Some((why, advice))) = (wanted, &probe.obstacle) {
+        if wanted != Isolation::Jail {
+            return Ok(confinement);
+        }
+        let probe = probe();
+        if let Some((why, advice)) = &probe.obstacle {
             if asked.require {
                 return Err((why.clone(), advice.clone()));
             }

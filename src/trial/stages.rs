@@ -115,8 +115,11 @@ async fn stages(frame: &Frame<'_>, draft: &mut Draft, slot: &mut Slot) -> Result
         draft,
     )
     .await;
-    let to_grade = frame.context.task(frame.planned).is_some() && worth_grading(&end);
-    frame.mark(Stage::AgentEnded, (draft, to_grade));
+    // Where nobody is to be asked, the row is whole at once: no mark in between, and none of its cost.
+    let task = frame.context.task(frame.planned);
+    if worth_grading(&end) && task.is_some_and(|task| !task.graders.is_empty()) {
+        frame.mark(Stage::AgentEnded, (draft, true));
+    }
     let left = Left {
         end: &end,
         ready: &ready,
@@ -125,7 +128,7 @@ async fn stages(frame: &Frame<'_>, draft: &mut Draft, slot: &mut Slot) -> Result
     };
     let graded = aftermath::judge(frame, &mut slot.workspace, left).await;
     draft.graded(&end, graded);
-    if to_grade && frame.context.cancel.level() == 0 {
+    if frame.context.cancel.level() == 0 {
         frame.mark(Stage::Graded, (draft, false));
     }
     Ok(())
