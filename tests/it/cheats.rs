@@ -573,18 +573,7 @@ fn no_trick_of_git_or_of_names_hides_a_forbidden_edit_and_a_regrade_says_the_sam
             "{edit}: {row:#}"
         );
     }
-    let run = sandbox.run_dir().display().to_string();
-    let again = [
-        "regrade",
-        "--run",
-        &run,
-        "--config",
-        "config.yaml",
-        "--quiet",
-        "--json",
-    ];
-    let ran = sandbox.proctor(&again).expect_code(0);
-    let found: Value = serde_json::from_str(&ran.stdout).expect("one JSON document");
+    let found = sandbox.regraded(0);
     for trial in found["trials"].as_array().expect("trials") {
         assert_eq!(
             trial["before"]["failure_reason"], trial["after"]["failure_reason"],

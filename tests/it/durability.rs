@@ -1,22 +1,10 @@
 //! What was paid for survives: kills, torn tails, resume by identity.
 
 use std::fs;
-use std::time::{Duration, Instant};
 
 use serde_json::json;
 
-use crate::sandbox::{CLAUDE_DONE, SOLVE, Sandbox, read_rows};
-
-fn wait_for(what: &str, mut ready: impl FnMut() -> bool) {
-    let started = Instant::now();
-    while !ready() {
-        assert!(
-            started.elapsed() < Duration::from_secs(30),
-            "waited in vain for {what}"
-        );
-        std::thread::sleep(Duration::from_millis(10));
-    }
-}
+use crate::sandbox::{CLAUDE_DONE, SOLVE, Sandbox, read_rows, wait_for};
 
 /// An agent that solves the task, but hangs while a file `hold` is in the home folder.
 fn patient() -> String {

@@ -3,20 +3,8 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
 
-use crate::sandbox::{CLAUDE_DONE, SOLVE, Sandbox};
-
-fn wait_for(what: &str, mut ready: impl FnMut() -> bool) {
-    let started = Instant::now();
-    while !ready() {
-        assert!(
-            started.elapsed() < Duration::from_secs(30),
-            "waited in vain for {what}"
-        );
-        std::thread::sleep(Duration::from_millis(10));
-    }
-}
+use crate::sandbox::{CLAUDE_DONE, SOLVE, Sandbox, wait_for};
 
 fn done() -> Sandbox {
     Sandbox::new().agent(

@@ -2,30 +2,12 @@
 
 use std::fs;
 
-use serde_json::Value;
-
 use crate::sandbox::{CLAUDE_DONE, SOLVE, Sandbox};
 
 fn tasks(grader: &str) -> String {
     format!(
         "- id: answer\n  prompt: p\n  setup_commands: ['echo made > setup.txt']\n  graders:\n    - type: git_diff_forbidden\n      forbidden_globs: ['tests/**']\n    - type: command\n      argv: {grader}\n"
     )
-}
-
-fn regraded(sandbox: &Sandbox, code: i32) -> Value {
-    let run = sandbox.run_dir().display().to_string();
-    let ran = sandbox
-        .proctor(&[
-            "regrade",
-            "--run",
-            &run,
-            "--config",
-            "config.yaml",
-            "--quiet",
-            "--json",
-        ])
-        .expect_code(code);
-    serde_json::from_str(&ran.stdout).expect("one JSON document")
 }
 
 #[test]
@@ -40,7 +22,7 @@ fn the_kept_work_is_graded_again_by_todays_graders() {
     sandbox.proctor(&["run", "--quiet"]).expect_code(0);
     let journal = fs::read(sandbox.run_dir().join("runs.jsonl")).expect("read the journal");
 
-    let same = regraded(&sandbox, 0);
+    let same = sandbox.regraded(0);
     assert_eq!(same["trials"].as_array().map(Vec::len), Some(2));
     assert!(
         same["trials"]
@@ -54,7 +36,7 @@ fn the_kept_work_is_graded_again_by_todays_graders() {
     // The whole tree is there again: binary, link, removal, setup.
     let sandbox = sandbox.tasks(&tasks("[sh, -c, 'test -L link && test ! -e README.md && test -e setup.txt && test \"$(wc -c < deep/er/raw.bin)\" -eq 2']"));
     assert!(
-        regraded(&sandbox, 0)["trials"]
+        sandbox.regraded(0)["trials"]
             .as_array()
             .expect("trials")
             .iter()
@@ -62,7 +44,7 @@ fn the_kept_work_is_graded_again_by_todays_graders() {
     );
 
     let sandbox = sandbox.tasks(&tasks("[grep, -qx, '43', answer.txt]"));
-    let changed = regraded(&sandbox, 1);
+    let changed = sandbox.regraded(1);
     let trial = &changed["trials"][0];
     assert_eq!(trial["before"]["success"], true);
     assert_eq!(trial["after"]["success"], false);
@@ -87,7 +69,7 @@ fn a_forbidden_edit_is_found_again_and_what_was_not_graded_is_left_out() {
         .agent("mute", "claude_code_cli", "exec sleep 600")
         .tasks(&tasks("['true']"));
     sandbox.proctor(&["run", "--quiet"]);
-    let found = regraded(&sandbox, 0);
+    let found = sandbox.regraded(0);
     assert_eq!(
         found["trials"].as_array().map(Vec::len),
         Some(1),
@@ -116,7 +98,7 @@ fn what_setup_laid_down_is_no_change_of_the_agents_and_todays_setup_counts() {
     assert_eq!(kept.lines().count(), 1, "{kept}");
     assert!(kept.contains("answer.txt"), "{kept}");
     let sandbox = sandbox.tasks(&tasks("second"));
-    let found = regraded(&sandbox, 0);
+    let found = sandbox.regraded(0);
     assert_eq!(found["trials"][0]["after"]["success"], true, "{found:#}");
 }
 

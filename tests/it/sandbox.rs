@@ -5,6 +5,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use tempfile::TempDir;
@@ -182,6 +183,21 @@ impl Sandbox {
             .expect("start proctor")
     }
 
+    /// What `regrade` says of the only run, as JSON.
+    pub(crate) fn regraded(&self, code: i32) -> Value {
+        let run = self.run_dir().display().to_string();
+        let told = self.proctor(&[
+            "regrade",
+            "--run",
+            &run,
+            "--config",
+            "config.yaml",
+            "--quiet",
+            "--json",
+        ]);
+        serde_json::from_str(&told.expect_code(code).stdout).expect("one JSON document")
+    }
+
     /// The only run directory.
     pub(crate) fn run_dir(&self) -> PathBuf {
         let mut found: Vec<PathBuf> = fs::read_dir(self.path("runs"))
@@ -261,3 +277,15 @@ echo '{"type":"result","subtype":"success","is_error":false,"result":"done","num
 
 /// Solves the task of the sandbox.
 pub(crate) const SOLVE: &str = "echo 42 > answer.txt";
+
+/// Waits until `ready` says so, half a minute at most.
+pub(crate) fn wait_for(what: &str, mut ready: impl FnMut() -> bool) {
+    let started = Instant::now();
+    while !ready() {
+        assert!(
+            started.elapsed() < Duration::from_secs(30),
+            "waited in vain for {what}"
+        );
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
