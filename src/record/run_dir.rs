@@ -7,6 +7,9 @@ use crate::model::TrialKey;
 use crate::record::error::Doing as _;
 use crate::record::{RecordError, RunLock, TrialDir, atomic, private, trial_dir};
 
+/// Who works in the folder.
+const LOCK: &str = ".lock";
+
 /// The folder of one run.
 #[derive(Debug, Clone)]
 pub struct RunDir {
@@ -69,12 +72,35 @@ impl RunDir {
         }
     }
 
+    /// Removes the folder of a run that was refused before anything was kept in it; one that holds anything stays. Only
+    /// for who holds the lock.
+    pub fn discard_unused(&self) {
+        let journal = self.runs_jsonl();
+        let has_rows = journal.metadata().is_ok_and(|file| file.len() > 0);
+        if has_rows {
+            return;
+        }
+        // A folder that is not empty is not removed, and neither is the run then.
+        fs::remove_dir(self.trials()).ok();
+        let ours = [journal.as_path(), &self.ballast(), &self.root.join(LOCK)];
+        let entries = fs::read_dir(&self.root).into_iter().flatten().flatten();
+        if entries
+            .map(|entry| entry.path())
+            .all(|path| ours.contains(&path.as_path()))
+        {
+            for path in ours {
+                fs::remove_file(path).ok();
+            }
+            fs::remove_dir(&self.root).ok();
+        }
+    }
+
     /// Takes the run for this process alone.
     ///
     /// # Errors
     /// When another process has it; the message names its pid and host.
     pub fn lock(&self) -> Result<RunLock, RecordError> {
-        RunLock::acquire(&self.root.join(".lock"))
+        RunLock::acquire(&self.root.join(LOCK))
     }
 
     /// The folder itself, absolute.

@@ -5,8 +5,8 @@ use std::path::Path;
 
 use crate::config::Suite;
 use crate::model::Progress;
-use crate::record::{AcceptedDrift, InputChange, RunMetadata};
-use crate::runner::inputs::inputs;
+use crate::record::{AcceptedDrift, InputChange, RunDir, RunMetadata};
+use crate::runner::inputs::{Given, inputs};
 use crate::runner::metadata::stamp;
 use crate::runner::{RunError, RunRequest};
 use crate::trial::{RunContext, Teller};
@@ -50,10 +50,8 @@ pub(super) fn compare(
     context: &RunContext,
     teller: &Teller,
 ) -> Result<Inputs, RunError> {
-    let now = inputs(context);
-    let before = RunMetadata::read(&context.run_dir).unwrap_or_default();
-    let known = before.as_ref().map(|metadata| &metadata.inputs);
-    let Some(was) = known.filter(|inputs| !inputs.is_empty()) else {
+    let now = inputs(Given::of(context));
+    let Some(was) = noted(&context.run_dir) else {
         if request.resume.is_some()
             && context
                 .run_dir
@@ -70,7 +68,7 @@ pub(super) fn compare(
             accepted: None,
         });
     };
-    let changes = changes(was, &now);
+    let changes = changes(&was, &now);
     if changes.is_empty() {
         return Ok(Inputs {
             now,
@@ -96,6 +94,23 @@ pub(super) fn compare(
         now,
         accepted: Some(accepted),
     })
+}
+
+/// The inputs that a run was started with; nothing where they were not written down.
+fn noted(run_dir: &RunDir) -> Option<BTreeMap<String, String>> {
+    let before = RunMetadata::read(run_dir).unwrap_or_default();
+    let noted = before.map(|metadata| metadata.inputs);
+    noted.filter(|inputs| !inputs.is_empty())
+}
+
+/// What differs from what a run was started with, a line each; `--dry-run` tells it and changes nothing.
+pub(super) fn preview(run_dir: &RunDir, given: Given<'_>) -> Vec<String> {
+    let Some(was) = noted(run_dir) else {
+        return Vec::new();
+    };
+    let changes = changes(&was, &inputs(given));
+    let lines = changes.iter().map(|change| line(change, given.suite));
+    lines.map(|line| line.trim_start().to_owned()).collect()
 }
 
 const UNKNOWN: &str = "what this run was started with is not known: an older version did not write it down, so changes of the config, the tasks and their files cannot be noticed";

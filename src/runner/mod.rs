@@ -10,6 +10,7 @@ mod ledger;
 mod metadata;
 mod postmortem;
 mod preflight;
+mod preview;
 mod programs;
 mod regrading;
 mod request;
@@ -19,7 +20,8 @@ mod validation;
 
 pub use failure::RunError;
 pub use postmortem::{PostRun, post_run};
+pub use preview::{Preview, preview};
 pub use programs::{Lack, lacking};
 pub use regrading::{Comparison, Regrading, regrade};
-pub use request::{RunEnd, RunRequest, preview, run};
+pub use request::{RunEnd, RunRequest, run};
 pub use validation::validate;

@@ -10,12 +10,12 @@ use tokio::sync::mpsc::UnboundedSender;
 
 use crate::config::Suite;
 use crate::model::Progress;
-use crate::plan::{Missing, Plan, build};
+use crate::plan::{Missing, build};
 use crate::record::{Journal, JournalOptions, RunDir, TornTail};
 use crate::report::write_all;
 use crate::runner::disk::Disk;
 use crate::runner::dispatch::Dispatch;
-use crate::runner::ledger::{Standing, read_standing};
+use crate::runner::ledger::read_standing;
 use crate::runner::preflight::Scratch;
 use crate::runner::preflight::{Preflight, find_agents, find_programs, preflight};
 use crate::runner::secrets::redactor;
@@ -75,24 +75,6 @@ pub struct RunEnd {
     pub problems: Vec<String>,
 }
 
-/// The plan of a request and what is already there: `--dry-run`.
-///
-/// # Errors
-/// The run directory to resume cannot be read.
-pub fn preview(request: &RunRequest) -> Result<(Plan, Missing), RunError> {
-    let plan = build(&request.suite, request.trials);
-    let standing = match &request.resume {
-        Some(path) => {
-            let run_dir = RunDir::open(path)
-                .map_err(|error| RunError::at("open the run to resume", &error))?;
-            read_standing(&run_dir, &plan)?
-        }
-        None => Standing::default(),
-    };
-    let missing = crate::plan::missing(plan.clone(), &standing.done);
-    Ok((plan, missing))
-}
-
 /// Runs everything that is missing.
 ///
 /// # Errors
@@ -106,9 +88,24 @@ pub async fn run(
     find_agents(&request)?;
     find_programs(&request, &teller).await?;
     let run_dir = run_directory(&request)?;
-    let _lock = run_dir
+    let lock = run_dir
         .lock()
         .map_err(|error| RunError::at("lock the run", &error))?;
+    let made_here = request.resume.is_none() && request.prepared.is_none();
+    let ended = start(request, run_dir.clone(), (teller, cancel)).await;
+    if ended.is_err() && made_here {
+        run_dir.discard_unused();
+    }
+    drop(lock);
+    ended
+}
+
+/// Runs everything that is missing in a run that this process holds.
+async fn start(
+    request: RunRequest,
+    run_dir: RunDir,
+    (teller, cancel): (Teller, Cancel),
+) -> Result<RunEnd, RunError> {
     run_dir.sweep_drafts();
     let disk = Arc::new(Disk::open(&run_dir, &request.suite.settings.limits)?);
     let whole = build(&request.suite, request.trials);

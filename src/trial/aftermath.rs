@@ -85,10 +85,7 @@ pub(super) async fn judge(
         baseline: left.baseline,
         extra_args: &left.ready.invocation.extra_args,
     };
-    let in_place = task
-        .grader_env
-        .unwrap_or(frame.context.suite.settings.grader_env);
-    if let (GradedIn::Workspace, Some(workspace)) = (in_place, &*slot) {
+    if let (GradedIn::Workspace, Some(workspace)) = (frame.grader_env(task), &*slot) {
         return grade_in_place(frame, task, (work, workspace)).await;
     }
     let mut graded = grade_fresh(frame, task, (work, slot)).await;

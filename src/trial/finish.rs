@@ -18,7 +18,7 @@ pub async fn finish_trial(
     let mut row = mark.row?;
     let note = if mark.to_grade {
         let frame = Frame::new(context, planned, teller);
-        let graded = grade_kept(&frame, &frame.trial_dir, &[]).await;
+        let graded = grade_kept(&frame, &frame.trial_dir).await;
         if context.cancel.level() > 0 {
             return None;
         }

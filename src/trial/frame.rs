@@ -7,7 +7,8 @@ use std::time::Duration;
 
 use sha2::{Digest, Sha256};
 
-use crate::model::Progress;
+use crate::config::TaskSpec;
+use crate::model::{GradedIn, Progress};
 use crate::plan::PlannedTrial;
 use crate::record::{Stage, StageMark, TrialDir};
 use crate::supervise::ChildSpec;
@@ -58,6 +59,12 @@ impl<'a> Frame<'a> {
     /// The same for a check that is no trial: its logs go to a folder of their own.
     pub(super) fn with_folder(self, trial_dir: TrialDir) -> Self {
         Self { trial_dir, ..self }
+    }
+
+    /// Which tree the graders of `task` work in.
+    pub(super) fn grader_env(&self, task: &TaskSpec) -> GradedIn {
+        let by_default = self.context.suite.settings.grader_env;
+        task.grader_env.unwrap_or(by_default)
     }
 
     /// Which paths count though the base commit ignores them.

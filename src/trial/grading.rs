@@ -110,7 +110,7 @@ fn not_allowed(path: &str) -> Verdict {
 }
 
 /// The verdict when no tree could be built.
-fn not_built(why: &str) -> Verdict {
+pub(super) fn not_built(why: &str) -> Verdict {
     Verdict {
         grader: "fresh_tree".to_owned(),
         grade: Grade::Error,
@@ -120,7 +120,7 @@ fn not_built(why: &str) -> Verdict {
 }
 
 /// A task, what is graded, and which of its changes are carried into the graders' tree.
-type Job<'a> = (&'a TaskSpec, Work<'a>, &'a [&'a ChangedPath]);
+pub(super) type Job<'a> = (&'a TaskSpec, Work<'a>, &'a [&'a ChangedPath]);
 
 async fn in_fresh_tree(
     frame: &Frame<'_>,
@@ -167,7 +167,7 @@ fn clear(frame: &Frame<'_>) -> Option<String> {
 }
 
 /// Sets up the fresh tree and carries over what was left.
-async fn furnish(
+pub(super) async fn furnish(
     frame: &Frame<'_>,
     fresh: &Workspace,
     (task, work, carried): Job<'_>,

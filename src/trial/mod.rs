@@ -21,6 +21,7 @@ mod listener;
 mod outside;
 mod performance;
 mod preparation;
+mod rebuilt;
 mod regrade;
 mod stages;
 mod validate;

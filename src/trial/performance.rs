@@ -2,9 +2,13 @@
 
 use std::fs;
 
+use serde::Deserialize;
+
 use crate::agents::StreamReader;
 use crate::config::{PromptVia, TranscriptMode};
-use crate::record::{EventLog, EventLogHeader, RecordError, Transcript, read_file, write_file};
+use crate::record::{
+    EventLog, EventLogHeader, RecordError, Transcript, TrialDir, read_file, write_file,
+};
 use crate::supervise::{self, ChildEnding, ChildSpec, DiskLimit, Limits, StdinPlan, monotonic_ns};
 use crate::trial::draft::{Stop, now};
 use crate::trial::frame::Frame;
@@ -24,7 +28,7 @@ pub(super) async fn perform(
 ) -> Result<(ChildEnding, HeardAll), Stop> {
     let mut ear = ear(frame).map_err(|error| Stop::harness("open the trial's logs", error))?;
     let spec = child(frame, workspace, ready);
-    write_invocation(frame, &spec)
+    write_invocation(frame, (&spec, &ready.invocation.extra_args))
         .map_err(|error| Stop::harness("write invocation.json", error))?;
     let ending = supervise::run(&spec, &mut ear, &frame.context.cancel).await;
     match read_file(&frame.trial_dir.agent_output(), OUT_JSON) {
@@ -38,11 +42,15 @@ pub(super) async fn perform(
 }
 
 /// How the agent is started, for people who want to do the same by hand: values of variables are left out.
-fn write_invocation(frame: &Frame<'_>, spec: &ChildSpec) -> Result<(), RecordError> {
+fn write_invocation(
+    frame: &Frame<'_>,
+    (spec, extra_args): (&ChildSpec, &[String]),
+) -> Result<(), RecordError> {
     let words = spec.argv.iter().map(|word| word.to_string_lossy());
     let names = spec.env.iter().map(|(name, _)| name.to_string_lossy());
     let text = serde_json::json!({
         "argv": words.collect::<Vec<_>>(),
+        "extra_args": extra_args,
         "cwd": spec.cwd.to_string_lossy(),
         "env_names": names.collect::<Vec<_>>(),
         "stdin": if matches!(spec.stdin, StdinPlan::Null) { "nothing" } else { "the prompt" },
@@ -53,6 +61,19 @@ fn write_invocation(frame: &Frame<'_>, spec: &ChildSpec) -> Result<(), RecordErr
         .redact_json(&text.to_string())
         .into_owned();
     write_file(&frame.trial_dir.invocation(), text.as_bytes())
+}
+
+/// What `{EXTRA_ARGS}` became when the agent of a trial was started; nothing where that was not written down.
+pub(super) fn extra_args(trial: &TrialDir) -> Vec<String> {
+    #[derive(Deserialize)]
+    struct Invoked {
+        extra_args: Vec<String>,
+    }
+    let bytes = read_file(&trial.invocation(), OUT_JSON);
+    let invoked = bytes.and_then(|bytes| serde_json::from_slice::<Invoked>(&bytes).ok());
+    invoked
+        .map(|invoked| invoked.extra_args)
+        .unwrap_or_default()
 }
 
 fn ear(frame: &Frame<'_>) -> Result<Ear, RecordError> {

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use crate::model::{Grade, Integrity, Verdict};
+use crate::model::{Grade, GradedIn, Integrity, Verdict};
 use crate::plan::PlannedTrial;
 use crate::record::TrialDir;
 use crate::trial::blocking::blocking;
@@ -10,6 +10,8 @@ use crate::trial::frame::Frame;
 use crate::trial::grading::{Graded, Work, grade_fresh};
 use crate::trial::judgement::grade_of;
 use crate::trial::kept;
+use crate::trial::performance::extra_args;
+use crate::trial::rebuilt::grade_rebuilt;
 use crate::trial::{RunContext, Teller};
 
 /// What today's graders say of an earlier trial.
@@ -37,7 +39,7 @@ pub async fn regrade_trial(
 ) -> Regraded {
     let started = Instant::now();
     let frame = Frame::new(context, planned, teller).with_folder(folder);
-    let (graded, problem) = match grade_kept(&frame, kept, &[]).await {
+    let (graded, problem) = match grade_kept(&frame, kept).await {
         Ok(graded) => (graded, None),
         Err(problem) => (Graded::default(), Some(problem)),
     };
@@ -67,11 +69,7 @@ fn integrity(mut suspicions: Vec<String>, violations: Vec<String>) -> Integrity 
 ///
 /// # Errors
 /// When the changes were not kept, or cannot be read.
-pub(super) async fn grade_kept(
-    frame: &Frame<'_>,
-    kept: &TrialDir,
-    extra_args: &[String],
-) -> Result<Graded, String> {
+pub(super) async fn grade_kept(frame: &Frame<'_>, kept: &TrialDir) -> Result<Graded, String> {
     let task = frame.context.task(frame.planned);
     let task = task.ok_or("a baseline is not graded")?;
     if !kept.changes().is_file() {
@@ -87,9 +85,12 @@ pub(super) async fn grade_kept(
     let work = Work {
         changed: &read.changed,
         baseline: None,
-        extra_args,
+        extra_args: &extra_args(kept),
     };
-    let mut graded = grade_fresh(frame, task, (work, &mut None)).await;
+    let mut graded = match frame.grader_env(task) {
+        GradedIn::Fresh => grade_fresh(frame, task, (work, &mut None)).await,
+        GradedIn::Workspace => grade_rebuilt(frame, task, (work, &read.ignored)).await,
+    };
     if !read.altered.is_empty() {
         graded.notes.push(format!(
             "a secret was taken out of what was kept, so that graders may judge otherwise: {}",

@@ -156,4 +156,5 @@ fn a_run_is_not_started_without_room() {
     );
     assert!(!sandbox.path("home/starts").exists());
     sandbox.assert_scratch_is_empty();
+    sandbox.assert_no_run();
 }

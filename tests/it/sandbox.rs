@@ -208,6 +208,13 @@ impl Sandbox {
         found.remove(0)
     }
 
+    /// Fails when there is a run directory.
+    pub(crate) fn assert_no_run(&self) {
+        let mut runs = fs::read_dir(self.path("runs")).expect("list runs");
+        let first = runs.next();
+        assert!(first.is_none(), "a refused start left {first:?}");
+    }
+
     /// All rows of the only run.
     pub(crate) fn rows(&self) -> Vec<Value> {
         read_rows(&self.run_dir().join("runs.jsonl"))

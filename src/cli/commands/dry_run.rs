@@ -15,7 +15,7 @@ use crate::config::{AgentSpec, GraderSpec, Suite, TaskSpec};
 use crate::model::Cell;
 use crate::plan::{Plan, PlannedTrial};
 use crate::report::{sanitize_line, table};
-use crate::runner::{RunRequest, preview};
+use crate::runner::{Preview, RunRequest, preview};
 
 /// How far one cell is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -29,12 +29,20 @@ type Cells = BTreeMap<(Cell, bool), Progress>;
 
 /// Prints the plan.
 pub(super) fn print(request: &RunRequest, show: &ShowArgs) -> Outcome {
-    let (plan, missing) = preview(request).map_err(|error| engine::run_failure(&error))?;
+    let Preview {
+        plan,
+        missing,
+        drift,
+    } = preview(request).map_err(|error| engine::run_failure(&error))?;
     let cells = cells(&plan, &missing.plan);
     let longest = longest(request, &missing.plan);
     let mut out = Out::new(Colour::unless(show.no_color));
     if show.json {
-        return out.json(&document(request, &cells, longest));
+        let mut document = document(request, &cells, longest);
+        if request.resume.is_some() {
+            document["changed_inputs"] = json!(drift);
+        }
+        return out.json(&document);
     }
     out.text(matrix(&cells))?;
     out.text(commands(&request.suite))?;
@@ -42,7 +50,26 @@ pub(super) fn print(request: &RunRequest, show: &ShowArgs) -> Outcome {
         request,
         (missing.plan.len(), missing.already_done),
         longest,
-    ))
+    ))?;
+    match drifted(&drift, request.accept_drift) {
+        Some(text) => out.text(text),
+        None => Ok(()),
+    }
+}
+
+/// What a resume would say of inputs that are not those that the run was started with.
+fn drifted(changes: &[String], accepted: bool) -> Option<String> {
+    let first = match (changes.is_empty(), accepted) {
+        (true, _) => return None,
+        (false, true) => "the run would go on with other inputs than it was started with:",
+        (false, false) => {
+            "this resume would be refused, since the inputs are not those that the run was started with (--accept-drift goes on):"
+        }
+    };
+    let lines = changes
+        .iter()
+        .map(|line| format!("  {}\n", sanitize_line(line)));
+    Some(format!("\n{first}\n{}", lines.collect::<String>()))
 }
 
 fn cells(plan: &Plan, to_do: &Plan) -> Cells {

@@ -1,0 +1,67 @@
+//! What a run would do, for `--dry-run`: nothing is run and nothing kept.
+
+use std::ffi::OsString;
+
+use crate::plan::{Missing, Plan, build};
+use crate::record::RunDir;
+use crate::runner::inputs::Given;
+use crate::runner::ledger::{Standing, read_standing};
+use crate::runner::secrets::redactor;
+use crate::runner::{RunError, RunRequest, drift};
+use crate::trial::base_environment;
+use crate::workspace::{self, ResolveOptions};
+
+/// What a run would do.
+#[derive(Debug)]
+pub struct Preview {
+    /// All trials.
+    pub plan: Plan,
+    /// Those that have no result yet.
+    pub missing: Missing,
+    /// What differs from what the run to resume was started with, a line each.
+    pub drift: Vec<String>,
+}
+
+/// The plan of a request, what is already there, and whether a resume would go on with the same inputs.
+///
+/// # Errors
+/// The run directory to resume cannot be read, or the project not be found.
+pub fn preview(request: &RunRequest) -> Result<Preview, RunError> {
+    let plan = build(&request.suite, request.trials);
+    let (standing, drift) = match &request.resume {
+        Some(path) => {
+            let run_dir = RunDir::open(path)
+                .map_err(|error| RunError::at("open the run to resume", &error))?;
+            (
+                read_standing(&run_dir, &plan)?,
+                differences(request, &run_dir)?,
+            )
+        }
+        None => (Standing::default(), Vec::new()),
+    };
+    Ok(Preview {
+        missing: crate::plan::missing(plan.clone(), &standing.done),
+        plan,
+        drift,
+    })
+}
+
+fn differences(request: &RunRequest, run_dir: &RunDir) -> Result<Vec<String>, RunError> {
+    let suite = &request.suite;
+    let scratch =
+        tempfile::tempdir().map_err(|error| RunError::at("create a scratch folder", &error))?;
+    let options = ResolveOptions {
+        fetch: false,
+        scratch: scratch.path(),
+    };
+    let source = workspace::resolve(&suite.project, options)
+        .map_err(|error| RunError::Project(error.to_string()))?;
+    let operator: Vec<(OsString, OsString)> = std::env::vars_os().collect();
+    let given = Given {
+        suite,
+        redactor: &redactor(suite),
+        source: &source,
+        base_env: &base_environment(&operator, &suite.settings.env_pass),
+    };
+    Ok(drift::preview(run_dir, given))
+}

@@ -1,0 +1,97 @@
+//! A later start grades what a finished agent left just as the trial itself would have; a refused one leaves nothing.
+
+use std::fs;
+
+use serde_json::Value;
+
+use crate::sandbox::{CLAUDE_DONE, SOLVE, Sandbox};
+
+/// The row of a trial whose first grading killed the harness, graded by a later start; `check` is the grader's script.
+fn graded_later(agent: &str, keys: &str, check: &str) -> Value {
+    let sandbox = Sandbox::new()
+        .agent(
+            "fake",
+            "claude_code_cli",
+            &format!("echo run >> \"$HOME/starts\"\n{agent}\n{CLAUDE_DONE}"),
+        )
+        .suite("isolation: none")
+        .suite("grader_timeout_sec: 20");
+    fs::write(sandbox.path("repo/.gitignore"), "*.log\n").expect("write a file");
+    sandbox.git(&["add", "-A"]);
+    sandbox.git(&["commit", "-q", "-m", "ignore"]);
+    let mark = sandbox.path("home/killed");
+    let script = format!(
+        "[ -e {mark} ] || {{ touch {mark}; kill -9 $PPID; exec sleep 5; }}; {check}",
+        mark = mark.display()
+    );
+    let sandbox = sandbox.tasks(&format!(
+        "- id: answer\n  prompt: p\n{keys}  graders:\n    - type: command\n      argv: [sh, -c, '{script}']\n"
+    ));
+    let killed = sandbox.proctor(&["run", "--quiet"]);
+    assert_eq!(killed.code, None, "{}", killed.stderr);
+    assert!(mark.exists(), "{}", killed.stderr);
+    let run = sandbox.run_dir().display().to_string();
+    sandbox.proctor(&["run", "--quiet", "--resume", &run]);
+    let starts = fs::read_to_string(sandbox.path("home/starts")).expect("read starts");
+    assert_eq!(starts.lines().count(), 1, "no agent is started again");
+    sandbox.row()
+}
+
+#[test]
+fn a_later_grading_knows_the_arguments_that_the_agent_was_given() {
+    let row = graded_later(
+        SOLVE,
+        "",
+        "case \"$EVAL_AGENT_EXTRA_ARGS\" in *--strict-mcp-config*) exit 0;; esac; exit 1",
+    );
+    assert_eq!(row["grade"], "pass", "{row:#}");
+    assert_eq!(row["graded_in"], "fresh");
+}
+
+#[test]
+fn a_later_grading_keeps_to_the_tree_that_the_task_asks_for() {
+    let own_home = "case \"$HOME\" in */home) exit 0;; esac; exit 1";
+    // A changed conftest.py is put back in a fresh tree alone.
+    let check = format!("grep -q mine conftest.py || exit 2; {own_home}");
+    let agent = format!("{SOLVE}; echo mine > conftest.py");
+    let row = graded_later(&agent, "  grader_env: workspace\n", &check);
+    assert_eq!(row["grade"], "pass", "{row:#}");
+    assert_eq!(row["graded_in"], "workspace");
+    assert!(row["notes"].to_string().contains("is gone"), "{row:#}");
+}
+
+#[test]
+fn what_a_later_grading_cannot_have_is_no_failure_of_the_agent() {
+    // The base commit ignores what the agent built, so it was not kept.
+    let row = graded_later(
+        &format!("{SOLVE}; echo x > built.log"),
+        "  grader_env: workspace\n",
+        "test -e built.log",
+    );
+    assert_eq!(row["grade"], "error", "{row:#}");
+    assert_eq!(
+        row["failure_reason"], "workspace_gone:command_failed:exit=1",
+        "{row:#}"
+    );
+}
+
+#[test]
+fn a_refused_start_leaves_no_run_directory() {
+    let agent = format!("{SOLVE}\n{CLAUDE_DONE}");
+    // The project cannot be had.
+    let sandbox = Sandbox::new().agent("fake", "claude_code_cli", &agent);
+    fs::rename(sandbox.path("repo/.git"), sandbox.path("away")).expect("move the repository");
+    sandbox.proctor(&["run", "--quiet"]).expect_code(2);
+    sandbox.assert_no_run();
+    // A reference that does not hold is kept: the person wants to read why.
+    let task = "- id: answer\n  prompt: p\n  reference_patch: no.patch\n  graders:\n    - type: command\n      argv: [grep, -qx, '42', answer.txt]\n";
+    let sandbox = Sandbox::new()
+        .agent("fake", "claude_code_cli", &agent)
+        .tasks(task);
+    let patch = "--- /dev/null\n+++ b/other.txt\n@@ -0,0 +1 @@\n+42\n";
+    fs::write(sandbox.path("no.patch"), patch).expect("write a patch");
+    sandbox
+        .proctor(&["run", "--quiet", "--validate-tasks"])
+        .expect_code(1);
+    assert!(sandbox.run_dir().join("reference_checks").is_dir());
+}
