@@ -44,7 +44,7 @@ pub struct Problem {
 impl Problem {
     /// Adds what to do about it.
     pub(super) fn hint(&mut self, hint: impl Into<String>) {
-        self.hint = Some(hint.into());
+        self.hint = Some(visible(hint.into()));
     }
 
     /// The problem in one line without its severity, which whoever shows it adds.
@@ -172,8 +172,8 @@ impl Report {
         self.items.push(Problem {
             file: self.file.clone(),
             place,
-            key: shortened(key),
-            message: what.1,
+            key: visible(shortened(key)),
+            message: visible(what.1),
             hint: None,
             severity: what.0,
         });
@@ -188,6 +188,19 @@ impl Report {
             untold: self.untold,
         }
     }
+}
+
+/// The text with its control characters (a tab inside a quoted key, say) spelled out, so that a problem is one line.
+fn visible(text: String) -> String {
+    if !text.contains(char::is_control) {
+        return text;
+    }
+    text.chars()
+        .map(|letter| match letter.is_control() {
+            true => letter.escape_default().to_string(),
+            false => letter.to_string(),
+        })
+        .collect()
 }
 
 /// A key that fits in a message.
@@ -236,6 +249,19 @@ mod tests {
         assert_eq!(
             problems.to_string(),
             "config.yaml:12:7: agents[1].kind: unknown kind \"codex\"\n    hint: known: codex_cli"
+        );
+    }
+
+    #[test]
+    fn what_a_file_says_cannot_break_or_steer_the_line_of_its_problem() {
+        let mut report = Report::new(Path::new("f"));
+        report
+            .error(Place { line: 1, column: 1 }, "a\tb", "not \u{1b}[2J")
+            .hint("known:\nnone");
+        let told = report.into_problems().to_string();
+        assert_eq!(
+            told,
+            "f:1:1: a\\tb: not \\u{1b}[2J\n    hint: known:\\nnone"
         );
     }
 
