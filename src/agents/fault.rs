@@ -1,7 +1,8 @@
 //! What kind of provider failure a message tells; asked only of fields that the provider's client writes.
 
+use crate::agents::reset::reset_in;
 use crate::agents::wire::border;
-use crate::model::{ProviderFault, ProviderFaultKind};
+use crate::model::{ProviderFault, ProviderFaultKind, Reset};
 
 /// What a client told about a failure.
 #[derive(Debug, Clone, Default)]
@@ -14,6 +15,8 @@ pub(super) struct Told<'a> {
     pub(super) message: &'a str,
     /// Whether the run ended with it.
     pub(super) fatal: bool,
+    /// When a limit ends, from a field of its own; the message is asked otherwise.
+    pub(super) reset: Option<Reset>,
 }
 
 /// The fault that `told` amounts to: by the client's word, else by status, else by the words of the message.
@@ -27,12 +30,33 @@ pub(super) fn fault(told: &Told<'_>) -> ProviderFault {
         .or_else(|| status.and_then(|status| kind_of_status(status, &lower)))
         .or_else(|| kind_of_words(&lower))
         .unwrap_or(ProviderFaultKind::Other);
+    let limited = matches!(
+        kind,
+        ProviderFaultKind::RateLimited | ProviderFaultKind::Overloaded
+    );
+    let reset = limited.then(|| told.reset.clone().or_else(|| reset_in(told.message)));
     ProviderFault {
         kind,
         status,
         message: told.message[..border(told.message, 2000)].to_owned(),
         fatal: told.fatal,
+        reset: reset.flatten(),
     }
+}
+
+/// Whether a line that is no event is the client's own last word: some failures are printed as bare text.
+pub(super) fn is_last_word(line: &str) -> bool {
+    const OPENINGS: [&str; 8] = [
+        "API Error",
+        "Claude AI usage limit reached",
+        "You've hit your",
+        "Credit balance is too low",
+        "Invalid API key",
+        "Not logged in",
+        "5-hour limit reached",
+        "Prompt is too long",
+    ];
+    OPENINGS.iter().any(|opening| line.starts_with(opening))
 }
 
 /// Whether a text that the client wrote speaks of a failure at all.
@@ -49,10 +73,19 @@ fn kind_of_code(code: &str) -> Option<ProviderFaultKind> {
         | "rate_limit_error"
         | "rate_limit_exceeded"
         | "usage_limit_reached"
-        | "overloaded_error"
+        | "resource_exhausted"
+        | "RESOURCE_EXHAUSTED" => Some(ProviderFaultKind::RateLimited),
+        "overloaded_error"
         | "overloaded"
         | "server_is_overloaded"
-        | "slow_down" => Some(ProviderFaultKind::RateLimited),
+        | "slow_down"
+        | "engine_overloaded" => Some(ProviderFaultKind::Overloaded),
+        "context_length_exceeded" | "model_context_window_exceeded" | "request_too_large" => {
+            Some(ProviderFaultKind::ContextOverflow)
+        }
+        "refusal" | "content_policy_violation" | "content_filter" | "cyber_policy" | "SAFETY" => {
+            Some(ProviderFaultKind::Refusal)
+        }
         "authentication_failed"
         | "authentication_error"
         | "permission_error"
@@ -69,7 +102,10 @@ fn kind_of_code(code: &str) -> Option<ProviderFaultKind> {
 
 fn kind_of_status(status: u16, lower: &str) -> Option<ProviderFaultKind> {
     match status {
-        429 | 529 => Some(ProviderFaultKind::RateLimited),
+        429 => Some(ProviderFaultKind::RateLimited),
+        529 => Some(ProviderFaultKind::Overloaded),
+        503 if lower.contains("overloaded") => Some(ProviderFaultKind::Overloaded),
+        413 => Some(ProviderFaultKind::ContextOverflow),
         401..=403 => Some(ProviderFaultKind::Auth),
         404 if lower.contains("model") => Some(ProviderFaultKind::Auth),
         408 | 500..=599 => Some(ProviderFaultKind::Unreachable),
@@ -94,13 +130,38 @@ fn kind_of_certain_words(lower: &str) -> Option<ProviderFaultKind> {
         "model_not_found",
         "issue with the selected model",
     ];
-    AUTH.iter()
-        .any(|word| lower.contains(word))
-        .then_some(ProviderFaultKind::Auth)
+    const OVERFLOW: [&str; 8] = [
+        "prompt is too long",
+        "input is too long",
+        "context_length_exceeded",
+        "maximum context length",
+        "context window",
+        "exceeds the maximum number of tokens",
+        "input token count",
+        "context limit",
+    ];
+    const REFUSAL: [&str; 5] = [
+        "usage policy",
+        "content policy",
+        "content_policy_violation",
+        "usage policies",
+        "flagged as potentially",
+    ];
+    let has = |words: &[&str]| words.iter().any(|word| lower.contains(word));
+    if has(&AUTH) {
+        Some(ProviderFaultKind::Auth)
+    } else if has(&OVERFLOW) {
+        Some(ProviderFaultKind::ContextOverflow)
+    } else if has(&REFUSAL) {
+        Some(ProviderFaultKind::Refusal)
+    } else {
+        None
+    }
 }
 
 fn kind_of_words(lower: &str) -> Option<ProviderFaultKind> {
-    const LIMITED: [&str; 10] = [
+    const OVERLOADED: [&str; 2] = ["overloaded", "at capacity"];
+    const LIMITED: [&str; 8] = [
         "rate limit",
         "rate_limit",
         "usage limit",
@@ -108,8 +169,6 @@ fn kind_of_words(lower: &str) -> Option<ProviderFaultKind> {
         "hit your limit",
         "limit reached",
         "too many requests",
-        "overloaded",
-        "at capacity",
         "quota",
     ];
     const AUTH: [&str; 6] = [
@@ -141,6 +200,8 @@ fn kind_of_words(lower: &str) -> Option<ProviderFaultKind> {
     let has = |words: &[&str]| words.iter().any(|word| lower.contains(word));
     if has(&LIMITED) {
         Some(ProviderFaultKind::RateLimited)
+    } else if has(&OVERLOADED) {
+        Some(ProviderFaultKind::Overloaded)
     } else if has(&AUTH) {
         Some(ProviderFaultKind::Auth)
     } else if has(&UNREACHABLE) {
@@ -175,13 +236,37 @@ fn leading_status(rest: &str) -> Option<u16> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ProviderFaultKind::{Auth, Other, RateLimited, Unreachable};
+    use ProviderFaultKind::{
+        Auth, ContextOverflow, Other, Overloaded, RateLimited, Refusal, Unreachable,
+    };
 
     #[test]
     fn each_message_of_a_client_is_of_its_kind() {
-        let cases: [(&str, ProviderFaultKind, Option<u16>); 18] = [
+        let cases: [(&str, ProviderFaultKind, Option<u16>); 24] = [
             ("API Error: 429 rate_limit_error", RateLimited, Some(429)),
-            ("API Error (529 overloaded_error)", RateLimited, Some(529)),
+            ("API Error (529 overloaded_error)", Overloaded, Some(529)),
+            ("API Error: Overloaded", Overloaded, None),
+            (
+                "[503 UNAVAILABLE] status: 503. The model is overloaded.",
+                Overloaded,
+                Some(503),
+            ),
+            (
+                "API Error: 400 prompt is too long: 210000 tokens > 200000 maximum",
+                ContextOverflow,
+                Some(400),
+            ),
+            (
+                "Your input exceeds the context window of this model.",
+                ContextOverflow,
+                None,
+            ),
+            ("status 413 Payload Too Large", ContextOverflow, Some(413)),
+            (
+                "API Error: Claude Code is unable to respond to this request, which appears to violate our Usage Policy",
+                Refusal,
+                None,
+            ),
             ("API Error: 400 fake: prompt refused", Other, Some(400)),
             (
                 "API Error: 500 Internal server error",

@@ -15,6 +15,7 @@ mod mcp;
 mod plain;
 mod prompt;
 mod replay;
+mod reset;
 mod stream;
 mod toml;
 mod transcript;
@@ -26,6 +27,7 @@ pub use home::{OperatorHome, copy_settings};
 pub use invocation::{Invocation, InvocationContext, InvocationError, invocation, invocation_for};
 pub use mcp::server_variables;
 pub use prompt::compose_prompt;
+pub use reset::reset_moment;
 pub use stream::StreamReader;
 pub use transcript::transcript_line;
 

@@ -9,9 +9,7 @@ use proptest::prelude::*;
 
 use crate::agents::StreamReader;
 use crate::config::AgentKind;
-use crate::model::{
-    AgentEvent, EventKind, ProviderFaultKind, StreamReport, Terminal, ToolCall, Usage,
-};
+use crate::model::{AgentEvent, EventKind, StreamReport, Terminal, ToolCall, Usage};
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/streams")
@@ -131,12 +129,7 @@ fn row(name: &str) -> String {
         known(report.model),
         known(report.model_requests.map(|count| count.to_string())),
         known(report.provider_fault.map(|fault| {
-            let kind = match fault.kind {
-                ProviderFaultKind::RateLimited => "rate_limited",
-                ProviderFaultKind::Auth => "auth",
-                ProviderFaultKind::Unreachable => "unreachable",
-                ProviderFaultKind::Other => "other",
-            };
+            let kind = fault.kind.as_str();
             let status = known(fault.status.map(|status| status.to_string()));
             let end = if fault.fatal { "fatal" } else { "retried" };
             format!("{kind}:{status}:{end}")

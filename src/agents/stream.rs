@@ -90,8 +90,11 @@ impl StreamReader {
         let seen = out.len();
         let mut sink = Sink { at, out };
         let read = match &mut self.dialect {
+            Dialect::Claude(_) if !text.trim_start().starts_with('{') => {
+                ClaudeStream::bare_line(text, &mut sink)
+            }
             // A list could pass for an object's fields in their order.
-            Dialect::Claude(_) | Dialect::Codex(_) if !text.trim_start().starts_with('{') => {
+            Dialect::Codex(_) if !text.trim_start().starts_with('{') => {
                 Err("no JSON object".to_owned())
             }
             Dialect::Claude(stream) => stream.line(text, &mut sink),

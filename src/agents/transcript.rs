@@ -19,7 +19,7 @@ pub fn transcript_line(event: &AgentEvent) -> Option<String> {
         EventKind::ToolStarted(call) => called(call),
         EventKind::ToolEnded(result) => answered(result),
         EventKind::FilesChanged { changes, ok } => files(changes, *ok),
-        EventKind::UsageSeen(_) => return None,
+        EventKind::UsageSeen(_) | EventKind::CostSeen(_) => return None,
         EventKind::ProviderFault(fault) => {
             let end = if fault.fatal { "fatal" } else { "goes on" };
             let status = fault

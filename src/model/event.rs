@@ -52,6 +52,8 @@ pub enum EventKind {
     },
     /// Tokens so far, where the stream tells them before the end (a lower bound while it runs).
     UsageSeen(Usage),
+    /// USD so far by the agent's own count, where the stream tells it before the end.
+    CostSeen(f64),
     /// The provider failed, fatally or not (a retry follows).
     ProviderFault(ProviderFault),
     /// The CLI warned about something and went on.
@@ -128,19 +130,74 @@ pub struct ProviderFault {
     pub message: String,
     /// Whether the run ended with it.
     pub fatal: bool,
+    /// When a limit ends, where the client tells.
+    pub reset: Option<Reset>,
+}
+
+/// When a limit ends, as a client tells it: what a clock shows is settled by whoever knows the time and the place.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Reset {
+    /// So long after it was told.
+    After(Duration),
+    /// Seconds since 1970.
+    At(i64),
+    /// A time of day.
+    Clock {
+        /// Month, day, and the year where it is told; the next such time otherwise.
+        day: Option<(i8, i8, Option<i16>)>,
+        /// 0 to 23.
+        hour: i8,
+        /// 0 to 59.
+        minute: i8,
+        /// An IANA name, or the machine's own zone.
+        zone: Option<String>,
+    },
 }
 
 /// Classes of provider failures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ProviderFaultKind {
-    /// 429, usage limit, overload (529).
+    /// 429, or the account's usage limit.
     RateLimited,
+    /// 529, or the words for it: the provider has too much to do.
+    Overloaded,
     /// 401, 403, no key, no credit, unknown model.
     Auth,
     /// Network, DNS, 5xx, a cut stream.
     Unreachable,
+    /// The conversation no longer fits into the model's context.
+    ContextOverflow,
+    /// The provider will not answer such a request.
+    Refusal,
     /// 400 and whatever else the provider refuses.
     Other,
+}
+
+impl ProviderFaultKind {
+    /// All kinds.
+    pub const ALL: [Self; 7] = [
+        Self::RateLimited,
+        Self::Overloaded,
+        Self::Auth,
+        Self::Unreachable,
+        Self::ContextOverflow,
+        Self::Refusal,
+        Self::Other,
+    ];
+
+    /// The word in rows.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::RateLimited => "rate_limited",
+            Self::Overloaded => "overloaded",
+            Self::Auth => "auth",
+            Self::Unreachable => "unreachable",
+            Self::ContextOverflow => "context_overflow",
+            Self::Refusal => "refusal",
+            Self::Other => "other",
+        }
+    }
 }
 
 /// How the agent's own stream ended.

@@ -11,8 +11,8 @@ mod usage;
 
 pub use command_call::{CallSource, CommandCall};
 pub use event::{
-    AgentEvent, EventKind, McpServerSeen, ProviderFault, ProviderFaultKind, StreamReport, Terminal,
-    ToolCall, ToolResult,
+    AgentEvent, EventKind, McpServerSeen, ProviderFault, ProviderFaultKind, Reset, StreamReport,
+    Terminal, ToolCall, ToolResult,
 };
 pub use id::{AgentId, Cell, IdProblem, ScenarioId, TaskId, TrialKey, check_id};
 pub use measures::{ErrorContext, Measures, ToolErrorSeen};

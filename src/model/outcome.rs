@@ -308,6 +308,8 @@ pub struct TrialOutcome {
     pub tree_sha256: Option<String>,
     /// Keys of `suite.limits` that were reached.
     pub limits_hit: Vec<String>,
+    /// When the provider's limit ends: UTC, RFC 3339; absent where none was met or nothing told.
+    pub retry_at: Option<String>,
     /// Words for the person: what was odd, in no fixed form.
     pub notes: Vec<String>,
 }

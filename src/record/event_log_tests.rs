@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::model::{
-    EventKind, McpServerSeen, ProviderFault, ProviderFaultKind, ToolCall, ToolResult, Usage,
+    EventKind, McpServerSeen, ProviderFault, ProviderFaultKind, Reset, ToolCall, ToolResult, Usage,
 };
 
 fn maybe() -> impl Strategy<Value = Option<String>> {
@@ -28,24 +28,35 @@ fn call() -> impl Strategy<Value = ToolCall> {
 }
 
 fn fault() -> impl Strategy<Value = ProviderFault> {
-    let kinds = [
-        ProviderFaultKind::RateLimited,
-        ProviderFaultKind::Auth,
-        ProviderFaultKind::Unreachable,
-        ProviderFaultKind::Other,
-    ];
     (
-        proptest::sample::select(kinds.to_vec()),
+        proptest::sample::select(ProviderFaultKind::ALL.to_vec()),
         any::<Option<u16>>(),
         ".{0,9}",
         any::<bool>(),
+        proptest::option::of(reset()),
     )
-        .prop_map(|(kind, status, message, fatal)| ProviderFault {
+        .prop_map(|(kind, status, message, fatal, reset)| ProviderFault {
             kind,
             status,
             message,
             fatal,
+            reset,
         })
+}
+
+fn reset() -> impl Strategy<Value = Reset> {
+    let day = proptest::option::of((1..=12_i8, 1..=31_i8, any::<Option<i16>>()));
+    prop_oneof![
+        (0..u64::MAX / 2, 0..1_000_000_000_u32)
+            .prop_map(|(seconds, nanos)| Reset::After(Duration::new(seconds, nanos))),
+        any::<i64>().prop_map(Reset::At),
+        (day, 0..24_i8, 0..60_i8, maybe()).prop_map(|(day, hour, minute, zone)| Reset::Clock {
+            day,
+            hour,
+            minute,
+            zone,
+        }),
+    ]
 }
 
 fn started() -> impl Strategy<Value = EventKind> {
@@ -95,6 +106,7 @@ fn kind() -> impl Strategy<Value = EventKind> {
                 output,
             })
         }),
+        (0.0..1e6_f64).prop_map(EventKind::CostSeen),
         fault().prop_map(EventKind::ProviderFault),
         ".{0,9}".prop_map(|text| EventKind::Warning { text }),
         (any::<bool>(), maybe()).prop_map(|(ok, answer)| EventKind::Finished { ok, answer }),

@@ -6,8 +6,8 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::model::{
-    AgentEvent, EventKind, McpServerSeen, ProviderFault, ProviderFaultKind, ToolCall, ToolResult,
-    Usage,
+    AgentEvent, EventKind, McpServerSeen, ProviderFault, ProviderFaultKind, Reset, ToolCall,
+    ToolResult, Usage,
 };
 
 type Text<'a> = Cow<'a, str>;
@@ -37,6 +37,9 @@ enum WireKind<'a> {
         ok: bool,
     },
     Usage(WireUsage),
+    Cost {
+        usd: f64,
+    },
     ProviderFault(WireFault<'a>),
     Warning {
         text: Text<'a>,
@@ -109,14 +112,27 @@ struct WireFault<'a> {
     status: Option<u16>,
     message: Text<'a>,
     fatal: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    reset: Option<WireReset<'a>>,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum WireReset<'a> {
+    AfterSec(u64, u32),
+    At(i64),
+    Clock(Option<(i8, i8, Option<i16>)>, i8, i8, Option<Text<'a>>),
 }
 
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum WireFaultKind {
     RateLimited,
+    Overloaded,
     Auth,
     Unreachable,
+    ContextOverflow,
+    Refusal,
     Other,
 }
 
@@ -156,6 +172,7 @@ impl<'a> WireKind<'a> {
                 ok: *ok,
             },
             EventKind::UsageSeen(usage) => Self::Usage(WireUsage::new(usage)),
+            EventKind::CostSeen(usd) => Self::Cost { usd: *usd },
             EventKind::ProviderFault(fault) => Self::ProviderFault(WireFault::new(fault)),
             EventKind::Warning { text } => Self::Warning { text: text.into() },
             EventKind::Finished { ok, answer } => Self::Finished {
@@ -181,6 +198,7 @@ impl<'a> WireKind<'a> {
                 ok,
             },
             Self::Usage(usage) => EventKind::UsageSeen(usage.read()),
+            Self::Cost { usd } => EventKind::CostSeen(usd),
             Self::ProviderFault(fault) => EventKind::ProviderFault(fault.read()),
             Self::Warning { text } => EventKind::Warning { text: text.into() },
             Self::Finished { ok, answer } => EventKind::Finished {
@@ -309,13 +327,17 @@ impl<'a> WireFault<'a> {
         Self {
             kind: match fault.kind {
                 ProviderFaultKind::RateLimited => WireFaultKind::RateLimited,
+                ProviderFaultKind::Overloaded => WireFaultKind::Overloaded,
                 ProviderFaultKind::Auth => WireFaultKind::Auth,
                 ProviderFaultKind::Unreachable => WireFaultKind::Unreachable,
+                ProviderFaultKind::ContextOverflow => WireFaultKind::ContextOverflow,
+                ProviderFaultKind::Refusal => WireFaultKind::Refusal,
                 ProviderFaultKind::Other => WireFaultKind::Other,
             },
             status: fault.status,
             message: (&fault.message).into(),
             fatal: fault.fatal,
+            reset: fault.reset.as_ref().map(WireReset::new),
         }
     }
 
@@ -323,13 +345,47 @@ impl<'a> WireFault<'a> {
         ProviderFault {
             kind: match self.kind {
                 WireFaultKind::RateLimited => ProviderFaultKind::RateLimited,
+                WireFaultKind::Overloaded => ProviderFaultKind::Overloaded,
                 WireFaultKind::Auth => ProviderFaultKind::Auth,
                 WireFaultKind::Unreachable => ProviderFaultKind::Unreachable,
+                WireFaultKind::ContextOverflow => ProviderFaultKind::ContextOverflow,
+                WireFaultKind::Refusal => ProviderFaultKind::Refusal,
                 WireFaultKind::Other => ProviderFaultKind::Other,
             },
             status: self.status,
             message: self.message.into(),
             fatal: self.fatal,
+            reset: self.reset.map(WireReset::read),
+        }
+    }
+}
+
+impl<'a> WireReset<'a> {
+    fn new(reset: &'a Reset) -> Self {
+        match reset {
+            Reset::After(time) => Self::AfterSec(time.as_secs(), time.subsec_nanos()),
+            Reset::At(second) => Self::At(*second),
+            Reset::Clock {
+                day,
+                hour,
+                minute,
+                zone,
+            } => Self::Clock(*day, *hour, *minute, zone.as_deref().map(Cow::Borrowed)),
+        }
+    }
+
+    fn read(self) -> Reset {
+        match self {
+            Self::AfterSec(seconds, nanos) => {
+                Reset::After(Duration::from_secs(seconds) + Duration::from_nanos(nanos.into()))
+            }
+            Self::At(second) => Reset::At(second),
+            Self::Clock(day, hour, minute, zone) => Reset::Clock {
+                day,
+                hour,
+                minute,
+                zone: zone.map(Cow::into_owned),
+            },
         }
     }
 }

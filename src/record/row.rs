@@ -128,6 +128,8 @@ pub struct Row {
     pub graded_in: Option<String>,
     pub tree_sha256: Option<String>,
     pub limits_hit: Option<Vec<String>>,
+    pub provider_fault: Option<String>,
+    pub retry_at: Option<String>,
 }
 
 /// The keys of a row in order; `runs.csv` has all but `provider_usage`.
@@ -148,7 +150,7 @@ pub const COLUMNS: &[&str] = &[
     "tool_error_discovery", "unknown_events", "unparsed_lines", "model_requests", "cli_version",
     "command_calls", "notes", "prompt_digest", "config_digest", "task_digest",
     "artifacts_sha256", "prev_sha256", "peak_memory_kib", "host_load_1m", "host_free_memory_kib",
-    "graded_in", "tree_sha256", "limits_hit",
+    "graded_in", "tree_sha256", "limits_hit", "provider_fault", "retry_at",
 ];
 
 impl Row {

@@ -1,6 +1,6 @@
 //! Makes the row of a trial's outcome.
 
-use crate::model::{Grade, Measures, TrialOutcome, Verdict};
+use crate::model::{Grade, Measures, Terminal, TrialOutcome, Verdict};
 use crate::record::{GraderResult, LeftoverRow, ProviderUsage, ROW_SCHEMA, Row, TrialPaths};
 
 /// No row lists more leftovers than this; further ones are counted in `notes`.
@@ -79,6 +79,10 @@ impl Row {
         self.unknown_events = Some(stream.unknown_events);
         self.unparsed_lines = Some(stream.unparsed_lines);
         self.model_requests = stream.model_requests;
+        let fault = stream.provider_fault.as_ref();
+        let fault = fault.filter(|_| stream.terminal != Terminal::Done);
+        self.provider_fault = fault.map(|fault| fault.kind.as_str().to_owned());
+        self.retry_at.clone_from(&outcome.retry_at);
     }
 
     fn take_cost(&mut self, outcome: &TrialOutcome) {

@@ -81,6 +81,7 @@ fn outcome(baseline: bool) -> TrialOutcome {
         overhead: Duration::ZERO,
         jobs: 1,
         limits_hit: Vec::new(),
+        retry_at: None,
         graded_in: None,
         tree_sha256: None,
         notes: Vec::new(),

@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
-use jiff::Timestamp;
+use jiff::{Timestamp, Zoned};
 
+use crate::agents::reset_moment;
 use crate::config::AgentSpec;
 use crate::model::{
     Cost, Grade, HostLoad, Infra, Integrity, Measures, StreamReport, Termination, TrialKey,
@@ -208,9 +209,27 @@ impl Draft {
                 stream.unknown_events, stream.events
             ));
         }
+        self.met_a_fault(&stream);
         self.outcome.stream = stream;
         self.outcome.cost = cost;
         self.outcome.measures = measures;
+    }
+
+    /// Keeps what the provider said where it decided the trial, and when it will answer again.
+    fn met_a_fault(&mut self, stream: &StreamReport) {
+        let by_provider = matches!(
+            self.outcome.infra,
+            Infra::RateLimited | Infra::Auth | Infra::ProviderUnreachable
+        );
+        let Some(fault) = stream.provider_fault.as_ref().filter(|_| by_provider) else {
+            return;
+        };
+        let moment = fault.reset.as_ref();
+        let moment = moment.and_then(|reset| reset_moment(reset, &Zoned::now()));
+        self.outcome.retry_at = moment.map(|moment| moment.to_string());
+        // The first note is the one that a live view shows.
+        let message = format!("the provider: {}", fault.message);
+        self.outcome.notes.insert(0, message);
     }
 
     /// Says that something speaks against the result.
@@ -297,6 +316,7 @@ fn blank(key: &TrialKey, agent_kind: &str, task_kind: &str) -> TrialOutcome {
         overhead: Duration::ZERO,
         jobs: 1,
         limits_hit: Vec::new(),
+        retry_at: None,
         graded_in: None,
         tree_sha256: None,
         notes: Vec::new(),

@@ -73,10 +73,15 @@ fn infra(evidence: &Evidence<'_>) -> Infra {
         && (fault.fatal || evidence.ended_in_fault)
     {
         match fault.kind {
-            ProviderFaultKind::RateLimited => return Infra::RateLimited,
+            ProviderFaultKind::RateLimited | ProviderFaultKind::Overloaded => {
+                return Infra::RateLimited;
+            }
             ProviderFaultKind::Auth => return Infra::Auth,
             ProviderFaultKind::Unreachable => return Infra::ProviderUnreachable,
-            ProviderFaultKind::Other => {}
+            // The agent's own doing: what it said or asked for.
+            ProviderFaultKind::ContextOverflow
+            | ProviderFaultKind::Refusal
+            | ProviderFaultKind::Other => {}
         }
     }
     if ending.reason == EndReason::Exited && ending.exit == Some(Exit::Signal(9)) {
@@ -169,6 +174,7 @@ mod tests {
             status: None,
             message: String::new(),
             fatal,
+            reset: None,
         }
     }
 

@@ -95,7 +95,32 @@ fn faults_of_the_provider_are_told_apart_wherever_they_stand() {
             assert_eq!(row["infra"], infra, "exit {exit}: {all:#?}\n{row:#}");
             assert_eq!(row["grade"], "not_graded", "{row:#}");
             assert_eq!(row["success"], false);
+            let says_when = all.iter().any(|line| line.contains("resets"));
+            assert_eq!(row["retry_at"].is_string(), says_when, "{row:#}");
         }
+    }
+}
+
+/// What the provider refuses for what the agent said or asked is the agent's own failure, and judged.
+#[test]
+fn a_refusal_and_a_full_context_are_told_and_are_no_infra_faults() {
+    let cases = [
+        (
+            "API Error: 400 prompt is too long: 210000 tokens > 200000 maximum",
+            "context_overflow",
+        ),
+        (
+            "API Error: unable to respond to this request, which appears to violate our Usage Policy",
+            "refusal",
+        ),
+    ];
+    for (text, word) in cases {
+        let end = format!(
+            r#"{{"type":"result","subtype":"success","is_error":true,"result":"{text}","total_cost_usd":0.1,"usage":{{}}}}"#
+        );
+        let row = row_of(CLAUDE, &format!("{}\nexit 1", printed(&[&end])));
+        let told = [&row["infra"], &row["provider_fault"], &row["grade"]];
+        assert_eq!(told, ["none", word, "fail"], "{row:#}");
     }
 }
 

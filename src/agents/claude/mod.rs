@@ -12,9 +12,10 @@ use crate::agents::claude::turn::Turns;
 use crate::agents::claude::usage::{Running, Told, settle};
 use crate::agents::claude::wire::{Final, Partial, RateLimit, System, Turn};
 use crate::agents::fault::{self, fault};
+use crate::agents::reset::reset_at;
 use crate::agents::stream::Sink;
 use crate::agents::wire::{Head, border, capped};
-use crate::model::{EventKind, McpServerSeen, ProviderFault, StreamReport, Terminal};
+use crate::model::{EventKind, McpServerSeen, ProviderFault, Reset, StreamReport, Terminal};
 
 /// Warnings that standard error may give at most.
 const WARNINGS_CAP: u32 = 100;
@@ -68,6 +69,8 @@ pub(super) struct ClaudeStream {
     finals: u32,
     answer: Option<String>,
     client_fault: Option<ProviderFault>,
+    /// When the account's limit ends, as its last refusal told.
+    limit_ends: Option<Reset>,
     background_tasks: usize,
     after_final: bool,
     warnings: u32,
@@ -97,10 +100,25 @@ impl ClaudeStream {
             }
             "result" => self.result(&read(text)?, sink)?,
             "stream_event" => self.partial(read(text)?, sink),
-            "rate_limit_event" => rate_limit(read(text)?, sink),
+            "rate_limit_event" => self.rate_limit(read(text)?, sink),
             quiet if QUIET.contains(&quiet) => {}
             _ => sink.push(EventKind::Unknown { name: capped(kind) }),
         }
+        Ok(())
+    }
+
+    /// Reads a line that is no object: the client prints some of its failures bare.
+    ///
+    /// # Errors
+    /// It is nothing that is known.
+    pub(super) fn bare_line(text: &str, sink: &mut Sink<'_>) -> Result<(), String> {
+        if !fault::is_last_word(text) {
+            return Err("no JSON object".to_owned());
+        }
+        sink.push(EventKind::ProviderFault(fault(&fault::Told {
+            message: text,
+            ..fault::Told::default()
+        })));
         Ok(())
     }
 
@@ -150,7 +168,7 @@ impl ClaudeStream {
                     status: system.error_status.0,
                     code: Some(&message),
                     message: &message,
-                    fatal: false,
+                    ..fault::Told::default()
                 })));
             }
             "permission_denied" => {
@@ -256,6 +274,9 @@ impl ClaudeStream {
         if let Some(usage) = told.usage() {
             sink.push(EventKind::UsageSeen(usage));
         }
+        if let Some(usd) = told.cost_usd() {
+            sink.push(EventKind::CostSeen(usd));
+        }
         self.told = Some(told);
         if !ok {
             self.failure(last, sink);
@@ -285,25 +306,31 @@ impl ClaudeStream {
             code: last.api_error_type.0.as_deref(),
             message: &message,
             fatal: true,
+            reset: None,
         });
         if let Some(known) = known {
             found.kind = known.kind;
             found.status = found.status.or(known.status);
+            found.reset = found.reset.or(known.reset);
         }
+        found.reset = found.reset.or_else(|| self.limit_ends.clone());
         sink.push(EventKind::ProviderFault(found));
     }
-}
 
-/// A limit of the account: only a refusal is a failure.
-fn rate_limit(event: RateLimit, sink: &mut Sink<'_>) {
-    let status = event.rate_limit_info.0.and_then(|info| info.status.0);
-    if status.as_deref() == Some("rejected") {
-        sink.push(EventKind::ProviderFault(fault(&fault::Told {
-            status: None,
-            code: Some("rate_limit"),
-            message: "the account's limit is reached",
-            fatal: false,
-        })));
+    /// A limit of the account: only a refusal is a failure.
+    fn rate_limit(&mut self, event: RateLimit, sink: &mut Sink<'_>) {
+        let Some(info) = event.rate_limit_info.0 else {
+            return;
+        };
+        if info.status.0.as_deref() == Some("rejected") {
+            self.limit_ends = info.resets_at.0.map(reset_at);
+            sink.push(EventKind::ProviderFault(fault(&fault::Told {
+                code: Some("rate_limit"),
+                message: "the account's limit is reached",
+                reset: self.limit_ends.clone(),
+                ..fault::Told::default()
+            })));
+        }
     }
 }
 

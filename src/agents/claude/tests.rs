@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::agents::StreamReader;
 use crate::config::AgentKind;
 use crate::model::{
-    AgentEvent, CacheWrites, EventKind, ProviderFaultKind, StreamReport, Terminal, ToolCall,
+    AgentEvent, CacheWrites, EventKind, ProviderFaultKind, Reset, StreamReport, Terminal, ToolCall,
     ToolResult, Usage,
 };
 
@@ -52,6 +52,7 @@ const fn usage(uncached_input: u64, cached_read: u64, cache_write: u64, output: 
     }
 }
 
+const INIT: &str = r#"{"type":"system","subtype":"init","session_id":"s","model":"m","tools":[],"mcp_servers":[]}"#;
 const DONE: &str = r#"{"is_error":false,"subtype":"success","result":"ok","total_cost_usd":0.5,"usage":{"input_tokens":1,"output_tokens":2},"modelUsage":{"m":{"inputTokens":10,"outputTokens":20,"cacheReadInputTokens":30,"cacheCreationInputTokens":40}},"type":"result"}"#;
 
 fn tool_use(id: &str, name: &str) -> String {
@@ -143,24 +144,56 @@ fn a_limit_told_by_the_client_is_a_provider_fault() {
         (fault.kind, fault.fatal),
         (ProviderFaultKind::RateLimited, true)
     );
+    assert!(matches!(fault.reset, Some(Reset::Clock { hour: 16, .. })));
     assert!(
         !events
             .iter()
             .any(|event| matches!(event.kind, EventKind::Message { .. }))
     );
-    for text in [
-        "Claude AI usage limit reached|1764000000",
-        "API Error: 529 overloaded_error",
+    for (text, kind) in [
+        (
+            "Claude AI usage limit reached|1764000000",
+            ProviderFaultKind::RateLimited,
+        ),
+        (
+            "API Error: 529 overloaded_error",
+            ProviderFaultKind::Overloaded,
+        ),
     ] {
         let line =
             format!(r#"{{"type":"result","subtype":"success","is_error":true,"result":"{text}"}}"#);
         let fault = self::report(&[&line]).provider_fault.expect("a fault");
-        assert_eq!(
-            (fault.kind, fault.fatal),
-            (ProviderFaultKind::RateLimited, true),
-            "{text}"
-        );
+        assert_eq!((fault.kind, fault.fatal), (kind, true), "{text}");
     }
+}
+
+#[test]
+fn a_limit_that_is_printed_bare_is_a_provider_fault_unless_work_follows() {
+    let bare = "Claude AI usage limit reached|1795276800";
+    let found = report(&[INIT, bare]).provider_fault.expect("a fault");
+    let told = (found.kind, found.reset);
+    assert_eq!(
+        told,
+        (
+            ProviderFaultKind::RateLimited,
+            Some(Reset::At(1_795_276_800))
+        )
+    );
+    let other = report(&[INIT, "the agent speaks of API Error: 429"]);
+    assert_eq!((other.provider_fault, other.unparsed_lines), (None, 1));
+}
+
+#[test]
+fn the_end_of_a_limit_that_an_event_tells_is_that_of_the_failure_it_leads_to() {
+    let rejected = r#"{"type":"rate_limit_event","rate_limit_info":{"status":"rejected","resetsAt":1795276800,"rateLimitType":"five_hour"}}"#;
+    let end = r#"{"type":"result","subtype":"success","is_error":true,"api_error_status":429,"result":"API Error: 429"}"#;
+    let found = report(&[INIT, rejected, end])
+        .provider_fault
+        .expect("a fault");
+    assert_eq!(
+        (found.fatal, found.reset),
+        (true, Some(Reset::At(1_795_276_800)))
+    );
 }
 
 #[test]
@@ -169,7 +202,7 @@ fn a_retry_is_a_fault_that_is_forgiven() {
     let fault = report(&[retry, DONE]).provider_fault.expect("a fault");
     assert_eq!(
         (fault.kind, fault.status, fault.fatal),
-        (ProviderFaultKind::RateLimited, Some(529), false)
+        (ProviderFaultKind::Overloaded, Some(529), false)
     );
     let rejected = r#"{"type":"rate_limit_event","rate_limit_info":{"status":"rejected"}}"#;
     assert!(report(&[rejected]).provider_fault.is_some());

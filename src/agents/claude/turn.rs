@@ -201,6 +201,7 @@ fn client_message(turn: &Turn<'_>, sink: &mut Sink<'_>) -> Option<ProviderFault>
         code: code.or(turn.api_error_type.0.as_deref()),
         message: &text,
         fatal: false,
+        reset: None,
     });
     sink.push(EventKind::ProviderFault(found.clone()));
     Some(found)

@@ -115,6 +115,11 @@ impl Told {
     pub(super) fn usage(&self) -> Option<Usage> {
         self.usage
     }
+
+    /// The money so far: it covers the whole session, sub-agents included.
+    pub(super) fn cost_usd(&self) -> Option<f64> {
+        self.cost_usd
+    }
 }
 
 /// Puts the tokens and the money of a stream into `report`: of the last result, or what ran up without one.

@@ -201,6 +201,8 @@ pub(super) struct RateLimit {
 pub(super) struct RateLimitInfo {
     #[serde(default)]
     pub(super) status: Loose<String>,
+    #[serde(rename = "resetsAt", alias = "resets_at", default)]
+    pub(super) resets_at: Loose<u64>,
 }
 
 /// `result`. What decides is typed strictly, so that a doubled key or an impossible number spoils the line.

@@ -162,6 +162,7 @@ fn failure(message: &str, fatal: bool, sink: &mut Sink<'_>) {
         code: code.as_deref(),
         message,
         fatal,
+        reset: None,
     })));
 }
 

@@ -52,6 +52,7 @@ pub(super) fn outcome(index: u32) -> TrialOutcome {
         overhead: Duration::ZERO,
         jobs: 1,
         limits_hit: Vec::new(),
+        retry_at: None,
         graded_in: None,
         tree_sha256: None,
         notes: Vec::new(),

@@ -1,0 +1,478 @@
+//! When a limit ends: the many ways in which clients and providers write it.
+
+use std::time::Duration;
+
+use jiff::civil::Date;
+use jiff::tz::TimeZone;
+use jiff::{SignedDuration, Span, Timestamp, ToSpan, Zoned};
+
+use crate::agents::wire::border;
+use crate::model::Reset;
+
+/// A message is looked through up to this place.
+const LOOKED_AT: usize = 4096;
+
+/// No limit lasts longer; what tells more is misread.
+const LONGEST: Duration = Duration::from_secs(62 * 24 * 3600);
+
+/// Words behind which such a time stands. Longer ones come first where one begins with another.
+const MARKS: [&str; 12] = [
+    "limit reached|",
+    "resets_in_seconds",
+    "resets",
+    "reset",
+    "retry_after",
+    "retry-after",
+    "retrydelay",
+    "retry",
+    "try again",
+    "available again",
+    "available",
+    "wait",
+];
+
+/// Words between a mark and its time.
+const BETWEEN: [&str; 11] = [
+    "after_ms", "_at", "at", "in", "on", "after", "about", "until", "for", "please", "the",
+];
+
+/// The end of a limit that a message names, if it does. The message must be the client's own.
+pub(super) fn reset_in(message: &str) -> Option<Reset> {
+    let text = message[..border(message, LOOKED_AT)].to_ascii_lowercase();
+    MARKS.iter().find_map(|mark| {
+        text.match_indices(mark).find_map(|(place, _)| {
+            let rest = &text[place + mark.len()..];
+            let original = &message[place + mark.len()..border(message, LOOKED_AT)];
+            time_after(mark, rest, original)
+        })
+    })
+}
+
+/// The end of a limit that a field of its own tells: seconds or milliseconds since 1970.
+pub(super) fn reset_at(number: u64) -> Reset {
+    let seconds = if number > 100_000_000_000 {
+        number / 1000
+    } else {
+        number
+    };
+    Reset::At(i64::try_from(seconds).unwrap_or(i64::MAX))
+}
+
+/// The moment that `reset` names for somebody who hears it `now`; a moment that is past already is `now`. Nothing for
+/// zones and days that do not exist, and for limits that last longer than two months.
+#[must_use]
+pub fn reset_moment(reset: &Reset, now: &Zoned) -> Option<Timestamp> {
+    let told = match reset {
+        Reset::After(time) => {
+            let time = SignedDuration::try_from(*time).ok()?;
+            now.timestamp().checked_add(time).ok()?
+        }
+        Reset::At(second) => Timestamp::from_second(*second).ok()?,
+        Reset::Clock {
+            day,
+            hour,
+            minute,
+            zone,
+        } => clock_moment(now, (*day, *hour, *minute), zone.as_deref())?,
+    };
+    let longest = SignedDuration::try_from(LONGEST).ok()?;
+    let far = told.duration_since(now.timestamp()) > longest;
+    (!far).then(|| told.max(now.timestamp()))
+}
+
+type Day = Option<(i8, i8, Option<i16>)>;
+
+fn clock_moment(
+    now: &Zoned,
+    (day, hour, minute): (Day, i8, i8),
+    zone: Option<&str>,
+) -> Option<Timestamp> {
+    let zone = match zone {
+        Some(name) => TimeZone::get(name).ok()?,
+        None => now.time_zone().clone(),
+    };
+    let here = now.with_time_zone(zone.clone());
+    let at = |date: Date| {
+        let moment = date.at(hour, minute, 0, 0).to_zoned(zone.clone()).ok()?;
+        Some(moment.timestamp())
+    };
+    let Some((month, day, year)) = day else {
+        let today = at(here.date())?;
+        let tomorrow = || at(here.date().checked_add(1.day()).ok()?);
+        return if today >= now.timestamp() {
+            Some(today)
+        } else {
+            tomorrow()
+        };
+    };
+    let this = at(Date::new(year.unwrap_or(here.year()), month, day).ok()?)?;
+    let a_day_ago = now.timestamp().checked_sub(Span::new().hours(24)).ok()?;
+    if year.is_some() || this >= a_day_ago {
+        return Some(this);
+    }
+    at(Date::new(here.year().checked_add(1)?, month, day).ok()?)
+}
+
+/// Reads what stands behind a mark; `original` is the same with its capitals.
+fn time_after(mark: &str, rest: &str, original: &str) -> Option<Reset> {
+    let (skipped, words) = between(rest);
+    let rest = &rest[skipped..];
+    let original = &original[skipped..];
+    if let Some(moment) = moment(original) {
+        return Some(Reset::At(moment.as_second()));
+    }
+    if let Some(number) = number_alone(rest) {
+        return bare(mark, number, words);
+    }
+    span(rest)
+        .map(Reset::After)
+        .or_else(|| clock(rest, original))
+}
+
+/// Leaves out punctuation and small words; tells how long they are, and whether milliseconds are meant.
+fn between(rest: &str) -> (usize, bool) {
+    let mut millis = false;
+    let mut left = rest;
+    loop {
+        let trimmed =
+            left.trim_start_matches([' ', ':', '=', '"', '\'', '|', ',', '(', '\\', '\u{b7}']);
+        let word = BETWEEN.iter().find(|word| {
+            trimmed
+                .strip_prefix(**word)
+                .is_some_and(|after| !after.starts_with(|c: char| c.is_ascii_alphanumeric()))
+        });
+        let ms = trimmed.starts_with("_ms");
+        millis |= ms || word.is_some_and(|word| *word == "after_ms");
+        left = match word {
+            Some(word) => &trimmed[word.len()..],
+            None if ms => &trimmed[3..],
+            None => return (rest.len() - trimmed.len(), millis),
+        };
+    }
+}
+
+/// An ISO 8601 time with its offset, or an HTTP date.
+fn moment(text: &str) -> Option<Timestamp> {
+    let end = text
+        .find(['"', '\'', ' ', ',', ')', '|'])
+        .unwrap_or(text.len());
+    let word = text[..end].trim_end_matches('.');
+    word.parse().ok().or_else(|| {
+        let date = text.get(..29)?;
+        jiff::fmt::rfc2822::parse(date)
+            .ok()
+            .map(|zoned| zoned.timestamp())
+    })
+}
+
+/// A number that nothing qualifies.
+fn number_alone(text: &str) -> Option<f64> {
+    let (number, rest) = leading_number(text)?;
+    let rest = rest.trim_start();
+    let ends = rest.is_empty() || rest.starts_with(['"', '\'', ',', '}', ')', ';', '|', '\n', '.']);
+    ends.then_some(number)
+}
+
+/// A number without a unit: a time since 1970 where it is one, else seconds where a field of a known unit tells them.
+fn bare(mark: &str, number: f64, millis: bool) -> Option<Reset> {
+    const A_RECENT_TIME: f64 = 1e9;
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "the range is checked"
+    )]
+    if (A_RECENT_TIME..1e14).contains(&number) {
+        return Some(reset_at(number as u64));
+    }
+    let seconds = if millis { number / 1e3 } else { number };
+    let tells_seconds = matches!(
+        mark,
+        "retry_after" | "retry-after" | "retrydelay" | "resets_in_seconds"
+    );
+    let time = Duration::try_from_secs_f64(seconds).ok()?;
+    (tells_seconds && time <= LONGEST).then_some(Reset::After(time))
+}
+
+fn leading_number(text: &str) -> Option<(f64, &str)> {
+    let end = text
+        .find(|c: char| !c.is_ascii_digit() && c != '.')
+        .unwrap_or(text.len());
+    // A full stop after a number ends the sentence.
+    let end = end - usize::from(text[..end].ends_with('.'));
+    let number = text[..end]
+        .parse::<f64>()
+        .ok()
+        .filter(|n| n.is_finite() && end <= 20)?;
+    Some((number, &text[end..]))
+}
+
+/// `20s`, `6m0s`, `4 days 3 hours and 12 minutes`.
+fn span(text: &str) -> Option<Duration> {
+    let mut total = None;
+    let mut rest = text;
+    while let Some((number, after)) = leading_number(rest) {
+        let after = after.trim_start();
+        let end = after
+            .find(|c: char| !c.is_ascii_alphabetic())
+            .unwrap_or(after.len());
+        let Some(unit) = seconds_of(&after[..end]) else {
+            break;
+        };
+        let time = Duration::try_from_secs_f64(number * unit).ok()?;
+        total = Some(
+            total
+                .unwrap_or(Duration::ZERO)
+                .checked_add(time)
+                .filter(|all| *all <= LONGEST)?,
+        );
+        rest = after[end..].trim_start_matches([' ', ',']);
+        rest = rest.strip_prefix("and ").unwrap_or(rest).trim_start();
+    }
+    total
+}
+
+fn seconds_of(unit: &str) -> Option<f64> {
+    match unit {
+        "ms" | "millisecond" | "milliseconds" => Some(1e-3),
+        "s" | "sec" | "secs" | "second" | "seconds" => Some(1.0),
+        "m" | "min" | "mins" | "minute" | "minutes" => Some(60.0),
+        "h" | "hr" | "hrs" | "hour" | "hours" => Some(3600.0),
+        "d" | "day" | "days" => Some(86_400.0),
+        "w" | "week" | "weeks" => Some(604_800.0),
+        _ => None,
+    }
+}
+
+/// `4pm`, `16:05`, `3:30 am (Europe/Berlin)`, `oct 12th, 2025 6:24 pm`.
+fn clock(text: &str, original: &str) -> Option<Reset> {
+    let (day, after) = match day(text) {
+        Some((day, after)) => (Some(day), after),
+        None => (None, text),
+    };
+    let (hour, minute, rest) = match time_of_day(after) {
+        Some(time) => time,
+        None if day.is_some() => (0, 0, after),
+        None => return None,
+    };
+    Some(Reset::Clock {
+        day,
+        hour,
+        minute,
+        zone: zone(&original[original.len() - rest.len()..]),
+    })
+}
+
+const MONTHS: [&str; 12] = [
+    "jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec",
+];
+
+type FoundDay<'a> = ((i8, i8, Option<i16>), &'a str);
+
+fn day(text: &str) -> Option<FoundDay<'_>> {
+    let month = MONTHS.iter().position(|month| text.starts_with(month))?;
+    let end = text.find(|c: char| !c.is_ascii_alphabetic())?;
+    let (day, rest) = leading_whole(text[end..].trim_start_matches(['.', ' ']))?;
+    let ordinal = ["st", "nd", "rd", "th"]
+        .iter()
+        .find_map(|ending| rest.strip_prefix(ending));
+    let rest = gap(ordinal.unwrap_or(rest));
+    let year = leading_whole(rest).filter(|(year, after)| *year >= 2000 && !after.starts_with(':'));
+    let (year, rest) = match year {
+        Some((year, after)) => (i16::try_from(year).ok(), gap(after)),
+        None => (None, rest),
+    };
+    let month = i8::try_from(month + 1).ok()?;
+    Some(((month, i8::try_from(day).ok()?, year), rest))
+}
+
+/// What may stand between a day and its time.
+fn gap(text: &str) -> &str {
+    let text = text.trim_start_matches([',', ' ']);
+    text.strip_prefix("at ").unwrap_or(text).trim_start()
+}
+
+fn leading_whole(text: &str) -> Option<(u32, &str)> {
+    let end = text
+        .find(|c: char| !c.is_ascii_digit())
+        .unwrap_or(text.len());
+    Some((text.get(..end.min(5))?.parse().ok()?, &text[end..]))
+}
+
+fn time_of_day(text: &str) -> Option<(i8, i8, &str)> {
+    let (hour, rest) = leading_whole(text)?;
+    let minutes = rest
+        .strip_prefix(':')
+        .and_then(leading_whole)
+        .filter(|(minute, _)| *minute < 60);
+    let (minute, rest) = minutes.unwrap_or((0, rest));
+    // Seconds, where they are told, decide nothing.
+    let rest = match rest.strip_prefix(':').and_then(leading_whole) {
+        Some((_, after)) if minutes.is_some() => after,
+        _ => rest,
+    };
+    let half = rest.trim_start();
+    let halves = [("am", 0), ("a.m.", 0), ("pm", 12), ("p.m.", 12)];
+    let half = halves
+        .iter()
+        .find_map(|(word, hours)| Some((*hours, half.strip_prefix(word)?)));
+    let (hour, rest) = match half {
+        Some((hours, after)) if (1..=12).contains(&hour) => (hour % 12 + hours, after),
+        None if minutes.is_some() && hour < 24 => (hour, rest),
+        _ => return None,
+    };
+    Some((i8::try_from(hour).ok()?, i8::try_from(minute).ok()?, rest))
+}
+
+/// A zone in parentheses, or UTC by name.
+fn zone(text: &str) -> Option<String> {
+    let text = text.trim_start();
+    let utc = |name: &str| name.eq_ignore_ascii_case("utc") || name.eq_ignore_ascii_case("gmt");
+    if let Some(inside) = text.strip_prefix('(') {
+        let name = inside.split(')').next()?.trim();
+        return Some(if utc(name) { "UTC" } else { name }.to_owned())
+            .filter(|name| name.len() <= 64);
+    }
+    let word = text.get(..3)?;
+    utc(word).then(|| "UTC".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn now() -> Zoned {
+        "2026-11-21T13:30:00+01:00[Europe/Berlin]".parse().unwrap()
+    }
+
+    /// When the limit of a message ends, in UTC.
+    fn ends(message: &str) -> Option<String> {
+        let moment = reset_moment(&reset_in(message)?, &now())?;
+        Some(moment.to_string())
+    }
+
+    #[test]
+    fn the_end_of_a_limit_is_read_in_every_form_that_clients_write() {
+        let cases = [
+            ("You've hit your limit · resets 4pm", "2026-11-21T15:00:00Z"),
+            (
+                "You've hit your session limit · resets 1pm",
+                "2026-11-22T12:00:00Z",
+            ),
+            (
+                "5-hour limit reached ∙ resets 3:05am (America/New_York)",
+                "2026-11-22T08:05:00Z",
+            ),
+            (
+                "limit reached, resets Dec 3 at 5pm (UTC)",
+                "2026-12-03T17:00:00Z",
+            ),
+            (
+                "weekly limit reached ∙ resets Jan 3, 3am",
+                "2027-01-03T02:00:00Z",
+            ),
+            (
+                "Claude AI usage limit reached|1795276800",
+                "2026-11-21T16:00:00Z",
+            ),
+            (
+                "Claude AI usage limit reached|1795276800000",
+                "2026-11-21T16:00:00Z",
+            ),
+            (
+                "You've hit your usage limit. Try again at 4:00 PM.",
+                "2026-11-21T15:00:00Z",
+            ),
+            (
+                "Upgrade or try again at Nov 22nd, 2026 6:24 PM.",
+                "2026-11-22T17:24:00Z",
+            ),
+            (
+                "usage limit. try again in 3 hours 25 minutes.",
+                "2026-11-21T15:55:00Z",
+            ),
+            (
+                "Please try again in 1 day, 2 hours and 3 minutes",
+                "2026-11-22T14:33:00Z",
+            ),
+            (
+                "Rate limit reached. Please try again in 20s. Visit",
+                "2026-11-21T12:30:20Z",
+            ),
+            ("Please try again in 6m0s.", "2026-11-21T12:36:00Z"),
+            ("please retry after 30 seconds", "2026-11-21T12:30:30Z"),
+            (
+                "429 Too Many Requests; Retry-After: 120",
+                "2026-11-21T12:32:00Z",
+            ),
+            ("{\"retry-after\":\"45\"}", "2026-11-21T12:30:45Z"),
+            ("retry_after_ms: 90000", "2026-11-21T12:31:30Z"),
+            (
+                "Retry-After: Sat, 21 Nov 2026 14:00:00 GMT",
+                "2026-11-21T14:00:00Z",
+            ),
+            (
+                "{\"error\":{\"resets_at\":1795276800}}",
+                "2026-11-21T16:00:00Z",
+            ),
+            (
+                "{\"resets_in_seconds\": 3600, \"x\": 1}",
+                "2026-11-21T13:30:00Z",
+            ),
+            ("{\"retryDelay\":\"34s\"}", "2026-11-21T12:30:34Z"),
+            (
+                "Your quota will reset after 18h31m10s.",
+                "2026-11-22T07:01:10Z",
+            ),
+            (
+                "limit resets at 2026-11-21T18:00:00Z",
+                "2026-11-21T18:00:00Z",
+            ),
+            (
+                "resets at 2026-11-21T18:00:00+02:00.",
+                "2026-11-21T16:00:00Z",
+            ),
+            ("resets at 23:15 UTC", "2026-11-21T23:15:00Z"),
+            ("resets 16:05", "2026-11-21T15:05:00Z"),
+            (
+                "retry in 1s; limit resets at 2020-01-01T00:00:00Z",
+                "2026-11-21T12:30:00Z",
+            ),
+        ];
+        for (message, expected) in cases {
+            assert_eq!(ends(message).as_deref(), Some(expected), "{message}");
+        }
+    }
+
+    #[test]
+    fn what_tells_no_time_has_none() {
+        let cases = [
+            "exceeded retry limit, last status: 429 Too Many Requests",
+            "Try again later.",
+            "Overloaded",
+            "retry 5",
+            "resets soon (25pm)",
+            "resets 14pm",
+            "resets 99999999999999999999 days",
+            "try again in 900 weeks",
+            "resets Feb 31 at 5pm (Nowhere/Land)",
+            "",
+        ];
+        for message in cases {
+            assert_eq!(ends(message), None, "{message}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn no_message_breaks_it(mark in proptest::sample::select(MARKS.to_vec()), text in "\\PC{0,40}", digits in "[0-9]{0,25}[a-z:. |-]{0,6}[0-9]{0,12}") {
+            for message in [format!("{text}{mark} {text}"), format!("{mark}{digits}"), format!("{mark} at {digits}{text}"), text] {
+                if let Some(reset) = reset_in(&message) {
+                    let moment = reset_moment(&reset, &now());
+                    prop_assert!(moment.is_none_or(|moment| moment >= now().timestamp()));
+                }
+            }
+        }
+    }
+}
