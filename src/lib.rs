@@ -32,6 +32,7 @@
 //! | 1 | `supervise` | how a child ends; the only room that starts a process |
 //! | 1 | `metrics` | facts to numbers |
 //! | 1 | `record` | what is kept; the only room that knows a file name under `runs/` |
+//! | 1 | `rehearsal` | agents against a script: a model server and a name server on loopback |
 //! | 0 | `model` | what happened, as nouns: no I/O, no clock |
 //! | 0 | `failpoints` | where tests kill the harness or let the system fail; nothing in ordinary builds |
 //! | 0 | `stats` | arithmetic, with the reference of each formula above it |
@@ -59,8 +60,9 @@
 //!
 //! # Unsafe code
 //!
-//! Denied but in three named places: `supervise/session.rs` (a child in a session of its own without copying this process),
-//! `supervise/jail/sys.rs` (the system calls of a jail) and `shims/relay/` (the program behind every shim, which runs without a C library).
+//! Denied but in four named places: `supervise/session.rs` (a child in a session of its own without copying this process),
+//! `supervise/jail/sys.rs` (the system calls of a jail), `supervise/loopback.rs` (a network of loopback alone) and `shims/relay/`
+//! (the program behind every shim, which runs without a C library).
 
 pub mod agents;
 pub mod cli;
@@ -71,6 +73,7 @@ pub mod metrics;
 pub mod model;
 pub mod plan;
 pub mod record;
+pub mod rehearsal;
 pub mod report;
 pub mod runner;
 pub mod shims;

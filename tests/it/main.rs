@@ -29,6 +29,7 @@ mod post_run;
 mod published_run;
 mod rebuild;
 mod regrade;
+mod rehearsal;
 mod resumed_grading;
 mod sandbox;
 mod scenarios;

@@ -181,6 +181,42 @@ pub(in crate::cli) struct SelftestArgs {
     pub(in crate::cli) no_color: bool,
 }
 
+/// Flags of `model-server`.
+#[derive(Debug, Clone, Args)]
+#[command(
+    after_help = "With a COMMAND it ends with it, with its exit code; PROCTOR_MODEL_URL is where it answers.
+
+Examples:
+  proctor model-server --script script.yaml --port 8787
+  proctor model-server --script script.yaml --alone -- proctor run --trials 1",
+    help_template = TEMPLATE
+)]
+pub(in crate::cli) struct ModelServerArgs {
+    /// What is answered (YAML)
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(in crate::cli) script: PathBuf,
+
+    /// The port on 127.0.0.1; 0 takes a free one
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub(in crate::cli) port: u16,
+
+    /// Keep every request there, a line of JSON each
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(in crate::cli) requests: Option<PathBuf>,
+
+    /// Run the command in a network of loopback alone, and say which names it asked for
+    #[arg(long, requires = "command")]
+    pub(in crate::cli) alone: bool,
+
+    /// Keep those names there, as JSON
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, requires = "alone")]
+    pub(in crate::cli) names: Option<PathBuf>,
+
+    /// What runs while it answers
+    #[arg(value_name = "COMMAND", last = true)]
+    pub(in crate::cli) command: Vec<std::ffi::OsString>,
+}
+
 /// Flags of `schema`.
 #[derive(Debug, Clone, Args)]
 #[command(

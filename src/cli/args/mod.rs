@@ -6,8 +6,8 @@ mod run;
 use clap::{Parser, Subcommand};
 
 pub(super) use further::{
-    CassetteArgs, CompletionsArgs, DoctorArgs, EstimateArgs, InitArgs, RebuildArgs, RegradeArgs,
-    ReplayArgs, SchemaArgs, SchemaFile, SelftestArgs, VerifyArgs,
+    CassetteArgs, CompletionsArgs, DoctorArgs, EstimateArgs, InitArgs, ModelServerArgs,
+    RebuildArgs, RegradeArgs, ReplayArgs, SchemaArgs, SchemaFile, SelftestArgs, VerifyArgs,
 };
 pub(super) use run::{RunArgs, ShowArgs, SuiteArgs, ValidateArgs};
 
@@ -61,6 +61,8 @@ pub(super) enum Command {
     Doctor(DoctorArgs),
     /// Try the faults that proctor promises to hold on this very machine
     Selftest(SelftestArgs),
+    /// Answer agents from a script instead of a model, to rehearse a suite without paying
+    ModelServer(ModelServerArgs),
     /// Print the JSON Schema of config.yaml or tasks.yaml
     Schema(SchemaArgs),
     /// Turn a finished trial into a cassette for a replay agent

@@ -7,6 +7,7 @@ mod dry_run;
 mod engine;
 pub(super) mod estimate;
 pub(super) mod init;
+pub(super) mod model_server;
 mod post_run;
 pub(super) mod rebuild;
 pub(super) mod regrade;
