@@ -196,9 +196,12 @@ fn visible(text: String) -> String {
         return text;
     }
     text.chars()
-        .map(|letter| match letter.is_control() {
-            true => letter.escape_default().to_string(),
-            false => letter.to_string(),
+        .map(|letter| {
+            if letter.is_control() {
+                letter.escape_default().to_string()
+            } else {
+                letter.to_string()
+            }
         })
         .collect()
 }
