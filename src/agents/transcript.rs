@@ -1,9 +1,9 @@
 //! The minimal transcript: one short, safe line per event.
 
-use std::fmt::Write as _;
+use std::fmt::{self, Write};
 use std::time::Duration;
 
-use crate::model::{AgentEvent, EventKind, ToolCall, ToolResult};
+use crate::model::{AgentEvent, EventKind, ProviderFault, ToolCall, ToolResult};
 
 /// Characters of a line at most, before control characters are escaped.
 const LINE_CAP: usize = 2000;
@@ -11,48 +11,47 @@ const LINE_CAP: usize = 2000;
 /// The transcript's line for `event`, without a line end; `None` for events that say nothing to a reader.
 #[must_use]
 pub fn transcript_line(event: &AgentEvent) -> Option<String> {
-    let text = match &event.kind {
-        EventKind::Started { .. } => started(&event.kind),
-        EventKind::Message { text } => format!("message: {text}"),
-        EventKind::Reasoning { text } if text.is_empty() => return None,
-        EventKind::Reasoning { text } => format!("reasoning: {text}"),
-        EventKind::ToolStarted(call) => called(call),
-        EventKind::ToolEnded(result) => answered(result),
-        EventKind::FilesChanged { changes, ok } => files(changes, *ok),
+    let mut line = Line::at(event.at);
+    // Writing to a line cannot fail: what is beyond the cap is left out.
+    _ = match &event.kind {
         EventKind::UsageSeen(_) | EventKind::CostSeen(_) => return None,
-        EventKind::ProviderFault(fault) => {
-            let end = if fault.fatal { "fatal" } else { "goes on" };
-            let status = fault
-                .status
-                .map_or_else(String::new, |status| format!(", {status}"));
-            format!(
-                "provider: {:?}{status}, {end}: {}",
-                fault.kind, fault.message
-            )
-        }
-        EventKind::Warning { text } => format!("warning: {text}"),
+        EventKind::Reasoning { text } if text.is_empty() => return None,
+        EventKind::Started { .. } => started(&mut line, &event.kind),
+        EventKind::Message { text } => line.pair("message: ", text),
+        EventKind::Reasoning { text } => line.pair("reasoning: ", text),
+        EventKind::ToolStarted(call) => called(&mut line, call),
+        EventKind::ToolEnded(result) => answered(&mut line, result),
+        EventKind::FilesChanged { changes, ok } => files(&mut line, changes, *ok),
+        EventKind::ProviderFault(fault) => failed(&mut line, fault),
+        EventKind::Warning { text } => line.pair("warning: ", text),
         EventKind::Finished { ok, answer } => {
-            let end = if *ok { "well" } else { "in failure" };
-            format!(
-                "finished {end}: {}",
-                answer.as_deref().unwrap_or("no answer")
-            )
+            let end = if *ok {
+                "finished well: "
+            } else {
+                "finished in failure: "
+            };
+            line.pair(end, answer.as_deref().unwrap_or("no answer"))
         }
-        EventKind::Unknown { name } => format!("unknown event: {name}"),
-        EventKind::Unparsed { reason } => format!("no event: {reason}"),
+        EventKind::Unknown { name } => line.pair("unknown event: ", name),
+        EventKind::Unparsed { reason } => line.pair("no event: ", reason),
     };
-    let mut line = moment(event.at);
-    push_safe(&mut line, &text);
-    Some(line)
+    Some(line.text)
 }
 
-/// Seconds with three decimals, rounded.
-fn moment(at: Duration) -> String {
-    let millis = (at + Duration::from_micros(500)).as_millis();
-    format!("[{:5}.{:03}] ", millis / 1000, millis % 1000)
+fn failed(line: &mut Line, fault: &ProviderFault) -> fmt::Result {
+    write!(line, "provider: {:?}", fault.kind)?;
+    if let Some(status) = fault.status {
+        write!(line, ", {status}")?;
+    }
+    let end = if fault.fatal {
+        ", fatal: "
+    } else {
+        ", goes on: "
+    };
+    line.pair(end, &fault.message)
 }
 
-fn started(kind: &EventKind) -> String {
+fn started(line: &mut Line, kind: &EventKind) -> fmt::Result {
     let EventKind::Started {
         session,
         model,
@@ -61,77 +60,115 @@ fn started(kind: &EventKind) -> String {
         tools,
     } = kind
     else {
-        return String::new();
+        return Ok(());
     };
-    let mut text = "started".to_owned();
+    line.write_str("started")?;
     for (name, value) in [
         ("session", session),
         ("model", model),
         ("version", cli_version),
     ] {
         if let Some(value) = value {
-            // Writing to a String cannot fail.
-            _ = write!(text, " {name}={value}");
+            write!(line, " {name}={value}")?;
         }
     }
     if !tools.is_empty() {
-        _ = write!(text, " tools={}", tools.len());
+        write!(line, " tools={}", tools.len())?;
     }
     for server in mcp_servers {
-        _ = write!(text, " mcp={}:{}", server.name, server.status);
+        write!(line, " mcp={}:{}", server.name, server.status)?;
     }
-    text
+    Ok(())
 }
 
-fn called(call: &ToolCall) -> String {
+fn called(line: &mut Line, call: &ToolCall) -> fmt::Result {
+    line.pair("call ", &call.name)?;
     let inside = if call.parent.is_some() {
-        " (sub-agent)"
+        " (sub-agent): "
     } else {
-        ""
+        ": "
     };
-    let with = call.command.as_deref().unwrap_or(&call.arguments);
-    format!("call {}{inside}: {with}", call.name)
+    line.pair(inside, call.command.as_deref().unwrap_or(&call.arguments))
 }
 
-fn answered(result: &ToolResult) -> String {
-    let end = if result.is_error { "error" } else { "ok" };
-    let exit = result
-        .exit_code
-        .map_or_else(String::new, |code| format!(", exit {code}"));
-    format!("  -> {end}{exit}: {}", result.output)
+fn answered(line: &mut Line, result: &ToolResult) -> fmt::Result {
+    line.write_str(if result.is_error {
+        "  -> error"
+    } else {
+        "  -> ok"
+    })?;
+    if let Some(code) = result.exit_code {
+        write!(line, ", exit {code}")?;
+    }
+    line.pair(": ", &result.output)
 }
 
-fn files(changes: &[(String, String)], ok: bool) -> String {
-    let mut text = if ok { "files" } else { "files not changed" }.to_owned();
+fn files(line: &mut Line, changes: &[(String, String)], ok: bool) -> fmt::Result {
+    line.write_str(if ok { "files" } else { "files not changed" })?;
     for (path, kind) in changes {
-        if text.len() > LINE_CAP {
+        if line.room == 0 {
             break;
         }
-        _ = write!(text, " {kind}:{path}");
+        write!(line, " {kind}:{path}")?;
     }
-    text
+    Ok(())
 }
 
-/// Adds `text`, cut to the cap, on one line, with nothing in it that a terminal would act on.
-fn push_safe(line: &mut String, text: &str) {
-    let plain = |byte: u8| (b' '..=b'~').contains(&byte);
-    if text.len() <= LINE_CAP && text.bytes().all(plain) {
-        return line.push_str(text);
+/// A line in the making: cut to the cap, with nothing in it that a terminal would act on.
+struct Line {
+    text: String,
+    /// Characters that still fit.
+    room: usize,
+    cut: bool,
+}
+
+impl Line {
+    /// A line that begins with seconds with three decimals, rounded.
+    fn at(at: Duration) -> Self {
+        let millis = (at + Duration::from_micros(500)).as_millis();
+        let mut text = String::with_capacity(160);
+        // Writing to a String cannot fail.
+        _ = write!(text, "[{:5}.{:03}] ", millis / 1000, millis % 1000);
+        Self {
+            text,
+            room: LINE_CAP,
+            cut: false,
+        }
     }
-    for (count, character) in text.chars().enumerate() {
-        if count == LINE_CAP {
-            line.push('…');
-            break;
+
+    fn pair(&mut self, first: &str, second: &str) -> fmt::Result {
+        self.write_str(first)?;
+        self.write_str(second)
+    }
+}
+
+impl fmt::Write for Line {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        let plain = |byte: u8| (b' '..=b'~').contains(&byte);
+        if text.len() <= self.room && text.bytes().all(plain) {
+            self.text.push_str(text);
+            self.room -= text.len();
+            return Ok(());
         }
-        match character {
-            '\n' => line.push_str("\\n"),
-            '\r' => line.push_str("\\r"),
-            '\t' => line.push_str("\\t"),
-            odd if odd.is_control() || turns_direction(odd) => {
-                _ = write!(line, "<U+{:04X}>", u32::from(odd));
+        for character in text.chars() {
+            if self.room == 0 {
+                if !std::mem::replace(&mut self.cut, true) {
+                    self.text.push('…');
+                }
+                break;
             }
-            plain => line.push(plain),
+            self.room -= 1;
+            match character {
+                '\n' => self.text.push_str("\\n"),
+                '\r' => self.text.push_str("\\r"),
+                '\t' => self.text.push_str("\\t"),
+                odd if odd.is_control() || turns_direction(odd) => {
+                    write!(self.text, "<U+{:04X}>", u32::from(odd))?;
+                }
+                plain => self.text.push(plain),
+            }
         }
+        Ok(())
     }
 }
 

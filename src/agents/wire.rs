@@ -40,6 +40,30 @@ impl<'a> Head<'a> {
     }
 }
 
+/// A text, kept up to [`TEXT_CAP`] bytes: what is beyond is never copied.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Capped(pub(super) String);
+
+impl<'de> Deserialize<'de> for Capped {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_str(CappedVisitor)
+    }
+}
+
+struct CappedVisitor;
+
+impl Visitor<'_> for CappedVisitor {
+    type Value = Capped;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("a string")
+    }
+
+    fn visit_str<E>(self, text: &str) -> Result<Capped, E> {
+        Ok(Capped(capped(text)))
+    }
+}
+
 /// A token count as told: absent, a whole number, or something that is none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum Count {
@@ -193,6 +217,12 @@ pub(super) const fn add(one: Usage, other: Usage) -> Usage {
 /// `text`, cut to [`TEXT_CAP`] bytes on a character border.
 pub(super) fn capped(text: &str) -> String {
     text[..border(text, TEXT_CAP)].to_owned()
+}
+
+/// The same of a text that is not needed any more.
+pub(super) fn cut(mut text: String) -> String {
+    text.truncate(border(&text, TEXT_CAP));
+    text
 }
 
 /// The largest character border of `text` that is at most `limit`.

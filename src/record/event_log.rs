@@ -47,6 +47,8 @@ pub struct EventLog {
     room: u64,
     dropped: u64,
     last: Duration,
+    /// The line in the making, kept so that no event needs memory of its own.
+    line: Vec<u8>,
 }
 
 impl EventLog {
@@ -67,6 +69,7 @@ impl EventLog {
             room: MOST_BYTES,
             dropped: 0,
             last: Duration::ZERO,
+            line: Vec::new(),
         };
         let header = EventLogHeader {
             events: EVENTS_VERSION,
@@ -101,12 +104,16 @@ impl EventLog {
     }
 
     fn put(&mut self, line: &impl Serialize) -> Result<(), RecordError> {
-        let text = serde_json::to_string(line)
+        self.line.clear();
+        serde_json::to_writer(&mut self.line, line)
             .map_err(Into::into)
             .doing("write", &self.path)?;
-        let text = self.redactor.redact_json(&text);
-        self.room = self.room.saturating_sub(text.len() as u64 + 1);
-        writeln!(self.writer, "{text}").doing("write", &self.path)
+        if let Some(text) = self.redactor.redact_json_line(&self.line) {
+            self.line = text.into_bytes();
+        }
+        self.line.push(b'\n');
+        self.room = self.room.saturating_sub(self.line.len() as u64);
+        self.writer.write_all(&self.line).doing("write", &self.path)
     }
 
     /// Puts down what is still in memory; callers do so when an agent falls silent.

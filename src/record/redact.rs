@@ -158,6 +158,18 @@ impl Redactor {
         }
     }
 
+    /// [`Self::redact_json`] of a line of JSON that serde wrote; `None` where it holds no secret.
+    pub(super) fn redact_json_line(&self, line: &[u8]) -> Option<String> {
+        let found = self
+            .search
+            .as_ref()
+            .is_some_and(|search| search.automaton.is_match(line));
+        found.then(|| {
+            self.redact_json(&String::from_utf8_lossy(line))
+                .into_owned()
+        })
+    }
+
     /// Replaces the secrets in a file that another program wrote, in bounded memory. A file that holds none is
     /// not touched. Returns how many were replaced.
     ///

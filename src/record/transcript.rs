@@ -57,7 +57,10 @@ impl Transcript {
             return Ok(());
         }
         self.room -= text.len() + 1;
-        writeln!(self.writer, "{text}").doing("write", &self.path)
+        self.writer
+            .write_all(text.as_bytes())
+            .and_then(|()| self.writer.write_all(b"\n"))
+            .doing("write", &self.path)
     }
 
     /// Puts down what is still in memory.

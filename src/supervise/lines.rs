@@ -38,7 +38,7 @@ impl LineSplitter {
 
     /// Takes a chunk and emits the lines that it completes.
     pub fn push(&mut self, mut chunk: &[u8], mut emit: impl FnMut(&[u8])) {
-        while let Some(end) = chunk.iter().position(|byte| *byte == b'\n') {
+        while let Some(end) = memchr::memchr(b'\n', chunk) {
             let (head, rest) = chunk.split_at(end);
             if !self.line_begun && !self.at_start && head.len() <= self.max_line {
                 emit(without_return(head));

@@ -7,7 +7,7 @@ use serde_json::value::RawValue;
 use crate::agents::claude::wire::{Content, ShellInput, TextBlock, ToolAnswer, ToolUse, Turn};
 use crate::agents::fault::{Told, fault, speaks_of_failure};
 use crate::agents::stream::Sink;
-use crate::agents::wire::{Head, TEXT_CAP, border, capped};
+use crate::agents::wire::{Capped, Head, TEXT_CAP, border, capped, cut};
 use crate::model::{EventKind, ProviderFault, ToolCall, ToolResult};
 
 /// Ids that are remembered at most; a stream with more calls than that is no honest one.
@@ -42,7 +42,7 @@ impl Turns {
             self.model = turn.message.model.clone().or(self.model.take());
         }
         match &turn.message.content {
-            Content::Text(text) => self.message(turn, text, sink),
+            Content::Text(text) => self.message(turn, capped(text), sink),
             Content::Blocks(blocks) => {
                 for block in blocks {
                     if let Err(reason) = self.assistant_block(turn, block, sink) {
@@ -77,12 +77,13 @@ impl Turns {
         match kind {
             "text" => {
                 let text: TextBlock = read(block)?;
-                self.message(turn, text.text.as_deref().unwrap_or_default(), sink);
+                self.message(turn, text.text.unwrap_or_default().0, sink);
             }
             "thinking" => {
                 let text: TextBlock = read(block)?;
-                let text = capped(text.thinking.as_deref().unwrap_or_default());
-                sink.push(EventKind::Reasoning { text });
+                sink.push(EventKind::Reasoning {
+                    text: text.thinking.unwrap_or_default().0,
+                });
             }
             "redacted_thinking" => {}
             "tool_use" | "server_tool_use" | "mcp_tool_use" => {
@@ -114,8 +115,7 @@ impl Turns {
         Ok(())
     }
 
-    fn message(&mut self, turn: &Turn<'_>, text: &str, sink: &mut Sink<'_>) {
-        let text = capped(text);
+    fn message(&mut self, turn: &Turn<'_>, text: String, sink: &mut Sink<'_>) {
         if turn.parent_tool_use_id.is_none() {
             self.answer = Some(text.clone());
         }
@@ -182,7 +182,7 @@ fn client_message(turn: &Turn<'_>, sink: &mut Sink<'_>) -> Option<ProviderFault>
         Content::Text(text) => text.clone(),
         Content::Blocks(blocks) => blocks
             .iter()
-            .filter_map(|block| read::<TextBlock>(block).ok()?.text)
+            .filter_map(|block| Some(read::<TextBlock>(block).ok()?.text?.0))
             .collect::<Vec<_>>()
             .join("\n"),
     };
@@ -217,6 +217,9 @@ fn shell_command(name: &str, input: &str) -> Option<String> {
 
 /// The text of a tool's answer; images and the like are named.
 fn answer_text(content: &RawValue) -> String {
+    if let Ok(Capped(text)) = read(content) {
+        return text;
+    }
     match serde_json::from_str::<Content<'_>>(content.get()) {
         Ok(Content::Text(text)) => capped(&text),
         Ok(Content::Blocks(blocks)) => {
@@ -231,11 +234,11 @@ fn answer_text(content: &RawValue) -> String {
                 match read::<TextBlock>(block) {
                     Ok(TextBlock {
                         text: Some(text), ..
-                    }) => output.push_str(&text),
+                    }) => output.push_str(&text.0),
                     _ => output.push_str(&block.get()[..border(block.get(), 200)]),
                 }
             }
-            capped(&output)
+            cut(output)
         }
         Err(_) => capped(content.get()),
     }

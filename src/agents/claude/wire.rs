@@ -7,7 +7,7 @@ use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
 use crate::agents::claude::counts::ClaudeUsage;
-use crate::agents::wire::{Few, Loose};
+use crate::agents::wire::{Capped, Few, Loose};
 
 /// `system` of any subtype.
 #[derive(Debug, Deserialize)]
@@ -127,9 +127,9 @@ pub(super) struct TextBlock {
     #[serde(rename = "type", default)]
     _kind: IgnoredAny,
     #[serde(default)]
-    pub(super) text: Option<String>,
+    pub(super) text: Option<Capped>,
     #[serde(default)]
-    pub(super) thinking: Option<String>,
+    pub(super) thinking: Option<Capped>,
 }
 
 /// A `tool_use` block.

@@ -4,13 +4,12 @@ use std::collections::{HashMap, HashSet};
 use std::fmt::Write as _;
 
 use serde::Deserialize;
-use serde_json::value::RawValue;
 
 use crate::agents::codex::wire::{
     Change, Collab, Command, FileChange, ItemHead, McpCall, Message, Text, WebSearch,
 };
 use crate::agents::stream::Sink;
-use crate::agents::wire::{TEXT_CAP, border, capped};
+use crate::agents::wire::{TEXT_CAP, border, capped, cut};
 use crate::model::{EventKind, ToolCall, ToolResult};
 
 /// Ids that are remembered at most; a stream with more calls than that is no honest one.
@@ -50,24 +49,21 @@ impl Items {
     pub(super) fn item(
         &mut self,
         event: &str,
-        raw: Option<&RawValue>,
+        raw: &str,
         sink: &mut Sink<'_>,
     ) -> Result<(), String> {
-        let raw = raw.ok_or("an item event without an item")?.get();
-        let head: ItemHead = read(raw)?;
+        let head = ItemHead::at_once(raw).map_or_else(|| read(raw), Ok)?;
         let stage = match event {
             "item.started" => Stage::Started,
             "item.updated" => Stage::Updated,
             _ => Stage::Completed,
         };
-        let id = head.id;
-        match head.kind.as_str() {
-            "agent_message" if stage == Stage::Completed => self.message(&read(raw)?, sink),
+        let id = head.id.into_owned();
+        match &*head.kind {
+            "agent_message" if stage == Stage::Completed => self.message(read(raw)?, sink),
             "reasoning" if stage == Stage::Completed => {
                 let text: Text = read(raw)?;
-                sink.push(EventKind::Reasoning {
-                    text: capped(&text.text),
-                });
+                sink.push(EventKind::Reasoning { text: text.text.0 });
             }
             "command_execution" => self.step(stage, command(id, read(raw)?), sink),
             "file_change" => {
@@ -96,8 +92,8 @@ impl Items {
         Ok(())
     }
 
-    fn message(&mut self, text: &Text, sink: &mut Sink<'_>) {
-        let text = capped(&text.text);
+    fn message(&mut self, text: Text, sink: &mut Sink<'_>) {
+        let text = text.text.0;
         self.answer = Some(text.clone());
         sink.push(EventKind::Message { text });
     }
@@ -126,7 +122,7 @@ impl Items {
                 id,
                 is_error: answer.is_error,
                 exit_code: answer.exit_code,
-                output: capped(&answer.output),
+                output: cut(answer.output),
             }));
         }
     }
@@ -137,7 +133,7 @@ fn command(id: String, command: Command) -> (ToolCall, Answer) {
     let answer = Answer {
         is_error: failed || command.exit_code.is_some_and(|code| code != 0),
         exit_code: command.exit_code,
-        output: command.aggregated_output.unwrap_or_default(),
+        output: command.aggregated_output.unwrap_or_default().0,
     };
     let mut call = tool(id, "shell", argument("command", &command.command));
     call.command = Some(command.command);

@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 
 use crate::agents::codex::items::Items;
 use crate::agents::codex::stderr::StderrReader;
-use crate::agents::codex::wire::{ApiErrorBody, CodexUsage, Line};
+use crate::agents::codex::wire::{ApiErrorBody, CodexUsage, Line, item_at_once};
 use crate::agents::fault::{Told, fault};
 use crate::agents::stream::Sink;
 use crate::agents::wire::{add, capped};
@@ -38,16 +38,19 @@ impl CodexStream {
     /// # Errors
     /// Why the line is no event.
     pub(super) fn line(&mut self, text: &str, sink: &mut Sink<'_>) -> Result<(), String> {
+        if let Some((kind, item)) = item_at_once(text)
+            && self.item(kind, item, sink).is_ok()
+        {
+            return Ok(());
+        }
         let line: Line<'_> = serde_json::from_str(text).map_err(|error| error.to_string())?;
         let kind = line.kind.as_deref().unwrap_or_default();
         match kind {
             "thread.started" => self.thread_started(line.thread_id.0, sink),
             "turn.started" => self.running = true,
             "item.started" | "item.updated" | "item.completed" => {
-                self.items.item(kind, line.item, sink)?;
-                if let Some(answer) = self.items.answer.take() {
-                    self.answer = Some(answer);
-                }
+                let item = line.item.ok_or("an item event without an item")?;
+                self.item(kind, item.get(), sink)?;
             }
             "turn.completed" => {
                 self.usage(line.usage, sink)?;
@@ -63,6 +66,14 @@ impl CodexStream {
                 failure(&message, !message.starts_with("Reconnecting..."), sink);
             }
             _ => sink.push(EventKind::Unknown { name: capped(kind) }),
+        }
+        Ok(())
+    }
+
+    fn item(&mut self, kind: &str, item: &str, sink: &mut Sink<'_>) -> Result<(), String> {
+        self.items.item(kind, item, sink)?;
+        if let Some(answer) = self.items.answer.take() {
+            self.answer = Some(answer);
         }
         Ok(())
     }

@@ -7,7 +7,7 @@ use serde::de::{Error, IgnoredAny, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
-use crate::agents::wire::{Count, Few, Loose};
+use crate::agents::wire::{Capped, Count, Few, Loose};
 use crate::model::Usage;
 
 /// A line.
@@ -125,14 +125,61 @@ impl CodexUsage {
     }
 }
 
-/// Id and type of an item. A web search repeats the key `id` (the search's own), so the first one counts.
-#[derive(Debug)]
-pub(super) struct ItemHead {
-    pub(super) id: String,
-    pub(super) kind: String,
+/// Items that are read whole, so that what is no JSON in them is found, and those that are when they are complete.
+const READ_WHOLE: [&str; 4] = [
+    "command_execution",
+    "file_change",
+    "mcp_tool_call",
+    "collab_tool_call",
+];
+const READ_WHOLE_AT_THE_END: [&str; 2] = ["agent_message", "reasoning"];
+
+/// Kind and item of a line that is nothing but an item's event, as codex prints it: such a line need not be looked through to
+/// its end before the item is read. The item's text may be no JSON; reading it tells.
+pub(super) fn item_at_once(line: &str) -> Option<(&'static str, &str)> {
+    let rest = line.strip_prefix("{\"type\":\"item.")?;
+    let kinds = [
+        ("item.started", "started"),
+        ("item.completed", "completed"),
+        ("item.updated", "updated"),
+    ];
+    kinds.into_iter().find_map(|(kind, word)| {
+        let item = rest.strip_prefix(word)?.strip_prefix("\",\"item\":")?;
+        let item = item.strip_suffix('}')?;
+        let head = ItemHead::at_once(item)?;
+        let read_whole = READ_WHOLE.contains(&&*head.kind)
+            || (word == "completed" && READ_WHOLE_AT_THE_END.contains(&&*head.kind));
+        read_whole.then_some((kind, item))
+    })
 }
 
-impl<'de> Deserialize<'de> for ItemHead {
+/// Id and type of an item. A web search repeats the key `id` (the search's own), so the first one counts.
+#[derive(Debug)]
+pub(super) struct ItemHead<'a> {
+    pub(super) id: Cow<'a, str>,
+    pub(super) kind: Cow<'a, str>,
+}
+
+impl<'a> ItemHead<'a> {
+    /// The head of an item that is read whole afterwards: of one that begins with its plain id and type, as codex prints it. A
+    /// web search, which has two ids, is looked through.
+    pub(super) fn at_once(text: &'a str) -> Option<Self> {
+        let (id, rest) = plain(text.strip_prefix("{\"id\":\"")?)?;
+        let (kind, _) = plain(rest.strip_prefix(",\"type\":\"")?)?;
+        (kind != "web_search").then_some(Self {
+            id: Cow::Borrowed(id),
+            kind: Cow::Borrowed(kind),
+        })
+    }
+}
+
+/// A text up to its closing quote, if it has nothing escaped, and what follows the quote.
+fn plain(text: &str) -> Option<(&str, &str)> {
+    let (text, rest) = text.split_at(text.find(['"', '\\'])?);
+    Some((text, rest.strip_prefix('"')?))
+}
+
+impl<'de> Deserialize<'de> for ItemHead<'_> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_map(ItemHeadVisitor)
     }
@@ -141,13 +188,13 @@ impl<'de> Deserialize<'de> for ItemHead {
 struct ItemHeadVisitor;
 
 impl<'de> Visitor<'de> for ItemHeadVisitor {
-    type Value = ItemHead;
+    type Value = ItemHead<'static>;
 
     fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str("an item")
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<ItemHead, A::Error> {
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
         let mut id: Option<String> = None;
         let mut kind: Option<String> = None;
         while let Some(key) = map.next_key::<String>()? {
@@ -161,8 +208,8 @@ impl<'de> Visitor<'de> for ItemHeadVisitor {
             }
         }
         Ok(ItemHead {
-            id: id.unwrap_or_default(),
-            kind: kind.unwrap_or_default(),
+            id: id.unwrap_or_default().into(),
+            kind: kind.unwrap_or_default().into(),
         })
     }
 }
@@ -170,18 +217,23 @@ impl<'de> Visitor<'de> for ItemHeadVisitor {
 /// `agent_message`, `reasoning`
 #[derive(Debug, Deserialize)]
 pub(super) struct Text {
+    /// Here, as in the other items, so that a doubled one spoils the line.
+    #[serde(rename = "type", default)]
+    _kind: IgnoredAny,
     #[serde(default)]
-    pub(super) text: String,
+    pub(super) text: Capped,
 }
 
 /// `command_execution`
 #[derive(Debug, Deserialize)]
 #[expect(clippy::struct_field_names, reason = "the names of the wire")]
 pub(super) struct Command {
+    #[serde(rename = "type", default)]
+    _kind: IgnoredAny,
     #[serde(default)]
     pub(super) command: String,
     #[serde(default)]
-    pub(super) aggregated_output: Option<String>,
+    pub(super) aggregated_output: Option<Capped>,
     #[serde(default)]
     pub(super) exit_code: Option<i32>,
     #[serde(default)]
@@ -191,6 +243,8 @@ pub(super) struct Command {
 /// `file_change`
 #[derive(Debug, Deserialize)]
 pub(super) struct FileChange {
+    #[serde(rename = "type", default)]
+    _kind: IgnoredAny,
     #[serde(default)]
     pub(super) changes: Few<Change>,
     #[serde(default)]
@@ -209,6 +263,8 @@ pub(super) struct Change {
 /// `mcp_tool_call`
 #[derive(Debug, Deserialize)]
 pub(super) struct McpCall<'a> {
+    #[serde(rename = "type", default)]
+    _kind: IgnoredAny,
     #[serde(default)]
     pub(super) server: String,
     #[serde(default)]
@@ -240,6 +296,8 @@ pub(super) struct McpBlock {
 /// `collab_tool_call`
 #[derive(Debug, Deserialize)]
 pub(super) struct Collab {
+    #[serde(rename = "type", default)]
+    _kind: IgnoredAny,
     #[serde(default)]
     pub(super) tool: String,
     #[serde(default)]

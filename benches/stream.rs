@@ -1,0 +1,403 @@
+//! What reading an agent's stream costs: CPU time against a Python loop, peak memory, and how late an event is on disk.
+//!
+//! A stream of Claude Code and one of Codex are made from the recorded fixtures, with fresh ids in every round, and played by
+//! `cat`. The same bytes go through a pipe into `proctor run` (events, transcript, counters, raw output, checksums: all that a
+//! trial does) and into `for line in stdin: json.loads(line)`. CPU time is that of the reading process alone, user and
+//! system, asked for when it has ended. `cargo bench --bench stream -- [MiB]` (200 by default).
+#![expect(
+    clippy::disallowed_methods,
+    reason = "a benchmark starts the programs that it measures"
+)]
+
+use std::fmt::Write as _;
+use std::fs::{self, File};
+use std::io::{self, BufRead as _, BufReader, BufWriter, Read as _, Write as _};
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
+
+/// The largest share of the Python loop's CPU time.
+const LIMIT: f64 = 0.25;
+/// Set for the process that plays an agent whose lines hold the time at which they were written.
+const AGENT: &str = "STREAM_BENCH_AGENT";
+/// Lines of the played agent, and the time between two of them.
+const LINES: u32 = 300;
+const APART: Duration = Duration::from_millis(17);
+
+/// Lines of more bytes than this come in every tenth round only.
+const LONG: usize = 16 << 10;
+
+const PYTHON: &str = "import json,sys\nfor line in sys.stdin:\n    json.loads(line)\n";
+
+fn main() -> io::Result<()> {
+    if std::env::var_os(AGENT).is_some() {
+        return play();
+    }
+    let mib = std::env::args().skip(1).find_map(|word| word.parse().ok());
+    let bytes = mib.unwrap_or(200_u64) << 20;
+    let folder = tempfile::Builder::new().prefix("stream-").tempdir()?;
+    let world = World::lay(folder.path())?;
+    let mut text = String::new();
+    for kind in [Kind::Claude, Kind::Codex] {
+        text.push_str(&world.cost(kind, bytes)?);
+    }
+    text.push_str(&world.latency()?);
+    report(&text);
+    Ok(())
+}
+
+#[expect(clippy::print_stdout, reason = "a benchmark prints its result")]
+fn report(text: &str) {
+    print!("{text}");
+}
+
+#[derive(Clone, Copy)]
+enum Kind {
+    Claude,
+    Codex,
+}
+
+impl Kind {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Claude => "claude_code_cli",
+            Self::Codex => "codex_cli",
+        }
+    }
+
+    /// Folder of its recorded streams.
+    const fn fixtures(self) -> &'static str {
+        match self {
+            Self::Claude => "claude-2.1.329",
+            Self::Codex => "codex-0.169.0",
+        }
+    }
+
+    /// Whether a line of a recorded stream begins or ends a session, of which a stream has one.
+    fn is_frame(self, line: &str) -> bool {
+        let marks: &[&str] = match self {
+            Self::Claude => &["\"subtype\":\"init\"", "\"total_cost_usd\""],
+            Self::Codex => &["{\"type\":\"thread.", "{\"type\":\"turn."],
+        };
+        marks.iter().any(|mark| line.contains(mark))
+    }
+
+    /// What ids begin with; they get the number of the round behind it.
+    const fn ids(self) -> &'static [&'static str] {
+        match self {
+            Self::Claude => &["\"toolu_", "\"msg_"],
+            Self::Codex => &["\"item_"],
+        }
+    }
+
+    /// First and last lines.
+    const fn frame(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Claude => (
+                r#"{"type":"system","subtype":"init","session_id":"s","model":"m","tools":["Bash"],"mcp_servers":[{"name":"lab","status":"connected"}]}"#,
+                r#"{"type":"result","subtype":"success","is_error":false,"result":"OK","total_cost_usd":0.01,"usage":{"input_tokens":10,"output_tokens":5}}"#,
+            ),
+            Self::Codex => (
+                "{\"type\":\"thread.started\",\"thread_id\":\"t\"}\n{\"type\":\"turn.started\"}",
+                r#"{"type":"turn.completed","usage":{"input_tokens":10,"cached_input_tokens":1,"output_tokens":5}}"#,
+            ),
+        }
+    }
+}
+
+/// What a process took.
+struct Took {
+    cpu: Duration,
+    peak_kib: u64,
+}
+
+struct World {
+    folder: PathBuf,
+}
+
+impl World {
+    fn lay(folder: &Path) -> io::Result<Self> {
+        let world = Self {
+            folder: folder.to_owned(),
+        };
+        for made in ["repo", "bin", "tmp", "home"] {
+            fs::create_dir(folder.join(made))?;
+        }
+        fs::write(folder.join("repo/file.txt"), "1\n")?;
+        for arguments in [
+            "init -q",
+            "add -A",
+            "-c user.name=b -c user.email=b@example.invalid commit -qm base",
+        ] {
+            let git = Command::new("git")
+                .args(arguments.split(' '))
+                .current_dir(folder.join("repo"))
+                .status()?;
+            assert!(git.success(), "git {arguments}");
+        }
+        fs::write(
+            folder.join("tasks.yaml"),
+            "- id: t\n  prompt: p\n  graders: []\n",
+        )?;
+        Ok(world)
+    }
+
+    /// CPU time and memory for a stream of so many bytes, and memory for a tenth of it.
+    fn cost(&self, kind: Kind, bytes: u64) -> io::Result<String> {
+        let (stream, small) = (self.folder.join("stream"), self.folder.join("small"));
+        let (size, lines) = generate(kind, bytes, &stream)?;
+        generate(kind, bytes / 10, &small)?;
+        let mut rounds = Vec::new();
+        let mut peak = 0;
+        for _ in 0..3 {
+            let python = python(&stream)?;
+            let ours = self.proctor(kind, &format!("exec cat {}", stream.display()))?;
+            peak = peak.max(ours.peak_kib);
+            rounds.push((
+                ours.cpu.as_secs_f64() / python.cpu.as_secs_f64(),
+                ours.cpu,
+                python.cpu,
+            ));
+        }
+        let little = self.proctor(kind, &format!("exec cat {}", small.display()))?;
+        fs::remove_file(&stream)?;
+        rounds.sort_by(|one, other| one.0.total_cmp(&other.0));
+        let (ratio, ours, python) = rounds[1];
+        Ok(format!(
+            "{}: {} MiB in {lines} lines, CPU time of proctor {ours:.2?}, of Python {python:.2?}\n  \
+             median ratio {ratio:.3} (limit {LIMIT})\n  \
+             peak memory {} KiB for a tenth of it, {peak} KiB for all\n",
+            kind.name(),
+            size >> 20,
+            little.peak_kib,
+        ))
+    }
+
+    /// Runs one trial whose agent is this line of shell.
+    fn proctor(&self, kind: Kind, agent: &str) -> io::Result<Took> {
+        let mut child = self.start(kind, agent)?;
+        let took = watch(&child)?;
+        let exit = child.wait()?;
+        assert!(exit.success(), "proctor: {exit}");
+        fs::remove_dir_all(self.folder.join("runs"))?;
+        Ok(took)
+    }
+
+    fn start(&self, kind: Kind, agent: &str) -> io::Result<Child> {
+        let folder = self.folder.display();
+        let program = self.folder.join("bin/agent");
+        fs::write(&program, format!("#!/bin/sh\n{agent}\n"))?;
+        fs::set_permissions(&program, fs::Permissions::from_mode(0o755))?;
+        let limits = "{ballast_mib: 1, output_mib: 0, events_mib: 0, transcript_mib: 0}";
+        let config = format!(
+            "suite:\n  output_root: {folder}/runs\n  isolation: none\n  limits: {limits}\n  scenarios: [shell_unprimed]\n  timeout_sec: 600\n  trials_per_cell: 1\nproject:\n  repo_path: {folder}/repo\nagents:\n  - id: stub\n    kind: {}\n    command: [{folder}/bin/agent, '{{PROMPT}}']\n",
+            kind.name()
+        );
+        fs::write(self.folder.join("config.yaml"), config)?;
+        Command::new(env!("CARGO_BIN_EXE_proctor"))
+            .args(["run", "--quiet"])
+            .current_dir(&self.folder)
+            .env("TMPDIR", self.folder.join("tmp"))
+            .env("HOME", self.folder.join("home"))
+            .stdout(Stdio::null())
+            .spawn()
+    }
+
+    /// How long after an agent wrote an event the transcript and the event log hold it.
+    fn latency(&self) -> io::Result<String> {
+        let myself = std::env::current_exe()?;
+        let agent = format!("{AGENT}=1 exec {}", myself.display());
+        let mut child = self.start(Kind::Claude, &agent)?;
+        let mut told = String::new();
+        let seen = [("transcript.txt", 0), ("events.jsonl", 1)].map(|(name, _)| {
+            let runs = self.folder.join("runs");
+            (name, std::thread::spawn(move || follow(&runs, name)))
+        });
+        for (name, follower) in seen {
+            let mut late = follower.join().expect("a follower does not panic")?;
+            late.sort_unstable();
+            assert_eq!(late.len(), LINES as usize, "{name}: lines");
+            let at = |share: usize| late[(late.len() - 1) * share / 100];
+            writeln!(
+                told,
+                "{name}: {LINES} events {APART:?} apart, on disk after {:.1?} (median), {:.1?} (99 %), {:.1?} (last; limit 25 ms)",
+                at(50), at(99), at(100)
+            )
+            .map_err(io::Error::other)?;
+        }
+        assert!(child.wait()?.success(), "proctor");
+        fs::remove_dir_all(self.folder.join("runs"))?;
+        Ok(told)
+    }
+}
+
+/// Writes a stream of about so many bytes; gives its size and its number of lines.
+fn generate(kind: Kind, bytes: u64, to: &Path) -> io::Result<(u64, u64)> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/fixtures/streams")
+        .join(kind.fixtures());
+    let mut files: Vec<PathBuf> = fs::read_dir(folder)?
+        .map(|entry| entry.map(|entry| entry.path()))
+        .collect::<io::Result<_>>()?;
+    files.sort();
+    let mut lines = Vec::new();
+    for (number, file) in files.iter().enumerate() {
+        if file.extension().is_none_or(|ending| ending != "jsonl") {
+            continue;
+        }
+        for line in BufReader::new(File::open(file)?).lines() {
+            let line = line?;
+            if !kind.is_frame(&line) {
+                lines.push((number, line));
+            }
+        }
+    }
+    let (first, last) = kind.frame();
+    let mut out = BufWriter::new(File::create(to)?);
+    writeln!(out, "{first}")?;
+    let (mut written, mut count) = (0, 0);
+    for round in 0.. {
+        for (number, line) in &lines {
+            // Long lines are rare: as often as not they would be half of all bytes.
+            if line.len() > LONG && round % 10 != 0 {
+                continue;
+            }
+            let mut line = line.clone();
+            for id in kind.ids() {
+                line = line.replace(id, &format!("{id}{round}_{number}_"));
+            }
+            writeln!(out, "{line}")?;
+            written += line.len() as u64 + 1;
+            count += 1;
+        }
+        if written >= bytes {
+            break;
+        }
+    }
+    writeln!(out, "{last}")?;
+    out.flush()?;
+    Ok((written, count))
+}
+
+/// The same bytes through a pipe into Python.
+fn python(stream: &Path) -> io::Result<Took> {
+    let mut cat = Command::new("cat")
+        .arg(stream)
+        .stdout(Stdio::piped())
+        .spawn()?;
+    let mut child = Command::new("python3")
+        .args(["-c", PYTHON])
+        .stdin(cat.stdout.take().expect("a pipe"))
+        .spawn()?;
+    let took = watch(&child)?;
+    assert!(child.wait()?.success() && cat.wait()?.success(), "python");
+    Ok(took)
+}
+
+/// Waits for the end of a child and tells what it took itself, its own children left out.
+fn watch(child: &Child) -> io::Result<Took> {
+    let pid = child.id();
+    let id =
+        WaitId::Pid(Pid::from_raw(i32::try_from(pid).map_err(io::Error::other)?).expect("a pid"));
+    let ended = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT | WaitIdOptions::NOHANG;
+    let mut peak_kib = 0;
+    while waitid(id.clone(), ended)?.is_none() {
+        peak_kib = peak_kib.max(high_water(pid).unwrap_or(0));
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat"))?;
+    let after_name = stat.rsplit(')').next().unwrap_or_default();
+    let ticks: Vec<u64> = after_name
+        .split_whitespace()
+        .skip(11)
+        .take(2)
+        .filter_map(|field| field.parse().ok())
+        .collect();
+    let hertz = rustix::param::clock_ticks_per_second();
+    let millis = ticks.iter().sum::<u64>() * 1000 / hertz.max(1);
+    Ok(Took {
+        cpu: Duration::from_millis(millis),
+        peak_kib,
+    })
+}
+
+fn high_water(pid: u32) -> Option<u64> {
+    let text = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+    let line = text.lines().find(|line| line.starts_with("VmHWM:"))?;
+    line.split_whitespace().nth(1)?.parse().ok()
+}
+
+/// Nanoseconds of the clock that all processes share.
+fn clock() -> u64 {
+    let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
+    u64::try_from(now.tv_sec * 1_000_000_000 + now.tv_nsec).unwrap_or(0)
+}
+
+/// Plays an agent: every message is the time at which it is written.
+fn play() -> io::Result<()> {
+    let (first, last) = Kind::Claude.frame();
+    let mut out = io::stdout().lock();
+    writeln!(out, "{first}")?;
+    for line in 0..LINES {
+        std::thread::sleep(APART + Duration::from_millis(u64::from(line % 7)));
+        let now = clock();
+        writeln!(
+            out,
+            "{{\"type\":\"assistant\",\"message\":{{\"id\":\"m{line}\",\"model\":\"m\",\"content\":[{{\"type\":\"text\",\"text\":\"written@{now}@\"}}],\"usage\":{{\"input_tokens\":1,\"output_tokens\":1}}}},\"parent_tool_use_id\":null}}"
+        )?;
+        out.flush()?;
+    }
+    writeln!(out, "{last}")
+}
+
+/// Looks into a file of the run's trial twice a millisecond; tells how late each message was there.
+fn follow(runs: &Path, name: &str) -> io::Result<Vec<Duration>> {
+    let deadline = Instant::now() + Duration::from_secs(60);
+    let mut file = loop {
+        if let Some(file) = find(runs, name, 4) {
+            break File::open(file)?;
+        }
+        if Instant::now() > deadline {
+            return Err(io::Error::other(format!("{name} never came")));
+        }
+        std::thread::sleep(Duration::from_millis(1));
+    };
+    let (mut late, mut bytes) = (Vec::new(), Vec::new());
+    while late.len() < LINES as usize && Instant::now() < deadline {
+        file.read_to_end(&mut bytes)?;
+        let now = clock();
+        let whole = bytes
+            .iter()
+            .rposition(|byte| *byte == b'\n')
+            .map_or(0, |end| end + 1);
+        for line in String::from_utf8_lossy(&bytes[..whole]).lines() {
+            let mark = line
+                .split_once("written@")
+                .and_then(|(_, rest)| rest.split_once('@'));
+            if let Some((written, _)) = mark {
+                let written: u64 = written.parse().map_err(io::Error::other)?;
+                late.push(Duration::from_nanos(now.saturating_sub(written)));
+            }
+        }
+        bytes.drain(..whole);
+        std::thread::sleep(Duration::from_micros(500));
+    }
+    Ok(late)
+}
+
+fn find(folder: &Path, name: &str, depth: u32) -> Option<PathBuf> {
+    for entry in fs::read_dir(folder).ok()?.flatten() {
+        let path = entry.path();
+        if entry.file_name() == name {
+            return Some(path);
+        }
+        let inside = depth > 0 && entry.file_type().is_ok_and(|kind| kind.is_dir());
+        if inside && let Some(found) = find(&path, name, depth - 1) {
+            return Some(found);
+        }
+    }
+    None
+}
