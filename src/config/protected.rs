@@ -1,7 +1,7 @@
 //! Files that decide how tests run, by name: whoever adds or changes one can make any test pass.
 
 /// What `protected` is for a task that does not say, beside its `forbidden_globs`. Kept in SETUP.md, too.
-pub const PROTECTED_BY_DEFAULT: [&str; 46] = [
+pub const PROTECTED_BY_DEFAULT: [&str; 73] = [
     // Python
     "**/conftest.py",
     "**/sitecustomize.py",
@@ -15,6 +15,9 @@ pub const PROTECTED_BY_DEFAULT: [&str; 46] = [
     "**/unittest/__init__.py",
     "**/tox.ini",
     "**/setup.cfg",
+    "**/pytest.toml",
+    "**/.pytest.toml",
+    "**/.coveragerc",
     // JavaScript
     "**/jest.config.*",
     "**/jest.setup.*",
@@ -25,6 +28,14 @@ pub const PROTECTED_BY_DEFAULT: [&str; 46] = [
     "**/karma.conf.*",
     "**/playwright.config.*",
     "**/ava.config.*",
+    "**/cypress.config.*",
+    "**/jasmine.json",
+    "**/wdio.conf.*",
+    "**/babel.config.*",
+    "**/.babelrc*",
+    "**/.swcrc",
+    "**/.nycrc*",
+    "**/.taprc",
     "**/.npmrc",
     "**/.yarnrc*",
     "**/.pnpmfile.cjs",
@@ -39,7 +50,25 @@ pub const PROTECTED_BY_DEFAULT: [&str; 46] = [
     // Swift and Xcode
     "**/*.xctestplan",
     "**/*.xcscheme",
+    // Java and .NET
+    "**/gradlew",
+    "**/mvnw",
+    "**/gradle/wrapper/**",
+    "**/gradle.properties",
+    "**/testng.xml",
+    "**/*.runsettings",
+    "**/Directory.Build.props",
+    "**/Directory.Build.targets",
+    "**/global.json",
+    // scripts that run tests, by name
+    "**/test.sh",
+    "**/tests.sh",
+    "**/run_tests.*",
+    "**/run-tests.*",
+    "**/runtests.*",
     // others
+    "**/.bazelrc",
+    "**/.rspec-local",
     "**/go.work",
     "**/.mvn/**",
     "**/init.gradle",

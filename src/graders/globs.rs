@@ -57,7 +57,8 @@ impl Globs {
     }
 
     /// Whether `path` differs from a forbidden one only in case or accents: on some file systems it is the same.
-    pub(super) fn forbid_folded(&self, path: &Path) -> bool {
+    #[must_use]
+    pub fn forbid_folded(&self, path: &Path) -> bool {
         self.ways(path)
             .any(|path| self.folded.is_match(folded(path)))
     }
@@ -162,14 +163,21 @@ fn folded(path: &Path) -> PathBuf {
 /// letters.
 fn skeleton(text: &str) -> String {
     text.chars()
-        .filter(|character| !('\u{300}'..='\u{36f}').contains(character))
+        .filter(|character| !is_ignored(*character))
         .flat_map(|character| {
             let character = base_letter(character);
             let keep = character.is_ascii().then_some(character);
-            let lower = (!character.is_ascii()).then(|| character.to_lowercase());
-            keep.into_iter().chain(lower.into_iter().flatten())
+            let others = (!character.is_ascii()).then(|| character.to_uppercase());
+            // By way of the capital letter, so that a long s is an s, and a ligature its letters.
+            let others = others.into_iter().flatten().flat_map(char::to_lowercase);
+            keep.into_iter().chain(others)
         })
         .collect()
+}
+
+/// Accents that are characters of their own, and characters without a width that some file systems leave out of names.
+const fn is_ignored(character: char) -> bool {
+    matches!(character, '\u{300}'..='\u{36f}' | '\u{200c}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{206a}'..='\u{206f}' | '\u{feff}')
 }
 
 /// Letters of U+00C0 to U+017E that are a plain letter with an accent, as runs of (first, last, plain letter).

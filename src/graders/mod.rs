@@ -12,6 +12,7 @@ mod inside;
 mod junit;
 mod pixels;
 mod screenshot;
+mod test_config;
 mod test_run;
 #[cfg(test)]
 mod tests;
@@ -20,4 +21,5 @@ mod tools;
 pub use baseline::{ForbiddenBaseline, capture_baseline};
 pub use globs::Globs;
 pub use grade::{GradeContext, compromised, grade, no_panic};
+pub use test_config::{changed_test_config, says_how_tests_run};
 pub use tools::{Tool, Tools, system_path};

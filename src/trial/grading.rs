@@ -84,7 +84,9 @@ impl Graded {
     /// Decides about each change, and keeps what speaks against the work.
     fn sort<'a>(&mut self, frame: &Frame<'_>, work: Work<'a>) -> Sorted<'a> {
         let guard = frame.context.guard(frame.planned);
-        let mut sorted = guard.map_or_else(Sorted::default, |guard| guard.sort(work.changed));
+        let mut sorted = guard.map_or_else(Sorted::default, |guard| {
+            guard.sort(work.changed, &|path| frame.context.template.base_file(path))
+        });
         self.violations.append(&mut sorted.violations);
         self.suspicions.append(&mut sorted.suspicions);
         sorted

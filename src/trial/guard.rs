@@ -8,6 +8,7 @@ use std::path::{Component, Path, PathBuf};
 
 use crate::config::{GraderSpec, PROTECTED_BY_DEFAULT, TaskSpec};
 use crate::graders::Globs;
+use crate::trial::telling::{changed_dependencies, reconfigured};
 use crate::workspace::{ChangedPath, Now, named, patched_paths};
 
 /// What a task says about paths.
@@ -23,6 +24,8 @@ pub struct Guard {
     reference: BTreeSet<PathBuf>,
     /// The only paths that may be changed.
     allowed: Option<Globs>,
+    /// Whether the defaults apply: the task does not say what is protected.
+    defaults: bool,
 }
 
 /// What becomes of a trial's changes.
@@ -82,6 +85,7 @@ impl Guard {
             kept: Globs::new(&kept, subdir)?,
             by_default: Globs::new(&by_default, subdir)?,
             reference: reference.collect(),
+            defaults: task.protected.is_none(),
             allowed: allowed.map(|globs| Globs::new(globs, subdir)).transpose()?,
         })
     }
@@ -106,8 +110,12 @@ impl Guard {
         paths.map(|path| named(path)).collect()
     }
 
-    /// Decides about each change.
-    pub(super) fn sort<'a>(&self, changed: &'a [ChangedPath]) -> Sorted<'a> {
+    /// Decides about each change; `base` tells what a file of the base commit held.
+    pub(super) fn sort<'a>(
+        &self,
+        changed: &'a [ChangedPath],
+        base: &dyn Fn(&Path) -> Option<Vec<u8>>,
+    ) -> Sorted<'a> {
         let mut sorted = Sorted::default();
         let mut restored = BTreeSet::new();
         for one in changed {
@@ -122,7 +130,17 @@ impl Guard {
             } else if leads_out(one) {
                 let reason = format!("link_out:{}", named(path));
                 sorted.suspicions.push(reason);
-            } else {
+            } else if let Some(own) = self.twin(path).filter(|_| base(path).is_none()) {
+                let reasons = if own {
+                    &mut sorted.violations
+                } else {
+                    &mut sorted.suspicions
+                };
+                reasons.push(format!("protected_twin:{}", named(path)));
+            } else if !self.drops(path) {
+                if self.defaults && !self.reference.contains(path) {
+                    sorted.suspicions.extend(reconfigured(one, base));
+                }
                 sorted.carried.push(one);
             }
             let may = self.allowed.as_ref().is_none_or(|globs| globs.forbid(path));
@@ -131,6 +149,10 @@ impl Guard {
             }
         }
         sorted.give_way(&restored);
+        if self.defaults {
+            let carried = sorted.carried.iter().copied();
+            sorted.suspicions.extend(changed_dependencies(carried));
+        }
         for reasons in [&mut sorted.violations, &mut sorted.suspicions] {
             if let Some(more @ 1..) = reasons.len().checked_sub(NAMED) {
                 reasons.truncate(NAMED);
@@ -138,6 +160,27 @@ impl Guard {
             }
         }
         sorted
+    }
+
+    /// Whether a path differs from a protected one in no more than case or accents, so that some file systems take one for
+    /// the other; true where the task itself protects it.
+    fn twin(&self, path: &Path) -> Option<bool> {
+        if self.reference.contains(path) {
+            return None;
+        }
+        let own = self.kept.forbid_folded(path);
+        (own || self.by_default.forbid_folded(path)).then_some(own)
+    }
+
+    /// Whether a path is what a runner compiled for itself: made again where it is wanted, and a place to hide other code
+    /// behind the same source.
+    fn drops(&self, path: &Path) -> bool {
+        self.defaults
+            && !self.counts.matter(path)
+            && (path
+                .components()
+                .any(|part| part.as_os_str() == "__pycache__")
+                || path.extension().is_some_and(|extension| extension == "pyc"))
     }
 
     fn is_kept_by_default(&self, path: &Path) -> bool {

@@ -24,6 +24,7 @@ mod preparation;
 mod rebuilt;
 mod regrade;
 mod stages;
+mod telling;
 mod validate;
 
 pub use aftermath::scrub_folder;

@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 use std::fs::File;
-use std::io;
+use std::io::{self, Read as _};
 use std::os::unix::ffi::OsStringExt;
 use std::path::PathBuf;
 
@@ -89,6 +89,18 @@ pub struct IgnoredPath {
 }
 
 impl Content {
+    /// The bytes, if they are no more than `most`; nothing where they are lost.
+    #[must_use]
+    pub fn bytes(&self, most: u64) -> Option<Vec<u8>> {
+        if let Self::Bytes(bytes) = self {
+            return (bytes.len() as u64 <= most).then(|| bytes.clone());
+        }
+        let file = self.open().ok()??;
+        let mut bytes = Vec::new();
+        file.take(most + 1).read_to_end(&mut bytes).ok()?;
+        (bytes.len() as u64 <= most).then_some(bytes)
+    }
+
     /// Opens content that lies in a file, without following a link; `None` when it does not, or is gone.
     ///
     /// # Errors

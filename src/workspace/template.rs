@@ -11,6 +11,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use git2::{Oid, Repository};
 
+use super::base::Base;
 use super::place::Place;
 use super::seal::{self, Layout, Seal, Tracked};
 use super::spread::Plan;
@@ -107,6 +108,15 @@ impl Template {
     #[must_use]
     pub fn head(&self) -> &str {
         &self.shared.commit
+    }
+
+    /// What the file at `path` (from the root) held in the base commit; `None` where there was none, or a link.
+    #[must_use]
+    pub fn base_file(&self, path: &Path) -> Option<Vec<u8>> {
+        let base = Base::of(&self.shared);
+        let piece = base.files.get(path)?;
+        let held = base.held(piece).ok()?;
+        (held.kind != FileKind::Link).then_some(held.bytes)
     }
 
     /// Waits, at most for `patience`, until discarded workspaces are removed, then removes what was kept for making new ones.
