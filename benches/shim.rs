@@ -9,7 +9,7 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Instant;
 
-use proctor::shims::{Overlay, WatchedTool};
+use proctor::shims::{LogWay, Overlay, WatchedTool};
 
 const ROUNDS: usize = 2_000;
 
@@ -20,14 +20,17 @@ fn main() {
         real: Some("/bin/true".into()),
     };
     let log = folder.path().join("log");
+    let shims = folder.path().join("shims");
     let overlay =
-        Overlay::install(&folder.path().join("shims"), &[tool], &log).expect("install the shim");
+        Overlay::install(&shims, &[tool], &log, LogWay::Socket).expect("install the shim");
     let shim = overlay.bin_dir.join("true");
     let (mut direct, mut shimmed) = (Vec::new(), Vec::new());
     for _ in 0..ROUNDS {
         direct.push(micros_of(Path::new("/bin/true")));
         shimmed.push(micros_of(&shim));
     }
+    let heard = overlay.heard(0).expect("the calls");
+    assert_eq!((heard.calls.len(), heard.lost), (ROUNDS, 0), "all are told");
     let (direct, shimmed) = (median(direct), median(shimmed));
     println!(
         "direct {direct:.0} us, shimmed {shimmed:.0} us, ratio {:.2} (target <= 2.10)",

@@ -238,6 +238,23 @@ pub struct Leftover {
     pub argv: String,
 }
 
+/// How the shims told of the calls of watched commands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ShimLogKept {
+    /// Over a socket, where the kernel tells who speaks; else in a file that the agent can write to.
+    pub by_socket: bool,
+    /// Calls that are known to be missing.
+    pub lost: u64,
+}
+
+impl ShimLogKept {
+    /// The word in rows.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        if self.by_socket { "socket" } else { "file" }
+    }
+}
+
 /// How busy the machine is; what is unknown is absent.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct HostLoad {
@@ -306,6 +323,8 @@ pub struct TrialOutcome {
     pub graded_in: Option<GradedIn>,
     /// Digest of the tree that the agent left, in hex; absent when it was not captured.
     pub tree_sha256: Option<String>,
+    /// How calls of watched commands were told; absent when the agent was not started.
+    pub shim_log: Option<ShimLogKept>,
     /// Keys of `suite.limits` that were reached.
     pub limits_hit: Vec<String>,
     /// When the provider's limit ends: UTC, RFC 3339; absent where none was met or nothing told.

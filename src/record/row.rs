@@ -130,6 +130,9 @@ pub struct Row {
     pub limits_hit: Option<Vec<String>>,
     pub provider_fault: Option<String>,
     pub retry_at: Option<String>,
+    pub cmd_log_via: Option<String>,
+    #[serde(deserialize_with = "count")]
+    pub cmd_log_lost: Option<u64>,
 }
 
 /// The keys of a row in order; `runs.csv` has all but `provider_usage`.
@@ -150,7 +153,7 @@ pub const COLUMNS: &[&str] = &[
     "tool_error_discovery", "unknown_events", "unparsed_lines", "model_requests", "cli_version",
     "command_calls", "notes", "prompt_digest", "config_digest", "task_digest",
     "artifacts_sha256", "prev_sha256", "peak_memory_kib", "host_load_1m", "host_free_memory_kib",
-    "graded_in", "tree_sha256", "limits_hit", "provider_fault", "retry_at",
+    "graded_in", "tree_sha256", "limits_hit", "provider_fault", "retry_at", "cmd_log_via", "cmd_log_lost",
 ];
 
 impl Row {

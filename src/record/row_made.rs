@@ -127,6 +127,9 @@ impl Row {
     fn take_circumstances(&mut self, outcome: &TrialOutcome) {
         self.workspace = Some(outcome.workspace.as_str().to_owned());
         self.limits_hit = Some(outcome.limits_hit.clone());
+        let shims = outcome.shim_log;
+        self.cmd_log_via = shims.map(|shims| shims.word().to_owned());
+        self.cmd_log_lost = shims.map(|shims| shims.lost);
         self.graded_in = outcome.graded_in.map(|tree| tree.as_str().to_owned());
         self.tree_sha256.clone_from(&outcome.tree_sha256);
         self.isolation = Some(outcome.isolation.as_str().to_owned());

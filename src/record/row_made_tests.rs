@@ -80,6 +80,7 @@ fn outcome(baseline: bool) -> TrialOutcome {
         workspace: WorkspaceKind::Clone,
         overhead: Duration::ZERO,
         jobs: 1,
+        shim_log: None,
         limits_hit: Vec::new(),
         retry_at: None,
         graded_in: None,

@@ -44,7 +44,7 @@ fields! {
     lingered leftovers tool_calls tool_error_discovery unknown_events unparsed_lines model_requests cli_version
     command_calls notes prompt_digest config_digest task_digest artifacts_sha256 prev_sha256
     peak_memory_kib host_load_1m host_free_memory_kib
-    graded_in tree_sha256 limits_hit provider_fault retry_at
+    graded_in tree_sha256 limits_hit provider_fault retry_at cmd_log_via cmd_log_lost
 }
 
 impl<W: Write> RunsCsv<W> {

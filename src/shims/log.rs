@@ -1,4 +1,4 @@
-//! The log of the shims, read back. Agents can write to it, so nothing in it is trusted to be well-formed.
+//! The log of the shims, read back. Where it is a file, agents can write to it: nothing is trusted to be well-formed.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
@@ -10,7 +10,7 @@ use serde::Deserialize;
 use crate::model::{CallSource, CommandCall};
 
 /// Lines longer than this are none of a shim's.
-const LONGEST_LINE: u64 = 1 << 20;
+pub(super) const LONGEST_LINE: u64 = 1 << 20;
 
 /// The most that is read: shims stop at half of it.
 const LONGEST_LOG: u64 = 128 << 20;
@@ -22,6 +22,18 @@ pub struct ShimLog {
     pub calls: Vec<CommandCall>,
     /// Lines that are no call.
     pub bad_lines: u64,
+    /// Whether the shims were heard through a socket, which tells who speaks; else they wrote into a file.
+    pub by_socket: bool,
+    /// Calls that are known to be missing: their shims could not tell them, or died.
+    pub lost: u64,
+    /// Connections and lines of programs that are no shims; they count for nothing.
+    pub forged: u64,
+    /// Some of these programs, by name.
+    pub strangers: Vec<String>,
+    /// Calls of processes whose program could not be seen; they count.
+    pub unproven: u64,
+    /// Whether the log for people was changed by somebody, and put right.
+    pub changed: bool,
 }
 
 /// A line as a shim writes it.
@@ -59,11 +71,16 @@ pub fn read_log(log: &Path, agent_started_mono_ns: u64) -> io::Result<ShimLog> {
         let message = format!("{} is not a regular file", log.display());
         return Err(io::Error::new(io::ErrorKind::InvalidData, message));
     }
-    let mut read = ShimLog::default();
     if metadata.len() == 0 {
-        return Ok(read);
+        return Ok(ShimLog::default());
     }
-    let mut reader = BufReader::new(File::open(log)?.take(LONGEST_LOG));
+    parse(File::open(log)?, agent_started_mono_ns)
+}
+
+/// Reads the lines of a log.
+pub(super) fn parse(log: impl Read, agent_started_mono_ns: u64) -> io::Result<ShimLog> {
+    let mut read = ShimLog::default();
+    let mut reader = BufReader::new(log.take(LONGEST_LOG));
     let mut line = Vec::new();
     while next_line(&mut reader, &mut line)? {
         match serde_json::from_slice::<Line>(&line) {
@@ -74,6 +91,29 @@ pub fn read_log(log: &Path, agent_started_mono_ns: u64) -> io::Result<ShimLog> {
     }
     read.calls.sort_by_key(|call| call.at);
     Ok(read)
+}
+
+/// Whether a line is what a shim says of a call.
+pub(super) fn is_call(line: &[u8]) -> bool {
+    line.ends_with(b"}\n")
+        && serde_json::from_slice::<Line>(line).is_ok_and(|line| line.seen_by.is_none())
+}
+
+/// Whether two files hold the same, from where they stand.
+pub(super) fn is_same(one: impl Read, other: impl Read) -> io::Result<bool> {
+    let (mut one, mut other) = (BufReader::new(one), BufReader::new(other));
+    loop {
+        let (left, right) = (one.fill_buf()?, other.fill_buf()?);
+        let count = left.len().min(right.len());
+        if left[..count] != right[..count] || (count == 0 && left.len() != right.len()) {
+            return Ok(false);
+        }
+        if count == 0 {
+            return Ok(true);
+        }
+        one.consume(count);
+        other.consume(count);
+    }
 }
 
 /// Reads a line into `line`, only its beginning if it is too long; false at the end.
@@ -128,7 +168,7 @@ mod tests {
             read(GOOD.as_bytes()),
             ShimLog {
                 calls: vec![call],
-                bad_lines: 0
+                ..ShimLog::default()
             }
         );
     }

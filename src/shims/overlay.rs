@@ -1,25 +1,30 @@
 //! The folder of shims: laid out, put in front of `PATH`, and checked afterwards.
 
 use std::ffi::{OsStr, OsString};
-use std::fs::{self, OpenOptions, Permissions};
+use std::fs::{self, File, Metadata, OpenOptions, Permissions};
 use std::io::{self, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
+use super::ear::Ear;
+use super::log::{ShimLog, read_log};
 use crate::supervise::{find_program, spawn_gate};
 
 /// The program that every shim is a copy of.
 const RELAY: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/relay"));
 
 /// First text of a shim's config.
-const VERSION: &str = "proctor-shim-1";
+const VERSION: &str = "proctor-shim-2";
 
 /// Lies in every folder of shims, so that a folder of another proctor is known as such.
 const SIGN: &str = ".proctor-shims";
 
 /// Longest path that a shim handles.
 const LONGEST_PATH: usize = 4000;
+
+/// The longest path that a socket's address holds.
+pub(super) const LONGEST_SOCKET: usize = 107;
 
 /// Commands that are always watched.
 const ALWAYS: [&str; 2] = ["xcodebuild", "xcrun"];
@@ -63,23 +68,36 @@ fn is_overlay(folder: &Path) -> bool {
     folder.join(SIGN).symlink_metadata().is_ok()
 }
 
-/// A folder of shims for one trial.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// A folder of shims for one trial. Its shims are heard as long as it lives.
+#[derive(Debug)]
 pub struct Overlay {
     /// The folder to put in front of `PATH`.
     pub bin_dir: PathBuf,
-    /// The log that the shims write.
+    /// The log of their calls.
     pub log: PathBuf,
     /// Each shim's name and config.
     tools: Vec<(String, Vec<u8>)>,
+    /// Absent where the shims write into the log themselves.
+    ear: Option<Ear>,
+    /// Gets a byte for each call that could not be told.
+    lost: PathBuf,
+}
+
+/// What shims tell their calls to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LogWay {
+    /// A socket of this process; where none can be made, the file.
+    SocketOrFile,
+    /// A socket of this process and nothing else: without it, all calls are lost.
+    Socket,
 }
 
 impl Overlay {
-    /// Lays out shims in `dir` (made if absent) that log to `log` (likewise, its folder must exist).
+    /// Lays out shims in `dir` (made if absent) whose calls end up in `log` (likewise, its folder must exist).
     ///
     /// # Errors
     /// If a file cannot be written, a name is no plain file name, or a path is too long or holds a colon.
-    pub fn install(dir: &Path, tools: &[WatchedTool], log: &Path) -> io::Result<Self> {
+    pub fn install(dir: &Path, tools: &[WatchedTool], log: &Path, way: LogWay) -> io::Result<Self> {
         let dir = usable(std::path::absolute(dir)?)?;
         let log = usable(std::path::absolute(log)?)?;
         if dir.as_os_str().as_bytes().contains(&b':') {
@@ -93,23 +111,53 @@ impl Overlay {
             fs::create_dir_all(folder)?;
         }
         fs::write(bin_dir.join(SIGN), "")?;
-        OpenOptions::new()
-            .append(true)
-            .create(true)
-            .mode(0o600)
-            .open(&log)?;
+        let log_file = new_log(&log)?;
+        let mut programs = Vec::new();
+        for tool in tools {
+            checked_name(&tool.name)?;
+            programs.push(write_program(&bin_dir.join(&tool.name))?);
+        }
+        let socket = dir.join("log");
+        let ear = Ear::open(&socket, &programs, (&log, log_file));
+        if let Err(error) = &ear {
+            tracing::debug!("the shims are not heard through a socket: {error}");
+        }
+        let by_socket = ear.is_ok() || way == LogWay::Socket;
+        let mut lost = dir.clone().into_os_string();
+        lost.push(".lost");
+        let told = Told {
+            way: if by_socket { "socket" } else { "file" },
+            place: if by_socket { &socket } else { &log },
+            lost: Path::new(&lost),
+        };
         let mut installed = Vec::new();
         for tool in tools {
-            let config = config(tool, &log)?;
+            let config = config(tool, &told)?;
             fs::write(conf_dir.join(&tool.name), &config)?;
-            write_program(&bin_dir.join(&tool.name))?;
             installed.push((tool.name.clone(), config));
         }
         Ok(Self {
             bin_dir,
-            log,
             tools: installed,
+            ear: ear.ok(),
+            lost: lost.into(),
+            log,
         })
+    }
+
+    /// What the shims have told so far; the zero of the calls' times is `agent_started_mono_ns`. What somebody else wrote into
+    /// the log is removed from it, if the shims are heard through a socket. Calls that have not ended count as lost.
+    ///
+    /// # Errors
+    /// If the log cannot be read or put right.
+    pub fn heard(&self, agent_started_mono_ns: u64) -> io::Result<ShimLog> {
+        let mut heard = match &self.ear {
+            Some(ear) => ear.heard(agent_started_mono_ns)?,
+            None => read_log(&self.log, agent_started_mono_ns)?,
+        };
+        let unheard = self.lost.symlink_metadata();
+        heard.lost += unheard.map_or(0, |lost| lost.len());
+        Ok(heard)
     }
 
     /// A `PATH` with the shims first.
@@ -128,6 +176,9 @@ impl Overlay {
     pub fn tampered(&self) -> Vec<String> {
         let conf_dir = self.bin_dir.with_file_name("conf");
         let mut found = Vec::new();
+        if self.ear.as_ref().is_some_and(|ear| !ear.is_in_place()) {
+            found.push("the socket of the shims was changed".to_owned());
+        }
         for (name, config) in &self.tools {
             if !is_intact(&self.bin_dir.join(name), RELAY) {
                 found.push(format!("the shim of {name} was changed"));
@@ -164,22 +215,34 @@ fn refused(message: &str) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidInput, message)
 }
 
-fn config(tool: &WatchedTool, log: &Path) -> io::Result<Vec<u8>> {
-    let name = &tool.name;
+fn checked_name(name: &str) -> io::Result<()> {
     if name.is_empty() || name.starts_with('.') || name.contains(['/', '\0']) || name.len() > 200 {
         return Err(refused(&format!(
             "{name:?} is no name of a command that can be watched"
         )));
     }
+    Ok(())
+}
+
+/// How a shim tells its calls.
+struct Told<'a> {
+    way: &'a str,
+    place: &'a Path,
+    lost: &'a Path,
+}
+
+fn config(tool: &WatchedTool, told: &Told<'_>) -> io::Result<Vec<u8>> {
     let real = match &tool.real {
         Some(real) => usable(std::path::absolute(real)?)?,
         None => PathBuf::new(),
     };
     let texts = [
         VERSION.as_bytes(),
-        name.as_bytes(),
+        tool.name.as_bytes(),
         real.as_os_str().as_bytes(),
-        log.as_os_str().as_bytes(),
+        told.way.as_bytes(),
+        told.place.as_os_str().as_bytes(),
+        told.lost.as_os_str().as_bytes(),
     ];
     Ok(texts
         .into_iter()
@@ -187,8 +250,17 @@ fn config(tool: &WatchedTool, log: &Path) -> io::Result<Vec<u8>> {
         .collect())
 }
 
+/// Opens a log for appending, and makes it if it is not there.
+pub(super) fn new_log(path: &Path) -> io::Result<File> {
+    OpenOptions::new()
+        .append(true)
+        .create(true)
+        .mode(0o600)
+        .open(path)
+}
+
 /// Writes a shim while no child is being started: one that held the file open would make it "busy".
-fn write_program(path: &Path) -> io::Result<()> {
+fn write_program(path: &Path) -> io::Result<Metadata> {
     let _gate = spawn_gate();
     let mut options = OpenOptions::new();
     options.write(true).create_new(true).mode(0o755);
@@ -200,7 +272,8 @@ fn write_program(path: &Path) -> io::Result<()> {
         opened => opened?,
     };
     file.write_all(RELAY)?;
-    file.set_permissions(Permissions::from_mode(0o555))
+    file.set_permissions(Permissions::from_mode(0o555))?;
+    file.metadata()
 }
 
 /// Whether a path is a regular file with this content; nothing else is opened.

@@ -4,6 +4,7 @@ mod calls;
 mod install;
 mod shells;
 mod signals;
+mod strangers;
 
 use std::ffi::OsString;
 use std::fs;
@@ -58,8 +59,13 @@ impl Lab {
 
     fn with_tools_in(folder: TempDir, tools: &[WatchedTool]) -> Self {
         let log = folder.path().join("cmd_log.jsonl");
-        let overlay =
-            Overlay::install(&folder.path().join("shims"), tools, &log).expect("install shims");
+        let overlay = Overlay::install(
+            &folder.path().join("shims"),
+            tools,
+            &log,
+            LogWay::SocketOrFile,
+        )
+        .expect("install shims");
         Self { folder, overlay }
     }
 
@@ -88,13 +94,18 @@ impl Lab {
     }
 
     fn calls(&self) -> Vec<CommandCall> {
-        let log = read_log(&self.overlay.log, 0).expect("the log");
-        assert_eq!(log.bad_lines, 0);
+        let log = self.heard();
+        assert_eq!((log.bad_lines, log.lost, log.forged), (0, 0, 0), "{log:?}");
         log.calls
+    }
+
+    fn heard(&self) -> ShimLog {
+        self.overlay.heard(0).expect("the log")
     }
 
     /// The last line as raw JSON.
     fn last_line(&self) -> serde_json::Value {
+        self.heard();
         let text = fs::read_to_string(&self.overlay.log).expect("the log");
         serde_json::from_str(text.lines().last().expect("a line")).expect("JSON")
     }

@@ -10,7 +10,7 @@ use crate::model::{Cost, Grade, GradedIn, StreamReport};
 use crate::record::{
     self, McpCallLine, RecordError, Redactor, ToolErrorLines, TrialClock, TrialDir,
 };
-use crate::shims::{ShimLog, read_log};
+use crate::shims::ShimLog;
 use crate::supervise::ChildEnding;
 use crate::trial::draft::Draft;
 use crate::trial::environment::program_path;
@@ -127,18 +127,7 @@ pub(super) async fn measure(
     if let Some(problem) = heard.write_problem {
         draft.note(problem.to_string());
     }
-    let shims = read_log(&frame.trial_dir.cmd_log(), ended.ending.started_mono_ns).unwrap_or_else(
-        |error| {
-            draft.note(format!("read cmd_log.jsonl: {error}"));
-            ShimLog::default()
-        },
-    );
-    if shims.bad_lines > 0 {
-        draft.suspect(format!("cmd_log_bad_lines={}", shims.bad_lines));
-    }
-    for tool in ended.ready.overlay.tampered() {
-        draft.suspect(format!("shim_tampered:{tool}"));
-    }
+    let shims = shim_log(&ended, draft);
     if heard.report.spare_finals > 0 {
         draft.suspect(format!("final_events={}", heard.report.finals));
     }
@@ -160,6 +149,22 @@ pub(super) async fn measure(
         }
     }
     draft.measured(heard.report, cost, tallied.measures);
+}
+
+/// What the shims told, and what was odd about it.
+fn shim_log(ended: &Ended<'_>, draft: &mut Draft) -> ShimLog {
+    let overlay = &ended.ready.overlay;
+    let shims = overlay
+        .heard(ended.ending.started_mono_ns)
+        .unwrap_or_else(|error| {
+            draft.note(format!("read cmd_log.jsonl: {error}"));
+            ShimLog::default()
+        });
+    for tool in overlay.tampered() {
+        draft.suspect(format!("shim_tampered:{tool}"));
+    }
+    draft.heard_shims(&shims);
+    shims
 }
 
 /// Calls that an MCP server logged itself count where the agent's stream shows no MCP calls at all.

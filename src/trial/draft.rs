@@ -7,11 +7,12 @@ use jiff::{Timestamp, Zoned};
 use crate::agents::reset_moment;
 use crate::config::AgentSpec;
 use crate::model::{
-    Cost, Grade, HostLoad, Infra, Integrity, Measures, StreamReport, Termination, TrialKey,
-    TrialOutcome,
+    Cost, Grade, HostLoad, Infra, Integrity, Measures, ShimLogKept, StreamReport, Termination,
+    TrialKey, TrialOutcome,
 };
 use crate::plan::PlannedTrial;
 use crate::record::{Row, TrialDir};
+use crate::shims::ShimLog;
 use crate::supervise::{ChildEnding, EndReason};
 use crate::trial::RunContext;
 use crate::trial::grading::Graded;
@@ -232,6 +233,27 @@ impl Draft {
         self.outcome.notes.insert(0, message);
     }
 
+    /// Takes in how calls of watched commands were told, and what speaks against that.
+    pub(super) fn heard_shims(&mut self, shims: &ShimLog) {
+        self.outcome.shim_log = Some(ShimLogKept {
+            by_socket: shims.by_socket,
+            lost: shims.lost,
+        });
+        if shims.bad_lines > 0 {
+            self.suspect(format!("cmd_log_bad_lines={}", shims.bad_lines));
+        }
+        if shims.changed {
+            self.suspect("cmd_log_changed".to_owned());
+        }
+        if shims.forged > 0 {
+            let by = shims.strangers.join(",");
+            self.suspect(format!("cmd_log_forged={} by {by}", shims.forged));
+        }
+        if shims.unproven > 0 {
+            self.suspect(format!("cmd_log_unproven={}", shims.unproven));
+        }
+    }
+
     /// Says that something speaks against the result.
     pub(super) fn suspect(&mut self, reason: String) {
         match &mut self.outcome.integrity {
@@ -319,6 +341,7 @@ fn blank(key: &TrialKey, agent_kind: &str, task_kind: &str) -> TrialOutcome {
         retry_at: None,
         graded_in: None,
         tree_sha256: None,
+        shim_log: None,
         notes: Vec::new(),
     }
 }

@@ -120,17 +120,20 @@ fn is_graded(frame: &Frame<'_>, workspace: &Workspace) -> bool {
 
 /// The trial's own files that a child reads or writes by their paths.
 fn papers(frame: &Frame<'_>, role: Role<'_>) -> Vec<Mount> {
-    let mut logs = vec![frame.trial_dir.cmd_log()];
+    let calls = show(&frame.trial_dir.cmd_log(), false);
+    let mut logs = Vec::new();
     if frame.context.scenario(frame.planned).mcp_config.is_some() {
         logs.push(frame.mcp_server_log());
     }
     let Role::Agent(words) = role else {
         logs.retain(|log| log.is_file());
-        return logs.iter().map(|log| show(log, false)).collect();
+        let logs = logs.iter().map(|log| show(log, false));
+        return logs.chain([calls]).collect();
     };
     logs.push(frame.trial_dir.agent_output());
     logs.retain(|log| touch(log));
-    let mut papers: Vec<Mount> = logs.iter().map(|log| show(log, true)).collect();
+    let logs = logs.iter().map(|log| show(log, true));
+    let mut papers: Vec<Mount> = logs.chain([calls]).collect();
     papers.push(show(&frame.private, true));
     papers.push(show(&frame.private.join("s"), false));
     for file in given(frame, words) {

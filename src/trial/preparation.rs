@@ -12,7 +12,7 @@ use crate::config::{ScenarioSpec, TaskSpec};
 use crate::graders::{ForbiddenBaseline, capture_baseline};
 use crate::model::Isolation;
 use crate::record::{set_apart, write_file};
-use crate::shims::Overlay;
+use crate::shims::{LogWay, Overlay};
 use crate::supervise::{self, CapturedOutput, ChildEnding, ChildSpec, EndReason, Exit};
 use crate::trial::draft::Stop;
 use crate::trial::environment::program_path;
@@ -42,6 +42,11 @@ pub(super) fn ready(frame: &Frame<'_>, workspace: &Workspace) -> Result<Ready, S
         &frame.private.join("s"),
         &context.tools,
         &frame.trial_dir.cmd_log(),
+        match context.confinement.level {
+            // A file that an agent can write to would be no jail's log.
+            Isolation::Jail => LogWay::Socket,
+            Isolation::None | Isolation::External => LogWay::SocketOrFile,
+        },
     )
     .map_err(|error| Stop::harness("install the shims", error))?;
     let path = overlay.path_with(&program_path(&context.base_env));

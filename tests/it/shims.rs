@@ -8,13 +8,24 @@ use crate::sandbox::{CLAUDE_DONE, SOLVE, Sandbox};
 
 /// The row of an agent that does this, then solves the task; `xcodebuild` is a program that says its arguments.
 fn row_after(actions: &str) -> (Sandbox, Value) {
+    row_at("auto", actions)
+}
+
+/// The same at a level of isolation.
+fn row_at(isolation: &str, actions: &str) -> (Sandbox, Value) {
     let body = format!("{actions}\n{SOLVE}\n{CLAUDE_DONE}");
-    let sandbox = Sandbox::new().agent("fake", "claude_code_cli", &body);
+    let sandbox = Sandbox::new()
+        .suite(&format!("isolation: {isolation}"))
+        .agent("fake", "claude_code_cli", &body);
     sandbox.script("xcodebuild", "echo real \"$@\"; exit 3");
     let ran = sandbox.proctor(&["run", "--quiet"]);
     let row = sandbox.row();
     assert_eq!(row["success"], true, "{row:#}\n{}", ran.stderr);
     (sandbox, row)
+}
+
+fn skipped(why: &str) {
+    eprintln!("SKIPPED: {why}");
 }
 
 fn calls(row: &Value) -> u64 {
@@ -40,20 +51,76 @@ fn a_shim_that_an_agent_rewrites_or_removes_is_told() {
 }
 
 #[test]
-fn lines_that_no_shim_wrote_are_told_and_count_for_nothing() {
+fn what_an_agent_writes_into_the_log_of_calls_has_no_effect() {
     let forged = [
         r#"echo '{"cmd":"xcodebuild"}' >> "$EVAL_CMD_LOG""#,
+        r#"sed -n p "$EVAL_CMD_LOG" > twice; cat twice >> "$EVAL_CMD_LOG"; rm twice"#,
         r#"printf 'xcodebuild build\n\377\n' >> "$EVAL_CMD_LOG""#,
+        r#": > "$EVAL_CMD_LOG""#,
+        r#"rm "$EVAL_CMD_LOG""#,
         r#"head -c 3000000 /dev/zero >> "$EVAL_CMD_LOG"; echo >> "$EVAL_CMD_LOG""#,
     ];
-    for forgery in forged {
-        let (_, row) = row_after(&format!("xcodebuild build\n{forgery}"));
-        assert_eq!(calls(&row), 1, "{forgery}: {row:#}");
-        let told = row["integrity"].as_str().expect("a word");
-        assert!(
-            told.starts_with("suspect[cmd_log_bad_lines="),
-            "{forgery}: {row:#}"
-        );
+    for isolation in ["none", "auto"] {
+        for forgery in forged {
+            let actions = format!(
+                "xcodebuild build\nuntil [ -s \"$EVAL_CMD_LOG\" ]; do sleep 0.01; done\n( {forgery} ) 2>/dev/null"
+            );
+            let (sandbox, row) = row_at(isolation, &actions);
+            assert_eq!(calls(&row), 1, "{forgery}: {row:#}");
+            assert_eq!(row["cmd_log_lost"], 0, "{forgery}: {row:#}");
+            if cfg!(target_os = "linux") {
+                assert_eq!(row["cmd_log_via"], "socket", "{row:#}");
+                let log = fs::read_to_string(sandbox.trial_file("cmd_log.jsonl"));
+                assert_eq!(log.expect("the log").lines().count(), 1, "{forgery}");
+            }
+            // In a jail nothing can be written into it.
+            let told = match row["isolation"].as_str() {
+                Some("jail") => "clean",
+                _ if cfg!(target_os = "linux") => "suspect[cmd_log_changed]",
+                _ => continue,
+            };
+            assert_eq!(row["integrity"], told, "{isolation}: {forgery}: {row:#}");
+        }
+    }
+}
+
+#[test]
+fn a_program_that_speaks_to_the_socket_of_the_shims_is_told_and_counts_for_nothing() {
+    if !cfg!(target_os = "linux") {
+        return skipped("the shims write into a file here");
+    }
+    let speaks = r#"
+import os, socket, shutil
+place = os.path.join(os.path.dirname(os.path.dirname(shutil.which("xcodebuild"))), "log")
+line = b'{"ts":"2026-11-20T20:23:41.745453+00:00","cmd":"xcodebuild","argv":["build"],"source":"agent","mono_ns":5,"dur_ns":1,"exit":0}\n'
+speaker = socket.socket(socket.AF_UNIX)
+speaker.connect(place)
+if WAITS:
+    speaker.settimeout(3)
+    speaker.recv(1)
+try:
+    speaker.sendall(line)
+except OSError:
+    pass
+"#;
+    let Some(python) = ["/usr/bin/python3", "/usr/local/bin/python3"]
+        .into_iter()
+        .find(|path| std::path::Path::new(path).exists())
+    else {
+        return skipped("there is no python3 that could speak to a socket");
+    };
+    for isolation in ["none", "auto"] {
+        for waits in ["True", "False"] {
+            let speaks = speaks.replace("WAITS", waits);
+            let actions = format!("xcodebuild build\n{python} - <<'END'\n{speaks}\nEND");
+            let (_, row) = row_at(isolation, &actions);
+            assert_eq!(calls(&row), 1, "{row:#}");
+            let told = row["integrity"].as_str().expect("a word");
+            assert!(
+                told.starts_with("suspect[cmd_log_forged=1 by python3"),
+                "{row:#}"
+            );
+        }
     }
 }
 

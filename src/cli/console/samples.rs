@@ -51,6 +51,7 @@ pub(super) fn outcome(index: u32) -> TrialOutcome {
         workspace: WorkspaceKind::Worktree,
         overhead: Duration::ZERO,
         jobs: 1,
+        shim_log: None,
         limits_hit: Vec::new(),
         retry_at: None,
         graded_in: None,

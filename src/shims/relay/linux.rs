@@ -14,6 +14,10 @@ mod number {
     pub const RT_SIGACTION: usize = 13;
     pub const RT_SIGPROCMASK: usize = 14;
     pub const GETPID: usize = 39;
+    pub const SOCKET: usize = 41;
+    pub const CONNECT: usize = 42;
+    pub const SENDTO: usize = 44;
+    pub const SETSOCKOPT: usize = 54;
     pub const CLONE: usize = 56;
     pub const EXECVE: usize = 59;
     pub const WAIT4: usize = 61;
@@ -55,6 +59,10 @@ mod number {
     pub const PRCTL: usize = 167;
     pub const GETPID: usize = 172;
     pub const GETPPID: usize = 173;
+    pub const SOCKET: usize = 198;
+    pub const CONNECT: usize = 203;
+    pub const SENDTO: usize = 206;
+    pub const SETSOCKOPT: usize = 208;
     pub const CLONE: usize = 220;
     pub const EXECVE: usize = 221;
     pub const MMAP: usize = 222;
@@ -138,6 +146,14 @@ pub const ENOEXEC: i32 = 8;
 
 const HERE: usize = -100isize as usize;
 const CLOSE_ON_EXEC: usize = 0o2_000_000;
+const PATH_ONLY: usize = 0o10_000_000;
+#[cfg(target_arch = "x86_64")]
+const FOLDER: usize = 0o200_000;
+#[cfg(target_arch = "aarch64")]
+const FOLDER: usize = 0o40_000;
+
+/// The longest that the other end of a socket is waited for.
+const SOCKET_SECONDS: u64 = 2;
 
 /// A set of signals, as the kernel has it.
 pub type Signals = u64;
@@ -155,6 +171,11 @@ fn failed(result: isize) -> bool {
 /// Opens a file for reading; `path` ends in NUL.
 pub fn open_to_read(path: &[u8]) -> Option<i32> {
     open(path, CLOSE_ON_EXEC)
+}
+
+/// Opens a folder to name what is in it; `path` ends in NUL.
+pub fn open_folder(path: &[u8]) -> Option<i32> {
+    open(path, CLOSE_ON_EXEC | PATH_ONLY | FOLDER)
 }
 
 /// Opens a log for appending, and makes it if it is not there; `path` ends in NUL. Never waits, whatever is there.
@@ -197,6 +218,75 @@ pub fn write(file: i32, bytes: &[u8]) -> usize {
     let arguments = [file as usize, bytes.as_ptr() as usize, bytes.len(), 0, 0];
     // SAFETY: the bytes are as many as told.
     usize::try_from(unsafe { call(number::WRITE, arguments) }).unwrap_or(0)
+}
+
+/// An address in the file system.
+#[repr(C)]
+struct Address {
+    family: u16,
+    path: [u8; 108],
+}
+
+/// Connects to a socket with a path of at most 107 bytes (without NUL). No later call waits longer than [`SOCKET_SECONDS`].
+pub fn connect(path: &[u8]) -> Option<i32> {
+    const UNIX: usize = 1;
+    const STREAM: usize = 1;
+    const LEVEL: usize = 1;
+    const RECEIVE_LIMIT: usize = 20;
+    const SEND_LIMIT: usize = 21;
+    let mut address = Address {
+        family: UNIX as u16,
+        path: [0; 108],
+    };
+    address.path.get_mut(..path.len())?.copy_from_slice(path);
+    // SAFETY: plain numbers.
+    let socket = unsafe { call(number::SOCKET, [UNIX, STREAM | CLOSE_ON_EXEC, 0, 0, 0]) };
+    if failed(socket) {
+        return None;
+    }
+    let limit = [SOCKET_SECONDS, 0];
+    for option in [RECEIVE_LIMIT, SEND_LIMIT] {
+        let arguments = [socket as usize, LEVEL, option, limit.as_ptr() as usize, 16];
+        // SAFETY: a timeval is two words.
+        unsafe { call(number::SETSOCKOPT, arguments) };
+    }
+    let arguments = [
+        socket as usize,
+        (&raw const address) as usize,
+        size_of::<Address>(),
+        0,
+        0,
+    ];
+    // SAFETY: the address is as long as told.
+    if failed(unsafe { call(number::CONNECT, arguments) }) {
+        close(socket as i32);
+        return None;
+    }
+    Some(socket as i32)
+}
+
+/// Waits for the byte that answers a connection.
+pub fn is_answered(socket: i32) -> bool {
+    read(socket, &mut [0]) == 1
+}
+
+/// Sends all bytes, as far as the other end takes them in time.
+pub fn send(socket: i32, mut bytes: &[u8]) {
+    const NO_SIGNAL: usize = 0x4000;
+    while !bytes.is_empty() {
+        let arguments = [
+            socket as usize,
+            bytes.as_ptr() as usize,
+            bytes.len(),
+            NO_SIGNAL,
+            0,
+        ];
+        // SAFETY: the bytes are as many as told, and there is no address.
+        match usize::try_from(unsafe { call(number::SENDTO, arguments) }) {
+            Ok(sent @ 1..) => bytes = bytes.get(sent..).unwrap_or_default(),
+            _ => return,
+        }
+    }
 }
 
 /// Length of an open file.

@@ -6,7 +6,11 @@
 //! the kernel needs to start it is one page table and a few pages (`relay_bare`; elsewhere it talks to the C library).
 //!
 //! Nothing that it needs comes from the environment, which callers may have emptied: beside `bin/TOOL` lies `conf/TOOL`,
-//! which holds four texts, each ended by NUL: a version, the name, the real tool (empty: there is none) and the log.
+//! which holds six texts, each ended by NUL: a version, the name, the real tool (empty: there is none), the way to the log
+//! (`socket` or `file`), its place, and a file that gets a byte for each call that could not be told.
+//!
+//! A socket is answered by proctor with one byte, once it has looked at who is calling; only then is the line sent. Whatever
+//! goes wrong with the log, the tool has run by then and the relay ends as it did.
 //!
 //! The whole program is the exception to the rule that proctor has no unsafe code: it talks to the kernel directly. It is
 //! single-threaded, allocates nothing and installs no signal handler.
@@ -28,9 +32,9 @@ mod sys;
 use line::Call;
 
 /// First text of a config file.
-const VERSION: &[u8] = b"proctor-shim-1";
+const VERSION: &[u8] = b"proctor-shim-2";
 
-/// A log that is longer gets no more lines.
+/// A log that is a file and longer gets no more lines.
 const LONGEST_LOG: u64 = 64 << 20;
 
 /// How long a call runs before it is asked whether it goes round in a circle: short ones never pay for that.
@@ -42,13 +46,19 @@ const DEEPEST: u32 = 24;
 /// Longest path that is handled.
 const PATH: usize = 4096;
 
+/// Longest config.
+const CONFIG: usize = 5 * PATH;
+
+/// The longest path that a socket's address holds.
+const SOCKET_PATH: usize = 107;
+
 /// Memory for everything, which costs nothing until it is used.
 struct Memory(UnsafeCell<Buffers>);
 
 struct Buffers {
     own_path: [u8; PATH],
     other_path: [u8; PATH],
-    config: [u8; 4 * PATH],
+    config: [u8; CONFIG],
     folder: [u8; PATH],
     line: [u8; line::CAPACITY],
 }
@@ -59,7 +69,7 @@ unsafe impl Sync for Memory {}
 static MEMORY: Memory = Memory(UnsafeCell::new(Buffers {
     own_path: [0; PATH],
     other_path: [0; PATH],
-    config: [0; 4 * PATH],
+    config: [0; CONFIG],
     folder: [0; PATH],
     line: [0; line::CAPACITY],
 }));
@@ -69,7 +79,9 @@ static MEMORY: Memory = Memory(UnsafeCell::new(Buffers {
 struct Config<'a> {
     name: &'a [u8],
     real: &'a [u8],
+    by_socket: bool,
     log: &'a [u8],
+    lost: &'a [u8],
 }
 
 /// The whole program.
@@ -105,10 +117,8 @@ unsafe fn relay(arguments: *const *const u8, environment: *const *const u8) -> !
         took_ns: sys::monotonic_ns().saturating_sub(began_mono_ns),
         exit,
     };
-    if let Some(log) = log.filter(|log| sys::length(*log) < LONGEST_LOG) {
-        let length = line::compose(&mut memory.line, &call);
-        sys::write(log, &memory.line[..length]);
-    }
+    let length = line::compose(&mut memory.line, &call);
+    tell(&config, log, &memory.line[..length]);
     match outcome {
         Ok(code) => sys::exit(code),
         Err(signal) => sys::die_of(signal),
@@ -124,7 +134,7 @@ fn run(
 ) -> (Option<i32>, Result<i32, i32>) {
     if config.real.is_empty() {
         complain(&[config.name, b": command not found"]);
-        return (sys::open_to_append(with_nul(config.log)), Ok(127));
+        return (open_log(config), Ok(127));
     }
     let me = sys::process();
     let held_before = sys::hold_signals();
@@ -140,7 +150,7 @@ fn run(
     let child = sys::start_child(begin_child, (&raw const plan).cast());
     if child < 0 {
         complain(&[config.name, b": cannot start a process"]);
-        return (sys::open_to_append(with_nul(config.log)), Ok(126));
+        return (open_log(config), Ok(126));
     }
     // A signal for the whole group reaches the tool by itself; out of the group, only what is meant for this process
     // alone arrives here. The leader of a group cannot leave it.
@@ -148,11 +158,54 @@ fn run(
     if !in_group {
         sys::leave_group();
     }
-    let log = sys::open_to_append(with_nul(config.log));
-    if let Some(log) = log {
-        sys::touch(log); // whoever watches the log sees that something began
-    }
+    let log = open_log(config);
     (log, attend(child, in_group, own_path))
+}
+
+/// Opens the way to the log, so that whoever watches it sees that something began.
+fn open_log(config: &Config<'_>) -> Option<i32> {
+    if config.by_socket {
+        return connect(config.log);
+    }
+    let log = sys::open_to_append(with_nul(config.log))?;
+    sys::touch(log);
+    Some(log)
+}
+
+/// Connects to a socket; one with a long path through its folder's descriptor.
+fn connect(place: &[u8]) -> Option<i32> {
+    if place.len() <= SOCKET_PATH {
+        return sys::connect(place);
+    }
+    let name = place.iter().rposition(|byte| *byte == b'/')?;
+    let mut folder = [0; PATH];
+    folder.get_mut(..name)?.copy_from_slice(&place[..name]);
+    let folder = sys::open_folder(folder.get(..=name)?)?;
+    let mut short = Path::new();
+    short.add(b"/proc/self/fd/");
+    short.number(folder);
+    short.add(&place[name..]);
+    let log = sys::connect(short.text());
+    sys::close(folder);
+    log
+}
+
+/// Logs a call, or counts it as lost.
+fn tell(config: &Config<'_>, log: Option<i32>, line: &[u8]) {
+    let Some(log) = log else {
+        if let Some(lost) = sys::open_to_append(with_nul(config.lost)) {
+            sys::write(lost, b".");
+        }
+        return;
+    };
+    if config.by_socket {
+        // Who hears no line after a connection counts that one as lost.
+        if sys::is_answered(log) {
+            sys::send(log, line);
+        }
+    } else if sys::length(log) < LONGEST_LOG {
+        sys::write(log, line);
+    }
 }
 
 /// Passes signals on to the tool until it has ended.
@@ -244,7 +297,7 @@ fn is_circular(own_path: &[u8]) -> bool {
             return false;
         }
         let mut path = [0; PATH];
-        let length = sys::executable(&proc_path(process, b"/exe\0"), &mut path);
+        let length = sys::executable(proc_path(process, b"/exe\0").text(), &mut path);
         depth += u32::from(path[..length] == *own_path);
         if depth >= DEEPEST {
             return true;
@@ -263,7 +316,7 @@ fn is_circular(_own_path: &[u8]) -> bool {
 #[cfg(target_os = "linux")]
 fn parent_of(process: i32) -> i32 {
     let mut stat = [0; 512];
-    let Some(file) = sys::open_to_read(&proc_path(process, b"/stat\0")) else {
+    let Some(file) = sys::open_to_read(proc_path(process, b"/stat\0").text()) else {
         return 0;
     };
     let length = sys::read(file, &mut stat);
@@ -283,23 +336,52 @@ fn parent_of(process: i32) -> i32 {
         })
 }
 
-#[cfg(target_os = "linux")]
-fn proc_path(process: i32, end: &[u8]) -> [u8; 32] {
-    let mut path = [0; 32];
-    let mut length = 0;
-    let mut add = |byte: u8| {
-        path[length] = byte;
-        length += 1;
-    };
-    b"/proc/".iter().for_each(|byte| add(*byte));
-    let mut unit = 1_000_000_000;
-    while unit > 0 {
-        if process >= unit {
-            add(b'0' + (process / unit % 10) as u8);
+/// A short path that is put together.
+struct Path {
+    bytes: [u8; SOCKET_PATH + 1],
+    length: usize,
+}
+
+impl Path {
+    fn new() -> Self {
+        Self {
+            bytes: [0; SOCKET_PATH + 1],
+            length: 0,
         }
-        unit /= 10;
     }
-    end.iter().for_each(|byte| add(*byte));
+
+    /// Adds bytes, as far as there is room for them and a NUL.
+    fn add(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            if self.length < SOCKET_PATH {
+                self.bytes[self.length] = *byte;
+                self.length += 1;
+            }
+        }
+    }
+
+    fn number(&mut self, number: i32) {
+        let mut unit = 1_000_000_000;
+        while unit > 0 {
+            if number >= unit || unit == 1 {
+                self.add(&[b'0' + (number / unit % 10) as u8]);
+            }
+            unit /= 10;
+        }
+    }
+
+    fn text(&self) -> &[u8] {
+        &self.bytes[..self.length]
+    }
+}
+
+/// A file of a process in `/proc`, with its NUL.
+#[cfg(target_os = "linux")]
+fn proc_path(process: i32, end: &[u8]) -> Path {
+    let mut path = Path::new();
+    path.add(b"/proc/");
+    path.number(process);
+    path.add(end);
     path
 }
 
@@ -312,7 +394,7 @@ fn own_path(buffer: &mut [u8; PATH]) -> &[u8] {
 fn read_config<'a>(
     own_path: &[u8],
     path: &mut [u8; PATH],
-    text: &'a mut [u8; 4 * PATH],
+    text: &'a mut [u8; CONFIG],
 ) -> Option<Config<'a>> {
     let tool = own_path.iter().rposition(|byte| *byte == b'/')?;
     let bin = own_path[..tool].iter().rposition(|byte| *byte == b'/')?;
@@ -333,7 +415,9 @@ fn read_config<'a>(
     Some(Config {
         name: next()?,
         real: next()?,
+        by_socket: next()? == b"socket",
         log: next()?,
+        lost: next()?,
     })
 }
 

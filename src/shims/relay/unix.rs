@@ -89,6 +89,15 @@ mod apple {
 
     /// Nothing tells a process of its parent's death here.
     pub fn die_with_parent() {}
+
+    pub const FOLDER: i32 = 0x0010_0000;
+
+    /// Nobody listens on a socket here: who calls could not be told.
+    pub fn connect(_path: &[u8]) -> Option<i32> {
+        None
+    }
+
+    pub fn send(_socket: i32, _bytes: &[u8]) {}
 }
 
 #[cfg(not(target_vendor = "apple"))]
@@ -108,6 +117,61 @@ mod linux {
         ) -> i32;
         fn sigwaitinfo(set: *const super::Signals, information: *mut u8) -> i32;
         fn prctl(option: i32, ...) -> i32;
+        fn socket(family: i32, kind: i32, protocol: i32) -> i32;
+        fn setsockopt(socket: i32, level: i32, option: i32, value: *const [i64; 2], size: u32)
+        -> i32;
+        #[link_name = "connect"]
+        fn c_connect(socket: i32, address: *const Address, size: u32) -> i32;
+        #[link_name = "send"]
+        fn c_send(socket: i32, bytes: *const u8, count: usize, flags: i32) -> isize;
+    }
+
+    pub const FOLDER: i32 = 0o10_000_000;
+
+    /// An address in the file system.
+    #[repr(C)]
+    struct Address {
+        family: u16,
+        path: [u8; 108],
+    }
+
+    /// Connects to a socket with a path of at most 107 bytes (without NUL). No later call waits longer than two seconds.
+    pub fn connect(path: &[u8]) -> Option<i32> {
+        const UNIX: i32 = 1;
+        const STREAM: i32 = 1;
+        let mut address = Address {
+            family: UNIX as u16,
+            path: [0; 108],
+        };
+        address.path.get_mut(..path.len())?.copy_from_slice(path);
+        // SAFETY: plain numbers, a timeval of two words, and an address that is as long as told.
+        unsafe {
+            let file = socket(UNIX, STREAM | CLOSE_ON_EXEC, 0);
+            if file < 0 {
+                return None;
+            }
+            for option in [20, 21] {
+                setsockopt(file, 1, option, &[2, 0], 16);
+            }
+            if c_connect(file, &raw const address, size_of::<Address>() as u32) != 0 {
+                super::close(file);
+                return None;
+            }
+            Some(file)
+        }
+    }
+
+    /// Sends all bytes, as far as the other end takes them in time.
+    pub fn send(socket: i32, mut bytes: &[u8]) {
+        const NO_SIGNAL: i32 = 0x4000;
+        while !bytes.is_empty() {
+            // SAFETY: the bytes are as many as told.
+            let sent = unsafe { c_send(socket, bytes.as_ptr(), bytes.len(), NO_SIGNAL) };
+            match usize::try_from(sent) {
+                Ok(sent @ 1..) => bytes = bytes.get(sent..).unwrap_or_default(),
+                _ => return,
+            }
+        }
     }
 
     pub mod signal {
@@ -164,7 +228,7 @@ use linux as system;
 
 #[cfg(not(target_vendor = "apple"))]
 pub use linux::executable;
-pub use system::{own_executable, signal};
+pub use system::{connect, own_executable, send, signal};
 
 pub const ENOENT: i32 = 2;
 pub const ENOEXEC: i32 = 8;
@@ -188,6 +252,16 @@ unsafe extern "C" fn main(
 /// Opens a file for reading; `path` ends in NUL.
 pub fn open_to_read(path: &[u8]) -> Option<i32> {
     open(path, system::CLOSE_ON_EXEC)
+}
+
+/// Opens a folder to name what is in it; `path` ends in NUL.
+pub fn open_folder(path: &[u8]) -> Option<i32> {
+    open(path, system::CLOSE_ON_EXEC | system::FOLDER)
+}
+
+/// Waits for the byte that answers a connection.
+pub fn is_answered(socket: i32) -> bool {
+    read(socket, &mut [0]) == 1
 }
 
 /// Opens a log for appending, and makes it if it is not there; `path` ends in NUL. Never waits, whatever is there.

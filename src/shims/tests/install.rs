@@ -9,6 +9,10 @@ fn tools_on(path: &str) -> Vec<WatchedTool> {
     )
 }
 
+fn install(dir: &Path, tools: &[WatchedTool], log: &Path) -> std::io::Result<Overlay> {
+    Overlay::install(dir, tools, log, LogWay::SocketOrFile)
+}
+
 #[test]
 fn real_tools_are_found_once_and_never_a_shim() {
     let lab = Lab::with_tools(&[WatchedTool {
@@ -60,16 +64,16 @@ fn what_cannot_be_watched_is_refused_in_words() {
             name: name.to_owned(),
             real: None,
         };
-        let error = Overlay::install(&dir, &[tool], &log).expect_err("no such name");
+        let error = install(&dir, &[tool], &log).expect_err("no such name");
         assert!(
             error.to_string().contains("no name of a command"),
             "{error}"
         );
     }
-    let error = Overlay::install(&folder.path().join("a:b"), &[], &log).expect_err("no such PATH");
+    let error = install(&folder.path().join("a:b"), &[], &log).expect_err("no such PATH");
     assert!(error.to_string().contains("colon"), "{error}");
     let endless = folder.path().join("x/".repeat(2_100));
-    let error = Overlay::install(&dir, &[], &endless).expect_err("no such path");
+    let error = install(&dir, &[], &endless).expect_err("no such path");
     assert!(error.to_string().contains("too long"), "{error}");
 }
 
@@ -81,12 +85,15 @@ fn installing_again_gives_the_same_shims() {
         real: Some("/bin/false".into()),
     }];
     let dir = lab.folder.path().join("shims");
-    let again = Overlay::install(&dir, &tools, &lab.overlay.log).expect("install again");
+    let again = install(&dir, &tools, &lab.overlay.log).expect("install again");
     assert_eq!(code(&run(&lab.spec(&["xcodebuild"])).0), Some(1));
     assert_eq!(again.tampered(), [""; 0]);
     assert_eq!(
         lab.overlay.tampered(),
-        ["the config of the shim of xcodebuild was changed"]
+        [
+            "the socket of the shims was changed",
+            "the config of the shim of xcodebuild was changed"
+        ]
     );
 }
 

@@ -40,7 +40,7 @@ fn a_signal_for_the_shim_reaches_the_tool_and_both_end_alike() {
             if signal != "KILL" {
                 assert_eq!(ending.leftovers, [], "{signal}: {way}");
                 assert_eq!(
-                    lab.calls().last().expect("a call").exit_status,
+                    lab.heard().calls.last().expect("a call").exit_status,
                     Some(exit),
                     "{signal}"
                 );

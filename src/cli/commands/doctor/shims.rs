@@ -7,7 +7,7 @@ use std::{fs, io};
 use crate::cli::commands::doctor::Patient;
 use crate::cli::commands::doctor::check::{Check, State};
 use crate::cli::commands::doctor::machine::{attempt, write_script};
-use crate::shims::{Overlay, read_log, watched_tools};
+use crate::shims::{LogWay, Overlay, watched_tools};
 use crate::supervise::find_program;
 
 /// The tool that is watched.
@@ -74,6 +74,7 @@ fn install(patient: &Patient) -> io::Result<Laid> {
         &root.join("shims"),
         &watched_tools(&[TOOL.to_owned()], &path),
         &root.join("calls.jsonl"),
+        LogWay::SocketOrFile,
     )?;
     let own_home = std::env::var_os("HOME");
     let is_clean = patient
@@ -98,8 +99,7 @@ async fn is_seen(
     laid: &Laid,
     (shell, flag): (&str, &str),
 ) -> Result<(), String> {
-    let log = &laid.overlay.log;
-    let before = calls(log)?;
+    let before = calls(&laid.overlay)?;
     let mut env = vec![
         (OsString::from("PATH"), laid.path.clone()),
         (OsString::from("HOME"), laid.home.clone()),
@@ -121,17 +121,16 @@ async fn is_seen(
             "a call does not come through: exit {code:?} {said}"
         ));
     }
-    match calls(log)? - before {
+    match calls(&laid.overlay)? - before {
         1 => Ok(()),
         0 => Err("a call is not seen: the shell finds the tool past the shim".to_owned()),
         more => Err(format!("a call is seen {more} times")),
     }
 }
 
-fn calls(log: &Path) -> Result<usize, String> {
-    if !log.exists() {
-        return Ok(0);
-    }
-    let log = read_log(log, 0).map_err(|error| format!("the log cannot be read: {error}"))?;
-    Ok(log.calls.len())
+fn calls(overlay: &Overlay) -> Result<usize, String> {
+    let heard = overlay
+        .heard(0)
+        .map_err(|error| format!("the log cannot be read: {error}"))?;
+    Ok(heard.calls.len())
 }
