@@ -45,9 +45,10 @@
 //!
 //! Sets are closed enums, so the compiler names every place. The files, in order:
 //!
-//! - **an agent**: `config/suite.rs` (`AgentKind`), `agents/<name>.rs` (its stream), `agents/stream.rs`, `agents/mcp.rs` (its
-//!   MCP dialect), `agents/home.rs` (its private home), `agents/commands.rs` (default command, variables), then recorded
-//!   streams in `tests/fixtures/streams` with their rows in `expected.tsv`.
+//! - **an agent**: `config/suite.rs` (`AgentKind`), `config/tables/agents.rs` (its word), `agents/<name>/` (its stream),
+//!   `agents/stream.rs`, `agents/mcp/` (its MCP dialect), `agents/home/` (its private home and login), `agents/commands.rs`
+//!   (default command, variables), `agents/invocation.rs`, then recorded streams in `tests/fixtures/streams` with their rows
+//!   in `expected.tsv`.
 //! - **a grader**: `config/grader_spec.rs`, `config/tables/graders.rs` (its keys), `config/tasks.rs` (reading them),
 //!   `graders/<name>.rs`, `graders/grade.rs`, SETUP.md.
 //! - **a measure**: `model/measures.rs`, `metrics/`, `record/row.rs` (a column at the end), `report/columns.rs` (its mean),

@@ -27,6 +27,40 @@ pub const fn operator_variables(kind: AgentKind) -> &'static [&'static str] {
             "CLAUDE_CONFIG_DIR",
             "MAX_THINKING_TOKENS",
         ],
+        AgentKind::Gemini => &[
+            "GEMINI_API_KEY",
+            "GEMINI_MODEL",
+            "GOOGLE_API_KEY",
+            "GOOGLE_CLOUD_LOCATION",
+            "GOOGLE_CLOUD_PROJECT",
+            "GOOGLE_GEMINI_BASE_URL",
+            "GOOGLE_GENAI_USE_GCA",
+            "GOOGLE_GENAI_USE_VERTEXAI",
+            "GOOGLE_VERTEX_BASE_URL",
+        ],
+        AgentKind::Opencode => &[
+            "ANTHROPIC_API_KEY",
+            "GEMINI_API_KEY",
+            "GOOGLE_GENERATIVE_AI_API_KEY",
+            "OPENAI_API_KEY",
+            "OPENCODE_API_KEY",
+            "OPENCODE_CONFIG",
+            "OPENROUTER_API_KEY",
+        ],
+        AgentKind::Qwen => &[
+            "BAILIAN_CODING_PLAN_API_KEY",
+            "DASHSCOPE_API_KEY",
+            "OPENAI_*",
+            "QWEN_MODEL",
+        ],
+        AgentKind::Copilot => &[
+            "COPILOT_GITHUB_TOKEN",
+            "COPILOT_MODEL",
+            "COPILOT_OFFLINE",
+            "COPILOT_PROVIDER_*",
+            "GH_TOKEN",
+            "GITHUB_TOKEN",
+        ],
         AgentKind::Command | AgentKind::Replay => &[],
     }
 }
@@ -65,9 +99,87 @@ pub const fn default_command(kind: AgentKind) -> &'static [&'static str] {
             "--",
             "{PROMPT}",
         ],
+        // A prompt that begins with a dash is one only behind `--prompt=` or `--`.
+        AgentKind::Gemini => &[
+            "gemini",
+            "-o",
+            "stream-json",
+            "--yolo",
+            "--skip-trust",
+            "{EXTRA_ARGS}",
+            "--prompt={PROMPT}",
+        ],
+        AgentKind::Opencode => &[
+            "opencode",
+            "run",
+            "--format",
+            "json",
+            "--auto",
+            "{EXTRA_ARGS}",
+            "--",
+            "{PROMPT}",
+        ],
+        AgentKind::Qwen => &[
+            "qwen",
+            "-o",
+            "stream-json",
+            "--yolo",
+            "{EXTRA_ARGS}",
+            "--prompt={PROMPT}",
+        ],
+        AgentKind::Copilot => &[
+            "copilot",
+            "--output-format",
+            "json",
+            "--allow-all-tools",
+            "--allow-all-paths",
+            "--no-color",
+            "--usage-output-file",
+            "{OUT_JSON}",
+            "{EXTRA_ARGS}",
+            "--prompt={PROMPT}",
+        ],
         AgentKind::Command | AgentKind::Replay => &[],
     }
 }
+
+/// What an agent of this kind needs to run unwatched and quiet.
+pub(super) fn quiet_variables(kind: AgentKind) -> Vec<(String, OsString)> {
+    let mut variables: Vec<(&str, &str)> = match kind {
+        AgentKind::ClaudeCode => vec![("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1")],
+        AgentKind::Opencode => vec![
+            ("OPENCODE_DISABLE_AUTOUPDATE", "1"),
+            ("OPENCODE_DISABLE_LSP_DOWNLOAD", "1"),
+            ("OPENCODE_DISABLE_MODELS_FETCH", "1"),
+            ("OPENCODE_DISABLE_SHARE", "1"),
+        ],
+        AgentKind::Qwen => vec![
+            ("QWEN_CODE_SUPPRESS_YOLO_WARNING", "1"),
+            ("QWEN_TELEMETRY_ENABLED", "false"),
+        ],
+        AgentKind::Gemini => vec![("GEMINI_TELEMETRY_ENABLED", "false")],
+        AgentKind::Copilot => vec![("COPILOT_AUTO_UPDATE", "false")],
+        AgentKind::Codex | AgentKind::Command | AgentKind::Replay => Vec::new(),
+    };
+    if kind == AgentKind::ClaudeCode && rustix::process::geteuid().is_root() {
+        // As root it refuses to skip permissions unless it is told that it is in a sandbox.
+        variables.push(("IS_SANDBOX", "1"));
+    }
+    let variables = variables.into_iter();
+    variables
+        .map(|(name, value)| (name.to_owned(), value.into()))
+        .collect()
+}
+
+/// The kinds that are a program of its own, with the name that a config may give them; the usual ones first.
+pub const KNOWN_AGENTS: [(AgentKind, &str); 6] = [
+    (AgentKind::ClaudeCode, "claude"),
+    (AgentKind::Codex, "codex"),
+    (AgentKind::Gemini, "gemini"),
+    (AgentKind::Opencode, "opencode"),
+    (AgentKind::Qwen, "qwen"),
+    (AgentKind::Copilot, "copilot"),
+];
 
 /// The program of this kind on `path`, if it is there.
 #[must_use]

@@ -4,6 +4,7 @@ use std::ffi::{OsStr, OsString};
 use std::io;
 use std::path::{Path, PathBuf};
 
+use crate::agents::commands::quiet_variables;
 use crate::agents::home::{self, OperatorHome};
 use crate::agents::mcp;
 use crate::agents::replay;
@@ -54,6 +55,8 @@ pub struct Invocation {
     pub extra_args: Vec<String>,
     /// The private home, if the agent has one.
     pub private_home: Option<PathBuf>,
+    /// The agent's own folder (login, settings, sessions), where that is the trial's alone.
+    pub agent_home: Option<PathBuf>,
     /// Files with secrets (copied logins, MCP settings): to be removed when the agent has ended.
     pub private_files: Vec<PathBuf>,
     /// `CODEX_HOME` of the trial alone, where Codex leaves its session files.
@@ -112,6 +115,9 @@ pub enum InvocationError {
     OwnPath(#[source] io::Error),
 }
 
+/// The variable with settings that opencode puts over all others.
+const OPENCODE_CONTENT: &str = "OPENCODE_CONFIG_CONTENT";
+
 /// How `context.agent` is started.
 ///
 /// # Errors
@@ -138,15 +144,16 @@ pub fn invocation_for(
     let mut private = home::make(agent.kind, clean, own_codex, place)?;
     let mut extra_args = Vec::new();
     if agent.command.iter().any(|token| token == "{EXTRA_ARGS}") {
-        extra_args = extra_arguments(context, &mut private)?;
+        extra_args = extra_arguments(context, operator, &mut private)?;
     }
     let stdin = stdin(agent, context.prompt)?;
     let mut env = private.env;
-    env.extend(agent_variables(agent.kind));
+    env.extend(quiet_variables(agent.kind));
     env.retain(|(name, _)| {
-        ![&context.settings.env, &agent.env, &context.scenario.env]
-            .iter()
-            .any(|set| set.contains_key(name))
+        name == OPENCODE_CONTENT
+            || ![&context.settings.env, &agent.env, &context.scenario.env]
+                .iter()
+                .any(|set| set.contains_key(name))
     });
     let codex_home = env
         .iter()
@@ -158,6 +165,7 @@ pub fn invocation_for(
         stdin,
         extra_args,
         private_home: private.home,
+        agent_home: private.agent_home,
         private_files: private.secrets,
         codex_home,
     })
@@ -220,6 +228,7 @@ fn stdin(agent: &AgentSpec, prompt: &str) -> Result<Option<Vec<u8>>, InvocationE
 /// What goes where `{EXTRA_ARGS}` stands: MCP, what keeps the shims in front, the scenario's own arguments.
 fn extra_arguments(
     context: &InvocationContext<'_>,
+    operator: &OperatorHome,
     private: &mut home::PrivateHome,
 ) -> Result<Vec<String>, InvocationError> {
     let kind = context.agent.kind;
@@ -240,6 +249,16 @@ fn extra_arguments(
             arguments.extend(codex_path_arguments(context.path));
             arguments
         }
+        AgentKind::Gemini => mcp::gemini_arguments(config, private.agent_home.as_deref())?,
+        AgentKind::Qwen => with_file(mcp::qwen_arguments(config, context.private)?, private),
+        AgentKind::Copilot => with_file(mcp::copilot_arguments(config, context.private)?, private),
+        AgentKind::Opencode => {
+            let settings = opencode_content(context, operator)?;
+            private
+                .env
+                .push((OPENCODE_CONTENT.to_owned(), settings.into()));
+            Vec::new()
+        }
         AgentKind::Command | AgentKind::Replay => Vec::new(),
     };
     for (only, further) in &context.scenario.agent_args {
@@ -248,6 +267,30 @@ fn extra_arguments(
         }
     }
     Ok(arguments)
+}
+
+fn with_file(
+    (arguments, file): (Vec<String>, Option<PathBuf>),
+    private: &mut home::PrivateHome,
+) -> Vec<String> {
+    private.secrets.extend(file);
+    arguments
+}
+
+/// opencode's settings of last resort, into which those of the suite are taken.
+fn opencode_content(
+    context: &InvocationContext<'_>,
+    operator: &OperatorHome,
+) -> Result<String, InvocationError> {
+    let set = [
+        &context.agent.env,
+        &context.scenario.env,
+        &context.settings.env,
+    ];
+    let given = set.iter().find_map(|env| env.get(OPENCODE_CONTENT));
+    let others = mcp::opencode_servers(operator.opencode_config.as_deref(), context.workdir);
+    let config = context.scenario.mcp_config.as_deref();
+    mcp::opencode_content(config, &others, given.map(String::as_str))
 }
 
 /// Codex runs commands in a login shell, whose profile sets PATH anew and loses the shims: neither may happen.
@@ -261,22 +304,6 @@ fn codex_path_arguments(path: &OsStr) -> Vec<String> {
         ));
     }
     arguments
-}
-
-/// What an agent of this kind needs to run unwatched and quiet.
-fn agent_variables(kind: AgentKind) -> Vec<(String, OsString)> {
-    let mut variables = Vec::new();
-    if kind == AgentKind::ClaudeCode {
-        variables.push((
-            "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC".to_owned(),
-            "1".into(),
-        ));
-        if rustix::process::geteuid().is_root() {
-            // As root it refuses to skip permissions unless it is told that it is in a sandbox.
-            variables.push(("IS_SANDBOX".to_owned(), "1".into()));
-        }
-    }
-    variables
 }
 
 #[cfg(test)]

@@ -11,6 +11,12 @@ use crate::agents::InvocationError;
 use crate::agents::toml::{toml_key, toml_string, toml_strings};
 use crate::record::looks_secret;
 
+mod further;
+
+pub(super) use further::{
+    copilot_arguments, gemini_arguments, opencode_content, opencode_servers, qwen_arguments,
+};
+
 /// The mark that makes a server's calls of watched commands count as the server's, not as the agent's.
 const MCP_PROCESS: (&str, &str) = ("EVAL_MCP_PROCESS", "1");
 
@@ -226,6 +232,13 @@ pub fn server_variables(path: &Path) -> Vec<(String, String)> {
         }
     }
     found
+}
+
+/// The names of a file's servers; none where it cannot be read.
+#[must_use]
+pub fn server_names(path: &Path) -> Vec<String> {
+    let servers = read(path).map(|file| file.servers).unwrap_or_default();
+    servers.into_keys().collect()
 }
 
 fn read(path: &Path) -> Result<McpFile, InvocationError> {

@@ -1,17 +1,22 @@
 //! Agents: how each is started, and what each says.
 //!
-//! To add an agent: its kind in `config`, its stream in a file here, one arm each in `stream`, `invocation`, `home` and
+//! To add an agent: its kind in `config`, its stream in a folder here, one arm each in `stream`, `invocation`, `home` and
 //! `commands`; the compiler names the places.
 
+mod calls;
 pub mod cassette;
 mod ccusage;
 mod claude;
 mod codex;
 mod commands;
+mod copilot;
 mod fault;
+mod gemini;
 mod home;
 mod invocation;
+mod jsonc;
 mod mcp;
+mod opencode;
 mod plain;
 mod prompt;
 mod replay;
@@ -22,10 +27,10 @@ mod transcript;
 mod wire;
 
 pub use ccusage::{ccusage_cost, total_cost};
-pub use commands::{default_command, find_on_path, operator_variables, version};
+pub use commands::{KNOWN_AGENTS, default_command, find_on_path, operator_variables, version};
 pub use home::{OperatorHome, copy_settings};
 pub use invocation::{Invocation, InvocationContext, InvocationError, invocation, invocation_for};
-pub use mcp::server_variables;
+pub use mcp::{server_names, server_variables};
 pub use prompt::compose_prompt;
 pub use reset::reset_moment;
 pub use stream::StreamReader;

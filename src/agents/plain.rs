@@ -1,6 +1,6 @@
 //! Any program as an agent: each line of its output is a message, and its exit code is its end.
 
-use crate::agents::stream::Sink;
+use crate::agents::stream::{Dialect, Sink};
 use crate::agents::wire::capped;
 use crate::model::{EventKind, StreamReport, Terminal};
 
@@ -10,16 +10,29 @@ pub(super) struct PlainStream {
     last: Option<String>,
 }
 
-impl PlainStream {
+impl Dialect for PlainStream {
+    fn speaks_json(&self) -> bool {
+        false
+    }
+
     /// Takes a line as a message.
-    pub(super) fn line(&mut self, line: &str, sink: &mut Sink<'_>) {
+    fn line(&mut self, line: &str, sink: &mut Sink<'_>) -> Result<(), String> {
         let text = capped(line);
         self.last = Some(text.clone());
         sink.push(EventKind::Message { text });
+        Ok(())
+    }
+
+    fn done(&self) -> bool {
+        false
+    }
+
+    fn has_ended(&self) -> bool {
+        true
     }
 
     /// The last line is the answer. There is no final event to wait for, so the stream always counts as done.
-    pub(super) fn finish(self) -> StreamReport {
+    fn finish(self: Box<Self>, _sink: &mut Sink<'_>) -> StreamReport {
         StreamReport {
             terminal: Terminal::Done,
             answer: self.last,

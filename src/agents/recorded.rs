@@ -20,10 +20,15 @@ fn stream(name: &str) -> Vec<u8> {
 }
 
 fn kind(name: &str) -> AgentKind {
-    if name.starts_with("codex") {
-        AgentKind::Codex
-    } else {
-        AgentKind::ClaudeCode
+    let cli = name.split('-').next().expect("a name");
+    match cli {
+        "claude" => AgentKind::ClaudeCode,
+        "codex" => AgentKind::Codex,
+        "copilot" => AgentKind::Copilot,
+        "gemini" => AgentKind::Gemini,
+        "opencode" => AgentKind::Opencode,
+        "qwen" => AgentKind::Qwen,
+        other => panic!("no kind prints as {other} does"),
     }
 }
 
@@ -71,9 +76,11 @@ fn ended(events: &[AgentEvent]) -> Vec<(&str, bool)> {
 fn row(name: &str) -> String {
     let stderr = fs::read(folder().join(format!("{name}.stderr"))).unwrap_or_default();
     let (events, report) = read(kind(name), &stream(name), &stderr);
+    // A stream that was cut ends in the middle of a line.
+    let cut = u64::from(!stream(name).ends_with(b"\n"));
     assert_eq!(
         (report.unknown_events, report.unparsed_lines),
-        (0, 0),
+        (0, cut),
         "{name}"
     );
     assert!(
@@ -151,9 +158,14 @@ fn every_recorded_stream_amounts_to_what_it_tells() {
         .map(|row| row.split('\t').next().expect("a name").to_owned())
         .collect();
     let mut on_disk = BTreeSet::new();
-    for version in ["claude-2.1.329", "codex-0.169.0"] {
-        for entry in fs::read_dir(folder().join(version)).expect("read a folder") {
-            let path = entry.expect("an entry").path();
+    let entries = |folder: &Path| -> Vec<PathBuf> {
+        let entries = fs::read_dir(folder).expect("read a folder");
+        entries
+            .map(|entry| entry.expect("an entry").path())
+            .collect()
+    };
+    for version in entries(&folder()).iter().filter(|path| path.is_dir()) {
+        for path in entries(version) {
             if path
                 .extension()
                 .is_some_and(|extension| extension == "jsonl")
@@ -163,6 +175,7 @@ fn every_recorded_stream_amounts_to_what_it_tells() {
                     .expect("a stem")
                     .to_string_lossy()
                     .into_owned();
+                let version = version.file_name().expect("a name").to_string_lossy();
                 on_disk.insert(format!("{version}/{stem}"));
             }
         }
@@ -187,6 +200,10 @@ fn a_stream_cut_at_any_byte_reads_as_far_as_it_goes() {
         "codex-0.169.0/xcbflow",
         "codex-0.169.0/spawn-fallbackmodel",
         "codex-0.169.0/websearch",
+        "copilot-1.0.102/mcpfail",
+        "gemini-0.61.0/editfail",
+        "opencode-1.18.33/shellfail",
+        "qwen-0.24.4/shellfail",
     ] {
         let whole = stream(name);
         let mut reader = StreamReader::for_kind(kind(name));
@@ -229,7 +246,14 @@ fn a_short_stream_cut_at_every_single_byte_never_loses_an_earlier_event() {
 
 #[test]
 fn crlf_a_bom_blank_lines_and_a_missing_last_newline_change_nothing() {
-    for name in ["claude-2.1.329/text", "codex-0.169.0/mcpfail"] {
+    for name in [
+        "claude-2.1.329/text",
+        "codex-0.169.0/mcpfail",
+        "copilot-1.0.102/text",
+        "gemini-0.61.0/text",
+        "opencode-1.18.33/text",
+        "qwen-0.24.4/text",
+    ] {
         let whole = stream(name);
         let text = String::from_utf8(whole.clone()).expect("a recorded stream is UTF-8");
         let odd = format!("\u{feff}\r\n{}", text.replace('\n', "\r\n\r\n  \r\n"));
@@ -291,7 +315,14 @@ fn read_in_pieces(
 proptest! {
     #[test]
     fn any_chunking_gives_the_same_events(sizes in prop::collection::vec(1_usize..5000, 1..20)) {
-        for name in ["claude-2.1.329/partial-mcp", "codex-0.169.0/xcbflow"] {
+        for name in [
+            "claude-2.1.329/partial-mcp",
+            "codex-0.169.0/xcbflow",
+            "copilot-1.0.102/mcpfail",
+            "gemini-0.61.0/editfail",
+            "opencode-1.18.33/editfail",
+            "qwen-0.24.4/editfail",
+        ] {
             let whole = stream(name);
             prop_assert_eq!(read_in_pieces(kind(name), &whole, &sizes), read(kind(name), &whole, b""));
         }
@@ -310,16 +341,16 @@ proptest! {
     fn a_spoiled_stream_breaks_no_reader(
         place in any::<prop::sample::Index>(),
         bytes in prop::collection::vec(any::<u8>(), 1..8),
-        other in any::<bool>(),
+        other in prop::sample::select(AgentKind::ALL.to_vec()),
     ) {
-        for name in ["claude-2.1.329/subagent", "codex-0.169.0/xcbflow"] {
+        for name in ["claude-2.1.329/subagent", "codex-0.169.0/xcbflow", "copilot-1.0.102/shell", "opencode-1.18.33/edit"] {
             let mut whole = stream(name);
             let start = place.index(whole.len());
             let end = (start + bytes.len()).min(whole.len());
             whole.splice(start..end, bytes.iter().copied());
-            let as_other = if other { AgentKind::Codex } else { AgentKind::ClaudeCode };
-            let (_, report) = read(as_other, &whole, b"");
+            let (_, report) = read(other, &whole, b"");
             prop_assert!(report.events > 0);
+            prop_assert!(read(kind(name), &whole, b"").1.events > 0);
         }
     }
 }

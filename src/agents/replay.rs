@@ -27,6 +27,7 @@ pub(super) fn replayed(
         stdin: Some(context.prompt.as_bytes().to_vec()),
         extra_args: Vec::new(),
         private_home: None,
+        agent_home: None,
         private_files: Vec::new(),
         codex_home: None,
     })

@@ -1,12 +1,16 @@
 //! The reader of an agent's output: lines in, events out, a report at the end. No bytes can break it.
 
 use std::borrow::Cow;
+use std::fmt;
 use std::time::Duration;
 
 use serde_json::value::RawValue;
 
 use crate::agents::claude::ClaudeStream;
 use crate::agents::codex::CodexStream;
+use crate::agents::copilot::CopilotStream;
+use crate::agents::gemini::GeminiStream;
+use crate::agents::opencode::OpencodeStream;
 use crate::agents::plain::PlainStream;
 use crate::agents::wire::{Head, border};
 use crate::config::{AgentKind, AgentSpec};
@@ -18,19 +22,60 @@ const NAME_CAP: usize = 200;
 /// Reads what one agent prints, line by line.
 #[derive(Debug)]
 pub struct StreamReader {
-    dialect: Dialect,
+    dialect: Box<dyn Dialect>,
     begun: bool,
+    seen: Seen,
+}
+
+/// What was read so far.
+#[derive(Debug, Default)]
+struct Seen {
     events: u64,
     unknown: u64,
     unparsed: u64,
     fault: Option<ProviderFault>,
 }
 
-#[derive(Debug)]
-enum Dialect {
-    Claude(Box<ClaudeStream>),
-    Codex(Box<CodexStream>),
-    Plain(PlainStream),
+/// What one CLI prints, read line by line.
+pub(super) trait Dialect: fmt::Debug + Send {
+    /// Whether a line is a JSON object and nothing else.
+    fn speaks_json(&self) -> bool {
+        true
+    }
+
+    /// The names of the MCP servers that the agent was given, where its tools' names do not tell.
+    fn serve(&mut self, _names: &[String]) {}
+
+    /// Reads one line of standard output.
+    ///
+    /// # Errors
+    /// Why the line is no event.
+    fn line(&mut self, text: &str, sink: &mut Sink<'_>) -> Result<(), String>;
+
+    /// Reads a line that is no object, where lines are objects.
+    ///
+    /// # Errors
+    /// It is nothing that is known.
+    fn bare_line(&mut self, _text: &str, _sink: &mut Sink<'_>) -> Result<(), String> {
+        Err("no JSON object".to_owned())
+    }
+
+    /// Reads one line of standard error.
+    fn stderr_line(&mut self, _line: &str, _sink: &mut Sink<'_>) {}
+
+    /// Reads a file of figures beside the stream; whether it was one.
+    fn figures(&mut self, _bytes: &[u8], _sink: &mut Sink<'_>) -> bool {
+        false
+    }
+
+    /// Whether the agent said that it is done and nothing speaks for more to come.
+    fn done(&self) -> bool;
+
+    /// Whether a final event came.
+    fn has_ended(&self) -> bool;
+
+    /// What the stream amounts to.
+    fn finish(self: Box<Self>, sink: &mut Sink<'_>) -> StreamReport;
 }
 
 /// Where a dialect puts what it reads.
@@ -43,6 +88,16 @@ impl Sink<'_> {
     /// Adds an event.
     pub(super) fn push(&mut self, kind: EventKind) {
         self.out.push(AgentEvent { at: self.at, kind });
+    }
+
+    /// Adds an event that was told in pieces, the last of them at `at`.
+    pub(super) fn push_at(&mut self, at: Duration, kind: EventKind) {
+        self.out.push(AgentEvent { at, kind });
+    }
+
+    /// When what is read now came.
+    pub(super) fn at(&self) -> Duration {
+        self.at
     }
 }
 
@@ -60,19 +115,28 @@ impl StreamReader {
     /// A reader for what an agent of this kind prints.
     #[must_use]
     pub fn for_kind(kind: AgentKind) -> Self {
-        let dialect = match kind {
-            AgentKind::ClaudeCode => Dialect::Claude(Box::default()),
-            AgentKind::Codex => Dialect::Codex(Box::default()),
-            AgentKind::Command | AgentKind::Replay => Dialect::Plain(PlainStream::default()),
+        let dialect: Box<dyn Dialect> = match kind {
+            AgentKind::ClaudeCode => Box::<ClaudeStream>::default(),
+            AgentKind::Codex => Box::<CodexStream>::default(),
+            AgentKind::Gemini => Box::<GeminiStream>::default(),
+            AgentKind::Opencode => Box::<OpencodeStream>::default(),
+            AgentKind::Qwen => Box::new(ClaudeStream::of_qwen()),
+            AgentKind::Copilot => Box::<CopilotStream>::default(),
+            AgentKind::Command | AgentKind::Replay => Box::<PlainStream>::default(),
         };
         Self {
             dialect,
             begun: false,
-            events: 0,
-            unknown: 0,
-            unparsed: 0,
-            fault: None,
+            seen: Seen::default(),
         }
+    }
+
+    /// Tells the names of the MCP servers that the agent was given. Without them they are guessed, where an agent's tools
+    /// have names that do not tell where the server's ends.
+    #[must_use]
+    pub fn with_servers(mut self, names: &[String]) -> Self {
+        self.dialect.serve(names);
+        self
     }
 
     /// Reads one line of standard output, with or without its line end; blank lines are nothing.
@@ -89,26 +153,17 @@ impl StreamReader {
         }
         let seen = out.len();
         let mut sink = Sink { at, out };
-        let read = match &mut self.dialect {
-            Dialect::Claude(_) if !text.trim_start().starts_with('{') => {
-                ClaudeStream::bare_line(text, &mut sink)
-            }
-            // A list could pass for an object's fields in their order.
-            Dialect::Codex(_) if !text.trim_start().starts_with('{') => {
-                Err("no JSON object".to_owned())
-            }
-            Dialect::Claude(stream) => stream.line(text, &mut sink),
-            Dialect::Codex(stream) => stream.line(text, &mut sink),
-            Dialect::Plain(stream) => {
-                stream.line(text, &mut sink);
-                Ok(())
-            }
+        // A list could pass for an object's fields in their order.
+        let read = if self.dialect.speaks_json() && !text.trim_start().starts_with('{') {
+            self.dialect.bare_line(text, &mut sink)
+        } else {
+            self.dialect.line(text, &mut sink)
         };
         match read {
-            Ok(()) => self.events += 1,
+            Ok(()) => self.seen.events += 1,
             Err(reason) => sink.push(EventKind::Unparsed { reason }),
         }
-        self.count(&out[seen..]);
+        self.seen.count(&out[seen..]);
     }
 
     /// Reads one line of standard error; most say nothing that is an event.
@@ -116,35 +171,25 @@ impl StreamReader {
         let text = String::from_utf8_lossy(line);
         let seen = out.len();
         let mut sink = Sink { at, out };
-        match &mut self.dialect {
-            Dialect::Claude(stream) => stream.stderr_line(text.trim_end(), &mut sink),
-            Dialect::Codex(stream) => stream.stderr_line(text.trim_end(), &mut sink),
-            Dialect::Plain(_) => {}
-        }
-        self.count(&out[seen..]);
+        self.dialect.stderr_line(text.trim_end(), &mut sink);
+        self.seen.count(&out[seen..]);
     }
 
     /// Whether the agent said that it is done and nothing speaks for more to come: no sub-agent still works in the
     /// background, and no event came after the final one. What arms the linger limit should ask this.
     #[must_use]
     pub fn done(&self) -> bool {
-        match &self.dialect {
-            Dialect::Claude(stream) => stream.done(),
-            Dialect::Codex(stream) => stream.done(),
-            Dialect::Plain(_) => false,
-        }
+        self.dialect.done()
     }
 
-    /// Reads what an agent that printed no final event wrote to `{OUT_JSON}`: one event, or a list of them. What is no JSON,
-    /// such as Codex's last message, is nothing.
+    /// Reads what an agent wrote to `{OUT_JSON}`: its figures, where the CLI has a file for them; else, if no final event was
+    /// printed, one event or a list of them. What is no JSON, such as Codex's last message, is nothing.
     pub fn file(&mut self, bytes: &[u8], at: Duration, out: &mut Vec<AgentEvent>) {
-        let has_ended = match &self.dialect {
-            Dialect::Claude(stream) => stream.has_ended(),
-            Dialect::Codex(stream) => stream.has_ended(),
-            Dialect::Plain(_) => true,
-        };
         let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
-        if has_ended {
+        let seen = out.len();
+        let known = self.dialect.figures(bytes, &mut Sink { at, out });
+        self.seen.count(&out[seen..]);
+        if known || self.dialect.has_ended() || !self.dialect.speaks_json() {
             return;
         }
         if let Ok(events) = serde_json::from_slice::<Vec<&RawValue>>(bytes) {
@@ -156,30 +201,31 @@ impl StreamReader {
         }
     }
 
-    /// Ends the stream. A tool call that never ended stays open; no adapter has an event to add today, but one may.
+    /// Ends the stream: what was pending is told. A tool call that never ended stays open.
     #[must_use]
-    pub fn finish(self, _at: Duration, _out: &mut Vec<AgentEvent>) -> StreamReport {
-        let mut report = match self.dialect {
-            Dialect::Claude(stream) => stream.finish(),
-            Dialect::Codex(stream) => stream.finish(),
-            Dialect::Plain(stream) => stream.finish(),
-        };
+    pub fn finish(self, at: Duration, out: &mut Vec<AgentEvent>) -> StreamReport {
+        let mut read = self.seen;
+        let seen = out.len();
+        let mut report = self.dialect.finish(&mut Sink { at, out });
+        read.count(&out[seen..]);
         for name in [&mut report.model, &mut report.cli_version]
             .into_iter()
             .flatten()
         {
             *name = name[..border(name, NAME_CAP)].replace(char::is_control, " ");
         }
-        report.events = self.events;
-        report.unknown_events = self.unknown;
-        report.unparsed_lines = self.unparsed;
-        report.provider_fault = self.fault.map(|fault| ProviderFault {
+        report.events = read.events;
+        report.unknown_events = read.unknown;
+        report.unparsed_lines = read.unparsed;
+        report.provider_fault = read.fault.map(|fault| ProviderFault {
             fatal: fault.fatal && report.terminal != Terminal::Done,
             ..fault
         });
         report
     }
+}
 
+impl Seen {
     fn count(&mut self, events: &[AgentEvent]) {
         for event in events {
             match &event.kind {

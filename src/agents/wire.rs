@@ -204,6 +204,14 @@ impl<'de, T: DeserializeOwned> Deserialize<'de> for Loose<T> {
     }
 }
 
+/// Reads a small type out of JSON text.
+///
+/// # Errors
+/// Why it cannot be read.
+pub(super) fn read<'a, T: Deserialize<'a>>(text: &'a str) -> Result<T, String> {
+    serde_json::from_str(text).map_err(|error| error.to_string())
+}
+
 /// Tokens of both, field by field.
 pub(super) const fn add(one: Usage, other: Usage) -> Usage {
     Usage {

@@ -162,7 +162,7 @@ fn command(spec: &AgentSpec, fields: &Fields<'_>, report: &mut Report) {
             )
             .hint("add \"{PROMPT}\" as a token, or set prompt_via: stdin");
     }
-    let takes_mcp = matches!(spec.kind, AgentKind::Codex | AgentKind::ClaudeCode);
+    let takes_mcp = !matches!(spec.kind, AgentKind::Command | AgentKind::Replay);
     if takes_mcp && !holds("{EXTRA_ARGS}") {
         report
             .warning(

@@ -262,6 +262,14 @@ pub enum AgentKind {
     Codex,
     /// `claude_code_cli`
     ClaudeCode,
+    /// `gemini_cli`
+    Gemini,
+    /// `opencode`
+    Opencode,
+    /// `qwen_code`
+    Qwen,
+    /// `copilot_cli`
+    Copilot,
     /// `command`: any program; its output is text, its exit code is its end.
     Command,
     /// `replay`: plays a recorded trial.
@@ -270,7 +278,16 @@ pub enum AgentKind {
 
 impl AgentKind {
     /// All kinds.
-    pub const ALL: [Self; 4] = [Self::Codex, Self::ClaudeCode, Self::Command, Self::Replay];
+    pub const ALL: [Self; 8] = [
+        Self::Codex,
+        Self::ClaudeCode,
+        Self::Gemini,
+        Self::Opencode,
+        Self::Qwen,
+        Self::Copilot,
+        Self::Command,
+        Self::Replay,
+    ];
 
     /// The word in config and rows.
     #[must_use]
@@ -278,6 +295,10 @@ impl AgentKind {
         match self {
             Self::Codex => "codex_cli",
             Self::ClaudeCode => "claude_code_cli",
+            Self::Gemini => "gemini_cli",
+            Self::Opencode => "opencode",
+            Self::Qwen => "qwen_code",
+            Self::Copilot => "copilot_cli",
             Self::Command => "command",
             Self::Replay => "replay",
         }

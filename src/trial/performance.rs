@@ -4,7 +4,7 @@ use std::fs;
 
 use serde::Deserialize;
 
-use crate::agents::StreamReader;
+use crate::agents::{StreamReader, server_names};
 use crate::config::{PromptVia, TranscriptMode};
 use crate::record::{
     EventLog, EventLogHeader, RecordError, Transcript, TrialDir, read_file, write_file,
@@ -98,7 +98,7 @@ fn ear(frame: &Frame<'_>) -> Result<Ear, RecordError> {
     Ok(Ear::new(EarParts {
         watched: &settings.shims,
         tells_all: frame.context.stream,
-        reader: StreamReader::new(agent),
+        reader: reader(frame),
         log: EventLog::create(&frame.trial_dir.events(), &header, redactor.clone())?
             .with_room(settings.limits.events),
         transcript,
@@ -106,6 +106,13 @@ fn ear(frame: &Frame<'_>) -> Result<Ear, RecordError> {
         teller: frame.teller.clone(),
         key: frame.planned.key.clone(),
     }))
+}
+
+/// A reader that knows which MCP servers the agent is given.
+fn reader(frame: &Frame<'_>) -> StreamReader {
+    let config = frame.context.scenario(frame.planned).mcp_config.as_deref();
+    let names = config.map(server_names).unwrap_or_default();
+    StreamReader::new(frame.context.agent(frame.planned)).with_servers(&names)
 }
 
 fn child(frame: &Frame<'_>, workspace: &Workspace, ready: &Ready) -> ChildSpec {

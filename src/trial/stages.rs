@@ -165,7 +165,7 @@ struct Slot {
 
 /// An agent with a home of its own may have left credentials anywhere in it.
 fn known_secrets(invocation: &Invocation) -> Option<Vec<PathBuf>> {
-    let has_home = invocation.private_home.is_some() || invocation.codex_home.is_some();
+    let has_home = invocation.private_home.is_some() || invocation.agent_home.is_some();
     (!has_home).then(|| invocation.private_files.clone())
 }
 

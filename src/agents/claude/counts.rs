@@ -46,6 +46,30 @@ impl ClaudeUsage {
         })
     }
 
+    /// These counts with cached tokens apart from `input_tokens`; `inside`, as Qwen Code tells them, they are part of it.
+    pub(super) fn of(self, inside: bool) -> Self {
+        let cached = self.cache_read_input_tokens.value();
+        let written = self.cache_creation_input_tokens.value();
+        match (self.input_tokens, cached.zip(written)) {
+            (Count::Known(input), Some((cached, written))) if inside => Self {
+                input_tokens: Count::Known(input.saturating_sub(cached).saturating_sub(written)),
+                ..self
+            },
+            _ => self,
+        }
+    }
+
+    /// Whether no token is told.
+    pub(super) fn is_nothing(&self) -> bool {
+        let counts = [
+            self.input_tokens,
+            self.cache_read_input_tokens,
+            self.cache_creation_input_tokens,
+            self.output_tokens,
+        ];
+        counts.iter().all(|count| count.value() == Some(0))
+    }
+
     /// The written tokens by their time to live; nothing where that is not told.
     pub(super) fn writes(&self) -> CacheWrites {
         let written = self.cache_creation.unwrap_or_default();

@@ -13,7 +13,7 @@ use crate::agents::claude::usage::{Running, Told, settle};
 use crate::agents::claude::wire::{Final, Partial, RateLimit, System, Turn};
 use crate::agents::fault::{self, fault};
 use crate::agents::reset::reset_at;
-use crate::agents::stream::Sink;
+use crate::agents::stream::{Dialect, Sink};
 use crate::agents::wire::{Head, border, capped};
 use crate::model::{EventKind, McpServerSeen, ProviderFault, Reset, StreamReport, Terminal};
 
@@ -55,9 +55,14 @@ const QUIET: [&str; 7] = [
     "tool_use_summary",
 ];
 
+/// How Qwen Code's client begins an answer that tells a failure of the API.
+const QWEN_FAILURE: &str = "[API Error: ";
+
 /// What is kept of a Claude Code stream.
 #[derive(Debug, Default)]
 pub(super) struct ClaudeStream {
+    /// Whether it is Qwen Code that speaks: the same words, other token bases, failures in other places.
+    is_qwen: bool,
     turns: Turns,
     running: Running,
     told: Option<Told>,
@@ -76,12 +81,8 @@ pub(super) struct ClaudeStream {
     warnings: u32,
 }
 
-impl ClaudeStream {
-    /// Reads one line.
-    ///
-    /// # Errors
-    /// Why the line is no event.
-    pub(super) fn line(&mut self, text: &str, sink: &mut Sink<'_>) -> Result<(), String> {
+impl Dialect for ClaudeStream {
+    fn line(&mut self, text: &str, sink: &mut Sink<'_>) -> Result<(), String> {
         let head = match Head::at_once(text) {
             Some(head) if matches!(head.kind.as_deref(), Some("assistant" | "user")) => head,
             _ => read(text)?,
@@ -107,11 +108,8 @@ impl ClaudeStream {
         Ok(())
     }
 
-    /// Reads a line that is no object: the client prints some of its failures bare.
-    ///
-    /// # Errors
-    /// It is nothing that is known.
-    pub(super) fn bare_line(text: &str, sink: &mut Sink<'_>) -> Result<(), String> {
+    /// The client prints some of its failures bare.
+    fn bare_line(&mut self, text: &str, sink: &mut Sink<'_>) -> Result<(), String> {
         if !fault::is_last_word(text) {
             return Err("no JSON object".to_owned());
         }
@@ -123,7 +121,7 @@ impl ClaudeStream {
     }
 
     /// Reads one line of standard error: what calls itself an error is a warning.
-    pub(super) fn stderr_line(&mut self, line: &str, sink: &mut Sink<'_>) {
+    fn stderr_line(&mut self, line: &str, sink: &mut Sink<'_>) {
         let speaks =
             line.starts_with("Error") || line.starts_with("error") || line.starts_with("--");
         if speaks && self.warnings < WARNINGS_CAP {
@@ -134,17 +132,15 @@ impl ClaudeStream {
     }
 
     /// Whether a result came, nothing followed it, and no sub-agent works in the background.
-    pub(super) fn done(&self) -> bool {
+    fn done(&self) -> bool {
         self.finals > 0 && !self.after_final && self.background_tasks == 0
     }
 
-    /// Whether a final event came.
-    pub(super) fn has_ended(&self) -> bool {
+    fn has_ended(&self) -> bool {
         self.finals > 0
     }
 
-    /// What the stream amounts to.
-    pub(super) fn finish(self) -> StreamReport {
+    fn finish(self: Box<Self>, _sink: &mut Sink<'_>) -> StreamReport {
         let mut report = StreamReport {
             terminal: self.terminal,
             model: self.turns.model.or(self.model),
@@ -156,7 +152,22 @@ impl ClaudeStream {
             ..StreamReport::default()
         };
         settle(&self.running, self.told, &mut report);
+        if self.is_qwen {
+            // Requests for titles and the like are told in the sum alone.
+            report.model_requests = None;
+        }
         report
+    }
+}
+
+impl ClaudeStream {
+    /// A reader of Qwen Code's dialect.
+    pub(super) fn of_qwen() -> Self {
+        Self {
+            is_qwen: true,
+            turns: Turns::of_qwen(),
+            ..Self::default()
+        }
     }
 
     fn system(&mut self, subtype: &str, system: System, sink: &mut Sink<'_>) {
@@ -226,7 +237,12 @@ impl ClaudeStream {
     }
 
     fn usage(&mut self, id: &str, usage: &ClaudeUsage, sink: &mut Sink<'_>) {
-        if let Some(total) = self.running.see(id, usage) {
+        if self.is_qwen && usage.is_nothing() {
+            // Qwen Code tells a request's tokens with its last event; those before hold zeros.
+            return;
+        }
+        let usage = usage.of(self.is_qwen);
+        if let Some(total) = self.running.see(id, &usage) {
             sink.push(EventKind::UsageSeen(total));
         }
     }
@@ -245,10 +261,11 @@ impl ClaudeStream {
 
     /// The final event. The last one counts: a sub-agent in the background makes two, and the last tells all.
     fn result(&mut self, last: &Final<'_>, sink: &mut Sink<'_>) -> Result<(), String> {
-        let told = Told::read(last, self.finals.saturating_add(1))?;
+        let results = self.finals.saturating_add(1);
+        let told = Told::read(last, (results, self.is_qwen))?;
         self.finals = self.finals.saturating_add(1);
         let subtype = last.subtype.as_deref().unwrap_or_default();
-        let is_error = last.is_error.unwrap_or(subtype != "success");
+        let is_error = last.is_error.unwrap_or(subtype != "success") || self.qwen_failed(last);
         let ok = !is_error && !subtype.starts_with("error");
         self.terminal = if ok { Terminal::Done } else { Terminal::Failed };
         self.after_final = false;
@@ -289,11 +306,21 @@ impl ClaudeStream {
         Ok(())
     }
 
+    /// Whether Qwen Code failed without a word of it but in its answer, as 0.15 does: no token was used, and the answer is
+    /// the client's own.
+    fn qwen_failed(&self, last: &Final<'_>) -> bool {
+        let answer = last.result.as_deref().unwrap_or_default();
+        self.is_qwen && answer.starts_with(QWEN_FAILURE)
+    }
+
     /// Tells the provider's failure behind a failed result. Such a result's text is the client's own, not the model's.
     fn failure(&mut self, last: &Final<'_>, sink: &mut Sink<'_>) {
         let errors: &[String] = last.errors.0.as_ref().map_or(&[], |errors| &errors.0);
-        let message = last.result.clone().unwrap_or_else(|| errors.join("; "));
+        let error = || last.error.0.as_ref()?.message.0.clone();
+        let message = last.result.clone().or_else(error);
+        let message = message.unwrap_or_else(|| errors.join("; "));
         let by_api = last.api_error_status.0.is_some()
+            || (self.is_qwen && message.starts_with(QWEN_FAILURE))
             || last.terminal_reason.0.as_deref() == Some("api_error")
             || self.client_fault.is_some()
             || (last.subtype.as_deref() == Some("success") && fault::speaks_of_failure(&message));

@@ -16,6 +16,7 @@ const IDS_CAP: usize = 100_000;
 /// What is known of the turns so far.
 #[derive(Debug, Default)]
 pub(super) struct Turns {
+    is_qwen: bool,
     started: HashSet<String>,
     ended: HashSet<String>,
     /// Names of MCP servers, which tell where a tool's name begins.
@@ -27,6 +28,14 @@ pub(super) struct Turns {
 }
 
 impl Turns {
+    /// The turns of Qwen Code.
+    pub(super) fn of_qwen() -> Self {
+        Self {
+            is_qwen: true,
+            ..Self::default()
+        }
+    }
+
     /// Reads an `assistant` event. A message that the client made up to tell a failure is no message of the agent: it
     /// comes back as a fault, not yet fatal, since the result tells that.
     pub(super) fn assistant(
@@ -145,10 +154,15 @@ impl Turns {
         }
         let is_error = answer.is_error == Some(true);
         let output = answer.content.map_or_else(String::new, answer_text);
+        let exit_code = match (self.is_qwen, is_error) {
+            (true, _) => qwen_exit_code(&output),
+            (false, true) => exit_code(&output),
+            (false, false) => None,
+        };
         sink.push(EventKind::ToolEnded(ToolResult {
             id: answer.tool_use_id.clone(),
-            is_error,
-            exit_code: is_error.then(|| exit_code(&output)).flatten(),
+            is_error: is_error || exit_code.is_some_and(|code| code != 0),
+            exit_code,
             output,
         }));
     }
@@ -209,7 +223,7 @@ fn client_message(turn: &Turn<'_>, sink: &mut Sink<'_>) -> Option<ProviderFault>
 
 /// The command of a shell tool.
 fn shell_command(name: &str, input: &str) -> Option<String> {
-    if !matches!(name, "Bash" | "PowerShell") {
+    if !matches!(name, "Bash" | "PowerShell" | "run_shell_command") {
         return None;
     }
     serde_json::from_str::<ShellInput>(input).ok()?.command.0
@@ -253,6 +267,16 @@ fn exit_code(output: &str) -> Option<i32> {
         .trim()
         .parse()
         .ok()
+}
+
+/// Qwen Code's account of a command that failed ends with its exit code, its signal and its group.
+fn qwen_exit_code(output: &str) -> Option<i32> {
+    let account = output.strip_prefix("Command: ")?;
+    let (_, after) = account.rsplit_once("\nExit Code: ")?;
+    let (code, rest) = after.split_once('\n')?;
+    rest.starts_with("Signal: ")
+        .then(|| code.parse().ok())
+        .flatten()
 }
 
 fn read<'a, T: serde::Deserialize<'a>>(raw: &'a RawValue) -> Result<T, String> {

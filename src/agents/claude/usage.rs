@@ -61,7 +61,10 @@ impl Told {
     ///
     /// # Errors
     /// Why the objects cannot be read.
-    pub(super) fn read(last: &Final<'_>, results: u32) -> Result<Self, String> {
+    pub(super) fn read(
+        last: &Final<'_>,
+        (results, cached_inside): (u32, bool),
+    ) -> Result<Self, String> {
         let mut told = Self {
             cost_usd: last
                 .total_cost_usd
@@ -76,6 +79,7 @@ impl Told {
                 .push("the result tells a cost that is none".to_owned());
         }
         let own: Option<ClaudeUsage> = last.usage.map(read).transpose()?;
+        let own = own.map(|usage| usage.of(cached_inside));
         told.writes = own.as_ref().map(ClaudeUsage::writes).unwrap_or_default();
         let models: Option<ModelUsage> = last.model_usage.map(read).transpose()?;
         if let Some(models) = models.filter(|models| !models.0.is_empty()) {

@@ -16,7 +16,7 @@ pub(super) struct System {
     pub(super) session_id: Loose<String>,
     #[serde(default)]
     pub(super) model: Loose<String>,
-    #[serde(default)]
+    #[serde(default, alias = "qwen_code_version")]
     pub(super) claude_code_version: Loose<String>,
     #[serde(default)]
     pub(super) mcp_servers: Loose<Few<Server>>,
@@ -230,6 +230,15 @@ pub(super) struct Final<'a> {
     pub(super) errors: Loose<Few<String>>,
     #[serde(default)]
     pub(super) permission_denials: Loose<Few<Denial>>,
+    #[serde(default)]
+    pub(super) error: Loose<FinalError>,
+}
+
+/// The failure of a result, as Qwen Code tells it.
+#[derive(Debug, Deserialize)]
+pub(super) struct FinalError {
+    #[serde(default)]
+    pub(super) message: Loose<String>,
 }
 
 /// A call that the permission mode refused.

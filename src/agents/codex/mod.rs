@@ -10,7 +10,7 @@ use crate::agents::codex::items::Items;
 use crate::agents::codex::stderr::StderrReader;
 use crate::agents::codex::wire::{ApiErrorBody, CodexUsage, Line, item_at_once};
 use crate::agents::fault::{Told, fault};
-use crate::agents::stream::Sink;
+use crate::agents::stream::{Dialect, Sink};
 use crate::agents::wire::{add, capped};
 use crate::model::{EventKind, StreamReport, Terminal, Usage};
 
@@ -32,12 +32,8 @@ pub(super) struct CodexStream {
     answer: Option<String>,
 }
 
-impl CodexStream {
-    /// Reads one line.
-    ///
-    /// # Errors
-    /// Why the line is no event.
-    pub(super) fn line(&mut self, text: &str, sink: &mut Sink<'_>) -> Result<(), String> {
+impl Dialect for CodexStream {
+    fn line(&mut self, text: &str, sink: &mut Sink<'_>) -> Result<(), String> {
         if let Some((kind, item)) = item_at_once(text)
             && self.item(kind, item, sink).is_ok()
         {
@@ -70,31 +66,21 @@ impl CodexStream {
         Ok(())
     }
 
-    fn item(&mut self, kind: &str, item: &str, sink: &mut Sink<'_>) -> Result<(), String> {
-        self.items.item(kind, item, sink)?;
-        if let Some(answer) = self.items.answer.take() {
-            self.answer = Some(answer);
-        }
-        Ok(())
-    }
-
-    /// Reads one line of standard error.
-    pub(super) fn stderr_line(&mut self, line: &str, sink: &mut Sink<'_>) {
+    fn stderr_line(&mut self, line: &str, sink: &mut Sink<'_>) {
         self.stderr.line(line, sink);
     }
 
     /// Whether the last turn ended.
-    pub(super) fn done(&self) -> bool {
+    fn done(&self) -> bool {
         self.finals > 0 && !self.running
     }
 
-    /// Whether a final event came.
-    pub(super) fn has_ended(&self) -> bool {
+    fn has_ended(&self) -> bool {
         self.finals > 0
     }
 
     /// What the stream amounts to. It tells neither model nor cost.
-    pub(super) fn finish(self) -> StreamReport {
+    fn finish(self: Box<Self>, _sink: &mut Sink<'_>) -> StreamReport {
         let usage = match (self.earlier, self.current) {
             (Some(earlier), Some(current)) => Some(add(earlier, current)),
             (earlier, current) => earlier.or(current),
@@ -109,6 +95,16 @@ impl CodexStream {
             spare_finals: self.finals.saturating_sub(1),
             ..StreamReport::default()
         }
+    }
+}
+
+impl CodexStream {
+    fn item(&mut self, kind: &str, item: &str, sink: &mut Sink<'_>) -> Result<(), String> {
+        self.items.item(kind, item, sink)?;
+        if let Some(answer) = self.items.answer.take() {
+            self.answer = Some(answer);
+        }
+        Ok(())
     }
 
     fn thread_started(&mut self, thread: Option<String>, sink: &mut Sink<'_>) {

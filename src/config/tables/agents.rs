@@ -3,11 +3,18 @@
 use crate::config::shape::{Choice, Section, Shape, defaulted, optional, required};
 use crate::config::tables::{ARGV, ENVIRONMENT};
 
-pub(in crate::config) const KINDS: [Choice; 4] = [
+pub(in crate::config) const KINDS: [Choice; 8] = [
     ("codex_cli", "Codex, `codex exec --json`"),
     (
         "claude_code_cli",
         "Claude Code, `claude -p --output-format stream-json`",
+    ),
+    ("gemini_cli", "Gemini CLI, `gemini -o stream-json`"),
+    ("opencode", "opencode, `opencode run --format json`"),
+    ("qwen_code", "Qwen Code, `qwen -o stream-json`"),
+    (
+        "copilot_cli",
+        "GitHub Copilot CLI, `copilot --output-format json`",
     ),
     (
         "command",
@@ -19,6 +26,10 @@ pub(in crate::config) const KINDS: [Choice; 4] = [
 const PLAYED_KINDS: &[Choice] = &[
     ("codex_cli", "Codex events"),
     ("claude_code_cli", "Claude Code events"),
+    ("gemini_cli", "Gemini CLI events"),
+    ("opencode", "opencode events"),
+    ("qwen_code", "Qwen Code events"),
+    ("copilot_cli", "Copilot CLI events"),
     ("command", "plain text"),
 ];
 

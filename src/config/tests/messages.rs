@@ -48,7 +48,7 @@ fn a_problem_is_told_with_its_place_key_words_and_hint() {
     assert_eq!(
         problems.to_string(),
         "/suite/config.yaml:3:19: agents[0].kind: unknown kind \"codex\" (did you mean \"codex_cli\"?)\n    \
-         hint: known: codex_cli, claude_code_cli, command, replay"
+         hint: known: codex_cli, claude_code_cli, gemini_cli, opencode, qwen_code, copilot_cli, command, replay"
     );
 }
 

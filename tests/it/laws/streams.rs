@@ -52,7 +52,7 @@ pub(crate) fn law(bytes: &[u8]) {
             (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
         })
         .max(1);
-    for kind in [AgentKind::ClaudeCode, AgentKind::Codex, AgentKind::Command] {
+    for kind in AgentKind::ALL {
         let whole = read(kind, bytes, 0);
         let pieces = read(kind, bytes, seed);
         assert!(whole == pieces, "{kind:?} reads pieces differently");

@@ -164,7 +164,11 @@ fn plays(row: &Row, stdout: &[u8]) -> AgentKind {
     match known {
         Some(kind) if kind != AgentKind::Replay => kind,
         _ if holds(stdout, br#""type":"thread.started""#) => AgentKind::Codex,
+        _ if holds(stdout, br#""qwen_code_version":"#) => AgentKind::Qwen,
         _ if holds(stdout, br#""type":"system""#) => AgentKind::ClaudeCode,
+        _ if holds(stdout, br#""type":"init""#) => AgentKind::Gemini,
+        _ if holds(stdout, br#""type":"step_start""#) => AgentKind::Opencode,
+        _ if holds(stdout, br#""type":"session.mcp_"#) => AgentKind::Copilot,
         _ => AgentKind::Command,
     }
 }

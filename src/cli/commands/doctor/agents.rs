@@ -3,7 +3,7 @@
 use std::ffi::OsStr;
 use std::path::Path;
 
-use crate::agents::{find_on_path, version};
+use crate::agents::{KNOWN_AGENTS, find_on_path, version};
 use crate::cli::commands::doctor::Patient;
 use crate::cli::commands::doctor::check::{Check, State};
 use crate::config::{AgentKind, AgentSpec};
@@ -19,11 +19,11 @@ pub(super) async fn check(patient: &Patient) -> Vec<Check> {
             }
         }
         None => {
-            for (kind, name) in [
-                (AgentKind::ClaudeCode, "claude"),
-                (AgentKind::Codex, "codex"),
-            ] {
-                checks.push(known(patient, kind, name).await);
+            for (place, (kind, name)) in KNOWN_AGENTS.into_iter().enumerate() {
+                // Of the usual two it is told that they are not here, too.
+                if place < 2 || find_on_path(kind, &patient.path).is_some() {
+                    checks.push(known(patient, kind, name).await);
+                }
             }
         }
     }

@@ -5,7 +5,7 @@ use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
 use std::path::Path;
 
-use crate::agents::{default_command, find_on_path};
+use crate::agents::{KNOWN_AGENTS, default_command, find_on_path};
 use crate::cli::args::InitArgs;
 use crate::cli::failure::{Failure, Kind, Outcome};
 use crate::cli::out::{Colour, Out};
@@ -115,11 +115,11 @@ fn write(path: &Path, text: &str, force: bool) -> io::Result<()> {
 fn look(dir: &Path) -> Found {
     let path =
         std::env::var_os("PATH").unwrap_or_else(|| OsString::from("/usr/local/bin:/usr/bin:/bin"));
-    let agent = |kind, id| Agent {
+    let agents = KNOWN_AGENTS.map(|(kind, id)| Agent {
         kind,
         id,
         is_here: find_on_path(kind, &path).is_some(),
-    };
+    });
     let dir = std::path::absolute(dir).unwrap_or_else(|_| dir.to_owned());
     let repository = dir
         .ancestors()
@@ -127,10 +127,7 @@ fn look(dir: &Path) -> Found {
         .map(Path::to_owned);
     let root = repository.unwrap_or(dir);
     Found {
-        agents: vec![
-            agent(AgentKind::ClaudeCode, "claude"),
-            agent(AgentKind::Codex, "codex"),
-        ],
+        agents: agents.into(),
         repo_path: "\".\"",
         tested_by: tested_by(&root),
     }
@@ -141,13 +138,15 @@ fn tested_by(root: &Path) -> &'static [&'static str] {
     found.map_or(&["make", "test"], |(_, argv)| *argv)
 }
 
-/// Agents that are here are written as they run; those that are not, as comments, unless none is here at all.
+/// Agents that are here are written as they run; those that are not, as comments, unless none is here at all: then the
+/// usual two are written.
 fn config(found: &Found) -> String {
     let none = found.agents.iter().all(|agent| !agent.is_here);
     let agents: String = found
         .agents
         .iter()
-        .map(|agent| entry(agent, agent.is_here || none))
+        .enumerate()
+        .map(|(place, agent)| entry(agent, agent.is_here || (none && place < 2)))
         .collect();
     CONFIG
         .replace("@REPO_PATH@", found.repo_path)

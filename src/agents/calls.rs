@@ -1,0 +1,50 @@
+//! Calls of tools that begin and end once each, however often a stream tells them.
+
+use std::collections::HashSet;
+
+use crate::agents::stream::Sink;
+use crate::model::{EventKind, ToolCall, ToolResult};
+
+/// Ids that are remembered at most; a stream with more calls than that is no honest one.
+const IDS_CAP: usize = 100_000;
+
+/// Which calls began and which ended.
+#[derive(Debug, Default)]
+pub(super) struct Calls {
+    started: HashSet<String>,
+    ended: HashSet<String>,
+}
+
+impl Calls {
+    /// Tells the begin of a call, unless it was told.
+    pub(super) fn start(&mut self, call: ToolCall, sink: &mut Sink<'_>) {
+        if self.started.len() < IDS_CAP && self.started.insert(call.id.clone()) {
+            sink.push(EventKind::ToolStarted(call));
+        }
+    }
+
+    /// Tells the end of a call, unless it was told.
+    pub(super) fn end(&mut self, result: ToolResult, sink: &mut Sink<'_>) {
+        if self.ended.len() < IDS_CAP && self.ended.insert(result.id.clone()) {
+            sink.push(EventKind::ToolEnded(result));
+        }
+    }
+}
+
+/// Server and tool of a name that is `<server><mark><tool>`: by the servers known, longest first.
+pub(super) fn server_and_tool(
+    name: &str,
+    servers: &[String],
+    mark: &str,
+) -> Option<(String, String)> {
+    let known = servers.iter().filter_map(|server| {
+        let tool = name.strip_prefix(server.as_str())?.strip_prefix(mark)?;
+        Some((server.clone(), tool.to_owned()))
+    });
+    known.max_by_key(|(server, _)| server.len())
+}
+
+/// The common form of an MCP tool's name.
+pub(super) fn mcp_name(mcp: &(String, String)) -> String {
+    format!("mcp__{}__{}", mcp.0, mcp.1)
+}

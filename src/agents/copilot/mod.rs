@@ -1,0 +1,278 @@
+//! What the Copilot CLI prints with `--output-format json`: events with data, no tokens, an exit code as its last word.
+
+mod wire;
+
+use serde_json::value::RawValue;
+
+use crate::agents::calls::{Calls, mcp_name};
+use crate::agents::copilot::wire::{
+    CallFailure, Completed, Line, Said, ServersLoaded, SessionError, ShellInput, Started,
+    UsageFile, WithModel,
+};
+use crate::agents::fault::{Told, fault};
+use crate::agents::stream::{Dialect, Sink};
+use crate::agents::wire::{TEXT_CAP, capped, read};
+use crate::model::{
+    EventKind, McpServerSeen, ProviderFault, StreamReport, Terminal, ToolCall, ToolResult, Usage,
+};
+
+/// Beginnings of events that tell nothing that is measured.
+const QUIET: [&str; 15] = [
+    "agent.",
+    "assistant.idle",
+    "assistant.intent",
+    "assistant.message_",
+    "assistant.reasoning_",
+    "assistant.streaming_",
+    "assistant.tool_call_delta",
+    "assistant.turn_",
+    "assistant.usage",
+    "hook.",
+    "model.call_f",
+    "session.",
+    "system.",
+    "tool.execution_p",
+    "tool.shell_output",
+];
+
+/// What is kept of a Copilot CLI stream.
+#[derive(Debug, Default)]
+pub(super) struct CopilotStream {
+    calls: Calls,
+    begun: bool,
+    model: Option<String>,
+    servers: Vec<McpServerSeen>,
+    usage: Option<Usage>,
+    usage_text: Option<String>,
+    requests: u64,
+    aborted: bool,
+    terminal: Terminal,
+    finals: u32,
+    after_final: bool,
+    answer: Option<String>,
+    client_fault: Option<ProviderFault>,
+}
+
+impl Dialect for CopilotStream {
+    fn line(&mut self, text: &str, sink: &mut Sink<'_>) -> Result<(), String> {
+        let line: Line<'_> = read(text)?;
+        let kind = line.kind.as_deref().unwrap_or_default();
+        if kind == "result" {
+            self.result(line.exit_code, sink);
+            return Ok(());
+        }
+        let data = line.data.map_or("{}", RawValue::get);
+        if kind != "session.background_tasks_changed" {
+            self.after_final = true;
+        }
+        match kind {
+            "session.mcp_servers_loaded" => self.servers(read(data)?),
+            "session.tools_updated" => self.model = read::<WithModel>(data)?.model.0,
+            "session.error" => self.session_error(&read(data)?, sink),
+            "user.message" => self.begin(sink),
+            "model.call_start" => self.requests += 1,
+            "model.call_failure" => self.call_failure(&read(data)?, sink),
+            "assistant.message" => self.message(read(data)?, sink),
+            "assistant.reasoning" => {
+                let text = capped(&read::<Said>(data)?.content.0.unwrap_or_default());
+                sink.push(EventKind::Reasoning { text });
+            }
+            "tool.execution_start" => self.tool_started(&read(data)?, sink),
+            "tool.execution_complete" => self.tool_ended(read(data)?, sink),
+            "abort" => {
+                self.aborted = true;
+                let text = "the run was aborted".to_owned();
+                sink.push(EventKind::Warning { text });
+            }
+            quiet if QUIET.iter().any(|known| quiet.starts_with(known)) => {}
+            other => sink.push(EventKind::Unknown {
+                name: capped(other),
+            }),
+        }
+        Ok(())
+    }
+
+    /// The file of `--usage-output-file`, which alone holds tokens.
+    fn figures(&mut self, bytes: &[u8], sink: &mut Sink<'_>) -> bool {
+        let Ok(file) = serde_json::from_slice::<UsageFile>(bytes) else {
+            return false;
+        };
+        let Some(models) = file.models else {
+            return false;
+        };
+        self.usage = models.unified();
+        self.usage_text = compact(bytes);
+        match self.usage {
+            Some(usage) => sink.push(EventKind::UsageSeen(usage)),
+            None => sink.push(EventKind::Warning {
+                text: "the token counts of the usage file cannot be read".to_owned(),
+            }),
+        }
+        true
+    }
+
+    fn done(&self) -> bool {
+        self.finals > 0 && !self.after_final
+    }
+
+    fn has_ended(&self) -> bool {
+        self.finals > 0
+    }
+
+    fn finish(self: Box<Self>, _sink: &mut Sink<'_>) -> StreamReport {
+        StreamReport {
+            terminal: self.terminal,
+            usage: self.usage,
+            model: self.model,
+            mcp_servers: self.servers,
+            answer: self.answer,
+            provider_usage: self.usage_text,
+            finals: self.finals,
+            spare_finals: self.finals.saturating_sub(1),
+            model_requests: (self.requests > 0).then_some(self.requests),
+            ..StreamReport::default()
+        }
+    }
+}
+
+impl CopilotStream {
+    fn servers(&mut self, loaded: ServersLoaded) {
+        let servers = loaded.servers.0.unwrap_or_default().0.into_iter();
+        self.servers = servers
+            .filter(|server| server.status != "disabled")
+            .map(|server| McpServerSeen {
+                name: server.name,
+                status: server.status,
+            })
+            .collect();
+    }
+
+    /// There is no first event that tells all: the prompt comes after what is known of the session.
+    fn begin(&mut self, sink: &mut Sink<'_>) {
+        if std::mem::replace(&mut self.begun, true) {
+            return;
+        }
+        sink.push(EventKind::Started {
+            session: None,
+            model: self.model.clone(),
+            cli_version: None,
+            mcp_servers: self.servers.clone(),
+            tools: Vec::new(),
+        });
+    }
+
+    /// A message may hold calls alone; they are told when they start.
+    fn message(&mut self, message: Said, sink: &mut Sink<'_>) {
+        self.client_fault = None;
+        let own = message.parent_tool_call_id.0.is_none();
+        if own {
+            self.model = message.model.0.or(self.model.take());
+        }
+        let text = message.content.0.unwrap_or_default();
+        if text.is_empty() {
+            return;
+        }
+        let text = capped(&text);
+        if own {
+            self.answer = Some(text.clone());
+        }
+        sink.push(EventKind::Message { text });
+    }
+
+    fn tool_started(&mut self, tool: &Started<'_>, sink: &mut Sink<'_>) {
+        let input = tool.arguments.map_or("{}", RawValue::get);
+        let server = tool.mcp_server_name.0.clone();
+        let mcp = server.zip(tool.mcp_tool_name.0.clone());
+        let shell = matches!(tool.tool_name.as_str(), "bash" | "powershell" | "shell");
+        let command = || read::<ShellInput>(input).ok()?.command.0;
+        let call = ToolCall {
+            id: tool.tool_call_id.clone(),
+            name: mcp
+                .as_ref()
+                .map_or_else(|| capped(&tool.tool_name), mcp_name),
+            mcp,
+            command: if shell { command() } else { None },
+            arguments: capped(input),
+            parent: tool.parent_tool_call_id.0.clone(),
+        };
+        self.calls.start(call, sink);
+    }
+
+    /// A command that failed is a success here, and only its exit code says so.
+    fn tool_ended(&mut self, tool: Completed, sink: &mut Sink<'_>) {
+        let failed = tool.success == Some(false);
+        let exit_code = tool.shell_execution.0.and_then(|shell| shell.exit_code.0);
+        let told = tool.error.0.and_then(|error| error.message.0);
+        let content = tool.result.0.and_then(|result| result.content.0);
+        let output = told.filter(|_| failed).or(content).unwrap_or_default();
+        let result = ToolResult {
+            id: tool.tool_call_id,
+            is_error: failed || exit_code.is_some_and(|code| code != 0),
+            exit_code,
+            output: capped(&output),
+        };
+        self.calls.end(result, sink);
+    }
+
+    /// One request that failed; it may be tried again.
+    fn call_failure(&mut self, told: &CallFailure, sink: &mut Sink<'_>) {
+        let message = told.error_message.0.as_deref().unwrap_or_default();
+        let found = fault(&Told {
+            status: told.status_code.0,
+            code: told.error_code.0.as_deref(),
+            message,
+            fatal: false,
+            ..Told::default()
+        });
+        self.client_fault = Some(found.clone());
+        sink.push(EventKind::ProviderFault(found));
+    }
+
+    /// The session gave up: whether the run did, its exit code tells.
+    fn session_error(&mut self, told: &SessionError, sink: &mut Sink<'_>) {
+        let message = told.message.0.as_deref().unwrap_or_default();
+        let code = match told.error_type.0.as_deref() {
+            Some("authentication" | "authorization") => Some("authentication_failed"),
+            Some("quota" | "rate_limit") => Some("rate_limit"),
+            _ => None,
+        };
+        let mut found = fault(&Told {
+            status: told.status_code.0,
+            code,
+            message,
+            fatal: false,
+            ..Told::default()
+        });
+        if let Some(known) = &self.client_fault {
+            found.status = found.status.or(known.status);
+        }
+        self.client_fault = Some(found.clone());
+        sink.push(EventKind::ProviderFault(found));
+    }
+
+    /// The last word. An aborted run tells exit code 0.
+    fn result(&mut self, exit_code: Option<i64>, sink: &mut Sink<'_>) {
+        self.finals = self.finals.saturating_add(1);
+        self.after_final = false;
+        let ok = exit_code == Some(0) && !self.aborted;
+        self.terminal = if ok { Terminal::Done } else { Terminal::Failed };
+        if let Some(known) = self.client_fault.take().filter(|_| !ok && !self.aborted) {
+            let known = ProviderFault {
+                fatal: true,
+                ..known
+            };
+            sink.push(EventKind::ProviderFault(known));
+        }
+        sink.push(EventKind::Finished {
+            ok,
+            answer: self.answer.clone(),
+        });
+    }
+}
+
+/// The file on one line, as rows hold such things; nothing where it is odd or long.
+fn compact(bytes: &[u8]) -> Option<String> {
+    let short = Some(bytes).filter(|bytes| bytes.len() <= TEXT_CAP)?;
+    let value: serde_json::Value = serde_json::from_slice(short).ok()?;
+    Some(value.to_string())
+}

@@ -1,0 +1,235 @@
+//! The lines of `copilot --output-format json` and its usage file, as typed as they are needed.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use serde::de::{Error, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer};
+use serde_json::value::RawValue;
+
+use crate::agents::wire::{Count, Few, Loose, add};
+use crate::model::Usage;
+
+/// A line.
+#[derive(Debug, Deserialize)]
+pub(super) struct Line<'a> {
+    #[serde(rename = "type", borrow, default)]
+    pub(super) kind: Option<Cow<'a, str>>,
+    #[serde(borrow, default)]
+    pub(super) data: Option<&'a RawValue>,
+    #[serde(rename = "exitCode", default)]
+    pub(super) exit_code: Option<i64>,
+}
+
+/// `session.mcp_servers_loaded`
+#[derive(Debug, Deserialize)]
+pub(super) struct ServersLoaded {
+    #[serde(default)]
+    pub(super) servers: Loose<Few<Server>>,
+}
+
+/// One MCP server.
+#[derive(Debug, Deserialize)]
+pub(super) struct Server {
+    #[serde(default)]
+    pub(super) name: String,
+    #[serde(default)]
+    pub(super) status: String,
+}
+
+/// `session.tools_updated`
+#[derive(Debug, Deserialize)]
+pub(super) struct WithModel {
+    #[serde(default)]
+    pub(super) model: Loose<String>,
+}
+
+/// `assistant.message`, `assistant.reasoning`
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Said {
+    #[serde(default)]
+    pub(super) content: Loose<String>,
+    #[serde(default)]
+    pub(super) model: Loose<String>,
+    #[serde(default)]
+    pub(super) parent_tool_call_id: Loose<String>,
+}
+
+/// `tool.execution_start`
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Started<'a> {
+    pub(super) tool_call_id: String,
+    pub(super) tool_name: String,
+    #[serde(borrow, default)]
+    pub(super) arguments: Option<&'a RawValue>,
+    #[serde(default)]
+    pub(super) mcp_server_name: Loose<String>,
+    #[serde(default)]
+    pub(super) mcp_tool_name: Loose<String>,
+    #[serde(default)]
+    pub(super) parent_tool_call_id: Loose<String>,
+}
+
+/// The input of the shell tool.
+#[derive(Debug, Deserialize)]
+pub(super) struct ShellInput {
+    #[serde(default)]
+    pub(super) command: Loose<String>,
+}
+
+/// `tool.execution_complete`
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Completed {
+    pub(super) tool_call_id: String,
+    #[serde(default)]
+    pub(super) success: Option<bool>,
+    #[serde(default)]
+    pub(super) result: Loose<Answer>,
+    #[serde(default)]
+    pub(super) error: Loose<Message>,
+    #[serde(default)]
+    pub(super) shell_execution: Loose<ShellExecution>,
+}
+
+/// What a tool answered.
+#[derive(Debug, Deserialize)]
+pub(super) struct Answer {
+    #[serde(default)]
+    pub(super) content: Loose<String>,
+}
+
+/// `{message}`
+#[derive(Debug, Deserialize)]
+pub(super) struct Message {
+    #[serde(default)]
+    pub(super) message: Loose<String>,
+}
+
+/// How a command ended.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct ShellExecution {
+    #[serde(default)]
+    pub(super) exit_code: Loose<i32>,
+}
+
+/// `model.call_failure`
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct CallFailure {
+    #[serde(default)]
+    pub(super) status_code: Loose<u16>,
+    #[serde(default)]
+    pub(super) error_code: Loose<String>,
+    #[serde(default)]
+    pub(super) error_message: Loose<String>,
+}
+
+/// `session.error`
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct SessionError {
+    #[serde(default)]
+    pub(super) error_type: Loose<String>,
+    #[serde(default)]
+    pub(super) message: Loose<String>,
+    #[serde(default)]
+    pub(super) status_code: Loose<u16>,
+}
+
+/// What `--usage-output-file` holds.
+#[derive(Debug, Deserialize)]
+pub(super) struct UsageFile {
+    #[serde(rename = "modelMetrics", default)]
+    pub(super) models: Option<Models>,
+}
+
+/// Tokens by model; a doubled one spoils the file.
+#[derive(Debug, Default)]
+pub(super) struct Models(Vec<(String, Metrics)>);
+
+/// Models in one file at most; a run with more is no honest one.
+const MODELS_CAP: usize = 256;
+
+impl Models {
+    /// All models together; `None` where a count is unreadable.
+    pub(super) fn unified(&self) -> Option<Usage> {
+        let mut models = self.0.iter().map(|(_, metrics)| &metrics.usage);
+        models.try_fold(Usage::default(), |total, tokens| {
+            Some(add(total, tokens.unified()?))
+        })
+    }
+}
+
+impl<'de> Deserialize<'de> for Models {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(ModelsVisitor)
+    }
+}
+
+struct ModelsVisitor;
+
+impl<'de> Visitor<'de> for ModelsVisitor {
+    type Value = Models;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("usage by model")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Models, A::Error> {
+        let mut models: Vec<(String, Metrics)> = Vec::new();
+        while let Some((model, metrics)) = map.next_entry::<String, Metrics>()? {
+            if models.iter().any(|(known, _)| *known == model) {
+                return Err(A::Error::custom("a model stands there twice"));
+            }
+            if models.len() == MODELS_CAP {
+                return Err(A::Error::custom("more models than one run can have"));
+            }
+            models.push((model, metrics));
+        }
+        Ok(Models(models))
+    }
+}
+
+#[derive(Debug, Default, Deserialize)]
+struct Metrics {
+    #[serde(default)]
+    usage: ModelUse,
+}
+
+/// Tokens of a model: cached ones are part of `inputTokens`, reasoning is part of `outputTokens`.
+#[derive(Debug, Default, Clone, Copy, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[expect(clippy::struct_field_names, reason = "the names of the wire")]
+struct ModelUse {
+    #[serde(default)]
+    input_tokens: Count,
+    #[serde(default)]
+    output_tokens: Count,
+    #[serde(default)]
+    cache_read_tokens: Count,
+    #[serde(default)]
+    cache_write_tokens: Count,
+}
+
+impl ModelUse {
+    fn unified(self) -> Option<Usage> {
+        if self.input_tokens == Count::Absent && self.output_tokens == Count::Absent {
+            return None;
+        }
+        let input = self.input_tokens.value()?;
+        let cached_read = self.cache_read_tokens.value()?;
+        let cache_write = self.cache_write_tokens.value()?;
+        Some(Usage {
+            uncached_input: input
+                .saturating_sub(cached_read)
+                .saturating_sub(cache_write),
+            cached_read,
+            cache_write,
+            output: self.output_tokens.value()?,
+        })
+    }
+}

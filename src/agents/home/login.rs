@@ -1,0 +1,174 @@
+//! What of the operator's home an agent needs to be logged in, and to be set up as the operator has it.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::agents::InvocationError;
+use crate::agents::home::settings;
+use crate::agents::home::{PrivateHome, write_private};
+use crate::config::AgentKind;
+
+/// Where the operator's own agents keep their things.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct OperatorHome {
+    /// `HOME`
+    pub home: Option<PathBuf>,
+    /// `CODEX_HOME`, else `~/.codex`.
+    pub codex: Option<PathBuf>,
+    /// `CLAUDE_CONFIG_DIR`, else `~/.claude`.
+    pub claude: Option<PathBuf>,
+    /// `.gemini` in `GEMINI_CLI_HOME`, else in the home.
+    pub gemini: Option<PathBuf>,
+    /// `QWEN_HOME`, else `~/.qwen`.
+    pub qwen: Option<PathBuf>,
+    /// `COPILOT_HOME`, else `~/.copilot`.
+    pub copilot: Option<PathBuf>,
+    /// `opencode` in `XDG_DATA_HOME`, else in `~/.local/share`: its login.
+    pub opencode: Option<PathBuf>,
+    /// `opencode` in `XDG_CONFIG_HOME`, else in `~/.config`: its settings.
+    pub opencode_config: Option<PathBuf>,
+}
+
+impl OperatorHome {
+    /// As the environment of this process tells.
+    #[must_use]
+    pub fn from_env() -> Self {
+        let path = |name| {
+            std::env::var_os(name)
+                .filter(|value| !value.is_empty())
+                .map(PathBuf::from)
+        };
+        let home = path("HOME");
+        let below = |folder: &str| home.as_ref().map(|home| home.join(folder));
+        let within = |variable, folder: &str, inner| {
+            let outer = path(variable).or_else(|| below(folder));
+            outer.map(|outer| outer.join(inner))
+        };
+        Self {
+            codex: path("CODEX_HOME").or_else(|| below(".codex")),
+            claude: path("CLAUDE_CONFIG_DIR").or_else(|| below(".claude")),
+            gemini: within("GEMINI_CLI_HOME", "", ".gemini"),
+            qwen: path("QWEN_HOME").or_else(|| below(".qwen")),
+            copilot: path("COPILOT_HOME").or_else(|| below(".copilot")),
+            opencode: within("XDG_DATA_HOME", ".local/share", "opencode"),
+            opencode_config: within("XDG_CONFIG_HOME", ".config", "opencode"),
+            home,
+        }
+    }
+
+    fn folder(&self, kind: AgentKind) -> Option<&Path> {
+        match kind {
+            AgentKind::ClaudeCode => self.claude.as_deref(),
+            AgentKind::Codex => self.codex.as_deref(),
+            AgentKind::Gemini => self.gemini.as_deref(),
+            AgentKind::Opencode => self.opencode.as_deref(),
+            AgentKind::Qwen => self.qwen.as_deref(),
+            AgentKind::Copilot => self.copilot.as_deref(),
+            AgentKind::Command | AgentKind::Replay => None,
+        }
+    }
+}
+
+/// Files of an agent's folder that make it logged in.
+const fn login_of(kind: AgentKind) -> &'static [&'static str] {
+    match kind {
+        AgentKind::ClaudeCode => &[".credentials.json"],
+        AgentKind::Codex | AgentKind::Opencode => &["auth.json"],
+        AgentKind::Gemini => &["oauth_creds.json", "google_accounts.json", ".env"],
+        AgentKind::Qwen => &["oauth_creds.json", ".env"],
+        AgentKind::Copilot => &["config.json"],
+        AgentKind::Command | AgentKind::Replay => &[],
+    }
+}
+
+/// Further files there that make it what the operator has.
+const fn settings_of(kind: AgentKind) -> &'static [&'static str] {
+    match kind {
+        AgentKind::ClaudeCode => &["settings.json", "CLAUDE.md"],
+        AgentKind::Codex => &["config.toml", "AGENTS.md"],
+        AgentKind::Gemini => &["settings.json", "GEMINI.md"],
+        AgentKind::Qwen => &["settings.json", "QWEN.md"],
+        AgentKind::Copilot => &["settings.json", "copilot-instructions.md"],
+        AgentKind::Opencode | AgentKind::Command | AgentKind::Replay => &[],
+    }
+}
+
+/// Copies the operator's login and settings of an agent into `home`, which stands for the operator's own where that is
+/// hidden. Sessions, histories and memories stay out.
+///
+/// # Errors
+/// A file that cannot be written.
+pub fn copy_settings(
+    kind: AgentKind,
+    home: &Path,
+    operator: &OperatorHome,
+) -> Result<(), InvocationError> {
+    let (Some(theirs), Some(folder)) = (&operator.home, operator.folder(kind)) else {
+        return Ok(());
+    };
+    let names = login_of(kind).iter().chain(settings_of(kind));
+    let mut files: Vec<PathBuf> = names.map(|name| folder.join(name)).collect();
+    if kind == AgentKind::ClaudeCode {
+        files.push(theirs.join(".claude.json"));
+    }
+    if let (AgentKind::Opencode, Some(config)) = (kind, &operator.opencode_config) {
+        let names = [
+            "opencode.json",
+            "opencode.jsonc",
+            "config.json",
+            "AGENTS.md",
+        ];
+        files.extend(names.map(|name| config.join(name)));
+    }
+    for file in files {
+        if let (Ok(inside), Some(text)) = (file.strip_prefix(theirs), regular_text(&file)) {
+            write_private(&home.join(inside), text.as_bytes())?;
+        }
+    }
+    Ok(())
+}
+
+/// Copies the operator's login into an agent's own folder of a trial, and with it, if asked, the settings without their
+/// MCP servers. Where settings must say something (who logs in how, silence), they are written in any case.
+pub(super) fn copy(
+    kind: AgentKind,
+    with_settings: bool,
+    operator: &OperatorHome,
+    (to, made): (&Path, &mut PrivateHome),
+) -> Result<(), InvocationError> {
+    let from = operator.folder(kind);
+    let theirs = |name: &str| from.and_then(|from| regular_text(&from.join(name)));
+    let mut copied = Vec::new();
+    for name in login_of(kind) {
+        copied.extend(theirs(name).map(|text| (*name, text)));
+    }
+    let has_login = copied.iter().any(|(name, _)| *name == "oauth_creds.json");
+    let further = settings_of(kind).iter().filter(|_| with_settings);
+    copied.extend(further.filter_map(|name| Some((*name, theirs(name)?))));
+    match kind {
+        AgentKind::Gemini | AgentKind::Qwen => {
+            copied.retain(|(name, _)| *name != "settings.json");
+            let known = theirs("settings.json");
+            let text = settings::quiet(kind, known.as_deref(), (with_settings, has_login));
+            copied.push(("settings.json", text));
+        }
+        AgentKind::Codex => {
+            for (_, text) in copied.iter_mut().filter(|(name, _)| *name == "config.toml") {
+                *text = settings::without_mcp_servers(text);
+            }
+        }
+        _ => {}
+    }
+    for (name, text) in copied {
+        let file = to.join(name);
+        write_private(&file, text.as_bytes())?;
+        made.secrets.push(file);
+    }
+    Ok(())
+}
+
+/// The text of a regular file; links are followed, since people keep their settings elsewhere.
+pub(super) fn regular_text(path: &Path) -> Option<String> {
+    fs::metadata(path).ok().filter(fs::Metadata::is_file)?;
+    fs::read_to_string(path).ok()
+}

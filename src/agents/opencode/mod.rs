@@ -1,0 +1,229 @@
+//! What opencode prints with `run --format json`: steps with their tokens and costs, tools when they are over, no last word.
+
+mod wire;
+
+use serde_json::value::RawValue;
+
+use crate::agents::calls::{Calls, mcp_name, server_and_tool};
+use crate::agents::fault::{Told, fault};
+use crate::agents::opencode::wire::{
+    Failed, Invalid, Line, ShellInput, StepFinish, StepTokens, Text, Tool,
+};
+use crate::agents::stream::{Dialect, Sink};
+use crate::agents::wire::{add, capped, read};
+use crate::model::{EventKind, StreamReport, Terminal, ToolCall, ToolResult, Usage};
+
+/// Tools of opencode's own whose names hold a `_`, as those of MCP servers do.
+const OWN_TOOLS: [&str; 6] = [
+    "apply_patch",
+    "lsp_diagnostics",
+    "lsp_hover",
+    "plan_enter",
+    "plan_exit",
+    "repo_clone",
+];
+
+/// What is kept of an opencode stream.
+#[derive(Debug, Default)]
+pub(super) struct OpencodeStream {
+    calls: Calls,
+    /// The MCP servers that the agent was given; `None` where nobody said.
+    servers: Option<Vec<String>>,
+    begun: bool,
+    usage: Usage,
+    cost_usd: f64,
+    steps: u64,
+    /// Steps whose tokens, or whose cost, were none.
+    unreadable: u64,
+    unpriced: u64,
+    terminal: Terminal,
+    finals: u32,
+    answer: Option<String>,
+    failed: bool,
+}
+
+impl Dialect for OpencodeStream {
+    fn serve(&mut self, names: &[String]) {
+        self.servers = Some(names.to_vec());
+    }
+
+    fn line(&mut self, text: &str, sink: &mut Sink<'_>) -> Result<(), String> {
+        let line: Line<'_> = read(text)?;
+        if !std::mem::replace(&mut self.begun, true) {
+            sink.push(EventKind::Started {
+                session: line.session.0,
+                model: None,
+                cli_version: None,
+                mcp_servers: Vec::new(),
+                tools: Vec::new(),
+            });
+        }
+        let part = || {
+            line.part
+                .map(RawValue::get)
+                .ok_or("an event without its part")
+        };
+        let kind = line.kind.as_deref().unwrap_or_default();
+        match kind {
+            "step_start" => self.step_started(),
+            "text" => self.message(&read(part()?)?, sink),
+            "reasoning" => {
+                let text: Text = read(part()?)?;
+                let text = capped(&text.text.unwrap_or_default());
+                sink.push(EventKind::Reasoning { text });
+            }
+            "tool_use" => self.tool(&read(part()?)?, sink),
+            "step_finish" => self.step_finished(&read(part()?)?, sink),
+            "error" => self.failure(line.error.0.as_ref(), sink),
+            other => sink.push(EventKind::Unknown {
+                name: capped(other),
+            }),
+        }
+        Ok(())
+    }
+
+    fn done(&self) -> bool {
+        self.terminal != Terminal::None
+    }
+
+    fn has_ended(&self) -> bool {
+        self.terminal != Terminal::None
+    }
+
+    /// Tokens and costs are those of all steps that ended; it tells neither model nor version.
+    fn finish(self: Box<Self>, _sink: &mut Sink<'_>) -> StreamReport {
+        let told = self.steps > 0 && self.unreadable == 0;
+        let priced = self.steps > 0 && self.unpriced == 0 && self.cost_usd.is_finite();
+        StreamReport {
+            terminal: self.terminal,
+            usage: told.then_some(self.usage),
+            usage_is_lower_bound: told && self.terminal == Terminal::None,
+            provider_cost_usd: priced.then_some(self.cost_usd),
+            answer: self.answer,
+            finals: self.finals,
+            model_requests: (self.steps > 0).then_some(self.steps),
+            ..StreamReport::default()
+        }
+    }
+}
+
+impl OpencodeStream {
+    /// A step that begins says that the one before was not the last.
+    fn step_started(&mut self) {
+        if !self.failed {
+            self.terminal = Terminal::None;
+        }
+    }
+
+    fn message(&mut self, text: &Text, sink: &mut Sink<'_>) {
+        let text = capped(text.text.as_deref().unwrap_or_default());
+        self.answer = Some(text.clone());
+        sink.push(EventKind::Message { text });
+    }
+
+    /// A tool is told once, when it is over. An unknown one is called `invalid` and "completed"; a command that failed is
+    /// "completed", too, and only its exit code says so.
+    fn tool(&mut self, tool: &Tool<'_>, sink: &mut Sink<'_>) {
+        let state = &tool.state;
+        let input = state.input.map_or("{}", RawValue::get);
+        let invalid = tool.name == "invalid";
+        let asked = invalid.then(|| read::<Invalid>(input).ok()?.tool.0);
+        let name = asked.flatten().unwrap_or_else(|| tool.name.clone());
+        let mcp = self.mcp_parts(&name, invalid);
+        let shell = tool.name == "bash";
+        let command = || read::<ShellInput>(input).ok()?.command.0;
+        let exit_code = state.metadata.0.as_ref().and_then(|told| told.exit.0);
+        let exit_code = exit_code.filter(|_| shell);
+        self.calls.start(
+            ToolCall {
+                id: tool.call_id.clone(),
+                name: mcp.as_ref().map_or_else(|| capped(&name), mcp_name),
+                mcp,
+                command: if shell { command() } else { None },
+                arguments: capped(input),
+                parent: None,
+            },
+            sink,
+        );
+        let failed = state.status.as_deref() == Some("error");
+        let output = state.error.0.as_deref().filter(|_| failed);
+        let output = output.or(state.output.0.as_deref()).unwrap_or_default();
+        let result = ToolResult {
+            id: tool.call_id.clone(),
+            is_error: failed || invalid || exit_code.is_some_and(|code| code != 0),
+            exit_code,
+            output: capped(output),
+        };
+        self.calls.end(result, sink);
+    }
+
+    /// `<server>_<tool>`; where the servers are not known, any name with a `_` that is none of opencode's own.
+    fn mcp_parts(&self, name: &str, invalid: bool) -> Option<(String, String)> {
+        if let Some(servers) = &self.servers {
+            return server_and_tool(name, servers, "_");
+        }
+        if OWN_TOOLS.contains(&name) || invalid {
+            return None;
+        }
+        let (server, tool) = name.split_once('_')?;
+        (!server.is_empty()).then(|| (server.to_owned(), tool.to_owned()))
+    }
+
+    /// A step ends after each request. The model has no more to do where it did not stop for tools.
+    fn step_finished(&mut self, step: &StepFinish, sink: &mut Sink<'_>) {
+        self.steps += 1;
+        match step.tokens.as_ref().and_then(StepTokens::unified) {
+            Some(usage) => {
+                self.usage = add(self.usage, usage);
+                sink.push(EventKind::UsageSeen(self.usage));
+            }
+            None => self.unreadable += 1,
+        }
+        match step.cost.filter(|cost| cost.is_finite() && *cost >= 0.0) {
+            Some(cost) => self.cost_usd += cost,
+            None => self.unpriced += 1,
+        }
+        let goes_on = matches!(
+            step.reason.as_deref(),
+            Some("tool-calls" | "unknown") | None
+        );
+        if !goes_on && !self.failed {
+            self.terminal = Terminal::Done;
+            self.finals = self.finals.saturating_add(1);
+            sink.push(EventKind::Finished {
+                ok: true,
+                answer: self.answer.clone(),
+            });
+        }
+    }
+
+    fn failure(&mut self, told: Option<&Failed>, sink: &mut Sink<'_>) {
+        let data = told.and_then(|told| told.data.0.as_ref());
+        let name = told.and_then(|told| told.name.0.as_deref());
+        let message = data.and_then(|data| data.message.0.as_deref());
+        let aborted = name == Some("MessageAbortedError");
+        self.failed = true;
+        self.terminal = Terminal::Failed;
+        self.finals = self.finals.saturating_add(1);
+        if aborted {
+            let text = "the session was aborted".to_owned();
+            sink.push(EventKind::Warning { text });
+        } else {
+            sink.push(EventKind::ProviderFault(fault(&Told {
+                status: data.and_then(|data| data.status_code.0),
+                code: match name {
+                    Some("ProviderAuthError") => Some("authentication_failed"),
+                    Some("ProviderModelNotFoundError") => Some("model_not_found"),
+                    _ => None,
+                },
+                message: message.or(name).unwrap_or_default(),
+                fatal: true,
+                ..Told::default()
+            })));
+        }
+        sink.push(EventKind::Finished {
+            ok: false,
+            answer: self.answer.clone(),
+        });
+    }
+}

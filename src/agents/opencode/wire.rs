@@ -1,0 +1,144 @@
+//! The lines of `opencode run --format json`, as typed as they are needed.
+
+use std::borrow::Cow;
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use crate::agents::wire::{Count, Loose};
+use crate::model::Usage;
+
+/// A line.
+#[derive(Debug, Deserialize)]
+pub(super) struct Line<'a> {
+    #[serde(rename = "type", borrow, default)]
+    pub(super) kind: Option<Cow<'a, str>>,
+    #[serde(rename = "sessionID", default)]
+    pub(super) session: Loose<String>,
+    #[serde(borrow, default)]
+    pub(super) part: Option<&'a RawValue>,
+    #[serde(default)]
+    pub(super) error: Loose<Failed>,
+}
+
+/// `text`, `reasoning`
+#[derive(Debug, Deserialize)]
+pub(super) struct Text {
+    #[serde(default)]
+    pub(super) text: Option<String>,
+}
+
+/// `tool_use`
+#[derive(Debug, Deserialize)]
+pub(super) struct Tool<'a> {
+    #[serde(rename = "tool")]
+    pub(super) name: String,
+    #[serde(rename = "callID")]
+    pub(super) call_id: String,
+    #[serde(borrow)]
+    pub(super) state: State<'a>,
+}
+
+/// How a tool ended.
+#[derive(Debug, Deserialize)]
+pub(super) struct State<'a> {
+    #[serde(default)]
+    pub(super) status: Option<String>,
+    #[serde(borrow, default)]
+    pub(super) input: Option<&'a RawValue>,
+    #[serde(default)]
+    pub(super) output: Loose<String>,
+    #[serde(default)]
+    pub(super) error: Loose<String>,
+    #[serde(default)]
+    pub(super) metadata: Loose<Metadata>,
+}
+
+/// What the shell tool adds.
+#[derive(Debug, Deserialize)]
+pub(super) struct Metadata {
+    #[serde(default)]
+    pub(super) exit: Loose<i32>,
+}
+
+/// The input of the shell tool.
+#[derive(Debug, Deserialize)]
+pub(super) struct ShellInput {
+    #[serde(default)]
+    pub(super) command: Loose<String>,
+}
+
+/// The input of the tool that stands for those that do not exist.
+#[derive(Debug, Deserialize)]
+pub(super) struct Invalid {
+    #[serde(default)]
+    pub(super) tool: Loose<String>,
+}
+
+/// `step_finish`
+#[derive(Debug, Deserialize)]
+pub(super) struct StepFinish {
+    #[serde(default)]
+    pub(super) reason: Option<String>,
+    #[serde(default)]
+    pub(super) cost: Option<f64>,
+    #[serde(default)]
+    pub(super) tokens: Option<StepTokens>,
+}
+
+/// Tokens of a request: `input` is uncached, `output` is without reasoning.
+#[derive(Debug, Deserialize)]
+pub(super) struct StepTokens {
+    #[serde(default)]
+    input: Count,
+    #[serde(default)]
+    output: Count,
+    #[serde(default)]
+    reasoning: Count,
+    #[serde(default)]
+    cache: Option<Cache>,
+}
+
+/// Cached tokens of a request.
+#[derive(Debug, Default, Clone, Copy, Deserialize)]
+struct Cache {
+    #[serde(default)]
+    read: Count,
+    #[serde(default)]
+    write: Count,
+}
+
+impl StepTokens {
+    /// Each token counted once; `None` where a count is unreadable or the main ones are missing.
+    pub(super) fn unified(&self) -> Option<Usage> {
+        if self.input == Count::Absent && self.output == Count::Absent {
+            return None;
+        }
+        let cache = self.cache.unwrap_or_default();
+        let output = self.output.value()?;
+        Some(Usage {
+            uncached_input: self.input.value()?,
+            cached_read: cache.read.value()?,
+            cache_write: cache.write.value()?,
+            output: output.saturating_add(self.reasoning.value()?),
+        })
+    }
+}
+
+/// `error`
+#[derive(Debug, Deserialize)]
+pub(super) struct Failed {
+    #[serde(default)]
+    pub(super) name: Loose<String>,
+    #[serde(default)]
+    pub(super) data: Loose<FailedData>,
+}
+
+/// What failed.
+#[derive(Debug, Deserialize)]
+pub(super) struct FailedData {
+    #[serde(default)]
+    pub(super) message: Loose<String>,
+    #[serde(rename = "statusCode", default)]
+    pub(super) status_code: Loose<u16>,
+}
