@@ -148,6 +148,7 @@ async fn start(
         validation::first(&context, &plan, &teller).await?;
     }
     let planned = plan.len();
+    context.template.expect(planned);
     teller.tell(Progress::RunStarted {
         planned,
         already_done,

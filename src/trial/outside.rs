@@ -1,7 +1,8 @@
 //! Files outside of the workspace that an agent has no business with: looked at before and after it, where no jail keeps it
 //! from them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsString;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -40,12 +41,15 @@ const WATCHED: [&str; 24] = [
 
 /// Larger files are known by size and time alone.
 const LARGEST: u64 = 1 << 20;
+/// In a home with more names than this, each file is asked for by itself.
+const MOST_NAMES: usize = 2_000;
 /// No more files of the suite are looked at.
 const MOST_FILES: usize = 2_000;
 
 /// What stood outside before the agent.
 pub(super) struct Outside {
-    home: BTreeMap<PathBuf, Option<Look>>,
+    home: Option<PathBuf>,
+    settings: BTreeMap<PathBuf, Look>,
     suite: BTreeMap<PathBuf, Option<Look>>,
 }
 
@@ -65,16 +69,14 @@ impl Outside {
         }
         let home = context.base_env.iter().find(|(name, _)| name == "HOME");
         let home = home.map(|(_, home)| PathBuf::from(home));
-        let home = home
-            .iter()
-            .flat_map(|home| WATCHED.map(|name| home.join(name)));
         let suite = &context.suite;
         let mut files = vec![suite.config_path.clone(), suite.tasks_path.clone()];
         for path in &suite.asked.files {
             collect(path, &mut files);
         }
         Some(Self {
-            home: home.map(|path| (path.clone(), content(&path))).collect(),
+            settings: home.as_deref().map(settings).unwrap_or_default(),
+            home,
             suite: files
                 .into_iter()
                 .map(|path| (path.clone(), stamp(&path)))
@@ -84,14 +86,43 @@ impl Outside {
 
     /// Reasons for `integrity`: what is different now. Who changed it nobody can say.
     pub(super) fn changed(&self) -> Vec<String> {
-        let home = self.home.iter();
-        let home = home.filter(|(path, then)| content(path) != **then);
+        let now = self.home.as_deref().map(settings).unwrap_or_default();
+        let paths: BTreeSet<&PathBuf> = self.settings.keys().chain(now.keys()).collect();
+        let home = paths.into_iter();
+        let home = home.filter(|path| self.settings.get(*path) != now.get(*path));
         let suite = self.suite.iter();
         let suite = suite.filter(|(path, then)| stamp(path) != **then);
-        let home = home.map(|(path, _)| format!("home_changed:{}", named(path)));
+        let home = home.map(|path| format!("home_changed:{}", named(path)));
         let suite = suite.map(|(path, _)| format!("suite_changed:{}", named(path)));
         home.chain(suite).take(20).collect()
     }
+}
+
+/// The watched files of a home that are there.
+fn settings(home: &Path) -> BTreeMap<PathBuf, Look> {
+    let names = names(home);
+    let may_be = |path: &Path| {
+        let first = path.iter().next();
+        let there = names.as_ref().zip(first);
+        there.is_none_or(|(names, first)| names.contains(first))
+    };
+    let watched = WATCHED.iter().map(Path::new).filter(|path| may_be(path));
+    let watched = watched.map(|path| home.join(path));
+    watched
+        .filter_map(|path| content(&path).map(|look| (path, look)))
+        .collect()
+}
+
+/// What stands in a folder; `None` where that cannot be told, or is too much.
+fn names(folder: &Path) -> Option<BTreeSet<OsString>> {
+    let mut names = BTreeSet::new();
+    for entry in fs::read_dir(folder).ok()? {
+        names.insert(entry.ok()?.file_name());
+        if names.len() > MOST_NAMES {
+            return None;
+        }
+    }
+    Some(names)
 }
 
 fn content(path: &Path) -> Option<Look> {

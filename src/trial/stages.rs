@@ -48,6 +48,9 @@ pub async fn run_trial(
     }
     tracing::debug!(trial = planned.key.run_id(), after = ?started.elapsed(), "cleaning up");
     frame.enter("cleanup");
+    if context.cancel.level() == 0 {
+        context.template.make_ahead();
+    }
     aftermath::scrub(&frame, &mut draft);
     clean_up(&frame, slot, &mut draft);
     draft.finish(started.elapsed())

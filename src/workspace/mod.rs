@@ -1,8 +1,8 @@
 //! The tree that a trial works in, and the only room that knows git.
 //!
-//! `resolve` finds the one commit, `Template::build` reads it once, `Template::prepare` copies it for each trial, and
-//! `Workspace::discard` moves it out of the way. What a trial left is looked at by `manifest`, never by git: settings, hooks
-//! and filters that an agent wrote would run as the harness.
+//! `resolve` finds the one commit, `Template::build` reads it once, `Template::prepare` copies it for each trial (`make_ahead`
+//! does so while the trial before is wound up), and `Workspace::discard` moves it out of the way. What a trial left is looked
+//! at by `manifest`, never by git: settings, hooks and filters that an agent wrote would run as the harness.
 
 mod base;
 mod beneath;
@@ -28,6 +28,7 @@ mod seal;
 mod seen;
 mod shared;
 mod source;
+mod spare;
 mod spread;
 mod store;
 mod survey;

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
 
-use rustix::fs::{Mode, OFlags};
+use rustix::fs::{Mode, OFlags, RenameFlags};
 
 use super::descent::FOLDER;
 use super::noted::now_ns;
@@ -43,7 +43,8 @@ pub struct Discarded {
 }
 
 impl Template {
-    /// Makes a workspace in the new folder `parent/name`. May be called from many threads at once.
+    /// Makes a workspace in the new folder `parent/name`, from the tree that was made ahead where there is one. May be called
+    /// from many threads at once.
     ///
     /// # Errors
     /// When `parent/name` exists, or the disk says no; what was made so far is removed.
@@ -51,8 +52,11 @@ impl Template {
         let place = self.place(parent)?;
         let path = place.path.join(name);
         let name = plain_name(name, &path)?;
-        rustix::fs::mkdirat(&place.folder, &*name, Mode::RWXU)
-            .map_err(WorkspaceError::errno(format!("make {}", path.display())))?;
+        let is_made = self.take_spare(&place, &name);
+        if !is_made {
+            rustix::fs::mkdirat(&place.folder, &*name, Mode::RWXU)
+                .map_err(WorkspaceError::errno(format!("make {}", path.display())))?;
+        }
         let root = path.join(&self.shared.name);
         let mut workspace = Workspace {
             project_dir: if self.shared.subdir.as_os_str().is_empty() {
@@ -69,9 +73,27 @@ impl Template {
             made: 0,
             done: false,
         };
-        workspace.fill(&path)?;
+        if !is_made {
+            workspace.fill()?;
+        }
+        workspace.join(&path)?;
         workspace.made = now_ns();
         Ok(workspace)
+    }
+
+    /// Moves the spare tree to where it is wanted; false when there is none, or it does not go there.
+    fn take_spare(&self, place: &Place, name: &CString) -> bool {
+        let Some(folder) = self.shared.spare.take() else {
+            return false;
+        };
+        let (cwd, flags) = (rustix::fs::CWD, RenameFlags::NOREPLACE);
+        let moved = rustix::fs::renameat_with(cwd, &folder, &place.folder, &**name, flags);
+        if moved.is_err() {
+            // Another file system, or one without such a call.
+            self.shared.spare.give_up();
+            fs::remove_dir_all(&folder).ok();
+        }
+        moved.is_ok()
     }
 
     fn place(&self, parent: &Path) -> Result<Arc<Place>, WorkspaceError> {
@@ -106,12 +128,15 @@ fn plain_name(name: &str, path: &Path) -> Result<CString, WorkspaceError> {
 }
 
 impl Workspace {
-    fn fill(&mut self, trial: &Path) -> Result<(), WorkspaceError> {
-        let shared = Arc::clone(&self.shared);
+    fn fill(&self) -> Result<(), WorkspaceError> {
         let flags = FOLDER.difference(OFlags::NONBLOCK);
         let opened = rustix::fs::openat(&self.place.folder, &*self.name, flags, Mode::empty())
             .map_err(WorkspaceError::errno("open the trial's folder"))?;
-        spread::spread(&shared.store, &shared.plan, opened.as_fd())?;
+        spread::spread(&self.shared.store, &self.shared.plan, opened.as_fd())
+    }
+
+    /// Writes what depends on the place.
+    fn join(&mut self, trial: &Path) -> Result<(), WorkspaceError> {
         match self.kind {
             WorkspaceKind::Clone => Ok(()),
             WorkspaceKind::Worktree => self.link(trial),
