@@ -47,6 +47,8 @@ pub(super) struct Asked {
     /// Results of tools, in order, as text.
     pub(super) results: Vec<String>,
     pub(super) tools: Vec<Tool>,
+    /// Whether the last thing that happened was a search for tools.
+    pub(super) searched: bool,
     /// Where the client works, if it tells.
     pub(super) cwd: Option<String>,
 }

@@ -14,6 +14,7 @@ pub(super) fn read(body: &Value, asked: &mut Asked) {
     }
     for item in list(&body["input"]) {
         let kind = text(item, "type");
+        asked.searched = kind == "tool_search_output";
         if kind == "tool_search_output" {
             offered(&item["tools"], asked);
         } else if kind.ends_with("_output") {

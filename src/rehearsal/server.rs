@@ -153,7 +153,12 @@ impl Stage {
         let calls = translate::calls(turn, asked);
         let answer = Answer {
             think: turn.think.clone(),
-            say: turn.say.clone(),
+            // The words come with the turn itself, not with a search before it.
+            say: if translate::is_search(&calls) {
+                String::new()
+            } else {
+                turn.say.clone()
+            },
             calls,
             usage: turn.usage,
         };

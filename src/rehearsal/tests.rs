@@ -350,6 +350,14 @@ async fn a_tool_that_codex_lists_only_when_it_is_looked_for_is_looked_for_first(
         response.contains("tool_search_call") && response.contains("my-lab echo"),
         "{response}"
     );
+    let mut in_vain = asked.clone();
+    let nothing = json!({"type": "tool_search_output", "tools": []});
+    in_vain["input"].as_array_mut().unwrap().push(nothing);
+    let response = ask(&server, ("POST", PATHS[1]), &in_vain).await;
+    assert!(
+        !response.contains("tool_search_call") && response.contains("mcp__my-lab__echo"),
+        "{response}"
+    );
     let found = json!({"type": "tool_search_output", "tools": [{"name": "mcp__my_lab", "tools": [{"type": "function", "name": "echo"}]}]});
     asked["input"].as_array_mut().unwrap().push(found);
     let response = ask(&server, ("POST", PATHS[1]), &asked).await;

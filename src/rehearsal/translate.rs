@@ -31,18 +31,27 @@ pub(super) fn calls(turn: &Turn, asked: &Asked) -> Vec<Call> {
         .iter()
         .filter_map(|step| call(step, asked))
         .collect();
-    let searches = |call: &&Call| matches!(call.input, Input::Search(_));
-    match calls.iter().find(searches) {
+    let search = calls
+        .iter()
+        .find(|call| is_search(std::slice::from_ref(call)));
+    match search {
         Some(search) => vec![search.clone()],
         None => calls,
     }
+}
+
+/// Whether tools are only looked for.
+pub(super) fn is_search(calls: &[Call]) -> bool {
+    calls
+        .iter()
+        .any(|call| matches!(call.input, Input::Search(_)))
 }
 
 /// How many results the client owes after a turn.
 pub(super) fn owed(turn: &Turn, asked: &Asked) -> usize {
     let steps = turn.steps.iter();
     steps
-        .filter(|step| !matches!(step, Step::AwaitAgents(_)) || find(asked, &WAITERS).is_some())
+        .filter(|step| !matches!(step, Step::AwaitAgents(_)) || await_agents(asked).is_some())
         .count()
 }
 
@@ -62,10 +71,7 @@ fn call(step: &Step, asked: &Asked) -> Option<Call> {
             arguments,
         } => mcp(asked, (server, tool), arguments),
         Step::SubAgent(prompt) => sub_agent(asked, prompt),
-        Step::AwaitAgents(_) => with(
-            find(asked, &WAITERS)?,
-            json!({"targets": agents(asked), "timeout_ms": 30_000}),
-        ),
+        Step::AwaitAgents(_) => await_agents(asked)?,
         Step::Tool { names, arguments } => {
             let offered = asked.tools.iter().find(|tool| names.contains(&tool.name));
             let unknown = || named(names.first().map_or("", String::as_str), arguments.clone());
@@ -172,7 +178,11 @@ fn patch(asked: &Asked, change: &str) -> Call {
 
 fn sub_agent(asked: &Asked, prompt: &str) -> Call {
     let Some(tool) = find(asked, &AGENTS) else {
-        return named(AGENTS[0], json!({"prompt": prompt}));
+        return searched(
+            asked,
+            "spawn_agent",
+            named(AGENTS[0], json!({"prompt": prompt})),
+        );
     };
     if tool.name == "spawn_agent" {
         let mut arguments = json!({"message": prompt});
@@ -183,6 +193,16 @@ fn sub_agent(asked: &Asked, prompt: &str) -> Call {
     }
     let arguments = json!({"description": "a step of the script", "prompt": prompt, "subagent_type": "general-purpose"});
     with(tool, arguments)
+}
+
+/// `None` where the client has no tool for it, and none to look for one.
+fn await_agents(asked: &Asked) -> Option<Call> {
+    let arguments = json!({"targets": agents(asked), "timeout_ms": 30_000});
+    match find(asked, &WAITERS) {
+        Some(tool) => Some(with(tool, arguments)),
+        None if searches(asked) => Some(searched(asked, WAITERS[0], named(WAITERS[0], arguments))),
+        None => None,
+    }
 }
 
 /// What looks like the id of an agent in the results so far.
@@ -215,15 +235,29 @@ fn mcp(asked: &Asked, tool: (&str, &str), arguments: &Value) -> Call {
     if let Some(tool) = offered {
         return with(tool, arguments);
     }
-    let searches = asked.tools.iter().any(|tool| tool.kind == "tool_search");
-    let mut call = named(&names[0], arguments);
-    if searches {
-        call.input = Input::Search(json!({"query": format!("{server} {name}"), "limit": 20}));
-    }
-    call
+    searched(
+        asked,
+        &format!("{server} {name}"),
+        named(&names[0], arguments),
+    )
+}
+
+/// A search for a tool that is not offered, where the client lets tools be looked for; else the call all the same.
+fn searched(asked: &Asked, query: &str, otherwise: Call) -> Call {
+    // What was just looked for and not found is called by its name: the client says that there is no such tool.
+    let input = if searches(asked) && !asked.searched {
+        Input::Search(json!({"query": query, "limit": 20}))
+    } else {
+        otherwise.input
+    };
+    Call { input, ..otherwise }
 }
 
 /// A name as all clients write it alike.
 fn plain(name: &str) -> String {
     name.to_lowercase().replace('-', "_")
+}
+
+fn searches(asked: &Asked) -> bool {
+    asked.tools.iter().any(|tool| tool.kind == "tool_search")
 }
