@@ -211,9 +211,8 @@ fn codex_values(server: &Server, inherited: &[String]) -> Vec<(String, String)> 
     if let Some(enabled) = server.enabled.or(server.disabled.map(|disabled| !disabled)) {
         set("enabled", enabled.to_string());
     }
-    if let Some(required) = server.required {
-        set("required", required.to_string());
-    }
+    // Otherwise Codex begins before a slow server has told its tools, and says nothing of one that is broken.
+    set("required", server.required.unwrap_or(true).to_string());
     values
 }
 

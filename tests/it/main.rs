@@ -27,6 +27,7 @@ mod outcomes;
 mod output;
 mod post_run;
 mod published_run;
+mod real_agents;
 mod rebuild;
 mod regrade;
 mod rehearsal;

