@@ -11,22 +11,40 @@ use crate::failpoints::reach;
 use crate::record::error::Doing as _;
 use crate::record::{RecordError, TrialDir, private};
 
+/// So much of a file is read at once.
+const BUFFER: usize = 64 * 1024;
+
+/// What was sealed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Sums {
+    /// Digest of the list.
+    pub digest: String,
+    /// Bytes of all files, the list included.
+    pub bytes: u64,
+}
+
 impl TrialDir {
     /// Lists the digest of every file of the trial in `SHA256SUMS`, in the form that `sha256sum -c` reads, waits until
-    /// all of it is on disk, and gives the digest of that list. Links and special files are not followed and not listed.
+    /// all of it is on disk. Links and special files are not followed and not listed.
     ///
     /// # Errors
     /// When a file cannot be read or synced, or the list cannot be written.
-    pub fn sum_up(&self) -> Result<String, RecordError> {
+    pub fn sum_up(&self) -> Result<Sums, RecordError> {
         let mut list = String::new();
+        let mut bytes = 0_u64;
+        let mut buffer = vec![0; BUFFER];
         for path in self.listed()? {
-            let sum = sum_and_sync(&path).doing("sync", &path)?;
+            let (sum, length) = sum_and_sync(&path, &mut buffer).doing("sync", &path)?;
             let name = path.file_name().unwrap_or_default().to_string_lossy();
             writeln!(list, "{sum}  {name}").expect("a text takes what is written to it");
+            bytes = bytes.saturating_add(length);
         }
         private::write_synced(&self.sums(), list.as_bytes())?;
         self.sync_names()?;
-        Ok(digest(list.as_bytes()))
+        Ok(Sums {
+            digest: digest(list.as_bytes()),
+            bytes: bytes.saturating_add(list.len() as u64),
+        })
     }
 
     /// Waits until the files of the trial are on disk; their names are when these are synced.
@@ -80,7 +98,7 @@ pub(super) fn is_plain(name: &str) -> bool {
 
 /// Digest of a regular file; anything else is an error and never opened.
 pub(super) fn digest_of_file(path: &Path) -> io::Result<String> {
-    sum(&mut open_plain(path)?)
+    Ok(sum(&mut open_plain(path)?, &mut vec![0; BUFFER])?.0)
 }
 
 /// Digest of a file that the operator named, as `sha256:` and hex digits; links are followed.
@@ -98,9 +116,9 @@ pub fn text_digest(text: &str) -> String {
     format!("sha256:{}", digest(text.as_bytes()))
 }
 
-fn sum_and_sync(path: &Path) -> io::Result<String> {
+fn sum_and_sync(path: &Path, buffer: &mut [u8]) -> io::Result<(String, u64)> {
     let mut file = open_plain(path)?;
-    let sum = sum(&mut file)?;
+    let sum = sum(&mut file, buffer)?;
     reach("artifacts.sync")?;
     file.sync_data()?;
     Ok(sum)
@@ -113,21 +131,26 @@ fn open_plain(path: &Path) -> io::Result<File> {
     File::open(path)
 }
 
-fn sum(file: &mut File) -> io::Result<String> {
+/// Digest and length.
+fn sum(file: &mut File, buffer: &mut [u8]) -> io::Result<(String, u64)> {
     let mut hasher = Sha256::new();
-    let mut buffer = vec![0; 64 * 1024];
+    let mut length = 0;
     loop {
-        match file.read(&mut buffer)? {
-            0 => return Ok(hex(&hasher.finalize())),
-            count => hasher.update(&buffer[..count]),
+        match file.read(buffer)? {
+            0 => return Ok((hex(&hasher.finalize()), length)),
+            count => {
+                hasher.update(&buffer[..count]);
+                length += count as u64;
+            }
         }
     }
 }
 
 fn hex(digest: &[u8]) -> String {
+    let digit = |half: u8| char::from(b"0123456789abcdef"[usize::from(half)]);
     let mut text = String::with_capacity(64);
     for byte in digest {
-        write!(text, "{byte:02x}").expect("a text takes what is written to it");
+        text.extend([digit(byte >> 4), digit(byte & 15)]);
     }
     text
 }

@@ -131,7 +131,7 @@ mod tests {
             fs::write(trial.transcript(), format!("{index}")).unwrap();
             let row = Row {
                 run_id,
-                artifacts_sha256: Some(trial.sum_up().unwrap()),
+                artifacts_sha256: Some(trial.sum_up().unwrap().digest),
                 ..Row::default()
             };
             journal.append(&row).unwrap();

@@ -36,7 +36,7 @@ mod tool_files;
 mod transcript;
 mod trial_dir;
 
-pub use artifacts::{digest_of, text_digest};
+pub use artifacts::{Sums, digest_of, text_digest};
 pub use atomic::{AtomicFile, write_atomically};
 pub use ballast::{Ballast, free_space};
 pub use chain::{Verified, verify};

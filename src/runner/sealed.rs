@@ -42,10 +42,13 @@ pub(super) fn sealed_row(
     let sealed = disk
         .with_room(|| trial.mark(&mark, &context.redactor))
         .and_then(|()| disk.with_room(|| trial.sum_up()));
-    disk.count_in(trial.size());
     match sealed {
-        Ok(sums) => row.artifacts_sha256 = Some(sums),
+        Ok(sums) => {
+            disk.count_in(sums.bytes);
+            row.artifacts_sha256 = Some(sums.digest);
+        }
         Err(error) => {
+            disk.count_in(trial.size());
             let note = format!("the trial's files are not sealed: {error}");
             row.notes.get_or_insert_default().push(note);
         }
