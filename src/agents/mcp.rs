@@ -233,11 +233,14 @@ pub fn server_variables(path: &Path) -> Vec<(String, String)> {
     found
 }
 
-/// The names of a file's servers; none where it cannot be read.
+/// Names of the servers in a file that are not switched off; none where it cannot be read.
 #[must_use]
 pub fn server_names(path: &Path) -> Vec<String> {
     let servers = read(path).map(|file| file.servers).unwrap_or_default();
-    servers.into_keys().collect()
+    let on = servers
+        .into_iter()
+        .filter(|(_, server)| server.enabled != Some(false) && server.disabled != Some(true));
+    on.map(|(name, _)| name).collect()
 }
 
 fn read(path: &Path) -> Result<McpFile, InvocationError> {

@@ -208,11 +208,13 @@ impl StreamReader {
         let seen = out.len();
         let mut report = self.dialect.finish(&mut Sink { at, out });
         read.count(&out[seen..]);
-        for name in [&mut report.model, &mut report.cli_version]
-            .into_iter()
-            .flatten()
-        {
+        let names = [&mut report.model, &mut report.cli_version];
+        let lists = report.models.iter_mut().chain(&mut report.further_models);
+        for name in names.into_iter().flatten().chain(lists) {
             *name = name[..border(name, NAME_CAP)].replace(char::is_control, " ");
+        }
+        if report.models.is_empty() {
+            report.models.extend(report.model.clone());
         }
         report.events = read.events;
         report.unknown_events = read.unknown;

@@ -225,6 +225,10 @@ pub struct StreamReport {
     pub provider_cost_usd: Option<f64>,
     /// The model that answered.
     pub model: Option<String>,
+    /// All models that answered in the main thread, each once; empty where only `model` is told.
+    pub models: Vec<String>,
+    /// Models of sub-agents and side calls.
+    pub further_models: Vec<String>,
     /// Version of the CLI.
     pub cli_version: Option<String>,
     /// Written cache tokens by their time to live, where the stream tells it.

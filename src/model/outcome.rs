@@ -327,6 +327,10 @@ pub struct TrialOutcome {
     pub shim_log: Option<ShimLogKept>,
     /// Keys of `suite.limits` that were reached.
     pub limits_hit: Vec<String>,
+    /// Digest of what was seen of the agent and must be the same in its arm; absent when it never started.
+    pub attestation_sha256: Option<String>,
+    /// What of it is not as in the first trial of the arm, or not as the scenario asks, in one word each.
+    pub attestation_flags: Vec<String>,
     /// When the provider's limit ends: UTC, RFC 3339; absent where none was met or nothing told.
     pub retry_at: Option<String>,
     /// Words for the person: what was odd, in no fixed form.

@@ -9,6 +9,7 @@
 
 mod artifacts;
 mod atomic;
+mod attestation;
 mod ballast;
 mod chain;
 mod changes;
@@ -38,6 +39,7 @@ mod trial_dir;
 
 pub use artifacts::{Sums, digest_of, text_digest};
 pub use atomic::{AtomicFile, write_atomically};
+pub use attestation::{Arms, Attestation, Difference, ProgramSeen};
 pub use ballast::{Ballast, free_space};
 pub use chain::{Verified, verify};
 pub use changes::{ChangedFile, keep_large, read_changes, write_changes};

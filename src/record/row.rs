@@ -133,6 +133,8 @@ pub struct Row {
     pub cmd_log_via: Option<String>,
     #[serde(deserialize_with = "count")]
     pub cmd_log_lost: Option<u64>,
+    pub attestation_sha256: Option<String>,
+    pub attestation_flags: Option<Vec<String>>,
 }
 
 /// The keys of a row in order; `runs.csv` has all but `provider_usage`.
@@ -154,6 +156,7 @@ pub const COLUMNS: &[&str] = &[
     "command_calls", "notes", "prompt_digest", "config_digest", "task_digest",
     "artifacts_sha256", "prev_sha256", "peak_memory_kib", "host_load_1m", "host_free_memory_kib",
     "graded_in", "tree_sha256", "limits_hit", "provider_fault", "retry_at", "cmd_log_via", "cmd_log_lost",
+    "attestation_sha256", "attestation_flags",
 ];
 
 impl Row {

@@ -127,6 +127,9 @@ impl Row {
     fn take_circumstances(&mut self, outcome: &TrialOutcome) {
         self.workspace = Some(outcome.workspace.as_str().to_owned());
         self.limits_hit = Some(outcome.limits_hit.clone());
+        self.attestation_sha256
+            .clone_from(&outcome.attestation_sha256);
+        self.attestation_flags = Some(outcome.attestation_flags.clone());
         let shims = outcome.shim_log;
         self.cmd_log_via = shims.map(|shims| shims.word().to_owned());
         self.cmd_log_lost = shims.map(|shims| shims.lost);

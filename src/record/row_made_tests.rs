@@ -82,6 +82,8 @@ fn outcome(baseline: bool) -> TrialOutcome {
         jobs: 1,
         shim_log: None,
         limits_hit: Vec::new(),
+        attestation_sha256: None,
+        attestation_flags: Vec::new(),
         retry_at: None,
         graded_in: None,
         tree_sha256: None,

@@ -178,6 +178,8 @@ files! {
     summary_cold_md => "summary_cold.md";
     /// What was run, with what.
     run_metadata => "run_metadata.json";
+    /// What the first trial of each arm ran.
+    attestations => "attestations.json";
     /// The plan: digest and cells of what was to be run.
     plan => "plan.json";
     /// Folder of the checks of reference solutions.

@@ -163,6 +163,8 @@ files! {
     prompt => "prompt.txt";
     /// How the agent was started: argv, names of variables, folder.
     invocation => "invocation.json";
+    /// Which agent it really was: programs, version, models, tools, settings.
+    attestation => "attestation.json";
     /// Output of the setup commands.
     setup_log => "setup.log";
     /// Output of the setup commands in the tree that graders worked in.

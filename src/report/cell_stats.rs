@@ -82,6 +82,8 @@ pub struct CellStats {
     pub interrupted: usize,
     /// Trials whose integrity is not clean.
     pub flagged: usize,
+    /// Trials of another agent than the first one of the arm.
+    pub another_agent: usize,
     /// How trials came out, by word.
     pub outcomes: BTreeMap<String, usize>,
     /// Billed USD of every attempt, superseded or not.
@@ -153,6 +155,7 @@ impl CellStats {
         self.runs += 1;
         self.successes += usize::from(facts.success);
         self.flagged += usize::from(facts.flagged);
+        self.another_agent += usize::from(facts.another_agent);
         self.spent.add_if(facts.measured.cost);
         *self.outcomes.entry(facts.outcome.clone()).or_default() += 1;
         match facts.standing {
@@ -187,6 +190,7 @@ impl CellStats {
         self.infra += other.infra;
         self.interrupted += other.interrupted;
         self.flagged += other.flagged;
+        self.another_agent += other.another_agent;
         for (outcome, count) in &other.outcomes {
             *self.outcomes.entry(outcome.clone()).or_default() += count;
         }

@@ -8,7 +8,7 @@ use crate::report::number;
 #[derive(Debug, Clone, PartialEq)]
 #[expect(
     clippy::struct_excessive_bools,
-    reason = "four facts that know nothing of each other"
+    reason = "five facts that know nothing of each other"
 )]
 pub struct Facts {
     /// Where it belongs.
@@ -29,6 +29,8 @@ pub struct Facts {
     pub graded: bool,
     /// Whether its integrity is anything but clean.
     pub flagged: bool,
+    /// Whether another agent ran than in the first trial of its arm, or one without what the scenario asks for.
+    pub another_agent: bool,
     /// Numbers that are measured once per trial.
     pub measured: Measured,
 }
@@ -111,6 +113,10 @@ impl Facts {
                 .integrity
                 .as_deref()
                 .is_some_and(|integrity| integrity != "clean"),
+            another_agent: row
+                .attestation_flags
+                .as_ref()
+                .is_some_and(|flags| !flags.is_empty()),
             measured: Measured::of(row),
         }
     }
@@ -238,6 +244,7 @@ pub(crate) mod tests {
             standing: Standing::Sound,
             graded: true,
             flagged: false,
+            another_agent: false,
             measured: Measured::default(),
         }
     }

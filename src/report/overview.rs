@@ -59,7 +59,10 @@ impl Overview {
             .into_iter()
             .map(|(name, cells)| (name, line(&cells)))
             .collect();
-        let warnings = infra_warning(&scenarios, summary).into_iter().collect();
+        let warnings = infra_warning(&scenarios, summary)
+            .into_iter()
+            .chain(attestation_warning(summary))
+            .collect();
         Self {
             scenarios,
             warnings,
@@ -111,6 +114,27 @@ fn line(cells: &[&CellStats]) -> ScenarioLine {
         tool_errors_mean: all.sums.tool_errors.mean(),
         spent: all.spent.total(),
     }
+}
+
+/// Says so where trials of one arm were not of one agent.
+fn attestation_warning(summary: &Summary) -> Option<String> {
+    let mut arms: BTreeMap<String, usize> = BTreeMap::new();
+    for (cell, stats) in &summary.cells {
+        if stats.another_agent > 0 {
+            let arm = format!("{} in {}", cell.agent, cell.scenario);
+            *arms.entry(arm).or_default() += stats.another_agent;
+        }
+    }
+    let told: Vec<String> = arms
+        .iter()
+        .map(|(arm, trials)| format!("{arm}: {trials}"))
+        .collect();
+    (!told.is_empty()).then(|| {
+        format!(
+            "trials of another agent than the arm's first, or without what the scenario asks for ({}): see `attestation_flags` and `notes` of their rows",
+            told.join(", ")
+        )
+    })
 }
 
 /// Says so where infra faults hit some arms or cells harder than others.

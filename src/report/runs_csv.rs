@@ -45,6 +45,7 @@ fields! {
     command_calls notes prompt_digest config_digest task_digest artifacts_sha256 prev_sha256
     peak_memory_kib host_load_1m host_free_memory_kib
     graded_in tree_sha256 limits_hit provider_fault retry_at cmd_log_via cmd_log_lost
+    attestation_sha256 attestation_flags
 }
 
 impl<W: Write> RunsCsv<W> {

@@ -14,7 +14,7 @@ use crate::runner::{RunError, RunRequest};
 use crate::shims::watched_tools;
 use crate::supervise::{self, Cancel, find_program};
 use crate::trial::{
-    Confinement, Guard, Places, RunContext, Teller, base_environment, program_path,
+    Attested, Confinement, Guard, Places, RunContext, Teller, base_environment, program_path,
 };
 use crate::workspace::{self, ResolveOptions, Template};
 
@@ -124,6 +124,7 @@ pub(super) fn preflight(
     };
     let context = RunContext {
         confinement,
+        attested: Attested::open(&run_dir),
         run_dir,
         source,
         template,

@@ -13,6 +13,7 @@ use crate::plan::PlannedTrial;
 use crate::record::{Redactor, RunDir};
 use crate::shims::WatchedTool;
 use crate::supervise::Cancel;
+use crate::trial::Attested;
 use crate::trial::Confinement;
 use crate::trial::Guard;
 use crate::workspace::{Source, Template};
@@ -48,6 +49,8 @@ pub struct RunContext {
     pub stream: bool,
     /// Removes known secret values from what is written.
     pub redactor: Redactor,
+    /// What is known of the agents that were really run.
+    pub attested: Attested,
     /// What keeps the processes of trials.
     pub confinement: Confinement,
     /// Ctrl-C.

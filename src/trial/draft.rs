@@ -11,7 +11,7 @@ use crate::model::{
     TrialKey, TrialOutcome,
 };
 use crate::plan::PlannedTrial;
-use crate::record::{Row, TrialDir};
+use crate::record::{Difference, Row, TrialDir};
 use crate::shims::ShimLog;
 use crate::supervise::{ChildEnding, EndReason};
 use crate::trial::RunContext;
@@ -201,6 +201,18 @@ impl Draft {
         }
     }
 
+    /// Takes in which agent it was, and what of it is not as in the first trial of its arm.
+    pub(super) fn attested(&mut self, digest: String, differences: Vec<Difference>) {
+        self.outcome.attestation_sha256 = Some(digest);
+        for Difference { flag, text } in differences {
+            let flags = &mut self.outcome.attestation_flags;
+            if flags.iter().all(|known| known != flag) {
+                flags.push(flag.to_owned());
+            }
+            self.note(format!("not the agent that was asked for: {text}"));
+        }
+    }
+
     /// Takes in the numbers.
     pub(super) fn measured(&mut self, stream: StreamReport, cost: Cost, measures: Measures) {
         // A renamed event leaves its numbers unknown: the person should hear why.
@@ -338,6 +350,8 @@ fn blank(key: &TrialKey, agent_kind: &str, task_kind: &str) -> TrialOutcome {
         overhead: Duration::ZERO,
         jobs: 1,
         limits_hit: Vec::new(),
+        attestation_sha256: None,
+        attestation_flags: Vec::new(),
         retry_at: None,
         graded_in: None,
         tree_sha256: None,

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::agents::{StreamReader, transcript_line};
 use crate::metrics::Tally;
-use crate::model::{AgentEvent, EventKind, Progress, StreamReport, TrialKey};
+use crate::model::{AgentEvent, EventKind, McpServerSeen, Progress, StreamReport, TrialKey};
 use crate::record::{EventLog, RecordError, Redactor, Transcript};
 use crate::supervise::{Heard, Listener};
 use crate::trial::Teller;
@@ -30,6 +30,7 @@ struct Notebook {
     key: TrialKey,
     last_told: Option<Duration>,
     tells_all: bool,
+    seen: SeenBySelf,
     /// Whether the agent did anything after the last fault of its provider.
     went_on_after_fault: bool,
     write_problem: Option<RecordError>,
@@ -49,9 +50,18 @@ pub(super) struct EarParts<'a> {
     pub(super) key: TrialKey,
 }
 
+/// What an agent said of itself when it began.
+#[derive(Debug, Default)]
+pub(super) struct SeenBySelf {
+    pub(super) tools: Vec<String>,
+    pub(super) servers: Vec<McpServerSeen>,
+}
+
 /// What was heard in all.
 pub(super) struct HeardAll {
     pub(super) report: StreamReport,
+    /// What the agent said of itself when it began, or began anew.
+    pub(super) seen: SeenBySelf,
     pub(super) tally: Tally,
     /// Whether the last word was a fault of the provider.
     pub(super) ended_in_fault: bool,
@@ -72,6 +82,7 @@ impl Ear {
             key: parts.key,
             last_told: None,
             tells_all: parts.tells_all,
+            seen: SeenBySelf::default(),
             went_on_after_fault: true,
             write_problem: None,
         };
@@ -116,6 +127,7 @@ impl Notebook {
         }
         HeardAll {
             report,
+            seen: self.seen,
             tally: self.tally,
             ended_in_fault: !self.went_on_after_fault,
             write_problem: self.write_problem,
@@ -127,6 +139,14 @@ impl Notebook {
         for event in fresh {
             match event.kind {
                 EventKind::ProviderFault(_) => self.went_on_after_fault = false,
+                EventKind::Started {
+                    ref tools,
+                    ref mcp_servers,
+                    ..
+                } => {
+                    self.seen.tools.clone_from(tools);
+                    self.seen.servers.clone_from(mcp_servers);
+                }
                 EventKind::Message { .. } | EventKind::ToolStarted(_) | EventKind::ToolEnded(_) => {
                     self.went_on_after_fault = true;
                 }

@@ -4,6 +4,7 @@
 
 mod aftermath;
 mod alone;
+mod attest;
 mod blocking;
 mod cheat;
 mod confinement;
@@ -28,6 +29,7 @@ mod telling;
 mod validate;
 
 pub use aftermath::scrub_folder;
+pub use attest::Attested;
 pub use cheat::Cheat;
 pub use confinement::{Confinement, Places};
 pub use context::{RunContext, Teller};

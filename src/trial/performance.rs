@@ -7,9 +7,10 @@ use serde::Deserialize;
 use crate::agents::{StreamReader, server_names};
 use crate::config::{PromptVia, TranscriptMode};
 use crate::record::{
-    EventLog, EventLogHeader, RecordError, Transcript, TrialDir, read_file, write_file,
+    Attestation, EventLog, EventLogHeader, RecordError, Transcript, TrialDir, read_file, write_file,
 };
 use crate::supervise::{self, ChildEnding, ChildSpec, DiskLimit, Limits, StdinPlan, monotonic_ns};
+use crate::trial::attest;
 use crate::trial::draft::{Stop, now};
 use crate::trial::frame::Frame;
 use crate::trial::jail::{self, Role};
@@ -20,16 +21,25 @@ use crate::workspace::Workspace;
 /// What an agent wrote to `{OUT_JSON}` is read up to this size.
 const OUT_JSON: u64 = 16 * 1024 * 1024;
 
+/// What came of an agent's time.
+pub(super) struct Performed {
+    pub(super) ending: ChildEnding,
+    pub(super) heard: HeardAll,
+    /// What was in force when it was started.
+    pub(super) seen: Attestation,
+}
+
 /// Runs the agent.
 pub(super) async fn perform(
     frame: &Frame<'_>,
     workspace: &Workspace,
     ready: &Ready,
-) -> Result<(ChildEnding, HeardAll), Stop> {
+) -> Result<Performed, Stop> {
     let mut ear = ear(frame).map_err(|error| Stop::harness("open the trial's logs", error))?;
     let spec = child(frame, workspace, ready);
     write_invocation(frame, (&spec, &ready.invocation.extra_args))
         .map_err(|error| Stop::harness("write invocation.json", error))?;
+    let seen = attest::before(frame, (workspace, ready), &spec);
     let ending = supervise::run(&spec, &mut ear, &frame.context.cancel).await;
     match read_file(&frame.trial_dir.agent_output(), OUT_JSON) {
         // It was only made so that a jail could lend it.
@@ -38,7 +48,11 @@ pub(super) async fn perform(
         None => {}
     }
     let heard = ear.finish(ending.wall);
-    Ok((ending, heard))
+    Ok(Performed {
+        ending,
+        heard,
+        seen,
+    })
 }
 
 /// How the agent is started, for people who want to do the same by hand: values of variables are left out.

@@ -12,11 +12,12 @@ use crate::plan::PlannedTrial;
 use crate::record::{Stage, TrialClock};
 use crate::supervise::host_load;
 use crate::trial::aftermath::{self, Ended, Left};
+use crate::trial::attest;
 use crate::trial::draft::{Draft, Stop};
 use crate::trial::frame::Frame;
 use crate::trial::judgement::{Evidence, agent_end, worth_grading};
 use crate::trial::outside::Outside;
-use crate::trial::performance::perform;
+use crate::trial::performance::{Performed, perform};
 use crate::trial::preparation;
 use crate::trial::{RunContext, Teller};
 use crate::workspace::Workspace;
@@ -83,7 +84,11 @@ async fn stages(frame: &Frame<'_>, draft: &mut Draft, slot: &mut Slot) -> Result
     frame.enter("agent");
     draft.starts_beside(host_load());
     let clock = TrialClock::now();
-    let (ending, heard) = perform(frame, workspace, &ready).await?;
+    let Performed {
+        ending,
+        heard,
+        seen,
+    } = perform(frame, workspace, &ready).await?;
     if let Some(problem) = preparation::mcp_stop(frame, workspace, &ready).await {
         draft.note(format!("mcp.stop_command {problem}"));
     }
@@ -107,6 +112,7 @@ async fn stages(frame: &Frame<'_>, draft: &mut Draft, slot: &mut Slot) -> Result
         draft.suspect(reason);
     }
     let captured = aftermath::capture(frame, (workspace, &untouched), draft);
+    attest::after(frame, (&ready, &heard), (seen, draft)).await;
     aftermath::measure(
         frame,
         heard,

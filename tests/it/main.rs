@@ -5,6 +5,7 @@
 )]
 #![expect(clippy::print_stderr, reason = "a test that cannot run here says so")]
 
+mod attest;
 mod backfill;
 mod cheats;
 mod cli;

@@ -144,6 +144,7 @@ impl Dialect for ClaudeStream {
         let mut report = StreamReport {
             terminal: self.terminal,
             model: self.turns.model.or(self.model),
+            models: self.turns.models,
             cli_version: self.cli_version,
             mcp_servers: self.servers,
             answer: self.answer.or(self.turns.answer),

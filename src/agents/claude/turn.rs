@@ -13,6 +13,9 @@ use crate::model::{EventKind, ProviderFault, ToolCall, ToolResult};
 /// Ids that are remembered at most; a stream with more calls than that is no honest one.
 const IDS_CAP: usize = 100_000;
 
+/// Models of one session that are told apart.
+const MODELS_CAP: usize = 64;
+
 /// What is known of the turns so far.
 #[derive(Debug, Default)]
 pub(super) struct Turns {
@@ -23,6 +26,8 @@ pub(super) struct Turns {
     pub(super) servers: Vec<String>,
     /// The model that answered last, outside of sub-agents.
     pub(super) model: Option<String>,
+    /// All that answered there.
+    pub(super) models: Vec<String>,
     /// The last text, outside of sub-agents.
     pub(super) answer: Option<String>,
 }
@@ -47,8 +52,13 @@ impl Turns {
         if is_synthetic || turn.is_api_error_message == Some(true) {
             return client_message(turn, sink);
         }
-        if turn.parent_tool_use_id.is_none() {
-            self.model = turn.message.model.clone().or(self.model.take());
+        if let (None, Some(model)) = (&turn.parent_tool_use_id, &turn.message.model)
+            && self.model.as_ref() != Some(model)
+        {
+            if self.models.len() < MODELS_CAP && !self.models.contains(model) {
+                self.models.push(model.clone());
+            }
+            self.model = Some(model.clone());
         }
         match &turn.message.content {
             Content::Text(text) => self.message(turn, capped(text), sink),

@@ -52,6 +52,8 @@ pub(super) struct Told {
     text: Option<String>,
     /// Whether `usage` covers one of several parts only.
     partial: bool,
+    /// The models that were paid for.
+    models: Vec<String>,
     /// What is odd about it, for a warning.
     pub(super) odd: Vec<String>,
 }
@@ -102,6 +104,7 @@ impl Told {
         if writes.ttl().is_some() {
             self.writes = writes;
         }
+        self.models = models.0.iter().map(|(model, _)| model.clone()).collect();
         self.usage = counts.try_fold(Usage::default(), |total, model| {
             Some(add(total, model.unified()?))
         });
@@ -142,6 +145,9 @@ pub(super) fn settle(running: &Running, told: Option<Told>, report: &mut StreamR
         None => running.writes,
     };
     report.provider_cost_usd = told.cost_usd;
+    let answered = &report.models;
+    let further = told.models.into_iter();
+    report.further_models = further.filter(|model| !answered.contains(model)).collect();
     report.provider_usage = told.text;
 }
 

@@ -53,6 +53,8 @@ pub(super) fn outcome(index: u32) -> TrialOutcome {
         jobs: 1,
         shim_log: None,
         limits_hit: Vec::new(),
+        attestation_sha256: None,
+        attestation_flags: Vec::new(),
         retry_at: None,
         graded_in: None,
         tree_sha256: None,

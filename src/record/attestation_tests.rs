@@ -1,0 +1,126 @@
+//! What counts as a difference inside an arm.
+
+use super::*;
+
+fn set(names: &[&str]) -> BTreeSet<String> {
+    names.iter().map(|name| (*name).to_owned()).collect()
+}
+
+fn map(pairs: &[(&str, &str)]) -> BTreeMap<String, String> {
+    let pair = |pair: &(&str, &str)| (pair.0.to_owned(), pair.1.to_owned());
+    pairs.iter().map(pair).collect()
+}
+
+fn seen() -> Attestation {
+    Attestation {
+        programs: vec![ProgramSeen {
+            path: "/bin/agent".to_owned(),
+            sha256: "aa".to_owned(),
+            bytes: 2,
+        }],
+        cli_version: Some("1.0".to_owned()),
+        cli_version_by: Some("stream".to_owned()),
+        models: vec!["large".to_owned()],
+        mcp_servers: map(&[("lab", "connected")]),
+        mcp_expected: set(&["lab"]),
+        tools: set(&["Bash", "mcp__lab__echo"]),
+        config_files: map(&[("home/.codex/config.toml", "bb")]),
+        env_names: set(&["PATH"]),
+        ..Attestation::default()
+    }
+}
+
+fn flags(differences: &[Difference]) -> Vec<&str> {
+    differences.iter().map(|one| one.flag).collect()
+}
+
+#[test]
+fn each_thing_that_changes_inside_an_arm_is_told_by_its_word() {
+    type Change = fn(&mut Attestation);
+    let cases: [(Change, &[&str]); 12] = [
+        (|_| {}, &[]),
+        (|now| now.programs[0].sha256 = "cc".to_owned(), &["program"]),
+        (
+            |now| now.cli_version = Some("1.1".to_owned()),
+            &["cli_version"],
+        ),
+        (|now| now.models.push("small".to_owned()), &["model"]),
+        (
+            |now| now.mcp_servers = map(&[("lab", "failed")]),
+            &["mcp_servers"],
+        ),
+        (|now| drop(now.tools.pop_last()), &["tools"]),
+        (|now| now.config_files.clear(), &["config_files"]),
+        (
+            |now| _ = now.env_names.insert("X".to_owned()),
+            &["env_names"],
+        ),
+        (|now| now.further_models.push("side".to_owned()), &[]),
+        (|now| now.workspace_files = map(&[("CLAUDE.md", "dd")]), &[]),
+        (|now| now.models.clear(), &[]),
+        (|now| now.tools.clear(), &[]),
+    ];
+    for (number, (change, expected)) in cases.into_iter().enumerate() {
+        let mut now = seen();
+        change(&mut now);
+        assert_eq!(flags(&now.differences(&seen())), expected, "case {number}");
+        let same = now.digest() == seen().digest();
+        assert!(!same || expected.is_empty(), "case {number}: the digest");
+    }
+}
+
+#[test]
+fn a_server_that_is_asked_for_must_be_connected() {
+    for (servers, expected) in [
+        (map(&[("lab", "connected")]), None),
+        (map(&[("lab", "given")]), None),
+        (
+            map(&[("lab", "failed")]),
+            Some("the MCP server lab is failed"),
+        ),
+        (map(&[]), Some("the MCP server lab is missing")),
+    ] {
+        let now = Attestation {
+            mcp_servers: servers,
+            ..seen()
+        };
+        let unmet = now.unmet();
+        assert_eq!(unmet.first().map(|one| one.text.as_str()), expected);
+    }
+}
+
+#[test]
+fn a_later_start_compares_with_the_first_trial_of_the_arm() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = RunDir::create(folder.path(), "r").unwrap();
+    let redactor = Redactor::default();
+    let blind = Attestation {
+        models: Vec::new(),
+        ..seen()
+    };
+    let mut other = seen();
+    other.models = vec!["small".to_owned()];
+    let mut arms = Arms::open(&run);
+    for (now, expected) in [(&blind, 0), (&seen(), 0), (&other, 1)] {
+        let (differences, kept) = arms.compare("a/s", now, (&run, &redactor));
+        kept.unwrap();
+        assert_eq!(differences.len(), expected, "{differences:?}");
+    }
+    let mut later = Arms::open(&run);
+    let (differences, _) = later.compare("a/s", &other, (&run, &redactor));
+    assert_eq!(flags(&differences), ["model"]);
+    assert_eq!(
+        differences[0].text,
+        "model has small instead of large of the first trial of this arm"
+    );
+    let (differences, _) = later.compare("b/s", &other, (&run, &redactor));
+    assert_eq!(differences, [], "another arm");
+}
+
+#[test]
+fn a_broken_list_of_first_trials_is_begun_anew() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = RunDir::create(folder.path(), "r").unwrap();
+    std::fs::write(run.attestations(), "{\"a\":").unwrap();
+    assert!(Arms::open(&run).first.is_empty());
+}

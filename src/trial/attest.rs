@@ -1,0 +1,395 @@
+//! Looks at what a trial really runs: programs by their content, settings in force, and what the agent says of itself.
+
+use std::collections::{BTreeMap, HashMap};
+use std::ffi::{OsStr, OsString};
+use std::fs::{self, File, Metadata};
+use std::io::Read as _;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use crate::agents::{server_names, version};
+use crate::config::AgentKind;
+use crate::model::Isolation;
+use crate::record::{Arms, Attestation, ProgramSeen, RunDir, digest_of};
+use crate::supervise::{ChildSpec, find_program};
+use crate::trial::draft::Draft;
+use crate::trial::frame::Frame;
+use crate::trial::jail;
+use crate::trial::listener::HeardAll;
+use crate::trial::preparation::Ready;
+use crate::workspace::{Workspace, sha256_hex, sha256_of};
+
+/// Files that steer agents, below the workspace.
+const WORKSPACE_FILES: [&str; 16] = [
+    "CLAUDE.md",
+    "CLAUDE.local.md",
+    "AGENTS.md",
+    "AGENTS.override.md",
+    "GEMINI.md",
+    "QWEN.md",
+    ".mcp.json",
+    ".claude/CLAUDE.md",
+    ".claude/settings.json",
+    ".claude/settings.local.json",
+    ".codex/config.toml",
+    ".gemini/settings.json",
+    ".qwen/settings.json",
+    ".github/copilot-instructions.md",
+    "opencode.json",
+    "opencode.jsonc",
+];
+
+/// The same below an agent's home; the folders of Codex and Claude Code may lie elsewhere.
+const HOME_FILES: [&str; 9] = [
+    ".gitconfig",
+    ".gemini/settings.json",
+    ".gemini/GEMINI.md",
+    ".qwen/settings.json",
+    ".qwen/QWEN.md",
+    ".config/opencode/opencode.json",
+    ".config/opencode/AGENTS.md",
+    ".copilot/mcp-config.json",
+    ".copilot/copilot-instructions.md",
+];
+const CODEX_FILES: [&str; 3] = ["config.toml", "AGENTS.md", "AGENTS.override.md"];
+const CLAUDE_FILES: [&str; 3] = ["settings.json", "settings.local.json", "CLAUDE.md"];
+
+/// No file of settings is larger.
+const MOST_BYTES: u64 = 4 << 20;
+/// Names of tools, servers and models are kept up to this many characters, and so many of them.
+const LONGEST_NAME: usize = 200;
+const MOST_NAMES: usize = 1_000;
+/// Native programs behind one launcher.
+const MOST_NATIVES: usize = 8;
+/// A smaller file beside a launcher is not what it launches.
+const SMALLEST_NATIVE: u64 = 1 << 20;
+
+/// What all trials of a run know of agents: the first trial of each arm, and programs that were read before.
+#[derive(Debug)]
+pub struct Attested {
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    arms: Arms,
+    programs: HashMap<PathBuf, Known>,
+    /// What `--version` said, by digest.
+    versions: HashMap<String, Option<String>>,
+}
+
+#[derive(Debug)]
+struct Known {
+    stamp: Stamp,
+    sha256: String,
+}
+
+/// Device, inode, size, and time of change and of writing: as long as they stay, so does the content.
+type Stamp = [i128; 7];
+
+impl Attested {
+    /// What earlier starts of the run knew of its arms.
+    #[must_use]
+    pub fn open(run: &RunDir) -> Self {
+        let state = State {
+            arms: Arms::open(run),
+            ..State::default()
+        };
+        Self {
+            state: Mutex::new(state),
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Looks at everything that is in force now, right before the agent is started.
+pub(super) fn before(
+    frame: &Frame<'_>,
+    (workspace, ready): (&Workspace, &Ready),
+    spec: &ChildSpec,
+) -> Attestation {
+    let agent = frame.context.agent(frame.planned);
+    let names = spec.env.iter().map(|(name, _)| name.to_string_lossy());
+    let scenario = frame.context.scenario(frame.planned);
+    let servers = scenario.mcp_config.as_deref().map(server_names);
+    let mut seen = Attestation {
+        workspace_files: files(&workspace.project_dir, "", &WORKSPACE_FILES).collect(),
+        config_files: config_files(frame, ready, &spec.env),
+        env_names: names.map(std::borrow::Cow::into_owned).collect(),
+        mcp_expected: servers.into_iter().flatten().collect(),
+        ..Attestation::default()
+    };
+    // A replay is this very program, which the run's metadata names.
+    if agent.kind != AgentKind::Replay
+        && let Some(program) = program_of(&spec.argv, &ready.path, &spec.cwd)
+    {
+        let mut state = frame.context.attested.lock();
+        let natives = natives_beside(&program);
+        let programs = std::iter::once(program).chain(natives);
+        seen.programs = programs.filter_map(|path| state.program(&path)).collect();
+    }
+    seen
+}
+
+/// Adds what the agent said, keeps all of it, and tells what is not as in the first trial of the arm.
+pub(super) async fn after(
+    frame: &Frame<'_>,
+    (ready, heard): (&Ready, &HeardAll),
+    (mut seen, draft): (Attestation, &mut Draft),
+) {
+    let context = frame.context;
+    let report = &heard.report;
+    seen.models = report.models.iter().map(|name| short(name)).collect();
+    seen.further_models = report
+        .further_models
+        .iter()
+        .map(|name| short(name))
+        .collect();
+    seen.tools = heard
+        .seen
+        .tools
+        .iter()
+        .take(MOST_NAMES)
+        .map(|name| short(name))
+        .collect();
+    seen.mcp_servers = servers(frame, heard, &seen);
+    if let Some(version) = &report.cli_version {
+        seen.cli_version = Some(short(version));
+        seen.cli_version_by = Some("stream".to_owned());
+    } else if let Some(version) = asked_version(frame, ready, &seen).await {
+        seen.cli_version = Some(version);
+        seen.cli_version_by = Some("--version".to_owned());
+    }
+    let key = &frame.planned.key;
+    let kind = if key.baseline { "baseline" } else { "trials" };
+    let arm = format!("{}/{}/{kind}", key.cell.agent, key.cell.scenario);
+    let kept = frame.trial_dir.attest(&seen, &context.redactor);
+    let place = (&context.run_dir, &context.redactor);
+    let (differences, remembered) = context.attested.lock().arms.compare(&arm, &seen, place);
+    draft.attested(seen.digest(), differences);
+    for problem in [kept, remembered].into_iter().filter_map(Result::err) {
+        draft.note(problem.to_string());
+    }
+}
+
+/// The MCP servers as the agent told them, or those that it was given.
+fn servers(frame: &Frame<'_>, heard: &HeardAll, seen: &Attestation) -> BTreeMap<String, String> {
+    let agent = frame.context.agent(frame.planned);
+    let told = &heard.seen.servers;
+    let began = !heard.seen.tools.is_empty() || !told.is_empty();
+    if agent.speaks() == AgentKind::ClaudeCode || !told.is_empty() {
+        let told = told.iter().take(MOST_NAMES);
+        return told
+            .map(|server| (short(&server.name), short(&server.status)))
+            .chain(
+                (!began)
+                    .then_some(&seen.mcp_expected)
+                    .into_iter()
+                    .flatten()
+                    .map(|name| given(name)),
+            )
+            .collect();
+    }
+    seen.mcp_expected.iter().map(|name| given(name)).collect()
+}
+
+fn given(name: &str) -> (String, String) {
+    (name.to_owned(), "given".to_owned())
+}
+
+/// What `--version` says, asked once per program of a run; unknown programs are not asked.
+async fn asked_version(frame: &Frame<'_>, ready: &Ready, seen: &Attestation) -> Option<String> {
+    let agent = frame.context.agent(frame.planned);
+    if matches!(agent.kind, AgentKind::Command | AgentKind::Replay) {
+        return None;
+    }
+    let first = seen.programs.first()?;
+    let content: Vec<&str> = seen
+        .programs
+        .iter()
+        .map(|one| one.sha256.as_str())
+        .collect();
+    let content = content.join(" ");
+    let known = frame
+        .context
+        .attested
+        .lock()
+        .versions
+        .get(&content)
+        .cloned();
+    if let Some(known) = known {
+        return known;
+    }
+    let program = Path::new(&first.path);
+    let told = version(program, &ready.path, &frame.context.scratch).await;
+    let mut state = frame.context.attested.lock();
+    state.versions.insert(content, told.clone());
+    told
+}
+
+impl State {
+    /// A program by its content, which is read once as long as its file stays the same.
+    fn program(&mut self, path: &Path) -> Option<ProgramSeen> {
+        let about = fs::metadata(path).ok().filter(Metadata::is_file)?;
+        let stamp = stamp(&about);
+        let known = self.programs.get(path).filter(|known| known.stamp == stamp);
+        let sha256 = if let Some(known) = known {
+            known.sha256.clone()
+        } else {
+            let digest = sha256_of(&mut File::open(path).ok()?).ok()?;
+            let sha256 = sha256_hex(&digest);
+            let known = Known {
+                stamp,
+                sha256: sha256.clone(),
+            };
+            self.programs.insert(path.to_owned(), known);
+            sha256
+        };
+        Some(ProgramSeen {
+            path: path.to_string_lossy().into_owned(),
+            sha256,
+            bytes: about.len(),
+        })
+    }
+}
+
+fn stamp(about: &Metadata) -> Stamp {
+    [
+        about.dev().into(),
+        about.ino().into(),
+        about.len().into(),
+        about.ctime().into(),
+        about.ctime_nsec().into(),
+        about.mtime().into(),
+        about.mtime_nsec().into(),
+    ]
+}
+
+/// The program that a command line starts, links followed.
+fn program_of(argv: &[OsString], path: &OsStr, cwd: &Path) -> Option<PathBuf> {
+    let found = find_program(argv.first()?, path, cwd)?;
+    fs::canonicalize(found).ok()
+}
+
+/// The native programs of the npm packages that belong to a launcher's own: `<name>-<system>` beside or below `<name>`.
+fn natives_beside(launcher: &Path) -> Vec<PathBuf> {
+    let mut start = [0; 2];
+    let is_script = File::open(launcher)
+        .and_then(|mut file| file.read_exact(&mut start))
+        .is_ok_and(|()| start == *b"#!");
+    let package = launcher
+        .ancestors()
+        .find(|folder| folder.join("package.json").is_file());
+    let (true, Some(package)) = (is_script, package) else {
+        return Vec::new();
+    };
+    let Some(name) = package.file_name().and_then(OsStr::to_str) else {
+        return Vec::new();
+    };
+    let scope = package
+        .parent()
+        .and_then(Path::file_name)
+        .filter(|scope| scope.to_str().is_some_and(|scope| scope.starts_with('@')));
+    let inside = package.join("node_modules");
+    let inside = scope.map_or_else(|| inside.clone(), |scope| inside.join(scope));
+    let mut natives = Vec::new();
+    for folder in [package.parent(), Some(inside.as_path())]
+        .into_iter()
+        .flatten()
+    {
+        for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+            let belongs = entry.file_name().to_str().is_some_and(|other| {
+                other
+                    .strip_prefix(name)
+                    .is_some_and(|rest| rest.starts_with('-'))
+            });
+            if belongs {
+                collect_natives(&entry.path(), 6, &mut natives);
+            }
+        }
+    }
+    natives.sort();
+    natives
+}
+
+fn collect_natives(folder: &Path, depth: u32, natives: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let Ok(about) = entry.metadata() else {
+            continue;
+        };
+        if about.is_dir() && depth > 0 {
+            collect_natives(&entry.path(), depth - 1, natives);
+        }
+        let runs = about.is_file() && about.mode() & 0o111 != 0 && about.len() >= SMALLEST_NATIVE;
+        if runs && natives.len() < MOST_NATIVES {
+            natives.push(entry.path());
+        }
+    }
+}
+
+/// The files that steer the agent outside of its workspace.
+fn config_files(
+    frame: &Frame<'_>,
+    ready: &Ready,
+    env: &[(OsString, OsString)],
+) -> BTreeMap<String, String> {
+    let value = |wanted: &str| {
+        let found = env.iter().find(|(name, _)| name == wanted);
+        found.map(|(_, value)| PathBuf::from(value))
+    };
+    let jailed = frame.context.confinement.level == Isolation::Jail;
+    let home = match &ready.invocation.private_home {
+        Some(home) => Some(home.clone()),
+        None if jailed => Some(jail::home_of_agent(frame)),
+        None => value("HOME"),
+    };
+    let below = |variable: &str, folder: &str| {
+        value(variable).or_else(|| home.as_ref().map(|home| home.join(folder)))
+    };
+    let places: [(Option<PathBuf>, &str, &[&str]); 3] = [
+        (below("CODEX_HOME", ".codex"), ".codex/", &CODEX_FILES),
+        (
+            below("CLAUDE_CONFIG_DIR", ".claude"),
+            ".claude/",
+            &CLAUDE_FILES,
+        ),
+        (home.clone(), "", &HOME_FILES),
+    ];
+    let scenario = frame.context.scenario(frame.planned).mcp_config.as_deref();
+    let mcp = scenario.and_then(|file| Some(("mcp_config".to_owned(), digest(file)?)));
+    let found = places.into_iter().flat_map(|(folder, prefix, names)| {
+        folder.into_iter().flat_map(move |folder| {
+            files(&folder, &format!("home/{prefix}"), names).collect::<Vec<_>>()
+        })
+    });
+    found.chain(mcp).collect()
+}
+
+/// Those of some files that are there, under their names.
+fn files<'a>(
+    folder: &'a Path,
+    prefix: &'a str,
+    names: &'a [&str],
+) -> impl Iterator<Item = (String, String)> + use<'a> {
+    let seen = move |name: &&str| Some((format!("{prefix}{name}"), digest(&folder.join(name))?));
+    names.iter().filter_map(seen)
+}
+
+fn digest(file: &Path) -> Option<String> {
+    let about = fs::metadata(file).ok()?;
+    (about.is_file() && about.len() <= MOST_BYTES)
+        .then(|| digest_of(file).ok())
+        .flatten()
+}
+
+/// A name that somebody else chose, for one line.
+fn short(name: &str) -> String {
+    let plain = name.chars().take(LONGEST_NAME);
+    plain
+        .map(|letter| if letter.is_control() { ' ' } else { letter })
+        .collect()
+}

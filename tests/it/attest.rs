@@ -1,0 +1,131 @@
+//! Which agent a trial really ran: what changes inside an arm is flagged, what does not is not.
+
+use std::fs;
+use std::path::PathBuf;
+
+use serde_json::{Value, json};
+
+use crate::sandbox::{SOLVE, Sandbox};
+
+/// An agent of Claude Code's kind that tells this of itself, by the number of the trial.
+fn told(version: &str, model: &str, servers: &str, tools: &str) -> String {
+    format!(
+        r#"n=$(cat "$EVAL_HOME_OF_TEST/n" 2>/dev/null || echo 0); echo $((n + 1)) > "$EVAL_HOME_OF_TEST/n"
+version='{version}'; model='{model}'; servers='{servers}'; tools='{tools}'
+[ "$n" -ge 2 ] && {{ version=${{version#*/}}; model=${{model#*/}}; servers=${{servers#*/}}; tools=${{tools#*/}}; }}
+version=${{version%%/*}}; model=${{model%%/*}}; servers=${{servers%%/*}}; tools=${{tools%%/*}}
+{SOLVE}
+echo '{{"type":"system","subtype":"init","session_id":"s","claude_code_version":"'$version'","model":"'$model'","tools":['$tools'],"mcp_servers":['$servers']}}'
+echo '{{"type":"assistant","message":{{"id":"m","model":"'$model'","content":[{{"type":"text","text":"done"}}],"usage":{{"input_tokens":1,"output_tokens":1}}}},"parent_tool_use_id":null}}'
+echo '{{"type":"result","subtype":"success","is_error":false,"result":"OK","total_cost_usd":0.01,"usage":{{"input_tokens":10,"output_tokens":5}}}}'"#
+    )
+}
+
+/// The rows of three trials of an agent whose third says what stands after the slash.
+fn three_trials(body: &str) -> (Sandbox, Vec<Value>) {
+    let sandbox = Sandbox::new().agent("fake", "claude_code_cli", body);
+    let home = sandbox.path("home");
+    let sandbox = sandbox
+        .set("trials_per_cell", "3")
+        .set("isolation", "none")
+        .suite(&format!("env: {{EVAL_HOME_OF_TEST: '{}'}}", home.display()));
+    let ran = sandbox.proctor(&["run", "--quiet"]);
+    let mut rows = sandbox.rows();
+    rows.sort_by_key(|row| row["trial_index"].as_u64());
+    assert_eq!(rows.len(), 3, "{}", ran.stderr);
+    (sandbox, rows)
+}
+
+fn attestation_of(sandbox: &Sandbox, row: &Value) -> PathBuf {
+    let trial = row["run_id"].as_str().expect("run_id is a text");
+    sandbox
+        .run_dir()
+        .join("trials")
+        .join(trial)
+        .join("attestation.json")
+}
+
+#[test]
+fn an_agent_that_changes_in_mid_run_is_flagged_by_what_changed() {
+    let cases: [(&str, &str, &str, &str, &[&str]); 4] = [
+        ("1.0", "large", "", "\"Bash\"", &[]),
+        ("1.0/1.1", "large", "", "\"Bash\"", &["cli_version"]),
+        ("1.0", "large/small", "", "\"Bash\"", &["model"]),
+        ("1.0", "large", "", "\"Bash\"/\"Bash\",\"Web\"", &["tools"]),
+    ];
+    for (version, model, servers, tools, expected) in cases {
+        let (sandbox, rows) = three_trials(&told(version, model, servers, tools));
+        for row in &rows[..2] {
+            assert_eq!(row["attestation_flags"], json!([]), "{row:#}");
+            let first = &rows[0]["attestation_sha256"];
+            assert_eq!(&row["attestation_sha256"], first, "{row:#}");
+        }
+        assert_eq!(
+            rows[2]["attestation_flags"],
+            json!(expected),
+            "{:#}",
+            rows[2]
+        );
+        let page = fs::read_to_string(sandbox.run_dir().join("summary.md")).expect("a summary");
+        let warned = page.contains("trials of another agent");
+        assert_eq!(warned, !expected.is_empty(), "{page}");
+    }
+}
+
+#[test]
+fn a_program_that_replaces_itself_is_another_agent() {
+    let body = format!(
+        "{}\necho '# newer' >> \"$0\"",
+        told("1.0", "large", "", "\"Bash\"")
+    );
+    let (sandbox, rows) = three_trials(&body);
+    let flags: Vec<&Value> = rows.iter().map(|row| &row["attestation_flags"]).collect();
+    assert_eq!(
+        flags,
+        [&json!([]), &json!(["program"]), &json!(["program"])]
+    );
+    let text = fs::read_to_string(attestation_of(&sandbox, &rows[2])).expect("an attestation");
+    let seen: Value = serde_json::from_str(&text).expect("JSON");
+    let path = seen["programs"][0]["path"].as_str().expect("a path");
+    assert!(path.ends_with("bin/agent-fake"), "{text}");
+    assert!(
+        text.contains("EVAL_RUN_ID")
+            && !text.contains(sandbox.path("home").to_str().expect("text")),
+        "names of variables, and no values: {text}"
+    );
+}
+
+#[test]
+fn a_server_that_the_scenario_asks_for_and_that_failed_is_flagged() {
+    let servers = r#"{"name":"lab","status":"failed"}"#;
+    let sandbox = Sandbox::new().agent(
+        "fake",
+        "claude_code_cli",
+        &told("1.0", "large", servers, "\"Bash\""),
+    );
+    let home = sandbox.path("home");
+    fs::write(
+        sandbox.path("mcp.json"),
+        r#"{"mcpServers":{"lab":{"command":"true"}}}"#,
+    )
+    .expect("write the MCP file");
+    let sandbox = sandbox
+        .set("isolation", "none")
+        .suite(&format!("env: {{EVAL_HOME_OF_TEST: '{}'}}", home.display()))
+        .suite("scenarios: [with_lab]")
+        .section("scenarios:\n  - id: with_lab\n    mcp_config: mcp.json\nmcp: {enabled: true}\n");
+    let ran = sandbox.proctor(&["run", "--quiet"]);
+    let row = sandbox.row();
+    assert_eq!(
+        row["attestation_flags"],
+        json!(["mcp_not_connected"]),
+        "{row:#}\n{}",
+        ran.stderr
+    );
+    assert!(
+        row["notes"]
+            .to_string()
+            .contains("the MCP server lab is failed"),
+        "{row:#}"
+    );
+}
