@@ -6,12 +6,12 @@ use std::path::Path;
 use std::time::Duration;
 
 use serde::Deserialize;
+use serde::de::IgnoredAny;
 
-use crate::agents::wire::Few;
+use crate::agents::wire::{Count, Few};
+use crate::config::CcusagePackage;
+use crate::model::Usage;
 use crate::supervise::{Cancel, ChildSpec, capture, find_program};
-
-/// The version is pinned: the next one only prints that it moved, and its successor counts tokens in another way.
-const COMMAND: [&str; 5] = ["npx", "-y", "@ccusage/codex@18.0.11", "session", "--json"];
 
 /// How long it may take, a first download included.
 const LIMIT: Duration = Duration::from_secs(60);
@@ -19,37 +19,82 @@ const LIMIT: Duration = Duration::from_secs(60);
 /// Its answer is a summary; more than this is none.
 const OUTPUT_CAP: usize = 8 * 1024 * 1024;
 
+/// The words that ask a version: both are pinned, since `@latest` of the first only prints that it moved.
+const fn words(package: CcusagePackage) -> &'static [&'static str] {
+    match package {
+        CcusagePackage::Codex18 => &["npx", "-y", "@ccusage/codex@18.0.11", "session", "--json"],
+        CcusagePackage::Ccusage20 => {
+            &["npx", "-y", "ccusage@20.0.24", "codex", "session", "--json"]
+        }
+    }
+}
+
+/// What ccusage knows of a trial.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct CcusageReport {
+    /// What it cost, in USD.
+    pub usd: Option<f64>,
+    /// Its tokens, those of sub-agents included; each counted once, whatever the version counts inside of what.
+    pub usage: Option<Usage>,
+}
+
 #[derive(Debug, Deserialize)]
 struct Report {
     #[serde(default)]
-    sessions: Few<Session>,
+    sessions: Few<IgnoredAny>,
     totals: Option<Totals>,
 }
 
 #[derive(Debug, Deserialize)]
-struct Session {}
-
-#[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Totals {
-    #[serde(rename = "costUSD")]
+    #[serde(rename = "costUSD", default)]
     cost_usd: Option<f64>,
-    total_tokens: Option<u64>,
+    #[serde(default)]
+    total_tokens: Count,
+    #[serde(default)]
+    input_tokens: Count,
+    #[serde(default)]
+    output_tokens: Count,
+    /// Version 18: part of the input.
+    #[serde(default)]
+    cached_input_tokens: Count,
+    /// Version 20: beside the input.
+    #[serde(default)]
+    cache_read_tokens: Count,
+    #[serde(default)]
+    cache_creation_tokens: Count,
 }
 
-/// The cost in USD of all sessions below `codex_home`; `None` where it is unknown: no sessions, no `npx` on `path`, no
-/// answer within a minute. Total: whatever goes wrong, the cost is unknown.
-pub async fn ccusage_cost(codex_home: &Path, path: &OsStr, cancel: &Cancel) -> Option<f64> {
+/// What `package` says of all sessions below `codex_home`: nothing where there are none, no `npx` on `path`, no answer
+/// within a minute. Total: whatever goes wrong, nothing is known.
+pub async fn ccusage(
+    (codex_home, package): (&Path, CcusagePackage),
+    path: &OsStr,
+    cancel: &Cancel,
+) -> CcusageReport {
+    told(codex_home, package, path, cancel)
+        .await
+        .unwrap_or_default()
+}
+
+async fn told(
+    codex_home: &Path,
+    package: CcusagePackage,
+    path: &OsStr,
+    cancel: &Cancel,
+) -> Option<CcusageReport> {
+    let command = words(package);
     let has_sessions = fs::read_dir(codex_home.join("sessions"))
         .ok()?
         .next()
         .is_some();
-    let npx = find_program(OsStr::new(COMMAND[0]), path, codex_home)?;
+    let npx = find_program(OsStr::new(command[0]), path, codex_home)?;
     if !has_sessions {
         return None;
     }
     let mut argv = vec![npx.into_os_string()];
-    argv.extend(COMMAND[1..].iter().map(OsString::from));
+    argv.extend(command[1..].iter().map(OsString::from));
     let mut env = vec![
         (OsString::from("PATH"), path.to_owned()),
         (
@@ -70,23 +115,42 @@ pub async fn ccusage_cost(codex_home: &Path, path: &OsStr, cancel: &Cancel) -> O
     }
     let spec = ChildSpec::helper(argv, codex_home, env, LIMIT);
     let (ending, output) = capture(&spec, OUTPUT_CAP, cancel).await;
-    ending
-        .succeeded()
-        .then(|| total_cost(&output.stdout))
-        .flatten()
+    ending.succeeded().then(|| ccusage_report(&output.stdout))
 }
 
-/// `totals.costUSD` of a report; `None` for a report without sessions, and for a cost of 0 beside tokens, which only
-/// says that the model has no price.
+/// What a report of either version says; nothing for a report without sessions. A cost of 0 beside tokens only says that the
+/// model has no price.
 #[must_use]
-pub fn total_cost(report: &[u8]) -> Option<f64> {
-    let report: Report = serde_json::from_slice(report).ok()?;
-    let totals = report.totals.filter(|_| !report.sessions.0.is_empty())?;
+pub fn ccusage_report(report: &[u8]) -> CcusageReport {
+    let report: Option<Report> = serde_json::from_slice(report).ok();
+    let totals = report.filter(|report| !report.sessions.0.is_empty());
+    let Some(totals) = totals.and_then(|report| report.totals) else {
+        return CcusageReport::default();
+    };
     let cost = totals
         .cost_usd
-        .filter(|cost| cost.is_finite() && *cost >= 0.0)?;
-    let unpriced = cost == 0.0 && totals.total_tokens != Some(0);
-    (!unpriced).then_some(cost)
+        .filter(|cost| cost.is_finite() && *cost >= 0.0);
+    let unpriced = totals.total_tokens.value() != Some(0) || totals.total_tokens == Count::Absent;
+    CcusageReport {
+        usd: cost.filter(|cost| *cost > 0.0 || !unpriced),
+        usage: totals.usage(),
+    }
+}
+
+impl Totals {
+    fn usage(&self) -> Option<Usage> {
+        if self.input_tokens == Count::Absent {
+            return None;
+        }
+        let input = self.input_tokens.value()?;
+        let inside = self.cached_input_tokens.value()?;
+        Some(Usage {
+            uncached_input: input.saturating_sub(inside),
+            cached_read: self.cache_read_tokens.value()?.saturating_add(inside),
+            cache_write: self.cache_creation_tokens.value()?,
+            output: self.output_tokens.value()?,
+        })
+    }
 }
 
 #[cfg(test)]
@@ -127,7 +191,21 @@ mod tests {
             (String::new(), None),
         ];
         for (report, expected) in cases {
-            assert_eq!(total_cost(report.as_bytes()), expected, "{report}");
+            assert_eq!(ccusage_report(report.as_bytes()).usd, expected, "{report}");
         }
+    }
+
+    /// The same session, as both versions tell it: cached tokens inside of the input, and beside it.
+    #[test]
+    fn both_versions_tell_the_same_tokens() {
+        let eighteen = br#"{"sessions":[{"sessionId":"a"}],"totals":{"inputTokens":17920,"cachedInputTokens":8000,"outputTokens":81,"reasoningOutputTokens":14,"totalTokens":18001,"costUSD":0.0142}}"#;
+        let twenty = br#"{"sessions":[{"sessionId":"a"}],"totals":{"inputTokens":1520,"cacheReadTokens":8000,"cacheCreationTokens":8400,"outputTokens":81,"totalTokens":18001,"costUSD":0.0665}}"#;
+        let tokens = |report: &[u8]| {
+            let usage = ccusage_report(report).usage.expect("tokens");
+            let input = usage.uncached_input + usage.cache_write;
+            (input, usage.cached_read, usage.output)
+        };
+        assert_eq!(tokens(eighteen), (9920, 8000, 81));
+        assert_eq!(tokens(twenty), tokens(eighteen));
     }
 }

@@ -3,6 +3,7 @@
 //! To add an agent: its kind in `config`, its stream in a folder here, one arm each in `stream`, `invocation`, `home` and
 //! `commands`; the compiler names the places.
 
+mod asked_model;
 mod calls;
 pub mod cassette;
 mod ccusage;
@@ -26,7 +27,8 @@ mod toml;
 mod transcript;
 mod wire;
 
-pub use ccusage::{ccusage_cost, total_cost};
+pub use asked_model::asked_model;
+pub use ccusage::{CcusageReport, ccusage, ccusage_report};
 pub use commands::{KNOWN_AGENTS, default_command, find_on_path, operator_variables, version};
 pub use home::{OperatorHome, copy_settings};
 pub use invocation::{Invocation, InvocationContext, InvocationError, invocation, invocation_for};

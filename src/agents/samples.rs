@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use crate::config::{
     AgentKind, AgentSpec, BuildParams, LimitSettings, PlanMode, Project, ProjectSource, PromptVia,
-    ScenarioSpec, Settings, TaskKind, TaskSpec, TranscriptMode,
+    RetrySettings, ScenarioSpec, Settings, TaskKind, TaskSpec, TranscriptMode,
 };
 use crate::model::{AgentId, GradedIn, ScenarioId, TaskId, WorkspaceKind};
 
@@ -60,6 +60,8 @@ pub(super) fn agent(kind: AgentKind, command: &[&str]) -> AgentSpec {
         env: BTreeMap::new(),
         pricing: None,
         prompt_via: PromptVia::Argument,
+        lane: "agent".to_owned(),
+        max_parallel: None,
         replay: None,
     }
 }
@@ -85,6 +87,13 @@ pub(super) fn settings() -> Settings {
         run_baselines: false,
         baseline_trials_per_scenario: 1,
         jobs: 1,
+        start_gap: Duration::ZERO,
+        retries: RetrySettings {
+            attempts: 1,
+            backoff: second,
+            longest_backoff: second,
+            longest_wait: second,
+        },
         limits: LimitSettings::default(),
         workspace: WorkspaceKind::Worktree,
         grader_env: GradedIn::Fresh,
@@ -95,6 +104,7 @@ pub(super) fn settings() -> Settings {
         transcript_mode: TranscriptMode::Minimal,
         clean_agent_env: false,
         use_ccusage_for_codex: true,
+        ccusage_package: crate::config::CcusagePackage::default(),
         prewarm_spm: false,
         spm_cache_dir: None,
         env: BTreeMap::new(),

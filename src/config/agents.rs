@@ -35,12 +35,16 @@ pub(super) fn agent(
     };
     let replay = replay(fields, files, (kind, report));
     let spec = AgentSpec {
-        id: AgentId::new(id?).ok()?,
+        id: AgentId::new(id.clone()?).ok()?,
         kind: kind?,
         command: fields.words("command"),
         env: fields.environment("env"),
         pricing: pricing(&fields.section("pricing", &PRICING), report),
         prompt_via,
+        lane: fields.text("lane").unwrap_or(id.clone()?),
+        max_parallel: fields
+            .get("max_parallel")
+            .map(|_| fields.count("max_parallel")),
         replay,
     };
     if spec.kind == AgentKind::Replay {

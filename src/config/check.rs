@@ -155,7 +155,10 @@ fn free_key(rule: FreeKey, entry: &Entry, path: &str, report: &mut Report) {
             unknown_key(entry, &KINDS.map(|(word, _)| word), path, report);
         }
         FreeKey::Scenario => bad_id(name, entry.key_place, path, report),
-        FreeKey::Variable | FreeKey::Kind => {}
+        FreeKey::Model if name.trim().is_empty() => {
+            report.error(entry.key_place, path, "a model has a name");
+        }
+        FreeKey::Variable | FreeKey::Kind | FreeKey::Model => {}
     }
 }
 

@@ -1,10 +1,14 @@
-//! `suite.limits`: what a run may take of the disk and of memory.
+//! `suite.limits`: what a run may take of the disk, of memory and of money.
 
 use crate::config::fields::Fields;
 
-/// `limits`, in bytes; what is switched off is 0 of the first two, and `u64::MAX` of the others.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+/// `limits`: money in USD, `None` is no limit; sizes in bytes; what is switched off is 0 of the first two, and `u64::MAX` of the others.
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct LimitSettings {
+    /// `max_cost_usd`: all rows of a run.
+    pub max_cost_usd: Option<f64>,
+    /// `max_trial_cost_usd`: each attempt at a trial.
+    pub max_trial_cost_usd: Option<f64>,
     /// `min_free_disk_mib` (512): below it nothing is started.
     pub min_free_disk: u64,
     /// `ballast_mib` (64): set aside for the last rows.
@@ -30,6 +34,8 @@ pub struct LimitSettings {
 /// The limits as they were written.
 pub(super) fn limits(fields: &Fields<'_>) -> LimitSettings {
     LimitSettings {
+        max_cost_usd: fields.number("max_cost_usd"),
+        max_trial_cost_usd: fields.number("max_trial_cost_usd"),
         min_free_disk: mib(fields, "min_free_disk_mib"),
         ballast: mib(fields, "ballast_mib"),
         run: most(mib(fields, "run_mib")),

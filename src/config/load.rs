@@ -16,7 +16,7 @@ use crate::config::scenarios::{Choice, scenarios};
 use crate::config::shape::{Section, Shape};
 use crate::config::tables::{AGENT, CONFIG, MCP, PROJECT, SCENARIO, SUITE, TASK, TASKS};
 use crate::config::tasks::{hex, task};
-use crate::config::{Asked, Suite, TaskSpec, agents, asked, settings, source, tree};
+use crate::config::{Asked, Suite, TaskSpec, agents, asked, prices, settings, source, tree};
 
 /// Which files make a suite.
 #[derive(Debug, Clone, Copy)]
@@ -194,6 +194,7 @@ fn config(input: &LoadBytes<'_>, files: &Files<'_>, report: &mut Report) -> Opti
         further_scenarios: scenarios.further,
         left_out: scenarios.left_out,
         mcp,
+        prices: prices::prices(root.get("prices"), suite.boolean("default_prices"), report),
         tasks: Vec::new(),
         warnings: Vec::new(),
     })

@@ -17,8 +17,10 @@ mod load;
 mod merge;
 mod node;
 mod paths;
+mod prices;
 mod problem;
 mod protected;
+mod retries;
 mod scalar;
 mod scenarios;
 mod schema;
@@ -40,10 +42,13 @@ pub use grader_spec::{GraderSpec, IosTestOptions, TestFormat, TestsSpec};
 pub use isolation::{IsolationSettings, Lent};
 pub use limits::LimitSettings;
 pub use load::{LoadBytes, LoadRequest, load, load_bytes, load_config_only};
+pub use prices::{PriceSource, PriceTable, shipped_date};
 pub use problem::{Place, Problem, Problems, Severity};
 pub use protected::PROTECTED_BY_DEFAULT;
+pub use retries::RetrySettings;
 pub use schema::{schema_config, schema_tasks};
 pub use suite::{
-    AgentKind, AgentSpec, BuildParams, LeftOut, McpSettings, PlanMode, Project, ProjectSource,
-    PromptVia, ReplaySpec, ScenarioSpec, Settings, Suite, TaskKind, TaskSpec, TranscriptMode,
+    AgentKind, AgentSpec, BuildParams, CcusagePackage, LeftOut, McpSettings, PlanMode, Project,
+    ProjectSource, PromptVia, ReplaySpec, ScenarioSpec, Settings, Suite, TaskKind, TaskSpec,
+    TranscriptMode,
 };

@@ -179,6 +179,7 @@ fn names(keys: FreeKey) -> Value {
         FreeKey::Variable => of(&Shape::Variable),
         FreeKey::Scenario => of(&Shape::Id),
         FreeKey::Kind => one_of(&KINDS),
+        FreeKey::Model => of(&Shape::Filled),
     }
 }
 

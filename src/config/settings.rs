@@ -10,9 +10,11 @@ use crate::config::limits::limits;
 use crate::config::node::Node;
 use crate::config::paths::Base;
 use crate::config::problem::Report;
-use crate::config::tables::{BUILD_PARAMS, LIMITS};
+use crate::config::retries::retries;
+use crate::config::tables::{BUILD_PARAMS, LIMITS, RETRIES};
 use crate::config::{
-    BuildParams, McpSettings, PlanMode, Project, ProjectSource, Settings, TranscriptMode,
+    BuildParams, CcusagePackage, McpSettings, PlanMode, Project, ProjectSource, Settings,
+    TranscriptMode,
 };
 use crate::model::{AgentId, GradedIn, ScenarioId, WorkspaceKind};
 
@@ -37,6 +39,8 @@ pub(super) fn settings(suite: &Fields<'_>, base: &Base) -> Settings {
         run_baselines: suite.boolean("run_baselines"),
         baseline_trials_per_scenario: suite.count("baseline_trials_per_scenario"),
         jobs: suite.count("jobs"),
+        start_gap: suite.seconds_or_zero("start_gap_sec"),
+        retries: retries(&suite.section("retries", &RETRIES)),
         limits: limits(&suite.section("limits", &LIMITS)),
         workspace: workspace(&suite.text_or_empty("workspace")),
         grader_env: grader_env(&suite.text_or_empty("grader_env")),
@@ -48,6 +52,10 @@ pub(super) fn settings(suite: &Fields<'_>, base: &Base) -> Settings {
         transcript_mode: transcript_mode(&suite.text_or_empty("transcript_mode")),
         clean_agent_env: suite.boolean("clean_agent_env"),
         use_ccusage_for_codex: suite.boolean("use_ccusage_for_codex"),
+        ccusage_package: match suite.text_or_empty("ccusage_package").as_str() {
+            "ccusage@20.0.24" => CcusagePackage::Ccusage20,
+            _ => CcusagePackage::Codex18,
+        },
         prewarm_spm: suite.boolean("prewarm_spm"),
         spm_cache_dir: suite.text("spm_cache_dir").map(|dir| output_root.join(dir)),
         env: suite.environment("env"),

@@ -73,6 +73,8 @@ pub(super) enum FreeKey {
     Scenario,
     /// Kinds of agents.
     Kind,
+    /// Names of models.
+    Model,
 }
 
 /// A mapping with known keys.

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::config::{Asked, GraderSpec, IsolationSettings, LimitSettings};
+use crate::config::{
+    Asked, GraderSpec, IsolationSettings, LimitSettings, PriceSource, PriceTable, RetrySettings,
+};
 use crate::model::{AgentId, GradedIn, Pricing, ScenarioId, TaskId, WorkspaceKind};
 
 /// A whole suite: config and tasks together.
@@ -39,10 +41,21 @@ pub struct Suite {
     pub left_out: Vec<LeftOut>,
     /// `mcp:`.
     pub mcp: McpSettings,
+    /// `prices:` and the shipped ones.
+    pub prices: PriceTable,
     /// `tasks:`, in the file's order.
     pub tasks: Vec<TaskSpec>,
     /// Things worth a warning, each a whole sentence with its place.
     pub warnings: Vec<String>,
+}
+
+impl Suite {
+    /// What tokens of `model` cost when this agent uses them: by the agent's own prices, else by the model's.
+    #[must_use]
+    pub fn price(&self, agent: &AgentSpec, model: Option<&str>) -> Option<(Pricing, PriceSource)> {
+        let own = agent.pricing.map(|pricing| (pricing, PriceSource::Agent));
+        own.or_else(|| self.prices.find(model?))
+    }
 }
 
 /// A built-in scenario that cannot run here.
@@ -97,6 +110,10 @@ pub struct Settings {
     pub baseline_trials_per_scenario: u32,
     /// `jobs` (new, 1): trials at once.
     pub jobs: u32,
+    /// `start_gap_sec` (new, 0.25): between starts of a lane in which several trials run.
+    pub start_gap: Duration,
+    /// `retries` (new): further attempts after infra faults.
+    pub retries: RetrySettings,
     /// `limits` (new).
     pub limits: LimitSettings,
     /// `workspace` (new).
@@ -119,6 +136,8 @@ pub struct Settings {
     pub clean_agent_env: bool,
     /// `use_ccusage_for_codex`.
     pub use_ccusage_for_codex: bool,
+    /// `ccusage_package` (new).
+    pub ccusage_package: CcusagePackage,
     /// `prewarm_spm`.
     pub prewarm_spm: bool,
     /// `spm_cache_dir`, relative to `output_root`.
@@ -159,6 +178,16 @@ impl Settings {
             .copied()
             .or(self.stall_timeout)
     }
+}
+
+/// Which ccusage is asked; the versions are pinned.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum CcusagePackage {
+    /// `@ccusage/codex@18.0.11`
+    #[default]
+    Codex18,
+    /// `ccusage@20.0.24`
+    Ccusage20,
 }
 
 /// Order of the matrix.
@@ -241,6 +270,10 @@ pub struct AgentSpec {
     pub pricing: Option<Pricing>,
     /// `prompt_via` (new): where the prompt goes when no token holds it.
     pub prompt_via: PromptVia,
+    /// `lane` (new): agents of one lane share their provider's limits; the agent's id by default.
+    pub lane: String,
+    /// `max_parallel` (new): most trials of this agent's lane at once; `None` is as many as run at all.
+    pub max_parallel: Option<u32>,
     /// What a `replay` agent plays.
     pub replay: Option<ReplaySpec>,
 }

@@ -7,39 +7,116 @@ use crate::model::{CacheWrites, Cost, CostSource, Pricing, Usage};
 pub struct KnownCost {
     /// By the provider's own client.
     pub provider_usd: Option<f64>,
-    /// By `@ccusage/codex` on the trial's own session files.
+    /// By ccusage on the trial's own session files.
     pub ccusage_usd: Option<f64>,
+    /// By our prices, from the tokens of these files.
+    pub session_usd: Option<f64>,
+    /// Whether the tokens of the stream are not all: the final figures never came.
+    pub tokens_are_lower_bound: bool,
 }
 
-/// The cost of a trial. Billed is the provider's figure, else ccusage's, else computed; all else is computed
-/// from tokens and prices. What cannot be known, or is no finite number, is absent.
+/// Tokens with their price.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct PricedTokens {
+    /// The tokens.
+    pub usage: Usage,
+    /// Written ones by their time to live.
+    pub writes: CacheWrites,
+    /// Their price.
+    pub pricing: Pricing,
+}
+
+impl PricedTokens {
+    /// What they cost, in USD; nothing where that is no amount.
+    #[must_use]
+    pub fn usd(&self) -> Option<f64> {
+        amount(computed(&self.usage, self.writes, &self.pricing))
+    }
+}
+
+/// What tokens of several models cost together, in USD: unknown where there are none, or where one is unknown.
+#[must_use]
+pub fn priced_usd(parts: &[PricedTokens]) -> Option<f64> {
+    total(parts, PricedTokens::usd)
+}
+
+/// Two sources that differ by more than this share of the higher one do not agree.
+const TOLERANCE: f64 = 0.02;
+/// Nor does anybody care about less than this, in USD.
+const TRIFLE: f64 = 0.000_1;
+
+/// The cost of a trial. Billed is the provider's figure, else ccusage's, else computed from the stream's tokens, else from
+/// those of the session files; `parts` are the tokens with their prices, none where one has no price. What cannot be
+/// known, or is no finite number, is absent.
 ///
 /// - computed = uncached x in + read x in x read multiplier + written x in x write multiplier + out x out, where the
 ///   multiplier of written tokens is that of 5 minutes but for the share that `writes` says live one hour
 /// - cold equivalent = (uncached + read + written) x in + out x out
 /// - savings = cold equivalent - billed; read rate = read / (uncached + read)
 #[must_use]
-pub fn cost(
-    usage: Option<&Usage>,
-    writes: CacheWrites,
-    pricing: Option<&Pricing>,
-    known: KnownCost,
-) -> Cost {
-    let priced = usage.zip(pricing);
-    let computed = priced.and_then(|(usage, pricing)| amount(computed(usage, writes, pricing)));
-    let cold = priced.and_then(|(usage, pricing)| amount(cold(usage, pricing)));
-    let by = |source, usd: Option<f64>| usd.and_then(amount).map(|usd| (usd, source));
-    let billed = by(CostSource::Provider, known.provider_usd)
-        .or_else(|| by(CostSource::Ccusage, known.ccusage_usd))
-        .or_else(|| by(CostSource::Computed, computed));
+pub fn cost(usage: Option<&Usage>, parts: &[PricedTokens], known: KnownCost) -> Cost {
+    let computed_usd = priced_usd(parts);
+    let cold = total(parts, |part| amount(cold(&part.usage, &part.pricing)));
+    let provider_usd = known.provider_usd.and_then(amount);
+    let ccusage_usd = known.ccusage_usd.and_then(amount);
+    let session_usd = known.session_usd.and_then(amount);
+    let by = |source, usd: Option<f64>| usd.map(|usd| (usd, source));
+    let billed = by(CostSource::Provider, provider_usd)
+        .or_else(|| by(CostSource::Ccusage, ccusage_usd))
+        .or_else(|| by(CostSource::Computed, computed_usd))
+        .or_else(|| by(CostSource::Computed, session_usd));
     let savings = cold.zip(billed).map(|(cold, (billed, _))| cold - billed);
+    let lower_bound = known.tokens_are_lower_bound;
     Cost {
         billed_usd: billed.map(|(usd, _)| usd),
         source: billed.map(|(_, source)| source),
         cold_equivalent_usd: cold,
         cache_savings_usd: savings.filter(|usd| usd.is_finite()),
         cache_read_rate: usage.and_then(read_rate),
+        provider_usd,
+        ccusage_usd,
+        session_usd,
+        computed_usd,
+        price: None,
+        flags: disagreements(&[
+            ("provider", provider_usd),
+            ("ccusage", ccusage_usd),
+            // What is known to lack something is expected to be less.
+            ("session", session_usd.filter(|_| !lower_bound)),
+            ("computed", computed_usd.filter(|_| !lower_bound)),
+        ]),
+        is_lower_bound: lower_bound
+            && billed.is_some_and(|(_, source)| source == CostSource::Computed),
     }
+}
+
+/// Every two sources that do not agree: `ccusage<computed:79%`, the lower one first, with how far it is below the other.
+fn disagreements(sources: &[(&str, Option<f64>)]) -> Vec<String> {
+    let known: Vec<(&str, f64)> = sources
+        .iter()
+        .filter_map(|(name, usd)| Some((*name, (*usd)?)))
+        .collect();
+    let mut flags = Vec::new();
+    for (place, one) in known.iter().enumerate() {
+        for other in &known[place + 1..] {
+            let (low, high) = if one.1 <= other.1 {
+                (one, other)
+            } else {
+                (other, one)
+            };
+            let apart = high.1 - low.1;
+            if apart > TRIFLE && apart > TOLERANCE * high.1 {
+                let share = apart / high.1 * 100.0;
+                flags.push(format!("{}<{}:{share:.0}%", low.0, high.0));
+            }
+        }
+    }
+    flags
+}
+
+fn total(parts: &[PricedTokens], of: impl Fn(&PricedTokens) -> Option<f64>) -> Option<f64> {
+    let sum: Option<f64> = parts.iter().map(of).sum();
+    sum.filter(|_| !parts.is_empty()).and_then(amount)
 }
 
 fn computed(usage: &Usage, writes: CacheWrites, pricing: &Pricing) -> f64 {
@@ -104,6 +181,14 @@ mod tests {
         output: 500,
     };
 
+    fn priced(usage: Usage, writes: CacheWrites) -> PricedTokens {
+        PricedTokens {
+            usage,
+            writes,
+            pricing: PRICING,
+        }
+    }
+
     fn close(left: Option<f64>, right: f64) {
         let left = left.expect("a number");
         assert!((left - right).abs() < 1e-12, "{left} is not {right}");
@@ -116,7 +201,7 @@ mod tests {
                 five_minutes,
                 one_hour,
             };
-            cost(Some(&USAGE), writes, Some(&PRICING), KnownCost::default())
+            cost(Some(&USAGE), &[priced(USAGE, writes)], KnownCost::default())
         };
         // 1000 x 2 + 4000 x 0.2 + 500 x 10 = 7800 millionths; 2000 written x 2.5 or 4.0, each part at its own price; where
         // the parts are not the whole, the rest is taken to be as they are.
@@ -158,8 +243,9 @@ mod tests {
             let known = KnownCost {
                 provider_usd,
                 ccusage_usd,
+                ..KnownCost::default()
             };
-            let cost = cost(None, CacheWrites::default(), None, known);
+            let cost = cost(None, &[], known);
             assert_eq!((cost.billed_usd, cost.source), (billed, source));
             assert_eq!(cost.cold_equivalent_usd, None);
         }
@@ -168,21 +254,98 @@ mod tests {
     #[test]
     fn what_is_unknown_is_absent_and_never_zero() {
         let none = CacheWrites::default();
-        let nothing = cost(None, none, Some(&PRICING), KnownCost::default());
+        let nothing = cost(None, &[], KnownCost::default());
         assert_eq!(nothing, Cost::default());
-        let unpriced = cost(Some(&USAGE), none, None, KnownCost::default());
+        let unpriced = cost(Some(&USAGE), &[], KnownCost::default());
         assert_eq!(
             (unpriced.billed_usd, unpriced.cold_equivalent_usd),
             (None, None)
         );
         close(unpriced.cache_read_rate, 0.8);
-        let empty = cost(
-            Some(&Usage::default()),
-            none,
-            Some(&PRICING),
-            KnownCost::default(),
-        );
+        let zero = Usage::default();
+        let empty = cost(Some(&zero), &[priced(zero, none)], KnownCost::default());
         assert_eq!((empty.billed_usd, empty.cache_read_rate), (Some(0.0), None));
+    }
+
+    #[test]
+    fn sources_that_do_not_agree_are_told_and_small_change_is_not() {
+        // The tokens cost 0.0128.
+        let told = |provider_usd, ccusage_usd, session_usd, tokens_are_lower_bound| {
+            let known = KnownCost {
+                provider_usd,
+                ccusage_usd,
+                session_usd,
+                tokens_are_lower_bound,
+            };
+            let parts = [priced(USAGE, CacheWrites::default())];
+            cost(Some(&USAGE), &parts, known).flags
+        };
+        let none: [&str; 0] = [];
+        assert_eq!(told(Some(0.0129), Some(0.0128), None, false), none);
+        assert_eq!(
+            told(None, Some(0.0064), None, false),
+            ["ccusage<computed:50%"]
+        );
+        assert_eq!(
+            told(Some(0.0256), None, None, false),
+            ["computed<provider:50%"]
+        );
+        assert_eq!(
+            told(Some(0.0256), None, None, true),
+            none,
+            "known to lack something"
+        );
+        assert_eq!(
+            told(Some(0.0128), Some(0.0064), Some(0.0128), false),
+            [
+                "ccusage<provider:50%",
+                "ccusage<session:50%",
+                "ccusage<computed:50%"
+            ]
+        );
+    }
+
+    #[test]
+    fn tokens_of_several_models_are_priced_apart_and_one_unknown_price_spoils_the_sum() {
+        let dear = PricedTokens {
+            pricing: Pricing {
+                input_per_token: 4e-6,
+                output_per_token: 2e-5,
+                ..PRICING
+            },
+            ..priced(USAGE, CacheWrites::default())
+        };
+        let both = [priced(USAGE, CacheWrites::default()), dear];
+        close(
+            cost(Some(&USAGE), &both, KnownCost::default()).billed_usd,
+            0.0384,
+        );
+        let unknown = PricedTokens {
+            pricing: Pricing {
+                input_per_token: f64::NAN,
+                ..PRICING
+            },
+            ..dear
+        };
+        assert_eq!(priced_usd(&[dear, unknown]), None);
+    }
+
+    #[test]
+    fn what_is_computed_from_too_few_tokens_is_a_lower_bound_and_the_providers_word_is_not() {
+        let bound = |provider_usd| {
+            let known = KnownCost {
+                provider_usd,
+                tokens_are_lower_bound: true,
+                ..KnownCost::default()
+            };
+            cost(
+                Some(&USAGE),
+                &[priced(USAGE, CacheWrites::default())],
+                known,
+            )
+            .is_lower_bound
+        };
+        assert_eq!((bound(None), bound(Some(1.0))), (true, false));
     }
 
     proptest! {
@@ -193,7 +356,8 @@ mod tests {
             let [input_per_token, output_per_token, cache_read_multiplier, cache_write_multiplier_5m, cache_write_multiplier_1h] = prices;
             let pricing = Pricing { input_per_token, output_per_token, cache_read_multiplier, cache_write_multiplier_5m, cache_write_multiplier_1h };
             let [provider_usd, ccusage_usd] = known;
-            let cost = cost(Some(&usage), CacheWrites { five_minutes: parts[0], one_hour: parts[1] }, Some(&pricing), KnownCost { provider_usd, ccusage_usd });
+            let part = PricedTokens { usage, writes: CacheWrites { five_minutes: parts[0], one_hour: parts[1] }, pricing };
+            let cost = cost(Some(&usage), &[part, part], KnownCost { provider_usd, ccusage_usd, ..KnownCost::default() });
             for number in [cost.billed_usd, cost.cold_equivalent_usd, cost.cache_savings_usd, cost.cache_read_rate].into_iter().flatten() {
                 prop_assert!(number.is_finite());
             }

@@ -15,7 +15,7 @@ mod tally;
 mod watched;
 mod xcode;
 
-pub use cost::{KnownCost, cost};
+pub use cost::{KnownCost, PricedTokens, cost, priced_usd};
 pub use error_class::{ErrorClass, classify, is_mcp_error_discovery};
 pub use mcp_tools::{Drives, McpTool, mcp_server_and_tool, mcp_tool};
 pub use shell::shell_commands;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::model::{CacheWrites, Usage};
+use crate::model::{CacheWrites, ModelTokens, Usage};
 
 /// One thing that an agent said, and when.
 #[derive(Debug, Clone, PartialEq)]
@@ -253,4 +253,9 @@ pub struct StreamReport {
     pub unparsed_lines: u64,
     /// Requests to the model, where the stream tells.
     pub model_requests: Option<u64>,
+    /// The tokens of `usage` by model, where they are told apart; empty otherwise.
+    pub by_model: Vec<ModelTokens>,
+    /// Tokens by the session files that the CLI left in the trial's own home, sub-agents included; empty where none were
+    /// read. Their model is empty where the files do not name it.
+    pub session: Vec<ModelTokens>,
 }

@@ -264,6 +264,20 @@ pub struct HostLoad {
     pub free_memory_kib: Option<u64>,
 }
 
+/// What a trial may spend, in USD; `None` is no limit.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Allowance {
+    /// This trial: it is stopped when it has spent so much.
+    pub trial_usd: Option<f64>,
+    /// All rows of the run together.
+    pub run_usd: Option<f64>,
+    /// Whether `trial_usd` is only what the run had left, and not the share that every trial gets.
+    pub is_the_rest: bool,
+}
+
+/// The `failure_reason` of a trial that was stopped because the run had no more money, which says nothing of the agent.
+pub const RUN_BUDGET: &str = "run_budget";
+
 /// All that came out of one trial, whatever happened: the row is made of this.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TrialOutcome {
@@ -331,6 +345,8 @@ pub struct TrialOutcome {
     pub attestation_sha256: Option<String>,
     /// What of it is not as in the first trial of the arm, or not as the scenario asks, in one word each.
     pub attestation_flags: Vec<String>,
+    /// What it might spend.
+    pub budget: Allowance,
     /// When the provider's limit ends: UTC, RFC 3339; absent where none was met or nothing told.
     pub retry_at: Option<String>,
     /// Words for the person: what was odd, in no fixed form.

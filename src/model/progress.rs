@@ -15,6 +15,10 @@ pub enum Progress {
         already_done: usize,
         /// Trials at once.
         jobs: u32,
+        /// What earlier starts spent.
+        spent_usd: Option<f64>,
+        /// What the run may spend in all.
+        max_cost_usd: Option<f64>,
     },
     /// A block of a blocked plan begins.
     BlockStarted {
@@ -48,6 +52,15 @@ pub enum Progress {
     TrialFinished {
         /// What came out.
         outcome: Box<TrialOutcome>,
+        /// Whether it is tried again.
+        again: bool,
+    },
+    /// The trials of a lane wait, or go on.
+    Lane {
+        /// Its name: that of an agent, as a rule.
+        name: String,
+        /// What it does now.
+        state: LaneState,
     },
     /// Something that a person should know.
     Notice {
@@ -66,4 +79,20 @@ pub enum Progress {
         /// Whether it was cancelled.
         cancelled: bool,
     },
+}
+
+/// What a lane does.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum LaneState {
+    /// It starts nothing for a while: its provider refuses, or cannot be reached.
+    Parked {
+        /// How long.
+        wait: Duration,
+        /// Until when: local time, as a person reads it.
+        until: String,
+    },
+    /// It starts trials again.
+    Open,
+    /// It starts nothing more in this run: its login failed twice in a row.
+    Stopped,
 }

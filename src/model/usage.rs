@@ -69,6 +69,17 @@ impl CacheWrites {
     }
 }
 
+/// Tokens of one model.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct ModelTokens {
+    /// Its name as the agent tells it.
+    pub model: String,
+    /// The tokens.
+    pub usage: Usage,
+    /// Written ones by their time to live.
+    pub writes: CacheWrites,
+}
+
 /// Where a billed cost comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CostSource {
@@ -93,7 +104,7 @@ impl CostSource {
 }
 
 /// Money of a trial in USD; unknown is `None`, never 0.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct Cost {
     /// What the provider charged.
     pub billed_usd: Option<f64>,
@@ -105,6 +116,20 @@ pub struct Cost {
     pub cache_savings_usd: Option<f64>,
     /// cached / (uncached + cached).
     pub cache_read_rate: Option<f64>,
+    /// By the provider's own client.
+    pub provider_usd: Option<f64>,
+    /// By ccusage, from the session files.
+    pub ccusage_usd: Option<f64>,
+    /// From the tokens of the session files and our prices.
+    pub session_usd: Option<f64>,
+    /// From the tokens of the stream and our prices.
+    pub computed_usd: Option<f64>,
+    /// Where our price stands.
+    pub price: Option<String>,
+    /// Sources that do not agree, each with its share of the higher one.
+    pub flags: Vec<String>,
+    /// Whether more was spent than anybody told: the final figures never came.
+    pub is_lower_bound: bool,
 }
 
 /// `pricing`, in USD per token.

@@ -34,6 +34,12 @@ impl Shuffler {
         }
     }
 
+    /// A number from 0 to 1, without 1.
+    #[must_use]
+    pub fn fraction(&mut self) -> f64 {
+        f64::from(self.stream.next_u32()) / (f64::from(u32::MAX) + 1.0)
+    }
+
     /// A number from 0 to `bound` - 1, each equally likely.
     fn below(&mut self, bound: u64) -> u64 {
         let threshold = bound.wrapping_neg() % bound;

@@ -135,6 +135,15 @@ pub struct Row {
     pub cmd_log_lost: Option<u64>,
     pub attestation_sha256: Option<String>,
     pub attestation_flags: Option<Vec<String>>,
+    pub cost_provider_usd: Option<f64>,
+    pub cost_ccusage_usd: Option<f64>,
+    pub cost_session_usd: Option<f64>,
+    pub cost_computed_usd: Option<f64>,
+    pub cost_price: Option<String>,
+    pub cost_flags: Option<Vec<String>>,
+    pub cost_is_lower_bound: Option<bool>,
+    pub trial_max_cost_usd: Option<f64>,
+    pub run_max_cost_usd: Option<f64>,
 }
 
 /// The keys of a row in order; `runs.csv` has all but `provider_usage`.
@@ -157,6 +166,8 @@ pub const COLUMNS: &[&str] = &[
     "artifacts_sha256", "prev_sha256", "peak_memory_kib", "host_load_1m", "host_free_memory_kib",
     "graded_in", "tree_sha256", "limits_hit", "provider_fault", "retry_at", "cmd_log_via", "cmd_log_lost",
     "attestation_sha256", "attestation_flags",
+    "cost_provider_usd", "cost_ccusage_usd", "cost_session_usd", "cost_computed_usd", "cost_price", "cost_flags",
+    "cost_is_lower_bound", "trial_max_cost_usd", "run_max_cost_usd",
 ];
 
 impl Row {

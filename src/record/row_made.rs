@@ -92,6 +92,15 @@ impl Row {
         self.cold_equivalent_cost_usd = finite(cost.cold_equivalent_usd);
         self.cache_savings_usd = finite(cost.cache_savings_usd);
         self.cache_read_rate = finite(cost.cache_read_rate);
+        self.cost_provider_usd = finite(cost.provider_usd);
+        self.cost_ccusage_usd = finite(cost.ccusage_usd);
+        self.cost_session_usd = finite(cost.session_usd);
+        self.cost_computed_usd = finite(cost.computed_usd);
+        self.cost_price.clone_from(&cost.price);
+        self.cost_flags = Some(cost.flags.clone());
+        self.cost_is_lower_bound = Some(cost.is_lower_bound);
+        self.trial_max_cost_usd = finite(outcome.budget.trial_usd);
+        self.run_max_cost_usd = finite(outcome.budget.run_usd);
     }
 
     fn take_measures(&mut self, measures: &Measures) {

@@ -84,6 +84,7 @@ fn outcome(baseline: bool) -> TrialOutcome {
         limits_hit: Vec::new(),
         attestation_sha256: None,
         attestation_flags: Vec::new(),
+        budget: crate::model::Allowance::default(),
         retry_at: None,
         graded_in: None,
         tree_sha256: None,

@@ -1,6 +1,6 @@
 //! What a summary needs of one row.
 
-use crate::model::{AgentId, Cell, ScenarioId, TaskId, Termination};
+use crate::model::{AgentId, Cell, RUN_BUDGET, ScenarioId, TaskId, Termination};
 use crate::record::Row;
 use crate::report::number;
 
@@ -42,7 +42,7 @@ pub enum Standing {
     Sound,
     /// Something else than the agent's work decided it.
     Infra,
-    /// It was cancelled, or the harness died.
+    /// It was cancelled, the harness died, or the run had no more money for it.
     Interrupted,
 }
 
@@ -95,7 +95,11 @@ impl Facts {
     /// What a row says; its tool errors must be known already, discoveries included.
     #[must_use]
     pub fn of(row: &Row) -> Self {
-        let standing = standing(row.infra.as_deref(), row.termination.as_deref());
+        let standing = standing(
+            row.infra.as_deref(),
+            row.termination.as_deref(),
+            row.failure_reason.as_deref(),
+        );
         Self {
             cell: Cell {
                 agent: AgentId::recorded(&row.agent_id),
@@ -132,9 +136,13 @@ pub(crate) fn identity(
 }
 
 /// Whether a row speaks about the agent, by its own words; old rows always do.
-pub(crate) fn standing(infra: Option<&str>, termination: Option<&str>) -> Standing {
+pub(crate) fn standing(
+    infra: Option<&str>,
+    termination: Option<&str>,
+    reason: Option<&str>,
+) -> Standing {
     let is = |ending: Termination| termination == Some(ending.as_str());
-    if is(Termination::Interrupted) || is(Termination::Cancelled) {
+    if is(Termination::Interrupted) || is(Termination::Cancelled) || reason == Some(RUN_BUDGET) {
         Standing::Interrupted
     } else if infra.is_some_and(|infra| infra != "none") {
         Standing::Infra

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use crate::report::columns::{Column, Kind, Value, columns};
 use crate::report::overview::{Overview, ScenarioLine};
 use crate::report::sanitize::sanitize_line;
+use crate::report::spending::Spending;
 use crate::report::summary::Summary;
 
 const HOW_TO_READ: &str = "\
@@ -24,11 +25,12 @@ const COLD: &str = "Only trials that read no token from a cache (`cached_read_to
 
 /// `summary.md`.
 #[must_use]
-pub fn summary_md(summary: &Summary, overview: &Overview) -> String {
+pub fn summary_md(summary: &Summary, overview: &Overview, spending: &Spending) -> String {
     format!(
-        "# Summary\n\n{HOW_TO_READ}\n{}\n{}",
+        "# Summary\n\n{HOW_TO_READ}\n{}\n{}{}",
         cells_table(summary),
-        scenarios(overview)
+        scenarios(overview),
+        spending.to_markdown()
     )
 }
 

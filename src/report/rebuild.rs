@@ -12,6 +12,7 @@ use crate::report::facts::{Facts, Standing, identity, standing};
 use crate::report::overview::Overview;
 use crate::report::runs_csv::RunsCsv;
 use crate::report::sink::{FileChange, Sink};
+use crate::report::spending::Spending;
 use crate::report::summary::Summary;
 use crate::report::{summary_cold_md, summary_csv, summary_md};
 use crate::stats::Sum;
@@ -36,6 +37,8 @@ pub struct Rebuilt {
     pub summary: Summary,
     /// The scenarios over all agents.
     pub overview: Overview,
+    /// What it spent.
+    pub spending: Spending,
     /// Rows that were read.
     pub rows: u32,
     /// Lines that could not be read, the first hundred.
@@ -163,7 +166,11 @@ fn seen(facts: &RowFacts<'_>) -> Seen {
         },
         baseline: facts.baseline_run,
         index: identity(facts.schema, facts.trial_index, facts.attempt).map(|(index, _)| index),
-        standing: standing(facts.infra.as_deref(), facts.termination.as_deref()),
+        standing: standing(
+            facts.infra.as_deref(),
+            facts.termination.as_deref(),
+            facts.failure_reason.as_deref(),
+        ),
     }
 }
 
@@ -186,6 +193,7 @@ struct SecondPass<'a> {
     runs_csv: RunsCsv<Sink>,
     summary: Summary,
     cold: Summary,
+    spending: Spending,
 }
 
 impl<'a> SecondPass<'a> {
@@ -198,6 +206,7 @@ impl<'a> SecondPass<'a> {
             runs_csv: RunsCsv::new(sink).map_err(|source| ReportError::Write { path, source })?,
             summary: Summary::default(),
             cold: Summary::default(),
+            spending: Spending::new(),
         })
     }
 
@@ -209,6 +218,7 @@ impl<'a> SecondPass<'a> {
             path: self.run.runs_csv(),
             source,
         })?;
+        self.spending.add(&row);
         let facts = Facts::of(&row);
         if first.superseded.contains(number) {
             self.summary.add_superseded(&facts);
@@ -233,7 +243,7 @@ impl<'a> SecondPass<'a> {
             (run.summary_csv(), csv),
             (
                 run.summary_md(),
-                summary_md(&self.summary, &overview).into_bytes(),
+                summary_md(&self.summary, &overview, &self.spending).into_bytes(),
             ),
         ];
         if self.options.summary_cache_strata {
@@ -254,6 +264,7 @@ impl<'a> SecondPass<'a> {
             changes,
             summary: self.summary,
             overview,
+            spending: self.spending,
             rows: first.rows,
             problems: first.problems,
             further_problems: first.further_problems,

@@ -46,6 +46,8 @@ fields! {
     peak_memory_kib host_load_1m host_free_memory_kib
     graded_in tree_sha256 limits_hit provider_fault retry_at cmd_log_via cmd_log_lost
     attestation_sha256 attestation_flags
+    cost_provider_usd cost_ccusage_usd cost_session_usd cost_computed_usd cost_price cost_flags cost_is_lower_bound
+    trial_max_cost_usd run_max_cost_usd
 }
 
 impl<W: Write> RunsCsv<W> {

@@ -1,16 +1,20 @@
 //! Starts trials in order, a few at once, and writes each row before it is told.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::HashMap;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
+use jiff::Timestamp;
 use tokio::task::{Id, JoinError, JoinSet, block_in_place};
 
-use crate::model::{Infra, Integrity, Progress, Termination};
-use crate::plan::{Plan, PlannedTrial};
+use crate::model::{Infra, Integrity, LaneState, Progress, RUN_BUDGET, Termination, TrialOutcome};
+use crate::plan::PlannedTrial;
 use crate::record::Journal;
 use crate::runner::RunError;
 use crate::runner::disk::Disk;
 use crate::runner::lanes::Lanes;
+use crate::runner::lanes_told;
+use crate::runner::schedule::{Begin, Budget, End, Schedule, Step};
 use crate::runner::sealed::Sealed;
 use crate::trial::{RunContext, Teller, crashed_outcome, run_trial};
 
@@ -20,6 +24,7 @@ pub(super) struct Dispatch {
     pub(super) teller: Teller,
     pub(super) journal: Journal,
     pub(super) disk: Arc<Disk>,
+    pub(super) budget: Budget,
 }
 
 /// What was counted.
@@ -34,22 +39,20 @@ pub(super) struct Tally {
     pub(super) results: usize,
     /// Why nothing further was started, where the disk was the reason.
     pub(super) disk_full: Option<String>,
+    /// Why trials were left for a later start.
+    pub(super) left: Vec<String>,
     /// Digest of the last row.
     pub(super) head: Option<String>,
 }
 
 impl Dispatch {
-    /// Runs all blocks; within a block the baselines end before the trials start.
-    pub(super) async fn all(mut self, plan: Plan) -> Result<Tally, RunError> {
+    /// Works the schedule off: what it says is started, what ends is written down and told to it.
+    pub(super) async fn all(mut self, mut schedule: Schedule) -> Result<Tally, RunError> {
         let mut tally = Tally::default();
-        for block in plan.blocks {
-            if self.is_over(&mut tally) {
-                break;
-            }
-            self.teller
-                .tell(Progress::BlockStarted { name: block.name });
-            self.side_by_side(block.baselines, &mut tally).await;
-            self.side_by_side(block.trials, &mut tally).await;
+        self.work_off(&mut schedule, &mut tally).await;
+        tally.left = schedule.left().iter().map(lanes_told::left).collect();
+        for text in &tally.left {
+            self.teller.tell(Progress::Notice { text: text.clone() });
         }
         tally.head = Some(self.journal.head().to_owned());
         // Rows that could not be written wait in memory; this is their last chance.
@@ -63,8 +66,8 @@ impl Dispatch {
         }
     }
 
-    async fn side_by_side(&mut self, trials: Vec<PlannedTrial>, tally: &mut Tally) {
-        let mut waiting: VecDeque<PlannedTrial> = trials.into();
+    async fn work_off(&mut self, schedule: &mut Schedule, tally: &mut Tally) {
+        let clock = Instant::now();
         let lanes = Lanes::default();
         let mut running: JoinSet<Sealed> = JoinSet::new();
         let mut started: HashMap<Id, PlannedTrial> = HashMap::new();
@@ -72,21 +75,48 @@ impl Dispatch {
         loop {
             // Where processes could not be ended, there is no room for others any more; one slot is always left.
             let slots = jobs.saturating_sub(tally.uncontained).max(1);
+            let mut wake = None;
             while running.len() < slots && !self.is_over(tally) {
-                let Some(planned) = waiting.pop_front() else {
-                    break;
-                };
-                let id = self.start(&mut running, planned.clone(), &lanes);
-                started.insert(id, planned);
+                match schedule.next(clock.elapsed()) {
+                    Step::Start(begin) => {
+                        self.announce(&begin);
+                        let planned = begin.planned.clone();
+                        let id = self.start(&mut running, *begin, &lanes);
+                        started.insert(id, planned);
+                    }
+                    Step::Until(at) => {
+                        wake = Some(at.saturating_sub(clock.elapsed()));
+                        break;
+                    }
+                    Step::Running | Step::Over => break,
+                }
             }
-            let Some(joined) = running.join_next_with_id().await else {
+            if running.is_empty() && wake.is_none() {
                 return;
-            };
-            let mut ended = vec![self.outcome(joined, &mut started)];
-            while let Some(joined) = running.try_join_next_with_id() {
-                ended.push(self.outcome(joined, &mut started));
             }
-            self.keep(ended, tally);
+            let wait = wake.unwrap_or_default();
+            tokio::select! {
+                Some(joined) = running.join_next_with_id() => {
+                    let mut ended = vec![self.outcome(joined, &mut started)];
+                    while let Some(joined) = running.try_join_next_with_id() {
+                        ended.push(self.outcome(joined, &mut started));
+                    }
+                    self.keep(ended, (schedule, clock.elapsed()), tally);
+                }
+                () = tokio::time::sleep(wait), if wake.is_some() => {}
+                () = self.context.cancel.reached(1), if wake.is_some() => {}
+            }
+        }
+    }
+
+    /// Tells of a block and of a lane that begin or go on with this trial.
+    fn announce(&self, begin: &Begin) {
+        if let Some(name) = begin.opens.clone() {
+            let state = LaneState::Open;
+            self.teller.tell(Progress::Lane { name, state });
+        }
+        if let Some(name) = begin.block.clone() {
+            self.teller.tell(Progress::BlockStarted { name });
         }
     }
 
@@ -103,13 +133,15 @@ impl Dispatch {
         tally.disk_full.is_some() || self.context.cancel.level() > 0
     }
 
-    fn start(&self, running: &mut JoinSet<Sealed>, planned: PlannedTrial, lanes: &Lanes) -> Id {
+    fn start(&self, running: &mut JoinSet<Sealed>, begin: Begin, lanes: &Lanes) -> Id {
+        let Begin { planned, grant, .. } = begin;
+        let allowance = self.budget.allowance(grant);
         let context = self.context.clone();
         let teller = self.teller.clone();
         let lanes = lanes.clone();
         let disk = self.disk.clone();
         let run = move || {
-            let ran = lanes.run(run_trial(&context, &planned, &teller));
+            let ran = lanes.run(run_trial(&context, (&planned, allowance), &teller));
             let outcome = ran.unwrap_or_else(|error| {
                 crashed_outcome(&context, &planned, &format!("make a runtime: {error}"))
             });
@@ -143,7 +175,12 @@ impl Dispatch {
     ///
     /// When a row cannot be written, nothing further is started: what was paid for must not be lost. The row waits in
     /// memory and is tried again with the next one and at the end.
-    fn keep(&mut self, ended: Vec<Sealed>, tally: &mut Tally) {
+    fn keep(
+        &mut self,
+        ended: Vec<Sealed>,
+        (schedule, now): (&mut Schedule, Duration),
+        tally: &mut Tally,
+    ) {
         let written = block_in_place(|| {
             let journal = &mut self.journal;
             let appended = journal.append_all(ended.iter().map(|sealed| &sealed.row));
@@ -173,12 +210,54 @@ impl Dispatch {
             tally.passed += usize::from(outcome.success);
             tally.uncontained += usize::from(outcome.integrity == Integrity::Uncontained);
             tally.infra += usize::from(outcome.infra != Infra::None);
-            tally.results += usize::from(is_result(outcome.infra, outcome.termination));
+            tally.results += usize::from(settles(&outcome));
+            let followed = schedule.end(&outcome.key, now, end_of(&outcome));
+            let again = followed.again;
             self.teller.tell(Progress::TrialFinished {
                 outcome: Box::new(outcome),
+                again,
             });
+            if let Some((name, change)) = followed.lane {
+                let state = lanes_told::state(change, now);
+                self.teller.tell(Progress::Lane { name, state });
+            }
         }
     }
+}
+
+/// Whether an outcome settles its trial. What was stopped because the run had no more money says nothing of the agent.
+fn settles(outcome: &TrialOutcome) -> bool {
+    let cut_short = outcome.failure_reason.as_deref() == Some(RUN_BUDGET);
+    is_result(outcome.infra, outcome.termination) && !cut_short
+}
+
+/// What the schedule must know of an outcome.
+fn end_of(outcome: &TrialOutcome) -> End {
+    let moment: Option<Timestamp> = outcome
+        .retry_at
+        .as_deref()
+        .and_then(|text| text.parse().ok());
+    let reset = moment.map(|moment| moment.duration_since(Timestamp::now()));
+    End {
+        infra: outcome.infra,
+        reset: reset.map(|wait| Duration::try_from(wait).unwrap_or_default()),
+        cost: known_cost(outcome),
+        cancelled: outcome.termination == Termination::Cancelled,
+    }
+}
+
+/// What a trial cost, as far as it is known; nothing where the agent was not started, or its provider refused all it was
+/// asked.
+fn known_cost(outcome: &TrialOutcome) -> Option<f64> {
+    let refused = matches!(
+        outcome.infra,
+        Infra::RateLimited | Infra::Auth | Infra::ProviderUnreachable
+    );
+    let did_nothing = outcome.stream.usage.is_none()
+        && outcome.stream.answer.is_none()
+        && outcome.measures.tool_calls == 0;
+    let free = outcome.wall_time.is_none() || (refused && did_nothing);
+    outcome.cost.billed_usd.or(free.then_some(0.0))
 }
 
 /// Whether a row settles its trial: infra faults, cancelled and interrupted trials are run again on resume.

@@ -35,6 +35,11 @@ pub enum RunError {
         /// What differs, a line each.
         changed: String,
     },
+    /// A budget was asked for that could not be kept.
+    #[error(
+        "--max-cost-usd cannot be kept: {0} tells neither tokens nor cost, so its first trial would count as all of it"
+    )]
+    Budget(String),
     /// There is too little room on a disk to start.
     #[error("{0}")]
     DiskFull(String),

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use crate::model::{Infra, Termination, TrialKey, TrialOutcome};
+use crate::model::{Infra, RUN_BUDGET, Termination, TrialKey, TrialOutcome};
 use crate::plan::{Done, Plan, PlannedTrial};
 use crate::record::{Journal, ROW_SCHEMA, Row, RunDir, StageMark, rows};
 use crate::runner::RunError;
@@ -16,6 +16,10 @@ use crate::trial::{RunContext, Teller, crashed_outcome, finish_trial, scrub_fold
 pub(super) struct Standing {
     /// One entry per readable row, and per trial that was cut off.
     pub(super) done: Vec<Done>,
+    /// USD that the rows tell, lower bounds included; nothing where no row tells any.
+    pub(super) spent_usd: Option<f64>,
+    /// What rows without a known cost were allowed to spend: it counts as spent.
+    pub(super) unknown_usd: f64,
     /// Trials whose folder is there but whose row is not: the harness died while they ran.
     cut_off: Vec<CutOff>,
     /// What a person should know of the journal.
@@ -57,10 +61,7 @@ pub(super) fn read_standing(run_dir: &RunDir, plan: &Plan) -> Result<Standing, R
         let rows = rows(&journal).map_err(|error| RunError::at("read the journal", &error))?;
         for row in rows {
             match row {
-                Ok(row) => standing.done.push(Done {
-                    key: row.key(),
-                    is_result: settles(&row),
-                }),
+                Ok(row) => standing.take_in(&row),
                 Err(problem) if problem.newer => {
                     let what = format!("read {}", journal.display());
                     return Err(RunError::at(what, &problem));
@@ -93,11 +94,29 @@ pub(super) fn read_standing(run_dir: &RunDir, plan: &Plan) -> Result<Standing, R
 fn settles(row: &Row) -> bool {
     let infra = row.infra.as_deref().unwrap_or(Infra::None.as_str());
     let termination = row.termination.as_deref().unwrap_or_default();
+    if row.failure_reason.as_deref() == Some(RUN_BUDGET) {
+        return false;
+    }
     let cut_short = [Termination::Cancelled, Termination::Interrupted];
     infra == Infra::None.as_str() && cut_short.iter().all(|end| end.as_str() != termination)
 }
 
 impl Standing {
+    fn take_in(&mut self, row: &Row) {
+        self.done.push(Done {
+            key: row.key(),
+            is_result: settles(row),
+        });
+        match row.billed_cost_usd {
+            Some(usd) => *self.spent_usd.get_or_insert(0.0) += usd,
+            // An agent that was never started took no time.
+            None if row.wall_time_sec.is_some() => {
+                self.unknown_usd += row.trial_max_cost_usd.unwrap_or(0.0);
+            }
+            None => {}
+        }
+    }
+
     fn tell_of_cut_off(&mut self) {
         let ended = self.cut_off.iter().filter(|cut| cut.mark.is_some()).count();
         let cut = self.cut_off.len() - ended;

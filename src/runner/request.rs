@@ -19,7 +19,7 @@ use crate::runner::ledger::read_standing;
 use crate::runner::preflight::Scratch;
 use crate::runner::preflight::{Preflight, find_agents, find_programs, preflight};
 use crate::runner::secrets::redactor;
-use crate::runner::{PostRun, RunError, drift, metadata, post_run, validation};
+use crate::runner::{PostRun, RunError, drift, metadata, post_run, purse, validation};
 use crate::supervise::Cancel;
 use crate::trial::{RunContext, Teller};
 
@@ -36,6 +36,10 @@ pub struct RunRequest {
     pub trials: u32,
     /// Trials at once.
     pub jobs: u32,
+    /// USD that all rows of the run may cost together.
+    pub max_cost_usd: Option<f64>,
+    /// USD that each attempt at a trial may cost.
+    pub max_trial_cost_usd: Option<f64>,
     /// The run directory to finish instead of a new one.
     pub resume: Option<PathBuf>,
     /// Finish it even where the inputs are not those that it was started with.
@@ -69,6 +73,10 @@ pub struct RunEnd {
     pub missing: usize,
     /// Whether a person stopped it.
     pub cancelled: bool,
+    /// Why trials were left for a later start, each a sentence.
+    pub left: Vec<String>,
+    /// What the run may spend in all.
+    pub max_cost_usd: Option<f64>,
     /// Why it stopped by itself, where a disk was too full to go on.
     pub disk_full: Option<String>,
     /// Things that went wrong beside the trials.
@@ -85,6 +93,7 @@ pub async fn run(
     cancel: Cancel,
 ) -> Result<RunEnd, RunError> {
     let teller = Teller::new(sender);
+    purse::check(&request)?;
     find_agents(&request)?;
     find_programs(&request, &teller).await?;
     let run_dir = run_directory(&request)?;
@@ -127,6 +136,8 @@ async fn start(
     let Missing {
         plan, already_done, ..
     } = crate::plan::missing(whole.clone(), &standing.done);
+    let schedule = purse::schedule(&request, plan.clone(), &standing);
+    let spent_usd = standing.spent_usd;
     let Preflight { context, scratch } = preflight(&request, run_dir, cancel.clone())?;
     for text in &context.source.warnings {
         teller.tell(Progress::Notice { text: text.clone() });
@@ -153,6 +164,8 @@ async fn start(
         planned,
         already_done,
         jobs: request.jobs,
+        spent_usd,
+        max_cost_usd: request.max_cost_usd,
     });
     let context = Arc::new(context);
     let dispatch = Dispatch {
@@ -160,8 +173,9 @@ async fn start(
         teller: teller.clone(),
         journal,
         disk: disk.clone(),
+        budget: purse::budget(&request),
     };
-    let tally = dispatch.all(plan).await;
+    let tally = dispatch.all(schedule).await;
     // Only reports are left to be written.
     disk.release();
     let head = tally.as_ref().ok().and_then(|tally| tally.head.clone());
@@ -180,6 +194,8 @@ async fn start(
         infra: tally.infra,
         missing: planned - tally.results,
         cancelled,
+        left: tally.left,
+        max_cost_usd: request.max_cost_usd,
         disk_full: tally.disk_full,
         problems,
     })

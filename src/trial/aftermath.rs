@@ -2,23 +2,22 @@
 
 use std::fs;
 
-use crate::agents::ccusage_cost;
-use crate::config::{AgentKind, TranscriptMode};
+use crate::config::TranscriptMode;
 use crate::graders::ForbiddenBaseline;
-use crate::metrics::{KnownCost, Tallied, cost};
-use crate::model::{Cost, Grade, GradedIn, StreamReport};
+use crate::metrics::Tallied;
+use crate::model::{Grade, GradedIn};
 use crate::record::{
     self, McpCallLine, RecordError, Redactor, ToolErrorLines, TrialClock, TrialDir,
 };
 use crate::shims::ShimLog;
 use crate::supervise::ChildEnding;
 use crate::trial::draft::Draft;
-use crate::trial::environment::program_path;
 use crate::trial::frame::Frame;
 use crate::trial::grading::{Graded, Work, grade_fresh, grade_in_place};
 use crate::trial::judgement::{self, AgentEnd};
 use crate::trial::kept;
 use crate::trial::listener::HeardAll;
+use crate::trial::money::money;
 use crate::trial::preparation::Ready;
 use crate::workspace::{Captured, Noted, Workspace, named};
 
@@ -211,32 +210,6 @@ pub(super) struct Ended<'a> {
     pub(super) clock: TrialClock,
     pub(super) ending: &'a ChildEnding,
     pub(super) ready: &'a Ready,
-}
-
-async fn money(frame: &Frame<'_>, report: &StreamReport, ready: &Ready) -> Cost {
-    let agent = frame.context.agent(frame.planned);
-    let wants_ccusage =
-        agent.kind == AgentKind::Codex && frame.context.suite.settings.use_ccusage_for_codex;
-    let ccusage_usd = match (&ready.invocation.codex_home, wants_ccusage) {
-        (Some(home), true) => {
-            ccusage_cost(
-                home,
-                &program_path(&frame.context.base_env),
-                &frame.context.cancel,
-            )
-            .await
-        }
-        _ => None,
-    };
-    cost(
-        report.usage.as_ref(),
-        report.cache_writes,
-        agent.pricing.as_ref(),
-        KnownCost {
-            provider_usd: report.provider_cost_usd,
-            ccusage_usd,
-        },
-    )
 }
 
 /// Removes known secrets from what other programs wrote into the trial's folder.

@@ -7,8 +7,8 @@ use jiff::{Timestamp, Zoned};
 use crate::agents::reset_moment;
 use crate::config::AgentSpec;
 use crate::model::{
-    Cost, Grade, HostLoad, Infra, Integrity, Measures, ShimLogKept, StreamReport, Termination,
-    TrialKey, TrialOutcome,
+    Allowance, Cost, Grade, HostLoad, Infra, Integrity, Measures, RUN_BUDGET, ShimLogKept,
+    StreamReport, Termination, TrialKey, TrialOutcome,
 };
 use crate::plan::PlannedTrial;
 use crate::record::{Difference, Row, TrialDir};
@@ -109,6 +109,11 @@ impl Draft {
         Self { outcome }
     }
 
+    /// Takes in what the trial may spend.
+    pub(super) fn may_spend(&mut self, allowance: Allowance) {
+        self.outcome.budget = allowance;
+    }
+
     /// Takes in how busy the machine is as the agent starts.
     pub(super) fn starts_beside(&mut self, host: HostLoad) {
         self.outcome.host = host;
@@ -116,6 +121,7 @@ impl Draft {
 
     /// Takes in how the agent ended.
     pub(super) fn agent_ended(&mut self, end: &AgentEnd, ending: &ChildEnding) {
+        let is_the_rest = self.outcome.budget.is_the_rest;
         let outcome = &mut self.outcome;
         outcome.termination = end.termination;
         outcome.infra = end.infra;
@@ -142,8 +148,29 @@ impl Draft {
             self.note(format!("oversize_lines={}", ending.oversize_lines));
             self.hit("line_kib");
         }
+        if ending.reason == EndReason::OverBudget {
+            let whose = if is_the_rest {
+                "max_cost_usd"
+            } else {
+                "max_trial_cost_usd"
+            };
+            self.hit(whose);
+        }
         if ending.reason == EndReason::OverDisk {
             self.hit("workspace_mib");
+        }
+        self.no_more_money();
+    }
+
+    /// What the run's budget cut off has a reason of its own: another trial might have gone on.
+    fn no_more_money(&mut self) {
+        let outcome = &mut self.outcome;
+        if outcome
+            .limits_hit
+            .iter()
+            .any(|limit| limit == "max_cost_usd")
+        {
+            outcome.failure_reason = Some(RUN_BUDGET.to_owned());
         }
     }
 
@@ -167,6 +194,8 @@ impl Draft {
         outcome.failure_reason = failure_reason(end, &graded.verdicts);
         outcome.success = outcome.failure_reason.is_none();
         outcome.graded_in = graded.tree;
+        self.no_more_money();
+        let outcome = &mut self.outcome;
         outcome.verdicts = graded.verdicts;
         outcome.notes.extend(graded.notes);
         graded
@@ -352,6 +381,7 @@ fn blank(key: &TrialKey, agent_kind: &str, task_kind: &str) -> TrialOutcome {
         limits_hit: Vec::new(),
         attestation_sha256: None,
         attestation_flags: Vec::new(),
+        budget: crate::model::Allowance::default(),
         retry_at: None,
         graded_in: None,
         tree_sha256: None,

@@ -8,7 +8,7 @@ use std::time::Duration;
 use sha2::{Digest, Sha256};
 
 use crate::config::TaskSpec;
-use crate::model::{GradedIn, Progress};
+use crate::model::{Allowance, GradedIn, Progress};
 use crate::plan::PlannedTrial;
 use crate::record::{Stage, StageMark, TrialDir};
 use crate::supervise::ChildSpec;
@@ -22,6 +22,8 @@ pub(super) struct Frame<'a> {
     pub(super) context: &'a RunContext,
     pub(super) planned: &'a PlannedTrial,
     pub(super) teller: &'a Teller,
+    /// What the agent may spend.
+    pub(super) allowance: Allowance,
     pub(super) run_id: String,
     /// Marks the processes of this trial.
     pub(super) marker: String,
@@ -48,12 +50,18 @@ impl<'a> Frame<'a> {
             context,
             planned,
             teller,
+            allowance: Allowance::default(),
             marker: format!("{short_name}-{}", std::process::id()),
             trial_dir: context.run_dir.trial(&planned.key),
             private: context.scratch.join("p").join(&short_name),
             short_name,
             run_id,
         }
+    }
+
+    /// The same for a trial that may spend only so much.
+    pub(super) fn spending(self, allowance: Allowance) -> Self {
+        Self { allowance, ..self }
     }
 
     /// The same for a check that is no trial: its logs go to a folder of their own.

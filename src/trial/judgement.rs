@@ -84,7 +84,7 @@ fn infra(evidence: &Evidence<'_>) -> Infra {
             | ProviderFaultKind::Other => {}
         }
     }
-    if ending.reason == EndReason::Exited && ending.exit == Some(Exit::Signal(9)) {
+    if was_killed(ending, report) {
         return Infra::Oom;
     }
     let died_or_hung =
@@ -100,6 +100,14 @@ fn infra(evidence: &Evidence<'_>) -> Infra {
         return Infra::AgentProtocol;
     }
     Infra::None
+}
+
+/// Whether somebody else killed it. A launcher that outlives what it started passes the signal on as a code, but so does an
+/// agent that ended well and says so.
+fn was_killed(ending: &ChildEnding, report: &StreamReport) -> bool {
+    let by_itself = ending.reason == EndReason::Exited;
+    let passed_on = ending.exit == Some(Exit::Code(137)) && report.terminal == Terminal::None;
+    by_itself && (ending.exit == Some(Exit::Signal(9)) || passed_on)
 }
 
 /// Whether what the agent left is worth grading: not when something else decided the trial.
@@ -255,6 +263,20 @@ mod tests {
                 Terminal::None,
                 None,
                 "crashed oom oom",
+            ),
+            (
+                EndReason::Exited,
+                Some(Exit::Code(137)),
+                Terminal::None,
+                None,
+                "completed oom oom",
+            ),
+            (
+                EndReason::Exited,
+                Some(Exit::Code(137)),
+                Terminal::Done,
+                None,
+                "completed none agent_exit_nonzero",
             ),
             (
                 EndReason::Exited,

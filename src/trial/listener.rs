@@ -8,6 +8,7 @@ use crate::model::{AgentEvent, EventKind, McpServerSeen, Progress, StreamReport,
 use crate::record::{EventLog, RecordError, Redactor, Transcript};
 use crate::supervise::{Heard, Listener};
 use crate::trial::Teller;
+use crate::trial::meter::Meter;
 
 /// At most one progress message per trial in this time, so that a chatty agent cannot flood the console; a person who asked
 /// for the stream gets it whole.
@@ -31,6 +32,7 @@ struct Notebook {
     last_told: Option<Duration>,
     tells_all: bool,
     seen: SeenBySelf,
+    meter: Meter,
     /// Whether the agent did anything after the last fault of its provider.
     went_on_after_fault: bool,
     write_problem: Option<RecordError>,
@@ -42,6 +44,7 @@ pub(super) struct EarParts<'a> {
     pub(super) watched: &'a [String],
     /// Whether a person wants to see every event (`--stream`).
     pub(super) tells_all: bool,
+    pub(super) meter: Meter,
     pub(super) reader: StreamReader,
     pub(super) log: EventLog,
     pub(super) transcript: Option<Transcript>,
@@ -83,6 +86,7 @@ impl Ear {
             last_told: None,
             tells_all: parts.tells_all,
             seen: SeenBySelf::default(),
+            meter: parts.meter,
             went_on_after_fault: true,
             write_problem: None,
         };
@@ -152,6 +156,7 @@ impl Notebook {
                 }
                 _ => {}
             }
+            self.meter.see(event);
             self.tally.see(event);
             self.write(event);
             self.tell(event);
@@ -195,7 +200,7 @@ impl Notebook {
         self.teller.tell(Progress::TrialActivity {
             key: self.key.clone(),
             text: self.redactor.redact(&text).into_owned(),
-            spent_usd: None,
+            spent_usd: self.meter.spent(),
         });
     }
 }
@@ -207,6 +212,8 @@ impl Listener for Ear {
         self.notebook.take_in(&self.fresh);
         if self.reader.done() {
             Heard::Finished
+        } else if self.notebook.meter.is_empty() {
+            Heard::OverBudget
         } else {
             Heard::More
         }

@@ -19,6 +19,8 @@ mod jail;
 mod judgement;
 mod kept;
 mod listener;
+mod meter;
+mod money;
 mod outside;
 mod performance;
 mod preparation;

@@ -4,7 +4,7 @@ use std::fs;
 
 use serde::Deserialize;
 
-use crate::agents::{StreamReader, server_names};
+use crate::agents::{StreamReader, asked_model, server_names};
 use crate::config::{PromptVia, TranscriptMode};
 use crate::record::{
     Attestation, EventLog, EventLogHeader, RecordError, Transcript, TrialDir, read_file, write_file,
@@ -15,6 +15,7 @@ use crate::trial::draft::{Stop, now};
 use crate::trial::frame::Frame;
 use crate::trial::jail::{self, Role};
 use crate::trial::listener::{Ear, EarParts, HeardAll};
+use crate::trial::meter::Meter;
 use crate::trial::preparation::Ready;
 use crate::workspace::Workspace;
 
@@ -112,6 +113,11 @@ fn ear(frame: &Frame<'_>) -> Result<Ear, RecordError> {
     Ok(Ear::new(EarParts {
         watched: &settings.shims,
         tells_all: frame.context.stream,
+        meter: Meter::new(
+            &frame.context.suite,
+            (agent, asked_model(&agent.command).as_deref()),
+            frame.allowance.trial_usd,
+        ),
         reader: reader(frame),
         log: EventLog::create(&frame.trial_dir.events(), &header, redactor.clone())?
             .with_room(settings.limits.events),

@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use crate::agents::Invocation;
 use crate::graders::no_panic;
-use crate::model::{Infra, Progress, TrialOutcome};
+use crate::model::{Allowance, Infra, Progress, TrialOutcome};
 use crate::plan::PlannedTrial;
 use crate::record::{Stage, TrialClock};
 use crate::supervise::host_load;
@@ -22,17 +22,18 @@ use crate::trial::preparation;
 use crate::trial::{RunContext, Teller};
 use crate::workspace::Workspace;
 
-/// Runs one trial; total: every way to end is an outcome, and nothing of the workspace is left.
+/// Runs one trial, which may spend what it is allowed; total: every way to end is an outcome, and nothing of the workspace is left.
 ///
 /// It works with files while it is polled, at length if there are many: it wants a thread of its own.
 pub async fn run_trial(
     context: &RunContext,
-    planned: &PlannedTrial,
+    (planned, allowance): (&PlannedTrial, Allowance),
     teller: &Teller,
 ) -> TrialOutcome {
     let started = Instant::now();
-    let frame = Frame::new(context, planned, teller);
+    let frame = Frame::new(context, planned, teller).spending(allowance);
     let mut draft = Draft::new(context, planned);
+    draft.may_spend(allowance);
     let mut slot = Slot::default();
     teller.tell(Progress::TrialStarted {
         key: planned.key.clone(),

@@ -5,6 +5,7 @@
 )]
 #![expect(clippy::print_stderr, reason = "a test that cannot run here says so")]
 
+mod attempts;
 mod attest;
 mod backfill;
 mod cheats;
@@ -24,6 +25,7 @@ mod laws;
 mod left_behind;
 mod limits;
 mod measures;
+mod money;
 mod outcomes;
 mod output;
 mod post_run;

@@ -93,6 +93,14 @@ impl Sandbox {
         self
     }
 
+    /// Takes the prices of all agents away.
+    pub(crate) fn without_pricing(mut self) -> Self {
+        let lines = self.agents.lines();
+        let kept: Vec<&str> = lines.filter(|line| !line.contains("pricing:")).collect();
+        self.agents = kept.join("\n") + "\n";
+        self
+    }
+
     /// Adds a line to `suite:`.
     pub(crate) fn suite(mut self, line: &str) -> Self {
         writeln!(self.suite, "  {line}").expect("a text takes what is written to it");
@@ -137,6 +145,12 @@ impl Sandbox {
         } else {
             "  scenarios: [shell_unprimed]\n"
         };
+        // Tests of further attempts ask for them; to all others a fault is one row.
+        let retries = if self.suite.contains("  retries:") {
+            ""
+        } else {
+            "  retries: {max_attempts: 1}\n"
+        };
         // Most fake agents tell the test what they saw through files in the home.
         let lend = if self.suite.contains("  lend:") {
             String::new()
@@ -145,7 +159,7 @@ impl Sandbox {
             format!("  lend: [{{path: '{}', write: true}}]\n", home.display())
         };
         let config = format!(
-            "suite:\n  output_root: {runs}\n{scenarios}{lend}{suite}project:\n  repo_path: {repo}\n  base_ref: HEAD\nagents:\n{agents}\n{extra}",
+            "suite:\n  output_root: {runs}\n{scenarios}{lend}{retries}{suite}project:\n  repo_path: {repo}\n  base_ref: HEAD\nagents:\n{agents}\n{extra}",
             runs = self.path("runs").display(),
             repo = self.path("repo").display(),
             suite = self.suite,

@@ -7,7 +7,7 @@ use serde_json::value::RawValue;
 use crate::agents::claude::counts::{ClaudeUsage, ModelCounts, ModelUsage};
 use crate::agents::claude::wire::Final;
 use crate::agents::wire::{TEXT_CAP, add};
-use crate::model::{CacheWrites, StreamReport, Usage};
+use crate::model::{CacheWrites, ModelTokens, StreamReport, Usage};
 
 /// Messages that are told apart at most; beyond, all so far are forgotten, their sum is kept.
 const MESSAGES_CAP: usize = 16_384;
@@ -49,6 +49,7 @@ pub(super) struct Told {
     usage: Option<Usage>,
     writes: CacheWrites,
     cost_usd: Option<f64>,
+    by_model: Vec<ModelTokens>,
     text: Option<String>,
     /// Whether `usage` covers one of several parts only.
     partial: bool,
@@ -108,6 +109,14 @@ impl Told {
         self.usage = counts.try_fold(Usage::default(), |total, model| {
             Some(add(total, model.unified()?))
         });
+        let apart = models.0.iter().map(|(model, counts)| {
+            Some(ModelTokens {
+                model: model.chars().take(200).collect(),
+                usage: counts.unified()?,
+                writes: counts.writes(),
+            })
+        });
+        self.by_model = apart.collect::<Option<_>>().unwrap_or_default();
         for (model, counts) in &models.0 {
             if counts.cost_basis.0.as_deref() == Some("unknown") {
                 let model: String = model.chars().take(100).collect();
@@ -144,6 +153,7 @@ pub(super) fn settle(running: &Running, told: Option<Told>, report: &mut StreamR
         Some(_) => told.writes,
         None => running.writes,
     };
+    report.by_model = told.by_model;
     report.provider_cost_usd = told.cost_usd;
     let answered = &report.models;
     let further = told.models.into_iter();

@@ -96,12 +96,20 @@ pub(in crate::cli) struct RunArgs {
     #[arg(long, short, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000), help_heading = "How to run")]
     pub(in crate::cli) jobs: Option<u32>,
 
-    /// Check the reference patches first
+    /// Stop at this cost, in USD [`suite.limits.max_cost_usd`]
+    #[arg(help = "Spend at most this; --max-trial-cost-usd: on each trial", long, value_name = "USD", value_parser = dollars, help_heading = "How to run")]
+    pub(in crate::cli) max_cost_usd: Option<f64>,
+
+    /// Stop a trial at this cost, in USD [`suite.limits.max_trial_cost_usd`]
+    #[arg(long, value_name = "USD", value_parser = dollars, hide = true)]
+    pub(in crate::cli) max_trial_cost_usd: Option<f64>,
+
+    /// Check the reference patches first; --validate-tasks-only: nothing else
     #[arg(long, help_heading = "How to run")]
     pub(in crate::cli) validate_tasks: bool,
 
     /// Check the reference patches only
-    #[arg(long, help_heading = "How to run")]
+    #[arg(long, hide = true)]
     pub(in crate::cli) validate_tasks_only: bool,
 
     /// Print the plan, run nothing
@@ -114,6 +122,19 @@ pub(in crate::cli) struct RunArgs {
 
     #[command(flatten)]
     pub(in crate::cli) show: ShowArgs,
+}
+
+/// An amount of money.
+fn dollars(text: &str) -> Result<f64, String> {
+    let text = text.trim().trim_start_matches('$');
+    let usd: f64 = text
+        .parse()
+        .map_err(|_| "is no amount of USD, such as 2.50".to_owned())?;
+    if usd.is_finite() && usd >= 0.0 {
+        Ok(usd)
+    } else {
+        Err("must be a finite number of at least 0".to_owned())
+    }
 }
 
 /// Flags of `validate`.

@@ -67,11 +67,15 @@ pub(super) fn run_failure(error: &RunError) -> Failure {
         RunError::RunDirectory { .. }
         | RunError::Project(_)
         | RunError::Missing(_)
+        | RunError::Budget(_)
         | RunError::Changed { .. }
         | RunError::Journal { .. } => Kind::Infrastructure,
     };
     let failure = Failure::new(kind, message(error));
     match error {
+        RunError::Budget(_) => failure.hint(
+            "give each trial a limit too (--max-trial-cost-usd, or suite.limits.max_trial_cost_usd): such a trial then counts as that much",
+        ),
         RunError::Missing(_) => {
             failure.hint("`proctor doctor` says what this machine has and what is missing for what")
         }

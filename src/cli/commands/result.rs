@@ -37,6 +37,7 @@ struct Totals {
     infra: usize,
     interrupted: usize,
     spent_usd: f64,
+    max_cost_usd: Option<f64>,
 }
 
 /// Tells the results on standard output and decides the exit code.
@@ -76,7 +77,8 @@ impl Totals {
             passed: cells().map(|cell| cell.successes).sum(),
             infra: cells().map(|cell| cell.infra).sum(),
             interrupted: cells().map(|cell| cell.interrupted).sum(),
-            spent_usd: cells().map(|cell| cell.spent.total()).sum(),
+            spent_usd: rebuilt.spending.spent.total(),
+            max_cost_usd: rebuilt.spending.budget,
         }
     }
 
@@ -99,7 +101,14 @@ impl Totals {
             .map(|(count, word)| format!("{count} {word}"))
             .collect();
         let spent = match self.spent_usd {
-            usd if usd > 0.0 => format!("; {} spent", table::dollars(usd)),
+            usd if usd > 0.0 => match self.max_cost_usd {
+                Some(most) => format!(
+                    "; {} of {} spent",
+                    table::dollars(usd),
+                    table::dollars(most)
+                ),
+                None => format!("; {} spent", table::dollars(usd)),
+            },
             _ => String::new(),
         };
         let trials = counted(self.trials, "trial");
@@ -119,7 +128,10 @@ fn page(told: &Told<'_>, rebuilt: &Rebuilt, (totals, look): (Totals, table::Look
     };
     let recorded = if told.recorded { RECORDED } else { "" };
     let run = told.end.run_dir.display();
-    let counts = look.lines(&totals.line()).join("\n");
+    let mut counts = look.lines(&totals.line()).join("\n");
+    for remark in rebuilt.spending.remarks() {
+        counts = format!("{counts}\n{}", look.lines(&remark).join("\n"));
+    }
     let recorded = match recorded {
         "" => String::new(),
         text => look.lines(text).join("\n") + "\n",
@@ -144,6 +156,9 @@ fn document(told: &Told<'_>, rebuilt: &Rebuilt, totals: Totals) -> serde_json::V
             "interrupted": totals.interrupted, "missing": end.missing, "finished_now": end.finished,
         },
         "spent_usd": totals.spent_usd,
+        "max_cost_usd": end.max_cost_usd,
+        "money": rebuilt.spending.to_json(),
+        "left": end.left,
         "cells": rebuilt.summary.to_json(),
         "scenarios": overview["scenarios"],
         "warnings": overview["warnings"],
@@ -163,6 +178,11 @@ fn verdict(told: &Told<'_>, totals: Totals) -> Outcome<ExitCode> {
         let text = format!("{missing} still to run; what ended is kept");
         let hint = format!("{} goes on from here", told.again);
         return Err(Failure::new(Kind::Cancelled, text).hint(hint));
+    }
+    if end.missing > 0 && !end.left.is_empty() {
+        let text = format!("{missing} without a result: {}", end.left.join("; "));
+        let hint = format!("{} goes on from here", told.again);
+        return Err(Failure::new(Kind::TrialsFailed, text).hint(hint));
     }
     // A recording plays the same again: trying once more cannot help.
     if end.missing > 0 && (told.strict || !told.recorded) {

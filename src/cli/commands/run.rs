@@ -82,6 +82,13 @@ fn again(args: &RunArgs, run_dir: &Path) -> String {
         words.extend(ids.iter().cloned());
     }
     words.extend(args.trials.map(|trials| format!("--trials={trials}")));
+    let limits = [
+        ("--max-cost-usd", args.max_cost_usd),
+        ("--max-trial-cost-usd", args.max_trial_cost_usd),
+    ];
+    for (flag, usd) in limits {
+        words.extend(usd.map(|usd| format!("{flag}={usd}")));
+    }
     shell_words::join(words)
 }
 
@@ -99,6 +106,10 @@ fn request(args: &RunArgs, chosen: &Chosen) -> RunRequest {
     RunRequest {
         trials: args.trials.unwrap_or(settings.trials_per_cell),
         jobs: args.jobs.unwrap_or(settings.jobs),
+        max_cost_usd: args.max_cost_usd.or(settings.limits.max_cost_usd),
+        max_trial_cost_usd: args
+            .max_trial_cost_usd
+            .or(settings.limits.max_trial_cost_usd),
         resume: args.resume.clone(),
         accept_drift: args.accept_drift,
         validate: args.validate_tasks || settings.validate_tasks,
@@ -115,6 +126,8 @@ pub(super) fn plain_request(chosen: &Chosen) -> RunRequest {
         suite: Arc::new(chosen.suite.clone()),
         trials: settings.trials_per_cell,
         jobs: settings.jobs,
+        max_cost_usd: settings.limits.max_cost_usd,
+        max_trial_cost_usd: settings.limits.max_trial_cost_usd,
         resume: None,
         accept_drift: false,
         prepared: chosen

@@ -1,8 +1,9 @@
 //! What a run looks like at a moment: who runs since when, what was counted, how long it may still take.
 
+use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use crate::model::{Infra, Progress, Termination, TrialKey, TrialOutcome};
+use crate::model::{Infra, LaneState, Progress, Termination, TrialKey, TrialOutcome};
 
 /// The state of a run as its steps tell it.
 #[derive(Debug)]
@@ -16,6 +17,9 @@ pub(super) struct Board {
     /// Time of all whole trials that ended, harness included.
     took: Duration,
     spent_usd: Option<f64>,
+    max_cost_usd: Option<f64>,
+    /// Lanes that start nothing: until when, and that as a person reads it.
+    pub(super) parked: BTreeMap<String, (Instant, String)>,
     cancelling: u32,
 }
 
@@ -100,6 +104,8 @@ impl Board {
             finished: 0,
             took: Duration::ZERO,
             spent_usd: None,
+            max_cost_usd: None,
+            parked: BTreeMap::new(),
             cancelling: 0,
         }
     }
@@ -121,6 +127,11 @@ impl Board {
         self.finished as usize
     }
 
+    /// What the run may spend.
+    pub(super) fn max_cost_usd(&self) -> Option<f64> {
+        self.max_cost_usd
+    }
+
     pub(super) fn cancelling(&self) -> u32 {
         self.cancelling
     }
@@ -138,7 +149,11 @@ impl Board {
                 planned,
                 already_done,
                 jobs,
+                spent_usd,
+                max_cost_usd,
             } => {
+                self.spent_usd = spent_usd;
+                self.max_cost_usd = max_cost_usd;
                 self.planned = planned;
                 self.already_done = already_done;
                 self.jobs = jobs.max(1);
@@ -165,7 +180,8 @@ impl Board {
                     trial.text = text;
                 }
             }
-            Progress::TrialFinished { outcome } => self.finish(&outcome, now),
+            Progress::TrialFinished { outcome, again } => self.finish(&outcome, now, again),
+            Progress::Lane { name, state } => self.lane(name, state, now),
             Progress::Cancelling { times } => self.cancelling = self.cancelling.max(times),
             Progress::BlockStarted { .. } | Progress::Notice { .. } => {}
             Progress::RunFinished { .. } => self.running.clear(),
@@ -182,7 +198,18 @@ impl Board {
         }
     }
 
-    fn finish(&mut self, outcome: &TrialOutcome, now: Instant) {
+    fn lane(&mut self, name: String, state: LaneState, now: Instant) {
+        match state {
+            LaneState::Parked { wait, until } => {
+                self.parked.insert(name, (now + wait, until));
+            }
+            LaneState::Open | LaneState::Stopped => {
+                self.parked.remove(&name);
+            }
+        }
+    }
+
+    fn finish(&mut self, outcome: &TrialOutcome, now: Instant, again: bool) {
         let place = self
             .running
             .iter()
@@ -191,11 +218,14 @@ impl Board {
             let trial = self.running.remove(place);
             now.saturating_duration_since(trial.started)
         });
-        self.finished += 1;
-        self.took += whole.unwrap_or_default();
         if let Some(usd) = outcome.cost.billed_usd {
             *self.spent_usd.get_or_insert(0.0) += usd;
         }
+        if again {
+            return;
+        }
+        self.finished += 1;
+        self.took += whole.unwrap_or_default();
         let counts = &mut self.counts;
         *match Ending::of(outcome) {
             Ending::Pass => &mut counts.pass,

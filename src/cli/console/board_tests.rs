@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use crate::cli::console::board::{Board, Ending};
 use crate::cli::console::samples::{finished, key, outcome, started};
-use crate::model::{Infra, Progress, Termination, TrialOutcome};
+use crate::model::{Infra, LaneState, Progress, Termination, TrialOutcome};
 
 fn at(start: Instant, seconds: u64) -> Instant {
     start + Duration::from_secs(seconds)
@@ -46,6 +46,8 @@ fn the_time_left_follows_from_measured_trials_and_jobs() {
             planned: 10,
             already_done: 0,
             jobs: 2,
+            spent_usd: None,
+            max_cost_usd: None,
         },
         start,
     );
@@ -110,4 +112,48 @@ fn money_of_running_and_ended_trials_is_added_once() {
     assert_eq!(board.spent_usd(), Some(0.01));
     board.take_in(finished(outcome(0)), start);
     assert_eq!(board.spent_usd(), Some(0.0123));
+}
+
+#[test]
+fn an_attempt_that_is_followed_by_another_one_costs_money_and_ends_no_trial() {
+    let start = Instant::now();
+    let mut board = Board::new();
+    board.take_in(
+        Progress::RunStarted {
+            planned: 1,
+            already_done: 0,
+            jobs: 1,
+            spent_usd: Some(1.0),
+            max_cost_usd: Some(3.0),
+        },
+        start,
+    );
+    board.take_in(started(0), start);
+    let again = Progress::TrialFinished {
+        outcome: Box::new(outcome(0)),
+        again: true,
+    };
+    board.take_in(again, start);
+    assert_eq!((board.finished(), board.running.len()), (0, 0));
+    assert_eq!(board.spent_usd(), Some(1.0123));
+    assert_eq!(board.max_cost_usd(), Some(3.0));
+}
+
+#[test]
+fn a_parked_lane_stands_on_the_board_until_it_goes_on() {
+    let start = Instant::now();
+    let mut board = Board::new();
+    let lane = |state| Progress::Lane {
+        name: "claude".to_owned(),
+        state,
+    };
+    let parked = LaneState::Parked {
+        wait: Duration::from_secs(90),
+        until: "16:00:05".to_owned(),
+    };
+    board.take_in(lane(parked), start);
+    let (until, shown) = &board.parked["claude"];
+    assert_eq!((*until, shown.as_str()), (at(start, 90), "16:00:05"));
+    board.take_in(lane(LaneState::Open), at(start, 90));
+    assert!(board.parked.is_empty());
 }

@@ -40,6 +40,13 @@ pub(super) fn picture(board: &Board, now: Instant, room: Room) -> Vec<String> {
     {
         lines.push(format!("  and {more} more"));
     }
+    lines.extend(
+        board
+            .parked
+            .iter()
+            .take(3)
+            .map(|parked| parked_line(parked, now, room)),
+    );
     lines.push(summary(board, now, room));
     lines
 }
@@ -61,6 +68,18 @@ fn trial_line(trial: &Running, now: Instant, (columns, room): (usize, Room)) -> 
     cut(&plain, room.width.saturating_sub(1))
         .trim_end()
         .to_owned()
+}
+
+/// `  claude  parked until 16:00:05 (12m03s left)`
+fn parked_line(
+    (name, (until, shown)): (&String, &(Instant, String)),
+    now: Instant,
+    room: Room,
+) -> String {
+    let left = clock(until.saturating_duration_since(now));
+    let name = sanitize_line(name);
+    let plain = format!("  {name}  parked until {shown} ({left} left)");
+    cut(&plain, room.width.saturating_sub(1))
 }
 
 /// What was said without the time at which it was said: the line shows how long ago that was.
@@ -95,11 +114,10 @@ fn summary(board: &Board, now: Instant, room: Room) -> String {
             .filter(|(count, _)| *count > 0)
             .map(|(count, word)| format!("{count} {word}")),
     );
-    parts.extend(
-        board
-            .spent_usd()
-            .map(|usd| format!("{} spent", table::dollars(usd))),
-    );
+    parts.extend(board.spent_usd().map(|usd| match board.max_cost_usd() {
+        Some(most) => format!("{} of {} spent", table::dollars(usd), table::dollars(most)),
+        None => format!("{} spent", table::dollars(usd)),
+    }));
     parts.extend(match board.cancelling() {
         0 => board
             .time_left(now)
@@ -167,6 +185,8 @@ mod tests {
                 planned: 4,
                 already_done: 0,
                 jobs: 2,
+                spent_usd: None,
+                max_cost_usd: None,
             },
             start,
         );
@@ -218,6 +238,38 @@ mod tests {
         assert_eq!(
             lines[2],
             "=======-----------------------  1/4  1 pass  $0.0123 spent  about 1s left"
+        );
+    }
+
+    #[test]
+    fn it_tells_which_lane_is_parked_until_when_and_what_is_left_of_the_budget() {
+        let start = Instant::now();
+        let mut board = board(start);
+        let step = Progress::RunStarted {
+            planned: 4,
+            already_done: 0,
+            jobs: 2,
+            spent_usd: Some(0.5),
+            max_cost_usd: Some(3.0),
+        };
+        board.take_in(step, start);
+        let state = crate::model::LaneState::Parked {
+            wait: Duration::from_secs(725),
+            until: "16:00:05".to_owned(),
+        };
+        let name = "codex".to_owned();
+        board.take_in(Progress::Lane { name, state }, start);
+        let room = Room {
+            width: 100,
+            height: 24,
+            unicode: false,
+        };
+        let lines = plain(&picture(&board, start + Duration::from_secs(5), room));
+        let parked = "  codex  parked until 16:00:05 (12m00s left)";
+        assert!(lines.iter().any(|line| line == parked), "{lines:?}");
+        assert!(
+            lines[lines.len() - 1].contains("of $3.00 spent"),
+            "{lines:?}"
         );
     }
 

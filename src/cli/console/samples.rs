@@ -55,6 +55,7 @@ pub(super) fn outcome(index: u32) -> TrialOutcome {
         limits_hit: Vec::new(),
         attestation_sha256: None,
         attestation_flags: Vec::new(),
+        budget: crate::model::Allowance::default(),
         retry_at: None,
         graded_in: None,
         tree_sha256: None,
@@ -65,6 +66,7 @@ pub(super) fn outcome(index: u32) -> TrialOutcome {
 pub(super) fn finished(outcome: TrialOutcome) -> Progress {
     Progress::TrialFinished {
         outcome: Box::new(outcome),
+        again: false,
     }
 }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 use anstyle::{AnsiColor, Style};
 
 use crate::cli::console::board::{Board, Ending};
-use crate::model::{Progress, TrialKey, TrialOutcome};
+use crate::model::{LaneState, Progress, TrialKey, TrialOutcome};
 use crate::report::{sanitize_line, table};
 
 /// Something to say.
@@ -29,6 +29,7 @@ pub(super) fn lines(board: &Board, step: &Progress) -> Vec<Line> {
             planned,
             already_done,
             jobs,
+            ..
         } => {
             vec![Line::Step(begun((*planned, *already_done), *jobs))]
         }
@@ -41,7 +42,10 @@ pub(super) fn lines(board: &Board, step: &Progress) -> Vec<Line> {
             ))]
         }
         Progress::TrialActivity { key, text, .. } => agent(key, text),
-        Progress::TrialFinished { outcome } => vec![Line::Step(finished(board, outcome))],
+        Progress::TrialFinished { outcome, again } => {
+            vec![Line::Step(finished(board, outcome, *again))]
+        }
+        Progress::Lane { name, state } => vec![lane(&sanitize_line(name), state)],
         Progress::Notice { text } => vec![Line::Step(format!("note: {}", sanitize_line(text)))],
         Progress::Cancelling { times } if *times > board.cancelling() => {
             vec![Line::Urgent(cancelling(*times).to_owned())]
@@ -50,6 +54,18 @@ pub(super) fn lines(board: &Board, step: &Progress) -> Vec<Line> {
         | Progress::TrialStage { .. }
         | Progress::Cancelling { .. }
         | Progress::RunFinished { .. } => Vec::new(),
+    }
+}
+
+fn lane(name: &str, state: &LaneState) -> Line {
+    match state {
+        LaneState::Parked { until, .. } => Line::Step(format!(
+            "note: {name} is parked until {until}; other agents go on"
+        )),
+        LaneState::Open => Line::Step(format!("note: {name} goes on")),
+        LaneState::Stopped => Line::Urgent(format!(
+            "{name} is stopped: its login failed twice in a row (key, account, model); its other trials are left for --resume"
+        )),
     }
 }
 
@@ -95,11 +111,14 @@ fn agent(key: &TrialKey, text: &str) -> Vec<Line> {
 }
 
 /// `[ 12/60] pass  claude/shell_primed/fix_rounding #2  1.3s  $0.0123`
-fn finished(board: &Board, outcome: &TrialOutcome) -> String {
+fn finished(board: &Board, outcome: &TrialOutcome, again: bool) -> String {
     let all = board.already_done() + board.planned();
     let number = board.already_done() + board.finished() + 1;
     let width = all.to_string().len();
-    let (word, style) = verdict(Ending::of(outcome));
+    let (word, style) = match verdict(Ending::of(outcome)) {
+        (_, style) if again => ("again", style),
+        verdict => verdict,
+    };
     let time = outcome
         .wall_time
         .map_or_else(|| "-".to_owned(), |time| table::seconds(time.as_secs_f64()));
@@ -197,6 +216,8 @@ mod tests {
                 planned: 60,
                 already_done: 0,
                 jobs: 1,
+                spent_usd: None,
+                max_cost_usd: None,
             },
             now,
         );
@@ -272,5 +293,29 @@ mod tests {
         for (seconds, expected) in cases {
             assert_eq!(clock(Duration::from_secs(seconds)), expected);
         }
+    }
+
+    #[test]
+    fn a_lane_says_until_when_it_is_parked_and_why_it_is_stopped() {
+        let lane = |state| Progress::Lane {
+            name: "claude\u{1b}[2J".to_owned(),
+            state,
+        };
+        let parked = lane(LaneState::Parked {
+            wait: Duration::from_secs(9),
+            until: "16:00:05".to_owned(),
+        });
+        let told = said(&board(), &parked).concat();
+        assert_eq!(
+            told,
+            "note: claude is parked until 16:00:05; other agents go on"
+        );
+        let told = said(&board(), &lane(LaneState::Stopped)).concat();
+        assert!(told.contains("login failed twice"), "{told}");
+        let again = Progress::TrialFinished {
+            outcome: Box::new(outcome(2)),
+            again: true,
+        };
+        assert!(said(&board(), &again)[0].contains("again claude/"));
     }
 }

@@ -69,6 +69,19 @@ pub(in crate::config) static AGENT: Section = Section {
             "How the prompt reaches the agent.",
         ),
         optional(
+            "lane",
+            Shape::Id,
+            "Agents of one lane share one account: its limits park all of them, and max_parallel counts all of them. The agent's id by default.",
+        ),
+        optional(
+            "max_parallel",
+            Shape::Whole {
+                least: 1,
+                most: 1_000,
+            },
+            "Most trials of this agent's lane at once; of several agents in a lane, the least counts.",
+        ),
+        optional(
             "cassettes",
             Shape::Path,
             "Folder with recorded trials; needed by kind replay.",

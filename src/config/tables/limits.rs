@@ -1,6 +1,6 @@
 //! Keys of `suite.limits`.
 
-use crate::config::shape::{Key, Section, Shape, defaulted};
+use crate::config::shape::{Key, Section, Shape, defaulted, optional};
 
 /// Sizes: 0 switches a limit off.
 const SIZE: Shape = Shape::Whole {
@@ -19,8 +19,18 @@ const fn size(name: &'static str, default: &'static str, doc: &'static str) -> K
 }
 
 pub(in crate::config) static LIMITS: Section = Section {
-    doc: "What a run may take of the disk and of memory; MiB and KiB are 1024-based, 0 is no limit.",
+    doc: "What a run may take of the disk, of memory and of money; MiB and KiB are 1024-based, 0 is no limit of these.",
     keys: &[
+        optional(
+            "max_cost_usd",
+            Shape::Number,
+            "Most USD that all rows of the run may cost, those of earlier starts included; then no further trial is started, and a running one is stopped. The same as --max-cost-usd.",
+        ),
+        optional(
+            "max_trial_cost_usd",
+            Shape::Number,
+            "Most USD that each attempt at a trial may cost; one that costs more is stopped and judged. The same as --max-trial-cost-usd.",
+        ),
         size(
             "min_free_disk_mib",
             "512",

@@ -2,7 +2,7 @@
 
 use crate::config::shape::{Choice, FreeKey, Section, Shape, defaulted, optional};
 use crate::config::tables::isolation::{ISOLATION, LENT, LEVEL};
-use crate::config::tables::{ENVIRONMENT, LIMITS, WORDS};
+use crate::config::tables::{ENVIRONMENT, LIMITS, RETRIES, WORDS};
 
 const PLAN_MODES: &[Choice] = &[
     ("random", "all trials shuffled"),
@@ -16,6 +16,17 @@ const TRANSCRIPT_MODES: &[Choice] = &[
     ("minimal", "messages, tool calls and errors, a line each"),
     ("raw", "every byte as it came"),
     ("none", "nothing"),
+];
+
+const CCUSAGE: &[Choice] = &[
+    (
+        "@ccusage/codex@18.0.11",
+        "a script for any system; gives newer models the price of an older one",
+    ),
+    (
+        "ccusage@20.0.24",
+        "a program for each system; knows newer models and written tokens",
+    ),
 ];
 
 const WORKSPACES: &[Choice] = &[
@@ -172,10 +183,27 @@ pub(in crate::config) static SUITE: Section = Section {
             "1",
             "Trials at once; more than one changes timings, and the run says so.",
         ),
+        defaulted(
+            "start_gap_sec",
+            Shape::Pause,
+            "0.25",
+            "Where more than four trials of a lane run, the least time between two starts; up to a half more by chance.",
+        ),
+        defaulted(
+            "default_prices",
+            Shape::Bool,
+            "true",
+            "Whether models without a price in the config have the dated list price that proctor ships.",
+        ),
+        optional(
+            "retries",
+            Shape::Object(&RETRIES),
+            "How often and when a trial is tried again that something else than the agent decided.",
+        ),
         optional(
             "limits",
             Shape::Object(&LIMITS),
-            "What a run may take of the disk and of memory.",
+            "What a run may take of the disk, of memory and of money.",
         ),
         optional(
             "scenarios",
@@ -268,6 +296,12 @@ pub(in crate::config) static SUITE: Section = Section {
             Shape::Bool,
             "true",
             "Whether ccusage tells the cost of Codex where the provider does not.",
+        ),
+        defaulted(
+            "ccusage_package",
+            Shape::OneOf(CCUSAGE),
+            "\"@ccusage/codex@18.0.11\"",
+            "Which ccusage that is.",
         ),
         defaulted(
             "prewarm_spm",

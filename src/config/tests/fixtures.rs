@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use super::{fixture, headlines, load_fixture};
 use crate::config::{
-    AgentKind, GraderSpec, PlanMode, ProjectSource, PromptVia, TaskKind, TranscriptMode,
-    load_config_only,
+    AgentKind, CcusagePackage, GraderSpec, PlanMode, ProjectSource, PromptVia, TaskKind,
+    TranscriptMode, load_config_only,
 };
 use crate::model::{ScenarioId, WorkspaceKind};
 
@@ -111,6 +111,33 @@ fn every_key_is_read() {
     assert_eq!(settings.limits.line, 3 << 10);
     assert_eq!(settings.limits.artifacts, u64::MAX);
     assert_eq!(settings.limits.artifact_files, 7);
+    let budgets = (
+        settings.limits.max_cost_usd,
+        settings.limits.max_trial_cost_usd,
+    );
+    assert_eq!(budgets, (Some(12.5), Some(0.75)));
+    let retries = settings.retries;
+    assert_eq!(retries.attempts, 2);
+    assert_eq!(retries.backoff, Duration::from_millis(1_500));
+    assert_eq!(retries.longest_backoff, Duration::from_secs(60));
+    assert_eq!(retries.longest_wait, Duration::from_secs(7_200));
+    assert_eq!(settings.start_gap, Duration::from_millis(500));
+    assert_eq!(settings.ccusage_package, CcusagePackage::Ccusage20);
+    let lanes: Vec<_> = suite
+        .agents
+        .iter()
+        .map(|agent| (agent.lane.as_str(), agent.max_parallel))
+        .collect();
+    assert_eq!(lanes, [("recorded", None), ("one-account", Some(2))]);
+    let (price, from) = suite.prices.find("acme-7").expect("a price");
+    assert_eq!(from.label(), "prices:acme-*");
+    let multipliers = [
+        price.cache_read_multiplier,
+        price.cache_write_multiplier_5m,
+        price.cache_write_multiplier_1h,
+    ];
+    assert_eq!(format!("{multipliers:?}"), "[0.25, 1.25, 2.0]");
+    assert!(suite.prices.find("gpt-5").is_none(), "switched off");
     assert_eq!(settings.workspace, WorkspaceKind::Clone);
     assert_eq!(settings.transcript_mode, TranscriptMode::Raw);
     assert!(settings.run_baselines, "`yes` is true");

@@ -89,7 +89,7 @@ impl World {
             })
             .collect();
         let mut suite = json!({
-            "output_root": folder.join("runs"), "scenarios": ["shell_unprimed"], "timeout_sec": 8, "stall_timeout_sec": 4,
+            "output_root": folder.join("runs"), "scenarios": ["shell_unprimed"], "timeout_sec": 8, "stall_timeout_sec": 4, "retries": {"max_attempts": 1},
             "stop_grace_sec": 0.5, "linger_sec": 1, "drain_sec": 1, "jobs": 4,
         });
         if let (Value::Object(suite), Value::Object(further)) = (&mut suite, further) {

@@ -1,0 +1,342 @@
+//! What models cost: `prices:` of the config, then a dated table that is shipped. A model in neither has no price.
+
+use std::path::Path;
+use std::sync::LazyLock;
+
+use crate::config::check::check;
+use crate::config::fields::Fields;
+use crate::config::node::Node;
+use crate::config::problem::Report;
+use crate::config::shape::Shape;
+use crate::config::tables::{PRICE, SHIPPED};
+use crate::config::tree;
+use crate::model::Pricing;
+
+/// A price above this per million tokens was surely meant otherwise.
+const HIGHEST_LIKELY_PRICE: f64 = 10_000.0;
+
+/// Prices by model.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct PriceTable {
+    own: Vec<(String, Pricing)>,
+    shipped: bool,
+}
+
+/// Where a price stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum PriceSource {
+    /// `agents[].pricing`.
+    Agent,
+    /// `prices:`, under this key.
+    Config(String),
+    /// The shipped table, under this key.
+    Shipped(String),
+}
+
+impl PriceSource {
+    /// The word in rows: `agent`, `prices:KEY`, `default DATE:KEY`.
+    #[must_use]
+    pub fn label(&self) -> String {
+        match self {
+            Self::Agent => "agent".to_owned(),
+            Self::Config(key) => format!("prices:{key}"),
+            Self::Shipped(key) => format!("default {}:{key}", shipped_date()),
+        }
+    }
+}
+
+/// The day on which the shipped prices were looked up.
+#[must_use]
+pub fn shipped_date() -> &'static str {
+    &TABLE.date
+}
+
+impl PriceTable {
+    /// The price of a model by its own name, or by that name without what does not change a price: the provider before
+    /// it, the size of the context, the date, `-latest`. Names of the config come before shipped ones; a `*` in them
+    /// stands for anything, and the longest such name counts.
+    #[must_use]
+    pub fn find(&self, model: &str) -> Option<(Pricing, PriceSource)> {
+        let names = names(model);
+        let own = names
+            .iter()
+            .find_map(|name| exact(&self.own, name))
+            .or_else(|| wildcard(&self.own, &names[0]));
+        if let Some((key, pricing)) = own {
+            return Some((*pricing, PriceSource::Config(key.clone())));
+        }
+        let shipped = names
+            .iter()
+            .filter(|_| self.shipped)
+            .find_map(|name| exact(&TABLE.prices, name));
+        shipped.map(|(key, pricing)| (*pricing, PriceSource::Shipped(key.clone())))
+    }
+}
+
+/// `prices:` as they were written.
+pub(super) fn prices(node: Option<&Node>, shipped: bool, report: &mut Report) -> PriceTable {
+    PriceTable {
+        own: node.map(|node| read(node, report)).unwrap_or_default(),
+        shipped,
+    }
+}
+
+fn read(node: &Node, report: &mut Report) -> Vec<(String, Pricing)> {
+    let entries = node.map().unwrap_or_default().iter();
+    let prices = entries.filter_map(|entry| {
+        let path = format!("prices.{}", entry.key);
+        let fields = Fields::new(Some(&entry.value), &PRICE, &path);
+        let pricing = pricing(&fields, report)?;
+        Some((entry.key.to_lowercase(), pricing))
+    });
+    prices.collect()
+}
+
+/// The price of a model, per token.
+fn pricing(fields: &Fields<'_>, report: &mut Report) -> Option<Pricing> {
+    const MILLION: f64 = 1e6;
+    let (input, output) = (fields.number("input")?, fields.number("output")?);
+    let cached = fields.number("cached_input");
+    let five_minutes = fields.number("cache_write_5m");
+    let one_hour = fields.number("cache_write_1h").or(five_minutes);
+    for (name, price) in [("input", Some(input)), ("output", Some(output))] {
+        if price.is_some_and(|price| price > HIGHEST_LIKELY_PRICE) {
+            let message = "is a very high price for a million tokens";
+            report.warning(fields.place_of(name), &fields.path(name), message);
+        }
+    }
+    let of_input = |price: Option<f64>| match price {
+        Some(price) if input > 0.0 => Some(price / input),
+        Some(price) if price > 0.0 => None,
+        _ => Some(1.0),
+    };
+    let multipliers = [of_input(cached), of_input(five_minutes), of_input(one_hour)];
+    let [Some(read), Some(five_minutes), Some(one_hour)] = multipliers else {
+        report.error(
+            fields.place_of("input"),
+            &fields.path("input"),
+            "is 0, so what is read from and written to a cache cannot cost anything",
+        );
+        return None;
+    };
+    Some(Pricing {
+        input_per_token: input / MILLION,
+        output_per_token: output / MILLION,
+        cache_read_multiplier: read,
+        cache_write_multiplier_5m: five_minutes,
+        cache_write_multiplier_1h: one_hour,
+    })
+}
+
+struct Shipped {
+    date: String,
+    prices: Vec<(String, Pricing)>,
+}
+
+/// A test reads it, so it can be read.
+static TABLE: LazyLock<Shipped> = LazyLock::new(|| {
+    let mut report = Report::new(Path::new("prices.yaml"));
+    let root = tree::read(include_str!("prices.yaml"), &mut report);
+    if let Some(root) = &root {
+        check(root, &Shape::Object(&SHIPPED), "", &mut report);
+    }
+    let fields = Fields::new(root.as_ref(), &SHIPPED, "");
+    let prices = fields
+        .get("prices")
+        .map(|node| read(node, &mut report))
+        .unwrap_or_default();
+    debug_assert!(!report.failed(), "the shipped prices can be read");
+    Shipped {
+        date: fields.text_or_empty("date"),
+        prices,
+    }
+});
+
+fn exact<'a>(prices: &'a [(String, Pricing)], name: &str) -> Option<&'a (String, Pricing)> {
+    prices.iter().find(|(key, _)| key == name)
+}
+
+fn wildcard<'a>(prices: &'a [(String, Pricing)], name: &str) -> Option<&'a (String, Pricing)> {
+    let fits = |key: &str| {
+        let parts = key.split_once('*');
+        parts.is_some_and(|(before, after)| {
+            name.strip_prefix(before)
+                .is_some_and(|rest| rest.ends_with(after))
+        })
+    };
+    let fitting = prices.iter().filter(|(key, _)| fits(key));
+    fitting.max_by_key(|(key, _)| key.len())
+}
+
+/// A model's name and what is left of it without parts that change no price, the whole one first.
+fn names(model: &str) -> Vec<String> {
+    let mut name = model.trim().to_lowercase();
+    let mut names = vec![name.clone()];
+    let steps: [fn(&str) -> Option<&str>; 5] = [context_size, provider, revision, date, latest];
+    for step in steps {
+        if let Some(shorter) = step(&name).filter(|shorter| !shorter.is_empty()) {
+            name = shorter.to_owned();
+            names.push(name.clone());
+        }
+    }
+    names
+}
+
+/// `claude-opus-4-8[1m]`
+fn context_size(name: &str) -> Option<&str> {
+    let (before, inside) = name.strip_suffix(']')?.split_once('[')?;
+    inside.ends_with('m').then_some(before)
+}
+
+/// `anthropic/...`, `models/...`, `us.anthropic....`
+fn provider(name: &str) -> Option<&str> {
+    const FIRST_PARTIES: [&str; 5] = ["anthropic/", "openai/", "google/", "gemini/", "models/"];
+    let bedrock = name.split_once("anthropic.").map(|(_, rest)| rest);
+    let slash = FIRST_PARTIES
+        .iter()
+        .find_map(|party| name.strip_prefix(party));
+    slash.or(bedrock)
+}
+
+/// `...-v1:0`
+fn revision(name: &str) -> Option<&str> {
+    let (before, after) = name.rsplit_once("-v")?;
+    let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let (version, revision) = after.split_once(':').unwrap_or((after, "0"));
+    (digits(version) && digits(revision)).then_some(before)
+}
+
+/// `...-20250929`, `...@20250929`, `...-2025-08-07`
+fn date(name: &str) -> Option<&str> {
+    let is_date = |text: &str| {
+        let digits: String = text.chars().filter(|c| *c != '-').collect();
+        digits.len() == 8
+            && digits.starts_with("20")
+            && digits.bytes().all(|byte| byte.is_ascii_digit())
+    };
+    [8, 10].into_iter().find_map(|length| {
+        let (before, after) = name.split_at_checked(name.len().checked_sub(length)?)?;
+        let before = before.strip_suffix(['-', '@'])?;
+        is_date(after).then_some(before)
+    })
+}
+
+fn latest(name: &str) -> Option<&str> {
+    name.strip_suffix("-latest")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn table(yaml: &str) -> PriceTable {
+        let mut report = Report::new(Path::new("config.yaml"));
+        let node = tree::read(yaml, &mut report).unwrap();
+        let table = prices(Some(&node), true, &mut report);
+        assert!(!report.failed());
+        table
+    }
+
+    /// The price of a million input tokens, and where it stands.
+    fn input(table: &PriceTable, model: &str) -> Option<(String, String)> {
+        let (pricing, source) = table.find(model)?;
+        Some((
+            format!("{:.2}", pricing.input_per_token * 1e6),
+            source.label(),
+        ))
+    }
+
+    #[test]
+    fn a_model_is_known_by_its_name_and_by_what_changes_no_price() {
+        let table = PriceTable {
+            own: Vec::new(),
+            shipped: true,
+        };
+        for (model, price) in [
+            ("claude-opus-4-8", "5.00"),
+            ("claude-opus-4-8[1m]", "5.00"),
+            ("Claude-Opus-4-8", "5.00"),
+            ("claude-sonnet-4-5-20250929", "3.00"),
+            ("claude-sonnet-4-5@20250929", "3.00"),
+            ("anthropic/claude-haiku-4-5", "1.00"),
+            ("us.anthropic.claude-sonnet-4-5-20250929-v1:0", "3.00"),
+            ("gpt-5-2025-08-07", "1.25"),
+            ("models/gemini-2.5-pro", "1.25"),
+            ("openai/gpt-5.2-codex", "1.75"),
+            ("gpt-5.5", "5.00"),
+        ] {
+            let found = input(&table, model).expect(model);
+            assert_eq!(found.0, price, "{model}");
+            assert!(found.1.starts_with("default 2026-07-24:"), "{found:?}");
+        }
+    }
+
+    #[test]
+    fn a_model_that_nobody_named_has_no_price() {
+        let table = PriceTable {
+            own: Vec::new(),
+            shipped: true,
+        };
+        for model in [
+            "",
+            "fake-model",
+            "gpt-5.5-pro",
+            "gpt-9",
+            "claude-opus",
+            "claude-opus-4-8-fast",
+            "openrouter/openai/gpt-5:free",
+            "github-copilot/gpt-5",
+            "gpt-5-12345678",
+            "<synthetic>",
+        ] {
+            assert_eq!(input(&table, model), None, "{model}");
+        }
+        let off = PriceTable::default();
+        assert_eq!(input(&off, "gpt-5"), None, "switched off");
+    }
+
+    #[test]
+    fn prices_of_the_config_come_first_and_the_longest_pattern_counts() {
+        let table = table(
+            "gpt-5: {input: 9, output: 9}\nacme/*: {input: 2, cached_input: 1, output: 3}\nacme/big-*: {input: 4, output: 3}\nclaude-opus-4-8[1m]: {input: 10, output: 37.5}\n",
+        );
+        assert_eq!(
+            input(&table, "gpt-5"),
+            Some(("9.00".to_owned(), "prices:gpt-5".to_owned()))
+        );
+        assert_eq!(input(&table, "gpt-5-2025-08-07").unwrap().0, "9.00");
+        assert_eq!(input(&table, "acme/small").unwrap().0, "2.00");
+        assert_eq!(input(&table, "acme/big-one").unwrap().0, "4.00");
+        assert_eq!(input(&table, "claude-opus-4-8[1m]").unwrap().0, "10.00");
+        assert_eq!(input(&table, "claude-opus-4-8").unwrap().0, "5.00");
+        let (pricing, _) = table.find("acme/small").unwrap();
+        let multipliers = format!(
+            "{} {}",
+            pricing.cache_read_multiplier, pricing.cache_write_multiplier_1h
+        );
+        assert_eq!(multipliers, "0.5 1");
+    }
+
+    #[test]
+    fn the_shipped_prices_are_whole_dated_and_plausible() {
+        assert_eq!(shipped_date().len(), 10);
+        assert!(TABLE.prices.len() > 40);
+        for (model, pricing) in &TABLE.prices {
+            let input = pricing.input_per_token * 1e6;
+            assert!((0.01..50.0).contains(&input), "{model}");
+            assert!(
+                pricing.output_per_token > pricing.input_per_token,
+                "{model}"
+            );
+            assert!(pricing.cache_read_multiplier <= 0.5, "{model}");
+            let five = pricing.cache_write_multiplier_5m;
+            assert!((1.0..=1.26).contains(&five), "{model}");
+            assert!(pricing.cache_write_multiplier_1h >= five, "{model}");
+            assert_eq!(
+                names(model).len(),
+                1,
+                "{model} is a name without parts that go"
+            );
+        }
+    }
+}

@@ -1,0 +1,48 @@
+//! Keys of `prices`.
+
+use crate::config::shape::{FreeKey, Section, Shape, optional, required};
+
+/// `prices`
+pub(in crate::config) const PRICES: Shape = Shape::Map {
+    keys: FreeKey::Model,
+    of: &Shape::Object(&PRICE),
+};
+
+pub(in crate::config) static PRICE: Section = Section {
+    doc: "Prices of a model in USD per million tokens (not per token).",
+    keys: &[
+        required("input", Shape::Number, "Uncached input."),
+        required("output", Shape::Number, "Output, reasoning included."),
+        optional(
+            "cached_input",
+            Shape::Number,
+            "Input read from a cache; as input where it is not given.",
+        ),
+        optional(
+            "cache_write_5m",
+            Shape::Number,
+            "Input written to a cache that lives five minutes; as input where it is not given.",
+        ),
+        optional(
+            "cache_write_1h",
+            Shape::Number,
+            "Input written to a cache that lives an hour; as cache_write_5m where it is not given.",
+        ),
+    ],
+    open: None,
+};
+
+/// The file of the prices that are shipped.
+pub(in crate::config) static SHIPPED: Section = Section {
+    doc: "Prices that proctor ships.",
+    keys: &[
+        required(
+            "date",
+            Shape::Filled,
+            "The day on which they were looked up.",
+        ),
+        required("source", Shape::Filled, "Where."),
+        required("prices", PRICES, "The prices."),
+    ],
+    open: None,
+};

@@ -1,0 +1,191 @@
+//! What a run spent, over all its rows: baselines and failed attempts were paid as well.
+
+use std::fmt::Write as _;
+
+use crate::record::Row;
+use crate::stats::Sum;
+
+/// The money of a run, in USD.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Spending {
+    /// Sum of `billed_cost_usd` of all rows, lower bounds included.
+    pub spent: Sum,
+    /// Rows whose figure is a lower bound.
+    pub lower_bounds: usize,
+    /// Rows of started agents whose cost nobody told.
+    pub unknown: usize,
+    /// What these were allowed to spend, where they had a limit: a budget counts it as spent.
+    pub unknown_allowed: f64,
+    /// Rows whose sources do not agree.
+    pub disagreeing: usize,
+    /// What each source says, over the rows of which it says anything.
+    pub sources: [(&'static str, Sum); 4],
+    /// What the run might spend, as its last row has it.
+    pub budget: Option<f64>,
+}
+
+impl Spending {
+    /// Nothing yet.
+    #[must_use]
+    pub fn new() -> Self {
+        let names = ["provider", "ccusage", "session", "computed"];
+        Self {
+            sources: names.map(|name| (name, Sum::default())),
+            ..Self::default()
+        }
+    }
+
+    /// Counts a row, whatever became of it.
+    pub fn add(&mut self, row: &Row) {
+        let figures = [
+            row.cost_provider_usd,
+            row.cost_ccusage_usd,
+            row.cost_session_usd,
+            row.cost_computed_usd,
+        ];
+        for ((_, sum), usd) in self.sources.iter_mut().zip(figures) {
+            sum.add_if(usd);
+        }
+        self.spent.add_if(row.billed_cost_usd);
+        self.budget = row.run_max_cost_usd.or(self.budget);
+        self.lower_bounds += usize::from(row.cost_is_lower_bound == Some(true));
+        self.disagreeing += usize::from(row.cost_flags.as_ref().is_some_and(|all| !all.is_empty()));
+        if row.billed_cost_usd.is_none() && row.wall_time_sec.is_some() {
+            self.unknown += 1;
+            self.unknown_allowed += row.trial_max_cost_usd.unwrap_or(0.0);
+        }
+    }
+
+    /// What a reader should know of the sum, each a sentence.
+    #[must_use]
+    pub fn remarks(&self) -> Vec<String> {
+        let mut remarks = Vec::new();
+        let rows = |count: usize| {
+            if count == 1 {
+                "1 row".to_owned()
+            } else {
+                format!("{count} rows")
+            }
+        };
+        if self.lower_bounds > 0 {
+            remarks.push(format!(
+                "{} cost more than anybody told (`cost_is_lower_bound`)",
+                rows(self.lower_bounds)
+            ));
+        }
+        if self.unknown > 0 {
+            let counted = if self.unknown_allowed > 0.0 {
+                format!("; a budget counts them as {:.6} USD", self.unknown_allowed)
+            } else {
+                String::new()
+            };
+            remarks.push(format!(
+                "the cost of {} is not known and not in the sum{counted}",
+                rows(self.unknown)
+            ));
+        }
+        if self.disagreeing > 0 {
+            remarks.push(format!(
+                "the sources of {} do not agree on the cost (`cost_flags`)",
+                rows(self.disagreeing)
+            ));
+        }
+        remarks
+    }
+
+    /// The part of `summary.md` that tells it; nothing where no row tells any money.
+    #[must_use]
+    pub fn to_markdown(&self) -> String {
+        if self.spent.count() == 0 && self.unknown == 0 {
+            return String::new();
+        }
+        let of = self
+            .budget
+            .map_or_else(String::new, |usd| format!(" of {usd:.6}"));
+        // Writing to a String cannot fail.
+        let mut text = format!(
+            "\n## Money\n\nSpent: {:.6}{of} USD, all attempts and baselines included.\n",
+            self.spent.total()
+        );
+        let told = self.sources.iter().filter(|(_, sum)| sum.count() > 0);
+        for (name, sum) in told {
+            _ = write!(
+                text,
+                "\n- by {name}: {:.6} USD in {} rows",
+                sum.total(),
+                sum.count()
+            );
+        }
+        for remark in self.remarks() {
+            _ = write!(text, "\n- {remark}");
+        }
+        text.push('\n');
+        text
+    }
+
+    /// The same for programs.
+    #[must_use]
+    pub fn to_json(&self) -> serde_json::Value {
+        let told = self.sources.iter().filter(|(_, sum)| sum.count() > 0);
+        let sources: serde_json::Map<_, _> = told
+            .map(|(name, sum)| {
+                (
+                    (*name).to_owned(),
+                    serde_json::json!({"usd": sum.total(), "rows": sum.count()}),
+                )
+            })
+            .collect();
+        serde_json::json!({
+            "spent_usd": self.spent.total(), "max_cost_usd": self.budget, "rows_known": self.spent.count(),
+            "rows_unknown": self.unknown, "rows_lower_bound": self.lower_bounds, "rows_disagreeing": self.disagreeing,
+            "sources": sources,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(billed: Option<f64>) -> Row {
+        Row {
+            wall_time_sec: Some(1.0),
+            billed_cost_usd: billed,
+            cost_computed_usd: billed,
+            ..Row::default()
+        }
+    }
+
+    #[test]
+    fn every_row_counts_and_what_is_unknown_is_said() {
+        let mut spending = Spending::new();
+        spending.add(&row(Some(1.5)));
+        spending.add(&Row {
+            baseline_run: true,
+            cost_is_lower_bound: Some(true),
+            cost_flags: Some(vec!["computed<provider:9%".to_owned()]),
+            run_max_cost_usd: Some(5.0),
+            ..row(Some(0.25))
+        });
+        spending.add(&Row {
+            trial_max_cost_usd: Some(2.0),
+            ..row(None)
+        });
+        // An agent that was never started costs nothing.
+        spending.add(&Row {
+            wall_time_sec: None,
+            ..row(None)
+        });
+        assert_eq!((spending.spent.total(), spending.unknown), (1.75, 1));
+        let text = spending.to_markdown();
+        for words in [
+            "Spent: 1.750000 of 5.000000 USD",
+            "by computed: 1.750000 USD in 2 rows",
+            "counts them as 2.000000",
+            "do not agree",
+        ] {
+            assert!(text.contains(words), "{text}");
+        }
+        assert_eq!(Spending::new().to_markdown(), "");
+    }
+}

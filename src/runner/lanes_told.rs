@@ -1,0 +1,57 @@
+//! What a person hears of lanes: which is parked until when, which is stopped, and what is left for a later start.
+
+use std::time::Duration;
+
+use jiff::{SignedDuration, Zoned};
+
+use crate::model::LaneState;
+use crate::runner::schedule::{Change, Left};
+
+/// What became of a lane; times are since the start of the run.
+pub(super) fn state(change: Change, now: Duration) -> LaneState {
+    match change {
+        Change::Opened => LaneState::Open,
+        Change::Stopped => LaneState::Stopped,
+        Change::Closed(until) => {
+            let wait = until.saturating_sub(now);
+            LaneState::Parked {
+                wait,
+                until: shown(wait),
+            }
+        }
+    }
+}
+
+/// The local time that is so long from now; with its day where that is not today.
+fn shown(wait: Duration) -> String {
+    let now = Zoned::now();
+    let moment = SignedDuration::try_from(wait)
+        .ok()
+        .and_then(|wait| now.checked_add(wait).ok());
+    let Some(moment) = moment else {
+        return "some day".to_owned();
+    };
+    let form = if moment.date() == now.date() {
+        "%H:%M:%S"
+    } else {
+        "%b %-d %H:%M:%S"
+    };
+    moment.strftime(form).to_string()
+}
+
+/// Why trials are left for a later start.
+pub(super) fn left(left: &Left) -> String {
+    match left {
+        Left::Stopped(lane) => format!(
+            "the login of {lane} failed twice in a row, so its other trials were not started: check its key, account and model"
+        ),
+        Left::Budget => {
+            "the budget has no room for another trial (--max-cost-usd, suite.limits)".to_owned()
+        }
+        Left::Parked(lanes, wait) => format!(
+            "{} would be parked until {}, longer than suite.retries.max_wait_sec lets a run wait",
+            lanes.join(", "),
+            shown(*wait)
+        ),
+    }
+}

@@ -1,0 +1,410 @@
+//! What starts when: blocks, lanes, further attempts and money, as pure decisions over a clock that the caller brings.
+//!
+//! Times are since the start of the run. Blocks never overlap: a block whose lane is closed for long is set aside while
+//! another one runs, and goes on when that has ended.
+
+mod lane;
+mod policy;
+mod purse;
+#[cfg(test)]
+mod tests;
+
+use std::collections::{HashMap, VecDeque};
+use std::time::Duration;
+
+pub(super) use lane::Change;
+use policy::{is_retried, sign};
+pub(super) use purse::{Budget, Grant, Purse};
+
+use crate::config::RetrySettings;
+use crate::model::{Infra, TrialKey};
+use crate::plan::{Block, Plan, PlannedTrial};
+use lane::Lane;
+use policy::{Backoff, Sign};
+
+/// A block whose next trial must wait longer than this is set aside for another one.
+const SET_ASIDE: Duration = Duration::from_secs(60);
+
+/// How the trials of an agent are run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct AgentLane {
+    /// Agents of one name share their provider's limits.
+    pub(super) name: String,
+    /// Most trials at once; of several agents in one lane, the least counts.
+    pub(super) most: u32,
+    /// Whether another attempt can come out in another way: a recording plays the same again.
+    pub(super) retried: bool,
+}
+
+/// The settings of a schedule.
+#[derive(Debug, Clone)]
+pub(super) struct Rules {
+    /// One for each agent of the suite, in its order.
+    pub(super) agents: Vec<AgentLane>,
+    pub(super) retries: RetrySettings,
+    /// Between starts of a lane beyond the first few.
+    pub(super) gap: Duration,
+    pub(super) seed: u64,
+}
+
+/// What to do next.
+#[derive(Debug)]
+pub(super) enum Step {
+    /// Start this trial.
+    Start(Box<Begin>),
+    /// Nothing starts before this time, unless a trial ends.
+    Until(Duration),
+    /// Only the end of a running trial can tell.
+    Running,
+    /// Nothing further is started.
+    Over,
+}
+
+/// A trial to start.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Begin {
+    pub(super) planned: PlannedTrial,
+    /// What it may spend.
+    pub(super) grant: Grant,
+    /// The block that begins or goes on with it.
+    pub(super) block: Option<String>,
+    /// The lane that takes trials again with it.
+    pub(super) opens: Option<String>,
+}
+
+/// How a trial ended, as far as it matters here.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct End {
+    pub(super) infra: Infra,
+    /// How long the provider's limit lasts, where it told.
+    pub(super) reset: Option<Duration>,
+    /// What it cost, as far as it is known.
+    pub(super) cost: Option<f64>,
+    /// Whether a person stopped it.
+    pub(super) cancelled: bool,
+}
+
+/// What follows from an end.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Followed {
+    /// Whether the trial is tried again.
+    pub(super) again: bool,
+    /// What became of its lane.
+    pub(super) lane: Option<(String, Change)>,
+}
+
+/// Why trials were left for a later start.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Left {
+    /// The logins of this lane failed.
+    Stopped(String),
+    /// The budget is used up.
+    Budget,
+    /// These lanes are closed for longer than a run waits; the first one opens so long from now.
+    Parked(Vec<String>, Duration),
+}
+
+#[derive(Debug)]
+struct Entry {
+    planned: PlannedTrial,
+    /// Attempts that this start made before.
+    tries: u32,
+    not_before: Duration,
+}
+
+#[derive(Debug)]
+struct Work {
+    name: String,
+    /// Baselines, then trials: each ends before the next one begins.
+    phases: VecDeque<VecDeque<Entry>>,
+    running: usize,
+}
+
+#[derive(Debug)]
+struct Ongoing {
+    entry: Entry,
+    work: usize,
+    since: Duration,
+    grant: Grant,
+}
+
+/// The state of a run.
+#[derive(Debug)]
+pub(super) struct Schedule {
+    work: Vec<Work>,
+    current: Option<usize>,
+    lanes: Vec<(String, Lane)>,
+    /// Lane of each agent.
+    lane_of: Vec<usize>,
+    /// Lanes that were told to be closed.
+    parked: Vec<bool>,
+    /// Lanes that were stopped, and whose trials are gone.
+    emptied: Vec<bool>,
+    running: HashMap<TrialKey, Ongoing>,
+    rules: Rules,
+    backoff: Backoff,
+    purse: Purse,
+    left: Vec<Left>,
+}
+
+impl Schedule {
+    pub(super) fn new(plan: Plan, rules: Rules, purse: Purse) -> Self {
+        let mut lanes: Vec<(String, Lane)> = Vec::new();
+        let mut lane_of = Vec::new();
+        for agent in &rules.agents {
+            let known = lanes.iter().position(|(name, _)| *name == agent.name);
+            lane_of.push(known.unwrap_or(lanes.len()));
+            if known.is_none() {
+                let same = rules.agents.iter().filter(|other| other.name == agent.name);
+                let most = same.map(|other| other.most).min().unwrap_or(u32::MAX);
+                lanes.push((agent.name.clone(), Lane::new(most, rules.gap)));
+            }
+        }
+        Self {
+            work: plan.blocks.into_iter().map(Work::new).collect(),
+            current: None,
+            parked: vec![false; lanes.len()],
+            emptied: vec![false; lanes.len()],
+            lanes,
+            lane_of,
+            running: HashMap::new(),
+            backoff: Backoff::new(&rules.retries, rules.seed),
+            rules,
+            purse,
+            left: Vec::new(),
+        }
+    }
+
+    /// Why trials were left, once it is over.
+    pub(super) fn left(&self) -> &[Left] {
+        &self.left
+    }
+
+    /// What to do at this time, with room for one more trial.
+    pub(super) fn next(&mut self, now: Duration) -> Step {
+        self.tidy();
+        if self.work.iter().all(Work::is_empty) {
+            return self.nothing_to_start();
+        }
+        let grant = match self.purse.offer() {
+            Grant::Wait => return Step::Running,
+            Grant::Exhausted => {
+                self.leave(Left::Budget);
+                return self.nothing_to_start();
+            }
+            grant => grant,
+        };
+        let Some((place, at)) = self.pick(now) else {
+            return Step::Running;
+        };
+        if at > now {
+            return self.wait(now, at);
+        }
+        match self.take(place, now) {
+            Some(entry) => Step::Start(Box::new(self.begin((place, entry), now, grant))),
+            None => Step::Running,
+        }
+    }
+
+    /// Takes in how a trial ended.
+    pub(super) fn end(&mut self, key: &TrialKey, now: Duration, end: End) -> Followed {
+        let Some(ongoing) = self.running.remove(key) else {
+            return Followed {
+                again: false,
+                lane: None,
+            };
+        };
+        let Ongoing {
+            mut entry,
+            work,
+            since,
+            grant,
+        } = ongoing;
+        self.work[work].running -= 1;
+        self.purse.settle(grant, end.cost);
+        let agent = &self.rules.agents[entry.planned.agent];
+        let place = self.lane_of[entry.planned.agent];
+        let sign = if end.cancelled || !agent.retried {
+            Sign::Silent
+        } else {
+            sign(end.infra, end.reset)
+        };
+        let change = self.lanes[place]
+            .1
+            .end((since, now), sign, &mut self.backoff);
+        if let Some(change) = change {
+            self.parked[place] = matches!(change, Change::Closed(_));
+        }
+        entry.tries += 1;
+        let again = agent.retried
+            && !end.cancelled
+            && is_retried(end.infra)
+            && entry.tries < self.rules.retries.attempts
+            && !self.lanes[place].1.is_stopped();
+        if again {
+            entry.planned.key.attempt += 1;
+            // The gate of the lane says when its provider is asked again; all else waits for itself.
+            entry.not_before = match sign {
+                Sign::Limited(_) | Sign::Unreachable => now,
+                _ => now + self.backoff.after(entry.tries),
+            };
+            self.work[work].put_back(entry);
+        }
+        let name = self.lanes[place].0.clone();
+        Followed {
+            again,
+            lane: change.map(|change| (name, change)),
+        }
+    }
+
+    /// Lets go of what cannot start any more, and of phases that are over.
+    fn tidy(&mut self) {
+        for lane in 0..self.lanes.len() {
+            if self.lanes[lane].1.is_stopped() && !std::mem::replace(&mut self.emptied[lane], true)
+            {
+                self.empty(lane);
+            }
+        }
+        for work in &mut self.work {
+            while work.running == 0 && work.phases.front().is_some_and(VecDeque::is_empty) {
+                work.phases.pop_front();
+            }
+        }
+    }
+
+    /// Lets go of all that waits in a lane.
+    fn empty(&mut self, lane: usize) {
+        let mut left = 0;
+        for phase in self.work.iter_mut().flat_map(|work| &mut work.phases) {
+            let before = phase.len();
+            phase.retain(|entry| self.lane_of[entry.planned.agent] != lane);
+            left += before - phase.len();
+        }
+        if left > 0 {
+            self.left.push(Left::Stopped(self.lanes[lane].0.clone()));
+        }
+    }
+
+    fn nothing_to_start(&self) -> Step {
+        if self.running.is_empty() {
+            Step::Over
+        } else {
+            Step::Running
+        }
+    }
+
+    /// Lets go of all that has not started.
+    fn leave(&mut self, why: Left) {
+        self.left.push(why);
+        for work in &mut self.work {
+            work.phases.clear();
+        }
+    }
+
+    /// The block that goes on, and when its next trial can start.
+    fn pick(&self, now: Duration) -> Option<(usize, Duration)> {
+        if let Some(place) = self.work.iter().position(|work| work.running > 0) {
+            return Some((place, self.earliest(place, now)?));
+        }
+        let waiting =
+            (0..self.work.len()).filter_map(|place| Some((place, self.earliest(place, now)?)));
+        let soon = waiting.clone().find(|(_, at)| *at <= now + SET_ASIDE);
+        soon.or_else(|| waiting.min_by_key(|(_, at)| *at))
+    }
+
+    fn earliest(&self, place: usize, now: Duration) -> Option<Duration> {
+        let mut earliest: Option<Duration> = None;
+        for entry in self.work[place].phases.front()? {
+            let Some(at) = self.ready(entry, now) else {
+                continue;
+            };
+            if at <= now {
+                return Some(at);
+            }
+            earliest = Some(earliest.map_or(at, |known| known.min(at)));
+        }
+        earliest
+    }
+
+    fn ready(&self, entry: &Entry, now: Duration) -> Option<Duration> {
+        let lane = &self.lanes[self.lane_of[entry.planned.agent]].1;
+        Some(lane.opens(now)?.max(entry.not_before))
+    }
+
+    fn take(&mut self, place: usize, now: Duration) -> Option<Entry> {
+        let phase = self.work[place].phases.front()?;
+        let found = phase
+            .iter()
+            .position(|entry| self.ready(entry, now).is_some_and(|at| at <= now))?;
+        self.work[place].phases.front_mut()?.remove(found)
+    }
+
+    fn begin(&mut self, (place, entry): (usize, Entry), now: Duration, grant: Grant) -> Begin {
+        self.purse.reserve(grant);
+        let lane = self.lane_of[entry.planned.agent];
+        self.lanes[lane].1.start(now, &mut self.backoff);
+        let opens = std::mem::take(&mut self.parked[lane]).then(|| self.lanes[lane].0.clone());
+        let work = &mut self.work[place];
+        work.running += 1;
+        let block = (self.current.replace(place) != Some(place)).then(|| work.name.clone());
+        let planned = entry.planned.clone();
+        let ongoing = Ongoing {
+            entry,
+            work: place,
+            since: now,
+            grant,
+        };
+        self.running.insert(planned.key.clone(), ongoing);
+        Begin {
+            planned,
+            grant,
+            block,
+            opens,
+        }
+    }
+
+    /// Waits, unless that would take longer than a run waits with nothing to do.
+    fn wait(&mut self, now: Duration, until: Duration) -> Step {
+        let wait = until.saturating_sub(now);
+        if self.running.is_empty() && wait > self.rules.retries.longest_wait {
+            let closed = self
+                .lanes
+                .iter()
+                .filter(|(_, lane)| lane.closed_until(now).is_some());
+            let closed = closed.map(|(name, _)| name.clone()).collect();
+            self.leave(Left::Parked(closed, wait));
+            return Step::Over;
+        }
+        Step::Until(until)
+    }
+}
+
+impl Work {
+    fn new(block: Block) -> Self {
+        let phases = [block.baselines, block.trials].into_iter();
+        let entries = |trials: Vec<PlannedTrial>| {
+            let new = |planned| Entry {
+                planned,
+                tries: 0,
+                not_before: Duration::ZERO,
+            };
+            trials.into_iter().map(new).collect()
+        };
+        Self {
+            name: block.name,
+            phases: phases.map(entries).collect(),
+            running: 0,
+        }
+    }
+
+    fn is_empty(&self) -> bool {
+        self.phases.iter().all(VecDeque::is_empty)
+    }
+
+    fn put_back(&mut self, entry: Entry) {
+        match self.phases.front_mut() {
+            Some(phase) => phase.push_front(entry),
+            None => self.phases.push_front(VecDeque::from([entry])),
+        }
+    }
+}

@@ -1,0 +1,179 @@
+//! What a run may spend: what is gone, what running trials may still take, and what the next one gets.
+
+use crate::model::Allowance;
+
+/// Two amounts closer than this are one: a tenth of a millionth of a dollar.
+const NOTHING: f64 = 1e-7;
+
+/// The budgets of a run in USD; `None` is no limit.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub(in crate::runner) struct Budget {
+    /// All rows of the run together, those of earlier starts included.
+    pub(in crate::runner) run_usd: Option<f64>,
+    /// Each attempt at a trial.
+    pub(in crate::runner) trial_usd: Option<f64>,
+}
+
+impl Budget {
+    /// What a trial with this grant may spend.
+    pub(in crate::runner) fn allowance(self, grant: Grant) -> Allowance {
+        let trial_usd = match grant {
+            Grant::UpTo(usd) => Some(usd),
+            Grant::Unlimited | Grant::Wait | Grant::Exhausted => None,
+        };
+        Allowance {
+            trial_usd,
+            run_usd: self.run_usd,
+            is_the_rest: self.run_usd.is_some() && self.trial_usd.is_none(),
+        }
+    }
+}
+
+/// What a trial may spend.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(in crate::runner) enum Grant {
+    /// As much as it takes.
+    Unlimited,
+    /// No more than this.
+    UpTo(f64),
+    /// It must wait until a running trial has ended.
+    Wait,
+    /// There is not enough left, whatever running trials leave.
+    Exhausted,
+}
+
+/// Keeps the books of a run.
+#[derive(Debug, Clone, PartialEq)]
+pub(in crate::runner) struct Purse {
+    budget: Budget,
+    /// What counts against the budget: what is known, and the whole grant where nothing is known.
+    charged: f64,
+    /// What running trials may still take.
+    reserved: f64,
+}
+
+impl Purse {
+    /// A purse from which `charged` is gone already.
+    pub(in crate::runner) fn new(budget: Budget, charged: f64) -> Self {
+        Self {
+            budget,
+            charged,
+            reserved: 0.0,
+        }
+    }
+
+    /// What the next trial would get. Without a limit of its own it may take all that is left, so nothing runs beside it.
+    pub(in crate::runner) fn offer(&self) -> Grant {
+        let Some(run) = self.budget.run_usd else {
+            return self.budget.trial_usd.map_or(Grant::Unlimited, Grant::UpTo);
+        };
+        let left = run - self.charged;
+        let free = left - self.reserved;
+        let runs = self.reserved > NOTHING;
+        let want = self.budget.trial_usd.map_or(left, |trial| trial.min(run));
+        if free >= want - NOTHING && want > NOTHING {
+            Grant::UpTo(want)
+        } else if runs {
+            Grant::Wait
+        } else {
+            Grant::Exhausted
+        }
+    }
+
+    /// Sets a grant aside.
+    pub(in crate::runner) fn reserve(&mut self, grant: Grant) {
+        if let Grant::UpTo(usd) = grant {
+            self.reserved += usd;
+        }
+    }
+
+    /// Takes back what a trial got, less what it cost; an unknown cost is all of it.
+    pub(in crate::runner) fn settle(&mut self, grant: Grant, cost: Option<f64>) {
+        match grant {
+            Grant::UpTo(usd) => {
+                self.reserved = (self.reserved - usd).max(0.0);
+                self.charged += cost.unwrap_or(usd);
+            }
+            Grant::Unlimited | Grant::Wait | Grant::Exhausted => {
+                self.charged += cost.unwrap_or(0.0);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn purse(run_usd: Option<f64>, trial_usd: Option<f64>) -> Purse {
+        Purse::new(Budget { run_usd, trial_usd }, 0.0)
+    }
+
+    #[test]
+    fn a_trial_without_a_limit_of_its_own_gets_all_that_is_left_and_runs_alone() {
+        let mut purse = purse(Some(3.0), None);
+        assert_eq!(purse.offer(), Grant::UpTo(3.0));
+        purse.reserve(Grant::UpTo(3.0));
+        assert_eq!(purse.offer(), Grant::Wait);
+        purse.settle(Grant::UpTo(3.0), Some(1.25));
+        assert_eq!(purse.offer(), Grant::UpTo(1.75));
+        purse.reserve(Grant::UpTo(1.75));
+        purse.settle(Grant::UpTo(1.75), None);
+        assert_eq!(
+            purse.offer(),
+            Grant::Exhausted,
+            "an unknown cost is all of it"
+        );
+    }
+
+    #[test]
+    fn no_trial_starts_that_could_not_have_its_whole_share() {
+        let mut purse = purse(Some(2.5), Some(1.0));
+        for _ in 0..2 {
+            assert_eq!(purse.offer(), Grant::UpTo(1.0));
+            purse.reserve(Grant::UpTo(1.0));
+        }
+        assert_eq!(purse.offer(), Grant::Wait);
+        purse.settle(Grant::UpTo(1.0), Some(0.25));
+        assert_eq!(purse.offer(), Grant::UpTo(1.0));
+        purse.settle(Grant::UpTo(1.0), Some(1.0));
+        assert_eq!(purse.offer(), Grant::UpTo(1.0));
+        purse.reserve(Grant::UpTo(1.0));
+        purse.settle(Grant::UpTo(1.0), Some(1.0));
+        assert_eq!(purse.offer(), Grant::Exhausted);
+    }
+
+    #[test]
+    fn a_purse_without_limits_only_counts() {
+        let mut unlimited = purse(None, None);
+        unlimited.settle(Grant::Unlimited, Some(1e9));
+        assert_eq!(unlimited.offer(), Grant::Unlimited);
+        assert_eq!(purse(None, Some(2.0)).offer(), Grant::UpTo(2.0));
+        assert_eq!(purse(Some(0.0), None).offer(), Grant::Exhausted);
+        assert_eq!(purse(Some(1.0), Some(5.0)).offer(), Grant::UpTo(1.0));
+    }
+
+    proptest! {
+        /// Whatever trials cost within their grants, known or not, no more is gone at the end than the run may spend.
+        #[test]
+        fn grants_never_add_up_to_more_than_the_budget(run in 0.0..20.0_f64, trial in proptest::option::of(0.01..5.0_f64), steps in proptest::collection::vec((0.0..1.0_f64, any::<bool>(), any::<bool>()), 1..60)) {
+            let mut purse = purse(Some(run), trial);
+            let (mut running, mut spent) = (Vec::new(), 0.0);
+            for (share, known, ends) in steps {
+                match purse.offer() {
+                    Grant::UpTo(usd) => { purse.reserve(Grant::UpTo(usd)); running.push(usd); }
+                    Grant::Exhausted => prop_assert!(running.is_empty()),
+                    Grant::Wait => prop_assert!(!running.is_empty()),
+                    Grant::Unlimited => prop_assert!(false),
+                }
+                if ends && let Some(usd) = running.pop() {
+                    spent += usd * share;
+                    purse.settle(Grant::UpTo(usd), known.then_some(usd * share));
+                }
+                prop_assert!(spent + running.iter().sum::<f64>() <= run + 1e-5);
+            }
+        }
+    }
+}

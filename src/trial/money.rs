@@ -1,0 +1,171 @@
+//! What a trial cost, from every source that there is.
+
+use crate::agents::{CcusageReport, asked_model, ccusage};
+use crate::config::{AgentKind, AgentSpec, PriceSource};
+use crate::metrics::{KnownCost, PricedTokens, cost, priced_usd};
+use crate::model::{Cost, ModelTokens, StreamReport, Usage};
+use crate::trial::environment::program_path;
+use crate::trial::frame::Frame;
+use crate::trial::preparation::Ready;
+
+/// Asks all sources.
+pub(super) async fn money(frame: &Frame<'_>, report: &StreamReport, ready: &Ready) -> Cost {
+    let agent = frame.context.agent(frame.planned);
+    let stream = priced(frame, agent, &tokens_of_the_stream(report));
+    let session = priced(frame, agent, &report.session);
+    let by_ccusage = ask_ccusage(frame, agent, ready).await;
+    let known = KnownCost {
+        provider_usd: report.provider_cost_usd,
+        ccusage_usd: by_ccusage.usd,
+        session_usd: priced_usd(&session.parts),
+        tokens_are_lower_bound: report.usage_is_lower_bound,
+    };
+    let mut cost = Cost {
+        price: stream.price.or(session.price),
+        ..cost(report.usage.as_ref(), &stream.parts, known)
+    };
+    let counted = [
+        (
+            "stream",
+            report.usage.filter(|_| !report.usage_is_lower_bound),
+        ),
+        ("session", all_tokens(&report.session)),
+        ("ccusage", by_ccusage.usage),
+    ];
+    let counted = counted.map(|(name, usage)| (name, usage.map(tokens)));
+    cost.flags.extend(token_disagreements(&counted));
+    cost
+}
+
+fn all_tokens(parts: &[ModelTokens]) -> Option<Usage> {
+    let sum = |of: fn(&Usage) -> u64| {
+        let all = parts.iter().map(|part| of(&part.usage));
+        all.fold(0, u64::saturating_add)
+    };
+    (!parts.is_empty()).then(|| Usage {
+        uncached_input: sum(|usage| usage.uncached_input),
+        cached_read: sum(|usage| usage.cached_read),
+        cache_write: sum(|usage| usage.cache_write),
+        output: sum(|usage| usage.output),
+    })
+}
+
+/// Tokens of all kinds.
+fn tokens(usage: Usage) -> u64 {
+    [
+        usage.uncached_input,
+        usage.cached_read,
+        usage.cache_write,
+        usage.output,
+    ]
+    .into_iter()
+    .fold(0, u64::saturating_add)
+}
+
+/// Sources that differ by more than a fiftieth in how many tokens there were: `tokens:stream<session:3000<5000`. Those of
+/// sub-agents, for one, are in no stream of Codex.
+fn token_disagreements(sources: &[(&str, Option<u64>)]) -> Vec<String> {
+    let known: Vec<(&str, u64)> = sources
+        .iter()
+        .filter_map(|(name, count)| Some((*name, (*count)?)))
+        .collect();
+    let pairs = known.iter().enumerate();
+    let pairs =
+        pairs.flat_map(|(place, one)| known[place + 1..].iter().map(move |other| (one, other)));
+    pairs
+        .map(|(one, other)| {
+            if one.1 <= other.1 {
+                (one, other)
+            } else {
+                (other, one)
+            }
+        })
+        .filter(|(low, high)| high.1 - low.1 > high.1 / 50)
+        .map(|(low, high)| format!("tokens:{}<{}:{}<{}", low.0, high.0, low.1, high.1))
+        .collect()
+}
+
+async fn ask_ccusage(frame: &Frame<'_>, agent: &AgentSpec, ready: &Ready) -> CcusageReport {
+    let settings = &frame.context.suite.settings;
+    let wanted = agent.kind == AgentKind::Codex && settings.use_ccusage_for_codex;
+    let Some(home) = ready.invocation.codex_home.as_ref().filter(|_| wanted) else {
+        return CcusageReport::default();
+    };
+    let path = program_path(&frame.context.base_env);
+    let asked = (home.as_path(), settings.ccusage_package);
+    ccusage(asked, &path, &frame.context.cancel).await
+}
+
+/// By model where the stream tells them apart, else all together.
+fn tokens_of_the_stream(report: &StreamReport) -> Vec<ModelTokens> {
+    if !report.by_model.is_empty() {
+        return report.by_model.clone();
+    }
+    let all = report.usage.map(|usage| ModelTokens {
+        model: report.model.clone().unwrap_or_default(),
+        usage,
+        writes: report.cache_writes,
+    });
+    all.into_iter().collect()
+}
+
+/// Tokens with their prices; none where one has no price.
+#[derive(Default)]
+struct Priced {
+    parts: Vec<PricedTokens>,
+    /// Where the prices stand.
+    price: Option<String>,
+}
+
+fn priced(frame: &Frame<'_>, agent: &AgentSpec, tokens: &[ModelTokens]) -> Priced {
+    let asked = asked_model(&agent.command);
+    let suite = &frame.context.suite;
+    let mut priced = Priced::default();
+    let mut labels: Vec<String> = Vec::new();
+    for one in tokens {
+        let model = Some(one.model.as_str()).filter(|model| !model.is_empty());
+        let Some((pricing, source)) = suite.price(agent, model.or(asked.as_deref())) else {
+            return Priced::default();
+        };
+        let label = PriceSource::label(&source);
+        if !labels.contains(&label) {
+            labels.push(label);
+        }
+        priced.parts.push(PricedTokens {
+            usage: one.usage,
+            writes: one.writes,
+            pricing,
+        });
+    }
+    priced.price = (!labels.is_empty()).then(|| labels.join(", "));
+    priced
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tokens_that_one_source_lacks_are_told() {
+        let told = |stream, session, ccusage| {
+            token_disagreements(&[
+                ("stream", stream),
+                ("session", session),
+                ("ccusage", ccusage),
+            ])
+        };
+        assert!(
+            told(Some(1000), Some(1010), None).is_empty(),
+            "one in a hundred"
+        );
+        assert_eq!(
+            told(Some(3000), Some(5000), Some(5000)),
+            [
+                "tokens:stream<session:3000<5000",
+                "tokens:stream<ccusage:3000<5000"
+            ]
+        );
+        assert!(told(None, None, Some(7)).is_empty());
+        assert!(told(Some(0), Some(0), None).is_empty());
+    }
+}

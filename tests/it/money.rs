@@ -1,0 +1,231 @@
+//! Budgets: what a run and a trial may spend, and what is told of it.
+
+use serde_json::Value;
+
+use crate::sandbox::{CLAUDE_DONE, SOLVE, Sandbox};
+
+const CLAUDE: &str = "claude_code_cli";
+
+/// An agent that uses tokens for one dollar twice a second (a token costs a millionth of one), for ever.
+const A_DOLLAR_A_TIME: &str = r#"echo '{"type":"system","subtype":"init","session_id":"s","model":"m","tools":[],"mcp_servers":[]}'
+n=0
+while [ $n -lt 60 ]; do
+  n=$((n + 1))
+  echo '{"type":"assistant","message":{"id":"m'$n'","model":"m","content":[{"type":"text","text":"on"}],"usage":{"input_tokens":1000000,"output_tokens":0}}}'
+  sleep 0.2
+done"#;
+
+fn usd(row: &Value, key: &str) -> f64 {
+    row[key]
+        .as_f64()
+        .unwrap_or_else(|| panic!("{key}: {row:#}"))
+}
+
+fn document(stdout: &str) -> Value {
+    serde_json::from_str(stdout).expect("one JSON document")
+}
+
+#[test]
+fn a_runaway_trial_is_stopped_at_the_runs_budget_and_nothing_follows() {
+    let sandbox = Sandbox::new()
+        .agent("wild", CLAUDE, A_DOLLAR_A_TIME)
+        .set("timeout_sec", "30")
+        .set("trials_per_cell", "3");
+    let ran = sandbox
+        .proctor(&["run", "--json", "--max-cost-usd", "3", "--jobs", "3"])
+        .expect_code(1);
+    let row = sandbox.row();
+    assert_eq!(row["termination"], "budget", "{row:#}");
+    assert_eq!(row["limits_hit"], serde_json::json!(["max_cost_usd"]));
+    assert!(
+        (3.0..=4.0).contains(&usd(&row, "billed_cost_usd")),
+        "{row:#}"
+    );
+    assert_eq!(row["cost_is_lower_bound"], true);
+    assert_eq!(
+        (
+            usd(&row, "run_max_cost_usd"),
+            usd(&row, "trial_max_cost_usd")
+        ),
+        (3.0, 3.0)
+    );
+    let told = document(&ran.stdout);
+    assert_eq!(told["spent_usd"], row["billed_cost_usd"]);
+    assert_eq!(
+        told["counts"]["missing"], 3,
+        "a trial that was cut off by the run's budget is no result"
+    );
+    assert!(ran.stderr.contains("budget"), "{}", ran.stderr);
+    // With more money the same run goes on, and with what was spent before in the books.
+    let run = sandbox.run_dir().display().to_string();
+    sandbox
+        .proctor(&["run", "--resume", &run, "--max-cost-usd", "4", "--quiet"])
+        .expect_code(1);
+    assert_eq!(
+        sandbox.rows().len(),
+        if usd(&row, "billed_cost_usd") < 4.0 {
+            2
+        } else {
+            1
+        }
+    );
+}
+
+#[test]
+fn each_trial_has_a_budget_of_its_own_and_is_judged_when_it_is_gone() {
+    let sandbox = Sandbox::new()
+        .agent("wild", CLAUDE, &format!("{SOLVE}\n{A_DOLLAR_A_TIME}"))
+        .set("timeout_sec", "30")
+        .suite("limits: {max_trial_cost_usd: 2, max_cost_usd: 5}")
+        .set("trials_per_cell", "3");
+    let ran = sandbox
+        .proctor(&["run", "--json", "--jobs", "2"])
+        .expect_code(1);
+    let rows = sandbox.rows();
+    assert_eq!(
+        rows.len(),
+        2,
+        "5 less 2 x 2 has no room for a third: {rows:#?}"
+    );
+    for row in &rows {
+        let told = [&row["termination"], &row["grade"], &row["limits_hit"][0]];
+        assert_eq!(told, ["budget", "pass", "max_trial_cost_usd"], "{row:#}");
+    }
+    let sum: f64 = rows.iter().map(|row| usd(row, "billed_cost_usd")).sum();
+    let told = document(&ran.stdout);
+    assert!(
+        (told["spent_usd"].as_f64().expect("a sum") - sum).abs() < 1e-9,
+        "{told:#}"
+    );
+    assert_eq!(told["counts"]["missing"], 1);
+}
+
+#[test]
+fn a_trial_whose_cost_nobody_tells_counts_as_all_that_it_may_spend() {
+    let silent = "echo '{\"type\":\"result\",\"subtype\":\"success\",\"is_error\":false,\"result\":\"done\"}'";
+    let sandbox = Sandbox::new()
+        .agent("silent", CLAUDE, &format!("{SOLVE}\n{silent}"))
+        .suite("limits: {max_trial_cost_usd: 1}")
+        .set("trials_per_cell", "5");
+    sandbox
+        .proctor(&["run", "--quiet", "--max-cost-usd", "2.5"])
+        .expect_code(1);
+    let rows = sandbox.rows();
+    assert_eq!(rows.len(), 2, "{rows:#?}");
+    assert!(
+        rows.iter().all(|row| row["billed_cost_usd"].is_null()),
+        "unknown is no zero"
+    );
+    // What the rows were allowed counts in a later start too.
+    let run = sandbox.run_dir().display().to_string();
+    sandbox
+        .proctor(&["run", "--resume", &run, "--max-cost-usd", "2.5", "--quiet"])
+        .expect_code(1);
+    assert_eq!(sandbox.rows().len(), 2);
+    sandbox
+        .proctor(&["run", "--resume", &run, "--max-cost-usd", "5", "--quiet"])
+        .expect_code(0);
+    assert_eq!(sandbox.rows().len(), 5);
+}
+
+#[test]
+fn a_budget_that_cannot_be_kept_is_refused_with_the_agents_name() {
+    let sandbox = Sandbox::new().agent("mute", "command", SOLVE);
+    let ran = sandbox
+        .proctor(&["run", "--max-cost-usd", "2"])
+        .expect_code(2);
+    assert!(
+        ran.stderr.contains("mute") && ran.stderr.contains("--max-trial-cost-usd"),
+        "{}",
+        ran.stderr
+    );
+    sandbox
+        .proctor(&[
+            "run",
+            "--max-cost-usd",
+            "2",
+            "--max-trial-cost-usd",
+            "1",
+            "--quiet",
+        ])
+        .expect_code(0);
+    for bad in ["-1", "nan", "much"] {
+        let ran = sandbox
+            .proctor(&["run", &format!("--max-cost-usd={bad}")])
+            .expect_code(2);
+        assert!(ran.stderr.contains("--max-cost-usd"), "{}", ran.stderr);
+    }
+}
+
+#[test]
+fn a_cost_that_the_agent_counts_itself_is_counted_too() {
+    let told = r#"echo '{"type":"system","subtype":"init","session_id":"s","model":"m","tools":[],"mcp_servers":[]}'
+echo '{"type":"result","subtype":"success","is_error":false,"result":"part","total_cost_usd":2.5,"usage":{"input_tokens":1,"output_tokens":1}}'
+echo '{"type":"system","subtype":"init","session_id":"s","model":"m","tools":[],"mcp_servers":[]}'
+sleep 20"#;
+    let sandbox = Sandbox::new()
+        .agent("two", CLAUDE, told)
+        .set("timeout_sec", "15")
+        .set("stall_timeout_sec", "15");
+    sandbox.proctor(&["run", "--quiet", "--max-trial-cost-usd", "2"]);
+    let row = sandbox.row();
+    assert_eq!(row["termination"], "budget", "{row:#}");
+    assert_eq!(row["billed_cost_usd"], 2.5, "{row:#}");
+}
+
+#[test]
+fn sources_that_do_not_agree_are_told_in_the_row_and_its_integrity_stays() {
+    // 1,010 tokens of input and 20 of output cost 0.0012 by the agent's prices; its client says 0.5.
+    let sandbox = Sandbox::new().agent("fake", CLAUDE, &format!("{SOLVE}\n{CLAUDE_DONE}"));
+    sandbox.proctor(&["run", "--quiet"]).expect_code(0);
+    let row = sandbox.row();
+    assert_eq!(row["cost_source"], "provider");
+    assert_eq!(
+        (usd(&row, "cost_provider_usd"), usd(&row, "billed_cost_usd")),
+        (0.5, 0.5)
+    );
+    assert!(usd(&row, "cost_computed_usd") < 0.01);
+    assert_eq!(row["cost_price"], "agent");
+    assert_eq!(
+        row["cost_flags"],
+        serde_json::json!(["computed<provider:100%"]),
+        "{row:#}"
+    );
+    assert_eq!(row["integrity"], "clean");
+}
+
+#[test]
+fn a_model_that_is_known_has_a_dated_price_and_any_other_has_none() {
+    let body = |model: &str| {
+        format!(
+            r#"{SOLVE}
+echo '{{"type":"system","subtype":"init","session_id":"s","model":"{model}","tools":[],"mcp_servers":[]}}'
+echo '{{"type":"result","subtype":"success","is_error":false,"result":"done","usage":{{"input_tokens":1000000,"output_tokens":0}}}}'"#
+        )
+    };
+    let cases = [
+        (
+            "claude-opus-4-8[1m]",
+            "",
+            Some(5.0),
+            "default 2026-07-24:claude-opus-4-8",
+        ),
+        (
+            "acme-1",
+            "prices: {acme-*: {input: 7, output: 1}}\n",
+            Some(7.0),
+            "prices:acme-*",
+        ),
+        ("acme-1", "", None, ""),
+    ];
+    for (model, prices, cost, price) in cases {
+        let sandbox = Sandbox::new()
+            .agent("fake", CLAUDE, &body(model))
+            .without_pricing()
+            .section(prices);
+        sandbox.proctor(&["run", "--quiet"]).expect_code(0);
+        let row = sandbox.row();
+        assert_eq!(row["billed_cost_usd"].as_f64(), cost, "{row:#}");
+        assert_eq!(row["cost_price"].as_str().unwrap_or_default(), price);
+    }
+}
