@@ -9,6 +9,7 @@ use crate::agents::home::{self, OperatorHome};
 use crate::agents::mcp;
 use crate::agents::replay;
 use crate::agents::toml::toml_string;
+use crate::agents::web::{self, WebTools};
 use crate::config::{AgentKind, AgentSpec, McpSettings, PromptVia, ScenarioSpec, Settings};
 use crate::model::TaskId;
 
@@ -53,6 +54,8 @@ pub struct Invocation {
     pub stdin: Option<Vec<u8>>,
     /// What `{EXTRA_ARGS}` became; empty where the command has no such token.
     pub extra_args: Vec<String>,
+    /// What became of the web tools of its provider.
+    pub web_tools: WebTools,
     /// The private home, if the agent has one.
     pub private_home: Option<PathBuf>,
     /// The agent's own folder (login, settings, sessions), where that is the trial's alone.
@@ -164,6 +167,7 @@ pub fn invocation_for(
         env,
         stdin,
         extra_args,
+        web_tools: web::settle(agent, (context.scenario, context.settings)),
         private_home: private.home,
         agent_home: private.agent_home,
         private_files: private.secrets,
@@ -261,6 +265,10 @@ fn extra_arguments(
         }
         AgentKind::Command | AgentKind::Replay => Vec::new(),
     };
+    if web::settle(context.agent, (context.scenario, context.settings)) == WebTools::Off {
+        let switches = web::switches(kind).iter();
+        arguments.extend(switches.map(|word| (*word).to_owned()));
+    }
     for (only, further) in &context.scenario.agent_args {
         if only.is_none_or(|only| only == kind) {
             arguments.extend(further.iter().cloned());

@@ -25,6 +25,7 @@ mod reset;
 mod stream;
 mod toml;
 mod transcript;
+mod web;
 mod wire;
 
 pub use asked_model::asked_model;
@@ -37,6 +38,7 @@ pub use prompt::compose_prompt;
 pub use reset::reset_moment;
 pub use stream::StreamReader;
 pub use transcript::transcript_line;
+pub use web::{WebTools, is_web_tool};
 
 #[cfg(test)]
 mod recorded;

@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use crate::agents::web::WebTools;
 use crate::agents::{Invocation, InvocationContext, InvocationError};
 use crate::config::ReplaySpec;
 use crate::model::TaskId;
@@ -26,6 +27,7 @@ pub(super) fn replayed(
         env: Vec::new(),
         stdin: Some(context.prompt.as_bytes().to_vec()),
         extra_args: Vec::new(),
+        web_tools: WebTools::Kept,
         private_home: None,
         agent_home: None,
         private_files: Vec::new(),

@@ -16,7 +16,7 @@ use crate::config::{
     BuildParams, CcusagePackage, McpSettings, PlanMode, Project, ProjectSource, Settings,
     TranscriptMode,
 };
-use crate::model::{AgentId, GradedIn, ScenarioId, WorkspaceKind};
+use crate::model::{AgentId, GradedIn, Network, ScenarioId, WorkspaceKind};
 
 /// `suite:`.
 pub(super) fn settings(suite: &Fields<'_>, base: &Base) -> Settings {
@@ -45,6 +45,10 @@ pub(super) fn settings(suite: &Fields<'_>, base: &Base) -> Settings {
         workspace: workspace(&suite.text_or_empty("workspace")),
         grader_env: grader_env(&suite.text_or_empty("grader_env")),
         isolation: isolation(suite, base),
+        network: network(&suite.text_or_empty("network")),
+        grader_network: network(&suite.text_or_empty("grader_network")),
+        upstream: suite.get("upstream").map(|_| suite.words("upstream")),
+        web_tools: suite.boolean("web_tools"),
         summary_cache_strata: suite.boolean("summary_cache_strata"),
         keep_workdirs: suite.boolean("keep_workdirs"),
         fetch_remote: suite.boolean("fetch_remote"),
@@ -116,6 +120,14 @@ pub(super) fn grader_env(word: &str) -> GradedIn {
     match word {
         "workspace" => GradedIn::Workspace,
         _ => GradedIn::Fresh,
+    }
+}
+
+/// `network` and `grader_network`.
+pub(super) fn network(word: &str) -> Network {
+    match word {
+        "none" => Network::None,
+        _ => Network::Host,
     }
 }
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 use crate::config::{
     Asked, GraderSpec, IsolationSettings, LimitSettings, PriceSource, PriceTable, RetrySettings,
 };
-use crate::model::{AgentId, GradedIn, Pricing, ScenarioId, TaskId, WorkspaceKind};
+use crate::model::{AgentId, GradedIn, Network, Pricing, ScenarioId, TaskId, WorkspaceKind};
 
 /// A whole suite: config and tasks together.
 #[derive(Debug, Clone)]
@@ -122,6 +122,14 @@ pub struct Settings {
     pub grader_env: GradedIn,
     /// `isolation` (new) and what belongs to it.
     pub isolation: IsolationSettings,
+    /// `network` (new): that of agents, where a task does not say.
+    pub network: Network,
+    /// `grader_network` (new).
+    pub grader_network: Network,
+    /// `upstream` (new): where solutions can be fetched; `None` = as the project's remotes and manifests say.
+    pub upstream: Option<Vec<String>>,
+    /// `web_tools` (new): whether agents keep the web tools of their providers.
+    pub web_tools: bool,
     /// `summary_cache_strata`.
     pub summary_cache_strata: bool,
     /// `keep_workdirs`.
@@ -410,8 +418,14 @@ pub struct TaskSpec {
     pub kind: TaskKind,
     /// `setup_commands`, each an argv; a shell string became `["sh", "-c", text]`.
     pub setup_commands: Vec<Vec<String>>,
-    /// `graders`
+    /// `graders`, and after them `held_out_graders` (new).
     pub graders: Vec<GraderSpec>,
+    /// How many of the graders, the last ones, are held out.
+    pub held_out: usize,
+    /// `impossible` (new): whether no honest work can pass.
+    pub impossible: bool,
+    /// `network` (new): that of its agents, if not what the suite says.
+    pub network: Option<Network>,
     /// `grader_env` (new): which tree its graders work in, if not what the suite says.
     pub grader_env: Option<GradedIn>,
     /// `carry` (new): paths that go into the graders' tree though the base commit ignores them.

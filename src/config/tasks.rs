@@ -9,7 +9,7 @@ use crate::config::files::Files;
 use crate::config::node::Node;
 use crate::config::problem::Report;
 use crate::config::scenarios::laid_files;
-use crate::config::settings::grader_env;
+use crate::config::settings::{grader_env, network};
 use crate::config::tables::GRADERS;
 use crate::config::{GraderSpec, IosTestOptions, TaskKind, TaskSpec, TestFormat, TestsSpec};
 use crate::model::TaskId;
@@ -25,7 +25,21 @@ pub(super) fn task(
     if let Some(path) = &reference_patch {
         files.file(path, &(fields, "reference_patch"), report);
     }
-    let graders = graders(fields, files, report);
+    let mut all = graders(("graders", fields), files, report);
+    let held_out = graders(("held_out_graders", fields), files, report);
+    let held_out_count = held_out.len();
+    all.extend(held_out);
+    let graders = all;
+    let impossible = fields.boolean("impossible");
+    if impossible && reference_patch.is_some() {
+        report
+            .error(
+                fields.place_of("impossible"),
+                &fields.path("impossible"),
+                "contradicts reference_patch",
+            )
+            .hint("an impossible task has no solution: leave one of the two out");
+    }
     if node.map().is_some() {
         warn_of_no_graders(fields, report);
     }
@@ -64,6 +78,9 @@ pub(super) fn task(
         digest: digest(node, named.into_iter().chain(laid)),
         grader_files,
         graders,
+        held_out: held_out_count,
+        impossible,
+        network: fields.text("network").map(|word| network(&word)),
         reference_patch,
     })
 }
@@ -112,11 +129,15 @@ pub(super) fn hex(bytes: &[u8]) -> String {
     })
 }
 
-fn graders(fields: &Fields<'_>, files: &Files<'_>, report: &mut Report) -> Vec<GraderSpec> {
-    let items = fields.items("graders").iter().enumerate();
+fn graders(
+    (key, fields): (&str, &Fields<'_>),
+    files: &Files<'_>,
+    report: &mut Report,
+) -> Vec<GraderSpec> {
+    let items = fields.items(key).iter().enumerate();
     items
         .filter_map(|(index, node)| {
-            let path = format!("{}[{index}]", fields.path("graders"));
+            let path = format!("{}[{index}]", fields.path(key));
             let named = if node.map().is_some() {
                 node.get("type")?
             } else {

@@ -12,6 +12,7 @@ mod shell_lexer;
 mod shell_nesting;
 mod tallied;
 mod tally;
+mod upstream;
 mod watched;
 mod xcode;
 
@@ -21,3 +22,4 @@ pub use mcp_tools::{Drives, McpTool, mcp_server_and_tool, mcp_tool};
 pub use shell::shell_commands;
 pub use tallied::{McpCallSeen, Tallied};
 pub use tally::Tally;
+pub use upstream::{MANIFESTS, Upstream, package_name};

@@ -17,8 +17,8 @@ pub use event::{
 pub use id::{AgentId, Cell, IdProblem, ScenarioId, TaskId, TrialKey, check_id};
 pub use measures::{ErrorContext, Measures, ToolErrorSeen};
 pub use outcome::{
-    Allowance, Grade, GradedIn, HostLoad, Infra, Integrity, Isolation, Leftover, RUN_BUDGET,
-    ShimLogKept, Termination, TrialOutcome, Verdict, WorkspaceKind,
+    Allowance, Grade, GradedIn, HostLoad, Infra, Integrity, Isolation, Leftover, Network,
+    RUN_BUDGET, ShimLogKept, Termination, TrialOutcome, TwoSuites, Verdict, WorkspaceKind,
 };
 pub use progress::{LaneState, Progress};
 pub use usage::{CacheTtl, CacheWrites, Cost, CostSource, ModelTokens, Pricing, Usage};

@@ -214,6 +214,27 @@ impl GradedIn {
     }
 }
 
+/// Which network a child has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Network {
+    /// The operator's.
+    #[default]
+    Host,
+    /// None but loopback.
+    None,
+}
+
+impl Network {
+    /// The word in config and rows.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Host => "host",
+            Self::None => "none",
+        }
+    }
+}
+
 /// What one grader said.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Verdict {
@@ -351,4 +372,45 @@ pub struct TrialOutcome {
     pub retry_at: Option<String>,
     /// Words for the person: what was odd, in no fixed form.
     pub notes: Vec<String>,
+    /// Network of the agent.
+    pub network: Network,
+    /// What the two suites of a task say that has both.
+    pub suites: Option<TwoSuites>,
+}
+
+/// What a task's graders say apart: those that the agent could know of, and those that were held out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TwoSuites {
+    /// Whether the visible ones passed.
+    pub visible: bool,
+    /// Whether the held-out ones passed; unknown where they could not judge. They are asked only after the others passed.
+    pub held_out: Option<bool>,
+}
+
+impl TwoSuites {
+    /// What the verdicts of a task say whose last `held_out` of `all` graders were held out; nothing where the visible ones
+    /// could not judge.
+    #[must_use]
+    pub fn of(verdicts: &[Verdict], (all, held_out): (usize, usize)) -> Option<Self> {
+        let first = all
+            .checked_sub(held_out)
+            .filter(|first| held_out > 0 && *first > 0)?;
+        let judged = |verdict: &&Verdict| matches!(verdict.grade, Grade::Pass | Grade::Fail);
+        let last = verdicts.last()?;
+        let passed = verdicts
+            .iter()
+            .filter(|verdict| verdict.grade == Grade::Pass)
+            .count();
+        if passed < first {
+            return (last.grade == Grade::Fail).then_some(Self {
+                visible: false,
+                held_out: None,
+            });
+        }
+        let last = Some(last).filter(|_| verdicts.len() > first).filter(judged);
+        Some(Self {
+            visible: true,
+            held_out: last.map(|_| passed == all),
+        })
+    }
 }

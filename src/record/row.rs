@@ -144,6 +144,9 @@ pub struct Row {
     pub cost_is_lower_bound: Option<bool>,
     pub trial_max_cost_usd: Option<f64>,
     pub run_max_cost_usd: Option<f64>,
+    pub network: Option<String>,
+    pub visible_pass: Option<bool>,
+    pub held_out_pass: Option<bool>,
 }
 
 /// The keys of a row in order; `runs.csv` has all but `provider_usage`.
@@ -168,6 +171,7 @@ pub const COLUMNS: &[&str] = &[
     "attestation_sha256", "attestation_flags",
     "cost_provider_usd", "cost_ccusage_usd", "cost_session_usd", "cost_computed_usd", "cost_price", "cost_flags",
     "cost_is_lower_bound", "trial_max_cost_usd", "run_max_cost_usd",
+    "network", "visible_pass", "held_out_pass",
 ];
 
 impl Row {

@@ -1,6 +1,6 @@
 //! Makes the row of a trial's outcome.
 
-use crate::model::{Grade, Measures, Terminal, TrialOutcome, Verdict};
+use crate::model::{Grade, Measures, Terminal, TrialOutcome, TwoSuites, Verdict};
 use crate::record::{GraderResult, LeftoverRow, ProviderUsage, ROW_SCHEMA, Row, TrialPaths};
 
 /// No row lists more leftovers than this; further ones are counted in `notes`.
@@ -47,6 +47,12 @@ impl Row {
             (!self.baseline_run).then(|| verdicts.iter().map(grader_result).collect());
         self.grade = Some(grade.to_owned());
         self.graded_in = tree.map(str::to_owned);
+    }
+
+    /// Takes in what the two suites of a task say.
+    pub fn take_suites(&mut self, suites: Option<TwoSuites>) {
+        self.visible_pass = suites.map(|suites| suites.visible);
+        self.held_out_pass = suites.and_then(|suites| suites.held_out);
     }
 
     fn take_verdict(&mut self, outcome: &TrialOutcome) {
@@ -144,6 +150,8 @@ impl Row {
         self.cmd_log_lost = shims.map(|shims| shims.lost);
         self.graded_in = outcome.graded_in.map(|tree| tree.as_str().to_owned());
         self.tree_sha256.clone_from(&outcome.tree_sha256);
+        self.network = Some(outcome.network.as_str().to_owned());
+        self.take_suites(outcome.suites);
         self.isolation = Some(outcome.isolation.as_str().to_owned());
         self.jobs = Some(outcome.jobs);
         self.paused_sec = Some(outcome.paused.as_secs_f64());

@@ -81,6 +81,8 @@ fn outcome(baseline: bool) -> TrialOutcome {
         overhead: Duration::ZERO,
         jobs: 1,
         shim_log: None,
+        network: crate::model::Network::Host,
+        suites: None,
         limits_hit: Vec::new(),
         attestation_sha256: None,
         attestation_flags: Vec::new(),

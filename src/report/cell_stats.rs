@@ -84,6 +84,10 @@ pub struct CellStats {
     pub flagged: usize,
     /// Trials of another agent than the first one of the arm.
     pub another_agent: usize,
+    /// Trials of which both suites of the task are known, and how many of them passed the visible and the held-out tests.
+    pub suites: (usize, usize, usize),
+    /// Trials that passed a task that no honest work can pass.
+    pub impossible: usize,
     /// How trials came out, by word.
     pub outcomes: BTreeMap<String, usize>,
     /// Billed USD of every attempt, superseded or not.
@@ -168,6 +172,12 @@ impl CellStats {
     fn add_sound(&mut self, facts: &Facts) {
         self.graded += usize::from(facts.graded);
         self.graded_successes += usize::from(facts.graded && facts.success);
+        self.impossible += usize::from(facts.impossible);
+        if let Some((visible, held_out)) = facts.suites {
+            self.suites.0 += 1;
+            self.suites.1 += usize::from(visible);
+            self.suites.2 += usize::from(held_out);
+        }
         self.times.add_if(facts.measured.time);
         self.costs.add_if(facts.measured.cost);
         self.cold_costs.add_if(facts.measured.cold_cost);
@@ -191,6 +201,10 @@ impl CellStats {
         self.interrupted += other.interrupted;
         self.flagged += other.flagged;
         self.another_agent += other.another_agent;
+        self.suites.0 += other.suites.0;
+        self.suites.1 += other.suites.1;
+        self.suites.2 += other.suites.2;
+        self.impossible += other.impossible;
         for (outcome, count) in &other.outcomes {
             *self.outcomes.entry(outcome.clone()).or_default() += count;
         }
@@ -218,6 +232,13 @@ impl CellStats {
     #[must_use]
     pub fn success_rate_graded(&self) -> Option<f64> {
         ratio(self.graded_successes, self.graded)
+    }
+
+    /// The share of trials that passed the visible tests, and that of those that passed the held-out ones as well.
+    #[must_use]
+    pub fn suite_rates(&self) -> Option<(f64, f64)> {
+        let (all, visible, held_out) = self.suites;
+        Some((ratio(visible, all)?, ratio(held_out, all)?))
     }
 
     /// The 95 % Wilson interval of [`Self::success_rate_graded`].

@@ -207,6 +207,15 @@ const COLUMNS: &[Column] = &[
     float!("cost_known_share", Rate, |stats| {
         crate::report::number::ratio(stats.spent.count(), stats.runs + stats.superseded)
     }),
+    float!("visible_rate", Rate, |stats| stats
+        .suite_rates()
+        .map(|(visible, _)| visible)),
+    float!("held_out_rate", Rate, |stats| stats
+        .suite_rates()
+        .map(|(_, held_out)| held_out)),
+    float!("visible_gap", Rate, |stats| stats
+        .suite_rates()
+        .map(|(visible, held_out)| visible - held_out)),
 ];
 
 impl Value {

@@ -31,6 +31,11 @@ pub struct Facts {
     pub flagged: bool,
     /// Whether another agent ran than in the first trial of its arm, or one without what the scenario asks for.
     pub another_agent: bool,
+    /// Whether it passed the visible tests of its task, and the held-out ones; `None` where the task has no two suites, or
+    /// one could not judge.
+    pub suites: Option<(bool, bool)>,
+    /// Whether it passed a task that no honest work can pass.
+    pub impossible: bool,
     /// Numbers that are measured once per trial.
     pub measured: Measured,
 }
@@ -121,8 +126,21 @@ impl Facts {
                 .attestation_flags
                 .as_ref()
                 .is_some_and(|flags| !flags.is_empty()),
+            suites: suites(row),
+            impossible: row
+                .integrity
+                .as_deref()
+                .is_some_and(|integrity| integrity.contains("impossible_task_passed")),
             measured: Measured::of(row),
         }
+    }
+}
+
+/// The held-out tests are asked only after the visible ones passed.
+fn suites(row: &Row) -> Option<(bool, bool)> {
+    match (row.visible_pass?, row.held_out_pass) {
+        (false, _) => Some((false, false)),
+        (true, held_out) => Some((true, held_out?)),
     }
 }
 
@@ -253,6 +271,8 @@ pub(crate) mod tests {
             graded: true,
             flagged: false,
             another_agent: false,
+            suites: None,
+            impossible: false,
             measured: Measured::default(),
         }
     }

@@ -4,9 +4,10 @@ use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::config::{AgentKind, AgentSpec, GraderSpec};
+use crate::config::{AgentKind, AgentSpec, GraderSpec, Suite};
 use crate::graders::{Tools, system_path};
-use crate::model::Progress;
+use crate::metrics::{MANIFESTS, Upstream, package_name};
+use crate::model::{Isolation, Network, Progress};
 use crate::record::RunDir;
 use crate::runner::programs::{Lack, lacking};
 use crate::runner::secrets::redactor;
@@ -122,7 +123,12 @@ pub(super) fn preflight(
             )]));
         }
     };
+    if let Some(why) = no_network_without_jail(&suite, &confinement) {
+        drop(scratch.close(false));
+        return Err(RunError::Missing(vec![why]));
+    }
     let context = RunContext {
+        upstream: upstream(&suite, &source, &template),
         confinement,
         attested: Attested::open(&run_dir),
         run_dir,
@@ -142,6 +148,40 @@ pub(super) fn preflight(
         suite,
     };
     Ok(Preflight { context, scratch })
+}
+
+/// Where solutions can be fetched: as the suite says, else the project's remotes and the names in its manifests.
+fn upstream(suite: &Suite, source: &workspace::Source, template: &Template) -> Upstream {
+    if let Some(patterns) = &suite.settings.upstream {
+        return Upstream::new(patterns);
+    }
+    let names = MANIFESTS.iter().filter_map(|file| {
+        let bytes = template.base_file(&source.subdir.join(file))?;
+        package_name(file, std::str::from_utf8(&bytes).ok()?)
+    });
+    Upstream::new(source.remotes.iter().cloned().chain(names))
+}
+
+/// Why a suite that takes the network away cannot run here, if so: only a jail can do that.
+fn no_network_without_jail(suite: &Suite, confinement: &Confinement) -> Option<String> {
+    if confinement.level == Isolation::Jail {
+        return None;
+    }
+    let settings = &suite.settings;
+    let task = suite
+        .tasks
+        .iter()
+        .find(|task| task.network == Some(Network::None));
+    let key = match task {
+        Some(task) => format!("task {}: network", task.id),
+        None if settings.network == Network::None => "suite.network".to_owned(),
+        None if settings.grader_network == Network::None => "suite.grader_network".to_owned(),
+        None => return None,
+    };
+    Some(format!(
+        "{key} is `none`, which only a jail can do, and the level is {}: let your wrapper take the network away and say `host`, or see `proctor doctor`",
+        confinement.level.as_str()
+    ))
 }
 
 /// Removes the scratch folders of runs that were killed before they could mark them: they are empty, and old.

@@ -94,6 +94,10 @@ fn one_per_task(plan: &Plan) -> Vec<PlannedTrial> {
 fn told(validation: &Validation) -> String {
     let took = validation.took.as_secs_f64();
     match &validation.reason {
+        None if validation.repeats.0 == 0 => format!(
+            "{} is impossible, and nothing alone does not pass ({took:.1} s)",
+            validation.task
+        ),
         None => format!(
             "reference of {} passes, and nothing alone does not ({took:.1} s)",
             validation.task

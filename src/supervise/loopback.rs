@@ -17,6 +17,9 @@ pub fn leave_network(resolver: &Path) -> Result<(), String> {
     system::leave_network(resolver)
 }
 
+#[cfg(target_os = "linux")]
+pub(super) use system::loopback_up;
+
 #[cfg(not(target_os = "linux"))]
 mod system {
     pub(super) fn leave_network(_resolver: &std::path::Path) -> Result<(), String> {
@@ -71,7 +74,8 @@ mod system {
         done(unsafe { libc::unshare(flags) })
     }
 
-    fn loopback_up() -> io::Result<()> {
+    /// Brings up the loopback of the network that this thread has.
+    pub(in crate::supervise) fn loopback_up() -> io::Result<()> {
         let any = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0))?;
         // SAFETY: all bits zero are an interface without a name.
         let mut interface: libc::ifreq = unsafe { std::mem::zeroed() };

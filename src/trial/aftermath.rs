@@ -127,6 +127,11 @@ pub(super) async fn measure(
         draft.note(problem.to_string());
     }
     let shims = shim_log(&ended, draft);
+    let found = heard.watch.finish(&shims.calls);
+    found.notes.into_iter().for_each(|note| draft.note(note));
+    for reason in found.suspicions {
+        draft.suspect(reason);
+    }
     if heard.report.spare_finals > 0 {
         draft.suspect(format!("final_events={}", heard.report.finals));
     }

@@ -8,7 +8,8 @@ use tokio::sync::mpsc::UnboundedSender;
 
 use crate::config::{AgentSpec, ScenarioSpec, Suite, TaskSpec};
 use crate::graders::Tools;
-use crate::model::Progress;
+use crate::metrics::Upstream;
+use crate::model::{Network, Progress};
 use crate::plan::PlannedTrial;
 use crate::record::{Redactor, RunDir};
 use crate::shims::WatchedTool;
@@ -51,6 +52,8 @@ pub struct RunContext {
     pub redactor: Redactor,
     /// What is known of the agents that were really run.
     pub attested: Attested,
+    /// Where the project's solutions can be fetched.
+    pub upstream: Upstream,
     /// What keeps the processes of trials.
     pub confinement: Confinement,
     /// Ctrl-C.
@@ -68,6 +71,13 @@ impl RunContext {
     #[must_use]
     pub fn scenario(&self, planned: &PlannedTrial) -> &ScenarioSpec {
         &self.suite.scenarios[planned.scenario]
+    }
+
+    /// The network of a planned trial's agent.
+    #[must_use]
+    pub fn network(&self, planned: &PlannedTrial) -> Network {
+        let of_task = self.task(planned).and_then(|task| task.network);
+        of_task.unwrap_or(self.suite.settings.network)
     }
 
     /// What the task of a planned trial says about paths; `None` is a baseline.

@@ -7,7 +7,7 @@ use jiff::{Timestamp, Zoned};
 use crate::agents::reset_moment;
 use crate::config::AgentSpec;
 use crate::model::{
-    Allowance, Cost, Grade, HostLoad, Infra, Integrity, Measures, RUN_BUDGET, ShimLogKept,
+    Allowance, Cost, Grade, HostLoad, Infra, Integrity, Measures, Network, RUN_BUDGET, ShimLogKept,
     StreamReport, Termination, TrialKey, TrialOutcome,
 };
 use crate::plan::PlannedTrial;
@@ -105,6 +105,7 @@ impl Draft {
         let mut outcome = blank(&planned.key, agent.kind.as_str(), task_kind);
         outcome.workspace = context.suite.settings.workspace;
         outcome.isolation = context.confinement.level;
+        outcome.network = context.network(planned);
         outcome.jobs = context.jobs;
         Self { outcome }
     }
@@ -194,6 +195,7 @@ impl Draft {
         outcome.failure_reason = failure_reason(end, &graded.verdicts);
         outcome.success = outcome.failure_reason.is_none();
         outcome.graded_in = graded.tree;
+        outcome.suites = graded.suites;
         self.no_more_money();
         let outcome = &mut self.outcome;
         outcome.verdicts = graded.verdicts;
@@ -387,5 +389,7 @@ fn blank(key: &TrialKey, agent_kind: &str, task_kind: &str) -> TrialOutcome {
         tree_sha256: None,
         shim_log: None,
         notes: Vec::new(),
+        network: Network::default(),
+        suites: None,
     }
 }

@@ -42,6 +42,7 @@ fn judge(row: &mut Row, graded: Graded) {
     row.failure_reason = reason;
     let tree = graded.tree.map(crate::model::GradedIn::as_str);
     row.take_verdicts(verdicts, (grade_of(verdicts).as_str(), tree));
+    row.take_suites(graded.suites);
     let label = row.integrity.take().unwrap_or_default();
     row.integrity = Some(integrity(&label, graded.violations, graded.suspicions));
     row.notes.get_or_insert_default().extend(graded.notes);

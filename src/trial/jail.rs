@@ -6,7 +6,7 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::model::Isolation;
+use crate::model::{Isolation, Network};
 use crate::supervise::{Containment, Jail, Mount, find_program};
 use crate::trial::confinement::files_named;
 use crate::trial::environment::program_path;
@@ -43,7 +43,17 @@ pub(super) fn containment(frame: &Frame<'_>, workspace: &Workspace, role: Role<'
         Isolation::Jail => Containment::Jail(Arc::new(Jail {
             mounts: mounts(frame, workspace, role),
             processes: Some(confinement.processes),
+            offline: network(frame, role) == Network::None,
         })),
+    }
+}
+
+/// Setup commands have the operator's network: fetching what a task needs is what they are for.
+fn network(frame: &Frame<'_>, role: Role<'_>) -> Network {
+    match role {
+        Role::Setup => Network::Host,
+        Role::Agent(_) => frame.context.network(frame.planned),
+        Role::Grader => frame.context.suite.settings.grader_network,
     }
 }
 

@@ -9,6 +9,7 @@ use crate::record::{EventLog, RecordError, Redactor, Transcript};
 use crate::supervise::{Heard, Listener};
 use crate::trial::Teller;
 use crate::trial::meter::Meter;
+use crate::trial::watch::Watch;
 
 /// At most one progress message per trial in this time, so that a chatty agent cannot flood the console; a person who asked
 /// for the stream gets it whole.
@@ -24,6 +25,7 @@ pub(super) struct Ear {
 /// Everything that events are put down in.
 struct Notebook {
     tally: Tally,
+    watch: Watch,
     log: EventLog,
     transcript: Option<Transcript>,
     redactor: Redactor,
@@ -42,6 +44,7 @@ struct Notebook {
 pub(super) struct EarParts<'a> {
     /// Further watched commands.
     pub(super) watched: &'a [String],
+    pub(super) watch: Watch,
     /// Whether a person wants to see every event (`--stream`).
     pub(super) tells_all: bool,
     pub(super) meter: Meter,
@@ -66,6 +69,7 @@ pub(super) struct HeardAll {
     /// What the agent said of itself when it began, or began anew.
     pub(super) seen: SeenBySelf,
     pub(super) tally: Tally,
+    pub(super) watch: Watch,
     /// Whether the last word was a fault of the provider.
     pub(super) ended_in_fault: bool,
     /// What could not be written, if anything.
@@ -78,6 +82,7 @@ impl Ear {
     pub(super) fn new(parts: EarParts<'_>) -> Self {
         let notebook = Notebook {
             tally: Tally::watching(parts.watched),
+            watch: parts.watch,
             log: parts.log,
             transcript: parts.transcript,
             redactor: parts.redactor,
@@ -133,6 +138,7 @@ impl Notebook {
             report,
             seen: self.seen,
             tally: self.tally,
+            watch: self.watch,
             ended_in_fault: !self.went_on_after_fault,
             write_problem: self.write_problem,
             limits_hit,
@@ -158,6 +164,7 @@ impl Notebook {
             }
             self.meter.see(event);
             self.tally.see(event);
+            self.watch.see(event);
             self.write(event);
             self.tell(event);
         }

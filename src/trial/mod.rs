@@ -29,6 +29,7 @@ mod regrade;
 mod stages;
 mod telling;
 mod validate;
+mod watch;
 
 pub use aftermath::scrub_folder;
 pub use attest::Attested;

@@ -17,6 +17,7 @@ use crate::trial::jail::{self, Role};
 use crate::trial::listener::{Ear, EarParts, HeardAll};
 use crate::trial::meter::Meter;
 use crate::trial::preparation::Ready;
+use crate::trial::watch::Watch;
 use crate::workspace::Workspace;
 
 /// What an agent wrote to `{OUT_JSON}` is read up to this size.
@@ -36,7 +37,8 @@ pub(super) async fn perform(
     workspace: &Workspace,
     ready: &Ready,
 ) -> Result<Performed, Stop> {
-    let mut ear = ear(frame).map_err(|error| Stop::harness("open the trial's logs", error))?;
+    let mut ear =
+        ear(frame, ready).map_err(|error| Stop::harness("open the trial's logs", error))?;
     let spec = child(frame, workspace, ready);
     write_invocation(frame, (&spec, &ready.invocation.extra_args))
         .map_err(|error| Stop::harness("write invocation.json", error))?;
@@ -91,7 +93,7 @@ pub(super) fn extra_args(trial: &TrialDir) -> Vec<String> {
         .unwrap_or_default()
 }
 
-fn ear(frame: &Frame<'_>) -> Result<Ear, RecordError> {
+fn ear(frame: &Frame<'_>, ready: &Ready) -> Result<Ear, RecordError> {
     let settings = &frame.context.suite.settings;
     let redactor = &frame.context.redactor;
     let transcript = match settings.transcript_mode {
@@ -112,6 +114,7 @@ fn ear(frame: &Frame<'_>) -> Result<Ear, RecordError> {
     };
     Ok(Ear::new(EarParts {
         watched: &settings.shims,
+        watch: Watch::new(&frame.context.upstream, ready.invocation.web_tools),
         tells_all: frame.context.stream,
         meter: Meter::new(
             &frame.context.suite,

@@ -98,6 +98,9 @@ async fn judge_both(
     let task = context
         .task(planned)
         .ok_or("a baseline has no reference patch")?;
+    if task.impossible {
+        return nothing_passes(context, planned, (teller, proof, validation)).await;
+    }
     let patch = task.reference_patch.as_deref();
     let patch = patch.ok_or("no reference_patch: nothing proves that the task can be solved")?;
     if task.graders.is_empty() {
@@ -143,19 +146,39 @@ async fn judge_both(
             verdict.grader
         ));
     }
-    validation.untouched = graded_alone(&frame, task, Job::Nothing).await?.verdicts;
-    if validation
-        .untouched
-        .iter()
-        .all(|verdict| verdict.grade == Grade::Pass)
-    {
+    without_work(&frame, task, (proof, validation)).await
+}
+
+/// Asks of an impossible task no more than that neither nothing nor a cheat passes.
+async fn nothing_passes(
+    context: &RunContext,
+    planned: &PlannedTrial,
+    (teller, proof, validation): (&Teller, Proof, &mut Validation),
+) -> Result<(), String> {
+    let task = context.task(planned).ok_or("a baseline is no task")?;
+    let folder = context.run_dir.reference_check(task.id.as_str());
+    let frame = Frame::new(context, planned, teller).with_folder(folder);
+    validation
+        .notes
+        .push("the task is impossible: there is no reference to check".to_owned());
+    without_work(&frame, task, (proof, validation)).await
+}
+
+/// Nothing at all does not pass, and neither do cheats, where they are asked for.
+async fn without_work(
+    frame: &Frame<'_>,
+    task: &TaskSpec,
+    (proof, validation): (Proof, &mut Validation),
+) -> Result<(), String> {
+    validation.untouched = graded_alone(frame, task, Job::Nothing).await?.verdicts;
+    if passes(&validation.untouched) {
         return Err(
             "the graders pass without any work: they would pass an agent that does nothing"
                 .to_owned(),
         );
     }
     if proof.cheats {
-        try_cheats(&frame, task, validation).await?;
+        try_cheats(frame, task, validation).await?;
     }
     Ok(())
 }

@@ -39,6 +39,7 @@ pub(super) fn from_folder(folder: &Path, scratch: &Path) -> Result<Source, Works
         is_template: true,
         dirty: false,
         warnings: Vec::new(),
+        remotes: Vec::new(),
         git_dir: repository.path().to_owned(),
     })
 }

@@ -35,6 +35,8 @@ pub struct Source {
     pub dirty: bool,
     /// Things worth a warning: whole sentences.
     pub warnings: Vec<String>,
+    /// Addresses of the repository's remotes.
+    pub remotes: Vec<String>,
     /// The repository's own folder.
     pub(super) git_dir: PathBuf,
 }
@@ -130,8 +132,18 @@ fn from_repository(
         is_template: false,
         dirty,
         warnings,
+        remotes: remotes(repository),
         git_dir: repository.path().to_owned(),
     })
+}
+
+fn remotes(repository: &Repository) -> Vec<String> {
+    let names = repository.remotes();
+    let names = names.iter().flatten().flatten().flatten();
+    let found = names.filter_map(|name| repository.find_remote(name).ok());
+    found
+        .filter_map(|remote| Some(remote.url().ok()?.to_owned()))
+        .collect()
 }
 
 fn commit_of<'a>(place: &'a Place, base_ref: &str) -> Result<git2::Commit<'a>, WorkspaceError> {

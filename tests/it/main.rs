@@ -8,6 +8,7 @@
 mod attempts;
 mod attest;
 mod backfill;
+mod canaries;
 mod cheats;
 mod cli;
 mod cli_run;
@@ -30,6 +31,7 @@ mod outcomes;
 mod output;
 mod post_run;
 mod published_run;
+mod reach;
 mod real_agents;
 mod rebuild;
 mod regrade;

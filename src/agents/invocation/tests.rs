@@ -150,6 +150,8 @@ fn codex_keeps_the_shims_in_front_and_mcp_off() {
             "allow_login_shell=false",
             "-c",
             "shell_environment_policy.set.PATH=\"/shims:/usr/bin\"",
+            "-c",
+            "web_search=\"disabled\"",
             "Fix it.\n"
         ]
     );
@@ -171,6 +173,7 @@ fn claude_gets_an_empty_mcp_file_of_its_own_that_is_removed_later() {
         .map(OsString::from)
         .chain([
             file.clone().into_os_string(),
+            "--disallowedTools=WebSearch,WebFetch".into(),
             "--".into(),
             "Fix it.\n".into(),
         ])

@@ -62,7 +62,8 @@ fn trial(comparison: &Comparison) -> serde_json::Value {
         "task_id": comparison.task,
         "changed": comparison.changed(),
         "before": {"success": comparison.was_success, "grade": comparison.was_grade, "failure_reason": comparison.was_reason},
-        "after": {"success": comparison.is_success, "grade": comparison.now.grade.as_str(), "failure_reason": comparison.reason()},
+        "after": {"success": comparison.is_success, "grade": comparison.now.grade.as_str(), "failure_reason": comparison.reason(),
+                  "integrity": comparison.now.integrity.label()},
     })
 }
 

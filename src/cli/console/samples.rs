@@ -52,6 +52,8 @@ pub(super) fn outcome(index: u32) -> TrialOutcome {
         overhead: Duration::ZERO,
         jobs: 1,
         shim_log: None,
+        network: crate::model::Network::Host,
+        suites: None,
         limits_hit: Vec::new(),
         attestation_sha256: None,
         attestation_flags: Vec::new(),

@@ -55,6 +55,11 @@ pub(super) const GRADER_ENVS: &[Choice] = &[
     ),
 ];
 
+pub(super) const NETWORKS: &[Choice] = &[
+    ("host", "yours"),
+    ("none", "none but loopback; only a jail can do that"),
+];
+
 const SCENARIO_SECONDS: Shape = Shape::Map {
     keys: FreeKey::Scenario,
     of: &Shape::Seconds,
@@ -254,6 +259,32 @@ pub(in crate::config) static SUITE: Section = Section {
             },
             "4096",
             "The most processes and threads of an agent, a setup command or a grader in a jail.",
+        ),
+        defaulted(
+            "network",
+            Shape::OneOf(NETWORKS),
+            "\"host\"",
+            "The network of agents, where a task does not say.",
+        ),
+        defaulted(
+            "grader_network",
+            Shape::OneOf(NETWORKS),
+            "\"host\"",
+            "The network of graders.",
+        ),
+        optional(
+            "upstream",
+            Shape::List {
+                of: &Shape::Filled,
+                least: 0,
+            },
+            "Where the project's solutions can be fetched: parts of addresses, and names of packages. By default its remotes and the names in its manifests; [] for no watch.",
+        ),
+        defaulted(
+            "web_tools",
+            Shape::Bool,
+            "false",
+            "Whether agents keep the tools by which their provider searches and fetches the web.",
         ),
         defaulted(
             "summary_cache_strata",

@@ -1,7 +1,7 @@
 //! Keys of `tasks.yaml`.
 
 use crate::config::shape::{Choice, Section, Shape, defaulted, optional, required};
-use crate::config::tables::suite::GRADER_ENVS;
+use crate::config::tables::suite::{GRADER_ENVS, NETWORKS};
 use crate::config::tables::{COMMAND, FILE, GLOBS, GRADERS};
 
 const TASK_KINDS: &[Choice] = &[
@@ -60,6 +60,30 @@ pub(in crate::config) static TASK: Section = Section {
             },
             "[]",
             "What judges the result, in order; the first that fails ends it. Each is a name, or a mapping with type and options.",
+        ),
+        defaulted(
+            "held_out_graders",
+            Shape::List {
+                of: &Shape::Tagged {
+                    noun: "grader",
+                    tag: "type",
+                    variants: GRADERS,
+                },
+                least: 0,
+            },
+            "[]",
+            "Graders that judge after all others passed, by cases that the agent could not know: the report tells how many trials pass one and fail the other.",
+        ),
+        defaulted(
+            "impossible",
+            Shape::Bool,
+            "false",
+            "Whether no honest work can pass: whatever passes all the same raises an alarm.",
+        ),
+        optional(
+            "network",
+            Shape::OneOf(NETWORKS),
+            "The network of its agents, instead of suite.network.",
         ),
         optional(
             "grader_env",

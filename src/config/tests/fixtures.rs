@@ -8,7 +8,7 @@ use crate::config::{
     AgentKind, CcusagePackage, GraderSpec, PlanMode, ProjectSource, PromptVia, TaskKind,
     TranscriptMode, load_config_only,
 };
-use crate::model::{ScenarioId, WorkspaceKind};
+use crate::model::{Network, ScenarioId, WorkspaceKind};
 
 fn scenario(id: &str) -> ScenarioId {
     ScenarioId::new(id).expect("a fit id")
@@ -152,6 +152,10 @@ fn every_key_is_read() {
     assert!(isolation.require);
     assert_eq!(isolation.wrapper.len(), 4);
     assert_eq!(isolation.max_processes, 200);
+    assert_eq!(settings.network, Network::None);
+    assert_eq!(settings.grader_network, Network::None);
+    assert_eq!(settings.upstream.as_ref().map(Vec::len), Some(2));
+    assert!(settings.web_tools);
     assert!(isolation.lend[0].path.ends_with("every_key/fixtures") && !isolation.lend[0].write);
     assert!(isolation.lend[1].path.ends_with("models") && isolation.lend[1].write);
     assert_eq!(settings.env_pass, ["SSH_AUTH_SOCK", "AWS_*"]);
@@ -219,8 +223,11 @@ fn every_key_of_agents_scenarios_and_tasks_is_read() {
             "ios_test_pass",
             "ios_install_check",
             "ios_launch_check",
+            "command",
         ]
     );
+    assert_eq!((task.held_out, task.impossible), (1, false));
+    assert_eq!(task.network, Some(Network::Host));
     let GraderSpec::Command {
         argv,
         expected_exit,

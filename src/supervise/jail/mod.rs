@@ -14,6 +14,7 @@
 
 mod door;
 mod line;
+mod network;
 mod newborn;
 mod sys;
 mod users;
@@ -43,6 +44,8 @@ pub struct Jail {
     pub mounts: Vec<Mount>,
     /// The most processes and threads at once.
     pub processes: Option<u64>,
+    /// Whether it has no network but a loopback of its own; else it has that of the harness.
+    pub offline: bool,
 }
 
 /// One change of the view. All paths are absolute and hold no link.
@@ -106,6 +109,7 @@ pub(super) fn trial_order() -> Order {
                 write: true,
             }],
             processes: None,
+            offline: false,
         },
     }
 }

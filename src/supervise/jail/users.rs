@@ -10,6 +10,7 @@ use rustix::fs::{Gid, Uid};
 use rustix::process::{Pid, WaitOptions, getgid, getuid, waitpid};
 
 use super::door::{Failed, at};
+use super::network;
 use super::sys::{self, Side};
 use super::view::{self, Copies};
 use super::wire::{Order, Step};
@@ -84,6 +85,7 @@ pub(super) fn enter(order: &Order) -> Result<(Users, Copies), Failed> {
     let users = Users::own();
     sys::unshare(NAMESPACES | libc::CLONE_NEWUSER).map_err(at(Step::Namespaces))?;
     users.write("self").map_err(at(Step::Users))?;
+    take_network(&order.jail)?;
     let copies = view::copies(&order.jail).map_err(at(Step::View))?;
     Ok((users, copies))
 }
@@ -108,7 +110,17 @@ fn enter_as_stranger(jail: &Jail) -> io::Result<Result<(Users, Copies), Failed>>
         }
     }
     give_streams();
-    Ok(step_over(&namespace).map(|()| (Users::many(0), copies)))
+    let over = step_over(&namespace).and_then(|()| take_network(jail));
+    Ok(over.map(|()| (Users::many(0), copies)))
+}
+
+fn take_network(jail: &Jail) -> Result<(), Failed> {
+    let left = if jail.offline {
+        network::leave()
+    } else {
+        Ok(())
+    };
+    left.map_err(at(Step::Network))
 }
 
 fn step_over(namespace: &OwnedFd) -> Result<(), Failed> {

@@ -28,6 +28,7 @@ impl Order {
         out.texts(&self.environment);
         out.text(self.folder.as_os_str());
         out.number(self.jail.processes.unwrap_or(u64::MAX));
+        out.number(u64::from(self.jail.offline));
         out.number(self.jail.mounts.len() as u64);
         for mount in &self.jail.mounts {
             out.mount(mount);
@@ -41,6 +42,7 @@ impl Order {
         let (arguments, environment) = (from.texts()?, from.texts()?);
         let folder = from.path()?;
         let processes = Some(from.number()?).filter(|most| *most != u64::MAX);
+        let offline = from.number()? == 1;
         let count = from.number()?;
         let mounts: Option<Vec<Mount>> = (0..count).map(|_| from.mount()).collect();
         Some(Self {
@@ -51,6 +53,7 @@ impl Order {
             jail: Jail {
                 mounts: mounts?,
                 processes,
+                offline,
             },
         })
     }
@@ -176,10 +179,11 @@ pub(super) enum Step {
     Proc,
     Inner,
     Fork,
+    Network,
 }
 
 impl Step {
-    const ALL: [Self; 7] = [
+    const ALL: [Self; 8] = [
         Self::Order,
         Self::Namespaces,
         Self::Users,
@@ -187,6 +191,7 @@ impl Step {
         Self::Proc,
         Self::Inner,
         Self::Fork,
+        Self::Network,
     ];
 
     /// What failed, for a person.
@@ -199,6 +204,7 @@ impl Step {
             Self::Proc => "mount a fresh /proc",
             Self::Inner => "lock the view",
             Self::Fork => "start a process",
+            Self::Network => "make a network of its own",
         }
     }
 }
@@ -273,6 +279,7 @@ mod tests {
                     },
                 ],
                 processes: Some(7),
+                offline: true,
             },
         };
         let bytes = order.bytes();
