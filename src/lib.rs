@@ -24,6 +24,7 @@
 //! | 4 | `trial` | one trial, start to end |
 //! | 3 | `graders` | judging what a trial left |
 //! | 3 | `report` | telling a run: summaries, tables, files |
+//! | 3 | `trajectory` | a trial in the formats of others: ATIF and OpenTelemetry; reading ATIF |
 //! | 2 | `plan` | the matrix and its order |
 //! | 2 | `workspace` | the tree that a trial works in; the only room that knows git |
 //! | 2 | `shims` | the PATH overlay that sees every call of a watched command |
@@ -80,5 +81,6 @@ pub mod runner;
 pub mod shims;
 pub mod stats;
 pub mod supervise;
+pub mod trajectory;
 pub mod trial;
 pub mod workspace;

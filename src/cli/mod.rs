@@ -68,6 +68,8 @@ fn run(command: Command) -> Outcome<ExitCode> {
         Command::Regrade(args) => commands::regrade::run(&args),
         Command::Estimate(args) => commands::estimate::run(&args).map(done),
         Command::Verify(args) => commands::verify::run(&args),
+        Command::Export(args) => commands::export::run(&args).map(done),
+        Command::Import(args) => commands::export::import(&args).map(done),
         Command::Init(args) => commands::init::run(&args).map(done),
         Command::Doctor(args) => commands::doctor::run(&args),
         Command::Selftest(args) => commands::selftest::run(&args),

@@ -19,6 +19,7 @@ mod disk;
 mod drift;
 mod durability;
 mod endings;
+mod exports;
 mod grading;
 mod isolation;
 mod jail;

@@ -305,3 +305,57 @@ pub(in crate::cli) struct ReplayArgs {
     )]
     pub(in crate::cli) prompt: Vec<String>,
 }
+
+/// A format of others.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(in crate::cli) enum ExportFormat {
+    /// Agent Trajectory Interchange Format, as Harbor reads it
+    Atif,
+    /// OpenTelemetry spans of the conventions for generative AI, as OTLP/JSON
+    Otel,
+}
+
+/// Flags of `export`.
+#[derive(Debug, Clone, Args)]
+#[command(
+    after_help = "Examples:
+  proctor export atif runs/20261120_101500/trials/claude-tests-fix-trial-000 > trajectory.json
+  proctor export otel runs/20261120_101500 > spans.jsonl
+  proctor export atif runs/20261120_101500 --output trajectories",
+    help_template = TEMPLATE
+)]
+pub(in crate::cli) struct ExportArgs {
+    /// The format
+    #[arg(value_name = "FORMAT")]
+    pub(in crate::cli) format: ExportFormat,
+
+    /// The folder of a trial, or of a run for all of its trials
+    #[arg(value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub(in crate::cli) dir: PathBuf,
+
+    /// Write a file per trial here, instead of a line per trial to standard output
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub(in crate::cli) output: Option<PathBuf>,
+
+    /// Put prompts, words, arguments and outputs into spans
+    #[arg(long)]
+    pub(in crate::cli) content: bool,
+}
+
+/// Flags of `import`.
+#[derive(Debug, Clone, Args)]
+#[command(
+    after_help = "Examples:
+  proctor import trajectory.json --output events.jsonl
+  proctor import agent/trajectory.json --output /tmp/events.jsonl",
+    help_template = TEMPLATE
+)]
+pub(in crate::cli) struct ImportArgs {
+    /// A trajectory in ATIF
+    #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(in crate::cli) file: PathBuf,
+
+    /// Where its events go, in the form of a trial's events.jsonl
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(in crate::cli) output: PathBuf,
+}

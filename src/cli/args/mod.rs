@@ -6,8 +6,9 @@ mod run;
 use clap::{Parser, Subcommand};
 
 pub(super) use further::{
-    CassetteArgs, CompletionsArgs, DoctorArgs, EstimateArgs, InitArgs, ModelServerArgs,
-    RebuildArgs, RegradeArgs, ReplayArgs, SchemaArgs, SchemaFile, SelftestArgs, VerifyArgs,
+    CassetteArgs, CompletionsArgs, DoctorArgs, EstimateArgs, ExportArgs, ExportFormat, ImportArgs,
+    InitArgs, ModelServerArgs, RebuildArgs, RegradeArgs, ReplayArgs, SchemaArgs, SchemaFile,
+    SelftestArgs, VerifyArgs,
 };
 pub(super) use run::{RunArgs, ShowArgs, SuiteArgs, ValidateArgs};
 
@@ -55,6 +56,10 @@ pub(super) enum Command {
 
     /// Check that a run is as it was written
     Verify(VerifyArgs),
+    /// Tell trials in the formats of others
+    Export(ExportArgs),
+    /// Read a trajectory of others as events
+    Import(ImportArgs),
     /// Write a suite to start from, for the agents found on PATH
     Init(InitArgs),
     /// Say what this machine has and what is missing for what

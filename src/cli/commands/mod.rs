@@ -6,6 +6,7 @@ pub(super) mod doctor;
 mod dry_run;
 mod engine;
 pub(super) mod estimate;
+pub(super) mod export;
 pub(super) mod init;
 pub(super) mod model_server;
 mod post_run;

@@ -1,0 +1,174 @@
+//! The words of ATIF 1.7 (Agent Trajectory Interchange Format, RFC 0001 of Harbor), as they are written and read.
+
+use std::fmt;
+
+use serde::de::value::SeqAccessDeserializer;
+use serde::de::{SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::value::RawValue;
+use serde_json::{Map, Value};
+
+/// The version that is written.
+pub(super) const VERSION: &str = "ATIF-v1.7";
+
+/// Custom data, which the format allows nearly everywhere.
+pub(super) type Extra = Map<String, Value>;
+
+macro_rules! objects {
+    ($($(#[$meta:meta])* $vis:vis struct $name:ident { $($required:ident: $type:ty,)* ; $($optional:ident: $may:ty,)* })*) => {
+        $($(#[$meta])*
+        #[derive(Debug, Clone, Serialize, Deserialize)]
+        #[serde(deny_unknown_fields)]
+        $vis struct $name {
+            $(pub(super) $required: $type,)*
+            $(#[serde(default, skip_serializing_if = "Option::is_none")]
+            pub(super) $optional: Option<$may>,)*
+        })*
+    };
+}
+
+objects! {
+    /// A trajectory, the root of a file.
+    #[expect(clippy::struct_field_names, reason = "the names of the format")]
+    pub struct Trajectory {
+        schema_version: String, agent: Agent, steps: Vec<Step>, ;
+        session_id: String, trajectory_id: String, notes: String, final_metrics: FinalMetrics,
+        continued_trajectory_ref: String, extra: Extra, subagent_trajectories: Vec<Trajectory>,
+    }
+    /// Which agent it was.
+    pub(super) struct Agent {
+        name: String, version: String, ;
+        model_name: String, tool_definitions: Vec<Extra>, extra: Extra,
+    }
+    /// A turn of somebody.
+    #[expect(clippy::struct_field_names, reason = "the names of the format")]
+    pub(super) struct Step {
+        step_id: u64, source: Source, message: Content, ;
+        timestamp: String, model_name: String, reasoning_effort: Value, reasoning_content: String,
+        tool_calls: Vec<Call>, observation: Observation, metrics: Metrics, is_copied_context: bool, llm_call_count: u64,
+        extra: Extra,
+    }
+    /// A call of a tool.
+    pub(super) struct Call { tool_call_id: String, function_name: String, arguments: Box<RawValue>, ; extra: Extra, }
+    /// What tools answered.
+    pub(super) struct Observation { results: Vec<Answer>, ; }
+    /// What one tool answered.
+    pub(super) struct Answer {
+        ;
+        source_call_id: String, content: Content, subagent_trajectory_ref: Vec<SubagentRef>, extra: Extra,
+    }
+    /// Where the trajectory of a sub-agent is.
+    pub(super) struct SubagentRef {
+        ;
+        trajectory_id: String, trajectory_path: String, session_id: String, extra: Extra,
+    }
+    /// Tokens of a step; cached ones are part of the prompt's.
+    #[derive(Default)]
+    pub(super) struct Metrics {
+        ;
+        prompt_tokens: u64, completion_tokens: u64, cached_tokens: u64, cost_usd: f64, prompt_token_ids: Vec<u64>,
+        completion_token_ids: Vec<u64>, logprobs: Vec<f64>, extra: Extra,
+    }
+    /// Tokens and money of all steps.
+    pub(super) struct FinalMetrics {
+        ;
+        total_prompt_tokens: u64, total_completion_tokens: u64, total_cached_tokens: u64, total_cost_usd: f64,
+        total_steps: u64, extra: Extra,
+    }
+    /// A piece of a message.
+    pub(super) struct Part { r#type: PartKind, ; text: String, source: Image, }
+    /// Where an image is.
+    pub(super) struct Image { media_type: String, path: String, ; }
+}
+
+/// Who a step is of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Source {
+    /// The system, or the harness.
+    System,
+    /// Whoever asked.
+    User,
+    /// The agent.
+    Agent,
+}
+
+/// What a piece of a message is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum PartKind {
+    /// A text.
+    Text,
+    /// An image.
+    Image,
+}
+
+/// A text, or pieces.
+#[derive(Debug, Clone, Serialize)]
+#[serde(untagged)]
+pub(super) enum Content {
+    /// A text.
+    Text(String),
+    /// Texts and images.
+    Parts(Vec<Part>),
+}
+
+impl<'de> Deserialize<'de> for Content {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct ContentVisitor;
+        impl<'de> Visitor<'de> for ContentVisitor {
+            type Value = Content;
+
+            fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+                formatter.write_str("a text or a list of content parts")
+            }
+
+            fn visit_str<E>(self, text: &str) -> Result<Content, E> {
+                Ok(Content::Text(text.to_owned()))
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, list: A) -> Result<Content, A::Error> {
+                Vec::deserialize(SeqAccessDeserializer::new(list)).map(Content::Parts)
+            }
+        }
+        deserializer.deserialize_any(ContentVisitor)
+    }
+}
+
+impl Content {
+    /// Its text; images are named.
+    pub(super) fn text(&self) -> String {
+        match self {
+            Self::Text(text) => text.clone(),
+            Self::Parts(parts) => {
+                let told = parts.iter().map(|part| match (&part.text, &part.source) {
+                    (Some(text), _) => text.clone(),
+                    (None, Some(image)) => format!("[image {}]", image.path),
+                    (None, None) => String::new(),
+                });
+                told.collect::<Vec<_>>().join("\n")
+            }
+        }
+    }
+}
+
+impl Step {
+    /// A step of `source` with nothing in it.
+    pub(super) fn new(source: Source, message: String) -> Self {
+        Self {
+            step_id: 0,
+            source,
+            message: Content::Text(message),
+            timestamp: None,
+            model_name: None,
+            reasoning_effort: None,
+            reasoning_content: None,
+            tool_calls: None,
+            observation: None,
+            metrics: None,
+            is_copied_context: None,
+            llm_call_count: None,
+            extra: None,
+        }
+    }
+}

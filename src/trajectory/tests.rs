@@ -1,0 +1,441 @@
+//! What is written can be read, what is read is what was told, and what breaks the rules is refused with its place.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+use super::*;
+use crate::agents::StreamReader;
+use crate::config::AgentKind;
+use crate::model::{AgentEvent, EventKind, ToolCall, ToolResult, Usage};
+use crate::record::EventLogHeader;
+
+fn told(kind: &str, events: Vec<AgentEvent>) -> Told {
+    Told {
+        header: EventLogHeader {
+            run_id: "a-s-t-trial-000".to_owned(),
+            agent_kind: kind.to_owned(),
+            started: "2026-11-20T10:00:00.123456+00:00".to_owned(),
+            ..EventLogHeader::default()
+        },
+        events,
+        prompt: "do it".to_owned(),
+        ..Told::default()
+    }
+}
+
+fn json_of(told: &Told) -> Value {
+    serde_json::to_value(atif(told)).expect("a trajectory is JSON")
+}
+
+/// The same trial, told by what its trajectory holds.
+fn through_atif(first: &Told) -> (Value, Imported) {
+    let text = json_of(first).to_string();
+    let imported = read_atif(text.as_bytes()).unwrap_or_else(|problem| panic!("{problem}: {text}"));
+    let second = Told {
+        events: imported.events.clone(),
+        prompt: imported.users.join("\n"),
+        ..first.clone()
+    };
+    (json_of(&second), imported)
+}
+
+/// Calls, answers and words, without their times.
+fn essence(events: &[AgentEvent]) -> Vec<String> {
+    let mut told: Vec<String> = Vec::new();
+    for event in events {
+        match &event.kind {
+            EventKind::ToolStarted(call) => told.push(format!(
+                "call {} {} {:?} {:?} {:?}",
+                call.id, call.name, call.mcp, call.command, call.parent
+            )),
+            EventKind::ToolEnded(result) => told.push(format!(
+                "answer {} {} {:?} {}",
+                result.id, result.is_error, result.exit_code, result.output
+            )),
+            EventKind::Message { text } | EventKind::Reasoning { text } if !text.is_empty() => {
+                told.push(format!("words {text}"));
+            }
+            _ => {}
+        }
+    }
+    told.sort();
+    told
+}
+
+fn without_times(steps: &Value) -> Value {
+    let mut steps = steps.clone();
+    for step in steps.as_array_mut().into_iter().flatten() {
+        step.as_object_mut()
+            .and_then(|step| step.remove("timestamp"));
+    }
+    steps
+}
+
+fn last_usage(events: &[AgentEvent]) -> Option<Usage> {
+    events.iter().rev().find_map(|event| match event.kind {
+        EventKind::UsageSeen(total) => Some(total),
+        _ => None,
+    })
+}
+
+/// Events in which each call has an id of its own, answers follow their calls, and tokens grow.
+fn stream() -> impl Strategy<Value = Vec<AgentEvent>> {
+    let text = "[a-zé\"\\\\\n]{0,6}";
+    let one = (0_u8..9, text, any::<u16>(), any::<bool>());
+    (prop::collection::vec(one, 0..25), any::<bool>()).prop_map(|(parts, finishes)| {
+        let (mut calls, mut answered, mut total) = (0_u32, 0, Usage::default());
+        let mut kinds = Vec::new();
+        for (kind, text, number, flag) in parts {
+            kinds.push(match kind {
+                0 => EventKind::Message { text },
+                1 => EventKind::Reasoning { text },
+                2..=4 => {
+                    calls += 1;
+                    EventKind::ToolStarted(ToolCall {
+                        id: format!("c{calls}"),
+                        name: format!("tool{}", number % 3),
+                        mcp: flag.then(|| ("server".to_owned(), text.clone())),
+                        command: (number % 2 == 0).then(|| text.clone()),
+                        arguments: if flag {
+                            json!({"a": text}).to_string()
+                        } else {
+                            text
+                        },
+                        parent: (number % 5 == 0).then(|| "c1".to_owned()),
+                    })
+                }
+                5 | 6 if answered < calls => {
+                    answered += 1;
+                    EventKind::ToolEnded(ToolResult {
+                        id: format!("c{answered}"),
+                        is_error: flag,
+                        exit_code: flag.then(|| i32::from(number)),
+                        output: text,
+                    })
+                }
+                7 => {
+                    total.uncached_input += u64::from(number);
+                    total.cached_read += u64::from(number / 2);
+                    total.cache_write += u64::from(number / 3);
+                    total.output += u64::from(number % 100);
+                    EventKind::UsageSeen(total)
+                }
+                8 => EventKind::Warning { text },
+                _ => EventKind::FilesChanged {
+                    changes: vec![(text, "add".to_owned())],
+                    ok: flag,
+                },
+            });
+        }
+        if finishes {
+            kinds.push(EventKind::UsageSeen(total));
+            kinds.push(EventKind::Finished {
+                ok: true,
+                answer: Some("done".to_owned()),
+            });
+        }
+        let timed = kinds.into_iter().enumerate();
+        let timed = timed.map(|(place, kind)| AgentEvent {
+            at: Duration::from_micros(place as u64 * 1_777),
+            kind,
+        });
+        timed.collect()
+    })
+}
+
+proptest! {
+    #[test]
+    fn a_trajectory_that_was_read_tells_the_same_steps_tools_and_tokens(
+        events in stream(),
+        claude in any::<bool>(),
+    ) {
+        let first = told(if claude { "claude_code_cli" } else { "codex_cli" }, events);
+        let (again, imported) = through_atif(&first);
+        let mut before = json_of(&first);
+        // Without a first event the session is not told; the trajectory gives it the trial's name.
+        before["agent"]["extra"] = again["agent"]["extra"].clone();
+        // A step that began with a change of files begins with its first call when it is read.
+        prop_assert_eq!(without_times(&before["steps"]), without_times(&again["steps"]));
+        prop_assert_eq!(&before["final_metrics"], &again["final_metrics"]);
+        prop_assert_eq!(essence(&first.events), essence(&imported.events));
+        prop_assert_eq!(
+            last_usage(&first.events).unwrap_or_default(),
+            last_usage(&imported.events).unwrap_or_default()
+        );
+    }
+
+    #[test]
+    fn no_bytes_break_the_reader_of_trajectories(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+        prop_assert!(read_atif(&bytes).is_err());
+    }
+}
+
+fn recorded() -> Vec<(AgentKind, PathBuf)> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/streams");
+    let mut found = Vec::new();
+    for folder in fs::read_dir(root).expect("list the streams").flatten() {
+        let name = folder.file_name().to_string_lossy().into_owned();
+        let kinds = AgentKind::ALL.into_iter();
+        let kind = kinds.into_iter().find(|kind| {
+            let word = kind.as_str().split('_').next().unwrap_or_default();
+            name.starts_with(&format!("{word}-"))
+        });
+        let Some(kind) = kind else { continue };
+        for file in fs::read_dir(folder.path())
+            .expect("list a folder")
+            .flatten()
+        {
+            let path = file.path();
+            let is_stream = path.to_string_lossy().ends_with(".jsonl")
+                && !path.to_string_lossy().ends_with(".xc.jsonl");
+            if is_stream {
+                found.push((kind, path));
+            }
+        }
+    }
+    found
+}
+
+#[test]
+fn every_recorded_stream_becomes_a_trajectory_that_holds_and_spans_that_nest() {
+    let all = recorded();
+    assert!(all.len() > 60, "only {} streams were found", all.len());
+    for (kind, path) in all {
+        let mut events = Vec::new();
+        let mut reader = StreamReader::for_kind(kind);
+        let bytes = fs::read(&path).expect("read a stream");
+        for (number, line) in bytes.split(|byte| *byte == b'\n').enumerate() {
+            reader.line(line, Duration::from_millis(number as u64), &mut events);
+        }
+        drop(reader.finish(Duration::from_secs(60), &mut events));
+        let first = told(kind.as_str(), events);
+        let (again, imported) = through_atif(&first);
+        let before = json_of(&first);
+        assert_eq!(before["steps"], again["steps"], "{}", path.display());
+        assert_eq!(
+            essence(&first.events),
+            essence(&imported.events),
+            "{}",
+            path.display()
+        );
+        let spans = otel(&first, OtelOptions { content: true });
+        assert_nested(&spans, &path);
+    }
+}
+
+fn assert_nested(request: &Value, path: &Path) {
+    let spans = request["resourceSpans"][0]["scopeSpans"][0]["spans"]
+        .as_array()
+        .expect("spans");
+    let ids: Vec<&Value> = spans.iter().map(|span| &span["spanId"]).collect();
+    for (place, span) in spans.iter().enumerate() {
+        let hex = |value: &Value, digits| {
+            let text = value.as_str().expect("an id");
+            text.len() == digits && text.bytes().all(|byte| byte.is_ascii_hexdigit())
+        };
+        assert!(
+            hex(&span["traceId"], 32) && hex(&span["spanId"], 16),
+            "{span}"
+        );
+        assert_eq!(
+            ids.iter().filter(|id| **id == &span["spanId"]).count(),
+            1,
+            "{}",
+            path.display()
+        );
+        let parent = span.get("parentSpanId");
+        assert_eq!(parent.is_none(), place == 0, "{span}");
+        assert!(parent.is_none_or(|parent| ids.contains(&parent)), "{span}");
+        let time = |name: &str| {
+            span[name]
+                .as_str()
+                .and_then(|text| text.parse::<u64>().ok())
+        };
+        let (from, until) = (time("startTimeUnixNano"), time("endTimeUnixNano"));
+        assert!(from.is_some() && from <= until, "{span}");
+        let keys: Vec<&str> = span["attributes"]
+            .as_array()
+            .expect("attributes")
+            .iter()
+            .filter_map(|one| one["key"].as_str())
+            .collect();
+        for key in ["gen_ai.operation.name", "gen_ai.provider.name"] {
+            assert!(keys.contains(&key), "{span}");
+        }
+    }
+}
+
+fn read(value: &Value) -> Result<Imported, AtifProblem> {
+    read_atif(value.to_string().as_bytes())
+}
+
+/// A trajectory that breaks no rule.
+fn good_one() -> Value {
+    json!({
+        "schema_version": "ATIF-v1.7",
+        "agent": {"name": "a", "version": "1"},
+        "steps": [
+            {"step_id": 1, "source": "user", "message": "hi", "timestamp": "2026-10-05T12:00:00Z"},
+            {"step_id": 2, "source": "agent", "message": "",
+             "tool_calls": [{"tool_call_id": "c1", "function_name": "bash", "arguments": {}}],
+             "observation": {"results": [{"source_call_id": "c1", "content": "ok"}]},
+             "metrics": {"prompt_tokens": 1, "completion_tokens": 1}},
+        ],
+    })
+}
+
+#[test]
+fn what_breaks_a_rule_of_the_format_is_refused_with_its_place() {
+    let good = good_one();
+    let imported = read(&good).expect("it is a good one");
+    assert_eq!(imported.users, ["hi"]);
+    assert_eq!(imported.events.len(), 4, "{:?}", imported.events);
+    let cases: [(&str, Value, &str); 18] = [
+        (
+            "/surprise",
+            json!(1),
+            "at surprise: unknown field `surprise`",
+        ),
+        (
+            "/steps/0/note",
+            json!("x"),
+            "at steps[0].note: unknown field `note`",
+        ),
+        ("/schema_version", json!("ATIF-v2.0"), "at schema_version: "),
+        (
+            "/schema_version",
+            json!("ATIF-v1.99"),
+            "at schema_version: ",
+        ),
+        ("/steps", json!([]), "at steps: must hold 1 to"),
+        (
+            "/steps/1/step_id",
+            json!(3),
+            "at steps[1].step_id: must be 2",
+        ),
+        (
+            "/steps/0/metrics",
+            json!({}),
+            "at steps[0].metrics: only steps of the agent",
+        ),
+        (
+            "/steps/0/source",
+            json!("robot"),
+            "at steps[0].source: unknown variant `robot`",
+        ),
+        (
+            "/steps/0/timestamp",
+            json!("yesterday"),
+            "at steps[0].timestamp: ",
+        ),
+        (
+            "/steps/0/message",
+            json!(7),
+            "at steps[0].message: invalid type",
+        ),
+        (
+            "/steps/1/tool_calls/0/arguments",
+            json!("ls"),
+            "at steps[1].tool_calls[0].arguments: must be an object",
+        ),
+        (
+            "/steps/1/observation/results/0/source_call_id",
+            json!("c9"),
+            "no call of this step is c9",
+        ),
+        (
+            "/steps/1/metrics/prompt_tokens",
+            json!(1.5),
+            "at steps[1].metrics.prompt_tokens: ",
+        ),
+        (
+            "/steps/1/llm_call_count",
+            json!(0),
+            "at steps[1].llm_call_count: ",
+        ),
+        (
+            "/steps/0/message",
+            json!([{"type": "image", "source": {"media_type": "image/bmp", "path": "x"}}]),
+            "is no known type of image",
+        ),
+        (
+            "/steps/0/message",
+            json!([{"type": "image", "text": "x"}]),
+            "an image has `source`",
+        ),
+        (
+            "/subagent_trajectories",
+            json!([{"schema_version": "ATIF-v1.7", "agent": {"name": "b", "version": "1"}, "steps": []}]),
+            "at subagent_trajectories[0].trajectory_id: ",
+        ),
+        (
+            "/steps/1/observation/results/0/subagent_trajectory_ref",
+            json!([{"session_id": "s"}]),
+            "needs `trajectory_id` or `trajectory_path`",
+        ),
+    ];
+    for (pointer, value, expected) in cases {
+        let mut bad = good.clone();
+        let (parent, key) = pointer.rsplit_once('/').expect("a pointer");
+        let parent = bad.pointer_mut(parent).expect("the place is there");
+        match parent {
+            Value::Array(list) => list[key.parse::<usize>().expect("a place")] = value,
+            other => other[key] = value,
+        }
+        let problem = read(&bad).expect_err(pointer).to_string();
+        assert!(problem.contains(expected), "{pointer}: {problem}");
+    }
+}
+
+#[test]
+fn a_trajectory_that_is_cut_is_refused_with_line_and_column() {
+    let cut = good_one().to_string();
+    let problem = read_atif(&cut.as_bytes()[..cut.len() / 2]).expect_err("it is cut");
+    let problem = problem.to_string();
+    assert!(problem.starts_with("line 1, column "), "{problem}");
+}
+
+#[test]
+fn parts_of_a_message_and_embedded_sub_agents_are_read() {
+    let inner = json!({
+        "schema_version": "ATIF-v1.7", "trajectory_id": "sub", "agent": {"name": "b", "version": "1"},
+        "steps": [{"step_id": 1, "source": "agent", "message": "inside"}],
+    });
+    let outer = json!({
+        "schema_version": "ATIF-v1.6",
+        "agent": {"name": "a", "version": "1", "tool_definitions": [{"type": "function", "function": {"name": "bash"}}]},
+        "steps": [
+            {"step_id": 1, "source": "system", "message": "be good"},
+            {"step_id": 2, "source": "agent", "message": [{"type": "text", "text": "see"}, {"type": "image", "source": {"media_type": "image/png", "path": "a.png"}}],
+             "observation": {"results": [{"subagent_trajectory_ref": [{"trajectory_id": "sub"}]}]}},
+        ],
+        "final_metrics": {"total_prompt_tokens": 10, "total_cached_tokens": 4, "total_completion_tokens": 3},
+        "subagent_trajectories": [inner],
+    });
+    let imported = read_atif(outer.to_string().as_bytes()).expect("it holds");
+    let words: Vec<String> = essence(&imported.events);
+    assert!(
+        words.contains(&"words see\n[image a.png]".to_owned()),
+        "{words:?}"
+    );
+    assert!(
+        !words.iter().any(|word| word.contains("inside")),
+        "{words:?}"
+    );
+    let expected = Usage {
+        uncached_input: 6,
+        cached_read: 4,
+        cache_write: 0,
+        output: 3,
+    };
+    assert_eq!(last_usage(&imported.events), Some(expected));
+    let began = &imported.events[0].kind;
+    assert!(
+        matches!(began, EventKind::Started { tools, .. } if tools == &["bash"]),
+        "{began:?}"
+    );
+}

@@ -1,0 +1,134 @@
+//! Trials in the formats of others: through the built program, from the folder alone, and without secrets.
+
+use std::fs;
+
+use serde_json::Value;
+
+use crate::sandbox::{CLAUDE_DONE, SOLVE, Sandbox};
+
+/// A finished run of one trial whose agent shows its key.
+fn ran() -> Sandbox {
+    let call = r#"printf '%s\n' '{"type":"assistant","message":{"id":"m","model":"large","content":[{"type":"tool_use","id":"c1","name":"Bash","input":{"command":"env"}}],"usage":{"input_tokens":5,"output_tokens":1}},"parent_tool_use_id":null}'"#;
+    let answer = r#"printf '%s\n' '{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"c1","content":"KEY='"$SUITE_TOKEN"'"}]},"parent_tool_use_id":null}'"#;
+    let body = format!("{SOLVE}\n{call}\n{answer}\n{CLAUDE_DONE}");
+    let sandbox = Sandbox::new()
+        .agent("fake", "claude_code_cli", &body)
+        .suite("env: {SUITE_TOKEN: token-0f-the-suite}");
+    sandbox.proctor(&["run", "--quiet"]);
+    assert_eq!(sandbox.row()["success"], true, "{:#}", sandbox.row());
+    sandbox
+}
+
+#[test]
+fn a_trial_is_exported_and_read_back_without_its_secrets() {
+    let sandbox = ran();
+    let trial = sandbox.trial_file("events.jsonl");
+    let trial = trial.parent().expect("a folder").to_str().expect("text");
+    let atif = sandbox.proctor(&["export", "atif", trial]);
+    assert_eq!(atif.code, Some(0), "{}", atif.stderr);
+    assert!(
+        !atif.stdout.contains("token-0f-the-suite"),
+        "{}",
+        atif.stdout
+    );
+    let told: Value = serde_json::from_str(&atif.stdout).expect("JSON");
+    assert_eq!(told["schema_version"], "ATIF-v1.7");
+    assert_eq!(told["steps"][0]["source"], "user");
+    let called = &told["steps"][1];
+    assert_eq!(
+        called["tool_calls"][0]["arguments"]["command"], "env",
+        "{told:#}"
+    );
+    assert_eq!(
+        called["observation"]["results"][0]["content"],
+        "KEY=[redacted:SUITE_TOKEN]"
+    );
+    let again = sandbox.proctor(&["export", "atif", trial]);
+    assert_eq!(
+        atif.stdout, again.stdout,
+        "the same folder gives the same bytes"
+    );
+
+    fs::write(sandbox.path("t.json"), &atif.stdout).expect("write the trajectory");
+    let file = sandbox.path("t.json");
+    let events = sandbox.path("e.jsonl");
+    let paths = [&file, &events].map(|path| path.to_str().expect("text"));
+    let read = sandbox.proctor(&["import", paths[0], "--output", paths[1]]);
+    assert_eq!(read.code, Some(0), "{}", read.stderr);
+    let lines = fs::read_to_string(&events).expect("read the events");
+    for word in [
+        "\"type\":\"tool_started\"",
+        "\"type\":\"tool_ended\"",
+        "\"type\":\"finished\"",
+    ] {
+        assert!(lines.contains(word), "{lines}");
+    }
+}
+
+#[test]
+fn a_run_is_exported_as_spans_and_as_a_file_per_trial() {
+    let sandbox = ran();
+    let run = sandbox.run_dir();
+    let run = run.to_str().expect("text");
+    let spans = sandbox.proctor(&["export", "otel", run]);
+    assert_eq!(
+        spans.stdout.lines().count(),
+        1,
+        "{}{}",
+        spans.stdout,
+        spans.stderr
+    );
+    for word in [
+        "\"invoke_agent claude-code\"",
+        "\"execute_tool Bash\"",
+        "\"gen_ai.usage.input_tokens\"",
+    ] {
+        assert!(spans.stdout.contains(word), "{word}: {}", spans.stdout);
+    }
+    assert!(
+        !spans.stdout.contains("gen_ai.tool.call.result"),
+        "no content unless asked for"
+    );
+    let with_content = sandbox.proctor(&["export", "otel", run, "--content"]);
+    assert!(
+        with_content.stdout.contains("KEY=[redacted:SUITE_TOKEN]"),
+        "{}",
+        with_content.stdout
+    );
+
+    let folder = sandbox.path("out");
+    let ran = sandbox.proctor(&[
+        "export",
+        "atif",
+        run,
+        "--output",
+        folder.to_str().expect("text"),
+    ]);
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    let files = fs::read_dir(&folder).expect("list the files").count();
+    assert_eq!(files, 1);
+}
+
+#[test]
+fn what_is_no_trial_and_what_is_no_trajectory_is_said_with_its_place() {
+    let sandbox = Sandbox::new();
+    let repo = sandbox.path("repo");
+    let ran = sandbox.proctor(&["export", "atif", repo.to_str().expect("text")]);
+    assert_eq!(ran.code, Some(2));
+    assert!(
+        ran.stderr
+            .contains("neither a run directory nor the folder of a trial"),
+        "{}",
+        ran.stderr
+    );
+    let file = sandbox.path("t.json");
+    fs::write(&file, "{\"schema_version\": \"ATIF-v1.7\",\n \"steps\": 7}").expect("write a file");
+    let file = file.to_str().expect("text");
+    let ran = sandbox.proctor(&["import", file, "--output", "x.jsonl"]);
+    assert_eq!(ran.code, Some(2));
+    assert!(
+        ran.stderr.contains("t.json: line 2, column "),
+        "{}",
+        ran.stderr
+    );
+}
