@@ -1,12 +1,14 @@
 //! The model that a command line asks for, where an agent does not say which one answered.
 
+use std::ffi::OsString;
+
 /// The model named by `-m X`, `--model X`, `--model=X` or `-c model=X`; the last one counts, as it does for the CLIs.
 #[must_use]
-pub fn asked_model(command: &[String]) -> Option<String> {
+pub fn asked_model(command: &[OsString]) -> Option<String> {
     let mut found = None;
     for (place, word) in command.iter().enumerate() {
-        let next = command.get(place + 1).map(String::as_str);
-        let named = match word.as_str() {
+        let next = command.get(place + 1).and_then(|next| next.to_str());
+        let named = match word.to_str().unwrap_or_default() {
             "-m" | "--model" => next,
             "-c" | "--config" => next.and_then(|setting| setting.strip_prefix("model=")),
             word => word.strip_prefix("--model="),
@@ -33,7 +35,7 @@ mod tests {
             ("codex -m --json", None),
         ];
         for (line, expected) in cases {
-            let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
+            let words: Vec<OsString> = line.split(' ').map(OsString::from).collect();
             assert_eq!(asked_model(&words).as_deref(), expected, "{line}");
         }
     }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
+use tokio::sync::mpsc::unbounded_channel;
 use tokio::task::{Id, JoinError, JoinSet, block_in_place};
 
 use crate::model::{Infra, Integrity, LaneState, Progress, RUN_BUDGET, Termination, TrialOutcome};
@@ -68,6 +69,8 @@ impl Dispatch {
 
     async fn work_off(&mut self, schedule: &mut Schedule, tally: &mut Tally) {
         let clock = Instant::now();
+        let (sender, mut answers) = unbounded_channel();
+        self.teller = self.teller.clone().with_answers(sender);
         let lanes = Lanes::default();
         let mut running: JoinSet<Sealed> = JoinSet::new();
         let mut started: HashMap<Id, PlannedTrial> = HashMap::new();
@@ -103,6 +106,7 @@ impl Dispatch {
                     }
                     self.keep(ended, (schedule, clock.elapsed()), tally);
                 }
+                Some(key) = answers.recv() => schedule.answered(&key),
                 () = tokio::time::sleep(wait), if wake.is_some() => {}
                 () = self.context.cancel.reached(1), if wake.is_some() => {}
             }

@@ -9,7 +9,7 @@ use tokio::sync::mpsc::UnboundedSender;
 use crate::config::{AgentSpec, ScenarioSpec, Suite, TaskSpec};
 use crate::graders::Tools;
 use crate::metrics::Upstream;
-use crate::model::{Network, Progress};
+use crate::model::{Network, Progress, TrialKey};
 use crate::plan::PlannedTrial;
 use crate::record::{Redactor, RunDir};
 use crate::shims::WatchedTool;
@@ -97,13 +97,33 @@ impl RunContext {
 #[derive(Debug, Clone)]
 pub struct Teller {
     sender: UnboundedSender<Progress>,
+    answers: Option<UnboundedSender<TrialKey>>,
 }
 
 impl Teller {
     /// A teller that speaks into `sender`.
     #[must_use]
     pub fn new(sender: UnboundedSender<Progress>) -> Self {
-        Self { sender }
+        Self {
+            sender,
+            answers: None,
+        }
+    }
+
+    /// The same, and `answers` hears of each trial whose model has answered for the first time.
+    #[must_use]
+    pub fn with_answers(self, answers: UnboundedSender<TrialKey>) -> Self {
+        Self {
+            answers: Some(answers),
+            ..self
+        }
+    }
+
+    /// Tells that the model of a trial has answered.
+    pub fn answered(&self, key: &TrialKey) {
+        if let Some(answers) = &self.answers {
+            drop(answers.send(key.clone()));
+        }
     }
 
     /// Tells one step.

@@ -35,6 +35,8 @@ struct Notebook {
     tells_all: bool,
     seen: SeenBySelf,
     meter: Meter,
+    /// Whether the model has said anything.
+    has_answered: bool,
     /// Whether the agent did anything after the last fault of its provider.
     went_on_after_fault: bool,
     write_problem: Option<RecordError>,
@@ -92,6 +94,7 @@ impl Ear {
             tells_all: parts.tells_all,
             seen: SeenBySelf::default(),
             meter: parts.meter,
+            has_answered: false,
             went_on_after_fault: true,
             write_problem: None,
         };
@@ -161,6 +164,13 @@ impl Notebook {
                     self.went_on_after_fault = true;
                 }
                 _ => {}
+            }
+            let by_model = matches!(
+                event.kind,
+                EventKind::Message { .. } | EventKind::Reasoning { .. } | EventKind::ToolStarted(_)
+            );
+            if by_model && !std::mem::replace(&mut self.has_answered, true) {
+                self.teller.answered(&self.key);
             }
             self.meter.see(event);
             self.tally.see(event);

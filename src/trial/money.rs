@@ -11,8 +11,8 @@ use crate::trial::preparation::Ready;
 /// Asks all sources.
 pub(super) async fn money(frame: &Frame<'_>, report: &StreamReport, ready: &Ready) -> Cost {
     let agent = frame.context.agent(frame.planned);
-    let stream = priced(frame, agent, &tokens_of_the_stream(report));
-    let session = priced(frame, agent, &report.session);
+    let stream = priced((frame, ready), agent, &tokens_of_the_stream(report));
+    let session = priced((frame, ready), agent, &report.session);
     let by_ccusage = ask_ccusage(frame, agent, ready).await;
     let known = KnownCost {
         provider_usd: report.provider_cost_usd,
@@ -117,8 +117,12 @@ struct Priced {
     price: Option<String>,
 }
 
-fn priced(frame: &Frame<'_>, agent: &AgentSpec, tokens: &[ModelTokens]) -> Priced {
-    let asked = asked_model(&agent.command);
+fn priced(
+    (frame, ready): (&Frame<'_>, &Ready),
+    agent: &AgentSpec,
+    tokens: &[ModelTokens],
+) -> Priced {
+    let asked = asked_model(&ready.invocation.argv);
     let suite = &frame.context.suite;
     let mut priced = Priced::default();
     let mut labels: Vec<String> = Vec::new();

@@ -118,7 +118,7 @@ fn ear(frame: &Frame<'_>, ready: &Ready) -> Result<Ear, RecordError> {
         tells_all: frame.context.stream,
         meter: Meter::new(
             &frame.context.suite,
-            (agent, asked_model(&agent.command).as_deref()),
+            (agent, asked_model(&ready.invocation.argv).as_deref()),
             frame.allowance.trial_usd,
         ),
         reader: reader(frame),

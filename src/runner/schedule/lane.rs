@@ -144,6 +144,14 @@ impl Lane {
         }
     }
 
+    /// The provider answered a trial that goes on: a probe has done its work. How often it failed is forgotten only when a
+    /// trial ends well.
+    pub(in crate::runner) fn hears_an_answer(&mut self) {
+        if self.gate == Gate::Probing {
+            self.gate = Gate::Open;
+        }
+    }
+
     fn answered(&mut self) -> Option<Change> {
         self.failures = 0;
         self.logins = 0;

@@ -206,6 +206,14 @@ impl Schedule {
         }
     }
 
+    /// The model of a running trial has answered: its provider is back, however long the trial may still take.
+    pub(super) fn answered(&mut self, key: &TrialKey) {
+        if let Some(ongoing) = self.running.get(key) {
+            let lane = self.lane_of[ongoing.entry.planned.agent];
+            self.lanes[lane].1.hears_an_answer();
+        }
+    }
+
     /// Takes in how a trial ended.
     pub(super) fn end(&mut self, key: &TrialKey, now: Duration, end: End) -> Followed {
         let Some(ongoing) = self.running.remove(key) else {

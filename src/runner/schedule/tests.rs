@@ -203,6 +203,22 @@ fn a_lane_whose_provider_is_down_is_probed_by_one_trial_at_a_time() {
 }
 
 #[test]
+fn a_probe_opens_its_lane_with_its_first_answer_and_not_at_its_end() {
+    let mut schedule = schedule(vec![block("all", many(0, 4))], rules(1));
+    let start = |schedule: &mut Schedule, now| match schedule.next(now) {
+        Step::Start(begin) => Some(begin.planned.key),
+        _ => None,
+    };
+    let first = start(&mut schedule, Duration::ZERO).expect("it starts");
+    schedule.end(&first, S, ends(Infra::ProviderUnreachable));
+    assert_eq!(start(&mut schedule, 2 * S), None, "closed");
+    let probe = start(&mut schedule, 20 * S).expect("a probe");
+    assert_eq!(start(&mut schedule, 20 * S), None, "one at a time");
+    schedule.answered(&probe);
+    assert!(start(&mut schedule, 21 * S).is_some(), "open again");
+}
+
+#[test]
 fn two_failed_logins_in_a_row_stop_a_lane_and_no_other() {
     let mut trials = many(0, 5);
     trials.extend(many(1, 5));
