@@ -92,7 +92,6 @@ pub const fn default_command(kind: AgentKind) -> &'static [&'static str] {
             "--disable-slash-commands",
             "--setting-sources",
             "local",
-            "--no-session-persistence",
             "--permission-mode",
             "bypassPermissions",
             "{EXTRA_ARGS}",

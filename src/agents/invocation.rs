@@ -40,6 +40,8 @@ pub struct InvocationContext<'a> {
     pub index: u32,
     /// PATH of the agent, shims first.
     pub path: &'a OsStr,
+    /// Whether the home that the agent sees is the trial's alone, so that what it keeps there reaches no other trial.
+    pub home_is_own: bool,
 }
 
 /// A started agent to be.
@@ -239,8 +241,9 @@ fn extra_arguments(
     let config = context.scenario.mcp_config.as_deref();
     let mut arguments = match kind {
         AgentKind::ClaudeCode => {
-            let (arguments, file) = mcp::claude_arguments(config, context.private)?;
+            let (mut arguments, file) = mcp::claude_arguments(config, context.private)?;
             private.secrets.push(file);
+            arguments.extend(without_sessions(context));
             arguments
         }
         AgentKind::Codex => {
@@ -275,6 +278,14 @@ fn extra_arguments(
         }
     }
     Ok(arguments)
+}
+
+/// Claude Code keeps its sessions, which tell the tokens of a trial that was killed; but not in the person's own home, where
+/// they would stay and later trials could read them.
+fn without_sessions(context: &InvocationContext<'_>) -> Option<String> {
+    let flag = "--no-session-persistence";
+    let said = context.agent.command.iter().any(|word| word == flag);
+    (!context.home_is_own && !said).then(|| flag.to_owned())
 }
 
 fn with_file(

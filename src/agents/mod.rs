@@ -22,6 +22,7 @@ mod plain;
 mod prompt;
 mod replay;
 mod reset;
+mod sessions;
 mod stream;
 mod toml;
 mod transcript;
@@ -36,6 +37,7 @@ pub use invocation::{Invocation, InvocationContext, InvocationError, invocation,
 pub use mcp::{server_names, server_variables};
 pub use prompt::compose_prompt;
 pub use reset::reset_moment;
+pub use sessions::{SessionTokens, session_tokens, settle_usage, usual_folder};
 pub use stream::StreamReader;
 pub use transcript::transcript_line;
 pub use web::{WebTools, is_web_tool};

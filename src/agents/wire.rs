@@ -214,12 +214,7 @@ pub(super) fn read<'a, T: Deserialize<'a>>(text: &'a str) -> Result<T, String> {
 
 /// Tokens of both, field by field.
 pub(super) const fn add(one: Usage, other: Usage) -> Usage {
-    Usage {
-        uncached_input: one.uncached_input.saturating_add(other.uncached_input),
-        cached_read: one.cached_read.saturating_add(other.cached_read),
-        cache_write: one.cache_write.saturating_add(other.cache_write),
-        output: one.output.saturating_add(other.output),
-    }
+    one.plus(other)
 }
 
 /// `text`, cut to [`TEXT_CAP`] bytes on a character border.

@@ -94,7 +94,11 @@ impl SeenError {
             at_sec: self.at.as_secs_f64(),
             tool_name: call.map_or_else(|| "unknown".to_owned(), |call| call.name.clone()),
             mcp: self.mcp,
-            source: agent_kind.to_owned(),
+            source: if self.on_stderr {
+                format!("{agent_kind}/stderr")
+            } else {
+                agent_kind.to_owned()
+            },
             payload: self.payload.clone(),
             call_index: self.call.unwrap_or(self.calls_before),
         }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::metrics::shell::{base_name, shell_commands};
 use crate::metrics::watched::StreamCall;
 use crate::metrics::{Drives, ErrorClass, classify, mcp_server_and_tool, mcp_tool};
-use crate::model::{AgentEvent, EventKind, Measures, ToolCall, ToolResult};
+use crate::model::{AgentEvent, EventKind, Measures, STDERR_CALL, ToolCall, ToolResult};
 
 /// Details of so many calls are kept; further ones are counted.
 const MOST_CALLS: usize = 100_000;
@@ -46,6 +46,8 @@ pub(super) struct SeenError {
     pub(super) at: Duration,
     pub(super) call: Option<usize>,
     pub(super) mcp: bool,
+    /// Whether standard error alone told it.
+    pub(super) on_stderr: bool,
     pub(super) payload: String,
     pub(super) class: ErrorClass,
     /// How many calls had been shown when the error came.
@@ -189,6 +191,7 @@ impl Tally {
             at,
             call: index,
             mcp,
+            on_stderr: result.id.starts_with(STDERR_CALL),
             payload,
             class,
             calls_before: self.calls.len(),

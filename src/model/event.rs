@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::model::{CacheWrites, ModelTokens, Usage};
+use crate::model::{CacheWrites, ModelTokens, Usage, UsageSource};
 
 /// One thing that an agent said, and when.
 #[derive(Debug, Clone, PartialEq)]
@@ -89,10 +89,13 @@ pub struct McpServerSeen {
     pub status: String,
 }
 
+/// How the id of a call begins that only standard error told.
+pub const STDERR_CALL: &str = "stderr_";
+
 /// A call of a tool, as the stream tells it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ToolCall {
-    /// Id within the stream, which the result repeats.
+    /// Id within the stream, which the result repeats. One that begins with [`STDERR_CALL`] was told on standard error alone.
     pub id: String,
     /// Name in the field's common form: `Bash`, `Edit`, `mcp__<server>__<tool>`; Codex commands are `shell`.
     pub name: String,
@@ -221,6 +224,8 @@ pub struct StreamReport {
     pub usage: Option<Usage>,
     /// Whether `usage` is only a lower bound (the final figures never came).
     pub usage_is_lower_bound: bool,
+    /// Where `usage` comes from; set once the session files were asked.
+    pub usage_source: Option<UsageSource>,
     /// Cost by the provider's own client, in USD.
     pub provider_cost_usd: Option<f64>,
     /// The model that answered.

@@ -11,8 +11,8 @@ mod usage;
 
 pub use command_call::{CallSource, CommandCall};
 pub use event::{
-    AgentEvent, EventKind, McpServerSeen, ProviderFault, ProviderFaultKind, Reset, StreamReport,
-    Terminal, ToolCall, ToolResult,
+    AgentEvent, EventKind, McpServerSeen, ProviderFault, ProviderFaultKind, Reset, STDERR_CALL,
+    StreamReport, Terminal, ToolCall, ToolResult,
 };
 pub use id::{AgentId, Cell, IdProblem, ScenarioId, TaskId, TrialKey, check_id};
 pub use measures::{ErrorContext, Measures, ToolErrorSeen};
@@ -21,4 +21,6 @@ pub use outcome::{
     RUN_BUDGET, ShimLogKept, Termination, TrialOutcome, TwoSuites, Verdict, WorkspaceKind,
 };
 pub use progress::{LaneState, Progress};
-pub use usage::{CacheTtl, CacheWrites, Cost, CostSource, ModelTokens, Pricing, Usage};
+pub use usage::{
+    CacheTtl, CacheWrites, Cost, CostSource, ModelTokens, Pricing, Usage, UsageSource,
+};

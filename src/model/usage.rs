@@ -13,6 +13,72 @@ pub struct Usage {
     pub output: u64,
 }
 
+impl Usage {
+    /// Tokens of both.
+    #[must_use]
+    pub const fn plus(self, other: Self) -> Self {
+        Self {
+            uncached_input: self.uncached_input.saturating_add(other.uncached_input),
+            cached_read: self.cached_read.saturating_add(other.cached_read),
+            cache_write: self.cache_write.saturating_add(other.cache_write),
+            output: self.output.saturating_add(other.output),
+        }
+    }
+
+    /// These tokens less the others, none of them below 0.
+    #[must_use]
+    pub const fn minus(self, other: Self) -> Self {
+        Self {
+            uncached_input: self.uncached_input.saturating_sub(other.uncached_input),
+            cached_read: self.cached_read.saturating_sub(other.cached_read),
+            cache_write: self.cache_write.saturating_sub(other.cache_write),
+            output: self.output.saturating_sub(other.output),
+        }
+    }
+
+    /// Field by field, the larger of both.
+    #[must_use]
+    pub fn at_least(self, other: Self) -> Self {
+        Self {
+            uncached_input: self.uncached_input.max(other.uncached_input),
+            cached_read: self.cached_read.max(other.cached_read),
+            cache_write: self.cache_write.max(other.cache_write),
+            output: self.output.max(other.output),
+        }
+    }
+
+    /// All input tokens, cached or not.
+    #[must_use]
+    pub const fn input(self) -> u64 {
+        self.uncached_input
+            .saturating_add(self.cached_read)
+            .saturating_add(self.cache_write)
+    }
+}
+
+/// Where the token counts of a trial come from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum UsageSource {
+    /// What the agent printed, or wrote to its file of figures.
+    Stream,
+    /// That, and the session files of sub-agents that it leaves out.
+    StreamAndSessions,
+    /// The session files, since the stream came to no end.
+    Sessions,
+}
+
+impl UsageSource {
+    /// `stream`, `stream_and_sessions` or `sessions`.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Stream => "stream",
+            Self::StreamAndSessions => "stream_and_sessions",
+            Self::Sessions => "sessions",
+        }
+    }
+}
+
 /// How long written cache tokens live, which decides their price.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CacheTtl {

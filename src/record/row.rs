@@ -147,6 +147,7 @@ pub struct Row {
     pub network: Option<String>,
     pub visible_pass: Option<bool>,
     pub held_out_pass: Option<bool>,
+    pub usage_source: Option<String>,
 }
 
 /// The keys of a row in order; `runs.csv` has all but `provider_usage`.
@@ -172,6 +173,7 @@ pub const COLUMNS: &[&str] = &[
     "cost_provider_usd", "cost_ccusage_usd", "cost_session_usd", "cost_computed_usd", "cost_price", "cost_flags",
     "cost_is_lower_bound", "trial_max_cost_usd", "run_max_cost_usd",
     "network", "visible_pass", "held_out_pass",
+    "usage_source",
 ];
 
 impl Row {

@@ -82,6 +82,7 @@ impl Row {
             .as_deref()
             .and_then(ProviderUsage::new);
         self.usage_is_lower_bound = Some(stream.usage_is_lower_bound);
+        self.usage_source = stream.usage_source.map(|source| source.as_str().to_owned());
         self.unknown_events = Some(stream.unknown_events);
         self.unparsed_lines = Some(stream.unparsed_lines);
         self.model_requests = stream.model_requests;

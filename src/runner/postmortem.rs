@@ -211,6 +211,7 @@ fn child(asked: &PostRun<'_>, agent: &AgentSpec, at: &Desk<'_>) -> Result<ChildS
         baseline: false,
         index: 0,
         path: &path,
+        home_is_own: asked.suite.settings.clean_agent_env,
     })
     .map_err(|error| error.to_string())?;
     let lent = operator.iter().filter(|(name, _)| {

@@ -19,6 +19,7 @@ use crate::trial::kept;
 use crate::trial::listener::HeardAll;
 use crate::trial::money::money;
 use crate::trial::preparation::Ready;
+use crate::trial::sessions;
 use crate::workspace::{Captured, Noted, Workspace, named};
 
 /// What the stages left for the judgement.
@@ -119,7 +120,7 @@ fn left_behind(captured: &Captured, graded: &Graded) -> Option<String> {
 /// Turns what was heard into numbers and writes the trial's logs.
 pub(super) async fn measure(
     frame: &Frame<'_>,
-    heard: HeardAll,
+    mut heard: HeardAll,
     ended: Ended<'_>,
     draft: &mut Draft,
 ) {
@@ -142,6 +143,9 @@ pub(super) async fn measure(
         frame.context.context_calls,
     );
     mcp_servers_own(frame, &mut tallied, draft);
+    if let Some(note) = sessions::settle(frame, ended.ready, &mut heard.report) {
+        draft.note(note);
+    }
     let cost = money(frame, &heard.report, ended.ready).await;
     if let Err(error) = write_tool_logs(frame, &tallied, ended.clock) {
         draft.note(error.to_string());

@@ -12,12 +12,15 @@ pub(super) struct AgentEnd {
     /// The exit code of the row: absent when the agent never exited by itself after its final event.
     pub(super) exit_code: Option<i32>,
     pub(super) lingered: bool,
+    /// Whether its last word was that it failed, which exit code 0 may hide.
+    pub(super) said_failed: bool,
 }
 
 impl AgentEnd {
     /// Whether the agent ended well: it exited with 0, or said that it was done and then would not exit.
     pub(super) fn well(&self) -> bool {
         self.termination == Termination::Completed
+            && !self.said_failed
             && (self.exit_code == Some(0) || (self.lingered && self.exit_code.is_none()))
     }
 }
@@ -44,6 +47,7 @@ pub(super) fn agent_end(evidence: &Evidence<'_>) -> AgentEnd {
         infra: infra(evidence),
         exit_code,
         lingered,
+        said_failed: evidence.report.terminal == Terminal::Failed,
     }
 }
 
@@ -128,12 +132,13 @@ pub(super) fn grade_of(verdicts: &[Verdict]) -> Grade {
 /// all else.
 pub(super) fn reason_with(own: Option<String>, verdicts: &[Verdict]) -> Option<String> {
     match own {
-        Some(reason) if reason != EXIT_NONZERO => Some(reason),
+        Some(reason) if ![EXIT_NONZERO, SAID_FAILED].contains(&reason.as_str()) => Some(reason),
         own => verdict_reason(verdicts).or(own),
     }
 }
 
 const EXIT_NONZERO: &str = "agent_exit_nonzero";
+const SAID_FAILED: &str = "agent_said_failed";
 
 /// Why the first grader that did not pass did not.
 fn verdict_reason(verdicts: &[Verdict]) -> Option<String> {
@@ -157,7 +162,12 @@ pub(super) fn failure_reason(end: &AgentEnd, verdicts: &[Verdict]) -> Option<Str
     if !matches!(end.infra, Infra::None | Infra::AgentProtocol) {
         return Some(end.infra.as_str().to_owned());
     }
-    let own = (!end.well()).then(|| EXIT_NONZERO.to_owned());
+    let word = if end.exit_code == Some(0) {
+        SAID_FAILED
+    } else {
+        EXIT_NONZERO
+    };
+    let own = (!end.well()).then(|| word.to_owned());
     reason_with(own, verdicts)
 }
 

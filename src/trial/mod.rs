@@ -26,6 +26,7 @@ mod performance;
 mod preparation;
 mod rebuilt;
 mod regrade;
+mod sessions;
 mod stages;
 mod telling;
 mod validate;

@@ -18,6 +18,7 @@ use crate::trial::draft::Stop;
 use crate::trial::environment::program_path;
 use crate::trial::frame::{Frame, HelperRun};
 use crate::trial::jail::{self, Role};
+use crate::trial::sessions::home_is_own;
 use crate::workspace::Workspace;
 
 /// At most this much output of a setup command is kept.
@@ -66,6 +67,7 @@ pub(super) fn ready(frame: &Frame<'_>, workspace: &Workspace) -> Result<Ready, S
         baseline: frame.planned.key.baseline,
         index: frame.planned.key.index,
         path: &path,
+        home_is_own: home_is_own(frame),
     })
     .map_err(|error| Stop::spawn(error.to_string()))?;
     if context.confinement.level == Isolation::Jail && invocation.private_home.is_none() {

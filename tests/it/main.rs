@@ -23,6 +23,7 @@ mod exports;
 mod grading;
 mod isolation;
 mod jail;
+mod kinds;
 mod laws;
 mod left_behind;
 mod limits;

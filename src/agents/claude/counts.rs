@@ -10,7 +10,7 @@ use crate::model::{CacheWrites, Usage};
 
 /// Usage in the API's words: cached tokens stand apart from `input_tokens`.
 #[derive(Debug, Clone, Copy, Default, Deserialize)]
-pub(super) struct ClaudeUsage {
+pub(in crate::agents) struct ClaudeUsage {
     #[serde(default)]
     input_tokens: Count,
     #[serde(default)]
@@ -34,7 +34,7 @@ struct CacheCreation {
 
 impl ClaudeUsage {
     /// The counts; `None` where one is unreadable or the main ones are missing.
-    pub(super) fn unified(&self) -> Option<Usage> {
+    pub(in crate::agents) fn unified(&self) -> Option<Usage> {
         if self.input_tokens == Count::Absent && self.output_tokens == Count::Absent {
             return None;
         }

@@ -7,7 +7,7 @@ mod wire;
 
 use serde::Deserialize;
 
-use crate::agents::claude::counts::ClaudeUsage;
+pub(super) use crate::agents::claude::counts::ClaudeUsage;
 use crate::agents::claude::turn::Turns;
 use crate::agents::claude::usage::{Running, Told, settle};
 use crate::agents::claude::wire::{Final, Partial, RateLimit, System, Turn};
@@ -122,6 +122,15 @@ impl Dialect for ClaudeStream {
 
     /// Reads one line of standard error: what calls itself an error is a warning.
     fn stderr_line(&mut self, line: &str, sink: &mut Sink<'_>) {
+        if self.is_qwen && line.starts_with("Retrying in ") && self.warnings < WARNINGS_CAP {
+            // Here alone it tells which failure it was.
+            self.warnings += 1;
+            let message = line.split_once(": ").map_or(line, |(_, told)| told);
+            return sink.push(EventKind::ProviderFault(fault(&fault::Told {
+                message,
+                ..fault::Told::default()
+            })));
+        }
         let speaks =
             line.starts_with("Error") || line.starts_with("error") || line.starts_with("--");
         if speaks && self.warnings < WARNINGS_CAP {
@@ -180,6 +189,16 @@ impl ClaudeStream {
                     status: system.error_status.0,
                     code: Some(&message),
                     message: &message,
+                    ..fault::Told::default()
+                })));
+            }
+            // Qwen Code's word for it, which only tells a wait where a limit of requests was met.
+            "retry" if self.is_qwen => {
+                let waits = system.data.0.is_some_and(|data| data.delay_ms.0.is_some());
+                let code = if waits { "rate_limit" } else { "server_error" };
+                sink.push(EventKind::ProviderFault(fault(&fault::Told {
+                    code: Some(code),
+                    message: "a request failed and is tried again",
                     ..fault::Told::default()
                 })));
             }
@@ -329,9 +348,11 @@ impl ClaudeStream {
             return;
         }
         let known = self.client_fault.take();
+        let cut_off = self.is_qwen && message.starts_with("[API Error: terminated");
+        let code = last.api_error_type.0.as_deref();
         let mut found = fault(&fault::Told {
             status: last.api_error_status.0,
-            code: last.api_error_type.0.as_deref(),
+            code: code.or(cut_off.then_some("server_error")),
             message: &message,
             fatal: true,
             reset: None,

@@ -32,6 +32,15 @@ pub(super) struct System {
     pub(super) tool_name: Loose<String>,
     #[serde(default)]
     pub(super) tasks: Loose<Few<IgnoredAny>>,
+    #[serde(default)]
+    pub(super) data: Loose<RetryData>,
+}
+
+/// What Qwen Code tells of a request that is tried again.
+#[derive(Debug, Deserialize)]
+pub(super) struct RetryData {
+    #[serde(rename = "delayMs", default)]
+    pub(super) delay_ms: Loose<u64>,
 }
 
 /// One MCP server of `system/init`.

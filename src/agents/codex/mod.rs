@@ -8,7 +8,8 @@ use serde_json::value::RawValue;
 
 use crate::agents::codex::items::Items;
 use crate::agents::codex::stderr::StderrReader;
-use crate::agents::codex::wire::{ApiErrorBody, CodexUsage, Line, item_at_once};
+pub(super) use crate::agents::codex::wire::CodexUsage;
+use crate::agents::codex::wire::{ApiErrorBody, Line, item_at_once};
 use crate::agents::fault::{Told, fault};
 use crate::agents::stream::{Dialect, Sink};
 use crate::agents::wire::{add, capped};

@@ -2,7 +2,7 @@
 
 use crate::agents::stream::Sink;
 use crate::agents::wire::{border, capped};
-use crate::model::{EventKind, ToolCall, ToolResult};
+use crate::model::{EventKind, STDERR_CALL, ToolCall, ToolResult};
 
 /// Events that standard error may give at most, so that a flood stays on disk.
 const EVENTS_CAP: u32 = 1000;
@@ -36,7 +36,7 @@ impl StderrReader {
 }
 
 fn refused_call(number: u32, text: &str, sink: &mut Sink<'_>) {
-    let id = format!("stderr_{number}");
+    let id = format!("{STDERR_CALL}{number}");
     let name = refused_tool(text);
     sink.push(EventKind::ToolStarted(ToolCall {
         id: id.clone(),

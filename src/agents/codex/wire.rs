@@ -37,7 +37,7 @@ pub(super) struct Message {
 /// Tokens: cached and cache-write ones are part of `input_tokens`, reasoning is part of `output_tokens`. The two APIs
 /// behind it have other names for the same, which a version may pass on.
 #[derive(Debug, Default, Deserialize)]
-pub(super) struct CodexUsage {
+pub(in crate::agents) struct CodexUsage {
     #[serde(default)]
     input_tokens: Count,
     #[serde(default)]
@@ -67,7 +67,7 @@ struct InputDetails {
 
 impl CodexUsage {
     /// Each token counted once; `None` where a count is unreadable or the main ones are missing.
-    pub(super) fn unified(&self) -> Option<Usage> {
+    pub(in crate::agents) fn unified(&self) -> Option<Usage> {
         let (input, output) = (self.input(), self.output());
         if input == Count::Absent && output == Count::Absent {
             return None;

@@ -5,6 +5,7 @@ mod wire;
 use serde_json::value::RawValue;
 
 use crate::agents::calls::{Calls, mcp_name};
+pub(super) use crate::agents::copilot::wire::ModelUse;
 use crate::agents::copilot::wire::{
     CallFailure, Completed, Line, Said, ServersLoaded, SessionError, ShellInput, Started,
     UsageFile, WithModel,

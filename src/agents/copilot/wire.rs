@@ -204,7 +204,7 @@ struct Metrics {
 #[derive(Debug, Default, Clone, Copy, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[expect(clippy::struct_field_names, reason = "the names of the wire")]
-struct ModelUse {
+pub(in crate::agents) struct ModelUse {
     #[serde(default)]
     input_tokens: Count,
     #[serde(default)]
@@ -216,7 +216,8 @@ struct ModelUse {
 }
 
 impl ModelUse {
-    fn unified(self) -> Option<Usage> {
+    /// Each token counted once; `None` where a count is unreadable or the main ones are missing.
+    pub(in crate::agents) fn unified(self) -> Option<Usage> {
         if self.input_tokens == Count::Absent && self.output_tokens == Count::Absent {
             return None;
         }

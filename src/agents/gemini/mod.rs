@@ -233,6 +233,8 @@ fn failure(told: Option<&Failure>, sink: &mut Sink<'_>) {
     let words = body.as_ref().and_then(|body| body.message.0.clone());
     let code = match kind {
         Some("FatalAuthenticationError") => Some("authentication_failed"),
+        // The connection ended before the answer did.
+        _ if body.is_none() && message.contains("terminated") => Some("server_error"),
         _ => body.as_ref().and_then(ApiErrorBody::word),
     };
     sink.push(EventKind::ProviderFault(fault(&Told {

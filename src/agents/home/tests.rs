@@ -123,3 +123,112 @@ fn a_login_that_is_a_pipe_is_left_alone() {
     let made = make(AgentKind::Codex, true, true, (private.path(), &operator)).unwrap();
     assert!(made.secrets.is_empty());
 }
+
+/// The operator's login and settings of an agent, in a folder of their own.
+fn theirs(kind: AgentKind, files: &[(&str, &str)]) -> (tempfile::TempDir, OperatorHome) {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, text) in files {
+        fs::write(folder.path().join(name), text).unwrap();
+    }
+    let own = Some(folder.path().to_owned());
+    let mut home = OperatorHome::default();
+    match kind {
+        AgentKind::Gemini => home.gemini = own,
+        AgentKind::Qwen => home.qwen = own,
+        AgentKind::Copilot => home.copilot = own,
+        AgentKind::Opencode => home.opencode = own,
+        _ => {}
+    }
+    (folder, home)
+}
+
+#[test]
+fn agents_whose_servers_stand_in_their_folder_get_one_of_the_trials_own() {
+    let settings = r#"{"security": {"auth": {"selectedType": "mine"}}, // how
+        "mcpServers": {"operators": {}}, "theme": "x", "general": {"vimMode": true}}"#;
+    for (kind, own, login) in [
+        (AgentKind::Gemini, ".gemini", "oauth_creds.json"),
+        (AgentKind::Qwen, ".qwen", "oauth_creds.json"),
+    ] {
+        let files = [
+            (login, "secret"),
+            ("settings.json", settings),
+            ("history", "x"),
+        ];
+        let (_theirs, operator) = theirs(kind, &files);
+        for clean in [false, true] {
+            let private = tempfile::tempdir().unwrap();
+            let made = make(kind, clean, clean, (private.path(), &operator)).unwrap();
+            let folder = made.agent_home.clone().unwrap();
+            assert_eq!(fs::read_to_string(folder.join(login)).unwrap(), "secret");
+            assert!(!folder.join("history").exists());
+            let text = fs::read_to_string(folder.join("settings.json")).unwrap();
+            let told: serde_json::Value = serde_json::from_str(&text).unwrap();
+            assert_eq!(told["security"]["auth"]["selectedType"], "mine", "{text}");
+            assert_eq!(told["privacy"]["usageStatisticsEnabled"], false);
+            assert_eq!(told["general"]["enableAutoUpdate"], false);
+            assert_eq!(told["general"]["vimMode"] == true, !clean, "{text}");
+            assert_eq!(told["theme"] == "x", !clean);
+            assert!(told.get("mcpServers").is_none());
+            assert_eq!(clean, folder.ends_with(own) && made.home.is_some());
+            for secret in &made.secrets {
+                let rights = fs::metadata(secret).unwrap().permissions().mode();
+                assert_eq!(rights & 0o777, 0o600);
+            }
+        }
+    }
+}
+
+#[test]
+fn an_agent_without_settings_is_told_how_to_log_in() {
+    for (kind, login, expected) in [
+        (AgentKind::Gemini, true, Some("oauth-personal")),
+        (AgentKind::Gemini, false, Some("gemini-api-key")),
+        (AgentKind::Qwen, true, Some("qwen-oauth")),
+        (AgentKind::Qwen, false, None),
+    ] {
+        let files: &[(&str, &str)] = if login {
+            &[("oauth_creds.json", "{}")]
+        } else {
+            &[]
+        };
+        let (_theirs, operator) = theirs(kind, files);
+        let private = tempfile::tempdir().unwrap();
+        let made = make(kind, true, true, (private.path(), &operator)).unwrap();
+        let text = fs::read_to_string(made.agent_home.unwrap().join("settings.json")).unwrap();
+        let told: serde_json::Value = serde_json::from_str(&text).unwrap();
+        let chosen = told.pointer("/security/auth/selectedType");
+        assert_eq!(
+            chosen.and_then(|word| word.as_str()),
+            expected,
+            "{kind:?} {login}"
+        );
+    }
+}
+
+#[test]
+fn logins_of_copilot_and_opencode_lie_where_they_look() {
+    for (kind, file, place) in [
+        (
+            AgentKind::Copilot,
+            "config.json",
+            "home/.copilot/config.json",
+        ),
+        (
+            AgentKind::Opencode,
+            "auth.json",
+            "home/.local/share/opencode/auth.json",
+        ),
+    ] {
+        let (_theirs, operator) = theirs(kind, &[(file, "secret"), ("mcp-config.json", "{}")]);
+        let private = tempfile::tempdir().unwrap();
+        let made = make(kind, true, true, (private.path(), &operator)).unwrap();
+        assert_eq!(made.secrets, [private.path().join(place)]);
+        assert!(
+            !private
+                .path()
+                .join("home/.copilot/mcp-config.json")
+                .exists()
+        );
+    }
+}

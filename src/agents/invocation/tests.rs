@@ -45,6 +45,7 @@ impl Case {
             baseline: false,
             index: 4,
             path: OsStr::new("/shims:/usr/bin"),
+            home_is_own: self.settings.clean_agent_env,
         };
         invocation_for(&context, &OperatorHome::default())
     }
@@ -173,6 +174,7 @@ fn claude_gets_an_empty_mcp_file_of_its_own_that_is_removed_later() {
         .map(OsString::from)
         .chain([
             file.clone().into_os_string(),
+            "--no-session-persistence".into(),
             "--disallowedTools=WebSearch,WebFetch".into(),
             "--".into(),
             "Fix it.\n".into(),
@@ -274,4 +276,162 @@ fn a_replay_without_a_cassette_says_what_it_looked_for() {
         message.contains("/none/shell_unprimed/fix.<n>.jsonl"),
         "{message}"
     );
+}
+
+/// What each kind is started with where a scenario has no MCP servers: others are switched off, the network is left alone.
+#[test]
+fn every_kind_is_quiet_and_has_mcp_off_unless_a_scenario_gives_it() {
+    let cases: [(AgentKind, &[&str], &[&str]); 4] = [
+        (
+            AgentKind::Gemini,
+            &["--allowed-mcp-server-names=proctor-allows-no-server"],
+            &["GEMINI_CLI_HOME", "GEMINI_TELEMETRY_ENABLED"],
+        ),
+        (
+            AgentKind::Qwen,
+            &["--allowed-mcp-server-names="],
+            &["QWEN_HOME", "QWEN_TELEMETRY_ENABLED"],
+        ),
+        (
+            AgentKind::Copilot,
+            &["--disable-builtin-mcps"],
+            &["COPILOT_HOME", "COPILOT_AUTO_UPDATE"],
+        ),
+        (
+            AgentKind::Opencode,
+            &[],
+            &[
+                "OPENCODE_DB",
+                "OPENCODE_DISABLE_MODELS_FETCH",
+                "OPENCODE_CONFIG_CONTENT",
+            ],
+        ),
+    ];
+    for (kind, arguments, variables) in cases {
+        let case = Case::new(kind, crate::agents::default_command(kind));
+        let made = case.run().unwrap();
+        assert_eq!(made.extra_args, arguments, "{kind:?}");
+        for variable in variables {
+            assert!(names(&made).contains(variable), "{kind:?}: {variable}");
+        }
+        let prompt: Vec<&OsString> = made
+            .argv
+            .iter()
+            .filter(|word| word.to_string_lossy().contains("Fix it."))
+            .collect();
+        assert_eq!(prompt.len(), 1, "{kind:?}");
+        assert!(made.agent_home.is_some_and(|own| own.is_dir()), "{kind:?}");
+        assert_eq!(made.private_home, None);
+    }
+}
+
+#[test]
+fn every_kind_is_given_the_servers_of_a_scenario_in_its_own_dialect() {
+    let servers = r#"{"mcpServers":{"lab":{"command":"lab","args":["-x"],"env":{"A":"b"}},
+        "far":{"url":"https://example.invalid/mcp","headers":{"H":"v"}},
+        "off":{"command":"off","enabled":false}}}"#;
+    let json = |text: String| -> serde_json::Value { serde_json::from_str(&text).unwrap() };
+    for kind in [
+        AgentKind::Gemini,
+        AgentKind::Qwen,
+        AgentKind::Copilot,
+        AgentKind::Opencode,
+    ] {
+        let mut case = Case::new(kind, crate::agents::default_command(kind));
+        let file = case.private.path().join("servers.json");
+        fs::write(&file, servers).unwrap();
+        case.scenario.mcp_config = Some(file);
+        let made = case.run().unwrap();
+        let private = case.private.path();
+        let told = match kind {
+            AgentKind::Gemini => json(read(&private.join("gemini/.gemini/settings.json"))),
+            AgentKind::Opencode => {
+                let content = made.env.iter().find(|(name, _)| name == OPENCODE_CONTENT);
+                json(content.unwrap().1.clone().into_string().unwrap())
+            }
+            _ => json(read(&private.join("mcp.json"))),
+        };
+        let (all, environment) = match kind {
+            AgentKind::Opencode => (&told["mcp"], "environment"),
+            _ => (&told["mcpServers"], "env"),
+        };
+        let lab = &all["lab"];
+        assert_eq!(lab[environment]["A"], "b", "{kind:?}: {told}");
+        assert_eq!(lab[environment]["EVAL_MCP_PROCESS"], "1", "{kind:?}");
+        assert_eq!(all["far"]["headers"]["H"], "v", "{kind:?}");
+        assert!(all.get("off").is_none(), "{kind:?}: {told}");
+        let line = made.extra_args.join(" ");
+        match kind {
+            AgentKind::Gemini => {
+                assert_eq!(all["far"]["httpUrl"], "https://example.invalid/mcp");
+                assert_eq!(
+                    line,
+                    "--allowed-mcp-server-names=far --allowed-mcp-server-names=lab"
+                );
+            }
+            AgentKind::Qwen => assert!(line.contains("--mcp-config"), "{line}"),
+            AgentKind::Copilot => {
+                assert!(line.contains("--additional-mcp-config @"), "{line}");
+                assert_eq!(lab["tools"], serde_json::json!(["*"]));
+            }
+            _ => assert_eq!(lab["command"], serde_json::json!(["lab", "-x"])),
+        }
+    }
+}
+
+fn read(path: &Path) -> String {
+    fs::read_to_string(path).unwrap()
+}
+
+#[test]
+fn opencodes_other_servers_are_switched_off_wherever_they_are_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let workdir = folder.path().join("project/inner");
+    for (path, text) in [
+        (
+            "settings/opencode.jsonc",
+            "{\"mcp\": {\"global\": {}, }} // mine",
+        ),
+        ("project/opencode.json", "{\"mcp\": {\"projects\": {}}}"),
+        (
+            "project/inner/.opencode/opencode.json",
+            "{\"mcp\": {\"inner\": {}}}",
+        ),
+        ("project/.git/HEAD", ""),
+        ("opencode.json", "{\"mcp\": {\"outside\": {}}}"),
+    ] {
+        let path = folder.path().join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+    let settings = folder.path().join("settings");
+    let names = mcp::opencode_servers(Some(&settings), &workdir);
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    assert_eq!(names, ["global", "inner", "projects"]);
+
+    let mut case = Case::new(
+        AgentKind::Opencode,
+        &["opencode", "{EXTRA_ARGS}", "{PROMPT}"],
+    );
+    let given = r#"{"provider": {"p": {}}, "mcp": {"own": {"type": "local", "command": ["x"]}},}"#;
+    case.agent
+        .env
+        .insert(OPENCODE_CONTENT.to_owned(), given.to_owned());
+    let made = case.run().unwrap();
+    let content = made.env.iter().find(|(name, _)| name == OPENCODE_CONTENT);
+    let content = content.unwrap().1.to_str().unwrap().to_owned();
+    assert!(content.contains("\"provider\":{\"p\":{}}"), "{content}");
+    assert!(content.contains("\"own\":{\"enabled\":false}"), "{content}");
+}
+
+#[test]
+fn claude_keeps_sessions_only_in_a_home_of_the_trials_own() {
+    for clean in [false, true] {
+        let command = crate::agents::default_command(AgentKind::ClaudeCode);
+        let mut case = Case::new(AgentKind::ClaudeCode, command);
+        case.settings.clean_agent_env = clean;
+        let argv = case.argv();
+        let without = argv.iter().any(|word| word == "--no-session-persistence");
+        assert_eq!(without, !clean);
+    }
 }

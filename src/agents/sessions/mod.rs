@@ -1,0 +1,92 @@
+//! Tokens in the files that agents keep of their sessions: what a stream never told, or not before its agent was killed.
+//!
+//! An agent can write these files itself. So they are read with bounds, no link is followed, and what they say is never
+//! more than a lower bound of what its provider counted.
+
+mod files;
+mod lines;
+
+use std::path::Path;
+
+use crate::agents::sessions::files::each_line;
+use crate::agents::sessions::lines::Reading;
+use crate::config::AgentKind;
+use crate::model::{StreamReport, Terminal, Usage, UsageSource};
+
+/// Tokens by whom they were spent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct SessionTokens {
+    /// Of the agent itself; `None` where no file tells any.
+    pub main: Option<Usage>,
+    /// Of its sub-agents.
+    pub sub_agents: Option<Usage>,
+}
+
+/// What the session files in an agent's own folder tell (`CODEX_HOME`, `CLAUDE_CONFIG_DIR`, `~/.gemini`, `QWEN_HOME`,
+/// `COPILOT_HOME`); nothing for kinds that keep none that are read.
+#[must_use]
+pub fn session_tokens(kind: AgentKind, own: &Path) -> SessionTokens {
+    let (folder, is_session): (&str, fn(&str) -> bool) = match kind {
+        AgentKind::Codex => ("sessions", |name| name.starts_with("rollout-")),
+        AgentKind::ClaudeCode => ("projects", |_| true),
+        AgentKind::Qwen => ("projects", |_| true),
+        AgentKind::Gemini => ("tmp", |name| name.starts_with("session-")),
+        AgentKind::Copilot => ("session-state", |name| name == "events.jsonl"),
+        AgentKind::Opencode | AgentKind::Command | AgentKind::Replay => {
+            return SessionTokens::default();
+        }
+    };
+    let mut reading = Reading::of(kind);
+    each_line(&own.join(folder), is_session, &mut reading);
+    reading.finish()
+}
+
+/// The folder of an agent's own below a home, by default.
+#[must_use]
+pub const fn usual_folder(kind: AgentKind) -> Option<&'static str> {
+    match kind {
+        AgentKind::Codex => Some(".codex"),
+        AgentKind::ClaudeCode => Some(".claude"),
+        AgentKind::Gemini => Some(".gemini"),
+        AgentKind::Qwen => Some(".qwen"),
+        AgentKind::Copilot => Some(".copilot"),
+        AgentKind::Opencode | AgentKind::Command | AgentKind::Replay => None,
+    }
+}
+
+/// Puts what session files tell into a report, where its stream tells less; gives a sentence where both are kept.
+///
+/// A stream that never came to its final figures takes the larger of both, as a lower bound. Codex's stream counts no
+/// tokens of sub-agents: theirs are added, and `provider_usage` keeps what the stream said.
+pub fn settle_usage(
+    kind: AgentKind,
+    tokens: SessionTokens,
+    report: &mut StreamReport,
+) -> Option<String> {
+    report.usage_source = report.usage.map(|_| UsageSource::Stream);
+    let told_all = report.usage.is_some() && !report.usage_is_lower_bound;
+    if told_all && report.terminal != Terminal::None {
+        let omitted = tokens.sub_agents.filter(|_| kind == AgentKind::Codex);
+        let (sub_agents, told) = omitted.zip(report.usage)?;
+        report.usage = Some(told.plus(sub_agents));
+        report.usage_source = Some(UsageSource::StreamAndSessions);
+        return Some(format!(
+            "the stream omits its sub-agents: {} input and {} output tokens of theirs are from their session files",
+            sub_agents.input(),
+            sub_agents.output
+        ));
+    }
+    let main = tokens.main.unwrap_or_default();
+    let both = main.plus(tokens.sub_agents.unwrap_or_default());
+    let told = report.usage.unwrap_or_default();
+    let more = told.at_least(both);
+    if more != told {
+        report.usage = Some(more);
+        report.usage_is_lower_bound = true;
+        report.usage_source = Some(UsageSource::Sessions);
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests;

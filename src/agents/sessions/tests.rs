@@ -1,0 +1,164 @@
+//! Session files of the real CLIs, and such as no CLI writes.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+
+use super::*;
+
+fn fixture(name: &str) -> std::path::PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/fixtures/sessions")
+        .join(name)
+}
+
+const fn usage(uncached_input: u64, cached_read: u64, cache_write: u64, output: u64) -> Usage {
+    Usage {
+        uncached_input,
+        cached_read,
+        cache_write,
+        output,
+    }
+}
+
+/// Two requests of a scripted model: 1200 new and 8000 written, then 320 new, 8000 read and 400 written.
+const TWO: Usage = usage(1520, 8000, 8400, 81);
+const THREE: Usage = usage(1850, 16400, 8800, 106);
+
+#[test]
+fn session_files_tell_the_tokens_of_agents_and_sub_agents() {
+    let cases = [
+        (AgentKind::Codex, "codex", Some(THREE), Some(TWO)),
+        (
+            AgentKind::ClaudeCode,
+            "claude",
+            Some(usage(1840, 16000, 8800, 105)),
+            Some(TWO),
+        ),
+        (
+            AgentKind::Gemini,
+            "gemini",
+            Some(usage(9920, 8000, 0, 81)),
+            None,
+        ),
+        (
+            AgentKind::Qwen,
+            "qwen",
+            Some(usage(9920, 8000, 0, 81)),
+            None,
+        ),
+        (
+            AgentKind::Copilot,
+            "copilot",
+            Some(usage(9920, 8000, 0, 81)),
+            None,
+        ),
+        (AgentKind::Opencode, "codex", None, None),
+    ];
+    for (kind, name, main, sub_agents) in cases {
+        let told = session_tokens(kind, &fixture(name));
+        assert_eq!(told, SessionTokens { main, sub_agents }, "{name}");
+    }
+}
+
+fn report(terminal: Terminal, usage: Option<Usage>) -> StreamReport {
+    StreamReport {
+        terminal,
+        usage,
+        usage_is_lower_bound: usage.is_some() && terminal == Terminal::None,
+        ..StreamReport::default()
+    }
+}
+
+#[test]
+fn a_killed_agents_tokens_are_taken_from_its_session_as_a_lower_bound() {
+    let tokens = SessionTokens {
+        main: Some(TWO),
+        sub_agents: Some(TWO),
+    };
+    for told in [None, Some(usage(1200, 0, 8000, 57))] {
+        let mut report = report(Terminal::None, told);
+        assert_eq!(
+            settle_usage(AgentKind::ClaudeCode, tokens, &mut report),
+            None
+        );
+        assert_eq!(report.usage, Some(TWO.plus(TWO)));
+        assert!(report.usage_is_lower_bound);
+        assert_eq!(report.usage_source, Some(UsageSource::Sessions));
+    }
+    let mut more = report(Terminal::None, Some(THREE));
+    let less = SessionTokens {
+        main: Some(TWO),
+        sub_agents: None,
+    };
+    settle_usage(AgentKind::ClaudeCode, less, &mut more);
+    assert_eq!(more.usage, Some(THREE));
+    assert_eq!(more.usage_source, Some(UsageSource::Stream));
+    let mut nothing = report(Terminal::None, None);
+    settle_usage(AgentKind::Codex, SessionTokens::default(), &mut nothing);
+    assert_eq!((nothing.usage, nothing.usage_source), (None, None));
+    assert!(!nothing.usage_is_lower_bound);
+}
+
+#[test]
+fn only_codex_gets_the_tokens_of_sub_agents_that_its_stream_omits() {
+    let tokens = SessionTokens {
+        main: Some(THREE),
+        sub_agents: Some(TWO),
+    };
+    let mut codex = report(Terminal::Done, Some(THREE));
+    let note = settle_usage(AgentKind::Codex, tokens, &mut codex).expect("a note");
+    assert!(note.contains("17920 input and 81 output"), "{note}");
+    assert_eq!(codex.usage, Some(THREE.plus(TWO)));
+    assert_eq!(codex.usage_source, Some(UsageSource::StreamAndSessions));
+    assert!(!codex.usage_is_lower_bound);
+    let mut claude = report(Terminal::Done, Some(THREE));
+    assert_eq!(
+        settle_usage(AgentKind::ClaudeCode, tokens, &mut claude),
+        None
+    );
+    assert_eq!(claude.usage, Some(THREE), "its result counts them already");
+}
+
+#[test]
+fn a_thread_that_was_forked_counts_only_what_it_spent_itself() {
+    let folder = tempfile::tempdir().unwrap();
+    let sessions = folder.path().join("sessions");
+    fs::create_dir(&sessions).unwrap();
+    let count = |total: u64, last: u64| {
+        format!(
+            r#"{{"type":"event_msg","payload":{{"type":"token_count","info":{{"total_token_usage":{{"input_tokens":{total},"output_tokens":{total}}},"last_token_usage":{{"input_tokens":{last},"output_tokens":{last}}}}}}}}}"#
+        )
+    };
+    let text = [count(110, 10), count(110, 10), count(130, 20)].join("\n");
+    fs::write(sessions.join("rollout-a.jsonl"), text).unwrap();
+    let told = session_tokens(AgentKind::Codex, folder.path());
+    assert_eq!(told.main, Some(usage(30, 0, 0, 30)));
+}
+
+#[test]
+fn what_an_agent_left_in_place_of_sessions_tells_nothing_and_blocks_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let sessions = folder.path().join("sessions");
+    fs::create_dir(&sessions).unwrap();
+    let pipe = sessions.join("rollout-pipe.jsonl");
+    rustix::fs::mkfifoat(rustix::fs::CWD, &pipe, rustix::fs::Mode::RUSR).unwrap();
+    symlink(fixture("codex/sessions"), sessions.join("linked")).unwrap();
+    let real = fixture("codex/sessions/2026/11/21");
+    let real = fs::read_dir(real).unwrap().next().unwrap().unwrap().path();
+    symlink(real, sessions.join("rollout-link.jsonl")).unwrap();
+    fs::create_dir(sessions.join("rollout-folder.jsonl")).unwrap();
+    for (name, text) in [
+        ("rollout-a.jsonl", "[[[[".repeat(100_000)),
+        ("rollout-b.jsonl", "{\"type\":\"event_msg\",\"payload\":{\"type\":\"token_count\",\"info\":{\"total_token_usage\":{\"input_tokens\":-4}}}}".to_owned()),
+        ("rollout-c.jsonl", "\u{0}\u{1}\n\n{}\n[]\nnull".to_owned()),
+        ("other.jsonl", String::new()),
+    ] {
+        fs::write(sessions.join(name), text).unwrap();
+    }
+    for kind in AgentKind::ALL {
+        assert_eq!(
+            session_tokens(kind, folder.path()),
+            SessionTokens::default()
+        );
+    }
+}

@@ -1,0 +1,39 @@
+//! The tokens of a trial once its agent is gone: what its stream told, and what its session files add.
+
+use std::path::PathBuf;
+
+use crate::agents::{SessionTokens, session_tokens, settle_usage, usual_folder};
+use crate::model::{Isolation, StreamReport};
+use crate::trial::frame::Frame;
+use crate::trial::jail;
+use crate::trial::preparation::Ready;
+
+/// Completes the token counts of a report; gives a sentence where the stream and the files tell different things.
+pub(super) fn settle(
+    frame: &Frame<'_>,
+    ready: &Ready,
+    report: &mut StreamReport,
+) -> Option<String> {
+    let agent = frame.context.agent(frame.planned);
+    let folder = own_folder(frame, ready);
+    let tokens = folder.map_or_else(SessionTokens::default, |folder| {
+        session_tokens(agent.kind, &folder)
+    });
+    settle_usage(agent.speaks(), tokens, report)
+}
+
+/// Whether what an agent keeps in its home is the trial's alone, and goes with it.
+pub(super) fn home_is_own(frame: &Frame<'_>) -> bool {
+    let settings = &frame.context.suite.settings;
+    settings.clean_agent_env || frame.context.confinement.level == Isolation::Jail
+}
+
+/// The agent's own folder, where it is the trial's: given to it as such, or in the home that a jail shows.
+fn own_folder(frame: &Frame<'_>, ready: &Ready) -> Option<PathBuf> {
+    if let Some(folder) = &ready.invocation.agent_home {
+        return Some(folder.clone());
+    }
+    let usual = usual_folder(frame.context.agent(frame.planned).kind)?;
+    let jailed = frame.context.confinement.level == Isolation::Jail;
+    jailed.then(|| jail::home_of_agent(frame).join(usual))
+}

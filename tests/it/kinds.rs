@@ -1,0 +1,251 @@
+//! Kinds of agents through the built program: fakes that print what the real CLIs were recorded to print.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+
+use crate::sandbox::{SOLVE, Sandbox};
+
+fn fixture(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/fixtures")
+        .join(name)
+}
+
+/// Prints a recorded stream, both outputs.
+fn prints(name: &str) -> String {
+    let stdout = fixture(&format!("streams/{name}.jsonl"));
+    let stderr = fixture(&format!("streams/{name}.stderr"));
+    let stderr = if stderr.is_file() {
+        format!("cat '{}' >&2; ", stderr.display())
+    } else {
+        String::new()
+    };
+    format!("{stderr}cat '{}'", stdout.display())
+}
+
+/// A suite without a jail, in which fakes read the fixtures; times are wide, since nothing is timed.
+fn open(kind: &str, body: &str) -> Sandbox {
+    Sandbox::new()
+        .agent("fake", kind, body)
+        .suite("isolation: none")
+        .set("timeout_sec", "60")
+        .set("stall_timeout_sec", "30")
+}
+
+fn row_of(sandbox: &Sandbox) -> Value {
+    sandbox.proctor(&["run", "--quiet"]);
+    sandbox.row()
+}
+
+fn tokens(row: &Value) -> [Value; 4] {
+    [
+        "uncached_input_tokens",
+        "cached_read_tokens",
+        "cache_write_tokens",
+        "output_tokens",
+    ]
+    .map(|name| row[name].clone())
+}
+
+#[test]
+fn every_kind_gives_a_row_with_the_numbers_of_its_stream() {
+    let cases = [
+        ("codex_cli", "codex-0.169.0/shell", [1520, 8000, 8400, 81]),
+        (
+            "claude_code_cli",
+            "claude-2.1.329/shell",
+            [1520, 8000, 8400, 81],
+        ),
+        ("gemini_cli", "gemini-0.61.0/shell", [9920, 8000, 0, 81]),
+        ("opencode", "opencode-1.18.33/shell", [9920, 8000, 0, 81]),
+        ("qwen_code", "qwen-0.24.4/shell", [9920, 8000, 0, 81]),
+    ];
+    for (kind, stream, expected) in cases {
+        let sandbox = open(kind, &format!("{SOLVE}\n{}", prints(stream)));
+        let row = row_of(&sandbox);
+        assert_eq!(row["success"], true, "{kind}: {row:#}");
+        assert_eq!(tokens(&row), expected.map(|count| json!(count)), "{kind}");
+        assert_eq!(row["usage_source"], "stream", "{kind}");
+        assert_eq!(row["usage_is_lower_bound"], false, "{kind}");
+        let counts = [
+            &row["tool_calls"],
+            &row["tool_error_total"],
+            &row["mcp_tool_calls"],
+        ];
+        assert_eq!(counts, [1, 0, 0], "{kind}: {row:#}");
+    }
+}
+
+#[test]
+fn copilots_tokens_are_read_from_its_usage_file() {
+    let usage = r#"{"modelMetrics":{"m":{"usage":{"inputTokens":17920,"outputTokens":81,"cacheReadTokens":8000,"cacheWriteTokens":400,"reasoningTokens":14}}}}"#;
+    let body = format!(
+        "{SOLVE}\nwhile [ $# -gt 0 ]; do [ \"$1\" = --usage-output-file ] && out=$2; shift; done\necho '{usage}' > \"$out\"\n{}",
+        prints("copilot-1.0.102/shell")
+    );
+    let words = "--usage-output-file, '{OUT_JSON}', ";
+    let sandbox = Sandbox::new()
+        .agent_with(("fake", "copilot_cli"), words, &body)
+        .suite("isolation: none");
+    let row = row_of(&sandbox);
+    assert_eq!(row["success"], true, "{row:#}");
+    assert_eq!(
+        tokens(&row),
+        [9520, 8000, 400, 81].map(|count| json!(count))
+    );
+    assert_eq!(row["model"], "fake-model");
+}
+
+/// A run that failed with exit code 0: Qwen Code 0.15 does so where its provider refuses.
+#[test]
+fn exit_code_zero_hides_no_failure_that_the_stream_tells() {
+    let body = format!("{SOLVE}\n{}", prints("qwen-0.15.10/http400"));
+    let row = row_of(&open("qwen_code", &body));
+    let told = [&row["exit_code"], &row["grade"], &row["failure_reason"]];
+    assert_eq!(
+        told,
+        [&json!(0), &json!("pass"), &json!("agent_said_failed")]
+    );
+    assert_eq!(row["success"], false, "{row:#}");
+    let body = format!("{}\nexit 1", prints("gemini-0.61.0/http401"));
+    assert_eq!(row_of(&open("gemini_cli", &body))["infra"], "auth");
+    let body = format!("{}\nexit 1", prints("copilot-1.0.102/http429"));
+    assert_eq!(row_of(&open("copilot_cli", &body))["infra"], "rate_limited");
+}
+
+/// Gemini CLI retries in silence: its standard error alone says what it waits for.
+#[test]
+fn an_agent_that_is_stopped_while_it_waits_for_its_provider_was_limited() {
+    let body = format!("{}\nexec sleep 60", prints("gemini-0.61.0/http429"));
+    let sandbox = open("gemini_cli", &body).set("stall_timeout_sec", "1");
+    let row = row_of(&sandbox);
+    let told = [&row["termination"], &row["infra"]];
+    assert_eq!(told, ["stall", "rate_limited"], "{row:#}");
+}
+
+/// The CLI writes all at once and exits: what a slow reader has not taken would be lost.
+#[test]
+fn a_megabyte_that_is_printed_right_before_the_exit_is_read_to_its_end() {
+    let begin = r#"printf '{"type":"init","model":"m"}\n{"type":"tool_use","tool_name":"read_file","tool_id":"t","parameters":{}}\n{"type":"tool_result","tool_id":"t","status":"success","output":"'; head -c 1000000 /dev/zero | tr '\0' x; printf '"}\n'"#;
+    let end = r#"echo '{"type":"result","status":"success","stats":{"total_tokens":3,"input_tokens":2,"output_tokens":1,"cached":0}}'"#;
+    // Whole, and in one write of the last process, which is gone at once.
+    let body =
+        format!("{SOLVE}\n{{ {begin}; {end}; }} > \"$TMPDIR/all\"\nexec cat \"$TMPDIR/all\"");
+    let row = row_of(&open("gemini_cli", &body));
+    assert_eq!(row["success"], true, "{row:#}");
+    assert_eq!(row["output_tokens"], 1);
+    assert_eq!(row["unparsed_lines"], 0);
+}
+
+#[test]
+fn a_lost_tail_is_a_broken_protocol_and_no_success() {
+    let body = format!("{SOLVE}\n{}", prints("gemini-0.61.0/bigline"));
+    let row = row_of(&open("gemini_cli", &body));
+    let told = [&row["infra"], &row["output_tokens"], &row["unparsed_lines"]];
+    assert_eq!(
+        told,
+        [&json!("agent_protocol"), &Value::Null, &json!(1)],
+        "{row:#}"
+    );
+}
+
+#[test]
+fn a_killed_codex_tells_its_tokens_through_its_rollouts() {
+    let sessions = fixture("sessions/codex/sessions");
+    let body = format!(
+        "cp -R '{}' \"$CODEX_HOME/sessions\"\necho '{{\"type\":\"thread.started\",\"thread_id\":\"t\"}}'\nexec sleep 60",
+        sessions.display()
+    );
+    let sandbox = open("codex_cli", &body).set("stall_timeout_sec", "1");
+    let row = row_of(&sandbox);
+    assert_eq!(row["termination"], "stall", "{row:#}");
+    // Three requests of the agent and two of its sub-agent.
+    assert_eq!(
+        tokens(&row),
+        [3370, 24400, 17200, 187].map(|count| json!(count))
+    );
+    assert_eq!(row["usage_is_lower_bound"], true);
+    assert_eq!(row["usage_source"], "sessions");
+}
+
+#[test]
+fn tokens_of_codexs_sub_agents_are_added_and_the_streams_own_kept() {
+    let sessions = fixture("sessions/codex/sessions");
+    let body = format!(
+        "{SOLVE}\ncp -R '{}' \"$CODEX_HOME/sessions\"\n{}",
+        sessions.display(),
+        prints("codex-0.169.0/spawn-fallbackmodel")
+    );
+    let row = row_of(&open("codex_cli", &body));
+    assert_eq!(
+        tokens(&row),
+        [3370, 24400, 17200, 187].map(|count| json!(count))
+    );
+    assert_eq!(row["usage_source"], "stream_and_sessions");
+    assert_eq!(row["usage_is_lower_bound"], false);
+    assert_eq!(row["provider_usage"]["output_tokens"], 106, "{row:#}");
+    let notes = row["notes"].to_string();
+    assert!(
+        notes.contains("omits its sub-agents: 17920 input and 81 output"),
+        "{notes}"
+    );
+}
+
+#[test]
+fn mcp_calls_are_known_by_the_servers_that_the_agent_was_given() {
+    let servers = r#"{"mcpServers":{"lab":{"command":"true"},"other_one":{"command":"true"}}}"#;
+    for (kind, stream) in [
+        ("gemini_cli", "gemini-0.61.0/mcp"),
+        ("opencode", "opencode-1.18.33/mcp"),
+        ("qwen_code", "qwen-0.24.4/mcp"),
+        ("copilot_cli", "copilot-1.0.102/mcp"),
+    ] {
+        let sandbox = open(kind, &format!("{SOLVE}\n{}", prints(stream)))
+            .suite("scenarios: [with_lab]")
+            .section("scenarios:\n  - id: with_lab\n    mcp_config: lab.json\n");
+        fs::write(sandbox.path("lab.json"), servers).expect("write the servers");
+        let row = row_of(&sandbox);
+        assert_eq!(row["mcp_tool_calls"], 1, "{kind}: {row:#}");
+        let calls = fs::read_to_string(sandbox.trial_file("mcp_tool_calls.jsonl"));
+        let calls = calls.expect("read the calls");
+        assert!(
+            calls.contains("\"lab\"") && calls.contains("\"echo\""),
+            "{kind}: {calls}"
+        );
+    }
+}
+
+/// Codex tells some failures of tools on standard error alone.
+#[test]
+fn tool_errors_that_only_standard_error_tells_are_counted_and_marked() {
+    for stream in [
+        "codex-0.169.0/editfail",
+        "codex-0.169.0/badtool",
+        "codex-0.169.0/badargs",
+    ] {
+        let sandbox = open("codex_cli", &format!("{SOLVE}\n{}", prints(stream)));
+        let row = row_of(&sandbox);
+        assert_eq!(row["tool_error_total"], 1, "{stream}: {row:#}");
+        let errors = fs::read_to_string(sandbox.trial_file("tool_errors.jsonl"));
+        let errors = errors.expect("read the errors");
+        assert!(
+            errors.contains("\"codex_cli/stderr\""),
+            "{stream}: {errors}"
+        );
+    }
+}
+
+/// A command that went on when the turn ended has a begin and no end.
+#[test]
+fn a_command_without_an_end_is_counted_and_is_no_error() {
+    let sandbox = open(
+        "codex_cli",
+        &format!("{SOLVE}\n{}", prints("codex-0.169.0/yield")),
+    );
+    let row = row_of(&sandbox);
+    let told = [&row["tool_calls"], &row["tool_error_total"]];
+    assert_eq!(told, [1, 0], "{row:#}");
+    assert_eq!(row["success"], true);
+}
