@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use sha2::{Digest, Sha256};
 
 use crate::failpoints::reach;
+use crate::record::clean::{self, Looked};
 use crate::record::error::Doing as _;
 use crate::record::{RecordError, TrialDir, private};
 
@@ -33,8 +34,10 @@ impl TrialDir {
         let mut list = String::new();
         let mut bytes = 0_u64;
         let mut buffer = vec![0; BUFFER];
+        let synced = clean::taken(self.root());
         for path in self.listed()? {
-            let (sum, length) = sum_and_sync(&path, &mut buffer).doing("sync", &path)?;
+            let read = sum_and_sync(&path, (&mut buffer, synced.as_ref()));
+            let (sum, length) = read.doing("sync", &path)?;
             let name = path.file_name().unwrap_or_default().to_string_lossy();
             writeln!(list, "{sum}  {name}").expect("a text takes what is written to it");
             bytes = bytes.saturating_add(length);
@@ -49,11 +52,18 @@ impl TrialDir {
 
     /// Waits until the files of the trial are on disk; their names are when these are synced.
     pub(super) fn sync_files(&self) -> Result<(), RecordError> {
-        self.listed()?.iter().try_for_each(|path| {
+        let mut looked = Looked::begin();
+        for path in self.listed()? {
             reach("artifacts.early")
-                .and_then(|()| open_plain(path)?.sync_data())
-                .doing("sync", path)
-        })
+                .and_then(|()| {
+                    let file = open_plain(&path)?;
+                    looked.look(&path, &file.metadata()?);
+                    file.sync_data()
+                })
+                .doing("sync", &path)?;
+        }
+        looked.are_synced(self.root());
+        Ok(())
     }
 
     fn listed(&self) -> Result<Vec<PathBuf>, RecordError> {
@@ -116,11 +126,17 @@ pub fn text_digest(text: &str) -> String {
     format!("sha256:{}", digest(text.as_bytes()))
 }
 
-fn sum_and_sync(path: &Path, buffer: &mut [u8]) -> io::Result<(String, u64)> {
+fn sum_and_sync(
+    path: &Path,
+    (buffer, synced): (&mut [u8], Option<&clean::Files>),
+) -> io::Result<(String, u64)> {
     let mut file = open_plain(path)?;
+    let before = file.metadata()?;
     let sum = sum(&mut file, buffer)?;
     reach("artifacts.sync")?;
-    file.sync_data()?;
+    if !clean::is_clean(synced, path, &before) {
+        file.sync_data()?;
+    }
     Ok(sum)
 }
 

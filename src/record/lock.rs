@@ -116,7 +116,8 @@ fn unlockable(error: &io::Error) -> io::Error {
 }
 
 /// Name of this machine.
-fn host() -> String {
+#[must_use]
+pub fn host() -> String {
     rustix::system::uname()
         .nodename()
         .to_string_lossy()

@@ -13,6 +13,7 @@ mod attestation;
 mod ballast;
 mod chain;
 mod changes;
+mod clean;
 mod clock;
 mod error;
 mod event_log;
@@ -49,7 +50,7 @@ pub use event_log::{EventLog, EventLogHeader, EventReader, read_events};
 pub use facts::{FactsReader, RowFacts, Text};
 pub use journal::{Journal, JournalOptions};
 pub use lines::RowProblem;
-pub use lock::RunLock;
+pub use lock::{RunLock, host};
 pub use metadata::{
     AcceptedDrift, AgentMetadata, InputChange, METADATA_SCHEMA, PlanMetadata, RunMetadata,
     StartMetadata,

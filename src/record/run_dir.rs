@@ -38,6 +38,21 @@ impl RunDir {
         Err(io::Error::from(io::ErrorKind::AlreadyExists)).doing("create", &output_root.join(stamp))
     }
 
+    /// Makes a folder for a copy of a run at `path`; one that is there must be empty.
+    ///
+    /// # Errors
+    /// When it holds anything, or cannot be made.
+    pub fn create_at(path: &Path) -> Result<Self, RecordError> {
+        private::ensure_dir(path)?;
+        let root = path.canonicalize().doing("open", path)?;
+        let is_empty = fs::read_dir(&root).doing("list", &root)?.next().is_none();
+        if is_empty {
+            return Ok(Self { root });
+        }
+        let why = "it is not empty; name a folder that does not exist yet";
+        Err(io::Error::new(io::ErrorKind::AlreadyExists, why)).doing("write to", path)
+    }
+
     /// Opens the folder of an earlier run.
     ///
     /// # Errors

@@ -43,6 +43,7 @@ mod sandbox;
 mod scenarios;
 mod secrets;
 mod selftest;
+mod shared;
 mod shims;
 mod streams;
 mod summary;

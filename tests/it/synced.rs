@@ -53,7 +53,7 @@ fn a_trials_files_are_on_disk_before_the_row_that_names_them() {
     let sandbox = Sandbox::new().agent(
         "fake",
         "claude_code_cli",
-        &format!("{SOLVE}\n{CLAUDE_DONE}"),
+        &format!("{SOLVE}\n{CLAUDE_DONE}\nsleep 0.3"),
     );
     let Some(calls) = traced(&sandbox) else {
         return;
@@ -67,8 +67,18 @@ fn a_trials_files_are_on_disk_before_the_row_that_names_them() {
         "{names:?}"
     );
     for name in names.into_iter().chain(["SHA256SUMS"]) {
-        let synced = find(&calls, 0, &["sync(", &format!("-trial-000/{name}>")]);
+        let file = format!("-trial-000/{name}>");
+        let written = calls[..row]
+            .iter()
+            .rposition(|call| call.contains(" write(") && call.contains(&file));
+        let synced = find(&calls, written.unwrap_or(0), &["sync(", &file]);
         assert!(synced < row, "{name} was synced after its row was written");
+        let times = calls[..row]
+            .iter()
+            .filter(|call| call.contains("sync(") && call.contains(&file));
+        // What was written long before the early sync is clean at the end.
+        let old = ["prompt.txt", "invocation.json", "stdout.raw"].contains(&name);
+        assert!(times.count() == 1 || !old, "{name} was synced twice");
     }
     for folder in ["-trial-000>", "/trials>"] {
         let synced = find(&calls, 0, &["fsync(", folder]);

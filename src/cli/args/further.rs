@@ -28,6 +28,10 @@ pub(in crate::cli) struct RebuildArgs {
     #[arg(long)]
     pub(in crate::cli) in_place: bool,
 
+    /// Also make DIR, a folder to give away: rows and reports without paths, users and hosts
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub(in crate::cli) share: Option<PathBuf>,
+
     /// Count tool errors again from the kept events
     #[arg(long)]
     pub(in crate::cli) backfill_errors: bool,

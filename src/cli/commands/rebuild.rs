@@ -10,7 +10,7 @@ use crate::cli::out::{Colour, Out};
 use crate::cli::suite::{config_failure, config_here, config_of_run};
 use crate::config::{self, Suite};
 use crate::record::RunDir;
-use crate::report::{ChangeKind, RebuildOptions, Rebuilt, rebuild, table};
+use crate::report::{ChangeKind, RebuildOptions, Rebuilt, rebuild, share, table, whereabouts_here};
 
 /// Rebuilds a run.
 pub(in crate::cli) fn run(args: &RebuildArgs) -> Outcome {
@@ -26,10 +26,20 @@ pub(in crate::cli) fn run(args: &RebuildArgs) -> Outcome {
     let rebuilt =
         rebuild(&run_dir, options).map_err(|error| Failure::new(Kind::Infrastructure, error))?;
     let mut out = Out::new(Colour::AUTO);
+    if let Some(to) = &args.share {
+        share(&run_dir, to, whereabouts_here())
+            .map_err(|error| Failure::new(Kind::Infrastructure, error))?;
+    }
     if args.json {
         out.json(&document(args, &rebuilt, &run_dir))?;
     } else {
         out.text(page(args, &rebuilt, (&run_dir, out.look())))?;
+    }
+    if let Some(to) = args.share.as_ref().filter(|_| !args.json) {
+        out.line(format!(
+            "shared: {} (look through it before you give it away)",
+            to.display()
+        ))?;
     }
     if args.post_run_report || args.failure_analysis {
         post_run::run(args, &run_dir, suite.as_ref())?;
