@@ -26,6 +26,8 @@ pub(super) struct Dispatch {
     pub(super) journal: Journal,
     pub(super) disk: Arc<Disk>,
     pub(super) budget: Budget,
+    /// Whether an agent that changes inside an arm is not started again (`--strict`).
+    pub(super) strict: bool,
 }
 
 /// What was counted.
@@ -175,6 +177,20 @@ impl Dispatch {
         }
     }
 
+    /// Starts nothing more of an agent that is not the one that was asked for.
+    fn refuse(&self, outcome: &TrialOutcome, schedule: &mut Schedule) {
+        let mut agents = self.context.suite.agents.iter();
+        let place = agents.position(|agent| agent.id == outcome.key.cell.agent);
+        if let Some(lane) = place.and_then(|place| schedule.stop_another_agent(place)) {
+            let flags = outcome.attestation_flags.join(", ");
+            self.teller.tell(Progress::Notice {
+                text: format!(
+                    "{lane} is stopped: it is not the agent that was asked for ({flags}); its other trials are left for --resume"
+                ),
+            });
+        }
+    }
+
     /// Record, then show. Trials that ended together share one write and one sync.
     ///
     /// When a row cannot be written, nothing further is started: what was paid for must not be lost. The row waits in
@@ -217,6 +233,9 @@ impl Dispatch {
             tally.results += usize::from(settles(&outcome));
             let followed = schedule.end(&outcome.key, now, end_of(&outcome));
             let again = followed.again;
+            if self.strict && !outcome.attestation_flags.is_empty() {
+                self.refuse(&outcome, schedule);
+            }
             self.teller.tell(Progress::TrialFinished {
                 outcome: Box::new(outcome),
                 again,

@@ -45,6 +45,9 @@ pub(super) fn left(left: &Left) -> String {
         Left::Stopped(lane) => format!(
             "the login of {lane} failed twice in a row, so its other trials were not started: check its key, account and model"
         ),
+        Left::AnotherAgent(lane) => format!(
+            "{lane} is not the agent that its first trial ran, so its other trials were not started (--strict): see `attestation_flags` and `notes` of its last row"
+        ),
         Left::Budget => {
             "the budget has no room for another trial (--max-cost-usd, suite.limits)".to_owned()
         }

@@ -56,6 +56,8 @@ pub struct RunRequest {
     pub filters: BTreeMap<String, Vec<String>>,
     /// Whether the agents only play recordings, so that reports can say so.
     pub recorded: bool,
+    /// Stop the lane of an agent that is not the one of its first trial.
+    pub strict: bool,
 }
 
 /// What came of a run.
@@ -174,6 +176,7 @@ async fn start(
         journal,
         disk: disk.clone(),
         budget: purse::budget(&request),
+        strict: request.strict,
     };
     let tally = dispatch.all(schedule).await;
     // Only reports are left to be written.

@@ -129,3 +129,28 @@ fn a_server_that_the_scenario_asks_for_and_that_failed_is_flagged() {
         "{row:#}"
     );
 }
+
+#[test]
+fn strict_starts_nothing_more_of_an_agent_that_changed() {
+    let body = told("1.0/1.1", "large", "", "\"Bash\"");
+    let sandbox = Sandbox::new().agent("fake", "claude_code_cli", &body);
+    let home = sandbox.path("home");
+    let sandbox = sandbox
+        .set("trials_per_cell", "6")
+        .set("isolation", "none")
+        .suite(&format!("env: {{EVAL_HOME_OF_TEST: '{}'}}", home.display()));
+    let ran = sandbox.proctor(&["run", "--strict"]);
+    let flags: Vec<Value> = sandbox
+        .rows()
+        .iter()
+        .map(|row| row["attestation_flags"].clone())
+        .collect();
+    let expected = [json!([]), json!([]), json!(["cli_version"])];
+    assert_eq!(flags, expected, "{}", ran.stderr);
+    assert_eq!(ran.code, Some(1), "{}", ran.stderr);
+    let said = format!("{}{}", ran.stdout, ran.stderr);
+    assert!(
+        said.contains("it is not the agent that was asked for (cli_version)"),
+        "{said}"
+    );
+}

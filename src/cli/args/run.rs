@@ -116,7 +116,7 @@ pub(in crate::cli) struct RunArgs {
     #[arg(long, help_heading = "How to run")]
     pub(in crate::cli) dry_run: bool,
 
-    /// Exit with 1 when a trial did not pass
+    /// Exit with 1 when a trial did not pass; stop an agent that changes
     #[arg(long, help_heading = "How to run")]
     pub(in crate::cli) strict: bool,
 

@@ -104,6 +104,7 @@ pub(super) fn view(show: &ShowArgs) -> View {
 fn request(args: &RunArgs, chosen: &Chosen) -> RunRequest {
     let settings = &chosen.suite.settings;
     RunRequest {
+        strict: args.strict,
         trials: args.trials.unwrap_or(settings.trials_per_cell),
         jobs: args.jobs.unwrap_or(settings.jobs),
         max_cost_usd: args.max_cost_usd.or(settings.limits.max_cost_usd),
@@ -141,6 +142,7 @@ pub(super) fn plain_request(chosen: &Chosen) -> RunRequest {
             .map(|word| word.to_string_lossy().into_owned())
             .collect(),
         recorded: chosen.is_recorded(),
+        strict: false,
     }
 }
 

@@ -48,6 +48,8 @@ pub(in crate::runner) struct Lane {
     /// When it last closed.
     closed_at: Option<Duration>,
     logins: u32,
+    /// Whether it was stopped since its agent is not the one that was asked for.
+    another_agent: bool,
 }
 
 impl Lane {
@@ -61,7 +63,21 @@ impl Lane {
             failures: 0,
             closed_at: None,
             logins: 0,
+            another_agent: false,
         }
+    }
+
+    /// Stops it, since its agent is not the one that was asked for; whether it was not stopped before.
+    pub(in crate::runner) fn stop_another_agent(&mut self) -> bool {
+        let news = !self.is_stopped();
+        self.another_agent |= news;
+        self.gate = Gate::Stopped;
+        news
+    }
+
+    /// Whether that is why it is stopped.
+    pub(in crate::runner) fn is_of_another_agent(&self) -> bool {
+        self.another_agent
     }
 
     pub(in crate::runner) fn is_stopped(&self) -> bool {

@@ -98,6 +98,8 @@ pub(super) struct Followed {
 pub(super) enum Left {
     /// The logins of this lane failed.
     Stopped(String),
+    /// The agent of this lane is not the one that was asked for.
+    AnotherAgent(String),
     /// The budget is used up.
     Budget,
     /// These lanes are closed for longer than a run waits; the first one opens so long from now.
@@ -280,6 +282,13 @@ impl Schedule {
         }
     }
 
+    /// Stops the lane of an agent that is not the one that was asked for; its name, if it was not stopped before.
+    pub(super) fn stop_another_agent(&mut self, agent: usize) -> Option<String> {
+        let place = *self.lane_of.get(agent)?;
+        let (name, lane) = &mut self.lanes[place];
+        lane.stop_another_agent().then(|| name.clone())
+    }
+
     /// Lets go of all that waits in a lane.
     fn empty(&mut self, lane: usize) {
         let mut left = 0;
@@ -289,7 +298,12 @@ impl Schedule {
             left += before - phase.len();
         }
         if left > 0 {
-            self.left.push(Left::Stopped(self.lanes[lane].0.clone()));
+            let (name, lane) = &self.lanes[lane];
+            self.left.push(if lane.is_of_another_agent() {
+                Left::AnotherAgent(name.clone())
+            } else {
+                Left::Stopped(name.clone())
+            });
         }
     }
 
