@@ -242,7 +242,15 @@ fn load(files: &Files, args: &SuiteArgs, check_files: bool) -> Outcome<Suite> {
         tasks: &files.tasks,
         check_files,
     };
-    let suite = config::load(&request).map_err(|problems| config_failure(&problems))?;
+    let all = |problems| {
+        // What is missing belongs to the list as well.
+        let again = config::load(&LoadRequest {
+            check_files: true,
+            ..request
+        });
+        config_failure(again.as_ref().err().unwrap_or(&problems))
+    };
+    let suite = config::load(&request).map_err(all)?;
     let filter = Filter {
         task_ids: args.task_ids.clone(),
         agents: args.agents.clone(),

@@ -49,19 +49,17 @@ impl Sample {
     pub fn cv(&self) -> Option<f64> {
         stats::coefficient_of_variation(&self.0)
     }
+}
 
-    /// Sum / `count`; `None` without values or at 0.
-    #[must_use]
-    pub fn sum_per(&self, count: usize) -> Option<f64> {
-        let sum: Sum = self.0.iter().collect();
-        (sum.count() > 0 && count > 0).then(|| sum.total() / crate::report::number::of(count))
-    }
+/// Sum / `count`; `None` without values or at 0.
+fn per(sum: &Sum, count: usize) -> Option<f64> {
+    (sum.count() > 0 && count > 0).then(|| sum.total() / crate::report::number::of(count))
 }
 
 /// The rows of one cell, or of all cells of a scenario, as they are counted.
 ///
 /// `runs` counts every planned trial; times, costs and tool metrics are of the trials that speak about the agent,
-/// so those that an infra fault or an interruption decided are left out of them.
+/// so those that an infra fault or an interruption decided are left out of them, but not out of what a success costs.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct CellStats {
     /// `capability` or `regression`.
@@ -92,6 +90,8 @@ pub struct CellStats {
     pub outcomes: BTreeMap<String, usize>,
     /// Billed USD of every attempt, superseded or not.
     pub spent: Sum,
+    /// Billed USD and agent-only seconds of all `runs`, however they came out: what a success is paid with.
+    pub paid: (Sum, Sum),
     /// Agent-only seconds.
     pub times: Sample,
     /// Billed USD.
@@ -161,6 +161,8 @@ impl CellStats {
         self.flagged += usize::from(facts.flagged);
         self.another_agent += usize::from(facts.another_agent);
         self.spent.add_if(facts.measured.cost);
+        self.paid.0.add_if(facts.measured.cost);
+        self.paid.1.add_if(facts.measured.time);
         *self.outcomes.entry(facts.outcome.clone()).or_default() += 1;
         match facts.standing {
             Standing::Infra => self.infra += 1,
@@ -209,6 +211,8 @@ impl CellStats {
             *self.outcomes.entry(outcome.clone()).or_default() += count;
         }
         self.spent.merge(&other.spent);
+        self.paid.0.merge(&other.paid.0);
+        self.paid.1.merge(&other.paid.1);
         self.times.0.extend(other.times.values());
         self.costs.0.extend(other.costs.values());
         self.cold_costs.0.extend(other.cold_costs.values());
@@ -220,6 +224,18 @@ impl CellStats {
         self.times.sort();
         self.costs.sort();
         self.cold_costs.sort();
+    }
+
+    /// Billed USD of all trials for each success.
+    #[must_use]
+    pub fn cost_per_success(&self) -> Option<f64> {
+        per(&self.paid.0, self.successes)
+    }
+
+    /// Agent-only seconds of all trials for each success.
+    #[must_use]
+    pub fn time_per_success(&self) -> Option<f64> {
+        per(&self.paid.1, self.successes)
     }
 
     /// Successes over all planned trials.

@@ -123,11 +123,9 @@ const COLUMNS: &[Column] = &[
         .cache_read_rate
         .mean()),
     float!("cost_per_success_mean", Other, |stats| stats
-        .costs
-        .sum_per(stats.successes)),
+        .cost_per_success()),
     float!("time_per_success_mean", Time, |stats| stats
-        .times
-        .sum_per(stats.successes)),
+        .time_per_success()),
     float!("xcodebuild_calls_mean", Other, |stats| stats
         .sums
         .xcodebuild_calls

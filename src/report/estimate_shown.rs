@@ -48,13 +48,17 @@ impl Estimate {
             seconds(high)
         );
         let Span { low, mean, high } = self.usd;
-        let _infallible = writeln!(
-            text,
-            "cost: {} ({} to {})",
-            dollars(mean),
-            dollars(low),
-            dollars(high)
-        );
+        if self.cells_without_cost == self.cells.len() {
+            text.push_str("cost: unknown\n");
+        } else {
+            let _infallible = writeln!(
+                text,
+                "cost: {} ({} to {})",
+                dollars(mean),
+                dollars(low),
+                dollars(high)
+            );
+        }
         for (count, what) in [
             (self.cells_without_time, "time"),
             (self.cells_without_cost, "cost"),

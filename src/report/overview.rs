@@ -43,8 +43,8 @@ pub struct ScenarioLine {
     pub xcodebuild_calls_mean: Option<f64>,
     /// Mean of tool errors, one fewer after a session-defaults discovery.
     pub tool_errors_mean: Option<f64>,
-    /// USD billed for all attempts.
-    pub spent: f64,
+    /// USD billed for all attempts, as far as it is known.
+    pub spent: Option<f64>,
 }
 
 impl Overview {
@@ -113,7 +113,7 @@ fn line(cells: &[&CellStats]) -> ScenarioLine {
         cold_cost_median: all.cold_costs.quantile(0.5),
         xcodebuild_calls_mean: all.sums.xcodebuild_calls.mean(),
         tool_errors_mean: all.sums.tool_errors.mean(),
-        spent: all.spent.total(),
+        spent: (all.spent.count() > 0).then(|| all.spent.total()),
     }
 }
 

@@ -120,7 +120,7 @@ fn scenario_row(name: &str, line: &ScenarioLine) -> Vec<String> {
         optional(line.cold_cost_median, dollars),
         optional(line.xcodebuild_calls_mean, |calls| format!("{calls:.1}")),
         optional(line.tool_errors_mean, |errors| format!("{errors:.1}")),
-        dollars(line.spent),
+        optional(line.spent, dollars),
     ]
 }
 

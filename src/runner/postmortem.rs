@@ -92,6 +92,10 @@ async fn write_piece(asked: &PostRun<'_>, piece: Piece, cancel: &Cancel) -> Opti
             Some(format!("{} holds tables only: {why}", name(&piece.path))),
         ),
     };
+    if let Some(folder) = piece.path.parent() {
+        // Where this fails, so does the writing, which is told.
+        fs::create_dir_all(folder).ok();
+    }
     let saved = write_atomically(&piece.path, text.as_bytes());
     saved.err().map(|error| error.to_string()).or(why)
 }
@@ -153,6 +157,7 @@ async fn by_agent(
         reader: StreamReader::for_kind(agent.kind),
         events: Vec::new(),
         answer: None,
+        is_plain: agent.kind == AgentKind::Command,
     };
     let ending = run(&spec, &mut ear, cancel).await;
     let report = ear.reader.finish(ending.wall, &mut ear.events);
@@ -170,7 +175,11 @@ async fn by_agent(
     } else {
         None
     };
-    let said = report.answer.or(ear.answer);
+    let said = if ear.is_plain {
+        ear.answer
+    } else {
+        report.answer.or(ear.answer)
+    };
     let failed = report.terminal == Terminal::Failed
         || matches!(ending.exit, Some(exit) if exit != Exit::Code(0));
     if text.is_none() && failed && ending.reason == EndReason::Exited {
@@ -280,11 +289,12 @@ fn no_treatment() -> ScenarioSpec {
     }
 }
 
-/// Keeps the last message; an agent of kind `command` has no other answer.
+/// Keeps the last message; of an agent of kind `command`, whose lines are its messages, all of them.
 struct Ear {
     reader: StreamReader,
     events: Vec<AgentEvent>,
     answer: Option<String>,
+    is_plain: bool,
 }
 
 impl Listener for Ear {
@@ -292,7 +302,15 @@ impl Listener for Ear {
         self.reader.line(line, at, &mut self.events);
         for event in self.events.drain(..) {
             if let EventKind::Message { text } = event.kind {
-                self.answer = Some(text);
+                match &mut self.answer {
+                    Some(said) if self.is_plain => {
+                        if (said.len() as u64) < LONGEST_REPORT {
+                            said.push('\n');
+                            said.push_str(&text);
+                        }
+                    }
+                    answer => *answer = Some(text),
+                }
             }
         }
         if self.reader.done() {

@@ -28,8 +28,18 @@ pub(super) struct Preflight {
 /// The scratch folder of one run.
 pub(super) struct Scratch {
     path: PathBuf,
+    kept: bool,
     /// Says that it is in use, until this process is gone.
     _claim: fs::File,
+}
+
+/// However a start ends, nothing of it is left.
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        if !self.kept {
+            fs::remove_dir_all(&self.path).ok();
+        }
+    }
 }
 
 impl Scratch {
@@ -46,12 +56,14 @@ impl Scratch {
             .map_err(|error| RunError::at("mark the scratch folder", &error))?;
         Ok(Self {
             path,
+            kept: false,
             _claim: claim,
         })
     }
 
     /// Removes the folder, unless workspaces are kept in it.
-    pub(super) fn close(self, keep: bool) -> Option<String> {
+    pub(super) fn close(mut self, keep: bool) -> Option<String> {
+        self.kept = true;
         if keep {
             return None;
         }

@@ -1,6 +1,6 @@
 //! What the jails of a run hide and lend, worked out once.
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -305,15 +305,4 @@ fn hideable(folder: &Path) -> Option<PathBuf> {
         .iter()
         .any(|needed| Path::new(needed).starts_with(&real));
     (!is_needed).then_some(real)
-}
-
-/// Files that the words of a command name by absolute paths, also inside of a word.
-pub(super) fn files_named(words: &[OsString]) -> Vec<PathBuf> {
-    let parts = words.iter().filter_map(|word| OsStr::to_str(word));
-    let parts = parts.flat_map(|word| {
-        word.split(|character: char| character.is_control() || "\"' ,=[]{}()".contains(character))
-    });
-    let paths = parts.filter(|part| part.starts_with('/')).map(Path::new);
-    let files = paths.filter_map(|path| fs::canonicalize(path).ok());
-    files.filter(|path| path.is_file()).collect()
 }

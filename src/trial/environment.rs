@@ -178,10 +178,11 @@ impl Surroundings<'_> {
             );
         }
         put(&mut all, "TERM", "dumb");
-        for (name, value) in &self.context.scenario(self.planned).env {
+        // The treatment has the last word: an agent's own setting must not void it without a sign.
+        for (name, value) in &self.context.agent(self.planned).env {
             put(&mut all, name, value);
         }
-        for (name, value) in &self.context.agent(self.planned).env {
+        for (name, value) in &self.context.scenario(self.planned).env {
             put(&mut all, name, value);
         }
         for (name, value) in &invocation.env {

@@ -8,9 +8,9 @@ use std::sync::Arc;
 
 use crate::model::{Isolation, Network};
 use crate::supervise::{Containment, Jail, Mount, find_program};
-use crate::trial::confinement::files_named;
 use crate::trial::environment::program_path;
 use crate::trial::frame::Frame;
+use crate::trial::named_files::files_named;
 use crate::workspace::Workspace;
 
 /// Who is kept.

@@ -21,6 +21,7 @@ mod kept;
 mod listener;
 mod meter;
 mod money;
+mod named_files;
 mod outside;
 mod performance;
 mod preparation;

@@ -94,4 +94,9 @@ fn a_refused_start_leaves_no_run_directory() {
         .proctor(&["run", "--quiet", "--validate-tasks"])
         .expect_code(1);
     assert!(sandbox.run_dir().join("reference_checks").is_dir());
+    let mut left = fs::read_dir(sandbox.path("tmp")).expect("list the folder for temporary files");
+    assert!(
+        left.next().is_none(),
+        "a start that ends early leaves its scratch folder"
+    );
 }

@@ -108,12 +108,20 @@ fn an_mcp_scenario_hands_its_servers_over_and_runs_start_and_stop() {
 fn an_own_scenario_is_a_named_treatment() {
     let sandbox = Sandbox::new()
         .agent("fake", "claude_code_cli", &format!("cp notes.txt \"$HOME/notes\"\n{}", telltale(CLAUDE_DONE)))
+        .agent_as_written("{id: set, kind: claude_code_cli, command: [agent-fake, '{EXTRA_ARGS}', '{PROMPT}'], env: {TREATMENT: none, OWN: kept}}")
         .section("scenarios:\n  - id: with_notes\n    prompt_prefix: Read notes.txt first.\n    prompt_suffix: Then stop.\n    files: [{from: extra/notes.txt, to: notes.txt}]\n    agent_args: [--verbose-mode]\n    env: {TREATMENT: 'yes please'}\n");
     sandbox.write();
     fs::create_dir(sandbox.path("extra")).expect("create a folder");
     fs::write(sandbox.path("extra/notes.txt"), "remember\n").expect("write a file");
     sandbox
-        .proctor(&["run", "--quiet", "--scenarios", "with_notes"])
+        .proctor(&[
+            "run",
+            "--quiet",
+            "--agents",
+            "set",
+            "--scenarios",
+            "with_notes",
+        ])
         .expect_code(0);
     let argv = argv(&sandbox);
     assert!(
@@ -127,7 +135,10 @@ fn an_own_scenario_is_a_named_treatment() {
         "remember\n"
     );
     let env = fs::read_to_string(sandbox.path("home/env")).expect("read the environment");
-    assert!(env.contains("TREATMENT=yes please"), "{env}");
+    assert!(
+        env.contains("TREATMENT=yes please") && env.contains("OWN=kept"),
+        "the treatment stands above the agent's own settings: {env}"
+    );
     assert_eq!(sandbox.row()["scenario"], "with_notes");
 }
 
@@ -188,8 +199,13 @@ echo '{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"
             "claude_code_cli",
             &format!("{failing}\n{SOLVE}\n{CLAUDE_DONE}"),
         )
-        .agent("writer", "command", "ls; echo 'the tools were fine'")
+        .agent(
+            "writer",
+            "command",
+            "ls; echo '# Report'; echo 'the tools were fine'; echo; echo '- the end'",
+        )
         .suite("post_run_report: true")
+        .suite("post_run_report_path: reports/tools.md")
         .suite("post_run_report_agent: writer");
     sandbox
         .proctor(&["run", "--quiet", "--agents", "fake"])
@@ -201,8 +217,12 @@ echo '{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"
     .expect("JSON");
     assert_eq!(manifest["errors"], 1, "{manifest:#}");
     assert!(run.join("failure_analysis_manifest.json").exists());
-    let report = fs::read_to_string(run.join("tool_error_report.md")).expect("read the report");
-    assert!(report.contains("the tools were fine"), "{report}");
+    let report = fs::read_to_string(run.join("reports/tools.md")).expect("read the report");
+    assert!(
+        report.contains("# Report\nthe tools were fine\n"),
+        "{report}"
+    );
+    assert!(report.trim_end().ends_with("- the end"), "{report}");
     assert_eq!(sandbox.row()["tool_error_total"], 1);
     let errors = fs::read_to_string(sandbox.trial_file("tool_errors.jsonl"))
         .expect("read tool_errors.jsonl");

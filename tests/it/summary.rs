@@ -124,6 +124,8 @@ fn an_infra_fault_lowers_the_rate_of_the_planned_and_not_that_of_the_graded() {
         "time_mean",
         "cost_mean",
         "cost_total_usd",
+        "cost_per_success_mean",
+        "time_per_success_mean",
     ]
     .map(|name| cell[name].as_str());
     assert_eq!(
@@ -136,7 +138,9 @@ fn an_infra_fault_lowers_the_rate_of_the_planned_and_not_that_of_the_graded() {
             "1",
             "20.0",
             "2.0",
-            "4.25"
+            "4.25",
+            "2.125",
+            "20.25"
         ]
     );
 }

@@ -36,7 +36,7 @@ struct Totals {
     passed: usize,
     infra: usize,
     interrupted: usize,
-    spent_usd: f64,
+    spent_usd: Option<f64>,
     max_cost_usd: Option<f64>,
 }
 
@@ -77,7 +77,7 @@ impl Totals {
             passed: cells().map(|cell| cell.successes).sum(),
             infra: cells().map(|cell| cell.infra).sum(),
             interrupted: cells().map(|cell| cell.interrupted).sum(),
-            spent_usd: rebuilt.spending.spent.total(),
+            spent_usd: (rebuilt.spending.spent.count() > 0).then(|| rebuilt.spending.spent.total()),
             max_cost_usd: rebuilt.spending.budget,
         }
     }
@@ -101,7 +101,7 @@ impl Totals {
             .map(|(count, word)| format!("{count} {word}"))
             .collect();
         let spent = match self.spent_usd {
-            usd if usd > 0.0 => match self.max_cost_usd {
+            Some(usd) if usd > 0.0 => match self.max_cost_usd {
                 Some(most) => format!(
                     "; {} of {} spent",
                     table::dollars(usd),
