@@ -257,7 +257,10 @@ fn thousands_of_dead_children_are_reaped() {
     }
     // They are never waited for; when their parent is gone, they come to process 1.
     let storm = "perl -e 'for (1..3000) { my $pid = fork; exit if defined $pid && !$pid }'\nsleep 0.3\nset -- /proc/[0-9]*; echo $# > \"$HOME/count\"";
-    let sandbox = jailed(&format!("{storm}\n{SOLVE}\n{CLAUDE_DONE}"));
+    let sandbox = sandbox(&format!("{storm}\n{SOLVE}\n{CLAUDE_DONE}"))
+        .set("timeout_sec", "90")
+        .set("stall_timeout_sec", "60");
+    run(&sandbox);
     assert_success(&sandbox);
     let count: u32 = told(&sandbox, "count").trim().parse().expect("a count");
     assert!(count < 10, "{count} processes");

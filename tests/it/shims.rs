@@ -16,6 +16,8 @@ fn row_at(isolation: &str, actions: &str) -> (Sandbox, Value) {
     let body = format!("{actions}\n{SOLVE}\n{CLAUDE_DONE}");
     let sandbox = Sandbox::new()
         .suite(&format!("isolation: {isolation}"))
+        .set("timeout_sec", "90")
+        .set("stall_timeout_sec", "60")
         .agent("fake", "claude_code_cli", &body);
     sandbox.script("xcodebuild", "echo real \"$@\"; exit 3");
     let ran = sandbox.proctor(&["run", "--quiet"]);
@@ -116,10 +118,11 @@ except OSError:
             let (_, row) = row_at(isolation, &actions);
             assert_eq!(calls(&row), 1, "{row:#}");
             let told = row["integrity"].as_str().expect("a word");
-            assert!(
-                told.starts_with("suspect[cmd_log_forged=1 by python3"),
-                "{row:#}"
-            );
+            assert!(told.starts_with("suspect[cmd_log_forged=1 by "), "{row:#}");
+            // Of a process that has ended before anybody could look, no name is left.
+            if waits == "True" {
+                assert!(told.contains("by python3"), "{row:#}");
+            }
         }
     }
 }
