@@ -234,7 +234,7 @@ fn any_finished_trial_becomes_a_cassette_that_plays_the_same() {
     let sandbox = Sandbox::new().agent(
         "fake",
         "claude_code_cli",
-        &format!("{SOLVE}\n{CLAUDE_DONE}"),
+        &format!("{SOLVE}\nmkdir deep; ln -s ../answer.txt deep/link; head -c 1500000 /dev/zero | tr '\\0' x > large\n{CLAUDE_DONE}"),
     );
     sandbox.proctor(&["run", "--quiet"]).expect_code(0);
     let first = sandbox.row();
@@ -269,6 +269,7 @@ fn any_finished_trial_becomes_a_cassette_that_plays_the_same() {
         "model",
         "grade",
         "termination",
+        "tree_sha256",
     ] {
         assert_eq!(first[column], second[column], "{column}");
     }

@@ -35,6 +35,19 @@ pub(super) fn write(root: &Path, path: &Path, bytes: &[u8], mode: Option<u32>) -
     File::from(file).write_all(bytes)
 }
 
+/// Makes `path` below `root` a link to `target`, folders included, in place of a file that is there.
+///
+/// # Errors
+/// A folder on the way that is none (a link is none), or whatever the system says.
+pub(super) fn link(root: &Path, path: &Path, target: &str) -> io::Result<()> {
+    let (folder, name) = parent(root, path, true)?;
+    match rustix::fs::unlinkat(&folder, name, AtFlags::empty()) {
+        Ok(()) | Err(rustix::io::Errno::NOENT) => {}
+        Err(error) => return Err(error.into()),
+    }
+    Ok(rustix::fs::symlinkat(target, &folder, name)?)
+}
+
 /// Removes the file or folder `path` below `root`; nothing there is as good.
 ///
 /// # Errors

@@ -94,6 +94,8 @@ pub(super) enum Action {
         bytes: Vec<u8>,
         mode: Option<u32>,
     },
+    /// Makes a symbolic link.
+    Link { path: PathBuf, target: String },
     /// Removes a file or folder.
     Delete(PathBuf),
     /// Runs a command.

@@ -64,7 +64,9 @@ pub async fn play(cassette: &Path, options: PlayOptions<'_>) -> Result<i32, Cass
 fn failed(cassette: &Path, step: &Step, source: io::Error) -> CassetteError {
     let words = match &step.action {
         Action::Out(_) | Action::Err(_) | Action::Chatter { .. } => "print a line".to_owned(),
-        Action::Write { path, .. } => format!("write {}", path.display()),
+        Action::Write { path, .. } | Action::Link { path, .. } => {
+            format!("write {}", path.display())
+        }
         Action::Delete(path) => format!("delete {}", path.display()),
         Action::Run { argv, .. } => format!("run {}", argv.join(" ")),
         Action::Hang | Action::Exit(_) => "end".to_owned(),
@@ -112,6 +114,7 @@ impl Player<'_> {
             Action::Write { path, bytes, mode } => {
                 files::write(self.options.workdir, path, bytes, *mode)?;
             }
+            Action::Link { path, target } => files::link(self.options.workdir, path, target)?,
             Action::Delete(path) => files::delete(self.options.workdir, path)?,
             Action::Run { expect, .. } => {
                 let code = self.run(action).await?;

@@ -38,8 +38,10 @@ pub struct FileChange {
     pub at: Option<Duration>,
     /// Relative to the project folder.
     pub path: PathBuf,
-    /// Its contents; `None` = it was removed.
+    /// Its contents; `None` = it was removed, or is a link.
     pub contents: Option<Vec<u8>>,
+    /// Where it leads, if it is a link.
+    pub link: Option<String>,
     /// Its mode, if it is not an ordinary one.
     pub mode: Option<u32>,
 }
@@ -176,6 +178,9 @@ fn changed(change: &FileChange, at: u64) -> Result<serde_json::Value, String> {
         .path
         .to_str()
         .ok_or_else(|| format!("{}: the path is no valid UTF-8", change.path.display()))?;
+    if let Some(target) = &change.link {
+        return Ok(json!({"at_ms": at, "write": {"path": path, "link": target}}));
+    }
     let Some(contents) = &change.contents else {
         return Ok(json!({"at_ms": at, "delete": path}));
     };

@@ -38,6 +38,7 @@ struct WriteWire {
     path: PathBuf,
     text: Option<String>,
     base64: Option<String>,
+    link: Option<String>,
     mode: Option<String>,
 }
 
@@ -125,10 +126,21 @@ pub(super) fn signal(name: &str) -> Result<Signal, String> {
 }
 
 fn write(wire: WriteWire) -> Result<Action, String> {
-    let bytes = match (wire.text, wire.base64) {
-        (Some(text), None) => text.into_bytes(),
-        (None, Some(text)) => base64_bytes(&text)?,
-        _ => return Err("write: needs either `text` or `base64`".to_owned()),
+    let bytes = match (wire.text, wire.base64, wire.link) {
+        (Some(text), None, None) => text.into_bytes(),
+        (None, Some(text), None) => base64_bytes(&text)?,
+        (None, None, Some(target)) if wire.mode.is_none() => {
+            return Ok(Action::Link {
+                path: inside(wire.path)?,
+                target,
+            });
+        }
+        _ => {
+            return Err(
+                "write: needs either `text`, `base64` or `link`, the last without `mode`"
+                    .to_owned(),
+            );
+        }
     };
     let mode = wire
         .mode

@@ -285,7 +285,7 @@ fn what_is_wrong_is_told_with_file_and_line_before_anything_is_played() {
         ("{\"at_ms\":0,\"delete\":\"\"}", "leads out"),
         (
             "{\"at_ms\":0,\"write\":{\"path\":\"x\"}}",
-            "either `text` or `base64`",
+            "either `text`, `base64` or `link`",
         ),
         (
             "{\"at_ms\":0,\"write\":{\"path\":\"x\",\"text\":\"\",\"mode\":\"rwx\"}}",
@@ -385,12 +385,21 @@ fn a_recording_is_the_trial_again() {
             at: None,
             path: PathBuf::from("out.txt"),
             contents: Some(b"hi\n".to_vec()),
+            link: None,
             mode: Some(0o100_755),
+        },
+        FileChange {
+            at: Some(Duration::ZERO),
+            path: PathBuf::from("lead/link"),
+            contents: None,
+            link: Some("../out.txt".to_owned()),
+            mode: None,
         },
         FileChange {
             at: Some(Duration::ZERO),
             path: PathBuf::from("gone"),
             contents: None,
+            link: None,
             mode: None,
         },
     ];
@@ -422,7 +431,7 @@ fn a_recording_is_the_trial_again() {
                 .unwrap()
         })
         .collect();
-    assert_eq!(order, [0, 10, 20, 30, 30, 30, 30, 90, 90]);
+    assert_eq!(order, [0, 0, 10, 20, 30, 30, 30, 30, 90, 90]);
     fs::write(stage.workdir().join("gone"), "").unwrap();
     let (code, out, err) = replayed(&stage, &recording);
     let now = stage.workdir().display().to_string();
@@ -433,6 +442,8 @@ fn a_recording_is_the_trial_again() {
     assert!(stage.workdir().join("ran").exists() && !stage.workdir().join("gone").exists());
     let made = fs::metadata(stage.workdir().join("out.txt")).unwrap();
     assert_eq!(made.permissions().mode() & 0o777, 0o755);
+    let link = fs::read_link(stage.workdir().join("lead/link")).unwrap();
+    assert_eq!(link, Path::new("../out.txt"));
 }
 
 #[test]

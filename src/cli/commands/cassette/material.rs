@@ -28,6 +28,7 @@ pub(super) struct Material {
     stderr: Vec<u8>,
     line_times: Vec<Duration>,
     changes: Vec<FileChange>,
+    left_out: Vec<String>,
     calls: Vec<CommandCall>,
     workdir: Option<PathBuf>,
 }
@@ -49,6 +50,7 @@ impl Material {
         let events = events(&trial);
         let started = events.as_ref().map_or(0, |(started, _)| *started);
         let plays = plays(&row, &stdout);
+        let (changes, left_out) = changes(&trial)?;
         Ok(Self {
             line_times: line_times(
                 plays,
@@ -57,13 +59,19 @@ impl Material {
                 spoke_until(&row),
             ),
             stderr: bytes(&trial.stderr_raw()).unwrap_or_default(),
-            changes: changes(&trial)?,
+            changes,
+            left_out,
             calls: calls(&trial, started)?,
             workdir: workdir(&trial, &stdout),
             row,
             plays,
             stdout,
         })
+    }
+
+    /// What of the agent's work the cassette does not hold, a sentence each.
+    pub(super) fn left_out(&self) -> &[String] {
+        &self.left_out
     }
 
     /// What the recorder takes.
@@ -179,26 +187,34 @@ fn holds(stdout: &[u8], words: &[u8]) -> bool {
     lines.any(|line| line.windows(words.len()).any(|part| part == words))
 }
 
-fn changes(trial: &TrialDir) -> Outcome<Vec<FileChange>> {
+/// The changes, and what was not kept of them since no grader sees it.
+fn changes(trial: &TrialDir) -> Outcome<(Vec<FileChange>, Vec<String>)> {
     let path = trial.changes();
     let text = match bytes(&path) {
         Ok(text) => text,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            return Ok((Vec::new(), Vec::new()));
+        }
         Err(error) => return Err(Failure::at(format_args!("read {}", path.display()), error)),
     };
     let lines = text
         .split(|byte| *byte == b'\n')
         .filter(|line| !line.is_empty());
-    lines
-        .map(|line| {
-            let changed: ChangedFile = serde_json::from_slice(line)
-                .map_err(|error| Failure::at(format_args!("read {}", path.display()), error))?;
-            change(&changed)
-        })
-        .collect()
+    let (mut changes, mut left_out) = (Vec::new(), Vec::new());
+    for line in lines {
+        let one: ChangedFile = serde_json::from_slice(line)
+            .map_err(|error| Failure::at(format_args!("read {}", path.display()), error))?;
+        if one.ignored_files.is_some() || one.special.is_some() {
+            let why = one.omitted.as_deref().unwrap_or("it was not kept");
+            left_out.push(format!("{}: {why}", one.path));
+        } else {
+            changes.push(change(&one, trial)?);
+        }
+    }
+    Ok((changes, left_out))
 }
 
-fn change(changed: &ChangedFile) -> Outcome<FileChange> {
+fn change(changed: &ChangedFile, trial: &TrialDir) -> Outcome<FileChange> {
     let lost = |why: &str| {
         let what = format!("the change of {} cannot be played: {why}", changed.path);
         Failure::new(Kind::Infrastructure, what)
@@ -211,20 +227,21 @@ fn change(changed: &ChangedFile) -> Outcome<FileChange> {
                 .decode(coded)
                 .map_err(|_| lost("it is no base64"))?,
         ),
-        (None, None) if changed.link.is_some() => return Err(lost("a cassette writes no links")),
+        (None, None) if changed.link.is_some() => None,
         (None, None) => {
-            return Err(lost(
-                changed
-                    .omitted
-                    .as_deref()
-                    .unwrap_or("its content was not kept"),
-            ));
+            let why = changed.omitted.as_deref();
+            let why = why.unwrap_or("its content was not kept");
+            let file = changed.file.as_deref().filter(|name| !name.contains('/'));
+            let file = file.ok_or_else(|| lost(why))?;
+            let file = trial.root().join(file);
+            Some(bytes(&file).map_err(|error| lost(&format!("{}: {error}", file.display())))?)
         }
     };
     Ok(FileChange {
         at: None,
         path: PathBuf::from(&changed.path),
         contents,
+        link: changed.link.clone(),
         mode: changed.executable.then_some(0o755),
     })
 }

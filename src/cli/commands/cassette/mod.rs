@@ -10,13 +10,21 @@ use std::path::Path;
 
 use crate::agents::cassette::record;
 use crate::cli::args::CassetteArgs;
+use crate::cli::console::say;
 use crate::cli::failure::{Failure, Kind, Outcome};
 use crate::cli::out::{Colour, Out};
+use crate::report::sanitize_line;
 use material::Material;
 
 /// Prints or writes the cassette of a trial.
 pub(in crate::cli) fn run(args: &CassetteArgs) -> Outcome {
     let material = Material::read(&args.trial_dir)?;
+    for what in material.left_out() {
+        say(
+            Colour::AUTO,
+            format_args!("note: left out: {}", sanitize_line(what)),
+        );
+    }
     let text = record(&material.recording(args.note.clone())).map_err(|why| {
         let what = format!("record {}: {why}", args.trial_dir.display());
         Failure::new(Kind::Infrastructure, what)
