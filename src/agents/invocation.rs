@@ -144,9 +144,8 @@ pub fn invocation_for(
         return replay::replayed(context, replay);
     }
     let clean = context.settings.clean_agent_env;
-    let own_codex = clean || context.settings.use_ccusage_for_codex;
     let place = (context.private, operator);
-    let mut private = home::make(agent.kind, clean, own_codex, place)?;
+    let mut private = home::make(agent.kind, clean, place)?;
     let mut extra_args = Vec::new();
     if agent.command.iter().any(|token| token == "{EXTRA_ARGS}") {
         extra_args = extra_arguments(context, operator, &mut private)?;
@@ -254,6 +253,7 @@ fn extra_arguments(
                 .extend(lent.map(|(name, value)| (name, value.into())));
             let mut arguments = servers.arguments;
             arguments.extend(codex_path_arguments(context.path));
+            arguments.extend(codex_distrust(context.workdir));
             arguments
         }
         AgentKind::Gemini => mcp::gemini_arguments(config, private.agent_home.as_deref())?,
@@ -323,6 +323,16 @@ fn codex_path_arguments(path: &OsStr) -> Vec<String> {
         ));
     }
     arguments
+}
+
+/// Codex 0.133 reads settings that the project under test brings, its MCP servers among them, unless it is told not to.
+fn codex_distrust(workdir: &Path) -> Vec<String> {
+    let Some(workdir) = workdir.to_str() else {
+        return Vec::new();
+    };
+    let project = toml_string(workdir);
+    let value = format!("projects={{{project}={{trust_level=\"untrusted\"}}}}");
+    vec!["-c".to_owned(), value]
 }
 
 #[cfg(test)]

@@ -86,6 +86,11 @@ impl Failure {
         self
     }
 
+    /// What it says, without prefix and hints.
+    pub(super) fn message(&self) -> &str {
+        &self.message
+    }
+
     /// The exit code of the program.
     pub(super) fn exit_code(&self) -> ExitCode {
         ExitCode::from(self.kind.code())

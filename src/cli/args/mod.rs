@@ -6,9 +6,9 @@ mod run;
 use clap::{Parser, Subcommand};
 
 pub(super) use further::{
-    CassetteArgs, CompletionsArgs, DoctorArgs, EstimateArgs, ExportArgs, ExportFormat, ImportArgs,
-    InitArgs, ModelServerArgs, RebuildArgs, RegradeArgs, ReplayArgs, SchemaArgs, SchemaFile,
-    SelftestArgs, VerifyArgs,
+    AgentsArgs, AgentsCommand, CassetteArgs, CompletionsArgs, DoctorArgs, EstimateArgs, ExportArgs,
+    ExportFormat, ImportArgs, InitArgs, ModelServerArgs, ProbeArgs, RebuildArgs, RegradeArgs,
+    ReplayArgs, SchemaArgs, SchemaFile, SelftestArgs, VerifyArgs,
 };
 pub(super) use run::{RunArgs, ShowArgs, SuiteArgs, ValidateArgs};
 
@@ -66,7 +66,10 @@ pub(super) enum Command {
     Doctor(DoctorArgs),
     /// Try the faults that proctor promises to hold on this very machine
     Selftest(SelftestArgs),
+    /// List the kinds of agents and what this machine has of them, or try one out
+    Agents(AgentsArgs),
     /// Answer agents from a script instead of a model, to rehearse a suite without paying
+    #[command(hide = true)]
     ModelServer(ModelServerArgs),
     /// Print the JSON Schema of config.yaml or tasks.yaml
     Schema(SchemaArgs),

@@ -1,5 +1,6 @@
 //! One command per file: each resolves its flags, asks one room to do the work, and tells what came of it.
 
+pub(super) mod agents;
 pub(super) mod cassette;
 pub(super) mod completions;
 pub(super) mod doctor;

@@ -16,13 +16,14 @@ use crate::cli::columns::columns;
 use crate::cli::failure::{Failure, Kind, Outcome};
 use crate::cli::out::{Colour, Out};
 use world::World;
+pub(in crate::cli::commands) use world::file_with;
 
 /// Why processes cannot be looked for.
 const NO_PROC: &str = "there is no /proc here to look for processes";
 
 /// What came of one fault.
 #[derive(Debug)]
-pub(super) enum Held {
+pub(in crate::cli::commands) enum Held {
     /// It happened, and nothing was lost, left or believed.
     Yes,
     /// It happened, and this was wrong.
@@ -33,7 +34,7 @@ pub(super) enum Held {
 
 impl Held {
     /// Held if `fact` is true, else not, with this observation.
-    fn when(fact: bool, otherwise: impl FnOnce() -> String) -> Self {
+    pub(in crate::cli::commands) fn when(fact: bool, otherwise: impl FnOnce() -> String) -> Self {
         if fact {
             Self::Yes
         } else {
@@ -41,7 +42,7 @@ impl Held {
         }
     }
 
-    const fn word(&self) -> &'static str {
+    pub(in crate::cli::commands) const fn word(&self) -> &'static str {
         match self {
             Self::Yes => "held",
             Self::No(_) => "NOT HELD",
@@ -49,7 +50,7 @@ impl Held {
         }
     }
 
-    fn why(&self) -> Option<&str> {
+    pub(in crate::cli::commands) fn why(&self) -> Option<&str> {
         match self {
             Self::Yes => None,
             Self::No(why) | Self::NotHere(why) => Some(why),
@@ -184,7 +185,7 @@ impl Told {
     }
 }
 
-fn painted(held: &Held) -> String {
+pub(in crate::cli::commands) fn painted(held: &Held) -> String {
     let style = match held {
         Held::Yes => AnsiColor::Green.on_default(),
         Held::NotHere(_) => AnsiColor::Yellow.on_default(),

@@ -182,7 +182,7 @@ impl World {
 }
 
 /// The first file below a folder that holds one of these texts.
-pub(super) fn file_with(folder: &Path, texts: &[&str]) -> Option<PathBuf> {
+pub(in crate::cli::commands) fn file_with(folder: &Path, texts: &[&str]) -> Option<PathBuf> {
     let mut folders = vec![folder.to_owned()];
     while let Some(folder) = folders.pop() {
         for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
