@@ -176,6 +176,7 @@ fn suite(tools: &Tools, isolation: &str, scenario: &str) -> Sandbox {
         .suite(&format!("isolation: {isolation}"))
         .suite(&format!("scenarios: [{scenario}]"))
         .suite("use_ccusage_for_codex: false")
+        .suite("retries: {max_attempts: 1}")
         .suite("jobs: 3");
     let home = sandbox.path("home");
     let own = [fixture("fakes"), tools.modules.clone()].map(|path| format!("'{}'", path.display()));

@@ -132,7 +132,7 @@ impl Stage {
         let config = json!({
             "suite": {
                 "output_root": self.path("runs"), "scenarios": ["without", "with"], "timeout_sec": 100, "use_ccusage_for_codex": false,
-                "trials_per_cell": 1,
+                "trials_per_cell": 1, "retries": {"max_attempts": 1},
             },
             "project": {"template": self.path("project")},
             "scenarios": [
