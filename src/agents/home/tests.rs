@@ -152,7 +152,7 @@ fn agents_whose_servers_stand_in_their_folder_get_one_of_the_trials_own() {
         let (_theirs, operator) = theirs(kind, &files);
         for clean in [false, true] {
             let private = tempfile::tempdir().unwrap();
-            let made = make(kind, clean, clean, (private.path(), &operator)).unwrap();
+            let made = make(kind, clean, (private.path(), &operator)).unwrap();
             let folder = made.agent_home.clone().unwrap();
             assert_eq!(fs::read_to_string(folder.join(login)).unwrap(), "secret");
             assert!(!folder.join("history").exists());
@@ -188,7 +188,7 @@ fn an_agent_without_settings_is_told_how_to_log_in() {
         };
         let (_theirs, operator) = theirs(kind, files);
         let private = tempfile::tempdir().unwrap();
-        let made = make(kind, true, true, (private.path(), &operator)).unwrap();
+        let made = make(kind, true, (private.path(), &operator)).unwrap();
         let text = fs::read_to_string(made.agent_home.unwrap().join("settings.json")).unwrap();
         let told: serde_json::Value = serde_json::from_str(&text).unwrap();
         let chosen = told.pointer("/security/auth/selectedType");
@@ -216,7 +216,7 @@ fn logins_of_copilot_and_opencode_lie_where_they_look() {
     ] {
         let (_theirs, operator) = theirs(kind, &[(file, "secret"), ("mcp-config.json", "{}")]);
         let private = tempfile::tempdir().unwrap();
-        let made = make(kind, true, true, (private.path(), &operator)).unwrap();
+        let made = make(kind, true, (private.path(), &operator)).unwrap();
         assert_eq!(made.secrets, [private.path().join(place)]);
         assert!(
             !private
