@@ -410,3 +410,43 @@ fn reports_follow_from_the_journal(sandbox: &Sandbox, folder: &Path) -> Result<(
         Err(format!("left behind: {left:?}"))
     }
 }
+
+#[test]
+fn a_run_pauses_where_processes_could_not_be_ended_and_goes_on_later() {
+    let escape = Some(("PROCTOR_FAILPOINT", "hunt@1+=eio"));
+    let world = |more: &str| {
+        let body = format!("{SOLVE}\nsetsid sleep 20 >/dev/null 2>&1 &\nsleep 0.2\n{CLAUDE_DONE}");
+        Sandbox::new()
+            .agent("fake", "claude_code_cli", &body)
+            .suite("isolation: none")
+            .suite("jobs: 1")
+            .suite(more)
+            .set("trials_per_cell", "3")
+    };
+    let sandbox = world("on_uncontained: pause");
+    let ran = run(&sandbox, &["run", "--quiet"], escape);
+    assert_ne!(ran.code, Some(0), "{}", ran.stderr);
+    assert!(
+        ran.stderr.contains("could not be ended") && ran.stderr.contains("--resume"),
+        "{}",
+        ran.stderr
+    );
+    let rows = sandbox.rows();
+    assert_eq!(rows.len(), 1, "nothing further was started");
+    assert_eq!(rows[0]["integrity"], "uncontained", "{:#}", rows[0]);
+    assert_eq!(rows[0]["grade"], "error", "nothing is judged beside them");
+    assert_eq!(rows[0]["success"], false);
+    let folder = sandbox.run_dir();
+    let folder = folder.to_str().expect("a path is text");
+    run(&sandbox, &["run", "--quiet", "--resume", folder], None);
+    let rows = sandbox.rows();
+    assert_eq!(rows.len(), 3);
+    assert!(
+        rows[1..].iter().all(|row| row["success"] == true),
+        "{rows:#?}"
+    );
+
+    let sandbox = world("on_uncontained: continue");
+    run(&sandbox, &["run", "--quiet"], escape);
+    assert_eq!(sandbox.rows().len(), 3, "the config says to go on");
+}

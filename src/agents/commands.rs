@@ -66,6 +66,9 @@ pub const fn operator_variables(kind: AgentKind) -> &'static [&'static str] {
 }
 
 /// A headless command line of this kind, as a new config shows it; empty where there is no usual one.
+///
+/// Where the agent reads its prompt on standard input, no token holds it: every process can read a command line, and an agent
+/// that kills processes by a word of its task would kill itself.
 #[must_use]
 pub const fn default_command(kind: AgentKind) -> &'static [&'static str] {
     match kind {
@@ -81,7 +84,7 @@ pub const fn default_command(kind: AgentKind) -> &'static [&'static str] {
             "analytics.enabled=false",
             "--output-last-message",
             "{OUT_JSON}",
-            "{PROMPT}",
+            "-",
         ],
         AgentKind::ClaudeCode => &[
             "claude",
@@ -95,8 +98,6 @@ pub const fn default_command(kind: AgentKind) -> &'static [&'static str] {
             "--permission-mode",
             "bypassPermissions",
             "{EXTRA_ARGS}",
-            "--",
-            "{PROMPT}",
         ],
         // A prompt that begins with a dash is one only behind `--prompt=` or `--`.
         AgentKind::Gemini => &[

@@ -19,6 +19,11 @@ impl AgentKind {
     pub fn from_word(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.as_str() == word)
     }
+
+    /// Whether it takes a prompt on standard input where its command line holds none.
+    fn reads_standard_input(self) -> bool {
+        matches!(self, Self::ClaudeCode | Self::Codex)
+    }
 }
 
 /// One of `agents:`; none when the check found its id or kind wrong.
@@ -29,10 +34,7 @@ pub(super) fn agent(
 ) -> Option<AgentSpec> {
     let id = fields.text("id");
     let kind = AgentKind::from_word(&fields.text_or_empty("kind"));
-    let prompt_via = match fields.text_or_empty("prompt_via").as_str() {
-        "stdin" => PromptVia::Stdin,
-        _ => PromptVia::Argument,
-    };
+    let prompt_via = prompt_via(fields, kind);
     let replay = replay(fields, files, (kind, report));
     let spec = AgentSpec {
         id: AgentId::new(id.clone()?).ok()?,
@@ -53,6 +55,17 @@ pub(super) fn agent(
         command(&spec, fields, report);
     }
     Some(spec)
+}
+
+/// Where no token holds the prompt, agents that read it on standard input get it there.
+fn prompt_via(fields: &Fields<'_>, kind: Option<AgentKind>) -> PromptVia {
+    let words = fields.words("command");
+    let has_token = words.iter().any(|word| word.contains("{PROMPT}"));
+    match fields.text("prompt_via").as_deref() {
+        Some("stdin") => PromptVia::Stdin,
+        None if !has_token && kind.is_some_and(AgentKind::reads_standard_input) => PromptVia::Stdin,
+        _ => PromptVia::Argument,
+    }
 }
 
 fn replay(

@@ -17,6 +17,8 @@ pub struct IsolationSettings {
     pub require: bool,
     /// `isolation_wrapper`: words before every command line of a trial at level external.
     pub wrapper: Vec<String>,
+    /// `on_uncontained`: whether a run goes on beside processes that could not be ended outside of a jail.
+    pub goes_on_uncontained: bool,
     /// `lend`: what is lent into the jail beside what programs need to start.
     pub lend: Vec<Lent>,
     /// `max_processes`: the most processes and threads of a jailed child at once.
@@ -55,6 +57,7 @@ pub(super) fn isolation(suite: &Fields<'_>, base: &Base) -> IsolationSettings {
         },
         require: detailed.boolean("require"),
         wrapper: suite.words("isolation_wrapper"),
+        goes_on_uncontained: suite.text_or_empty("on_uncontained") == "continue",
         lend: lend.collect(),
         max_processes: suite.count("max_processes"),
     }

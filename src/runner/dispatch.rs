@@ -8,7 +8,9 @@ use jiff::Timestamp;
 use tokio::sync::mpsc::unbounded_channel;
 use tokio::task::{Id, JoinError, JoinSet, block_in_place};
 
-use crate::model::{Infra, Integrity, LaneState, Progress, RUN_BUDGET, Termination, TrialOutcome};
+use crate::model::{
+    Infra, Integrity, Isolation, LaneState, Progress, RUN_BUDGET, Termination, TrialOutcome,
+};
 use crate::plan::PlannedTrial;
 use crate::record::Journal;
 use crate::runner::RunError;
@@ -44,6 +46,8 @@ pub(super) struct Tally {
     pub(super) disk_full: Option<String>,
     /// Why trials were left for a later start.
     pub(super) left: Vec<String>,
+    /// The same where processes of a trial still run.
+    pub(super) uncontained_by: Option<String>,
     /// Digest of the last row.
     pub(super) head: Option<String>,
 }
@@ -136,7 +140,9 @@ impl Dispatch {
             });
             tally.disk_full = Some(why);
         }
-        tally.disk_full.is_some() || self.context.cancel.level() > 0
+        tally.disk_full.is_some()
+            || tally.uncontained_by.is_some()
+            || self.context.cancel.level() > 0
     }
 
     fn start(&self, running: &mut JoinSet<Sealed>, begin: Begin, lanes: &Lanes) -> Id {
@@ -228,7 +234,7 @@ impl Dispatch {
             }
             tally.finished += 1;
             tally.passed += usize::from(outcome.success);
-            tally.uncontained += usize::from(outcome.integrity == Integrity::Uncontained);
+            self.heed_escape(&outcome, tally);
             tally.infra += usize::from(outcome.infra != Infra::None);
             tally.results += usize::from(settles(&outcome));
             let followed = schedule.end(&outcome.key, now, end_of(&outcome));
@@ -281,6 +287,26 @@ fn known_cost(outcome: &TrialOutcome) -> Option<f64> {
         && outcome.measures.tool_calls == 0;
     let free = outcome.wall_time.is_none() || (refused && did_nothing);
     outcome.cost.billed_usd.or(free.then_some(0.0))
+}
+
+impl Dispatch {
+    /// Where processes of a trial still run: outside of a jail nobody knows what they do to the next ones, so the run pauses. In
+    /// a jail they hang in the kernel and take a slot along.
+    fn heed_escape(&self, outcome: &TrialOutcome, tally: &mut Tally) {
+        if outcome.integrity != Integrity::Uncontained {
+            return;
+        }
+        tally.uncontained += 1;
+        let goes_on = self.context.suite.settings.isolation.goes_on_uncontained;
+        if goes_on || outcome.isolation == Isolation::Jail || tally.uncontained_by.is_some() {
+            return;
+        }
+        let why = format!("processes of {} could not be ended", outcome.key.run_id());
+        self.teller.tell(Progress::Notice {
+            text: format!("{why}; no further trial is started"),
+        });
+        tally.uncontained_by = Some(why);
+    }
 }
 
 /// Whether a row settles its trial: infra faults, cancelled and interrupted trials are run again on resume.

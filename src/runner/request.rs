@@ -81,6 +81,8 @@ pub struct RunEnd {
     pub max_cost_usd: Option<f64>,
     /// Why it stopped by itself, where a disk was too full to go on.
     pub disk_full: Option<String>,
+    /// The same where processes of a trial could not be ended.
+    pub uncontained: Option<String>,
     /// Things that went wrong beside the trials.
     pub problems: Vec<String>,
 }
@@ -200,6 +202,7 @@ async fn start(
         left: tally.left,
         max_cost_usd: request.max_cost_usd,
         disk_full: tally.disk_full,
+        uncontained: tally.uncontained_by,
         problems,
     })
 }

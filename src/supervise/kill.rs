@@ -14,6 +14,11 @@ pub(super) fn group(leader: u32, signal: Signal) {
 
 /// Kills one process, unless its id has gone to another meanwhile.
 pub(super) fn one(process: &Process) {
+    send(process, Signal::KILL);
+}
+
+/// Sends a signal to one process, unless its id has gone to another meanwhile.
+pub(super) fn send(process: &Process, signal: Signal) {
     let Some(pid) = pid_of(process.pid) else {
         return;
     };
@@ -22,11 +27,11 @@ pub(super) fn one(process: &Process) {
     if let Ok(handle) = rustix::process::pidfd_open(pid, rustix::process::PidfdFlags::empty()) {
         // The handle is bound to whoever has the id now: if that is the one that is meant, it stays so.
         if is_same() {
-            let _ = rustix::process::pidfd_send_signal(handle, Signal::KILL);
+            let _ = rustix::process::pidfd_send_signal(handle, signal);
         }
         return;
     }
     if is_same() {
-        let _ = rustix::process::kill_process(pid, Signal::KILL);
+        let _ = rustix::process::kill_process(pid, signal);
     }
 }

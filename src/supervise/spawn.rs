@@ -1,5 +1,6 @@
 //! Starting a child, or saying why it cannot be started.
 
+use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -131,6 +132,7 @@ fn in_the_open(wanted: &Wanted<'_>) -> io::Result<Started> {
         wardens: Vec::new(),
         brand,
         marker: mark(spec),
+        seen: BTreeSet::new(),
     };
     Ok(Started {
         child: Child::new(place, changes, None),
@@ -174,6 +176,7 @@ async fn in_jail(wanted: &Wanted<'_>, jail: &Jail) -> io::Result<Started> {
         wardens: vec![pid, warden],
         brand,
         marker: mark(spec),
+        seen: BTreeSet::new(),
     };
     Ok(Started {
         child,

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
 
+use crate::failpoints::reach;
 use crate::model::Leftover;
 
 use super::processes::{self, Process};
@@ -21,6 +22,10 @@ const MOMENT: Duration = Duration::from_millis(3);
 /// Shims get at most so long to log calls whose tools were killed.
 const PATIENCE: Duration = Duration::from_millis(30);
 
+/// So often it is looked for those who are still dying before all processes are listed again, and the time between.
+const LOOKS: u32 = 8;
+const BETWEEN_LOOKS: Duration = Duration::from_micros(250);
+
 /// What a sweep found.
 #[derive(Debug, Default)]
 pub(super) struct Swept {
@@ -30,13 +35,49 @@ pub(super) struct Swept {
     pub(super) uncontained: bool,
 }
 
+/// The longest that processes are stopped one by one before they are asked to end all the same.
+const FREEZE: Duration = Duration::from_millis(100);
+
+/// Stops everything of a trial whose first process has not been reaped, so that who belongs to it is known exactly: who is
+/// stopped starts nobody and leaves nothing. Returns all of them; nobody has been killed.
+///
+/// The group is stopped at once by the kernel. Whoever has left it is stopped one by one, pass by pass, until a pass finds
+/// nobody new; where processes start others faster than that, the set is not exact and the sweep at the end has to do.
+pub(super) fn freeze(trial: &Trial) -> Vec<Process> {
+    let begun = Instant::now();
+    kill::group(trial.pid, Signal::STOP);
+    let hunt = Hunt::new(trial);
+    let mut frozen = BTreeSet::new();
+    loop {
+        let alive = hunt.alive();
+        let mut strangers = 0;
+        for process in &alive {
+            if frozen.insert((process.pid, process.start)) && process.group != trial.pid {
+                kill::send(process, Signal::STOP);
+                strangers += 1;
+            }
+        }
+        if strangers == 0 || begun.elapsed() > FREEZE {
+            return alive;
+        }
+    }
+}
+
+/// Lets those go on that were stopped.
+pub(super) fn thaw(trial: &Trial, frozen: &[Process]) {
+    kill::group(trial.pid, Signal::CONT);
+    for process in frozen.iter().filter(|process| process.group != trial.pid) {
+        kill::send(process, Signal::CONT);
+    }
+}
+
 /// Kills the group of a living first process and everything else of its trial.
 ///
 /// Left over is who had left the session: the others are the child itself, shims that wait for their tools included.
 pub(super) fn with_leader(trial: &Trial) -> Swept {
     let mut hunt = Hunt::new(trial);
     hunt.session_is_the_child = true;
-    let alive = hunt.alive();
+    let alive = freeze(trial);
     for process in &alive {
         hunt.report(process);
     }
@@ -61,10 +102,12 @@ pub(super) fn in_jail(trial: &Trial) -> Swept {
 /// Kills everything that has outlived the first process, which has been reaped.
 pub(super) fn without_leader(trial: &Trial) -> Swept {
     let mut hunt = Hunt::new(trial);
-    if !hunt.alive().is_empty() {
+    hunt.leader_is_gone = true;
+    let mut alive = hunt.alive();
+    if alive.iter().any(may_be_waiting) {
         thread::sleep(MOMENT);
+        alive = hunt.alive();
     }
-    let alive = hunt.alive();
     for process in &alive {
         hunt.report(process);
     }
@@ -83,6 +126,9 @@ fn kill_but_waiting<'p>(processes: impl Iterator<Item = &'p Process>) {
     let (waiting, others): (Vec<_>, Vec<_>) =
         processes.partition(|process| may_be_waiting(process));
     others.into_iter().for_each(kill::one);
+    for process in &waiting {
+        kill::send(process, Signal::CONT);
+    }
     let patient_until = Instant::now() + PATIENCE;
     let lives = |process: &&Process| processes::start_of(process.pid) == Some(process.start);
     while waiting.iter().any(lives) && Instant::now() < patient_until {
@@ -90,10 +136,24 @@ fn kill_but_waiting<'p>(processes: impl Iterator<Item = &'p Process>) {
     }
 }
 
+/// Whether nothing is left of any trial whose first process has been reaped: whoever was killed takes a moment to die, and
+/// the table of all processes takes longer to read.
+fn is_empty_soon() -> bool {
+    (0..LOOKS).any(|look| {
+        if look > 0 {
+            thread::sleep(BETWEEN_LOOKS);
+        }
+        registry::reap_orphans();
+        registry::no_orphans()
+    })
+}
+
 struct Hunt<'a> {
     trial: &'a Trial,
     known: BTreeSet<(u32, u64)>,
     session_is_the_child: bool,
+    /// The first process has been reaped: all that is left descends from orphans, which come to this process.
+    leader_is_gone: bool,
     swept: Swept,
 }
 
@@ -103,6 +163,7 @@ impl<'a> Hunt<'a> {
             trial,
             known: BTreeSet::new(),
             session_is_the_child: false,
+            leader_is_gone: false,
             swept: Swept::default(),
         }
     }
@@ -110,15 +171,22 @@ impl<'a> Hunt<'a> {
     /// Kills pass by pass until nobody is left, or for [`HUNT`].
     fn run(mut self) -> Swept {
         let begun = Instant::now();
-        let mut rest = Duration::from_millis(1);
+        let mut rest = Duration::from_micros(500);
+        if !self.swept.leftovers.is_empty() && reach("hunt").is_err() {
+            self.swept.uncontained = true;
+            return self.swept;
+        }
         loop {
+            if self.leader_is_gone && is_empty_soon() {
+                return self.swept;
+            }
             let alive = self.alive();
             for process in &alive {
                 self.report(process);
                 kill::one(process);
             }
-            registry::reap_orphans();
             if alive.is_empty() {
+                registry::reap_orphans();
                 return self.swept;
             }
             if begun.elapsed() > HUNT {

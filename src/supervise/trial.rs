@@ -21,6 +21,8 @@ pub(super) struct Trial {
     pub(super) brand: Option<Brand>,
     /// `PROCTOR_TRIAL=...`, if it carries a marker.
     pub(super) marker: Option<String>,
+    /// Processes (id and start) that were once seen to belong to it: they do for ever.
+    pub(super) seen: BTreeSet<(u32, u64)>,
 }
 
 /// What stands around a trial: this process, its session, and the other children that live.
@@ -71,6 +73,7 @@ impl Trial {
             .filter(|process| near.contains(&process.pid) && !around.foreign(process))
             .filter(|process| {
                 (number_is_ours && self.is_in_its_session(process))
+                    || self.seen.contains(&(process.pid, process.start))
                     || self.is_branded(process)
                     || self.owns_orphan(process, around)
                     || self.has_left_its_mark(process)
@@ -171,6 +174,7 @@ mod tests {
             wardens: Vec::new(),
             brand: None,
             marker: None,
+            seen: BTreeSet::from([(300, 7)]),
         };
         let found = trial.members(all, around);
         found.into_iter().map(|process| process.pid).collect()

@@ -194,7 +194,10 @@ impl<'a> Watch<'a> {
 
     async fn act(&mut self, now: Duration) {
         match self.course.due(now) {
-            Some(Act::Interrupt) => self.leash.child.interrupt().await,
+            Some(Act::Interrupt) if self.leash.child.is_jailed() => {
+                self.leash.child.interrupt().await;
+            }
+            Some(Act::Interrupt) => self.freeze_and_ask().await,
             Some(Act::Terminate) => self.leash.child.terminate().await,
             Some(Act::Kill) if self.leash.child.is_jailed() => {
                 self.sweep(sweep::in_jail).await;
@@ -203,6 +206,18 @@ impl<'a> Watch<'a> {
             Some(Act::Kill) => self.sweep(sweep::with_leader).await,
             None => {}
         }
+    }
+
+    /// Asks for the end while nobody moves, so that who belongs to the child is known before anybody can leave.
+    async fn freeze_and_ask(&mut self) {
+        let trial = self.leash.trial.clone();
+        let frozen = tokio::task::spawn_blocking(move || sweep::freeze(&trial))
+            .await
+            .unwrap_or_default();
+        let seen = frozen.iter().map(|process| (process.pid, process.start));
+        self.leash.trial.seen.extend(seen);
+        self.leash.child.interrupt().await;
+        sweep::thaw(&self.leash.trial, &frozen);
     }
 
     fn hear(&mut self, stream: OutputStream, count: usize, listener: &mut dyn Listener) {

@@ -25,6 +25,8 @@ use crate::workspace::{Captured, Noted, Workspace, named};
 /// What the stages left for the judgement.
 pub(super) struct Left<'a> {
     pub(super) end: &'a AgentEnd,
+    /// Whether processes of the agent still run.
+    pub(super) uncontained: bool,
     pub(super) ready: &'a Ready,
     pub(super) baseline: Option<&'a ForbiddenBaseline>,
     pub(super) captured: Result<Captured, String>,
@@ -75,6 +77,11 @@ pub(super) async fn judge(
     let Some(task) = task.filter(|_| judgement::worth_grading(left.end)) else {
         return Graded::default();
     };
+    if left.uncontained && !task.graders.is_empty() {
+        return Graded::impossible(
+            "processes of the agent still run, and nothing is judged beside them",
+        );
+    }
     let captured = match &left.captured {
         Ok(captured) => captured,
         Err(_) if task.graders.is_empty() => return Graded::default(),

@@ -132,6 +132,7 @@ async fn stages(frame: &Frame<'_>, draft: &mut Draft, slot: &mut Slot) -> Result
     }
     let left = Left {
         end: &end,
+        uncontained: ending.uncontained,
         ready: &ready,
         baseline: baseline.as_ref(),
         captured,

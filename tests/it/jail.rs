@@ -244,9 +244,17 @@ fn a_jailed_agent_is_asked_before_it_is_killed() {
     let deaf =
         jailed("trap '' INT TERM\necho '{\"type\":\"system\"}'\nwhile :; do sleep 0.1; done");
     assert_eq!(deaf.row()["exit_code"], 137, "{:#}", deaf.row());
-    let stopped = jailed("echo '{\"type\":\"system\"}'\nkill -STOP $$");
-    assert_eq!(stopped.row()["termination"], "stall", "{:#}", stopped.row());
-    assert_eq!(stopped.row()["exit_code"], 137, "{:#}", stopped.row());
+    for (words, code) in [("", 130), ("trap '' INT TERM\n", 137)] {
+        let body = format!(
+            "{words}echo '{{\"type\":\"system\"}}'\nkill -STOP $$\nwhile :; do sleep 0.1; done"
+        );
+        let stopped = jailed(&body).row();
+        assert_eq!(stopped["termination"], "stall", "{stopped:#}");
+        assert_eq!(
+            stopped["exit_code"], code,
+            "it is woken to be asked: {stopped:#}"
+        );
+    }
 }
 
 #[test]

@@ -32,6 +32,7 @@ mod money;
 mod outcomes;
 mod output;
 mod post_run;
+mod processes;
 mod published_run;
 mod reach;
 mod real_agents;

@@ -106,6 +106,12 @@ impl Sandbox {
         self
     }
 
+    /// Takes the prompt out of the command lines of all agents.
+    pub(crate) fn without_prompt_token(mut self) -> Self {
+        self.agents = self.agents.replace(", '{PROMPT}'", "");
+        self
+    }
+
     /// Adds a line to `suite:`.
     pub(crate) fn suite(mut self, line: &str) -> Self {
         writeln!(self.suite, "  {line}").expect("a text takes what is written to it");

@@ -150,6 +150,7 @@ fn document(told: &Told<'_>, rebuilt: &Rebuilt, totals: Totals) -> serde_json::V
         "complete": end.missing == 0,
         "cancelled": end.cancelled,
         "disk_full": end.disk_full,
+        "uncontained": end.uncontained,
         "recorded": told.recorded,
         "counts": {
             "trials": totals.trials, "passed": totals.passed, "failed": totals.failed(), "infra": totals.infra,
@@ -173,6 +174,14 @@ fn verdict(told: &Told<'_>, totals: Totals) -> Outcome<ExitCode> {
         let text = format!("{why}; {missing} still to run; what ended is kept");
         let hint = format!("make room, then {} goes on from here", told.again);
         return Err(Failure::new(Kind::DiskFull, text).hint(hint));
+    }
+    if let Some(why) = &end.uncontained {
+        let text = format!("{why}; {missing} still to run; what ended is kept");
+        let hint = format!(
+            "end them (the row lists those that were seen), then {} goes on from here; suite.isolation: jail lets none get away",
+            told.again
+        );
+        return Err(Failure::new(Kind::Infrastructure, text).hint(hint));
     }
     if end.cancelled {
         let text = format!("{missing} still to run; what ended is kept");

@@ -62,11 +62,10 @@ pub(in crate::config) static AGENT: Section = Section {
             Shape::Object(&PRICING),
             "Prices in USD per token; without them a cost that the agent does not tell stays unknown.",
         ),
-        defaulted(
+        optional(
             "prompt_via",
             Shape::OneOf(PROMPT_VIA),
-            "\"argument\"",
-            "How the prompt reaches the agent.",
+            "How the prompt reaches the agent; by default as argument where a token holds {PROMPT}, else claude_code_cli and codex_cli read it on standard input, where no other process sees it.",
         ),
         optional(
             "lane",

@@ -17,6 +17,14 @@ const LEVELS: &[Choice] = &[
 
 pub(in crate::config) const LEVEL: Shape = Shape::OneOf(LEVELS);
 
+pub(in crate::config) const ON_UNCONTAINED: Shape = Shape::OneOf(&[
+    (
+        "pause",
+        "nothing further is started, and `--resume` goes on",
+    ),
+    ("continue", "the others run beside what is left"),
+]);
+
 pub(in crate::config) static ISOLATION: Section = Section {
     doc: "What keeps the processes of a trial.",
     keys: &[

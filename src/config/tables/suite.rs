@@ -1,7 +1,7 @@
 //! Keys of `suite`.
 
 use crate::config::shape::{Choice, FreeKey, Section, Shape, defaulted, optional};
-use crate::config::tables::isolation::{ISOLATION, LENT, LEVEL};
+use crate::config::tables::isolation::{ISOLATION, LENT, LEVEL, ON_UNCONTAINED};
 use crate::config::tables::{ENVIRONMENT, LIMITS, RETRIES, WORDS};
 
 const PLAN_MODES: &[Choice] = &[
@@ -241,6 +241,12 @@ pub(in crate::config) static SUITE: Section = Section {
             WORDS,
             "[]",
             "At level external: words before every command line of a trial, with {WORKDIR} and {SUITE} filled in.",
+        ),
+        defaulted(
+            "on_uncontained",
+            ON_UNCONTAINED,
+            "\"pause\"",
+            "What follows outside of a jail when processes of a trial could not be ended.",
         ),
         defaulted(
             "lend",

@@ -309,8 +309,8 @@ pub(super) fn wait_for(descriptors: [BorrowedFd<'_>; 2]) -> Option<[bool; 2]> {
     (ready > 0).then(|| polled.map(|one| one.revents != 0))
 }
 
-/// Kills all other processes of this process namespace.
-pub(super) fn kill_all() {
+/// Sends a signal to all of this PID namespace but its process 1: at once, so that nobody is born meanwhile who is spared.
+pub(super) fn signal_all(signal: rustix::process::Signal) {
     // SAFETY: plain numbers; process 1 is never among those that it signals so.
-    unsafe { libc::kill(-1, libc::SIGKILL) };
+    unsafe { libc::kill(-1, signal.as_raw()) };
 }

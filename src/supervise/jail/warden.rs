@@ -135,7 +135,10 @@ impl Watch {
                     _ => return false,
                 };
                 if let Some(program) = self.program {
+                    // Nobody moves until all have been asked.
+                    sys::signal_all(Signal::STOP);
                     kill_process_group(program, signal).ok();
+                    sys::signal_all(Signal::CONT);
                 }
                 false
             }
@@ -146,7 +149,7 @@ impl Watch {
 
     /// Kills everybody and tells how the program left, if it has not left before.
     fn end(mut self) {
-        sys::kill_all();
+        sys::signal_all(Signal::KILL);
         for _ in 0..LAST_LOOKS {
             if self.program.is_none() || self.reap() {
                 return;

@@ -74,15 +74,31 @@ async fn a_child_that_ignores_every_plea_is_killed_in_bounded_time() {
 }
 
 #[tokio::test]
-async fn a_child_that_stops_itself_is_killed() {
-    let mut spec = script("kill -STOP $$; echo never");
-    spec.limits.stall = Some(ms(300));
-    let (ending, notes) = hear(&spec).await;
-    assert_eq!(
-        (ending.reason, ending.exit),
-        (EndReason::Stalled, Some(Exit::Signal(9)))
-    );
-    assert!(notes.lines().is_empty());
+async fn a_child_that_stops_itself_is_woken_to_be_asked_and_killed_if_it_is_deaf() {
+    for (words, signal) in [("", 2), ("trap '' INT TERM; ", 9)] {
+        let text = format!("{words}kill -STOP $$; while :; do sleep 0.1; done");
+        let mut spec = script(&text);
+        spec.limits.stall = Some(ms(300));
+        let (ending, _) = hear(&spec).await;
+        assert_eq!(
+            (ending.reason, ending.exit),
+            (EndReason::Stalled, Some(Exit::Signal(signal))),
+            "{text}"
+        );
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn nobody_moves_before_all_are_asked_and_whoever_was_seen_then_is_killed() {
+    // Asked to end, it starts one that carries nothing of it any more, and dies before anybody could look.
+    let text = "trap 'exit 0' INT; setsid sh -c 'trap \"\" INT; sleep 61.91' >/dev/null 2>&1 & \
+                sleep 0.2; echo up; while :; do sleep 0.02; done";
+    let mut spec = script(text);
+    spec.limits.stall = Some(ms(600));
+    let (ending, _) = hear(&spec).await;
+    assert_eq!(ending.exit, Some(Exit::Code(0)), "it was asked and went on");
+    assert!(!ending.uncontained && !runs("sleep 61.91"), "{ending:?}");
 }
 
 #[tokio::test]
@@ -266,4 +282,25 @@ async fn work_in_a_watched_file_is_activity() {
     spec.activity_files = vec![log, folder.path().join("absent")];
     let (ending, _) = hear(&spec).await;
     assert_eq!(ending.exit, Some(Exit::Code(0)));
+}
+
+#[test]
+fn an_agent_outlives_the_thread_that_started_it() {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(1)
+        .enable_all()
+        .build()
+        .expect("a runtime");
+    let spec = script("sleep 0.6; echo alive");
+    let mut course = Box::pin(async move { hear(&spec).await });
+    let handle = runtime.handle().clone();
+    let starter = std::thread::spawn(move || {
+        let begun = handle.block_on(async { tokio::time::timeout(ms(200), course.as_mut()).await });
+        assert!(begun.is_err(), "it runs longer than that");
+        course
+    });
+    let course = starter.join().expect("the thread ends");
+    let (ending, notes) = runtime.block_on(course);
+    assert_eq!(ending.exit, Some(Exit::Code(0)), "{ending:?}");
+    assert_eq!(notes.lines(), ["alive"]);
 }

@@ -1,0 +1,189 @@
+//! Processes of a run as a person meets them: signals to the harness, words of a prompt, daemons, stops around starts.
+
+use std::fs;
+use std::os::unix::process::CommandExt as _;
+use std::process::Stdio;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process, kill_process_group};
+
+use crate::jail::can_be_had;
+use crate::sandbox::{CLAUDE_DONE, SOLVE, Sandbox, wait_for};
+
+const LEVELS: [&str; 2] = ["none", "auto"];
+
+fn pid_of(child: &std::process::Child) -> Pid {
+    Pid::from_raw(i32::try_from(child.id()).expect("a pid fits")).expect("a pid is not 0")
+}
+
+#[test]
+fn no_command_line_holds_a_word_of_the_prompt_so_killing_by_it_hits_nobody() {
+    let word = format!("zebra-in-test-{}", std::process::id());
+    let (head, tail) = word.split_at(4);
+    for kind in ["claude_code_cli", "codex_cli"] {
+        for level in ["none", "{level: jail, require: true}"] {
+            let is_jailed = level != "none";
+            if is_jailed && !can_be_had() {
+                continue;
+            }
+            let done = match kind {
+                "codex_cli" => {
+                    "echo '{\"type\":\"turn.completed\",\"usage\":{\"input_tokens\":1,\"output_tokens\":1}}'"
+                }
+                _ => CLAUDE_DONE,
+            };
+            // Killing by a word is tried in a jail alone: outside it would reach every process of the machine.
+            let kill = if is_jailed {
+                "case \"$w\" in zebra-in-test-[0-9]*) pkill -f \"$w\" ;; esac\n"
+            } else {
+                ""
+            };
+            let body = format!(
+                "w={head}; w=\"${{w}}{tail}\"\ncat /proc/[0-9]*/cmdline > lines 2>/dev/null\n\
+                 grep -a -c \"$w\" lines > seen.txt\nrm lines\ncat > heard.txt\n{kill}{SOLVE}\n{done}"
+            );
+            let sandbox = Sandbox::new()
+                .agent("fake", kind, &body)
+                .without_prompt_token()
+                .suite(&format!("isolation: {level}"))
+                .tasks(&format!(
+                    "- id: answer\n  prompt: find the {word} in the field\n  graders:\n    - {{type: command, argv: [sh, -c, 'test \"$(cat seen.txt)\" = 0 && grep -q {word} heard.txt']}}\n"
+                ));
+            let ran = sandbox.proctor(&["run", "--quiet"]);
+            let row = sandbox.row();
+            assert_eq!(
+                row["success"], true,
+                "{kind} {level}: {row:#}\n{}",
+                ran.stderr
+            );
+        }
+    }
+}
+
+#[test]
+fn a_term_or_a_hang_up_stops_a_run_as_one_interrupt_does() {
+    for signal in [Signal::TERM, Signal::HUP] {
+        let sandbox = Sandbox::new()
+            .agent(
+                "fake",
+                "claude_code_cli",
+                "echo '{\"type\":\"system\"}'\n: > \"$HOME/up\"\nsleep 60",
+            )
+            .set("timeout_sec", "60")
+            .set("stall_timeout_sec", "60")
+            .set("trials_per_cell", "3")
+            .suite("jobs: 1");
+        let child = sandbox.start(&["run", "--quiet"]);
+        wait_for("the agent", || sandbox.path("home/up").exists());
+        kill_process(pid_of(&child), signal).expect("signal proctor");
+        let output = child.wait_with_output().expect("wait for proctor");
+        let told = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(130), "{signal:?}: {told}");
+        assert!(told.contains("--resume"), "{told}");
+        assert_eq!(sandbox.row()["termination"], "cancelled", "{signal:?}");
+        assert!(sandbox.run_dir().join("runs.csv").exists());
+        sandbox.assert_scratch_is_empty();
+    }
+}
+
+#[test]
+fn spawns_that_race_with_stops_all_end() {
+    const TRIALS: usize = 50;
+    // Three setup commands, an agent and a grader: some 250 starts.
+    let sandbox = Sandbox::new()
+        .agent("fake", "claude_code_cli", &format!("{SOLVE}\n{CLAUDE_DONE}"))
+        .set("trials_per_cell", &TRIALS.to_string())
+        .set("timeout_sec", "60")
+        .set("stall_timeout_sec", "60")
+        .tasks("- id: answer\n  prompt: p\n  setup_commands: [[\"true\"], [\"true\"], [\"true\"]]\n  graders:\n    - {type: command, argv: [\"true\"]}\n");
+    let mut child = sandbox
+        .command(&["run", "--quiet"])
+        .process_group(0)
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("start proctor");
+    let group = pid_of(&child);
+    let begun = Instant::now();
+    let mut stops = 0;
+    let status = loop {
+        kill_process_group(group, Signal::TSTP).ok();
+        thread::sleep(Duration::from_millis(stops % 4));
+        kill_process_group(group, Signal::CONT).ok();
+        stops += 1;
+        thread::sleep(Duration::from_millis(5));
+        if let Some(status) = child.try_wait().expect("ask for its end") {
+            break status;
+        }
+        if begun.elapsed() > Duration::from_secs(240) {
+            child.kill().ok();
+            panic!(
+                "it hangs after {stops} stops: {} rows",
+                sandbox.rows().len()
+            );
+        }
+    };
+    assert!(status.success(), "{status:?}");
+    let rows = sandbox.rows();
+    assert_eq!(rows.len(), TRIALS);
+    assert!(rows.iter().all(|row| row["success"] == true), "{rows:#?}");
+}
+
+#[test]
+fn daemons_of_build_tools_are_killed_and_counted() {
+    for (index, level) in LEVELS.into_iter().enumerate() {
+        let nap = format!("{}.{index}", 4000 + std::process::id() % 1000);
+        let body = format!(
+            "git fsmonitor--daemon start >/dev/null 2>&1\nsetsid build-daemon </dev/null >/dev/null 2>&1 &\n\
+             until [ -e up ]; do sleep 0.01; done; rm up\n{SOLVE}\n{CLAUDE_DONE}"
+        );
+        let sandbox = Sandbox::new()
+            .agent("fake", "claude_code_cli", &body)
+            .suite(&format!("isolation: {level}"));
+        sandbox.script("build-daemon", &format!(": > up; exec sleep {nap}"));
+        let ran = sandbox.proctor(&["run", "--quiet"]);
+        let row = sandbox.row();
+        assert_eq!(row["success"], true, "{row:#}\n{}", ran.stderr);
+        let left = row["leftovers"].as_array().expect("a list");
+        let argv = format!("sleep {nap}");
+        let ours = left.iter().find(|one| one["argv"] == argv.as_str());
+        assert!(ours.is_some(), "{level}: {row:#}");
+        for one in left {
+            assert!(!lives(one["argv"].as_str().expect("words")), "{one}");
+        }
+    }
+}
+
+/// Whether a process has exactly this command line.
+fn lives(argv: &str) -> bool {
+    let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
+    let mut lines = processes.filter_map(|one| fs::read(one.path().join("cmdline")).ok());
+    lines.any(|line| {
+        let words = line.strip_suffix(b"\0").unwrap_or(&line);
+        words
+            .split(|byte| *byte == 0)
+            .eq(argv.split(' ').map(str::as_bytes))
+    })
+}
+
+#[test]
+fn what_flips_files_in_the_background_is_dead_before_and_between_graders() {
+    // While the agent works and while its solution is run by a grader, something is left that spoils what is judged next.
+    let flipper = "setsid sh -c 'while :; do for f in answer.txt flipped; do echo wrong > $f; done; find \"${TMPDIR:-/tmp}\" -name answer.txt -exec sh -c \"echo wrong > {}\" \\; ; done' </dev/null >/dev/null 2>&1 &";
+    for level in LEVELS {
+        let body = format!(
+            "{{ echo 'sh -c \"sleep 0.15; echo late > late.txt\" </dev/null >/dev/null 2>&1 &'; echo 'setsid sh -c \"sleep 0.15; echo late > late.txt\" </dev/null >/dev/null 2>&1 &'; echo 'exit 0'; }} > solution.sh\n\
+             {flipper}\nsleep 0.2\necho right > answer.txt; rm -f flipped\n{CLAUDE_DONE}"
+        );
+        let sandbox = Sandbox::new()
+            .agent("fake", "claude_code_cli", &body)
+            .suite(&format!("isolation: {level}"))
+            .tasks("- id: answer\n  prompt: p\n  graders:\n    - {type: command, argv: [sh, solution.sh]}\n    - {type: command, argv: [sh, -c, 'cat answer.txt > before; sleep 0.4; test ! -e late.txt && cmp before answer.txt']}\n");
+        let ran = sandbox.proctor(&["run", "--quiet"]);
+        let row = sandbox.row();
+        assert_eq!(row["grade"], "pass", "{level}: {row:#}\n{}", ran.stderr);
+        let left = row["leftovers"].as_array().expect("a list");
+        assert!(!left.is_empty(), "{level}: {row:#}");
+    }
+}
