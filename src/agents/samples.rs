@@ -77,6 +77,7 @@ pub(super) fn settings() -> Settings {
         timeout: second,
         scenario_timeouts: BTreeMap::new(),
         stall_timeout: None,
+        silence_limit: None,
         scenario_stall_timeouts: BTreeMap::new(),
         setup_timeout: second,
         grader_timeout: second,

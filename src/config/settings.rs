@@ -26,6 +26,7 @@ pub(super) fn settings(suite: &Fields<'_>, base: &Base) -> Settings {
         timeout: suite.seconds_or_zero("timeout_sec"),
         scenario_timeouts: by_scenario(suite, "scenario_timeouts_sec"),
         stall_timeout: suite.seconds("stall_timeout_sec"),
+        silence_limit: suite.seconds("silence_timeout_sec"),
         scenario_stall_timeouts: by_scenario(suite, "scenario_stall_timeouts_sec"),
         setup_timeout: suite.seconds_or_zero("setup_timeout_sec"),
         grader_timeout: suite.seconds_or_zero("grader_timeout_sec"),

@@ -84,6 +84,8 @@ pub struct Settings {
     pub scenario_timeouts: BTreeMap<ScenarioId, Duration>,
     /// `stall_timeout_sec`; `None` = no stall limit.
     pub stall_timeout: Option<Duration>,
+    /// `silence_timeout_sec` (new): the same while processes work; `None` = no limit.
+    pub silence_limit: Option<Duration>,
     /// `scenario_stall_timeouts_sec` (new).
     pub scenario_stall_timeouts: BTreeMap<ScenarioId, Duration>,
     /// `setup_timeout_sec` (new, 600): limit of each setup command.

@@ -123,6 +123,8 @@ pub enum Infra {
     Oom,
     /// It ended well but never said that it was done.
     AgentProtocol,
+    /// The agent broke the folder that it worked in, or the shell.
+    WorkspaceDead,
     /// A defect of the harness.
     HarnessBug,
 }
@@ -143,6 +145,7 @@ impl Infra {
             Self::NoActivity => "no_activity",
             Self::Oom => "oom",
             Self::AgentProtocol => "agent_protocol",
+            Self::WorkspaceDead => "workspace_dead",
             Self::HarnessBug => "harness_bug",
         }
     }

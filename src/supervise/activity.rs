@@ -1,4 +1,4 @@
-//! What a child does that is not heard: files that grow, memory that it takes.
+//! What a child does that is not heard: files that grow, processes that work, memory that it takes.
 
 use std::fs;
 use std::path::PathBuf;
@@ -6,6 +6,7 @@ use std::time::{Duration, SystemTime};
 
 use super::clock::TICK;
 use super::processes;
+use super::trial::Trial;
 
 /// The longest wait between two samples of a child's memory.
 const SAMPLES_APART: Duration = Duration::from_secs(2);
@@ -47,6 +48,39 @@ impl ActivityFiles {
 fn look_at(path: &PathBuf) -> Option<Look> {
     let metadata = fs::symlink_metadata(path).ok()?;
     Some((metadata.len(), metadata.modified().ok()?))
+}
+
+/// Processes that use less than one part in so many of a processor are idle: what waits wakes now and then.
+const WORKS: u32 = 10;
+
+/// Whether processes of a child work while nothing is heard of it, by the processor time of all of them.
+#[derive(Default)]
+pub(super) struct Work {
+    since: Option<(Duration, u64)>,
+}
+
+impl Work {
+    /// The child was heard.
+    pub(super) fn forget(&mut self) {
+        self.since = None;
+    }
+
+    /// Begins to look, unless it looks already.
+    pub(super) fn look(&mut self, now: Duration, trial: &Trial) {
+        self.since.get_or_insert_with(|| (now, trial.ticks()));
+    }
+
+    /// Whether processes have worked since it began to look; it begins anew.
+    pub(super) fn went_on(&mut self, now: Duration, trial: &Trial) -> bool {
+        let ticks = trial.ticks();
+        let Some((then, before)) = self.since.replace((now, ticks)) else {
+            return false;
+        };
+        let worked = ticks.saturating_sub(before).saturating_mul(1000);
+        let worked = Duration::from_millis(worked / rustix::param::clock_ticks_per_second().max(1));
+        let span = now.saturating_sub(then);
+        !span.is_zero() && worked * WORKS >= span
+    }
 }
 
 /// Peak memory of the first process: sampled, since only the parent's wait could tell it exactly.

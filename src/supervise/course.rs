@@ -42,6 +42,7 @@ pub(super) struct Course<'a> {
     stage: Stage,
     reason: EndReason,
     active_at: Duration,
+    heard_at: Duration,
     linger_until: Option<Duration>,
     wish: Option<EndReason>,
     kill_now: bool,
@@ -54,6 +55,7 @@ impl<'a> Course<'a> {
             stage: Stage::Running,
             reason: EndReason::Exited,
             active_at: Duration::ZERO,
+            heard_at: Duration::ZERO,
             linger_until: None,
             wish: None,
             kill_now: false,
@@ -72,9 +74,27 @@ impl<'a> Course<'a> {
         matches!(self.stage, Stage::Draining(_))
     }
 
-    /// The child did something.
+    /// The child was heard, or one of its tools began or ended.
     pub(super) fn active(&mut self, now: Duration) {
         self.active_at = self.active_at.max(now);
+        self.heard_at = self.heard_at.max(now);
+    }
+
+    /// Its processes work, though nothing is heard.
+    pub(super) fn works(&mut self, now: Duration) {
+        let limit = self.limits.silence.map(|limit| self.heard_at + limit);
+        self.active_at = self
+            .active_at
+            .max(limit.map_or(now, |limit| limit.min(now)));
+        if limit.is_some_and(|limit| now >= limit) {
+            self.wish.get_or_insert(EndReason::Stalled);
+        }
+    }
+
+    /// Whether half of the stall limit has gone by.
+    pub(super) fn is_quiet(&self, now: Duration) -> bool {
+        let half = self.limits.stall.unwrap_or_default() / 2;
+        self.stage == Stage::Running && self.stall_at().is_some_and(|at| now + half >= at)
     }
 
     /// The child said its last word.
@@ -90,6 +110,11 @@ impl<'a> Course<'a> {
     /// The child has taken too much of the disk.
     pub(super) fn over_disk(&mut self) {
         self.wish.get_or_insert(EndReason::OverDisk);
+    }
+
+    /// The child has lost the place that it works in.
+    pub(super) fn homeless(&mut self) {
+        self.wish.get_or_insert(EndReason::Homeless);
     }
 
     /// A person asked to stop, for the `level`th time.

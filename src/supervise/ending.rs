@@ -19,6 +19,8 @@ pub enum EndReason {
     OverBudget,
     /// It took more of the disk than `limits.disk`.
     OverDisk,
+    /// One of `limits.workplaces` was gone or closed.
+    Homeless,
     /// A person asked.
     Cancelled,
     /// It could not be started: `spawn_error` says why.

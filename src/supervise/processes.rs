@@ -12,6 +12,8 @@ pub(super) struct Process {
     pub(super) start: u64,
     /// It has exited, or is about to, and runs nothing any more.
     pub(super) gone: bool,
+    /// Processor time of it and of the children that it has waited for, in ticks; 0 where the system does not tell.
+    pub(super) ticks: u64,
 }
 
 #[cfg(target_os = "linux")]
@@ -159,6 +161,9 @@ mod linux {
             start: fields.get(19)?.parse().ok()?,
             gone: matches!(fields.first().copied(), Some("Z" | "X" | "x"))
                 || number(6).is_some_and(|flags| flags & EXITING != 0),
+            ticks: (11..=14)
+                .filter_map(|field| u64::try_from(number(field)?).ok())
+                .fold(0, u64::saturating_add),
         })
     }
 }
@@ -238,6 +243,7 @@ mod other {
             session: 0,
             start,
             gone,
+            ticks: 0,
         })
     }
 }
@@ -259,7 +265,8 @@ mod tests {
                 group: 6,
                 session: 7,
                 start: 4242,
-                gone: false
+                gone: false,
+                ticks: 5 + 6 + 7 + 8,
             }
         );
         assert_eq!(parse(1, b"1 (cut"), None);

@@ -87,8 +87,10 @@ pub enum StdinPlan {
 pub struct Limits {
     /// The longest that it may run.
     pub hard: Option<Duration>,
-    /// The longest that it may be silent.
+    /// The longest that it may be silent while none of its processes works.
     pub stall: Option<Duration>,
+    /// The longest that it may be silent at all.
+    pub silence: Option<Duration>,
     /// The wait after INT, and again after TERM.
     pub grace: Duration,
     /// How long it may live on after its final event.
@@ -101,6 +103,8 @@ pub struct Limits {
     pub max_kept_bytes: u64,
     /// What it may take of the disk.
     pub disk: Option<DiskLimit>,
+    /// Folders without which it cannot work: it is stopped when one of them is gone or closed to its owner.
+    pub workplaces: Vec<PathBuf>,
     /// Whether processes that outlive it are left alone if it exits by itself: only for commands whose purpose is to
     /// start a daemon.
     pub spare_leftovers: bool,
@@ -111,6 +115,8 @@ impl Default for Limits {
         Self {
             hard: None,
             stall: None,
+            silence: None,
+            workplaces: Vec::new(),
             grace: Duration::from_secs(5),
             linger: Duration::from_secs(10),
             drain: Duration::from_secs(2),

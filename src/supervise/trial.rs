@@ -86,6 +86,14 @@ impl Trial {
             .collect()
     }
 
+    /// Processor time of all that belongs to it so far, in ticks.
+    pub(super) fn ticks(&self) -> u64 {
+        let all = processes::snapshot();
+        let members = self.members(&all, &Surroundings::of(self));
+        let ticks = members.into_iter().map(|process| process.ticks);
+        ticks.fold(0, u64::saturating_add)
+    }
+
     fn is_in_its_session(&self, process: &Process) -> bool {
         [process.pid, process.session, process.group].contains(&self.pid)
     }
@@ -151,6 +159,7 @@ mod tests {
             session,
             start,
             gone: false,
+            ticks: 0,
         }
     }
 

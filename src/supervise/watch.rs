@@ -10,13 +10,14 @@ use tokio::process::ChildStdin;
 
 use crate::model::Leftover;
 
-use super::activity::{ActivityFiles, MemorySamples};
+use super::activity::{ActivityFiles, MemorySamples, Work};
 use super::cancel::Cancel;
 use super::child::Child;
 use super::clock::{AgentClock, TICK};
 use super::course::{Act, Course, UNKILLABLE};
 use super::disk::DiskUse;
 use super::ending::{ChildEnding, EndReason, Exit};
+use super::health::Health;
 use super::spawn::{self, Started};
 use super::spec::{ChildSpec, Listener, OutputStream, StdinPlan};
 use super::sweep::Swept;
@@ -53,8 +54,12 @@ pub async fn run(spec: &ChildSpec, listener: &mut dyn Listener, cancel: &Cancel)
             let pid = started.trial.pid;
             tracing::debug!(pid, program = ?spec.argv.first(), "started");
             let mut watch = Watch::new(spec, started);
-            watch.until_the_end(spec, listener, cancel).await;
-            let ending = watch.clean_up(listener).await;
+            // What waits for a child is large, and so would be all that wait for it.
+            let ending = Box::pin(async move {
+                watch.until_the_end(spec, listener, cancel).await;
+                watch.clean_up(listener).await
+            })
+            .await;
             let left = ending.leftovers.len();
             tracing::debug!(pid, reason = ?ending.reason, exit = ?ending.exit, left, "ended");
             ending
@@ -71,6 +76,8 @@ struct Watch<'a> {
     stdout: Tap,
     stderr: Tap,
     activity: ActivityFiles,
+    work: Work,
+    health: Health,
     samples: MemorySamples,
     disk: Option<DiskUse>,
     swept: Swept,
@@ -116,6 +123,8 @@ impl<'a> Watch<'a> {
             clock: AgentClock::started_at(at),
             course: Course::new(limits),
             activity: ActivityFiles::new(&spec.activity_files),
+            work: Work::default(),
+            health: Health::of(&limits.workplaces),
             samples: MemorySamples::default(),
             disk: limits.disk.clone().map(DiskUse::new),
             swept: Swept::default(),
@@ -167,10 +176,9 @@ impl<'a> Watch<'a> {
         let now = self.clock.look();
         self.wishes = cancel.level();
         self.course.cancel(self.wishes);
-        if self.course.looks_stalled(now)
-            && let Some(at) = self.activity.last(now)
-        {
-            self.course.active(at);
+        self.look_for_work(now);
+        if !self.exited && self.health.is_lost(now) {
+            self.course.homeless();
         }
         if !self.exited && self.samples.are_due(now) {
             self.samples.take(now, self.leash.trial.leader);
@@ -183,6 +191,23 @@ impl<'a> Watch<'a> {
             self.course.over_disk();
         }
         now
+    }
+
+    /// Looks for what is not heard, once it has been quiet for a while.
+    fn look_for_work(&mut self, now: Duration) {
+        let trial = &self.leash.trial;
+        if !self.course.is_quiet(now) {
+            return self.work.forget();
+        }
+        if !self.course.looks_stalled(now) {
+            return self.work.look(now, trial);
+        }
+        if let Some(at) = self.activity.last(now) {
+            self.course.active(at);
+        }
+        if self.course.looks_stalled(now) && self.work.went_on(now, trial) {
+            self.course.works(now);
+        }
     }
 
     fn settle(&mut self, now: Duration, listener: &mut dyn Listener) {

@@ -59,7 +59,7 @@ fn termination(ending: &ChildEnding) -> Termination {
         EndReason::Stalled => Termination::Stall,
         EndReason::OverBudget | EndReason::OverDisk => Termination::Budget,
         EndReason::Cancelled => Termination::Cancelled,
-        EndReason::NotStarted => Termination::Crashed,
+        EndReason::NotStarted | EndReason::Homeless => Termination::Crashed,
     }
 }
 
@@ -67,6 +67,7 @@ fn infra(evidence: &Evidence<'_>) -> Infra {
     let (ending, report) = (evidence.ending, evidence.report);
     match ending.reason {
         EndReason::NotStarted => return Infra::Spawn,
+        EndReason::Homeless => return Infra::WorkspaceDead,
         EndReason::Cancelled | EndReason::OverBudget | EndReason::OverDisk => {
             return Infra::None;
         }

@@ -10,7 +10,7 @@ use crate::graders::no_panic;
 use crate::model::{Allowance, Infra, Progress, TrialOutcome};
 use crate::plan::PlannedTrial;
 use crate::record::{Stage, TrialClock};
-use crate::supervise::host_load;
+use crate::supervise::{can_be_worked_in, host_load};
 use crate::trial::aftermath::{self, Ended, Left};
 use crate::trial::attest;
 use crate::trial::draft::{Draft, Stop};
@@ -102,6 +102,9 @@ async fn stages(frame: &Frame<'_>, draft: &mut Draft, slot: &mut Slot) -> Result
     });
     if aftermath::disk_is_full(workspace, &heard) {
         end.infra = Infra::DiskFull;
+    }
+    if end.infra != Infra::DiskFull && !can_be_worked_in(&workspace.project_dir) {
+        end.infra = Infra::WorkspaceDead;
     }
     draft.agent_ended(&end, &ending);
     let kept = frame.context.suite.settings.limits.output;

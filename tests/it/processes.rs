@@ -187,3 +187,70 @@ fn what_flips_files_in_the_background_is_dead_before_and_between_graders() {
         assert!(!left.is_empty(), "{level}: {row:#}");
     }
 }
+
+#[test]
+fn a_silent_build_is_no_stall_and_a_sleeping_agent_is() {
+    if !cfg!(target_os = "linux") {
+        eprintln!("SKIPPED: processor time is known on Linux alone");
+        return;
+    }
+    // The build is silent, makes short processes and works twice as long as the limit of silence.
+    let build = "end=$(($(date +%s) + 5)); while [ \"$(date +%s)\" -lt $end ]; do head -c 4000000 /dev/zero | cksum >/dev/null; done";
+    for level in LEVELS {
+        for (work, silence, termination) in [
+            (build, "", "completed"),
+            ("sleep 5", "", "stall"),
+            (build, "silence_timeout_sec: 3", "stall"),
+        ] {
+            let sandbox = Sandbox::new()
+                .agent(
+                    "fake",
+                    "claude_code_cli",
+                    &format!("echo '{{\"type\":\"system\"}}'\n{SOLVE}\n{work}\n{CLAUDE_DONE}"),
+                )
+                .suite(&format!("isolation: {level}"))
+                .set("timeout_sec", "60")
+                .set("stall_timeout_sec", "2");
+            let sandbox = if silence.is_empty() {
+                sandbox
+            } else {
+                sandbox.suite(silence)
+            };
+            sandbox.proctor(&["run", "--quiet"]);
+            let row = sandbox.row();
+            assert_eq!(
+                row["termination"], termination,
+                "{level}: {work} {silence}: {row:#}"
+            );
+        }
+    }
+}
+
+#[test]
+fn an_agent_that_broke_its_workspace_burns_no_budget_and_is_no_failure_of_the_agent() {
+    let deeds = [
+        "chmod 000 .; sleep 50",
+        "chmod 000 .; while :; do echo '{\"type\":\"system\"}'; sleep 0.1; done",
+        "d=$PWD; cd /; rm -rf \"$d\"; sleep 50",
+        // It ends by itself, before anybody looks.
+        "chmod 000 .",
+    ];
+    for level in LEVELS {
+        for deed in deeds {
+            let body = format!("echo '{{\"type\":\"system\"}}'\n{deed}\n{CLAUDE_DONE}");
+            let sandbox = Sandbox::new()
+                .agent("fake", "claude_code_cli", &body)
+                .suite(&format!("isolation: {level}"))
+                .set("timeout_sec", "40")
+                .set("stall_timeout_sec", "40");
+            let begun = Instant::now();
+            sandbox.proctor(&["run", "--quiet"]);
+            let row = sandbox.row();
+            assert_eq!(row["infra"], "workspace_dead", "{level} {deed}: {row:#}");
+            assert_eq!(row["grade"], "not_graded", "{level} {deed}: {row:#}");
+            assert_eq!(row["success"], false);
+            assert!(begun.elapsed() < Duration::from_secs(30), "{level} {deed}");
+            sandbox.assert_scratch_is_empty();
+        }
+    }
+}

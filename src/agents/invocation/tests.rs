@@ -426,6 +426,7 @@ fn claude_keeps_sessions_only_in_a_home_of_the_trials_own() {
     for clean in [false, true] {
         let command = crate::agents::default_command(AgentKind::ClaudeCode);
         let mut case = Case::new(AgentKind::ClaudeCode, command);
+        case.agent.prompt_via = PromptVia::Stdin;
         case.settings.clean_agent_env = clean;
         let argv = case.argv();
         let without = argv.iter().any(|word| word == "--no-session-persistence");

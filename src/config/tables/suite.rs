@@ -99,7 +99,12 @@ pub(in crate::config) static SUITE: Section = Section {
         optional(
             "stall_timeout_sec",
             Shape::Seconds,
-            "Limit of an agent's silence: no output and no tool activity. No limit when absent.",
+            "Limit of an agent's silence: no output, no watched command that begins or ends, and no process of it that works. No limit when absent.",
+        ),
+        optional(
+            "silence_timeout_sec",
+            Shape::Seconds,
+            "Limit of an agent's silence even while its processes work. No limit when absent.",
         ),
         defaulted(
             "scenario_stall_timeouts_sec",

@@ -24,7 +24,7 @@ pub(in crate::runner) enum Sign {
 /// What `infra` says of the provider; `reset` is how long its limit lasts, where it told.
 pub(in crate::runner) const fn sign(infra: Infra, reset: Option<Duration>) -> Sign {
     match infra {
-        Infra::None | Infra::AgentProtocol => Sign::Answered,
+        Infra::None | Infra::AgentProtocol | Infra::WorkspaceDead => Sign::Answered,
         Infra::RateLimited => Sign::Limited(reset),
         Infra::ProviderUnreachable => Sign::Unreachable,
         Infra::Auth => Sign::Unknown,
@@ -53,6 +53,7 @@ pub(in crate::runner) const fn is_retried(infra: Infra) -> bool {
         | Infra::DiskFull
         | Infra::Oom
         | Infra::AgentProtocol
+        | Infra::WorkspaceDead
         | Infra::HarnessBug => false,
     }
 }
@@ -137,7 +138,7 @@ mod tests {
         );
     }
 
-    const ALL: [Infra; 12] = [
+    const ALL: [Infra; 13] = [
         Infra::None,
         Infra::RateLimited,
         Infra::Auth,
@@ -149,6 +150,7 @@ mod tests {
         Infra::NoActivity,
         Infra::Oom,
         Infra::AgentProtocol,
+        Infra::WorkspaceDead,
         Infra::HarnessBug,
     ];
 }
