@@ -74,7 +74,12 @@ fn a_call_whose_tool_must_be_killed_is_logged() {
             run(&spec);
             let calls = lab.calls();
             assert_eq!(calls.len(), before + 1, "{outer} & {last}");
-            assert_eq!(calls[before].exit_status, Some(137), "{outer} & {last}");
+            // The kernel hangs up on stopped processes whose session's first one is killed: then that is what ended the tool.
+            let exit = calls[before].exit_status;
+            assert!(
+                matches!(exit, Some(137 | 129)),
+                "{outer} & {last}: {exit:?}"
+            );
         }
     }
 }
