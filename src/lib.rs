@@ -20,7 +20,7 @@
 //! | floor | room | what lives there |
 //! |---|---|---|
 //! | 6 | `cli` | the person: flags, words, colours, exit codes; one command per file |
-//! | 5 | `runner` | the whole plan: order, concurrency, cancellation, one stream of progress |
+//! | 5 | `runner` | the whole plan: order, lanes, further attempts, budgets, cancellation, one stream of progress |
 //! | 4 | `trial` | one trial, start to end |
 //! | 3 | `graders` | judging what a trial left |
 //! | 3 | `report` | telling a run: summaries, tables, files |
@@ -39,8 +39,9 @@
 //! | 0 | `stats` | arithmetic, with the reference of each formula above it |
 //!
 //! **Words.** Suite (what is configured), run (a folder), task, scenario (a named treatment), cell (agent x scenario x
-//! task), trial (one go at a cell), attempt (inside a trial, after a fault that was not the agent's), event (what an agent
-//! said), grader, verdict, outcome, row, transcript, reference patch.
+//! task), trial (one go at a cell), attempt (inside a trial, after a fault that was not the agent's), lane (the trials
+//! of one agent, which wait and stop together), event (what an agent said), grader, verdict, outcome, row, transcript,
+//! reference patch.
 //!
 //! # How to add
 //!
@@ -58,6 +59,7 @@
 //!   name in `record/run_dir.rs` and its place in `report/rebuild.rs`.
 //! - **a key of the config**: `config/tables/`, the reader beside it, `config/suite.rs`; then
 //!   `proctor schema config > schemas/config.schema.json`.
+//! - **a price**: `config/prices.yaml`, with its date.
 //! - **a command**: `cli/args/`, one file in `cli/commands/`, an arm in `cli/commands/mod.rs`.
 //!
 //! # Unsafe code

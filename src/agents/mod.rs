@@ -4,6 +4,7 @@
 //! `commands`; the compiler names the places.
 
 mod asked_model;
+mod by_model;
 mod calls;
 pub mod cassette;
 mod ccusage;

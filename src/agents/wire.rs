@@ -40,6 +40,15 @@ impl<'a> Head<'a> {
     }
 }
 
+/// One MCP server, as a session begins.
+#[derive(Debug, Deserialize)]
+pub(super) struct ServerState {
+    #[serde(default)]
+    pub(super) name: String,
+    #[serde(default)]
+    pub(super) status: String,
+}
+
 /// A text, kept up to [`TEXT_CAP`] bytes: what is beyond is never copied.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Capped(pub(super) String);

@@ -130,6 +130,23 @@ pub enum Infra {
 }
 
 impl Infra {
+    /// All of them.
+    pub const ALL: [Self; 13] = [
+        Self::None,
+        Self::RateLimited,
+        Self::Auth,
+        Self::ProviderUnreachable,
+        Self::Spawn,
+        Self::Setup,
+        Self::Simulator,
+        Self::DiskFull,
+        Self::NoActivity,
+        Self::Oom,
+        Self::AgentProtocol,
+        Self::WorkspaceDead,
+        Self::HarnessBug,
+    ];
+
     /// The word in rows.
     #[must_use]
     pub const fn as_str(self) -> &'static str {

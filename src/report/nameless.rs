@@ -182,7 +182,7 @@ mod tests {
                 "ran /usr/bin/git at https://example.com/a/b",
             ),
             ("src/a/b.rs 3/4 and/or", "src/a/b.rs 3/4 and/or"),
-            ("cat '/srv/work/notes.txt'", "cat '<path>/notes.txt'"),
+            ("cat '/srv/job/notes.txt'", "cat '<path>/notes.txt'"),
             ("/root", "<path>/root"),
         ] {
             assert_eq!(nameless.told(text), told, "{text}");

@@ -5,7 +5,7 @@ use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -14,6 +14,7 @@ use rustix::fs::{Mode, OFlags};
 use super::descent::FOLDER;
 use super::spread::{self, Plan};
 use super::store::Store;
+use super::trash::locked;
 use super::{WorkspaceError, template::Template};
 
 /// At most one spare tree, and the thread that makes it.
@@ -193,8 +194,4 @@ fn make(order: &Order) -> Result<(), WorkspaceError> {
     let opened = rustix::fs::open(folder, flags, Mode::empty())
         .map_err(WorkspaceError::errno("open a tree that is made ahead"))?;
     spread::spread(&order.store, &order.plan, opened.as_fd())
-}
-
-fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

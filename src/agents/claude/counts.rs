@@ -1,10 +1,8 @@
 //! Token counts as Claude Code tells them: per message, per result, per model.
 
-use std::fmt;
+use serde::Deserialize;
 
-use serde::de::{Error, MapAccess, Visitor};
-use serde::{Deserialize, Deserializer};
-
+use crate::agents::by_model::ByModel;
 use crate::agents::wire::{Count, Loose};
 use crate::model::{CacheWrites, Usage};
 
@@ -80,42 +78,8 @@ impl ClaudeUsage {
     }
 }
 
-/// `modelUsage`: one entry per model, sub-agents and side calls included; a doubled model spoils it.
-#[derive(Debug, Default)]
-pub(super) struct ModelUsage(pub(super) Vec<(String, ModelCounts)>);
-
-/// Models in one result at most; a session with more is no honest one.
-const MODELS_CAP: usize = 256;
-
-impl<'de> Deserialize<'de> for ModelUsage {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_map(ModelUsageVisitor)
-    }
-}
-
-struct ModelUsageVisitor;
-
-impl<'de> Visitor<'de> for ModelUsageVisitor {
-    type Value = ModelUsage;
-
-    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("usage by model")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<ModelUsage, A::Error> {
-        let mut models: Vec<(String, ModelCounts)> = Vec::new();
-        while let Some((model, counts)) = map.next_entry::<String, ModelCounts>()? {
-            if models.iter().any(|(known, _)| *known == model) {
-                return Err(A::Error::custom("a model stands there twice"));
-            }
-            if models.len() == MODELS_CAP {
-                return Err(A::Error::custom("more models than one session can have"));
-            }
-            models.push((model, counts));
-        }
-        Ok(ModelUsage(models))
-    }
-}
+/// `modelUsage`: one entry per model, sub-agents and side calls included.
+pub(super) type ModelUsage = ByModel<ModelCounts>;
 
 /// Tokens of one model.
 #[derive(Debug, Clone, Default, Deserialize)]

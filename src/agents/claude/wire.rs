@@ -7,7 +7,7 @@ use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
 use crate::agents::claude::counts::ClaudeUsage;
-use crate::agents::wire::{Capped, Few, Loose};
+use crate::agents::wire::{Capped, Few, Loose, ServerState};
 
 /// `system` of any subtype.
 #[derive(Debug, Deserialize)]
@@ -19,7 +19,7 @@ pub(super) struct System {
     #[serde(default, alias = "qwen_code_version")]
     pub(super) claude_code_version: Loose<String>,
     #[serde(default)]
-    pub(super) mcp_servers: Loose<Few<Server>>,
+    pub(super) mcp_servers: Loose<Few<ServerState>>,
     #[serde(default)]
     pub(super) tools: Loose<Few<String>>,
     #[serde(default)]
@@ -41,15 +41,6 @@ pub(super) struct System {
 pub(super) struct RetryData {
     #[serde(rename = "delayMs", default)]
     pub(super) delay_ms: Loose<u64>,
-}
-
-/// One MCP server of `system/init`.
-#[derive(Debug, Deserialize)]
-pub(super) struct Server {
-    #[serde(default)]
-    pub(super) name: String,
-    #[serde(default)]
-    pub(super) status: String,
 }
 
 /// `assistant` and `user`.

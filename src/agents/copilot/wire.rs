@@ -1,13 +1,12 @@
 //! The lines of `copilot --output-format json` and its usage file, as typed as they are needed.
 
 use std::borrow::Cow;
-use std::fmt;
 
-use serde::de::{Error, MapAccess, Visitor};
-use serde::{Deserialize, Deserializer};
+use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use crate::agents::wire::{Count, Few, Loose, add};
+use crate::agents::by_model::ByModel;
+use crate::agents::wire::{Count, Few, Loose, ServerState, add};
 use crate::model::Usage;
 
 /// A line.
@@ -25,16 +24,7 @@ pub(super) struct Line<'a> {
 #[derive(Debug, Deserialize)]
 pub(super) struct ServersLoaded {
     #[serde(default)]
-    pub(super) servers: Loose<Few<Server>>,
-}
-
-/// One MCP server.
-#[derive(Debug, Deserialize)]
-pub(super) struct Server {
-    #[serde(default)]
-    pub(super) name: String,
-    #[serde(default)]
-    pub(super) status: String,
+    pub(super) servers: Loose<Few<ServerState>>,
 }
 
 /// `session.tools_updated`
@@ -144,17 +134,10 @@ pub(super) struct SessionError {
 #[derive(Debug, Deserialize)]
 pub(super) struct UsageFile {
     #[serde(rename = "modelMetrics", default)]
-    pub(super) models: Option<Models>,
+    pub(super) models: Option<ByModel<Metrics>>,
 }
 
-/// Tokens by model; a doubled one spoils the file.
-#[derive(Debug, Default)]
-pub(super) struct Models(Vec<(String, Metrics)>);
-
-/// Models in one file at most; a run with more is no honest one.
-const MODELS_CAP: usize = 256;
-
-impl Models {
+impl ByModel<Metrics> {
     /// All models together; `None` where a count is unreadable.
     pub(super) fn unified(&self) -> Option<Usage> {
         let mut models = self.0.iter().map(|(_, metrics)| &metrics.usage);
@@ -164,38 +147,8 @@ impl Models {
     }
 }
 
-impl<'de> Deserialize<'de> for Models {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_map(ModelsVisitor)
-    }
-}
-
-struct ModelsVisitor;
-
-impl<'de> Visitor<'de> for ModelsVisitor {
-    type Value = Models;
-
-    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("usage by model")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Models, A::Error> {
-        let mut models: Vec<(String, Metrics)> = Vec::new();
-        while let Some((model, metrics)) = map.next_entry::<String, Metrics>()? {
-            if models.iter().any(|(known, _)| *known == model) {
-                return Err(A::Error::custom("a model stands there twice"));
-            }
-            if models.len() == MODELS_CAP {
-                return Err(A::Error::custom("more models than one run can have"));
-            }
-            models.push((model, metrics));
-        }
-        Ok(Models(models))
-    }
-}
-
 #[derive(Debug, Default, Deserialize)]
-struct Metrics {
+pub(super) struct Metrics {
     #[serde(default)]
     usage: ModelUse,
 }

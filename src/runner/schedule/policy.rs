@@ -121,7 +121,7 @@ mod tests {
 
     #[test]
     fn what_repeats_itself_or_may_be_the_agents_doing_is_not_tried_again() {
-        let retried: Vec<&str> = ALL
+        let retried: Vec<&str> = Infra::ALL
             .into_iter()
             .filter(|infra| is_retried(*infra))
             .map(Infra::as_str)
@@ -137,20 +137,4 @@ mod tests {
             ]
         );
     }
-
-    const ALL: [Infra; 13] = [
-        Infra::None,
-        Infra::RateLimited,
-        Infra::Auth,
-        Infra::ProviderUnreachable,
-        Infra::Spawn,
-        Infra::Setup,
-        Infra::Simulator,
-        Infra::DiskFull,
-        Infra::NoActivity,
-        Infra::Oom,
-        Infra::AgentProtocol,
-        Infra::WorkspaceDead,
-        Infra::HarnessBug,
-    ];
 }

@@ -434,27 +434,12 @@ fn an_empty_budget_leaves_what_has_not_started() {
     assert_eq!(world.schedule.left(), [Left::Budget]);
 }
 
-const CLASSES: [Infra; 12] = [
-    Infra::None,
-    Infra::RateLimited,
-    Infra::Auth,
-    Infra::ProviderUnreachable,
-    Infra::Spawn,
-    Infra::Setup,
-    Infra::Simulator,
-    Infra::DiskFull,
-    Infra::NoActivity,
-    Infra::Oom,
-    Infra::AgentProtocol,
-    Infra::HarnessBug,
-];
-
 proptest! {
     /// The number of attempts at a trial follows from the classes of its own faults and the lane's logins alone: not from its arm,
     /// its task, its outcome, or what became of others. Nothing runs twice at once, and everything ends.
     #[test]
     fn retries_follow_from_the_class_of_a_fault_alone(
-        fates in proptest::collection::vec(proptest::collection::vec(0..CLASSES.len(), 3), 12),
+        fates in proptest::collection::vec(proptest::collection::vec(0..Infra::ALL.len(), 3), 12),
         arms in 1..4_usize, jobs in 1..5_usize, blocked in any::<bool>(), seed in any::<u64>(),
     ) {
         let trials: Vec<PlannedTrial> = (0..12).map(|index| trial(index as usize % arms, index)).collect();
@@ -465,7 +450,7 @@ proptest! {
         };
         let class = |index: u32, attempt: u32| {
             // Logins stop lanes, which the test beside this one tells of.
-            match CLASSES[fates[index as usize][attempt as usize % 3]] { Infra::Auth => Infra::NoActivity, class => class }
+            match Infra::ALL[fates[index as usize][attempt as usize % 3]] { Infra::Auth => Infra::NoActivity, class => class }
         };
         let mut same = rules(arms);
         same.seed = seed;

@@ -1,0 +1,52 @@
+//! What a session tells of each model.
+
+use std::fmt;
+use std::marker::PhantomData;
+
+use serde::de::{Error, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer};
+
+/// What is told for each model; a doubled model, or more than one session can have, spoils it.
+#[derive(Debug)]
+pub(super) struct ByModel<T>(pub(super) Vec<(String, T)>);
+
+impl<T> ByModel<T> {
+    /// Models of one session at most; one with more is no honest one.
+    const CAP: usize = 256;
+}
+
+impl<T> Default for ByModel<T> {
+    fn default() -> Self {
+        Self(Vec::new())
+    }
+}
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for ByModel<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(ByModelVisitor(PhantomData))
+    }
+}
+
+struct ByModelVisitor<T>(PhantomData<T>);
+
+impl<'de, T: Deserialize<'de>> Visitor<'de> for ByModelVisitor<T> {
+    type Value = ByModel<T>;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("usage by model")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<ByModel<T>, A::Error> {
+        let mut models: Vec<(String, T)> = Vec::new();
+        while let Some((model, told)) = map.next_entry::<String, T>()? {
+            if models.iter().any(|(known, _)| *known == model) {
+                return Err(A::Error::custom("a model stands there twice"));
+            }
+            if models.len() == ByModel::<T>::CAP {
+                return Err(A::Error::custom("more models than one session can have"));
+            }
+            models.push((model, told));
+        }
+        Ok(ByModel(models))
+    }
+}
