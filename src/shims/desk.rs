@@ -21,6 +21,7 @@ use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendFlag
 
 use super::hub::{self, Key};
 use super::log::{self, LONGEST_LINE};
+use super::witness::Witness;
 use crate::supervise::monotonic_ns;
 
 /// The socket of a desk among its visitors.
@@ -74,7 +75,10 @@ struct Visitor {
     stream: UnixStream,
     /// Its process, as this one sees it; 0 where it does not.
     peer: i32,
+    /// Its program was seen, and is a shim.
     proven: bool,
+    /// What tells of a proven shim's call if it cannot.
+    witness: Option<Witness>,
     line: Vec<u8>,
 }
 
@@ -235,6 +239,7 @@ impl Desk {
             stream,
             peer,
             proven,
+            witness: proven.then(|| Witness::of(peer)).flatten(),
             line: Vec::new(),
         };
         self.visitors.insert(key.visitor, visitor);
@@ -274,7 +279,7 @@ impl Desk {
                 Err(_) => (0, None),
             };
             if count == 0 {
-                self.odd.lost += 1;
+                self.tell_for(visitor);
                 return Next::Leaves;
             }
             if writer != Some(visitor.peer) {
@@ -291,6 +296,16 @@ impl Desk {
                 return Next::Leaves;
             }
         }
+    }
+
+    /// Tells the call of a shim that was killed, from what was seen of it.
+    fn tell_for(&mut self, visitor: &mut Visitor) {
+        let Some(witness) = &visitor.witness else {
+            self.odd.lost += 1;
+            return;
+        };
+        visitor.line = witness.line();
+        self.take(visitor);
     }
 
     /// Takes a line in, stamped with whose it is and when it came.

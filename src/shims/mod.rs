@@ -19,6 +19,8 @@ mod overlay;
 mod startup;
 #[cfg(test)]
 mod tests;
+#[cfg(target_os = "linux")]
+mod witness;
 
 pub use log::{ShimLog, read_log};
 pub use overlay::{LogWay, Overlay, WatchedTool, watched_tools};

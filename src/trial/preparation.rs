@@ -76,13 +76,7 @@ pub(super) fn ready(frame: &Frame<'_>, workspace: &Workspace) -> Result<Ready, S
         copy_settings(kind, &home, &OperatorHome::from_env())
             .map_err(|error| Stop::spawn(error.to_string()))?;
     }
-    // Without a home of its own an agent's login shells are led to the overlay by variables alone.
-    let shell_env = if let Some(home) = &invocation.private_home {
-        fs::create_dir_all(home).and_then(|()| overlay.shell_startup(home))
-    } else {
-        let folder = frame.private.join("shell");
-        fs::create_dir_all(&folder).and_then(|()| overlay.shell_variables(&folder))
-    };
+    let shell_env = shell_env(frame, &overlay, invocation.private_home.as_deref());
     let shell_env =
         shell_env.map_err(|error| Stop::harness("write shell start-up files", error))?;
     write_file(&frame.trial_dir.prompt(), prompt.as_bytes())
@@ -94,6 +88,23 @@ pub(super) fn ready(frame: &Frame<'_>, workspace: &Workspace) -> Result<Ready, S
         invocation,
         shell_env,
     })
+}
+
+/// What leads login shells to the overlay: start-up files in the home that the agent sees, if that is the trial's; in the
+/// operator's home variables alone.
+fn shell_env(
+    frame: &Frame<'_>,
+    overlay: &Overlay,
+    private_home: Option<&Path>,
+) -> io::Result<Vec<(String, OsString)>> {
+    let in_jail = jail::stands_for_home(frame);
+    if let Some(home) = private_home.map(Path::to_owned).or(in_jail) {
+        fs::create_dir_all(&home)?;
+        return overlay.shell_startup(&home);
+    }
+    let folder = frame.private.join("shell");
+    fs::create_dir_all(&folder)?;
+    overlay.shell_variables(&folder)
 }
 
 /// Makes a trial's private folder, beside those of other trials but not close to them on the disk.

@@ -26,6 +26,64 @@ fn row_at(isolation: &str, actions: &str) -> (Sandbox, Value) {
     (sandbox, row)
 }
 
+/// Shells, and the ways in which agents start them.
+const SHELLS: [&str; 7] = [
+    "sh -c",
+    "sh -lc",
+    "dash -lc",
+    "bash -c",
+    "bash -lc",
+    "bash -ic",
+    "bash -lic",
+];
+
+#[test]
+fn every_shell_in_a_jail_calls_the_shims() {
+    if !crate::jail::can_be_had() {
+        return;
+    }
+    let calls = SHELLS.map(|shell| format!("{shell} 'xcodebuild from-{shell}' 2>/dev/null"));
+    let body = format!("{}\n{SOLVE}\n{CLAUDE_DONE}", calls.join("\n"));
+    let sandbox = Sandbox::new()
+        .suite("isolation: {level: jail, require: true}\n  lend: []")
+        .agent("fake", "claude_code_cli", &body);
+    sandbox.script("xcodebuild", "exit 3");
+    let ran = sandbox.proctor(&["run", "--quiet"]);
+    let row = sandbox.row();
+    assert_eq!(
+        row["xcodebuild_calls"],
+        SHELLS.len(),
+        "{row:#}\n{}",
+        ran.stderr
+    );
+}
+
+#[test]
+fn a_call_whose_shim_is_killed_is_told() {
+    let body = format!(
+        "xcodebuild 'a b' &\nuntil [ -e begun ]; do sleep 0.01; done\nkill -9 $!\nwait\n{SOLVE}\n{CLAUDE_DONE}"
+    );
+    let sandbox = Sandbox::new().agent("fake", "claude_code_cli", &body);
+    sandbox.script("xcodebuild", "touch begun; sleep 20");
+    let ran = sandbox.proctor(&["run", "--quiet"]);
+    let row = sandbox.row();
+    if !cfg!(target_os = "linux") {
+        return skipped("the shims write into a file here");
+    }
+    assert_eq!(calls(&row), 1, "{row:#}\n{}", ran.stderr);
+    assert_eq!(row["cmd_log_lost"], 0, "{row:#}");
+    let log = fs::read_to_string(sandbox.trial_file("cmd_log.jsonl")).expect("the log");
+    let line: Value = serde_json::from_str(&log).expect("one line of JSON");
+    assert_eq!(
+        (&line["argv"], &line["exit"], &line["killed"]),
+        (
+            &Value::from(["a b"].map(Value::from).to_vec()),
+            &Value::Null,
+            &Value::from(true)
+        )
+    );
+}
+
 fn skipped(why: &str) {
     eprintln!("SKIPPED: {why}");
 }

@@ -128,11 +128,17 @@ fn a_log_that_cannot_be_reached_stops_nothing_and_is_counted() {
 }
 
 #[test]
-fn a_shim_that_is_killed_is_a_lost_call() {
+fn the_call_of_a_shim_that_is_killed_is_told_from_outside() {
     let lab = Lab::with_script("kill -9 $PPID; sleep 0.05");
-    lab.sh("xcodebuild; true");
+    lab.sh("EVAL_MCP_PROCESS=1 xcodebuild build -scheme 'My App' ''; true");
     let log = lab.heard();
-    assert_eq!((log.calls.len(), log.lost), (0, 1), "{log:?}");
+    assert_eq!((log.calls.len(), log.lost), (1, 0), "{log:?}");
+    let call = &log.calls[0];
+    assert_eq!(
+        (call.command.as_str(), call.source, call.exit_status),
+        ("xcodebuild", CallSource::Mcp, None)
+    );
+    assert_eq!(call.argv, ["build", "-scheme", "My App", ""]);
 }
 
 #[test]

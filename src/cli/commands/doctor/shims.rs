@@ -7,8 +7,9 @@ use std::{fs, io};
 use crate::cli::commands::doctor::Patient;
 use crate::cli::commands::doctor::check::{Check, State};
 use crate::cli::commands::doctor::machine::{attempt, write_script};
+use crate::model::Isolation;
 use crate::shims::{LogWay, Overlay, watched_tools};
-use crate::supervise::find_program;
+use crate::supervise::{self, find_program};
 
 /// The tool that is watched.
 const TOOL: &str = "proctor-doctor-tool";
@@ -77,12 +78,8 @@ fn install(patient: &Patient) -> io::Result<Laid> {
         LogWay::SocketOrFile,
     )?;
     let own_home = std::env::var_os("HOME");
-    let is_clean = patient
-        .suite
-        .as_ref()
-        .is_none_or(|suite| suite.settings.clean_agent_env);
     let (shell_env, home) = match own_home {
-        Some(own) if !is_clean => (overlay.shell_variables(&home)?, own),
+        Some(own) if !has_own_home(patient) => (overlay.shell_variables(&home)?, own),
         _ => (overlay.shell_startup(&home)?, home.into_os_string()),
     };
     Ok(Laid {
@@ -90,6 +87,16 @@ fn install(patient: &Patient) -> io::Result<Laid> {
         overlay,
         shell_env,
         home,
+    })
+}
+
+/// Whether agents get a home of the trial's own, which a jail has too.
+fn has_own_home(patient: &Patient) -> bool {
+    patient.suite.as_ref().is_none_or(|suite| {
+        let wanted = suite.settings.isolation.level;
+        suite.settings.clean_agent_env
+            || (wanted.is_none_or(|level| level == Isolation::Jail)
+                && supervise::probe().level == Isolation::Jail)
     })
 }
 
