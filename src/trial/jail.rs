@@ -57,7 +57,14 @@ fn network(frame: &Frame<'_>, role: Role<'_>) -> Network {
     }
 }
 
-/// What stands for the operator's home where an agent works.
+/// What stands for the operator's home in the jail of an agent, if there is a jail and a home.
+pub(super) fn stands_for_home(frame: &Frame<'_>) -> Option<PathBuf> {
+    let confinement = &frame.context.confinement;
+    let stands = confinement.level == Isolation::Jail && confinement.home.is_some();
+    stands.then(|| home_of_agent(frame))
+}
+
+/// The folder for that.
 pub(super) fn home_of_agent(frame: &Frame<'_>) -> PathBuf {
     frame.private.join("h")
 }
@@ -84,6 +91,10 @@ fn mounts(frame: &Frame<'_>, workspace: &Workspace, role: Role<'_>) -> Vec<Mount
         write: false,
     };
     mounts.extend(confinement.blanked.iter().map(blank));
+    if !sees_suite(frame, role) {
+        let shown = |file: &PathBuf| !confinement.hides(file) || confinement.is_lent(file);
+        mounts.extend(answers(frame).filter(shown).map(|file| blank(&file)));
+    }
     let trial = workspace.root.parent().unwrap_or(&workspace.root);
     mounts.push(show(trial, true));
     mounts.extend(papers(frame, role));
@@ -180,13 +191,18 @@ fn program(frame: &Frame<'_>, words: &[OsString]) -> Option<OsString> {
 
 /// Whether a file leads to the solution, so that naming it does not lend it.
 fn is_answer(frame: &Frame<'_>, file: &Path) -> bool {
+    answers(frame).any(|answer| answer == file)
+}
+
+/// The files that lead to the solution, wherever they lie.
+fn answers<'f>(frame: &'f Frame<'_>) -> impl Iterator<Item = PathBuf> + 'f {
     let suite = &frame.context.suite;
     let patches = suite
         .tasks
         .iter()
         .filter_map(|task| task.reference_patch.as_deref());
-    let mut answers = patches.chain([suite.tasks_path.as_path(), suite.config_path.as_path()]);
-    answers.any(|answer| fs::canonicalize(answer).is_ok_and(|answer| answer == file))
+    let answers = patches.chain([suite.tasks_path.as_path(), suite.config_path.as_path()]);
+    answers.filter_map(|answer| fs::canonicalize(answer).ok())
 }
 
 fn sees_suite(frame: &Frame<'_>, role: Role<'_>) -> bool {

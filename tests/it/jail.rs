@@ -311,7 +311,7 @@ fn an_agent_finds_neither_suite_nor_project_nor_earlier_runs_nor_the_home() {
     looked.push(&ssh);
     let looks = look_for(&looked).replace("$HOME/seen", "seen");
     let body = format!(
-        "{looks}[ \"$(ls -A \"$(dirname \"$EVAL_CMD_LOG\")\")\" = \"$(basename \"$EVAL_CMD_LOG\")\" ] || ls -A \"$(dirname \"$EVAL_CMD_LOG\")\" >> papers\n[ -z \"$(ls -A \"$HOME\")\" ] || ls -A \"$HOME\" > home\n{SOLVE}\n{CLAUDE_DONE}"
+        "{looks}[ \"$(ls -A \"$(dirname \"$EVAL_CMD_LOG\")\")\" = \"$(basename \"$EVAL_CMD_LOG\")\" ] || ls -A \"$(dirname \"$EVAL_CMD_LOG\")\" >> papers\nls -A \"$HOME\" | grep -vxE '\\.(bash_profile|profile|bashrc|zshenv|zprofile|zshrc|proctor-path\\.sh)' > home || rm home\n{SOLVE}\n{CLAUDE_DONE}"
     );
     // The graders see the suite, as the contract says, and what the agent saw.
     let sandbox = sandbox.agent("fake", "claude_code_cli", &body).suite("lend: []").tasks(
@@ -350,6 +350,25 @@ fn an_agent_finds_its_login_and_not_its_operators_sessions() {
     assert_success(&sandbox);
     assert_eq!(told(&sandbox, ".claude/.credentials.json"), "login");
     sandbox.assert_scratch_is_empty();
+}
+
+#[test]
+fn an_answer_that_lies_outside_of_the_suite_is_empty_for_the_agent_and_whole_for_graders() {
+    if !can_be_had() {
+        return;
+    }
+    // The suite's folder is hidden, and so is /tmp; this place is neither.
+    let elsewhere = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a folder");
+    let patch = elsewhere.path().join("solution.patch");
+    fs::write(&patch, "the answer\n").expect("write a patch");
+    let shown = patch.display();
+    let body = format!("cat '{shown}' > seen\n{SOLVE}\n{CLAUDE_DONE}");
+    let tasks = format!(
+        "- id: answer\n  prompt: p\n  reference_patch: '{shown}'\n  graders:\n    - {{type: command, argv: [sh, -c, \"test -e seen && test ! -s seen && test -s '{shown}'\"]}}\n"
+    );
+    let sandbox = sandbox(&body).tasks(&tasks);
+    run(&sandbox);
+    assert_success(&sandbox);
 }
 
 #[test]
