@@ -1,5 +1,6 @@
 //! The end of everything that belongs to a trial.
 
+use std::cmp::Reverse;
 use std::collections::BTreeSet;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -63,7 +64,8 @@ pub(super) fn freeze(trial: &Trial) -> Vec<Process> {
     }
 }
 
-/// Lets those go on that were stopped.
+/// Lets those go on that were stopped, the group first: nobody who was asked to end dies while others are still stopped, for
+/// the kernel hangs up on a stopped group whose last parent in its session has died.
 pub(super) fn thaw(trial: &Trial, frozen: &[Process]) {
     kill::group(trial.pid, Signal::CONT);
     for process in frozen.iter().filter(|process| process.group != trial.pid) {
@@ -81,9 +83,11 @@ pub(super) fn with_leader(trial: &Trial) -> Swept {
     for process in &alive {
         hunt.report(process);
     }
-    kill::group(trial.pid, Signal::KILL);
+    // The group comes last: its members are the parents of the others, and die all at once.
     let others = alive.iter().filter(|process| process.group != trial.pid);
-    kill_but_waiting(others);
+    let waiting = kill_but_waiting(others);
+    kill::group(trial.pid, Signal::KILL);
+    wait_for(&waiting);
     hunt.run()
 }
 
@@ -95,7 +99,7 @@ pub(super) fn in_jail(trial: &Trial) -> Swept {
     for process in &alive {
         hunt.report(process);
     }
-    kill_but_waiting(alive.iter());
+    wait_for(&kill_but_waiting(alive.iter()));
     hunt.swept
 }
 
@@ -111,7 +115,7 @@ pub(super) fn without_leader(trial: &Trial) -> Swept {
     for process in &alive {
         hunt.report(process);
     }
-    kill_but_waiting(alive.iter());
+    wait_for(&kill_but_waiting(alive.iter()));
     hunt.run()
 }
 
@@ -121,12 +125,21 @@ fn may_be_waiting(process: &Process) -> bool {
     process.group == process.pid && process.session != process.pid
 }
 
-/// Kills all but those that may be shims, and gives these time to tell how their tools ended.
-fn kill_but_waiting<'p>(processes: impl Iterator<Item = &'p Process>) {
-    let (waiting, others): (Vec<_>, Vec<_>) =
+/// Kills all but those that may be shims, and returns these.
+///
+/// The youngest dies first, so a child before its parent: where a parent dies while a group below it is stopped, the kernel
+/// hangs up on that group, and a tool in it would end by that and not by the kill.
+fn kill_but_waiting<'p>(processes: impl Iterator<Item = &'p Process>) -> Vec<&'p Process> {
+    let (waiting, mut others): (Vec<_>, Vec<_>) =
         processes.partition(|process| may_be_waiting(process));
+    others.sort_unstable_by_key(|process| Reverse((process.start, process.pid)));
     others.into_iter().for_each(kill::one);
-    for process in &waiting {
+    waiting
+}
+
+/// Gives shims whose tools were killed time to tell how these ended.
+fn wait_for(waiting: &[&Process]) {
+    for process in waiting {
         kill::send(process, Signal::CONT);
     }
     let patient_until = Instant::now() + PATIENCE;

@@ -233,7 +233,8 @@ impl<'a> Watch<'a> {
         }
     }
 
-    /// Asks for the end while nobody moves, so that who belongs to the child is known before anybody can leave.
+    /// Asks for the end after a moment in which nobody moved, so that who belongs to the child is known before anybody can
+    /// leave. Whoever stopped itself again meanwhile is woken once more.
     async fn freeze_and_ask(&mut self) {
         let trial = self.leash.trial.clone();
         let frozen = tokio::task::spawn_blocking(move || sweep::freeze(&trial))
@@ -241,8 +242,9 @@ impl<'a> Watch<'a> {
             .unwrap_or_default();
         let seen = frozen.iter().map(|process| (process.pid, process.start));
         self.leash.trial.seen.extend(seen);
-        self.leash.child.interrupt().await;
         sweep::thaw(&self.leash.trial, &frozen);
+        self.leash.child.interrupt().await;
+        kill::group(self.leash.trial.pid, Signal::CONT);
     }
 
     fn hear(&mut self, stream: OutputStream, count: usize, listener: &mut dyn Listener) {
