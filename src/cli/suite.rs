@@ -102,8 +102,9 @@ impl Chosen {
         let root = PathBuf::from("runs");
         let run_dir = RunDir::create(&root, &stamp())
             .map_err(|error| Failure::at("create a run below ./runs", error))?;
-        let files = unpacked(&run_dir.root().join(UNPACKED))?;
-        let mut suite = load(&files, args, true)?;
+        let laid = unpacked(&run_dir.root().join(UNPACKED));
+        let loaded = laid.and_then(|files| load(&files, args, true));
+        let mut suite = loaded.inspect_err(|_| discard(&run_dir))?;
         suite.settings.output_root = root;
         Ok(Self {
             suite,
@@ -152,6 +153,13 @@ impl Chosen {
         } else {
             &[]
         }
+    }
+}
+
+/// Takes the run directory of a start that was refused away, unless there is something in it to read.
+pub(super) fn discard(run_dir: &RunDir) {
+    if let Ok(_held) = run_dir.lock() {
+        run_dir.discard_unused(Some(&run_dir.root().join(UNPACKED)));
     }
 }
 

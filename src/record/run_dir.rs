@@ -88,8 +88,8 @@ impl RunDir {
     }
 
     /// Removes the folder of a run that was refused before anything was kept in it; one that holds anything stays. Only
-    /// for who holds the lock.
-    pub fn discard_unused(&self) {
+    /// for who holds the lock. A folder that was `brought` into it for the start goes along.
+    pub fn discard_unused(&self, brought: Option<&Path>) {
         let journal = self.runs_jsonl();
         let has_rows = journal.metadata().is_ok_and(|file| file.len() > 0);
         if has_rows {
@@ -101,8 +101,11 @@ impl RunDir {
         let entries = fs::read_dir(&self.root).into_iter().flatten().flatten();
         if entries
             .map(|entry| entry.path())
-            .all(|path| ours.contains(&path.as_path()))
+            .all(|path| ours.contains(&path.as_path()) || Some(path.as_path()) == brought)
         {
+            if let Some(brought) = brought {
+                fs::remove_dir_all(brought).ok();
+            }
             for path in ours {
                 fs::remove_file(path).ok();
             }

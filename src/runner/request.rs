@@ -107,7 +107,7 @@ pub async fn run(
     let made_here = request.resume.is_none() && request.prepared.is_none();
     let ended = start(request, run_dir.clone(), (teller, cancel)).await;
     if ended.is_err() && made_here {
-        run_dir.discard_unused();
+        run_dir.discard_unused(None);
     }
     drop(lock);
     ended

@@ -1,6 +1,7 @@
 //! A later start grades what a finished agent left just as the trial itself would have; a refused one leaves nothing.
 
 use std::fs;
+use std::process::Command;
 
 use serde_json::Value;
 
@@ -76,13 +77,36 @@ fn what_a_later_grading_cannot_have_is_no_failure_of_the_agent() {
 }
 
 #[test]
+fn a_refused_start_of_the_built_in_suite_leaves_no_run_directory() {
+    let folder = tempfile::tempdir().expect("a folder");
+    for command in ["run", "validate"] {
+        // Without git there is no project to work on.
+        let ran = Command::new(env!("CARGO_BIN_EXE_proctor"))
+            .args([command, "--quiet"])
+            .current_dir(folder.path())
+            .env_clear()
+            .env("PATH", folder.path())
+            .env("HOME", folder.path())
+            .env("TMPDIR", folder.path())
+            .output()
+            .expect("run proctor");
+        let told = String::from_utf8_lossy(&ran.stderr);
+        assert_eq!(ran.status.code(), Some(2), "{command}: {told}");
+        let left = fs::read_dir(folder.path().join("runs")).map_or(0, Iterator::count);
+        assert_eq!(left, 0, "{command}: {told}");
+    }
+}
+
+#[test]
 fn a_refused_start_leaves_no_run_directory() {
     let agent = format!("{SOLVE}\n{CLAUDE_DONE}");
     // The project cannot be had.
     let sandbox = Sandbox::new().agent("fake", "claude_code_cli", &agent);
     fs::rename(sandbox.path("repo/.git"), sandbox.path("away")).expect("move the repository");
-    sandbox.proctor(&["run", "--quiet"]).expect_code(2);
-    sandbox.assert_no_run();
+    for command in ["run", "validate"] {
+        sandbox.proctor(&[command, "--quiet"]).expect_code(2);
+        sandbox.assert_no_run();
+    }
     // A reference that does not hold is kept: the person wants to read why.
     let task = "- id: answer\n  prompt: p\n  reference_patch: no.patch\n  graders:\n    - type: command\n      argv: [grep, -qx, '42', answer.txt]\n";
     let sandbox = Sandbox::new()

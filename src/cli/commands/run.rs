@@ -10,7 +10,7 @@ use crate::cli::commands::{dry_run, engine, result, validate};
 use crate::cli::console::{CommandsStopped, Mode, View};
 use crate::cli::failure::Outcome;
 use crate::cli::out::Colour;
-use crate::cli::suite::{Chosen, Purpose};
+use crate::cli::suite::{Chosen, Purpose, discard};
 use crate::runner::{self, RunRequest};
 
 /// Runs a suite, or what `--dry-run` and `--validate-tasks-only` make of it.
@@ -44,7 +44,10 @@ pub(in crate::cli) fn run(args: &RunArgs) -> Outcome<ExitCode> {
     let request = request(args, &chosen);
     let recorded = request.recorded;
     let ended = engine::drive(view, |sender, cancel| runner::run(request, sender, cancel))?;
-    let end = ended.map_err(|error| engine::run_failure(&error))?;
+    let end = ended.map_err(|error| {
+        chosen.prepared.iter().for_each(discard);
+        engine::run_failure(&error)
+    })?;
     result::tell(&result::Told {
         again: again(args, &end.run_dir),
         end: &end,

@@ -9,7 +9,7 @@ use crate::cli::commands::{engine, run};
 use crate::cli::console::{CommandsStopped, Mode};
 use crate::cli::failure::{Failure, Kind, Outcome};
 use crate::cli::out::{Colour, Out};
-use crate::cli::suite::stamp;
+use crate::cli::suite::{discard, stamp};
 use crate::model::Grade;
 use crate::record::RunDir;
 use crate::report::{sanitize_line, table};
@@ -30,6 +30,7 @@ pub(in crate::cli) fn run(args: &ValidateArgs) -> Outcome<ExitCode> {
             .map_err(|error| Failure::at("create a folder for the checks", error))?,
     };
     let root = run_dir.root().to_owned();
+    let checks = run_dir.clone();
     let asked = chosen.suite.tasks.len();
     let request = run::plain_request(&chosen);
     let proof = Proof {
@@ -40,7 +41,10 @@ pub(in crate::cli) fn run(args: &ValidateArgs) -> Outcome<ExitCode> {
         let validated = runner::validate(request, run_dir, (sender, cancel.clone(), proof)).await;
         (validated, cancel.level() > 0)
     })?;
-    let validations = ended.0.map_err(|error| engine::run_failure(&error))?;
+    let validations = ended.0.map_err(|error| {
+        discard(&checks);
+        engine::run_failure(&error)
+    })?;
     let mut out = Out::new(Colour::unless(args.show.no_color));
     if args.show.json {
         out.json(&document(&validations, &root))?;
