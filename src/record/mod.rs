@@ -26,6 +26,8 @@ mod lock;
 mod metadata;
 mod private;
 mod redact;
+mod redact_forms;
+mod redact_search;
 mod reference_checks;
 mod row;
 mod row_made;
@@ -57,6 +59,7 @@ pub use metadata::{
 };
 pub use private::{create_dir, read_file, set_apart, write_file};
 pub use redact::{Redactor, looks_secret};
+pub use redact_search::Sieve;
 pub use reference_checks::append_reference_check;
 pub use row::{COLUMNS, ROW_SCHEMA, Row};
 pub use row_parts::{GraderResult, LeftoverRow, ProviderUsage, TrialPaths};

@@ -7,17 +7,13 @@
 use std::borrow::Cow;
 use std::fmt;
 use std::fs;
-use std::io::{self, Read, Write};
+use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
-use aho_corasick::{AhoCorasick, MatchKind};
-
 use crate::record::error::Doing as _;
+use crate::record::redact_search::{SHORTEST, Search, Sieve};
 use crate::record::{AtomicFile, RecordError, json_text, private};
-
-/// Shorter values are no secrets: replacing them would hide evidence.
-const SHORTEST: usize = 8;
 
 /// Whether a variable of this name is likely to hold a secret.
 #[must_use]
@@ -50,13 +46,6 @@ pub fn looks_secret(name: &str) -> bool {
 pub struct Redactor {
     secrets: Vec<(String, Arc<str>)>,
     search: Option<Arc<Search>>,
-}
-
-/// All forms of all secrets in one automaton; the secrets themselves are never shown.
-struct Search {
-    automaton: AhoCorasick,
-    replacements: Vec<String>,
-    longest: usize,
 }
 
 impl fmt::Debug for Redactor {
@@ -93,28 +82,13 @@ impl Redactor {
     }
 
     fn rebuild(&mut self) {
-        let mut forms: Vec<String> = Vec::new();
-        let mut replacements = Vec::new();
-        for (name, value) in &self.secrets {
-            for form in forms_of(value) {
-                if form.len() >= SHORTEST && !forms.contains(&form) {
-                    forms.push(form);
-                    replacements.push(marker(name));
-                }
-            }
-        }
-        let longest = forms.iter().map(String::len).max().unwrap_or(0);
-        let automaton = AhoCorasick::builder()
-            .match_kind(MatchKind::LeftmostLongest)
-            .build(&forms);
-        // Building fails only above two thousand million states, which no environment can hold.
-        self.search = automaton.ok().filter(|_| longest > 0).map(|automaton| {
-            Arc::new(Search {
-                automaton,
-                replacements,
-                longest,
-            })
-        });
+        self.search = Search::of(&self.secrets).map(Arc::new);
+    }
+
+    /// Removes secrets from bytes that come piece by piece.
+    #[must_use]
+    pub fn sieve(&self) -> Sieve {
+        Sieve::new(self.search.clone())
     }
 
     /// Whether it knows no secret.
@@ -159,7 +133,8 @@ impl Redactor {
     }
 
     /// [`Self::redact_json`] of a line of JSON that serde wrote; `None` where it holds no secret.
-    pub(super) fn redact_json_line(&self, line: &[u8]) -> Option<String> {
+    #[must_use]
+    pub fn redact_json_line(&self, line: &[u8]) -> Option<String> {
         let found = self
             .search
             .as_ref()
@@ -195,109 +170,6 @@ impl Redactor {
         output.commit()?;
         Ok(found)
     }
-}
-
-impl Search {
-    /// Copies `input` to `output` with the secrets replaced, also those that lie across two reads.
-    fn copy(&self, input: &mut impl Read, output: &mut impl Write) -> io::Result<u64> {
-        const CHUNK: u64 = 256 * 1024;
-        let mut buffer = Vec::new();
-        let mut found = 0;
-        loop {
-            let read = input.by_ref().take(CHUNK).read_to_end(&mut buffer)?;
-            // A match that begins before `sure` cannot become longer by what is read next.
-            let sure = match read {
-                0 => buffer.len(),
-                _ => buffer.len().saturating_sub(self.longest - 1),
-            };
-            let mut done = 0;
-            for matched in self.automaton.find_iter(&buffer) {
-                if matched.start() >= sure {
-                    break;
-                }
-                output.write_all(&buffer[done..matched.start()])?;
-                output.write_all(self.replacements[matched.pattern()].as_bytes())?;
-                done = matched.end();
-                found += 1;
-            }
-            let keep_from = done.max(sure);
-            output.write_all(&buffer[done..keep_from])?;
-            buffer.drain(..keep_from);
-            if read == 0 {
-                return Ok(found);
-            }
-        }
-    }
-}
-
-fn marker(name: &str) -> String {
-    let name: String = name
-        .chars()
-        .map(|character| match character {
-            'a'..='z' | 'A'..='Z' | '0'..='9' | '_' | '-' => character,
-            _ => '_',
-        })
-        .collect();
-    format!("[redacted:{name}]")
-}
-
-/// The ways in which a secret is commonly written down.
-fn forms_of(value: &str) -> Vec<String> {
-    let json = json_text::escaped(value);
-    let ascii = json_text::escaped_ascii(value);
-    let mut forms = vec![
-        value.to_owned(),
-        json_text::escaped(&json),
-        json_text::escaped(&ascii),
-        json.replace('/', "\\/"),
-        json,
-        ascii,
-        hex(value, false),
-        hex(value, true),
-    ];
-    let plus = percent(value, true).replace("%20", "+");
-    forms.extend([percent(value, false), percent(value, true), plus]);
-    for offset in 0..3 {
-        let inside = base64(value, offset);
-        forms.push(inside.replace('+', "-").replace('/', "_"));
-        forms.push(inside);
-    }
-    forms
-}
-
-fn hex(value: &str, upper: bool) -> String {
-    let digits = if upper {
-        b"0123456789ABCDEF"
-    } else {
-        b"0123456789abcdef"
-    };
-    let digit = |nibble: u8| char::from(digits[usize::from(nibble)]);
-    let pair = |byte: u8| [digit(byte >> 4), digit(byte & 15)];
-    value.bytes().flat_map(pair).collect()
-}
-
-fn percent(value: &str, upper: bool) -> String {
-    let encode = |byte: u8| match (byte, upper) {
-        (b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~', _) => {
-            char::from(byte).to_string()
-        }
-        (_, true) => format!("%{byte:02X}"),
-        (_, false) => format!("%{byte:02x}"),
-    };
-    value.bytes().map(encode).collect()
-}
-
-/// The characters of base64 that `value` alone decides when `offset` bytes (mod 3) stand before it.
-fn base64(value: &str, offset: usize) -> String {
-    const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let bytes: Vec<u8> = std::iter::repeat_n(0, offset)
-        .chain(value.bytes())
-        .collect();
-    let bit = |place: usize| (bytes[place / 8] >> (7 - place % 8)) & 1;
-    let sextet = |index: usize| (0..6).fold(0, |sum, place| sum << 1 | bit(index * 6 + place));
-    ((offset * 8).div_ceil(6)..bytes.len() * 8 / 6)
-        .map(|index| char::from(ALPHABET[usize::from(sextet(index))]))
-        .collect()
 }
 
 #[cfg(test)]

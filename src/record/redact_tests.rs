@@ -3,6 +3,7 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::record::redact_forms::hex;
 
 const SECRET: &str = "sk-tést/\"q\" \\+k3y&";
 
@@ -158,6 +159,23 @@ fn a_secret_across_two_reads_of_a_file_is_found() {
 }
 
 #[test]
+fn a_sieve_holds_back_no_more_than_the_beginning_of_a_secret() {
+    let mut redactor = Redactor::default();
+    redactor.add("A_KEY", "abcdabcdx");
+    let mut sieve = redactor.sieve();
+    let mut pass = |bytes: &[u8]| String::from_utf8(sieve.pass(bytes).into_owned()).unwrap();
+    assert_eq!(pass(b"a line\n"), "a line\n");
+    assert_eq!(pass(b"more abcdabc"), "more ");
+    assert_eq!(pass(b"dabc"), "abcd");
+    assert_eq!(pass(b"dx and ab"), "[redacted:A_KEY] and ");
+    assert_eq!(sieve.rest(), b"ab");
+    assert_eq!(sieve.rest(), b"");
+    // Without secrets nothing is looked at or copied.
+    let mut open = Redactor::default().sieve();
+    assert!(matches!(open.pass(b"abcdabcd"), Cow::Borrowed(b"abcdabcd")));
+}
+
+#[test]
 fn a_redactor_does_not_show_its_secrets() {
     let shown = format!("{:?}", redactor());
     assert!(!shown.contains("sk-t"), "{shown}");
@@ -178,5 +196,29 @@ proptest! {
         let text = value["a"][0].as_str().unwrap();
         prop_assert!(!text.contains(&secret), "{text}");
         prop_assert_eq!(&value["n"], &serde_json::json!(12.5));
+    }
+
+    #[test]
+    fn a_sieve_gives_the_same_however_the_bytes_come(
+        secrets in prop::collection::vec("[ab]{8,11}", 1..4),
+        text in "[abc]{0,200}",
+        cuts in prop::collection::vec(1_usize..30, 1..60),
+    ) {
+        let mut redactor = Redactor::default();
+        for (index, secret) in secrets.iter().enumerate() {
+            redactor.add(&format!("K{index}_KEY"), secret);
+        }
+        let mut sieve = redactor.sieve();
+        let (mut rest, mut out) = (text.as_bytes(), Vec::new());
+        for cut in cuts.iter().cycle() {
+            if rest.is_empty() {
+                break;
+            }
+            let (piece, more) = rest.split_at((*cut).min(rest.len()));
+            out.extend_from_slice(&sieve.pass(piece));
+            rest = more;
+        }
+        out.extend_from_slice(&sieve.rest());
+        prop_assert_eq!(String::from_utf8(out).unwrap(), redactor.redact(&text));
     }
 }

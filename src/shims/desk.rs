@@ -22,6 +22,7 @@ use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendFlag
 use super::hub::{self, Key};
 use super::log::{self, LONGEST_LINE};
 use super::witness::Witness;
+use crate::record::Redactor;
 use crate::supervise::monotonic_ns;
 
 /// The socket of a desk among its visitors.
@@ -68,6 +69,8 @@ pub(super) struct Desk {
     kept: Option<File>,
     length: u64,
     odd: Oddities,
+    /// Keeps secrets out of the log.
+    pub(super) redactor: Redactor,
 }
 
 #[derive(Debug)]
@@ -105,6 +108,7 @@ impl Desk {
             kept: None,
             length: 0,
             odd: Oddities::default(),
+            redactor: Redactor::default(),
         })
     }
 
@@ -327,6 +331,8 @@ impl Desk {
     }
 
     fn keep(&mut self, line: &[u8]) -> io::Result<()> {
+        let redacted = self.redactor.redact_json_line(line);
+        let line = redacted.as_ref().map_or(line, String::as_bytes);
         if self.length + line.len() as u64 > LONGEST_LOG {
             return Err(io::ErrorKind::FileTooLarge.into());
         }

@@ -16,6 +16,7 @@ mod linux {
     use super::super::desk::{Desk, Identity};
     use super::super::hub;
     use super::super::log::{self, ShimLog};
+    use crate::record::Redactor;
 
     /// A desk that is open as long as this lives.
     #[derive(Debug)]
@@ -47,6 +48,11 @@ mod linux {
                 socket: socket.to_owned(),
                 is,
             })
+        }
+
+        /// Keeps these secrets out of the log from now on.
+        pub(in super::super) fn hide(&self, redactor: &Redactor) {
+            hub::lock(&self.desk).redactor = redactor.clone();
         }
 
         /// Whether the socket is the one that was made.
@@ -95,6 +101,7 @@ mod other {
     use std::path::Path;
 
     use super::super::log::ShimLog;
+    use crate::record::Redactor;
 
     #[derive(Debug)]
     pub(in super::super) enum Ear {}
@@ -106,6 +113,10 @@ mod other {
             _log: (&Path, File),
         ) -> io::Result<Self> {
             Err(io::ErrorKind::Unsupported.into())
+        }
+
+        pub(in super::super) fn hide(&self, _redactor: &Redactor) {
+            match *self {}
         }
 
         pub(in super::super) fn is_in_place(&self) -> bool {

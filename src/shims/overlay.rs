@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 
 use super::ear::Ear;
 use super::log::{ShimLog, read_log};
+use crate::record::Redactor;
 use crate::supervise::{find_program, spawn_gate};
 
 /// The program that every shim is a copy of.
@@ -143,6 +144,13 @@ impl Overlay {
             lost: lost.into(),
             log,
         })
+    }
+
+    /// Keeps secrets out of the log, if the shims are heard through a socket.
+    pub fn hide(&self, redactor: &Redactor) {
+        if let Some(ear) = &self.ear {
+            ear.hide(redactor);
+        }
     }
 
     /// What the shims have told so far; the zero of the calls' times is `agent_started_mono_ns`. What somebody else wrote into

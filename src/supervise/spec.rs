@@ -1,5 +1,6 @@
 //! What a child is started with, and who listens to it.
 
+use std::borrow::Cow;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -20,7 +21,7 @@ pub struct ChildSpec {
     pub stdin: StdinPlan,
     /// When it is stopped, and what is kept of its output.
     pub limits: Limits,
-    /// A file that gets the raw bytes of standard output, up to `limits.max_kept_bytes`.
+    /// A file that gets the bytes of standard output that the listener lets through, up to `limits.max_kept_bytes`.
     pub stdout_to: Option<PathBuf>,
     /// The same for standard error.
     pub stderr_to: Option<PathBuf>,
@@ -174,6 +175,18 @@ pub trait Listener: Send {
     /// It is time to put down what is still in memory: called once within 20 ms after output came, whether or not more
     /// has come since, so that what was heard is soon on disk however silent the child falls.
     fn settle(&mut self) {}
+
+    /// What may be written of these bytes to the stream's raw file now; the rest is held back for [`Listener::kept_last`].
+    fn kept<'b>(&mut self, stream: OutputStream, bytes: &'b [u8]) -> Cow<'b, [u8]> {
+        let _ = stream;
+        Cow::Borrowed(bytes)
+    }
+
+    /// What was held back of a stream that has ended.
+    fn kept_last(&mut self, stream: OutputStream) -> Vec<u8> {
+        let _ = stream;
+        Vec::new()
+    }
 
     /// Bytes as they came, before they are split into lines.
     fn bytes(&mut self, stream: OutputStream, bytes: &[u8]) {

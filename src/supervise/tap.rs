@@ -1,4 +1,4 @@
-//! One output stream of a child: read always, split in lines, kept raw.
+//! One output stream of a child: read always, split in lines, kept raw but for what its listener holds back.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
@@ -67,7 +67,7 @@ impl Tap {
     pub(super) fn pass_on(&mut self, count: usize, ear: &mut Ear<'_, '_>) {
         let chunk = &self.buffer[..count];
         self.bytes += count as u64;
-        self.raw.keep(chunk);
+        self.raw.keep(&ear.listener.kept(self.stream, chunk));
         if self.stream == OutputStream::Stderr {
             keep_tail(&mut self.tail, chunk);
         }
@@ -82,6 +82,7 @@ impl Tap {
     /// Passes on what came after the last newline.
     pub(super) fn finish(&mut self, ear: &mut Ear<'_, '_>) {
         let stream = self.stream;
+        self.raw.keep(&ear.listener.kept_last(stream));
         self.splitter.finish(|line| ear.hear(stream, line));
     }
 

@@ -1,12 +1,13 @@
 //! Turns an agent's lines into events, transcript, counters and progress while it runs.
 
+use std::borrow::Cow;
 use std::time::Duration;
 
 use crate::agents::{StreamReader, transcript_line};
 use crate::metrics::Tally;
 use crate::model::{AgentEvent, EventKind, McpServerSeen, Progress, StreamReport, TrialKey};
-use crate::record::{EventLog, RecordError, Redactor, Transcript};
-use crate::supervise::{Heard, Listener};
+use crate::record::{EventLog, RecordError, Redactor, Sieve, Transcript};
+use crate::supervise::{Heard, Listener, OutputStream};
 use crate::trial::Teller;
 use crate::trial::meter::Meter;
 use crate::trial::watch::Watch;
@@ -20,6 +21,8 @@ pub(super) struct Ear {
     reader: StreamReader,
     notebook: Notebook,
     fresh: Vec<AgentEvent>,
+    /// What keeps secrets out of the raw files: of standard output and of standard error.
+    sieves: [Sieve; 2],
 }
 
 /// Everything that events are put down in.
@@ -82,6 +85,7 @@ pub(super) struct HeardAll {
 
 impl Ear {
     pub(super) fn new(parts: EarParts<'_>) -> Self {
+        let sieves = [parts.redactor.sieve(), parts.redactor.sieve()];
         let notebook = Notebook {
             tally: Tally::watching(parts.watched),
             watch: parts.watch,
@@ -102,6 +106,14 @@ impl Ear {
             reader: parts.reader,
             notebook,
             fresh: Vec::new(),
+            sieves,
+        }
+    }
+
+    fn sieve(&mut self, stream: OutputStream) -> &mut Sieve {
+        match stream {
+            OutputStream::Stdout => &mut self.sieves[0],
+            OutputStream::Stderr => &mut self.sieves[1],
         }
     }
 
@@ -241,6 +253,14 @@ impl Listener for Ear {
         self.reader.stderr_line(line, at, &mut self.fresh);
         self.notebook.take_in(&self.fresh);
         Heard::More
+    }
+
+    fn kept<'b>(&mut self, stream: OutputStream, bytes: &'b [u8]) -> Cow<'b, [u8]> {
+        self.sieve(stream).pass(bytes)
+    }
+
+    fn kept_last(&mut self, stream: OutputStream) -> Vec<u8> {
+        self.sieve(stream).rest()
     }
 
     fn settle(&mut self) {

@@ -50,6 +50,7 @@ pub(super) fn ready(frame: &Frame<'_>, workspace: &Workspace) -> Result<Ready, S
         },
     )
     .map_err(|error| Stop::harness("install the shims", error))?;
+    overlay.hide(&context.redactor);
     let path = overlay.path_with(&program_path(&context.base_env));
     let scenario = context.scenario(frame.planned);
     let task = context.task(frame.planned);

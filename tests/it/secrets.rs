@@ -2,9 +2,9 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 
-use crate::sandbox::{CLAUDE_DONE, SOLVE, Sandbox};
+use crate::sandbox::{CLAUDE_DONE, SOLVE, Sandbox, wait_for};
 
 /// All files below a folder.
 fn files_below(folder: &Path) -> Vec<PathBuf> {
@@ -121,6 +121,51 @@ echo "$k" >&2; echo "$k" > note.txt; xcodebuild "-key=$k""#;
     let raw = fs::read_to_string(sandbox.trial_file("stdout.raw")).expect("the raw output");
     assert!(
         raw.matches("[redacted:ANTHROPIC_API_KEY]").count() >= 9,
+        "{raw}"
+    );
+}
+
+#[test]
+fn a_harness_that_is_killed_outright_leaves_no_secret_in_what_agents_said() {
+    let body = r#"k="$ANTHROPIC_API_KEY"
+printf '{"type":"assistant","message":{"content":[{"type":"text","text":"%s"}]}}\n' "$k"
+printf 'half %.9s' "$k"; sleep 0.2; printf '%s\n' "${k#?????????}"
+printf '%s' "$k" | base64 >&2
+xcodebuild "-key=$k"; echo said > "$HOME/said"
+n=0; while [ ! -e "$HOME/stop" ] && [ $n -lt 600 ]; do sleep 0.1; n=$((n + 1)); done"#;
+    let secret = "canary+/0123456789ab";
+    let sandbox = Sandbox::new()
+        .agent("fake", "claude_code_cli", body)
+        .set("timeout_sec", "60")
+        .set("stall_timeout_sec", "60");
+    let mut harness = sandbox
+        .command(&["run", "--quiet"])
+        .env("ANTHROPIC_API_KEY", secret)
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("start proctor");
+    let said = || {
+        let files = fs::read_dir(sandbox.path("runs")).is_ok_and(|runs| runs.count() == 1);
+        let text = |name: &str| {
+            let files = files_below(&sandbox.run_dir());
+            let file = files.iter().find(|path| path.ends_with(name));
+            file.and_then(|path| fs::read_to_string(path).ok())
+                .unwrap_or_default()
+        };
+        files && sandbox.path("home/said").exists() && text("cmd_log.jsonl").contains("-key=")
+    };
+    wait_for("the agent's words", said);
+    harness.kill().expect("kill proctor");
+    harness.wait().expect("wait for proctor");
+    fs::write(sandbox.path("home/stop"), "").expect("let the agent go");
+    let forms = [secret, "canary", "0123456789ab", "Y2FuYXJ5Ky8wMTIzNDU2Nzg5"];
+    assert_in_no_file(&sandbox, &forms);
+    let raw = files_below(&sandbox.run_dir());
+    let raw = raw.iter().find(|path| path.ends_with("stdout.raw"));
+    let raw = fs::read_to_string(raw.expect("a raw file")).expect("read the raw output");
+    assert_eq!(
+        raw.matches("[redacted:ANTHROPIC_API_KEY]").count(),
+        2,
         "{raw}"
     );
 }

@@ -1,0 +1,171 @@
+//! Finding secrets in bytes that are not all there yet.
+
+use std::borrow::Cow;
+use std::io::{self, Read, Write};
+use std::sync::Arc;
+
+use aho_corasick::{AhoCorasick, MatchKind};
+
+use crate::record::redact_forms::forms_of;
+
+/// Shorter values are no secrets: replacing them would hide evidence.
+pub(super) const SHORTEST: usize = 8;
+
+/// All forms of all secrets in one automaton; the secrets themselves are never shown.
+pub(super) struct Search {
+    pub(super) automaton: AhoCorasick,
+    pub(super) replacements: Vec<String>,
+    longest: usize,
+    /// The forms by their first byte.
+    begin_with: Vec<Vec<Box<[u8]>>>,
+}
+
+impl Search {
+    /// Looks for these secrets, each with its name; `None` if there are none.
+    pub(super) fn of(secrets: &[(String, Arc<str>)]) -> Option<Self> {
+        let mut forms: Vec<String> = Vec::new();
+        let mut replacements = Vec::new();
+        for (name, value) in secrets {
+            for form in forms_of(value) {
+                if form.len() >= SHORTEST && !forms.contains(&form) {
+                    forms.push(form);
+                    replacements.push(marker(name));
+                }
+            }
+        }
+        let longest = forms.iter().map(String::len).max()?;
+        let mut begin_with = vec![Vec::new(); 256];
+        for form in &forms {
+            let bytes = form.as_bytes();
+            begin_with[usize::from(bytes[0])].push(bytes.into());
+        }
+        // Building fails only above two thousand million states, which no environment can hold.
+        let automaton = AhoCorasick::builder()
+            .match_kind(MatchKind::LeftmostLongest)
+            .build(&forms)
+            .ok()?;
+        Some(Self {
+            automaton,
+            replacements,
+            longest,
+            begin_with,
+        })
+    }
+
+    /// Copies `input` to `output` with the secrets replaced, also those that lie across two reads.
+    pub(super) fn copy(&self, input: &mut impl Read, output: &mut impl Write) -> io::Result<u64> {
+        const CHUNK: u64 = 256 * 1024;
+        let mut buffer = Vec::new();
+        let mut found = 0;
+        loop {
+            let read = input.by_ref().take(CHUNK).read_to_end(&mut buffer)?;
+            let (replaced, done) = self.strain(&buffer, read == 0, output)?;
+            buffer.drain(..done);
+            found += replaced;
+            if read == 0 {
+                return Ok(found);
+            }
+        }
+    }
+
+    /// Writes what is sure of `bytes` with the secrets replaced: how many were, and where that begins which what comes next
+    /// may yet make a secret.
+    fn strain(
+        &self,
+        bytes: &[u8],
+        is_all: bool,
+        output: &mut impl Write,
+    ) -> io::Result<(u64, usize)> {
+        let sure_from = |from| {
+            if is_all {
+                bytes.len()
+            } else {
+                self.open_end(bytes, from)
+            }
+        };
+        let (mut found, mut done, mut sure) = (0, 0, sure_from(0));
+        for matched in self.automaton.find_iter(bytes) {
+            if matched.start() >= sure {
+                break;
+            }
+            output.write_all(&bytes[done..matched.start()])?;
+            output.write_all(self.replacements[matched.pattern()].as_bytes())?;
+            found += 1;
+            done = matched.end();
+            if done > sure {
+                sure = sure_from(done);
+            }
+        }
+        output.write_all(&bytes[done..sure])?;
+        Ok((found, sure))
+    }
+
+    /// Where the first form begins, at `from` or later, of which `bytes` hold only a beginning.
+    fn open_end(&self, bytes: &[u8], from: usize) -> usize {
+        let first = from.max(bytes.len().saturating_sub(self.longest - 1));
+        let opens = |start: &usize| {
+            let end = &bytes[*start..];
+            let forms = &self.begin_with[usize::from(end[0])];
+            forms
+                .iter()
+                .any(|form| form.len() > end.len() && form.starts_with(end))
+        };
+        (first..bytes.len()).find(opens).unwrap_or(bytes.len())
+    }
+}
+
+/// Removes secrets from bytes that come piece by piece; holds back no more than the beginning of one.
+pub struct Sieve {
+    search: Option<Arc<Search>>,
+    held: Vec<u8>,
+}
+
+impl Sieve {
+    pub(super) fn new(search: Option<Arc<Search>>) -> Self {
+        Self {
+            search,
+            held: Vec::new(),
+        }
+    }
+
+    /// What may be written now.
+    pub fn pass<'b>(&mut self, bytes: &'b [u8]) -> Cow<'b, [u8]> {
+        let Some(search) = &self.search else {
+            return Cow::Borrowed(bytes);
+        };
+        if self.held.is_empty() && !search.automaton.is_match(bytes) {
+            let sure = search.open_end(bytes, 0);
+            self.held.extend_from_slice(&bytes[sure..]);
+            return Cow::Borrowed(&bytes[..sure]);
+        }
+        self.held.extend_from_slice(bytes);
+        Cow::Owned(self.let_go(false))
+    }
+
+    /// What was held back, when nothing more comes.
+    pub fn rest(&mut self) -> Vec<u8> {
+        self.let_go(true)
+    }
+
+    fn let_go(&mut self, is_all: bool) -> Vec<u8> {
+        let mut output = Vec::new();
+        if let Some(search) = &self.search {
+            // Writing to memory does not fail.
+            let strained = search.strain(&self.held, is_all, &mut output);
+            let (_, done) = strained.unwrap_or_default();
+            self.held.drain(..done);
+        }
+        output
+    }
+}
+
+fn marker(name: &str) -> String {
+    let name: String = name
+        .chars()
+        .map(|character| match character {
+            'a'..='z' | 'A'..='Z' | '0'..='9' | '_' | '-' => character,
+            _ => '_',
+        })
+        .collect();
+    format!("[redacted:{name}]")
+}
