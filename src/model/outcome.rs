@@ -286,6 +286,10 @@ pub struct ShimLogKept {
     pub by_socket: bool,
     /// Calls that are known to be missing.
     pub lost: u64,
+    /// Calls that were told.
+    pub calls: u64,
+    /// How much longer a call takes through its shim, where any was told.
+    pub cost: Option<Duration>,
 }
 
 impl ShimLogKept {

@@ -148,6 +148,9 @@ pub struct Row {
     pub visible_pass: Option<bool>,
     pub held_out_pass: Option<bool>,
     pub usage_source: Option<String>,
+    #[serde(deserialize_with = "count")]
+    pub cmd_log_calls: Option<u64>,
+    pub cmd_shim_usec: Option<f64>,
 }
 
 /// The keys of a row in order; `runs.csv` has all but `provider_usage`.
@@ -173,7 +176,7 @@ pub const COLUMNS: &[&str] = &[
     "cost_provider_usd", "cost_ccusage_usd", "cost_session_usd", "cost_computed_usd", "cost_price", "cost_flags",
     "cost_is_lower_bound", "trial_max_cost_usd", "run_max_cost_usd",
     "network", "visible_pass", "held_out_pass",
-    "usage_source",
+    "usage_source", "cmd_log_calls", "cmd_shim_usec",
 ];
 
 impl Row {

@@ -149,6 +149,9 @@ impl Row {
         let shims = outcome.shim_log;
         self.cmd_log_via = shims.map(|shims| shims.word().to_owned());
         self.cmd_log_lost = shims.map(|shims| shims.lost);
+        self.cmd_log_calls = shims.map(|shims| shims.calls);
+        let cost = shims.and_then(|shims| shims.cost);
+        self.cmd_shim_usec = cost.map(|cost| cost.as_secs_f64() * 1e6);
         self.graded_in = outcome.graded_in.map(|tree| tree.as_str().to_owned());
         self.tree_sha256.clone_from(&outcome.tree_sha256);
         self.network = Some(outcome.network.as_str().to_owned());

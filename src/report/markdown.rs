@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use crate::report::columns::{Column, Kind, Value, columns};
 use crate::report::overview::{Overview, ScenarioLine};
 use crate::report::sanitize::sanitize_line;
+use crate::report::shim_cost::ShimCost;
 use crate::report::spending::Spending;
 use crate::report::summary::Summary;
 
@@ -25,12 +26,17 @@ const COLD: &str = "Only trials that read no token from a cache (`cached_read_to
 
 /// `summary.md`.
 #[must_use]
-pub fn summary_md(summary: &Summary, overview: &Overview, spending: &Spending) -> String {
+pub fn summary_md(
+    summary: &Summary,
+    overview: &Overview,
+    (spending, shims): (&Spending, &ShimCost),
+) -> String {
     format!(
-        "# Summary\n\n{HOW_TO_READ}\n{}\n{}{}",
+        "# Summary\n\n{HOW_TO_READ}\n{}\n{}{}{}",
         cells_table(summary),
         scenarios(overview),
-        spending.to_markdown()
+        spending.to_markdown(),
+        shims.to_markdown()
     )
 }
 

@@ -20,6 +20,7 @@ mod rebuild;
 mod runs_csv;
 mod sanitize;
 mod share;
+mod shim_cost;
 mod sink;
 mod spending;
 mod summary;

@@ -11,6 +11,7 @@ use crate::report::backfill;
 use crate::report::facts::{Facts, Standing, identity, standing};
 use crate::report::overview::Overview;
 use crate::report::runs_csv::RunsCsv;
+use crate::report::shim_cost::ShimCost;
 use crate::report::sink::{FileChange, Sink};
 use crate::report::spending::Spending;
 use crate::report::summary::Summary;
@@ -194,6 +195,7 @@ struct SecondPass<'a> {
     summary: Summary,
     cold: Summary,
     spending: Spending,
+    shims: ShimCost,
 }
 
 impl<'a> SecondPass<'a> {
@@ -207,6 +209,7 @@ impl<'a> SecondPass<'a> {
             summary: Summary::default(),
             cold: Summary::default(),
             spending: Spending::new(),
+            shims: ShimCost::default(),
         })
     }
 
@@ -219,6 +222,7 @@ impl<'a> SecondPass<'a> {
             source,
         })?;
         self.spending.add(&row);
+        self.shims.add(&row);
         let facts = Facts::of(&row);
         if first.superseded.contains(number) {
             self.summary.add_superseded(&facts);
@@ -243,7 +247,7 @@ impl<'a> SecondPass<'a> {
             (run.summary_csv(), csv),
             (
                 run.summary_md(),
-                summary_md(&self.summary, &overview, &self.spending).into_bytes(),
+                summary_md(&self.summary, &overview, (&self.spending, &self.shims)).into_bytes(),
             ),
         ];
         if self.options.summary_cache_strata {

@@ -49,7 +49,7 @@ fields! {
     cost_provider_usd cost_ccusage_usd cost_session_usd cost_computed_usd cost_price cost_flags cost_is_lower_bound
     trial_max_cost_usd run_max_cost_usd
     network visible_pass held_out_pass
-    usage_source
+    usage_source cmd_log_calls cmd_shim_usec
 }
 
 impl<W: Write> RunsCsv<W> {

@@ -4,6 +4,8 @@ use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use tokio::sync::OnceCell;
+
 use crate::config::{AgentKind, AgentSpec, GraderSpec, Suite};
 use crate::graders::{Tools, system_path};
 use crate::metrics::{MANIFESTS, Upstream, package_name};
@@ -150,6 +152,7 @@ pub(super) fn preflight(
         grader_tools: Tools::find(suite.tasks.iter(), &system_path(&path, &[&scratch.path])),
         tools: watched_tools(&suite.settings.shims, &path),
         redactor: redactor(&request.suite),
+        shim_cost: OnceCell::new(),
         base_env,
         operator_env,
         scratch: scratch.path.clone(),

@@ -20,6 +20,7 @@ use crate::trial::listener::HeardAll;
 use crate::trial::money::money;
 use crate::trial::preparation::Ready;
 use crate::trial::sessions;
+use crate::trial::shim_cost;
 use crate::workspace::{Captured, Noted, Workspace, named};
 
 /// What the stages left for the judgement.
@@ -134,7 +135,7 @@ pub(super) async fn measure(
     if let Some(problem) = heard.write_problem {
         draft.note(problem.to_string());
     }
-    let shims = shim_log(&ended, draft);
+    let shims = shim_log(frame, &ended, draft).await;
     let found = heard.watch.finish(&shims.calls);
     found.notes.into_iter().for_each(|note| draft.note(note));
     for reason in found.suspicions {
@@ -167,7 +168,7 @@ pub(super) async fn measure(
 }
 
 /// What the shims told, and what was odd about it.
-fn shim_log(ended: &Ended<'_>, draft: &mut Draft) -> ShimLog {
+async fn shim_log(frame: &Frame<'_>, ended: &Ended<'_>, draft: &mut Draft) -> ShimLog {
     let overlay = &ended.ready.overlay;
     let shims = overlay
         .heard(ended.ending.started_mono_ns)
@@ -178,7 +179,12 @@ fn shim_log(ended: &Ended<'_>, draft: &mut Draft) -> ShimLog {
     for tool in overlay.tampered() {
         draft.suspect(format!("shim_tampered:{tool}"));
     }
-    draft.heard_shims(&shims);
+    let cost = if shims.calls.is_empty() {
+        None
+    } else {
+        shim_cost::of_a_call(frame.context).await
+    };
+    draft.heard_shims(&shims, cost);
     shims
 }
 

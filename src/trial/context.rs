@@ -3,7 +3,9 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
+use tokio::sync::OnceCell;
 use tokio::sync::mpsc::UnboundedSender;
 
 use crate::config::{AgentSpec, ScenarioSpec, Suite, TaskSpec};
@@ -54,6 +56,8 @@ pub struct RunContext {
     pub attested: Attested,
     /// Where the project's solutions can be fetched.
     pub upstream: Upstream,
+    /// How much longer a call takes through its shim, once that was measured.
+    pub shim_cost: OnceCell<Option<Duration>>,
     /// What keeps the processes of trials.
     pub confinement: Confinement,
     /// Ctrl-C.

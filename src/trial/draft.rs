@@ -277,10 +277,12 @@ impl Draft {
     }
 
     /// Takes in how calls of watched commands were told, and what speaks against that.
-    pub(super) fn heard_shims(&mut self, shims: &ShimLog) {
+    pub(super) fn heard_shims(&mut self, shims: &ShimLog, cost: Option<Duration>) {
         self.outcome.shim_log = Some(ShimLogKept {
             by_socket: shims.by_socket,
             lost: shims.lost,
+            calls: shims.calls.len() as u64,
+            cost,
         });
         if shims.bad_lines > 0 {
             self.suspect(format!("cmd_log_bad_lines={}", shims.bad_lines));

@@ -28,6 +28,7 @@ mod preparation;
 mod rebuilt;
 mod regrade;
 mod sessions;
+mod shim_cost;
 mod stages;
 mod telling;
 mod validate;

@@ -214,6 +214,33 @@ PYTHONHOME=/nowhere LD_LIBRARY_PATH=/nowhere xcodebuild x >> out.txt; echo "code
 }
 
 #[test]
+fn a_run_with_watched_calls_tells_what_watching_costs() {
+    let (sandbox, row) = row_after("xcodebuild; xcodebuild; xcodebuild");
+    assert_eq!(row["cmd_log_calls"], 3, "{row:#}");
+    let each = row["cmd_shim_usec"].as_f64().expect("a time");
+    assert!(each >= 0.0, "{row:#}");
+    let summary = || fs::read_to_string(sandbox.run_dir().join("summary.md")).expect("a summary");
+    let told = format!(
+        "3 calls were watched. Each took {:.1} ms longer",
+        each / 1e3
+    );
+    assert!(summary().contains(&told), "{}", summary());
+    // It is told from the journal alone.
+    let live = summary();
+    fs::remove_file(sandbox.run_dir().join("summary.md")).expect("remove the summary");
+    let run = sandbox.run_dir().display().to_string();
+    sandbox
+        .proctor(&["rebuild", "--run", &run, "--in-place"])
+        .expect_code(0);
+    assert_eq!(summary(), live);
+    // Where nothing was watched, nothing is measured.
+    let (sandbox, row) = row_after("true");
+    assert!(row["cmd_shim_usec"].is_null(), "{row:#}");
+    let text = fs::read_to_string(sandbox.run_dir().join("summary.md")).expect("a summary");
+    assert!(!text.contains("were watched"), "{text}");
+}
+
+#[test]
 fn a_flood_of_calls_is_counted_and_ends() {
     let (sandbox, row) = row_after(
         "for i in 1 2 3 4 5 6 7 8 9 10; do for j in 1 2 3 4 5 6 7 8 9 10; do xcodebuild $i $j; done; done >/dev/null",
