@@ -13,7 +13,7 @@ use crate::config::{AgentKind, PlanMode, ProjectSource, Suite};
 use crate::plan::Plan;
 use crate::record::{AgentMetadata, PlanMetadata, RunMetadata, StartMetadata};
 use crate::runner::drift::Inputs;
-use crate::runner::{RunError, RunRequest};
+use crate::runner::{RunError, RunRequest, memories};
 use crate::supervise::{ChildSpec, capture, find_program};
 use crate::trial::{RunContext, program_path};
 use crate::workspace;
@@ -32,7 +32,7 @@ pub(super) async fn write_start(
         metadata.resumed.push(stamp());
         metadata.finished = None;
         metadata.plan = Some(plan_metadata(request, plan));
-        add_notes(&mut metadata, notes(request));
+        add_notes(&mut metadata, notes(request, context));
         metadata
     } else {
         let foreign = RunMetadata::foreign(&context.run_dir);
@@ -118,7 +118,7 @@ async fn fresh(request: &RunRequest, context: &RunContext, plan: &Plan) -> RunMe
         plan: Some(plan_metadata(request, plan)),
         workspace: Some(suite.settings.workspace.as_str().to_owned()),
         isolation: Some(context.confinement.level.as_str().to_owned()),
-        notes: notes(request),
+        notes: notes(request, context),
         config: Some(shown(suite)),
         ..RunMetadata::default()
     }
@@ -141,8 +141,8 @@ fn plan_metadata(request: &RunRequest, plan: &Plan) -> PlanMetadata {
 }
 
 /// What a reader of the numbers must know.
-fn notes(request: &RunRequest) -> Vec<String> {
-    let mut notes = Vec::new();
+fn notes(request: &RunRequest, context: &RunContext) -> Vec<String> {
+    let mut notes = memories::reached(context);
     if request.recorded {
         notes.push(
             "the agents are recorded: times, tokens and costs say nothing about any model"

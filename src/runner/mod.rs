@@ -8,6 +8,7 @@ mod inputs;
 mod lanes;
 mod lanes_told;
 mod ledger;
+mod memories;
 mod metadata;
 mod postmortem;
 mod preflight;

@@ -19,7 +19,7 @@ use crate::runner::ledger::read_standing;
 use crate::runner::preflight::Scratch;
 use crate::runner::preflight::{Preflight, find_agents, find_programs, preflight};
 use crate::runner::secrets::redactor;
-use crate::runner::{PostRun, RunError, drift, metadata, post_run, purse, validation};
+use crate::runner::{PostRun, RunError, drift, memories, metadata, post_run, purse, validation};
 use crate::supervise::Cancel;
 use crate::trial::{RunContext, Teller};
 
@@ -149,6 +149,9 @@ async fn start(
     teller.tell(Progress::Notice {
         text: context.confinement.told(),
     });
+    for text in memories::reached(&context) {
+        teller.tell(Progress::Notice { text });
+    }
     let inputs = match drift::compare(&request, &context, &teller) {
         Ok(inputs) => inputs,
         Err(error) => {

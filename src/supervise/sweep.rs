@@ -96,11 +96,18 @@ pub(super) fn in_jail(trial: &Trial) -> Swept {
     let mut hunt = Hunt::new(trial);
     hunt.session_is_the_child = true;
     let alive = hunt.alive();
-    for process in &alive {
-        hunt.report(process);
+    hunt.ends(&alive)
+}
+
+/// The same when the first process has left by itself: whoever lives was left, in whatever session.
+pub(super) fn left_in_jail(trial: &Trial) -> Swept {
+    let hunt = Hunt::new(trial);
+    let mut alive = hunt.alive();
+    if alive.iter().any(may_be_waiting) {
+        thread::sleep(MOMENT);
+        alive = hunt.alive();
     }
-    wait_for(&kill_but_waiting(alive.iter()));
-    hunt.swept
+    hunt.ends(&alive)
 }
 
 /// Kills everything that has outlived the first process, which has been reaped.
@@ -179,6 +186,15 @@ impl<'a> Hunt<'a> {
             leader_is_gone: false,
             swept: Swept::default(),
         }
+    }
+
+    /// Kills these and nobody else.
+    fn ends(mut self, alive: &[Process]) -> Swept {
+        for process in alive {
+            self.report(process);
+        }
+        wait_for(&kill_but_waiting(alive.iter()));
+        self.swept
     }
 
     /// Kills pass by pass until nobody is left, or for [`HUNT`].

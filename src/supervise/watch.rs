@@ -86,6 +86,8 @@ struct Watch<'a> {
     /// How often a person had asked to stop at the last look.
     wishes: u32,
     exited: bool,
+    /// Whether all that was seen in its jail got KILL before it exited.
+    was_killed: bool,
     spare_leftovers: bool,
     ending: ChildEnding,
 }
@@ -131,6 +133,7 @@ impl<'a> Watch<'a> {
             unsettled: None,
             wishes: 0,
             exited: false,
+            was_killed: false,
             spare_leftovers: limits.spare_leftovers,
             ending,
         }
@@ -225,6 +228,7 @@ impl<'a> Watch<'a> {
             Some(Act::Interrupt) => self.freeze_and_ask().await,
             Some(Act::Terminate) => self.leash.child.terminate().await,
             Some(Act::Kill) if self.leash.child.is_jailed() => {
+                self.was_killed = true;
                 self.sweep(sweep::in_jail).await;
                 self.leash.child.end_jail();
             }
@@ -308,7 +312,12 @@ impl<'a> Watch<'a> {
     /// Ends the jail and waits for the proof that nobody is left in it.
     async fn empty_jail(&mut self) {
         if !self.leash.child.left_nobody() {
-            self.sweep(sweep::in_jail).await;
+            let how = if self.was_killed {
+                sweep::in_jail
+            } else {
+                sweep::left_in_jail
+            };
+            self.sweep(how).await;
         }
         self.leash.child.end_jail();
         let reaped = tokio::time::timeout(UNKILLABLE, self.leash.child.reaped()).await;

@@ -161,3 +161,55 @@ fn same(before: &std::fs::Metadata, after: &std::fs::Metadata) -> bool {
     let of = |about: &std::fs::Metadata| (about.len(), about.ctime(), about.ctime_nsec());
     of(before) == of(after)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::FileExt as _;
+    use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+    use std::time::{Duration, Instant};
+
+    use super::*;
+
+    /// Times of files go in steps; a write after two of the longest shows.
+    const SHOWS: Duration = Duration::from_millis(20);
+
+    #[test]
+    fn a_file_that_is_written_while_it_is_hashed_is_told_as_changed() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("solution");
+        let file = File::create(&path).unwrap();
+        file.set_len(MAX_KEPT).unwrap();
+        let (writes, stop) = (AtomicU64::new(0), AtomicBool::new(false));
+        let linked = BTreeMap::new();
+        let read = || {
+            let mut reader = Reader::new(folder.path(), &linked);
+            reader.read(Path::new("solution")).unwrap().odd
+        };
+        assert_eq!(read(), None, "nobody writes yet");
+        std::thread::scope(|scope| {
+            // A writer that never rests, and neither adds nor takes a byte.
+            scope.spawn(|| {
+                while !stop.load(Ordering::Relaxed) {
+                    let count = writes.fetch_add(1, Ordering::Relaxed);
+                    file.write_all_at(&count.to_le_bytes(), count % MAX_KEPT / 8 * 8)
+                        .unwrap();
+                }
+            });
+            let begun = Instant::now();
+            loop {
+                assert!(
+                    begun.elapsed() < Duration::from_secs(60),
+                    "no race came about"
+                );
+                let (before, at) = (writes.load(Ordering::Relaxed), Instant::now());
+                let odd = read();
+                let raced = writes.load(Ordering::Relaxed) > before + 1_000;
+                if raced && at.elapsed() > 2 * SHOWS {
+                    stop.store(true, Ordering::Relaxed);
+                    assert_eq!(odd, Some("changed_while_read"));
+                    return;
+                }
+            }
+        });
+    }
+}

@@ -107,6 +107,35 @@ fn daemons_of_every_kind_die_with_their_jail_and_are_listed() {
 }
 
 #[test]
+fn whoever_an_agent_leaves_in_its_own_session_or_at_its_very_end_is_listed() {
+    if !can_be_had() {
+        return;
+    }
+    let nap = nap(3004);
+    // A job of its shell; one with a session of its own, left so fast that its parent may be gone before it is looked for;
+    // one that is deaf to what its agent dies of.
+    let asked = format!("(trap '' INT TERM; sleep {nap}) & echo '{{}}'; exec sleep {nap}");
+    for body in [
+        format!("sleep {nap} &\n{SOLVE}\n{CLAUDE_DONE}"),
+        format!("setsid sleep {nap} &\n{SOLVE}\n{CLAUDE_DONE}"),
+        asked,
+    ] {
+        let sandbox = sandbox(&body)
+            .set("trials_per_cell", "3")
+            .set("stall_timeout_sec", "1");
+        sandbox.proctor(&["run", "--quiet"]);
+        for row in sandbox.rows() {
+            let left = row["leftovers"].as_array().expect("a list");
+            let named = left
+                .iter()
+                .any(|one| one["argv"].as_str().is_some_and(|argv| argv.contains(&nap)));
+            assert!(named, "{body}: {row:#}");
+        }
+        assert_eq!(alive(&nap), "");
+    }
+}
+
+#[test]
 fn a_daemon_that_keeps_writing_is_dead_before_grading() {
     if !can_be_had() {
         return;

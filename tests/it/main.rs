@@ -28,6 +28,7 @@ mod laws;
 mod left_behind;
 mod limits;
 mod measures;
+mod memories;
 mod money;
 mod outcomes;
 mod output;

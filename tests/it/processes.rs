@@ -254,3 +254,82 @@ fn an_agent_that_broke_its_workspace_burns_no_budget_and_is_no_failure_of_the_ag
         }
     }
 }
+
+#[test]
+fn an_agent_that_kills_the_harness_is_told_as_interrupted_and_its_trial_runs_again() {
+    // Each start is noted; the second one kills its parent, which is the harness where there is no jail.
+    let body = format!(
+        "echo x >> \"$HOME/starts\"\nif [ \"$(wc -l < \"$HOME/starts\")\" = 2 ]; then kill -9 $PPID; sleep 2; fi\n{SOLVE}\n{CLAUDE_DONE}"
+    );
+    let sandbox = Sandbox::new()
+        .agent("fake", "claude_code_cli", &body)
+        .suite("isolation: none")
+        .set("trials_per_cell", "3");
+    let killed = sandbox.proctor(&["run", "--quiet"]);
+    assert_eq!(killed.code, None, "it was killed: {}", killed.stderr);
+    assert_eq!(sandbox.rows().len(), 1, "the first trial is kept");
+    let run = sandbox.run_dir().display().to_string();
+    let resumed = sandbox.proctor(&["run", "--resume", &run]).expect_code(0);
+    assert!(
+        resumed.stderr.contains("still alive; end them by hand"),
+        "{}",
+        resumed.stderr
+    );
+    let rows = sandbox.rows();
+    let interrupted: Vec<_> = rows
+        .iter()
+        .filter(|row| row["termination"] == "interrupted")
+        .collect();
+    assert_eq!(interrupted.len(), 1, "{rows:#?}");
+    let note = interrupted[0]["notes"].to_string();
+    assert!(
+        note.contains("the harness died while this trial ran"),
+        "{note}"
+    );
+    let good = rows.iter().filter(|row| row["success"] == true).count();
+    assert_eq!((good, rows.len()), (3, 4), "{rows:#?}");
+    sandbox.proctor(&["verify", "--run", &run]).expect_code(0);
+}
+
+/// Generations that each begin a session, start the next one and exit, as fast as the machine can, for six seconds at most.
+const CHAIN: &str = "#include <stdlib.h>\n#include <time.h>\n#include <unistd.h>\n\
+    int main(int n, char **words) {\n  time_t end = time(0) + 6;\n  for (;;) {\n    if (fork() > 0 || time(0) >= end) _exit(0);\n    setsid();\n  }\n}\n";
+
+#[test]
+fn a_chain_of_forks_without_a_jail_is_ended_or_told_and_nothing_is_graded_beside_it() {
+    let sandbox = Sandbox::new();
+    let source = sandbox.path("chain.c");
+    let name = format!("chain-{}", std::process::id());
+    fs::write(&source, CHAIN).expect("write the source");
+    let built = std::process::Command::new("cc")
+        .args(["-O1", "-o"])
+        .arg(sandbox.path("bin").join(&name))
+        .arg(&source)
+        .status();
+    if !built.is_ok_and(|status| status.success()) {
+        eprintln!("SKIPPED: no C compiler here");
+        return;
+    }
+    let body = format!(
+        "for i in 1 2 3 4; do {name} </dev/null >/dev/null 2>&1; done\n{SOLVE}\n{CLAUDE_DONE}"
+    );
+    let sandbox = sandbox
+        .agent("fake", "claude_code_cli", &body)
+        .suite("isolation: none")
+        .set("timeout_sec", "30")
+        .set("trials_per_cell", "2");
+    let ran = sandbox.proctor(&["run", "--quiet"]);
+    let lives = lives(&name);
+    let rows = sandbox.rows();
+    let lost = rows.iter().any(|row| row["integrity"] == "uncontained");
+    eprintln!("the sweep {}", if lost { "lost" } else { "won" });
+    assert!(!lives || lost, "{rows:#?}");
+    for row in &rows {
+        let graded = row["grade"] != "not_graded";
+        assert_eq!(graded, row["integrity"] != "uncontained", "{row:#}");
+    }
+    if lost {
+        assert_eq!(rows.len(), 1, "the run pauses: {rows:#?}");
+        assert_ne!(ran.code, Some(0), "{}", ran.stderr);
+    }
+}

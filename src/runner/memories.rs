@@ -1,0 +1,62 @@
+//! Memories that reach agents from outside of a suite: told before the first agent, since no setting shows them.
+
+use std::path::Path;
+
+use crate::model::Isolation;
+use crate::trial::RunContext;
+
+/// Files that agents read in the folders above the one that they work in.
+const ABOVE: [&str; 7] = [
+    "CLAUDE.md",
+    "CLAUDE.local.md",
+    ".claude/CLAUDE.md",
+    "AGENTS.md",
+    "AGENTS.override.md",
+    "GEMINI.md",
+    "QWEN.md",
+];
+
+/// Files that agents read in the home of whoever runs them.
+const AT_HOME: [&str; 6] = [
+    ".claude/CLAUDE.md",
+    ".codex/AGENTS.md",
+    ".codex/AGENTS.override.md",
+    ".gemini/GEMINI.md",
+    ".qwen/QWEN.md",
+    ".config/opencode/AGENTS.md",
+];
+
+/// What of the operator's memories agents will read, each a sentence.
+pub(super) fn reached(context: &RunContext) -> Vec<String> {
+    let mut told = Vec::new();
+    // A jail does not show the folders that a workspace lies in.
+    if context.confinement.level != Isolation::Jail {
+        for folder in context.scratch.ancestors().skip(1) {
+            let files = there(folder, &ABOVE).into_iter();
+            told.extend(files.map(|file| {
+                let path = folder.join(file);
+                format!(
+                    "{} lies above the workspaces, where agents look for instructions: it is part of what is measured",
+                    path.display()
+                )
+            }));
+        }
+    }
+    if context.suite.settings.clean_agent_env {
+        return told;
+    }
+    let home = context.base_env.iter().find(|(name, _)| name == "HOME");
+    let read = home.map(|(_, home)| there(Path::new(home), &AT_HOME));
+    if let Some(read) = read.filter(|read| !read.is_empty()) {
+        told.push(format!(
+            "agents read what your home holds of {}: it is part of what is measured (`suite.clean_agent_env: true` keeps it from them)",
+            read.join(", ")
+        ));
+    }
+    told
+}
+
+fn there(folder: &Path, files: &[&'static str]) -> Vec<&'static str> {
+    let files = files.iter().copied();
+    files.filter(|file| folder.join(file).is_file()).collect()
+}
