@@ -160,6 +160,7 @@ fn resolved(repository: &Path, scratch: &Path) -> Source {
         source: ProjectSource::Repository(repository.to_owned()),
         base_ref: "HEAD".to_owned(),
         simulator_name: None,
+        simulators: proctor::config::Simulators::Single,
         build_params: BuildParams::default(),
     };
     let options = ResolveOptions {

@@ -29,6 +29,7 @@
 //! | 2 | `workspace` | the tree that a trial works in; the only room that knows git |
 //! | 2 | `shims` | the PATH overlay that sees every call of a watched command |
 //! | 2 | `agents` | how each agent is started and what it says; cassettes |
+//! | 2 | `apple` | Xcode and its simulators: typed calls with a recovery, and who may use which device |
 //! | 1 | `config` | what was asked: `config.yaml` and `tasks.yaml`, checked and resolved |
 //! | 1 | `supervise` | how a child ends; the only room that starts a process |
 //! | 1 | `metrics` | facts to numbers |
@@ -69,6 +70,7 @@
 //! (the program behind every shim, which runs without a C library).
 
 pub mod agents;
+pub mod apple;
 pub mod cli;
 pub mod config;
 pub mod failpoints;

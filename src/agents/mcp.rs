@@ -1,6 +1,7 @@
 //! MCP per agent: switched off hard, or the scenario's servers in each agent's own dialect.
 
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -241,6 +242,17 @@ pub fn server_names(path: &Path) -> Vec<String> {
         .into_iter()
         .filter(|(_, server)| server.enabled != Some(false) && server.disabled != Some(true));
     on.map(|(name, _)| name).collect()
+}
+
+/// Name and program of each server in a file that is a program and not switched off; none where it cannot be read.
+#[must_use]
+pub fn server_programs(path: &Path) -> Vec<(String, OsString)> {
+    let on = server_names(path);
+    let servers = read(path).map(|file| file.servers).unwrap_or_default();
+    let programs = servers
+        .into_iter()
+        .filter_map(|(name, server)| Some((name, OsString::from(server.command?))));
+    programs.filter(|(name, _)| on.contains(name)).collect()
 }
 
 fn read(path: &Path) -> Result<McpFile, InvocationError> {

@@ -51,6 +51,7 @@ pub(super) fn project() -> Project {
         source: ProjectSource::Repository(PathBuf::from("/repo")),
         base_ref: "HEAD".to_owned(),
         simulator_name: None,
+        simulators: crate::config::Simulators::Single,
         build_params: BuildParams::default(),
     }
 }
@@ -81,6 +82,8 @@ pub(super) fn settings() -> Settings {
         scenario_stall_timeouts: BTreeMap::new(),
         setup_timeout: second,
         grader_timeout: second,
+        simulator_timeout: second,
+        xcodebuild_jobs: None,
         stop_grace: second,
         linger: second,
         drain: second,

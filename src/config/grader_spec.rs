@@ -60,6 +60,18 @@ pub enum GraderSpec {
 }
 
 impl GraderSpec {
+    /// Whether it needs Apple's tools.
+    #[must_use]
+    pub const fn is_apple(&self) -> bool {
+        matches!(self, Self::IosTestPass(_)) || self.looks_at_app()
+    }
+
+    /// Whether it looks at an app on a simulator, as the agent left it there.
+    #[must_use]
+    pub const fn looks_at_app(&self) -> bool {
+        matches!(self, Self::IosInstallCheck | Self::IosLaunchCheck)
+    }
+
     /// The `type` as tasks and rows have it.
     #[must_use]
     pub fn type_name(&self) -> &str {

@@ -17,6 +17,8 @@ pub struct LimitSettings {
     pub run: u64,
     /// `workspace_mib` (20,480): a trial's workspace, home and temporary files.
     pub workspace: u64,
+    /// `derived_data_mib` (20,480): what a build of a grader writes.
+    pub derived_data: u64,
     /// `line_kib` (8,192): a line of output.
     pub line: u64,
     /// `output_mib` (256): each raw output file.
@@ -40,6 +42,7 @@ pub(super) fn limits(fields: &Fields<'_>) -> LimitSettings {
         ballast: mib(fields, "ballast_mib"),
         run: most(mib(fields, "run_mib")),
         workspace: most(mib(fields, "workspace_mib")),
+        derived_data: most(mib(fields, "derived_data_mib")),
         line: fields.whole("line_kib") << 10,
         output: most(mib(fields, "output_mib")),
         events: most(mib(fields, "events_mib")),

@@ -49,6 +49,6 @@ pub use retries::RetrySettings;
 pub use schema::{schema_config, schema_tasks};
 pub use suite::{
     AgentKind, AgentSpec, BuildParams, CcusagePackage, LeftOut, McpSettings, PlanMode, Project,
-    ProjectSource, PromptVia, ReplaySpec, ScenarioSpec, Settings, Suite, TaskKind, TaskSpec,
-    TranscriptMode,
+    ProjectSource, PromptVia, ReplaySpec, ScenarioSpec, Settings, Simulators, Suite, TaskKind,
+    TaskSpec, TranscriptMode,
 };

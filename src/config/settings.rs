@@ -14,7 +14,7 @@ use crate::config::retries::retries;
 use crate::config::tables::{BUILD_PARAMS, LIMITS, RETRIES};
 use crate::config::{
     BuildParams, CcusagePackage, McpSettings, PlanMode, Project, ProjectSource, Settings,
-    TranscriptMode,
+    Simulators, TranscriptMode,
 };
 use crate::model::{AgentId, GradedIn, Network, ScenarioId, WorkspaceKind};
 
@@ -30,6 +30,10 @@ pub(super) fn settings(suite: &Fields<'_>, base: &Base) -> Settings {
         scenario_stall_timeouts: by_scenario(suite, "scenario_stall_timeouts_sec"),
         setup_timeout: suite.seconds_or_zero("setup_timeout_sec"),
         grader_timeout: suite.seconds_or_zero("grader_timeout_sec"),
+        simulator_timeout: suite.seconds_or_zero("simulator_timeout_sec"),
+        xcodebuild_jobs: suite
+            .get("xcodebuild_jobs")
+            .map(|_| suite.count("xcodebuild_jobs")),
         stop_grace: suite.seconds_or_zero("stop_grace_sec"),
         linger: suite.seconds_or_zero("linger_sec"),
         drain: suite.seconds_or_zero("drain_sec"),
@@ -172,8 +176,19 @@ pub(super) fn project(
         source,
         base_ref: fields.text_or_empty("base_ref"),
         simulator_name,
+        simulators: simulators(fields),
         build_params: build_params(&fields.section("build_params", &BUILD_PARAMS)),
     })
+}
+
+fn simulators(fields: &Fields<'_>) -> Simulators {
+    let Some(node) = fields.get("simulators") else {
+        return Simulators::Single;
+    };
+    match node.list() {
+        Some(_) => Simulators::Pool(fields.words("simulators")),
+        None => Simulators::PerTrial,
+    }
 }
 
 fn build_params(fields: &Fields<'_>) -> BuildParams {

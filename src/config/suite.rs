@@ -92,6 +92,10 @@ pub struct Settings {
     pub setup_timeout: Duration,
     /// `grader_timeout_sec` (new, 1,800): limit of a grader that names none.
     pub grader_timeout: Duration,
+    /// `simulator_timeout_sec` (new, 180): limit of each call of `simctl` and `xcresulttool`.
+    pub simulator_timeout: Duration,
+    /// `xcodebuild_jobs` (new): most builds of the harness at once; `None` is as many as trials run.
+    pub xcodebuild_jobs: Option<u32>,
     /// `stop_grace_sec` (new, 5): between INT, TERM and KILL.
     pub stop_grace: Duration,
     /// `linger_sec` (new, 5): how long an agent may live on after its final event.
@@ -229,8 +233,22 @@ pub struct Project {
     pub base_ref: String,
     /// `simulator_name`.
     pub simulator_name: Option<String>,
+    /// `simulators` (new): which simulators trials get.
+    pub simulators: Simulators,
     /// `build_params`.
     pub build_params: BuildParams,
+}
+
+/// `project.simulators`: a simulator is one trial's at any time, whichever way it is chosen.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum Simulators {
+    /// The one that `build_params` or `simulator_name` name.
+    #[default]
+    Single,
+    /// Any of these, by id or name.
+    Pool(Vec<String>),
+    /// `per_trial`: a copy of the one, deleted after the trial.
+    PerTrial,
 }
 
 /// Where the project's files come from.

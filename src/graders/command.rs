@@ -320,7 +320,11 @@ fn says(output: &CapturedOutput, text: Option<&str>) -> Option<bool> {
     Some(holds(&output.stdout) || holds(&output.stderr))
 }
 
-fn log_text(child: &ChildSpec, ending: &ChildEnding, output: &CapturedOutput) -> Vec<u8> {
+pub(super) fn log_text(
+    child: &ChildSpec,
+    ending: &ChildEnding,
+    output: &CapturedOutput,
+) -> Vec<u8> {
     let words: Vec<_> = child
         .argv
         .iter()

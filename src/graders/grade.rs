@@ -9,7 +9,7 @@ use std::task::Poll;
 use std::time::{Duration, Instant};
 
 use super::baseline::ForbiddenBaseline;
-use super::{Tools, command, forbidden, screenshot};
+use super::{AppleDesk, Tools, apple, command, forbidden, screenshot};
 use crate::config::GraderSpec;
 use crate::model::{Grade, Verdict};
 use crate::supervise::{Cancel, Containment};
@@ -44,6 +44,8 @@ pub struct GradeContext<'a> {
     pub grace: Duration,
     /// A person's wish to stop.
     pub cancel: &'a Cancel,
+    /// What Apple graders work with; nothing where there are none.
+    pub apple: Option<&'a AppleDesk<'a>>,
 }
 
 impl GradeContext<'_> {
@@ -75,6 +77,13 @@ pub fn compromised(verdict: &Verdict) -> Option<&str> {
         .iter()
         .any(|word| reason.starts_with(word))
         .then_some(reason)
+}
+
+/// Whether a verdict says that a simulator or Xcode itself kept it from being one.
+#[must_use]
+pub fn of_simulator(verdict: &Verdict) -> bool {
+    let reason = verdict.reason.as_deref().unwrap_or_default();
+    verdict.grade == Grade::Error && reason.starts_with("simulator:")
 }
 
 /// What one grader thinks: the grade, and the reason unless it passed.
@@ -129,9 +138,9 @@ async fn ask(spec: &GraderSpec, ctx: &GradeContext<'_>, index: usize) -> Opinion
             path,
             reference_path,
             threshold,
-        } => screenshot::compare(path, (reference_path, *threshold), ctx).await,
+        } => screenshot::compare(path, (reference_path, *threshold), (ctx, &log)).await,
         GraderSpec::IosTestPass(_) | GraderSpec::IosInstallCheck | GraderSpec::IosLaunchCheck => {
-            error(format!("needs_xcode:{}", spec.type_name()))
+            apple::judge(spec, ctx, (index, &log)).await
         }
         GraderSpec::Unknown { name } => fail(format!("unknown_grader:{name}")),
     }

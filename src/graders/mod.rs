@@ -3,6 +3,7 @@
 //! [`grade`] is total: a grader that fails, cannot judge, runs too long or panics is a verdict like any other. Graders look
 //! at files by [`crate::workspace::survey`], never by git, and start programs by `supervise` only.
 
+mod apple;
 mod baseline;
 mod command;
 mod forbidden;
@@ -18,8 +19,9 @@ mod test_run;
 mod tests;
 mod tools;
 
+pub use apple::AppleDesk;
 pub use baseline::{ForbiddenBaseline, capture_baseline};
 pub use globs::Globs;
-pub use grade::{GradeContext, compromised, grade, no_panic};
+pub use grade::{GradeContext, compromised, grade, no_panic, of_simulator};
 pub use test_config::{changed_test_config, says_how_tests_run};
 pub use tools::{Tool, Tools, system_path};

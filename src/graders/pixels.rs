@@ -13,6 +13,10 @@ const MAX_ALLOCATION: u64 = 512 << 20;
 const DECODER_MEMORY: usize = 16 << 20;
 /// Distance of images that have nothing in common: all bits of the hash.
 const FARTHEST: u32 = 64;
+/// Longest side of an image in a picture for people.
+const LARGEST_SHOWN: u32 = 1_200;
+/// Grey between two images, in pixels.
+const GAP: u32 = 8;
 /// Channels of two one-coloured images may differ by this much and still be the same.
 const SAME_COLOUR: u8 = 8;
 
@@ -89,6 +93,32 @@ impl Look {
             _ => FARTHEST,
         }
     }
+}
+
+/// Two images beside each other as a PNG, the first on the left; larger ones are made smaller. Nothing where one cannot be decoded.
+pub(super) fn side_by_side(left: &[u8], right: &[u8]) -> Option<Vec<u8>> {
+    let [left, right] = [shown(left)?, shown(right)?];
+    let height = left.height().max(right.height());
+    let width = left.width() + GAP + right.width();
+    let mut both = image::RgbImage::from_pixel(width, height, image::Rgb([128; 3]));
+    image::imageops::replace(&mut both, &left, 0, 0);
+    let start = i64::from(left.width() + GAP);
+    image::imageops::replace(&mut both, &right, start, 0);
+    let mut png = Cursor::new(Vec::new());
+    both.write_to(&mut png, image::ImageFormat::Png).ok()?;
+    Some(png.into_inner())
+}
+
+/// An image as it is shown to people, on white and at most so large.
+fn shown(bytes: &[u8]) -> Option<image::RgbImage> {
+    let image = reader(bytes).with_guessed_format().ok()?.decode().ok()?;
+    let fits = image.width() <= LARGEST_SHOWN && image.height() <= LARGEST_SHOWN;
+    let image = if fits {
+        image
+    } else {
+        image.thumbnail(LARGEST_SHOWN, LARGEST_SHOWN)
+    };
+    Some(on_white(&image))
 }
 
 /// The image without transparency, as a person would see it on white.

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::grade::{GradeContext, Opinion, PASS, aside, error, fail};
 use super::{inside, pixels};
+use crate::record::write_file;
 
 /// No screenshot is larger.
 const MAX_BYTES: u64 = 64 << 20;
@@ -20,14 +21,16 @@ pub(super) async fn exists(path: &Path, ctx: &GradeContext<'_>) -> Opinion {
     }
 }
 
-/// Whether a screenshot looks like the reference.
+/// Whether a screenshot looks like the reference. Where it does not, both are laid beside each other in a picture next to the
+/// grader's log: the reference on the left.
 pub(super) async fn compare(
     path: &Path,
     (reference, threshold): (&Path, u32),
-    ctx: &GradeContext<'_>,
+    (ctx, log): (&GradeContext<'_>, &Path),
 ) -> Opinion {
     let wanted = Wanted::new(path, ctx);
     let reference = reference.to_owned();
+    let picture = log.with_extension("png");
     let looked = aside(move || {
         let unreadable = |why: String| {
             error(format!(
@@ -37,14 +40,20 @@ pub(super) async fn compare(
         };
         // The operator's own file: it may be reached through links.
         let real = fs::canonicalize(&reference).map_err(|why| unreadable(why.to_string()))?;
-        let known = inside::read_regular(&real, MAX_BYTES)
-            .map_err(|why| why.to_string())
-            .and_then(|bytes| pixels::Look::of(&bytes))
-            .map_err(unreadable)?;
+        let reference =
+            inside::read_regular(&real, MAX_BYTES).map_err(|why| unreadable(why.to_string()))?;
+        let known = pixels::Look::of(&reference).map_err(unreadable)?;
         let bytes = wanted.read()?;
         whole(&bytes)?;
         let seen = pixels::Look::of(&bytes).map_err(|_| invalid())?;
-        Ok::<_, Opinion>(known.distance(&seen))
+        let distance = known.distance(&seen);
+        if distance > threshold
+            && let Some(both) = pixels::side_by_side(&reference, &bytes)
+        {
+            // A picture that cannot be written is no reason to lose a verdict.
+            write_file(&picture, &both).ok();
+        }
+        Ok::<_, Opinion>(distance)
     });
     match looked.await {
         Some(Ok(distance)) if distance <= threshold => PASS,

@@ -23,6 +23,9 @@ pub struct Tool {
 /// Device, inode, size and time of change: as long as they stay, so does the content.
 type Stamp = (u64, u64, u64, i64, i64);
 
+/// What Apple graders call.
+pub(super) const APPLE_TOOLS: [&str; 2] = ["xcodebuild", "xcrun"];
+
 /// The programs that graders call by name.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Tools {
@@ -30,12 +33,19 @@ pub struct Tools {
 }
 
 impl Tools {
-    /// Finds what the `command` graders of `tasks` call by a bare name or an absolute path, on `path`. What is not there is
+    /// Finds what the graders of `tasks` call, on `path`: `command` graders by a bare name or an absolute path. What is not there is
     /// left out: a grader may have a PATH of its own.
     #[must_use]
     pub fn find<'a>(tasks: impl Iterator<Item = &'a TaskSpec>, path: &OsStr) -> Self {
         let mut found = BTreeMap::new();
         for grader in tasks.flat_map(|task| &task.graders) {
+            if grader.is_apple() {
+                for name in APPLE_TOOLS {
+                    if let Some(tool) = tool(name, path) {
+                        found.insert(name.to_owned(), tool);
+                    }
+                }
+            }
             let GraderSpec::Command { argv, env, .. } = grader else {
                 continue;
             };

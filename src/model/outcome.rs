@@ -400,6 +400,10 @@ pub struct TrialOutcome {
     pub network: Network,
     /// What the two suites of a task say that has both.
     pub suites: Option<TwoSuites>,
+    /// How long a simulator was waited for, before the agent was started; no part of `overhead`.
+    pub simulator_wait: Duration,
+    /// How long builds of graders waited for their turn; no part of `overhead`.
+    pub xcodebuild_wait: Duration,
 }
 
 /// What a task's graders say apart: those that the agent could know of, and those that were held out.

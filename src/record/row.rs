@@ -151,6 +151,8 @@ pub struct Row {
     #[serde(deserialize_with = "count")]
     pub cmd_log_calls: Option<u64>,
     pub cmd_shim_usec: Option<f64>,
+    pub simulator_wait_sec: Option<f64>,
+    pub xcodebuild_wait_sec: Option<f64>,
 }
 
 /// The keys of a row in order; `runs.csv` has all but `provider_usage`.
@@ -177,6 +179,7 @@ pub const COLUMNS: &[&str] = &[
     "cost_is_lower_bound", "trial_max_cost_usd", "run_max_cost_usd",
     "network", "visible_pass", "held_out_pass",
     "usage_source", "cmd_log_calls", "cmd_shim_usec",
+    "simulator_wait_sec", "xcodebuild_wait_sec",
 ];
 
 impl Row {

@@ -160,6 +160,8 @@ impl Row {
         self.jobs = Some(outcome.jobs);
         self.paused_sec = Some(outcome.paused.as_secs_f64());
         self.overhead_sec = Some(outcome.overhead.as_secs_f64());
+        self.simulator_wait_sec = Some(outcome.simulator_wait.as_secs_f64());
+        self.xcodebuild_wait_sec = Some(outcome.xcodebuild_wait.as_secs_f64());
         self.peak_memory_kib = outcome.peak_memory_kib;
         self.host_load_1m = finite(outcome.host.load_1m);
         self.host_free_memory_kib = outcome.host.free_memory_kib;

@@ -83,6 +83,8 @@ fn outcome(baseline: bool) -> TrialOutcome {
         shim_log: None,
         network: crate::model::Network::Host,
         suites: None,
+        simulator_wait: Duration::ZERO,
+        xcodebuild_wait: Duration::ZERO,
         limits_hit: Vec::new(),
         attestation_sha256: None,
         attestation_flags: Vec::new(),

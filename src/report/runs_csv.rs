@@ -50,6 +50,7 @@ fields! {
     trial_max_cost_usd run_max_cost_usd
     network visible_pass held_out_pass
     usage_source cmd_log_calls cmd_shim_usec
+    simulator_wait_sec xcodebuild_wait_sec
 }
 
 impl<W: Write> RunsCsv<W> {

@@ -1,5 +1,6 @@
 //! The whole plan: preflight, order, concurrency, cancellation, one stream of progress.
 
+mod apple;
 mod disk;
 mod dispatch;
 mod drift;

@@ -6,11 +6,12 @@ use std::path::{Path, PathBuf};
 
 use tokio::sync::OnceCell;
 
-use crate::config::{AgentKind, AgentSpec, GraderSpec, Suite};
+use crate::config::{AgentKind, AgentSpec, Suite};
 use crate::graders::{Tools, system_path};
 use crate::metrics::{MANIFESTS, Upstream, package_name};
 use crate::model::{Isolation, Network, Progress};
 use crate::record::RunDir;
+use crate::runner::apple;
 use crate::runner::programs::{Lack, lacking};
 use crate::runner::secrets::redactor;
 use crate::runner::{RunError, RunRequest};
@@ -77,19 +78,16 @@ impl Scratch {
 }
 
 /// Looks at everything that the run needs, and builds what its trials share.
-pub(super) fn preflight(
+pub(super) async fn preflight(
     request: &RunRequest,
     run_dir: RunDir,
     cancel: Cancel,
 ) -> Result<Preflight, RunError> {
     let suite = request.suite.clone();
     let operator_env: Vec<(OsString, OsString)> = std::env::vars_os().collect();
-    let base_env = base_environment(&operator_env, &suite.settings.env_pass);
+    let mut base_env = base_environment(&operator_env, &suite.settings.env_pass);
     let path = program_path(&base_env);
-    let missing = missing_for_graders(request);
-    if !missing.is_empty() {
-        return Err(RunError::Missing(missing));
-    }
+    let apple = apple::set_up(&suite, &mut base_env, &cancel).await?;
     // What a killed run left is nobody's any more; what cannot be removed is told by `doctor`, not here.
     let temporary = std::env::temp_dir();
     let swept = workspace::sweep_stale(&temporary);
@@ -105,9 +103,6 @@ pub(super) fn preflight(
         }
     };
     source.warnings.extend(orphans());
-    if suite.settings.prewarm_spm {
-        source.warnings.push(NO_PREWARM.to_owned());
-    }
     let guards = suite.tasks.iter();
     let guards: Result<Vec<Guard>, String> =
         guards.map(|task| Guard::of(task, &source.subdir)).collect();
@@ -141,7 +136,8 @@ pub(super) fn preflight(
         drop(scratch.close(false));
         return Err(RunError::Missing(vec![why]));
     }
-    let context = RunContext {
+    let mut context = RunContext {
+        apple,
         upstream: upstream(&suite, &source, &template),
         confinement,
         attested: Attested::open(&run_dir),
@@ -162,6 +158,8 @@ pub(super) fn preflight(
         cancel,
         suite,
     };
+    let told = apple::before_trials(&context).await;
+    context.source.warnings.extend(told);
     Ok(Preflight { context, scratch })
 }
 
@@ -218,10 +216,6 @@ fn sweep_unmarked(temporary: &Path) {
         }
     }
 }
-
-/// Said where `suite.prewarm_spm` is asked for.
-const NO_PREWARM: &str =
-    "suite.prewarm_spm does nothing in this version: each trial resolves its Swift packages itself";
 
 /// A warning of agents that went on when the harness that had started them was killed: they may still spend.
 fn orphans() -> Option<String> {
@@ -317,26 +311,6 @@ fn missing_program(agent: &AgentSpec, path: &OsStr, config_dir: &Path) -> Option
         "agent {}: {program} is not on PATH; {advice}",
         agent.id
     ))
-}
-
-/// Graders that cannot judge here.
-fn missing_for_graders(request: &RunRequest) -> Vec<String> {
-    let apple = request.suite.tasks.iter().filter_map(|task| {
-        let needs = task.graders.iter().find(|grader| {
-            matches!(
-                grader,
-                GraderSpec::IosTestPass(_) | GraderSpec::IosInstallCheck | GraderSpec::IosLaunchCheck
-            )
-        });
-        needs.map(|grader| {
-            format!(
-                "task {}: grader {} is not built yet in this version; leave the task out with --task-ids",
-                task.id,
-                grader.type_name()
-            )
-        })
-    });
-    apple.collect()
 }
 
 /// `EVAL_TOOL_ERROR_CONTEXT_CALLS`, 2 by default.

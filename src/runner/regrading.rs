@@ -81,7 +81,7 @@ pub async fn regrade(
         .map_err(|error| RunError::at("lock the run", &error))?;
     let (chosen, left_out) = choose(&request, &run_dir)?;
     let stamp = now_stamp();
-    let ready = preflight(&request, run_dir, cancel)?;
+    let ready = preflight(&request, run_dir, cancel).await?;
     let mut trials = Vec::new();
     for (row, planned) in chosen {
         if ready.context.cancel.level() > 0 {

@@ -142,7 +142,7 @@ async fn start(
     } = crate::plan::missing(whole.clone(), &standing.done);
     let schedule = purse::schedule(&request, plan.clone(), &standing);
     let spent_usd = standing.spent_usd;
-    let Preflight { context, scratch } = preflight(&request, run_dir, cancel.clone())?;
+    let Preflight { context, scratch } = preflight(&request, run_dir, cancel.clone()).await?;
     for text in &context.source.warnings {
         teller.tell(Progress::Notice { text: text.clone() });
     }

@@ -26,7 +26,7 @@ pub async fn validate(
     let teller = Teller::new(sender);
     find_programs(&request, &teller).await?;
     let plan = build(&request.suite, 1);
-    let ready = preflight(&request, run_dir, cancel)?;
+    let ready = preflight(&request, run_dir, cancel).await?;
     let validations = all(&ready.context, &plan, (&teller, proof)).await;
     let left = ready.context.template.finish(CLEANING).left;
     for text in left

@@ -10,6 +10,7 @@ use crate::trial::draft::Stop;
 use crate::trial::frame::Frame;
 use crate::trial::grading::{Graded, Work, grade_fresh, grade_in_place};
 use crate::trial::preparation;
+use crate::trial::simulator;
 use crate::workspace::Workspace;
 
 /// What is graded.
@@ -71,6 +72,11 @@ async fn graded(
         let captured = workspace.capture(Some(&before), &frame.counts());
         captured.map_err(|error| error.to_string())
     })?;
+    match job {
+        // Whoever solved it so has installed nothing: graders build what they look for.
+        Job::Patch(_) => frame.simulator.was_not_lent(),
+        Job::Nothing | Job::Cheat(_) => simulator::make_ready(frame).await.map_err(stopped)?,
+    }
     let work = Work {
         changed: &captured.changed,
         baseline: baseline.as_ref(),

@@ -16,6 +16,7 @@ use crate::plan::PlannedTrial;
 use crate::record::{Redactor, RunDir};
 use crate::shims::WatchedTool;
 use crate::supervise::Cancel;
+use crate::trial::AppleSide;
 use crate::trial::Attested;
 use crate::trial::Confinement;
 use crate::trial::Guard;
@@ -58,6 +59,8 @@ pub struct RunContext {
     pub upstream: Upstream,
     /// How much longer a call takes through its shim, once that was measured.
     pub shim_cost: OnceCell<Option<Duration>>,
+    /// Apple's tools, where the suite needs them.
+    pub apple: Option<AppleSide>,
     /// What keeps the processes of trials.
     pub confinement: Confinement,
     /// Ctrl-C.

@@ -6,6 +6,7 @@ use jiff::{Timestamp, Zoned};
 
 use crate::agents::reset_moment;
 use crate::config::AgentSpec;
+use crate::graders::of_simulator;
 use crate::model::{
     Allowance, Cost, Grade, HostLoad, Infra, Integrity, Measures, Network, RUN_BUDGET, ShimLogKept,
     StreamReport, Termination, TrialKey, TrialOutcome,
@@ -52,6 +53,15 @@ impl Stop {
             },
             reason: if full { "disk_full" } else { "harness_error" },
             message: format!("{what}: {error}"),
+        }
+    }
+
+    /// No simulator could be had: the agent was not started and nothing was spent.
+    pub(super) fn simulator(message: String) -> Self {
+        Self {
+            infra: Infra::Simulator,
+            reason: "simulator",
+            message,
         }
     }
 
@@ -196,6 +206,9 @@ impl Draft {
         outcome.success = outcome.failure_reason.is_none();
         outcome.graded_in = graded.tree;
         outcome.suites = graded.suites;
+        if outcome.infra == Infra::None && graded.verdicts.iter().any(of_simulator) {
+            outcome.infra = Infra::Simulator;
+        }
         self.no_more_money();
         let outcome = &mut self.outcome;
         outcome.verdicts = graded.verdicts;
@@ -325,12 +338,20 @@ impl Draft {
         self.note(stop.message);
     }
 
+    /// Takes in how long a simulator, and builds of graders their turn, were waited for.
+    pub(super) fn waited(&mut self, simulator: Duration, builds: Duration) {
+        self.outcome.simulator_wait = simulator;
+        self.outcome.xcodebuild_wait = builds;
+    }
+
     /// The outcome; `took` is the whole trial, harness included.
     pub(super) fn finish(mut self, took: Duration) -> TrialOutcome {
         let agent = self.outcome.wall_time.unwrap_or_default();
         self.outcome.overhead = took
             .saturating_sub(agent)
-            .saturating_sub(self.outcome.paused);
+            .saturating_sub(self.outcome.paused)
+            .saturating_sub(self.outcome.simulator_wait)
+            .saturating_sub(self.outcome.xcodebuild_wait);
         self.outcome.ts_end = now();
         self.outcome
     }
@@ -393,5 +414,7 @@ fn blank(key: &TrialKey, agent_kind: &str, task_kind: &str) -> TrialOutcome {
         notes: Vec::new(),
         network: Network::default(),
         suites: None,
+        simulator_wait: Duration::ZERO,
+        xcodebuild_wait: Duration::ZERO,
     }
 }

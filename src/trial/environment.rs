@@ -142,6 +142,8 @@ pub(super) struct Surroundings<'a> {
     pub(super) mcp_server_log: PathBuf,
     /// Value of `PROCTOR_TRIAL`, by which stray processes are found.
     pub(super) marker: &'a str,
+    /// Its simulator.
+    pub(super) udid: Option<&'a str>,
 }
 
 impl Surroundings<'_> {
@@ -239,6 +241,14 @@ impl Surroundings<'_> {
             "EVAL_MCP_ENABLED",
             if with_mcp { "1" } else { "0" },
         );
+        // The name is there in every trial of such a suite, so that agents of one arm see the same ones.
+        if self.context.apple.is_some() {
+            put(
+                &mut all,
+                "EVAL_SIMULATOR_UDID",
+                self.udid.unwrap_or_default(),
+            );
+        }
         put(&mut all, "EVAL_MCP_TOOL_LOG", &self.mcp_server_log);
         put(&mut all, "EVAL_CMD_LOG", self.trial_dir.cmd_log());
         put(

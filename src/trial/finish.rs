@@ -7,6 +7,7 @@ use crate::trial::frame::Frame;
 use crate::trial::grading::Graded;
 use crate::trial::judgement::{grade_of, reason_with};
 use crate::trial::regrade::grade_kept;
+use crate::trial::simulator::give_back;
 use crate::trial::{RunContext, Teller};
 
 /// The row of a trial with this last mark; nothing when its agent had not ended, or a person cancelled the grading.
@@ -17,8 +18,11 @@ pub async fn finish_trial(
 ) -> Option<Row> {
     let mut row = mark.row?;
     let note = if mark.to_grade {
-        let frame = Frame::new(context, planned, teller);
+        let mut frame = Frame::new(context, planned, teller);
         let graded = grade_kept(&frame, &frame.trial_dir).await;
+        row.notes
+            .get_or_insert_default()
+            .extend(give_back(&mut frame).await);
         if context.cancel.level() > 0 {
             return None;
         }

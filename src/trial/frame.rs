@@ -14,7 +14,7 @@ use crate::record::{Stage, StageMark, TrialDir};
 use crate::supervise::ChildSpec;
 use crate::trial::draft::Draft;
 use crate::trial::environment::{Environment, Surroundings};
-use crate::trial::{RunContext, Teller};
+use crate::trial::{RunContext, Teller, simulator};
 use crate::workspace::Workspace;
 
 /// What does not change during a trial.
@@ -32,6 +32,8 @@ pub(super) struct Frame<'a> {
     pub(super) private: PathBuf,
     /// Name of the workspace folder: tells an agent nothing.
     pub(super) short_name: String,
+    /// Its simulator.
+    pub(super) simulator: simulator::Slot,
 }
 
 impl<'a> Frame<'a> {
@@ -56,6 +58,7 @@ impl<'a> Frame<'a> {
             private: context.scratch.join("p").join(&short_name),
             short_name,
             run_id,
+            simulator: simulator::Slot::default(),
         }
     }
 
@@ -119,6 +122,10 @@ impl<'a> Frame<'a> {
             run_id: &self.run_id,
             mcp_server_log: self.mcp_server_log(),
             marker: &self.marker,
+            udid: self
+                .simulator
+                .held()
+                .map(|lease| lease.device.udid.as_str()),
         }
     }
 

@@ -6,6 +6,7 @@
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use crate::config::{GraderSpec, TaskSpec};
 use crate::graders::{ForbiddenBaseline, GradeContext, compromised, grade, system_path};
@@ -19,6 +20,7 @@ use crate::trial::guard::Sorted;
 use crate::trial::jail::{self, Role};
 use crate::trial::judgement::grade_of;
 use crate::trial::preparation;
+use crate::trial::simulator;
 use crate::workspace::{ChangedPath, Workspace};
 
 /// What is graded.
@@ -116,7 +118,7 @@ fn not_allowed(path: &str) -> Verdict {
         grader: "allowed_changes".to_owned(),
         grade: Grade::Fail,
         reason: Some(format!("change_not_allowed:{path}")),
-        duration: std::time::Duration::ZERO,
+        duration: Duration::ZERO,
     }
 }
 
@@ -126,7 +128,7 @@ pub(super) fn not_built(why: &str) -> Verdict {
         grader: "fresh_tree".to_owned(),
         grade: Grade::Error,
         reason: Some(format!("fresh_tree:{why}")),
-        duration: std::time::Duration::ZERO,
+        duration: Duration::ZERO,
     }
 }
 
@@ -293,7 +295,9 @@ async fn run(
 ) -> Vec<Verdict> {
     let settings = &frame.context.suite.settings;
     let environment: Vec<_> = place.environment.clone().into_iter().collect();
+    let apple = simulator::desk(frame, task).await;
     let context = GradeContext {
+        apple: apple.as_ref(),
         root: &place.root,
         project_dir: &place.project_dir,
         subdir: &frame.context.source.subdir,

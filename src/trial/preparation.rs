@@ -19,6 +19,7 @@ use crate::trial::environment::program_path;
 use crate::trial::frame::{Frame, HelperRun};
 use crate::trial::jail::{self, Role};
 use crate::trial::sessions::home_is_own;
+use crate::trial::simulator::project_told;
 use crate::workspace::Workspace;
 
 /// At most this much output of a setup command is kept.
@@ -54,7 +55,7 @@ pub(super) fn ready(frame: &Frame<'_>, workspace: &Workspace) -> Result<Ready, S
     let path = overlay.path_with(&program_path(&context.base_env));
     let scenario = context.scenario(frame.planned);
     let task = context.task(frame.planned);
-    let prompt = compose_prompt(task, scenario, &context.suite.project);
+    let prompt = compose_prompt(task, scenario, &project_told(frame));
     let invocation = invocation(&InvocationContext {
         agent: context.agent(frame.planned),
         scenario,

@@ -12,6 +12,7 @@ use crate::trial::judgement::grade_of;
 use crate::trial::kept;
 use crate::trial::performance::extra_args;
 use crate::trial::rebuilt::grade_rebuilt;
+use crate::trial::simulator::give_back;
 use crate::trial::{RunContext, Teller};
 
 /// What today's graders say of an earlier trial.
@@ -38,11 +39,12 @@ pub async fn regrade_trial(
     (teller, kept, folder): (&Teller, &TrialDir, TrialDir),
 ) -> Regraded {
     let started = Instant::now();
-    let frame = Frame::new(context, planned, teller).with_folder(folder);
-    let (graded, problem) = match grade_kept(&frame, kept).await {
+    let mut frame = Frame::new(context, planned, teller).with_folder(folder);
+    let (mut graded, problem) = match grade_kept(&frame, kept).await {
         Ok(graded) => (graded, None),
         Err(problem) => (Graded::default(), Some(problem)),
     };
+    graded.notes.extend(give_back(&mut frame).await);
     Regraded {
         grade: grade_of(&graded.verdicts),
         verdicts: graded.verdicts,

@@ -19,6 +19,7 @@ use crate::trial::judgement::{Evidence, agent_end, worth_grading};
 use crate::trial::outside::Outside;
 use crate::trial::performance::{Performed, perform};
 use crate::trial::preparation;
+use crate::trial::simulator;
 use crate::trial::{RunContext, Teller};
 use crate::workspace::Workspace;
 
@@ -31,7 +32,7 @@ pub async fn run_trial(
     teller: &Teller,
 ) -> TrialOutcome {
     let started = Instant::now();
-    let frame = Frame::new(context, planned, teller).spending(allowance);
+    let mut frame = Frame::new(context, planned, teller).spending(allowance);
     let mut draft = Draft::new(context, planned);
     draft.may_spend(allowance);
     let mut slot = Slot::default();
@@ -55,12 +56,17 @@ pub async fn run_trial(
     }
     aftermath::scrub(&frame, &mut draft);
     clean_up(&frame, slot, &mut draft);
+    draft.waited(frame.simulator.waited(), frame.simulator.builds_waited());
+    if let Some(problem) = simulator::give_back(&mut frame).await {
+        draft.note(problem);
+    }
     draft.finish(started.elapsed())
 }
 
 async fn stages(frame: &Frame<'_>, draft: &mut Draft, slot: &mut Slot) -> Result<(), Stop> {
     let workspace = prepare(frame, &mut slot.workspace)?;
     frame.mark(Stage::Started, (draft, false));
+    simulator::make_ready(frame).await?;
     let ready = preparation::ready(frame, workspace)?;
     slot.secrets = known_secrets(&ready.invocation);
     if let Some(task) = frame.context.task(frame.planned) {

@@ -1,5 +1,6 @@
 //! Proves a task without an agent: the reference patch must pass every grader, and nothing at all must not.
 
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use crate::config::TaskSpec;
@@ -9,6 +10,7 @@ use crate::trial::alone::{Job, graded_alone};
 use crate::trial::cheat::Cheat;
 use crate::trial::frame::Frame;
 use crate::trial::judgement::grade_of;
+use crate::trial::simulator::give_back;
 use crate::trial::{Guard, RunContext, Teller};
 
 /// What a task's reference patch is worth.
@@ -107,17 +109,28 @@ async fn judge_both(
         return Err("no graders: nothing is judged".to_owned());
     }
     let folder = context.run_dir.reference_check(task.id.as_str());
-    let frame = Frame::new(context, planned, teller).with_folder(folder);
-    let opened = context.guard(planned).map(Guard::opened);
+    let mut frame = Frame::new(context, planned, teller).with_folder(folder);
+    let judged = with_reference(&frame, (task, patch), (proof, validation)).await;
+    validation.notes.extend(give_back(&mut frame).await);
+    judged
+}
+
+/// The reference passes, and nothing else does.
+async fn with_reference(
+    frame: &Frame<'_>,
+    (task, patch): (&TaskSpec, &Path),
+    (proof, validation): (Proof, &mut Validation),
+) -> Result<(), String> {
+    let opened = frame.context.guard(frame.planned).map(Guard::opened);
     for path in opened.unwrap_or_default() {
         validation.notes.push(format!(
             "the reference patch changes {path}, which is protected by default: it is left open for this task; `protected` settles it"
         ));
     }
-    let mut reference = graded_alone(&frame, task, Job::Patch(patch)).await?;
+    let mut reference = graded_alone(frame, task, Job::Patch(patch)).await?;
     validation.repeats = (1, u32::from(passes(&reference.verdicts)));
     for _ in 1..proof.repeats {
-        let again = graded_alone(&frame, task, Job::Patch(patch)).await?;
+        let again = graded_alone(frame, task, Job::Patch(patch)).await?;
         validation.repeats.0 += 1;
         validation.repeats.1 += u32::from(passes(&again.verdicts));
         if passes(&reference.verdicts) {
@@ -146,7 +159,7 @@ async fn judge_both(
             verdict.grader
         ));
     }
-    without_work(&frame, task, (proof, validation)).await
+    without_work(frame, task, (proof, validation)).await
 }
 
 /// Asks of an impossible task no more than that neither nothing nor a cheat passes.
@@ -157,11 +170,13 @@ async fn nothing_passes(
 ) -> Result<(), String> {
     let task = context.task(planned).ok_or("a baseline is no task")?;
     let folder = context.run_dir.reference_check(task.id.as_str());
-    let frame = Frame::new(context, planned, teller).with_folder(folder);
+    let mut frame = Frame::new(context, planned, teller).with_folder(folder);
     validation
         .notes
         .push("the task is impossible: there is no reference to check".to_owned());
-    without_work(&frame, task, (proof, validation)).await
+    let judged = without_work(&frame, task, (proof, validation)).await;
+    validation.notes.extend(give_back(&mut frame).await);
+    judged
 }
 
 /// Nothing at all does not pass, and neither do cheats, where they are asked for.

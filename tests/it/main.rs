@@ -5,6 +5,7 @@
 )]
 #![expect(clippy::print_stderr, reason = "a test that cannot run here says so")]
 
+mod apple;
 mod attempts;
 mod attest;
 mod backfill;
@@ -21,6 +22,7 @@ mod durability;
 mod endings;
 mod exports;
 mod grading;
+mod ios_suite;
 mod isolation;
 mod jail;
 mod kinds;
@@ -47,6 +49,7 @@ mod secrets;
 mod selftest;
 mod shared;
 mod shims;
+mod standin;
 mod streams;
 mod summary;
 mod synced;

@@ -16,6 +16,7 @@ pub(crate) struct Sandbox {
     agents: String,
     suite: String,
     tasks: String,
+    project: String,
     extra: String,
 }
 
@@ -37,6 +38,7 @@ impl Sandbox {
                 .to_owned(),
             tasks: "- id: answer\n  prompt: write 42 into answer.txt\n  graders:\n    - type: command\n      argv: [grep, -qx, '42', answer.txt]\n"
                 .to_owned(),
+            project: String::new(),
             extra: String::new(),
         };
         for made in ["bin", "home", "tmp", "repo", "runs"] {
@@ -133,6 +135,12 @@ impl Sandbox {
         self
     }
 
+    /// Adds lines to `project:`.
+    pub(crate) fn project(mut self, lines: &str) -> Self {
+        self.project.push_str(lines);
+        self
+    }
+
     /// Adds a top-level section to the config.
     pub(crate) fn section(mut self, text: &str) -> Self {
         self.extra.push_str(text);
@@ -170,10 +178,11 @@ impl Sandbox {
             format!("  lend: [{{path: '{}', write: true}}]\n", home.display())
         };
         let config = format!(
-            "suite:\n  output_root: {runs}\n{scenarios}{lend}{retries}{suite}project:\n  repo_path: {repo}\n  base_ref: HEAD\nagents:\n{agents}\n{extra}",
+            "suite:\n  output_root: {runs}\n{scenarios}{lend}{retries}{suite}project:\n  repo_path: {repo}\n  base_ref: HEAD\n{project}agents:\n{agents}\n{extra}",
             runs = self.path("runs").display(),
             repo = self.path("repo").display(),
             suite = self.suite,
+            project = self.project,
             extra = self.extra,
         );
         fs::write(self.path("config.yaml"), config).expect("write config.yaml");

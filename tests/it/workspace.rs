@@ -112,6 +112,7 @@ impl House {
             source: ProjectSource::Repository(path.to_owned()),
             base_ref: base_ref.to_owned(),
             simulator_name: None,
+            simulators: proctor::config::Simulators::Single,
             build_params: BuildParams::default(),
         };
         let scratch = self.scratch();
@@ -508,6 +509,7 @@ fn a_plain_folder_becomes_the_same_repository_every_time() {
         source: ProjectSource::Template(folder),
         base_ref: "HEAD".to_owned(),
         simulator_name: None,
+        simulators: proctor::config::Simulators::Single,
         build_params: BuildParams::default(),
     };
     let mut commits = BTreeSet::new();
@@ -890,6 +892,7 @@ fn fetching_brings_what_the_remote_has_gained() {
         source: ProjectSource::Repository(copy.clone()),
         base_ref: base_ref.to_owned(),
         simulator_name: None,
+        simulators: proctor::config::Simulators::Single,
         build_params: BuildParams::default(),
     };
     let scratch = house.scratch();

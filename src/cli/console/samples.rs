@@ -54,6 +54,8 @@ pub(super) fn outcome(index: u32) -> TrialOutcome {
         shim_log: None,
         network: crate::model::Network::Host,
         suites: None,
+        simulator_wait: Duration::ZERO,
+        xcodebuild_wait: Duration::ZERO,
         limits_hit: Vec::new(),
         attestation_sha256: None,
         attestation_flags: Vec::new(),

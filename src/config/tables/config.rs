@@ -42,6 +42,18 @@ pub(in crate::config) static CONFIG: Section = Section {
     open: None,
 };
 
+/// A word, or a list.
+const SIMULATORS: Shape = Shape::Either(&[
+    Shape::OneOf(&[(
+        "per_trial",
+        "a copy of the named simulator for each trial, deleted after it",
+    )]),
+    Shape::List {
+        of: &Shape::Filled,
+        least: 1,
+    },
+]);
+
 pub(in crate::config) static PROJECT: Section = Section {
     doc: "What the agents work on: exactly one of repo_path and template.",
     keys: &[
@@ -65,6 +77,11 @@ pub(in crate::config) static PROJECT: Section = Section {
             "simulator_name",
             Shape::Filled,
             "Simulator of Apple projects.",
+        ),
+        optional(
+            "simulators",
+            SIMULATORS,
+            "Simulators that trials get, each one trial's at any time: a list of ids or names, or per_trial for a copy of the named one.",
         ),
         optional(
             "build_params",

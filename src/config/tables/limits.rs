@@ -51,6 +51,11 @@ pub(in crate::config) static LIMITS: Section = Section {
             "20480",
             "Most MiB that a trial's workspace, home and temporary files may take; an agent that takes more is stopped.",
         ),
+        size(
+            "derived_data_mib",
+            "20480",
+            "Most MiB that a grader's build of an Apple project may write: derived data, packages and result bundle.",
+        ),
         defaulted(
             "line_kib",
             LINE,

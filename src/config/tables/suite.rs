@@ -125,6 +125,20 @@ pub(in crate::config) static SUITE: Section = Section {
             "Limit of a grader that names none.",
         ),
         defaulted(
+            "simulator_timeout_sec",
+            Shape::Seconds,
+            "180",
+            "Limit of each call of simctl and xcresulttool by the harness, the boot of a simulator among them.",
+        ),
+        optional(
+            "xcodebuild_jobs",
+            Shape::Whole {
+                least: 1,
+                most: 1_000,
+            },
+            "Most builds of graders at once, however many trials run.",
+        ),
+        defaulted(
             "stop_grace_sec",
             Shape::Pause,
             "5",

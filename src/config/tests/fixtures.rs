@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use super::{fixture, headlines, load_fixture};
 use crate::config::{
-    AgentKind, CcusagePackage, GraderSpec, PlanMode, ProjectSource, PromptVia, TaskKind,
-    TranscriptMode, load_config_only,
+    AgentKind, CcusagePackage, GraderSpec, PlanMode, ProjectSource, PromptVia, Simulators,
+    TaskKind, TranscriptMode, load_config_only,
 };
 use crate::model::{Network, ScenarioId, WorkspaceKind};
 
@@ -77,6 +77,17 @@ fn a_repository_on_another_machine_is_the_only_problem_of_that_suite() {
     assert!(told[0].ends_with(
         "config.yaml:33:14: project.repo_path: /nowhere/on/this/machine/newsreader/ios does not exist"
     ));
+}
+
+#[test]
+fn keys_of_apple_projects_are_read() {
+    let suite = load_fixture("every_key", true).unwrap_or_else(|problems| panic!("{problems}"));
+    let settings = &suite.settings;
+    let pool = ["iPhone 17".to_owned(), "0000-1111".to_owned()];
+    assert_eq!(suite.project.simulators, Simulators::Pool(pool.into()));
+    assert_eq!(settings.simulator_timeout, Duration::from_secs(45));
+    assert_eq!(settings.xcodebuild_jobs, Some(2));
+    assert_eq!(settings.limits.derived_data, 5 << 20);
 }
 
 #[test]

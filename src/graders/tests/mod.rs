@@ -77,6 +77,7 @@ impl Desk {
             default_timeout: Duration::from_secs(60),
             grace: Duration::from_millis(50),
             cancel,
+            apple: None,
         };
         grade(specs, &context).await
     }

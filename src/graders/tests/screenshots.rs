@@ -222,3 +222,28 @@ async fn a_reference_that_cannot_be_read_is_the_suites_fault() {
         (Grade::Fail, "screenshot_not_found:gone.png".to_owned())
     );
 }
+
+#[tokio::test]
+async fn a_screenshot_that_differs_is_shown_beside_its_reference() {
+    let desk = Desk::new();
+    let reference_path = desk.home.path().join("reference.png");
+    save(&page(64, 96, 1), &reference_path, ImageFormat::Png);
+    save(&page(80, 96, 4), &desk.at("App/shot.png"), ImageFormat::Png);
+    let compare = |threshold| GraderSpec::ScreenshotCompare {
+        path: PathBuf::from("shot.png"),
+        reference_path: reference_path.clone(),
+        threshold,
+    };
+    let shown = desk
+        .home
+        .path()
+        .join("logs/grader_01_screenshot_compare.png");
+    assert_eq!(desk.one(compare(64)).await.0, Grade::Pass);
+    assert!(!shown.exists(), "what passes needs no picture");
+    assert_eq!(desk.one(compare(0)).await.0, Grade::Fail);
+    let both = image::open(shown).expect("a picture").to_rgb8();
+    assert_eq!(both.dimensions(), (64 + 8 + 80, 96));
+    let (left, right) = (page(64, 96, 1), page(80, 96, 4));
+    assert_eq!(both.get_pixel(10, 50), left.get_pixel(10, 50));
+    assert_eq!(both.get_pixel(72 + 10, 50), right.get_pixel(10, 50));
+}

@@ -1,41 +1,178 @@
-//! Xcode's tools: watched in every suite, needed by Apple graders.
+//! Xcode, its simulators and the MCP servers of the suite: what is here, and what cannot run without.
 
-use std::ffi::OsStr;
-use std::path::Path;
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 
+use crate::agents::server_programs;
+use crate::apple::{
+    Device, Simctl, Wanted, Xcode, XcodeParts, developer_dir, wanted, xcode_version,
+};
 use crate::cli::commands::doctor::Patient;
 use crate::cli::commands::doctor::check::{Check, State};
-use crate::config::GraderSpec;
-use crate::supervise::find_program;
+use crate::config::{GraderSpec, Simulators, Suite};
+use crate::supervise::{Cancel, find_program};
 
-/// Whether `xcodebuild` and `xcrun` are here; a machine that needs neither is told nothing.
-pub(super) fn check(patient: &Patient) -> Option<Check> {
-    let is_needed = patient.suite.as_ref().is_some_and(|suite| {
-        let mut graders = suite.tasks.iter().flat_map(|task| &task.graders);
-        graders.any(|grader| {
-            matches!(
-                grader,
-                GraderSpec::IosTestPass(_)
-                    | GraderSpec::IosInstallCheck
-                    | GraderSpec::IosLaunchCheck
-            )
-        })
-    });
-    let absent: Vec<&str> = ["xcodebuild", "xcrun"]
-        .into_iter()
-        .filter(|name| find_program(OsStr::new(name), &patient.path, Path::new("/")).is_none())
-        .collect();
-    let check = |state| {
-        Check::new("Xcode", state)
-            .needed_for("graders ios_test_pass, ios_install_check, ios_launch_check")
+/// Limit of each call; a first `xcodebuild` after an update is slow.
+const LIMIT: Duration = Duration::from_secs(60);
+
+/// Who needs it.
+const GRADERS: &str = "graders ios_test_pass, ios_install_check, ios_launch_check";
+
+/// Xcode and its simulators.
+pub(super) async fn checks(patient: &Patient) -> Vec<Check> {
+    let is_needed = patient.suite.as_ref().is_some_and(needs_xcode);
+    let tool = |name: &str| find_program(OsStr::new(name), &patient.path, Path::new("/"));
+    let (Some(xcodebuild), Some(xcrun)) = (tool("xcodebuild"), tool("xcrun")) else {
+        return vec![absent(is_needed)];
     };
-    match absent.as_slice() {
-        [] => Some(check(State::Ok).found("xcodebuild and xcrun are here")),
-        _ if !is_needed && !cfg!(target_os = "macos") => None,
-        absent => Some(
-            check(State::absent(is_needed))
-                .found(format!("not on PATH: {}", absent.join(", ")))
-                .advice("install Xcode and run `xcode-select --install`, or leave those tasks out with --task-ids"),
-        ),
+    let cancel = Cancel::new();
+    let xcode = Xcode::new(XcodeParts {
+        xcrun,
+        xcodebuild,
+        killall: None,
+        env: std::env::vars_os().collect(),
+        limit: LIMIT,
+        grace: Duration::from_secs(1),
+        builds: None,
+    });
+    let simctl = Simctl {
+        xcode: &xcode,
+        cancel: &cancel,
+    };
+    vec![
+        version(&xcode, (patient, is_needed), &cancel).await,
+        simulators(simctl, patient, is_needed).await,
+    ]
+}
+
+fn needs_xcode(suite: &Suite) -> bool {
+    let mut graders = suite.tasks.iter().flat_map(|task| &task.graders);
+    suite.project.simulators != Simulators::Single || graders.any(GraderSpec::is_apple)
+}
+
+fn absent(is_needed: bool) -> Check {
+    let check = Check::new("Xcode", State::absent(is_needed)).needed_for(GRADERS);
+    if cfg!(target_os = "macos") {
+        return check
+            .found("xcodebuild or xcrun is not on PATH")
+            .advice("install Xcode and run `xcode-select --install`, or leave those tasks out with --task-ids");
     }
+    let found = "Xcode runs on macOS alone: tasks with ios_* graders and agents that build Apple apps cannot run here";
+    if is_needed {
+        return check
+            .found(found)
+            .advice("run this suite on a Mac, or leave those tasks out with --task-ids");
+    }
+    // Nothing of it is missed.
+    Check::new("Xcode", State::Ok)
+        .found(found)
+        .needed_for(GRADERS)
+}
+
+async fn version(xcode: &Xcode, (patient, is_needed): (&Patient, bool), cancel: &Cancel) -> Check {
+    let told = xcode_version(xcode, cancel).await;
+    let folder = match std::env::var_os("DEVELOPER_DIR") {
+        Some(folder) => Some(PathBuf::from(folder)),
+        None => developer_dir(&patient.path, cancel).await,
+    };
+    let folder = folder.map_or_else(
+        || "no developer folder".to_owned(),
+        |folder| folder.display().to_string(),
+    );
+    match told {
+        Ok(version) => Check::new("Xcode", State::Ok)
+            .found(format!("{version}, {folder}"))
+            .needed_for(GRADERS),
+        Err(why) => Check::new("Xcode", State::absent(is_needed))
+            .found(format!("{why} ({folder})"))
+            .needed_for(GRADERS)
+            .advice(
+                "`sudo xcode-select -s /Applications/Xcode.app`, then `xcodebuild -runFirstLaunch`",
+            ),
+    }
+}
+
+async fn simulators(simctl: Simctl<'_>, patient: &Patient, is_needed: bool) -> Check {
+    let check = |state, found: String| {
+        Check::new("simulators", state)
+            .found(found)
+            .needed_for(GRADERS)
+    };
+    let devices = match simctl.devices().await {
+        Ok(devices) if !devices.is_empty() => devices,
+        Ok(_) => {
+            return check(State::absent(is_needed), "there are none".to_owned())
+                .advice("`xcodebuild -downloadPlatform iOS`, then `xcrun simctl create` or Xcode's list of devices");
+        }
+        Err(why) => {
+            return check(State::absent(is_needed), why.to_string())
+                .advice("`killall -9 com.apple.CoreSimulator.CoreSimulatorService`, then `xcrun simctl list`");
+        }
+    };
+    match patient
+        .suite
+        .as_ref()
+        .and_then(|suite| missing(suite, &devices))
+    {
+        Some(missing) => check(
+            State::absent(is_needed),
+            format!("{missing} is not there; {}", listed(&devices)),
+        )
+        .advice("name one of these in project.simulator_name or project.simulators"),
+        None => check(State::Ok, listed(&devices)),
+    }
+}
+
+/// The first device that the suite means and that is not there.
+fn missing(suite: &Suite, devices: &[Device]) -> Option<String> {
+    let choices = match wanted(&suite.project)? {
+        Wanted::OneOf(choices) => choices,
+        Wanted::CopyOf(choice) => vec![choice],
+        Wanted::None => Vec::new(),
+    };
+    let absent = choices.iter().find(|choice| choice.find(devices).is_none());
+    absent.map(crate::apple::Choice::told)
+}
+
+fn listed(devices: &[Device]) -> String {
+    const TOLD: usize = 12;
+    let device = |device: &Device| {
+        let up = if device.booted { ", booted" } else { "" };
+        format!("{} ({}{up})", device.name, device.os)
+    };
+    let told: Vec<String> = devices.iter().take(TOLD).map(device).collect();
+    let more = devices.len().saturating_sub(TOLD);
+    let more = if more > 0 {
+        format!(" and {more} more")
+    } else {
+        String::new()
+    };
+    format!("{}{more}", told.join(", "))
+}
+
+/// The programs of the suite's MCP servers.
+pub(super) fn servers(patient: &Patient) -> Vec<Check> {
+    let suite = patient.suite.iter();
+    let files = suite
+        .flat_map(|suite| &suite.scenarios)
+        .filter_map(|scenario| scenario.mcp_config.as_ref());
+    let mut seen: Vec<(String, OsString)> = Vec::new();
+    for server in files.flat_map(|file| server_programs(file)) {
+        if !seen.contains(&server) {
+            seen.push(server);
+        }
+    }
+    let check = |(name, program): (String, OsString)| {
+        let found = find_program(&program, &patient.path, Path::new("/"));
+        let title = format!("MCP server {name}");
+        match found {
+            Some(path) => Check::new(title, State::Ok).found(path.display().to_string()),
+            None => Check::new(title, State::Warn)
+                .found(format!("{} is not on PATH", program.display()))
+                .advice("install it, or leave its scenario out with --scenarios"),
+        }
+        .needed_for("scenarios with this server")
+    };
+    seen.into_iter().map(check).collect()
 }

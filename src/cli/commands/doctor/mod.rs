@@ -121,7 +121,8 @@ async fn examine(patient: &Patient, suite: Check) -> Vec<Check> {
     checks.extend(shims::check(patient).await);
     checks.extend(agents::check(patient).await);
     checks.extend(programs::check(patient).await);
-    checks.extend(apple::check(patient));
+    checks.extend(apple::servers(patient));
+    checks.extend(apple::checks(patient).await);
     checks
 }
 

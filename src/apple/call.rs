@@ -1,0 +1,205 @@
+//! One call of one tool, with its limit and its one recovery.
+
+use std::ffi::OsString;
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+use crate::supervise::{Cancel, CapturedOutput, ChildEnding, ChildSpec, EndReason, Exit, capture};
+
+/// Most bytes of each output stream that are kept.
+const KEPT: usize = 4 << 20;
+
+/// The service behind all simulators of a user; launchd starts it again when it is asked for.
+const SERVICE: &str = "com.apple.CoreSimulator.CoreSimulatorService";
+
+/// Where the tools are and how they are called.
+#[derive(Debug, Clone)]
+pub struct XcodeParts {
+    /// `xcrun`, absolute.
+    pub xcrun: PathBuf,
+    /// `xcodebuild`, absolute.
+    pub xcodebuild: PathBuf,
+    /// `killall`, absolute, where there is one: it restarts the service of the simulators.
+    pub killall: Option<PathBuf>,
+    /// The whole environment of calls.
+    pub env: Vec<(OsString, OsString)>,
+    /// Limit of each call of `simctl` and `xcresulttool`.
+    pub limit: Duration,
+    /// Between INT, TERM and KILL.
+    pub grace: Duration,
+    /// Builds of the harness at once; `None` is as many as trials run.
+    pub builds: Option<u32>,
+}
+
+/// Apple's tools on this machine.
+#[derive(Debug, Clone)]
+pub struct Xcode {
+    pub(super) parts: Arc<XcodeParts>,
+    builds: Option<Arc<Semaphore>>,
+}
+
+/// What keeps a tool from doing what it was asked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Trouble {
+    /// It never answered, or died, also after a recovery.
+    Silent(String),
+    /// It ended with this exit code, and said why.
+    Failed {
+        /// The call, in words.
+        call: String,
+        /// Its exit code.
+        code: i32,
+        /// The end of what it said.
+        said: String,
+    },
+    /// What it said cannot be read, or is not true.
+    Odd(String),
+    /// A person asked to stop.
+    Cancelled,
+}
+
+impl Trouble {
+    /// Whether the device is not there or not in a state to be used, rather than what is on it.
+    #[must_use]
+    pub const fn is_of_device(&self) -> bool {
+        // `simctl` of Xcode 12 and later: no such device; not in this state.
+        matches!(self.code(), Some(148 | 149 | 164 | 405))
+    }
+
+    /// The exit code of a call that ended by itself.
+    #[must_use]
+    pub const fn code(&self) -> Option<i32> {
+        match self {
+            Self::Failed { code, .. } => Some(*code),
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Display for Trouble {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Silent(call) => write!(formatter, "{call} does not answer"),
+            Self::Failed { call, code, said } => {
+                write!(formatter, "{call}: exit code {code}: {said}")
+            }
+            Self::Odd(what) => formatter.write_str(what),
+            Self::Cancelled => formatter.write_str("cancelled"),
+        }
+    }
+}
+
+impl Xcode {
+    /// Tools as they were found.
+    #[must_use]
+    pub fn new(parts: XcodeParts) -> Self {
+        let builds = parts.builds.map(|builds| {
+            let builds = usize::try_from(builds).unwrap_or(1).max(1);
+            Arc::new(Semaphore::new(builds))
+        });
+        Self {
+            parts: Arc::new(parts),
+            builds,
+        }
+    }
+
+    /// Where the tools are and how they are called.
+    #[must_use]
+    pub fn parts(&self) -> &XcodeParts {
+        &self.parts
+    }
+
+    /// Waits until a further build may run; the wait, and what gives the place back when it is dropped.
+    pub async fn build_place(&self) -> (Duration, Option<OwnedSemaphorePermit>) {
+        let started = Instant::now();
+        let Some(builds) = self.builds.clone() else {
+            return (Duration::ZERO, None);
+        };
+        // It is never closed.
+        let permit = builds.acquire_owned().await.ok();
+        (started.elapsed(), permit)
+    }
+
+    /// Calls `xcrun` with these words; where it does not answer or dies, once more after the service was restarted.
+    ///
+    /// # Errors
+    /// See [`Trouble`].
+    pub async fn xcrun(&self, words: &[&str], cancel: &Cancel) -> Result<String, Trouble> {
+        match self.once(words, cancel).await {
+            Err(Trouble::Silent(_)) => {
+                self.restart_service(cancel).await;
+                self.once(words, cancel).await
+            }
+            answered => answered,
+        }
+    }
+
+    /// The same without any recovery.
+    pub(super) async fn once(&self, words: &[&str], cancel: &Cancel) -> Result<String, Trouble> {
+        let call = words.iter().take(2).copied().collect::<Vec<_>>().join(" ");
+        let program = self.parts.xcrun.as_os_str().to_owned();
+        let words = words.iter().map(OsString::from);
+        let argv = std::iter::once(program).chain(words).collect();
+        let (ending, output) = self.capture(argv, self.parts.limit, cancel).await;
+        answered(&call, &ending, &output)
+    }
+
+    async fn capture(
+        &self,
+        argv: Vec<OsString>,
+        limit: Duration,
+        cancel: &Cancel,
+    ) -> (ChildEnding, CapturedOutput) {
+        let mut spec = ChildSpec::helper(argv, Path::new("/"), self.parts.env.clone(), limit);
+        spec.limits.grace = self.parts.grace;
+        // Simulators are started by such calls and live on.
+        spec.limits.spare_leftovers = true;
+        capture(&spec, KEPT, cancel).await
+    }
+
+    /// Ends the service of the simulators, which comes back when it is next asked for. Booted devices of the user go down with
+    /// it: it is done only where the service does not answer anyway.
+    pub(super) async fn restart_service(&self, cancel: &Cancel) {
+        let Some(killall) = &self.parts.killall else {
+            return;
+        };
+        let argv = [killall.as_os_str(), "-9".as_ref(), SERVICE.as_ref()];
+        let argv = argv.map(OsString::from).into();
+        let (ending, _) = self.capture(argv, self.parts.limit, cancel).await;
+        tracing::debug!(?ending.reason, ?ending.exit, "restarted the service of the simulators");
+    }
+}
+
+/// What a call came to.
+fn answered(call: &str, ending: &ChildEnding, output: &CapturedOutput) -> Result<String, Trouble> {
+    match (ending.reason, ending.exit) {
+        (EndReason::Cancelled, _) => Err(Trouble::Cancelled),
+        (EndReason::NotStarted, _) => {
+            let why = ending.spawn_error.as_deref().unwrap_or("unknown");
+            Err(Trouble::Odd(format!("{call} cannot be started: {why}")))
+        }
+        (_, Some(Exit::Code(0))) => Ok(String::from_utf8_lossy(&output.stdout).into_owned()),
+        (EndReason::Exited | EndReason::Lingered, Some(Exit::Code(code))) => Err(Trouble::Failed {
+            call: call.to_owned(),
+            code,
+            said: last_words(output),
+        }),
+        _ => Err(Trouble::Silent(call.to_owned())),
+    }
+}
+
+/// The end of what a tool said, in one line.
+pub(super) fn last_words(output: &CapturedOutput) -> String {
+    const LONGEST: usize = 300;
+    let said = [&output.stderr, &output.stdout]
+        .map(|bytes| String::from_utf8_lossy(bytes).trim().to_owned());
+    let said = said.iter().find(|said| !said.is_empty());
+    let lines = said.map(|said| said.lines().collect::<Vec<_>>().join(" "));
+    let line = lines.unwrap_or_default();
+    let skipped = line.chars().count().saturating_sub(LONGEST);
+    line.chars().skip(skipped).collect()
+}

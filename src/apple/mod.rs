@@ -1,0 +1,22 @@
+//! Apple's tools behind typed calls: simulators, builds, result bundles, and who may use which device.
+//!
+//! Every call has a limit. A call that does not answer, or dies, gets one recovery (the service of the simulators is restarted, or
+//! a device is shut down and erased) and is made once more; what fails then is a [`Trouble`] of the machine, never of the agent.
+
+mod call;
+mod choice;
+mod derived;
+mod lease;
+mod result;
+mod simctl;
+#[cfg(test)]
+mod tests;
+mod xcodebuild;
+
+pub use call::{Trouble, Xcode, XcodeParts};
+pub use choice::{Choice, Wanted, wanted};
+pub use derived::sweep_derived_data;
+pub use lease::{Lease, Leases};
+pub use result::{Counts, bundle_counts, read_counts};
+pub use simctl::{Device, Simctl, devices_told};
+pub use xcodebuild::{Resolve, TestCall, developer_dir, xcode_version};

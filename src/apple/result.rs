@@ -1,0 +1,86 @@
+//! How many tests a result bundle holds, in the three shapes that versions of Xcode tell it in.
+
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::apple::{Trouble, Xcode};
+use crate::supervise::Cancel;
+
+/// Tests of a bundle.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Counts {
+    /// Those that ran: passed, failed, or failed as expected; left-out ones are none.
+    pub executed: u64,
+    /// Those that failed.
+    pub failed: u64,
+}
+
+/// Reads the counts of a bundle: `get test-results summary` (Xcode 16 and later), else the graph of objects of older versions,
+/// with `--legacy` and then without.
+///
+/// # Errors
+/// The tool does not answer, or nothing that it says can be read.
+pub async fn bundle_counts(
+    xcode: &Xcode,
+    bundle: &Path,
+    cancel: &Cancel,
+) -> Result<Counts, Trouble> {
+    let path = bundle.to_string_lossy();
+    let calls: [&[&str]; 3] = [
+        &["get", "test-results", "summary", "--path", &path],
+        &[
+            "get", "object", "--legacy", "--format", "json", "--path", &path,
+        ],
+        &["get", "object", "--format", "json", "--path", &path],
+    ];
+    let mut refused = None;
+    for call in calls {
+        let words: Vec<&str> = std::iter::once("xcresulttool")
+            .chain(call.iter().copied())
+            .collect();
+        match xcode.xcrun(&words, cancel).await {
+            Ok(text) => {
+                let unread = || Trouble::Odd("xcresulttool tells no counts".to_owned());
+                return read_counts(&text).ok_or_else(unread);
+            }
+            // A version that does not know this way of asking.
+            Err(trouble @ Trouble::Failed { .. }) => refused = Some(trouble),
+            Err(trouble) => return Err(trouble),
+        }
+    }
+    Err(refused.unwrap_or_else(|| Trouble::Odd("xcresulttool was not asked".to_owned())))
+}
+
+/// The counts in what `xcresulttool` says, in either form; numbers may be texts.
+#[must_use]
+pub fn read_counts(text: &str) -> Option<Counts> {
+    let value: Value = serde_json::from_str(text).ok()?;
+    if let Some(total) = value.get("totalTestCount").and_then(number) {
+        let told = |name: &str| value.get(name).and_then(number);
+        let failed = told("failedTests")?;
+        let executed = match (told("passedTests"), told("expectedFailures")) {
+            (Some(passed), expected) => passed + failed + expected.unwrap_or(0),
+            (None, _) => total.saturating_sub(told("skippedTests").unwrap_or(0)),
+        };
+        return Some(Counts { executed, failed });
+    }
+    // In the graph a count of nothing is left out.
+    let metrics = value.get("metrics").filter(|metrics| metrics.is_object())?;
+    let told = |name: &str| metrics.get(name).map_or(Some(0), number);
+    let total = told("testsCount")?;
+    Some(Counts {
+        executed: total.saturating_sub(told("testsSkippedCount")?),
+        failed: told("testsFailedCount")?,
+    })
+}
+
+/// A count: a number, a text of one, or either in the `_value` of an object.
+fn number(value: &Value) -> Option<u64> {
+    match value {
+        Value::Number(number) => number.as_u64(),
+        Value::String(text) => text.trim().parse().ok(),
+        Value::Object(object) => object.get("_value").and_then(number),
+        _ => None,
+    }
+}

@@ -1,0 +1,117 @@
+//! `ios_install_check` and `ios_launch_check`: the app on the simulator, as the agent left it there.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use super::build::Built;
+use super::{Work, trouble};
+use crate::apple::TestCall;
+use crate::config::IosTestOptions;
+use crate::graders::grade::{Opinion, PASS, error, fail};
+
+/// What both graders need.
+struct App<'a> {
+    udid: &'a str,
+    bundle: &'a str,
+}
+
+/// Whether the app is installed.
+pub(super) async fn is_installed(work: &Work<'_>) -> Opinion {
+    let app = match ready(work).await {
+        Ok(app) => app,
+        Err(opinion) => return opinion,
+    };
+    match work
+        .desk
+        .simctl(work.ctx)
+        .is_installed(app.udid, app.bundle)
+        .await
+    {
+        Ok(true) => PASS,
+        Ok(false) => fail("app_not_installed"),
+        Err(why) => trouble(&why),
+    }
+}
+
+/// Whether the app can be launched, and is still there a moment later.
+pub(super) async fn launches(work: &Work<'_>) -> Opinion {
+    let app = match ready(work).await {
+        Ok(app) => app,
+        Err(opinion) => return opinion,
+    };
+    match work
+        .desk
+        .simctl(work.ctx)
+        .launch(app.udid, app.bundle)
+        .await
+    {
+        Ok(true) => PASS,
+        Ok(false) => fail("app_launch_failed"),
+        Err(why) => trouble(&why),
+    }
+}
+
+/// Boots the simulator with all that is on it. Where no agent was there (a reference patch, a regrading), the app is built from
+/// the tree that is graded, and installed.
+async fn ready<'a>(work: &'a Work<'_>) -> Result<App<'a>, Opinion> {
+    let bundle = work.desk.params.bundle_id.as_deref();
+    let bundle = bundle.ok_or_else(|| error("needs:project.build_params.bundle_id"))?;
+    let udid = work
+        .udid
+        .ok_or_else(|| error("needs:project.simulator_name"))?;
+    let simctl = work.desk.simctl(work.ctx);
+    simctl.boot(udid).await.map_err(|why| trouble(&why))?;
+    if !work.desk.is_as_left {
+        simctl
+            .remove_app(udid, bundle)
+            .await
+            .map_err(|why| trouble(&why))?;
+        let app = build(work).await?;
+        simctl
+            .install(udid, &app)
+            .await
+            .map_err(|_| fail("app_not_installed"))?;
+    }
+    Ok(App { udid, bundle })
+}
+
+/// Builds the app; its folder.
+async fn build(work: &Work<'_>) -> Result<PathBuf, Opinion> {
+    let packages = work
+        .packages()
+        .map_err(|why| error(format!("spm_cache:{why}")))?;
+    let derived = work.derived();
+    let call = TestCall {
+        options: &IosTestOptions::default(),
+        params: work.desk.params,
+        udid: work.udid,
+        derived: &derived,
+        bundle: &work.out.join("build.xcresult"),
+        packages: packages.as_deref(),
+    };
+    let words = call
+        .words()
+        .map_err(|key| error(format!("needs:project.build_params.{key}")))?;
+    let action = std::iter::once(OsString::from("build"));
+    let words = action.chain(words.into_iter().skip(1)).collect();
+    match work.xcodebuild(words, work.ctx.default_timeout).await {
+        Built::Code(0, _) => {}
+        Built::Cancelled => return Err(error("cancelled")),
+        Built::TooLarge => return Err(error("over_limit:derived_data_mib")),
+        Built::NotStarted(why) => return Err(error(format!("build_not_started:{why}"))),
+        Built::Code(..) | Built::TooLong | Built::Died => return Err(fail("app_not_installed")),
+    }
+    product(&derived).ok_or_else(|| fail("app_not_installed"))
+}
+
+/// The app that a build made for simulators.
+fn product(derived: &Path) -> Option<PathBuf> {
+    let folders = std::fs::read_dir(derived.join("Build/Products")).ok()?;
+    let folders = folders.flatten().map(|entry| entry.path());
+    let simulators =
+        folders.filter(|folder| folder.to_string_lossy().ends_with("-iphonesimulator"));
+    let mut products =
+        simulators.flat_map(|folder| std::fs::read_dir(folder).into_iter().flatten().flatten());
+    let app = products.find(|entry| entry.path().extension().is_some_and(|kind| kind == "app"));
+    app.map(|entry| entry.path())
+}

@@ -1,0 +1,105 @@
+//! `ios_test_pass`, `ios_install_check` and `ios_launch_check`.
+
+mod app;
+mod build;
+mod test_pass;
+
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use super::grade::{GradeContext, Opinion, error};
+use super::tools::APPLE_TOOLS;
+use crate::apple::{Simctl, Trouble, Xcode};
+use crate::config::{BuildParams, GraderSpec};
+
+/// What Apple graders work with.
+#[derive(Debug)]
+pub struct AppleDesk<'a> {
+    /// The tools.
+    pub xcode: &'a Xcode,
+    /// `project.build_params`.
+    pub params: &'a BuildParams,
+    /// The trial's simulator; nothing where builds go elsewhere, and why where none could be had.
+    pub udid: Result<Option<&'a str>, String>,
+    /// Whether the simulator is as an agent left it; otherwise an app that is looked for is first built and installed from the
+    /// tree that is graded.
+    pub is_as_left: bool,
+    /// The operator's home, where Xcode has its settings.
+    pub home: &'a Path,
+    /// Packages that were fetched beforehand.
+    pub packages: Option<&'a Path>,
+    /// Bytes that a build may write.
+    pub most_bytes: u64,
+    /// How long builds waited for their turn.
+    pub waited: &'a Mutex<Duration>,
+}
+
+impl AppleDesk<'_> {
+    fn simctl<'b>(&'b self, ctx: &'b GradeContext<'_>) -> Simctl<'b> {
+        Simctl {
+            xcode: self.xcode,
+            cancel: ctx.cancel,
+        }
+    }
+
+    fn has_waited(&self, wait: Duration) {
+        *self.waited.lock().unwrap_or_else(PoisonError::into_inner) += wait;
+    }
+}
+
+/// One grader at its work: the desk, and a folder that only it writes to.
+struct Work<'a> {
+    ctx: &'a GradeContext<'a>,
+    desk: &'a AppleDesk<'a>,
+    udid: Option<&'a str>,
+    out: PathBuf,
+    log: &'a Path,
+}
+
+/// Judges by one of Apple's tools. What keeps the tools themselves from working is an error, never a failure of the agent.
+pub(super) async fn judge(
+    spec: &GraderSpec,
+    ctx: &GradeContext<'_>,
+    (index, log): (usize, &Path),
+) -> Opinion {
+    let Some(desk) = ctx.apple else {
+        return error(format!("needs_xcode:{}", spec.type_name()));
+    };
+    for name in APPLE_TOOLS {
+        if ctx.tools.get(name).is_err() {
+            return error(format!("tool_changed:{name}"));
+        }
+    }
+    let udid = match &desk.udid {
+        Ok(udid) => *udid,
+        Err(why) => return error(format!("simulator:{why}")),
+    };
+    let out = ctx.out.join(format!("{}-ios", index + 1));
+    // A folder that is there already is not the harness's.
+    let made = std::fs::create_dir_all(ctx.out).and_then(|()| std::fs::create_dir(&out));
+    if let Err(problem) = made {
+        return error(format!("grader_folder:{problem}"));
+    }
+    let work = Work {
+        ctx,
+        desk,
+        udid,
+        out,
+        log,
+    };
+    match spec {
+        GraderSpec::IosTestPass(options) => test_pass::judge(options, &work).await,
+        GraderSpec::IosInstallCheck => app::is_installed(&work).await,
+        GraderSpec::IosLaunchCheck => app::launches(&work).await,
+        _ => error("not_an_apple_grader"),
+    }
+}
+
+/// What a tool that does not do its work makes of a verdict.
+fn trouble(trouble: &Trouble) -> Opinion {
+    match trouble {
+        Trouble::Cancelled => error("cancelled"),
+        trouble => error(format!("simulator:{trouble}")),
+    }
+}

@@ -1,0 +1,171 @@
+//! Apple's tools for a run: found, asked for what dead runs left, and packages fetched before the first trial.
+
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+
+use crate::apple::{Leases, Resolve, Simctl, Wanted, Xcode, XcodeParts, developer_dir, wanted};
+use crate::config::{GraderSpec, Simulators, Suite};
+use crate::graders::system_path;
+use crate::runner::RunError;
+use crate::supervise::{Cancel, find_program};
+use crate::trial::{AppleSide, RunContext, program_path};
+
+/// Where packages are kept when `suite.spm_cache_dir` does not say it.
+const PACKAGES: &str = "spm-cache";
+
+/// Whether anything in the suite calls Apple's tools.
+fn is_needed(suite: &Suite) -> bool {
+    let graders = suite.tasks.iter().flat_map(|task| &task.graders);
+    suite.settings.prewarm_spm
+        || suite.project.simulators != Simulators::Single
+        || graders.into_iter().any(GraderSpec::is_apple)
+}
+
+/// Finds the tools where the suite needs them, and tells every child where Xcode is.
+///
+/// # Errors
+/// A tool is missing, or the suite does not say which simulator it means.
+pub(super) async fn set_up(
+    suite: &Suite,
+    base_env: &mut Vec<(String, OsString)>,
+    cancel: &Cancel,
+) -> Result<Option<AppleSide>, RunError> {
+    let path = program_path(base_env);
+    let names_xcode = base_env.iter().any(|(name, _)| name == "DEVELOPER_DIR");
+    if !names_xcode && let Some(folder) = developer_dir(&path, cancel).await {
+        base_env.push(("DEVELOPER_DIR".to_owned(), folder.into_os_string()));
+    }
+    if !is_needed(suite) {
+        return Ok(None);
+    }
+    let path = system_path(&path, &[]);
+    let tools = find(suite, &path)?;
+    let settings = &suite.settings;
+    let mut env: Vec<(OsString, OsString)> = base_env
+        .iter()
+        .filter(|(name, _)| !settings.env.contains_key(name))
+        .map(|(name, value)| (name.into(), value.clone()))
+        .collect();
+    let of_suite = settings.env.iter();
+    env.extend(of_suite.map(|(name, value)| (name.into(), value.into())));
+    let home = base_env.iter().find(|(name, _)| name == "HOME");
+    let home = home.map_or_else(|| PathBuf::from("/var/empty"), |(_, home)| home.into());
+    let [xcodebuild, xcrun] = tools;
+    let root = settings.spm_cache_dir.clone();
+    let root = root.unwrap_or_else(|| settings.output_root.join(PACKAGES));
+    Ok(Some(AppleSide {
+        xcode: Xcode::new(XcodeParts {
+            xcrun,
+            xcodebuild,
+            killall: find_program(OsStr::new("killall"), &path, Path::new("/")),
+            env,
+            limit: settings.simulator_timeout,
+            grace: settings.stop_grace,
+            builds: settings.xcodebuild_jobs,
+        }),
+        leases: Leases::of_home(&home),
+        wanted: wanted_by(suite)?,
+        home,
+        packages: settings.prewarm_spm.then_some(root),
+    }))
+}
+
+fn find(suite: &Suite, path: &OsStr) -> Result<[PathBuf; 2], RunError> {
+    let tool = |name: &str| find_program(OsStr::new(name), path, Path::new("/"));
+    match (tool("xcodebuild"), tool("xcrun")) {
+        (Some(xcodebuild), Some(xcrun)) => Ok([xcodebuild, xcrun]),
+        (xcodebuild, _) => {
+            let absent = if xcodebuild.is_none() {
+                "xcodebuild"
+            } else {
+                "xcrun"
+            };
+            Err(RunError::Missing(vec![format!(
+                "{}: {absent} is not on PATH; install Xcode and run `xcode-select --install`, or leave those tasks out with --task-ids",
+                what_needs(suite)
+            )]))
+        }
+    }
+}
+
+/// What of a suite needs Apple's tools, in words.
+fn what_needs(suite: &Suite) -> String {
+    let graders = suite.tasks.iter().find_map(|task| {
+        let grader = task.graders.iter().find(|grader| grader.is_apple())?;
+        Some(format!("task {}: grader {}", task.id, grader.type_name()))
+    });
+    graders.unwrap_or_else(|| {
+        if suite.settings.prewarm_spm {
+            "suite.prewarm_spm".to_owned()
+        } else {
+            "project.simulators".to_owned()
+        }
+    })
+}
+
+fn wanted_by(suite: &Suite) -> Result<Wanted, RunError> {
+    let found = wanted(&suite.project);
+    let device = |task: &&crate::config::TaskSpec| task.graders.iter().any(GraderSpec::is_apple);
+    match (found, suite.tasks.iter().find(device)) {
+        (Some(wanted), _) => Ok(wanted),
+        (None, None) if suite.project.simulators == Simulators::Single => Ok(Wanted::None),
+        (None, task) => {
+            let whose = task.map_or("project.simulators".to_owned(), |task| {
+                format!("task {}", task.id)
+            });
+            Err(RunError::Missing(vec![format!(
+                "{whose}: no simulator is named; set project.simulator_name, or build_params.destination or build_params.simulator_udid"
+            )]))
+        }
+    }
+}
+
+/// Deletes simulators of dead runs, and fetches packages where that is asked for; gives what went wrong, in sentences.
+pub(super) async fn before_trials(context: &RunContext) -> Vec<String> {
+    let Some(apple) = &context.apple else {
+        return Vec::new();
+    };
+    let simctl = Simctl {
+        xcode: &apple.xcode,
+        cancel: &context.cancel,
+    };
+    let mut problems = Vec::new();
+    if context.suite.project.simulators == Simulators::PerTrial {
+        match apple.leases.sweep(simctl).await {
+            Ok(gone) if gone.is_empty() => {}
+            Ok(gone) => problems.push(format!(
+                "simulators that dead runs had left were deleted: {}",
+                gone.join(", ")
+            )),
+            Err(why) => problems.push(format!(
+                "simulators of dead runs could not be looked for: {why}"
+            )),
+        }
+    }
+    if let Some(packages) = &apple.packages
+        && let Err(why) = prewarm(context, apple, packages).await
+    {
+        problems.push(format!(
+            "suite.prewarm_spm: the packages could not be fetched, so each build fetches them itself: {why}"
+        ));
+    }
+    problems
+}
+
+/// Fetches packages in a tree that nobody has worked in.
+async fn prewarm(context: &RunContext, apple: &AppleSide, packages: &Path) -> Result<(), String> {
+    std::fs::create_dir_all(packages)
+        .map_err(|error| format!("make {}: {error}", packages.display()))?;
+    let parent = context.scratch.join("g");
+    let tree = context.template.prepare(&parent, "packages");
+    let tree = tree.map_err(|error| error.to_string())?;
+    let ask = Resolve {
+        params: &context.suite.project.build_params,
+        project_dir: &tree.project_dir,
+        packages,
+        limit: context.suite.settings.setup_timeout,
+    };
+    let resolved = apple.xcode.resolve_packages(ask, &context.cancel).await;
+    drop(tree.discard());
+    resolved
+}

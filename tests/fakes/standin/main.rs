@@ -1,0 +1,89 @@
+//! A stand-in for Xcode: `xcodebuild`, `xcrun`, `xcode-select` and `killall`, by the name under which it is called. It has no part
+//! of Apple in it. Devices, apps and projects have a state, builds read the project's files and fail because of them, and tests
+//! run because the code says so (a small part of Swift is interpreted).
+//!
+//! Its state is the folder `xcode` beside the folder that it lies in. Files in `xcode/modes`, named after a call (`simctl.boot`,
+//! `xcodebuild.test`, `xcresulttool`), make that call slow, hang, crash, fail or lie: see `world.rs`.
+#![expect(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "it is a program that answers on its streams"
+)]
+#![expect(
+    clippy::format_push_string,
+    clippy::format_collect,
+    clippy::map_unwrap_or,
+    reason = "a helper of tests is read more often than it is fast"
+)]
+
+mod build;
+mod devices;
+mod json;
+mod pbxproj;
+mod picture;
+mod project;
+mod results;
+mod simctl;
+mod swift;
+mod testing;
+mod world;
+mod xcodebuild;
+
+use std::process::ExitCode;
+
+use world::World;
+
+/// What a call ends with: its exit code, and what it says on standard error.
+pub(crate) type Failure = (u8, String);
+
+/// A call that failed with this code and these words.
+pub(crate) fn failed<T>(code: u8, words: impl Into<String>) -> Result<T, Failure> {
+    Err((code, words.into()))
+}
+
+fn main() -> ExitCode {
+    let argv: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = argv.iter().map(String::as_str).collect();
+    let world = World::open();
+    let called = world.name.clone();
+    world.note(&called, &words);
+    match answer(&world, &called, &words) {
+        Ok(said) => {
+            print!("{said}");
+            ExitCode::SUCCESS
+        }
+        Err((code, said)) => {
+            eprintln!("{said}");
+            ExitCode::from(code)
+        }
+    }
+}
+
+fn answer(world: &World, called: &str, words: &[&str]) -> Result<String, Failure> {
+    match (called, words) {
+        ("xcode-select", ["-p" | "--print-path"]) => {
+            Ok(format!("{}\n", world.developer_dir().display()))
+        }
+        ("killall", [.., service]) if service.contains("CoreSimulatorService") => {
+            world.restart_service();
+            Ok(String::new())
+        }
+        ("killall", _) => failed(1, "No matching processes were found"),
+        ("xcrun", ["simctl", rest @ ..]) => simctl::answer(world, rest),
+        ("xcrun", ["xcresulttool", rest @ ..]) => results::answer(world, rest),
+        ("xcrun", ["xcodebuild", rest @ ..]) | ("xcodebuild", rest) => {
+            xcodebuild::answer(world, rest)
+        }
+        ("xcrun", ["--find" | "-find" | "-f", tool]) => Ok(format!(
+            "{}/usr/bin/{tool}\n",
+            world.developer_dir().display()
+        )),
+        ("xcrun", ["--version"]) => Ok("xcrun version 72.\n".to_owned()),
+        _ => failed(
+            72,
+            format!(
+                "{called}: error: unable to find utility {words:?}, not a developer tool or in PATH"
+            ),
+        ),
+    }
+}

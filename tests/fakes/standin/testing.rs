@@ -1,0 +1,113 @@
+//! Tests: which there are, which are asked for, and what their code says.
+
+use std::path::Path;
+
+use crate::project::{Product, Project};
+use crate::xcodebuild::Asked;
+use crate::{Failure, build, failed, swift};
+
+/// How a test ended.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Outcome {
+    Passed,
+    Failed,
+    Skipped,
+}
+
+/// A test that ran.
+pub(crate) struct Ran {
+    pub(crate) target: String,
+    pub(crate) class: String,
+    pub(crate) name: String,
+    pub(crate) outcome: Outcome,
+    pub(crate) message: String,
+}
+
+impl Ran {
+    fn is_named(&self, wanted: &str) -> bool {
+        let wanted = wanted.trim_end_matches("()");
+        let full = format!("{}/{}/{}", self.target, self.class, self.name);
+        full == wanted || full.starts_with(&format!("{wanted}/"))
+    }
+}
+
+/// Runs what was built.
+pub(crate) fn run(
+    project: &Project,
+    derived: &Path,
+    asked: &Asked,
+    said: &mut String,
+) -> Result<Vec<Ran>, Failure> {
+    let code = |name: &str, kind: &str| {
+        std::fs::read_to_string(build::products(derived).join(format!("{name}.{kind}/code.swift")))
+    };
+    let app = project
+        .app()
+        .map(|app| code(&app.name, "app").unwrap_or_default())
+        .unwrap_or_default();
+    let mut ran = Vec::new();
+    for target in project
+        .targets
+        .iter()
+        .filter(|target| target.product == Product::Tests)
+    {
+        let Ok(tests) = code(&target.name, "xctest") else {
+            return failed(
+                66,
+                format!(
+                    "xcodebuild: error: {} was not built for testing",
+                    target.name
+                ),
+            );
+        };
+        for (class, name) in swift::tests_in(&tests) {
+            let test = Ran {
+                target: target.name.clone(),
+                class,
+                name,
+                outcome: Outcome::Passed,
+                message: String::new(),
+            };
+            let wanted = asked.all("-only-testing").next().is_none()
+                || asked.all("-only-testing").any(|only| test.is_named(only));
+            if wanted && !asked.all("-skip-testing").any(|skip| test.is_named(skip)) {
+                ran.push(judged(test, (&app, &tests), said));
+            }
+        }
+    }
+    let failures = ran
+        .iter()
+        .filter(|test| test.outcome == Outcome::Failed)
+        .count();
+    *said += &format!(
+        "Executed {} tests, with {failures} failures (0 unexpected) in 0.010 (0.011) seconds\n",
+        ran.len()
+    );
+    Ok(ran)
+}
+
+fn judged(mut test: Ran, (app, tests): (&str, &str), said: &mut String) -> Ran {
+    let title = format!(
+        "Test Case '-[{}.{} {}]'",
+        test.target, test.class, test.name
+    );
+    *said += &format!("{title} started.\n");
+    (test.outcome, test.message) = match swift::run_test(&[app, tests], &test.class, &test.name) {
+        swift::Verdict::Passed => (Outcome::Passed, String::new()),
+        swift::Verdict::Skipped => (Outcome::Skipped, String::new()),
+        swift::Verdict::Failed(why) => (Outcome::Failed, why),
+    };
+    let word = match test.outcome {
+        Outcome::Passed => "passed",
+        Outcome::Skipped => "skipped",
+        Outcome::Failed => "failed",
+    };
+    if test.outcome == Outcome::Failed {
+        *said += &format!(
+            "{}.swift:1: error: -[{}.{} {}] : {}\n",
+            test.class, test.target, test.class, test.name, test.message
+        );
+    }
+    *said += &format!("{title} {word} (0.001 seconds).\n");
+    test
+}

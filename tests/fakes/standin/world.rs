@@ -1,0 +1,145 @@
+//! The state of the stand-in on disk, its lock, and its modes.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use crate::{Failure, failed};
+
+/// The folder of all state.
+pub(crate) struct World {
+    /// Under which name the program was called.
+    pub(crate) name: String,
+    root: PathBuf,
+}
+
+/// How a call behaves instead of well.
+///
+/// A mode file holds one line each of: `slow MILLISECONDS`, `hang`, `crash`, `fail CODE WORDS`, `lie`, `until-restart` (a restart of
+/// the service takes the file away), `until-erase` (the same for `simctl erase`), `times N` (after N calls the file is gone), and
+/// for `xcresulttool`: `legacy` (no test-results), `older` (nor `--legacy`), `strings` (numbers are texts).
+#[derive(Default)]
+pub(crate) struct Mode {
+    lines: Vec<String>,
+}
+
+impl Mode {
+    pub(crate) fn is(&self, word: &str) -> bool {
+        self.lines.iter().any(|line| line == word)
+    }
+
+    fn argument(&self, word: &str) -> Option<&str> {
+        self.lines
+            .iter()
+            .find_map(|line| line.strip_prefix(word)?.strip_prefix(' '))
+    }
+}
+
+impl World {
+    pub(crate) fn open() -> Self {
+        let program = std::env::current_exe().expect("a program knows where it lies");
+        let name = program
+            .file_name()
+            .map(|name| name.to_string_lossy().into_owned());
+        let beside = program
+            .parent()
+            .and_then(Path::parent)
+            .expect("it lies in a folder");
+        let root = beside.join("xcode");
+        for folder in ["devices", "modes"] {
+            fs::create_dir_all(root.join(folder)).expect("make a folder of the state");
+        }
+        Self {
+            name: name.unwrap_or_default(),
+            root,
+        }
+    }
+
+    /// A path of the state.
+    pub(crate) fn path(&self, inside: &str) -> PathBuf {
+        self.root.join(inside)
+    }
+
+    pub(crate) fn developer_dir(&self) -> PathBuf {
+        self.path("Xcode.app/Contents/Developer")
+    }
+
+    /// Waits for the lock of the state and holds it until the file is dropped.
+    pub(crate) fn lock(&self) -> File {
+        let file = File::create(self.path("lock")).expect("open the lock");
+        file.lock().expect("lock the state");
+        file
+    }
+
+    /// Keeps a line of each call, for tests: the name and the arguments, apart by a tab.
+    pub(crate) fn note(&self, called: &str, words: &[&str]) {
+        let line = format!("{called}\t{}\n", words.join("\t"));
+        let file = OpenOptions::new()
+            .create(true)
+            .append(true)
+            .open(self.path("calls.log"));
+        file.and_then(|mut file| file.write_all(line.as_bytes()))
+            .expect("note a call");
+    }
+
+    /// Behaves as the mode file of this call says, and hands the mode on.
+    pub(crate) fn mode(&self, call: &str) -> Result<Mode, Failure> {
+        let path = self.path("modes").join(call);
+        let Ok(text) = fs::read_to_string(&path) else {
+            return Ok(Mode::default());
+        };
+        let mode = Mode {
+            lines: text.lines().map(|line| line.trim().to_owned()).collect(),
+        };
+        if let Some(left) = mode
+            .argument("times")
+            .and_then(|left| left.parse::<u32>().ok())
+        {
+            let next = text.replace(
+                &format!("times {left}"),
+                &format!("times {}", left.saturating_sub(1)),
+            );
+            if left <= 1 {
+                fs::remove_file(&path)
+            } else {
+                fs::write(&path, next)
+            }
+            .expect("count a mode down");
+        }
+        if let Some(pause) = mode.argument("slow").and_then(|pause| pause.parse().ok()) {
+            std::thread::sleep(Duration::from_millis(pause));
+        }
+        if mode.is("hang") {
+            loop {
+                std::thread::sleep(Duration::from_secs(3600));
+            }
+        }
+        if mode.is("crash") {
+            std::process::abort();
+        }
+        if let Some(told) = mode.argument("fail") {
+            let (code, words) = told.split_once(' ').unwrap_or((told, ""));
+            return failed(code.parse().unwrap_or(1), words);
+        }
+        Ok(mode)
+    }
+
+    /// Ends the modes that only a restart of the service ends.
+    pub(crate) fn restart_service(&self) {
+        self.end_modes("until-restart");
+    }
+
+    pub(crate) fn end_modes(&self, word: &str) {
+        let modes = fs::read_dir(self.path("modes"))
+            .into_iter()
+            .flatten()
+            .flatten();
+        for mode in modes {
+            let text = fs::read_to_string(mode.path()).unwrap_or_default();
+            if text.lines().any(|line| line == word) {
+                fs::remove_file(mode.path()).ok();
+            }
+        }
+    }
+}

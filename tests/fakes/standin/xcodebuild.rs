@@ -1,0 +1,356 @@
+//! `xcodebuild`.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::project::{Product, Project};
+use crate::world::{Mode, World};
+use crate::{Failure, build, devices, failed, json, results, testing};
+
+const ACTIONS: [&str; 8] = [
+    "build",
+    "build-for-testing",
+    "test",
+    "test-without-building",
+    "clean",
+    "analyze",
+    "archive",
+    "install",
+];
+
+/// The command line taken apart.
+#[derive(Default)]
+pub(crate) struct Asked {
+    pub(crate) options: Vec<(String, String)>,
+    flags: Vec<String>,
+    actions: Vec<String>,
+}
+
+impl Asked {
+    fn read(words: &[&str]) -> Self {
+        let mut asked = Self::default();
+        let mut words = words.iter().copied().peekable();
+        while let Some(word) = words.next() {
+            let alone = [
+                "-list",
+                "-json",
+                "-version",
+                "-showBuildSettings",
+                "-showdestinations",
+                "-resolvePackageDependencies",
+                "-quiet",
+                "-skipMacroValidation",
+                "-skipPackageUpdates",
+                "-skipPackagePluginValidation",
+                "-allowProvisioningUpdates",
+                "-showsdks",
+                "-hideShellScriptEnvironment",
+            ];
+            if let Some((name, value)) = word
+                .split_once(':')
+                .filter(|(name, _)| matches!(*name, "-only-testing" | "-skip-testing"))
+            {
+                asked.options.push((name.to_owned(), value.to_owned()));
+            } else if ACTIONS.contains(&word) {
+                asked.actions.push(word.to_owned());
+            } else if word.starts_with('-') && !alone.contains(&word) && words.peek().is_some() {
+                asked
+                    .options
+                    .push((word.to_owned(), words.next().unwrap_or_default().to_owned()));
+            } else {
+                asked.flags.push(word.to_owned());
+            }
+        }
+        asked
+    }
+
+    pub(crate) fn get(&self, name: &str) -> Option<&str> {
+        let found = self.options.iter().rfind(|(known, _)| known == name);
+        found.map(|(_, value)| value.as_str())
+    }
+
+    pub(crate) fn all<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a str> {
+        self.options
+            .iter()
+            .filter(move |(known, _)| known == name)
+            .map(|(_, value)| value.as_str())
+    }
+
+    fn has(&self, flag: &str) -> bool {
+        self.flags.iter().any(|known| known == flag)
+    }
+}
+
+pub(crate) fn answer(world: &World, words: &[&str]) -> Result<String, Failure> {
+    let asked = Asked::read(words);
+    if asked.has("-version") {
+        world.mode("xcodebuild.version")?;
+        return Ok("Xcode 26.1\nBuild version 17B55\n".to_owned());
+    }
+    let project = || Project::find(asked.get("-workspace").or(asked.get("-project")));
+    if asked.has("-list") {
+        world.mode("xcodebuild.list")?;
+        return project().map(|project| list(&project, asked.has("-json")));
+    }
+    if asked.has("-resolvePackageDependencies") {
+        world.mode("xcodebuild.resolve")?;
+        return resolve(&project()?, &asked);
+    }
+    let project = match asked.get("-xctestrun") {
+        Some(_) => Project::find(asked.get("-project"))?,
+        None => project()?,
+    };
+    let scheme = asked.get("-scheme").unwrap_or_default();
+    if !scheme.is_empty() && !project.schemes.iter().any(|known| known == scheme) {
+        return failed(
+            65,
+            format!(
+                "xcodebuild: error: The project named \"{}\" does not contain a scheme named \"{scheme}\".",
+                project.name
+            ),
+        );
+    }
+    if asked.has("-showBuildSettings") {
+        world.mode("xcodebuild.settings")?;
+        return Ok(settings(
+            &project,
+            (&derived(&project, &asked), asked.has("-json")),
+        ));
+    }
+    if asked.has("-showdestinations") {
+        let lines = devices::all(world).into_iter().map(|device| {
+            format!(
+                "\t\t{{ platform:iOS Simulator, arch:arm64, id:{}, OS:26.1, name:{} }}\n",
+                device.udid,
+                device.get("name")
+            )
+        });
+        return Ok(format!(
+            "\n\n\tAvailable destinations for the \"{scheme}\" scheme:\n{}",
+            lines.collect::<String>()
+        ));
+    }
+    let mut said = format!(
+        "Command line invocation:\n    xcodebuild {}\n\n",
+        words.join(" ")
+    );
+    let actions = if asked.actions.is_empty() {
+        vec!["build".to_owned()]
+    } else {
+        asked.actions.clone()
+    };
+    for action in &actions {
+        let mode = world.mode(&format!("xcodebuild.{action}"))?;
+        let done = act(world, (&project, &asked), (action, &mode), &mut said);
+        if let Err((code, words)) = done {
+            print!("{said}");
+            return Err((code, words));
+        }
+    }
+    Ok(said)
+}
+
+fn act(
+    world: &World,
+    (project, asked): (&Project, &Asked),
+    (action, mode): (&str, &Mode),
+    said: &mut String,
+) -> Result<(), Failure> {
+    let derived = derived(project, asked);
+    let upper = match action {
+        "test" | "test-without-building" => "TEST",
+        "clean" => "CLEAN",
+        "build-for-testing" => "TEST BUILD",
+        _ => "BUILD",
+    };
+    let udid = destination(world, asked)?;
+    if mode.is("lie") {
+        *said += &format!("** {upper} SUCCEEDED **\n");
+        return Ok(());
+    }
+    if action == "clean" {
+        fs::remove_dir_all(derived.join("Build")).ok();
+    } else if action != "test-without-building" {
+        let tests = matches!(action, "test" | "build-for-testing");
+        if let Err(failure) = build::build(project, (&derived, tests), said) {
+            bundle(asked, &[], said)?;
+            *said += &format!("** {upper} FAILED **\n");
+            return Err(failure);
+        }
+    }
+    if action.starts_with("test") {
+        if let Some(udid) =
+            udid.filter(|udid| devices::find(world, udid).is_ok_and(|device| !device.is_booted()))
+        {
+            let _lock = world.lock();
+            devices::find(world, &udid)?.set("state", "Booted");
+        }
+        let ran = testing::run(project, &derived, asked, said)?;
+        bundle(asked, &ran, said)?;
+        if ran
+            .iter()
+            .any(|test| test.outcome == testing::Outcome::Failed)
+        {
+            *said += "** TEST FAILED **\n";
+            return failed(65, "Testing failed");
+        }
+    }
+    *said += &format!("** {upper} SUCCEEDED **\n");
+    Ok(())
+}
+
+fn bundle(asked: &Asked, ran: &[testing::Ran], said: &mut String) -> Result<(), Failure> {
+    let Some(path) = asked.get("-resultBundlePath") else {
+        return Ok(());
+    };
+    if Path::new(path).exists() {
+        return failed(
+            64,
+            format!("xcodebuild: error: Existing file at -resultBundlePath \"{path}\""),
+        );
+    }
+    results::write(Path::new(path), ran).map_err(|error| (74, error.to_string()))?;
+    *said += &format!("Test session results, code coverage, and logs:\n\t{path}\n");
+    Ok(())
+}
+
+/// The device of the destination, which must be there.
+fn destination(world: &World, asked: &Asked) -> Result<Option<String>, Failure> {
+    let Some(told) = asked
+        .get("-destination")
+        .filter(|told| !told.starts_with("generic/"))
+    else {
+        return Ok(None);
+    };
+    let value = |key: &str| {
+        told.split(',')
+            .find_map(|pair| pair.trim().strip_prefix(key)?.strip_prefix('='))
+    };
+    if value("platform") == Some("macOS") {
+        return Ok(None);
+    }
+    let Some(wanted) = value("id").or(value("name")) else {
+        return Ok(None);
+    };
+    match devices::find(world, wanted) {
+        Ok(device) => Ok(Some(device.udid)),
+        Err(_) => failed(
+            70,
+            format!(
+                "xcodebuild: error: Unable to find a device matching the provided destination specifier:\n\t\t{{ {told} }}"
+            ),
+        ),
+    }
+}
+
+/// Where derived data goes: as told, else below the home, by the project's name and path.
+fn derived(project: &Project, asked: &Asked) -> PathBuf {
+    if let Some(path) = asked.get("-derivedDataPath") {
+        return PathBuf::from(path);
+    }
+    let home = std::env::var_os("HOME").map_or_else(|| PathBuf::from("/tmp"), PathBuf::from);
+    let sum = project
+        .path
+        .as_os_str()
+        .as_encoded_bytes()
+        .iter()
+        .fold(17_u64, |sum, byte| {
+            sum.wrapping_mul(31).wrapping_add(u64::from(*byte))
+        });
+    home.join(format!(
+        "Library/Developer/Xcode/DerivedData/{}-{sum:016x}",
+        project.name
+    ))
+}
+
+fn list(project: &Project, as_json: bool) -> String {
+    let targets: Vec<&str> = project
+        .targets
+        .iter()
+        .map(|target| target.name.as_str())
+        .collect();
+    if as_json {
+        let texts = |names: &[&str]| json::list(names.iter().map(|name| json::text(name)));
+        let schemes: Vec<&str> = project.schemes.iter().map(String::as_str).collect();
+        let inner = json::object(&[
+            ("configurations", texts(&["Debug", "Release"])),
+            ("name", json::text(&project.name)),
+            ("schemes", texts(&schemes)),
+            ("targets", texts(&targets)),
+        ]);
+        return json::object(&[("project", inner)]) + "\n";
+    }
+    let lines = |names: &[&str]| {
+        names
+            .iter()
+            .map(|name| format!("        {name}\n"))
+            .collect::<String>()
+    };
+    let schemes: Vec<&str> = project.schemes.iter().map(String::as_str).collect();
+    format!(
+        "Information about project \"{}\":\n    Targets:\n{}\n    Build Configurations:\n{}\n    Schemes:\n{}\n",
+        project.name,
+        lines(&targets),
+        lines(&["Debug", "Release"]),
+        lines(&schemes)
+    )
+}
+
+fn settings(project: &Project, (derived, as_json): (&Path, bool)) -> String {
+    let app = project
+        .targets
+        .iter()
+        .find(|target| target.product == Product::App)
+        .or(project.targets.first());
+    let (name, bundle) = app
+        .map(|app| (app.name.as_str(), app.bundle_id.as_str()))
+        .unwrap_or_default();
+    let products = build::products(derived).display().to_string();
+    let product = format!("{name}.app");
+    let all = [
+        ("BUILT_PRODUCTS_DIR", products.as_str()),
+        ("CONFIGURATION", "Debug"),
+        ("FULL_PRODUCT_NAME", &product),
+        ("PLATFORM_NAME", "iphonesimulator"),
+        ("PRODUCT_BUNDLE_IDENTIFIER", bundle),
+        ("PRODUCT_NAME", name),
+        ("SUPPORTED_PLATFORMS", "iphoneos iphonesimulator"),
+        ("TARGET_BUILD_DIR", &products),
+    ];
+    if as_json {
+        let inner: Vec<(&str, String)> = all
+            .iter()
+            .map(|(name, value)| (*name, json::text(value)))
+            .collect();
+        return json::list(std::iter::once(json::object(&[
+            ("action", json::text("build")),
+            ("buildSettings", json::object(&inner)),
+            ("target", json::text(name)),
+        ]))) + "\n";
+    }
+    let lines: String = all
+        .iter()
+        .map(|(name, value)| format!("    {name} = {value}\n"))
+        .collect();
+    format!("Build settings for action build and target {name}:\n{lines}\n")
+}
+
+/// Fetches packages: a folder each.
+fn resolve(project: &Project, asked: &Asked) -> Result<String, Failure> {
+    let folder = asked.get("-clonedSourcePackagesDirPath").map_or_else(
+        || derived(project, asked).join("SourcePackages"),
+        PathBuf::from,
+    );
+    for url in &project.packages {
+        let name = url
+            .rsplit('/')
+            .next()
+            .unwrap_or(url)
+            .trim_end_matches(".git");
+        let checkout = folder.join("checkouts").join(name);
+        fs::create_dir_all(&checkout)
+            .and_then(|()| fs::write(checkout.join("Package.swift"), format!("// {url}\n")))
+            .map_err(|error| (74, error.to_string()))?;
+    }
+    Ok("Resolve Package Graph\n\nresolved source packages:\n".to_owned())
+}

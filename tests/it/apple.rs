@@ -1,0 +1,535 @@
+//! Apple graders, leases and their recoveries, over the stand-in for Xcode.
+
+use std::fs;
+use std::path::Path;
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::sandbox::{CLAUDE_DONE, Sandbox, wait_for};
+use crate::standin::{Standin, copy};
+
+/// A sandbox whose project is the sample app, with the stand-in on its PATH. Builds of graders run without a jail, as on a Mac.
+fn sandbox(agent: &str) -> (Sandbox, Standin) {
+    let sandbox = Sandbox::new()
+        .agent("claude", "claude_code_cli", agent)
+        .suite("isolation: none")
+        .set("timeout_sec", "20")
+        .set("stall_timeout_sec", "15")
+        .suite("simulator_timeout_sec: 5")
+        .suite("grader_timeout_sec: 20");
+    let standin = Standin::on(&sandbox);
+    let sample = Path::new(env!("CARGO_MANIFEST_DIR")).join("task_assets/ios_sample");
+    copy(&sample, &sandbox.path("repo"));
+    sandbox.git(&["add", "-A"]);
+    sandbox.git(&["commit", "-q", "-m", "the app"]);
+    (sandbox, standin)
+}
+
+/// What is set in `project:` beside the repository.
+const PROJECT: &str = "  simulator_name: iPhone 17\n  build_params: {project: Tally.xcodeproj, scheme: Tally, bundle_id: org.example.tally}\n";
+
+impl Sandbox {
+    fn apple(self, tasks: &str, project: &str) -> Self {
+        self.tasks(tasks).project(project)
+    }
+}
+
+fn task(graders: &str) -> String {
+    format!("- {{id: app, prompt: work on it, graders: [{graders}]}}\n")
+}
+
+/// Builds the app and puts it on the simulator of the trial.
+const INSTALL: &str = "xcodebuild -project Tally.xcodeproj -scheme Tally -derivedDataPath \"$HOME/dd\" build >/dev/null\nxcrun simctl bootstatus \"$EVAL_SIMULATOR_UDID\" -b >/dev/null\nxcrun simctl install \"$EVAL_SIMULATOR_UDID\" \"$HOME/dd/Build/Products/Debug-iphonesimulator/Tally.app\"";
+
+/// The row of a run of one trial.
+fn row(sandbox: &Sandbox) -> Value {
+    let ran = sandbox.proctor(&["run", "--quiet"]);
+    assert!(matches!(ran.code, Some(0 | 1)), "{}", ran.stderr);
+    sandbox.assert_scratch_is_empty();
+    sandbox.row()
+}
+
+fn told(row: &Value) -> String {
+    let text = |key: &str| row[key].as_str().unwrap_or("-").to_owned();
+    format!(
+        "{} {} {}",
+        text("grade"),
+        text("infra"),
+        text("failure_reason")
+    )
+}
+
+#[test]
+fn tests_pass_or_fail_as_the_work_says_and_none_is_no_pass() {
+    let break_it = "sed -i 's/value += step/value += 2/' Tally/Counter.swift";
+    let no_build = "echo 'struct Half {' > Tally/Half.swift";
+    let cases = [
+        ("true", "ios_test_pass", "pass none -"),
+        (break_it, "ios_test_pass", "fail none tests_failed"),
+        (
+            break_it,
+            "{type: ios_test_pass, only_testing: [TallyTests/HistoryTests]}",
+            "pass none -",
+        ),
+        (
+            break_it,
+            "{type: ios_test_pass, skip_testing: [TallyTests/CounterTests]}",
+            "pass none -",
+        ),
+        (no_build, "ios_test_pass", "fail none tests_failed"),
+        (
+            "true",
+            "{type: ios_test_pass, only_testing: [TallyTests/NoSuchTests]}",
+            "fail none tests_not_executed",
+        ),
+        (
+            "rm -r TallyTests; mkdir TallyTests; echo 'import XCTest' > TallyTests/None.swift",
+            "{type: ios_test_pass}",
+            "fail none tests_not_executed",
+        ),
+        (
+            "true",
+            "{type: ios_test_pass, destination: 'platform=iOS Simulator,name=Nobody'}",
+            "error simulator -",
+        ),
+    ];
+    for (work, grader, expected) in cases {
+        let (sandbox, _standin) = sandbox(&format!("{work}\n{CLAUDE_DONE}"));
+        let project = PROJECT;
+        let tasks = task(grader).replace("}\n", ", protected: []}\n");
+        let sandbox = sandbox.apple(&tasks, project);
+        let infra = expected.contains("simulator");
+        let row = row(&sandbox);
+        let mut seen = told(&row);
+        if infra {
+            seen.truncate("error simulator ".len());
+            seen.push('-');
+        }
+        assert_eq!(seen, expected, "{work} {grader}: {row:#}");
+    }
+}
+
+#[test]
+fn counts_come_from_every_version_of_the_tool_and_a_lying_one_is_no_pass() {
+    let cases = [
+        ("xcresulttool", "legacy", "pass none -"),
+        ("xcresulttool", "older", "pass none -"),
+        ("xcresulttool", "strings", "pass none -"),
+        (
+            "xcresulttool",
+            "lie",
+            "error none tests_result_parse_failed",
+        ),
+        (
+            "xcodebuild.test",
+            "lie",
+            "error none tests_no_result_bundle",
+        ),
+    ];
+    for (call, mode, expected) in cases {
+        let (sandbox, standin) = sandbox(CLAUDE_DONE);
+        standin.mode(call, mode);
+        let sandbox = sandbox.apple(&task("ios_test_pass"), PROJECT);
+        let row = row(&sandbox);
+        assert_eq!(told(&row), expected, "{call} {mode}: {row:#}");
+    }
+}
+
+#[test]
+fn an_app_must_have_been_installed_by_this_agent() {
+    let launch = format!(
+        "{INSTALL}\nxcrun simctl launch \"$EVAL_SIMULATOR_UDID\" org.example.tally >/dev/null"
+    );
+    let crash = "sed -i 's/    var body: some Scene/    init() { fatalError(\"no\") }\\n    var body: some Scene/' Tally/TallyApp.swift";
+    let cases = [
+        (
+            String::new(),
+            "ios_install_check",
+            "fail none app_not_installed",
+        ),
+        (INSTALL.to_owned(), "ios_install_check", "pass none -"),
+        (
+            INSTALL.to_owned(),
+            "ios_install_check, ios_launch_check",
+            "pass none -",
+        ),
+        (launch, "ios_launch_check", "pass none -"),
+        (
+            String::new(),
+            "ios_launch_check",
+            "fail none app_launch_failed",
+        ),
+        (
+            format!("{crash}\n{INSTALL}"),
+            "ios_launch_check",
+            "fail none app_launch_failed",
+        ),
+    ];
+    for (work, graders, expected) in cases {
+        let (sandbox, standin) = sandbox(&format!("{work}\n{CLAUDE_DONE}"));
+        // Somebody had it there before.
+        let udid = standin.udid("iPhone 17");
+        let old = sandbox.path(&format!("xcode/devices/{udid}/apps/org.example.tally"));
+        fs::create_dir_all(&old).expect("make a folder");
+        let sandbox = sandbox.apple(&task(graders), PROJECT);
+        let row = row(&sandbox);
+        assert_eq!(told(&row), expected, "{work} {graders}: {row:#}");
+    }
+}
+
+/// Every call of the harness that can hang: in a trial, before its agent or after it.
+const CALLS: [&str; 7] = [
+    "simctl.list",
+    "simctl.bootstatus",
+    "simctl.terminate",
+    "simctl.uninstall",
+    "simctl.get_app_container",
+    "simctl.launch",
+    "xcresulttool",
+];
+
+fn hindered(call: &str, mode: &str) -> (Sandbox, Standin) {
+    let (sandbox, standin) = sandbox(&format!("{INSTALL}\n{CLAUDE_DONE}"));
+    let sandbox = sandbox.set("simulator_timeout_sec", "0.4").apple(
+        &task("ios_test_pass, ios_install_check, ios_launch_check"),
+        PROJECT,
+    );
+    standin.devices();
+    standin.mode(call, mode);
+    (sandbox, standin)
+}
+
+#[test]
+fn a_call_that_hangs_or_dies_is_made_once_more_after_the_service_was_restarted() {
+    for call in CALLS {
+        for mode in ["hang\nuntil-restart", "crash\nuntil-restart"] {
+            let (sandbox, standin) = hindered(call, mode);
+            let row = row(&sandbox);
+            assert_eq!(told(&row), "pass none -", "{call} {mode}: {row:#}");
+            assert_eq!(standin.calls("killall").len(), 1, "{call} {mode}");
+        }
+    }
+}
+
+#[test]
+fn a_call_that_still_hangs_is_a_fault_of_the_simulator_and_never_the_agents() {
+    for call in CALLS {
+        let (sandbox, _standin) = hindered(call, "hang");
+        let row = row(&sandbox);
+        assert_eq!(row["infra"], "simulator", "{call}: {row:#}");
+        assert_ne!(row["grade"], "fail", "{call}: {row:#}");
+    }
+}
+
+#[test]
+fn a_simulator_that_does_not_boot_is_erased() {
+    for mode in ["fail 60 Unable to boot\nuntil-erase", "lie\nuntil-erase"] {
+        let (sandbox, standin) = hindered("simctl.bootstatus", mode);
+        let row = row(&sandbox);
+        assert_eq!(told(&row), "pass none -", "{mode}: {row:#}");
+        assert_eq!(standin.calls("simctl erase").len(), 1, "{mode}");
+    }
+}
+
+#[test]
+fn tests_that_do_not_end_are_the_agents_and_a_build_that_hangs_with_its_simulator_is_not() {
+    let endless = "cat >> TallyTests/CounterTests.swift <<'END'\nfinal class EndlessTests: XCTestCase {\n    func testItNeverEnds() {\n        while true {}\n    }\n}\nEND";
+    let (sandbox_, _standin) = sandbox(&format!("{endless}\n{CLAUDE_DONE}"));
+    let tasks = task("{type: ios_test_pass, timeout_sec: 1}").replace("}\n", ", protected: []}\n");
+    let sandbox_ = sandbox_.apple(&tasks, PROJECT);
+    assert_eq!(told(&row(&sandbox_)), "timeout none tests_timeout");
+    // The device is not up: the tests never began.
+    let (sandbox_, standin) = sandbox(CLAUDE_DONE);
+    standin.mode("xcodebuild.test", "hang\nuntil-restart\ntimes 1");
+    let sandbox_ = sandbox_.apple(&task("{type: ios_test_pass, timeout_sec: 1}"), PROJECT);
+    assert_eq!(told(&row(&sandbox_)), "pass none -");
+    assert_eq!(standin.calls("xcodebuild test").len(), 2);
+    let (sandbox_, standin) = sandbox(CLAUDE_DONE);
+    standin.mode("xcodebuild.test", "crash");
+    let sandbox_ = sandbox_.apple(&task("ios_test_pass"), PROJECT);
+    let row = row(&sandbox_);
+    assert_eq!(told(&row), "error simulator simulator:xcodebuild test died");
+}
+
+/// An agent that works on its simulator for a while, and says when it found somebody else there.
+const BUSY: &str = "mkdir -p \"$HOME/held\"\nmkdir \"$HOME/held/$EVAL_SIMULATOR_UDID\" || echo \"$EVAL_SIMULATOR_UDID\" >> \"$HOME/clash\"\necho \"$EVAL_SIMULATOR_UDID\" >> \"$HOME/used\"\nsleep 0.5\nrmdir \"$HOME/held/$EVAL_SIMULATOR_UDID\"";
+
+fn lines(path: &Path) -> Vec<String> {
+    let text = fs::read_to_string(path).unwrap_or_default();
+    text.lines().map(str::to_owned).collect()
+}
+
+#[test]
+fn a_device_is_one_trials_at_any_time_also_across_processes() {
+    let (sandbox, _standin) = sandbox(&format!("{BUSY}\n{CLAUDE_DONE}"));
+    let sandbox = sandbox
+        .set("trials_per_cell", "2")
+        .suite("jobs: 2")
+        .suite("start_gap_sec: 0")
+        .apple(&task("ios_test_pass"), PROJECT);
+    let mut first = sandbox.start(&["run", "--quiet"]);
+    let second = sandbox.proctor(&["run", "--quiet"]);
+    second.expect_code(0);
+    assert!(first.wait().expect("wait for it").success());
+    let home = sandbox.path("home");
+    assert_eq!(lines(&home.join("clash")), Vec::<String>::new());
+    assert_eq!(lines(&home.join("used")).len(), 4);
+    let mut waited = 0;
+    for run in fs::read_dir(sandbox.path("runs"))
+        .expect("list runs")
+        .flatten()
+    {
+        for row in crate::sandbox::read_rows(&run.path().join("runs.jsonl")) {
+            let wait = row["simulator_wait_sec"].as_f64().expect("a wait");
+            let overhead = row["overhead_sec"].as_f64().expect("an overhead");
+            let agent = row["wall_time_sec"].as_f64().expect("a time");
+            waited += usize::from(wait > 0.4);
+            assert!(agent < wait + 3.0 && overhead >= 0.0, "{row:#}");
+        }
+    }
+    assert!(waited >= 2, "three of four trials had to wait");
+}
+
+#[test]
+fn a_pool_lends_each_of_its_devices_and_the_prompt_names_the_one_that_is_lent() {
+    let (sandbox, standin) = sandbox(&format!(
+        "{BUSY}\nfor last; do :; done\nprintf '%s\\n' \"$last\" > \"$HOME/prompt-$EVAL_SIMULATOR_UDID\"\n{CLAUDE_DONE}"
+    ));
+    let project = format!("  simulators: [iPhone 17, iPhone 17 Pro]\n{PROJECT}");
+    let sandbox = sandbox
+        .set("trials_per_cell", "4")
+        .suite("jobs: 2")
+        .suite("start_gap_sec: 0")
+        .suite("scenarios: [shell_primed]")
+        .apple(&task("ios_test_pass"), &project);
+    sandbox.proctor(&["run", "--quiet"]).expect_code(0);
+    let home = sandbox.path("home");
+    assert_eq!(lines(&home.join("clash")), Vec::<String>::new());
+    for name in ["iPhone 17", "iPhone 17 Pro"] {
+        let udid = standin.udid(name);
+        let prompt = fs::read_to_string(home.join(format!("prompt-{udid}"))).expect("it was used");
+        assert!(
+            prompt.contains(&format!("destination: platform=iOS Simulator,id={udid}")),
+            "{prompt}"
+        );
+    }
+}
+
+#[test]
+fn a_copy_for_each_trial_is_deleted_and_those_of_dead_runs_at_the_next_start() {
+    let (sandbox, standin) = sandbox(&format!(
+        "echo \"$EVAL_SIMULATOR_UDID\" >> \"$HOME/used\"\n[ -e \"$HOME/wait\" ] && sleep 30\n{CLAUDE_DONE}"
+    ));
+    let sandbox = sandbox
+        .set("timeout_sec", "60")
+        .set("stall_timeout_sec", "60")
+        .apple(
+            &task("ios_test_pass"),
+            &format!("  simulators: per_trial\n{PROJECT}"),
+        );
+    let before = standin.devices();
+    let home = sandbox.path("home");
+    fs::write(home.join("wait"), "").expect("write a file");
+    let mut first = sandbox.start(&["run", "--quiet"]);
+    wait_for("the agent", || !lines(&home.join("used")).is_empty());
+    let copies = |standin: &Standin| standin.devices().len() - before.len();
+    assert_eq!(copies(&standin), 1);
+    // A device of another program is nobody's business, and one of a run that lives is its own.
+    standin.simctl(&["create", "proctors own", "iPhone 17"]);
+    fs::remove_file(home.join("wait")).expect("remove a file");
+    sandbox.proctor(&["run", "--quiet"]).expect_code(0);
+    assert_eq!(copies(&standin), 2, "{:?}", standin.devices());
+    first.kill().expect("kill it");
+    first.wait().expect("wait for it");
+    sandbox.proctor(&["run", "--quiet"]).expect_code(0);
+    assert_eq!(copies(&standin), 1, "{:?}", standin.devices());
+    let used = lines(&home.join("used"));
+    assert_eq!(used.len(), 3);
+    assert!(
+        used.iter()
+            .all(|udid| before.iter().all(|(_, known, _)| known != udid))
+    );
+}
+
+#[test]
+fn builds_of_graders_can_be_capped_and_their_wait_is_told() {
+    let (sandbox, standin) = sandbox(CLAUDE_DONE);
+    standin.mode("xcodebuild.test", "slow 700");
+    let sandbox = sandbox
+        .set("trials_per_cell", "2")
+        .suite("jobs: 2")
+        .suite("start_gap_sec: 0")
+        .suite("xcodebuild_jobs: 1")
+        .apple(
+            &task("ios_test_pass"),
+            &format!("  simulators: [iPhone 17, iPhone 17 Pro]\n{PROJECT}"),
+        );
+    sandbox.proctor(&["run", "--quiet"]).expect_code(0);
+    let waits: Vec<f64> = sandbox
+        .rows()
+        .iter()
+        .map(|row| row["xcodebuild_wait_sec"].as_f64().expect("a wait"))
+        .collect();
+    assert!(waits.iter().any(|wait| *wait > 0.3), "{waits:?}");
+    assert!(waits.iter().any(|wait| *wait < 0.3), "{waits:?}");
+}
+
+#[test]
+fn packages_are_fetched_once_and_each_build_has_its_own_copy() {
+    let (sandbox, standin) = sandbox(&format!(
+        "echo \"$DEVELOPER_DIR\" > \"$HOME/developer\"\n{CLAUDE_DONE}"
+    ));
+    let project = sandbox.path("repo/Tally.xcodeproj/project.pbxproj");
+    let text = fs::read_to_string(&project).expect("read the project");
+    let package = "7A00000000000000000000FF = { isa = XCRemoteSwiftPackageReference; repositoryURL = \"https://example.org/swift-numbers.git\"; };\n\t};\n\trootObject";
+    fs::write(&project, text.replacen("};\n\trootObject", package, 1)).expect("write the project");
+    sandbox.git(&["commit", "-qam", "a package"]);
+    let sandbox = sandbox
+        .set("trials_per_cell", "2")
+        .suite("prewarm_spm: true")
+        .suite("spm_cache_dir: packages")
+        .apple(&task("ios_test_pass"), PROJECT);
+    sandbox.proctor(&["run", "--quiet"]).expect_code(0);
+    assert!(
+        sandbox
+            .path("runs/packages/checkouts/swift-numbers/Package.swift")
+            .is_file()
+    );
+    assert_eq!(standin.calls("-resolvePackageDependencies").len(), 1);
+    let tests = standin.calls("xcodebuild test");
+    assert_eq!(tests.len(), 2);
+    let shared = sandbox.path("runs/packages").display().to_string();
+    assert!(
+        tests
+            .iter()
+            .all(|call| call.contains("-clonedSourcePackagesDirPath") && !call.contains(&shared)),
+        "{tests:?}"
+    );
+    let told = fs::read_to_string(sandbox.path("home/developer")).expect("the agent was told");
+    assert!(
+        told.trim().ends_with("Xcode.app/Contents/Developer"),
+        "{told}"
+    );
+}
+
+#[test]
+fn derived_data_of_a_trial_does_not_outlive_it() {
+    let (sandbox, _standin) = sandbox(&format!(
+        "xcodebuild -scheme Tally build >/dev/null\nls \"$HOME/Library/Developer/Xcode/DerivedData\" > \"$HOME/seen\"\n{CLAUDE_DONE}"
+    ));
+    let sandbox = sandbox.apple(&task("ios_test_pass"), PROJECT);
+    row(&sandbox);
+    assert_eq!(lines(&sandbox.path("home/seen")).len(), 1);
+    let left =
+        fs::read_dir(sandbox.path("home/Library/Developer/Xcode/DerivedData")).expect("a folder");
+    assert_eq!(left.count(), 0);
+}
+
+#[test]
+fn a_suite_that_cannot_work_here_is_refused_with_what_to_do() {
+    let (sandbox_, _standin) = sandbox(CLAUDE_DONE);
+    let sandbox_ = sandbox_.apple(&task("ios_test_pass"), "  build_params: {scheme: Tally}\n");
+    let ran = sandbox_.proctor(&["run", "--quiet"]).expect_code(2);
+    assert!(
+        ran.stderr.contains("project.simulator_name"),
+        "{}",
+        ran.stderr
+    );
+    let (sandbox_, _standin) = sandbox(CLAUDE_DONE);
+    fs::remove_file(sandbox_.path("bin/xcrun")).expect("take xcrun away");
+    let sandbox_ = sandbox_.apple(&task("ios_test_pass"), PROJECT);
+    let ran = sandbox_.proctor(&["run", "--quiet"]).expect_code(2);
+    assert!(
+        ran.stderr
+            .contains("task app: grader ios_test_pass: xcrun is not on PATH"),
+        "{}",
+        ran.stderr
+    );
+    sandbox_.assert_no_run();
+    let (sandbox_, _standin) = sandbox(CLAUDE_DONE);
+    let sandbox_ = sandbox_.apple(
+        &task("ios_test_pass"),
+        &PROJECT.replace("iPhone 17", "iPhone 99"),
+    );
+    let row = row(&sandbox_);
+    assert_eq!(told(&row), "not_graded simulator simulator");
+    assert!(
+        row["notes"].to_string().contains("there is no simulator"),
+        "{row:#}"
+    );
+    assert_eq!(row["wall_time_sec"], Value::Null);
+}
+
+#[test]
+fn a_cancelled_wait_for_a_simulator_ends_at_once() {
+    let (sandbox, standin) = sandbox(&format!("touch \"$HOME/here\"\nsleep 30\n{CLAUDE_DONE}"));
+    standin.devices();
+    let sandbox = sandbox
+        .set("timeout_sec", "60")
+        .set("stall_timeout_sec", "60")
+        .set("trials_per_cell", "2")
+        .suite("jobs: 2")
+        .apple(&task("ios_test_pass"), PROJECT);
+    let mut child = sandbox.start(&["run", "--quiet"]);
+    wait_for("the agent", || sandbox.path("home/here").exists());
+    std::thread::sleep(Duration::from_millis(300));
+    let pid =
+        rustix::process::Pid::from_raw(i32::try_from(child.id()).expect("a pid")).expect("a pid");
+    rustix::process::kill_process(pid, rustix::process::Signal::INT).expect("interrupt it");
+    assert_eq!(child.wait().expect("wait for it").code(), Some(130));
+}
+
+#[test]
+fn doctor_tells_of_xcode_its_simulators_and_what_the_suite_misses() {
+    let check = |told: &str, name: &str| {
+        let document: Value = serde_json::from_str(told).expect("JSON");
+        let checks = document["checks"].as_array().expect("checks").clone();
+        let found = checks.into_iter().find(|check| check["name"] == name);
+        let found = found.unwrap_or_else(|| panic!("no {name} in {told}"));
+        let text = |key: &str| found[key].as_str().unwrap_or_default().to_owned();
+        format!("{}: {}", text("state"), text("found"))
+    };
+    let (sandbox_, standin) = sandbox(CLAUDE_DONE);
+    let sandbox_ = sandbox_.apple(&task("ios_test_pass"), PROJECT);
+    let told = sandbox_.proctor(&["doctor", "--json"]).stdout;
+    let xcode = check(&told, "Xcode");
+    assert!(
+        xcode.starts_with("ok: Xcode 26.1, build 17B55, /"),
+        "{xcode}"
+    );
+    let simulators = "ok: iPhone 17 (26.1), iPhone 17 Pro (26.1)";
+    assert_eq!(check(&told, "simulators"), simulators);
+    standin.mode("simctl.list", "fail 1 the service is gone");
+    let told = sandbox_.proctor(&["doctor", "--json"]).stdout;
+    let gone = "missing: simctl list: exit code 1: the service is gone";
+    assert_eq!(check(&told, "simulators"), gone);
+    let (sandbox_, _standin) = sandbox(CLAUDE_DONE);
+    let project = PROJECT.replace("iPhone 17", "iPhone 99");
+    let sandbox_ = sandbox_.apple(&task("ios_test_pass"), &project);
+    let told = sandbox_.proctor(&["doctor", "--json"]).stdout;
+    let simulators = check(&told, "simulators");
+    let absent = "missing: \"iPhone 99\" is not there; ";
+    assert!(simulators.starts_with(absent), "{simulators}");
+    // A machine without Xcode: told what cannot run, and only missed where the suite needs it.
+    if cfg!(target_os = "linux") {
+        for (tasks, state) in [
+            (task("ios_test_pass"), "missing"),
+            (task("screenshot_exists"), "ok"),
+        ] {
+            let tasks = tasks.replace(
+                "screenshot_exists",
+                "{type: screenshot_exists, path: a.png}",
+            );
+            let plain = Sandbox::new()
+                .agent("claude", "claude_code_cli", CLAUDE_DONE)
+                .apple(&tasks, PROJECT);
+            let told = plain.proctor(&["doctor", "--json"]).stdout;
+            let xcode = check(&told, "Xcode");
+            assert!(
+                xcode.starts_with(&format!("{state}: Xcode runs on macOS alone")),
+                "{xcode}"
+            );
+        }
+    }
+}
