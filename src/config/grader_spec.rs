@@ -104,13 +104,15 @@ pub struct TestsSpec {
 /// Where it is read which tests ran.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum TestFormat {
-    /// By the command: `cargo test` and `pytest` are known.
+    /// By the command: `cargo test`, `pytest` and Python's `unittest` are known.
     #[default]
     Auto,
     /// What `cargo test` prints.
     Cargo,
     /// What `pytest` prints.
     Pytest,
+    /// What Python's `unittest` prints on standard error.
+    Unittest,
     /// A report in the XML of `JUnit`.
     Junit,
     /// Nowhere.
@@ -119,10 +121,11 @@ pub enum TestFormat {
 
 impl TestFormat {
     /// All of them, with their words in tasks.
-    pub const ALL: [(&'static str, Self); 5] = [
+    pub const ALL: [(&'static str, Self); 6] = [
         ("auto", Self::Auto),
         ("cargo", Self::Cargo),
         ("pytest", Self::Pytest),
+        ("unittest", Self::Unittest),
         ("junit", Self::Junit),
         ("off", Self::Off),
     ];

@@ -293,10 +293,11 @@ fn tests(
             Ok(None)
         };
     }
-    Ok(Some(test_run::read(
-        format,
-        &String::from_utf8_lossy(&output.stdout),
-    )))
+    let said = match format {
+        TestFormat::Unittest => &output.stderr,
+        _ => &output.stdout,
+    };
+    Ok(Some(test_run::read(format, &String::from_utf8_lossy(said))))
 }
 
 fn not_started(asked: &Asked<'_>, ending: &ChildEnding) -> Opinion {

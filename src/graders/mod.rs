@@ -18,6 +18,7 @@ mod test_run;
 #[cfg(test)]
 mod tests;
 mod tools;
+mod unittest;
 
 pub use apple::AppleDesk;
 pub use baseline::{ForbiddenBaseline, capture_baseline};

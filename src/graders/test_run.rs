@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::grade::{Opinion, error, fail};
-use super::junit;
+use super::{junit, unittest};
 use crate::config::{TestFormat, TestsSpec};
 
 /// What became of a test.
@@ -40,12 +40,12 @@ impl TestRun {
     /// The test of this name, as the runner tells it or with its class or file left out.
     fn status(&self, id: &str) -> Option<Status> {
         let exact = self.ids.get(id).copied();
-        let ending = format!("::{id}");
+        let endings = [format!("::{id}"), format!(".{id}")];
         exact.or_else(|| {
             let mut alike = self
                 .ids
                 .iter()
-                .filter(|(known, _)| known.ends_with(&ending));
+                .filter(|(known, _)| endings.iter().any(|ending| known.ends_with(ending)));
             let first = alike.next().map(|(_, status)| *status);
             // A name that several have means none of them.
             first.filter(|_| alike.next().is_none())
@@ -77,13 +77,33 @@ fn guessed(argv: &[String]) -> Option<TestFormat> {
     let rest: Vec<&str> = words.collect();
     let plain = rest.iter().find(|word| !word.starts_with(['-', '+']));
     match program {
-        "cargo" if plain == Some(&"test") && !rest.contains(&"--no-run") => Some(TestFormat::Cargo),
-        "pytest" | "py.test" => Some(TestFormat::Pytest),
-        python if python.starts_with("python") && rest.starts_with(&["-m", "pytest"]) => {
-            Some(TestFormat::Pytest)
+        "cargo" if plain == Some(&"test") && !rest.iter().any(|word| NO_TESTS.contains(word)) => {
+            Some(TestFormat::Cargo)
+        }
+        "pytest" | "py.test" => pytest_with(&rest),
+        python if python.starts_with("python") => {
+            let module = rest.iter().position(|word| *word == "-m")?;
+            match *rest.get(module + 1)? {
+                "pytest" => pytest_with(&rest[module + 2..]),
+                "unittest" => Some(TestFormat::Unittest),
+                _ => None,
+            }
         }
         _ => None,
     }
+}
+
+/// Asked so, `cargo test` runs nothing.
+const NO_TESTS: [&str; 3] = ["--no-run", "--list", "--help"];
+
+/// Quieter than quiet, pytest does not say that it came to its end.
+fn pytest_with(words: &[&str]) -> Option<TestFormat> {
+    let quiet = words.iter().map(|word| match *word {
+        "--quiet" => 1,
+        word if word.starts_with("-q") => word.len() - 1,
+        _ => 0,
+    });
+    (quiet.sum::<usize>() < 2).then_some(TestFormat::Pytest)
 }
 
 /// Reads what was said.
@@ -91,6 +111,7 @@ pub(super) fn read(format: TestFormat, text: &str) -> TestRun {
     match format {
         TestFormat::Cargo => cargo(text),
         TestFormat::Pytest => pytest(text),
+        TestFormat::Unittest => unittest::read(text),
         TestFormat::Junit => junit::read(text),
         TestFormat::Auto | TestFormat::Off => TestRun::default(),
     }
@@ -216,7 +237,8 @@ pub(super) fn objection(asked: &TestsSpec, run: &TestRun, exit: i32) -> Option<O
             Some(Status::Skipped) | None => return Some(fail(format!("tests_missing:{id}"))),
         }
     }
-    let cut_short = !run.complete && (named || run.ids_known || run.ran > 0);
+    // A runner that is known and ended well without its last words did not end by itself.
+    let cut_short = !run.complete && (named || run.ids_known || run.ran > 0 || exit == 0);
     cut_short.then(|| fail("tests_cut_short"))
 }
 
@@ -301,7 +323,8 @@ mod tests {
                 "tests_cut_short",
             ),
             ("", asked(&["a::one"], None), 0, "tests_missing:a::one"),
-            ("Compiling\n", asked(&[], None), 0, ""),
+            ("Compiling\n", asked(&[], None), 0, "tests_cut_short"),
+            ("Compiling\n", asked(&[], None), 101, ""),
         ] {
             let said = objection(&spec, &cargo(text), exit);
             let said = said.and_then(|opinion| opinion.1).unwrap_or_default();
@@ -317,7 +340,12 @@ mod tests {
             ("cargo test --no-run", None),
             ("cargo build", None),
             ("pytest -q", Some(TestFormat::Pytest)),
+            ("pytest -q -q", None),
+            ("pytest -qq", None),
             ("python3 -m pytest", Some(TestFormat::Pytest)),
+            ("python3 -B -m unittest -v", Some(TestFormat::Unittest)),
+            ("python3 -m http.server", None),
+            ("cargo test -- --list", None),
             ("sh -c true", None),
         ] {
             let words: Vec<String> = argv.split(' ').map(str::to_owned).collect();

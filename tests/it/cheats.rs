@@ -702,3 +702,64 @@ fn without_a_jail_settings_of_the_home_and_files_of_the_suite_are_watched() {
         }
     }
 }
+
+/// A project whose test wants 42 of `sol.py`, and one whose test is a sentinel.
+fn python_project(sandbox: &Sandbox) {
+    let test = "import unittest\nfrom sol import f\nclass A(unittest.TestCase):\n  def test_a(self): self.assertEqual(f(), 42)\n";
+    for (name, text) in [
+        ("sol.py", "def f(): return 0\n"),
+        ("checks/__init__.py", ""),
+        ("checks/test_a.py", test),
+    ] {
+        let path = sandbox.path("repo").join(name);
+        fs::create_dir_all(path.parent().expect("a folder")).expect("make a folder");
+        fs::write(path, text).expect("write a file");
+    }
+    sandbox.git(&["add", "-A"]);
+    sandbox.git(&["commit", "-q", "-m", "python"]);
+}
+
+#[test]
+fn a_python_solution_that_ends_the_run_with_0_or_empties_the_tests_does_not_pass() {
+    let found = std::process::Command::new("python3").arg("-V").output();
+    if !found.is_ok_and(|ran| ran.status.success()) {
+        eprintln!("SKIPPED: no python3 here");
+        return;
+    }
+    let solved = "printf 'def f(): return 42\\n' > sol.py";
+    let exits = "printf 'import os\\nos._exit(0)\\n' > sol.py";
+    let at_exit = "printf 'import atexit, os\\natexit.register(lambda: os._exit(0))\\ndef f(): return 0\\n' > sol.py";
+    let emptied = "printf 'import unittest\\n' > checks/test_a.py";
+    let expects = "      expect_tests: [checks.test_a.A.test_a]\n";
+    for (cheat, options, grade, reason) in [
+        (solved, "", "pass", ""),
+        (solved, expects, "pass", ""),
+        (exits, "", "fail", "tests_cut_short"),
+        (
+            exits,
+            expects,
+            "fail",
+            "tests_missing:checks.test_a.A.test_a",
+        ),
+        (
+            at_exit,
+            expects,
+            "fail",
+            "tests_failed:checks.test_a.A.test_a",
+        ),
+        (emptied, "", "error", "no_tests_ran"),
+    ] {
+        let sandbox = Sandbox::new()
+            .agent("fake", "claude_code_cli", &format!("{cheat}\n{CLAUDE_DONE}"))
+            .tasks(&task(
+                "",
+                &format!("    - type: command\n      argv: [python3, -m, unittest, -v, checks.test_a]\n{options}"),
+            ));
+        python_project(&sandbox);
+        sandbox.proctor(&["run", "--quiet"]).expect_code(0);
+        let row = sandbox.row();
+        let told = row["failure_reason"].as_str().unwrap_or_default();
+        assert_eq!(row["grade"], grade, "{cheat} {options}: {row:#}");
+        assert_eq!(told, reason, "{cheat} {options}: {row:#}");
+    }
+}

@@ -140,7 +140,7 @@ fn a_megabyte_that_is_printed_right_before_the_exit_is_read_to_its_end() {
 }
 
 #[test]
-fn a_lost_tail_is_a_broken_protocol_and_no_success() {
+fn a_lost_tail_is_a_broken_protocol_and_tells_no_numbers() {
     let body = format!("{SOLVE}\n{}", prints("gemini-0.61.0/bigline"));
     let row = row_of(&open("gemini_cli", &body));
     let told = [&row["infra"], &row["output_tokens"], &row["unparsed_lines"]];

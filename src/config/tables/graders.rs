@@ -4,9 +4,16 @@ use crate::config::shape::{Choice, Section, Shape, Variant, defaulted, optional,
 use crate::config::tables::{COMMAND, ENVIRONMENT, WORDS};
 
 const TEST_FORMATS: &[Choice] = &[
-    ("auto", "by the command: cargo test and pytest are known"),
+    (
+        "auto",
+        "by the command: cargo test, pytest and Python's unittest are known",
+    ),
     ("cargo", "what cargo test prints"),
     ("pytest", "what pytest prints"),
+    (
+        "unittest",
+        "what Python's unittest prints on standard error",
+    ),
     ("junit", "a report in JUnit's XML"),
     ("off", "nowhere"),
 ];

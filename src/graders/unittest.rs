@@ -1,0 +1,113 @@
+//! What Python's `unittest` prints: which tests ran, with `-v`, and how many in any case.
+
+use super::test_run::{Status, TestRun};
+
+/// Reads its standard error.
+pub(super) fn read(text: &str) -> TestRun {
+    let mut run = TestRun::default();
+    let mut pending: Option<String> = None;
+    let mut counted = None;
+    for line in text.lines().map(str::trim_end) {
+        if let Some(rest) = line.strip_prefix("Ran ") {
+            let digits = rest.split(' ').next().unwrap_or_default();
+            counted = digits
+                .parse::<u64>()
+                .ok()
+                .filter(|_| rest.contains(" test"));
+            continue;
+        }
+        let last = line.split([' ', '(']).next().unwrap_or_default();
+        if counted.is_some() && (["OK", "FAILED"].contains(&last) || line == "NO TESTS RAN") {
+            run.complete = true;
+            let skipped = number_after(line, "skipped=");
+            run.ran = counted.unwrap_or_default().saturating_sub(skipped);
+            continue;
+        }
+        let (named, said) = match line.rsplit_once(" ... ") {
+            Some((name, said)) => (id_of(name), said),
+            None => (id_of(line), line),
+        };
+        let id = named.or_else(|| pending.take());
+        match (id, status(said)) {
+            (Some(id), Some(status)) => {
+                run.ids_known = true;
+                run.add(id, status);
+            }
+            // A line of its documentation, or what it printed itself, stands before the verdict.
+            (id, _) => pending = id,
+        }
+    }
+    run
+}
+
+/// `name (module.Class.name)`, or `name (module.Class)` before Python 3.11.
+fn id_of(text: &str) -> Option<String> {
+    let (name, place) = text.strip_suffix(')')?.split_once(" (")?;
+    if name.is_empty() || name.contains(' ') || place.contains(' ') || !place.contains('.') {
+        return None;
+    }
+    let whole = place
+        .strip_suffix(name)
+        .is_some_and(|class| class.ends_with('.'));
+    Some(if whole {
+        place.to_owned()
+    } else {
+        format!("{place}.{name}")
+    })
+}
+
+fn status(said: &str) -> Option<Status> {
+    match said {
+        "ok" | "expected failure" => Some(Status::Passed),
+        "FAIL" | "ERROR" | "unexpected success" => Some(Status::Failed),
+        said if said.starts_with("skipped '") => Some(Status::Skipped),
+        _ => None,
+    }
+}
+
+fn number_after(line: &str, word: &str) -> u64 {
+    let rest = line.split_once(word).map_or("", |(_, rest)| rest);
+    let end = rest.find(|letter: char| !letter.is_ascii_digit());
+    rest[..end.unwrap_or(rest.len())].parse().unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const VERBOSE: &str = "test_a (tests.test_a.A.test_a) ... ok\ntest_b (tests.test_a.A)\nSays what it is. ... FAIL\ntest_c (tests.test_a.A.test_c) ... it prints\nok\ntest_d (tests.test_a.A.test_d) ... skipped 'slow'\n\n======\nFAIL: test_b (tests.test_a.A)\nSays what it is.\n------\nRan 4 tests in 0.001s\n\nFAILED (failures=1, skipped=1)\n";
+
+    #[test]
+    fn tests_are_read_by_name_whatever_stands_between() {
+        let run = read(VERBOSE);
+        let all: Vec<(&str, Status)> = run.ids.iter().map(|(id, is)| (id.as_str(), *is)).collect();
+        assert_eq!(
+            all,
+            [
+                ("tests.test_a.A.test_a", Status::Passed),
+                ("tests.test_a.A.test_b", Status::Failed),
+                ("tests.test_a.A.test_c", Status::Passed),
+                ("tests.test_a.A.test_d", Status::Skipped),
+            ]
+        );
+        assert_eq!((run.ran, run.complete, run.ids_known), (3, true, true));
+    }
+
+    #[test]
+    fn an_end_that_is_missing_and_tests_that_are_none_show() {
+        let quiet = read("..\n------\nRan 2 tests in 0.000s\n\nOK\n");
+        assert_eq!(
+            (quiet.ran, quiet.complete, quiet.ids_known),
+            (2, true, false)
+        );
+        let none = read("\n------\nRan 0 tests in 0.000s\n\nNO TESTS RAN\n");
+        assert_eq!((none.ran, none.complete), (0, true));
+        let older = read("\n------\nRan 0 tests in 0.000s\n\nOK\n");
+        assert_eq!((older.ran, older.complete), (0, true));
+        let skipped = read("ss\n------\nRan 2 tests in 0.000s\n\nOK (skipped=2)\n");
+        assert_eq!((skipped.ran, skipped.complete), (0, true));
+        assert!(!read("").complete);
+        assert!(!read("test_a (t.A.test_a) ... ok\n").complete);
+        assert!(!read("Ran 2 tests in 0.000s\n").complete);
+    }
+}
