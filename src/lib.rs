@@ -34,6 +34,7 @@
 //! | 1 | `supervise` | how a child ends; the only room that starts a process |
 //! | 1 | `metrics` | facts to numbers |
 //! | 1 | `record` | what is kept; the only room that knows a file name under `runs/` |
+//! | 1 | `retrieval` | metrics of rankings, requests and leaks: records in, figures out |
 //! | 1 | `rehearsal` | agents against a script: a model server and a name server on loopback |
 //! | 0 | `model` | what happened, as nouns: no I/O, no clock |
 //! | 0 | `failpoints` | where tests kill the harness or let the system fail; nothing in ordinary builds |
@@ -81,6 +82,7 @@ pub mod plan;
 pub mod record;
 pub mod rehearsal;
 pub mod report;
+pub mod retrieval;
 pub mod runner;
 pub mod shims;
 pub mod stats;

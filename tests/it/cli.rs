@@ -72,7 +72,7 @@ impl Ran {
     }
 }
 
-const COMMANDS: [&str; 10] = [
+const COMMANDS: [&str; 11] = [
     "run",
     "validate",
     "rebuild",
@@ -82,6 +82,7 @@ const COMMANDS: [&str; 10] = [
     "schema",
     "cassette",
     "completions",
+    "metrics",
     "selftest",
 ];
 

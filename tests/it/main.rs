@@ -31,6 +31,7 @@ mod left_behind;
 mod limits;
 mod measures;
 mod memories;
+mod metrics;
 mod money;
 mod outcomes;
 mod output;

@@ -1,6 +1,7 @@
 //! What can be typed: commands, flags and their help, nothing resolved yet.
 
 mod further;
+mod metrics;
 mod run;
 
 use clap::{Parser, Subcommand};
@@ -10,13 +11,13 @@ pub(super) use further::{
     ExportFormat, ImportArgs, InitArgs, ModelServerArgs, ProbeArgs, RebuildArgs, RegradeArgs,
     ReplayArgs, SchemaArgs, SchemaFile, SelftestArgs, VerifyArgs,
 };
+pub(super) use metrics::{MetricsArgs, TiesArg};
 pub(super) use run::{RunArgs, ShowArgs, SuiteArgs, ValidateArgs};
 
 /// Usage before flags; flags in their groups; examples last.
 pub(super) const TEMPLATE: &str = "{about}\n\n{usage-heading} {usage}\n\n{all-args}{after-help}";
 
 const EXAMPLES: &str = "Exit code: 0 done, 1 trials or checks failed, 2 cannot run, 130 cancelled
-
 Examples:
   proctor run                     run the suite of this folder, else the demo
   proctor init && proctor doctor  write a suite, see what it misses";
@@ -60,6 +61,8 @@ pub(super) enum Command {
     Export(ExportArgs),
     /// Read a trajectory of others as events
     Import(ImportArgs),
+    /// Figures of rankings, requests and leaks from records, or of a TREC run
+    Metrics(Box<MetricsArgs>),
     /// Write a suite to start from, for the agents found on PATH
     Init(InitArgs),
     /// Say what this machine has and what is missing for what

@@ -9,6 +9,7 @@ mod engine;
 pub(super) mod estimate;
 pub(super) mod export;
 pub(super) mod init;
+pub(super) mod metrics;
 pub(super) mod model_server;
 mod post_run;
 pub(super) mod rebuild;

@@ -1,0 +1,171 @@
+//! `proctor metrics`: figures of rankings, requests and leaks from records, and two outputs against each other.
+
+mod compare;
+
+use std::fs::{self, File};
+use std::io::{self, BufRead, BufReader, Write as _};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use jiff::{Timestamp, Unit};
+use serde_json::json;
+
+use crate::cli::args::{MetricsArgs, TiesArg};
+use crate::cli::console::say;
+use crate::cli::failure::{Failure, Kind, Outcome};
+use crate::cli::out::{Colour, Out};
+use crate::record::{AtomicFile, RecordError};
+use crate::report::sanitize_line;
+use crate::retrieval::{DEFAULT_OWNERS, InputProblems, Owed, Owners, Reading, Table, Ties};
+
+/// Files of an output.
+pub(super) const CSV: &str = "metrics.csv";
+const SUMMARY: &str = "summary.json";
+const OWNERSHIP: &str = "ownership.json";
+
+/// Makes the files of an output, or compares two.
+pub(in crate::cli) fn run(args: &MetricsArgs) -> Outcome<ExitCode> {
+    if let [first, second] = args.compare.as_slice() {
+        return compare::run(first, second, args.json).map(|()| ExitCode::SUCCESS);
+    }
+    let owners = args.owners.as_ref().map(|file| owners(file.as_deref()));
+    let owners = owners.transpose()?;
+    let table = read(args)?;
+    let owed = owners.map(|owners| {
+        let before = earlier(&args.out.join(OWNERSHIP));
+        table.owed(&owners, (&before, now()))
+    });
+    write(&table, args, owed.as_deref())?;
+    tell(&table, args, owed.as_deref().unwrap_or_default())
+}
+
+fn now() -> Timestamp {
+    let now = Timestamp::now();
+    now.round(Unit::Second).unwrap_or(now)
+}
+
+/// An input that cannot be used is told line by line.
+fn refused(problems: &InputProblems) -> Failure {
+    let lines: Vec<String> = problems.to_string().lines().map(sanitize_line).collect();
+    Failure::new(Kind::Usage, lines.join("\n")).hint("nothing was written")
+}
+
+fn shown(path: &Path) -> String {
+    sanitize_line(&path.display().to_string())
+}
+
+/// Opens a file, or standard input.
+fn open(path: &Path) -> Outcome<Box<dyn BufRead>> {
+    if path == Path::new("-") {
+        return Ok(Box::new(io::stdin().lock()));
+    }
+    let file =
+        File::open(path).map_err(|error| Failure::at(format!("open {}", shown(path)), error))?;
+    Ok(Box::new(BufReader::with_capacity(1 << 18, file)))
+}
+
+fn read(args: &MetricsArgs) -> Outcome<Table> {
+    let usual = match args.run {
+        Some(_) => Reading::of_trec(),
+        None => Reading::default(),
+    };
+    let reading = Reading {
+        cutoffs: args.k.clone(),
+        ties: match args.ties {
+            Some(TiesArg::Input) => Ties::Input,
+            Some(TiesArg::Trec) => Ties::Trec,
+            None => usual.ties,
+        },
+    };
+    let table = match (&args.input, &args.qrels, &args.run) {
+        (Some(input), ..) => Table::read(&mut *open(input)?, (&shown(input), &reading)),
+        (None, Some(qrels), Some(run)) => {
+            let (mut qrels_input, mut run_input) = (open(qrels)?, open(run)?);
+            let (qrels, run) = (shown(qrels), shown(run));
+            let named = (&mut *qrels_input as &mut dyn BufRead, qrels.as_str());
+            Table::read_trec(named, (&mut *run_input, &run), &reading)
+        }
+        _ => {
+            return Err(Failure::new(
+                Kind::Usage,
+                "--input, or --qrels with --run, is needed",
+            ));
+        }
+    };
+    table.map_err(|problems| refused(&problems))
+}
+
+fn owners(file: Option<&Path>) -> Outcome<Owners> {
+    let Some(file) = file else {
+        return Owners::read(DEFAULT_OWNERS, "owners.yaml").map_err(|problems| refused(&problems));
+    };
+    let text = fs::read_to_string(file)
+        .map_err(|error| Failure::at(format!("read {}", shown(file)), error))?;
+    Owners::read(&text, &shown(file)).map_err(|problems| refused(&problems))
+}
+
+/// What an earlier output said of the same owners, if it can be read.
+fn earlier(path: &PathBuf) -> Vec<Owed> {
+    let text = fs::read_to_string(path).unwrap_or_default();
+    serde_json::from_str(&text).unwrap_or_default()
+}
+
+/// Writes all files, and gives them their names when all could be written.
+fn write(table: &Table, args: &MetricsArgs, owed: Option<&[Owed]>) -> Outcome {
+    fs::create_dir_all(&args.out)
+        .map_err(|error| Failure::at(format!("create {}", shown(&args.out)), error))?;
+    let failed = |error: &dyn std::fmt::Display| Failure::at("write the metrics", error);
+    let create = |name: &str| AtomicFile::create(&args.out.join(name));
+    let mut rows = create(CSV).map_err(|error| failed(&error))?;
+    table.write_csv(&mut rows).map_err(|error| failed(&error))?;
+    let mut files = vec![rows];
+    let mut texts = vec![(SUMMARY, table.summary().to_text())];
+    if let Some(owed) = owed {
+        let text = serde_json::to_string_pretty(owed).unwrap_or_default();
+        texts.push((OWNERSHIP, format!("{text}\n")));
+    }
+    for (name, text) in texts {
+        let mut file = create(name).map_err(|error| failed(&error))?;
+        file.write_all(text.as_bytes())
+            .map_err(|error| failed(&error))?;
+        files.push(file);
+    }
+    let named: Result<(), RecordError> = files.into_iter().try_for_each(AtomicFile::commit);
+    named.map_err(|error| failed(&error))
+}
+
+fn tell(table: &Table, args: &MetricsArgs, owed: &[Owed]) -> Outcome<ExitCode> {
+    let determinism = table.determinism();
+    let mut out = Out::new(Colour::AUTO);
+    if args.json {
+        let files = [CSV, SUMMARY].map(|name| args.out.join(name));
+        let missed: Vec<&Owed> = owed.iter().filter(|owed| owed.is_missed()).collect();
+        let document = json!({
+            "schema": 1,
+            "queries": table.queries(),
+            "determinism": determinism,
+            "files": files,
+            "missed": missed,
+        });
+        out.json(&document)?;
+    } else {
+        let queries = table.queries();
+        let [rows, summary] = [CSV, SUMMARY].map(|name| shown(&args.out.join(name)));
+        out.line(format!("{queries} queries: {rows}, {summary}"))?;
+    }
+    let notes = table.notes().iter().cloned().chain(table.withheld());
+    let unlike = determinism.violations.iter();
+    let unlike = unlike.map(|violation| format!("not repeatable: {violation}"));
+    let missed = owed.iter().filter(|owed| owed.is_missed()).map(Owed::told);
+    for note in notes.chain(unlike).chain(missed) {
+        say(
+            Colour::AUTO,
+            format_args!("warning: {}", sanitize_line(&note)),
+        );
+    }
+    Ok(if args.strict && !determinism.ok {
+        ExitCode::FAILURE
+    } else {
+        ExitCode::SUCCESS
+    })
+}

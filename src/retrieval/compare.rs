@@ -1,0 +1,180 @@
+//! Two outputs against each other, query by query.
+
+use std::collections::BTreeMap;
+use std::io::Read;
+
+use serde::Serialize;
+
+use super::output::COLUMNS;
+use super::problem::{InputProblems, shown};
+use crate::stats::{Paired, paired};
+
+/// The figures of a `metrics.csv`, by query.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Rows(BTreeMap<String, Vec<Option<f64>>>);
+
+/// Two outputs against each other.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Comparison {
+    /// Queries in both.
+    pub queries: usize,
+    /// Queries of the first alone.
+    pub only_first: usize,
+    /// Queries of the second alone.
+    pub only_second: usize,
+    /// A line per metric that has pairs.
+    pub metrics: Vec<Compared>,
+}
+
+/// One metric of two outputs, over the queries that have it in both.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Compared {
+    /// The column.
+    pub metric: &'static str,
+    /// How many queries have it in both.
+    pub pairs: usize,
+    /// Mean of the first.
+    pub first: f64,
+    /// Mean of the second.
+    pub second: f64,
+    /// Mean of second - first.
+    pub difference: f64,
+    /// Queries whose second value is the greater.
+    pub higher: usize,
+    /// Queries whose second value is the smaller.
+    pub lower: usize,
+    /// Student's t for pairs.
+    pub t: Option<f64>,
+    /// Its two-sided p.
+    pub p_t: Option<f64>,
+    /// Two-sided p of the randomization test.
+    pub p_randomization: Option<f64>,
+    /// The same, held down for the number of metrics.
+    pub p_holm: Option<f64>,
+}
+
+impl Rows {
+    /// Reads a `metrics.csv`.
+    ///
+    /// # Errors
+    /// What is no such file, with its line.
+    pub fn read(input: impl Read, file: &str) -> Result<Self, InputProblems> {
+        let mut problems = InputProblems::of(file);
+        let mut rows = BTreeMap::new();
+        let mut lines = csv::ReaderBuilder::new()
+            .has_headers(false)
+            .from_reader(input);
+        let mut head = false;
+        for line in lines.records() {
+            let line = match line {
+                Ok(line) => line,
+                Err(error) => {
+                    let place = error.position().map_or(0, csv::Position::line);
+                    problems.add(place, format!("is no CSV: {error}"));
+                    break;
+                }
+            };
+            let number = line.position().map_or(0, csv::Position::line);
+            if !std::mem::replace(&mut head, true) {
+                if !line.iter().eq(COLUMNS) {
+                    let columns = COLUMNS.join(",");
+                    problems.add(number, format!("must begin with the columns {columns}"));
+                    break;
+                }
+                continue;
+            }
+            match figures(&line) {
+                Ok(figures) => {
+                    if rows.insert(line[0].to_owned(), figures).is_some() {
+                        let id = shown(&line[0]);
+                        problems.add(number, format!("id: {id} was there already"));
+                    }
+                }
+                Err(message) => problems.add(number, message),
+            }
+        }
+        if !head && problems.is_empty() {
+            problems.add(0, "is empty");
+        }
+        problems.into_result().map(|()| Self(rows))
+    }
+
+    /// Compares `second` with this.
+    #[must_use]
+    pub fn compare(&self, second: &Self) -> Comparison {
+        let both = self.0.iter();
+        let both: Vec<_> = both
+            .filter_map(|(id, row)| Some((row, second.0.get(id)?)))
+            .collect();
+        let columns = COLUMNS.iter().skip(1).enumerate();
+        let metrics = columns.filter_map(|(column, metric)| {
+            let pairs = both.iter();
+            let pairs = pairs.filter_map(|(first, second)| Some((first[column]?, second[column]?)));
+            Compared::of(metric, &pairs.collect::<Vec<_>>())
+        });
+        let mut metrics: Vec<Compared> = metrics.collect();
+        hold_down(&mut metrics);
+        Comparison {
+            queries: both.len(),
+            only_first: self.0.len() - both.len(),
+            only_second: second.0.len() - both.len(),
+            metrics,
+        }
+    }
+}
+
+fn figures(line: &csv::StringRecord) -> Result<Vec<Option<f64>>, String> {
+    let cells = COLUMNS.iter().zip(line).skip(1);
+    let figures = cells.map(|(column, cell)| match cell.parse::<f64>() {
+        _ if cell.is_empty() => Ok(None),
+        Ok(figure) if figure.is_finite() => Ok(Some(figure)),
+        _ => Err(format!(
+            "{column}: must be a number or empty, and is {}",
+            shown(cell)
+        )),
+    });
+    figures.collect()
+}
+
+impl Compared {
+    fn of(metric: &'static str, pairs: &[(f64, f64)]) -> Option<Self> {
+        let differences: Vec<f64> = pairs.iter().map(|(first, second)| second - first).collect();
+        let Paired {
+            pairs: count,
+            mean,
+            t,
+            p_t,
+            p_randomization,
+        } = paired(&differences)?;
+        let mean_of = |side: fn(&(f64, f64)) -> f64| {
+            crate::stats::mean(&pairs.iter().map(side).collect::<Vec<_>>()).unwrap_or_default()
+        };
+        Some(Self {
+            metric,
+            pairs: count,
+            first: mean_of(|pair| pair.0),
+            second: mean_of(|pair| pair.1),
+            difference: mean,
+            higher: differences.iter().filter(|it| **it > 0.0).count(),
+            lower: differences.iter().filter(|it| **it < 0.0).count(),
+            t,
+            p_t,
+            p_randomization,
+            p_holm: None,
+        })
+    }
+}
+
+/// S. Holm, "A Simple Sequentially Rejective Multiple Test Procedure", Scandinavian Journal of Statistics 6 (1979), 65-70: the
+/// i-th smallest of m is multiplied by m - i + 1, and never falls below the one before it.
+fn hold_down(metrics: &mut [Compared]) {
+    let mut order: Vec<usize> = (0..metrics.len()).collect();
+    let p = |metrics: &[Compared], index: usize| metrics[index].p_randomization.unwrap_or(1.0);
+    order.sort_by(|left, right| p(metrics, *left).total_cmp(&p(metrics, *right)));
+    let mut least = 0.0_f64;
+    for (index, left) in order.into_iter().zip((1..=metrics.len()).rev()) {
+        let left = u32::try_from(left).map_or(f64::INFINITY, f64::from);
+        least = least.max(p(metrics, index) * left).min(1.0);
+        metrics[index].p_holm = Some(least);
+    }
+}

@@ -1,0 +1,144 @@
+//! Whether a measurement can be repeated: what has to be frozen is named and the same in all records, and each query ran
+//! often enough.
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+
+use serde::Serialize;
+
+use super::observation::Observation;
+use super::problem::shown;
+use super::wire::{Label, Line};
+
+/// Fewer iterations than this say nothing about the variance of a network.
+pub const LEAST_ITERATIONS: u32 = 3;
+/// Different values that a violation shows.
+const SHOWN: usize = 3;
+
+/// Whether a measurement can be repeated.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Determinism {
+    /// The fewest iterations of a query.
+    pub iterations: u32,
+    /// Whether nothing speaks against it.
+    pub ok: bool,
+    /// What speaks against it.
+    pub violations: Vec<String>,
+}
+
+/// What the records say of one thing that has to be frozen.
+#[derive(Debug, Default)]
+struct Seen {
+    values: BTreeSet<String>,
+    missing: u64,
+}
+
+/// What the records say of all of them.
+#[derive(Debug, Default)]
+pub(super) struct Frozen {
+    records: u64,
+    seed: Seen,
+    corpus_version: Seen,
+    model_version: Seen,
+    prompt_template_version: Seen,
+}
+
+impl Seen {
+    fn see(&mut self, value: Option<&Label>) {
+        match value {
+            None => self.missing += 1,
+            Some(value) => {
+                let value = value.to_string();
+                if !self.values.contains(&value) {
+                    self.values.insert(value);
+                }
+            }
+        }
+    }
+
+    fn violations(&self, key: &str, records: u64) -> Vec<String> {
+        let mut violations = Vec::new();
+        if self.values.len() > 1 {
+            let mut text = format!("{key}: has {} values", self.values.len());
+            let first = self.values.iter().take(SHOWN).map(|value| shown(value));
+            let more = if self.values.len() > SHOWN {
+                ", ..."
+            } else {
+                ""
+            };
+            let first = first.collect::<Vec<_>>().join(", ");
+            write!(text, " ({first}{more})").expect("a string takes all text");
+            violations.push(text);
+        }
+        if self.missing > 0 {
+            let missing = self.missing;
+            violations.push(format!("{key}: missing in {missing} of {records} records"));
+        }
+        violations
+    }
+}
+
+impl Frozen {
+    pub(super) fn see(&mut self, line: &Line<'_>) {
+        self.records += 1;
+        self.seed.see(line.seed.as_ref());
+        self.corpus_version.see(line.corpus_version.as_ref());
+        self.model_version.see(line.model_version.as_ref());
+        let prompt = line.prompt_template_version.as_ref();
+        self.prompt_template_version.see(prompt);
+    }
+
+    /// So many records that name nothing.
+    pub(super) fn see_unnamed(&mut self, records: u64) {
+        self.records += records;
+        for seen in [
+            &mut self.seed,
+            &mut self.corpus_version,
+            &mut self.model_version,
+            &mut self.prompt_template_version,
+        ] {
+            seen.missing += records;
+        }
+    }
+
+    /// What speaks for and against, given the observations in their order.
+    pub(super) fn judge(&self, observations: &[Observation]) -> Determinism {
+        let of_query = |pair: &[Observation]| -> Vec<u32> {
+            pair.iter().map(|it| it.iteration).collect::<Vec<u32>>()
+        };
+        let all: BTreeSet<u32> = observations.iter().map(|it| it.iteration).collect();
+        let (mut fewest, mut too_few, mut uneven, mut queries) = (u32::MAX, 0_u64, 0_u64, 0_u64);
+        for group in observations.chunk_by(|left, right| left.query == right.query) {
+            let iterations = u32::try_from(of_query(group).len()).unwrap_or(u32::MAX);
+            queries += 1;
+            fewest = fewest.min(iterations);
+            too_few += u64::from(iterations < LEAST_ITERATIONS);
+            uneven += u64::from(group.len() != all.len());
+        }
+        let mut violations = Vec::new();
+        if too_few > 0 {
+            violations.push(format!(
+                "iterations: {too_few} of {queries} queries have fewer than {LEAST_ITERATIONS}"
+            ));
+        }
+        if uneven > 0 {
+            violations.push(format!(
+                "iterations: {uneven} of {queries} queries lack some that others have"
+            ));
+        }
+        let frozen = [
+            ("seed", &self.seed),
+            ("corpus_version", &self.corpus_version),
+            ("model_version", &self.model_version),
+            ("prompt_template_version", &self.prompt_template_version),
+        ];
+        for (key, seen) in frozen {
+            violations.extend(seen.violations(key, self.records));
+        }
+        Determinism {
+            iterations: if queries == 0 { 0 } else { fewest },
+            ok: violations.is_empty(),
+            violations,
+        }
+    }
+}

@@ -1,0 +1,31 @@
+//! Retrieval, operational and privacy metrics: records of queries in, figures out, without a file or a clock.
+//!
+//! [`Table::read`] takes records as JSONL and [`Table::read_trec`] judgements and runs of TREC; a table gives `metrics.csv`, a
+//! [`Summary`] and what its owners answer for. Only numbers of a record are kept, so that memory follows the number of
+//! queries. docs/retrieval.md has every formula.
+
+mod compare;
+mod coverage;
+mod determinism;
+mod figures;
+mod lines;
+mod observation;
+mod output;
+mod ownership;
+mod problem;
+mod ranked;
+mod table;
+#[cfg(test)]
+mod tests;
+mod trec;
+mod wire;
+
+pub use compare::{Compared, Comparison, Rows};
+pub use coverage::{Context, coverage};
+pub use determinism::{Determinism, LEAST_ITERATIONS};
+pub use output::{COLUMNS, LEAST_CALIBRATION, Summary};
+pub use ownership::{DEFAULT_OWNERS, Owed, Owners};
+pub use problem::InputProblems;
+pub use ranked::{Expected, Judged, Ties, ranked};
+pub use table::{Reading, Table};
+pub use trec::Named;

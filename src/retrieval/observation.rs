@@ -1,0 +1,249 @@
+//! What is kept of a record: numbers and small ids, whatever the size of its context.
+
+use std::num::NonZeroU32;
+
+use super::coverage::{Context, coverage};
+use super::ranked::{Expected, Judged, Ties, ranked};
+use super::wire::{Line, Word};
+
+/// The newest version of records that is read.
+const NEWEST: u64 = 1;
+
+/// One query in one iteration.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Observation {
+    /// Its query, by number.
+    pub(super) query: u32,
+    pub(super) iteration: u32,
+    /// Line of the input, from 1.
+    pub(super) line: u64,
+    pub(super) judged: Judged,
+    pub(super) coverage: Option<f64>,
+    pub(super) total_ms: Option<f64>,
+    /// The client went away: no request, no latency, no quality.
+    pub(super) aborted: bool,
+    /// The reply was an error.
+    pub(super) failed: bool,
+    /// Whether it took longer than its soft deadline, where both are known.
+    pub(super) late: Option<bool>,
+    /// Extra tries.
+    pub(super) retries: u32,
+    /// Why, by number; of a retried request.
+    pub(super) reason: Option<u32>,
+    pub(super) tokens: Option<Tokens>,
+    /// Secure fields that were bypassed, of all.
+    pub(super) secure: Option<Part>,
+    /// What few records have.
+    pub(super) rare: Option<Box<Rare>>,
+}
+
+/// What few records have.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Rare {
+    pub(super) layer: Option<String>,
+    pub(super) cpu_pct: Option<f64>,
+    pub(super) rss_mb: Option<f64>,
+    /// Tool calls that succeeded, of all.
+    pub(super) tool_calls: Option<Part>,
+    pub(super) groundedness: Option<Grounded>,
+}
+
+/// What a judge said of how well an answer is grounded.
+#[derive(Debug, Clone)]
+pub(super) struct Grounded {
+    pub(super) score: f64,
+    pub(super) judge_model: Option<String>,
+    /// Samples that the judge was calibrated with.
+    pub(super) calibration_n: u64,
+}
+
+/// Sensitive tokens, and those of them that leaked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Tokens {
+    pub(super) sensitive: u64,
+    pub(super) leaked: u64,
+}
+
+/// Some of all.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Part {
+    pub(super) some: u64,
+    pub(super) all: u64,
+}
+
+/// Where its words go, which are the same in many records.
+pub(super) trait Words {
+    /// The number of a query.
+    fn query(&mut self, id: &str) -> u32;
+    /// The number of a reason for retries.
+    fn reason(&mut self, reason: &str) -> u32;
+}
+
+/// How records are judged.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Rules {
+    /// The largest cutoff.
+    pub(super) depth: NonZeroU32,
+    pub(super) ties: Ties,
+}
+
+/// What is kept of `line`, or what is wrong with it.
+pub(super) fn observe(
+    line: &Line<'_>,
+    rules: Rules,
+    words: &mut impl Words,
+) -> Result<Observation, String> {
+    check_version(line.schema_version)?;
+    let id = line.id.as_ref().map(|id| id.0.as_ref());
+    let id = id.filter(|id| !id.is_empty());
+    let id = id.ok_or("id: is missing; each record needs the id of its query")?;
+    let total_ms = line.timings.as_ref().and_then(|timings| timings.total_ms);
+    not_negative("timings.total_ms", total_ms)?;
+    not_negative("soft_deadline_ms", line.soft_deadline_ms)?;
+    let late = total_ms.zip(line.soft_deadline_ms);
+    let status = line.status_code;
+    let aborted = line.client_abort == Some(true) || status == Some(CLIENT_CLOSED);
+    let retries = line.retry.as_ref().and_then(|retry| retry.attempts);
+    let retries = retries.unwrap_or(0);
+    Ok(Observation {
+        iteration: line.iteration.unwrap_or(0),
+        judged: judged(line, rules)?,
+        coverage: covered(line),
+        total_ms,
+        aborted,
+        failed: !aborted && status.is_some_and(|code| (400..=599).contains(&code)),
+        late: late.map(|(total, deadline)| total > deadline),
+        retries,
+        tokens: tokens(line)?,
+        secure: secure(line)?,
+        rare: rare(line)?,
+        reason: (retries > 0).then(|| words.reason(reason(line))),
+        query: words.query(id),
+        line: 0,
+    })
+}
+
+/// The status that nginx logs where the client closed the connection first.
+const CLIENT_CLOSED: u32 = 499;
+
+fn check_version(version: Option<u64>) -> Result<(), String> {
+    match version {
+        Some(version) if version > NEWEST => Err(format!(
+            "schema_version: {version} is newer than {NEWEST}, the newest that this proctor reads; use a newer one"
+        )),
+        Some(0) => Err("schema_version: must be 1".to_owned()),
+        _ => Ok(()),
+    }
+}
+
+fn not_negative(key: &str, value: Option<f64>) -> Result<(), String> {
+    match value {
+        Some(value) if value < 0.0 => Err(format!("{key}: must not be negative, and is {value}")),
+        _ => Ok(()),
+    }
+}
+
+fn part(key: &str, (some, some_key): (u64, &str), all: u64) -> Result<Part, String> {
+    if some > all {
+        return Err(format!(
+            "{key}: {some_key} is {some}, more than all of them, which are {all}"
+        ));
+    }
+    Ok(Part { some, all })
+}
+
+fn tokens(line: &Line<'_>) -> Result<Option<Tokens>, String> {
+    match (line.sensitive_tokens, line.leaked_tokens) {
+        (Some(sensitive), Some(leaked)) if leaked > sensitive => Err(format!(
+            "leaked_tokens: is {leaked}, more than sensitive_tokens, which is {sensitive}"
+        )),
+        (Some(sensitive), Some(leaked)) => Ok(Some(Tokens { sensitive, leaked })),
+        (Some(_), None) => Err("leaked_tokens: is missing beside sensitive_tokens".to_owned()),
+        (None, Some(_)) => Err("sensitive_tokens: is missing beside leaked_tokens".to_owned()),
+        (None, None) => Ok(None),
+    }
+}
+
+fn secure(line: &Line<'_>) -> Result<Option<Part>, String> {
+    let fields = line.secure_fields.as_ref();
+    let fields = fields.map(|it| part("secure_fields", (it.bypassed, "bypassed"), it.total));
+    fields.transpose()
+}
+
+fn reason<'a>(line: &'a Line<'_>) -> &'a str {
+    let reason = line.retry.as_ref();
+    let reason = reason.and_then(|retry| retry.last_reason.as_deref());
+    reason
+        .filter(|reason| !reason.is_empty())
+        .unwrap_or("unknown")
+}
+
+fn rare(line: &Line<'_>) -> Result<Option<Box<Rare>>, String> {
+    not_negative("cpu_pct", line.cpu_pct)?;
+    not_negative("rss_mb", line.rss_mb)?;
+    let calls = line.tool_calls.as_ref();
+    let calls = calls.map(|it| part("tool_calls", (it.succeeded, "succeeded"), it.total));
+    let grounded = line.groundedness.as_ref().map(|grounded| Grounded {
+        score: grounded.score,
+        judge_model: grounded.judge_model.clone(),
+        calibration_n: grounded.calibration_n.unwrap_or(0),
+    });
+    let rare = Rare {
+        layer: line.layer.as_ref().map(|layer| layer.0.to_string()),
+        cpu_pct: line.cpu_pct,
+        rss_mb: line.rss_mb,
+        tool_calls: calls.transpose()?,
+        groundedness: grounded,
+    };
+    let any = rare.layer.is_some()
+        || rare.cpu_pct.is_some()
+        || rare.rss_mb.is_some()
+        || rare.tool_calls.is_some()
+        || rare.groundedness.is_some();
+    Ok(any.then(|| Box::new(rare)))
+}
+
+fn texts<'a>(words: Option<&'a Vec<Word<'_>>>) -> Vec<&'a str> {
+    let words = words.map(Vec::as_slice).unwrap_or_default();
+    words.iter().map(|word| word.0.as_ref()).collect()
+}
+
+fn judged(line: &Line<'_>, rules: Rules) -> Result<Judged, String> {
+    let returned = line.returned_ids.as_ref().map_or(0, Vec::len);
+    if let Some(scores) = &line.returned_scores
+        && scores.len() != returned
+    {
+        return Err(format!(
+            "returned_scores: has {} values for {returned} returned_ids; each id needs one",
+            scores.len()
+        ));
+    }
+    let expected: Expected<'_> = texts(line.expected_ids.as_ref()).into_iter().collect();
+    let returned = line.returned_ids.iter().flatten();
+    let returned = returned.map(|word| word.0.as_ref());
+    Ok(match &line.returned_scores {
+        None => Judged::new(returned, &expected, rules.depth),
+        Some(scores) => {
+            let returned: Vec<&str> = returned.collect();
+            let ranking = ranked(&returned, Some(scores), rules.ties);
+            Judged::new(ranking, &expected, rules.depth)
+        }
+    })
+}
+
+fn covered(line: &Line<'_>) -> Option<f64> {
+    let tags = texts(line.entity_tags.as_ref());
+    if tags.is_empty() {
+        return None;
+    }
+    let (entities, contexts);
+    let context = if line.context_entities.is_some() {
+        entities = texts(line.context_entities.as_ref());
+        Some(Context::Entities(&entities))
+    } else {
+        contexts = texts(line.context.as_ref().map(|contexts| &contexts.0));
+        let known = line.context.is_some();
+        known.then_some(Context::Texts(&contexts))
+    };
+    coverage(&tags, context)
+}

@@ -1,0 +1,241 @@
+//! Who answers for which metric, whether its target is met, and until when a miss has to be mended.
+
+use jiff::{SignedDuration, Timestamp};
+use serde::{Deserialize, Serialize};
+
+use super::figures::{Figures, precision, reciprocal_rank};
+use super::observation::Observation;
+use super::output::six;
+use super::problem::{InputProblems, shown};
+use super::table::{FIVE, TEN, Table};
+
+/// The owners that are shipped, without targets.
+pub const DEFAULT_OWNERS: &str = include_str!("owners.yaml");
+
+/// A miss has to be mended within this.
+const TO_MEND: SignedDuration = SignedDuration::from_hours(48);
+
+/// Metrics that need an owner.
+const KEY_METRICS: [&str; 6] = [
+    "recall@10",
+    "ndcg@10",
+    "tool_success_rate",
+    "p95_latency",
+    "end_to_end_p95",
+    "error_rate",
+];
+
+/// Which values are good.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Direction {
+    /// The target or more.
+    #[serde(alias = "higher_is_better")]
+    Higher,
+    /// The target or less.
+    #[serde(alias = "lower_is_better")]
+    Lower,
+}
+
+type Value = fn(&Figures<'_>) -> Option<f64>;
+
+/// Metrics that can have an owner.
+const METRICS: [(&str, Direction, Value); 19] = [
+    ("p@5", Direction::Higher, |it| it.quality(precision(FIVE))),
+    ("p@10", Direction::Higher, |it| it.quality(precision(TEN))),
+    ("recall@10", Direction::Higher, |it| {
+        it.quality(|it| it.recall(TEN))
+    }),
+    ("ndcg@10", Direction::Higher, |it| {
+        it.quality(|it| it.ndcg(TEN))
+    }),
+    ("mrr@10", Direction::Higher, |it| {
+        it.quality(reciprocal_rank(TEN))
+    }),
+    ("coverage_entities", Direction::Higher, |it| {
+        it.mean(|it| it.coverage)
+    }),
+    ("tool_success_rate", Direction::Higher, |it| {
+        it.tool_success()
+    }),
+    ("p50_ms", Direction::Lower, |it| it.latency(0.5)),
+    ("p95_ms", Direction::Lower, |it| it.latency(0.95)),
+    ("p95_latency", Direction::Lower, |it| it.latency(0.95)),
+    ("end_to_end_p95", Direction::Lower, |it| it.latency(0.95)),
+    ("p99_ms", Direction::Lower, |it| it.latency(0.99)),
+    ("error_rate", Direction::Lower, |it| {
+        it.requests().error_rate()
+    }),
+    ("errors_per_1k", Direction::Lower, |it| {
+        it.requests().error_rate().map(|rate| rate * 1000.0)
+    }),
+    ("timeout_fraction", Direction::Lower, |it| it.late()),
+    ("leak_rate", Direction::Lower, |it| it.leaks().rate()),
+    ("redaction_efficacy", Direction::Higher, |it| {
+        it.leaks().redaction()
+    }),
+    ("block_efficacy", Direction::Higher, |it| it.leaks().block()),
+    ("secure_field_bypass", Direction::Higher, |it| it.bypassed()),
+];
+
+/// Owners as a person writes them.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Owners(Vec<Owned>);
+
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Owned {
+    metric: String,
+    layer: Option<String>,
+    #[serde(default)]
+    owner: String,
+    target: Option<f64>,
+    direction: Option<Direction>,
+}
+
+/// What an owner answers for.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Owed {
+    metric: String,
+    layer: Option<String>,
+    owner: String,
+    target: Option<f64>,
+    direction: Direction,
+    value: Option<f64>,
+    /// Whether the value is that of the layer's records; of all where no record names the layer.
+    of_layer: bool,
+    met: Option<bool>,
+    /// When a miss was first seen, in UTC.
+    detected_at: Option<String>,
+    /// Until when it has to be mended.
+    resolve_by: Option<String>,
+}
+
+impl Owned {
+    fn known(&self) -> Option<&'static (&'static str, Direction, Value)> {
+        METRICS.iter().find(|(name, ..)| *name == self.metric)
+    }
+
+    fn problem(&self) -> Option<String> {
+        let metric = shown(&self.metric);
+        if self.known().is_none() {
+            let names: Vec<&str> = METRICS.iter().map(|(name, ..)| *name).collect();
+            let names = names.join(", ");
+            return Some(format!(
+                "the metric {metric} is not known; known are {names}"
+            ));
+        }
+        if self.owner.trim().is_empty() {
+            return Some(format!("the metric {metric} has no owner; name one"));
+        }
+        let target = self.target.is_some_and(|target| !target.is_finite());
+        target.then(|| format!("the target of {metric} must be a finite number"))
+    }
+}
+
+impl Owners {
+    /// Reads a list of `{metric, layer, owner, target, direction}`.
+    ///
+    /// # Errors
+    /// Text that is no such list, metrics that are not known or stand there twice, and key metrics without an owner.
+    pub fn read(text: &str, file: &str) -> Result<Self, InputProblems> {
+        let mut problems = InputProblems::of(file);
+        let owned: Vec<Owned> = match serde_yaml::from_str(text) {
+            Ok(owned) => owned,
+            Err(error) => {
+                let line = error.location().map_or(0, |place| place.line() as u64);
+                problems.add(line, error.to_string());
+                Vec::new()
+            }
+        };
+        if problems.is_empty() {
+            for message in owned.iter().filter_map(Owned::problem) {
+                problems.add(0, message);
+            }
+            for metric in KEY_METRICS {
+                if !owned.iter().any(|it| it.metric == metric) {
+                    problems.add(0, format!("the metric \"{metric}\" has no owner; name one"));
+                }
+            }
+        }
+        for (index, one) in owned.iter().enumerate() {
+            let same = |other: &Owned| (&other.metric, &other.layer) == (&one.metric, &one.layer);
+            if owned[..index].iter().any(same) {
+                let metric = shown(&one.metric);
+                problems.add(0, format!("the metric {metric} stands there twice"));
+            }
+        }
+        problems.into_result().map(|()| Self(owned))
+    }
+}
+
+impl Table {
+    /// What the owners answer for, with the time at which a miss was first seen: that of `before`, where it was missed then, else
+    /// `now`.
+    #[must_use]
+    pub fn owed(&self, owners: &Owners, (before, now): (&[Owed], Timestamp)) -> Vec<Owed> {
+        let owed = owners.0.iter().filter_map(|one| {
+            let (_, usual, value) = one.known()?;
+            let direction = one.direction.unwrap_or(*usual);
+            let of_layer = |it: &&Observation| {
+                let layer = it.rare.as_ref().and_then(|rare| rare.layer.as_ref());
+                layer.is_some() && layer == one.layer.as_ref()
+            };
+            let of_layer: Vec<&Observation> = self.observations.iter().filter(of_layer).collect();
+            let has_layer = !of_layer.is_empty();
+            let figures = if has_layer {
+                Figures::of(of_layer)
+            } else {
+                Figures::of(&self.observations)
+            };
+            let value = value(&figures);
+            let met = value
+                .zip(one.target)
+                .map(|(value, target)| match direction {
+                    Direction::Higher => value >= target,
+                    Direction::Lower => value <= target,
+                });
+            let seen = before.iter().find(|old| {
+                old.met == Some(false) && (&old.metric, &old.layer) == (&one.metric, &one.layer)
+            });
+            let first = seen.and_then(|old| old.detected_at.as_ref()?.parse().ok());
+            let detected_at = (met == Some(false)).then_some(first.unwrap_or(now));
+            let resolve_by = detected_at.and_then(|at| at.checked_add(TO_MEND).ok());
+            Some(Owed {
+                metric: one.metric.clone(),
+                layer: one.layer.clone(),
+                owner: one.owner.clone(),
+                target: one.target,
+                direction,
+                value: six(value),
+                of_layer: has_layer,
+                met,
+                detected_at: detected_at.map(|at| at.to_string()),
+                resolve_by: resolve_by.map(|at| at.to_string()),
+            })
+        });
+        owed.collect()
+    }
+}
+
+impl Owed {
+    /// Whether its target is missed.
+    #[must_use]
+    pub fn is_missed(&self) -> bool {
+        self.met == Some(false)
+    }
+
+    /// A line about a miss, for a person.
+    #[must_use]
+    pub fn told(&self) -> String {
+        let number = |value: Option<f64>| value.map_or("unknown".to_owned(), |it| it.to_string());
+        let until = self.resolve_by.as_deref().unwrap_or("now");
+        format!(
+            "{} is {} and its target {}: {} has to resolve it by {until}",
+            self.metric,
+            number(self.value),
+            number(self.target),
+            self.owner
+        )
+    }
+}

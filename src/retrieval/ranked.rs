@@ -1,0 +1,149 @@
+//! Ranked metrics of one query: what share of a ranking is relevant, and how high it stands.
+//!
+//! A repeated id keeps its rank and earns nothing the second time; expected ids are a set. Cutoffs are never 0.
+
+use std::cmp::Ordering;
+use std::num::NonZeroU32;
+
+/// Where the relevant ids of one ranking stand, and how many there are in all.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Judged {
+    /// Ranks from 1 at which a relevant id comes for the first time, ascending.
+    ranks: Box<[u32]>,
+    /// Distinct relevant ids.
+    expected: u32,
+}
+
+impl Judged {
+    /// Looks for `expected` in the first `depth` ids of a ranking.
+    pub fn new<'a>(
+        ranking: impl IntoIterator<Item = &'a str>,
+        expected: &Expected<'_>,
+        depth: NonZeroU32,
+    ) -> Self {
+        let mut found = vec![false; expected.0.len()];
+        let hits = (1..=depth.get()).zip(ranking).filter_map(|(rank, id)| {
+            let place = expected.0.binary_search(&id).ok()?;
+            let first = !std::mem::replace(&mut found[place], true);
+            first.then_some(rank)
+        });
+        Self {
+            ranks: hits.collect(),
+            expected: u32::try_from(expected.0.len()).unwrap_or(u32::MAX),
+        }
+    }
+
+    /// Whether anything was expected at all.
+    #[must_use]
+    pub const fn is_scored(&self) -> bool {
+        self.expected > 0
+    }
+
+    fn top(&self, k: NonZeroU32) -> impl Iterator<Item = u32> {
+        let ranks = self.ranks.iter().copied();
+        ranks.take_while(move |rank| *rank <= k.get())
+    }
+
+    fn found(&self, k: NonZeroU32) -> f64 {
+        self.top(k).map(|_| 1.0).sum()
+    }
+
+    /// P@K: distinct relevant ids among the first `k` / `k`, also where fewer came back.
+    ///
+    /// C. Buckley and E. M. Voorhees, "Retrieval System Evaluation", in `TREC` (MIT Press 2005), chapter 3: `P_k` of `trec_eval`.
+    #[must_use]
+    pub fn precision(&self, k: NonZeroU32) -> f64 {
+        self.found(k) / f64::from(k.get())
+    }
+
+    /// Recall@K: distinct relevant ids among the first `k` / all of them; `None` where nothing was expected.
+    ///
+    /// The same source: `recall_k` of `trec_eval`.
+    #[must_use]
+    pub fn recall(&self, k: NonZeroU32) -> Option<f64> {
+        self.is_scored()
+            .then(|| self.found(k) / f64::from(self.expected))
+    }
+
+    /// NDCG@K with gain 1 and discount `log2(rank + 1)`, over the best possible ranking; `None` where nothing was expected.
+    ///
+    /// K. Järvelin and J. Kekäläinen, "Cumulated Gain-Based Evaluation of IR Techniques", ACM Transactions on Information
+    /// Systems 20 (2002), 422-446, with the discount that `ndcg_cut_k` of `trec_eval` has.
+    #[must_use]
+    pub fn ndcg(&self, k: NonZeroU32) -> Option<f64> {
+        let best: f64 = (1..=self.expected.min(k.get())).map(discounted).sum();
+        self.is_scored()
+            .then(|| self.top(k).map(discounted).sum::<f64>() / best)
+    }
+
+    /// MRR@K of one query: 1 / rank of the first relevant id, 0 where none is among the first `k`.
+    ///
+    /// E. M. Voorhees, "The TREC-8 Question Answering Track Report", NIST SP 500-246 (1999), 77-82: `recip_rank` of
+    /// `trec_eval`, within the cutoff.
+    #[must_use]
+    pub fn reciprocal_rank(&self, k: NonZeroU32) -> f64 {
+        let first = self.top(k).next();
+        first.map_or(0.0, |rank| 1.0 / f64::from(rank))
+    }
+}
+
+/// What a relevant id at `rank` adds to a discounted gain.
+fn discounted(rank: u32) -> f64 {
+    (f64::from(rank) + 1.0).log2().recip()
+}
+
+/// The relevant ids of one query, each once.
+#[derive(Debug, Clone, Default)]
+pub struct Expected<'a>(Vec<&'a str>);
+
+impl<'a> FromIterator<&'a str> for Expected<'a> {
+    fn from_iter<Ids: IntoIterator<Item = &'a str>>(ids: Ids) -> Self {
+        let mut ids: Vec<&str> = ids.into_iter().collect();
+        ids.sort_unstable();
+        ids.dedup();
+        Self(ids)
+    }
+}
+
+/// How equal scores are put in order.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Ties {
+    /// As they came.
+    #[default]
+    Input,
+    /// As `trec_eval` has it: scores are equal where they are so in single precision, and of equal ones the id that is greater
+    /// by its bytes comes first.
+    Trec,
+}
+
+impl Ties {
+    /// Of two results, which comes first; later calls with the order of the input decide what is left open.
+    pub(super) fn order(self, left: (f64, &str), right: (f64, &str)) -> Ordering {
+        let falling = |left: f64, right: f64| right.partial_cmp(&left).unwrap_or(Ordering::Equal);
+        match self {
+            Self::Input => falling(left.0, right.0),
+            Self::Trec => {
+                falling(single(left.0), single(right.0)).then_with(|| right.1.cmp(left.1))
+            }
+        }
+    }
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "trec_eval holds scores in single precision"
+)]
+fn single(score: f64) -> f64 {
+    f64::from(score as f32)
+}
+
+/// The ids, best score first; without scores as they came.
+#[must_use]
+pub fn ranked<'a>(ids: &[&'a str], scores: Option<&[f64]>, ties: Ties) -> Vec<&'a str> {
+    let Some(scores) = scores else {
+        return ids.to_vec();
+    };
+    let mut pairs: Vec<(f64, &str)> = scores.iter().copied().zip(ids.iter().copied()).collect();
+    pairs.sort_by(|left, right| ties.order(*left, *right));
+    pairs.into_iter().map(|(_, id)| id).collect()
+}

@@ -1,0 +1,246 @@
+//! All records of an input, by query and iteration, and the ways to read them.
+
+use std::collections::{BTreeMap, HashMap};
+use std::io::BufRead;
+use std::num::NonZeroU32;
+
+use super::determinism::Frozen;
+use super::lines::each_line;
+use super::observation::{Observation, Rules, Words, observe};
+use super::problem::{InputProblems, shown};
+use super::ranked::Ties;
+use super::wire::{KEYS, Line, unknown_keys};
+
+/// The cutoffs of the columns.
+pub(super) const FIVE: NonZeroU32 = NonZeroU32::new(5).expect("5 is not 0");
+pub(super) const TEN: NonZeroU32 = NonZeroU32::new(10).expect("10 is not 0");
+
+/// Lines whose keys are looked at for such as are not known: who misspells one does so in every line.
+const LOOKED_AT: usize = 100;
+
+/// How an input is read.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Reading {
+    /// Cutoffs beside 5 and 10, for the summary.
+    pub cutoffs: Vec<NonZeroU32>,
+    /// The order of equal scores.
+    pub ties: Ties,
+}
+
+impl Reading {
+    pub(super) fn rules(&self) -> Rules {
+        let deepest = self.cutoffs.iter().max().copied();
+        Rules {
+            depth: deepest.map_or(TEN, |deepest| deepest.max(TEN)),
+            ties: self.ties,
+        }
+    }
+}
+
+/// All records of an input.
+#[derive(Debug, Default)]
+pub struct Table {
+    /// Ids of the queries, in order.
+    pub(super) ids: Vec<String>,
+    /// Ordered by query and iteration; `query` is a place in `ids`.
+    pub(super) observations: Vec<Observation>,
+    /// Reasons for retries, by number.
+    pub(super) reasons: Vec<String>,
+    pub(super) frozen: Frozen,
+    pub(super) cutoffs: Vec<NonZeroU32>,
+    /// Queries that something was expected of, and that no result was there for; of a TREC run alone.
+    pub(super) without_results: Option<u64>,
+    /// What a person should know of the input, though it can be used.
+    notes: Vec<String>,
+}
+
+impl Table {
+    /// Reads records, a line of JSON each, in any order.
+    ///
+    /// # Errors
+    /// With every line that is no record, up to a number of them, and records that are there twice.
+    pub fn read(
+        input: &mut dyn BufRead,
+        (file, reading): (&str, &Reading),
+    ) -> Result<Self, InputProblems> {
+        let rules = reading.rules();
+        let mut problems = InputProblems::of(file);
+        let mut draft = Draft::default();
+        let mut strange = BTreeMap::new();
+        let mut looked_at = 0;
+        let read = each_line(input, |number, line| {
+            if looked_at < LOOKED_AT {
+                looked_at += 1;
+                for key in unknown_keys(line) {
+                    strange.entry(key).or_insert(number);
+                }
+            }
+            let observation = parse(line).and_then(|record| {
+                let observation = observe(&record, rules, &mut draft)?;
+                draft.frozen.see(&record);
+                Ok(observation)
+            });
+            match observation {
+                Ok(observation) => draft.observations.push(Observation {
+                    line: number,
+                    ..observation
+                }),
+                Err(message) => problems.add(number, message),
+            }
+        });
+        if let Err((line, message)) = read {
+            problems.add(line, message);
+        }
+        draft.notes = strange.iter().map(strange_key).collect();
+        draft.into_table(problems, reading)
+    }
+
+    /// How many queries there are.
+    #[must_use]
+    pub fn queries(&self) -> usize {
+        self.ids.len()
+    }
+
+    /// What a person should know of the input, though it can be used.
+    #[must_use]
+    pub fn notes(&self) -> &[String] {
+        &self.notes
+    }
+}
+
+/// The record of a line, or the key and what is wrong with it.
+fn parse(line: &[u8]) -> Result<Line<'_>, String> {
+    if !line.trim_ascii_start().starts_with(b"{") {
+        return Err("is no JSON object; write one record per line".to_owned());
+    }
+    serde_json::from_slice(line).map_err(|_| {
+        let mut again = serde_json::Deserializer::from_slice(line);
+        let Err(error) = serde_path_to_error::deserialize::<_, Line<'_>>(&mut again) else {
+            return "something follows the record; write one record per line".to_owned();
+        };
+        let key = error.path().to_string();
+        let text = error.inner().to_string();
+        let why = text.split(" at line ").next().unwrap_or(&text).to_owned();
+        match key.as_str() {
+            _ if error.inner().is_syntax() || error.inner().is_eof() => {
+                format!("is no JSON: {why} at column {}", error.inner().column())
+            }
+            "." | "?" => why,
+            key => format!("{key}: {why}"),
+        }
+    })
+}
+
+fn strange_key((key, line): (&String, &u64)) -> String {
+    let near = KEYS.iter().find(|known| {
+        let distance = strsim::osa_distance(known, &key.to_lowercase());
+        distance <= 2
+    });
+    let key = shown(key);
+    match near {
+        Some(near) => format!(
+            "line {line}: the key {key} is not known and not used; did you mean \"{near}\"?"
+        ),
+        None => format!("line {line}: the key {key} is not known and not used"),
+    }
+}
+
+/// A table while it is read.
+#[derive(Debug, Default)]
+pub(super) struct Draft {
+    ids: Numbered,
+    reasons: Numbered,
+    pub(super) observations: Vec<Observation>,
+    pub(super) frozen: Frozen,
+    pub(super) without_results: Option<u64>,
+    pub(super) notes: Vec<String>,
+}
+
+impl Words for Draft {
+    fn query(&mut self, id: &str) -> u32 {
+        self.ids.number(id)
+    }
+
+    fn reason(&mut self, reason: &str) -> u32 {
+        self.reasons.number(reason)
+    }
+}
+
+impl Draft {
+    /// How many queries are known.
+    pub(super) fn queries(&self) -> usize {
+        self.ids.words.len()
+    }
+
+    /// Puts everything in order, so that the order of the input does not matter.
+    pub(super) fn into_table(
+        self,
+        mut problems: InputProblems,
+        reading: &Reading,
+    ) -> Result<Table, InputProblems> {
+        let mut observations = self.observations;
+        let (ids, places) = self.ids.sorted();
+        for observation in &mut observations {
+            observation.query = places[observation.query as usize];
+        }
+        observations.sort_unstable_by_key(|it| (it.query, it.iteration, it.line));
+        for pair in observations.windows(2) {
+            let (first, second) = (&pair[0], &pair[1]);
+            if (first.query, first.iteration) == (second.query, second.iteration) {
+                let id = shown(&ids[second.query as usize]);
+                let message = format!(
+                    "id: {id} in iteration {} was on line {} already; number the iterations, or remove one",
+                    second.iteration, first.line
+                );
+                problems.add(second.line, message);
+            }
+        }
+        if observations.is_empty() && problems.is_empty() {
+            problems.add(0, "holds no record");
+        }
+        problems.into_result()?;
+        let mut cutoffs = reading.cutoffs.clone();
+        cutoffs.sort_unstable();
+        cutoffs.dedup();
+        Ok(Table {
+            ids,
+            observations,
+            reasons: self.reasons.words,
+            frozen: self.frozen,
+            cutoffs,
+            without_results: self.without_results,
+            notes: self.notes,
+        })
+    }
+}
+
+/// Words and their numbers, in the order in which they came.
+#[derive(Debug, Default)]
+struct Numbered {
+    numbers: HashMap<Box<str>, u32>,
+    words: Vec<String>,
+}
+
+impl Numbered {
+    fn number(&mut self, word: &str) -> u32 {
+        if let Some(number) = self.numbers.get(word) {
+            return *number;
+        }
+        let number = u32::try_from(self.words.len()).unwrap_or(u32::MAX);
+        self.numbers.insert(word.into(), number);
+        self.words.push(word.to_owned());
+        number
+    }
+
+    /// The words in order, and where each number stands among them.
+    fn sorted(self) -> (Vec<String>, Vec<u32>) {
+        drop(self.numbers);
+        let mut words: Vec<(String, usize)> = self.words.into_iter().zip(0..).collect();
+        words.sort_unstable();
+        let mut places = vec![0; words.len()];
+        for (place, (_, number)) in (0..).zip(&words) {
+            places[*number] = place;
+        }
+        (words.into_iter().map(|(word, _)| word).collect(), places)
+    }
+}

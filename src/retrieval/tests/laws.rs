@@ -1,0 +1,62 @@
+//! Laws of any ranking and any input.
+
+use proptest::prelude::*;
+
+use super::*;
+
+fn some_ids() -> impl Strategy<Value = Vec<String>> {
+    prop::collection::vec("[a-h]{1,2}", 0..30)
+}
+
+proptest! {
+    #[test]
+    fn any_ranking_has_figures_between_zero_and_one(returned in some_ids(), expected in some_ids(), cutoff in 1_u32..40) {
+        let set: Expected<'_> = expected.iter().map(String::as_str).collect();
+        let judged = Judged::new(returned.iter().map(String::as_str), &set, k(cutoff));
+        let figures = [Some(judged.precision(k(cutoff))), judged.recall(k(cutoff)), judged.ndcg(k(cutoff)), Some(judged.reciprocal_rank(k(cutoff)))];
+        for figure in figures.into_iter().flatten() {
+            prop_assert!((0.0..=1.0 + 1e-12).contains(&figure), "{figure}");
+        }
+        prop_assert_eq!(judged.recall(k(cutoff)).is_none(), expected.is_empty());
+    }
+
+    #[test]
+    fn moving_a_relevant_id_up_never_makes_a_figure_worse(mut returned in some_ids(), place in 1_usize..30, cutoff in 1_u32..40) {
+        prop_assume!(place < returned.len());
+        let expected = returned[place].clone();
+        prop_assume!(returned[place - 1] != expected);
+        let set: Expected<'_> = std::iter::once(expected.as_str()).collect();
+        let figures = |ids: &[String]| {
+            let judged = Judged::new(ids.iter().map(String::as_str), &set, k(cutoff));
+            [judged.precision(k(cutoff)), judged.reciprocal_rank(k(cutoff)), judged.ndcg(k(cutoff)).unwrap_or(0.0)]
+        };
+        let before = figures(&returned);
+        returned.swap(place - 1, place);
+        for (after, before) in figures(&returned).into_iter().zip(before) {
+            prop_assert!(after >= before);
+        }
+    }
+
+    #[test]
+    fn no_bytes_break_the_readers(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
+        let reading = Reading::default();
+        drop(Table::read(&mut bytes.as_slice(), ("in", &reading)));
+        drop(Table::read_trec((&mut bytes.as_slice(), "q"), (&mut bytes.as_slice(), "r"), &reading));
+    }
+
+    #[test]
+    fn the_best_of_a_run_are_the_first_of_the_whole_ranking(scores in prop::collection::vec(0_u8..6, 1..60), at in 1_u32..20) {
+        let ids: Vec<String> = (0..scores.len()).map(|id| format!("d{}", id % 40)).collect();
+        let run: Vec<String> = ids.iter().zip(&scores).map(|(id, score)| format!("q Q0 {id} 0 {score} t")).collect();
+        let run = run.join("\n");
+        for ties in [Ties::Input, Ties::Trec] {
+            let reading = Reading { cutoffs: vec![k(at)], ties };
+            let table = Table::read_trec((&mut "q 0 d1 1\nq 0 d7 1\nq 0 d30 1\n".as_bytes(), "q"), (&mut run.as_bytes(), "r"), &reading).unwrap();
+            let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
+            let floats: Vec<f64> = scores.iter().copied().map(f64::from).collect();
+            let set: Expected<'_> = ["d1", "d7", "d30"].into_iter().collect();
+            let whole = Judged::new(ranked(&ids, Some(&floats), ties), &set, k(at.max(10)));
+            prop_assert_eq!(&table.observations[0].judged, &whole);
+        }
+    }
+}

@@ -1,0 +1,237 @@
+//! One line of JSON as people write it; texts are borrowed from the line wherever JSON allows.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use serde::Deserialize;
+use serde::de::{Deserializer, Error, SeqAccess, Visitor};
+use serde_json::value::RawValue;
+
+/// Text of a line.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Word<'a>(pub(super) Cow<'a, str>);
+
+impl<'de: 'a, 'a> Deserialize<'de> for Word<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Reading;
+        impl<'de> Visitor<'de> for Reading {
+            type Value = Cow<'de, str>;
+
+            fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+                out.write_str("a text")
+            }
+
+            fn visit_borrowed_str<E: Error>(self, text: &'de str) -> Result<Self::Value, E> {
+                Ok(Cow::Borrowed(text))
+            }
+
+            fn visit_str<E: Error>(self, text: &str) -> Result<Self::Value, E> {
+                Ok(Cow::Owned(text.to_owned()))
+            }
+        }
+        deserializer.deserialize_str(Reading).map(Self)
+    }
+}
+
+/// A text, or a number that is used as one.
+#[derive(Debug, Deserialize)]
+#[serde(untagged, expecting = "a text or a whole number")]
+pub(super) enum Label {
+    Text(String),
+    Number(i64),
+}
+
+impl fmt::Display for Label {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Text(text) => out.write_str(text),
+            Self::Number(number) => number.fmt(out),
+        }
+    }
+}
+
+/// What was retrieved as text: one, or several.
+#[derive(Debug)]
+pub(super) struct Contexts<'a>(pub(super) Vec<Word<'a>>);
+
+impl<'de: 'a, 'a> Deserialize<'de> for Contexts<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Reading;
+        impl<'de> Visitor<'de> for Reading {
+            type Value = Vec<Word<'de>>;
+
+            fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+                out.write_str("a text or a list of texts")
+            }
+
+            fn visit_borrowed_str<E: Error>(self, text: &'de str) -> Result<Self::Value, E> {
+                Ok(vec![Word(Cow::Borrowed(text))])
+            }
+
+            fn visit_str<E: Error>(self, text: &str) -> Result<Self::Value, E> {
+                Ok(vec![Word(Cow::Owned(text.to_owned()))])
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Self::Value, A::Error> {
+                let mut texts = Vec::new();
+                while let Some(text) = items.next_element()? {
+                    texts.push(text);
+                }
+                Ok(texts)
+            }
+        }
+        deserializer.deserialize_any(Reading).map(Self)
+    }
+}
+
+/// A record: one query in one iteration.
+#[derive(Debug, Deserialize)]
+#[serde(expecting = "a record, which is a JSON object")]
+pub(super) struct Line<'a> {
+    pub(super) schema_version: Option<u64>,
+    #[serde(borrow)]
+    pub(super) id: Option<Word<'a>>,
+    pub(super) iteration: Option<u32>,
+    #[serde(borrow)]
+    pub(super) layer: Option<Word<'a>>,
+    #[serde(borrow)]
+    pub(super) expected_ids: Option<Vec<Word<'a>>>,
+    #[serde(borrow)]
+    pub(super) returned_ids: Option<Vec<Word<'a>>>,
+    pub(super) returned_scores: Option<Vec<f64>>,
+    #[serde(borrow)]
+    pub(super) entity_tags: Option<Vec<Word<'a>>>,
+    #[serde(borrow)]
+    pub(super) context: Option<Contexts<'a>>,
+    #[serde(borrow)]
+    pub(super) context_entities: Option<Vec<Word<'a>>>,
+    pub(super) timings: Option<Timings>,
+    pub(super) status_code: Option<u32>,
+    pub(super) client_abort: Option<bool>,
+    pub(super) soft_deadline_ms: Option<f64>,
+    pub(super) retry: Option<Retry>,
+    pub(super) sensitive_tokens: Option<u64>,
+    pub(super) leaked_tokens: Option<u64>,
+    pub(super) secure_fields: Option<SecureFields>,
+    pub(super) seed: Option<Label>,
+    pub(super) corpus_version: Option<Label>,
+    pub(super) model_version: Option<Label>,
+    pub(super) prompt_template_version: Option<Label>,
+    pub(super) cpu_pct: Option<f64>,
+    pub(super) rss_mb: Option<f64>,
+    pub(super) tool_calls: Option<ToolCalls>,
+    pub(super) groundedness: Option<Groundedness>,
+    // Read for their types alone: they say where a record comes from.
+    #[serde(rename = "request_id")]
+    _request_id: Option<Label>,
+    #[serde(rename = "adapter")]
+    _adapter: Option<Label>,
+    #[serde(rename = "surface")]
+    _surface: Option<Label>,
+    #[serde(rename = "privacy")]
+    _privacy: Option<Privacy>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(expecting = "timings, which is a mapping")]
+#[expect(clippy::struct_field_names, reason = "the names of the keys")]
+pub(super) struct Timings {
+    pub(super) total_ms: Option<f64>,
+    // Read for their types alone: latency is that of the whole.
+    #[serde(rename = "parse_ms")]
+    _parse_ms: Option<f64>,
+    #[serde(rename = "retrieval_ms")]
+    _retrieval_ms: Option<f64>,
+    #[serde(rename = "synthesis_ms")]
+    _synthesis_ms: Option<f64>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(expecting = "retry, which is a mapping")]
+pub(super) struct Retry {
+    pub(super) attempts: Option<u32>,
+    pub(super) last_reason: Option<String>,
+}
+
+/// Read for its types alone: what leaked is told by tokens.
+#[derive(Debug, Deserialize)]
+#[serde(expecting = "privacy, which is a mapping")]
+pub(super) struct Privacy {
+    #[serde(rename = "mode")]
+    _mode: Option<PrivacyMode>,
+    #[serde(rename = "redacted")]
+    _redacted: Option<u64>,
+    #[serde(rename = "blocked")]
+    _blocked: Option<u64>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum PrivacyMode {
+    Off,
+    Redact,
+    Block,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(expecting = "secure_fields, which is a mapping")]
+pub(super) struct SecureFields {
+    pub(super) total: u64,
+    pub(super) bypassed: u64,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(expecting = "tool_calls, which is a mapping")]
+pub(super) struct ToolCalls {
+    pub(super) total: u64,
+    pub(super) succeeded: u64,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(expecting = "groundedness, which is a mapping")]
+pub(super) struct Groundedness {
+    pub(super) score: f64,
+    pub(super) judge_model: Option<String>,
+    pub(super) calibration_n: Option<u64>,
+}
+
+/// The keys of a record, for those who look for misspelt ones.
+pub(super) const KEYS: [&str; 30] = [
+    "schema_version",
+    "id",
+    "iteration",
+    "request_id",
+    "adapter",
+    "surface",
+    "layer",
+    "expected_ids",
+    "returned_ids",
+    "returned_scores",
+    "entity_tags",
+    "context",
+    "context_entities",
+    "timings",
+    "status_code",
+    "client_abort",
+    "soft_deadline_ms",
+    "retry",
+    "privacy",
+    "sensitive_tokens",
+    "leaked_tokens",
+    "secure_fields",
+    "seed",
+    "corpus_version",
+    "model_version",
+    "prompt_template_version",
+    "cpu_pct",
+    "rss_mb",
+    "tool_calls",
+    "groundedness",
+];
+
+/// The keys of a line that this version does not know.
+pub(super) fn unknown_keys(line: &[u8]) -> Vec<String> {
+    let keys = serde_json::from_slice::<std::collections::BTreeMap<String, &RawValue>>(line);
+    let keys = keys.unwrap_or_default().into_keys();
+    keys.filter(|key| !KEYS.contains(&key.as_str())).collect()
+}
