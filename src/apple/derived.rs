@@ -1,7 +1,7 @@
 //! What builds of a trial leave in the operator's own derived data.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// A list of properties that is larger is not read.
 const MOST_BYTES: u64 = 1 << 20;
@@ -9,14 +9,28 @@ const MOST_BYTES: u64 = 1 << 20;
 /// Removes derived data below `home` whose project lay below `scratch` and is gone: builds without `-derivedDataPath` leave it, for
 /// each workspace anew.
 pub fn sweep_derived_data(home: &Path, scratch: &Path) {
-    let all = home.join("Library/Developer/Xcode/DerivedData");
-    let folders = fs::read_dir(all).into_iter().flatten().flatten();
-    for folder in folders.map(|entry| entry.path()) {
+    for folder in folders_in(&home.join("Library/Developer/Xcode/DerivedData")) {
         if is_over(&folder, scratch) {
-            let removed = fs::remove_dir_all(&folder);
-            tracing::debug!(folder = %folder.display(), ?removed, "removed derived data");
+            remove(&folder);
         }
     }
+    // XcodeBuildMCP keeps derived data, logs and results for each folder that it worked in.
+    for workspace in folders_in(&home.join("Library/Developer/XcodeBuildMCP/workspaces")) {
+        let mut derived = folders_in(&workspace.join("DerivedData"));
+        if derived.any(|folder| is_over(&folder, scratch)) {
+            remove(&workspace);
+        }
+    }
+}
+
+fn folders_in(folder: &Path) -> impl Iterator<Item = PathBuf> + use<> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    entries.map(|entry| entry.path())
+}
+
+fn remove(folder: &Path) {
+    let removed = fs::remove_dir_all(folder);
+    tracing::debug!(folder = %folder.display(), ?removed, "removed what a build had left");
 }
 
 fn is_over(folder: &Path, scratch: &Path) -> bool {

@@ -211,7 +211,16 @@ fn derived_data_of_workspaces_that_are_gone_is_removed_and_no_other() {
         std::fs::create_dir_all(there.join("App.xcodeproj")).expect("a folder");
         std::fs::write(all.join(name).join("info.plist"), text).expect("a file");
     }
+    let servers = home
+        .path()
+        .join("Library/Developer/XcodeBuildMCP/workspaces");
+    for (name, of) in [("gone-1", "a"), ("there-2", "b")] {
+        let derived = servers.join(name).join("DerivedData/App-1");
+        std::fs::create_dir_all(&derived).expect("a folder");
+        std::fs::copy(all.join(of).join("info.plist"), derived.join("info.plist")).expect("a file");
+    }
     sweep_derived_data(home.path(), scratch.path());
+    assert!(!servers.join("gone-1").exists() && servers.join("there-2").exists());
     let mut left: Vec<_> = std::fs::read_dir(&all)
         .expect("a folder")
         .flatten()

@@ -56,3 +56,4 @@ mod summary;
 mod synced;
 mod tidy;
 mod workspace;
+mod xcodebuildmcp;

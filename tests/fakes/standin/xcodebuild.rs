@@ -96,8 +96,8 @@ pub(crate) fn answer(world: &World, words: &[&str]) -> Result<String, Failure> {
         world.mode("xcodebuild.resolve")?;
         return resolve(&project()?, &asked);
     }
-    let project = match asked.get("-xctestrun") {
-        Some(_) => Project::find(asked.get("-project"))?,
+    let project = match prepared(&asked, "project") {
+        Some(path) => Project::find(Some(&path))?,
         None => project()?,
     };
     let scheme = asked.get("-scheme").unwrap_or_default();
@@ -178,6 +178,9 @@ fn act(
             return Err(failure);
         }
     }
+    if action == "build-for-testing" {
+        keep_prepared(project, &derived, asked).map_err(|error| (74, error.to_string()))?;
+    }
     if action.starts_with("test") {
         if let Some(udid) =
             udid.filter(|udid| devices::find(world, udid).is_ok_and(|device| !device.is_booted()))
@@ -243,9 +246,34 @@ fn destination(world: &World, asked: &Asked) -> Result<Option<String>, Failure> 
     }
 }
 
+/// Says in a package of test products what it was made of.
+fn keep_prepared(project: &Project, derived: &Path, asked: &Asked) -> std::io::Result<()> {
+    let Some(package) = asked.get("-testProductsPath").map(Path::new) else {
+        return Ok(());
+    };
+    fs::create_dir_all(package)?;
+    fs::write(
+        package.join("project"),
+        project.path.as_os_str().as_encoded_bytes(),
+    )?;
+    fs::write(
+        package.join("derived"),
+        derived.as_os_str().as_encoded_bytes(),
+    )
+}
+
+/// What a package of test products says of itself.
+fn prepared(asked: &Asked, what: &str) -> Option<String> {
+    let package = asked.get("-testProductsPath")?;
+    fs::read_to_string(Path::new(package).join(what)).ok()
+}
+
 /// Where derived data goes: as told, else below the home, by the project's name and path.
 fn derived(project: &Project, asked: &Asked) -> PathBuf {
     if let Some(path) = asked.get("-derivedDataPath") {
+        return PathBuf::from(path);
+    }
+    if let Some(path) = prepared(asked, "derived") {
         return PathBuf::from(path);
     }
     let home = std::env::var_os("HOME").map_or_else(|| PathBuf::from("/tmp"), PathBuf::from);
