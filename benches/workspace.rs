@@ -15,7 +15,7 @@ use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use proctor::config::{BuildParams, Project, ProjectSource};
+use proctor::config::{BuildParams, Place, Project, ProjectSource};
 use proctor::model::WorkspaceKind;
 use proctor::workspace::{ResolveOptions, Source, Template, resolve};
 
@@ -162,6 +162,8 @@ fn resolved(repository: &Path, scratch: &Path) -> Source {
         simulator_name: None,
         simulators: proctor::config::Simulators::Single,
         build_params: BuildParams::default(),
+        source_at: Place::default(),
+        base_ref_at: Place::default(),
     };
     let options = ResolveOptions {
         fetch: false,

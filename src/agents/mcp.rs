@@ -10,6 +10,7 @@ use serde_json::value::RawValue;
 
 use crate::agents::InvocationError;
 use crate::agents::toml::{toml_key, toml_string, toml_strings};
+use crate::config::MCP_TOOL_LOG;
 use crate::record::looks_secret;
 
 mod further;
@@ -26,7 +27,7 @@ const TRIAL_VARIABLES: [&str; 10] = [
     "DEVELOPER_DIR",
     "EVAL_CMD_LOG",
     "EVAL_MCP_ENABLED",
-    "EVAL_MCP_TOOL_LOG",
+    MCP_TOOL_LOG,
     "EVAL_REPO_ROOT",
     "EVAL_REPO_SUBDIR",
     "EVAL_REPO_WORKDIR",

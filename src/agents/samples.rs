@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::config::{
-    AgentKind, AgentSpec, BuildParams, LimitSettings, PlanMode, Project, ProjectSource, PromptVia,
-    RetrySettings, ScenarioSpec, Settings, TaskKind, TaskSpec, TranscriptMode,
+    AgentKind, AgentSpec, BuildParams, LimitSettings, Place, PlanMode, Project, ProjectSource,
+    PromptVia, RetrySettings, ScenarioSpec, Settings, TaskKind, TaskSpec, TranscriptMode,
 };
 use crate::model::{AgentId, GradedIn, ScenarioId, TaskId, WorkspaceKind};
 
@@ -53,6 +53,8 @@ pub(super) fn project() -> Project {
         simulator_name: None,
         simulators: crate::config::Simulators::Single,
         build_params: BuildParams::default(),
+        source_at: Place::default(),
+        base_ref_at: Place::default(),
     }
 }
 

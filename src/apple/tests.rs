@@ -100,6 +100,8 @@ fn project(params: BuildParams) -> Project {
         simulator_name: Some("iPhone 17".to_owned()),
         simulators: Simulators::Single,
         build_params: params,
+        source_at: crate::config::Place::default(),
+        base_ref_at: crate::config::Place::default(),
     }
 }
 

@@ -163,7 +163,7 @@ fn config(input: &LoadBytes<'_>, files: &Files<'_>, report: &mut Report) -> Opti
     let suite = root.section("suite", &SUITE);
     let agent_fields = root.sections("agents", &AGENT);
     let scenario_fields = root.sections("scenarios", &SCENARIO);
-    let mcp = settings::mcp(&root.section("mcp", &MCP));
+    let mcp = settings::mcp(&root.section("mcp", &MCP), files.base);
     let choice = Choice {
         suite: &suite,
         mcp: &root.section("mcp", &MCP),

@@ -48,7 +48,7 @@ pub use protected::PROTECTED_BY_DEFAULT;
 pub use retries::RetrySettings;
 pub use schema::{schema_config, schema_tasks};
 pub use suite::{
-    AgentKind, AgentSpec, BuildParams, CcusagePackage, LeftOut, McpSettings, PlanMode, Project,
-    ProjectSource, PromptVia, ReplaySpec, ScenarioSpec, Settings, Simulators, Suite, TaskKind,
-    TaskSpec, TranscriptMode,
+    AgentKind, AgentSpec, BuildParams, CcusagePackage, LeftOut, MCP_TOOL_LOG, McpSettings,
+    PlanMode, Project, ProjectSource, PromptVia, ReplaySpec, ScenarioSpec, Settings, Simulators,
+    Suite, TaskKind, TaskSpec, TranscriptMode,
 };

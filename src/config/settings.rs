@@ -13,8 +13,8 @@ use crate::config::problem::Report;
 use crate::config::retries::retries;
 use crate::config::tables::{BUILD_PARAMS, LIMITS, RETRIES};
 use crate::config::{
-    BuildParams, CcusagePackage, McpSettings, PlanMode, Project, ProjectSource, Settings,
-    Simulators, TranscriptMode,
+    BuildParams, CcusagePackage, MCP_TOOL_LOG, McpSettings, PlanMode, Project, ProjectSource,
+    Settings, Simulators, TranscriptMode,
 };
 use crate::model::{AgentId, GradedIn, Network, ScenarioId, WorkspaceKind};
 
@@ -171,6 +171,10 @@ pub(super) fn project(
             return None;
         }
     };
+    let source_key = match source {
+        ProjectSource::Repository(_) => "repo_path",
+        ProjectSource::Template(_) => "template",
+    };
     let simulator_name = fields.text("simulator_name");
     Some(Project {
         source,
@@ -178,6 +182,8 @@ pub(super) fn project(
         simulator_name,
         simulators: simulators(fields),
         build_params: build_params(&fields.section("build_params", &BUILD_PARAMS)),
+        source_at: fields.place_of(source_key),
+        base_ref_at: fields.place_of("base_ref"),
     })
 }
 
@@ -191,29 +197,36 @@ fn simulators(fields: &Fields<'_>) -> Simulators {
     }
 }
 
+/// What is there and empty is not set.
 fn build_params(fields: &Fields<'_>) -> BuildParams {
+    let set = |name: &str| fields.text(name).filter(|text| !text.trim().is_empty());
+    let mut other = fields.further();
+    other.retain(|(_, value)| !value.trim().is_empty());
     BuildParams {
-        workspace: fields.text("workspace"),
-        project: fields.text("project"),
-        scheme: fields.text("scheme"),
-        bundle_id: fields.text("bundle_id"),
-        configuration: fields.text("configuration"),
-        simulator_name: fields.text("simulator_name"),
-        destination: fields.text("destination"),
-        simulator_udid: fields
-            .text("simulator_udid")
-            .or(fields.text("simulator_id"))
-            .or(fields.text("udid")),
-        other: fields.further(),
+        workspace: set("workspace"),
+        project: set("project"),
+        scheme: set("scheme"),
+        bundle_id: set("bundle_id"),
+        configuration: set("configuration"),
+        simulator_name: set("simulator_name"),
+        destination: set("destination"),
+        simulator_udid: set("simulator_udid")
+            .or(set("simulator_id"))
+            .or(set("udid")),
+        other,
     }
 }
 
 /// `mcp:`.
-pub(super) fn mcp(fields: &Fields<'_>) -> McpSettings {
+pub(super) fn mcp(fields: &Fields<'_>, base: &Base) -> McpSettings {
+    let mut env = fields.environment("env");
+    if let Some(log) = env.get_mut(MCP_TOOL_LOG) {
+        *log = base.resolve(log).to_string_lossy().into_owned();
+    }
     McpSettings {
         enabled: fields.boolean("enabled"),
         start_command: fields.words("start_command"),
         stop_command: fields.words("stop_command"),
-        env: fields.environment("env"),
+        env,
     }
 }

@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::config::{
-    Asked, GraderSpec, IsolationSettings, LimitSettings, PriceSource, PriceTable, RetrySettings,
+    Asked, GraderSpec, IsolationSettings, LimitSettings, Place, PriceSource, PriceTable,
+    RetrySettings,
 };
 use crate::model::{AgentId, GradedIn, Network, Pricing, ScenarioId, TaskId, WorkspaceKind};
 
@@ -237,6 +238,10 @@ pub struct Project {
     pub simulators: Simulators,
     /// `build_params`.
     pub build_params: BuildParams,
+    /// Where `repo_path` or `template` stands in the config.
+    pub source_at: Place,
+    /// Where `base_ref` stands in the config; where `project` begins if it is not there.
+    pub base_ref_at: Place,
 }
 
 /// `project.simulators`: a simulator is one trial's at any time, whichever way it is chosen.
@@ -421,9 +426,12 @@ pub struct McpSettings {
     pub start_command: Vec<String>,
     /// `stop_command`; empty = none.
     pub stop_command: Vec<String>,
-    /// `env`; the value of `EVAL_MCP_TOOL_LOG` may hold `{RUN_ID}`.
+    /// `env`; the value of [`MCP_TOOL_LOG`] is an absolute path that may hold `{RUN_ID}`.
     pub env: BTreeMap<String, String>,
 }
+
+/// The variable that names the JSONL which an MCP server writes of its own calls.
+pub const MCP_TOOL_LOG: &str = "EVAL_MCP_TOOL_LOG";
 
 /// One of `tasks:`.
 #[derive(Debug, Clone)]

@@ -152,6 +152,28 @@ fn graders(
         .collect()
 }
 
+/// Says so where a glob cannot mean what its writer thought.
+fn idle_glob(glob: &str, options: &Fields<'_>, report: &mut Report) {
+    let (why, hint) = if glob.starts_with(['/', '~']) || glob.split('/').any(|part| part == "..") {
+        (
+            "never matches: globs are matched against paths inside of the repository",
+            "write it from the root of the repository or from the folder of repo_path",
+        )
+    } else if glob.starts_with('!') {
+        (
+            "is a name that begins with `!`: nothing is negated",
+            "list what is forbidden, and leave out what is not",
+        )
+    } else {
+        return;
+    };
+    let key = options.path("forbidden_globs");
+    let place = options.place_of("forbidden_globs");
+    report
+        .warning(place, &key, format!("\"{glob}\" {why}"))
+        .hint(hint);
+}
+
 fn grader(
     name: &str,
     options: &Fields<'_>,
@@ -160,9 +182,13 @@ fn grader(
 ) -> Option<GraderSpec> {
     let relative = |name: &str| options.text(name).map(PathBuf::from);
     Some(match name {
-        "git_diff_forbidden" => GraderSpec::GitDiffForbidden {
-            forbidden_globs: options.words("forbidden_globs"),
-        },
+        "git_diff_forbidden" => {
+            let forbidden_globs = options.words("forbidden_globs");
+            for glob in &forbidden_globs {
+                idle_glob(glob, options, report);
+            }
+            GraderSpec::GitDiffForbidden { forbidden_globs }
+        }
         "command" => command_grader(options, report)?,
         "screenshot_exists" => GraderSpec::ScreenshotExists {
             path: relative("path")?,

@@ -48,6 +48,11 @@ impl<'text> Builder<'text, '_> {
         };
         let root = match first {
             Event::StreamEnd => return Err(self.empty(place)),
+            event @ Event::SequenceStart(..) => {
+                // A file that is a list is one of tasks, whose keys are named as in `tasks: [...]`.
+                self.path.push_str("tasks");
+                self.node(event, place, 0)?
+            }
             event => self.node(event, place, 0)?,
         };
         loop {

@@ -1,5 +1,9 @@
 //! The one table of XcodeBuildMCP's tools: what each drives, and in which versions it was seen.
 
+use std::time::Duration;
+
+use crate::model::Measures;
+
 /// What a tool of XcodeBuildMCP drives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Drives {
@@ -110,6 +114,21 @@ pub fn mcp_tool(server: &str, name: &str) -> Option<&'static McpTool> {
 pub fn mcp_server_and_tool(name: &str) -> Option<(&str, &str)> {
     let rest = name.strip_prefix("mcp__")?;
     Some(rest.split_once("__").unwrap_or((rest, "")))
+}
+
+/// Counts a call of a tool; `at` is when it was made, where that is known.
+pub(super) fn count(measures: &mut Measures, (server, tool): (&str, &str), at: Option<Duration>) {
+    measures.mcp_tool_calls += 1;
+    let Some(tool) = mcp_tool(server, tool) else {
+        return;
+    };
+    match tool.drives {
+        Drives::Xcodebuild => measures.mcp_xcodebuild_calls += 1,
+        Drives::Simctl => measures.mcp_simctl_calls += 1,
+    }
+    if tool.builds && measures.time_to_first_mcp_build_sec.is_none() {
+        measures.time_to_first_mcp_build_sec = at.map(|at| at.as_secs_f64());
+    }
 }
 
 #[cfg(test)]

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use crate::metrics::tally::{SeenCall, SeenError, Tally};
 use crate::metrics::watched::{StreamCall, stream_only};
-use crate::metrics::{Drives, ErrorClass, mcp_tool, xcode};
-use crate::model::{CallSource, CommandCall, ErrorContext, Measures, ToolErrorSeen};
+use crate::metrics::{ErrorClass, mcp_tools, xcode};
+use crate::model::{CallSource, CommandCall, ErrorContext, McpServerCall, Measures, ToolErrorSeen};
 
 /// An MCP tool call of the stream.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -159,21 +159,15 @@ fn next_calls(calls: &[SeenCall], from: usize, count: usize) -> Vec<(String, Str
 }
 
 impl Tallied {
-    /// Takes in calls that an MCP server logged itself, (tool, arguments) in order: for agents whose stream shows
-    /// no MCP calls. When they were made is not known, so no time to the first build follows from them.
-    pub fn add_server_calls(&mut self, calls: &[(String, String)]) {
-        for (name, arguments) in calls {
-            self.measures.mcp_tool_calls += 1;
-            match mcp_tool("", name).map(|tool| tool.drives) {
-                Some(Drives::Xcodebuild) => self.measures.mcp_xcodebuild_calls += 1,
-                Some(Drives::Simctl) => self.measures.mcp_simctl_calls += 1,
-                None => {}
-            }
+    /// Takes in calls that an MCP server logged itself, in their order: for agents whose stream shows no MCP calls.
+    pub fn add_server_calls(&mut self, calls: Vec<McpServerCall>) {
+        for call in calls {
+            mcp_tools::count(&mut self.measures, (&call.server, &call.tool), call.at);
             self.mcp_calls.push(McpCallSeen {
-                at: Duration::ZERO,
-                server: String::new(),
-                tool: name.clone(),
-                arguments: arguments.clone(),
+                at: call.at.unwrap_or_default(),
+                server: call.server,
+                tool: call.tool,
+                arguments: call.arguments,
             });
         }
     }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::metrics::shell::{base_name, shell_commands};
 use crate::metrics::watched::StreamCall;
-use crate::metrics::{Drives, ErrorClass, classify, mcp_server_and_tool, mcp_tool};
+use crate::metrics::{ErrorClass, classify, mcp_server_and_tool, mcp_tools};
 use crate::model::{AgentEvent, EventKind, Measures, STDERR_CALL, ToolCall, ToolResult};
 
 /// Details of so many calls are kept; further ones are counted.
@@ -89,7 +89,7 @@ impl Tally {
         self.measures.tool_calls += 1;
         let mcp = mcp_parts(call);
         if let Some((server, tool)) = mcp {
-            self.count_mcp(server, tool, at);
+            mcp_tools::count(&mut self.measures, (server, tool), Some(at));
         }
         if self.calls.len() >= MOST_CALLS {
             return;
@@ -114,21 +114,6 @@ impl Tally {
             mcp: mcp.map(|(server, tool)| (server.to_owned(), tool.to_owned())),
             arguments,
         });
-    }
-
-    fn count_mcp(&mut self, server: &str, tool: &str, at: Duration) {
-        let measures = &mut self.measures;
-        measures.mcp_tool_calls += 1;
-        let Some(tool) = mcp_tool(server, tool) else {
-            return;
-        };
-        match tool.drives {
-            Drives::Xcodebuild => measures.mcp_xcodebuild_calls += 1,
-            Drives::Simctl => measures.mcp_simctl_calls += 1,
-        }
-        if tool.builds && measures.time_to_first_mcp_build_sec.is_none() {
-            measures.time_to_first_mcp_build_sec = Some(at.as_secs_f64());
-        }
     }
 
     /// Finds the watched commands in a shown command line.

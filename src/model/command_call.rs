@@ -22,6 +22,19 @@ impl CallSource {
     }
 }
 
+/// One call of an MCP tool, as the server itself logged it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct McpServerCall {
+    /// When it was made, since the agent was started; `None` where the line does not tell.
+    pub at: Option<Duration>,
+    /// Name of the server; empty where the line does not tell.
+    pub server: String,
+    /// Name of the tool.
+    pub tool: String,
+    /// Its arguments as JSON text.
+    pub arguments: String,
+}
+
 /// One call of a watched command.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CommandCall {

@@ -9,7 +9,7 @@ pub mod path_text;
 mod progress;
 mod usage;
 
-pub use command_call::{CallSource, CommandCall};
+pub use command_call::{CallSource, CommandCall, McpServerCall};
 pub use event::{
     AgentEvent, EventKind, McpServerSeen, ProviderFault, ProviderFaultKind, Reset, STDERR_CALL,
     StreamReport, Terminal, ToolCall, ToolResult,

@@ -27,6 +27,18 @@ impl TrialClock {
         }
     }
 
+    /// How long after the start a label is; nothing of what is no timestamp, zero of an earlier one.
+    #[must_use]
+    pub fn since_start(self, label: &str) -> Option<Duration> {
+        let moment: Timestamp = label.parse().ok()?;
+        Some(
+            moment
+                .duration_since(self.start)
+                .try_into()
+                .unwrap_or_default(),
+        )
+    }
+
     /// RFC 3339 in UTC with microseconds and `+00:00`, `at` after the start.
     #[must_use]
     pub fn label(self, at: Duration) -> String {
@@ -59,6 +71,14 @@ mod tests {
         for (at, label) in cases {
             assert_eq!(clock.label(at), label);
         }
+        for (at, label) in &cases[..2] {
+            assert_eq!(clock.since_start(label), Some(*at));
+        }
+        let earlier = clock.since_start("2026-01-20T22:56:06Z");
+        assert_eq!(
+            (earlier, clock.since_start("soon")),
+            (Some(Duration::ZERO), None)
+        );
         assert_eq!(
             TrialClock::new("yesterday").label(Duration::ZERO),
             "1970-01-01T00:00:00.000000+00:00"

@@ -1,7 +1,7 @@
 //! Reads a file of lines into one reused buffer, however long or broken the lines are.
 
 use std::fs::File;
-use std::io::{BufRead, BufReader, Read as _};
+use std::io::{BufRead, BufReader, Read as _, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use serde::de::DeserializeOwned;
@@ -105,6 +105,12 @@ impl LineReader {
             number: 0,
             done: false,
         })
+    }
+
+    /// Goes to a place where a line begins, before anything is read.
+    pub(super) fn skip_to(&mut self, place: u64) -> Result<(), RecordError> {
+        let reached = self.reader.seek(SeekFrom::Start(place));
+        reached.map(drop).doing("read", &self.path)
     }
 
     /// Reads the next line that is not blank.

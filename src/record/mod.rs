@@ -68,8 +68,8 @@ pub use run_dir::RunDir;
 pub use seal::TornTail;
 pub use stage_log::{Stage, StageMark};
 pub use tool_files::{
-    McpCallLine, ToolErrorLines, append_stream_calls, read_mcp_server_log, write_mcp_tool_calls,
-    write_tool_errors,
+    McpCallLine, ToolErrorLines, append_stream_calls, mcp_server_log_length, read_mcp_server_log,
+    write_mcp_tool_calls, write_tool_errors,
 };
 pub use transcript::Transcript;
 pub use trial_dir::TrialDir;

@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde::Serialize;
 use serde_json::value::RawValue;
 
-use crate::model::{CommandCall, ErrorContext, ToolErrorSeen};
+use crate::model::{CommandCall, ErrorContext, McpServerCall, ToolErrorSeen};
 use crate::record::error::Doing as _;
 use crate::record::lines::{Found, LineReader};
 use crate::record::{RecordError, Redactor, TrialClock, TrialDir, json_text, private};
@@ -167,14 +167,29 @@ pub fn append_stream_calls(
         .doing("append to", &path)
 }
 
-/// The calls that an MCP server logged itself: (tool, arguments as JSON text). Lines that are none are left out; a
-/// file that is missing or no regular file holds none.
+/// How long the log of an MCP server is: what is there before an agent starts is not of its trial.
+#[must_use]
+pub fn mcp_server_log_length(path: &Path) -> u64 {
+    let found = path.symlink_metadata();
+    found.map_or(0, |found| if found.is_file() { found.len() } else { 0 })
+}
+
+/// The calls that an MCP server logged itself, `from` this place on; all of them where the file has become shorter than that.
+/// Lines that are none are left out; a file that is missing or no regular file holds none.
 ///
 /// # Errors
 /// When the file cannot be read.
-pub fn read_mcp_server_log(path: &Path) -> Result<Vec<(String, String)>, RecordError> {
+pub fn read_mcp_server_log(
+    path: &Path,
+    from: u64,
+    clock: TrialClock,
+) -> Result<Vec<McpServerCall>, RecordError> {
     #[derive(serde::Deserialize)]
     struct Line {
+        #[serde(default)]
+        ts: Option<String>,
+        #[serde(default)]
+        server: Option<String>,
         #[serde(alias = "name", alias = "tool_name")]
         tool: String,
         #[serde(default, alias = "args")]
@@ -185,6 +200,9 @@ pub fn read_mcp_server_log(path: &Path) -> Result<Vec<(String, String)>, RecordE
         return Ok(Vec::new());
     }
     let mut lines = LineReader::open(path)?;
+    if mcp_server_log_length(path) >= from {
+        lines.skip_to(from)?;
+    }
     let mut calls = Vec::new();
     while calls.len() < MOST_SERVER_CALLS {
         match lines.advance() {
@@ -193,7 +211,12 @@ pub fn read_mcp_server_log(path: &Path) -> Result<Vec<(String, String)>, RecordE
             Found::Line(_) => {
                 if let Ok(line) = serde_json::from_slice::<Line>(&lines.line) {
                     let arguments = line.arguments.map(|raw| raw.get().to_owned());
-                    calls.push((line.tool, arguments.unwrap_or_default()));
+                    calls.push(McpServerCall {
+                        at: line.ts.and_then(|ts| clock.since_start(&ts)),
+                        server: line.server.unwrap_or_default(),
+                        tool: line.tool,
+                        arguments: arguments.unwrap_or_default(),
+                    });
                 }
             }
         }

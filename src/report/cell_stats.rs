@@ -70,6 +70,8 @@ pub struct CellStats {
     pub superseded: usize,
     /// Trials that succeeded.
     pub successes: usize,
+    /// Successes that neither an infra fault nor an interruption casts doubt on.
+    pub sound_successes: usize,
     /// Trials on which graders came to a verdict, infra faults and interruptions left out.
     pub graded: usize,
     /// Successes among them.
@@ -172,6 +174,7 @@ impl CellStats {
     }
 
     fn add_sound(&mut self, facts: &Facts) {
+        self.sound_successes += usize::from(facts.success);
         self.graded += usize::from(facts.graded);
         self.graded_successes += usize::from(facts.graded && facts.success);
         self.impossible += usize::from(facts.impossible);
@@ -197,6 +200,7 @@ impl CellStats {
         self.runs += other.runs;
         self.superseded += other.superseded;
         self.successes += other.successes;
+        self.sound_successes += other.sound_successes;
         self.graded += other.graded;
         self.graded_successes += other.graded_successes;
         self.infra += other.infra;

@@ -71,12 +71,22 @@ pub(crate) fn read(run_root: &Path, relative: &str) -> Option<Vec<LoggedError>> 
     )
 }
 
-/// The path of a regular file below the run directory.
-pub(crate) fn inside(run_root: &Path, relative: &str) -> Option<PathBuf> {
+/// The path of a regular file below the run directory. Of an absolute path, as the older harness wrote it, what follows its
+/// last `trials` counts: the run directory may have been moved since.
+pub(crate) fn inside(run_root: &Path, recorded: &str) -> Option<PathBuf> {
     let normal = |component| matches!(component, Component::Normal(_));
-    let path = Path::new(relative);
-    let path =
-        (!relative.is_empty() && path.components().all(normal)).then(|| run_root.join(path))?;
+    let path = Path::new(recorded);
+    let path = if path.is_absolute() {
+        let mut parts: Vec<Component<'_>> = path.components().collect();
+        let trials = Component::Normal("trials".as_ref());
+        let from = parts.iter().rposition(|part| *part == trials)?;
+        parts.drain(..from).for_each(drop);
+        parts.iter().collect()
+    } else {
+        path.to_owned()
+    };
+    let is_inside = path.components().next().is_some() && path.components().all(normal);
+    let path = is_inside.then(|| run_root.join(path))?;
     fs::symlink_metadata(&path).ok()?.is_file().then_some(path)
 }
 

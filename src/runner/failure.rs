@@ -2,6 +2,9 @@
 
 use std::path::PathBuf;
 
+use crate::config::{Place, ProjectSource, Suite};
+use crate::workspace::WorkspaceError;
+
 /// An error of the run as a whole.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
@@ -14,7 +17,7 @@ pub enum RunError {
         why: String,
     },
     /// The project's files cannot be had.
-    #[error("project: {0}")]
+    #[error("{0}")]
     Project(String),
     /// Programs that the config names are not on this machine.
     #[error("{}", .0.join("\n"))]
@@ -56,6 +59,22 @@ pub enum RunError {
 }
 
 impl RunError {
+    /// The project's files cannot be had: the config's file, line, column and key come first.
+    pub(super) fn project(suite: &Suite, why: &WorkspaceError) -> Self {
+        let project = &suite.project;
+        let source = match project.source {
+            ProjectSource::Repository(_) => "repo_path",
+            ProjectSource::Template(_) => "template",
+        };
+        let (key, Place { line, column }) = if why.is_about_base_ref() {
+            ("base_ref", project.base_ref_at)
+        } else {
+            (source, project.source_at)
+        };
+        let config = suite.config_path.display();
+        Self::Project(format!("{config}:{line}:{column}: project.{key}: {why}"))
+    }
+
     /// An error about a file or folder of the run.
     pub(super) fn at(what: impl Into<String>, why: &impl ToString) -> Self {
         Self::RunDirectory {

@@ -13,6 +13,7 @@ use crate::config::{AgentKind, PlanMode, ProjectSource, Suite};
 use crate::plan::Plan;
 use crate::record::{AgentMetadata, PlanMetadata, RunMetadata, StartMetadata};
 use crate::runner::drift::Inputs;
+use crate::runner::preflight::SEES_SUITE;
 use crate::runner::{RunError, RunRequest, memories};
 use crate::supervise::{ChildSpec, capture, find_program};
 use crate::trial::{RunContext, program_path};
@@ -156,7 +157,7 @@ fn notes(request: &RunRequest, context: &RunContext) -> Vec<String> {
         ));
     }
     if request.suite.settings.agent_sees_suite_root {
-        notes.push("agents see EVAL_SUITE_ROOT, the way to the reference solutions (suite.agent_sees_suite_root)".to_owned());
+        notes.push(SEES_SUITE.to_owned());
     }
     if request.suite.settings.workspace == crate::model::WorkspaceKind::Shared {
         notes.push("workspaces are worktrees of the user's own repository: agents can read its whole history (suite.workspace: shared)".to_owned());

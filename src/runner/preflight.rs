@@ -103,6 +103,9 @@ pub(super) async fn preflight(
         }
     };
     source.warnings.extend(orphans());
+    if suite.settings.agent_sees_suite_root {
+        source.warnings.push(SEES_SUITE.to_owned());
+    }
     let guards = suite.tasks.iter();
     let guards: Result<Vec<Guard>, String> =
         guards.map(|task| Guard::of(task, &source.subdir)).collect();
@@ -110,7 +113,7 @@ pub(super) async fn preflight(
         Ok(guards) => guards,
         Err(problem) => {
             drop(scratch.close(false));
-            return Err(RunError::Project(problem));
+            return Err(RunError::Project(format!("project: {problem}")));
         }
     };
     let confinement = Confinement::settle(
@@ -217,6 +220,10 @@ fn sweep_unmarked(temporary: &Path) {
     }
 }
 
+/// Said where agents are shown the suite, and kept as a note of the run.
+pub(super) const SEES_SUITE: &str =
+    "agents see EVAL_SUITE_ROOT, the way to the reference solutions (suite.agent_sees_suite_root)";
+
 /// A warning of agents that went on when the harness that had started them was killed: they may still spend.
 fn orphans() -> Option<String> {
     const TOLD: usize = 5;
@@ -244,10 +251,11 @@ fn build_tree(
         fetch: settings.fetch_remote,
         scratch,
     };
-    let source = workspace::resolve(&request.suite.project, options)
-        .map_err(|error| RunError::Project(error.to_string()))?;
+    let suite = &request.suite;
+    let source = workspace::resolve(&suite.project, options)
+        .map_err(|error| RunError::project(suite, &error))?;
     let template = Template::build(&source, scratch, settings.workspace)
-        .map_err(|error| RunError::Project(error.to_string()))?;
+        .map_err(|error| RunError::project(suite, &error))?;
     Ok((source, template))
 }
 

@@ -6,6 +6,7 @@ use crate::plan::{Missing, Plan, build};
 use crate::record::RunDir;
 use crate::runner::inputs::Given;
 use crate::runner::ledger::{Standing, read_standing};
+use crate::runner::request::run_to_resume;
 use crate::runner::secrets::redactor;
 use crate::runner::{RunError, RunRequest, drift};
 use crate::trial::base_environment;
@@ -20,6 +21,8 @@ pub struct Preview {
     pub missing: Missing,
     /// What differs from what the run to resume was started with, a line each.
     pub drift: Vec<String>,
+    /// Why the project's files cannot be had, if they cannot.
+    pub project: Option<String>,
 }
 
 /// The plan of a request, what is already there, and whether a resume would go on with the same inputs.
@@ -30,8 +33,7 @@ pub fn preview(request: &RunRequest) -> Result<Preview, RunError> {
     let plan = build(&request.suite, request.trials);
     let (standing, drift) = match &request.resume {
         Some(path) => {
-            let run_dir = RunDir::open(path)
-                .map_err(|error| RunError::at("open the run to resume", &error))?;
+            let run_dir = run_to_resume(path)?;
             (
                 read_standing(&run_dir, &plan)?,
                 differences(request, &run_dir)?,
@@ -43,7 +45,20 @@ pub fn preview(request: &RunRequest) -> Result<Preview, RunError> {
         missing: crate::plan::missing(plan.clone(), &standing.done),
         plan,
         drift,
+        project: project_problem(request)?,
     })
+}
+
+fn project_problem(request: &RunRequest) -> Result<Option<String>, RunError> {
+    let scratch =
+        tempfile::tempdir().map_err(|error| RunError::at("create a scratch folder", &error))?;
+    let options = ResolveOptions {
+        fetch: false,
+        scratch: scratch.path(),
+    };
+    let resolved = workspace::resolve(&request.suite.project, options);
+    let problem = resolved.map_err(|error| RunError::project(&request.suite, &error));
+    Ok(problem.err().map(|error| error.to_string()))
 }
 
 fn differences(request: &RunRequest, run_dir: &RunDir) -> Result<Vec<String>, RunError> {
@@ -55,7 +70,7 @@ fn differences(request: &RunRequest, run_dir: &RunDir) -> Result<Vec<String>, Ru
         scratch: scratch.path(),
     };
     let source = workspace::resolve(&suite.project, options)
-        .map_err(|error| RunError::Project(error.to_string()))?;
+        .map_err(|error| RunError::project(suite, &error))?;
     let operator: Vec<(OsString, OsString)> = std::env::vars_os().collect();
     let given = Given {
         suite,

@@ -1,7 +1,7 @@
 //! The front door: what to run, and what came of it.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -246,8 +246,25 @@ pub(super) fn now_stamp() -> String {
     Timestamp::now().strftime("%Y%m%d_%H%M%S").to_string()
 }
 
+/// The run in this folder; a folder without a run stays as it is.
+pub(super) fn run_to_resume(path: &Path) -> Result<RunDir, RunError> {
+    let run_dir =
+        RunDir::open(path).map_err(|error| RunError::at("open the run to resume", &error))?;
+    if run_dir.runs_jsonl().exists() || run_dir.run_metadata().exists() {
+        return Ok(run_dir);
+    }
+    let text = format!(
+        "{} holds no run: neither runs.jsonl nor run_metadata.json is there",
+        path.display()
+    );
+    Err(RunError::Project(text))
+}
+
 fn run_directory(request: &RunRequest) -> Result<RunDir, RunError> {
-    if let Some(path) = request.resume.as_ref().or(request.prepared.as_ref()) {
+    if let Some(path) = &request.resume {
+        return run_to_resume(path);
+    }
+    if let Some(path) = &request.prepared {
         return RunDir::open(path).map_err(|error| RunError::at("open the run", &error));
     }
     let stamp = now_stamp();

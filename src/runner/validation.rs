@@ -95,8 +95,9 @@ fn told(validation: &Validation) -> String {
     let took = validation.took.as_secs_f64();
     match &validation.reason {
         None if validation.repeats.0 == 0 => format!(
-            "{} is impossible, and nothing alone does not pass ({took:.1} s)",
-            validation.task
+            "{}: {}; nothing alone does not pass ({took:.1} s)",
+            validation.task,
+            validation.notes.join("; ")
         ),
         None => format!(
             "reference of {} passes, and nothing alone does not ({took:.1} s)",

@@ -150,7 +150,7 @@ pub(super) async fn measure(
         agent.speaks().as_str(),
         frame.context.context_calls,
     );
-    mcp_servers_own(frame, &mut tallied, draft);
+    mcp_servers_own(frame, ended.clock, (&mut tallied, draft));
     if let Some(note) = sessions::settle(frame, ended.ready, &mut heard.report) {
         draft.note(note);
     }
@@ -189,13 +189,17 @@ async fn shim_log(frame: &Frame<'_>, ended: &Ended<'_>, draft: &mut Draft) -> Sh
 }
 
 /// Calls that an MCP server logged itself count where the agent's stream shows no MCP calls at all.
-fn mcp_servers_own(frame: &Frame<'_>, tallied: &mut Tallied, draft: &mut Draft) {
+fn mcp_servers_own(
+    frame: &Frame<'_>,
+    clock: TrialClock,
+    (tallied, draft): (&mut Tallied, &mut Draft),
+) {
     if tallied.measures.mcp_tool_calls > 0 {
         return;
     }
     let path = frame.mcp_server_log();
-    match record::read_mcp_server_log(&path) {
-        Ok(calls) => tallied.add_server_calls(&calls),
+    match record::read_mcp_server_log(&path, frame.mcp_log_began, clock) {
+        Ok(calls) => tallied.add_server_calls(calls),
         Err(error) => draft.note(error.to_string()),
     }
 }

@@ -14,6 +14,7 @@ use crate::model::Isolation;
 use crate::record::{Arms, Attestation, ProgramSeen, RunDir, digest_of};
 use crate::supervise::{ChildSpec, find_program};
 use crate::trial::draft::Draft;
+use crate::trial::environment::program_path;
 use crate::trial::frame::Frame;
 use crate::trial::jail;
 use crate::trial::listener::HeardAll;
@@ -138,7 +139,7 @@ pub(super) fn before(
 /// Adds what the agent said, keeps all of it, and tells what is not as in the first trial of the arm.
 pub(super) async fn after(
     frame: &Frame<'_>,
-    (ready, heard): (&Ready, &HeardAll),
+    heard: &HeardAll,
     (mut seen, draft): (Attestation, &mut Draft),
 ) {
     let context = frame.context;
@@ -160,7 +161,7 @@ pub(super) async fn after(
     if let Some(version) = &report.cli_version {
         seen.cli_version = Some(short(version));
         seen.cli_version_by = Some("stream".to_owned());
-    } else if let Some(version) = asked_version(frame, ready, &seen).await {
+    } else if let Some(version) = asked_version(frame, &seen).await {
         seen.cli_version = Some(version);
         seen.cli_version_by = Some("--version".to_owned());
     }
@@ -202,7 +203,7 @@ fn given(name: &str) -> (String, String) {
 }
 
 /// What `--version` says, asked once per program of a run; unknown programs are not asked.
-async fn asked_version(frame: &Frame<'_>, ready: &Ready, seen: &Attestation) -> Option<String> {
+async fn asked_version(frame: &Frame<'_>, seen: &Attestation) -> Option<String> {
     let agent = frame.context.agent(frame.planned);
     if matches!(agent.kind, AgentKind::Command | AgentKind::Replay) {
         return None;
@@ -225,7 +226,9 @@ async fn asked_version(frame: &Frame<'_>, ready: &Ready, seen: &Attestation) -> 
         return known;
     }
     let program = Path::new(&first.path);
-    let told = version(program, &ready.path, &frame.context.scratch).await;
+    // Without the shims: it is not the agent that calls here.
+    let path = program_path(&frame.context.base_env);
+    let told = version(program, &path, &frame.context.scratch).await;
     let mut state = frame.context.attested.lock();
     state.versions.insert(content, told.clone());
     told
@@ -363,10 +366,29 @@ fn config_files(
     let mcp = scenario.and_then(|file| Some(("mcp_config".to_owned(), digest(file)?)));
     let found = places.into_iter().flat_map(|(folder, prefix, names)| {
         folder.into_iter().flat_map(move |folder| {
-            files(&folder, &format!("home/{prefix}"), names).collect::<Vec<_>>()
+            let lent = lent_from(frame, &folder);
+            let seen = move |name: &&str| {
+                let shown = lent.as_ref().map(|home| home.join(name));
+                let shown = shown.filter(|path| is_lent(frame, path));
+                let digest = digest(&shown.unwrap_or_else(|| folder.join(name)))?;
+                Some((format!("home/{prefix}{name}"), digest))
+            };
+            names.iter().filter_map(seen)
         })
     });
     found.chain(mcp).collect()
+}
+
+/// Where the operator's files lie that a jail may show in this folder of the home that stands for the operator's.
+fn lent_from(frame: &Frame<'_>, folder: &Path) -> Option<PathBuf> {
+    let stands = jail::stands_for_home(frame)?;
+    let inside = folder.strip_prefix(stands).ok()?;
+    Some(frame.context.confinement.home.as_ref()?.join(inside))
+}
+
+/// Whether an agent sees this file of the operator's; where it is attached, an empty one lies in the trial's home.
+fn is_lent(frame: &Frame<'_>, file: &Path) -> bool {
+    fs::canonicalize(file).is_ok_and(|real| frame.context.confinement.is_lent(&real))
 }
 
 /// Those of some files that are there, under their names.

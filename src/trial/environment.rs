@@ -5,6 +5,7 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
 use crate::agents::{Invocation, operator_variables};
+use crate::config::MCP_TOOL_LOG;
 use crate::model::Isolation;
 use crate::plan::PlannedTrial;
 use crate::record::TrialDir;
@@ -249,7 +250,7 @@ impl Surroundings<'_> {
                 self.udid.unwrap_or_default(),
             );
         }
-        put(&mut all, "EVAL_MCP_TOOL_LOG", &self.mcp_server_log);
+        put(&mut all, MCP_TOOL_LOG, &self.mcp_server_log);
         put(&mut all, "EVAL_CMD_LOG", self.trial_dir.cmd_log());
         put(
             &mut all,

@@ -7,10 +7,10 @@ use std::time::Duration;
 
 use sha2::{Digest, Sha256};
 
-use crate::config::TaskSpec;
+use crate::config::{MCP_TOOL_LOG, TaskSpec};
 use crate::model::{Allowance, GradedIn, Progress};
 use crate::plan::PlannedTrial;
-use crate::record::{Stage, StageMark, TrialDir};
+use crate::record::{Stage, StageMark, TrialDir, mcp_server_log_length};
 use crate::supervise::ChildSpec;
 use crate::trial::draft::Draft;
 use crate::trial::environment::{Environment, Surroundings};
@@ -34,6 +34,8 @@ pub(super) struct Frame<'a> {
     pub(super) short_name: String,
     /// Its simulator.
     pub(super) simulator: simulator::Slot,
+    /// How long the log of an MCP server was before this trial.
+    pub(super) mcp_log_began: u64,
 }
 
 impl<'a> Frame<'a> {
@@ -48,7 +50,7 @@ impl<'a> Frame<'a> {
         for byte in &digest[..5] {
             write!(short_name, "{byte:02x}").expect("a text takes what is written to it");
         }
-        Self {
+        let mut frame = Self {
             context,
             planned,
             teller,
@@ -59,7 +61,13 @@ impl<'a> Frame<'a> {
             short_name,
             run_id,
             simulator: simulator::Slot::default(),
+            mcp_log_began: 0,
+        };
+        // One that is not configured lies in the trial's folder.
+        if context.suite.mcp.env.contains_key(MCP_TOOL_LOG) {
+            frame.mcp_log_began = mcp_server_log_length(&frame.mcp_server_log());
         }
+        frame
     }
 
     /// The same for a trial that may spend only so much.
@@ -105,7 +113,7 @@ impl<'a> Frame<'a> {
 
     /// Where an MCP server may have written its own log of calls.
     pub(super) fn mcp_server_log(&self) -> PathBuf {
-        let configured = self.context.suite.mcp.env.get("EVAL_MCP_TOOL_LOG");
+        let configured = self.context.suite.mcp.env.get(MCP_TOOL_LOG);
         configured.map_or_else(
             || self.trial_dir.mcp_server_calls(),
             |template| PathBuf::from(template.replace("{RUN_ID}", &self.run_id)),

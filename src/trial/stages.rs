@@ -122,7 +122,7 @@ async fn stages(frame: &Frame<'_>, draft: &mut Draft, slot: &mut Slot) -> Result
         draft.suspect(reason);
     }
     let captured = aftermath::capture(frame, (workspace, &untouched), draft);
-    attest::after(frame, (&ready, &heard), (seen, draft)).await;
+    attest::after(frame, &heard, (seen, draft)).await;
     aftermath::measure(
         frame,
         heard,

@@ -101,13 +101,18 @@ async fn judge_both(
         .task(planned)
         .ok_or("a baseline has no reference patch")?;
     if task.impossible {
+        let why = "the task is impossible: there is no reference to check";
+        validation.notes.push(why.to_owned());
         return nothing_passes(context, planned, (teller, proof, validation)).await;
     }
-    let patch = task.reference_patch.as_deref();
-    let patch = patch.ok_or("no reference_patch: nothing proves that the task can be solved")?;
     if task.graders.is_empty() {
         return Err("no graders: nothing is judged".to_owned());
     }
+    let Some(patch) = task.reference_patch.as_deref() else {
+        let why = "no reference_patch: nothing proves that the task can be solved";
+        validation.notes.push(why.to_owned());
+        return nothing_passes(context, planned, (teller, proof, validation)).await;
+    };
     let folder = context.run_dir.reference_check(task.id.as_str());
     let mut frame = Frame::new(context, planned, teller).with_folder(folder);
     let judged = with_reference(&frame, (task, patch), (proof, validation)).await;
@@ -162,7 +167,7 @@ async fn with_reference(
     without_work(frame, task, (proof, validation)).await
 }
 
-/// Asks of an impossible task no more than that neither nothing nor a cheat passes.
+/// Asks of a task without a reference no more than that neither nothing nor a cheat passes.
 async fn nothing_passes(
     context: &RunContext,
     planned: &PlannedTrial,
@@ -171,9 +176,6 @@ async fn nothing_passes(
     let task = context.task(planned).ok_or("a baseline is no task")?;
     let folder = context.run_dir.reference_check(task.id.as_str());
     let mut frame = Frame::new(context, planned, teller).with_folder(folder);
-    validation
-        .notes
-        .push("the task is impossible: there is no reference to check".to_owned());
     let judged = without_work(&frame, task, (proof, validation)).await;
     validation.notes.extend(give_back(&mut frame).await);
     judged

@@ -3,6 +3,14 @@
 use std::io;
 use std::path::PathBuf;
 
+impl WorkspaceError {
+    /// Whether another `base_ref` is what helps.
+    #[must_use]
+    pub const fn is_about_base_ref(&self) -> bool {
+        matches!(self, Self::UnknownRef { .. } | Self::NotACommit { .. })
+    }
+}
+
 /// Why the workspace room could not do what was asked.
 #[derive(Debug, thiserror::Error)]
 pub enum WorkspaceError {
@@ -22,7 +30,7 @@ pub enum WorkspaceError {
     },
     /// `base_ref` names nothing.
     #[error(
-        "base_ref {name:?} names no branch, tag or commit of {repository}{}",
+        "{name:?} names no branch, tag or commit of {repository}{}; `git -C {repository} branch --all` lists its branches",
         did_you_mean(near)
     )]
     UnknownRef {
@@ -34,7 +42,7 @@ pub enum WorkspaceError {
         near: Vec<String>,
     },
     /// `base_ref` names something that is not a commit.
-    #[error("base_ref {name:?} of {repository} names a {kind}, and a commit is needed")]
+    #[error("{name:?} of {repository} names a {kind}, and a commit is needed")]
     NotACommit {
         /// As configured.
         name: String,

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
-use crate::sandbox::{SOLVE, Sandbox};
+use crate::sandbox::{CLAUDE_DONE, SOLVE, Sandbox};
 
 /// An agent of Claude Code's kind that tells this of itself, by the number of the trial.
 fn told(version: &str, model: &str, servers: &str, tools: &str) -> String {
@@ -153,4 +153,44 @@ fn strict_starts_nothing_more_of_an_agent_that_changed() {
         said.contains("it is not the agent that was asked for (cli_version)"),
         "{said}"
     );
+}
+
+#[test]
+fn asking_an_agent_for_its_version_is_no_call_of_the_agent() {
+    let sandbox = Sandbox::new()
+        .agent("fake", "codex_cli", "xcodebuild -version\nexit 0")
+        .set("trials_per_cell", "2");
+    sandbox.script("xcodebuild", "exit 0");
+    let ran = sandbox.proctor(&["run", "--quiet"]);
+    for row in sandbox.rows() {
+        assert_eq!(row["xcodebuild_calls"], 1, "{row:#}\n{}", ran.stderr);
+    }
+}
+
+#[test]
+fn a_lent_file_is_the_same_whether_or_not_a_setup_command_ran_before() {
+    if !crate::jail::can_be_had() {
+        return;
+    }
+    let task = "- id: ID\n  prompt: p\nSETUP  graders:\n    - {type: command, argv: ['true']}\n";
+    let tasks = task.replace("ID", "plain").replace("SETUP", "")
+        + &task
+            .replace("ID", "prepared")
+            .replace("SETUP", "  setup_commands: ['true']\n");
+    let sandbox = Sandbox::new()
+        .agent("fake", "claude_code_cli", CLAUDE_DONE)
+        .suite("isolation: {level: jail, require: true}\n  lend: []")
+        .tasks(&tasks);
+    fs::write(sandbox.path("home/.gitconfig"), "[user]\n\tname = x\n").expect("write a file");
+    let ran = sandbox.proctor(&["run", "--quiet"]);
+    for row in sandbox.rows() {
+        assert_eq!(
+            row["attestation_flags"],
+            json!([]),
+            "{row:#}\n{}",
+            ran.stderr
+        );
+        let text = fs::read_to_string(attestation_of(&sandbox, &row)).expect("an attestation");
+        assert!(text.contains("home/.gitconfig"), "{text}");
+    }
 }

@@ -138,3 +138,35 @@ fn errors_of_an_old_trial_come_from_its_error_log() {
     .unwrap();
     assert_eq!(errors(&run, true), ["2", "1", "0"]);
 }
+
+#[test]
+fn an_error_log_is_found_below_the_run_wherever_an_old_row_says_that_it_lay() {
+    let mut rows = Vec::new();
+    for place in [
+        "trials/ID/tool_errors.jsonl",
+        "/Users/somebody/trials/of mine/runs/20260101_000000/trials/ID/tool_errors.jsonl",
+        "/Users/somebody/trials/../trials/ID/tool_errors.jsonl",
+        "/etc/passwd",
+    ] {
+        let mut old = row("a", "mcp_unprimed", u32::try_from(rows.len()).expect("few"));
+        old.schema = 0;
+        old.tool_error_total = Some(3);
+        old.tool_error_mcp = Some(3);
+        old.tool_error_discovery = None;
+        old.tool_error_log_path = Some(place.replace("ID", &old.run_id));
+        rows.push(old);
+    }
+    let run = Run::new(&rows);
+    for old in &rows {
+        let trial = run
+            .dir
+            .recorded_trial(&old.run_id)
+            .expect("the name of a folder");
+        trial.create().expect("create the trial's folder");
+        let line = r#"{"ts":"2026-01-01T00:00:00Z","tool_name":"mcp__x__y","tool_kind":"mcp","payload":"Missing required session defaults"}"#;
+        fs::write(trial.tool_errors(), format!("{line}\n")).expect("write a log");
+    }
+    // Three of the four logs are found, and each means one error fewer.
+    let summary = run.summary();
+    assert_eq!(summary[0]["tool_error_mean"], "2.25");
+}

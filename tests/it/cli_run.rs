@@ -1,5 +1,6 @@
 //! `proctor run` and `validate` as a person meets them: what is said where, and the exit code.
 
+use std::fs;
 use std::io::{BufRead, BufReader, Read};
 use std::process::Child;
 
@@ -231,4 +232,61 @@ fn diagnostics_are_told_when_they_are_asked_for() {
         assert!(all.contains(words), "{all}");
     }
     assert!(!told("proctor::record=debug").contains("Exited"));
+}
+
+#[test]
+fn every_trial_is_counted_once_in_the_totals() {
+    // It ends well without a word: its graders pass, and something else than its work decided.
+    let sandbox = Sandbox::new()
+        .agent(
+            "solves",
+            "claude_code_cli",
+            &format!("{SOLVE}\n{CLAUDE_DONE}"),
+        )
+        .agent("fails", "claude_code_cli", CLAUDE_DONE)
+        .agent("mute", "claude_code_cli", &format!("{SOLVE}\nexit 0"));
+    let ran = sandbox.proctor(&["run", "--json"]);
+    let mute = sandbox
+        .rows()
+        .into_iter()
+        .find(|row| row["agent_id"] == "mute");
+    assert_eq!(mute.expect("its row")["success"], true);
+    let counts = &json(&ran)["counts"];
+    let told = ["trials", "passed", "failed", "infra"].map(|name| counts[name].as_u64());
+    assert_eq!(told, [Some(3), Some(1), Some(1), Some(1)], "{counts}");
+}
+
+#[test]
+fn a_folder_that_holds_no_run_is_not_resumed_and_stays_as_it_is() {
+    let sandbox = solving();
+    fs::create_dir(sandbox.path("other")).expect("create a folder");
+    for further in [&["--dry-run"][..], &[]] {
+        let words = [&["run", "--resume", "other"], further].concat();
+        let ran = sandbox.proctor(&words);
+        assert_ne!(ran.code, Some(0), "{words:?}");
+        assert!(ran.stderr.contains("holds no run"), "{}", ran.stderr);
+    }
+    let left = fs::read_dir(sandbox.path("other")).expect("read the folder");
+    assert_eq!(left.count(), 0);
+}
+
+#[test]
+fn a_base_ref_that_names_nothing_is_told_with_its_place_also_by_a_dry_run() {
+    let sandbox = solving();
+    sandbox.write();
+    let config = fs::read_to_string(sandbox.path("config.yaml")).expect("read config.yaml");
+    let line = 1 + config
+        .lines()
+        .position(|line| line.contains("base_ref"))
+        .expect("a line");
+    let config = config.replace("base_ref: HEAD", "base_ref: nope");
+    fs::write(sandbox.path("odd.yaml"), config).expect("write a config");
+    let place = format!("odd.yaml:{line}:13: project.base_ref: \"nope\" names no branch");
+    let ran = sandbox.proctor(&["run", "--config", "odd.yaml"]);
+    assert_ne!(ran.code, Some(0));
+    assert!(ran.stderr.contains(&place), "{}", ran.stderr);
+    let ran = sandbox
+        .proctor(&["run", "--config", "odd.yaml", "--dry-run"])
+        .expect_code(0);
+    assert!(ran.stderr.contains(&place), "{}", ran.stderr);
 }

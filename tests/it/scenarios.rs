@@ -231,12 +231,22 @@ echo '{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"
 
 #[test]
 fn any_finished_trial_becomes_a_cassette_that_plays_the_same() {
-    let sandbox = Sandbox::new().agent(
-        "fake",
-        "claude_code_cli",
-        &format!("{SOLVE}\nmkdir deep; ln -s ../answer.txt deep/link; head -c 1500000 /dev/zero | tr '\\0' x > large\n{CLAUDE_DONE}"),
-    );
-    sandbox.proctor(&["run", "--quiet"]).expect_code(0);
+    plays_the_same(&format!(
+        "{SOLVE}\nmkdir deep; ln -s ../answer.txt deep/link; head -c 1500000 /dev/zero | tr '\\0' x > large\n{CLAUDE_DONE}"
+    ));
+}
+
+#[test]
+fn a_cassette_of_an_agent_that_died_of_a_signal_dies_of_it() {
+    for signal in ["SEGV", "ABRT", "TERM", "HUP"] {
+        plays_the_same(&format!("{SOLVE}\nkill -{signal} $$; sleep 20"));
+    }
+}
+
+/// A trial of this agent and the trial that plays its cassette have the same row.
+fn plays_the_same(body: &str) {
+    let sandbox = Sandbox::new().agent("fake", "claude_code_cli", body);
+    sandbox.proctor(&["run", "--quiet"]);
     let first = sandbox.row();
     let trial = sandbox.trial_file("");
     fs::create_dir(sandbox.path("tapes")).expect("create a folder");
@@ -249,9 +259,7 @@ fn any_finished_trial_becomes_a_cassette_that_plays_the_same() {
     let start = config.find("agents:").expect("agents");
     let replay = format!("{}agents:\n  - id: tape\n    kind: replay\n    plays: claude_code_cli\n    cassettes: tapes\n    pace: 0\n", &config[..start]).replace("/runs\n", "/again\n");
     fs::write(sandbox.path("replay.yaml"), replay).expect("write a config");
-    sandbox
-        .proctor(&["run", "--quiet", "--config", "replay.yaml"])
-        .expect_code(0);
+    sandbox.proctor(&["run", "--quiet", "--config", "replay.yaml"]);
     let again = fs::read_dir(sandbox.path("again"))
         .expect("list")
         .next()
@@ -271,7 +279,10 @@ fn any_finished_trial_becomes_a_cassette_that_plays_the_same() {
         "termination",
         "tree_sha256",
     ] {
-        assert_eq!(first[column], second[column], "{column}");
+        assert_eq!(
+            first[column], second[column],
+            "{column} of {body}: {second:#}"
+        );
     }
 }
 
@@ -291,5 +302,48 @@ fn the_last_words_of_an_agent_that_failed_are_no_report() {
         assert!(!text.starts_with("API Error"), "{text}");
         let why = format!("{report} holds tables only: agent fake failed: API Error: 529");
         assert!(told.stderr.contains(&why), "{}", told.stderr);
+    }
+}
+
+#[test]
+fn the_log_of_an_mcp_server_counts_for_its_own_trial_alone_wherever_its_path_leads_from() {
+    let call = r#"{\"ts\":\"$(date -u +%Y-%m-%dT%H:%M:%S.%6NZ)\",\"server\":\"XcodeBuildMCP\",\"tool\":\"build_sim\",\"arguments\":{}}"#;
+    let body =
+        format!("sleep 0.05; echo \"{call}\" >> \"$EVAL_MCP_TOOL_LOG\"\n{SOLVE}\n{CLAUDE_DONE}");
+    for place in [
+        "logs/mcp_{RUN_ID}.jsonl",
+        "logs/mcp.jsonl",
+        "~/mcp_{RUN_ID}.jsonl",
+    ] {
+        let sandbox = Sandbox::new()
+            .agent("fake", "claude_code_cli", &body)
+            .suite("scenarios: [with_lab]")
+            .set("trials_per_cell", "2")
+            .section(&format!("scenarios:\n  - {{id: with_lab, mcp_config: lab.json}}\nmcp:\n  enabled: true\n  env: {{EVAL_MCP_TOOL_LOG: '{place}'}}\n"));
+        fs::create_dir(sandbox.path("logs")).expect("create a folder");
+        fs::write(
+            sandbox.path("lab.json"),
+            r#"{"mcpServers":{"lab":{"command":"true"}}}"#,
+        )
+        .expect("write the MCP file");
+        for _ in 0..2 {
+            let ran = sandbox.proctor(&["run", "--quiet"]);
+            for row in sandbox.rows() {
+                let told = (&row["mcp_tool_calls"], &row["mcp_xcodebuild_calls"]);
+                assert_eq!(
+                    told,
+                    (&json!(1), &json!(1)),
+                    "{place}: {row:#}\n{}",
+                    ran.stderr
+                );
+                let first = row["time_to_first_mcp_build_sec"].as_f64();
+                assert!(
+                    first.is_some_and(|first| (0.05..20.0).contains(&first)),
+                    "{row:#}"
+                );
+            }
+            // The next run gets a folder of another second.
+            fs::remove_dir_all(sandbox.run_dir()).expect("remove the run");
+        }
     }
 }

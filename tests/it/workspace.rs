@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use proctor::config::{BuildParams, Project, ProjectSource};
+use proctor::config::{BuildParams, Place, Project, ProjectSource};
 use proctor::model::WorkspaceKind;
 use proctor::workspace::{
     ResolveOptions, Source, Template, Workspace, WorkspaceError, resolve, sweep_stale,
@@ -114,6 +114,8 @@ impl House {
             simulator_name: None,
             simulators: proctor::config::Simulators::Single,
             build_params: BuildParams::default(),
+            source_at: Place::default(),
+            base_ref_at: Place::default(),
         };
         let scratch = self.scratch();
         resolve(
@@ -511,6 +513,8 @@ fn a_plain_folder_becomes_the_same_repository_every_time() {
         simulator_name: None,
         simulators: proctor::config::Simulators::Single,
         build_params: BuildParams::default(),
+        source_at: Place::default(),
+        base_ref_at: Place::default(),
     };
     let mut commits = BTreeSet::new();
     for round in ["a", "b"] {
@@ -894,6 +898,8 @@ fn fetching_brings_what_the_remote_has_gained() {
         simulator_name: None,
         simulators: proctor::config::Simulators::Single,
         build_params: BuildParams::default(),
+        source_at: Place::default(),
+        base_ref_at: Place::default(),
     };
     let scratch = house.scratch();
     let scratch = scratch.as_path();

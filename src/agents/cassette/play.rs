@@ -133,8 +133,11 @@ impl Player<'_> {
             Action::Exit(code) => return Ok(Next::End(*code)),
             Action::KillSelf(name) => {
                 let signal = signal(name).map_err(io::Error::other)?;
-                kill_process(getpid(), signal)?;
-                std::future::pending::<()>().await;
+                // The first SEGV may only take away the handler of the run-time library.
+                loop {
+                    kill_process(getpid(), signal)?;
+                    sleep(Duration::from_millis(10)).await;
+                }
             }
         }
         Ok(Next::Go)

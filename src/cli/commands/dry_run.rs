@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use crate::cli::args::ShowArgs;
 use crate::cli::columns::columns;
 use crate::cli::commands::engine;
+use crate::cli::console::say;
 use crate::cli::failure::Outcome;
 use crate::cli::out::{Colour, Out};
 use crate::config::{AgentSpec, GraderSpec, Suite, TaskSpec};
@@ -33,7 +34,12 @@ pub(super) fn print(request: &RunRequest, show: &ShowArgs) -> Outcome {
         plan,
         missing,
         drift,
+        project,
     } = preview(request).map_err(|error| engine::run_failure(&error))?;
+    if let Some(problem) = project {
+        let colour = Colour::unless(show.no_color);
+        say(colour, format_args!("warning: {}", sanitize_line(&problem)));
+    }
     let cells = cells(&plan, &missing.plan);
     let longest = longest(request, &missing.plan);
     let mut out = Out::new(Colour::unless(show.no_color));

@@ -1,5 +1,7 @@
 //! `proctor rebuild`: every derived file of a run from its journal again, and the scenarios at a glance.
 
+use std::path::{Path, PathBuf};
+
 use serde_json::json;
 
 use crate::cli::args::RebuildArgs;
@@ -9,7 +11,7 @@ use crate::cli::failure::{Failure, Kind, Outcome};
 use crate::cli::out::{Colour, Out};
 use crate::cli::suite::{config_failure, config_here, config_of_run};
 use crate::config::{self, Suite};
-use crate::record::RunDir;
+use crate::record::{RunDir, RunMetadata};
 use crate::report::{ChangeKind, RebuildOptions, Rebuilt, rebuild, share, table, whereabouts_here};
 
 /// Rebuilds a run.
@@ -53,6 +55,7 @@ fn suite(args: &RebuildArgs) -> Outcome<Option<Suite>> {
         .config
         .clone()
         .or_else(|| config_of_run(&args.run))
+        .or_else(|| recorded_config(&args.run))
         .or_else(|| config_here(None));
     match named {
         None => Ok(None),
@@ -60,6 +63,13 @@ fn suite(args: &RebuildArgs) -> Outcome<Option<Suite>> {
             .map(Some)
             .map_err(|problems| config_failure(&problems)),
     }
+}
+
+/// The config that the run was started with, if it is still where it was.
+fn recorded_config(run: &Path) -> Option<PathBuf> {
+    let metadata = RunMetadata::read(&RunDir::open(run).ok()?).ok()??;
+    let config = PathBuf::from(metadata.config_path?);
+    config.is_file().then_some(config)
 }
 
 const fn word(kind: ChangeKind, in_place: bool) -> &'static str {
@@ -91,10 +101,12 @@ fn page(args: &RebuildArgs, rebuilt: &Rebuilt, (run_dir, look): (&RunDir, table:
         0 => None,
         more => Some(format!("and {more} more lines that cannot be read")),
     };
-    let rest = if args.in_place {
-        ""
-    } else {
-        "; nothing was written, --in-place does"
+    let rest = match (args.in_place, args.post_run_report || args.failure_analysis) {
+        (true, _) => "",
+        (false, false) => "; nothing was written, --in-place does",
+        (false, true) => {
+            "; none of these files was written, --in-place does; the report that was asked for is"
+        }
     };
     let closing = format!("{} rows{rest}\n", rebuilt.rows);
     let lines: Vec<String> = told.chain(untold).chain([closing]).collect();

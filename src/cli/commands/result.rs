@@ -29,7 +29,7 @@ pub(super) struct Told<'a> {
 /// Said below the tables of a demo.
 const RECORDED: &str = "the agents are recorded: these numbers show what a report looks like, not what an agent can do";
 
-/// How all trials of the run came out, earlier starts included.
+/// How all trials of the run came out, earlier starts included; each is counted once.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Totals {
     trials: usize,
@@ -74,7 +74,7 @@ impl Totals {
         let cells = || rebuilt.summary.cells.values();
         Self {
             trials: cells().map(|cell| cell.runs).sum(),
-            passed: cells().map(|cell| cell.successes).sum(),
+            passed: cells().map(|cell| cell.sound_successes).sum(),
             infra: cells().map(|cell| cell.infra).sum(),
             interrupted: cells().map(|cell| cell.interrupted).sum(),
             spent_usd: (rebuilt.spending.spent.count() > 0).then(|| rebuilt.spending.spent.total()),

@@ -138,7 +138,7 @@ pub(in crate::config) static MCP: Section = Section {
             "env",
             ENVIRONMENT,
             "{}",
-            "Environment of the server; EVAL_MCP_TOOL_LOG may name a JSONL that it writes, with {RUN_ID} in it.",
+            "Environment of the server; EVAL_MCP_TOOL_LOG may name a JSONL that it writes, with {RUN_ID} in it; a relative path starts from the folder of the config.",
         ),
     ],
     open: None,

@@ -95,7 +95,7 @@ fn merge_keys_are_expanded_as_the_library_does() {
 
 #[test]
 fn what_a_suite_must_not_hold_is_refused_at_its_place() {
-    let cases: [(&[u8], &str); 27] = [
+    let cases: [(&[u8], &str); 28] = [
         (b"", "1:1: the file holds no value"),
         (b"# only a comment\n", "2:1: the file holds no value"),
         (b"---\n", "2:1: the file holds no value"),
@@ -107,6 +107,10 @@ fn what_a_suite_must_not_hold_is_refused_at_its_place() {
         (
             b"a: {x: [{k: 1, k: 1}]}\n",
             "1:16: a.x[0].k: is given twice, first at line 1 column 10",
+        ),
+        (
+            b"- {k: 1, k: 1}\n",
+            "1:10: tasks[0].k: is given twice, first at line 1 column 4",
         ),
         (
             b"a: 1\n'a': 2\n",
