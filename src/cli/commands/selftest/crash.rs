@@ -5,7 +5,7 @@ use std::fs;
 use serde_json::json;
 
 use super::agents::{DONE, SOLVE};
-use super::world::{Said, World};
+use super::world::{KEY, Said, World};
 use super::{Held, NO_PROC, Tried};
 use crate::cli::failure::Outcome;
 
@@ -24,6 +24,7 @@ while [ $n -lt 300 ]; do
 done
 [ $n -lt 300 ] || { kill -9 $pid; exit 91; }
 kill -9 $pid; wait $pid 2>/dev/null
+grep -rlF "$ANTHROPIC_API_KEY" runs > secret
 sleep 1
 : > alive
 for one in /proc/[0-9]*; do
@@ -39,8 +40,9 @@ echo $? > second.code
 /// All of it.
 pub(super) async fn all(world: &World, isolation: &str) -> Outcome<Vec<Tried>> {
     let nap = world.nap();
+    let (key, _) = KEY;
     let agent = format!(
-        "echo '{{\"type\":\"assistant\",\"message\":{{\"content\":[{{\"type\":\"text\",\"text\":\"going\"}}]}}}}'\ncase \"$EVAL_RUN_ID\" in *-000) ;; *) [ \"$SELFTEST_GO\" = 1 ] || sleep {nap};; esac\n{SOLVE}\n{DONE}"
+        "echo \"my key: ${key}\"; echo \"${key}\" >&2\necho '{{\"type\":\"assistant\",\"message\":{{\"content\":[{{\"type\":\"text\",\"text\":\"going\"}}]}}}}'\ncase \"$EVAL_RUN_ID\" in *-000) ;; *) [ \"$SELFTEST_GO\" = 1 ] || sleep {nap};; esac\n{SOLVE}\n{DONE}"
     );
     let further = json!({"trials_per_cell": 3, "timeout_sec": 60, "stall_timeout_sec": 50, "env_pass": ["SELFTEST_GO"]});
     world.suite("crash", &[("worker", agent)], further)?;
@@ -64,7 +66,7 @@ pub(super) async fn all(world: &World, isolation: &str) -> Outcome<Vec<Tried>> {
             held,
         }]);
     }
-    let (alive, told) = (read("alive"), read("second.err"));
+    let (alive, told, keys) = (read("alive"), read("second.err"), read("secret"));
     let survived = alive.lines().count();
     let processes = match (cfg!(target_os = "linux"), isolation) {
         (false, _) => Held::NotHere(NO_PROC.to_owned()),
@@ -80,6 +82,11 @@ pub(super) async fn all(world: &World, isolation: &str) -> Outcome<Vec<Tried>> {
             id: "P13",
             what: "after SIGKILL of proctor its agents are dead (jail), or told at the next start (none)",
             held: processes,
+        },
+        Tried {
+            id: "N03",
+            what: "no key stands in what its agents had printed by then",
+            held: Held::when(keys.is_empty(), || format!("one stands in {}", keys.trim())),
         },
         Tried {
             id: "D01",
