@@ -223,6 +223,36 @@ fn a_call_that_still_hangs_is_a_fault_of_the_simulator_and_never_the_agents() {
 }
 
 #[test]
+fn a_copy_is_made_and_deleted_though_each_of_its_calls_hangs_once() {
+    for call in ["simctl.clone", "simctl.delete", "simctl.shutdown"] {
+        let (sandbox, standin) = sandbox(CLAUDE_DONE);
+        let sandbox = sandbox.set("simulator_timeout_sec", "0.4").apple(
+            &task("ios_test_pass"),
+            &format!("  simulators: per_trial\n{PROJECT}"),
+        );
+        let before = standin.devices();
+        standin.mode(call, "hang\nuntil-restart");
+        let row = row(&sandbox);
+        assert_eq!(told(&row), "pass none -", "{call}: {row:#}");
+        assert_eq!(standin.calls("killall").len(), 1, "{call}");
+        assert_eq!(standin.devices(), before, "{call}");
+    }
+    // One that hangs for good leaves its copy to the next start, and no verdict is lost.
+    let (sandbox, standin) = sandbox(CLAUDE_DONE);
+    let sandbox = sandbox.set("simulator_timeout_sec", "0.4").apple(
+        &task("ios_test_pass"),
+        &format!("  simulators: per_trial\n{PROJECT}"),
+    );
+    standin.devices();
+    standin.mode("simctl.delete", "hang");
+    let row = row(&sandbox);
+    assert_eq!(told(&row), "pass none -", "{row:#}");
+    let note = "could not be deleted: simctl delete does not answer";
+    assert!(row["notes"].to_string().contains(note), "{row:#}");
+    assert_eq!(standin.devices().len(), 3);
+}
+
+#[test]
 fn a_simulator_that_does_not_boot_is_erased() {
     for mode in ["fail 60 Unable to boot\nuntil-erase", "lie\nuntil-erase"] {
         let (sandbox, standin) = hindered("simctl.bootstatus", mode);
