@@ -179,7 +179,7 @@ fn kind_of_words(lower: &str) -> Option<ProviderFaultKind> {
         "model does not exist",
         "no access to the model",
     ];
-    const UNREACHABLE: [&str; 16] = [
+    const UNREACHABLE: [&str; 17] = [
         "high demand",
         "stream disconnected",
         "error sending request",
@@ -196,6 +196,8 @@ fn kind_of_words(lower: &str) -> Option<ProviderFaultKind> {
         "internal server error",
         "bad gateway",
         "service unavailable",
+        // The whole of what Claude Code 2.1.25 says of an answer that was cut.
+        "api error: terminated",
     ];
     let has = |words: &[&str]| words.iter().any(|word| lower.contains(word));
     if has(&LIMITED) {
@@ -242,7 +244,7 @@ mod tests {
 
     #[test]
     fn each_message_of_a_client_is_of_its_kind() {
-        let cases: [(&str, ProviderFaultKind, Option<u16>); 24] = [
+        let cases: [(&str, ProviderFaultKind, Option<u16>); 25] = [
             ("API Error: 429 rate_limit_error", RateLimited, Some(429)),
             ("API Error (529 overloaded_error)", Overloaded, Some(529)),
             ("API Error: Overloaded", Overloaded, None),
@@ -274,6 +276,7 @@ mod tests {
                 Some(500),
             ),
             ("API Error: Connection error.", Unreachable, None),
+            ("API Error: terminated", Unreachable, None),
             ("Not logged in · Please run /login", Auth, None),
             ("Invalid API key · Fix external API key", Auth, None),
             ("Credit balance is too low", Auth, None),

@@ -4,6 +4,8 @@ use std::ffi::{OsStr, OsString};
 use std::io;
 use std::path::{Path, PathBuf};
 
+use serde_json::Value;
+
 use crate::agents::commands::quiet_variables;
 use crate::agents::home::{self, OperatorHome};
 use crate::agents::mcp;
@@ -42,6 +44,8 @@ pub struct InvocationContext<'a> {
     pub path: &'a OsStr,
     /// Whether the home that the agent sees is the trial's alone, so that what it keeps there reaches no other trial.
     pub home_is_own: bool,
+    /// This program, if it is to stand before the MCP servers and note what they tell.
+    pub go_between: Option<&'a Path>,
 }
 
 /// A started agent to be.
@@ -237,7 +241,10 @@ fn extra_arguments(
     private: &mut home::PrivateHome,
 ) -> Result<Vec<String>, InvocationError> {
     let kind = context.agent.kind;
-    let config = context.scenario.mcp_config.as_deref();
+    let watched = watched_servers(context, private)?;
+    let config = watched
+        .as_deref()
+        .or(context.scenario.mcp_config.as_deref());
     let mut arguments = match kind {
         AgentKind::ClaudeCode => {
             let (mut arguments, file) = mcp::claude_arguments(config, context.private)?;
@@ -256,11 +263,13 @@ fn extra_arguments(
             arguments.extend(codex_distrust(context.workdir));
             arguments
         }
-        AgentKind::Gemini => mcp::gemini_arguments(config, private.agent_home.as_deref())?,
+        AgentKind::Gemini => {
+            mcp::gemini_arguments(config, private.agent_home.as_deref(), web_setting(context))?
+        }
         AgentKind::Qwen => with_file(mcp::qwen_arguments(config, context.private)?, private),
         AgentKind::Copilot => with_file(mcp::copilot_arguments(config, context.private)?, private),
         AgentKind::Opencode => {
-            let settings = opencode_content(context, operator)?;
+            let settings = opencode_content(context, operator, config)?;
             private
                 .env
                 .push((OPENCODE_CONTENT.to_owned(), settings.into()));
@@ -278,6 +287,26 @@ fn extra_arguments(
         }
     }
     Ok(arguments)
+}
+
+/// What its settings must say so that an agent has no web tools of its provider.
+fn web_setting(context: &InvocationContext<'_>) -> Option<(&'static str, Value)> {
+    let settled = web::settle(context.agent, (context.scenario, context.settings));
+    web::setting(context.agent.kind).filter(|_| settled == WebTools::Off)
+}
+
+/// The scenario's servers, each met through this program; `None` where there are none, or they are to be met directly.
+fn watched_servers(
+    context: &InvocationContext<'_>,
+    private: &mut home::PrivateHome,
+) -> Result<Option<PathBuf>, InvocationError> {
+    let servers = context.scenario.mcp_config.as_deref();
+    let (Some(servers), Some(program)) = (servers, context.go_between) else {
+        return Ok(None);
+    };
+    let file = mcp::with_go_between(servers, (program, context.private))?;
+    private.secrets.push(file.clone());
+    Ok(Some(file))
 }
 
 /// Claude Code keeps its sessions, which tell the tokens of a trial that was killed; but not in the person's own home, where
@@ -300,6 +329,7 @@ fn with_file(
 fn opencode_content(
     context: &InvocationContext<'_>,
     operator: &OperatorHome,
+    config: Option<&Path>,
 ) -> Result<String, InvocationError> {
     let set = [
         &context.agent.env,
@@ -308,8 +338,8 @@ fn opencode_content(
     ];
     let given = set.iter().find_map(|env| env.get(OPENCODE_CONTENT));
     let others = mcp::opencode_servers(operator.opencode_config.as_deref(), context.workdir);
-    let config = context.scenario.mcp_config.as_deref();
-    mcp::opencode_content(config, &others, given.map(String::as_str))
+    let given = given.map(String::as_str);
+    mcp::opencode_content(config, &others, (given, web_setting(context)))
 }
 
 /// Codex runs commands in a login shell, whose profile sets PATH anew and loses the shims: neither may happen.

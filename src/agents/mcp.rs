@@ -6,18 +6,23 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
-use serde_json::value::RawValue;
 
 use crate::agents::InvocationError;
 use crate::agents::toml::{toml_key, toml_string, toml_strings};
 use crate::config::MCP_TOOL_LOG;
 use crate::record::looks_secret;
 
+mod changed;
 mod further;
+mod noted;
 
+pub(super) use changed::with_go_between;
 pub(super) use further::{
     copilot_arguments, gemini_arguments, opencode_content, opencode_servers, qwen_arguments,
 };
+pub use noted::{Met, ServerNoted, ServerNotes, servers_noted};
+
+use changed::marked;
 
 /// The mark that makes a server's calls of watched commands count as the server's, not as the agent's.
 const MCP_PROCESS: (&str, &str) = ("EVAL_MCP_PROCESS", "1");
@@ -273,39 +278,6 @@ fn read(path: &Path) -> Result<McpFile, InvocationError> {
         }
     }
     Ok(file)
-}
-
-/// The scenario's file with every program marked; whatever else an entry holds is kept.
-fn marked(path: &Path) -> Result<String, InvocationError> {
-    type Entry = BTreeMap<String, Box<RawValue>>;
-    let programs = read(path)?.servers;
-    let problem = |error: &dyn std::fmt::Display| InvocationError::Mcp {
-        path: path.to_owned(),
-        problem: error.to_string(),
-    };
-    let text = fs::read_to_string(path).map_err(|error| problem(&error))?;
-    let mut file: BTreeMap<String, Box<RawValue>> =
-        serde_json::from_str(&text).map_err(|error| problem(&error))?;
-    let mut servers: BTreeMap<String, Entry> = match file.get("mcpServers") {
-        Some(servers) => serde_json::from_str(servers.get()).map_err(|error| problem(&error))?,
-        None => BTreeMap::new(),
-    };
-    for (name, server) in programs
-        .into_iter()
-        .filter(|(_, server)| server.command.is_some())
-    {
-        let mut env = server.env;
-        env.entry(MCP_PROCESS.0.to_owned())
-            .or_insert_with(|| MCP_PROCESS.1.to_owned());
-        let env = serde_json::value::to_raw_value(&env).map_err(|error| problem(&error))?;
-        servers
-            .entry(name)
-            .or_default()
-            .insert("env".to_owned(), env);
-    }
-    let servers = serde_json::value::to_raw_value(&servers).map_err(|error| problem(&error))?;
-    file.insert("mcpServers".to_owned(), servers);
-    serde_json::to_string(&file).map_err(|error| problem(&error))
 }
 
 #[cfg(test)]

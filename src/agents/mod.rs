@@ -37,7 +37,9 @@ pub use commands::{KNOWN_AGENTS, default_command, find_on_path, operator_variabl
 pub use home::{Login, OperatorHome, copy_settings, login};
 pub use invocation::{Invocation, InvocationContext, InvocationError, invocation, invocation_for};
 pub use led::{Led, SCRIPTED_KEY, led};
-pub use mcp::{server_names, server_programs, server_variables};
+pub use mcp::{
+    Met, ServerNoted, ServerNotes, server_names, server_programs, server_variables, servers_noted,
+};
 pub use prompt::compose_prompt;
 pub use reset::reset_moment;
 pub use sessions::{SessionTokens, session_tokens, settle_usage, usual_folder};

@@ -1,5 +1,7 @@
 //! Tools by which a provider searches and fetches the web for its agent, past whatever network the agent's machine has.
 
+use serde_json::{Value, json};
+
 use crate::config::{AgentKind, AgentSpec, ScenarioSpec, Settings};
 
 /// What became of an agent's web tools.
@@ -47,7 +49,7 @@ pub(super) fn settle(
         return WebTools::Kept;
     }
     let takes_arguments = agent.command.iter().any(|token| token == "{EXTRA_ARGS}");
-    if takes_arguments && !switches(agent.kind).is_empty() {
+    if takes_arguments && has_switch(agent.kind) {
         WebTools::Off
     } else {
         WebTools::OutOfReach
@@ -57,9 +59,30 @@ pub(super) fn settle(
 /// The arguments that switch them off; none where an agent knows none.
 pub(super) const fn switches(kind: AgentKind) -> &'static [&'static str] {
     match kind {
-        // One word: the flag takes any number of values.
+        // One word a value: the flags take any number of them.
         AgentKind::ClaudeCode => &["--disallowedTools=WebSearch,WebFetch"],
         AgentKind::Codex => &["-c", "web_search=\"disabled\""],
-        _ => &[],
+        AgentKind::Qwen => &["--exclude-tools=web_fetch", "--exclude-tools=web_search"],
+        AgentKind::Copilot => &["--excluded-tools=web_fetch", "--excluded-tools=web_search"],
+        AgentKind::Gemini | AgentKind::Opencode | AgentKind::Command | AgentKind::Replay => &[],
     }
+}
+
+/// What the settings of an agent say that has no such argument: a key and what it holds.
+pub(super) fn setting(kind: AgentKind) -> Option<(&'static str, Value)> {
+    match kind {
+        AgentKind::Gemini => Some((
+            "tools",
+            json!({"exclude": ["google_web_search", "web_fetch"]}),
+        )),
+        AgentKind::Opencode => Some((
+            "permission",
+            json!({"webfetch": "deny", "websearch": "deny"}),
+        )),
+        _ => None,
+    }
+}
+
+fn has_switch(kind: AgentKind) -> bool {
+    !switches(kind).is_empty() || setting(kind).is_some()
 }

@@ -62,8 +62,8 @@ pub(super) fn settings(suite: &Fields<'_>, base: &Base) -> Settings {
         clean_agent_env: suite.boolean("clean_agent_env"),
         use_ccusage_for_codex: suite.boolean("use_ccusage_for_codex"),
         ccusage_package: match suite.text_or_empty("ccusage_package").as_str() {
-            "ccusage@20.0.24" => CcusagePackage::Ccusage20,
-            _ => CcusagePackage::Codex18,
+            "@ccusage/codex@18.0.11" => CcusagePackage::Codex18,
+            _ => CcusagePackage::Ccusage20,
         },
         prewarm_spm: suite.boolean("prewarm_spm"),
         spm_cache_dir: suite.text("spm_cache_dir").map(|dir| output_root.join(dir)),

@@ -198,11 +198,11 @@ impl Settings {
 /// Which ccusage is asked; the versions are pinned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum CcusagePackage {
-    /// `@ccusage/codex@18.0.11`
-    #[default]
-    Codex18,
     /// `ccusage@20.0.24`
+    #[default]
     Ccusage20,
+    /// `@ccusage/codex@18.0.11`
+    Codex18,
 }
 
 /// Order of the matrix.

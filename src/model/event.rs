@@ -246,6 +246,8 @@ pub struct StreamReport {
     pub provider_fault: Option<ProviderFault>,
     /// MCP servers seen.
     pub mcp_servers: Vec<McpServerSeen>,
+    /// Why the agent did not begin, where that was an MCP server that it must have.
+    pub mcp_failure: Option<String>,
     /// Number of final events.
     pub finals: u32,
     /// Final events beyond those that the stream explains: somebody else may have made them up.

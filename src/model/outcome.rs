@@ -119,6 +119,8 @@ pub enum Infra {
     DiskFull,
     /// The agent never said or did anything.
     NoActivity,
+    /// An MCP server that the agent must have did not start.
+    McpServer,
     /// Killed by the system.
     Oom,
     /// It ended well but never said that it was done.
@@ -131,7 +133,7 @@ pub enum Infra {
 
 impl Infra {
     /// All of them.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 14] = [
         Self::None,
         Self::RateLimited,
         Self::Auth,
@@ -141,6 +143,7 @@ impl Infra {
         Self::Simulator,
         Self::DiskFull,
         Self::NoActivity,
+        Self::McpServer,
         Self::Oom,
         Self::AgentProtocol,
         Self::WorkspaceDead,
@@ -160,6 +163,7 @@ impl Infra {
             Self::Simulator => "simulator",
             Self::DiskFull => "disk_full",
             Self::NoActivity => "no_activity",
+            Self::McpServer => "mcp_server",
             Self::Oom => "oom",
             Self::AgentProtocol => "agent_protocol",
             Self::WorkspaceDead => "workspace_dead",

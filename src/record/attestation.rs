@@ -31,6 +31,8 @@ pub struct Attestation {
     pub mcp_servers: BTreeMap<String, String>,
     /// MCP servers that the scenario names.
     pub mcp_expected: BTreeSet<String>,
+    /// What the MCP servers themselves told of their tools, by server.
+    pub mcp_tools: BTreeMap<String, ServerTools>,
     /// Tools that the model was offered, as far as the agent tells.
     pub tools: BTreeSet<String>,
     /// Files in force that steer the agent: where, and SHA-256 of their content.
@@ -39,6 +41,16 @@ pub struct Attestation {
     pub workspace_files: BTreeMap<String, String>,
     /// Names of the agent's environment variables.
     pub env_names: BTreeSet<String>,
+}
+
+/// The tools of an MCP server, as it told them to the agent.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ServerTools {
+    /// Their names.
+    pub names: BTreeSet<String>,
+    /// Digest of all that was told of them, descriptions and schemas included.
+    pub sha256: String,
 }
 
 /// A program by its content.
@@ -56,8 +68,8 @@ pub struct ProgramSeen {
 /// Something that is not as in the first trial of the arm, or not as the scenario asks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Difference {
-    /// The word of the row: `program`, `cli_version`, `model`, `mcp_servers`, `tools`, `config_files`, `env_names`,
-    /// `mcp_not_connected`.
+    /// The word of the row: `program`, `cli_version`, `model`, `mcp_servers`, `tools`, `mcp_tools`,
+    /// `config_files`, `env_names`, `mcp_not_connected`.
     pub flag: &'static str,
     /// What is different, for a person.
     pub text: String,
@@ -106,6 +118,7 @@ impl Attestation {
             ("model", sets(&names(&self.models), &names(&first.models))),
             ("mcp_servers", maps(&self.mcp_servers, &first.mcp_servers)),
             ("tools", sets(&self.tools, &first.tools)),
+            ("mcp_tools", self.other_mcp_tools(first)),
             (
                 "config_files",
                 all_of(&self.config_files, &first.config_files),
@@ -121,6 +134,25 @@ impl Attestation {
         found.collect()
     }
 
+    /// How the tools of the servers differ that told some in both trials.
+    fn other_mcp_tools(&self, first: &Self) -> Option<String> {
+        let of = |seen: &Self, other: &Self| -> BTreeMap<String, String> {
+            let both = seen
+                .mcp_tools
+                .iter()
+                .filter(|(name, _)| other.mcp_tools.contains_key(*name));
+            let told = both.map(|(name, tools)| {
+                let count = tools.names.len();
+                (
+                    format!("{name} ({count} tools)"),
+                    tools.sha256.trim_start_matches("sha256:").to_owned(),
+                )
+            });
+            told.collect()
+        };
+        all_of(&of(self, first), &of(first, self))
+    }
+
     /// Takes over what this trial could not see from another one of the same arm.
     fn fill_from(&mut self, other: &Self) {
         fn fill<T: Clone + PartialEq + Default>(mine: &mut T, theirs: &T) {
@@ -133,6 +165,7 @@ impl Attestation {
         fill(&mut self.models, &other.models);
         fill(&mut self.mcp_servers, &other.mcp_servers);
         fill(&mut self.tools, &other.tools);
+        fill(&mut self.mcp_tools, &other.mcp_tools);
         fill(&mut self.env_names, &other.env_names);
     }
 }

@@ -124,3 +124,27 @@ fn a_broken_list_of_first_trials_is_begun_anew() {
     std::fs::write(run.attestations(), "{\"a\":").unwrap();
     assert!(Arms::open(&run).first.is_empty());
 }
+
+/// Names may stay while descriptions change, and those are what a model reads.
+#[test]
+fn tools_that_a_server_tells_anew_are_another_treatment() {
+    let with = |sha256: &str| {
+        let tools = ServerTools {
+            names: set(&["echo"]),
+            sha256: format!("sha256:{sha256}"),
+        };
+        Attestation {
+            mcp_tools: BTreeMap::from([("lab".to_owned(), tools)]),
+            ..seen()
+        }
+    };
+    let differences = with("aaaa").differences(&with("bbbb"));
+    assert_eq!(flags(&differences), ["mcp_tools"]);
+    assert_eq!(
+        differences[0].text,
+        "mcp_tools has lab (1 tools) aaaa instead of lab (1 tools) bbbb of the first trial of this arm"
+    );
+    assert!(with("aaaa").differences(&with("aaaa")).is_empty());
+    // A trial in which nobody asked for them tells nothing of them.
+    assert!(seen().differences(&with("aaaa")).is_empty());
+}

@@ -42,7 +42,7 @@ mod trial_dir;
 
 pub use artifacts::{Sums, digest_of, text_digest};
 pub use atomic::{AtomicFile, write_atomically};
-pub use attestation::{Arms, Attestation, Difference, ProgramSeen};
+pub use attestation::{Arms, Attestation, Difference, ProgramSeen, ServerTools};
 pub use ballast::{Ballast, free_space};
 pub use chain::{Verified, verify};
 pub use changes::{ChangedFile, keep_large, read_changes, write_changes};

@@ -18,7 +18,7 @@ const SHELLS: [&str; 7] = [
 const READERS: [&str; 4] = ["Read", "read_file", "read", "view"];
 const WRITERS: [&str; 4] = ["Write", "write_file", "write", "create"];
 const EDITORS: [&str; 3] = ["Edit", "replace", "edit"];
-const AGENTS: [&str; 4] = ["Agent", "Task", "spawn_agent", "task"];
+const AGENTS: [&str; 5] = ["Agent", "Task", "spawn_agent", "task", "agent"];
 const WAITERS: [&str; 2] = ["wait_agent", "wait"];
 const PATHS: [&str; 4] = ["file_path", "filePath", "absolute_path", "path"];
 
@@ -191,7 +191,20 @@ fn sub_agent(asked: &Asked, prompt: &str) -> Call {
         }
         return with(tool, arguments);
     }
-    let arguments = json!({"description": "a step of the script", "prompt": prompt, "subagent_type": "general-purpose"});
+    let mut arguments = json!({"description": "a step of the script", "prompt": prompt});
+    // Copilot CLI names both its way, and need not wait.
+    for (name, value) in [("name", "scripted"), ("mode", "sync")] {
+        if tool.takes(name) {
+            arguments[name] = json!(value);
+        }
+    }
+    // opencode has its own word for an agent that may do all, and lists it in words alone.
+    let may_do_all = if tool.takes("task_id") {
+        "general"
+    } else {
+        "general-purpose"
+    };
+    arguments[tool.argument(&["subagent_type", "agent_type"])] = json!(may_do_all);
     with(tool, arguments)
 }
 

@@ -43,6 +43,19 @@ pub enum RunError {
         "--max-cost-usd cannot be kept: {0} tells neither tokens nor cost, so its first trial would count as all of it"
     )]
     Budget(String),
+    /// Agents could not listen on sockets in their temporary folders.
+    #[error(
+        "{}: {over} bytes too long: agents listen on sockets below it, and a socket's path has at most {most} bytes; set TMPDIR to a shorter folder, such as /tmp",
+        .scratch.display()
+    )]
+    Sockets {
+        /// The folder of the trials.
+        scratch: PathBuf,
+        /// So many bytes too long.
+        over: usize,
+        /// The longest path of a socket.
+        most: usize,
+    },
     /// There is too little room on a disk to start.
     #[error("{0}")]
     DiskFull(String),

@@ -221,6 +221,7 @@ fn child(asked: &PostRun<'_>, agent: &AgentSpec, at: &Desk<'_>) -> Result<ChildS
         index: 0,
         path: &path,
         home_is_own: asked.suite.settings.clean_agent_env,
+        go_between: None,
     })
     .map_err(|error| error.to_string())?;
     let lent = operator.iter().filter(|(name, _)| {

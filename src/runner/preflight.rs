@@ -50,7 +50,7 @@ impl Scratch {
     fn create() -> Result<Self, RunError> {
         let folder = tempfile::Builder::new()
             .prefix(workspace::SCRATCH)
-            .tempdir()
+            .tempdir_in(temporary())
             .map_err(|error| RunError::at("create a scratch folder", &error))?;
         let path = folder.keep();
         // macOS hands out a link (/var -> /private/var); agents would see the real path all the same.
@@ -89,11 +89,12 @@ pub(super) async fn preflight(
     let path = program_path(&base_env);
     let apple = apple::set_up(&suite, &mut base_env, &cancel).await?;
     // What a killed run left is nobody's any more; what cannot be removed is told by `doctor`, not here.
-    let temporary = std::env::temp_dir();
+    let temporary = temporary();
     let swept = workspace::sweep_stale(&temporary);
     tracing::debug!(removed = ?swept.removed, left = ?swept.left, "swept what dead runs left");
     sweep_unmarked(&temporary);
     let scratch = Scratch::create()?;
+    has_room_for_sockets(&suite, &scratch.path)?;
     let built = build_tree(request, &scratch.path);
     let (mut source, template) = match built {
         Ok(built) => built,
@@ -198,6 +199,44 @@ fn no_network_without_jail(suite: &Suite, confinement: &Confinement) -> Option<S
         "{key} is `none`, which only a jail can do, and the level is {}: let your wrapper take the network away and say `host`, or see `proctor doctor`",
         confinement.level.as_str()
     ))
+}
+
+/// The longest path of a socket, its closing NUL aside.
+const LONGEST_SOCKET: usize = if cfg!(target_vendor = "apple") {
+    103
+} else {
+    107
+};
+
+/// What agents put below a scratch folder: a trial's `TMPDIR`, and in it the longest path of a socket that was seen (Claude Code's).
+const SOCKET_BELOW: &str = "/p/0123456789/tmp/cc-socks/4194304.sock";
+
+/// Where scratch folders go: `TMPDIR`, but on Apple's systems, whose own is too long for sockets, `/tmp`.
+fn temporary() -> PathBuf {
+    let own = std::env::temp_dir();
+    let is_long =
+        own.as_os_str().len() + workspace::SCRATCH.len() + 6 + SOCKET_BELOW.len() > LONGEST_SOCKET;
+    if cfg!(target_vendor = "apple") && is_long {
+        return PathBuf::from("/tmp");
+    }
+    own
+}
+
+/// Agents that get a `TMPDIR` of their own listen on sockets in it, which fails silently where the path is too long.
+fn has_room_for_sockets(suite: &Suite, scratch: &Path) -> Result<(), RunError> {
+    let length = scratch.as_os_str().len() + SOCKET_BELOW.len();
+    let listens = |agent: &AgentSpec| !matches!(agent.kind, AgentKind::Command | AgentKind::Replay);
+    if length <= LONGEST_SOCKET
+        || !suite.settings.clean_agent_env
+        || !suite.agents.iter().any(listens)
+    {
+        return Ok(());
+    }
+    Err(RunError::Sockets {
+        scratch: scratch.to_owned(),
+        over: length - LONGEST_SOCKET,
+        most: LONGEST_SOCKET,
+    })
 }
 
 /// Removes the scratch folders of runs that were killed before they could mark them: they are empty, and old.

@@ -1,5 +1,7 @@
 //! What a run must never write: the secrets among the variables of the operator and of the suite.
 
+use serde_json::Value;
+
 use crate::agents::server_variables;
 use crate::config::Suite;
 use crate::record::Redactor;
@@ -24,9 +26,51 @@ pub(super) fn redactor(suite: &Suite) -> Redactor {
     {
         variables.extend(written.clone());
     }
+    let inside: Vec<(String, String)> = variables
+        .iter()
+        .filter_map(|(_, value)| serde_json::from_str(value).ok())
+        .flat_map(|settings| texts_of(&settings))
+        .collect();
+    variables.extend(inside);
     Redactor::from_variables(
         variables
             .iter()
             .map(|(name, value)| (name.as_str(), value.as_str())),
     )
+}
+
+/// The texts in settings that a variable holds whole (opencode's do), each with its key; not those that only name a variable.
+fn texts_of(settings: &Value) -> Vec<(String, String)> {
+    let Value::Object(fields) = settings else {
+        return Vec::new();
+    };
+    let mut found = Vec::new();
+    for (key, value) in fields {
+        match value {
+            Value::String(text) if !text.contains("{env:") && !text.contains("{file:") => {
+                found.push((key.clone(), text.clone()));
+            }
+            value => found.extend(texts_of(value)),
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_inside_of_settings_are_known() {
+        let settings = serde_json::json!({
+            "provider": {"x": {"options": {"apiKey": "canary-1", "baseURL": "http://x"}, "headers": {"Authorization": "{env:KEY}"}}},
+        });
+        let found = texts_of(&settings);
+        let pair = |key: &str, text: &str| (key.to_owned(), text.to_owned());
+        assert_eq!(
+            found,
+            [pair("apiKey", "canary-1"), pair("baseURL", "http://x")]
+        );
+        assert!(texts_of(&Value::from("text")).is_empty());
+    }
 }

@@ -17,6 +17,48 @@ pub fn leave_network(resolver: &Path) -> Result<(), String> {
     system::leave_network(resolver)
 }
 
+/// How often somebody in this network asked for an address to which no way leads: connections and packets, not names. The
+/// kernel counts them for each network, so after [`leave_network`] it is every address of the world.
+#[must_use]
+pub fn strayed() -> u64 {
+    let read = |file: &str| std::fs::read_to_string(file).unwrap_or_default();
+    in_table(&read("/proc/net/snmp")) + in_list(&read("/proc/net/snmp6"))
+}
+
+/// A line of names, and one of values.
+fn in_table(snmp: &str) -> u64 {
+    let mut lines = snmp.lines().filter_map(|line| line.strip_prefix("Ip: "));
+    let (names, values) = (lines.next(), lines.next());
+    let mut pairs = names
+        .into_iter()
+        .flat_map(str::split_whitespace)
+        .zip(values.into_iter().flat_map(str::split_whitespace));
+    let found = pairs.find(|(name, _)| *name == "OutNoRoutes");
+    found.and_then(|(_, value)| value.parse().ok()).unwrap_or(0)
+}
+
+/// A name and a value a line.
+fn in_list(snmp: &str) -> u64 {
+    let mut values = snmp
+        .lines()
+        .filter_map(|line| line.strip_prefix("Ip6OutNoRoutes"));
+    let value = values.next().and_then(|value| value.trim().parse().ok());
+    value.unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_leads_nowhere_is_counted_for_both_kinds_of_addresses() {
+        let snmp = "Ip: Forwarding InReceives OutNoRoutes ReasmTimeout\nIp: 1 22 3 0\nIcmp: InMsgs\nIcmp: 4\n";
+        assert_eq!(in_table(snmp), 3);
+        assert_eq!(in_list("Ip6InReceives  \t7\nIp6OutNoRoutes      \t5\n"), 5);
+        assert_eq!((in_table(""), in_list("Ip6OutNoRoutes x")), (0, 0));
+    }
+}
+
 #[cfg(target_os = "linux")]
 pub(super) use system::loopback_up;
 

@@ -18,6 +18,7 @@ use crate::trial::environment::program_path;
 use crate::trial::frame::Frame;
 use crate::trial::jail;
 use crate::trial::listener::HeardAll;
+use crate::trial::mcp_seen;
 use crate::trial::preparation::Ready;
 use crate::workspace::{Workspace, sha256_hex, sha256_of};
 
@@ -60,7 +61,7 @@ const CLAUDE_FILES: [&str; 3] = ["settings.json", "settings.local.json", "CLAUDE
 const MOST_BYTES: u64 = 4 << 20;
 /// Names of tools, servers and models are kept up to this many characters, and so many of them.
 const LONGEST_NAME: usize = 200;
-const MOST_NAMES: usize = 1_000;
+pub(super) const MOST_NAMES: usize = 1_000;
 /// Native programs behind one launcher.
 const MOST_NATIVES: usize = 8;
 /// A smaller file beside a launcher is not what it launches.
@@ -119,7 +120,10 @@ pub(super) fn before(
     let servers = scenario.mcp_config.as_deref().map(server_names);
     let mut seen = Attestation {
         workspace_files: files(&workspace.project_dir, "", &WORKSPACE_FILES).collect(),
-        config_files: config_files(frame, ready, &spec.env),
+        config_files: config_files(frame, ready, &spec.env)
+            .into_iter()
+            .chain(above(frame, &workspace.root))
+            .collect(),
         env_names: names.map(std::borrow::Cow::into_owned).collect(),
         mcp_expected: servers.into_iter().flatten().collect(),
         ..Attestation::default()
@@ -129,8 +133,9 @@ pub(super) fn before(
         && let Some(program) = program_of(&spec.argv, &ready.path, &spec.cwd)
     {
         let mut state = frame.context.attested.lock();
-        let natives = natives_beside(&program);
-        let programs = std::iter::once(program).chain(natives);
+        let script = script_of(&spec.argv).filter(|script| *script != program);
+        let natives = natives_beside(script.as_ref().unwrap_or(&program));
+        let programs = std::iter::once(program).chain(script).chain(natives);
         seen.programs = programs.filter_map(|path| state.program(&path)).collect();
     }
     seen
@@ -144,7 +149,8 @@ pub(super) async fn after(
 ) {
     let context = frame.context;
     let report = &heard.report;
-    seen.models = report.models.iter().map(|name| short(name)).collect();
+    let models = report.models.iter();
+    seen.models = models.map(|name| short(without_window(name))).collect();
     seen.further_models = report
         .further_models
         .iter()
@@ -157,7 +163,7 @@ pub(super) async fn after(
         .take(MOST_NAMES)
         .map(|name| short(name))
         .collect();
-    seen.mcp_servers = servers(frame, heard, &seen);
+    mcp_seen::add(frame, heard, &mut seen);
     if let Some(version) = &report.cli_version {
         seen.cli_version = Some(short(version));
         seen.cli_version_by = Some("stream".to_owned());
@@ -175,31 +181,6 @@ pub(super) async fn after(
     for problem in [kept, remembered].into_iter().filter_map(Result::err) {
         draft.note(problem.to_string());
     }
-}
-
-/// The MCP servers as the agent told them, or those that it was given.
-fn servers(frame: &Frame<'_>, heard: &HeardAll, seen: &Attestation) -> BTreeMap<String, String> {
-    let agent = frame.context.agent(frame.planned);
-    let told = &heard.seen.servers;
-    let began = !heard.seen.tools.is_empty() || !told.is_empty();
-    if agent.speaks() == AgentKind::ClaudeCode || !told.is_empty() {
-        let told = told.iter().take(MOST_NAMES);
-        return told
-            .map(|server| (short(&server.name), short(&server.status)))
-            .chain(
-                (!began)
-                    .then_some(&seen.mcp_expected)
-                    .into_iter()
-                    .flatten()
-                    .map(|name| given(name)),
-            )
-            .collect();
-    }
-    seen.mcp_expected.iter().map(|name| given(name)).collect()
-}
-
-fn given(name: &str) -> (String, String) {
-    (name.to_owned(), "given".to_owned())
 }
 
 /// What `--version` says, asked once per program of a run; unknown programs are not asked.
@@ -278,12 +259,36 @@ fn program_of(argv: &[OsString], path: &OsStr, cwd: &Path) -> Option<PathBuf> {
     fs::canonicalize(found).ok()
 }
 
+/// The script that an interpreter is given as its first argument (`node CLI.js`).
+fn script_of(argv: &[OsString]) -> Option<PathBuf> {
+    let script = Path::new(argv.get(1)?);
+    let script = script.is_absolute().then(|| fs::canonicalize(script))?;
+    script.ok().filter(|script| script.is_file())
+}
+
+/// Files that steer an agent in the folders above its workspace, where many agents look, too: by their whole paths.
+fn above(frame: &Frame<'_>, root: &Path) -> BTreeMap<String, String> {
+    // A jail shows none of these folders but the outermost.
+    let jailed = frame.context.confinement.level == Isolation::Jail;
+    let folders = root.ancestors().skip(1);
+    let seen = folders.filter(|folder| !jailed || folder.parent().is_none());
+    let found = seen.flat_map(|folder| {
+        let prefix = format!(
+            "above:{}/",
+            folder.display().to_string().trim_end_matches('/')
+        );
+        files(folder, &prefix, &WORKSPACE_FILES).collect::<Vec<_>>()
+    });
+    found.collect()
+}
+
 /// The native programs of the npm packages that belong to a launcher's own: `<name>-<system>` beside or below `<name>`.
 fn natives_beside(launcher: &Path) -> Vec<PathBuf> {
     let mut start = [0; 2];
-    let is_script = File::open(launcher)
-        .and_then(|mut file| file.read_exact(&mut start))
-        .is_ok_and(|()| start == *b"#!");
+    let is_script = launcher.extension().is_some_and(|name| name == "js")
+        || File::open(launcher)
+            .and_then(|mut file| file.read_exact(&mut start))
+            .is_ok_and(|()| start == *b"#!");
     let package = launcher
         .ancestors()
         .find(|folder| folder.join("package.json").is_file());
@@ -408,8 +413,17 @@ fn digest(file: &Path) -> Option<String> {
         .flatten()
 }
 
+/// A model without the size of its window, which Claude Code adds where it says what it asks for, and not where one answers
+/// (`claude-opus-4-8[1m]`).
+fn without_window(model: &str) -> &str {
+    let bare = model
+        .strip_suffix(']')
+        .and_then(|model| model.rsplit_once('['));
+    bare.map_or(model, |(bare, _)| bare)
+}
+
 /// A name that somebody else chose, for one line.
-fn short(name: &str) -> String {
+pub(super) fn short(name: &str) -> String {
     let plain = name.chars().take(LONGEST_NAME);
     plain
         .map(|letter| if letter.is_control() { ' ' } else { letter })

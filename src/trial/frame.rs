@@ -70,6 +70,11 @@ impl<'a> Frame<'a> {
         frame
     }
 
+    /// What `{OUT_JSON}` becomes: in a folder of its own, since some agents write a draft beside it and rename that.
+    pub(super) fn out_json(&self) -> PathBuf {
+        self.private.join("o/agent_output.json")
+    }
+
     /// The same for a trial that may spend only so much.
     pub(super) fn spending(self, allowance: Allowance) -> Self {
         Self { allowance, ..self }

@@ -11,6 +11,7 @@ use crate::supervise::{Containment, Jail, Mount, find_program};
 use crate::trial::environment::program_path;
 use crate::trial::frame::Frame;
 use crate::trial::named_files::files_named;
+use crate::trial::preparation::go_between;
 use crate::workspace::Workspace;
 
 /// Who is kept.
@@ -151,12 +152,12 @@ fn papers(frame: &Frame<'_>, role: Role<'_>) -> Vec<Mount> {
         let logs = logs.iter().map(|log| show(log, false));
         return logs.chain([calls]).collect();
     };
-    logs.push(frame.trial_dir.agent_output());
     logs.retain(|log| touch(log));
     let logs = logs.iter().map(|log| show(log, true));
     let mut papers: Vec<Mount> = logs.chain([calls]).collect();
     papers.push(show(&frame.private, true));
     papers.push(show(&frame.private.join("s"), false));
+    papers.extend(go_between(frame).map(|program| show(&program, false)));
     for file in given(frame, words) {
         let known = papers.iter().any(|paper| place(paper) == file);
         if !known && !file.starts_with(&frame.private) {
@@ -171,6 +172,9 @@ fn given(frame: &Frame<'_>, words: &[OsString]) -> Vec<PathBuf> {
     let confinement = &frame.context.confinement;
     let settings = files_named(words).into_iter();
     let settings = settings.filter(|file| file.starts_with(&frame.private));
+    // Some agents are given their servers by a variable, or in settings that no word names.
+    let scenario = frame.context.scenario(frame.planned);
+    let settings = settings.chain(scenario.mcp_config.clone());
     let servers = settings.filter_map(|file| fs::read_to_string(file).ok());
     let mut all: Vec<OsString> = words.to_vec();
     all.extend(servers.map(OsString::from));

@@ -92,6 +92,9 @@ fn infra(evidence: &Evidence<'_>) -> Infra {
     if was_killed(ending, report) {
         return Infra::Oom;
     }
+    if report.mcp_failure.is_some() && report.terminal == Terminal::None {
+        return Infra::McpServer;
+    }
     let died_or_hung =
         ending.reason != EndReason::Exited || ending.exit.as_ref().map(Exit::shell_code) != Some(0);
     let speaks = evidence.kind != AgentKind::Command;

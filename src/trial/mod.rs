@@ -19,6 +19,7 @@ mod jail;
 mod judgement;
 mod kept;
 mod listener;
+mod mcp_seen;
 mod meter;
 mod money;
 mod named_files;

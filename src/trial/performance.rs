@@ -1,7 +1,5 @@
 //! The agent's own time: it is started, listened to, and its end is awaited.
 
-use std::fs;
-
 use serde::Deserialize;
 
 use crate::agents::{StreamReader, asked_model, server_names};
@@ -44,11 +42,10 @@ pub(super) async fn perform(
         .map_err(|error| Stop::harness("write invocation.json", error))?;
     let seen = attest::before(frame, (workspace, ready), &spec);
     let ending = supervise::run(&spec, &mut ear, &frame.context.cancel).await;
-    match read_file(&frame.trial_dir.agent_output(), OUT_JSON) {
-        // It was only made so that a jail could lend it.
-        Some(file) if file.is_empty() => drop(fs::remove_file(frame.trial_dir.agent_output())),
-        Some(file) => ear.read(&file, ending.wall),
-        None => {}
+    if let Some(file) = read_file(&frame.out_json(), OUT_JSON).filter(|file| !file.is_empty()) {
+        ear.read(&file, ending.wall);
+        write_file(&frame.trial_dir.agent_output(), &file)
+            .map_err(|error| Stop::harness("keep agent_output.json", error))?;
     }
     let heard = ear.finish(ending.wall);
     Ok(Performed {

@@ -1,7 +1,7 @@
 //! Before the agent: the scenario's files, setup commands, shims, the invocation, the baseline snapshot.
 
 use std::ffi::OsString;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 use std::{fs, io};
 
@@ -39,6 +39,7 @@ pub(super) struct Ready {
 pub(super) fn ready(frame: &Frame<'_>, workspace: &Workspace) -> Result<Ready, Stop> {
     let context = frame.context;
     make_private(&frame.private)
+        .and_then(|()| fs::create_dir_all(frame.private.join("o")))
         .map_err(|error| Stop::harness("create the private folder", error))?;
     let overlay = Overlay::install(
         &frame.private.join("s"),
@@ -63,13 +64,14 @@ pub(super) fn ready(frame: &Frame<'_>, workspace: &Workspace) -> Result<Ready, S
         mcp: &context.suite.mcp,
         prompt: &prompt,
         workdir: &workspace.project_dir,
-        out_json: &frame.trial_dir.agent_output(),
+        out_json: &frame.out_json(),
         private: &frame.private,
         task: task.map(|task| &task.id),
         baseline: frame.planned.key.baseline,
         index: frame.planned.key.index,
         path: &path,
         home_is_own: home_is_own(frame),
+        go_between: go_between(frame).as_deref(),
     })
     .map_err(|error| Stop::spawn(error.to_string()))?;
     if context.confinement.level == Isolation::Jail && invocation.private_home.is_none() {
@@ -107,6 +109,16 @@ fn shell_env(
     let folder = frame.private.join("shell");
     fs::create_dir_all(&folder)?;
     overlay.shell_variables(&folder)
+}
+
+/// This program, which stands before the MCP servers of a scenario; not where a wrapper of the operator's may hide it.
+pub(super) fn go_between(frame: &Frame<'_>) -> Option<PathBuf> {
+    let scenario = frame.context.scenario(frame.planned);
+    let has_servers = scenario.mcp_config.is_some();
+    let reachable = frame.context.confinement.level != Isolation::External;
+    (has_servers && reachable)
+        .then(|| std::env::current_exe().ok())
+        .flatten()
 }
 
 /// Makes a trial's private folder, beside those of other trials but not close to them on the disk.

@@ -194,3 +194,22 @@ fn a_lent_file_is_the_same_whether_or_not_a_setup_command_ran_before() {
         assert!(text.contains("home/.gitconfig"), "{text}");
     }
 }
+
+/// Many agents look for instructions in the folders above the one that they work in.
+#[test]
+fn settings_above_the_workspace_are_seen() {
+    let sandbox = Sandbox::new()
+        .agent(
+            "fake",
+            "claude_code_cli",
+            &format!("{SOLVE}\n{CLAUDE_DONE}"),
+        )
+        .set("isolation", "none");
+    fs::write(sandbox.path("tmp/CLAUDE.md"), "do it otherwise\n").expect("write instructions");
+    sandbox.proctor(&["run", "--quiet"]);
+    let text = fs::read_to_string(attestation_of(&sandbox, &sandbox.row()));
+    let seen: Value = serde_json::from_str(&text.expect("an attestation")).expect("JSON");
+    let folder = fs::canonicalize(sandbox.path("tmp")).expect("its real path");
+    let above = format!("above:{}/CLAUDE.md", folder.display());
+    assert!(seen["config_files"][&above].is_string(), "{seen:#}");
+}

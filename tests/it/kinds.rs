@@ -58,7 +58,7 @@ fn every_kind_gives_a_row_with_the_numbers_of_its_stream() {
             "claude-2.1.329/shell",
             [1520, 8000, 8400, 81],
         ),
-        ("gemini_cli", "gemini-0.61.0/shell", [9920, 8000, 0, 81]),
+        ("gemini_cli", "gemini-0.61.0/shell", [9920, 8000, 0, 95]),
         ("opencode", "opencode-1.18.33/shell", [9920, 8000, 0, 81]),
         ("qwen_code", "qwen-0.24.4/shell", [9920, 8000, 0, 81]),
     ];

@@ -33,9 +33,45 @@ fn holding(folder: &Path, text: &str) -> Vec<PathBuf> {
 
 #[test]
 fn keys_that_a_killed_run_had_lent_are_removed_by_the_next_start_of_any_run() {
+    for (kind, theirs, lent) in [
+        ("codex_cli", ".codex/auth.json", "$CODEX_HOME/auth.json"),
+        (
+            "claude_code_cli",
+            ".claude/.credentials.json",
+            "$CLAUDE_CONFIG_DIR/.credentials.json",
+        ),
+        (
+            "gemini_cli",
+            ".gemini/oauth_creds.json",
+            "$GEMINI_CLI_HOME/.gemini/oauth_creds.json",
+        ),
+        (
+            "opencode",
+            ".local/share/opencode/auth.json",
+            "$XDG_DATA_HOME/opencode/auth.json",
+        ),
+        (
+            "qwen_code",
+            ".qwen/oauth_creds.json",
+            "$QWEN_HOME/oauth_creds.json",
+        ),
+        (
+            "copilot_cli",
+            ".copilot/config.json",
+            "$COPILOT_HOME/config.json",
+        ),
+    ] {
+        killed_with_a_login(kind, theirs, lent);
+    }
+}
+
+/// Kills proctor while an agent of this kind has the login `theirs` of its operator as `lent`, and a server's secret.
+fn killed_with_a_login(kind: &str, theirs: &str, lent: &str) {
     const KEY: &str = "sk-lent-0123456789";
-    let body = "[ -e \"$CODEX_HOME/auth.json\" ] && echo x > \"$MARK\"\nwhile [ -e \"$HOLD\" ]; do sleep 0.05; done";
-    let sandbox = Sandbox::new().agent("fake", "codex_cli", body);
+    let body = format!(
+        "[ -e \"{lent}\" ] && echo x > \"$MARK\"\nwhile [ -e \"$HOLD\" ]; do sleep 0.05; done"
+    );
+    let sandbox = Sandbox::new().agent("fake", kind, &body);
     let hold = sandbox.path("home/hold");
     let mark = sandbox.path("home/mark");
     let sandbox = sandbox
@@ -47,31 +83,38 @@ fn keys_that_a_killed_run_had_lent_are_removed_by_the_next_start_of_any_run() {
         ))
         .suite("isolation: none")
         .set("timeout_sec", "30")
-        .set("stall_timeout_sec", "30");
-    fs::create_dir(sandbox.path("home/.codex")).expect("create a folder");
-    let login = format!("{{\"key\":\"{KEY}\"}}");
-    fs::write(sandbox.path("home/.codex/auth.json"), login).expect("write a login");
+        .set("stall_timeout_sec", "30")
+        .suite("scenarios: [served]")
+        .section("scenarios:\n  - {id: served, mcp_config: servers.json}\n");
+    let servers = format!(
+        r#"{{"mcpServers":{{"lab":{{"command":"true","env":{{"LAB_TOKEN":"{KEY}-of-lab"}}}}}}}}"#
+    );
+    fs::write(sandbox.path("servers.json"), servers).expect("write the servers");
+    let theirs = sandbox.path("home").join(theirs);
+    fs::create_dir_all(theirs.parent().expect("a folder")).expect("create a folder");
+    fs::write(theirs, format!("{{\"key\":\"{KEY}\"}}")).expect("write a login");
     fs::write(&hold, "").expect("hold the agent");
     let mut child = sandbox.start(&["run", "--quiet"]);
     wait_for("the agent with its login", || mark.exists());
     child.kill().expect("kill proctor");
     child.wait().expect("reap proctor");
     let lent = holding(&sandbox.path("tmp"), KEY);
-    assert!(!lent.is_empty(), "the login was copied for the agent");
+    // The login; and the servers, but where they are handed over in a variable alone.
+    assert!(lent.len() >= 2, "{kind}: what the agent was lent: {lent:?}");
     for file in &lent {
         let mode = file
             .metadata()
             .expect("look at a file")
             .permissions()
             .mode();
-        assert_eq!(mode & 0o077, 0, "{}", file.display());
+        assert_eq!(mode & 0o077, 0, "{kind}: {}", file.display());
     }
     fs::remove_file(&hold).expect("let agents go");
     // Another run, not the one that was killed.
     sandbox.proctor(&["run", "--quiet"]);
     for folder in ["tmp", "runs"] {
         let found = holding(&sandbox.path(folder), KEY);
-        assert!(found.is_empty(), "{found:?}");
+        assert!(found.is_empty(), "{kind}: {found:?}");
     }
 }
 
@@ -215,5 +258,35 @@ fn what_an_agent_made_hard_to_remove_is_removed_or_told_and_the_run_goes_on() {
             "{}",
             file.display()
         );
+    }
+}
+
+/// Agents listen on sockets in their temporary folder, and say little where its path is too long.
+#[test]
+fn a_temporary_folder_that_is_too_long_for_sockets_is_refused_before_any_agent_starts() {
+    let long = "a-folder-with-quite-a-long-name/".repeat(3);
+    for (clean, code) in [("true", 2), ("false", 0)] {
+        let sandbox = done()
+            .suite(&format!("clean_agent_env: {clean}"))
+            .suite("isolation: none");
+        sandbox.write();
+        let folder = sandbox.path(&long);
+        fs::create_dir_all(&folder).expect("create a long folder");
+        let mut command = sandbox.command(&["run", "--quiet"]);
+        let told = command
+            .env("TMPDIR", &folder)
+            .output()
+            .expect("run proctor");
+        let said = String::from_utf8_lossy(&told.stderr);
+        assert_eq!(told.status.code(), Some(code), "{said}");
+        if code == 2 {
+            assert!(said.contains("set TMPDIR to a shorter folder"), "{said}");
+            assert!(
+                !sandbox.path("home/starts").exists(),
+                "no agent was started"
+            );
+            let left: Vec<_> = fs::read_dir(&folder).expect("list").collect();
+            assert!(left.is_empty(), "{left:?}");
+        }
     }
 }

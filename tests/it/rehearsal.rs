@@ -37,9 +37,10 @@ fn a_command_runs_beside_the_script_with_its_address_and_its_exit_code() {
 }
 
 #[test]
-fn alone_a_command_reaches_nobody_and_the_names_that_it_asked_for_are_told() {
+fn alone_a_command_reaches_nobody_and_what_it_asked_for_is_told() {
     let sandbox = with_script(SCRIPT);
-    let command = "getent hosts nowhere.example; getent hosts localhost >/dev/null && exit 9";
+    // An address of documentation needs no name.
+    let command = "getent hosts nowhere.example; bash -c 'exec 3<>/dev/tcp/192.0.2.1/80'; getent hosts localhost >/dev/null && exit 9";
     let told = sandbox.proctor(&[
         "model-server",
         "--script",
@@ -63,12 +64,13 @@ fn alone_a_command_reaches_nobody_and_the_names_that_it_asked_for_are_told() {
     assert!(told.stderr.contains("nowhere.example"), "{}", told.stderr);
     let names = fs::read_to_string(sandbox.path("names.json")).expect("the names are kept");
     let names: Value = serde_json::from_str(&names).expect("they are JSON");
-    let asked = names
+    let asked = names["names"]
         .as_array()
         .expect("a list")
         .iter()
         .map(|one| &one["name"]);
     assert_eq!(asked.collect::<Vec<_>>(), ["nowhere.example"]);
+    assert_eq!(names["addresses"], 1, "{names}");
 }
 
 #[test]

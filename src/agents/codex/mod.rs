@@ -92,6 +92,7 @@ impl Dialect for CodexStream {
             usage_is_lower_bound: self.running && usage.is_some(),
             answer: self.answer,
             provider_usage: self.usage_text,
+            mcp_failure: self.stderr.servers,
             finals: self.finals,
             spare_finals: self.finals.saturating_sub(1),
             ..StreamReport::default()

@@ -7,12 +7,17 @@ use crate::model::{EventKind, STDERR_CALL, ToolCall, ToolResult};
 /// Events that standard error may give at most, so that a flood stays on disk.
 const EVENTS_CAP: u32 = 1000;
 
+/// What is said before the names of servers that did not start, and why.
+const SERVERS: &str = "required MCP servers failed to initialize: ";
+
 const ROUTER: &str = "codex_core::tools::router: error=";
 
 /// Counts what it told.
 #[derive(Debug, Default)]
 pub(super) struct StderrReader {
     told: u32,
+    /// Servers that it must have and that did not start.
+    pub(super) servers: Option<String>,
 }
 
 impl StderrReader {
@@ -29,6 +34,9 @@ impl StderrReader {
             refused_call(self.told, text, sink);
         } else if error.is_some() || line.starts_with("Error: ") || line.starts_with("error: ") {
             self.told += 1;
+            if let Some((_, servers)) = line.split_once(SERVERS) {
+                self.servers.get_or_insert_with(|| capped(servers));
+            }
             let text = line[..border(line, 2000)].to_owned();
             sink.push(EventKind::Warning { text });
         }

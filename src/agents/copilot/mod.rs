@@ -18,7 +18,7 @@ use crate::model::{
 };
 
 /// Beginnings of events that tell nothing that is measured.
-const QUIET: [&str; 15] = [
+const QUIET: [&str; 16] = [
     "agent.",
     "assistant.idle",
     "assistant.intent",
@@ -31,6 +31,7 @@ const QUIET: [&str; 15] = [
     "hook.",
     "model.call_f",
     "session.",
+    "subagent.",
     "system.",
     "tool.execution_p",
     "tool.shell_output",

@@ -81,7 +81,7 @@ pub(super) struct RunResult<'a> {
     pub(super) stats: Option<&'a RawValue>,
 }
 
-/// Tokens of the whole run: cached ones are part of `input_tokens`.
+/// Tokens of the whole run: cached ones are part of `input_tokens`, thoughts are told in the total alone.
 #[derive(Debug, Deserialize)]
 pub(super) struct Stats {
     #[serde(default)]
@@ -90,6 +90,8 @@ pub(super) struct Stats {
     output_tokens: Count,
     #[serde(default)]
     cached: Count,
+    #[serde(default)]
+    total_tokens: Count,
 }
 
 impl Stats {
@@ -100,11 +102,12 @@ impl Stats {
         }
         let input = self.input_tokens.value()?;
         let cached_read = self.cached.value()?;
+        let output = self.output_tokens.value()?;
         Some(Usage {
             uncached_input: input.saturating_sub(cached_read),
             cached_read,
             cache_write: 0,
-            output: self.output_tokens.value()?,
+            output: output.max(self.total_tokens.value()?.saturating_sub(input)),
         })
     }
 }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use crate::agents::InvocationError;
 use crate::agents::home::settings;
-use crate::agents::home::{PrivateHome, write_private};
+use crate::agents::home::{PrivateHome, without_plugins, write_private};
 use crate::config::AgentKind;
 
 /// Where the operator's own agents keep their things.
@@ -173,6 +173,7 @@ pub fn copy_settings(
             "AGENTS.md",
         ];
         files.extend(names.map(|name| config.join(name)));
+        without_plugins(home)?;
     }
     for file in files {
         if let (Ok(inside), Some(text)) = (file.strip_prefix(theirs), regular_text(&file)) {

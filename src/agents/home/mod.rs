@@ -12,6 +12,8 @@ use crate::config::AgentKind;
 mod login;
 mod settings;
 
+pub(super) use settings::set;
+
 pub use login::{Login, OperatorHome, copy_settings, login};
 
 /// What a trial's own home amounts to.
@@ -124,9 +126,25 @@ fn whole(
         let home = home.clone().into_os_string();
         made.env.push(("GEMINI_CLI_HOME".to_owned(), home));
     }
+    if kind == AgentKind::Opencode {
+        without_plugins(&home)?;
+    }
     made.agent_home = own;
     made.home = Some(home);
     Ok(made)
+}
+
+/// opencode installs a package for plugins from npm's registry into each folder of settings in which no lock names it; a home
+/// of a trial's own has no plugins.
+pub(super) fn without_plugins(home: &Path) -> Result<(), InvocationError> {
+    let config = home.join(".config/opencode");
+    folder(&config.join("node_modules"))?;
+    let named = r#"{"@opencode-ai/plugin":"*"}"#;
+    let package = format!("{{\"dependencies\":{named}}}\n");
+    let lock =
+        format!("{{\"lockfileVersion\":3,\"packages\":{{\"\":{{\"dependencies\":{named}}}}}}}\n");
+    write_private(&config.join("package.json"), package.as_bytes())?;
+    write_private(&config.join("package-lock.json"), lock.as_bytes())
 }
 
 /// Makes a folder that only the operator can enter.

@@ -82,8 +82,8 @@ pub(super) fn quiet(
     format!("{:#}\n", Value::Object(settings))
 }
 
-/// Sets keys of the object `name`, which is made if it is none.
-fn set(settings: &mut Map<String, Value>, name: &str, values: &Value) {
+/// Sets keys of the object `name`, which is made if it is none; a list that is there is added to.
+pub(in crate::agents) fn set(settings: &mut Map<String, Value>, name: &str, values: &Value) {
     let entry = settings.entry(name).or_insert_with(|| json!({}));
     if !entry.is_object() {
         *entry = json!({});
@@ -91,5 +91,22 @@ fn set(settings: &mut Map<String, Value>, name: &str, values: &Value) {
     let (Some(entry), Some(values)) = (entry.as_object_mut(), values.as_object()) else {
         return;
     };
-    entry.extend(values.clone());
+    for (key, value) in values {
+        match (
+            entry.get_mut(key).and_then(Value::as_array_mut),
+            value.as_array(),
+        ) {
+            (Some(known), Some(more)) => {
+                let new: Vec<Value> = more
+                    .iter()
+                    .filter(|one| !known.contains(one))
+                    .cloned()
+                    .collect();
+                known.extend(new);
+            }
+            _ => {
+                entry.insert(key.clone(), value.clone());
+            }
+        }
+    }
 }

@@ -14,6 +14,7 @@ struct Case {
     scenario: ScenarioSpec,
     settings: Settings,
     mcp: McpSettings,
+    go_between: Option<PathBuf>,
     prompt: String,
     private: tempfile::TempDir,
 }
@@ -25,6 +26,7 @@ impl Case {
             scenario: samples::scenario(),
             settings: samples::settings(),
             mcp: McpSettings::default(),
+            go_between: None,
             prompt: "Fix it.\n".to_owned(),
             private: tempfile::tempdir().unwrap(),
         }
@@ -46,6 +48,7 @@ impl Case {
             index: 4,
             path: OsStr::new("/shims:/usr/bin"),
             home_is_own: self.settings.clean_agent_env,
+            go_between: self.go_between.as_deref(),
         };
         invocation_for(&context, &OperatorHome::default())
     }
@@ -286,12 +289,20 @@ fn every_kind_is_quiet_and_has_mcp_off_unless_a_scenario_gives_it() {
         ),
         (
             AgentKind::Qwen,
-            &["--allowed-mcp-server-names="],
+            &[
+                "--allowed-mcp-server-names=",
+                "--exclude-tools=web_fetch",
+                "--exclude-tools=web_search",
+            ],
             &["QWEN_HOME", "QWEN_TELEMETRY_ENABLED"],
         ),
         (
             AgentKind::Copilot,
-            &["--disable-builtin-mcps"],
+            &[
+                "--disable-builtin-mcps",
+                "--excluded-tools=web_fetch",
+                "--excluded-tools=web_search",
+            ],
             &["COPILOT_HOME", "COPILOT_AUTO_UPDATE"],
         ),
         (
@@ -319,7 +330,48 @@ fn every_kind_is_quiet_and_has_mcp_off_unless_a_scenario_gives_it() {
         assert_eq!(prompt.len(), 1, "{kind:?}");
         assert!(made.agent_home.is_some_and(|own| own.is_dir()), "{kind:?}");
         assert_eq!(made.private_home, None);
+        assert_eq!(made.web_tools, WebTools::Off, "{kind:?}");
+        let settings = match kind {
+            AgentKind::Gemini => read(&case.private.path().join("gemini/.gemini/settings.json"))
+                .replace([' ', '\n'], ""),
+            AgentKind::Opencode => {
+                let content = made.env.iter().find(|(name, _)| name == OPENCODE_CONTENT);
+                content.unwrap().1.to_string_lossy().into_owned()
+            }
+            _ => continue,
+        };
+        let switched = match kind {
+            AgentKind::Gemini => r#""exclude":["google_web_search","web_fetch"]"#,
+            _ => r#""permission":{"webfetch":"deny","websearch":"deny"}"#,
+        };
+        assert!(settings.contains(switched), "{kind:?}: {settings}");
     }
+}
+
+/// Servers are met through this program where it is asked to stand between; whatever else an entry holds stays.
+#[test]
+fn a_go_between_stands_before_each_server_that_is_a_program() {
+    let mut case = Case::new(
+        AgentKind::Qwen,
+        crate::agents::default_command(AgentKind::Qwen),
+    );
+    let file = case.private.path().join("given.json");
+    let servers = r#"{"mcpServers":{"far":{"url":"http://x"},"lab":{"command":"lab","args":["-x"],"env":{"A":"b"},"timeout":2.50}}}"#;
+    fs::write(&file, servers).unwrap();
+    case.scenario.mcp_config = Some(file);
+    case.go_between = Some(PathBuf::from("/bin/proctor"));
+    let made = case.run().unwrap();
+    let private = case.private.path();
+    let told = read(&private.join("servers.json"));
+    let note = private.join("m/0.jsonl");
+    let expected = format!(
+        r#"{{"mcpServers":{{"far":{{"url":"http://x"}},"lab":{{"args":["mcp-go-between","--note","{}","--server","lab","--","lab","-x"],"command":"/bin/proctor","env":{{"A":"b"}},"timeout":2.50}}}}}}"#,
+        note.display()
+    );
+    assert_eq!(told, expected);
+    assert!(made.private_files.contains(&private.join("servers.json")));
+    assert!(read(&private.join("mcp.json")).contains("mcp-go-between"));
+    assert!(private.join("m").is_dir());
 }
 
 #[test]

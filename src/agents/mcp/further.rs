@@ -7,29 +7,35 @@ use std::path::{Path, PathBuf};
 use serde_json::{Map, Value, json};
 
 use crate::agents::InvocationError;
-use crate::agents::home::write_private;
+use crate::agents::home::{set, write_private};
 use crate::agents::jsonc::plain_json;
 use crate::agents::mcp::{MCP_PROCESS, Server, read};
 
 /// A name that no server has: Gemini CLI takes an empty list for none at all.
 const NOBODY: &str = "proctor-allows-no-server";
 
-/// Gemini CLI's arguments: only the scenario's servers may be used, wherever others are named. The servers themselves are
-/// put into the settings of the trial's own folder `own`; without one nothing is given.
+/// Gemini CLI's arguments: only the scenario's servers may be used, wherever others are named. The servers themselves, and
+/// what else is given as `further`, are put into the settings of the trial's own folder `own`; without one nothing is given.
 ///
 /// # Errors
 /// A file that cannot be read, is no MCP file, or cannot be written.
 pub(in crate::agents) fn gemini_arguments(
     config: Option<&Path>,
     own: Option<&Path>,
+    further: Option<(&str, Value)>,
 ) -> Result<Vec<String>, InvocationError> {
     let servers = url_servers(config)?;
-    if let (Some(own), false) = (own, servers.is_empty()) {
+    if let (Some(own), true) = (own, !servers.is_empty() || further.is_some()) {
         let file = own.join("settings.json");
         let known = fs::read_to_string(&file).unwrap_or_default();
         let mut settings: Map<String, Value> =
             serde_json::from_str(&plain_json(&known)).unwrap_or_default();
-        settings.insert("mcpServers".to_owned(), Value::Object(servers.clone()));
+        if !servers.is_empty() {
+            settings.insert("mcpServers".to_owned(), Value::Object(servers.clone()));
+        }
+        if let Some((name, values)) = further {
+            set(&mut settings, name, &values);
+        }
         let text = format!("{:#}\n", Value::Object(settings));
         write_private(&file, text.as_bytes())?;
     }
@@ -92,14 +98,14 @@ pub(in crate::agents) fn copilot_arguments(
 }
 
 /// What goes into `OPENCODE_CONFIG_CONTENT`, over all other settings: the scenario's servers, and every other that is known
-/// switched off. `given` is what the config of the suite itself puts there.
+/// switched off. `given` is what the config of the suite itself puts there, `further` what else it is to hold.
 ///
 /// # Errors
 /// A file that cannot be read or is no MCP file.
 pub(in crate::agents) fn opencode_content(
     config: Option<&Path>,
     others: &BTreeSet<String>,
-    given: Option<&str>,
+    (given, further): (Option<&str>, Option<(&str, Value)>),
 ) -> Result<String, InvocationError> {
     let given = given.and_then(|text| serde_json::from_str(&plain_json(text)).ok());
     let mut content: Map<String, Value> = given.unwrap_or_default();
@@ -122,6 +128,16 @@ pub(in crate::agents) fn opencode_content(
         servers.insert(name, entry);
     }
     content.insert("mcp".to_owned(), Value::Object(servers));
+    if let Some((name, values)) = further {
+        set(&mut content, name, &values);
+    }
+    // It asks its model for a title beside the work, and its stream tells nothing of that request.
+    if content
+        .get("agent")
+        .is_none_or(|agents| agents["title"].is_null())
+    {
+        set(&mut content, "agent", &json!({"title": {"disable": true}}));
+    }
     content.insert("autoupdate".to_owned(), json!(false));
     content.insert("share".to_owned(), json!("disabled"));
     Ok(Value::Object(content).to_string())

@@ -40,6 +40,8 @@ pub(super) struct OpencodeStream {
     finals: u32,
     answer: Option<String>,
     failed: bool,
+    /// Whether sub-agents worked, of which the stream tells neither tokens nor costs.
+    had_sub_agents: bool,
 }
 
 impl Dialect for OpencodeStream {
@@ -97,7 +99,7 @@ impl Dialect for OpencodeStream {
         StreamReport {
             terminal: self.terminal,
             usage: told.then_some(self.usage),
-            usage_is_lower_bound: told && self.terminal == Terminal::None,
+            usage_is_lower_bound: told && (self.terminal == Terminal::None || self.had_sub_agents),
             provider_cost_usd: priced.then_some(self.cost_usd),
             answer: self.answer,
             finals: self.finals,
@@ -132,6 +134,8 @@ impl OpencodeStream {
         let mcp = self.mcp_parts(&name, invalid);
         let shell = tool.name == "bash";
         let command = || read::<ShellInput>(input).ok()?.command.0;
+        self.had_sub_agents |= tool.name == "task"
+            && (state.metadata.0.as_ref()).is_some_and(|told| told.session.0.is_some());
         let exit_code = state.metadata.0.as_ref().and_then(|told| told.exit.0);
         let exit_code = exit_code.filter(|_| shell);
         self.calls.start(

@@ -54,11 +54,13 @@ pub(super) struct State<'a> {
     pub(super) metadata: Loose<Metadata>,
 }
 
-/// What the shell tool adds.
+/// What some tools add: the shell its exit code, the one for sub-agents the session that it made.
 #[derive(Debug, Deserialize)]
 pub(super) struct Metadata {
     #[serde(default)]
     pub(super) exit: Loose<i32>,
+    #[serde(rename = "sessionId", default)]
+    pub(super) session: Loose<String>,
 }
 
 /// The input of the shell tool.

@@ -227,13 +227,15 @@ struct GeminiLine {
     tokens: Loose<GeminiTokens>,
 }
 
-/// Tokens of a request: cached ones are part of `input`, thoughts are not part of `output`.
+/// Tokens of a request: cached ones are part of `input`, thoughts stand beside `output`.
 #[derive(Debug, Deserialize)]
 struct GeminiTokens {
     input: Count,
     output: Count,
     #[serde(default)]
     cached: Count,
+    #[serde(default)]
+    thoughts: Count,
 }
 
 impl GeminiTokens {
@@ -241,7 +243,7 @@ impl GeminiTokens {
         Some(cached_inside(
             self.input.value()?,
             self.cached.value()?,
-            self.output.value()?,
+            self.output.value()?.saturating_add(self.thoughts.value()?),
         ))
     }
 }

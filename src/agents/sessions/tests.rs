@@ -37,7 +37,7 @@ fn session_files_tell_the_tokens_of_agents_and_sub_agents() {
         (
             AgentKind::Gemini,
             "gemini",
-            Some(usage(9920, 8000, 0, 81)),
+            Some(usage(9920, 8000, 0, 95)),
             None,
         ),
         (

@@ -258,11 +258,11 @@ pub(in crate::cli) struct ModelServerArgs {
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(in crate::cli) requests: Option<PathBuf>,
 
-    /// Run the command in a network of loopback alone, and say which names it asked for
+    /// Run the command in a network of loopback alone, and say which names and addresses it asked for
     #[arg(long, requires = "command")]
     pub(in crate::cli) alone: bool,
 
-    /// Keep those names there, as JSON
+    /// Keep those there, as JSON
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, requires = "alone")]
     pub(in crate::cli) names: Option<PathBuf>,
 
@@ -358,6 +358,32 @@ pub(in crate::cli) struct ReplayArgs {
         allow_hyphen_values = true
     )]
     pub(in crate::cli) prompt: Vec<String>,
+}
+
+/// Flags of the hidden `mcp-go-between`.
+#[derive(Debug, Clone, Args)]
+#[command(
+    after_help = "Examples:
+  proctor mcp-go-between --note lab.jsonl --server lab -- npx -y some-server",
+    help_template = TEMPLATE
+)]
+pub(in crate::cli) struct GoBetweenArgs {
+    /// Where it is noted
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(in crate::cli) note: PathBuf,
+
+    /// The name of the server
+    #[arg(long, value_name = "NAME")]
+    pub(in crate::cli) server: String,
+
+    /// The server
+    #[arg(
+        value_name = "COMMAND",
+        required = true,
+        trailing_var_arg = true,
+        allow_hyphen_values = true
+    )]
+    pub(in crate::cli) command: Vec<std::ffi::OsString>,
 }
 
 /// A format of others.

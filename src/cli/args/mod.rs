@@ -8,8 +8,8 @@ use clap::{Parser, Subcommand};
 
 pub(super) use further::{
     AgentsArgs, AgentsCommand, CassetteArgs, CompletionsArgs, DoctorArgs, EstimateArgs, ExportArgs,
-    ExportFormat, ImportArgs, InitArgs, ModelServerArgs, ProbeArgs, RebuildArgs, RegradeArgs,
-    ReplayArgs, SchemaArgs, SchemaFile, SelftestArgs, VerifyArgs,
+    ExportFormat, GoBetweenArgs, ImportArgs, InitArgs, ModelServerArgs, ProbeArgs, RebuildArgs,
+    RegradeArgs, ReplayArgs, SchemaArgs, SchemaFile, SelftestArgs, VerifyArgs,
 };
 pub(super) use metrics::{MetricsArgs, TiesArg};
 pub(super) use run::{RunArgs, ShowArgs, SuiteArgs, ValidateArgs};
@@ -83,6 +83,9 @@ pub(super) enum Command {
     /// Play a cassette as an agent would work
     #[command(hide = true)]
     ReplayCassette(ReplayArgs),
+    /// Stand before an MCP server and note what it tells
+    #[command(hide = true)]
+    McpGoBetween(GoBetweenArgs),
 }
 
 #[cfg(test)]

@@ -69,6 +69,7 @@ pub(super) fn run_failure(error: &RunError) -> Failure {
         | RunError::Missing(_)
         | RunError::Budget(_)
         | RunError::Changed { .. }
+        | RunError::Sockets { .. }
         | RunError::Journal { .. } => Kind::Infrastructure,
     };
     let failure = Failure::new(kind, message(error));
@@ -91,6 +92,6 @@ pub(super) fn run_failure(error: &RunError) -> Failure {
         RunError::Journal { .. } => {
             failure.hint("what was written is safe; free some room and go on with --resume")
         }
-        RunError::RunDirectory { .. } | RunError::Project(_) => failure,
+        RunError::RunDirectory { .. } | RunError::Project(_) | RunError::Sockets { .. } => failure,
     }
 }

@@ -8,6 +8,7 @@ mod dry_run;
 mod engine;
 pub(super) mod estimate;
 pub(super) mod export;
+pub(super) mod go_between;
 pub(super) mod init;
 pub(super) mod metrics;
 pub(super) mod model_server;

@@ -14,7 +14,7 @@ use crate::cli::failure::{Failure, Kind, Outcome};
 use crate::cli::interrupt;
 use crate::cli::out::{Colour, Out};
 use crate::rehearsal::{NameServer, Question, Script, Server, ServerOptions};
-use crate::supervise::{self, Cancel, ChildSpec, Heard, Listener, OutputStream};
+use crate::supervise::{self, Cancel, ChildSpec, Heard, Listener, OutputStream, strayed};
 
 /// The port at which programs look up names.
 const NAMES: u16 = 53;
@@ -86,9 +86,10 @@ async fn serve(
         cancel.reached(1).await;
         return Ok(ExitCode::SUCCESS);
     }
+    let before = strayed();
     let code = accompanied(&args.command, &server.url(), &cancel).await?;
     if let Some(names) = names {
-        told(args, &names.questions())?;
+        told(args, &names.questions(), strayed().saturating_sub(before))?;
     }
     Ok(code)
 }
@@ -115,10 +116,10 @@ async fn accompanied(command: &[OsString], url: &str, cancel: &Cancel) -> Outcom
     Ok(ExitCode::from(u8::try_from(code).unwrap_or(1)))
 }
 
-/// Says which names were asked for.
-fn told(args: &ModelServerArgs, questions: &[Question]) -> Outcome {
+/// Says which names were asked for, and how often addresses of the world.
+fn told(args: &ModelServerArgs, questions: &[Question], strayed: u64) -> Outcome {
     if let Some(path) = &args.names {
-        let text = serde_json::json!(questions).to_string();
+        let text = serde_json::json!({"names": questions, "addresses": strayed}).to_string();
         fs::write(path, text)
             .map_err(|error| Failure::at(format_args!("write {}", path.display()), error))?;
     }
@@ -126,6 +127,8 @@ fn told(args: &ModelServerArgs, questions: &[Question]) -> Outcome {
         .iter()
         .map(|question| format!("{} ({})", question.name, question.times))
         .collect();
+    let addresses = (strayed > 0).then(|| format!("addresses of the world ({strayed})"));
+    let all: Vec<String> = all.into_iter().chain(addresses).collect();
     let all = if all.is_empty() {
         "none".to_owned()
     } else {

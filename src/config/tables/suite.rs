@@ -20,12 +20,12 @@ const TRANSCRIPT_MODES: &[Choice] = &[
 
 const CCUSAGE: &[Choice] = &[
     (
-        "@ccusage/codex@18.0.11",
-        "a script for any system; gives newer models the price of an older one",
-    ),
-    (
         "ccusage@20.0.24",
         "a program for each system; knows newer models and written tokens",
+    ),
+    (
+        "@ccusage/codex@18.0.11",
+        "a script for any system; gives newer models the price of an older one",
     ),
 ];
 
@@ -356,7 +356,7 @@ pub(in crate::config) static SUITE: Section = Section {
         defaulted(
             "ccusage_package",
             Shape::OneOf(CCUSAGE),
-            "\"@ccusage/codex@18.0.11\"",
+            "\"ccusage@20.0.24\"",
             "Which ccusage that is.",
         ),
         defaulted(

@@ -33,6 +33,7 @@ pub(in crate::runner) const fn sign(infra: Infra, reset: Option<Duration>) -> Si
         | Infra::Simulator
         | Infra::DiskFull
         | Infra::NoActivity
+        | Infra::McpServer
         | Infra::Oom
         | Infra::HarnessBug => Sign::Silent,
     }
@@ -46,6 +47,7 @@ pub(in crate::runner) const fn is_retried(infra: Infra) -> bool {
         | Infra::ProviderUnreachable
         | Infra::Auth
         | Infra::NoActivity
+        | Infra::McpServer
         | Infra::Simulator => true,
         Infra::None
         | Infra::Spawn
@@ -133,7 +135,8 @@ mod tests {
                 "auth",
                 "provider_unreachable",
                 "simulator",
-                "no_activity"
+                "no_activity",
+                "mcp_server"
             ]
         );
     }

@@ -15,6 +15,7 @@ use crate::cli::out::{Colour, Out};
 use crate::config::AgentKind;
 use crate::rehearsal::{KeptRequest, NameServer, Question, Script, Server, ServerOptions};
 use crate::report::sanitize_line;
+use crate::supervise::strayed;
 
 /// The port at which programs look up names.
 const NAMES: u16 = 53;
@@ -106,6 +107,7 @@ async fn probe(
     let path = std::env::var_os("PATH").unwrap_or_default();
     let version = version(program, &path, &stage.path("home")).await;
     stage.suite(kind, program, &server.url())?;
+    let before = strayed();
     let said = stage.run().await?;
     let Some(run) = stage.run_dir() else {
         return Err(Failure::at("run the probe", said.trim()));
@@ -114,6 +116,7 @@ async fn probe(
         rows: lines(&run.join("runs.jsonl")),
         requests: server.requests(),
         names: names.map(|names| names.questions()),
+        strayed: strayed().saturating_sub(before),
         run,
         real_tool: stage.path("bin/xcodebuild").display().to_string(),
     };
@@ -134,6 +137,8 @@ struct Seen {
     rows: Vec<Value>,
     requests: Vec<KeptRequest>,
     names: Result<Vec<Question>, String>,
+    /// How often an address of the world was asked for.
+    strayed: u64,
     run: PathBuf,
     real_tool: String,
 }
@@ -292,12 +297,15 @@ impl Seen {
             Err(why) => Held::NotHere(format!(
                 "no network of loopback alone can be had here: {why}"
             )),
-            Ok(names) => Held::when(names.is_empty(), || {
-                let names: Vec<String> = names
-                    .iter()
+            Ok(names) => Held::when(names.is_empty() && self.strayed == 0, || {
+                let names = names.iter();
+                let mut asked: Vec<String> = names
                     .map(|one| format!("{} ({})", one.name, one.times))
                     .collect();
-                format!("in two trials it asked for {}", names.join(", "))
+                if self.strayed > 0 {
+                    asked.push(format!("addresses of the world ({})", self.strayed));
+                }
+                format!("in two trials it asked for {}", asked.join(", "))
             }),
         }
     }

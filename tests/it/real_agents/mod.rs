@@ -12,6 +12,8 @@ use serde_json::Value;
 use crate::sandbox::{Sandbox, read_rows};
 use crate::standin::{Standin, copy};
 
+mod further;
+
 /// Where the agents find their model; in a network of loopback alone every port is free.
 const PORT: &str = "8787";
 
@@ -98,6 +100,8 @@ impl Tools {
             tools.node(),
             tools.gemini(),
             tools.xcodebuildmcp(),
+            tools.copilot(),
+            tools.opencode(),
         ];
         match all.iter().find(|path| !path.exists()) {
             None => Some(tools),
@@ -127,6 +131,14 @@ impl Tools {
 
     fn gemini(&self) -> PathBuf {
         self.modules.join("@google/gemini-cli/bundle/gemini.js")
+    }
+
+    fn copilot(&self) -> PathBuf {
+        self.modules.join("@github/copilot-linux-x64/copilot")
+    }
+
+    fn opencode(&self) -> PathBuf {
+        self.modules.join("opencode-linux-x64/bin/opencode")
     }
 
     pub(crate) fn xcodebuildmcp(&self) -> PathBuf {
@@ -170,6 +182,8 @@ fn suite(tools: &Tools, isolation: &str, scenario: &str) -> Sandbox {
         .agent_as_written(&claude)
         .agent_as_written(&codex)
         .agent_as_written(&gemini)
+        .agent_as_written(&further::copilot(&[&tools.copilot()], "copilot"))
+        .agent_as_written(&further::opencode(tools))
         .set("timeout_sec", "120")
         .set("stall_timeout_sec", "110")
         .set("linger_sec", "5")
@@ -186,7 +200,7 @@ fn suite(tools: &Tools, isolation: &str, scenario: &str) -> Sandbox {
     let own = [fixture("fakes"), tools.modules.clone()].map(|path| format!("'{}'", path.display()));
     let sandbox = sandbox
         .suite(&format!("lend: [{}, {{path: '{}', write: true}}, {{path: '{}', write: true}}]", own.join(", "), home.display(), xcode.display()))
-        .section("scenarios:\n  - {id: lab, mcp_config: lab.json}\n  - {id: xcode, mcp_config: xcode.json}\n");
+        .section("scenarios:\n  - {id: lab, mcp_config: lab.json}\n  - {id: xcode, mcp_config: xcode.json}\n  - {id: broken, mcp_config: broken.json}\n");
     Standin::on(&sandbox);
     if scenario == "xcode" {
         let sample = Path::new(env!("CARGO_MANIFEST_DIR")).join("task_assets/ios_sample");
@@ -198,7 +212,12 @@ fn suite(tools: &Tools, isolation: &str, scenario: &str) -> Sandbox {
     let xcode = serde_json::json!({
         "command": tools.node(), "args": [tools.xcodebuildmcp(), "mcp"], "env": {"XCODEBUILDMCP_SENTRY_DISABLED": "true"},
     });
+    let gone = serde_json::json!({"command": "/no/such/server"});
     for (file, servers) in [
+        (
+            "broken.json",
+            serde_json::json!({"mcpServers": {"lab": lab, "gone": gone}}),
+        ),
         ("lab.json", serde_json::json!({"mcpServers": {"lab": lab}})),
         (
             "xcode.json",
@@ -229,7 +248,7 @@ struct Rehearsed {
     rows: Vec<Value>,
     /// Every request that the server got.
     requests: Vec<Value>,
-    /// Names of the world that were asked for.
+    /// Names and addresses of the world that were asked for.
     names: Value,
 }
 
@@ -284,7 +303,8 @@ fn dialect(agent: &str) -> &'static str {
     match agent {
         "claude" => "anthropic",
         "codex" => "responses",
-        _ => "gemini",
+        "gemini" => "gemini",
+        _ => "chat",
     }
 }
 
@@ -356,18 +376,25 @@ fn check_row(run: &Rehearsed, agent: &str, expected: &Expected, wrong: &mut Wron
 }
 
 /// Tokens and cost. Those of Codex's sub-agents come from their session files; Gemini CLI counts tokens that were written to a cache as plain
-/// input, and thoughts not as output.
+/// input.
 fn check_counts(run: &Rehearsed, agent: &str, task: &str, wrong: &mut Wrong) {
     let row = run.row(agent, task);
     let mut plays = vec![task];
-    if task == "subagent" {
+    // opencode tells nothing of its sub-agents, so its tokens are a lower bound.
+    let lacks = task == "subagent" && agent == "opencode";
+    if task == "subagent" && !lacks {
         plays.push("helper");
     }
+    wrong.check(
+        &format!("{agent} {task}: usage_is_lower_bound"),
+        &row["usage_is_lower_bound"],
+        &lacks.into(),
+    );
     let sum = |count| run.dictated(agent, &plays, count).unwrap_or(0);
     let (input, read, write) = (sum("input"), sum("cache_read"), sum("cache_write"));
-    let (output, thoughts) = (sum("output"), sum("reasoning"));
+    let output = sum("output");
     let told = match agent {
-        "gemini" => [input + write, read, 0, output - thoughts],
+        "gemini" | "copilot" | "opencode" => [input + write, read, 0, output],
         _ => [input, read, write, output],
     };
     let columns = [
@@ -390,7 +417,15 @@ fn check_counts(run: &Rehearsed, agent: &str, task: &str, wrong: &mut Wrong) {
             "a cost from the agent",
             cost > 0.0 && row["cost_source"] == "provider",
         ),
-        "codex" => {
+        "opencode" => {
+            let expected = small(input + write) * 1e-6 + small(read) * 1e-7 + small(output) * 1e-5;
+            let told = row["cost_source"] == "provider";
+            (
+                "the cost by its steps",
+                told && (cost - expected).abs() < 1e-9,
+            )
+        }
+        "codex" | "copilot" => {
             let expected = small(input + read + write) * 1e-6 + small(output) * 1e-5;
             ("the cost by its prices", (cost - expected).abs() < 1e-9)
         }
@@ -438,9 +473,9 @@ fn both_agents_at(isolation: &str) {
     }
     check_overlay(&run, &mut wrong);
     wrong.check(
-        "names of the world that were asked for",
+        "what was asked of the world",
         &run.names,
-        &serde_json::json!([]),
+        &serde_json::json!({"names": [], "addresses": 0}),
     );
     for row in &run.rows {
         wrong.check("isolation", &row["isolation"], &isolation.into());
@@ -484,9 +519,9 @@ fn gemini_comes_to_what_the_script_says() {
         check_row(&run, "gemini", expected, &mut wrong);
     }
     wrong.check(
-        "names of the world that were asked for",
+        "what was asked of the world",
         &run.names,
-        &serde_json::json!([]),
+        &serde_json::json!({"names": [], "addresses": 0}),
     );
     assert!(wrong.0.is_empty(), "{}", wrong.0.join("\n"));
 }
@@ -507,6 +542,8 @@ fn a_probe_of_the_real_agents_finds_that_all_of_it_holds() {
         ("claude_code_cli", tools.claude()),
         ("codex_cli", tools.codex()),
         ("gemini_cli", sandbox.path("bin/gemini")),
+        ("copilot_cli", tools.copilot()),
+        ("opencode", tools.opencode()),
     ] {
         let program = program.display().to_string();
         let told = sandbox
@@ -567,9 +604,9 @@ fn builds_by_xcodebuildmcp_are_the_servers_and_not_the_agents() {
         .filter(|line| line.ends_with("test-without-building"));
     wrong.check("runs of tests", &tests.count().into(), &2.into());
     wrong.check(
-        "names of the world that were asked for",
+        "what was asked of the world",
         &run.names,
-        &serde_json::json!([]),
+        &serde_json::json!({"names": [], "addresses": 0}),
     );
     assert!(wrong.0.is_empty(), "{}", wrong.0.join("\n"));
 }

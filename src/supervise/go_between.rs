@@ -1,0 +1,116 @@
+//! A child between whose output and its reader this process stands: all is passed on as it comes, and each line is looked at.
+
+use std::ffi::OsString;
+use std::io::{self, Write as _};
+use std::os::unix::process::ExitStatusExt as _;
+use std::process::Stdio;
+use std::time::Duration;
+
+use rustix::process::{Pid, Signal as Sent, kill_process};
+use tokio::io::AsyncReadExt as _;
+use tokio::process::{ChildStdout, Command};
+use tokio::signal::unix::{Signal, SignalKind, signal};
+
+use super::ending::Exit;
+use super::lines::LineSplitter;
+
+/// Lines are looked at up to this many bytes: a list of all tools of a large server has 400 kB.
+const LONGEST_LINE: usize = 8 << 20;
+
+/// What is left in the pipe of a dead child is there at once; only somebody else who holds it lets it stay open.
+const LAST_WORDS: Duration = Duration::from_millis(500);
+
+/// Starts `command` in this process's place: with its standard input and error, its folder and its environment, and with
+/// its standard output through here. Signals that ask to end are handed on. Gives how it ended.
+///
+/// # Errors
+/// It could not be started.
+pub async fn go_between(command: &[OsString], look: &mut impl FnMut(&[u8])) -> io::Result<Exit> {
+    let (program, arguments) = command
+        .split_first()
+        .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "no command"))?;
+    let mut wishes = Wishes::listen()?;
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "this room's own start gives a session, limits and a supervisor, and here is none of them"
+    )]
+    let mut command = Command::new(program);
+    let mut child = command.args(arguments).stdout(Stdio::piped()).spawn()?;
+    let pid = child.id();
+    let mut passing = Passing {
+        from: child.stdout.take(),
+        lines: LineSplitter::new(LONGEST_LINE),
+    };
+    let status = loop {
+        tokio::select! {
+            status = child.wait() => break status?,
+            passed = passing.some(look), if passing.from.is_some() => passed,
+            sent = wishes.next() => hand_on(pid, sent),
+        }
+    };
+    let rest = async {
+        while passing.from.is_some() {
+            passing.some(look).await;
+        }
+    };
+    // Whoever still holds the pipe is not waited for.
+    drop(tokio::time::timeout(LAST_WORDS, rest).await);
+    passing.lines.finish(|line| look(line));
+    let signal = status.signal().map(Exit::Signal);
+    Ok(signal.unwrap_or_else(|| Exit::Code(status.code().unwrap_or(1))))
+}
+
+fn hand_on(pid: Option<u32>, sent: Sent) {
+    let pid = pid.and_then(|pid| Pid::from_raw(i32::try_from(pid).ok()?));
+    if let Some(pid) = pid {
+        // One that is gone has ended.
+        let _ = kill_process(pid, sent);
+    }
+}
+
+/// What comes out of the child and goes on.
+struct Passing {
+    from: Option<ChildStdout>,
+    lines: LineSplitter,
+}
+
+impl Passing {
+    /// Passes on what there is, once; where the reader is gone the child sees a closed pipe, too.
+    async fn some(&mut self, look: &mut impl FnMut(&[u8])) {
+        let Some(from) = &mut self.from else { return };
+        let mut bytes = vec![0; 64 << 10];
+        let count = from.read(&mut bytes).await.unwrap_or(0);
+        let passed = || {
+            let mut out = io::stdout().lock();
+            out.write_all(&bytes[..count])?;
+            out.flush()
+        };
+        if count == 0 || passed().is_err() {
+            self.from = None;
+            return;
+        }
+        self.lines.push(&bytes[..count], |line| look(line));
+    }
+}
+
+/// Signals by which a process is asked to end.
+struct Wishes([Signal; 3]);
+
+impl Wishes {
+    fn listen() -> io::Result<Self> {
+        Ok(Self([
+            signal(SignalKind::interrupt())?,
+            signal(SignalKind::terminate())?,
+            signal(SignalKind::hangup())?,
+        ]))
+    }
+
+    async fn next(&mut self) -> Sent {
+        let [interrupt, terminate, hang_up] = &mut self.0;
+        tokio::select! {
+            _ = interrupt.recv() => Sent::INT,
+            _ = terminate.recv() => Sent::TERM,
+            _ = hang_up.recv() => Sent::HUP,
+        }
+    }
+}

@@ -1,0 +1,199 @@
+//! Copilot CLI and opencode, servers that do not start, and launchers that die before what they launched.
+
+use std::fs;
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use super::{Expected, PORT, Tools, Wrong, check_row, done, refused, rehearse, suite, tasks};
+use crate::sandbox::Sandbox;
+
+/// Copilot CLI, started by these words.
+pub(super) fn copilot(program: &[&Path], id: &str) -> String {
+    let words: Vec<String> = program
+        .iter()
+        .map(|word| format!("'{}'", word.display()))
+        .collect();
+    format!(
+        "{{id: {id}, kind: copilot_cli, command: [{}, --output-format, json, --allow-all-tools, --allow-all-paths, --no-color, \
+         --usage-output-file, '{{OUT_JSON}}', '{{EXTRA_ARGS}}', '--prompt={{PROMPT}}'], \
+         env: {{COPILOT_OFFLINE: 'true', COPILOT_MODEL: scripted, COPILOT_PROVIDER_BASE_URL: 'http://127.0.0.1:{PORT}/v1', \
+         COPILOT_PROVIDER_TYPE: openai, COPILOT_PROVIDER_WIRE_API: completions, COPILOT_PROVIDER_API_KEY: sk-scripted-0004}}, \
+         pricing: {{input_per_token: 0.000001, output_per_token: 0.00001}}}}",
+        words.join(", ")
+    )
+}
+
+/// opencode with a provider of its own, whose prices it reckons with.
+pub(super) fn opencode(tools: &Tools) -> String {
+    let model = json!({
+        "name": "scripted", "limit": {"context": 200_000, "output": 8_000},
+        "cost": {"input": 1, "output": 10, "cache_read": 0.1, "cache_write": 2},
+    });
+    let options =
+        json!({"baseURL": format!("http://127.0.0.1:{PORT}/v1"), "apiKey": "sk-scripted-0005"});
+    let provider = json!({"npm": "@ai-sdk/openai-compatible", "name": "scripted", "options": options, "models": {"scripted": model}});
+    let settings = json!({"provider": {"scripted": provider}});
+    format!(
+        "{{id: opencode, kind: opencode, command: ['{}', run, --format, json, --auto, -m, scripted/scripted, '{{EXTRA_ARGS}}', --, \
+         '{{PROMPT}}'], env: {{OPENCODE_CONFIG_CONTENT: '{settings}'}}}}",
+        tools.opencode().display()
+    )
+}
+
+/// One agent comes to all of this, and asks nothing of the world.
+fn comes_to(agent: &str, expected: &[Expected]) {
+    let Some(tools) = Tools::find() else { return };
+    let names: Vec<&str> = expected.iter().map(|expected| expected.task).collect();
+    let sandbox = suite(&tools, "auto", "lab")
+        .suite("clean_agent_env: true")
+        .tasks(&tasks(&names));
+    let Some(run) = rehearse(&sandbox, &[agent]) else {
+        return;
+    };
+    let mut wrong = Wrong::default();
+    for expected in expected {
+        check_row(&run, agent, expected, &mut wrong);
+        wrong.check(
+            &format!("{agent} {}: attestation_flags", expected.task),
+            &run.row(agent, expected.task)["attestation_flags"],
+            &json!([]),
+        );
+    }
+    wrong.check(
+        "what was asked of the world",
+        &run.names,
+        &json!({"names": [], "addresses": 0}),
+    );
+    assert!(wrong.0.is_empty(), "{}", wrong.0.join("\n"));
+}
+
+#[test]
+fn copilot_comes_to_what_the_script_says() {
+    comes_to(
+        "copilot",
+        &[
+            done("text", [0, 0], 0, 0),
+            done("shell", [1, 1], 0, 0),
+            done("edit", [3, 3], 0, 0),
+            done("shellfail", [1, 1], 0, 1),
+            done("badtool", [1, 1], 0, 1),
+            done("editfail", [2, 2], 0, 1),
+            done("parallel", [2, 2], 0, 0),
+            done("mcp", [2, 2], 2, 0),
+            done("mcpfail", [2, 2], 2, 2),
+            done("mcpcrash", [1, 1], 1, 1),
+            done("subagent", [2, 2], 0, 0),
+            done("hiccup", [0, 0], 0, 0),
+            refused("http400", "pass", "none"),
+            refused("http401", "not_graded", "auth"),
+        ],
+    );
+}
+
+#[test]
+fn opencode_comes_to_what_the_script_says() {
+    comes_to(
+        "opencode",
+        &[
+            done("shell", [1, 1], 0, 0),
+            done("edit", [3, 3], 0, 0),
+            done("shellfail", [1, 1], 0, 1),
+            done("mcp", [2, 2], 2, 0),
+            done("mcpfail", [2, 2], 2, 2),
+            done("subagent", [1, 1], 0, 0),
+            refused("http401", "not_graded", "auth"),
+        ],
+    );
+}
+
+#[test]
+fn a_server_that_does_not_start_is_told_whatever_agent_goes_on_without_it() {
+    const AGENTS: [&str; 5] = ["claude", "codex", "gemini", "copilot", "opencode"];
+    let Some(tools) = Tools::find() else { return };
+    let sandbox = suite(&tools, "auto", "broken").tasks(&tasks(&["text"]));
+    let Some(run) = rehearse(&sandbox, &AGENTS) else {
+        return;
+    };
+    let mut wrong = Wrong::default();
+    for agent in AGENTS {
+        let row = run.row(agent, "text");
+        let infra = if agent == "codex" {
+            "mcp_server"
+        } else {
+            "none"
+        };
+        wrong.check(&format!("{agent}: infra"), &row["infra"], &infra.into());
+        wrong.check(
+            &format!("{agent}: attestation_flags"),
+            &row["attestation_flags"],
+            &json!(["mcp_not_connected"]),
+        );
+        let seen = attestation(&sandbox, row);
+        wrong.check(
+            &format!("{agent}: the broken server"),
+            &seen["mcp_servers"]["gone"],
+            &"failed".into(),
+        );
+        if agent != "codex" {
+            let tools = json!(["crash", "echo", "fail", "refuse", "run"]);
+            wrong.check(
+                &format!("{agent}: tools of the other"),
+                &seen["mcp_tools"]["lab"]["names"],
+                &tools,
+            );
+        }
+    }
+    assert!(wrong.0.is_empty(), "{}", wrong.0.join("\n"));
+}
+
+fn attestation(sandbox: &Sandbox, row: &Value) -> Value {
+    let trial = row["run_id"].as_str().expect("run_id is a text");
+    let file = sandbox
+        .run_dir()
+        .join("trials")
+        .join(trial)
+        .join("attestation.json");
+    let text = fs::read_to_string(file).expect("an attestation");
+    serde_json::from_str(&text).expect("JSON")
+}
+
+/// npm's launchers start the real CLI as a child. A command of the agent kills the launcher: the CLI and the command go on, and hold the
+/// output open.
+#[test]
+fn what_a_dead_launcher_leaves_running_is_stopped_and_told() {
+    let Some(tools) = Tools::find() else { return };
+    let sandbox = suite(&tools, "none", "lab");
+    fs::copy(super::fixture("fakes/orphan"), sandbox.path("bin/orphan")).expect("copy a fake");
+    let loader = tools.modules.join("@github/copilot/npm-loader.js");
+    let sandbox = sandbox
+        .agent_as_written(&copilot(&[&tools.node(), &loader], "launched"))
+        .tasks(&tasks(&["launcher"]));
+    let Some(run) = rehearse(&sandbox, &["launched", "gemini"]) else {
+        return;
+    };
+    let mut wrong = Wrong::default();
+    for agent in ["launched", "gemini"] {
+        let row = run.row(agent, "launcher");
+        for (column, value) in [
+            ("termination", Value::from("crashed")),
+            ("infra", "oom".into()),
+            ("grade", "pass".into()),
+            ("success", false.into()),
+        ] {
+            wrong.check(&format!("{agent}: {column}"), &row[column], &value);
+        }
+        let left = row["leftovers"].as_array().map_or(0, Vec::len);
+        wrong.check(
+            &format!("{agent}: {left} leftovers"),
+            &(left >= 2).into(),
+            &true.into(),
+        );
+    }
+    assert!(wrong.0.is_empty(), "{}", wrong.0.join("\n"));
+    let sleeps = std::process::Command::new("pgrep")
+        .args(["-f", "sleep 9731"])
+        .output()
+        .expect("ask for processes");
+    assert!(sleeps.stdout.is_empty(), "a command of theirs still runs");
+}
