@@ -129,8 +129,13 @@ fn a_log_that_cannot_be_reached_stops_nothing_and_is_counted() {
 
 #[test]
 fn the_call_of_a_shim_that_is_killed_is_told_from_outside() {
-    let lab = Lab::with_script("kill -9 $PPID; sleep 0.05");
-    lab.sh("EVAL_MCP_PROCESS=1 xcodebuild build -scheme 'My App' ''; true");
+    // The log is touched when a shim is let in: one that is killed before that was never seen.
+    let lab = Lab::with_script(
+        "n=0; until [ cmd_log.jsonl -nt before ] || [ $n -gt 200 ]; do n=$((n + 1)); sleep 0.01; done; kill -9 $PPID; sleep 0.05",
+    );
+    lab.sh(
+        "touch before; sleep 0.02; EVAL_MCP_PROCESS=1 xcodebuild build -scheme 'My App' ''; true",
+    );
     let log = lab.heard();
     assert_eq!((log.calls.len(), log.lost), (1, 0), "{log:?}");
     let call = &log.calls[0];
