@@ -1,9 +1,12 @@
 //! What reading an agent's stream costs: CPU time against a Python loop, peak memory, and how late an event is on disk.
 //!
-//! A stream of Claude Code and one of Codex are made from the recorded fixtures, with fresh ids in every round, and played by
-//! `cat`. The same bytes go through a pipe into `proctor run` (events, transcript, counters, raw output, checksums: all that a
-//! trial does) and into `for line in stdin: json.loads(line)`. CPU time is that of the reading process alone, user and
-//! system, asked for when it has ended. `cargo bench --bench stream -- [MiB]` (200 by default).
+//! A stream of Claude Code and one of Codex are made from the recorded fixtures, with fresh ids in every round. The same bytes
+//! are written in the same way into a pipe which `proctor run` reads (bytes, raw output, lines, adapter, events, transcript,
+//! counters: the reading path of a trial), and into one of `for line in stdin: json.loads(line)`. CPU time is that of the
+//! reading process, user and system. Of proctor it is taken by the agent itself, which is this program: before its first byte,
+//! and when its last one was read and time enough has passed to write down what was heard. So what a trial costs before and
+//! after its agent speaks is left out; Python's start is taken off too. Rounds of both alternate.
+//! `cargo bench --bench stream -- [MiB]` (200 by default).
 #![expect(
     clippy::disallowed_methods,
     reason = "a benchmark starts the programs that it measures"
@@ -12,6 +15,7 @@
 use std::fmt::Write as _;
 use std::fs::{self, File};
 use std::io::{self, BufRead as _, BufReader, BufWriter, Read as _, Write as _};
+use std::os::fd::AsFd as _;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -23,6 +27,17 @@ use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
 const LIMIT: f64 = 0.25;
 /// Set for the process that plays an agent whose lines hold the time at which they were written.
 const AGENT: &str = "STREAM_BENCH_AGENT";
+/// Set for the process that plays an agent which writes a file. Beside that file it finds the id of its reader's process, and
+/// leaves what reading took.
+const FEEDER: &str = "STREAM_BENCH_FILE";
+const READER: &str = "reader";
+const TOOK: &str = "took";
+/// What a feeder writes at once.
+const PIECE: usize = 128 << 10;
+/// How long a feeder waits before its first byte and after its last one, so that its reader has nothing else to do.
+const REST: Duration = Duration::from_millis(300);
+/// Rounds of each measurement.
+const ROUNDS: usize = 5;
 /// Lines of the played agent, and the time between two of them.
 const LINES: u32 = 300;
 const APART: Duration = Duration::from_millis(17);
@@ -36,11 +51,14 @@ fn main() -> io::Result<()> {
     if std::env::var_os(AGENT).is_some() {
         return play();
     }
+    if let Some(file) = std::env::var_os(FEEDER) {
+        return feed_and_ask(Path::new(&file));
+    }
     let mib = std::env::args().skip(1).find_map(|word| word.parse().ok());
     let bytes = mib.unwrap_or(200_u64) << 20;
     let folder = tempfile::Builder::new().prefix("stream-").tempdir()?;
     let world = World::lay(folder.path())?;
-    let mut text = String::new();
+    let mut text = format!("load {}", fs::read_to_string("/proc/loadavg")?);
     for kind in [Kind::Claude, Kind::Codex] {
         text.push_str(&world.cost(kind, bytes)?);
     }
@@ -114,6 +132,12 @@ struct Took {
     peak_kib: u64,
 }
 
+/// What reading a stream took of a process.
+struct Reading {
+    reading: Duration,
+    in_system: Duration,
+}
+
 struct World {
     folder: PathBuf,
 }
@@ -150,46 +174,64 @@ impl World {
         let (stream, small) = (self.folder.join("stream"), self.folder.join("small"));
         let (size, lines) = generate(kind, bytes, &stream)?;
         generate(kind, bytes / 10, &small)?;
+        let nothing = self.folder.join("nothing");
+        File::create(&nothing)?;
+        let start = python(&nothing)?.cpu;
         let mut rounds = Vec::new();
-        let mut peak = 0;
-        for _ in 0..3 {
-            let python = python(&stream)?;
-            let ours = self.proctor(kind, &format!("exec cat {}", stream.display()))?;
-            peak = peak.max(ours.peak_kib);
-            rounds.push((
-                ours.cpu.as_secs_f64() / python.cpu.as_secs_f64(),
-                ours.cpu,
-                python.cpu,
-            ));
+        let mut peaks = [[0, 0]; 2];
+        let most = |one: [u64; 2], other: [u64; 2]| [one[0].max(other[0]), one[1].max(other[1])];
+        for _ in 0..ROUNDS {
+            let python = python(&stream)?.cpu.saturating_sub(start);
+            let (ours, peak) = self.proctor(kind, &stream)?;
+            peaks[1] = most(peaks[1], peak);
+            peaks[0] = most(peaks[0], self.proctor(kind, &small)?.1);
+            let ratio = ours.reading.as_secs_f64() / python.as_secs_f64();
+            rounds.push((ratio, ours, python));
         }
-        let little = self.proctor(kind, &format!("exec cat {}", small.display()))?;
         fs::remove_file(&stream)?;
         rounds.sort_by(|one, other| one.0.total_cmp(&other.0));
-        let (ratio, ours, python) = rounds[1];
+        let (ratio, ours, python) = &rounds[ROUNDS / 2];
         Ok(format!(
-            "{}: {} MiB in {lines} lines, CPU time of proctor {ours:.2?}, of Python {python:.2?}\n  \
-             median ratio {ratio:.3} (limit {LIMIT})\n  \
-             peak memory {} KiB for a tenth of it, {peak} KiB for all\n",
+            "{}: {} MiB in {lines} lines, CPU time to read it {:.2?} ({:.2?} of it in the system), of Python {python:.2?}\n  \
+             median ratio {ratio:.3} (limit {LIMIT}), {:.3} to {:.3} in {ROUNDS} rounds\n  \
+             peak memory in KiB, when all was read and at the end: {:?} for a tenth of it, {:?} for all\n",
             kind.name(),
             size >> 20,
-            little.peak_kib,
+            ours.reading,
+            ours.in_system,
+            rounds[0].0,
+            rounds[ROUNDS - 1].0,
+            peaks[0],
+            peaks[1],
         ))
     }
 
-    /// Runs one trial whose agent is this line of shell.
-    fn proctor(&self, kind: Kind, agent: &str) -> io::Result<Took> {
-        let mut child = self.start(kind, agent)?;
+    /// Runs one trial whose agent writes this file; what reading it took, and the most memory that the run held until all was
+    /// read, and until its end.
+    fn proctor(&self, kind: Kind, file: &Path) -> io::Result<(Reading, [u64; 2])> {
+        let myself = std::env::current_exe()?;
+        let agent = format!("{FEEDER}={} exec {}", file.display(), myself.display());
+        let mut child = self.start(kind, &agent)?;
+        fs::write(self.folder.join(READER), child.id().to_string())?;
         let took = watch(&child)?;
         let exit = child.wait()?;
         assert!(exit.success(), "proctor: {exit}");
         fs::remove_dir_all(self.folder.join("runs"))?;
-        Ok(took)
+        let told = fs::read_to_string(self.folder.join(TOOK))?;
+        let told: Vec<u64> = told.lines().filter_map(|line| line.parse().ok()).collect();
+        let reading = Reading {
+            reading: Duration::from_millis(told[0]),
+            in_system: Duration::from_millis(told[1]),
+        };
+        Ok((reading, [told[2], took.peak_kib]))
     }
 
     fn start(&self, kind: Kind, agent: &str) -> io::Result<Child> {
         let folder = self.folder.display();
         let program = self.folder.join("bin/agent");
-        fs::write(&program, format!("#!/bin/sh\n{agent}\n"))?;
+        // It is asked for its version before and after.
+        let version = "[ \"$1\" = --version ] && exec echo 1.0";
+        fs::write(&program, format!("#!/bin/sh\n{version}\n{agent}\n"))?;
         fs::set_permissions(&program, fs::Permissions::from_mode(0o755))?;
         let limits = "{ballast_mib: 1, output_mib: 0, events_mib: 0, transcript_mib: 0}";
         let config = format!(
@@ -202,6 +244,7 @@ impl World {
             .current_dir(&self.folder)
             .env("TMPDIR", self.folder.join("tmp"))
             .env("HOME", self.folder.join("home"))
+            .env("ANTHROPIC_API_KEY", "a-secret-to-look-for-0123456789") // as in every real run
             .stdout(Stdio::null())
             .spawn()
     }
@@ -282,18 +325,48 @@ fn generate(kind: Kind, bytes: u64, to: &Path) -> io::Result<(u64, u64)> {
     Ok((written, count))
 }
 
+/// Writes a file to standard output as it is; tells what its reader, which started this process, took meanwhile.
+fn feed_and_ask(file: &Path) -> io::Result<()> {
+    std::thread::sleep(REST);
+    let reader = fs::read_to_string(file.with_file_name(READER))?;
+    let reader = reader.parse().map_err(io::Error::other)?;
+    let before = ticks(reader)?;
+    let stdout = io::stdout();
+    feed(file, &mut File::from(stdout.as_fd().try_clone_to_owned()?))?;
+    while rustix::io::ioctl_fionread(&stdout)? > 0 {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    std::thread::sleep(REST);
+    let after = ticks(reader)?;
+    let took = |part: usize| in_millis(after[part] - before[part]);
+    let peak = high_water(reader).unwrap_or(0);
+    let told = format!("{}\n{}\n{peak}\n", took(0) + took(1), took(1));
+    fs::write(file.with_file_name(TOOK), told)
+}
+
+fn feed(file: &Path, to: &mut impl io::Write) -> io::Result<()> {
+    let mut file = File::open(file)?;
+    let mut piece = vec![0; PIECE];
+    loop {
+        match file.read(&mut piece)? {
+            0 => return Ok(()),
+            count => to.write_all(&piece[..count])?,
+        }
+    }
+}
+
 /// The same bytes through a pipe into Python.
 fn python(stream: &Path) -> io::Result<Took> {
-    let mut cat = Command::new("cat")
-        .arg(stream)
-        .stdout(Stdio::piped())
-        .spawn()?;
     let mut child = Command::new("python3")
         .args(["-c", PYTHON])
-        .stdin(cat.stdout.take().expect("a pipe"))
+        .stdin(Stdio::piped())
         .spawn()?;
+    let mut pipe = child.stdin.take().expect("a pipe");
+    let file = stream.to_owned();
+    let feeder = std::thread::spawn(move || feed(&file, &mut pipe));
     let took = watch(&child)?;
-    assert!(child.wait()?.success() && cat.wait()?.success(), "python");
+    assert!(child.wait()?.success(), "python");
+    feeder.join().expect("a feeder does not panic")?;
     Ok(took)
 }
 
@@ -308,20 +381,26 @@ fn watch(child: &Child) -> io::Result<Took> {
         peak_kib = peak_kib.max(high_water(pid).unwrap_or(0));
         std::thread::sleep(Duration::from_millis(5));
     }
-    let stat = fs::read_to_string(format!("/proc/{pid}/stat"))?;
-    let after_name = stat.rsplit(')').next().unwrap_or_default();
-    let ticks: Vec<u64> = after_name
-        .split_whitespace()
-        .skip(11)
-        .take(2)
-        .filter_map(|field| field.parse().ok())
-        .collect();
-    let hertz = rustix::param::clock_ticks_per_second();
-    let millis = ticks.iter().sum::<u64>() * 1000 / hertz.max(1);
     Ok(Took {
-        cpu: Duration::from_millis(millis),
+        cpu: Duration::from_millis(in_millis(ticks(pid)?.iter().sum())),
         peak_kib,
     })
+}
+
+/// Clock ticks that all threads of a process took, in user mode and in the system.
+fn ticks(pid: u32) -> io::Result<[u64; 2]> {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat"))?;
+    let after_name = stat.rsplit(')').next().unwrap_or_default();
+    let mut fields = after_name.split_whitespace().skip(11);
+    let mut next = || fields.next()?.parse().ok();
+    next()
+        .zip(next())
+        .map(<[u64; 2]>::from)
+        .ok_or(io::ErrorKind::InvalidData.into())
+}
+
+fn in_millis(ticks: u64) -> u64 {
+    ticks * 1000 / rustix::param::clock_ticks_per_second().max(1)
 }
 
 fn high_water(pid: u32) -> Option<u64> {

@@ -1,31 +1,26 @@
 //! Calls of tools that begin and end once each, however often a stream tells them.
 
-use std::collections::HashSet;
-
 use crate::agents::stream::Sink;
-use crate::model::{EventKind, ToolCall, ToolResult};
-
-/// Ids that are remembered at most; a stream with more calls than that is no honest one.
-const IDS_CAP: usize = 100_000;
+use crate::model::{EventKind, SeenIds, ToolCall, ToolResult};
 
 /// Which calls began and which ended.
 #[derive(Debug, Default)]
 pub(super) struct Calls {
-    started: HashSet<String>,
-    ended: HashSet<String>,
+    started: SeenIds,
+    ended: SeenIds,
 }
 
 impl Calls {
     /// Tells the begin of a call, unless it was told.
     pub(super) fn start(&mut self, call: ToolCall, sink: &mut Sink<'_>) {
-        if self.started.len() < IDS_CAP && self.started.insert(call.id.clone()) {
+        if self.started.is_new(&call.id) {
             sink.push(EventKind::ToolStarted(call));
         }
     }
 
     /// Tells the end of a call, unless it was told.
     pub(super) fn end(&mut self, result: ToolResult, sink: &mut Sink<'_>) {
-        if self.ended.len() < IDS_CAP && self.ended.insert(result.id.clone()) {
+        if self.ended.is_new(&result.id) {
             sink.push(EventKind::ToolEnded(result));
         }
     }

@@ -24,6 +24,7 @@ mod plain;
 mod prompt;
 mod replay;
 mod reset;
+mod scan;
 mod sessions;
 mod stream;
 mod toml;
@@ -44,9 +45,11 @@ pub use prompt::compose_prompt;
 pub use reset::reset_moment;
 pub use sessions::{SessionTokens, session_tokens, settle_usage, usual_folder};
 pub use stream::StreamReader;
-pub use transcript::transcript_line;
+pub use transcript::{push_transcript_line, transcript_line};
 pub use web::{WebTools, is_web_tool};
 
+#[cfg(test)]
+mod both_ways;
 #[cfg(test)]
 mod recorded;
 #[cfg(test)]

@@ -11,18 +11,34 @@ const LINE_CAP: usize = 2000;
 /// The transcript's line for `event`, without a line end; `None` for events that say nothing to a reader.
 #[must_use]
 pub fn transcript_line(event: &AgentEvent) -> Option<String> {
-    let mut line = Line::at(event.at);
+    let mut text = String::new();
+    push_transcript_line(event, &mut text).then_some(text)
+}
+
+/// Adds the transcript's line for `event`, without a line end; says `false` for events that say nothing to a reader.
+pub fn push_transcript_line(event: &AgentEvent, text: &mut String) -> bool {
+    let is_quiet = match &event.kind {
+        EventKind::UsageSeen(_) | EventKind::CostSeen(_) => true,
+        EventKind::Reasoning { text } => text.is_empty(),
+        _ => false,
+    };
+    if !is_quiet {
+        put(event, &mut Line::at(event.at, text));
+    }
+    !is_quiet
+}
+
+fn put(event: &AgentEvent, line: &mut Line<'_>) {
     // Writing to a line cannot fail: what is beyond the cap is left out.
     _ = match &event.kind {
-        EventKind::UsageSeen(_) | EventKind::CostSeen(_) => return None,
-        EventKind::Reasoning { text } if text.is_empty() => return None,
-        EventKind::Started { .. } => started(&mut line, &event.kind),
+        EventKind::UsageSeen(_) | EventKind::CostSeen(_) => Ok(()),
+        EventKind::Started { .. } => started(line, &event.kind),
         EventKind::Message { text } => line.pair("message: ", text),
         EventKind::Reasoning { text } => line.pair("reasoning: ", text),
-        EventKind::ToolStarted(call) => called(&mut line, call),
-        EventKind::ToolEnded(result) => answered(&mut line, result),
-        EventKind::FilesChanged { changes, ok } => files(&mut line, changes, *ok),
-        EventKind::ProviderFault(fault) => failed(&mut line, fault),
+        EventKind::ToolStarted(call) => called(line, call),
+        EventKind::ToolEnded(result) => answered(line, result),
+        EventKind::FilesChanged { changes, ok } => files(line, changes, *ok),
+        EventKind::ProviderFault(fault) => failed(line, fault),
         EventKind::Warning { text } => line.pair("warning: ", text),
         EventKind::Finished { ok, answer } => {
             let end = if *ok {
@@ -35,7 +51,6 @@ pub fn transcript_line(event: &AgentEvent) -> Option<String> {
         EventKind::Unknown { name } => line.pair("unknown event: ", name),
         EventKind::Unparsed { reason } => line.pair("no event: ", reason),
     };
-    Some(line.text)
 }
 
 fn failed(line: &mut Line, fault: &ProviderFault) -> fmt::Result {
@@ -115,20 +130,18 @@ fn files(line: &mut Line, changes: &[(String, String)], ok: bool) -> fmt::Result
 }
 
 /// A line in the making: cut to the cap, with nothing in it that a terminal would act on.
-struct Line {
-    text: String,
+struct Line<'t> {
+    text: &'t mut String,
     /// Characters that still fit.
     room: usize,
     cut: bool,
 }
 
-impl Line {
+impl<'t> Line<'t> {
     /// A line that begins with seconds with three decimals, rounded.
-    fn at(at: Duration) -> Self {
-        let millis = (at + Duration::from_micros(500)).as_millis();
-        let mut text = String::with_capacity(160);
-        // Writing to a String cannot fail.
-        _ = write!(text, "[{:5}.{:03}] ", millis / 1000, millis % 1000);
+    fn at(at: Duration, text: &'t mut String) -> Self {
+        let at = at + Duration::from_micros(500);
+        push_seconds(at, text);
         Self {
             text,
             room: LINE_CAP,
@@ -142,20 +155,23 @@ impl Line {
     }
 }
 
-impl fmt::Write for Line {
+impl fmt::Write for Line<'_> {
     fn write_str(&mut self, text: &str) -> fmt::Result {
-        let plain = |byte: u8| (b' '..=b'~').contains(&byte);
-        if text.len() <= self.room && text.bytes().all(plain) {
-            self.text.push_str(text);
-            self.room -= text.len();
-            return Ok(());
-        }
-        for character in text.chars() {
+        let mut rest = text;
+        loop {
+            // Such bytes are characters.
+            let plain = plain_run(&rest.as_bytes()[..rest.len().min(self.room)]);
+            self.text.push_str(&rest[..plain]);
+            self.room -= plain;
+            let mut odd = rest[plain..].chars();
+            let Some(character) = odd.next() else {
+                return Ok(());
+            };
             if self.room == 0 {
                 if !std::mem::replace(&mut self.cut, true) {
                     self.text.push('…');
                 }
-                break;
+                return Ok(());
             }
             self.room -= 1;
             match character {
@@ -167,9 +183,42 @@ impl fmt::Write for Line {
                 }
                 plain => self.text.push(plain),
             }
+            rest = odd.as_str();
         }
-        Ok(())
     }
+}
+
+/// `[    1.234] `: by hand, since every line has one.
+fn push_seconds(at: Duration, text: &mut String) {
+    let (mut rest, mut digits) = (at.as_secs(), [b' '; 20]);
+    let mut first = digits.len();
+    while rest > 0 || first == digits.len() {
+        first -= 1;
+        digits[first] = b'0' + u8::try_from(rest % 10).unwrap_or(0);
+        rest /= 10;
+    }
+    text.push('[');
+    let first = first.min(digits.len() - 5);
+    text.extend(digits[first..].iter().copied().map(char::from));
+    text.push('.');
+    let millis = at.subsec_millis();
+    for power in [100, 10, 1] {
+        text.push(char::from_digit(millis / power % 10, 10).unwrap_or('0'));
+    }
+    text.push_str("] ");
+}
+
+/// How many bytes come before one that is no printable ASCII.
+fn plain_run(bytes: &[u8]) -> usize {
+    const PIECE: usize = 16;
+    let plain = |byte: u8| (b' '..=b'~').contains(&byte);
+    // Without a way out, so that it is done by vectors.
+    let mark = |odd: u8, byte: &u8| odd | u8::from(!plain(*byte));
+    let all_plain = |piece: &[u8]| piece.iter().fold(0, mark) == 0;
+    let pieces = bytes.chunks_exact(PIECE);
+    let count = PIECE * pieces.take_while(|piece| all_plain(piece)).count();
+    let rest = bytes[count..].iter();
+    count + rest.take_while(|byte| plain(**byte)).count()
 }
 
 /// Characters that reorder or split the text around them.
@@ -208,6 +257,24 @@ mod tests {
             line(EventKind::ToolStarted(call)).unwrap(),
             "[   12.345] call shell: ls"
         );
+    }
+
+    #[test]
+    fn seconds_stand_in_a_column() {
+        for millis in [
+            0,
+            7,
+            999,
+            1_000,
+            12_345,
+            99_999_999,
+            100_000_000,
+            u64::MAX / 1_000_000,
+        ] {
+            let mut text = String::new();
+            push_seconds(Duration::from_millis(millis), &mut text);
+            assert_eq!(text, format!("[{:5}.{:03}] ", millis / 1000, millis % 1000));
+        }
     }
 
     #[test]

@@ -30,8 +30,7 @@ const NAMES: [&str; 7] = [
 /// Whether a tool of this name is one of them.
 #[must_use]
 pub fn is_web_tool(name: &str) -> bool {
-    let name = name.to_ascii_lowercase();
-    NAMES.contains(&name.as_str())
+    NAMES.iter().any(|tool| tool.eq_ignore_ascii_case(name))
 }
 
 /// What becomes of the web tools of an agent. A command line or scenario that names one settles it itself.

@@ -14,7 +14,7 @@ use crate::model::Usage;
 pub(super) const TEXT_CAP: usize = 64 * 1024;
 
 /// Elements of a list that are read; the rest is skipped.
-const LIST_CAP: usize = 1024;
+pub(super) const LIST_CAP: usize = 1024;
 
 /// The parts of an object that tell what it is.
 #[derive(Debug, Deserialize)]
@@ -101,6 +101,12 @@ impl Count {
             Self::Known(count) => Some(count),
             Self::Unreadable => None,
         }
+    }
+}
+
+impl From<Option<u64>> for Count {
+    fn from(told: Option<u64>) -> Self {
+        told.map_or(Self::Absent, Self::Known)
     }
 }
 
@@ -194,6 +200,11 @@ impl<'de, T: Deserialize<'de>> Visitor<'de> for FewVisitor<T> {
         while list.next_element::<IgnoredAny>()?.is_some() {}
         Ok(Few(kept))
     }
+}
+
+/// The name of a model as rows may hold it.
+pub(super) fn model_name(name: &str) -> String {
+    name.chars().take(200).collect()
 }
 
 /// A field that nothing is decided on: `None` where it is absent or of another shape than expected.

@@ -1,5 +1,9 @@
 //! Classes of tool errors, so that a report tells defects from tools that did their work.
 
+use std::sync::LazyLock;
+
+use aho_corasick::AhoCorasick;
+
 /// What kind of error a tool gave.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ErrorClass {
@@ -54,6 +58,15 @@ const FAILURES: &[&str] = &[
     "Test Suites: ",
 ];
 
+fn reports_failure(text: &str) -> bool {
+    static SEARCH: LazyLock<Option<AhoCorasick>> =
+        LazyLock::new(|| AhoCorasick::new(FAILURES).ok());
+    match &*SEARCH {
+        Some(search) => search.is_match(text),
+        None => FAILURES.iter().any(|failure| text.contains(failure)),
+    }
+}
+
 /// Whether an MCP tool only says that session defaults must be set first.
 #[must_use]
 pub fn is_mcp_error_discovery(text: &str) -> bool {
@@ -67,7 +80,7 @@ pub fn classify(mcp: bool, text: &str) -> ErrorClass {
         ErrorClass::Discovery
     } else if text.contains("Sibling tool call errored") {
         ErrorClass::SiblingCascade
-    } else if FAILURES.iter().any(|failure| text.contains(failure)) {
+    } else if reports_failure(text) {
         ErrorClass::ReportedFailure
     } else {
         ErrorClass::Real

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use crate::metrics::tally::{SeenCall, SeenError, Tally};
+use crate::metrics::tally::{SeenError, Tally};
 use crate::metrics::watched::{StreamCall, stream_only};
 use crate::metrics::{ErrorClass, mcp_tools, xcode};
-use crate::model::{CallSource, CommandCall, ErrorContext, McpServerCall, Measures, ToolErrorSeen};
+use crate::model::{CallSource, CommandCall, McpServerCall, Measures, ToolErrorSeen};
 
 /// An MCP tool call of the stream.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,8 +30,6 @@ pub struct Tallied {
     pub errors: Vec<ToolErrorSeen>,
     /// The class of each error.
     pub classes: Vec<ErrorClass>,
-    /// The calls that followed each error.
-    pub contexts: Vec<ErrorContext>,
     /// Calls of watched commands that count although no shim saw them.
     pub stream_only_calls: Vec<CommandCall>,
     /// The MCP calls, of the first 100,000 calls.
@@ -39,78 +37,57 @@ pub struct Tallied {
 }
 
 impl Tally {
-    /// Makes the measures, with what the shims saw. `agent_kind` names the source of errors, and
-    /// `context_calls` is how many calls after each error are kept.
+    /// Makes the measures, with what the shims saw. `agent_kind` names the source of errors.
     #[must_use]
-    pub fn finish(self, calls: &[CommandCall], agent_kind: &str, context_calls: usize) -> Tallied {
+    pub fn finish(self, calls: &[CommandCall], agent_kind: &str) -> Tallied {
         let mut measures = self.measures;
-        let stream = timed(self.stream, &self.calls);
-        let stream_only_calls = stream_only(calls, stream);
+        let stream_only_calls = stream_only(calls, timed(self.stream));
         measure_commands(calls, &stream_only_calls, &self.watched, &mut measures);
-        let errors: Vec<ToolErrorSeen> = self
-            .errors
-            .iter()
-            .map(|error| error.told(&self.calls, agent_kind))
-            .collect();
-        let after = |error: &SeenError| next_calls(&self.calls, error.calls_before, context_calls);
-        let contexts = errors
-            .iter()
-            .zip(&self.errors)
-            .map(|(told, error)| ErrorContext {
-                error: told.clone(),
-                next_calls: after(error),
-            });
+        let after = |error: &SeenError| {
+            let until = error.calls_before.saturating_add(self.window);
+            let calls = self.followers.range(error.calls_before..until);
+            calls.map(|(_, call)| call.clone()).collect()
+        };
+        let classes = self.errors.iter().map(|error| error.class).collect();
+        let errors = self.errors.into_iter().map(|error| {
+            let next_calls = after(&error);
+            error.told(agent_kind, next_calls)
+        });
         Tallied {
-            contexts: contexts.collect(),
-            classes: self.errors.iter().map(|error| error.class).collect(),
-            mcp_calls: self
-                .calls
-                .into_iter()
-                .filter_map(SeenCall::into_mcp)
-                .collect(),
-            errors,
+            errors: errors.collect(),
+            classes,
+            mcp_calls: self.mcp_calls,
             stream_only_calls,
             measures,
         }
     }
 }
 
-impl SeenCall {
-    fn into_mcp(self) -> Option<McpCallSeen> {
-        let (server, tool) = self.mcp?;
-        Some(McpCallSeen {
-            at: self.at,
-            server,
-            tool,
-            arguments: self.arguments,
-        })
-    }
-}
-
 impl SeenError {
-    fn told(&self, calls: &[SeenCall], agent_kind: &str) -> ToolErrorSeen {
-        let call = self.call.and_then(|index| calls.get(index));
+    fn told(self, agent_kind: &str, next_calls: Vec<(String, String)>) -> ToolErrorSeen {
+        let unknown = (self.calls_before, "unknown".to_owned());
+        let (call_index, tool_name) = self.call.unwrap_or(unknown);
         ToolErrorSeen {
             at_sec: self.at.as_secs_f64(),
-            tool_name: call.map_or_else(|| "unknown".to_owned(), |call| call.name.clone()),
+            tool_name,
             mcp: self.mcp,
             source: if self.on_stderr {
                 format!("{agent_kind}/stderr")
             } else {
                 agent_kind.to_owned()
             },
-            payload: self.payload.clone(),
-            call_index: self.call.unwrap_or(self.calls_before),
+            payload: self.payload,
+            call_index,
+            next_calls,
         }
     }
 }
 
-/// Gives the calls of the stream the end of their tool call. A CLI that shows a call only when it is over shows
-/// start and end at once: the call may then have begun as early as the event before.
-fn timed(stream: Vec<(usize, StreamCall)>, calls: &[SeenCall]) -> Vec<StreamCall> {
+/// A CLI that shows a call only when it is over shows start and end at once: the call may then have begun as early as the
+/// event before.
+fn timed(stream: Vec<StreamCall>) -> Vec<StreamCall> {
     const AT_ONCE: Duration = Duration::from_millis(5);
-    let timed = stream.into_iter().map(|(index, mut call)| {
-        call.until = calls.get(index).and_then(|call| call.until);
+    let timed = stream.into_iter().map(|mut call| {
         let at_once = call
             .until
             .is_some_and(|until| until.saturating_sub(call.at) <= AT_ONCE);
@@ -151,11 +128,6 @@ fn measure_commands(
         }
     }
     measures.command_calls = further.into_iter().collect();
-}
-
-fn next_calls(calls: &[SeenCall], from: usize, count: usize) -> Vec<(String, String)> {
-    let pair = |call: &SeenCall| (call.name.clone(), call.arguments.clone());
-    calls.iter().skip(from).take(count).map(pair).collect()
 }
 
 impl Tallied {

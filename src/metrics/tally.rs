@@ -1,15 +1,18 @@
 //! Counts what an agent's stream tells, event by event in bounded memory, and makes the measures of a trial.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
+use std::ops::Range;
 use std::time::Duration;
 
 use crate::metrics::shell::{base_name, shell_commands};
 use crate::metrics::watched::StreamCall;
-use crate::metrics::{ErrorClass, classify, mcp_server_and_tool, mcp_tools};
-use crate::model::{AgentEvent, EventKind, Measures, STDERR_CALL, ToolCall, ToolResult};
+use crate::metrics::{ErrorClass, McpCallSeen, classify, mcp_server_and_tool, mcp_tools};
+use crate::model::{AgentEvent, EventKind, Measures, STDERR_CALL, SeenIds, ToolCall, ToolResult};
 
-/// Details of so many calls are kept; further ones are counted.
+/// So many MCP calls, watched commands and calls that follow an error are kept; further ones are counted.
 const MOST_CALLS: usize = 100_000;
+/// So many calls can be under way at once; an error of a further one has no name.
+const MOST_OPEN: usize = 1_024;
 /// Details of so many errors are kept; further ones are counted.
 const MOST_ERRORS: usize = 10_000;
 /// Arguments, command lines and payloads are kept up to this many bytes in all.
@@ -19,32 +22,45 @@ const LONGEST_ARGUMENTS: usize = 2_000;
 /// The contract's limit of a payload, in characters.
 const LONGEST_PAYLOAD: usize = 2_000;
 
-/// Collects what a stream tells of tools.
+/// Collects what a stream tells of tools. Of a call that is over, only what some row needs is kept.
 #[derive(Debug, Default)]
 pub struct Tally {
     pub(super) measures: Measures,
     pub(super) watched: Vec<String>,
-    pub(super) calls: Vec<SeenCall>,
-    pub(super) by_id: HashMap<String, usize>,
-    pub(super) stream: Vec<(usize, StreamCall)>,
+    /// How many calls after an error are kept with it.
+    pub(super) window: usize,
+    /// The calls so far.
+    pub(super) shown: usize,
+    started: SeenIds,
+    /// Calls that have not ended: few at a time, so that they are looked through.
+    open: Vec<OpenCall>,
+    /// Calls that follow an error, by their place among all calls.
+    pub(super) followers: BTreeMap<usize, (String, String)>,
+    /// Where the calls end that follow the last error.
+    follow_until: usize,
+    pub(super) mcp_calls: Vec<McpCallSeen>,
+    pub(super) stream: Vec<StreamCall>,
     pub(super) errors: Vec<SeenError>,
     pub(super) spent: usize,
     pub(super) last_at: Duration,
 }
 
+/// A call that has not ended.
 #[derive(Debug)]
-pub(super) struct SeenCall {
-    pub(super) at: Duration,
-    pub(super) until: Option<Duration>,
-    pub(super) name: String,
-    pub(super) mcp: Option<(String, String)>,
-    pub(super) arguments: String,
+struct OpenCall {
+    id: String,
+    index: usize,
+    name: String,
+    is_mcp: bool,
+    /// The watched commands in it, as places in `stream`.
+    commands: Range<usize>,
 }
 
 #[derive(Debug)]
 pub(super) struct SeenError {
     pub(super) at: Duration,
-    pub(super) call: Option<usize>,
+    /// The call's place among all calls, and the name of its tool.
+    pub(super) call: Option<(usize, String)>,
     pub(super) mcp: bool,
     /// Whether standard error alone told it.
     pub(super) on_stderr: bool,
@@ -58,16 +74,18 @@ impl Tally {
     /// Counts calls of `xcodebuild` and `xcrun` in shown command lines.
     #[must_use]
     pub fn new() -> Self {
-        Self::watching(&[])
+        Self::watching(&[], 0)
     }
 
-    /// The same and of further commands, which are listed even if nobody calls them.
+    /// The same and of further commands, which are listed even if nobody calls them. So many calls are kept with an error that
+    /// they follow.
     #[must_use]
-    pub fn watching(further: &[String]) -> Self {
+    pub fn watching(further: &[String], window: usize) -> Self {
         let mut watched = vec!["xcodebuild".to_owned(), "xcrun".to_owned()];
         watched.extend_from_slice(further);
         Self {
             watched,
+            window,
             ..Self::default()
         }
     }
@@ -83,41 +101,56 @@ impl Tally {
     }
 
     fn tool_started(&mut self, call: &ToolCall, at: Duration) {
-        if self.by_id.contains_key(&call.id) {
+        if !call.id.is_empty() && !self.started.is_new(&call.id) {
             return;
         }
         self.measures.tool_calls += 1;
+        let index = self.shown;
+        self.shown += 1;
         let mcp = mcp_parts(call);
         if let Some((server, tool)) = mcp {
             mcp_tools::count(&mut self.measures, (server, tool), Some(at));
+            self.keep_mcp((server, tool), call, at);
         }
-        if self.calls.len() >= MOST_CALLS {
+        if index < self.follow_until && self.followers.len() < MOST_CALLS {
+            let longest = if mcp.is_some() {
+                usize::MAX
+            } else {
+                LONGEST_ARGUMENTS
+            };
+            let arguments = self.kept(&call.arguments, longest);
+            self.followers.insert(index, (call.name.clone(), arguments));
+        }
+        let first = self.stream.len();
+        if let Some(command) = &call.command {
+            self.look_into(command, at);
+        }
+        if !call.id.is_empty() && self.open.len() < MOST_OPEN {
+            self.open.push(OpenCall {
+                id: call.id.clone(),
+                index,
+                name: call.name.clone(),
+                is_mcp: mcp.is_some(),
+                commands: first..self.stream.len(),
+            });
+        }
+    }
+
+    fn keep_mcp(&mut self, (server, tool): (&str, &str), call: &ToolCall, at: Duration) {
+        if self.mcp_calls.len() >= MOST_CALLS {
             return;
         }
-        let index = self.calls.len();
-        if let Some(command) = &call.command {
-            self.look_into(index, command, at);
-        }
-        let longest = if mcp.is_some() {
-            usize::MAX
-        } else {
-            LONGEST_ARGUMENTS
-        };
-        let arguments = self.kept(&call.arguments, longest);
-        if !call.id.is_empty() {
-            self.by_id.insert(call.id.clone(), index);
-        }
-        self.calls.push(SeenCall {
+        let arguments = self.kept(&call.arguments, usize::MAX);
+        self.mcp_calls.push(McpCallSeen {
             at,
-            until: None,
-            name: call.name.clone(),
-            mcp: mcp.map(|(server, tool)| (server.to_owned(), tool.to_owned())),
+            server: server.to_owned(),
+            tool: tool.to_owned(),
             arguments,
         });
     }
 
     /// Finds the watched commands in a shown command line.
-    fn look_into(&mut self, index: usize, command: &str, at: Duration) {
+    fn look_into(&mut self, command: &str, at: Duration) {
         for mut words in shell_commands(command) {
             if words.is_empty() || self.stream.len() >= MOST_CALLS {
                 continue;
@@ -135,33 +168,35 @@ impl Tally {
                 continue;
             }
             self.spent += size;
-            let call = StreamCall {
+            self.stream.push(StreamCall {
                 at,
                 since: self.last_at.min(at),
                 until: None,
                 command: name.clone(),
                 argv: words,
                 by_path: program.contains('/'),
-            };
-            self.stream.push((index, call));
+            });
         }
     }
 
     fn tool_ended(&mut self, result: &ToolResult, at: Duration) {
-        let index = self.by_id.get(&result.id).copied();
-        let call = index.and_then(|index| self.calls.get_mut(index));
-        if let Some(call) = call
-            && call.until.replace(at).is_some()
-        {
+        let place = self.open.iter().rposition(|call| call.id == result.id);
+        let call = place.map(|place| self.open.swap_remove(place));
+        if let Some(call) = &call {
+            for command in &mut self.stream[call.commands.clone()] {
+                command.until = Some(at);
+            }
+        } else if self.started.contains(&result.id) {
+            // It has ended before.
             return;
         }
         if result.is_error {
-            self.count_error(index, result, at);
+            self.count_error(call, result, at);
         }
     }
 
-    fn count_error(&mut self, index: Option<usize>, result: &ToolResult, at: Duration) {
-        let mcp = index.is_some_and(|index| self.calls[index].mcp.is_some());
+    fn count_error(&mut self, call: Option<OpenCall>, result: &ToolResult, at: Duration) {
+        let mcp = call.as_ref().is_some_and(|call| call.is_mcp);
         let class = classify(mcp, &result.output);
         let measures = &mut self.measures;
         measures.tool_error_total += 1;
@@ -172,14 +207,15 @@ impl Tally {
             return;
         }
         let payload = self.kept(&payload(&result.output), LONGEST_PAYLOAD);
+        self.follow_until = self.shown.saturating_add(self.window);
         self.errors.push(SeenError {
             at,
-            call: index,
+            call: call.map(|call| (call.index, call.name)),
             mcp,
             on_stderr: result.id.starts_with(STDERR_CALL),
             payload,
             class,
-            calls_before: self.calls.len(),
+            calls_before: self.shown,
         });
     }
 

@@ -43,11 +43,11 @@ fn shim(at: u64, line: &str, source: CallSource) -> CommandCall {
 }
 
 fn tallied(events: &[AgentEvent], calls: &[CommandCall]) -> Tallied {
-    let mut tally = Tally::watching(&["swift".to_owned()]);
+    let mut tally = Tally::watching(&["swift".to_owned()], 2);
     for event in events {
         tally.see(event);
     }
-    tally.finish(calls, "codex_cli", 2)
+    tally.finish(calls, "codex_cli")
 }
 
 #[test]
@@ -148,9 +148,9 @@ fn mcp_calls_are_counted_by_what_they_drive() {
             "boot_sim"
         ]
     );
-    let context = &tallied.contexts[0];
-    assert_eq!(context.error.call_index, 1);
-    assert_eq!(context.error.source, "codex_cli");
+    let context = &tallied.errors[0];
+    assert_eq!(context.call_index, 1);
+    assert_eq!(context.source, "codex_cli");
     let next: Vec<_> = context
         .next_calls
         .iter()
@@ -222,7 +222,7 @@ fn long_payloads_keep_both_ends_within_the_limit() {
 
 #[test]
 fn a_flood_of_calls_is_counted_in_bounded_memory() {
-    let mut tally = Tally::new();
+    let mut tally = Tally::watching(&[], 2);
     let arguments = format!("{{\"x\":\"{}\"}}", "y".repeat(60_000));
     for number in 0..(MOST_CALLS + 50) {
         let mut event = started(
@@ -240,7 +240,7 @@ fn a_flood_of_calls_is_counted_in_bounded_memory() {
         tally.see(&ended(2, &number.to_string(), Some("no")));
     }
     assert!(tally.spent <= MOST_BYTES);
-    let tallied = tally.finish(&[], "codex_cli", 2);
+    let tallied = tally.finish(&[], "codex_cli");
     assert_eq!(tallied.measures.tool_calls, 100_050);
     assert_eq!(tallied.measures.mcp_tool_calls, 100_050);
     assert_eq!(tallied.measures.tool_error_total, 100_050);

@@ -162,10 +162,11 @@ impl Upstream {
     /// Whether a tool that goes to the web was asked for one of the places.
     #[must_use]
     pub fn fetched_by_tool(&self, tool: &str, arguments: &str) -> bool {
+        if self.is_empty() {
+            return false;
+        }
         let tool = tool.to_ascii_lowercase();
-        !self.is_empty()
-            && WEB_WORDS.iter().any(|word| tool.contains(word))
-            && self.names_address(arguments)
+        WEB_WORDS.iter().any(|word| tool.contains(word)) && self.names_address(arguments)
     }
 
     fn names_address(&self, text: &str) -> bool {

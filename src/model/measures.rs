@@ -39,7 +39,7 @@ pub struct Measures {
     pub command_calls: Vec<(String, u64)>,
 }
 
-/// One tool error, for `tool_errors.jsonl`.
+/// One tool error, for `tool_errors.jsonl` and `tool_error_context.jsonl`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ToolErrorSeen {
     /// Seconds since the agent was started.
@@ -54,13 +54,6 @@ pub struct ToolErrorSeen {
     pub payload: String,
     /// Position of the failed call among the trial's tool calls, from 0.
     pub call_index: usize,
-}
-
-/// The calls that followed an error, for `tool_error_context.jsonl`.
-#[derive(Debug, Clone, PartialEq)]
-pub struct ErrorContext {
-    /// The error.
-    pub error: ToolErrorSeen,
-    /// Name and arguments of the next calls.
+    /// Name and arguments of the calls that followed it.
     pub next_calls: Vec<(String, String)>,
 }

@@ -7,6 +7,7 @@ mod measures;
 mod outcome;
 pub mod path_text;
 mod progress;
+mod seen_ids;
 mod usage;
 
 pub use command_call::{CallSource, CommandCall, McpServerCall};
@@ -15,12 +16,13 @@ pub use event::{
     StreamReport, Terminal, ToolCall, ToolResult,
 };
 pub use id::{AgentId, Cell, IdProblem, ScenarioId, TaskId, TrialKey, check_id};
-pub use measures::{ErrorContext, Measures, ToolErrorSeen};
+pub use measures::{Measures, ToolErrorSeen};
 pub use outcome::{
     Allowance, Grade, GradedIn, HostLoad, Infra, Integrity, Isolation, Leftover, Network,
     RUN_BUDGET, ShimLogKept, Termination, TrialOutcome, TwoSuites, Verdict, WorkspaceKind,
 };
 pub use progress::{LaneState, Progress};
+pub use seen_ids::SeenIds;
 pub use usage::{
     CacheTtl, CacheWrites, Cost, CostSource, ModelTokens, Pricing, Usage, UsageSource,
 };

@@ -122,6 +122,24 @@ impl CacheWrites {
         }
     }
 
+    /// Tokens of both.
+    #[must_use]
+    pub const fn plus(self, other: Self) -> Self {
+        Self {
+            five_minutes: self.five_minutes.saturating_add(other.five_minutes),
+            one_hour: self.one_hour.saturating_add(other.one_hour),
+        }
+    }
+
+    /// Field by field, the larger of both.
+    #[must_use]
+    pub fn at_least(self, other: Self) -> Self {
+        Self {
+            five_minutes: self.five_minutes.max(other.five_minutes),
+            one_hour: self.one_hour.max(other.one_hour),
+        }
+    }
+
     /// The share that lives one hour, from 0 to 1; 0 where none were written.
     #[must_use]
     #[expect(clippy::cast_precision_loss, reason = "a share needs no more digits")]

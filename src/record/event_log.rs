@@ -1,18 +1,18 @@
 //! `events.jsonl`: what an agent said, in proctor's words, so that every number of a trial can be made again.
 
-use std::fs::File;
-use std::io::{BufWriter, Write as _};
-use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::path::Path;
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
 use crate::failpoints::reach;
 use crate::model::AgentEvent;
 use crate::record::error::Doing as _;
+use crate::record::event_text::EventText;
 use crate::record::event_wire::EventLine;
+use crate::record::line_file::LineFile;
 use crate::record::lines::{BadLine, Found, LineReader};
-use crate::record::{RecordError, Redactor, RowProblem, private};
+use crate::record::{RecordError, Redactor, RowProblem};
 
 /// Version of the format, in the first line of every file.
 const EVENTS_VERSION: u32 = 1;
@@ -40,15 +40,13 @@ pub struct EventLogHeader {
 /// Writes an `events.jsonl`.
 #[derive(Debug)]
 pub struct EventLog {
-    writer: BufWriter<File>,
-    path: PathBuf,
-    redactor: Redactor,
-    flushed: Instant,
+    file: LineFile,
+    text: EventText,
     room: u64,
     dropped: u64,
+    /// When the last event came, and the one at which the file was last written.
     last: Duration,
-    /// The line in the making, kept so that no event needs memory of its own.
-    line: Vec<u8>,
+    flushed: Duration,
 }
 
 impl EventLog {
@@ -62,14 +60,12 @@ impl EventLog {
         redactor: Redactor,
     ) -> Result<Self, RecordError> {
         let mut log = Self {
-            writer: BufWriter::with_capacity(32 * 1024, private::create_file(path)?),
-            path: path.to_path_buf(),
-            redactor,
-            flushed: Instant::now(),
+            file: LineFile::create(path, redactor, Redactor::redact_json)?,
+            text: EventText::default(),
             room: MOST_BYTES,
             dropped: 0,
             last: Duration::ZERO,
-            line: Vec::new(),
+            flushed: Duration::ZERO,
         };
         let header = EventLogHeader {
             events: EVENTS_VERSION,
@@ -96,24 +92,25 @@ impl EventLog {
             self.dropped += 1;
             return Ok(());
         }
-        self.put(&EventLine::new(event))?;
-        if self.flushed.elapsed() >= FLUSH_EVERY {
+        let pending = self.file.next()?;
+        let before = pending.len();
+        if self.text.push(event, pending) {
+            pending.push('\n');
+            let length = pending.len() - before;
+            self.room = self.room.saturating_sub(length as u64);
+        } else {
+            self.put(&EventLine::new(event))?;
+        }
+        if event.at.saturating_sub(self.flushed) >= FLUSH_EVERY {
             self.flush()?;
         }
         Ok(())
     }
 
     fn put(&mut self, line: &impl Serialize) -> Result<(), RecordError> {
-        self.line.clear();
-        serde_json::to_writer(&mut self.line, line)
-            .map_err(Into::into)
-            .doing("write", &self.path)?;
-        if let Some(text) = self.redactor.redact_json_line(&self.line) {
-            self.line = text.into_bytes();
-        }
-        self.line.push(b'\n');
-        self.room = self.room.saturating_sub(self.line.len() as u64);
-        self.writer.write_all(&self.line).doing("write", &self.path)
+        let length = self.file.put(line)?;
+        self.room = self.room.saturating_sub(length as u64);
+        Ok(())
     }
 
     /// Puts down what is still in memory; callers do so when an agent falls silent.
@@ -121,9 +118,9 @@ impl EventLog {
     /// # Errors
     /// When the file cannot be written.
     pub fn flush(&mut self) -> Result<(), RecordError> {
-        self.flushed = Instant::now();
-        reach("events.flush").doing("write", &self.path)?;
-        self.writer.flush().doing("write", &self.path)
+        self.flushed = self.last;
+        reach("events.flush").doing("write", self.file.path())?;
+        self.file.put_down()
     }
 
     /// Ends the log; says how many events were not kept, if any.

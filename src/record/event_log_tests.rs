@@ -156,6 +156,19 @@ proptest! {
     }
 
     #[test]
+    fn what_is_written_straight_is_spelled_as_serde_does(events in events()) {
+        let mut text = EventText::default();
+        for event in &events {
+            let mut line = String::new();
+            if text.push(event, &mut line) {
+                prop_assert_eq!(line, serde_json::to_string(&EventLine::new(event)).unwrap());
+            } else {
+                prop_assert_eq!(line, "");
+            }
+        }
+    }
+
+    #[test]
     fn a_cut_log_reads_back_as_its_whole_lines(events in events(), cut in any::<proptest::sample::Index>()) {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("events.jsonl");
@@ -240,4 +253,38 @@ fn secrets_do_not_reach_the_log() {
     log.finish().unwrap();
     let text = fs::read_to_string(&path).unwrap();
     assert!(text.contains("echo [redacted:API_KEY]"), "{text}");
+}
+
+#[test]
+fn secrets_are_replaced_line_by_line_in_what_is_written_at_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("events.jsonl");
+    let mut redactor = Redactor::default();
+    redactor.add("API_KEY", "secret-0123456789");
+    let mut log = EventLog::create(&path, &header(), redactor).unwrap();
+    let lines = 4_000;
+    for number in 0..lines {
+        let text = if number % 7 == 0 {
+            format!("{number} secret-0123456789\n")
+        } else {
+            format!("{number} é \"plain\"\n")
+        };
+        let kind = EventKind::Message { text };
+        let at = Duration::ZERO;
+        log.write(&AgentEvent { at, kind }).unwrap();
+    }
+    log.finish().unwrap();
+    let read: Vec<_> = read_events(&path).unwrap().map(Result::unwrap).collect();
+    assert_eq!(read.len(), lines);
+    for (number, event) in read.iter().enumerate() {
+        let EventKind::Message { text } = &event.kind else {
+            panic!("{event:?}")
+        };
+        let expected = if number % 7 == 0 {
+            format!("{number} [redacted:API_KEY]\n")
+        } else {
+            format!("{number} é \"plain\"\n")
+        };
+        assert_eq!(*text, expected);
+    }
 }

@@ -145,6 +145,12 @@ impl Redactor {
         })
     }
 
+    /// Whether the text holds a secret.
+    pub(super) fn finds(&self, text: &str) -> bool {
+        let search = self.search.as_ref();
+        search.is_some_and(|search| search.automaton.is_match(text))
+    }
+
     /// Replaces the secrets in a file that another program wrote, in bounded memory. A file that holds none is
     /// not touched. Returns how many were replaced.
     ///

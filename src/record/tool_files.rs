@@ -1,14 +1,15 @@
 //! The small files about tools that lie beside a trial: errors, what followed them, MCP calls, calls seen only in the stream.
 
-use std::io::Write as _;
 use std::path::Path;
 use std::time::Duration;
 
 use serde::Serialize;
 use serde_json::value::RawValue;
 
-use crate::model::{CommandCall, ErrorContext, McpServerCall, ToolErrorSeen};
+use crate::failpoints::reach;
+use crate::model::{CommandCall, McpServerCall, ToolErrorSeen};
 use crate::record::error::Doing as _;
+use crate::record::line_file::LineFile;
 use crate::record::lines::{Found, LineReader};
 use crate::record::{RecordError, Redactor, TrialClock, TrialDir, json_text, private};
 
@@ -19,8 +20,6 @@ pub struct ToolErrorLines<'a> {
     pub errors: &'a [ToolErrorSeen],
     /// The class of each, in the same order; may be shorter.
     pub classes: &'a [&'a str],
-    /// The calls that followed each.
-    pub contexts: &'a [ErrorContext],
     /// All errors, MCP errors: more than `errors` holds if there were too many to keep.
     pub totals: (u64, u64),
 }
@@ -111,10 +110,7 @@ pub fn write_tool_errors(
     let errors = lines.errors.iter().zip(classes);
     let errors = errors.map(|(error, class)| error_line(error, class, clock));
     write_lines(&trial.tool_errors(), errors, redactor)?;
-    let contexts = lines
-        .contexts
-        .iter()
-        .map(|context| context_line(context, clock));
+    let contexts = lines.errors.iter().map(|error| context_line(error, clock));
     write_lines(&trial.tool_error_context(), contexts, redactor)
 }
 
@@ -158,13 +154,11 @@ pub fn append_stream_calls(
         seen_by: "stream",
         at_sec: call.at.as_secs_f64(),
     });
-    let bytes = jsonl(&path, lines, redactor)?;
-    if bytes.is_empty() {
-        return Ok(());
-    }
-    private::append_file(&path)?
-        .write_all(&bytes)
-        .doing("append to", &path)
+    put_lines(lines, || {
+        let file = private::append_file(&path)?;
+        Ok(LineFile::at_end_of(file, &path, redactor.clone()))
+    })?;
+    Ok(())
 }
 
 /// How long the log of an MCP server is: what is there before an agent starts is not of its trial.
@@ -244,14 +238,13 @@ fn error_line<'a>(
     }
 }
 
-fn context_line(context: &ErrorContext, clock: TrialClock) -> ContextLine<'_> {
-    let error = &context.error;
+fn context_line(error: &ToolErrorSeen, clock: TrialClock) -> ContextLine<'_> {
     ContextLine {
         ts: clock.label(moment(error)),
         tool_name: &error.tool_name,
         tool_kind: kind(error),
         call_index: error.call_index,
-        next_calls: context.next_calls.iter().map(next_call).collect(),
+        next_calls: error.next_calls.iter().map(next_call).collect(),
     }
 }
 
@@ -276,32 +269,36 @@ fn write_lines(
     lines: impl Iterator<Item = impl Serialize>,
     redactor: &Redactor,
 ) -> Result<(), RecordError> {
-    let bytes = jsonl(path, lines, redactor)?;
-    if bytes.is_empty() {
-        return match std::fs::remove_file(path) {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-                Err(error).doing("remove", path)
-            }
-            _ => Ok(()),
-        };
+    let written = put_lines(lines, || {
+        reach("artifacts.write").doing("write", path)?;
+        LineFile::create(path, redactor.clone(), Redactor::redact_json)
+    })?;
+    if written {
+        return Ok(());
     }
-    private::write_file(path, &bytes)
+    match std::fs::remove_file(path) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            Err(error).doing("remove", path)
+        }
+        _ => Ok(()),
+    }
 }
 
-fn jsonl(
-    path: &Path,
+/// Writes lines to the file that `open` opens at the first one; whether there were any.
+fn put_lines(
     lines: impl Iterator<Item = impl Serialize>,
-    redactor: &Redactor,
-) -> Result<Vec<u8>, RecordError> {
-    let mut bytes = Vec::new();
-    for line in lines {
-        let text = serde_json::to_string(&line)
-            .map_err(Into::into)
-            .doing("write", path)?;
-        bytes.extend_from_slice(redactor.redact_json(&text).as_bytes());
-        bytes.push(b'\n');
+    open: impl FnOnce() -> Result<LineFile, RecordError>,
+) -> Result<bool, RecordError> {
+    let mut lines = lines.peekable();
+    if lines.peek().is_none() {
+        return Ok(false);
     }
-    Ok(bytes)
+    let mut file = open()?;
+    for line in lines {
+        file.put(&line)?;
+    }
+    file.put_down()?;
+    Ok(true)
 }
 
 #[cfg(test)]

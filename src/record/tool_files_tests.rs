@@ -35,6 +35,7 @@ fn error() -> ToolErrorSeen {
         source: "codex_cli".to_owned(),
         payload: "no\nkey sk-12345678".to_owned(),
         call_index: 0,
+        next_calls: vec![("Bash".to_owned(), "{}".to_owned())],
     }
 }
 
@@ -42,15 +43,9 @@ fn error() -> ToolErrorSeen {
 fn errors_are_written_with_their_class_and_what_followed() {
     let (_folder, trial) = trial();
     let errors = [error()];
-    let next_calls = vec![("Bash".to_owned(), "{}".to_owned())];
-    let contexts = [ErrorContext {
-        error: error(),
-        next_calls,
-    }];
     let told = ToolErrorLines {
         errors: &errors,
         classes: &["real"],
-        contexts: &contexts,
         totals: (3, 1),
     };
     let mut redactor = Redactor::default();
@@ -81,7 +76,6 @@ fn without_errors_there_are_no_error_lines() {
     let none = ToolErrorLines {
         errors: &[],
         classes: &[],
-        contexts: &[],
         totals: (0, 0),
     };
     write_tool_errors(&trial, none, clock(), &Redactor::default()).unwrap();

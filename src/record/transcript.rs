@@ -1,12 +1,11 @@
 //! `transcript.txt`: what an agent said, in words, as far as a bound allows.
 
-use std::fs::File;
-use std::io::{BufWriter, Write as _};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use crate::failpoints::reach;
 use crate::record::error::Doing as _;
-use crate::record::{RecordError, Redactor, private};
+use crate::record::line_file::LineFile;
+use crate::record::{RecordError, Redactor};
 
 /// A transcript ends, and says so, after this many bytes.
 const MOST_BYTES: usize = 64 * 1024 * 1024;
@@ -14,9 +13,7 @@ const MOST_BYTES: usize = 64 * 1024 * 1024;
 /// Writes a transcript.
 #[derive(Debug)]
 pub struct Transcript {
-    writer: BufWriter<File>,
-    path: PathBuf,
-    redactor: Redactor,
+    file: LineFile,
     room: usize,
     omitted: u64,
 }
@@ -28,9 +25,7 @@ impl Transcript {
     /// When the file cannot be written.
     pub fn create(path: &Path, redactor: Redactor) -> Result<Self, RecordError> {
         Ok(Self {
-            writer: BufWriter::with_capacity(32 * 1024, private::create_file(path)?),
-            path: path.to_path_buf(),
-            redactor,
+            file: LineFile::create(path, redactor, Redactor::redact)?,
             room: MOST_BYTES,
             omitted: 0,
         })
@@ -45,22 +40,27 @@ impl Transcript {
         }
     }
 
-    /// Adds a line.
+    /// Adds the line that `write` puts down, without its end; none where it says that there is none.
     ///
     /// # Errors
     /// When the file cannot be written.
-    pub fn line(&mut self, text: &str) -> Result<(), RecordError> {
-        let text = self.redactor.redact(text);
-        if text.len() >= self.room {
+    pub fn line(&mut self, write: impl FnOnce(&mut String) -> bool) -> Result<(), RecordError> {
+        let pending = self.file.next()?;
+        let before = pending.len();
+        if !write(pending) {
+            pending.truncate(before);
+            return Ok(());
+        }
+        let length = pending.len() - before;
+        if length >= self.room {
+            pending.truncate(before);
             self.room = 0;
             self.omitted += 1;
             return Ok(());
         }
-        self.room -= text.len() + 1;
-        self.writer
-            .write_all(text.as_bytes())
-            .and_then(|()| self.writer.write_all(b"\n"))
-            .doing("write", &self.path)
+        self.room -= length + 1;
+        pending.push('\n');
+        Ok(())
     }
 
     /// Puts down what is still in memory.
@@ -68,8 +68,8 @@ impl Transcript {
     /// # Errors
     /// When the file cannot be written.
     pub fn flush(&mut self) -> Result<(), RecordError> {
-        reach("transcript.flush").doing("write", &self.path)?;
-        self.writer.flush().doing("write", &self.path)
+        reach("transcript.flush").doing("write", self.file.path())?;
+        self.file.put_down()
     }
 
     /// Ends the transcript; says how many lines were not kept, if any.
@@ -78,8 +78,8 @@ impl Transcript {
     /// When the file cannot be written.
     pub fn finish(mut self) -> Result<u64, RecordError> {
         if self.omitted > 0 {
-            let note = format!("[{} further lines omitted]", self.omitted);
-            writeln!(self.writer, "{note}").doing("write", &self.path)?;
+            let note = format!("[{} further lines omitted]\n", self.omitted);
+            self.file.next()?.push_str(&note);
         }
         self.flush()?;
         Ok(self.omitted)

@@ -42,7 +42,7 @@ fn from_events(run: &RunDir, row: &Row) -> Option<Errors> {
         return None;
     }
     let measures = tally
-        .finish(&[], row.agent_kind.as_deref().unwrap_or_default(), 0)
+        .finish(&[], row.agent_kind.as_deref().unwrap_or_default())
         .measures;
     Some(Errors {
         total: measures.tool_error_total,

@@ -150,6 +150,7 @@ pub(super) fn open_streams(feeds_stdin: bool) -> io::Result<(Streams, ChildEnds)
         (File::open("/dev/null")?.into(), None)
     };
     let (stdout, child_stdout) = io::pipe()?;
+    widen(&stdout);
     let (stderr, child_stderr) = io::pipe()?;
     let ours = Streams {
         stdin,
@@ -161,3 +162,12 @@ pub(super) fn open_streams(feeds_stdin: bool) -> io::Result<(Streams, ChildEnds)
         ChildEnds([child_stdin, child_stdout.into(), child_stderr.into()]),
     ))
 }
+
+/// Gives a pipe more room than by default, as far as the system grants it: who writes much wakes its reader less often.
+#[cfg(target_os = "linux")]
+fn widen(pipe: &io::PipeReader) {
+    rustix::pipe::fcntl_setpipe_size(pipe, 256 << 10).ok();
+}
+
+#[cfg(not(target_os = "linux"))]
+fn widen(_pipe: &io::PipeReader) {}

@@ -1,7 +1,7 @@
 //! Lines out of chunks, with bounded memory.
 
 /// What is kept allocated between lines.
-const SPARE: usize = 64 << 10;
+const SPARE: usize = 512 << 10;
 
 const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
 

@@ -14,7 +14,7 @@ use super::spec::{Heard, Limits, Listener, OutputStream};
 
 /// A read buffer begins small, since most streams are quiet, and grows with what comes at once.
 const SMALL: usize = 16 << 10;
-const LARGE: usize = 64 << 10;
+const LARGE: usize = 256 << 10;
 
 const TAIL: usize = 8 << 10;
 

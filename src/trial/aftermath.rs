@@ -150,11 +150,7 @@ pub(super) async fn measure(
         draft.suspect(format!("final_events={}", heard.report.finals));
     }
     let agent = frame.context.agent(frame.planned);
-    let mut tallied = heard.tally.finish(
-        &shims.calls,
-        agent.speaks().as_str(),
-        frame.context.context_calls,
-    );
+    let mut tallied = heard.tally.finish(&shims.calls, agent.speaks().as_str());
     mcp_servers_own(frame, ended.clock, (&mut tallied, draft));
     if let Some(note) = sessions::settle(frame, ended.ready, &mut heard.report) {
         draft.note(note);
@@ -219,7 +215,6 @@ fn write_tool_logs(
     let lines = ToolErrorLines {
         errors: &tallied.errors,
         classes: &classes,
-        contexts: &tallied.contexts,
         totals: (
             tallied.measures.tool_error_total,
             tallied.measures.tool_error_mcp,

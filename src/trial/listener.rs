@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::time::Duration;
 
-use crate::agents::{StreamReader, transcript_line};
+use crate::agents::{StreamReader, push_transcript_line, transcript_line};
 use crate::metrics::Tally;
 use crate::model::{AgentEvent, EventKind, McpServerSeen, Progress, StreamReport, TrialKey};
 use crate::record::{EventLog, RecordError, Redactor, Sieve, Transcript};
@@ -49,6 +49,8 @@ struct Notebook {
 pub(super) struct EarParts<'a> {
     /// Further watched commands.
     pub(super) watched: &'a [String],
+    /// How many calls after an error are kept with it.
+    pub(super) context_calls: usize,
     pub(super) watch: Watch,
     /// Whether a person wants to see every event (`--stream`).
     pub(super) tells_all: bool,
@@ -87,7 +89,7 @@ impl Ear {
     pub(super) fn new(parts: EarParts<'_>) -> Self {
         let sieves = [parts.redactor.sieve(), parts.redactor.sieve()];
         let notebook = Notebook {
-            tally: Tally::watching(parts.watched),
+            tally: Tally::watching(parts.watched, parts.context_calls),
             watch: parts.watch,
             log: parts.log,
             transcript: parts.transcript,
@@ -199,10 +201,7 @@ impl Notebook {
         let Some(transcript) = &mut self.transcript else {
             return;
         };
-        let Some(line) = transcript_line(event) else {
-            return;
-        };
-        if let Err(error) = transcript.line(&line) {
+        if let Err(error) = transcript.line(|line| push_transcript_line(event, line)) {
             self.write_problem.get_or_insert(error);
         }
     }

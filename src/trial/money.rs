@@ -11,7 +11,8 @@ use crate::trial::preparation::Ready;
 /// Asks all sources.
 pub(super) async fn money(frame: &Frame<'_>, report: &StreamReport, ready: &Ready) -> Cost {
     let agent = frame.context.agent(frame.planned);
-    let stream = priced((frame, ready), agent, &tokens_of_the_stream(report));
+    let told = tokens_of_the_stream(report);
+    let stream = priced((frame, ready), agent, &told);
     let session = priced((frame, ready), agent, &report.session);
     let by_ccusage = ask_ccusage(frame, agent, ready).await;
     let known = KnownCost {
@@ -27,7 +28,7 @@ pub(super) async fn money(frame: &Frame<'_>, report: &StreamReport, ready: &Read
     let counted = [
         (
             "stream",
-            report.usage.filter(|_| !report.usage_is_lower_bound),
+            all_tokens(&told).filter(|_| !report.usage_is_lower_bound),
         ),
         ("session", all_tokens(&report.session)),
         ("ccusage", by_ccusage.usage),

@@ -111,6 +111,7 @@ fn ear(frame: &Frame<'_>, ready: &Ready) -> Result<Ear, RecordError> {
     };
     Ok(Ear::new(EarParts {
         watched: &settings.shims,
+        context_calls: frame.context.context_calls,
         watch: Watch::new(&frame.context.upstream, ready.invocation.web_tools),
         tells_all: frame.context.stream,
         meter: Meter::new(

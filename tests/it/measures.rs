@@ -77,11 +77,11 @@ fn logged(stream: &str) -> Vec<CommandCall> {
 }
 
 fn tallied(stream: &str) -> Tallied {
-    let mut tally = Tally::new();
+    let mut tally = Tally::watching(&[], 2);
     for event in events(stream) {
         tally.see(&event);
     }
-    tally.finish(&logged(stream), "recorded", 2)
+    tally.finish(&logged(stream), "recorded")
 }
 
 #[test]
@@ -139,11 +139,11 @@ fn a_trial_measured_again_from_its_event_log_gives_the_same_numbers() {
             log.write(&event).expect("write an event");
         }
         log.finish().expect("end the log");
-        let mut tally = Tally::new();
+        let mut tally = Tally::watching(&[], 2);
         for event in read_events(&path).expect("open the log") {
             tally.see(&event.expect("an event"));
         }
-        let again = tally.finish(&logged(stream), "recorded", 2);
+        let again = tally.finish(&logged(stream), "recorded");
         assert_eq!(again, tallied(stream), "{stream}");
     }
 }

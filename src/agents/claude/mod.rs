@@ -1,5 +1,6 @@
 //! What Claude Code prints with `--output-format stream-json --verbose`: one JSON object a line, a result at the end.
 
+mod at_once;
 mod counts;
 mod turn;
 mod usage;
@@ -7,6 +8,7 @@ mod wire;
 
 use serde::Deserialize;
 
+use crate::agents::claude::at_once::Speaker;
 pub(super) use crate::agents::claude::counts::ClaudeUsage;
 use crate::agents::claude::turn::Turns;
 use crate::agents::claude::usage::{Running, Told, settle};
@@ -83,6 +85,19 @@ pub(super) struct ClaudeStream {
 
 impl Dialect for ClaudeStream {
     fn line(&mut self, text: &str, sink: &mut Sink<'_>) -> Result<(), String> {
+        if let Some((speaker, turn)) = at_once::turn(text) {
+            match speaker {
+                Speaker::Assistant => self.assistant(turn, sink),
+                Speaker::User => self.user(turn, sink),
+            }
+            return Ok(());
+        }
+        if let Some(told) = at_once::partial(text) {
+            if let Some((id, usage)) = told {
+                self.usage(id, &usage, sink);
+            }
+            return Ok(());
+        }
         let head = match Head::at_once(text) {
             Some(head) if matches!(head.kind.as_deref(), Some("assistant" | "user")) => head,
             _ => read(text)?,
@@ -94,10 +109,11 @@ impl Dialect for ClaudeStream {
                 read(text)?,
                 sink,
             ),
-            "assistant" => self.assistant(&read(text)?, sink),
+            "assistant" => self.assistant(read(text)?, sink),
             "user" => {
+                // A turn that cannot be read is something that came, too.
                 self.after_final = true;
-                self.turns.user(&read(text)?, sink);
+                self.user(read(text)?, sink);
             }
             "result" => self.result(&read(text)?, sink)?,
             "stream_event" => self.partial(read(text)?, sink),
@@ -244,15 +260,21 @@ impl ClaudeStream {
         });
     }
 
-    fn assistant(&mut self, turn: &Turn<'_>, sink: &mut Sink<'_>) {
+    fn user(&mut self, turn: Turn<'_>, sink: &mut Sink<'_>) {
         self.after_final = true;
+        self.turns.user(turn, sink);
+    }
+
+    fn assistant(&mut self, mut turn: Turn<'_>, sink: &mut Sink<'_>) {
+        self.after_final = true;
+        let (id, usage) = (turn.message.id.take(), turn.message.usage.0.take());
         if let Some(fault) = self.turns.assistant(turn, sink) {
             self.client_fault = Some(fault);
             return;
         }
         self.client_fault = None;
-        if let (Some(id), Some(usage)) = (&turn.message.id, &turn.message.usage.0) {
-            self.usage(id, usage, sink);
+        if let (Some(id), Some(usage)) = (id, usage) {
+            self.usage(&id, &usage, sink);
         }
     }
 

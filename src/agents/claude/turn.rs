@@ -1,17 +1,15 @@
 //! Turns of a Claude Code stream: what the model said and called, and what the tools answered.
 
-use std::collections::HashSet;
-
 use serde_json::value::RawValue;
 
-use crate::agents::claude::wire::{Content, ShellInput, TextBlock, ToolAnswer, ToolUse, Turn};
+use crate::agents::claude::at_once::{Texts, text_member};
+use crate::agents::claude::wire::{
+    Block, Content, ShellInput, TextBlock, ToolAnswer, ToolUse, Turn,
+};
 use crate::agents::fault::{Told, fault, speaks_of_failure};
 use crate::agents::stream::Sink;
-use crate::agents::wire::{Capped, Head, TEXT_CAP, border, capped, cut};
-use crate::model::{EventKind, ProviderFault, ToolCall, ToolResult};
-
-/// Ids that are remembered at most; a stream with more calls than that is no honest one.
-const IDS_CAP: usize = 100_000;
+use crate::agents::wire::{Capped, Head, capped, cut};
+use crate::model::{EventKind, ProviderFault, SeenIds, ToolCall, ToolResult};
 
 /// Models of one session that are told apart.
 const MODELS_CAP: usize = 64;
@@ -20,8 +18,8 @@ const MODELS_CAP: usize = 64;
 #[derive(Debug, Default)]
 pub(super) struct Turns {
     is_qwen: bool,
-    started: HashSet<String>,
-    ended: HashSet<String>,
+    started: SeenIds,
+    ended: SeenIds,
     /// Names of MCP servers, which tell where a tool's name begins.
     pub(super) servers: Vec<String>,
     /// The model that answered last, outside of sub-agents.
@@ -45,28 +43,33 @@ impl Turns {
     /// comes back as a fault, not yet fatal, since the result tells that.
     pub(super) fn assistant(
         &mut self,
-        turn: &Turn<'_>,
+        mut turn: Turn<'_>,
         sink: &mut Sink<'_>,
     ) -> Option<ProviderFault> {
         let is_synthetic = turn.message.model.as_deref() == Some("<synthetic>");
         if is_synthetic || turn.is_api_error_message == Some(true) {
-            return client_message(turn, sink);
+            return client_message(&turn, sink);
         }
         if let (None, Some(model)) = (&turn.parent_tool_use_id, &turn.message.model)
-            && self.model.as_ref() != Some(model)
+            && self.model.as_deref() != Some(model)
         {
-            if self.models.len() < MODELS_CAP && !self.models.contains(model) {
-                self.models.push(model.clone());
+            if self.models.len() < MODELS_CAP && !self.models.iter().any(|known| known == model) {
+                self.models.push(model.to_string());
             }
-            self.model = Some(model.clone());
+            self.model = Some(model.to_string());
         }
-        match &turn.message.content {
-            Content::Text(text) => self.message(turn, capped(text), sink),
+        match std::mem::take(&mut turn.message.content) {
+            Content::Text(text) => self.message(&turn, cut(text), sink),
             Content::Blocks(blocks) => {
                 for block in blocks {
-                    if let Err(reason) = self.assistant_block(turn, block, sink) {
+                    if let Err(reason) = self.assistant_block(&turn, block, sink) {
                         sink.push(EventKind::Unparsed { reason });
                     }
+                }
+            }
+            Content::Read(blocks) => {
+                for block in blocks {
+                    self.said(&turn, block, sink);
                 }
             }
         }
@@ -74,13 +77,20 @@ impl Turns {
     }
 
     /// Reads a `user` event: the answers of tools.
-    pub(super) fn user(&mut self, turn: &Turn<'_>, sink: &mut Sink<'_>) {
-        let Content::Blocks(blocks) = &turn.message.content else {
-            return;
-        };
-        for block in blocks {
-            if let Err(reason) = self.user_block(turn, block, sink) {
-                sink.push(EventKind::Unparsed { reason });
+    pub(super) fn user(&mut self, mut turn: Turn<'_>, sink: &mut Sink<'_>) {
+        match std::mem::take(&mut turn.message.content) {
+            Content::Text(_) => {}
+            Content::Blocks(blocks) => {
+                for block in blocks {
+                    if let Err(reason) = self.user_block(&turn, block, sink) {
+                        sink.push(EventKind::Unparsed { reason });
+                    }
+                }
+            }
+            Content::Read(blocks) => {
+                for block in blocks {
+                    self.heard(&turn, block, sink);
+                }
             }
         }
     }
@@ -93,27 +103,42 @@ impl Turns {
     ) -> Result<(), String> {
         let head = head(block)?;
         let kind = head.kind.as_deref().unwrap_or_default();
+        let mut read_block = Block {
+            kind,
+            ..Block::default()
+        };
+        let (call, answer);
         match kind {
-            "text" => {
-                let text: TextBlock = read(block)?;
-                self.message(turn, text.text.unwrap_or_default().0, sink);
-            }
+            "text" => read_block.text = read::<TextBlock>(block)?.text.unwrap_or_default().0,
             "thinking" => {
-                let text: TextBlock = read(block)?;
-                sink.push(EventKind::Reasoning {
-                    text: text.thinking.unwrap_or_default().0,
-                });
+                read_block.text = read::<TextBlock>(block)?.thinking.unwrap_or_default().0;
             }
-            "redacted_thinking" => {}
             "tool_use" | "server_tool_use" | "mcp_tool_use" => {
-                self.call(turn, &read(block)?, sink);
+                call = read::<ToolUse<'_>>(block)?;
+                call.put(&mut read_block);
             }
-            answer if answer.ends_with("tool_result") => self.answer(&read(block)?, sink),
+            answered if answered.ends_with("tool_result") => {
+                answer = read::<ToolAnswer<'_>>(block)?;
+                answer.put(&mut read_block);
+            }
+            _ => {}
+        }
+        self.said(turn, read_block, sink);
+        Ok(())
+    }
+
+    /// Takes in a block of what the model said.
+    fn said(&mut self, turn: &Turn<'_>, block: Block<'_>, sink: &mut Sink<'_>) {
+        match block.kind {
+            "text" => self.message(turn, block.text, sink),
+            "thinking" => sink.push(EventKind::Reasoning { text: block.text }),
+            "redacted_thinking" => {}
+            "tool_use" | "server_tool_use" | "mcp_tool_use" => self.call(turn, &block, sink),
+            answer if answer.ends_with("tool_result") => self.answer(block, sink),
             other => sink.push(EventKind::Unknown {
                 name: capped(&format!("assistant/{other}")),
             }),
         }
-        Ok(())
     }
 
     fn user_block(
@@ -123,15 +148,30 @@ impl Turns {
         sink: &mut Sink<'_>,
     ) -> Result<(), String> {
         let head = head(block)?;
-        match head.kind.as_deref().unwrap_or_default() {
-            answer if answer.ends_with("tool_result") => self.answer(&read(block)?, sink),
+        let kind = head.kind.as_deref().unwrap_or_default();
+        let mut read_block = Block {
+            kind,
+            ..Block::default()
+        };
+        let answer;
+        if kind.ends_with("tool_result") {
+            answer = read::<ToolAnswer<'_>>(block)?;
+            answer.put(&mut read_block);
+        }
+        self.heard(turn, read_block, sink);
+        Ok(())
+    }
+
+    /// Takes in a block of what the model was told.
+    fn heard(&mut self, turn: &Turn<'_>, block: Block<'_>, sink: &mut Sink<'_>) {
+        match block.kind {
+            answer if answer.ends_with("tool_result") => self.answer(block, sink),
             "text" | "image" | "document" => {}
             other if turn.parent_tool_use_id.is_none() => sink.push(EventKind::Unknown {
                 name: capped(&format!("user/{other}")),
             }),
             _ => {}
         }
-        Ok(())
     }
 
     fn message(&mut self, turn: &Turn<'_>, text: String, sink: &mut Sink<'_>) {
@@ -142,36 +182,35 @@ impl Turns {
     }
 
     /// A call counts once, however often its block is printed.
-    fn call(&mut self, turn: &Turn<'_>, call: &ToolUse<'_>, sink: &mut Sink<'_>) {
-        if self.started.len() >= IDS_CAP || !self.started.insert(call.id.clone()) {
+    fn call(&mut self, turn: &Turn<'_>, call: &Block<'_>, sink: &mut Sink<'_>) {
+        if !self.started.is_new(call.id) {
             return;
         }
-        let input = call.input.map_or("{}", RawValue::get);
+        let input = call.input.unwrap_or("{}");
         sink.push(EventKind::ToolStarted(ToolCall {
-            id: call.id.clone(),
-            name: capped(&call.name),
-            mcp: self.mcp_parts(&call.name),
-            command: shell_command(&call.name, input),
+            id: call.id.to_owned(),
+            name: capped(call.name),
+            mcp: self.mcp_parts(call.name),
+            command: shell_command(call.name, input),
             arguments: capped(input),
-            parent: turn.parent_tool_use_id.clone(),
+            parent: turn.parent_tool_use_id.as_deref().map(str::to_owned),
         }));
     }
 
     /// An answer counts once; one to a call that was never seen is told all the same.
-    fn answer(&mut self, answer: &ToolAnswer<'_>, sink: &mut Sink<'_>) {
-        if self.ended.len() >= IDS_CAP || !self.ended.insert(answer.tool_use_id.clone()) {
+    fn answer(&mut self, answer: Block<'_>, sink: &mut Sink<'_>) {
+        if !self.ended.is_new(answer.id) {
             return;
         }
-        let is_error = answer.is_error == Some(true);
-        let output = answer.content.map_or_else(String::new, answer_text);
-        let exit_code = match (self.is_qwen, is_error) {
+        let output = answer.text;
+        let exit_code = match (self.is_qwen, answer.is_error) {
             (true, _) => qwen_exit_code(&output),
             (false, true) => exit_code(&output),
             (false, false) => None,
         };
         sink.push(EventKind::ToolEnded(ToolResult {
-            id: answer.tool_use_id.clone(),
-            is_error: is_error || exit_code.is_some_and(|code| code != 0),
+            id: answer.id.to_owned(),
+            is_error: answer.is_error || exit_code.is_some_and(|code| code != 0),
             exit_code,
             output,
         }));
@@ -204,6 +243,8 @@ fn head(block: &RawValue) -> Result<Head<'_>, String> {
 fn client_message(turn: &Turn<'_>, sink: &mut Sink<'_>) -> Option<ProviderFault> {
     let text = match &turn.message.content {
         Content::Text(text) => text.clone(),
+        // Such a turn is read block by block.
+        Content::Read(_) => String::new(),
         Content::Blocks(blocks) => blocks
             .iter()
             .filter_map(|block| Some(read::<TextBlock>(block).ok()?.text?.0))
@@ -236,7 +277,24 @@ fn shell_command(name: &str, input: &str) -> Option<String> {
     if !matches!(name, "Bash" | "PowerShell" | "run_shell_command") {
         return None;
     }
-    serde_json::from_str::<ShellInput>(input).ok()?.command.0
+    let told = text_member(input, "command");
+    told.unwrap_or_else(|| serde_json::from_str::<ShellInput>(input).ok()?.command.0)
+}
+
+impl ToolUse<'_> {
+    fn put<'b>(&'b self, block: &mut Block<'b>) {
+        block.id = &self.id;
+        block.name = &self.name;
+        block.input = self.input.map(RawValue::get);
+    }
+}
+
+impl ToolAnswer<'_> {
+    fn put<'b>(&'b self, block: &mut Block<'b>) {
+        block.id = &self.tool_use_id;
+        block.is_error = self.is_error == Some(true);
+        block.text = self.content.map_or_else(String::new, answer_text);
+    }
 }
 
 /// The text of a tool's answer; images and the like are named.
@@ -245,26 +303,16 @@ fn answer_text(content: &RawValue) -> String {
         return text;
     }
     match serde_json::from_str::<Content<'_>>(content.get()) {
-        Ok(Content::Text(text)) => capped(&text),
+        Ok(Content::Text(text)) => cut(text),
         Ok(Content::Blocks(blocks)) => {
-            let mut output = String::new();
+            let mut texts = Texts::default();
             for block in blocks {
-                if output.len() >= TEXT_CAP {
-                    break;
-                }
-                if !output.is_empty() {
-                    output.push('\n');
-                }
-                match read::<TextBlock>(block) {
-                    Ok(TextBlock {
-                        text: Some(text), ..
-                    }) => output.push_str(&text.0),
-                    _ => output.push_str(&block.get()[..border(block.get(), 200)]),
-                }
+                let text = read::<TextBlock>(block).ok().and_then(|block| block.text);
+                texts.add(text.map(|text| text.0).as_deref(), block.get());
             }
-            cut(output)
+            texts.finish()
         }
-        Err(_) => capped(content.get()),
+        Ok(Content::Read(_)) | Err(_) => capped(content.get()),
     }
 }
 

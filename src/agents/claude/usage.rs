@@ -6,40 +6,65 @@ use serde_json::value::RawValue;
 
 use crate::agents::claude::counts::{ClaudeUsage, ModelCounts, ModelUsage};
 use crate::agents::claude::wire::Final;
-use crate::agents::wire::{TEXT_CAP, add};
+use crate::agents::wire::{TEXT_CAP, add, model_name};
 use crate::model::{CacheWrites, ModelTokens, StreamReport, Usage};
 
-/// Messages that are told apart at most; beyond, all so far are forgotten, their sum is kept.
-const MESSAGES_CAP: usize = 16_384;
+/// Messages of one generation. At least so many of the last ones are told apart, at most twice as many; of others their sum
+/// is kept.
+const MESSAGES_CAP: usize = 1_024;
+
+type Messages = HashMap<String, (Usage, CacheWrites)>;
 
 /// Tokens seen message by message. An event of a message repeats its usage per block, with a placeholder for output
 /// tokens, so each message counts once, with the largest figures told.
 #[derive(Debug, Default)]
 pub(super) struct Running {
     total: Usage,
-    messages: HashMap<String, (Usage, CacheWrites)>,
+    messages: Messages,
+    earlier: Messages,
     requests: u64,
     writes: CacheWrites,
+    /// What was told last: events of one message follow each other and repeat it.
+    last: (String, Usage, CacheWrites),
 }
 
 impl Running {
     /// Takes the usage of an event of message `id`; tells the new total if it grew.
     pub(super) fn see(&mut self, id: &str, usage: &ClaudeUsage) -> Option<Usage> {
         let told = usage.unified()?;
-        if self.messages.len() >= MESSAGES_CAP && !self.messages.contains_key(id) {
-            self.messages.clear();
+        let last = &mut self.last;
+        if last.0 == id && (last.1, last.2) == (told, usage.writes()) {
+            return None;
         }
-        let known = self.messages.get(id).copied().unwrap_or_default();
-        let (known, known_writes) = known;
+        last.0.clear();
+        last.0.push_str(id);
+        (last.1, last.2) = (told, usage.writes());
+        let (known, known_writes) = self.known(id);
         let larger = larger(known, told);
-        let writes = larger_writes(known_writes, usage.writes());
-        let message = (larger, writes);
-        if self.messages.insert(id.to_owned(), message).is_none() {
-            self.requests += 1;
+        let writes = known_writes.at_least(usage.writes());
+        if let Some(message) = self.messages.get_mut(id) {
+            *message = (larger, writes);
         }
         self.total = add(self.total, growth(known, larger));
-        self.writes = add_writes(self.writes, growth_of_writes(known_writes, writes));
+        self.writes = self.writes.plus(growth_of_writes(known_writes, writes));
         (larger != known).then_some(self.total)
+    }
+}
+
+impl Running {
+    /// What is known of a message; a new one counts as a request.
+    fn known(&mut self, id: &str) -> (Usage, CacheWrites) {
+        if let Some(known) = self.messages.get(id) {
+            return *known;
+        }
+        if self.messages.len() >= MESSAGES_CAP {
+            self.earlier = std::mem::take(&mut self.messages);
+        }
+        let known = self.earlier.remove(id);
+        self.requests += u64::from(known.is_none());
+        let known = known.unwrap_or_default();
+        self.messages.insert(id.to_owned(), known);
+        known
     }
 }
 
@@ -101,7 +126,7 @@ impl Told {
     fn take_models(&mut self, models: &ModelUsage) {
         let mut counts = models.0.iter().map(|(_, counts)| counts);
         let writes = counts.clone().map(ModelCounts::writes);
-        let writes = writes.fold(CacheWrites::default(), add_writes);
+        let writes = writes.fold(CacheWrites::default(), CacheWrites::plus);
         if writes.ttl().is_some() {
             self.writes = writes;
         }
@@ -111,7 +136,7 @@ impl Told {
         });
         let apart = models.0.iter().map(|(model, counts)| {
             Some(ModelTokens {
-                model: model.chars().take(200).collect(),
+                model: model_name(model),
                 usage: counts.unified()?,
                 writes: counts.writes(),
             })
@@ -183,22 +208,6 @@ fn larger(one: Usage, other: Usage) -> Usage {
         cached_read: one.cached_read.max(other.cached_read),
         cache_write: one.cache_write.max(other.cache_write),
         output: one.output.max(other.output),
-    }
-}
-
-/// Field by field, the larger.
-fn larger_writes(one: CacheWrites, other: CacheWrites) -> CacheWrites {
-    CacheWrites {
-        five_minutes: one.five_minutes.max(other.five_minutes),
-        one_hour: one.one_hour.max(other.one_hour),
-    }
-}
-
-/// Both, field by field.
-const fn add_writes(one: CacheWrites, other: CacheWrites) -> CacheWrites {
-    CacheWrites {
-        five_minutes: one.five_minutes.saturating_add(other.five_minutes),
-        one_hour: one.one_hour.saturating_add(other.one_hour),
     }
 }
 

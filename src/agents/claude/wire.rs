@@ -1,5 +1,6 @@
 //! The lines of Claude Code's `stream-json`, as typed as they are needed.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use serde::de::{IgnoredAny, SeqAccess, Visitor};
@@ -52,7 +53,7 @@ pub(super) struct Turn<'a> {
     #[serde(borrow)]
     pub(super) message: Message<'a>,
     #[serde(default)]
-    pub(super) parent_tool_use_id: Option<String>,
+    pub(super) parent_tool_use_id: Option<Cow<'a, str>>,
     #[serde(default)]
     pub(super) error: Loose<String>,
     #[serde(default, alias = "isApiErrorMessage")]
@@ -63,13 +64,28 @@ pub(super) struct Turn<'a> {
     pub(super) api_error_type: Loose<String>,
 }
 
+impl<'a> Turn<'a> {
+    /// A turn that tells no failure.
+    pub(super) fn new(message: Message<'a>, parent_tool_use_id: Option<Cow<'a, str>>) -> Self {
+        Self {
+            _kind: IgnoredAny,
+            message,
+            parent_tool_use_id,
+            error: Loose(None),
+            is_api_error_message: None,
+            api_error_status: Loose(None),
+            api_error_type: Loose(None),
+        }
+    }
+}
+
 /// The message of a turn: one block of it, as a rule.
 #[derive(Debug, Deserialize)]
 pub(super) struct Message<'a> {
     #[serde(default)]
-    pub(super) id: Option<String>,
+    pub(super) id: Option<Cow<'a, str>>,
     #[serde(default)]
-    pub(super) model: Option<String>,
+    pub(super) model: Option<Cow<'a, str>>,
     #[serde(borrow, default)]
     pub(super) content: Content<'a>,
     #[serde(default)]
@@ -81,8 +97,23 @@ pub(super) struct Message<'a> {
 pub(super) enum Content<'a> {
     /// A bare text.
     Text(String),
-    /// Blocks.
+    /// Blocks, each to be read on its own.
     Blocks(Vec<&'a RawValue>),
+    /// Blocks that were read together with their line.
+    Read(Vec<Block<'a>>),
+}
+
+/// A block that was read together with its line: what a block of any type holds.
+#[derive(Debug, Default)]
+pub(super) struct Block<'a> {
+    pub(super) kind: &'a str,
+    /// Text or thinking of the model, output of a tool.
+    pub(super) text: String,
+    /// Of a call, or of the call that is answered.
+    pub(super) id: &'a str,
+    pub(super) name: &'a str,
+    pub(super) input: Option<&'a str>,
+    pub(super) is_error: bool,
 }
 
 impl Default for Content<'_> {

@@ -1,36 +1,49 @@
 //! The items of a Codex turn: messages, commands, file changes, MCP calls and the rest.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::fmt::Write as _;
 
 use serde::Deserialize;
 
+use crate::agents::codex::at_once::{Item, Step};
 use crate::agents::codex::wire::{
     Change, Collab, Command, FileChange, ItemHead, McpCall, Message, Text, WebSearch,
 };
 use crate::agents::stream::Sink;
 use crate::agents::wire::{TEXT_CAP, border, capped, cut};
-use crate::model::{EventKind, ToolCall, ToolResult};
+use crate::model::{EventKind, SeenIds, ToolCall, ToolResult};
+use crate::record::push_quoted;
 
-/// Ids that are remembered at most; a stream with more calls than that is no honest one.
-const IDS_CAP: usize = 100_000;
+/// Plans that are told apart at most; a thread with more is no honest one.
+const PLANS_CAP: usize = 4_096;
 
 /// Which calls began, so that each begins and ends once.
 #[derive(Debug, Default)]
 pub(super) struct Items {
-    started: HashSet<String>,
-    ended: HashSet<String>,
+    started: SeenIds,
+    ended: SeenIds,
     plans: HashMap<String, u32>,
     /// The agent's last message, taken by the stream.
     pub(super) answer: Option<String>,
 }
 
 /// Where an item stands.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Stage {
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Stage {
     Started,
     Updated,
     Completed,
+}
+
+impl Stage {
+    /// Where an item stands after this event.
+    pub(super) fn of(event: &str) -> Self {
+        match event {
+            "item.started" => Self::Started,
+            "item.updated" => Self::Updated,
+            _ => Self::Completed,
+        }
+    }
 }
 
 impl Items {
@@ -52,13 +65,9 @@ impl Items {
         raw: &str,
         sink: &mut Sink<'_>,
     ) -> Result<(), String> {
-        let head = ItemHead::at_once(raw).map_or_else(|| read(raw), Ok)?;
-        let stage = match event {
-            "item.started" => Stage::Started,
-            "item.updated" => Stage::Updated,
-            _ => Stage::Completed,
-        };
-        let id = head.id.into_owned();
+        let head: ItemHead = read(raw)?;
+        let stage = Stage::of(event);
+        let id = head.id;
         match &*head.kind {
             "agent_message" if stage == Stage::Completed => self.message(read(raw)?, sink),
             "reasoning" if stage == Stage::Completed => {
@@ -92,6 +101,17 @@ impl Items {
         Ok(())
     }
 
+    /// Takes in an item that was read together with its line.
+    pub(super) fn take_in(&mut self, step: Step<'_>, sink: &mut Sink<'_>) {
+        let id = step.id.to_owned();
+        match step.item {
+            Item::Message(text) => self.message(text, sink),
+            Item::Reasoning(text) => sink.push(EventKind::Reasoning { text: text.text.0 }),
+            Item::Command(told) => self.step(step.stage, command(id, told), sink),
+            Item::Mcp(told) => self.step(step.stage, mcp(id, told), sink),
+        }
+    }
+
     fn message(&mut self, text: Text, sink: &mut Sink<'_>) {
         let text = text.text.0;
         self.answer = Some(text.clone());
@@ -100,7 +120,7 @@ impl Items {
 
     /// A plan is one item that each call of the plan tool updates; its completion at the turn's end is no call.
     fn plan(&mut self, id: &str, raw: &str, sink: &mut Sink<'_>) {
-        if self.plans.len() >= IDS_CAP {
+        if self.plans.len() >= PLANS_CAP && !self.plans.contains_key(id) {
             return;
         }
         let count = self.plans.entry(id.to_owned()).or_default();
@@ -113,11 +133,10 @@ impl Items {
     fn step(&mut self, stage: Stage, told: (ToolCall, Answer), sink: &mut Sink<'_>) {
         let (call, answer) = told;
         let id = call.id.clone();
-        if self.started.len() < IDS_CAP && self.started.insert(id.clone()) {
+        if self.started.is_new(&id) {
             sink.push(EventKind::ToolStarted(call));
         }
-        let ends = stage == Stage::Completed && self.ended.len() < IDS_CAP;
-        if ends && self.ended.insert(id.clone()) {
+        if stage == Stage::Completed && self.ended.is_new(&id) {
             sink.push(EventKind::ToolEnded(ToolResult {
                 id,
                 is_error: answer.is_error,
@@ -172,9 +191,7 @@ fn mcp(id: String, mcp: McpCall<'_>) -> (ToolCall, Answer) {
         .unwrap_or_default();
     let texts = blocks.0.into_iter().filter_map(|block| block.text);
     let texts: Vec<String> = texts.chain(mcp.error.map(|error| error.message)).collect();
-    let arguments = mcp
-        .arguments
-        .map_or_else(String::new, |raw| capped(raw.get()));
+    let arguments = mcp.arguments.map_or_else(String::new, capped);
     let mut call = tool(id, &format!("mcp__{}__{}", mcp.server, mcp.tool), arguments);
     call.mcp = Some((mcp.server, mcp.tool));
     let answer = Answer {
@@ -233,7 +250,13 @@ fn failed(status: Option<&str>) -> bool {
 /// Arguments of one text, as JSON that fits the cap however much of it must be escaped.
 fn argument(key: &str, text: &str) -> String {
     let kept = &text[..border(text, TEXT_CAP / 8)];
-    serde_json::json!({ key: kept }).to_string()
+    let mut json = String::with_capacity(key.len() + kept.len() + 16);
+    json.push_str("{\"");
+    json.push_str(key);
+    json.push_str("\":");
+    push_quoted(&mut json, kept);
+    json.push('}');
+    json
 }
 
 fn read<'a, T: Deserialize<'a>>(raw: &'a str) -> Result<T, String> {

@@ -1,5 +1,6 @@
 //! What Codex prints with `codex exec --json`: one JSON object a line, items with ids, usage at the end of a turn.
 
+mod at_once;
 mod items;
 mod stderr;
 mod wire;
@@ -9,7 +10,7 @@ use serde_json::value::RawValue;
 use crate::agents::codex::items::Items;
 use crate::agents::codex::stderr::StderrReader;
 pub(super) use crate::agents::codex::wire::CodexUsage;
-use crate::agents::codex::wire::{ApiErrorBody, Line, item_at_once};
+use crate::agents::codex::wire::{ApiErrorBody, Line};
 use crate::agents::fault::{Told, fault};
 use crate::agents::stream::{Dialect, Sink};
 use crate::agents::wire::{add, capped};
@@ -35,9 +36,9 @@ pub(super) struct CodexStream {
 
 impl Dialect for CodexStream {
     fn line(&mut self, text: &str, sink: &mut Sink<'_>) -> Result<(), String> {
-        if let Some((kind, item)) = item_at_once(text)
-            && self.item(kind, item, sink).is_ok()
-        {
+        if let Some(step) = at_once::item(text) {
+            self.items.take_in(step, sink);
+            self.take_answer();
             return Ok(());
         }
         let line: Line<'_> = serde_json::from_str(text).map_err(|error| error.to_string())?;
@@ -103,10 +104,14 @@ impl Dialect for CodexStream {
 impl CodexStream {
     fn item(&mut self, kind: &str, item: &str, sink: &mut Sink<'_>) -> Result<(), String> {
         self.items.item(kind, item, sink)?;
+        self.take_answer();
+        Ok(())
+    }
+
+    fn take_answer(&mut self) {
         if let Some(answer) = self.items.answer.take() {
             self.answer = Some(answer);
         }
-        Ok(())
     }
 
     fn thread_started(&mut self, thread: Option<String>, sink: &mut Sink<'_>) {

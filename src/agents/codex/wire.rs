@@ -125,61 +125,14 @@ impl CodexUsage {
     }
 }
 
-/// Items that are read whole, so that what is no JSON in them is found, and those that are when they are complete.
-const READ_WHOLE: [&str; 4] = [
-    "command_execution",
-    "file_change",
-    "mcp_tool_call",
-    "collab_tool_call",
-];
-const READ_WHOLE_AT_THE_END: [&str; 2] = ["agent_message", "reasoning"];
-
-/// Kind and item of a line that is nothing but an item's event, as codex prints it: such a line need not be looked through to
-/// its end before the item is read. The item's text may be no JSON; reading it tells.
-pub(super) fn item_at_once(line: &str) -> Option<(&'static str, &str)> {
-    let rest = line.strip_prefix("{\"type\":\"item.")?;
-    let kinds = [
-        ("item.started", "started"),
-        ("item.completed", "completed"),
-        ("item.updated", "updated"),
-    ];
-    kinds.into_iter().find_map(|(kind, word)| {
-        let item = rest.strip_prefix(word)?.strip_prefix("\",\"item\":")?;
-        let item = item.strip_suffix('}')?;
-        let head = ItemHead::at_once(item)?;
-        let read_whole = READ_WHOLE.contains(&&*head.kind)
-            || (word == "completed" && READ_WHOLE_AT_THE_END.contains(&&*head.kind));
-        read_whole.then_some((kind, item))
-    })
-}
-
 /// Id and type of an item. A web search repeats the key `id` (the search's own), so the first one counts.
 #[derive(Debug)]
-pub(super) struct ItemHead<'a> {
-    pub(super) id: Cow<'a, str>,
-    pub(super) kind: Cow<'a, str>,
+pub(super) struct ItemHead {
+    pub(super) id: String,
+    pub(super) kind: String,
 }
 
-impl<'a> ItemHead<'a> {
-    /// The head of an item that is read whole afterwards: of one that begins with its plain id and type, as codex prints it. A
-    /// web search, which has two ids, is looked through.
-    pub(super) fn at_once(text: &'a str) -> Option<Self> {
-        let (id, rest) = plain(text.strip_prefix("{\"id\":\"")?)?;
-        let (kind, _) = plain(rest.strip_prefix(",\"type\":\"")?)?;
-        (kind != "web_search").then_some(Self {
-            id: Cow::Borrowed(id),
-            kind: Cow::Borrowed(kind),
-        })
-    }
-}
-
-/// A text up to its closing quote, if it has nothing escaped, and what follows the quote.
-fn plain(text: &str) -> Option<(&str, &str)> {
-    let (text, rest) = text.split_at(text.find(['"', '\\'])?);
-    Some((text, rest.strip_prefix('"')?))
-}
-
-impl<'de> Deserialize<'de> for ItemHead<'_> {
+impl<'de> Deserialize<'de> for ItemHead {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_map(ItemHeadVisitor)
     }
@@ -188,7 +141,7 @@ impl<'de> Deserialize<'de> for ItemHead<'_> {
 struct ItemHeadVisitor;
 
 impl<'de> Visitor<'de> for ItemHeadVisitor {
-    type Value = ItemHead<'static>;
+    type Value = ItemHead;
 
     fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str("an item")
@@ -208,28 +161,28 @@ impl<'de> Visitor<'de> for ItemHeadVisitor {
             }
         }
         Ok(ItemHead {
-            id: id.unwrap_or_default().into(),
-            kind: kind.unwrap_or_default().into(),
+            id: id.unwrap_or_default(),
+            kind: kind.unwrap_or_default(),
         })
     }
 }
 
 /// `agent_message`, `reasoning`
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Default, Deserialize)]
 pub(super) struct Text {
     /// Here, as in the other items, so that a doubled one spoils the line.
     #[serde(rename = "type", default)]
-    _kind: IgnoredAny,
+    pub(super) _kind: IgnoredAny,
     #[serde(default)]
     pub(super) text: Capped,
 }
 
 /// `command_execution`
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Default, Deserialize)]
 #[expect(clippy::struct_field_names, reason = "the names of the wire")]
 pub(super) struct Command {
     #[serde(rename = "type", default)]
-    _kind: IgnoredAny,
+    pub(super) _kind: IgnoredAny,
     #[serde(default)]
     pub(super) command: String,
     #[serde(default)]
@@ -244,7 +197,7 @@ pub(super) struct Command {
 #[derive(Debug, Deserialize)]
 pub(super) struct FileChange {
     #[serde(rename = "type", default)]
-    _kind: IgnoredAny,
+    pub(super) _kind: IgnoredAny,
     #[serde(default)]
     pub(super) changes: Few<Change>,
     #[serde(default)]
@@ -261,22 +214,27 @@ pub(super) struct Change {
 }
 
 /// `mcp_tool_call`
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Default, Deserialize)]
 pub(super) struct McpCall<'a> {
     #[serde(rename = "type", default)]
-    _kind: IgnoredAny,
+    pub(super) _kind: IgnoredAny,
     #[serde(default)]
     pub(super) server: String,
     #[serde(default)]
     pub(super) tool: String,
-    #[serde(borrow, default)]
-    pub(super) arguments: Option<&'a RawValue>,
+    #[serde(borrow, default, deserialize_with = "piece")]
+    pub(super) arguments: Option<&'a str>,
     #[serde(default)]
     pub(super) result: Option<McpAnswer>,
     #[serde(default)]
     pub(super) error: Option<Message>,
     #[serde(default)]
     pub(super) status: Option<String>,
+}
+
+fn piece<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<&'de str>, D::Error> {
+    let raw: Option<&RawValue> = Option::deserialize(deserializer)?;
+    Ok(raw.map(RawValue::get))
 }
 
 /// The answer of an MCP tool.
@@ -297,7 +255,7 @@ pub(super) struct McpBlock {
 #[derive(Debug, Deserialize)]
 pub(super) struct Collab {
     #[serde(rename = "type", default)]
-    _kind: IgnoredAny,
+    pub(super) _kind: IgnoredAny,
     #[serde(default)]
     pub(super) tool: String,
     #[serde(default)]

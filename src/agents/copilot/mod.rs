@@ -14,7 +14,8 @@ use crate::agents::fault::{Told, fault};
 use crate::agents::stream::{Dialect, Sink};
 use crate::agents::wire::{TEXT_CAP, capped, read};
 use crate::model::{
-    EventKind, McpServerSeen, ProviderFault, StreamReport, Terminal, ToolCall, ToolResult, Usage,
+    EventKind, McpServerSeen, ModelTokens, ProviderFault, StreamReport, Terminal, ToolCall,
+    ToolResult, Usage,
 };
 
 /// Beginnings of events that tell nothing that is measured.
@@ -45,6 +46,7 @@ pub(super) struct CopilotStream {
     model: Option<String>,
     servers: Vec<McpServerSeen>,
     usage: Option<Usage>,
+    by_model: Vec<ModelTokens>,
     usage_text: Option<String>,
     requests: u64,
     aborted: bool,
@@ -103,6 +105,7 @@ impl Dialect for CopilotStream {
             return false;
         };
         self.usage = models.unified();
+        self.by_model = models.apart();
         self.usage_text = compact(bytes);
         match self.usage {
             Some(usage) => sink.push(EventKind::UsageSeen(usage)),
@@ -125,6 +128,7 @@ impl Dialect for CopilotStream {
         StreamReport {
             terminal: self.terminal,
             usage: self.usage,
+            by_model: self.by_model,
             model: self.model,
             mcp_servers: self.servers,
             answer: self.answer,

@@ -6,8 +6,8 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::agents::by_model::ByModel;
-use crate::agents::wire::{Count, Few, Loose, ServerState, add};
-use crate::model::Usage;
+use crate::agents::wire::{Count, Few, Loose, ServerState, add, model_name};
+use crate::model::{ModelTokens, Usage};
 
 /// A line.
 #[derive(Debug, Deserialize)]
@@ -145,8 +145,21 @@ impl ByModel<Metrics> {
             Some(add(total, tokens.unified()?))
         })
     }
+
+    /// Each model apart; empty where a count is unreadable.
+    pub(super) fn apart(&self) -> Vec<ModelTokens> {
+        let models = self.0.iter().map(|(model, metrics)| {
+            Some(ModelTokens {
+                model: model_name(model),
+                usage: metrics.usage.unified()?,
+                ..ModelTokens::default()
+            })
+        });
+        models.collect::<Option<_>>().unwrap_or_default()
+    }
 }
 
+/// What is told of one model.
 #[derive(Debug, Default, Deserialize)]
 pub(super) struct Metrics {
     #[serde(default)]

@@ -14,7 +14,7 @@ use crate::agents::gemini::wire::{
 };
 use crate::agents::stream::{Dialect, Sink};
 use crate::agents::wire::{Head, TEXT_CAP, border, capped, read};
-use crate::model::{EventKind, StreamReport, Terminal, ToolCall, ToolResult, Usage};
+use crate::model::{EventKind, ModelTokens, StreamReport, Terminal, ToolCall, ToolResult, Usage};
 
 /// Warnings and retries that standard error may give at most.
 const STDERR_CAP: u32 = 100;
@@ -28,6 +28,7 @@ pub(super) struct GeminiStream {
     pending: Option<(Duration, String)>,
     model: Option<String>,
     usage: Option<Usage>,
+    by_model: Vec<ModelTokens>,
     usage_text: Option<String>,
     terminal: Terminal,
     finals: u32,
@@ -96,6 +97,7 @@ impl Dialect for GeminiStream {
         StreamReport {
             terminal: self.terminal,
             usage: self.usage,
+            by_model: self.by_model,
             model: self.model,
             answer: self.answer,
             provider_usage: self.usage_text,
@@ -194,6 +196,7 @@ impl GeminiStream {
         self.terminal = if ok { Terminal::Done } else { Terminal::Failed };
         if let Some(counts) = &counts {
             self.usage = counts.unified();
+            self.by_model = counts.apart();
             self.usage_text = last.stats.map(|stats| capped(stats.get()));
             match self.usage {
                 Some(usage) => sink.push(EventKind::UsageSeen(usage)),

@@ -3,8 +3,9 @@
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use crate::agents::wire::{Count, Loose};
-use crate::model::Usage;
+use crate::agents::by_model::ByModel;
+use crate::agents::wire::{Count, Loose, model_name};
+use crate::model::{ModelTokens, Usage};
 
 /// `init`
 #[derive(Debug, Deserialize)]
@@ -81,9 +82,24 @@ pub(super) struct RunResult<'a> {
     pub(super) stats: Option<&'a RawValue>,
 }
 
-/// Tokens of the whole run: cached ones are part of `input_tokens`, thoughts are told in the total alone.
+/// Tokens of the whole run.
 #[derive(Debug, Deserialize)]
 pub(super) struct Stats {
+    #[serde(default)]
+    input_tokens: Count,
+    #[serde(default)]
+    output_tokens: Count,
+    #[serde(default)]
+    cached: Count,
+    #[serde(default)]
+    total_tokens: Count,
+    #[serde(default)]
+    models: Loose<ByModel<Counts>>,
+}
+
+/// Tokens: cached ones are part of `input_tokens`, thoughts are told in the total alone.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Deserialize)]
+struct Counts {
     #[serde(default)]
     input_tokens: Count,
     #[serde(default)]
@@ -97,6 +113,31 @@ pub(super) struct Stats {
 impl Stats {
     /// Each token counted once; `None` where a count is unreadable or the main ones are missing.
     pub(super) fn unified(&self) -> Option<Usage> {
+        let all = Counts {
+            input_tokens: self.input_tokens,
+            output_tokens: self.output_tokens,
+            cached: self.cached,
+            total_tokens: self.total_tokens,
+        };
+        all.unified()
+    }
+
+    /// Each model apart; empty where a count is unreadable.
+    pub(super) fn apart(&self) -> Vec<ModelTokens> {
+        let models = self.models.0.iter().flat_map(|models| &models.0);
+        let models = models.map(|(model, counts)| {
+            Some(ModelTokens {
+                model: model_name(model),
+                usage: counts.unified()?,
+                ..ModelTokens::default()
+            })
+        });
+        models.collect::<Option<_>>().unwrap_or_default()
+    }
+}
+
+impl Counts {
+    fn unified(&self) -> Option<Usage> {
         if self.input_tokens == Count::Absent && self.output_tokens == Count::Absent {
             return None;
         }

@@ -9,12 +9,15 @@ use crate::agents::claude::ClaudeUsage;
 use crate::agents::codex::CodexUsage;
 use crate::agents::copilot::ModelUse;
 use crate::agents::sessions::SessionTokens;
-use crate::agents::wire::{Count, Loose, add};
+use crate::agents::wire::{Count, Loose, add, model_name};
 use crate::config::AgentKind;
-use crate::model::Usage;
+use crate::model::{CacheWrites, ModelTokens, Usage};
 
 /// Messages that are told apart at most; a session with more is no honest one.
 const MESSAGES: usize = 100_000;
+
+/// Models that are told apart.
+const MODELS: usize = 64;
 
 /// What was read so far.
 #[derive(Debug)]
@@ -24,10 +27,22 @@ pub(super) struct Reading {
     of_sub_agent: bool,
     main: Option<Usage>,
     sub_agents: Option<Usage>,
-    /// By message: whether it is a sub-agent's, and its tokens. A message is written down more than once.
-    messages: HashMap<String, (bool, Usage)>,
+    by_model: Vec<ModelTokens>,
+    /// By message. A message is written down more than once.
+    messages: HashMap<String, Message>,
     /// Of the Codex rollout that is read: what its thread had spent before its first request, and at its last.
     thread: Option<(Usage, Usage)>,
+    /// The model that it names last.
+    model: String,
+}
+
+/// The tokens of a message.
+#[derive(Debug, Default)]
+struct Message {
+    of_sub_agent: bool,
+    usage: Usage,
+    writes: CacheWrites,
+    model: String,
 }
 
 impl Reading {
@@ -38,14 +53,17 @@ impl Reading {
             of_sub_agent: false,
             main: None,
             sub_agents: None,
+            by_model: Vec::new(),
             messages: HashMap::new(),
             thread: None,
+            model: String::new(),
         }
     }
 
     /// The next file begins.
     pub(super) fn begin(&mut self, of_sub_agent: bool) {
         self.end_thread();
+        self.model.clear();
         self.of_sub_agent = of_sub_agent;
     }
 
@@ -64,35 +82,68 @@ impl Reading {
     /// What all files amount to.
     pub(super) fn finish(mut self) -> SessionTokens {
         self.end_thread();
-        for (of_sub_agent, usage) in std::mem::take(&mut self.messages).into_values() {
-            self.add(of_sub_agent, usage);
+        for message in std::mem::take(&mut self.messages).into_values() {
+            self.add(&message);
         }
+        self.by_model
+            .sort_by(|one, other| one.model.cmp(&other.model));
         SessionTokens {
             main: self.main,
             sub_agents: self.sub_agents,
+            by_model: self.by_model,
         }
     }
 
-    fn add(&mut self, of_sub_agent: bool, usage: Usage) {
-        let total = if of_sub_agent {
+    fn add(&mut self, message: &Message) {
+        let total = if message.of_sub_agent {
             &mut self.sub_agents
         } else {
             &mut self.main
         };
-        *total = Some(add(total.unwrap_or_default(), usage));
+        *total = Some(add(total.unwrap_or_default(), message.usage));
+        let known = self
+            .by_model
+            .iter()
+            .position(|one| one.model == message.model);
+        let place = match known {
+            Some(place) => place,
+            // Further ones are priced as the last of them; no honest session has so many.
+            None if self.by_model.len() >= MODELS => MODELS - 1,
+            None => {
+                self.by_model.push(ModelTokens {
+                    model: message.model.clone(),
+                    ..ModelTokens::default()
+                });
+                self.by_model.len() - 1
+            }
+        };
+        let model = &mut self.by_model[place];
+        model.usage = add(model.usage, message.usage);
+        model.writes = model.writes.plus(message.writes);
     }
 
     /// A thread's sums may begin with those of the thread that it was forked from or resumed.
     fn end_thread(&mut self) {
         if let Some((before, last)) = self.thread.take() {
-            self.add(self.of_sub_agent, last.minus(before));
+            let spent = Message {
+                of_sub_agent: self.of_sub_agent,
+                usage: last.minus(before),
+                model: std::mem::take(&mut self.model),
+                ..Message::default()
+            };
+            self.add(&spent);
         }
     }
 
-    fn message(&mut self, id: String, of_sub_agent: bool, usage: Usage) {
+    fn message(&mut self, id: String, told: Message) {
         if self.messages.len() < MESSAGES || self.messages.contains_key(&id) {
             let known = self.messages.entry(id).or_default();
-            *known = (known.0 || of_sub_agent, known.1.at_least(usage));
+            *known = Message {
+                of_sub_agent: known.of_sub_agent || told.of_sub_agent,
+                usage: known.usage.at_least(told.usage),
+                writes: known.writes.at_least(told.writes),
+                model: told.model,
+            };
         }
     }
 
@@ -103,6 +154,10 @@ impl Reading {
             let by_thread = payload.thread_source.0.as_deref() == Some("subagent");
             let by_source = payload.source.0.is_some_and(|source| source.has_sub_agent);
             self.of_sub_agent = by_thread || by_source;
+            return Some(());
+        }
+        if line.kind == "turn_context" {
+            self.model = payload.model.0.as_deref().map(model_name)?;
             return Some(());
         }
         let info = payload.info.0.filter(|_| payload.kind == "token_count")?;
@@ -118,8 +173,14 @@ impl Reading {
         let line: ClaudeLine = serde_json::from_slice(line).ok()?;
         let message = line.message.0.filter(|_| line.kind == "assistant")?;
         let of_sub_agent = self.of_sub_agent || line.is_sidechain == Some(true);
-        let usage = message.usage.0?.unified()?;
-        self.message(message.id?, of_sub_agent, usage);
+        let told = message.usage.0?;
+        let message_read = Message {
+            of_sub_agent,
+            usage: told.unified()?,
+            writes: told.writes(),
+            model: named(&message.model),
+        };
+        self.message(message.id?, message_read);
         Some(())
     }
 
@@ -129,7 +190,13 @@ impl Reading {
             self.of_sub_agent = kind != "main";
         }
         let tokens = line.tokens.0?;
-        self.message(line.id?, self.of_sub_agent, tokens.unified()?);
+        let message = Message {
+            of_sub_agent: self.of_sub_agent,
+            usage: tokens.unified()?,
+            model: named(&line.model),
+            ..Message::default()
+        };
+        self.message(line.id?, message);
         Some(())
     }
 
@@ -137,7 +204,13 @@ impl Reading {
         let line: QwenLine = serde_json::from_slice(line).ok()?;
         let tokens = line.usage_metadata.0.filter(|_| line.kind == "assistant")?;
         let of_sub_agent = self.of_sub_agent || line.is_sidechain == Some(true);
-        self.message(line.uuid?, of_sub_agent, tokens.unified()?);
+        let message = Message {
+            of_sub_agent,
+            usage: tokens.unified()?,
+            model: named(&line.model),
+            ..Message::default()
+        };
+        self.message(line.uuid?, message);
         Some(())
     }
 
@@ -147,10 +220,19 @@ impl Reading {
             .data
             .0
             .filter(|_| line.kind == "session.usage_record")?;
-        let usage = data.usage.unified()?;
-        self.message(line.id?, false, usage);
+        let message = Message {
+            usage: data.usage.counts.unified()?,
+            model: named(&data.usage.model),
+            ..Message::default()
+        };
+        self.message(line.id?, message);
         Some(())
     }
+}
+
+/// The name of a model; empty where none is told.
+fn named(model: &Loose<String>) -> String {
+    model.0.as_deref().map_or_else(String::new, model_name)
 }
 
 #[derive(Debug, Deserialize)]
@@ -171,6 +253,8 @@ struct CodexPayload {
     source: Loose<CodexSource>,
     #[serde(default)]
     info: Loose<CodexInfo>,
+    #[serde(default)]
+    model: Loose<String>,
 }
 
 /// `exec`, or what made the thread.
@@ -214,6 +298,8 @@ struct ClaudeMessage {
     #[serde(default)]
     id: Option<String>,
     #[serde(default)]
+    model: Loose<String>,
+    #[serde(default)]
     usage: Loose<ClaudeUsage>,
 }
 
@@ -225,6 +311,8 @@ struct GeminiLine {
     session_kind: Loose<String>,
     #[serde(default)]
     tokens: Loose<GeminiTokens>,
+    #[serde(default)]
+    model: Loose<String>,
 }
 
 /// Tokens of a request: cached ones are part of `input`, thoughts stand beside `output`.
@@ -258,6 +346,8 @@ struct QwenLine {
     is_sidechain: Option<bool>,
     #[serde(rename = "usageMetadata", default)]
     usage_metadata: Loose<QwenTokens>,
+    #[serde(default)]
+    model: Loose<String>,
 }
 
 /// Tokens of a request, in Gemini's words with the API's meaning: reasoning is part of the output.
@@ -293,7 +383,15 @@ struct CopilotLine {
 
 #[derive(Debug, Deserialize)]
 struct CopilotData {
-    usage: ModelUse,
+    usage: CopilotUsage,
+}
+
+#[derive(Debug, Deserialize)]
+struct CopilotUsage {
+    #[serde(default)]
+    model: Loose<String>,
+    #[serde(flatten)]
+    counts: ModelUse,
 }
 
 fn cached_inside(input: u64, cached_read: u64, output: u64) -> Usage {

@@ -11,15 +11,17 @@ use std::path::Path;
 use crate::agents::sessions::files::each_line;
 use crate::agents::sessions::lines::Reading;
 use crate::config::AgentKind;
-use crate::model::{StreamReport, Terminal, Usage, UsageSource};
+use crate::model::{ModelTokens, StreamReport, Terminal, Usage, UsageSource};
 
 /// Tokens by whom they were spent.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct SessionTokens {
     /// Of the agent itself; `None` where no file tells any.
     pub main: Option<Usage>,
     /// Of its sub-agents.
     pub sub_agents: Option<Usage>,
+    /// Of both, by model: its name is empty where the files name none.
+    pub by_model: Vec<ModelTokens>,
 }
 
 /// What the session files in an agent's own folder tell (`CODEX_HOME`, `CLAUDE_CONFIG_DIR`, `~/.gemini`, `QWEN_HOME`,
@@ -64,6 +66,7 @@ pub fn settle_usage(
     report: &mut StreamReport,
 ) -> Option<String> {
     report.usage_source = report.usage.map(|_| UsageSource::Stream);
+    report.session = tokens.by_model;
     let told_all = report.usage.is_some() && !report.usage_is_lower_bound;
     if told_all && report.terminal != Terminal::None {
         let omitted = tokens.sub_agents.filter(|_| kind == AgentKind::Codex);

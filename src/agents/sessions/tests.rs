@@ -56,8 +56,70 @@ fn session_files_tell_the_tokens_of_agents_and_sub_agents() {
     ];
     for (kind, name, main, sub_agents) in cases {
         let told = session_tokens(kind, &fixture(name));
-        assert_eq!(told, SessionTokens { main, sub_agents }, "{name}");
+        assert_eq!((told.main, told.sub_agents), (main, sub_agents), "{name}");
     }
+}
+
+#[test]
+fn session_files_tell_the_tokens_of_each_model() {
+    let cases = [
+        // These rollouts name no model.
+        (AgentKind::Codex, "codex", "", THREE.plus(TWO)),
+        (
+            AgentKind::ClaudeCode,
+            "claude",
+            "claude-opus-5-5",
+            usage(1840, 16000, 8800, 105).plus(TWO),
+        ),
+        (
+            AgentKind::Gemini,
+            "gemini",
+            "gemini-2.5-pro",
+            usage(9920, 8000, 0, 95),
+        ),
+        (
+            AgentKind::Qwen,
+            "qwen",
+            "fake-model",
+            usage(9920, 8000, 0, 81),
+        ),
+        (
+            AgentKind::Copilot,
+            "copilot",
+            "fake-model",
+            usage(9920, 8000, 0, 81),
+        ),
+    ];
+    for (kind, name, model, usage) in cases {
+        let told = session_tokens(kind, &fixture(name)).by_model;
+        let told: Vec<_> = told
+            .iter()
+            .map(|part| (part.model.as_str(), part.usage))
+            .collect();
+        assert_eq!(told, [(model, usage)], "{name}");
+    }
+    let mut report = report(Terminal::Done, Some(THREE));
+    let tokens = session_tokens(AgentKind::ClaudeCode, &fixture("claude"));
+    settle_usage(AgentKind::ClaudeCode, tokens.clone(), &mut report);
+    assert_eq!(report.session, tokens.by_model);
+}
+
+#[test]
+fn a_rollout_names_its_model() {
+    let folder = tempfile::tempdir().unwrap();
+    let sessions = folder.path().join("sessions");
+    fs::create_dir(&sessions).unwrap();
+    let text = [
+        r#"{"type":"turn_context","payload":{"model":"gpt-5.5"}}"#,
+        r#"{"type":"event_msg","payload":{"type":"token_count","info":{"total_token_usage":{"input_tokens":7,"output_tokens":5}}}}"#,
+    ];
+    fs::write(sessions.join("rollout-a.jsonl"), text.join("\n")).unwrap();
+    let told = session_tokens(AgentKind::Codex, folder.path()).by_model;
+    assert_eq!(told.len(), 1);
+    assert_eq!(
+        (told[0].model.as_str(), told[0].usage),
+        ("gpt-5.5", usage(7, 0, 0, 5))
+    );
 }
 
 fn report(terminal: Terminal, usage: Option<Usage>) -> StreamReport {
@@ -74,11 +136,12 @@ fn a_killed_agents_tokens_are_taken_from_its_session_as_a_lower_bound() {
     let tokens = SessionTokens {
         main: Some(TWO),
         sub_agents: Some(TWO),
+        ..SessionTokens::default()
     };
     for told in [None, Some(usage(1200, 0, 8000, 57))] {
         let mut report = report(Terminal::None, told);
         assert_eq!(
-            settle_usage(AgentKind::ClaudeCode, tokens, &mut report),
+            settle_usage(AgentKind::ClaudeCode, tokens.clone(), &mut report),
             None
         );
         assert_eq!(report.usage, Some(TWO.plus(TWO)));
@@ -88,7 +151,7 @@ fn a_killed_agents_tokens_are_taken_from_its_session_as_a_lower_bound() {
     let mut more = report(Terminal::None, Some(THREE));
     let less = SessionTokens {
         main: Some(TWO),
-        sub_agents: None,
+        ..SessionTokens::default()
     };
     settle_usage(AgentKind::ClaudeCode, less, &mut more);
     assert_eq!(more.usage, Some(THREE));
@@ -104,9 +167,10 @@ fn only_codex_gets_the_tokens_of_sub_agents_that_its_stream_omits() {
     let tokens = SessionTokens {
         main: Some(THREE),
         sub_agents: Some(TWO),
+        ..SessionTokens::default()
     };
     let mut codex = report(Terminal::Done, Some(THREE));
-    let note = settle_usage(AgentKind::Codex, tokens, &mut codex).expect("a note");
+    let note = settle_usage(AgentKind::Codex, tokens.clone(), &mut codex).expect("a note");
     assert!(note.contains("17920 input and 81 output"), "{note}");
     assert_eq!(codex.usage, Some(THREE.plus(TWO)));
     assert_eq!(codex.usage_source, Some(UsageSource::StreamAndSessions));

@@ -1,0 +1,260 @@
+//! Lines of a Claude Code stream that are as the CLI prints them, read in one pass; any other line is read by `serde_json`.
+//!
+//! What is told here is what the types in `wire.rs` would tell: a test reads every recorded and many spoiled lines both ways.
+#![expect(
+    clippy::option_option,
+    reason = "the outer one says whether a line is read here, the inner one whether it tells the thing"
+)]
+
+use std::borrow::Cow;
+
+use crate::agents::claude::counts::ClaudeUsage;
+use crate::agents::claude::wire::{Block, Content, Message, Turn};
+use crate::agents::scan::{Raw, Scan, once};
+use crate::agents::wire::{LIST_CAP, Loose, TEXT_CAP, border, cut};
+
+/// Whose turn it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Speaker {
+    Assistant,
+    User,
+}
+
+/// A turn without anything that tells a failure of the API.
+pub(super) fn turn(text: &str) -> Option<(Speaker, Turn<'_>)> {
+    let speaker = match text.get(..14)? {
+        "{\"type\":\"assis" => Speaker::Assistant,
+        "{\"type\":\"user\"" => Speaker::User,
+        _ => return None,
+    };
+    let mut scan = Scan::of(text)?;
+    let (mut kind, mut message, mut parent) = (None, None, None);
+    scan.members(|scan, key| match key {
+        "type" => once(&mut kind, scan.string()?.plain()?),
+        "message" => once(&mut message, self::message(scan)?),
+        "parent_tool_use_id" => once(&mut parent, scan.maybe(plain)?),
+        "error"
+        | "is_api_error_message"
+        | "isApiErrorMessage"
+        | "api_error_status"
+        | "api_error_type" => None,
+        _ => scan.skip(),
+    })?;
+    scan.end()?;
+    let is_known = matches!(
+        (kind?, speaker),
+        ("assistant", Speaker::Assistant) | ("user", Speaker::User)
+    );
+    let parent = parent.flatten().map(Cow::Borrowed);
+    is_known.then_some((speaker, Turn::new(message?, parent)))
+}
+
+fn plain<'a>(scan: &mut Scan<'a>) -> Option<&'a str> {
+    scan.string()?.plain()
+}
+
+fn message<'a>(scan: &mut Scan<'a>) -> Option<Message<'a>> {
+    let (mut id, mut model, mut content, mut usage) = (None, None, None, None);
+    scan.members(|scan, key| match key {
+        "id" => once(&mut id, scan.maybe(plain)?),
+        "model" => once(&mut model, scan.maybe(plain)?),
+        "content" => once(&mut content, blocks(scan)?),
+        "usage" => once(&mut usage, ClaudeUsage::at_once(scan)?),
+        _ => scan.skip(),
+    })?;
+    // Such a message is the client's own.
+    let model = model.flatten();
+    (model != Some("<synthetic>")).then_some(())?;
+    Some(Message {
+        id: id.flatten().map(Cow::Borrowed),
+        model: model.map(Cow::Borrowed),
+        content: Content::Read(content?),
+        usage: Loose(usage),
+    })
+}
+
+fn blocks<'a>(scan: &mut Scan<'a>) -> Option<Vec<Block<'a>>> {
+    let mut blocks = Vec::new();
+    scan.elements(|scan| {
+        (blocks.len() < LIST_CAP).then_some(())?;
+        blocks.push(block(scan)?);
+        Some(())
+    })?;
+    Some(blocks)
+}
+
+fn block<'a>(scan: &mut Scan<'a>) -> Option<Block<'a>> {
+    let (mut kind, mut id, mut answered, mut name) = (None, None, None, None);
+    let (mut text, mut thinking, mut content) = (None, None, None);
+    let (mut input, mut is_error) = (None, None);
+    scan.members(|scan, key| match key {
+        "type" => once(&mut kind, plain(scan)?),
+        "id" => once(&mut id, plain(scan)?),
+        "name" => once(&mut name, plain(scan)?),
+        "input" => once(&mut input, scan.maybe(Scan::piece)?),
+        "tool_use_id" => once(&mut answered, plain(scan)?),
+        "content" => once(&mut content, answer(scan)?),
+        "is_error" => once(&mut is_error, scan.maybe(Scan::truth)?),
+        "text" => once(&mut text, scan.maybe(Scan::string)?),
+        "thinking" => once(&mut thinking, scan.maybe(Scan::string)?),
+        // The API has no such key, and the head of a block knows it.
+        "subtype" => None,
+        _ => scan.skip(),
+    })?;
+    let kept = |raw: Option<Option<Raw<'_>>>| {
+        let raw = raw.flatten();
+        raw.map_or_else(String::new, |raw| raw.text(TEXT_CAP))
+    };
+    let kind = kind?;
+    let mut block = Block {
+        kind,
+        ..Block::default()
+    };
+    match kind {
+        "text" => block.text = kept(text),
+        "thinking" => block.text = kept(thinking),
+        "tool_use" | "server_tool_use" | "mcp_tool_use" => {
+            (block.id, block.name) = (id?, name?);
+            block.input = input.flatten();
+        }
+        told if told.ends_with("tool_result") => {
+            block.id = answered?;
+            block.is_error = is_error.flatten() == Some(true);
+            block.text = content.unwrap_or_default();
+        }
+        _ => {}
+    }
+    Some(block)
+}
+
+/// The text of a tool's answer, which is one text or a list of blocks.
+fn answer(scan: &mut Scan<'_>) -> Option<String> {
+    if scan.is_string() {
+        return Some(scan.string()?.text(TEXT_CAP));
+    }
+    let mut texts = Texts::default();
+    let mut count = 0;
+    scan.elements(|scan| {
+        count += 1;
+        (count <= LIST_CAP).then_some(())?;
+        let (text, piece) = scan.with_piece(text_block)?;
+        texts.add(text.map(|raw| raw.text(TEXT_CAP)).as_deref(), piece);
+        Some(())
+    })?;
+    Some(texts.finish())
+}
+
+fn text_block<'a>(scan: &mut Scan<'a>) -> Option<Option<Raw<'a>>> {
+    let (mut kind, mut text) = (None, None);
+    scan.members(|scan, key| match key {
+        "type" => once(&mut kind, plain(scan)?),
+        "text" => once(&mut text, scan.string()?),
+        "thinking" => None,
+        _ => scan.skip(),
+    })?;
+    Some(text)
+}
+
+/// The text of a member of an object: nothing where it has none, or no text there.
+pub(super) fn text_member(object: &str, name: &str) -> Option<Option<String>> {
+    let mut scan = Scan::of(object)?;
+    let mut found = None;
+    scan.members(|scan, key| {
+        if key == name {
+            return once(&mut found, scan.string()?);
+        }
+        scan.skip()
+    })?;
+    scan.end()?;
+    Some(found.map(|raw: Raw<'_>| raw.text(usize::MAX)))
+}
+
+/// What a part of a message tells: the message's id, and its tokens so far.
+pub(super) fn partial(text: &str) -> Option<Option<(&str, ClaudeUsage)>> {
+    text.starts_with("{\"type\":\"stream_event\"")
+        .then_some(())?;
+    let mut scan = Scan::of(text)?;
+    let (mut kind, mut event, mut id) = (None, None, None);
+    scan.members(|scan, key| match key {
+        "type" => once(&mut kind, plain(scan)?),
+        "event" => once(&mut event, partial_event(scan)?),
+        "api_message_id" => once(&mut id, plain(scan)?),
+        "subtype" => None,
+        _ => scan.skip(),
+    })?;
+    scan.end()?;
+    (kind == Some("stream_event")).then_some(())?;
+    Some(match event? {
+        (Some((id, usage)), _) => id.zip(usage),
+        (None, usage) => id.zip(usage),
+    })
+}
+
+/// Id and tokens of the message that a part of one brings.
+type Started<'a> = (Option<&'a str>, Option<ClaudeUsage>);
+
+fn partial_event<'a>(scan: &mut Scan<'a>) -> Option<(Option<Started<'a>>, Option<ClaudeUsage>)> {
+    let (mut message, mut usage) = (None, None);
+    scan.members(|scan, key| match key {
+        "message" => {
+            let (mut id, mut usage) = (None, None);
+            scan.members(|scan, key| match key {
+                "id" => once(&mut id, plain(scan)?),
+                "usage" => once(&mut usage, ClaudeUsage::at_once(scan)?),
+                _ => scan.skip(),
+            })?;
+            once(&mut message, (id, usage))
+        }
+        "usage" => once(&mut usage, ClaudeUsage::at_once(scan)?),
+        _ => scan.skip(),
+    })?;
+    Some((message, usage))
+}
+
+/// The texts of a tool's answer, each on lines of its own.
+#[derive(Debug, Default)]
+pub(super) struct Texts(String);
+
+impl Texts {
+    /// Adds a block: its text, or the beginning of what it is instead.
+    pub(super) fn add(&mut self, text: Option<&str>, block: &str) {
+        if self.0.len() >= TEXT_CAP {
+            return;
+        }
+        if !self.0.is_empty() {
+            self.0.push('\n');
+        }
+        self.0
+            .push_str(text.unwrap_or(&block[..border(block, 200)]));
+    }
+
+    pub(super) fn finish(self) -> String {
+        cut(self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn turns_as_the_cli_prints_them_are_read_in_one_pass() {
+        let folder = concat!(
+            env!("CARGO_MANIFEST_DIR"),
+            "/tests/fixtures/streams/claude-2.1.329/"
+        );
+        for name in ["shell", "mcp", "manylines", "partial-mcp"] {
+            let stream = std::fs::read_to_string(format!("{folder}{name}.jsonl")).unwrap();
+            let turns = stream.lines().filter(|line| {
+                line.starts_with("{\"type\":\"assistant\"")
+                    || line.starts_with("{\"type\":\"user\"")
+            });
+            assert!(
+                turns.clone().count() > 3 && turns.clone().all(|line| turn(line).is_some()),
+                "{name}"
+            );
+            let parts = stream.lines().filter(|line| line.contains("stream_event"));
+            assert!(parts.clone().all(|line| partial(line).is_some()), "{name}");
+        }
+    }
+}

@@ -1,0 +1,105 @@
+//! The lines of `events.jsonl` that nearly all lines are, written straight into a text: what `event_wire.rs` would write.
+
+use std::fmt::Write as _;
+use std::time::Duration;
+
+use crate::model::{AgentEvent, EventKind, ToolCall, ToolResult, Usage};
+use crate::record::json_text::push_quoted;
+
+/// Writes events.
+#[derive(Debug, Default)]
+pub(super) struct EventText {
+    /// A time, and how a line of that time begins: what came at once has one time.
+    begin: (Duration, String),
+}
+
+impl EventText {
+    /// Adds the line of an event, without its end; adds nothing and says so where its kind is a rare one.
+    pub(super) fn push(&mut self, event: &AgentEvent, line: &mut String) -> bool {
+        let (kind, text) = match &event.kind {
+            EventKind::Message { text } => ("message", text),
+            EventKind::Reasoning { text } => ("reasoning", text),
+            EventKind::Warning { text } => ("warning", text),
+            EventKind::ToolStarted(call) => {
+                self.begin(event.at, "tool_started", line);
+                return push_call(call, line);
+            }
+            EventKind::ToolEnded(result) => {
+                self.begin(event.at, "tool_ended", line);
+                return push_result(result, line);
+            }
+            EventKind::UsageSeen(usage) => {
+                self.begin(event.at, "usage", line);
+                return push_usage(usage, line);
+            }
+            _ => return false,
+        };
+        self.begin(event.at, kind, line);
+        push_member(",\"text\":", text, line);
+        line.push('}');
+        true
+    }
+
+    fn begin(&mut self, at: Duration, kind: &str, line: &mut String) {
+        if self.begin.0 != at || self.begin.1.is_empty() {
+            let millis = at.as_secs_f64() * 1e3;
+            let millis = serde_json::to_string(&millis).unwrap_or_default();
+            self.begin = (at, format!("{{\"at_ms\":{millis},\"type\":\""));
+        }
+        line.push_str(&self.begin.1);
+        line.push_str(kind);
+        line.push('"');
+    }
+}
+
+fn push_member(key: &str, text: &str, line: &mut String) {
+    line.push_str(key);
+    push_quoted(line, text);
+}
+
+fn push_call(call: &ToolCall, line: &mut String) -> bool {
+    push_member(",\"id\":", &call.id, line);
+    push_member(",\"name\":", &call.name, line);
+    if let Some((server, tool)) = &call.mcp {
+        push_member(",\"mcp\":[", server, line);
+        push_member(",", tool, line);
+        line.push(']');
+    }
+    if let Some(command) = &call.command {
+        push_member(",\"command\":", command, line);
+    }
+    push_member(",\"arguments\":", &call.arguments, line);
+    if let Some(parent) = &call.parent {
+        push_member(",\"parent\":", parent, line);
+    }
+    line.push('}');
+    true
+}
+
+fn push_result(result: &ToolResult, line: &mut String) -> bool {
+    push_member(",\"id\":", &result.id, line);
+    line.push_str(",\"is_error\":");
+    line.push_str(if result.is_error { "true" } else { "false" });
+    if let Some(code) = result.exit_code {
+        // Writing to a String cannot fail.
+        _ = write!(line, ",\"exit_code\":{code}");
+    }
+    push_member(",\"output\":", &result.output, line);
+    line.push('}');
+    true
+}
+
+fn push_usage(usage: &Usage, line: &mut String) -> bool {
+    let Usage {
+        uncached_input,
+        cached_read,
+        cache_write,
+        output,
+    } = usage;
+    // Writing to a String cannot fail.
+    _ = write!(
+        line,
+        ",\"uncached_input\":{uncached_input},\"cached_read\":{cached_read},\"cache_write\":{cache_write},\"output\":{output}}}"
+    );
+    true
+}
