@@ -62,6 +62,8 @@
 //! - **a key of the config**: `config/tables/`, the reader beside it, `config/suite.rs`; then
 //!   `proctor schema config > schemas/config.schema.json`.
 //! - **a price**: `config/prices.yaml`, with its date.
+//! - **a figure of `proctor metrics`**: `retrieval/figures.rs` (or `ranked.rs`), `retrieval/output.rs`, `retrieval/ownership.rs`,
+//!   docs/retrieval.md.
 //! - **a command**: `cli/args/`, one file in `cli/commands/`, an arm in `cli/commands/mod.rs`.
 //!
 //! # Unsafe code

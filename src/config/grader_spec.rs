@@ -3,6 +3,8 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use crate::config::{PrivacyOptions, RetrievalOptions};
+
 /// One grader of a task, with its options.
 #[derive(Debug, Clone, PartialEq)]
 pub enum GraderSpec {
@@ -52,6 +54,10 @@ pub enum GraderSpec {
     IosInstallCheck,
     /// `ios_launch_check`
     IosLaunchCheck,
+    /// `retrieval`
+    Retrieval(RetrievalOptions),
+    /// `privacy`
+    Privacy(PrivacyOptions),
     /// A grader that this version does not know, from an old tasks file: always fails as `unknown_grader:NAME`.
     Unknown {
         /// Its name.
@@ -83,6 +89,8 @@ impl GraderSpec {
             Self::IosTestPass(_) => "ios_test_pass",
             Self::IosInstallCheck => "ios_install_check",
             Self::IosLaunchCheck => "ios_launch_check",
+            Self::Retrieval(_) => "retrieval",
+            Self::Privacy(_) => "privacy",
             Self::Unknown { name } => name,
         }
     }

@@ -6,6 +6,7 @@ use sha2::{Digest, Sha256};
 
 use crate::config::fields::{Fields, command};
 use crate::config::files::Files;
+use crate::config::measured;
 use crate::config::node::Node;
 use crate::config::problem::Report;
 use crate::config::scenarios::laid_files;
@@ -98,6 +99,7 @@ fn warn_of_no_graders(fields: &Fields<'_>, report: &mut Report) {
 fn references(graders: &[GraderSpec]) -> Vec<PathBuf> {
     let references = graders.iter().filter_map(|grader| match grader {
         GraderSpec::ScreenshotCompare { reference_path, .. } => Some(reference_path.clone()),
+        GraderSpec::Privacy(options) => options.strings_file.clone(),
         _ => None,
     });
     references.collect()
@@ -205,6 +207,8 @@ fn grader(
         "ios_test_pass" => GraderSpec::IosTestPass(ios_test(options)),
         "ios_install_check" => GraderSpec::IosInstallCheck,
         "ios_launch_check" => GraderSpec::IosLaunchCheck,
+        "retrieval" => GraderSpec::Retrieval(measured::retrieval(options, report)?),
+        "privacy" => GraderSpec::Privacy(measured::privacy(options, files, report)),
         _ => return None,
     })
 }

@@ -9,7 +9,7 @@ use std::task::Poll;
 use std::time::{Duration, Instant};
 
 use super::baseline::ForbiddenBaseline;
-use super::{AppleDesk, Tools, apple, command, forbidden, screenshot};
+use super::{AppleDesk, Heard, Tools, apple, command, forbidden, privacy, ranking, screenshot};
 use crate::config::GraderSpec;
 use crate::model::{Grade, Verdict};
 use crate::supervise::{Cancel, Containment};
@@ -46,6 +46,8 @@ pub struct GradeContext<'a> {
     pub cancel: &'a Cancel,
     /// What Apple graders work with; nothing where there are none.
     pub apple: Option<&'a AppleDesk<'a>>,
+    /// What the agent said; nothing where none ran.
+    pub heard: Option<Heard<'a>>,
 }
 
 impl GradeContext<'_> {
@@ -142,6 +144,8 @@ async fn ask(spec: &GraderSpec, ctx: &GradeContext<'_>, index: usize) -> Opinion
         GraderSpec::IosTestPass(_) | GraderSpec::IosInstallCheck | GraderSpec::IosLaunchCheck => {
             apple::judge(spec, ctx, (index, &log)).await
         }
+        GraderSpec::Retrieval(options) => ranking::judge(options, ctx).await,
+        GraderSpec::Privacy(options) => privacy::judge(options, ctx).await,
         GraderSpec::Unknown { name } => fail(format!("unknown_grader:{name}")),
     }
 }

@@ -92,6 +92,7 @@ pub(super) async fn judge(
         changed: &captured.changed,
         baseline: left.baseline,
         extra_args: &left.ready.invocation.extra_args,
+        told: Some(&frame.trial_dir),
     };
     if let (GradedIn::Workspace, Some(workspace)) = (frame.grader_env(task), &*slot) {
         return grade_in_place(frame, task, (work, workspace)).await;

@@ -81,6 +81,7 @@ async fn graded(
         changed: &captured.changed,
         baseline: baseline.as_ref(),
         extra_args: &[],
+        told: None,
     };
     let tree = task
         .grader_env

@@ -9,8 +9,9 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::config::{GraderSpec, TaskSpec};
-use crate::graders::{ForbiddenBaseline, GradeContext, compromised, grade, system_path};
+use crate::graders::{ForbiddenBaseline, GradeContext, Heard, compromised, grade, system_path};
 use crate::model::{Grade, GradedIn, TwoSuites, Verdict};
+use crate::record::TrialDir;
 use crate::supervise::Containment;
 use crate::trial::blocking::blocking;
 use crate::trial::draft::Stop;
@@ -32,6 +33,8 @@ pub(super) struct Work<'a> {
     pub(super) baseline: Option<&'a ForbiddenBaseline>,
     /// Arguments that the scenario adds to the agent's; graders are told.
     pub(super) extra_args: &'a [String],
+    /// The folder of what the agent said; none where no agent ran.
+    pub(super) told: Option<&'a TrialDir>,
 }
 
 /// What came of it.
@@ -311,6 +314,11 @@ async fn run(
         default_timeout: settings.grader_timeout,
         grace: settings.stop_grace,
         cancel: &frame.context.cancel,
+        heard: work.told.map(|dir| Heard {
+            dir,
+            redactor: &frame.context.redactor,
+        }),
     };
-    grade(&task.graders, &context).await
+    // In memory of its own: the futures of all graders are large.
+    Box::pin(grade(&task.graders, &context)).await
 }

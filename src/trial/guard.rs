@@ -65,7 +65,11 @@ impl Guard {
                 }
                 GraderSpec::ScreenshotExists { path }
                 | GraderSpec::ScreenshotCompare { path, .. } => seen.push(literal(path)),
+                GraderSpec::Retrieval(options) => {
+                    seen.extend(options.answer_file.as_deref().map(literal));
+                }
                 GraderSpec::Command { .. }
+                | GraderSpec::Privacy(_)
                 | GraderSpec::IosTestPass(_)
                 | GraderSpec::IosInstallCheck
                 | GraderSpec::IosLaunchCheck

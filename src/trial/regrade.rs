@@ -88,6 +88,7 @@ pub(super) async fn grade_kept(frame: &Frame<'_>, kept: &TrialDir) -> Result<Gra
         changed: &read.changed,
         baseline: None,
         extra_args: &extra_args(kept),
+        told: Some(kept),
     };
     let mut graded = match frame.grader_env(task) {
         GradedIn::Fresh => grade_fresh(frame, task, (work, &mut None)).await,

@@ -29,6 +29,7 @@ mod kinds;
 mod laws;
 mod left_behind;
 mod limits;
+mod measured_graders;
 mod measures;
 mod memories;
 mod metrics;

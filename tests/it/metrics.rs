@@ -355,3 +355,80 @@ fn records_come_through_a_pipe_as_well() {
     assert!(child.wait().expect("an end").success());
     assert!(output(&sandbox, "metrics.csv").contains("\nq,0.200000,"));
 }
+
+/// The first fenced block of this language on the page.
+fn block<'a>(page: &'a str, language: &str) -> &'a str {
+    let (_, rest) = page
+        .split_once(&format!("```{language}\n"))
+        .expect("a block");
+    rest.split_once("```").expect("its end").0
+}
+
+fn page() -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/retrieval.md");
+    fs::read_to_string(path).expect("the page")
+}
+
+#[test]
+fn the_example_of_the_page_gives_what_the_page_shows() {
+    let (sandbox, page) = (Sandbox::new(), page());
+    measured(&sandbox, block(&page, "jsonl"), &["--strict"]).expect_code(0);
+    assert_eq!(output(&sandbox, "metrics.csv"), block(&page, "csv"));
+    let summary = json_of(&output(&sandbox, "summary.json"));
+    let (_, told) = page
+        .split_once("and in `summary.json` ")
+        .expect("the figures");
+    let told = told.lines().next().expect("a line").trim_end_matches('.');
+    let mut compared = 0;
+    for one in told.split(", ") {
+        let (name, value) = one.rsplit_once(' ').expect("a figure");
+        let parts = ["quality", "operational", "privacy"];
+        let found = parts
+            .iter()
+            .find_map(|part| summary[part].get(name.trim_matches('`')));
+        let value: f64 = value.parse().expect("a number");
+        assert_eq!(found.and_then(Value::as_f64), Some(value), "{one}");
+        compared += 1;
+    }
+    assert_eq!(compared, 5);
+}
+
+#[test]
+fn the_worked_figures_of_the_page_are_right() {
+    let (sandbox, page) = (Sandbox::new(), page());
+    let mut checked = 0;
+    for row in page.lines() {
+        let cells: Vec<&str> = row.trim_matches(['|', ' ']).split(" | ").collect();
+        let [
+            figure @ ("P" | "Recall" | "NDCG" | "MRR"),
+            k,
+            returned,
+            expected,
+            value,
+        ] = cells[..]
+        else {
+            continue;
+        };
+        let ids = |cell: &str| cell.split(' ').map(str::to_owned).collect::<Vec<_>>();
+        let record =
+            json!({"id": "q", "returned_ids": ids(returned), "expected_ids": ids(expected)});
+        measured(&sandbox, &record.to_string(), &["--k", k]).expect_code(0);
+        let at = &json_of(&output(&sandbox, "summary.json"))["extended"]["quality"]["at"];
+        let got = at[format!("{}@{k}", figure.to_lowercase())].as_f64();
+        assert_eq!(got, value.parse().ok(), "{row}");
+        checked += 1;
+    }
+    assert_eq!(checked, 7);
+}
+
+#[test]
+fn the_owners_of_the_page_can_be_used() {
+    let (sandbox, page) = (Sandbox::new(), page());
+    fs::write(sandbox.path("owners.yaml"), block(&page, "yaml")).expect("write the owners");
+    let file = sandbox.path("owners.yaml");
+    let words = ["--owners", file.to_str().expect("text")];
+    measured(&sandbox, block(&page, "jsonl"), &words).expect_code(0);
+    let told = json_of(&output(&sandbox, "ownership.json"));
+    assert_eq!(told[0]["met"], true, "{told:#}");
+    assert_eq!(told[5]["met"], false, "{told:#}");
+}

@@ -156,7 +156,9 @@ fn judged_by(grader: &GraderSpec) -> String {
         GraderSpec::ScreenshotExists { path } | GraderSpec::ScreenshotCompare { path, .. } => {
             path.display().to_string()
         }
-        GraderSpec::IosTestPass(_)
+        GraderSpec::Retrieval(options) => options.expected.join(" "),
+        GraderSpec::Privacy(_)
+        | GraderSpec::IosTestPass(_)
         | GraderSpec::IosInstallCheck
         | GraderSpec::IosLaunchCheck
         | GraderSpec::Unknown { .. } => String::new(),

@@ -1,6 +1,7 @@
 //! Keys of `graders[]`, by type.
 
 use crate::config::shape::{Choice, Section, Shape, Variant, defaulted, optional, required};
+use crate::config::tables::measured::{PRIVACY, RETRIEVAL};
 use crate::config::tables::{COMMAND, ENVIRONMENT, WORDS};
 
 const TEST_FORMATS: &[Choice] = &[
@@ -27,6 +28,8 @@ pub(in crate::config) const GRADERS: &[Variant] = &[
     ("ios_test_pass", &IOS_TEST),
     ("ios_install_check", &IOS_INSTALL),
     ("ios_launch_check", &IOS_LAUNCH),
+    ("retrieval", &RETRIEVAL),
+    ("privacy", &PRIVACY),
 ];
 
 static FORBIDDEN: Section = Section {

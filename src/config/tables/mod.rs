@@ -5,6 +5,7 @@ mod config;
 mod graders;
 mod isolation;
 mod limits;
+mod measured;
 mod prices;
 mod retries;
 mod scenarios;

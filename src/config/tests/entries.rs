@@ -258,6 +258,34 @@ fn graders_are_known_and_have_what_they_need() {
             "1:98: tasks[0].graders[0].threshold: must be between 0 and 64, not the number 65",
         ),
         (
+            "{type: retrieval, expected_ids: [a]}",
+            "1:32: tasks[0].graders[0].min_ndcg: is missing, as are the others",
+        ),
+        (
+            "{type: retrieval, expected_ids: [a], k: 0, min_mrr: 1}",
+            "1:72: tasks[0].graders[0].k: must be between 1 and 1000000, not the number 0",
+        ),
+        (
+            "{type: retrieval, expected_ids: [a], min_recall: 1.5}",
+            "1:81: tasks[0].graders[0].min_recall: must be at most 1",
+        ),
+        (
+            "{type: privacy}",
+            "1:32: tasks[0].graders[0].strings: is missing, as are the others",
+        ),
+        (
+            "{type: privacy, strings: ['']}",
+            "1:58: tasks[0].graders[0].strings[0]: must not be blank",
+        ),
+        (
+            "{type: privacy, patterns: ['a(']}",
+            "1:59: tasks[0].graders[0].patterns[0]: is no pattern: unclosed group",
+        ),
+        (
+            "{type: privacy, strings: [a], where: [diffs]}",
+            "1:70: tasks[0].graders[0].where[0]: unknown where[0] \"diffs\" (did you mean \"diff\"?)",
+        ),
+        (
             "{type: ios_install_check, path: x}",
             "1:58: tasks[0].graders[0].path: unknown key",
         ),

@@ -235,6 +235,8 @@ fn every_key_of_agents_scenarios_and_tasks_is_read() {
             "ios_test_pass",
             "ios_install_check",
             "ios_launch_check",
+            "retrieval",
+            "privacy",
             "command",
         ]
     );

@@ -1,0 +1,87 @@
+//! What an agent said, as graders read it from the kept files of its trial.
+
+use std::path::Path;
+
+use crate::model::{AgentEvent, EventKind};
+use crate::record::{Redactor, TrialDir, read_events};
+
+/// What an agent said.
+#[derive(Debug, Clone, Copy)]
+pub struct Heard<'a> {
+    /// The folder of the trial in which it said it.
+    pub dir: &'a TrialDir,
+    /// What was taken out of its files.
+    pub redactor: &'a Redactor,
+}
+
+/// A kept stream of events that cannot be read.
+pub(super) fn unreadable(why: impl std::fmt::Display) -> super::grade::Opinion {
+    super::grade::error(format!("events_unreadable:{why}"))
+}
+
+/// The agent's last words: the answer that its stream names as such, else the texts after its last call. `None` where it
+/// said nothing.
+pub(super) fn last_words(events: &Path) -> Result<Option<String>, String> {
+    let (mut answer, mut said) = (None, Vec::new());
+    each(events, |event| match event.kind {
+        EventKind::Finished {
+            answer: Some(text), ..
+        } => answer = Some(text),
+        EventKind::Message { text } => said.push(text),
+        EventKind::ToolStarted(_) => said.clear(),
+        _ => {}
+    })?;
+    let said = (!said.is_empty()).then(|| said.join("\n"));
+    Ok(answer.filter(|text| !text.trim().is_empty()).or(said))
+}
+
+/// Calls `each` with every event; a line that cannot be read is an error, since nobody knows what it says.
+pub(super) fn each(events: &Path, mut each: impl FnMut(AgentEvent)) -> Result<(), String> {
+    let reader = read_events(events).map_err(|error| error.to_string())?;
+    for event in reader {
+        each(event.map_err(|problem| problem.to_string())?);
+    }
+    Ok(())
+}
+
+/// All texts of an event.
+pub(super) fn texts(event: AgentEvent) -> Vec<String> {
+    match event.kind {
+        EventKind::Message { text }
+        | EventKind::Reasoning { text }
+        | EventKind::Warning { text } => vec![text],
+        EventKind::Finished { answer, .. } => answer.into_iter().collect(),
+        EventKind::ToolStarted(call) => {
+            let arguments = serde_json::from_str(&call.arguments).unwrap_or_default();
+            let mut texts = vec![call.arguments, call.name];
+            texts.extend(call.command);
+            leaves(arguments, &mut texts);
+            texts
+        }
+        EventKind::ToolEnded(result) => vec![result.output],
+        EventKind::FilesChanged { changes, .. } => {
+            changes.into_iter().map(|(path, _)| path).collect()
+        }
+        EventKind::ProviderFault(fault) => vec![fault.message],
+        EventKind::Started { .. }
+        | EventKind::UsageSeen(_)
+        | EventKind::CostSeen(_)
+        | EventKind::Unknown { .. }
+        | EventKind::Unparsed { .. } => Vec::new(),
+    }
+}
+
+/// Every text in a JSON value, without the escapes of JSON.
+fn leaves(value: serde_json::Value, texts: &mut Vec<String>) {
+    match value {
+        serde_json::Value::String(text) => texts.push(text),
+        serde_json::Value::Array(values) => values.into_iter().for_each(|it| leaves(it, texts)),
+        serde_json::Value::Object(entries) => {
+            for (key, value) in entries {
+                texts.push(key);
+                leaves(value, texts);
+            }
+        }
+        _ => {}
+    }
+}
