@@ -11,7 +11,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use crate::agents::{server_names, version};
 use crate::config::AgentKind;
 use crate::model::Isolation;
-use crate::record::{Arms, Attestation, ProgramSeen, RunDir, digest_of};
+use crate::record::{Arms, Attestation, ProgramSeen, RunDir};
 use crate::supervise::{ChildSpec, find_program};
 use crate::trial::draft::Draft;
 use crate::trial::environment::program_path;
@@ -20,6 +20,7 @@ use crate::trial::jail;
 use crate::trial::listener::HeardAll;
 use crate::trial::mcp_seen;
 use crate::trial::preparation::Ready;
+use crate::trial::steering::{Barren, Stamp, digest, files, may_hold, stamp};
 use crate::workspace::{Workspace, sha256_hex, sha256_of};
 
 /// Files that steer agents, below the workspace.
@@ -58,7 +59,7 @@ const CODEX_FILES: [&str; 3] = ["config.toml", "AGENTS.md", "AGENTS.override.md"
 const CLAUDE_FILES: [&str; 3] = ["settings.json", "settings.local.json", "CLAUDE.md"];
 
 /// No file of settings is larger.
-const MOST_BYTES: u64 = 4 << 20;
+pub(super) const MOST_BYTES: u64 = 4 << 20;
 /// Names of tools, servers and models are kept up to this many characters, and so many of them.
 const LONGEST_NAME: usize = 200;
 pub(super) const MOST_NAMES: usize = 1_000;
@@ -77,6 +78,7 @@ pub struct Attested {
 struct State {
     arms: Arms,
     programs: HashMap<PathBuf, Known>,
+    barren: Barren,
     /// What `--version` said, by digest.
     versions: HashMap<String, Option<String>>,
 }
@@ -86,9 +88,6 @@ struct Known {
     stamp: Stamp,
     sha256: String,
 }
-
-/// Device, inode, size, and time of change and of writing: as long as they stay, so does the content.
-type Stamp = [i128; 7];
 
 impl Attested {
     /// What earlier starts of the run knew of its arms.
@@ -119,10 +118,12 @@ pub(super) fn before(
     let scenario = frame.context.scenario(frame.planned);
     let servers = scenario.mcp_config.as_deref().map(server_names);
     let mut seen = Attestation {
-        workspace_files: files(&workspace.project_dir, "", &WORKSPACE_FILES).collect(),
+        workspace_files: files(&workspace.project_dir, "", &WORKSPACE_FILES)
+            .into_iter()
+            .collect(),
         config_files: config_files(frame, ready, &spec.env)
             .into_iter()
-            .chain(above(frame, &workspace.root))
+            .chain(frame.context.attested.lock().above(frame, &workspace.root))
             .collect(),
         env_names: names.map(std::borrow::Cow::into_owned).collect(),
         mcp_expected: servers.into_iter().flatten().collect(),
@@ -216,6 +217,21 @@ async fn asked_version(frame: &Frame<'_>, seen: &Attestation) -> Option<String> 
 }
 
 impl State {
+    /// What steers an agent in the folders above its workspace, where many agents look, too: by whole paths.
+    fn above(&mut self, frame: &Frame<'_>, root: &Path) -> BTreeMap<String, String> {
+        // A jail shows none of these folders but the outermost.
+        let jailed = frame.context.confinement.level == Isolation::Jail;
+        let folders = root.ancestors().skip(1);
+        let seen = folders.filter(|folder| !jailed || folder.parent().is_none());
+        let mut found = BTreeMap::new();
+        for folder in seen {
+            let shown = folder.display().to_string();
+            let prefix = format!("above:{}/", shown.trim_end_matches('/'));
+            found.extend(self.barren.files(folder, &prefix, &WORKSPACE_FILES));
+        }
+        found
+    }
+
     /// A program by its content, which is read once as long as its file stays the same.
     fn program(&mut self, path: &Path) -> Option<ProgramSeen> {
         let about = fs::metadata(path).ok().filter(Metadata::is_file)?;
@@ -241,18 +257,6 @@ impl State {
     }
 }
 
-fn stamp(about: &Metadata) -> Stamp {
-    [
-        about.dev().into(),
-        about.ino().into(),
-        about.len().into(),
-        about.ctime().into(),
-        about.ctime_nsec().into(),
-        about.mtime().into(),
-        about.mtime_nsec().into(),
-    ]
-}
-
 /// The program that a command line starts, links followed.
 fn program_of(argv: &[OsString], path: &OsStr, cwd: &Path) -> Option<PathBuf> {
     let found = find_program(argv.first()?, path, cwd)?;
@@ -264,22 +268,6 @@ fn script_of(argv: &[OsString]) -> Option<PathBuf> {
     let script = Path::new(argv.get(1)?);
     let script = script.is_absolute().then(|| fs::canonicalize(script))?;
     script.ok().filter(|script| script.is_file())
-}
-
-/// Files that steer an agent in the folders above its workspace, where many agents look, too: by their whole paths.
-fn above(frame: &Frame<'_>, root: &Path) -> BTreeMap<String, String> {
-    // A jail shows none of these folders but the outermost.
-    let jailed = frame.context.confinement.level == Isolation::Jail;
-    let folders = root.ancestors().skip(1);
-    let seen = folders.filter(|folder| !jailed || folder.parent().is_none());
-    let found = seen.flat_map(|folder| {
-        let prefix = format!(
-            "above:{}/",
-            folder.display().to_string().trim_end_matches('/')
-        );
-        files(folder, &prefix, &WORKSPACE_FILES).collect::<Vec<_>>()
-    });
-    found.collect()
 }
 
 /// The native programs of the npm packages that belong to a launcher's own: `<name>-<system>` beside or below `<name>`.
@@ -372,6 +360,11 @@ fn config_files(
     let found = places.into_iter().flat_map(|(folder, prefix, names)| {
         folder.into_iter().flat_map(move |folder| {
             let lent = lent_from(frame, &folder);
+            let names = if lent.is_some() || may_hold(&folder, names) {
+                names
+            } else {
+                &[]
+            };
             let seen = move |name: &&str| {
                 let shown = lent.as_ref().map(|home| home.join(name));
                 let shown = shown.filter(|path| is_lent(frame, path));
@@ -394,23 +387,6 @@ fn lent_from(frame: &Frame<'_>, folder: &Path) -> Option<PathBuf> {
 /// Whether an agent sees this file of the operator's; where it is attached, an empty one lies in the trial's home.
 fn is_lent(frame: &Frame<'_>, file: &Path) -> bool {
     fs::canonicalize(file).is_ok_and(|real| frame.context.confinement.is_lent(&real))
-}
-
-/// Those of some files that are there, under their names.
-fn files<'a>(
-    folder: &'a Path,
-    prefix: &'a str,
-    names: &'a [&str],
-) -> impl Iterator<Item = (String, String)> + use<'a> {
-    let seen = move |name: &&str| Some((format!("{prefix}{name}"), digest(&folder.join(name))?));
-    names.iter().filter_map(seen)
-}
-
-fn digest(file: &Path) -> Option<String> {
-    let about = fs::metadata(file).ok()?;
-    (about.is_file() && about.len() <= MOST_BYTES)
-        .then(|| digest_of(file).ok())
-        .flatten()
 }
 
 /// A model without the size of its window, which Claude Code adds where it says what it asks for, and not where one answers

@@ -32,6 +32,7 @@ mod sessions;
 mod shim_cost;
 mod simulator;
 mod stages;
+mod steering;
 mod telling;
 mod validate;
 mod watch;
