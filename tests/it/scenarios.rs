@@ -243,6 +243,24 @@ fn a_cassette_of_an_agent_that_died_of_a_signal_dies_of_it() {
     }
 }
 
+#[test]
+fn a_trial_whose_agent_never_ran_becomes_a_cassette_that_ends_at_once() {
+    let sandbox = Sandbox::new()
+        .agent("fake", "claude_code_cli", CLAUDE_DONE)
+        .tasks("- id: answer\n  prompt: p\n  setup_commands: ['false']\n  graders:\n    - {type: command, argv: ['true']}\n");
+    sandbox.proctor(&["run", "--quiet"]);
+    assert_eq!(sandbox.row()["failure_reason"], "setup_failed");
+    let trial = sandbox.trial_file("").display().to_string();
+    let ran = sandbox.proctor(&["cassette", &trial]).expect_code(0);
+    assert!(ran.stderr.contains("its agent never ran"), "{}", ran.stderr);
+    let lines: Vec<Value> = ran
+        .stdout
+        .lines()
+        .map(|line| serde_json::from_str(line).expect("JSON"))
+        .collect();
+    assert_eq!((lines.len(), &lines[1]["exit"]), (2, &json!(1)), "{lines:?}");
+}
+
 /// A trial of this agent and the trial that plays its cassette have the same row.
 fn plays_the_same(body: &str) {
     let sandbox = Sandbox::new().agent("fake", "claude_code_cli", body);

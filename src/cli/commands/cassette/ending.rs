@@ -3,13 +3,16 @@
 use crate::agents::cassette::CassetteEnd;
 use crate::record::Row;
 
-/// An agent that was stopped by a limit, or would not exit, hangs when it is played; limits stop it again.
+/// An agent that was stopped by a limit, or would not exit, hangs when it is played; limits stop it again. One that never ran
+/// ends with 1.
 pub(super) fn end(row: &Row) -> CassetteEnd {
     let stopped = matches!(
         row.termination.as_deref(),
         Some("hard_timeout" | "stall" | "budget" | "cancelled")
     );
+    let crashed = row.termination.as_deref() == Some("crashed");
     match (stopped || row.lingered == Some(true), row.exit_code) {
+        (false, None) if crashed => CassetteEnd::Exit(1),
         (true, _) | (false, None) => CassetteEnd::Hang,
         (false, Some(code)) => match signal_name(row, code) {
             Some(name) => CassetteEnd::Signal(name.to_owned()),
@@ -56,6 +59,7 @@ mod tests {
             (row("hard_timeout", Some(143), false), CassetteEnd::Hang),
             (row("completed", Some(143), true), CassetteEnd::Hang),
             (row("stall", None, false), CassetteEnd::Hang),
+            (row("crashed", None, false), CassetteEnd::Exit(1)),
         ];
         for (row, expected) in cases {
             assert_eq!(end(&row), expected, "{row:?}");
