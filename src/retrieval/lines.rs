@@ -1,44 +1,88 @@
-//! An input line by line, in one buffer that does not stay large after a large line.
+//! An input line by line: as a rule without a copy, and without a buffer that stays large after a large line.
 
-use std::io::{self, BufRead, Read as _};
+use std::io::{self, BufRead};
+
+use memchr::memchr;
 
 /// A line above this is no record.
-const LONGEST: u64 = 256 << 20;
+const LONGEST: usize = 256 << 20;
 /// A buffer above this is given back.
 const KEPT: usize = 8 << 20;
 
 /// Calls `each` with every line that is not blank and its number from 1, without its end; stops where reading fails.
 ///
 /// # Errors
-/// What the input says, or a line that is too long.
+/// What the input says, or a line that is too long, with the number of the line.
 pub(super) fn each_line(
     input: &mut dyn BufRead,
     mut each: impl FnMut(u64, &[u8]),
 ) -> Result<(), (u64, String)> {
-    let mut line = Vec::new();
-    for number in 1.. {
-        let read = read_line(input, &mut line).map_err(|error| (number, error.to_string()))?;
-        if !read {
+    let mut number = 0;
+    let mut give = |line: &[u8]| {
+        number += 1;
+        let mark = if number == 1 {
+            b"\xef\xbb\xbf"
+        } else {
+            &b""[..]
+        };
+        let line = line.strip_prefix(mark).unwrap_or(line);
+        if !line.trim_ascii().is_empty() {
+            each(number, line);
+        }
+        number
+    };
+    // The beginning of a line whose end is not read yet.
+    let mut begun = Vec::new();
+    let mut last = 0;
+    loop {
+        let buffer = match input.fill_buf() {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            other => other.map_err(|error| (last + 1, error.to_string()))?,
+        };
+        let mut rest = buffer;
+        while let Some(end) = memchr(b'\n', rest) {
+            if begun.is_empty() {
+                last = give(&rest[..end]);
+            } else {
+                begun.extend_from_slice(&rest[..end]);
+                last = give(&begun);
+                begun.clear();
+                begun.shrink_to(KEPT);
+            }
+            rest = &rest[end + 1..];
+        }
+        begun.extend_from_slice(rest);
+        if begun.len() > LONGEST {
+            return Err((last + 1, "is longer than 256 MiB".to_owned()));
+        }
+        let read = buffer.len();
+        input.consume(read);
+        if read == 0 {
             break;
         }
-        if line.len() as u64 > LONGEST {
-            return Err((number, "is longer than 256 MiB".to_owned()));
-        }
-        let mut text = line.strip_suffix(b"\n").unwrap_or(&line);
-        if number == 1 {
-            text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
-        }
-        if !text.trim_ascii().is_empty() {
-            each(number, text);
-        }
-        if line.capacity() > KEPT {
-            line = Vec::new();
-        }
+    }
+    if !begun.is_empty() {
+        give(&begun);
     }
     Ok(())
 }
 
-fn read_line(input: &mut dyn BufRead, line: &mut Vec<u8>) -> io::Result<bool> {
-    line.clear();
-    Ok(input.take(LONGEST + 2).read_until(b'\n', line)? > 0)
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn lines_are_the_same_whatever_the_buffer(text in "[ab\r\n ]{0,60}", room in 1_usize..20) {
+            let mut got = Vec::new();
+            let mut input = io::BufReader::with_capacity(room, text.as_bytes());
+            each_line(&mut input, |number, line| got.push((number, line.to_vec()))).unwrap();
+            let lines = (1_u64..).zip(text.split('\n'));
+            let lines = lines.filter(|(_, line)| !line.trim().is_empty());
+            let lines: Vec<_> = lines.map(|(number, line)| (number, line.as_bytes().to_vec())).collect();
+            prop_assert_eq!(got, lines);
+        }
+    }
 }

@@ -175,22 +175,14 @@ fn at_cutoff(all: &Figures<'_>, k: NonZeroU32) -> [(String, Option<f64>); 4] {
     ]
 }
 
-/// A number with so many decimals; the empty text for none.
+/// A number with so many decimals (no figure is negative); the empty text for none.
 fn cell(value: Option<f64>, decimals: usize) -> String {
-    // adding 0 turns a negative zero into zero
-    value.map_or(String::new(), |value| {
-        format!("{:.decimals$}", round(value, decimals) + 0.0)
-    })
+    value.map_or(String::new(), |value| format!("{value:.decimals$}"))
 }
 
 /// A number with six decimals, as the summary has them.
 pub(super) fn six(value: Option<f64>) -> Option<f64> {
-    value.map(|value| round(value, 6) + 0.0)
-}
-
-/// The float next to the number with so many decimals.
-fn round(value: f64, decimals: usize) -> f64 {
-    format!("{value:.decimals$}").parse().unwrap_or(value)
+    value.map(|value| format!("{value:.6}").parse().unwrap_or(value))
 }
 
 /// `summary.json`.

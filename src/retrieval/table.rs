@@ -113,8 +113,11 @@ fn parse(line: &[u8]) -> Result<Line<'_>, String> {
     if !line.trim_ascii_start().starts_with(b"{") {
         return Err("is no JSON object; write one record per line".to_owned());
     }
-    serde_json::from_slice(line).map_err(|_| {
-        let mut again = serde_json::Deserializer::from_slice(line);
+    // Looked at once as a whole: by itself the parser would look at each text.
+    let line = str::from_utf8(line)
+        .map_err(|error| format!("is no UTF-8 at byte {}", error.valid_up_to() + 1))?;
+    serde_json::from_str(line).map_err(|_| {
+        let mut again = serde_json::Deserializer::from_str(line);
         let Err(error) = serde_path_to_error::deserialize::<_, Line<'_>>(&mut again) else {
             return "something follows the record; write one record per line".to_owned();
         };
