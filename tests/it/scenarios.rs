@@ -258,7 +258,11 @@ fn a_trial_whose_agent_never_ran_becomes_a_cassette_that_ends_at_once() {
         .lines()
         .map(|line| serde_json::from_str(line).expect("JSON"))
         .collect();
-    assert_eq!((lines.len(), &lines[1]["exit"]), (2, &json!(1)), "{lines:?}");
+    assert_eq!(
+        (lines.len(), &lines[1]["exit"]),
+        (2, &json!(1)),
+        "{lines:?}"
+    );
 }
 
 /// A trial of this agent and the trial that plays its cassette have the same row.
