@@ -66,6 +66,14 @@ impl RunDir {
         Ok(Self { root })
     }
 
+    /// Whether a run was begun here, however early it ended.
+    #[must_use]
+    pub fn holds_a_run(&self) -> bool {
+        let lock = self.root.join(LOCK);
+        let marks = [self.runs_jsonl(), self.run_metadata(), lock, self.ballast()];
+        marks.iter().any(|mark| mark.exists())
+    }
+
     /// Bytes of the files in all trials' folders.
     #[must_use]
     pub fn size_of_trials(&self) -> u64 {

@@ -250,11 +250,11 @@ pub(super) fn now_stamp() -> String {
 pub(super) fn run_to_resume(path: &Path) -> Result<RunDir, RunError> {
     let run_dir =
         RunDir::open(path).map_err(|error| RunError::at("open the run to resume", &error))?;
-    if run_dir.runs_jsonl().exists() || run_dir.run_metadata().exists() {
+    if run_dir.holds_a_run() {
         return Ok(run_dir);
     }
     let text = format!(
-        "{} holds no run: neither runs.jsonl nor run_metadata.json is there",
+        "{} holds no run: there is no runs.jsonl, nor any other trace of one",
         path.display()
     );
     Err(RunError::Project(text))
