@@ -140,6 +140,10 @@ fn kill_but_waiting<'p>(processes: impl Iterator<Item = &'p Process>) -> Vec<&'p
     let (waiting, mut others): (Vec<_>, Vec<_>) =
         processes.partition(|process| may_be_waiting(process));
     others.sort_unstable_by_key(|process| Reverse((process.start, process.pid)));
+    // A parent whose child has died would go on with what comes next: all are stopped before the first dies.
+    for process in &others {
+        kill::send(process, Signal::STOP);
+    }
     others.into_iter().for_each(kill::one);
     waiting
 }
