@@ -66,11 +66,12 @@ fn escaped_in(eight: [u8; 8]) -> u64 {
 
 /// `text` as it stands between the quotes of a JSON string.
 pub(super) fn escaped(text: &str) -> String {
-    let quoted = serde_json::Value::from(text).to_string();
+    let mut quoted = String::new();
+    push_quoted(&mut quoted, text);
     quoted[1..quoted.len() - 1].to_owned()
 }
 
-/// The same with every character beyond ASCII as `\uXXXX`.
+/// The same with every character beyond ASCII as `\u` and four hexadecimal digits.
 pub(super) fn escaped_ascii(text: &str) -> String {
     let mut ascii = String::new();
     for character in escaped(text).chars() {
