@@ -38,6 +38,7 @@
 //! | 1 | `rehearsal` | agents against a script: a model server and a name server on loopback |
 //! | 0 | `model` | what happened, as nouns: no I/O, no clock |
 //! | 0 | `failpoints` | where tests kill the harness or let the system fail; nothing in ordinary builds |
+//! | 0 | `layers` | what an answer, a path of tool calls and a bill must hold to; the seam to judges |
 //! | 0 | `stats` | arithmetic, with the reference of each formula above it |
 //!
 //! **Words.** Suite (what is configured), run (a folder), task, scenario (a named treatment), cell (agent x scenario x
@@ -78,6 +79,7 @@ pub mod cli;
 pub mod config;
 pub mod failpoints;
 pub mod graders;
+pub mod layers;
 pub mod metrics;
 pub mod model;
 pub mod plan;
