@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::build::Built;
 use super::{Work, trouble};
-use crate::apple::TestCall;
+use crate::apple::{TestCall, Trouble};
 use crate::config::IosTestOptions;
 use crate::graders::grade::{Opinion, PASS, error, fail};
 
@@ -17,36 +17,34 @@ struct App<'a> {
 
 /// Whether the app is installed.
 pub(super) async fn is_installed(work: &Work<'_>) -> Opinion {
-    let app = match ready(work).await {
-        Ok(app) => app,
-        Err(opinion) => return opinion,
+    let asked = async |app: App<'_>| {
+        let simctl = work.desk.simctl(work.ctx);
+        simctl.is_installed(app.udid, app.bundle).await
     };
-    match work
-        .desk
-        .simctl(work.ctx)
-        .is_installed(app.udid, app.bundle)
-        .await
-    {
-        Ok(true) => PASS,
-        Ok(false) => fail("app_not_installed"),
-        Err(why) => trouble(&why),
-    }
+    asked_of_the_app(work, asked, "app_not_installed").await
 }
 
 /// Whether the app can be launched, and is still there a moment later.
 pub(super) async fn launches(work: &Work<'_>) -> Opinion {
+    let asked = async |app: App<'_>| {
+        let simctl = work.desk.simctl(work.ctx);
+        simctl.launch(app.udid, app.bundle).await
+    };
+    asked_of_the_app(work, asked, "app_launch_failed").await
+}
+
+async fn asked_of_the_app<'a>(
+    work: &'a Work<'_>,
+    asked: impl AsyncFnOnce(App<'a>) -> Result<bool, Trouble>,
+    if_not: &'static str,
+) -> Opinion {
     let app = match ready(work).await {
         Ok(app) => app,
         Err(opinion) => return opinion,
     };
-    match work
-        .desk
-        .simctl(work.ctx)
-        .launch(app.udid, app.bundle)
-        .await
-    {
+    match asked(app).await {
         Ok(true) => PASS,
-        Ok(false) => fail("app_launch_failed"),
+        Ok(false) => fail(if_not),
         Err(why) => trouble(&why),
     }
 }
