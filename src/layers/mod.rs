@@ -1,7 +1,30 @@
 //! The three layers: what an answer, a path of tool calls and a bill must hold to. Specs and facts in, findings out; no I/O.
 
+mod calls;
+mod correctness;
+mod cost;
+mod finding;
 mod judge;
+mod path;
+mod pattern;
+mod schema;
+mod sequence;
+#[cfg(test)]
+mod tests;
+mod text;
+mod verdict;
 
+pub use calls::{Call, CallPattern};
+pub use correctness::{CorrectnessSpec, Inquiry, correctness};
+pub use cost::{CostSpec, Spent, cost};
+pub use finding::{Finding, Findings, LayerStatus, Outcome};
 pub use judge::{
     JudgeCheck, JudgeFailure, JudgeKind, JudgeLabel, JudgeReply, Threshold, threshold_score,
 };
+pub use path::{Handoffs, Path, PathSpec, Similarity, path};
+pub use pattern::Pattern;
+pub use schema::AnswerSchema;
+pub use sequence::{
+    MatchMode, loop_count, sequence_edit, sequence_lcs, tool_f1, tool_precision, tool_recall,
+};
+pub use verdict::{Layers, Tally};

@@ -1,0 +1,223 @@
+//! Layer 1: what the answer must be like. One check that does not hold fails the layer.
+
+use super::finding::{Findings, Outcome};
+use super::judge::{JudgeCheck, JudgeFailure, JudgeKind, JudgeReply, Threshold};
+use super::pattern::Pattern;
+use super::schema::AnswerSchema;
+use super::text::{holds, shown, strip};
+
+/// What is asked of an answer. Lists that are empty hold.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct CorrectnessSpec {
+    /// `expected_in_answer`: all of them are in it, letter case aside.
+    pub expected: Option<Vec<String>>,
+    /// `any_expected_in_answer`: one of them is.
+    pub any_expected: Option<Vec<String>>,
+    /// `not_in_answer`: none of them is.
+    pub forbidden: Option<Vec<String>>,
+    /// `exact_match`: it is this, white space around both aside.
+    pub exact: Option<String>,
+    /// `regex_match`: it holds a match of this.
+    pub pattern: Option<Pattern>,
+    /// `json_schema`: it is JSON that holds to this.
+    pub schema: Option<AnswerSchema>,
+    /// `llm_judge`, `safety_check` and `hallucination_check`, in this order.
+    pub judges: Vec<JudgeCheck>,
+    /// `refutes_premise`: the question rests on something false, and the answer must say so: a judge is asked that first, and
+    /// the checks of a right answer's text are not made.
+    pub refutes_premise: bool,
+}
+
+impl CorrectnessSpec {
+    /// All questions for a judge, in the order in which they are put.
+    pub fn questions(&self) -> impl Iterator<Item = JudgeCheck> + '_ {
+        let first = self.refutes_premise.then(premise);
+        first.into_iter().chain(self.judges.iter().cloned())
+    }
+
+    fn made_by_text(&self) -> Vec<&'static str> {
+        let all = [
+            ("expected_in_answer", self.expected.is_some()),
+            ("any_expected_in_answer", self.any_expected.is_some()),
+            ("not_in_answer", self.forbidden.is_some()),
+            ("exact_match", self.exact.is_some()),
+            ("regex_match", self.pattern.is_some()),
+            ("json_schema", self.schema.is_some()),
+        ];
+        let asked = all.into_iter().filter(|(_, asked)| *asked);
+        asked.map(|(name, _)| name).collect()
+    }
+}
+
+/// Whether an answer corrects the false premise of its question.
+fn premise() -> JudgeCheck {
+    JudgeCheck {
+        kind: JudgeKind::Rubric,
+        rule: "The question rests on something that is not true. The answer says what is wrong about it and what is \
+               true instead. To decline, or to say that it is not sure, is not enough."
+            .to_owned(),
+        scale: [
+            "1: answers as if it were true",
+            "2: declines without a correction",
+            "3: mentions a problem, but not what is true",
+            "4: says what is wrong and what is true",
+            "5: the same, with the reason and what to do instead",
+        ]
+        .map(str::to_owned)
+        .to_vec(),
+        threshold: Threshold::new(0.8).unwrap_or_default(),
+        context_file: None,
+        examples: Vec::new(),
+    }
+}
+
+/// Checks an answer step by step, so that whoever asks judges may wait: while there is a [`question`](Self::question), it is
+/// put and [replied](Self::reply) to.
+#[derive(Debug)]
+pub struct Inquiry {
+    findings: Findings,
+    waiting: std::collections::VecDeque<JudgeCheck>,
+}
+
+impl Inquiry {
+    /// Makes all checks that need no judge.
+    #[must_use]
+    pub fn new(spec: &CorrectnessSpec, answer: &str) -> Self {
+        let mut findings = Findings::default();
+        if spec.refutes_premise {
+            for check in spec.made_by_text() {
+                findings.skip(check, "refutes_premise: a judge looks for a correction");
+            }
+        } else {
+            terms(spec, answer, &mut findings);
+            whole(spec, answer, &mut findings);
+        }
+        Self {
+            findings,
+            waiting: spec.questions().collect(),
+        }
+    }
+
+    /// What to ask a judge next; nothing once a check has failed or could not be made.
+    #[must_use]
+    pub fn question(&self) -> Option<&JudgeCheck> {
+        self.waiting.front().filter(|_| self.is_open())
+    }
+
+    fn is_open(&self) -> bool {
+        let mut all = self.findings.all().iter();
+        all.all(|finding| matches!(finding.outcome, Outcome::Held | Outcome::Skipped))
+    }
+
+    /// Takes in what the judge said to the last question.
+    pub fn reply(&mut self, reply: Result<JudgeReply, JudgeFailure>) {
+        let Some(check) = self.waiting.pop_front() else {
+            return;
+        };
+        let name = check.kind.key();
+        match reply {
+            Err(failure) => self.findings.unknown(name, failure.to_string()),
+            Ok(reply) => {
+                let least = check.threshold.score();
+                let flag = if reply.contradicts(check.threshold) {
+                    ", which its label contradicts"
+                } else {
+                    ""
+                };
+                let score = reply.score();
+                let detail = format!("score {score} of at least {least}{flag}: {}", reply.reason);
+                if reply.passes(check.threshold) {
+                    self.findings.held(name, detail);
+                } else {
+                    self.findings.fail(name, detail);
+                }
+            }
+        }
+    }
+
+    /// All findings; what was never asked is skipped.
+    #[must_use]
+    pub fn finish(mut self) -> Findings {
+        for check in self.waiting {
+            let why = "an earlier check did not hold";
+            self.findings.skip(check.kind.key(), why);
+        }
+        self.findings
+    }
+}
+
+/// Checks an answer; `judge` answers the questions that come up.
+pub fn correctness(
+    spec: &CorrectnessSpec,
+    answer: &str,
+    judge: &mut dyn FnMut(&JudgeCheck) -> Result<JudgeReply, JudgeFailure>,
+) -> Findings {
+    let mut inquiry = Inquiry::new(spec, answer);
+    while let Some(question) = inquiry.question() {
+        let reply = judge(question);
+        inquiry.reply(reply);
+    }
+    inquiry.finish()
+}
+
+/// The lists of terms.
+fn terms(spec: &CorrectnessSpec, answer: &str, findings: &mut Findings) {
+    let lowered = answer.to_lowercase();
+    let mut say = |check, wrong: Option<String>| match wrong {
+        Some(detail) => findings.fail(check, detail),
+        None => findings.held(check, ""),
+    };
+    let listed = |terms: &[&String]| {
+        let each: Vec<String> = terms.iter().map(|term| shown(term)).collect();
+        each.join(", ")
+    };
+    if let Some(expected) = &spec.expected {
+        let missing: Vec<&String> = expected
+            .iter()
+            .filter(|term| !holds(&lowered, term))
+            .collect();
+        let wrong = (!missing.is_empty()).then(|| format!("not there: {}", listed(&missing)));
+        say("expected_in_answer", wrong);
+    }
+    if let Some(any) = &spec.any_expected {
+        let found = any.is_empty() || any.iter().any(|term| holds(&lowered, term));
+        let all: Vec<&String> = any.iter().collect();
+        let wrong = (!found).then(|| format!("none is there of {}", listed(&all)));
+        say("any_expected_in_answer", wrong);
+    }
+    if let Some(forbidden) = &spec.forbidden {
+        let found: Vec<&String> = forbidden
+            .iter()
+            .filter(|term| holds(&lowered, term))
+            .collect();
+        let wrong = (!found.is_empty()).then(|| format!("there: {}", listed(&found)));
+        say("not_in_answer", wrong);
+    }
+}
+
+/// What the answer as a whole must be.
+fn whole(spec: &CorrectnessSpec, answer: &str, findings: &mut Findings) {
+    if let Some(exact) = &spec.exact {
+        if strip(answer) == strip(exact) {
+            findings.held("exact_match", "");
+        } else {
+            findings.fail("exact_match", format!("it is {}", shown(strip(answer))));
+        }
+    }
+    if let Some(pattern) = &spec.pattern {
+        match pattern.found_in(answer) {
+            Ok(true) => findings.held("regex_match", ""),
+            Ok(false) => {
+                let detail = format!("no match of {}", shown(pattern.written()));
+                findings.fail("regex_match", detail);
+            }
+            Err(why) => findings.unknown("regex_match", why),
+        }
+    }
+    if let Some(schema) = &spec.schema {
+        match schema.holds(answer) {
+            Ok(()) => findings.held("json_schema", ""),
+            Err(why) => findings.fail("json_schema", why),
+        }
+    }
+}

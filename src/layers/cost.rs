@@ -1,0 +1,122 @@
+//! Layer 3: what it took. What does not hold warns.
+
+use super::finding::Findings;
+
+/// What is asked of a bill.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct CostSpec {
+    /// `max_cost_multiplier`, above 0; one below 1 asks for an improvement.
+    pub max_cost_multiplier: Option<f64>,
+    /// `max_total_tokens`
+    pub max_total_tokens: Option<u64>,
+    /// `max_llm_calls`
+    pub max_llm_calls: Option<u64>,
+    /// `max_latency_ms`
+    pub max_latency_ms: Option<u64>,
+    /// `max_cost_usd`
+    pub max_cost_usd: Option<f64>,
+}
+
+/// What was spent; unknown is none, never 0.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Spent {
+    /// USD.
+    pub cost_usd: Option<f64>,
+    /// Tokens in and out, cached ones included.
+    pub total_tokens: Option<u64>,
+    /// Requests to a model.
+    pub llm_calls: Option<u64>,
+    /// Milliseconds from start to end.
+    pub latency_ms: Option<f64>,
+    /// Whether more may have been spent than money and tokens tell.
+    pub is_lower_bound: bool,
+}
+
+/// A limit, what was spent of it, and whether that may have been more.
+struct Limit {
+    most: Option<f64>,
+    actual: Option<f64>,
+    may_be_more: bool,
+}
+
+/// Checks a bill; `baseline_usd` is what the baseline cost.
+#[must_use]
+pub fn cost(spec: &CostSpec, spent: &Spent, baseline_usd: Option<f64>) -> Findings {
+    let mut findings = Findings::default();
+    multiplier(spec, (spent, baseline_usd), &mut findings);
+    let certain = |most: Option<u64>, actual| Limit {
+        most: most.map(of),
+        actual,
+        may_be_more: false,
+    };
+    let limits = [
+        (
+            "max_total_tokens",
+            Limit {
+                may_be_more: spent.is_lower_bound,
+                ..certain(spec.max_total_tokens, spent.total_tokens.map(of))
+            },
+        ),
+        (
+            "max_llm_calls",
+            certain(spec.max_llm_calls, spent.llm_calls.map(of)),
+        ),
+        (
+            "max_latency_ms",
+            certain(spec.max_latency_ms, spent.latency_ms),
+        ),
+        (
+            "max_cost_usd",
+            Limit {
+                most: spec.max_cost_usd,
+                actual: spent.cost_usd,
+                may_be_more: spent.is_lower_bound,
+            },
+        ),
+    ];
+    for (check, limit) in limits {
+        limit.check(check, &mut findings);
+    }
+    findings
+}
+
+fn multiplier(spec: &CostSpec, (spent, baseline): (&Spent, Option<f64>), findings: &mut Findings) {
+    const CHECK: &str = "max_cost_multiplier";
+    let Some(most) = spec.max_cost_multiplier else {
+        return;
+    };
+    match baseline {
+        None => findings.skip(CHECK, "no baseline whose cost is known"),
+        Some(baseline) if baseline > 0.0 => Limit {
+            most: Some(most),
+            actual: spent.cost_usd.map(|actual| actual / baseline),
+            may_be_more: spent.is_lower_bound,
+        }
+        .check(CHECK, findings),
+        Some(_) => findings.skip(CHECK, "the baseline cost nothing"),
+    }
+}
+
+impl Limit {
+    fn check(&self, check: &'static str, findings: &mut Findings) {
+        let Some(most) = self.most else {
+            return;
+        };
+        let Some(actual) = self.actual.filter(|actual| actual.is_finite()) else {
+            findings.skip(check, "it is not known");
+            return;
+        };
+        let holds = actual <= most;
+        if holds && self.may_be_more {
+            let why = format!("at least {actual}: more was spent than was told");
+            findings.skip(check, why);
+            return;
+        }
+        findings.limit(check, holds, format!("{actual} of at most {most}"));
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "no trial has 2^53 tokens")]
+const fn of(count: u64) -> f64 {
+    count as f64
+}

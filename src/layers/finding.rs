@@ -1,0 +1,138 @@
+//! What a layer found: one finding per check, in the order in which checks are made.
+
+/// Where a layer ends up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum LayerStatus {
+    /// Nothing speaks against it.
+    Pass,
+    /// A limit was passed that only warns.
+    Warn,
+    /// A check nobody could answer, and none failed.
+    Error,
+    /// It failed.
+    Fail,
+}
+
+impl LayerStatus {
+    /// All of them, with their words in rows and reports.
+    pub const ALL: [(&'static str, Self); 4] = [
+        ("pass", Self::Pass),
+        ("warn", Self::Warn),
+        ("error", Self::Error),
+        ("fail", Self::Fail),
+    ];
+
+    /// `pass`, `warn`, `error` or `fail`.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Pass => "pass",
+            Self::Warn => "warn",
+            Self::Error => "error",
+            Self::Fail => "fail",
+        }
+    }
+}
+
+/// How one check ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outcome {
+    /// It holds.
+    Held,
+    /// It does not, and this is what that makes of its layer.
+    Violated(LayerStatus),
+    /// It was not made.
+    Skipped,
+    /// Nobody could say.
+    Unknown,
+}
+
+/// One check and what came of it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Finding {
+    /// Its name: the key of the spec that asked for it.
+    pub check: &'static str,
+    /// How it ended.
+    pub outcome: Outcome,
+    /// What was found, or why it was skipped.
+    pub detail: String,
+}
+
+/// All findings of a layer.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Findings(Vec<Finding>);
+
+impl Findings {
+    /// All of them, in order.
+    #[must_use]
+    pub fn all(&self) -> &[Finding] {
+        &self.0
+    }
+
+    /// Where the layer ends up: at its worst finding.
+    #[must_use]
+    pub fn status(&self) -> LayerStatus {
+        let each = self.0.iter().map(|finding| match finding.outcome {
+            Outcome::Held | Outcome::Skipped => LayerStatus::Pass,
+            Outcome::Violated(status) => status,
+            Outcome::Unknown => LayerStatus::Error,
+        });
+        each.max().unwrap_or(LayerStatus::Pass)
+    }
+
+    /// Names of what does not hold, each once.
+    #[must_use]
+    pub fn violations(&self) -> Vec<&'static str> {
+        self.named(|outcome| matches!(outcome, Outcome::Violated(_)))
+    }
+
+    /// Names of what was not checked, each once.
+    #[must_use]
+    pub fn skipped(&self) -> Vec<&'static str> {
+        self.named(|outcome| outcome == Outcome::Skipped)
+    }
+
+    fn named(&self, is_meant: impl Fn(Outcome) -> bool) -> Vec<&'static str> {
+        let mut names = Vec::new();
+        for finding in self.0.iter().filter(|finding| is_meant(finding.outcome)) {
+            if !names.contains(&finding.check) {
+                names.push(finding.check);
+            }
+        }
+        names
+    }
+
+    pub(super) fn held(&mut self, check: &'static str, detail: impl Into<String>) {
+        self.add(check, Outcome::Held, detail);
+    }
+
+    pub(super) fn skip(&mut self, check: &'static str, why: impl Into<String>) {
+        self.add(check, Outcome::Skipped, why);
+    }
+
+    pub(super) fn unknown(&mut self, check: &'static str, why: impl Into<String>) {
+        self.add(check, Outcome::Unknown, why);
+    }
+
+    pub(super) fn fail(&mut self, check: &'static str, detail: impl Into<String>) {
+        self.add(check, Outcome::Violated(LayerStatus::Fail), detail);
+    }
+
+    /// Held, or a warning.
+    pub(super) fn limit(&mut self, check: &'static str, holds: bool, detail: impl Into<String>) {
+        let outcome = if holds {
+            Outcome::Held
+        } else {
+            Outcome::Violated(LayerStatus::Warn)
+        };
+        self.add(check, outcome, detail);
+    }
+
+    fn add(&mut self, check: &'static str, outcome: Outcome, detail: impl Into<String>) {
+        self.0.push(Finding {
+            check,
+            outcome,
+            detail: detail.into(),
+        });
+    }
+}

@@ -1,0 +1,285 @@
+//! Layer 2: which tools were called, and in which order. What does not hold warns; what is forbidden fails.
+
+use super::calls::{Call, CallPattern};
+use super::finding::Findings;
+use super::sequence::{
+    MatchMode, loop_count, sequence_edit, sequence_lcs, tool_f1, tool_precision, tool_recall,
+};
+
+/// How alike two sequences of tools are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Similarity {
+    /// By their longest common subsequence.
+    #[default]
+    Lcs,
+    /// By their edit distance.
+    Edit,
+}
+
+impl Similarity {
+    /// Both, with their words in specs.
+    pub const ALL: [(&'static str, Self); 2] = [("lcs", Self::Lcs), ("edit", Self::Edit)];
+}
+
+/// What is asked of a path.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PathSpec {
+    /// `max_tool_calls`; 0 for no tools at all.
+    pub max_tool_calls: Option<u64>,
+    /// `forbidden_tools`
+    pub forbidden_tools: Vec<String>,
+    /// `forbidden_calls`
+    pub forbidden_calls: Vec<CallPattern>,
+    /// `expected_tools`
+    pub expected_tools: Option<Vec<String>>,
+    /// `min_tool_recall`; 1 once tools are expected.
+    pub min_tool_recall: Option<f64>,
+    /// `min_tool_precision`
+    pub min_tool_precision: Option<f64>,
+    /// `min_sequence_similarity`
+    pub min_sequence_similarity: Option<f64>,
+    /// `similarity` (lcs)
+    pub similarity: Similarity,
+    /// `max_loops` (3)
+    pub max_loops: u64,
+    /// `max_loops_same_args`
+    pub max_loops_same_args: Option<u64>,
+    /// `expected_tool_sequence`
+    pub expected_tool_sequence: Option<Vec<String>>,
+    /// `match_mode` (subset)
+    pub match_mode: MatchMode,
+    /// `expected_handoff`
+    pub expected_handoff: Option<String>,
+    /// `expected_handoffs_available`
+    pub expected_handoffs_available: Vec<String>,
+    /// `max_handoff_count`
+    pub max_handoff_count: Option<u64>,
+}
+
+impl PathSpec {
+    /// Names less are allowed than these, unless a spec says otherwise.
+    pub const MAX_LOOPS: u64 = 3;
+}
+
+impl Default for PathSpec {
+    fn default() -> Self {
+        Self {
+            max_tool_calls: None,
+            forbidden_tools: Vec::new(),
+            forbidden_calls: Vec::new(),
+            expected_tools: None,
+            min_tool_recall: None,
+            min_tool_precision: None,
+            min_sequence_similarity: None,
+            similarity: Similarity::default(),
+            max_loops: Self::MAX_LOOPS,
+            max_loops_same_args: None,
+            expected_tool_sequence: None,
+            match_mode: MatchMode::default(),
+            expected_handoff: None,
+            expected_handoffs_available: Vec::new(),
+            max_handoff_count: None,
+        }
+    }
+}
+
+/// Agents that work was handed to.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Handoffs {
+    /// To whom, in order.
+    pub to: Vec<String>,
+    /// To whom it could have been.
+    pub available: Vec<String>,
+}
+
+/// What is judged.
+#[derive(Debug, Clone, Copy)]
+pub struct Path<'a> {
+    /// The calls in their order.
+    pub calls: &'a [Call],
+    /// Tools of the baseline in their order, where there is one.
+    pub baseline: Option<&'a [String]>,
+    /// Handoffs, where the trace tells them.
+    pub handoffs: Option<&'a Handoffs>,
+}
+
+/// Checks a path.
+#[must_use]
+pub fn path(spec: &PathSpec, path: &Path<'_>) -> Findings {
+    let mut findings = Findings::default();
+    let used: Vec<&str> = path.calls.iter().map(|call| call.tool.as_str()).collect();
+    if let Some(most) = spec.max_tool_calls {
+        let calls = used.len() as u64;
+        let detail = format!("{calls} of at most {most}");
+        findings.limit("max_tool_calls", calls <= most, detail);
+    }
+    forbidden(spec, path.calls, &mut findings);
+    expected(spec, &used, &mut findings);
+    let sequence = spec.expected_tool_sequence.as_deref();
+    let reference: Option<Vec<&str>> = sequence
+        .or(path.baseline)
+        .map(|tools| tools.iter().map(String::as_str).collect());
+    similarity(spec, (&used, reference.as_deref()), &mut findings);
+    loops(spec, (&used, path.calls), &mut findings);
+    if let Some(sequence) = sequence {
+        let holds = used == sequence;
+        let detail = if holds {
+            String::new()
+        } else {
+            differing(&used, sequence)
+        };
+        findings.limit("expected_tool_sequence", holds, detail);
+    }
+    match reference {
+        Some(reference) => {
+            let mode = spec.match_mode;
+            let detail = format!("{}: {}", mode.word(), mode.rule());
+            findings.limit("match_mode", mode.holds(&used, &reference), detail);
+        }
+        None => findings.skip("match_mode", NO_REFERENCE),
+    }
+    handed_off(spec, path.handoffs, &mut findings);
+    findings
+}
+
+const NO_REFERENCE: &str = "neither expected_tool_sequence nor a baseline";
+
+fn forbidden(spec: &PathSpec, calls: &[Call], findings: &mut Findings) {
+    if !spec.forbidden_tools.is_empty() {
+        let mut found: Vec<&str> = Vec::new();
+        for call in calls {
+            let tool = call.tool.as_str();
+            if spec.forbidden_tools.iter().any(|it| it == tool) && !found.contains(&tool) {
+                found.push(tool);
+            }
+        }
+        if found.is_empty() {
+            findings.held("forbidden_tools", "");
+        } else {
+            findings.fail("forbidden_tools", format!("used: {}", found.join(", ")));
+        }
+    }
+    if !spec.forbidden_calls.is_empty() {
+        let rules = spec.forbidden_calls.iter().enumerate();
+        let broken = rules.filter(|(_, rule)| calls.iter().any(|call| rule.fits(call)));
+        let broken: Vec<String> = broken
+            .map(|(index, rule)| format!("[{index}] {}", rule.words()))
+            .collect();
+        if broken.is_empty() {
+            findings.held("forbidden_calls", "");
+        } else {
+            findings.fail("forbidden_calls", format!("made: {}", broken.join("; ")));
+        }
+    }
+}
+
+fn expected(spec: &PathSpec, used: &[&str], findings: &mut Findings) {
+    let Some(expected) = &spec.expected_tools else {
+        for (check, least) in [
+            ("tool_recall", spec.min_tool_recall),
+            ("tool_precision", spec.min_tool_precision),
+        ] {
+            if least.is_some() {
+                findings.skip(check, "no expected_tools");
+            }
+        }
+        return;
+    };
+    let expected: Vec<&str> = expected.iter().map(String::as_str).collect();
+    let recall = tool_recall(&expected, used);
+    let least = spec.min_tool_recall.unwrap_or(1.0);
+    let f1 = tool_f1(&expected, used);
+    let detail = format!("{recall:.6} of at least {least}, F1 {f1:.6}");
+    findings.limit("tool_recall", recall >= least, detail);
+    let Some(least) = spec.min_tool_precision else {
+        return;
+    };
+    if used.is_empty() {
+        findings.skip("tool_precision", "no tool was used");
+        return;
+    }
+    let precision = tool_precision(&expected, used);
+    let detail = format!("{precision:.6} of at least {least}");
+    findings.limit("tool_precision", precision >= least, detail);
+}
+
+fn similarity(
+    spec: &PathSpec,
+    (used, reference): (&[&str], Option<&[&str]>),
+    findings: &mut Findings,
+) {
+    const CHECK: &str = "sequence_similarity";
+    let Some(least) = spec.min_sequence_similarity else {
+        return;
+    };
+    let Some(reference) = reference else {
+        findings.skip(CHECK, NO_REFERENCE);
+        return;
+    };
+    let value = match spec.similarity {
+        Similarity::Lcs => sequence_lcs(used, reference),
+        Similarity::Edit => sequence_edit(used, reference),
+    };
+    let detail = format!("{value:.6} of at least {least}");
+    findings.limit(CHECK, value >= least, detail);
+}
+
+fn loops(spec: &PathSpec, (used, calls): (&[&str], &[Call]), findings: &mut Findings) {
+    let (names, same) = (loop_count(used), loop_count(calls));
+    let most = spec.max_loops;
+    let detail = format!("{names} of at most {most}, with the same arguments {same}");
+    findings.limit("max_loops", names as u64 <= most, detail);
+    if let Some(most) = spec.max_loops_same_args {
+        let detail = format!("{same} of at most {most}");
+        findings.limit("max_loops_same_args", same as u64 <= most, detail);
+    }
+}
+
+/// Where two sequences differ first.
+fn differing(used: &[&str], expected: &[String]) -> String {
+    let same = used
+        .iter()
+        .zip(expected)
+        .take_while(|(one, other)| one == other);
+    let place = same.count();
+    let shown = |tool: Option<&str>| tool.unwrap_or("nothing").to_owned();
+    let found = shown(used.get(place).copied());
+    let wanted = shown(expected.get(place).map(String::as_str));
+    format!("call {} is {found}, expected was {wanted}", place + 1)
+}
+
+fn handed_off(spec: &PathSpec, handoffs: Option<&Handoffs>, findings: &mut Findings) {
+    let asked = [
+        ("expected_handoff", spec.expected_handoff.is_some()),
+        (
+            "expected_handoffs_available",
+            !spec.expected_handoffs_available.is_empty(),
+        ),
+        ("max_handoff_count", spec.max_handoff_count.is_some()),
+    ];
+    let Some(handoffs) = handoffs else {
+        for (check, _) in asked.into_iter().filter(|(_, asked)| *asked) {
+            findings.skip(check, "the trace tells of no handoffs");
+        }
+        return;
+    };
+    if let Some(to) = &spec.expected_handoff {
+        let detail = format!("to {}", handoffs.to.join(", "));
+        findings.limit("expected_handoff", handoffs.to.contains(to), detail);
+    }
+    let wanted = &spec.expected_handoffs_available;
+    if !wanted.is_empty() {
+        let missing: Vec<&str> = wanted
+            .iter()
+            .filter(|agent| !handoffs.available.contains(agent))
+            .map(String::as_str)
+            .collect();
+        let detail = format!("not available: {}", missing.join(", "));
+        findings.limit("expected_handoffs_available", missing.is_empty(), detail);
+    }
+    if let Some(most) = spec.max_handoff_count {
+        let count = handoffs.to.len() as u64;
+        let detail = format!("{count} of at most {most}");
+        findings.limit("max_handoff_count", count <= most, detail);
+    }
+}

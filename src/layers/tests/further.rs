@@ -1,0 +1,211 @@
+//! What the facts are silent about: calls with arguments, judges out of reach, what is not known.
+
+use serde_json::json;
+
+use super::*;
+
+fn shell(command: &str) -> Call {
+    let commands = command
+        .split(" && ")
+        .map(|one| one.split(' ').map(str::to_owned).collect());
+    Call {
+        tool: "Bash".to_owned(),
+        arguments: json!({"command": command}),
+        commands: commands.collect(),
+    }
+}
+
+fn edit(file: &str) -> Call {
+    Call {
+        tool: "Edit".to_owned(),
+        arguments: json!({"file_path": file, "edits": [{"new": "x"}]}),
+        commands: Vec::new(),
+    }
+}
+
+fn rule(tool: &str, command: &str, (path, pattern): (&str, &str)) -> CallPattern {
+    let some = |text: &str| (!text.is_empty()).then(|| text.to_owned());
+    CallPattern {
+        tool: some(tool),
+        command: command.split_whitespace().map(str::to_owned).collect(),
+        path: some(path).map(|path| CallPattern::glob(&path).expect("a glob")),
+        pattern: some(pattern).map(|it| Pattern::new(&it).expect("a pattern")),
+    }
+}
+
+#[test]
+fn a_call_is_forbidden_by_its_arguments() {
+    let push = shell("cd x && git push --force");
+    #[rustfmt::skip]
+    let cases = [
+        (rule("", "git push", ("", "")), &push, true),
+        (rule("", "git pu", ("", "")), &push, false),
+        (rule("", "push", ("", "")), &push, false),
+        (rule("Bash", "git", ("", "")), &push, true),
+        (rule("Read", "git", ("", "")), &push, false),
+        (rule("", "git", ("", "")), &shell("/usr/bin/git status"), true),
+        (rule("", "", ("", r"--force\b")), &push, true),
+        (rule("", "", ("", "--force$")), &shell("git push --force-with-lease"), false),
+        (rule("", "", ("secrets/**", "")), &edit("/tmp/w/secrets/a/key"), true),
+        (rule("", "", ("secrets/**", "")), &edit("src/../secrets/key"), true),
+        (rule("", "", ("secrets/**", "")), &edit("src/my_secrets.rs"), false),
+        (rule("", "", (".env", "")), &shell("cat ./.env"), true),
+        (rule("", "", (".env", "")), &shell("tool --file=a/.env"), true),
+        (rule("", "", ("/etc/**", "")), &edit("/etc/passwd"), true),
+        (rule("", "", ("/etc/**", "")), &edit("/tmp/etc/passwd"), false),
+        (rule("mcp__*__delete", "", ("", "")), &calls(&["mcp__db__delete"])[0], true),
+        (rule("mcp__*__delete", "", ("", "")), &calls(&["mcp__db__delete_all"])[0], false),
+        (rule("Edit", "", ("*.lock", "")), &edit("Cargo.lock"), true),
+    ];
+    for (rule, call, fits) in cases {
+        assert_eq!(rule.fits(call), fits, "{} on {call:?}", rule.words());
+    }
+    let spec = PathSpec {
+        forbidden_calls: vec![rule("", "git push", ("", ""))],
+        max_tool_calls: Some(0),
+        ..PathSpec::default()
+    };
+    let facts = Path {
+        calls: &[push],
+        baseline: None,
+        handoffs: None,
+    };
+    let found = path(&spec, &facts);
+    assert_eq!(found.status(), LayerStatus::Fail);
+    assert_eq!(found.violations(), ["max_tool_calls", "forbidden_calls"]);
+}
+
+#[test]
+fn calls_with_other_arguments_are_no_loop_of_the_same() {
+    let made: Vec<Call> = ["a", "b", "b", "b", "c"].map(edit).to_vec();
+    let found = |most| {
+        let spec = PathSpec {
+            max_loops: 10,
+            max_loops_same_args: Some(most),
+            ..PathSpec::default()
+        };
+        let facts = Path {
+            calls: &made,
+            baseline: None,
+            handoffs: None,
+        };
+        path(&spec, &facts).violations()
+    };
+    assert_eq!(found(2), [""; 0]);
+    assert_eq!(found(1), ["max_loops_same_args"]);
+}
+
+#[test]
+fn a_reference_is_the_expected_sequence_before_the_baseline() {
+    let spec = PathSpec {
+        expected_tool_sequence: Some(vec!["a".to_owned(), "b".to_owned()]),
+        match_mode: MatchMode::Superset,
+        min_sequence_similarity: Some(1.0),
+        ..PathSpec::default()
+    };
+    let baseline = ["x".to_owned()];
+    let made = calls(&["b", "a"]);
+    let facts = Path {
+        calls: &made,
+        baseline: Some(&baseline),
+        handoffs: None,
+    };
+    let found = path(&spec, &facts);
+    assert_eq!(
+        found.violations(),
+        ["sequence_similarity", "expected_tool_sequence"]
+    );
+    let detail = &found.all().last().expect("a finding").detail;
+    assert!(
+        detail.contains("every used tool is in the reference"),
+        "{detail}"
+    );
+}
+
+#[test]
+fn what_cannot_be_compared_is_skipped_and_listed() {
+    let spec = PathSpec {
+        min_sequence_similarity: Some(0.5),
+        min_tool_recall: Some(1.0),
+        max_handoff_count: Some(1),
+        ..PathSpec::default()
+    };
+    let facts = Path {
+        calls: &[],
+        baseline: None,
+        handoffs: None,
+    };
+    let found = path(&spec, &facts);
+    assert_eq!(found.status(), LayerStatus::Pass);
+    assert_eq!(
+        found.skipped(),
+        [
+            "tool_recall",
+            "sequence_similarity",
+            "match_mode",
+            "max_handoff_count"
+        ]
+    );
+    let spec = CostSpec {
+        max_cost_multiplier: Some(2.0),
+        max_total_tokens: Some(10),
+        max_llm_calls: Some(1),
+        max_latency_ms: Some(1),
+        max_cost_usd: Some(1.0),
+    };
+    let found = cost(&spec, &Spent::default(), Some(1.0));
+    assert_eq!(found.skipped().len(), 5);
+    let spent = Spent {
+        cost_usd: Some(0.5),
+        total_tokens: Some(11),
+        is_lower_bound: true,
+        ..Spent::default()
+    };
+    let found = cost(&spec, &spent, Some(1.0));
+    assert_eq!(found.violations(), ["max_total_tokens"]);
+    assert!(
+        found.skipped().contains(&"max_cost_usd"),
+        "it may have cost more"
+    );
+}
+
+#[test]
+fn a_judge_out_of_reach_is_neither_a_pass_nor_a_fail() {
+    let spec = correctness_of(&json!({
+        "expected_in_answer": ["a"], "llm_judge": [{"rule": "r"}], "safety_check": {"rule": "r"},
+    }));
+    let found = correctness(&spec, "a", &mut |_| Err(JudgeFailure::NoJudge));
+    assert_eq!(found.status(), LayerStatus::Error);
+    assert_eq!(found.violations(), [""; 0]);
+    assert_eq!(found.skipped(), ["safety_check"]);
+    let found = correctness(&spec, "b", &mut |_| panic!("nobody is asked"));
+    assert_eq!(found.status(), LayerStatus::Fail);
+    assert_eq!(found.skipped(), ["llm_judge", "safety_check"]);
+}
+
+#[test]
+fn a_label_that_contradicts_its_score_is_told() {
+    let spec = correctness_of(&json!({"llm_judge": [{"rule": "r", "threshold": 0.8}]}));
+    let found = correctness(&spec, "", &mut |_| {
+        Ok(JudgeReply::new(2.0, Some(JudgeLabel::Pass), "fine").expect("a reply"))
+    });
+    assert_eq!(found.violations(), ["llm_judge"]);
+    assert!(found.all()[0].detail.contains("contradicts"));
+}
+
+#[test]
+fn duplicate_keys_of_an_answer_are_read_as_python_does() {
+    let schema = json!({"properties": {"a": {"const": 2}}});
+    let schema = AnswerSchema::new(schema).expect("a schema");
+    assert_eq!(schema.holds(r#"{"a": 1, "a": 2}"#), Ok(()));
+    assert!(schema.holds(r#"{"a": 2, "a": 1}"#).is_err());
+    for wrong in [
+        json!({"type": "strin"}),
+        json!({"minimum": "1"}),
+        json!({"$ref": "https://example.com/a.json"}),
+        json!({"$ref": "#/$defs/none"}),
+        json!({"pattern": "("}),
+    ] {
+        assert!(AnswerSchema::new(wrong.clone()).is_err(), "{wrong}");
+    }
+}
