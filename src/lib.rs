@@ -35,6 +35,7 @@
 //! | 1 | `metrics` | facts to numbers |
 //! | 1 | `record` | what is kept; the only room that knows a file name under `runs/` |
 //! | 1 | `retrieval` | metrics of rankings, requests and leaks: records in, figures out |
+//! | 1 | `gate` | the door of a network that leads to named hosts alone: a proxy with a list |
 //! | 1 | `rehearsal` | agents against a script: a model server and a name server on loopback |
 //! | 0 | `model` | what happened, as nouns: no I/O, no clock |
 //! | 0 | `failpoints` | where tests kill the harness or let the system fail; nothing in ordinary builds |
@@ -78,6 +79,7 @@ pub mod apple;
 pub mod cli;
 pub mod config;
 pub mod failpoints;
+pub mod gate;
 pub mod graders;
 pub mod layers;
 pub mod metrics;

@@ -22,6 +22,7 @@ mod mcp;
 mod opencode;
 mod plain;
 mod prompt;
+mod provider;
 mod replay;
 mod reset;
 mod scan;
@@ -42,6 +43,7 @@ pub use mcp::{
     Met, ServerNoted, ServerNotes, server_names, server_programs, server_variables, servers_noted,
 };
 pub use prompt::compose_prompt;
+pub use provider::{hosts_of, provider_hosts};
 pub use reset::reset_moment;
 pub use sessions::{SessionTokens, session_tokens, settle_usage, usual_folder};
 pub use stream::StreamReader;

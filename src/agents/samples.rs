@@ -21,6 +21,7 @@ pub(super) fn task(prompt: &str) -> TaskSpec {
         held_out: 0,
         impossible: false,
         network: None,
+        hosts: Vec::new(),
         grader_env: None,
         carry: Vec::new(),
         protected: None,
@@ -43,6 +44,8 @@ pub(super) fn scenario() -> ScenarioSpec {
         files: Vec::new(),
         agent_args: Vec::new(),
         env: BTreeMap::new(),
+        network: None,
+        hosts: Vec::new(),
     }
 }
 
@@ -119,6 +122,7 @@ pub(super) fn settings() -> Settings {
         env: BTreeMap::new(),
         env_pass: Vec::new(),
         network: crate::model::Network::Host,
+        hosts: Vec::new(),
         grader_network: crate::model::Network::Host,
         upstream: None,
         web_tools: false,

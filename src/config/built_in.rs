@@ -77,5 +77,7 @@ pub(super) fn plain(built_in: &BuiltIn, files: &Files<'_>) -> ScenarioSpec {
         files: Vec::new(),
         agent_args: Vec::new(),
         env: BTreeMap::new(),
+        network: None,
+        hosts: Vec::new(),
     }
 }

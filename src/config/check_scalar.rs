@@ -6,6 +6,7 @@ use crate::config::paths::inside_problem;
 use crate::config::problem::{Report, did_you_mean};
 use crate::config::scalar::is_unambiguous;
 use crate::config::shape::{Choice, Shape};
+use crate::model::host::HostRule;
 
 /// Thirty days: no trial takes longer.
 pub(super) const LONGEST_SECONDS: f64 = 2_592_000.0;
@@ -78,6 +79,13 @@ fn text(node: &Node, text: &str, (shape, path): (&Shape, &str), report: &mut Rep
         Shape::Variable if !is_variable(text.strip_suffix('*').unwrap_or(text)) => {
             let message = format!("{} cannot name an environment variable", quoted(text));
             report.error(node.place, path, message);
+        }
+        Shape::Host => {
+            if let Err(problem) = HostRule::parse(text) {
+                report
+                    .error(node.place, path, format!("{} {problem}", quoted(text)))
+                    .hint("write api.example.com, *.example.com or 10.0.0.7:8080");
+            }
         }
         Shape::Program if text.contains(['/', '\\']) || matches!(text, "." | "..") => {
             report

@@ -7,6 +7,7 @@ use crate::config::fields::Fields;
 use crate::config::files::Files;
 use crate::config::node::{Node, Value};
 use crate::config::problem::{Report, did_you_mean};
+use crate::config::settings::{hosts, network};
 use crate::config::tables::FILE;
 use crate::config::{AgentKind, LeftOut, ScenarioSpec};
 use crate::model::ScenarioId;
@@ -114,6 +115,8 @@ fn scenario(
         files: laid_files(&(fields, "files"), files, report),
         agent_args: agent_args(fields),
         env: fields.environment("env"),
+        network: fields.text("network").map(|word| network(&word)),
+        hosts: hosts(fields),
     })
 }
 

@@ -141,6 +141,7 @@ fn of(shape: &Shape) -> Value {
         Shape::Id => json!({"type": "string", "pattern": ID_PATTERN}),
         Shape::Path | Shape::Inside | Shape::Glob => json!({"type": "string", "minLength": 1}),
         Shape::Variable => json!({"type": "string", "pattern": "^[^=\\s]+$"}),
+        Shape::Host => json!({"type": "string", "pattern": "^[^/@\\s]+$"}),
         Shape::Program => json!({"type": "string", "pattern": "^[^/\\\\]+$"}),
         Shape::Bool => json!({"type": "boolean"}),
         Shape::Seconds => seconds(SHORTEST_SECONDS, LONGEST_SECONDS),

@@ -16,6 +16,7 @@ use crate::config::{
     BuildParams, CcusagePackage, MCP_TOOL_LOG, McpSettings, PlanMode, Project, ProjectSource,
     Settings, Simulators, TranscriptMode,
 };
+use crate::model::host::HostRule;
 use crate::model::{AgentId, GradedIn, Network, ScenarioId, WorkspaceKind};
 
 /// `suite:`.
@@ -51,6 +52,7 @@ pub(super) fn settings(suite: &Fields<'_>, base: &Base) -> Settings {
         grader_env: grader_env(&suite.text_or_empty("grader_env")),
         isolation: isolation(suite, base),
         network: network(&suite.text_or_empty("network")),
+        hosts: hosts(suite),
         grader_network: network(&suite.text_or_empty("grader_network")),
         upstream: suite.get("upstream").map(|_| suite.words("upstream")),
         web_tools: suite.boolean("web_tools"),
@@ -132,8 +134,17 @@ pub(super) fn grader_env(word: &str) -> GradedIn {
 pub(super) fn network(word: &str) -> Network {
     match word {
         "none" => Network::None,
+        "provider" => Network::Provider,
         _ => Network::Host,
     }
+}
+
+/// `hosts`.
+pub(super) fn hosts(fields: &Fields<'_>) -> Vec<HostRule> {
+    let words = fields.words("hosts").into_iter();
+    words
+        .filter_map(|word| HostRule::parse(&word).ok())
+        .collect()
 }
 
 /// `project:`; there is none when it does not say where the files come from.

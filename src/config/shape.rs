@@ -21,6 +21,8 @@ pub(super) enum Shape {
     Variable,
     /// Name of a program, without a folder.
     Program,
+    /// A host, or all below a domain, with a port or without.
+    Host,
     Bool,
     /// A limit in seconds, at least a millisecond and at most 30 days.
     Seconds,
@@ -130,6 +132,7 @@ impl Shape {
             Self::Glob => "a pattern for paths".to_owned(),
             Self::Variable => "the name of a variable".to_owned(),
             Self::Program => "the name of a program".to_owned(),
+            Self::Host => "a host".to_owned(),
             Self::Bool => "true or false".to_owned(),
             Self::Seconds | Self::Pause => "a number of seconds".to_owned(),
             Self::Whole { .. } => "a whole number".to_owned(),

@@ -8,6 +8,7 @@ use crate::config::{
     Asked, GraderSpec, IsolationSettings, LimitSettings, Place, PriceSource, PriceTable,
     RetrySettings,
 };
+use crate::model::host::HostRule;
 use crate::model::{AgentId, GradedIn, Network, Pricing, ScenarioId, TaskId, WorkspaceKind};
 
 /// A whole suite: config and tasks together.
@@ -56,6 +57,29 @@ impl Suite {
     pub fn price(&self, agent: &AgentSpec, model: Option<&str>) -> Option<(Pricing, PriceSource)> {
         let own = agent.pricing.map(|pricing| (pricing, PriceSource::Agent));
         own.or_else(|| self.prices.find(model?))
+    }
+
+    /// The network of agents under a scenario and a task that say this: the narrower one, or else that of the suite.
+    #[must_use]
+    pub fn network(&self, scenario: Option<Network>, task: Option<Network>) -> Network {
+        match (scenario, task) {
+            (Some(scenario), Some(task)) => scenario.narrower(task),
+            (Some(one), None) | (None, Some(one)) => one,
+            (None, None) => self.settings.network,
+        }
+    }
+
+    /// The first place that asks for another network of agents than the operator's, as its key, and which; baselines have
+    /// no task.
+    #[must_use]
+    pub fn narrowed(&self, wanted: impl Fn(Network) -> bool) -> Option<(String, Network)> {
+        let suite = [("suite.network".to_owned(), Some(self.settings.network))];
+        let scenarios = self.scenarios.iter();
+        let scenarios = scenarios.map(|one| (format!("scenario {}: network", one.id), one.network));
+        let tasks = self.tasks.iter();
+        let tasks = tasks.map(|one| (format!("task {}: network", one.id), one.network));
+        let mut all = tasks.chain(scenarios).chain(suite);
+        all.find_map(|(key, network)| Some((key, network.filter(|network| wanted(*network))?)))
     }
 }
 
@@ -129,8 +153,10 @@ pub struct Settings {
     pub grader_env: GradedIn,
     /// `isolation` (new) and what belongs to it.
     pub isolation: IsolationSettings,
-    /// `network` (new): that of agents, where a task does not say.
+    /// `network` (new): that of agents, where neither task nor scenario says.
     pub network: Network,
+    /// `hosts` (new): what agents may ask beside their provider, where their network leads to that alone.
+    pub hosts: Vec<HostRule>,
     /// `grader_network` (new).
     pub grader_network: Network,
     /// `upstream` (new): where solutions can be fetched; `None` = as the project's remotes and manifests say.
@@ -415,6 +441,10 @@ pub struct ScenarioSpec {
     pub agent_args: Vec<(Option<AgentKind>, Vec<String>)>,
     /// Further environment of the agent.
     pub env: BTreeMap<String, String>,
+    /// `network` (new): that of its agents, if not what the suite says; of two the narrower one holds.
+    pub network: Option<Network>,
+    /// `hosts` (new): what its agents may ask beside those of the suite.
+    pub hosts: Vec<HostRule>,
 }
 
 /// `mcp:`.
@@ -454,6 +484,8 @@ pub struct TaskSpec {
     pub impossible: bool,
     /// `network` (new): that of its agents, if not what the suite says.
     pub network: Option<Network>,
+    /// `hosts` (new): what its agents may ask beside those of the suite.
+    pub hosts: Vec<HostRule>,
     /// `grader_env` (new): which tree its graders work in, if not what the suite says.
     pub grader_env: Option<GradedIn>,
     /// `carry` (new): paths that go into the graders' tree though the base commit ignores them.

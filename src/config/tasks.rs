@@ -10,7 +10,7 @@ use crate::config::measured;
 use crate::config::node::Node;
 use crate::config::problem::Report;
 use crate::config::scenarios::laid_files;
-use crate::config::settings::{grader_env, network};
+use crate::config::settings::{grader_env, hosts, network};
 use crate::config::tables::GRADERS;
 use crate::config::{GraderSpec, IosTestOptions, TaskKind, TaskSpec, TestFormat, TestsSpec};
 use crate::model::TaskId;
@@ -82,6 +82,7 @@ pub(super) fn task(
         held_out: held_out_count,
         impossible,
         network: fields.text("network").map(|word| network(&word)),
+        hosts: hosts(fields),
         reference_patch,
     })
 }

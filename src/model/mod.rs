@@ -2,6 +2,7 @@
 
 mod command_call;
 mod event;
+pub mod host;
 mod id;
 mod measures;
 mod outcome;
@@ -18,7 +19,7 @@ pub use event::{
 pub use id::{AgentId, Cell, IdProblem, ScenarioId, TaskId, TrialKey, check_id};
 pub use measures::{Measures, ToolErrorSeen};
 pub use outcome::{
-    Allowance, Grade, GradedIn, HostLoad, Infra, Integrity, Isolation, Leftover, Network,
+    Allowance, DoorUse, Grade, GradedIn, HostLoad, Infra, Integrity, Isolation, Leftover, Network,
     RUN_BUDGET, ShimLogKept, Termination, TrialOutcome, TwoSuites, Verdict, WorkspaceKind,
 };
 pub use progress::{LaneState, Progress};

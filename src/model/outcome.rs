@@ -1,5 +1,6 @@
 //! How a trial ended: four axes that are never folded into one, and all that the row is made of.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use crate::model::{Cost, Measures, StreamReport, TrialKey};
@@ -244,19 +245,43 @@ pub enum Network {
     /// The operator's.
     #[default]
     Host,
+    /// None but loopback, with a door to its provider and what else is named.
+    Provider,
     /// None but loopback.
     None,
 }
 
 impl Network {
+    /// The one that leads to less.
+    #[must_use]
+    pub fn narrower(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::None, _) | (_, Self::None) => Self::None,
+            (Self::Provider, _) | (_, Self::Provider) => Self::Provider,
+            (Self::Host, Self::Host) => Self::Host,
+        }
+    }
+
     /// The word in config and rows.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Host => "host",
+            Self::Provider => "provider",
             Self::None => "none",
         }
     }
+}
+
+/// What went through the door of a network that leads to named hosts alone, and what did not.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct DoorUse {
+    /// Hosts, with their ports, that were asked for and refused, and how often.
+    pub refused: BTreeMap<String, u64>,
+    /// Bytes to the world.
+    pub sent: u64,
+    /// Bytes from the world.
+    pub received: u64,
 }
 
 /// What one grader said.
@@ -402,6 +427,8 @@ pub struct TrialOutcome {
     pub notes: Vec<String>,
     /// Network of the agent.
     pub network: Network,
+    /// What went through its door, where it has one.
+    pub door: Option<DoorUse>,
     /// What the two suites of a task say that has both.
     pub suites: Option<TwoSuites>,
     /// How long a simulator was waited for, before the agent was started; no part of `overhead`.

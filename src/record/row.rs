@@ -153,6 +153,11 @@ pub struct Row {
     pub cmd_shim_usec: Option<f64>,
     pub simulator_wait_sec: Option<f64>,
     pub xcodebuild_wait_sec: Option<f64>,
+    pub network_refused: Option<BTreeMap<String, u64>>,
+    #[serde(deserialize_with = "count")]
+    pub network_sent_bytes: Option<u64>,
+    #[serde(deserialize_with = "count")]
+    pub network_received_bytes: Option<u64>,
 }
 
 /// The keys of a row in order; `runs.csv` has all but `provider_usage`.
@@ -180,6 +185,7 @@ pub const COLUMNS: &[&str] = &[
     "network", "visible_pass", "held_out_pass",
     "usage_source", "cmd_log_calls", "cmd_shim_usec",
     "simulator_wait_sec", "xcodebuild_wait_sec",
+    "network_refused", "network_sent_bytes", "network_received_bytes",
 ];
 
 impl Row {

@@ -155,6 +155,10 @@ impl Row {
         self.graded_in = outcome.graded_in.map(|tree| tree.as_str().to_owned());
         self.tree_sha256.clone_from(&outcome.tree_sha256);
         self.network = Some(outcome.network.as_str().to_owned());
+        let door = outcome.door.as_ref();
+        self.network_refused = door.map(|door| door.refused.clone());
+        self.network_sent_bytes = door.map(|door| door.sent);
+        self.network_received_bytes = door.map(|door| door.received);
         self.take_suites(outcome.suites);
         self.isolation = Some(outcome.isolation.as_str().to_owned());
         self.jobs = Some(outcome.jobs);

@@ -82,6 +82,7 @@ fn outcome(baseline: bool) -> TrialOutcome {
         jobs: 1,
         shim_log: None,
         network: crate::model::Network::Host,
+        door: None,
         suites: None,
         simulator_wait: Duration::ZERO,
         xcodebuild_wait: Duration::ZERO,

@@ -51,6 +51,7 @@ fields! {
     network visible_pass held_out_pass
     usage_source cmd_log_calls cmd_shim_usec
     simulator_wait_sec xcodebuild_wait_sec
+    network_refused network_sent_bytes network_received_bytes
 }
 
 impl<W: Write> RunsCsv<W> {

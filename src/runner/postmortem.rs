@@ -287,6 +287,8 @@ fn no_treatment() -> ScenarioSpec {
         files: Vec::new(),
         agent_args: Vec::new(),
         env: std::collections::BTreeMap::new(),
+        network: None,
+        hosts: Vec::new(),
     }
 }
 

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use tokio::sync::OnceCell;
 
 use crate::config::{AgentKind, AgentSpec, Suite};
+use crate::gate::WayOut;
 use crate::graders::{Tools, system_path};
 use crate::metrics::{MANIFESTS, Upstream, package_name};
 use crate::model::{Isolation, Network, Progress};
@@ -140,7 +141,15 @@ pub(super) async fn preflight(
         drop(scratch.close(false));
         return Err(RunError::Missing(vec![why]));
     }
+    let way_out = match way_out(&suite, &operator_env) {
+        Ok(way_out) => way_out,
+        Err(why) => {
+            drop(scratch.close(false));
+            return Err(RunError::Missing(vec![why]));
+        }
+    };
     let mut context = RunContext {
+        way_out,
         apple,
         upstream: upstream(&suite, &source, &template),
         confinement,
@@ -179,24 +188,35 @@ fn upstream(suite: &Suite, source: &workspace::Source, template: &Template) -> U
     Upstream::new(source.remotes.iter().cloned().chain(names))
 }
 
+/// How doors of networks reach the world: as the operator's own programs do.
+fn way_out(suite: &Suite, operator: &[(OsString, OsString)]) -> Result<WayOut, String> {
+    if suite
+        .narrowed(|network| network == Network::Provider)
+        .is_none()
+    {
+        return Ok(WayOut::default());
+    }
+    WayOut::of(|wanted| {
+        let found = operator.iter().find(|(name, _)| name == wanted);
+        found.and_then(|(_, value)| value.to_str().map(str::to_owned))
+    })
+}
+
 /// Why a suite that takes the network away cannot run here, if so: only a jail can do that.
 fn no_network_without_jail(suite: &Suite, confinement: &Confinement) -> Option<String> {
     if confinement.level == Isolation::Jail {
         return None;
     }
-    let settings = &suite.settings;
-    let task = suite
-        .tasks
-        .iter()
-        .find(|task| task.network == Some(Network::None));
-    let key = match task {
-        Some(task) => format!("task {}: network", task.id),
-        None if settings.network == Network::None => "suite.network".to_owned(),
-        None if settings.grader_network == Network::None => "suite.grader_network".to_owned(),
-        None => return None,
+    let graders = || {
+        let network = suite.settings.grader_network;
+        let key = "suite.grader_network".to_owned();
+        (network != Network::Host).then_some((key, network))
     };
+    let narrowed = suite.narrowed(|network| network != Network::Host);
+    let (key, network) = narrowed.or_else(graders)?;
     Some(format!(
-        "{key} is `none`, which only a jail can do, and the level is {}: let your wrapper take the network away and say `host`, or see `proctor doctor`",
+        "{key} is `{}`, which only a jail can do, and the level is {}: let your wrapper take the network away and say `host`, or see `proctor doctor`",
+        network.as_str(),
         confinement.level.as_str()
     ))
 }

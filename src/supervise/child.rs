@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io;
+use std::net::TcpListener;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::process;
 use std::task::Poll;
@@ -54,6 +55,12 @@ impl Child {
             Some(line) => line.started().await,
             None => Ok(0),
         }
+    }
+
+    /// The sockets that listen at the ports of its jail's network.
+    pub(super) fn hatches(&mut self) -> io::Result<Vec<TcpListener>> {
+        let line = self.line.as_mut();
+        line.map_or(Ok(Vec::new()), Line::hatches)
     }
 
     /// Asks it to end, with INT.

@@ -50,7 +50,7 @@ pub use go_between::go_between;
 pub use health::can_be_worked_in;
 pub use host::host_load;
 pub use isolation::{Probe, become_porter_if_asked, probe};
-pub use jail::{Jail, Mount};
+pub use jail::{Jail, JailNetwork, Mount};
 pub use lines::LineSplitter;
 pub use loopback::{leave_network, strayed};
 pub use orphans::left_by_dead_harnesses;

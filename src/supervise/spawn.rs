@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::io;
+use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -34,6 +35,8 @@ pub(super) struct Started {
     pub(super) trial: Trial,
     /// `CLOCK_MONOTONIC` right before the spawn.
     pub(super) at: Duration,
+    /// Sockets that listen in the network of its jail.
+    pub(super) hatches: Vec<TcpListener>,
 }
 
 /// Finds a program as a shell would: on `path`, or relative to `cwd` if its name has a slash.
@@ -139,6 +142,7 @@ fn in_the_open(wanted: &Wanted<'_>) -> io::Result<Started> {
         streams,
         trial,
         at,
+        hatches: Vec::new(),
     })
 }
 
@@ -178,10 +182,15 @@ async fn in_jail(wanted: &Wanted<'_>, jail: &Jail) -> io::Result<Started> {
         marker: mark(spec),
         seen: BTreeSet::new(),
     };
+    let hatches = child.hatches().unwrap_or_else(|error| {
+        tracing::warn!(%error, "no way leads out of a jail's network");
+        Vec::new()
+    });
     Ok(Started {
         child,
         streams,
         trial,
+        hatches,
         at: Duration::from_nanos(since),
     })
 }

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::ffi::OsString;
+use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -170,6 +171,11 @@ pub trait Listener: Send {
     fn stderr_line(&mut self, line: &[u8], at: Duration) -> Heard {
         let _ = (line, at);
         Heard::More
+    }
+
+    /// It has started, and whoever connects to the ports of its network reaches these sockets (see [`Jail::network`]).
+    fn reached(&mut self, hatches: Vec<TcpListener>) {
+        drop(hatches);
     }
 
     /// It is time to put down what is still in memory: called once within 20 ms after output came, whether or not more

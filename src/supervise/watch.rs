@@ -50,7 +50,8 @@ pub async fn run(spec: &ChildSpec, listener: &mut dyn Listener, cancel: &Cancel)
             tracing::debug!("{message}");
             ChildEnding::unstarted(EndReason::NotStarted, Some(message))
         }
-        Ok(started) => {
+        Ok(mut started) => {
+            listener.reached(std::mem::take(&mut started.hatches));
             let pid = started.trial.pid;
             tracing::debug!(pid, program = ?spec.argv.first(), "started");
             let mut watch = Watch::new(spec, started);
@@ -99,6 +100,7 @@ impl<'a> Watch<'a> {
             streams,
             trial,
             at,
+            hatches: _,
         } = started;
         let limits = &spec.limits;
         let mut ending = ChildEnding::unstarted(EndReason::Exited, None);

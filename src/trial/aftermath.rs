@@ -11,6 +11,7 @@ use crate::record::{
 };
 use crate::shims::ShimLog;
 use crate::supervise::ChildEnding;
+use crate::trial::door;
 use crate::trial::draft::Draft;
 use crate::trial::frame::Frame;
 use crate::trial::grading::{Graded, Work, grade_fresh, grade_in_place};
@@ -136,6 +137,7 @@ pub(super) async fn measure(
     if let Some(problem) = heard.write_problem {
         draft.note(problem.to_string());
     }
+    door::tell(heard.door.take(), draft);
     if let Some(servers) = &heard.report.mcp_failure {
         draft.note(format!(
             "MCP servers that the agent must have did not start: {servers}"

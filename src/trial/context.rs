@@ -9,8 +9,10 @@ use tokio::sync::OnceCell;
 use tokio::sync::mpsc::UnboundedSender;
 
 use crate::config::{AgentSpec, ScenarioSpec, Suite, TaskSpec};
+use crate::gate::WayOut;
 use crate::graders::Tools;
 use crate::metrics::Upstream;
+use crate::model::host::HostRule;
 use crate::model::{Network, Progress, TrialKey};
 use crate::plan::PlannedTrial;
 use crate::record::{Redactor, RunDir};
@@ -61,6 +63,8 @@ pub struct RunContext {
     pub shim_cost: OnceCell<Option<Duration>>,
     /// Apple's tools, where the suite needs them.
     pub apple: Option<AppleSide>,
+    /// How the doors of networks that lead to named hosts alone reach the world.
+    pub way_out: WayOut,
     /// What keeps the processes of trials.
     pub confinement: Confinement,
     /// Ctrl-C.
@@ -84,7 +88,15 @@ impl RunContext {
     #[must_use]
     pub fn network(&self, planned: &PlannedTrial) -> Network {
         let of_task = self.task(planned).and_then(|task| task.network);
-        of_task.unwrap_or(self.suite.settings.network)
+        self.suite.network(self.scenario(planned).network, of_task)
+    }
+
+    /// The hosts that a planned trial's agent may ask beside those of its kind.
+    pub(super) fn hosts(&self, planned: &PlannedTrial) -> impl Iterator<Item = &HostRule> {
+        let of_task = self.task(planned).into_iter().flat_map(|task| &task.hosts);
+        let of_scenario = &self.scenario(planned).hosts;
+        let all = self.suite.settings.hosts.iter();
+        all.chain(of_scenario).chain(of_task)
     }
 
     /// What the task of a planned trial says about paths; `None` is a baseline.

@@ -8,8 +8,8 @@ use crate::agents::reset_moment;
 use crate::config::AgentSpec;
 use crate::graders::of_simulator;
 use crate::model::{
-    Allowance, Cost, Grade, HostLoad, Infra, Integrity, Measures, Network, RUN_BUDGET, ShimLogKept,
-    StreamReport, Termination, TrialKey, TrialOutcome,
+    Allowance, Cost, DoorUse, Grade, HostLoad, Infra, Integrity, Measures, Network, RUN_BUDGET,
+    ShimLogKept, StreamReport, Termination, TrialKey, TrialOutcome,
 };
 use crate::plan::PlannedTrial;
 use crate::record::{Difference, Row, TrialDir};
@@ -123,6 +123,11 @@ impl Draft {
     /// Takes in what the trial may spend.
     pub(super) fn may_spend(&mut self, allowance: Allowance) {
         self.outcome.budget = allowance;
+    }
+
+    /// Takes in what went through the door of its network.
+    pub(super) fn used_door(&mut self, door: DoorUse) {
+        self.outcome.door = Some(door);
     }
 
     /// Takes in how busy the machine is as the agent starts.
@@ -413,6 +418,7 @@ fn blank(key: &TrialKey, agent_kind: &str, task_kind: &str) -> TrialOutcome {
         shim_log: None,
         notes: Vec::new(),
         network: Network::default(),
+        door: None,
         suites: None,
         simulator_wait: Duration::ZERO,
         xcodebuild_wait: Duration::ZERO,

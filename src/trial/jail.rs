@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::model::{Isolation, Network};
-use crate::supervise::{Containment, Jail, Mount, find_program};
+use crate::supervise::{Containment, Jail, JailNetwork, Mount, find_program};
 use crate::trial::environment::program_path;
 use crate::trial::frame::Frame;
 use crate::trial::named_files::files_named;
@@ -19,8 +19,8 @@ use crate::workspace::Workspace;
 pub(super) enum Role<'a> {
     /// A setup command: it sees the suite, and shares home and temporary files with the agent.
     Setup,
-    /// The agent, with the words that it is started with.
-    Agent(&'a [OsString]),
+    /// The agent, with the words that it is started with, and the ports of its door.
+    Agent(&'a [OsString], &'a [u16]),
     /// A grader: it sees the suite, and nothing that the agent left outside of the workspace.
     Grader,
 }
@@ -44,17 +44,21 @@ pub(super) fn containment(frame: &Frame<'_>, workspace: &Workspace, role: Role<'
         Isolation::Jail => Containment::Jail(Arc::new(Jail {
             mounts: mounts(frame, workspace, role),
             processes: Some(confinement.processes),
-            offline: network(frame, role) == Network::None,
+            network: network(frame, role),
         })),
     }
 }
 
 /// Setup commands have the operator's network: fetching what a task needs is what they are for.
-fn network(frame: &Frame<'_>, role: Role<'_>) -> Network {
-    match role {
-        Role::Setup => Network::Host,
-        Role::Agent(_) => frame.context.network(frame.planned),
-        Role::Grader => frame.context.suite.settings.grader_network,
+fn network(frame: &Frame<'_>, role: Role<'_>) -> JailNetwork {
+    let (network, ports) = match role {
+        Role::Setup => (Network::Host, &[][..]),
+        Role::Agent(_, ports) => (frame.context.network(frame.planned), ports),
+        Role::Grader => (frame.context.suite.settings.grader_network, &[][..]),
+    };
+    match network {
+        Network::Host => JailNetwork::Host,
+        Network::Provider | Network::None => JailNetwork::Loopback(ports.to_vec()),
     }
 }
 
@@ -147,7 +151,7 @@ fn papers(frame: &Frame<'_>, role: Role<'_>) -> Vec<Mount> {
     if frame.context.scenario(frame.planned).mcp_config.is_some() {
         logs.push(frame.mcp_server_log());
     }
-    let Role::Agent(words) = role else {
+    let Role::Agent(words, _) = role else {
         logs.retain(|log| log.is_file());
         let logs = logs.iter().map(|log| show(log, false));
         return logs.chain([calls]).collect();
@@ -210,7 +214,7 @@ fn answers<'f>(frame: &'f Frame<'_>) -> impl Iterator<Item = PathBuf> + 'f {
 }
 
 fn sees_suite(frame: &Frame<'_>, role: Role<'_>) -> bool {
-    !matches!(role, Role::Agent(_)) || frame.context.suite.settings.agent_sees_suite_root
+    !matches!(role, Role::Agent(..)) || frame.context.suite.settings.agent_sees_suite_root
 }
 
 fn hide(at: PathBuf) -> Mount {

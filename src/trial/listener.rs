@@ -1,11 +1,15 @@
 //! Turns an agent's lines into events, transcript, counters and progress while it runs.
 
 use std::borrow::Cow;
+use std::net::TcpListener;
 use std::time::Duration;
 
 use crate::agents::{StreamReader, push_transcript_line, transcript_line};
+use crate::gate::Gate;
 use crate::metrics::Tally;
-use crate::model::{AgentEvent, EventKind, McpServerSeen, Progress, StreamReport, TrialKey};
+use crate::model::{
+    AgentEvent, DoorUse, EventKind, McpServerSeen, Progress, StreamReport, TrialKey,
+};
 use crate::record::{EventLog, RecordError, Redactor, Sieve, Transcript};
 use crate::supervise::{Heard, Listener, OutputStream};
 use crate::trial::Teller;
@@ -23,6 +27,8 @@ pub(super) struct Ear {
     fresh: Vec<AgentEvent>,
     /// What keeps secrets out of the raw files: of standard output and of standard error.
     sieves: [Sieve; 2],
+    /// The door of its network, if it has one.
+    gate: Option<Gate>,
 }
 
 /// Everything that events are put down in.
@@ -83,6 +89,8 @@ pub(super) struct HeardAll {
     pub(super) write_problem: Option<RecordError>,
     /// Limits of what is kept that were reached.
     pub(super) limits_hit: Vec<&'static str>,
+    /// What went through the door of its network, if it has one.
+    pub(super) door: Option<DoorUse>,
 }
 
 impl Ear {
@@ -109,7 +117,13 @@ impl Ear {
             notebook,
             fresh: Vec::new(),
             sieves,
+            gate: None,
         }
+    }
+
+    /// The same beside the door of its network.
+    pub(super) fn beside(self, gate: Option<Gate>) -> Self {
+        Self { gate, ..self }
     }
 
     fn sieve(&mut self, stream: OutputStream) -> &mut Sieve {
@@ -131,7 +145,9 @@ impl Ear {
         self.fresh.clear();
         let report = self.reader.finish(at, &mut self.fresh);
         self.notebook.take_in(&self.fresh);
-        self.notebook.close(report)
+        let mut heard = self.notebook.close(report);
+        heard.door = self.gate.map(Gate::close);
+        heard
     }
 }
 
@@ -159,6 +175,7 @@ impl Notebook {
             ended_in_fault: !self.went_on_after_fault,
             write_problem: self.write_problem,
             limits_hit,
+            door: None,
         }
     }
 
@@ -260,6 +277,12 @@ impl Listener for Ear {
 
     fn kept_last(&mut self, stream: OutputStream) -> Vec<u8> {
         self.sieve(stream).rest()
+    }
+
+    fn reached(&mut self, hatches: Vec<TcpListener>) {
+        if let Some(gate) = &mut self.gate {
+            gate.open(hatches);
+        }
     }
 
     fn settle(&mut self) {

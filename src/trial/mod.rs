@@ -9,6 +9,7 @@ mod blocking;
 mod cheat;
 mod confinement;
 mod context;
+mod door;
 mod draft;
 mod environment;
 mod finish;

@@ -4,11 +4,13 @@ use serde::Deserialize;
 
 use crate::agents::{StreamReader, asked_model, server_names};
 use crate::config::{PromptVia, TranscriptMode};
+use crate::gate::Gate;
 use crate::record::{
     Attestation, EventLog, EventLogHeader, RecordError, Transcript, TrialDir, read_file, write_file,
 };
 use crate::supervise::{self, ChildEnding, ChildSpec, DiskLimit, Limits, StdinPlan, monotonic_ns};
 use crate::trial::attest;
+use crate::trial::door;
 use crate::trial::draft::{Stop, now};
 use crate::trial::frame::Frame;
 use crate::trial::jail::{self, Role};
@@ -35,9 +37,9 @@ pub(super) async fn perform(
     workspace: &Workspace,
     ready: &Ready,
 ) -> Result<Performed, Stop> {
-    let mut ear =
-        ear(frame, ready).map_err(|error| Stop::harness("open the trial's logs", error))?;
-    let spec = child(frame, workspace, ready);
+    let (spec, gate) = child(frame, workspace, ready);
+    let ear = ear(frame, ready).map_err(|error| Stop::harness("open the trial's logs", error))?;
+    let mut ear = ear.beside(gate);
     write_invocation(frame, (&spec, &ready.invocation.extra_args))
         .map_err(|error| Stop::harness("write invocation.json", error))?;
     let seen = attest::before(frame, (workspace, ready), &spec);
@@ -136,7 +138,8 @@ fn reader(frame: &Frame<'_>) -> StreamReader {
     StreamReader::new(frame.context.agent(frame.planned)).with_servers(&names)
 }
 
-fn child(frame: &Frame<'_>, workspace: &Workspace, ready: &Ready) -> ChildSpec {
+/// What is started, and the door of its network, if it has one.
+fn child(frame: &Frame<'_>, workspace: &Workspace, ready: &Ready) -> (ChildSpec, Option<Gate>) {
     let settings = &frame.context.suite.settings;
     let kept = &settings.limits;
     let scenario = &frame.planned.key.cell.scenario;
@@ -146,13 +149,16 @@ fn child(frame: &Frame<'_>, workspace: &Workspace, ready: &Ready) -> ChildSpec {
     for (name, value) in &ready.shell_env {
         environment.insert(name.into(), value.clone());
     }
+    let gate = door::gate(frame, &ready.invocation.argv, &mut environment);
+    let ports = gate.as_ref().map(Gate::ports).unwrap_or_default();
+    let role = Role::Agent(&ready.invocation.argv, &ports);
     let agent = frame.context.agent(frame.planned);
     let stdin = match (&ready.invocation.stdin, agent.prompt_via) {
         (Some(bytes), _) => StdinPlan::Bytes(bytes.clone()),
         (None, PromptVia::Stdin) => StdinPlan::Bytes(ready.prompt.clone().into_bytes()),
         (None, PromptVia::Argument) => StdinPlan::Null,
     };
-    ChildSpec {
+    let spec = ChildSpec {
         argv: ready.invocation.argv.clone(),
         cwd: workspace.project_dir.clone(),
         env: environment.into_iter().collect(),
@@ -177,6 +183,7 @@ fn child(frame: &Frame<'_>, workspace: &Workspace, ready: &Ready) -> ChildSpec {
         stderr_to: Some(frame.trial_dir.stderr_raw()),
         activity_files: vec![frame.trial_dir.cmd_log()],
         marker: Some(frame.marker.clone()),
-        containment: jail::containment(frame, workspace, Role::Agent(&ready.invocation.argv)),
-    }
+        containment: jail::containment(frame, workspace, role),
+    };
+    (spec, gate)
 }

@@ -17,6 +17,7 @@ mod cli_suite;
 mod crashes;
 mod default_suite;
 mod disk;
+mod doors;
 mod drift;
 mod durability;
 mod endings;

@@ -70,6 +70,7 @@ fn an_agent_without_a_network_reaches_itself_alone() {
 fn a_network_is_not_taken_away_by_word_alone() {
     for (suite, task) in [
         ("network: none", ""),
+        ("network: provider", ""),
         ("network: host", "  network: none\n"),
     ] {
         let sandbox = agent("echo run >> \"$HOME/starts\"")

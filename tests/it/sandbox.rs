@@ -100,6 +100,12 @@ impl Sandbox {
         self
     }
 
+    /// Replaces a text in what is said of all agents.
+    pub(crate) fn agents_with(mut self, text: &str, other: &str) -> Self {
+        self.agents = self.agents.replace(text, other);
+        self
+    }
+
     /// Takes the prices of all agents away.
     pub(crate) fn without_pricing(mut self) -> Self {
         let lines = self.agents.lines();

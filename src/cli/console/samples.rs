@@ -53,6 +53,7 @@ pub(super) fn outcome(index: u32) -> TrialOutcome {
         jobs: 1,
         shim_log: None,
         network: crate::model::Network::Host,
+        door: None,
         suites: None,
         simulator_wait: Duration::ZERO,
         xcodebuild_wait: Duration::ZERO,

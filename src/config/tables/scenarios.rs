@@ -1,6 +1,7 @@
 //! Keys of `scenarios[]`.
 
 use crate::config::shape::{FreeKey, Section, Shape, defaulted, optional, required};
+use crate::config::tables::suite::{HOSTS, NETWORKS};
 use crate::config::tables::{ENVIRONMENT, WORDS};
 
 pub(in crate::config) static SCENARIO: Section = Section {
@@ -61,6 +62,17 @@ pub(in crate::config) static SCENARIO: Section = Section {
             ENVIRONMENT,
             "{}",
             "Further environment of the agent.",
+        ),
+        optional(
+            "network",
+            Shape::OneOf(NETWORKS),
+            "The network of its agents, instead of suite.network; where the task says one, too, the narrower one holds.",
+        ),
+        defaulted(
+            "hosts",
+            HOSTS,
+            "[]",
+            "Hosts that its agents may ask beside those of suite.hosts.",
         ),
     ],
     open: None,

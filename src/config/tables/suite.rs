@@ -57,8 +57,23 @@ pub(super) const GRADER_ENVS: &[Choice] = &[
 
 pub(super) const NETWORKS: &[Choice] = &[
     ("host", "yours"),
+    (
+        "provider",
+        "a door to the agent's provider and to `hosts`; only a jail can do that",
+    ),
     ("none", "none but loopback; only a jail can do that"),
 ];
+
+const GRADER_NETWORKS: &[Choice] = &[
+    ("host", "yours"),
+    ("none", "none but loopback; only a jail can do that"),
+];
+
+/// Hosts that may be asked.
+pub(super) const HOSTS: Shape = Shape::List {
+    of: &Shape::Host,
+    least: 0,
+};
 
 const SCENARIO_SECONDS: Shape = Shape::Map {
     keys: FreeKey::Scenario,
@@ -289,11 +304,17 @@ pub(in crate::config) static SUITE: Section = Section {
             "network",
             Shape::OneOf(NETWORKS),
             "\"host\"",
-            "The network of agents, where a task does not say.",
+            "The network of agents, where neither a task nor a scenario says.",
+        ),
+        defaulted(
+            "hosts",
+            HOSTS,
+            "[]",
+            "Hosts that agents may ask beside their provider, where their network is `provider`: api.example.com, *.example.com, 10.0.0.7:8080.",
         ),
         defaulted(
             "grader_network",
-            Shape::OneOf(NETWORKS),
+            Shape::OneOf(GRADER_NETWORKS),
             "\"host\"",
             "The network of graders.",
         ),

@@ -1,7 +1,7 @@
 //! Keys of `tasks.yaml`.
 
 use crate::config::shape::{Choice, Section, Shape, defaulted, optional, required};
-use crate::config::tables::suite::{GRADER_ENVS, NETWORKS};
+use crate::config::tables::suite::{GRADER_ENVS, HOSTS, NETWORKS};
 use crate::config::tables::{COMMAND, FILE, GLOBS, GRADERS};
 
 const TASK_KINDS: &[Choice] = &[
@@ -84,6 +84,12 @@ pub(in crate::config) static TASK: Section = Section {
             "network",
             Shape::OneOf(NETWORKS),
             "The network of its agents, instead of suite.network.",
+        ),
+        defaulted(
+            "hosts",
+            HOSTS,
+            "[]",
+            "Hosts that its agents may ask beside those of suite.hosts.",
         ),
         optional(
             "grader_env",

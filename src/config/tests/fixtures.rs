@@ -164,6 +164,8 @@ fn every_key_is_read() {
     assert_eq!(isolation.wrapper.len(), 4);
     assert_eq!(isolation.max_processes, 200);
     assert_eq!(settings.network, Network::None);
+    let hosts: Vec<String> = settings.hosts.iter().map(ToString::to_string).collect();
+    assert_eq!(hosts, ["api.example.com", "*.example.org", "10.0.0.7:8080"]);
     assert_eq!(settings.grader_network, Network::None);
     assert_eq!(settings.upstream.as_ref().map(Vec::len), Some(2));
     assert!(settings.web_tools);
@@ -216,6 +218,8 @@ fn every_key_of_agents_scenarios_and_tasks_is_read() {
     );
     assert_eq!(quiet.agent_args[1].0, Some(AgentKind::ClaudeCode));
     assert!(quiet.primed && quiet.prefer_mcp);
+    assert_eq!(quiet.network, Some(Network::Provider));
+    assert_eq!(quiet.hosts[0].to_string(), "docs.example.com");
     assert_eq!(suite.scenarios[1].id.as_str(), "shell_primed");
     let changed = &suite.further_scenarios[0];
     assert_eq!(changed.id.as_str(), "shell_unprimed");
@@ -242,6 +246,7 @@ fn every_key_of_agents_scenarios_and_tasks_is_read() {
     );
     assert_eq!((task.held_out, task.impossible), (1, false));
     assert_eq!(task.network, Some(Network::Host));
+    assert_eq!(task.hosts[0].to_string(), "assets.example.com");
     let GraderSpec::Command {
         argv,
         expected_exit,

@@ -22,6 +22,9 @@ pub(super) const ASKS: i32 = 3;
 pub(super) const SAYS: i32 = 4;
 pub(super) const ORDER: i32 = 5;
 
+/// The same for the way on which sockets go out; only a jail with ports has it.
+pub(super) const HATCHES: i32 = 6;
+
 static OWN_PROGRAM: AtomicBool = AtomicBool::new(false);
 
 /// Whether this process runs the program that knows [`SWITCH`]: only that can be a porter.

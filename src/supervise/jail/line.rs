@@ -1,7 +1,9 @@
 //! The harness's side of a jail: the line to its warden.
 
 use std::io;
+use std::net::TcpListener;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::net::UnixStream;
 use std::process;
 use std::time::Duration;
 
@@ -11,7 +13,9 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::process::{ChildStdin, ChildStdout};
 
 use super::super::ending::Exit;
-use super::door::{ASKS, ORDER, SAYS};
+use super::JailNetwork;
+use super::door::{ASKS, HATCHES, ORDER, SAYS};
+use super::hatches;
 use super::warden::{INTERRUPT, TERMINATE};
 use super::wire::{MESSAGE, Order, Said};
 
@@ -23,18 +27,19 @@ const ABOVE: i32 = 16;
 pub(in super::super) struct Line {
     asks: Option<ChildStdin>,
     says: ChildStdout,
+    /// Where sockets of its network come out.
+    hatches: Option<UnixStream>,
 }
 
 /// The ends that the porter takes.
 #[derive(Debug)]
-pub(in super::super) struct PorterEnds([(OwnedFd, i32); 3]);
+pub(in super::super) struct PorterEnds(Vec<(OwnedFd, i32)>);
 
 impl PorterEnds {
     /// The descriptors, each with the number that it has in the porter.
-    pub(in super::super) fn numbered(&self) -> [(BorrowedFd<'_>, i32); 3] {
-        self.0
-            .each_ref()
-            .map(|(end, number)| (end.as_fd(), *number))
+    pub(in super::super) fn numbered(&self) -> Vec<(BorrowedFd<'_>, i32)> {
+        let ends = self.0.iter();
+        ends.map(|(end, number)| (end.as_fd(), *number)).collect()
     }
 }
 
@@ -59,7 +64,7 @@ fn plain(order: &Order) -> io::Result<(OwnedFd, OwnedFd, PorterEnds)> {
         rest = &rest[written..];
     }
     let above = |end: &OwnedFd| rustix::io::fcntl_dupfd_cloexec(end, ABOVE);
-    let ends = [
+    let ends = vec![
         (above(&asked.into())?, ASKS),
         (above(&said.into())?, SAYS),
         (above(&file)?, ORDER),
@@ -67,10 +72,22 @@ fn plain(order: &Order) -> io::Result<(OwnedFd, OwnedFd, PorterEnds)> {
     Ok((asks.into(), says.into(), PorterEnds(ends)))
 }
 
+/// The way on which sockets of a jail's network come out, if it has ports.
+fn way_out(order: &Order, ends: &mut PorterEnds) -> io::Result<Option<UnixStream>> {
+    if !matches!(&order.jail.network, JailNetwork::Loopback(ports) if !ports.is_empty()) {
+        return Ok(None);
+    }
+    let (outside, inside) = UnixStream::pair()?;
+    let inside = rustix::io::fcntl_dupfd_cloexec(&inside, ABOVE)?;
+    ends.0.push((inside, HATCHES));
+    Ok(Some(outside))
+}
+
 /// Opens a line for an order.
 pub(in super::super) fn open(order: &Order) -> io::Result<(Line, PorterEnds)> {
-    let (asks, says, ends) = plain(order)?;
+    let (asks, says, mut ends) = plain(order)?;
     let line = Line {
+        hatches: way_out(order, &mut ends)?,
         asks: Some(ChildStdin::from_std(process::ChildStdin::from(asks))?),
         says: ChildStdout::from_std(process::ChildStdout::from(says))?,
     };
@@ -81,6 +98,12 @@ impl Line {
     /// Waits until the program runs: since when, in nanoseconds of `CLOCK_MONOTONIC`.
     pub(in super::super) async fn started(&mut self) -> Result<u64, Unborn> {
         started(self.hear().await)
+    }
+
+    /// The sockets that listen at the ports of its network, once the program runs.
+    pub(in super::super) fn hatches(&mut self) -> io::Result<Vec<TcpListener>> {
+        let way = self.hatches.take();
+        way.as_ref().map_or(Ok(Vec::new()), hatches::take)
     }
 
     /// Waits until the program has left, and says whether nobody else is in the jail; `None` if the warden was killed.

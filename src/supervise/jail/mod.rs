@@ -13,6 +13,7 @@
 //! The porter is reaped after the last process of the jail: that proves that nothing is left.
 
 mod door;
+mod hatches;
 mod line;
 mod network;
 mod newborn;
@@ -44,8 +45,19 @@ pub struct Jail {
     pub mounts: Vec<Mount>,
     /// The most processes and threads at once.
     pub processes: Option<u64>,
-    /// Whether it has no network but a loopback of its own; else it has that of the harness.
-    pub offline: bool,
+    /// Which network it has.
+    pub network: JailNetwork,
+}
+
+/// The network of a jailed child.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum JailNetwork {
+    /// That of the harness.
+    #[default]
+    Host,
+    /// None but a loopback of its own. Whoever connects there to one of these ports reaches the harness, which is given the
+    /// listening sockets, in their order, when the child starts.
+    Loopback(Vec<u16>),
 }
 
 /// One change of the view. All paths are absolute and hold no link.
@@ -109,7 +121,7 @@ pub(super) fn trial_order() -> Order {
                 write: true,
             }],
             processes: None,
-            offline: false,
+            network: JailNetwork::Host,
         },
     }
 }

@@ -3,10 +3,15 @@
 use std::io;
 
 use super::super::loopback::loopback_up;
-use super::sys;
+use super::{hatches, sys};
 
 /// Leaves the network for an empty one; this process must own its user namespace. Abstract Unix sockets stay behind, too.
-pub(super) fn leave() -> io::Result<()> {
+/// Whoever has the harness's end is handed sockets that listen at these ports of the new loopback.
+pub(super) fn leave(ports: &[u16]) -> io::Result<()> {
     sys::unshare(libc::CLONE_NEWNET)?;
-    loopback_up()
+    loopback_up()?;
+    if ports.is_empty() {
+        return Ok(());
+    }
+    hatches::hand_over(ports)
 }

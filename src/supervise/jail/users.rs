@@ -14,7 +14,7 @@ use super::network;
 use super::sys::{self, Side};
 use super::view::{self, Copies};
 use super::wire::{Order, Step};
-use super::{Jail, Mount};
+use super::{Jail, JailNetwork, Mount};
 
 /// The namespaces of a jail beside that of users.
 const NAMESPACES: i32 = libc::CLONE_NEWNS | libc::CLONE_NEWPID | libc::CLONE_NEWIPC;
@@ -115,10 +115,9 @@ fn enter_as_stranger(jail: &Jail) -> io::Result<Result<(Users, Copies), Failed>>
 }
 
 fn take_network(jail: &Jail) -> Result<(), Failed> {
-    let left = if jail.offline {
-        network::leave()
-    } else {
-        Ok(())
+    let left = match &jail.network {
+        JailNetwork::Loopback(ports) => network::leave(ports),
+        JailNetwork::Host => Ok(()),
     };
     left.map_err(at(Step::Network))
 }

@@ -5,7 +5,7 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
 use super::super::ending::Exit;
-use super::{Jail, Mount};
+use super::{Jail, JailNetwork, Mount};
 
 /// All that the helper needs to make a jail and start a program in it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,7 +28,16 @@ impl Order {
         out.texts(&self.environment);
         out.text(self.folder.as_os_str());
         out.number(self.jail.processes.unwrap_or(u64::MAX));
-        out.number(u64::from(self.jail.offline));
+        match &self.jail.network {
+            JailNetwork::Host => out.number(0),
+            JailNetwork::Loopback(ports) => {
+                out.number(1);
+                out.number(ports.len() as u64);
+                for port in ports {
+                    out.number(u64::from(*port));
+                }
+            }
+        }
         out.number(self.jail.mounts.len() as u64);
         for mount in &self.jail.mounts {
             out.mount(mount);
@@ -42,7 +51,7 @@ impl Order {
         let (arguments, environment) = (from.texts()?, from.texts()?);
         let folder = from.path()?;
         let processes = Some(from.number()?).filter(|most| *most != u64::MAX);
-        let offline = from.number()? == 1;
+        let network = from.network()?;
         let count = from.number()?;
         let mounts: Option<Vec<Mount>> = (0..count).map(|_| from.mount()).collect();
         Some(Self {
@@ -53,7 +62,7 @@ impl Order {
             jail: Jail {
                 mounts: mounts?,
                 processes,
-                offline,
+                network,
             },
         })
     }
@@ -116,6 +125,15 @@ impl Reader<'_> {
     fn texts(&mut self) -> Option<Vec<OsString>> {
         let count = self.number()?;
         (0..count).map(|_| self.text()).collect()
+    }
+
+    fn network(&mut self) -> Option<JailNetwork> {
+        if self.number()? == 0 {
+            return Some(JailNetwork::Host);
+        }
+        let count = self.number()?;
+        let ports = (0..count).map(|_| u16::try_from(self.number()?).ok());
+        ports.collect::<Option<_>>().map(JailNetwork::Loopback)
     }
 
     fn mount(&mut self) -> Option<Mount> {
@@ -279,7 +297,7 @@ mod tests {
                     },
                 ],
                 processes: Some(7),
-                offline: true,
+                network: JailNetwork::Loopback(vec![80, 65535]),
             },
         };
         let bytes = order.bytes();

@@ -12,6 +12,7 @@ use serde_json::Value;
 use crate::sandbox::{Sandbox, read_rows};
 use crate::standin::{Standin, copy};
 
+mod beside_their_model;
 mod further;
 
 /// Where the agents find their model; in a network of loopback alone every port is free.

@@ -1,7 +1,11 @@
-//! Isolation: which level this machine gives, and why not a higher one.
+//! Isolation: which level this machine gives, and why not a higher one; whom agents may ask.
 
+use std::ffi::{OsStr, OsString};
+
+use crate::agents::hosts_of;
 use crate::cli::commands::doctor::Patient;
 use crate::cli::commands::doctor::check::{Check, State};
+use crate::model::{Isolation, Network};
 use crate::supervise;
 
 /// What a run would have.
@@ -24,4 +28,35 @@ pub(super) fn check(_patient: &Patient) -> Check {
             check(State::Warn, found).advice(advice)
         }
     }
+}
+
+/// Who may be asked from a network that leads to providers alone, where the suite wants one.
+pub(super) fn network(patient: &Patient) -> Option<Check> {
+    let suite = patient.suite.as_ref()?;
+    let (key, _) = suite.narrowed(|network| network == Network::Provider)?;
+    let check = |state, found| {
+        Check::new("network", state)
+            .found(found)
+            .needed_for("a network that leads to providers alone")
+    };
+    if suite.settings.isolation.level.unwrap_or(Isolation::Jail) != Isolation::Jail
+        || supervise::probe().level != Isolation::Jail
+    {
+        let found = format!("{key} is `provider`, which only a jail can do");
+        return Some(check(State::Missing, found).advice("see the check of isolation"));
+    }
+    let agents = suite.agents.iter().map(|agent| {
+        let variables = suite.settings.env.iter().chain(&agent.env);
+        let variables = variables.map(|(name, value)| (OsStr::new(name), OsStr::new(value)));
+        let words: Vec<OsString> = agent.command.iter().map(OsString::from).collect();
+        let own = hosts_of(agent.speaks(), variables, &words);
+        let all = own.iter().chain(&suite.settings.hosts);
+        let all: Vec<String> = all.map(ToString::to_string).collect();
+        match all.as_slice() {
+            [] => format!("{}: nobody", agent.id),
+            _ => format!("{}: {}", agent.id, all.join(" ")),
+        }
+    });
+    let agents: Vec<String> = agents.collect();
+    Some(check(State::Ok, agents.join("; ")))
 }

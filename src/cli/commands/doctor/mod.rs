@@ -118,6 +118,7 @@ async fn examine(patient: &Patient, suite: Check) -> Vec<Check> {
     checks.extend(machine::project(patient));
     checks.extend(machine::folders(patient).await);
     checks.push(isolation::check(patient));
+    checks.extend(isolation::network(patient));
     checks.extend(shims::check(patient).await);
     checks.extend(agents::check(patient).await);
     checks.extend(programs::check(patient).await);

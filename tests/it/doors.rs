@@ -1,0 +1,242 @@
+//! A network that leads to an agent's provider alone, on the built program.
+#![cfg(target_os = "linux")]
+
+use std::io::{Read as _, Write as _};
+use std::net::{IpAddr, Ipv4Addr, TcpListener, UdpSocket};
+use std::process::Command;
+
+use serde_json::{Value, json};
+
+use crate::jail;
+use crate::sandbox::{CLAUDE_DONE, SOLVE, Sandbox};
+
+/// A server at all addresses of this machine that says who was asked for; its port.
+fn provider() -> u16 {
+    let socket = TcpListener::bind((Ipv4Addr::UNSPECIFIED, 0)).expect("a port");
+    let port = socket.local_addr().expect("an address").port();
+    std::thread::spawn(move || {
+        for client in socket.incoming() {
+            let mut client = client.expect("a connection");
+            let mut bytes = vec![0; 8192];
+            let count = client.read(&mut bytes).unwrap_or(0);
+            let head = String::from_utf8_lossy(&bytes[..count]).to_ascii_lowercase();
+            let mut hosts = head.lines().filter_map(|line| line.strip_prefix("host: "));
+            let body = format!("served {}\n", hosts.next().unwrap_or_default());
+            let answer = format!(
+                "HTTP/1.1 200 OK\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{body}",
+                body.len()
+            );
+            client.write_all(answer.as_bytes()).ok();
+        }
+    });
+    port
+}
+
+/// An address of this machine that is not its loopback; nothing is sent.
+pub(crate) fn own_address() -> Option<IpAddr> {
+    let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0)).ok()?;
+    socket.connect(("192.0.2.1", 9)).ok()?;
+    let address = socket.local_addr().ok()?.ip();
+    (!address.is_loopback() && !address.is_unspecified()).then_some(address)
+}
+
+/// Whether doors can be tried here; says loudly if not.
+fn can_be_tried() -> bool {
+    let has_curl = Command::new("curl").arg("--version").output().is_ok();
+    if !has_curl {
+        eprintln!("SKIPPED: curl is missing");
+    }
+    has_curl && jail::can_be_had()
+}
+
+/// A Claude agent that solves the task, and writes down what curl got for each of these addresses.
+fn fetching(addresses: &[String]) -> Sandbox {
+    let mut body = format!("{SOLVE}\n");
+    for address in addresses {
+        let line = format!(
+            "curl -sS -m 10 '{address}' >> \"$HOME/seen\" 2>&1 || echo \"left $?\" >> \"$HOME/seen\"\n"
+        );
+        body.push_str(&line);
+    }
+    body.push_str(CLAUDE_DONE);
+    Sandbox::new().agent("fake", "claude_code_cli", &body)
+}
+
+fn ran(sandbox: &Sandbox) -> (Value, String) {
+    sandbox.proctor(&["run", "--quiet"]).expect_code(0);
+    let seen = std::fs::read_to_string(sandbox.path("home/seen")).expect("read what it saw");
+    std::fs::remove_file(sandbox.path("home/seen")).expect("remove it");
+    (sandbox.row(), seen)
+}
+
+#[test]
+fn an_agent_reaches_its_provider_and_nobody_else_and_the_row_says_who_was_refused() {
+    if !can_be_tried() {
+        return;
+    }
+    let port = provider();
+    let other = provider();
+    let addresses = [
+        format!("http://127.0.0.1:{port}/a"),
+        format!("http://127.0.0.1:{other}/a"),
+        "https://upstream.example/fix.patch".to_owned(),
+        "http://upstream.example/fix.patch".to_owned(),
+        "http://upstream.example/again".to_owned(),
+    ];
+    let sandbox = fetching(&addresses)
+        .suite("network: provider")
+        .suite(&format!(
+            "env: {{ANTHROPIC_BASE_URL: 'http://127.0.0.1:{port}'}}"
+        ));
+    let (row, seen) = ran(&sandbox);
+    assert!(
+        seen.starts_with(&format!("served 127.0.0.1:{port}\n")),
+        "{seen}"
+    );
+    assert_eq!(seen.matches("served").count(), 1, "{seen}");
+    assert!(seen.contains("upstream.example:80 is not among"), "{seen}");
+    assert_eq!(row["network"], "provider");
+    assert_eq!(
+        row["network_refused"],
+        json!({"upstream.example:443": 1, "upstream.example:80": 2})
+    );
+    assert!(row["network_received_bytes"].as_u64() > Some(40), "{row:#}");
+    assert!(row["network_sent_bytes"].as_u64() > Some(40), "{row:#}");
+    let notes = row["notes"].to_string();
+    assert!(notes.contains("upstream.example:80 (2)"), "{notes}");
+    assert_eq!(row["grade"], "pass", "{row:#}");
+    let csv = std::fs::read_to_string(sandbox.run_dir().join("runs.csv")).expect("read runs.csv");
+    assert!(csv.contains("upstream.example:443"), "{csv}");
+}
+
+#[test]
+fn hosts_that_are_named_are_reached_by_the_proxy_whose_variables_every_program_has() {
+    if !can_be_tried() {
+        return;
+    }
+    let Some(address) = own_address() else {
+        eprintln!("SKIPPED: this machine has no address but its loopback");
+        return;
+    };
+    let port = provider();
+    let (named, other) = (format!("{address}:{port}"), provider());
+    let addresses = [
+        format!("http://{named}/a"),
+        format!("http://{address}:{other}/a"),
+    ];
+    let task = |more: &str| {
+        format!("- id: answer\n  prompt: p\n{more}  graders: [{{type: command, argv: ['true']}}]\n")
+    };
+    let rule = format!("hosts: ['{named}']");
+    for (suite, of_scenario, of_task) in [
+        (
+            format!("network: provider\n  {rule}"),
+            String::new(),
+            String::new(),
+        ),
+        (
+            "network: provider".to_owned(),
+            String::new(),
+            format!("  {rule}\n"),
+        ),
+        (
+            "network: host".to_owned(),
+            format!(", network: provider, {rule}"),
+            String::new(),
+        ),
+        (
+            "network: none".to_owned(),
+            String::new(),
+            format!("  network: provider\n  {rule}\n"),
+        ),
+    ] {
+        let sandbox = fetching(&addresses)
+            .suite(&suite)
+            .suite("scenarios: [plain]")
+            .section(&format!("scenarios: [{{id: plain{of_scenario}}}]\n"))
+            .tasks(&task(&of_task));
+        let (row, seen) = ran(&sandbox);
+        assert!(
+            seen.starts_with(&format!("served {named}\n")),
+            "{suite}: {seen}"
+        );
+        assert_eq!(seen.matches("served").count(), 1, "{suite}: {seen}");
+        let refused = json!({format!("{address}:{other}"): 1});
+        assert_eq!(row["network_refused"], refused, "{suite}");
+    }
+    // Whoever goes round the proxy reaches nobody at all.
+    let round = format!(
+        "bash -c 'exec 3<>/dev/tcp/{address}/{port}' 2> /dev/null && echo round > \"$HOME/round\""
+    );
+    let body = format!(
+        "{SOLVE}\n{round}\ncurl -s --noproxy '*' http://{named}/ > \"$HOME/seen\"\n{CLAUDE_DONE}"
+    );
+    let sandbox = Sandbox::new()
+        .agent("fake", "claude_code_cli", &body)
+        .suite("network: provider")
+        .suite(&rule);
+    let (_, seen) = ran(&sandbox);
+    assert_eq!(seen, "");
+    assert!(!sandbox.path("home/round").exists());
+}
+
+#[test]
+fn of_two_networks_the_narrower_one_holds() {
+    if !can_be_tried() {
+        return;
+    }
+    for (scenario, task, told) in [
+        ("provider", "host", "provider"),
+        ("host", "none", "none"),
+        ("host", "host", "host"),
+    ] {
+        let sandbox = fetching(&[])
+            .suite("network: none")
+            .suite("scenarios: [plain]")
+            .section(&format!(
+                "scenarios: [{{id: plain, network: {scenario}}}]\n"
+            ))
+            .tasks(&format!(
+                "- id: answer\n  prompt: p\n  network: {task}\n  graders: []\n"
+            ));
+        sandbox.proctor(&["run", "--quiet"]).expect_code(0);
+        assert_eq!(sandbox.row()["network"], told);
+    }
+}
+
+#[test]
+fn a_host_that_is_none_is_refused_with_its_place() {
+    for host in ["https://example.com", "'*.com'", "localhost", "a b"] {
+        let sandbox = fetching(&[]).suite(&format!("hosts: [{host}]"));
+        let ran = sandbox.proctor(&["run", "--quiet"]).expect_code(2);
+        assert!(ran.stderr.contains("suite.hosts[0]"), "{}", ran.stderr);
+    }
+}
+
+#[test]
+fn the_doctor_names_whom_agents_may_ask() {
+    if !jail::can_be_had() {
+        return;
+    }
+    let sandbox = fetching(&[])
+        .suite("network: provider")
+        .suite("hosts: ['*.example.org']")
+        .suite("env: {ANTHROPIC_BASE_URL: 'https://gateway.example/v1'}");
+    let told = sandbox.proctor(&["doctor", "--json"]);
+    let document: Value = serde_json::from_str(&told.stdout).expect("doctor tells JSON");
+    let checks = document["checks"].as_array().expect("a list of checks");
+    let check = checks.iter().find(|check| check["name"] == "network");
+    let found = check.expect("a check of the network")["found"].to_string();
+    for host in ["api.anthropic.com", "gateway.example:443", "*.example.org"] {
+        assert!(found.contains(host), "{found}");
+    }
+    let none = fetching(&[])
+        .suite("network: provider")
+        .suite("isolation: none");
+    let told = none.proctor(&["doctor"]).expect_code(2);
+    assert!(
+        told.stdout.contains("only a jail can do"),
+        "{}",
+        told.stdout
+    );
+}

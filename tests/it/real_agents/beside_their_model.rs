@@ -1,0 +1,116 @@
+//! The real tools in a network that leads to their model alone, at an address of this machine that is not its loopback: all that
+//! they say goes through the proxy.
+
+use std::io::copy;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::thread;
+
+use proctor::rehearsal::{Script, Server, ServerOptions};
+use serde_json::Value;
+
+use super::{PORT, Tools, fixture, suite, tasks};
+use crate::doors::own_address;
+use crate::jail;
+
+/// Leads whoever comes to `address` to a server on loopback; gives the port.
+fn leading(address: IpAddr, to: SocketAddr) -> u16 {
+    let socket = TcpListener::bind((address, 0)).expect("a port");
+    let port = socket.local_addr().expect("an address").port();
+    thread::spawn(move || {
+        for client in socket.incoming().flatten() {
+            let Ok(server) = TcpStream::connect(to) else {
+                continue;
+            };
+            for (mut from, mut into) in [
+                (client.try_clone(), server.try_clone()),
+                (Ok(server), Ok(client)),
+            ]
+            .map(|(from, into)| (from.expect("a copy"), into.expect("a copy")))
+            {
+                thread::spawn(move || {
+                    copy(&mut from, &mut into).ok();
+                    into.shutdown(std::net::Shutdown::Write).ok();
+                });
+            }
+        }
+    });
+    port
+}
+
+/// A model that plays the script, for as long as the runtime lives.
+fn model(runtime: &tokio::runtime::Runtime) -> (Server, SocketAddr) {
+    let text = std::fs::read_to_string(fixture("fixtures/real_agents/script.yaml"));
+    let script = Script::parse(&text.expect("read the script")).expect("a script");
+    let server = runtime.block_on(Server::start(script, ServerOptions::default()));
+    let server = server.expect("a server");
+    let address = server.url().replace("http://", "");
+    (server, address.parse().expect("an address"))
+}
+
+fn check(row: &Value) {
+    let agent = row["agent_id"].as_str().expect("an agent");
+    for (column, value) in [
+        ("success", true.into()),
+        ("infra", "none".into()),
+        ("isolation", "jail".into()),
+        ("network", "provider".into()),
+        (
+            "mcp_tool_calls",
+            u64::from(row["task_id"] == "mcp").wrapping_mul(2).into(),
+        ),
+    ] {
+        let value: Value = value;
+        assert_eq!(row[column], value, "{agent}: {column}: {row:#}");
+    }
+    assert!(
+        row["network_received_bytes"].as_u64() > Some(500),
+        "{row:#}"
+    );
+    eprintln!(
+        "{agent} {}: refused {}",
+        row["task_id"], row["network_refused"]
+    );
+}
+
+#[test]
+fn real_agents_work_through_a_door_that_leads_to_their_model_alone() {
+    let Some(tools) = Tools::find() else { return };
+    if !jail::can_be_had() {
+        return;
+    }
+    let Some(address) = own_address() else {
+        eprintln!("SKIPPED: this machine has no address but its loopback");
+        return;
+    };
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(1)
+        .enable_all()
+        .build()
+        .expect("a runtime");
+    let (server, at) = model(&runtime);
+    let proxied = format!("{address}:{}", leading(address, at));
+    let home = format!("{}:{}", Ipv4Addr::LOCALHOST, at.port());
+    for (host, agents, hosts) in [
+        (
+            &proxied,
+            &["claude", "codex", "gemini", "copilot"][..],
+            "[]".to_owned(),
+        ),
+        // Where its model is stands in its settings alone.
+        (&proxied, &["opencode"][..], format!("['{proxied}']")),
+        (&home, &["claude", "codex"][..], "[]".to_owned()),
+    ] {
+        let sandbox = suite(&tools, "jail", "lab")
+            .suite("network: provider")
+            .suite(&format!("hosts: {hosts}"))
+            .agents_with(&format!("127.0.0.1:{PORT}"), host)
+            .tasks(&tasks(&["shell", "mcp"]));
+        let mut words = vec!["run", "--quiet", "--agents"];
+        words.extend(agents);
+        sandbox.proctor(&words).expect_code(0);
+        let rows = sandbox.rows();
+        assert_eq!(rows.len(), 2 * agents.len());
+        rows.iter().for_each(check);
+    }
+    assert!(!server.requests().is_empty());
+}
