@@ -30,6 +30,7 @@
 //! | 2 | `shims` | the PATH overlay that sees every call of a watched command |
 //! | 2 | `agents` | how each agent is started and what it says; cassettes |
 //! | 2 | `apple` | Xcode and its simulators: typed calls with a recovery, and who may use which device |
+//! | 2 | `judge` | who judges answers by a rubric: what is asked, of whom, at what cost, and how far to trust it |
 //! | 1 | `config` | what was asked: `config.yaml` and `tasks.yaml`, checked and resolved |
 //! | 1 | `supervise` | how a child ends; the only room that starts a process |
 //! | 1 | `metrics` | facts to numbers |
@@ -63,6 +64,8 @@
 //!   name in `record/run_dir.rs` and its place in `report/rebuild.rs`.
 //! - **a key of the config**: `config/tables/`, the reader beside it, `config/suite.rs`; then
 //!   `proctor schema config > schemas/config.schema.json`.
+//! - **a provider of judges**: `config/judge.rs` (`JudgeProvider`), `config/tables/judge.rs` (its keys), `judge/dialect.rs`,
+//!   docs/judge.md.
 //! - **a price**: `config/prices.yaml`, with its date.
 //! - **a figure of `proctor metrics`**: `retrieval/figures.rs` (or `ranked.rs`), `retrieval/output.rs`, `retrieval/ownership.rs`,
 //!   docs/retrieval.md.
@@ -81,6 +84,7 @@ pub mod config;
 pub mod failpoints;
 pub mod gate;
 pub mod graders;
+pub mod judge;
 pub mod layers;
 pub mod metrics;
 pub mod model;

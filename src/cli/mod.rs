@@ -71,6 +71,7 @@ fn run(command: Command) -> Outcome<ExitCode> {
         Command::Export(args) => commands::export::run(&args).map(done),
         Command::Import(args) => commands::export::import(&args).map(done),
         Command::Metrics(args) => commands::metrics::run(&args),
+        Command::Judge(args) => commands::judge::run(&args),
         Command::Init(args) => commands::init::run(&args).map(done),
         Command::Doctor(args) => commands::doctor::run(&args),
         Command::Selftest(args) => commands::selftest::run(&args),

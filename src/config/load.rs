@@ -16,7 +16,7 @@ use crate::config::scenarios::{Choice, scenarios};
 use crate::config::shape::{Section, Shape};
 use crate::config::tables::{AGENT, CONFIG, MCP, PROJECT, SCENARIO, SUITE, TASK, TASKS};
 use crate::config::tasks::{hex, task};
-use crate::config::{Asked, Suite, TaskSpec, agents, asked, prices, settings, source, tree};
+use crate::config::{Asked, Suite, TaskSpec, agents, asked, judge, prices, settings, source, tree};
 
 /// Which files make a suite.
 #[derive(Debug, Clone, Copy)]
@@ -179,7 +179,9 @@ fn config(input: &LoadBytes<'_>, files: &Files<'_>, report: &mut Report) -> Opti
         .iter()
         .filter_map(|fields| agents::agent(fields, files, report))
         .collect();
+    let prices = prices::prices(root.get("prices"), suite.boolean("default_prices"), report);
     Some(Suite {
+        judge: judge::judge(&root, (files.base, &prices), report),
         config_path: input.request.config.to_owned(),
         config_dir: files.base.folder().to_owned(),
         tasks_path: input.request.tasks.to_owned(),
@@ -194,7 +196,7 @@ fn config(input: &LoadBytes<'_>, files: &Files<'_>, report: &mut Report) -> Opti
         further_scenarios: scenarios.further,
         left_out: scenarios.left_out,
         mcp,
-        prices: prices::prices(root.get("prices"), suite.boolean("default_prices"), report),
+        prices,
         tasks: Vec::new(),
         warnings: Vec::new(),
     })

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::config::{
-    Asked, GraderSpec, IsolationSettings, LimitSettings, Place, PriceSource, PriceTable,
-    RetrySettings,
+    Asked, GraderSpec, IsolationSettings, JudgeSettings, LimitSettings, Place, PriceSource,
+    PriceTable, RetrySettings,
 };
 use crate::model::host::HostRule;
 use crate::model::{AgentId, GradedIn, Network, Pricing, ScenarioId, TaskId, WorkspaceKind};
@@ -45,6 +45,8 @@ pub struct Suite {
     pub mcp: McpSettings,
     /// `prices:` and the shipped ones.
     pub prices: PriceTable,
+    /// `judge:`, where there is one.
+    pub judge: Option<JudgeSettings>,
     /// `tasks:`, in the file's order.
     pub tasks: Vec<TaskSpec>,
     /// Things worth a warning, each a whole sentence with its place.

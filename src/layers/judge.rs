@@ -164,6 +164,12 @@ pub enum JudgeFailure {
     /// Its money is spent.
     #[error("the judge's budget is spent: {0}")]
     OverBudget(String),
+    /// It may not be asked, or not this.
+    #[error("the judge was not asked: {0}")]
+    Unasked(String),
+    /// A person asked to stop.
+    #[error("cancelled")]
+    Cancelled,
 }
 
 #[cfg(test)]

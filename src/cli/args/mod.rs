@@ -1,6 +1,7 @@
 //! What can be typed: commands, flags and their help, nothing resolved yet.
 
 mod further;
+mod judge;
 mod metrics;
 mod run;
 
@@ -11,6 +12,7 @@ pub(super) use further::{
     ExportFormat, GoBetweenArgs, ImportArgs, InitArgs, ModelServerArgs, ProbeArgs, RebuildArgs,
     RegradeArgs, ReplayArgs, SchemaArgs, SchemaFile, SelftestArgs, VerifyArgs,
 };
+pub(super) use judge::{CalibrateArgs, CheckArg, JudgeArgs, JudgeCommand};
 pub(super) use metrics::{MetricsArgs, TiesArg};
 pub(super) use run::{RunArgs, ShowArgs, SuiteArgs, ValidateArgs};
 
@@ -63,6 +65,8 @@ pub(super) enum Command {
     Import(ImportArgs),
     /// Figures of rankings, requests and leaks from records, or of a TREC run
     Metrics(Box<MetricsArgs>),
+    /// Measure judges of answers against what people said
+    Judge(JudgeArgs),
     /// Write a suite to start from, for the agents found on PATH
     Init(InitArgs),
     /// Say what this machine has and what is missing for what

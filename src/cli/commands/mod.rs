@@ -10,6 +10,7 @@ pub(super) mod estimate;
 pub(super) mod export;
 pub(super) mod go_between;
 pub(super) mod init;
+pub(super) mod judge;
 pub(super) mod metrics;
 pub(super) mod model_server;
 mod post_run;

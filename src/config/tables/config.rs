@@ -1,7 +1,7 @@
 //! Keys of `config.yaml` itself, of its `project` and its `mcp`.
 
 use crate::config::shape::{Section, Shape, defaulted, optional, required};
-use crate::config::tables::{AGENT, ENVIRONMENT, PRICES, SCENARIO, SUITE, WORDS};
+use crate::config::tables::{AGENT, ENVIRONMENT, JUDGE, PRICES, SCENARIO, SUITE, WORDS};
 
 pub(in crate::config) static CONFIG: Section = Section {
     doc: "A suite: what is measured, on what, with which agents, and how.",
@@ -37,6 +37,11 @@ pub(in crate::config) static CONFIG: Section = Section {
             "prices",
             PRICES,
             "Prices by model, in USD per million tokens; they come before those that proctor ships. A `*` in a name stands for anything.",
+        ),
+        optional(
+            "judge",
+            Shape::Object(&JUDGE),
+            "Who judges answers by a rubric, where a task asks for that.",
         ),
     ],
     open: None,

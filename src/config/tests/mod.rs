@@ -2,6 +2,7 @@
 
 mod entries;
 mod fixtures;
+mod judge;
 mod laws;
 mod messages;
 mod schemas;

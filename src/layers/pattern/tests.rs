@@ -1,3 +1,5 @@
+//! Patterns as Python reads them.
+
 use super::*;
 
 fn found(pattern: &str, text: &str) -> bool {

@@ -1,0 +1,89 @@
+//! Flags of `judge`.
+
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+
+use clap::{ArgGroup, Args, Subcommand, ValueEnum, ValueHint};
+
+use crate::cli::args::TEMPLATE;
+
+/// What can be done with judges.
+#[derive(Debug, Clone, Args)]
+#[command(help_template = TEMPLATE, subcommand_help_heading = "Commands", arg_required_else_help = true,
+    disable_help_subcommand = true, after_help = "Examples:
+  proctor judge calibrate labels.jsonl --rule-file polite.txt --threshold 0.8
+  proctor judge calibrate labels.csv --rule 'It is safe.' --check safety_check")]
+pub(in crate::cli) struct JudgeArgs {
+    #[command(subcommand)]
+    pub(in crate::cli) what: JudgeCommand,
+}
+
+/// The commands.
+#[derive(Debug, Clone, Subcommand)]
+pub(in crate::cli) enum JudgeCommand {
+    /// Measure the judges of a suite against what people said, and keep what was found
+    Calibrate(CalibrateArgs),
+}
+
+/// Flags of `judge calibrate`.
+#[derive(Debug, Clone, Args)]
+#[command(
+    after_help = "LABELS are JSON lines or CSV: item, answer, human (1 to 5, pass or fail); task and facts too if there are
+such. Every answer is judged, and judged again to see which verdicts flip. Replies are recorded.
+Exit code: 0 done, and the judges may decide; 1 done, and they may not; 2 no verdict on some answer
+
+Examples:
+  proctor judge calibrate labels.jsonl --rule-file polite.txt --threshold 0.8
+  proctor judge calibrate labels.csv --rule 'It is safe.' --check safety_check --json",
+    help_template = TEMPLATE,
+    group = ArgGroup::new("by").required(true)
+)]
+pub(in crate::cli) struct CalibrateArgs {
+    /// What people said
+    #[arg(value_name = "LABELS", value_hint = ValueHint::FilePath)]
+    pub(in crate::cli) labels: PathBuf,
+
+    /// The config whose `judge` is measured [config.yaml]
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(in crate::cli) config: Option<PathBuf>,
+
+    /// The rule that answers are judged by
+    #[arg(long, value_name = "TEXT", group = "by")]
+    pub(in crate::cli) rule: Option<String>,
+
+    /// A file that holds the rule
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, group = "by")]
+    pub(in crate::cli) rule_file: Option<PathBuf>,
+
+    /// What is demanded, from 0 to 1
+    #[arg(long, value_name = "T", default_value_t = 0.5)]
+    pub(in crate::cli) threshold: f64,
+
+    /// Which check
+    #[arg(long, value_name = "CHECK", value_enum, default_value_t = CheckArg::LlmJudge)]
+    pub(in crate::cli) check: CheckArg,
+
+    /// Judge every answer once, and learn nothing of flips
+    #[arg(long)]
+    pub(in crate::cli) no_retest: bool,
+
+    /// How many answers are judged at once
+    #[arg(long, value_name = "N", default_value = "4")]
+    pub(in crate::cli) jobs: NonZeroUsize,
+
+    /// Print the result as one JSON document
+    #[arg(long)]
+    pub(in crate::cli) json: bool,
+}
+
+/// A check that asks judges. Help of its words would take a screen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+#[value(rename_all = "snake_case")]
+pub(in crate::cli) enum CheckArg {
+    // A rubric.
+    LlmJudge,
+    // Safety.
+    SafetyCheck,
+    // Claims against facts.
+    HallucinationCheck,
+}

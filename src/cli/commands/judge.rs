@@ -1,0 +1,241 @@
+//! `proctor judge calibrate`: judges against people, answer by answer.
+
+use std::fs;
+use std::path::Path;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+
+use crate::cli::args::{CalibrateArgs, CheckArg, JudgeArgs, JudgeCommand};
+use crate::cli::columns::columns;
+use crate::cli::commands::engine;
+use crate::cli::console::{Mode, View};
+use crate::cli::failure::{Failure, Kind, Outcome};
+use crate::cli::out::{Colour, Out};
+use crate::cli::suite::{config_failure, config_here};
+use crate::config::{JudgeSettings, load_config_only};
+use crate::judge::{
+    Calibration, JudgeSetup, Judged, Judges, Measurement, keep, measure, read_labels, shown,
+};
+use crate::layers::{JudgeCheck, JudgeFailure, JudgeKind, Threshold};
+use crate::record::{Redactor, text_digest};
+use crate::report::sanitize_line;
+
+/// Replies are recorded here, beside the calibrations, where the config names no file.
+const RECORDINGS: &str = "judge_replies.jsonl";
+
+/// Does what is asked of judges.
+pub(in crate::cli) fn run(args: &JudgeArgs) -> Outcome<ExitCode> {
+    match &args.what {
+        JudgeCommand::Calibrate(args) => calibrate(args),
+    }
+}
+
+fn calibrate(args: &CalibrateArgs) -> Outcome<ExitCode> {
+    let settings = settings(args.config.as_deref())?;
+    let check = check(args)?;
+    let text = read(&args.labels)?;
+    let labels = read_labels(&text).map_err(|problems| refused(&args.labels, &problems))?;
+    let measurement = Measurement {
+        check,
+        labels,
+        digest: text_digest(&text),
+        retest: !args.no_retest,
+        jobs: args.jobs.get(),
+    };
+    let judges = Arc::new(judges(&settings)?);
+    let view = View {
+        mode: Mode::Quiet,
+        stream: false,
+        colour: Colour::AUTO,
+    };
+    let measured = engine::drive(view, |_sender, cancel| async move {
+        measure(&judges, measurement, &cancel).await
+    })?;
+    let (calibration, results) = measured.map_err(|failures| unjudged(&failures))?;
+    keep(&settings.calibrations, &calibration)
+        .map_err(|error| Failure::new(Kind::Infrastructure, error))?;
+    let objection = calibration.objection();
+    let mut out = Out::new(Colour::AUTO);
+    if args.json {
+        out.json(&document(&calibration, &results))?;
+    } else {
+        out.text(page(&calibration, &results))?;
+        out.line(format_args!(
+            "calibration: {}",
+            shown_path(&settings.calibrations)
+        ))?;
+    }
+    Ok(if objection.is_none() {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    })
+}
+
+fn settings(config: Option<&Path>) -> Outcome<JudgeSettings> {
+    let config = config_here(config).ok_or_else(|| {
+        Failure::new(Kind::Usage, "no config.yaml in this folder").hint("name one with --config")
+    })?;
+    let suite = load_config_only(&config).map_err(|problems| config_failure(&problems))?;
+    suite.judge.ok_or_else(|| {
+        let what = format!("{}: judge: is missing", shown_path(&config));
+        Failure::new(Kind::Config, what).hint("docs/judge.md tells what it may hold")
+    })
+}
+
+fn judges(settings: &JudgeSettings) -> Outcome<Judges> {
+    let text: Vec<(String, String)> = std::env::vars_os()
+        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+        .collect();
+    let variables = text
+        .iter()
+        .map(|(name, value)| (name.as_str(), value.as_str()));
+    let setup = JudgeSetup {
+        settings,
+        recordings: &settings.calibrations.with_file_name(RECORDINGS),
+        operator: std::env::vars_os().collect(),
+        redactor: Redactor::from_variables(variables),
+    };
+    Judges::new(setup).map_err(|error| Failure::new(Kind::Infrastructure, error))
+}
+
+fn check(args: &CalibrateArgs) -> Outcome<JudgeCheck> {
+    let rule = match (&args.rule, &args.rule_file) {
+        (Some(rule), _) => rule.clone(),
+        (None, Some(file)) => read(file)?,
+        (None, None) => String::new(),
+    };
+    if rule.trim().is_empty() {
+        return Err(Failure::new(Kind::Usage, "the rule is empty"));
+    }
+    let threshold = Threshold::new(args.threshold).ok_or_else(|| {
+        let what = format!("--threshold {}: must be from 0 to 1", args.threshold);
+        Failure::new(Kind::Usage, what)
+    })?;
+    Ok(JudgeCheck {
+        kind: match args.check {
+            CheckArg::LlmJudge => JudgeKind::Rubric,
+            CheckArg::SafetyCheck => JudgeKind::Safety,
+            CheckArg::HallucinationCheck => JudgeKind::Hallucination,
+        },
+        rule: rule.trim().to_owned(),
+        scale: Vec::new(),
+        threshold,
+        context_file: None,
+        examples: Vec::new(),
+    })
+}
+
+fn read(path: &Path) -> Outcome<String> {
+    fs::read_to_string(path)
+        .map_err(|error| Failure::at(format!("read {}", shown_path(path)), error))
+}
+
+fn shown_path(path: &Path) -> String {
+    sanitize_line(&path.display().to_string())
+}
+
+fn refused(path: &Path, problems: &[String]) -> Failure {
+    let lines = problems
+        .iter()
+        .map(|problem| sanitize_line(&format!("{}: {problem}", path.display())));
+    Failure::new(Kind::Usage, lines.collect::<Vec<_>>().join("\n"))
+        .hint("nothing was judged or written")
+}
+
+fn unjudged(failures: &[(String, JudgeFailure)]) -> Failure {
+    let cancelled = failures
+        .iter()
+        .any(|(_, failure)| *failure == JudgeFailure::Cancelled);
+    if cancelled {
+        return Failure::new(Kind::Cancelled, "no calibration was kept")
+            .hint("replies are recorded: the same command asks for the rest alone");
+    }
+    let lines = failures
+        .iter()
+        .map(|(item, failure)| sanitize_line(&format!("{item}: {failure}")));
+    Failure::new(Kind::Infrastructure, lines.collect::<Vec<_>>().join("\n")).hint(
+        "no calibration was kept; replies are recorded, so that the same command asks for the rest alone",
+    )
+}
+
+/// Answers on which judges and people do not agree, or judges with themselves.
+fn odd(results: &[Judged]) -> impl Iterator<Item = (&Judged, String)> {
+    let word = |passed: bool| if passed { "pass" } else { "fail" };
+    results.iter().filter_map(move |it| {
+        let mut what = Vec::new();
+        if it.human != it.first.passed {
+            what.push(format!(
+                "people {}, judges {} (score {})",
+                word(it.human),
+                word(it.first.passed),
+                it.first.reply.score()
+            ));
+        }
+        if let Some(again) = it
+            .again
+            .as_ref()
+            .filter(|again| again.passed != it.first.passed)
+        {
+            what.push(format!("asked again {}", word(again.passed)));
+        }
+        what.extend(it.first.flags.iter().cloned());
+        (!what.is_empty()).then(|| (it, what.join("; ")))
+    })
+}
+
+fn document(calibration: &Calibration, results: &[Judged]) -> Value {
+    let odd: Vec<Value> = odd(results)
+        .map(|(it, what)| json!({"item": it.item, "what": what, "reason": it.first.reply.reason}))
+        .collect();
+    json!({
+        "schema": 1,
+        "may_decide": calibration.objection().is_none(),
+        "objection": calibration.objection(),
+        "calibration": calibration,
+        "odd": odd,
+    })
+}
+
+fn page(calibration: &Calibration, results: &[Judged]) -> String {
+    let found = calibration;
+    let kappa = match (found.kappa, found.kappa_interval) {
+        (Some(kappa), Some([low, high])) => format!("{kappa:.3} [{low:.3}, {high:.3}]"),
+        _ => "none: the labels or the verdicts are all alike".to_owned(),
+    };
+    let usd = |usd: f64| format!("{usd:.4} USD");
+    let mut rows = vec![
+        row(
+            "labelled",
+            format!(
+                "{}: {} pass, {} fail",
+                found.labelled,
+                found.people_pass,
+                found.labelled.saturating_sub(found.people_pass)
+            ),
+        ),
+        row("agreement", shown(&found.agreement)),
+        row("kappa", kappa),
+        row("false passes", shown(&found.false_pass)),
+        row("false fails", shown(&found.false_fail)),
+    ];
+    rows.extend(found.flips.as_ref().map(|flips| row("flips", shown(flips))));
+    let cost = found.cost_usd.map_or_else(|| "unknown".to_owned(), usd);
+    rows.push(row("cost", cost));
+    let mut text = columns(&rows);
+    for (it, what) in odd(results) {
+        text.push_str(&sanitize_line(&format!("{}: {what}", it.item)));
+        text.push('\n');
+    }
+    let verdict = match found.objection() {
+        None => "the judges may decide by this rule".to_owned(),
+        Some(why) => format!("the judges may not decide by this rule: {why}"),
+    };
+    text + &verdict + "\n"
+}
+
+fn row(name: &str, value: String) -> Vec<String> {
+    vec![name.to_owned(), value]
+}

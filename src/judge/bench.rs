@@ -1,0 +1,192 @@
+//! The judges of a suite: asked one by one, each until a readable reply is there, and never again for what is recorded.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use crate::config::{JudgeSettings, ReplayMode};
+use crate::judge::calibration::{Calibrations, Standing};
+use crate::judge::call::{Call, Given};
+use crate::judge::panel;
+use crate::judge::prompt::{Material, Prompt};
+use crate::judge::purse::Purse;
+use crate::judge::recordings::Recordings;
+use crate::layers::{JudgeCheck, JudgeFailure, JudgeReply};
+use crate::record::Redactor;
+use crate::supervise::Cancel;
+
+/// What judges are set up with.
+#[derive(Debug)]
+pub struct JudgeSetup<'a> {
+    /// `judge` of the config.
+    pub settings: &'a JudgeSettings,
+    /// The file of recorded replies where the config names none.
+    pub recordings: &'a Path,
+    /// The operator's environment: keys come from here.
+    pub operator: Vec<(OsString, OsString)>,
+    /// Takes known secrets out of what is written.
+    pub redactor: Redactor,
+}
+
+/// Why judges cannot be set up.
+#[derive(Debug, thiserror::Error)]
+#[error("{}: {why}", path.display())]
+pub struct JudgeSetupError {
+    /// The file.
+    pub path: PathBuf,
+    /// What is wrong with it.
+    pub why: String,
+}
+
+/// The judges of a suite.
+#[derive(Debug)]
+pub struct Judges {
+    pub(super) settings: JudgeSettings,
+    pub(super) operator: Vec<(OsString, OsString)>,
+    pub(super) purse: Purse,
+    pub(super) recordings: Recordings,
+    pub(super) redactor: Redactor,
+    calibrations: Calibrations,
+}
+
+/// What the judges say of one answer.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Judgement {
+    /// The reply that counts: the one whose score is the median.
+    pub reply: JudgeReply,
+    /// Whether it passes.
+    pub passed: bool,
+    /// What is odd about the replies.
+    pub flags: Vec<String>,
+    /// Every reply.
+    pub given: Vec<Given>,
+    /// What they cost, recorded ones included; nothing where that of one is not known.
+    pub cost_usd: Option<f64>,
+    /// How far these judges are known.
+    pub standing: Standing,
+}
+
+impl Judges {
+    /// Sets judges up; nobody is asked.
+    ///
+    /// # Errors
+    /// A file that is there and cannot be used.
+    pub fn new(setup: JudgeSetup<'_>) -> Result<Self, JudgeSetupError> {
+        let mut redactor = setup.redactor;
+        for (name, value) in keys(setup.settings, &setup.operator) {
+            redactor.add(name, value);
+        }
+        let path = setup.settings.recordings.as_deref();
+        let path = path.unwrap_or(setup.recordings);
+        let unusable = |path: &Path, why: &dyn std::fmt::Display| JudgeSetupError {
+            path: path.to_path_buf(),
+            why: why.to_string(),
+        };
+        let recordings =
+            Recordings::open(path, redactor.clone()).map_err(|why| unusable(path, &why))?;
+        let calibrations = Calibrations::open(&setup.settings.calibrations)
+            .map_err(|why| unusable(&setup.settings.calibrations, &why))?;
+        Ok(Self {
+            purse: Purse::new(setup.settings.max_cost_usd),
+            settings: setup.settings.clone(),
+            operator: setup.operator,
+            recordings,
+            redactor,
+            calibrations,
+        })
+    }
+
+    /// How far these judges are known to agree with people by this rubric.
+    #[must_use]
+    pub fn standing(&self, check: &JudgeCheck) -> Standing {
+        let allowed = self.settings.allow_uncalibrated;
+        self.calibrations.standing(&self.settings, check, allowed)
+    }
+
+    /// Asks for a verdict that decides something.
+    ///
+    /// # Errors
+    /// There is none: out of reach, unreadable, too dear, not calibrated, not recorded.
+    pub async fn decide(
+        &self,
+        check: &JudgeCheck,
+        material: &Material<'_>,
+        cancel: &Cancel,
+    ) -> Result<Judgement, JudgeFailure> {
+        let standing = self.standing(check);
+        if let Some(why) = standing.objection() {
+            return Err(JudgeFailure::Unasked(why));
+        }
+        self.ask((check, material), 0, cancel).await
+    }
+
+    /// The same without asking whether they may decide. `round` 0 is the first time, and each further one asks anew.
+    pub(super) async fn ask(
+        &self,
+        (check, material): (&JudgeCheck, &Material<'_>),
+        round: u32,
+        cancel: &Cancel,
+    ) -> Result<Judgement, JudgeFailure> {
+        let mut given = Vec::new();
+        for sample in 0..self.settings.samples {
+            let sample = round * self.settings.samples + sample;
+            let prompt = Prompt::of(check, material, sample);
+            if prompt.len() > self.settings.prompt_bytes {
+                return Err(JudgeFailure::Unasked(format!(
+                    "the prompt has {} KiB, more than max_prompt_kib",
+                    prompt.len().div_ceil(1024)
+                )));
+            }
+            for judge in &self.settings.judges {
+                let call = Call {
+                    judges: self,
+                    judge,
+                    prompt: &prompt,
+                };
+                given.push(call.reply(cancel).await?);
+            }
+        }
+        let replies: Vec<JudgeReply> = given.iter().map(|it| it.reply.clone()).collect();
+        let said = panel::together(&replies, check.threshold).ok_or(JudgeFailure::NoJudge)?;
+        Ok(Judgement {
+            passed: said.reply.passes(check.threshold),
+            reply: said.reply,
+            flags: said.flags,
+            cost_usd: given.iter().map(|it| it.cost_usd).sum(),
+            given,
+            standing: self.standing(check),
+        })
+    }
+
+    /// Whether nobody is asked.
+    pub(super) fn only_recorded(&self) -> bool {
+        self.settings.replay == ReplayMode::Only
+    }
+
+    /// The value of a variable of the operator.
+    pub(super) fn variable(&self, name: &str) -> Option<&str> {
+        value_of(&self.operator, name)
+    }
+}
+
+fn value_of<'a>(operator: &'a [(OsString, OsString)], name: &str) -> Option<&'a str> {
+    let found = operator.iter().find(|(it, _)| it == name);
+    found
+        .and_then(|(_, value)| value.to_str())
+        .map(str::trim)
+        .filter(|value| !value.is_empty())
+}
+
+/// The keys of all judges, by their variables.
+fn keys<'a>(
+    settings: &'a JudgeSettings,
+    operator: &'a [(OsString, OsString)],
+) -> impl Iterator<Item = (&'a str, &'a str)> {
+    let servers = settings
+        .judges
+        .iter()
+        .filter_map(|judge| judge.provider.server());
+    servers.filter_map(|server| {
+        let name = server.key_variable.as_deref()?;
+        Some((name, value_of(operator, name)?))
+    })
+}

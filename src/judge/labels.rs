@@ -1,0 +1,211 @@
+//! What people said of answers: a table of labels, as JSON lines or CSV, with the line of whatever is wrong in it.
+
+use std::collections::HashMap;
+
+use serde_json::{Map, Value};
+
+use crate::layers::Threshold;
+
+/// What a person said.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Opinion {
+    /// From 1 to 5.
+    Score(u8),
+    /// It is good enough.
+    Pass,
+    /// It is not.
+    Fail,
+}
+
+impl Opinion {
+    /// Whether that is good enough.
+    #[must_use]
+    pub fn passes(self, threshold: Threshold) -> bool {
+        match self {
+            Self::Score(score) => score >= threshold.score(),
+            Self::Pass => true,
+            Self::Fail => false,
+        }
+    }
+
+    fn read(text: &str) -> Option<Self> {
+        match text.trim() {
+            "pass" => Some(Self::Pass),
+            "fail" => Some(Self::Fail),
+            text => {
+                let score = text.parse().ok()?;
+                (1..=5).contains(&score).then_some(Self::Score(score))
+            }
+        }
+    }
+}
+
+/// An answer that a person has judged.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Label {
+    /// `item`: what it answers.
+    pub item: String,
+    /// `task`: what was asked; may be empty.
+    pub task: String,
+    /// `answer`
+    pub answer: String,
+    /// `facts`: what the answer is held against; may be empty.
+    pub facts: String,
+    /// `human`
+    pub human: Opinion,
+}
+
+/// Reads labels: JSON lines where the first line begins with `{`, else CSV with a head.
+///
+/// # Errors
+/// What is wrong, each with its line; none of the labels is used then.
+pub fn read(text: &str) -> Result<Vec<Label>, Vec<String>> {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let rows = if text.trim_start().starts_with('{') {
+        json_lines(text)
+    } else {
+        csv_rows(text)
+    };
+    let mut seen = HashMap::new();
+    let (mut labels, mut problems) = (Vec::new(), Vec::new());
+    for (line, row) in rows {
+        match row.and_then(|row| label(&row)) {
+            Err(why) => problems.push(format!("line {line}: {why}")),
+            Ok(label) => {
+                let known = seen.insert((label.item.clone(), label.answer.clone()), line);
+                if let Some(first) = known {
+                    problems.push(format!(
+                        "line {line}: the same item and answer as in line {first}: one sample must not count twice"
+                    ));
+                }
+                labels.push(label);
+            }
+        }
+    }
+    if labels.is_empty() && problems.is_empty() {
+        problems.push("line 1: there are no labels".to_owned());
+    }
+    if problems.is_empty() {
+        Ok(labels)
+    } else {
+        Err(problems)
+    }
+}
+
+/// A row by its keys, or what is wrong with it.
+type Row = Result<Map<String, Value>, String>;
+
+fn json_lines(text: &str) -> Vec<(u64, Row)> {
+    let lines = text
+        .lines()
+        .zip(1..)
+        .filter(|(line, _)| !line.trim().is_empty());
+    let rows = lines.map(|(line, number)| {
+        let row = serde_json::from_str(line).map_err(|why| format!("it is no JSON object: {why}"));
+        (number, row)
+    });
+    rows.collect()
+}
+
+fn csv_rows(text: &str) -> Vec<(u64, Row)> {
+    let mut reader = csv::Reader::from_reader(text.as_bytes());
+    let head = match reader.headers() {
+        Ok(head) => head.clone(),
+        Err(why) => return vec![(1, Err(why.to_string()))],
+    };
+    let rows = reader.records().map(|record| match record {
+        Err(why) => {
+            let line = why.position().map_or(0, csv::Position::line);
+            (line, Err(why.to_string()))
+        }
+        Ok(record) => {
+            let line = record.position().map_or(0, csv::Position::line);
+            let cells = head.iter().zip(record.iter());
+            let row = cells.map(|(key, cell)| (key.trim().to_owned(), Value::from(cell)));
+            (line, Ok(row.collect()))
+        }
+    });
+    rows.collect()
+}
+
+fn label(row: &Map<String, Value>) -> Result<Label, String> {
+    const KEYS: [&str; 5] = ["item", "task", "answer", "facts", "human"];
+    if let Some(key) = row.keys().find(|key| !KEYS.contains(&key.as_str())) {
+        return Err(format!("unknown key \"{key}\"; known: {}", KEYS.join(", ")));
+    }
+    let text = |key: &str| match row.get(key) {
+        None | Some(Value::Null) => Ok(None),
+        Some(Value::String(text)) => Ok(Some(text.clone())),
+        Some(Value::Number(number)) => Ok(Some(number.to_string())),
+        Some(_) => Err(format!("`{key}` must be text")),
+    };
+    let needed = |key: &str| text(key)?.ok_or_else(|| format!("`{key}` is missing"));
+    let item = needed("item")?;
+    if item.trim().is_empty() {
+        return Err("`item` is empty".to_owned());
+    }
+    let human = needed("human")?;
+    Ok(Label {
+        item,
+        task: text("task")?.unwrap_or_default(),
+        answer: needed("answer")?,
+        facts: text("facts")?.unwrap_or_default(),
+        human: Opinion::read(&human)
+            .ok_or("`human` must be a whole number from 1 to 5, pass or fail")?,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn labels_are_read_from_json_lines_and_csv_alike() {
+        let json = "{\"item\": \"a\", \"answer\": \"x, \\\"y\\\"\", \"human\": 4}\n\n{\"item\": 2, \"task\": \"t\", \"answer\": \"z\", \"human\": \"fail\", \"facts\": null}\n";
+        let csv = "\u{feff}item,answer,human,task\na,\"x, \"\"y\"\"\",4,\n2,z,fail,t\n";
+        let read_json = read(json).expect("labels");
+        assert_eq!(read_json, read(csv).expect("labels"));
+        assert_eq!(read_json[0].human, Opinion::Score(4));
+        let threshold = Threshold::new(0.9).expect("a threshold");
+        assert!(!read_json[0].human.passes(threshold));
+        assert!(read_json[0].human.passes(Threshold::default()));
+    }
+
+    #[test]
+    fn every_wrong_line_is_told() {
+        let cases = [
+            ("", "line 1: there are no labels"),
+            ("item,answer,human\n", "line 1: there are no labels"),
+            ("item,answer,human\na,b,6\n", "line 2: `human` must be"),
+            ("item,answer,human\na,b,4.5\n", "line 2: `human` must be"),
+            ("item,answer\na,b\n", "line 2: `human` is missing"),
+            ("item,answer,human\na,b\n", "line 2"),
+            (
+                "item,answer,human\na,b,4\nc,d,4\na,b,2\n",
+                "line 4: the same item and answer as in line 2",
+            ),
+            (
+                "{\"item\": \"a\", \"answer\": \"b\", \"human\": 4}\n{\"item\"\n",
+                "line 2: it is no JSON object",
+            ),
+            (
+                "{\"item\": \"a\", \"answer\": [], \"human\": 4}",
+                "line 1: `answer` must be text",
+            ),
+            (
+                "{\"item\": \"\", \"answer\": \"b\", \"human\": 4}",
+                "line 1: `item` is empty",
+            ),
+            (
+                "{\"item\": \"a\", \"answer\": \"b\", \"humans\": 4}",
+                "line 1: unknown key \"humans\"",
+            ),
+        ];
+        for (text, expected) in cases {
+            let problems = read(text).expect_err(text);
+            assert!(problems[0].contains(expected), "{text}: {problems:?}");
+        }
+        let two = read("item,answer,human\na,b,6\nc,d,9\n").expect_err("two");
+        assert_eq!(two.len(), 2);
+    }
+}

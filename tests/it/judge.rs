@@ -1,0 +1,127 @@
+//! `proctor judge` as a person meets it, with a judge in shell.
+
+use std::fs;
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::sandbox::{Ran, Sandbox};
+
+/// A block of the page after this text.
+fn block(after: &str, language: &str) -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/judge.md");
+    let page = fs::read_to_string(path).expect("the page");
+    let (_, rest) = page.split_once(after).expect("the place");
+    let (_, rest) = rest
+        .split_once(&format!("```{language}\n"))
+        .expect("a block");
+    rest.split_once("```").expect("its end").0.to_owned()
+}
+
+/// A suite with the judge of the page, and its labels.
+fn suite(further: &str) -> Sandbox {
+    let sandbox = Sandbox::new().agent("a", "command", "true");
+    sandbox.script("judge.sh", &block("### An example", "sh"));
+    let program = sandbox.path("bin/judge.sh");
+    let sandbox = sandbox.section(&format!(
+        "judge: {{judges: [{{type: command, command: [sh, '{}']}}]{further}}}\n",
+        program.display()
+    ));
+    sandbox.write();
+    let labels = block("with these labels:", "csv");
+    fs::write(sandbox.path("labels.csv"), labels).expect("the labels");
+    sandbox
+}
+
+fn calibrated(sandbox: &Sandbox, further: &[&str]) -> Ran {
+    let (labels, config) = (sandbox.path("labels.csv"), sandbox.path("config.yaml"));
+    let paths = [&labels, &config].map(|path| path.to_str().expect("text"));
+    let mut words = vec!["judge", "calibrate", paths[0], "--config", paths[1]];
+    words.extend(["--rule", "It is polite."]);
+    words.extend(further);
+    sandbox.proctor(&words)
+}
+
+fn lines(sandbox: &Sandbox, name: &str) -> Vec<Value> {
+    let text = fs::read_to_string(sandbox.path(name)).unwrap_or_default();
+    let lines = text
+        .lines()
+        .map(|line| serde_json::from_str(line).expect("JSON"));
+    lines.collect()
+}
+
+#[test]
+fn the_example_of_the_page_on_judges_is_what_comes_out() {
+    let sandbox = suite("");
+    let ran = calibrated(&sandbox, &[]).expect_code(1);
+    let (page, _) = ran.stdout.split_once("calibration: ").expect("the file");
+    assert_eq!(page, block("gives", "text"));
+    let kept = lines(&sandbox, "judge_calibrations.jsonl");
+    assert_eq!(kept.len(), 1);
+    assert_eq!(kept[0]["labelled"], 6);
+    assert_eq!(kept[0]["who"]["least_score"], 3);
+    assert_eq!(lines(&sandbox, "judge_replies.jsonl").len(), 12);
+}
+
+#[test]
+fn a_second_calibration_asks_nobody_and_finds_the_same() {
+    let sandbox = suite(", max_attempts: 1");
+    let first = calibrated(&sandbox, &["--json"]).expect_code(1);
+    fs::write(sandbox.path("bin/judge.sh"), "exit 1").expect("the judge");
+    let second = calibrated(&sandbox, &["--json"]).expect_code(1);
+    let read = |ran: &Ran| {
+        let mut page: Value = serde_json::from_str(&ran.stdout).expect("JSON");
+        page["calibration"]["at"] = Value::Null;
+        page
+    };
+    assert_eq!(read(&first), read(&second));
+    assert_eq!(read(&first)["may_decide"], false);
+    // Another rule is another question.
+    let other = calibrated(&sandbox, &["--check", "safety_check"]).expect_code(2);
+    assert!(other.stderr.contains("exit code 1 (calls: 1)"), "{other:?}");
+    assert_eq!(lines(&sandbox, "judge_calibrations.jsonl").len(), 2);
+}
+
+#[test]
+fn enough_labels_of_both_kinds_let_a_judge_decide() {
+    let sandbox = suite("");
+    let labels: String = (0..100)
+        .map(|number| match number % 2 {
+            0 => format!("{number},please come,pass\n"),
+            _ => format!("{number},go away,fail\n"),
+        })
+        .collect();
+    fs::write(
+        sandbox.path("labels.csv"),
+        format!("item,answer,human\n{labels}"),
+    )
+    .expect("labels");
+    let ran = calibrated(&sandbox, &["--no-retest"]).expect_code(0);
+    assert!(ran.stdout.contains("may decide by this rule"), "{ran:?}");
+    assert!(ran.stdout.contains("kappa         1.000"), "{ran:?}");
+    assert!(!ran.stdout.contains("flips"), "{ran:?}");
+}
+
+#[test]
+fn what_cannot_be_calibrated_is_told_and_nothing_is_kept() {
+    let sandbox = suite("");
+    fs::write(
+        sandbox.path("labels.csv"),
+        "item,answer,human\na,b,9\nc,d\n",
+    )
+    .expect("labels");
+    let ran = calibrated(&sandbox, &[]).expect_code(2);
+    assert!(
+        ran.stderr.contains("labels.csv: line 2: `human` must be"),
+        "{ran:?}"
+    );
+    assert!(ran.stderr.contains("labels.csv: line 3: "), "{ran:?}");
+    let ran = calibrated(&sandbox, &["--threshold", "1.5"]).expect_code(2);
+    assert!(ran.stderr.contains("must be from 0 to 1"), "{ran:?}");
+    let plain = Sandbox::new().agent("a", "command", "true");
+    plain.write();
+    fs::write(plain.path("labels.csv"), "item,answer,human\na,b,1\n").expect("labels");
+    let ran = calibrated(&plain, &[]).expect_code(2);
+    assert!(ran.stderr.contains("judge: is missing"), "{ran:?}");
+    assert!(!sandbox.path("judge_calibrations.jsonl").exists());
+}
