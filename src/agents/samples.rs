@@ -89,6 +89,7 @@ pub(super) fn settings() -> Settings {
         grader_timeout: second,
         simulator_timeout: second,
         xcodebuild_jobs: None,
+        cap_agent_builds: false,
         stop_grace: second,
         linger: second,
         drain: second,

@@ -188,7 +188,7 @@ fn config(input: &LoadBytes<'_>, files: &Files<'_>, report: &mut Report) -> Opti
         config_digest: sha256(input.config),
         tasks_digest: input.tasks.map(sha256).unwrap_or_default(),
         asked,
-        settings: settings::settings(&suite, files.base),
+        settings: settings::settings(&suite, files.base, report),
         project: project?,
         agents,
         further_agents: Vec::new(),

@@ -20,8 +20,16 @@ use crate::model::host::HostRule;
 use crate::model::{AgentId, GradedIn, Network, ScenarioId, WorkspaceKind};
 
 /// `suite:`.
-pub(super) fn settings(suite: &Fields<'_>, base: &Base) -> Settings {
+pub(super) fn settings(suite: &Fields<'_>, base: &Base, report: &mut Report) -> Settings {
     let output_root = base.resolve(&suite.text_or_empty("output_root"));
+    if suite.boolean("cap_agent_builds") && suite.get("xcodebuild_jobs").is_none() {
+        let (place, path) = (
+            suite.place_of("cap_agent_builds"),
+            suite.path("cap_agent_builds"),
+        );
+        let problem = report.error(place, &path, "there is no cap: `xcodebuild_jobs` is absent");
+        problem.hint("write `xcodebuild_jobs: 1` beside it");
+    }
     Settings {
         name: suite.text("name").unwrap_or_else(|| default_name(base)),
         timeout: suite.seconds_or_zero("timeout_sec"),
@@ -35,6 +43,7 @@ pub(super) fn settings(suite: &Fields<'_>, base: &Base) -> Settings {
         xcodebuild_jobs: suite
             .get("xcodebuild_jobs")
             .map(|_| suite.count("xcodebuild_jobs")),
+        cap_agent_builds: suite.boolean("cap_agent_builds"),
         stop_grace: suite.seconds_or_zero("stop_grace_sec"),
         linger: suite.seconds_or_zero("linger_sec"),
         drain: suite.seconds_or_zero("drain_sec"),

@@ -123,6 +123,8 @@ pub struct Settings {
     pub simulator_timeout: Duration,
     /// `xcodebuild_jobs` (new): most builds of the harness at once; `None` is as many as trials run.
     pub xcodebuild_jobs: Option<u32>,
+    /// `cap_agent_builds` (new): an agent, too, has one of the places of `xcodebuild_jobs`, from its start to its end.
+    pub cap_agent_builds: bool,
     /// `stop_grace_sec` (new, 5): between INT, TERM and KILL.
     pub stop_grace: Duration,
     /// `linger_sec` (new, 5): how long an agent may live on after its final event.

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use tokio::sync::OnceCell;
+use tokio::sync::{OnceCell, OwnedSemaphorePermit};
 
 use crate::apple::{Lease, Leases, Simctl, Trouble, Wanted, Xcode, sweep_derived_data};
 use crate::config::{GraderSpec, Project, Simulators, TaskSpec};
@@ -54,7 +54,14 @@ impl Slot {
         self.was_lent.store(false, Ordering::Relaxed);
     }
 
-    /// How long builds of graders waited for their turn.
+    fn waited_for_a_build(&self, wait: Duration) {
+        *self
+            .builds_waited
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner) += wait;
+    }
+
+    /// How long the agent and builds of graders waited for their turn.
     pub(super) fn builds_waited(&self) -> Duration {
         *self
             .builds_waited
@@ -120,6 +127,28 @@ pub(super) async fn make_ready(frame: &Frame<'_>) -> Result<(), Stop> {
     }
     frame.simulator.was_lent.store(true, Ordering::Relaxed);
     Ok(())
+}
+
+/// The agent's place among all builds, where the suite counts agents in: it is waited for before any of its time, and is given
+/// back when the place is dropped.
+pub(super) async fn place_of_agent(
+    frame: &Frame<'_>,
+) -> Result<Option<OwnedSemaphorePermit>, Stop> {
+    let context = frame.context;
+    let Some(apple) = context.apple.as_ref() else {
+        return Ok(None);
+    };
+    if !context.suite.settings.cap_agent_builds {
+        return Ok(None);
+    }
+    frame.enter("build place");
+    tokio::select! {
+        (wait, place) = apple.xcode.build_place() => {
+            frame.simulator.waited_for_a_build(wait);
+            Ok(place)
+        }
+        () = context.cancel.reached(1) => Err(Stop::cancelled()),
+    }
 }
 
 /// What Apple graders work with; nothing where the suite has none. A device that cannot be had is for the graders to tell.

@@ -67,6 +67,7 @@ async fn stages(frame: &Frame<'_>, draft: &mut Draft, slot: &mut Slot) -> Result
     let workspace = prepare(frame, &mut slot.workspace)?;
     frame.mark(Stage::Started, (draft, false));
     simulator::make_ready(frame).await?;
+    let place = simulator::place_of_agent(frame).await?;
     let ready = preparation::ready(frame, workspace)?;
     slot.secrets = known_secrets(&ready.invocation);
     if let Some(task) = frame.context.task(frame.planned) {
@@ -99,6 +100,7 @@ async fn stages(frame: &Frame<'_>, draft: &mut Draft, slot: &mut Slot) -> Result
     if let Some(problem) = preparation::mcp_stop(frame, workspace, &ready).await {
         draft.note(format!("mcp.stop_command {problem}"));
     }
+    drop(place);
     frame.enter("grading");
     let mut end = agent_end(&Evidence {
         kind: frame.context.agent(frame.planned).speaks(),

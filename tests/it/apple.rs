@@ -406,6 +406,40 @@ fn builds_of_graders_can_be_capped_and_their_wait_is_told() {
 }
 
 #[test]
+fn an_agent_can_count_as_a_build_and_waits_outside_of_its_own_time() {
+    let agent = format!(
+        "mkdir \"$HOME/building\" || touch \"$HOME/two\"\nsleep 0.7\nrmdir \"$HOME/building\"\n{CLAUDE_DONE}"
+    );
+    let run = |capped: &str| {
+        let (sandbox, _standin) = sandbox(&agent);
+        let sandbox = sandbox
+            .set("trials_per_cell", "2")
+            .suite("jobs: 2")
+            .suite("start_gap_sec: 0")
+            .suite("xcodebuild_jobs: 1")
+            .suite(capped)
+            .apple(
+                &task("ios_test_pass"),
+                &format!("  simulators: [iPhone 17, iPhone 17 Pro]\n{PROJECT}"),
+            );
+        sandbox.proctor(&["run", "--quiet"]).expect_code(0);
+        sandbox
+    };
+    assert!(run("cap_agent_builds: false").path("home/two").exists());
+    let sandbox = run("cap_agent_builds: true");
+    assert!(!sandbox.path("home/two").exists());
+    let number = |row: &serde_json::Value, column: &str| row[column].as_f64().expect("a number");
+    let rows = sandbox.rows();
+    let waited = |row: &&serde_json::Value| number(row, "xcodebuild_wait_sec") > 0.6;
+    assert!(rows.iter().any(|row| waited(&row)), "{rows:?}");
+    for row in &rows {
+        let wait = number(row, "xcodebuild_wait_sec");
+        let agent = number(row, "wall_time_sec");
+        assert!(wait < 0.6 || agent < wait + 0.7, "{wait} {agent}");
+    }
+}
+
+#[test]
 fn packages_are_fetched_once_and_each_build_has_its_own_copy() {
     let (sandbox, standin) = sandbox(&format!(
         "echo \"$DEVELOPER_DIR\" > \"$HOME/developer\"\n{CLAUDE_DONE}"

@@ -154,6 +154,12 @@ pub(in crate::config) static SUITE: Section = Section {
             "Most builds of graders at once, however many trials run.",
         ),
         defaulted(
+            "cap_agent_builds",
+            Shape::Bool,
+            "false",
+            "An agent, too, takes one of the places of xcodebuild_jobs, from its start to its end: when it builds nobody knows beforehand.",
+        ),
+        defaulted(
             "stop_grace_sec",
             Shape::Pause,
             "5",

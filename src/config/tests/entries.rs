@@ -306,3 +306,13 @@ fn setup_commands_are_lists_or_lines() {
         ],
     );
 }
+
+#[test]
+fn builds_of_agents_count_against_a_cap_that_is_there() {
+    check_config(
+        &with("suite:\n  cap_agent_builds: true\n"),
+        &["5:21: suite.cap_agent_builds: there is no cap: `xcodebuild_jobs` is absent"],
+    );
+    let capped = with("suite:\n  cap_agent_builds: true\n  xcodebuild_jobs: 2\n");
+    check_config(&capped, &[]);
+}

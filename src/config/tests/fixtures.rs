@@ -87,6 +87,7 @@ fn keys_of_apple_projects_are_read() {
     assert_eq!(suite.project.simulators, Simulators::Pool(pool.into()));
     assert_eq!(settings.simulator_timeout, Duration::from_secs(45));
     assert_eq!(settings.xcodebuild_jobs, Some(2));
+    assert!(settings.cap_agent_builds);
     assert_eq!(settings.limits.derived_data, 5 << 20);
 }
 
