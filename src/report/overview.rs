@@ -62,6 +62,7 @@ impl Overview {
         let warnings = alarms(summary)
             .chain(gaps(summary))
             .chain(infra_warning(&scenarios, summary))
+            .chain(doubtful_successes(summary))
             .chain(attestation_warning(summary))
             .collect();
         Self {
@@ -163,6 +164,19 @@ fn gaps(summary: &Summary) -> impl Iterator<Item = String> {
         format!(
             "visible and held-out tests differ: of {all} trials of {} on {} ({}), {visible} pass the visible tests and {held_out} the held-out ones",
             cell.agent, cell.task, cell.scenario
+        )
+    })
+}
+
+/// Says which successes are in one of the two rates alone.
+fn doubtful_successes(summary: &Summary) -> Option<String> {
+    let cells = summary.cells.values();
+    let count: usize = cells
+        .map(|stats| stats.successes - stats.sound_successes)
+        .sum();
+    (count > 0).then(|| {
+        format!(
+            "successes of trials with an infra fault: {count} (`agent_protocol`: no last word of the agent). They count in the rate over all trials and not in the one over graded trials, where failures of such trials do not count either"
         )
     })
 }

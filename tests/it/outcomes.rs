@@ -296,6 +296,34 @@ fn a_death_that_nobody_here_ordered_is_told_with_the_memory_that_was_held() {
 /// One arm meets a rate limit in half of its trials: both rates are printed with their counts, and the difference between
 /// the arms is said.
 #[test]
+fn work_without_a_last_word_counts_in_the_rate_over_all_alone() {
+    let begins = r#"echo '{"type":"system"}'"#;
+    let sandbox = Sandbox::new()
+        .agent("passes", CLAUDE, &format!("{begins}; {SOLVE}"))
+        .agent("fails", CLAUDE, begins);
+    let ran = sandbox.proctor(&["run", "--json"]).expect_code(1);
+    let told: Value = serde_json::from_str(&ran.stdout).expect("JSON");
+    for (agent, all) in [("passes", 1.0), ("fails", 0.0)] {
+        let cells = told["cells"].as_array().expect("cells");
+        let cell = cells.iter().find(|cell| cell["agent_id"] == agent);
+        let cell = cell.expect("a cell");
+        assert_eq!(cell["success_rate"], all, "{cell:#}");
+        assert_eq!(cell["infra_trials"], 1, "{cell:#}");
+        assert_eq!(cell["graded"], 0, "{cell:#}");
+        assert_eq!(cell["success_rate_graded"], Value::Null, "{cell:#}");
+    }
+    for row in sandbox.rows() {
+        assert_eq!(row["infra"], "agent_protocol", "{row:#}");
+        assert_eq!(row["success"], row["agent_id"] == "passes", "{row:#}");
+    }
+    let summary = fs::read_to_string(sandbox.run_dir().join("summary.md")).expect("a summary");
+    assert!(
+        summary.contains("successes of trials with an infra fault: 1"),
+        "{summary}"
+    );
+}
+
+#[test]
 fn infra_faults_neither_vanish_from_a_rate_nor_sink_it() {
     let limited = r#"{"type":"result","subtype":"success","is_error":true,"api_error_status":429,"result":"API Error: 429","usage":{}}"#;
     let body = format!(
