@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use crate::model::{Infra, RUN_BUDGET, Termination, TrialKey, TrialOutcome};
+use crate::model::{Infra, Integrity, Isolation, RUN_BUDGET, Termination, TrialKey, TrialOutcome};
 use crate::plan::{Done, Plan, PlannedTrial};
 use crate::record::{Journal, ROW_SCHEMA, Row, RunDir, StageMark, rows};
 use crate::runner::RunError;
@@ -171,6 +171,14 @@ fn interrupted(
     outcome.infra = Infra::None;
     outcome.failure_reason = Some("interrupted".to_owned());
     outcome.notes = vec!["the harness died while this trial ran".to_owned()];
+    if outcome.isolation == Isolation::None {
+        // Where there is no jail, whoever worked in this trial could have killed the harness, and nobody can say who did.
+        outcome.integrity = Integrity::Suspect(vec!["harness_died_beside_agent".to_owned()]);
+        outcome.notes.push(
+            "who ended it is not known: without a jail an agent can; see the last calls in events.jsonl"
+                .to_owned(),
+        );
+    }
     outcome.notes.extend(problems);
     debug_assert!(!is_result(outcome.infra, outcome.termination));
     outcome

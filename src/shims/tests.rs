@@ -78,6 +78,7 @@ impl Lab {
             stdin: StdinPlan::Null,
             limits: Limits {
                 hard: Some(Duration::from_secs(60)),
+                shims: Some(self.overlay.bin_dir.clone()),
                 ..Limits::default()
             },
             stdout_to: None,

@@ -18,13 +18,13 @@ pub(super) struct Process {
 
 #[cfg(target_os = "linux")]
 pub(super) use linux::{
-    argv, children_of_self, first_child, has_environment, peak_memory_kib, snapshot, start_of,
-    variable,
+    argv, children_of_self, first_child, has_environment, peak_memory_kib, runs_from, snapshot,
+    start_of, variable,
 };
 #[cfg(not(target_os = "linux"))]
 pub(super) use other::{
-    argv, children_of_self, first_child, has_environment, peak_memory_kib, snapshot, start_of,
-    variable,
+    argv, children_of_self, first_child, has_environment, peak_memory_kib, runs_from, snapshot,
+    start_of, variable,
 };
 
 /// Longest command line that is reported.
@@ -76,6 +76,12 @@ mod linux {
             }
         }
         Some(children)
+    }
+
+    /// Whether the program of a process lies in this folder; `None` if nobody says.
+    pub(in super::super) fn runs_from(pid: u32, folder: &Path) -> Option<bool> {
+        let program = fs::read_link(format!("/proc/{pid}/exe")).ok()?;
+        Some(program.parent() == Some(folder))
     }
 
     /// The first child of a process that has one thread.
@@ -194,6 +200,11 @@ mod other {
 
     pub(in super::super) fn first_child(_pid: u32) -> Option<u32> {
         None
+    }
+
+    pub(in super::super) fn runs_from(pid: u32, folder: &std::path::Path) -> Option<bool> {
+        let program = ps(&["-p", &pid.to_string(), "-o", "comm="]);
+        Some(std::path::Path::new(program.trim()).parent() == Some(folder))
     }
 
     pub(in super::super) fn argv(pid: u32) -> String {

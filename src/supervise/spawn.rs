@@ -135,6 +135,7 @@ fn in_the_open(wanted: &Wanted<'_>) -> io::Result<Started> {
         wardens: Vec::new(),
         brand,
         marker: mark(spec),
+        shims: shims(spec),
         seen: BTreeSet::new(),
     };
     Ok(Started {
@@ -180,6 +181,7 @@ async fn in_jail(wanted: &Wanted<'_>, jail: &Jail) -> io::Result<Started> {
         wardens: vec![pid, warden],
         brand,
         marker: mark(spec),
+        shims: shims(spec),
         seen: BTreeSet::new(),
     };
     let hatches = child.hatches().unwrap_or_else(|error| {
@@ -193,6 +195,11 @@ async fn in_jail(wanted: &Wanted<'_>, jail: &Jail) -> io::Result<Started> {
         hatches,
         at: Duration::from_nanos(since),
     })
+}
+
+fn shims(spec: &ChildSpec) -> Option<PathBuf> {
+    let folder = spec.limits.shims.as_ref()?;
+    std::fs::canonicalize(folder).ok()
 }
 
 fn mark(spec: &ChildSpec) -> Option<String> {

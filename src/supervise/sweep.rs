@@ -85,7 +85,7 @@ pub(super) fn with_leader(trial: &Trial) -> Swept {
     }
     // The group comes last: its members are the parents of the others, and die all at once.
     let others = alive.iter().filter(|process| process.group != trial.pid);
-    let waiting = kill_but_waiting(others);
+    let waiting = hunt.kill_but_waiting(others);
     kill::group(trial.pid, Signal::KILL);
     wait_for(&waiting);
     hunt.run()
@@ -103,7 +103,7 @@ pub(super) fn in_jail(trial: &Trial) -> Swept {
 pub(super) fn left_in_jail(trial: &Trial) -> Swept {
     let hunt = Hunt::new(trial);
     let mut alive = hunt.alive();
-    if alive.iter().any(may_be_waiting) {
+    if alive.iter().any(|process| hunt.is_waiting(process)) {
         thread::sleep(MOMENT);
         alive = hunt.alive();
     }
@@ -115,37 +115,27 @@ pub(super) fn without_leader(trial: &Trial) -> Swept {
     let mut hunt = Hunt::new(trial);
     hunt.leader_is_gone = true;
     let mut alive = hunt.alive();
-    if alive.iter().any(may_be_waiting) {
+    if alive.iter().any(|process| hunt.is_waiting(process)) {
         thread::sleep(MOMENT);
         alive = hunt.alive();
     }
     for process in &alive {
         hunt.report(process);
     }
-    wait_for(&kill_but_waiting(alive.iter()));
+    wait_for(&hunt.kill_but_waiting(alive.iter()));
     hunt.run()
 }
 
-/// Whether a process stands in its session as a shim does that waits for its tool: leader of a group of its own. So do the
-/// jobs of an interactive shell, which die a little later for it.
-fn may_be_waiting(process: &Process) -> bool {
-    process.group == process.pid && process.session != process.pid
-}
-
-/// Kills all but those that may be shims, and returns these.
+/// Kills these: all are stopped before the first dies, since a parent whose child has died would go on with what comes next.
 ///
 /// The youngest dies first, so a child before its parent: where a parent dies while a group below it is stopped, the kernel
 /// hangs up on that group, and a tool in it would end by that and not by the kill.
-fn kill_but_waiting<'p>(processes: impl Iterator<Item = &'p Process>) -> Vec<&'p Process> {
-    let (waiting, mut others): (Vec<_>, Vec<_>) =
-        processes.partition(|process| may_be_waiting(process));
-    others.sort_unstable_by_key(|process| Reverse((process.start, process.pid)));
-    // A parent whose child has died would go on with what comes next: all are stopped before the first dies.
-    for process in &others {
+fn kill_all(mut processes: Vec<&Process>) {
+    processes.sort_unstable_by_key(|process| Reverse((process.start, process.pid)));
+    for process in &processes {
         kill::send(process, Signal::STOP);
     }
-    others.into_iter().for_each(kill::one);
-    waiting
+    processes.into_iter().for_each(kill::one);
 }
 
 /// Gives shims whose tools were killed time to tell how these ended.
@@ -168,7 +158,8 @@ fn is_empty_soon() -> bool {
             thread::sleep(BETWEEN_LOOKS);
         }
         registry::reap_orphans();
-        registry::no_orphans()
+        // The kernel's list leaves some out where others die while it is read.
+        registry::no_orphans() && registry::no_orphans()
     })
 }
 
@@ -197,8 +188,25 @@ impl<'a> Hunt<'a> {
         for process in alive {
             self.report(process);
         }
-        wait_for(&kill_but_waiting(alive.iter()));
+        wait_for(&self.kill_but_waiting(alive.iter()));
         self.swept
+    }
+
+    /// Whether a process is a shim that waits for its tool, which leads a group of its own.
+    fn is_waiting(&self, process: &Process) -> bool {
+        let leads_its_group = process.group == process.pid && process.session != process.pid;
+        let shims = self.trial.shims.as_deref().filter(|_| leads_its_group);
+        shims.is_some_and(|folder| processes::runs_from(process.pid, folder).unwrap_or(false))
+    }
+
+    /// Kills all but shims that wait, and returns these.
+    fn kill_but_waiting<'p>(
+        &self,
+        processes: impl Iterator<Item = &'p Process>,
+    ) -> Vec<&'p Process> {
+        let (waiting, others) = processes.partition(|process| self.is_waiting(process));
+        kill_all(others);
+        waiting
     }
 
     /// Kills pass by pass until nobody is left, or for [`HUNT`].
@@ -216,8 +224,8 @@ impl<'a> Hunt<'a> {
             let alive = self.alive();
             for process in &alive {
                 self.report(process);
-                kill::one(process);
             }
+            kill_all(alive.iter().collect());
             if alive.is_empty() {
                 registry::reap_orphans();
                 return self.swept;

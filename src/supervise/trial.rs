@@ -1,6 +1,7 @@
 //! Which of all processes belong to one child: its trial.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
 
 use super::brand::{self, Brand};
 use super::processes::{self, Process};
@@ -21,6 +22,8 @@ pub(super) struct Trial {
     pub(super) brand: Option<Brand>,
     /// `PROCTOR_TRIAL=...`, if it carries a marker.
     pub(super) marker: Option<String>,
+    /// The folder of its shims, without links in its path.
+    pub(super) shims: Option<PathBuf>,
     /// Processes (id and start) that were once seen to belong to it: they do for ever.
     pub(super) seen: BTreeSet<(u32, u64)>,
 }
@@ -183,6 +186,7 @@ mod tests {
             wardens: Vec::new(),
             brand: None,
             marker: None,
+            shims: None,
             seen: BTreeSet::from([(300, 7)]),
         };
         let found = trial.members(all, around);

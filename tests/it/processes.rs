@@ -287,7 +287,12 @@ fn an_agent_that_kills_the_harness_is_told_as_interrupted_and_its_trial_runs_aga
         note.contains("the harness died while this trial ran"),
         "{note}"
     );
-    let good = rows.iter().filter(|row| row["success"] == true).count();
+    assert_eq!(
+        interrupted[0]["integrity"], "suspect[harness_died_beside_agent]",
+        "where there is no jail, the agent may have done it"
+    );
+    let good = rows.iter().filter(|row| row["success"] == true);
+    let good = good.filter(|row| row["integrity"] == "clean").count();
     assert_eq!((good, rows.len()), (3, 4), "{rows:#?}");
     sandbox.proctor(&["verify", "--run", &run]).expect_code(0);
 }

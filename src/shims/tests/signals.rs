@@ -76,7 +76,7 @@ fn a_call_whose_tool_must_be_killed_is_logged_with_that_signal_and_no_other() {
                 hard: Some(Duration::from_millis(300)),
                 grace: Duration::from_millis(100),
                 drain: Duration::from_millis(100),
-                ..Limits::default()
+                ..spec.limits
             };
             run(&spec);
             let calls = lab.calls();

@@ -73,6 +73,26 @@ async fn a_stalled_child_takes_a_setsid_child_with_it() {
     assert!(!runs("sleep 61.11") && !runs("sleep 61.12"));
 }
 
+/// Shells in a row, each in the way of job control or in a session of its own, of which each would go on when the one below dies.
+const GOES_ON: &str = "set -m; for n in 1 2 3 4 5 6; do sh -c 'sleep 61.13; echo job >> went-on' & setsid sh -c 'sh -c \"sleep 61.13; echo inner >> went-on\"; echo outer >> went-on' & done; sleep 0.2";
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn a_shell_whose_command_is_killed_does_not_go_on_to_the_next() {
+    for end in ["exit 0", "trap '' INT TERM; while :; do sleep 0.05; done"] {
+        let folder = tempfile::tempdir().expect("a folder");
+        let mut spec = script(&format!("{GOES_ON}; {end}"));
+        spec.argv[0] = "/bin/bash".into();
+        spec.cwd = folder.path().to_owned();
+        spec.limits.hard = Some(ms(700));
+        let (ending, _) = hear(&spec).await;
+        assert!(ending.leftovers.len() >= 12, "{ending:?}");
+        let told = std::fs::read_to_string(folder.path().join("went-on"));
+        assert_eq!(told.unwrap_or_default(), "", "{end}");
+        assert!(!runs("61.13"), "{end}: {ending:?}");
+    }
+}
+
 #[cfg(target_os = "linux")]
 #[tokio::test]
 async fn a_double_fork_with_nothing_of_its_parent_is_found() {
