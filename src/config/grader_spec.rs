@@ -51,9 +51,15 @@ pub enum GraderSpec {
     /// `ios_test_pass`
     IosTestPass(IosTestOptions),
     /// `ios_install_check`
-    IosInstallCheck,
+    IosInstallCheck {
+        /// `from_tree` (new): what was installed makes way for what the graded tree builds.
+        from_tree: bool,
+    },
     /// `ios_launch_check`
-    IosLaunchCheck,
+    IosLaunchCheck {
+        /// `from_tree` (new): as above.
+        from_tree: bool,
+    },
     /// `retrieval`
     Retrieval(RetrievalOptions),
     /// `privacy`
@@ -75,7 +81,10 @@ impl GraderSpec {
     /// Whether it looks at an app on a simulator, as the agent left it there.
     #[must_use]
     pub const fn looks_at_app(&self) -> bool {
-        matches!(self, Self::IosInstallCheck | Self::IosLaunchCheck)
+        matches!(
+            self,
+            Self::IosInstallCheck { .. } | Self::IosLaunchCheck { .. }
+        )
     }
 
     /// The `type` as tasks and rows have it.
@@ -87,8 +96,8 @@ impl GraderSpec {
             Self::ScreenshotExists { .. } => "screenshot_exists",
             Self::ScreenshotCompare { .. } => "screenshot_compare",
             Self::IosTestPass(_) => "ios_test_pass",
-            Self::IosInstallCheck => "ios_install_check",
-            Self::IosLaunchCheck => "ios_launch_check",
+            Self::IosInstallCheck { .. } => "ios_install_check",
+            Self::IosLaunchCheck { .. } => "ios_launch_check",
             Self::Retrieval(_) => "retrieval",
             Self::Privacy(_) => "privacy",
             Self::Unknown { name } => name,

@@ -206,8 +206,12 @@ fn grader(
             }
         }
         "ios_test_pass" => GraderSpec::IosTestPass(ios_test(options)),
-        "ios_install_check" => GraderSpec::IosInstallCheck,
-        "ios_launch_check" => GraderSpec::IosLaunchCheck,
+        "ios_install_check" => GraderSpec::IosInstallCheck {
+            from_tree: options.boolean("from_tree"),
+        },
+        "ios_launch_check" => GraderSpec::IosLaunchCheck {
+            from_tree: options.boolean("from_tree"),
+        },
         "retrieval" => GraderSpec::Retrieval(measured::retrieval(options, report)?),
         "privacy" => GraderSpec::Privacy(measured::privacy(options, files, report)),
         _ => return None,

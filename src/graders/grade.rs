@@ -141,9 +141,9 @@ async fn ask(spec: &GraderSpec, ctx: &GradeContext<'_>, index: usize) -> Opinion
             reference_path,
             threshold,
         } => screenshot::compare(path, (reference_path, *threshold), (ctx, &log)).await,
-        GraderSpec::IosTestPass(_) | GraderSpec::IosInstallCheck | GraderSpec::IosLaunchCheck => {
-            apple::judge(spec, ctx, (index, &log)).await
-        }
+        GraderSpec::IosTestPass(_)
+        | GraderSpec::IosInstallCheck { .. }
+        | GraderSpec::IosLaunchCheck { .. } => apple::judge(spec, ctx, (index, &log)).await,
         GraderSpec::Retrieval(options) => ranking::judge(options, ctx).await,
         GraderSpec::Privacy(options) => privacy::judge(options, ctx).await,
         GraderSpec::Unknown { name } => fail(format!("unknown_grader:{name}")),

@@ -71,8 +71,8 @@ impl Guard {
                 GraderSpec::Command { .. }
                 | GraderSpec::Privacy(_)
                 | GraderSpec::IosTestPass(_)
-                | GraderSpec::IosInstallCheck
-                | GraderSpec::IosLaunchCheck
+                | GraderSpec::IosInstallCheck { .. }
+                | GraderSpec::IosLaunchCheck { .. }
                 | GraderSpec::Unknown { .. } => {}
             }
         }

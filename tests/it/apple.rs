@@ -42,6 +42,9 @@ fn task(graders: &str) -> String {
 /// Builds the app and puts it on the simulator of the trial.
 const INSTALL: &str = "xcodebuild -project Tally.xcodeproj -scheme Tally -derivedDataPath \"$HOME/dd\" build >/dev/null\nxcrun simctl bootstatus \"$EVAL_SIMULATOR_UDID\" -b >/dev/null\nxcrun simctl install \"$EVAL_SIMULATOR_UDID\" \"$HOME/dd/Build/Products/Debug-iphonesimulator/Tally.app\"";
 
+/// Lets the app end as soon as it is launched.
+const CRASH: &str = "sed -i 's/    var body: some Scene/    init() { fatalError(\"no\") }\\n    var body: some Scene/' Tally/TallyApp.swift";
+
 /// The row of a run of one trial.
 fn row(sandbox: &Sandbox) -> Value {
     let ran = sandbox.proctor(&["run", "--quiet"]);
@@ -141,7 +144,6 @@ fn an_app_must_have_been_installed_by_this_agent() {
     let launch = format!(
         "{INSTALL}\nxcrun simctl launch \"$EVAL_SIMULATOR_UDID\" org.example.tally >/dev/null"
     );
-    let crash = "sed -i 's/    var body: some Scene/    init() { fatalError(\"no\") }\\n    var body: some Scene/' Tally/TallyApp.swift";
     let cases = [
         (
             String::new(),
@@ -161,7 +163,7 @@ fn an_app_must_have_been_installed_by_this_agent() {
             "fail none app_launch_failed",
         ),
         (
-            format!("{crash}\n{INSTALL}"),
+            format!("{CRASH}\n{INSTALL}"),
             "ios_launch_check",
             "fail none app_launch_failed",
         ),
@@ -175,6 +177,42 @@ fn an_app_must_have_been_installed_by_this_agent() {
         let sandbox = sandbox.apple(&task(graders), PROJECT);
         let row = row(&sandbox);
         assert_eq!(told(&row), expected, "{work} {graders}: {row:#}");
+    }
+}
+
+#[test]
+fn an_app_that_the_graded_tree_does_not_build_can_be_refused() {
+    let broken = "echo 'let broken = (' > Tally/TallyApp.swift";
+    let install = "{type: ios_install_check, from_tree: true}";
+    let launch = "{type: ios_launch_check, from_tree: true}";
+    let cases = [
+        (INSTALL.to_owned(), install, "pass none -"),
+        (INSTALL.to_owned(), launch, "pass none -"),
+        // The app of another tree was installed.
+        (
+            format!("{INSTALL}\n{CRASH}"),
+            "ios_launch_check",
+            "pass none -",
+        ),
+        (
+            format!("{INSTALL}\n{CRASH}"),
+            launch,
+            "fail none app_launch_failed",
+        ),
+        (
+            format!("{INSTALL}\n{broken}"),
+            install,
+            "fail none app_not_installed",
+        ),
+        // Nobody installs for the agent.
+        (String::new(), install, "fail none app_not_installed"),
+        (String::new(), launch, "fail none app_not_installed"),
+    ];
+    for (work, grader, expected) in cases {
+        let (sandbox, _standin) = sandbox(&format!("{work}\n{CLAUDE_DONE}"));
+        let sandbox = sandbox.apple(&task(grader), PROJECT);
+        let row = row(&sandbox);
+        assert_eq!(told(&row), expected, "{work} {grader}: {row:#}");
     }
 }
 
@@ -219,6 +257,36 @@ fn a_call_that_still_hangs_is_a_fault_of_the_simulator_and_never_the_agents() {
         let row = row(&sandbox);
         assert_eq!(row["infra"], "simulator", "{call}: {row:#}");
         assert_ne!(row["grade"], "fail", "{call}: {row:#}");
+    }
+}
+
+#[test]
+fn an_erasure_and_an_installation_that_hang_are_made_once_more_and_else_are_faults_of_the_simulator()
+ {
+    let cases = [
+        ("hang\nuntil-restart", "pass none -", 1),
+        ("hang", "error simulator", 1),
+    ];
+    for (mode, expected, restarts) in cases {
+        let (sandbox, standin) =
+            hindered("simctl.bootstatus", "fail 60 Unable to boot\nuntil-erase");
+        standin.mode("simctl.erase", mode);
+        let row = row(&sandbox);
+        assert_eq!(row["infra"] == "simulator", mode == "hang", "{row:#}");
+        assert!(mode == "hang" || told(&row) == expected, "{row:#}");
+        assert_eq!(standin.calls("killall").len(), restarts, "erase {mode}");
+    }
+    for (mode, expected, restarts) in cases {
+        // From now on installations hang.
+        let hangs = format!("printf '{mode}' > \"$HOME/../xcode/modes/simctl.install\"");
+        let (sandbox, standin) = sandbox(&format!("{INSTALL}\n{hangs}\n{CLAUDE_DONE}"));
+        standin.mode("none", "");
+        let sandbox = sandbox
+            .set("simulator_timeout_sec", "0.4")
+            .apple(&task("{type: ios_install_check, from_tree: true}"), PROJECT);
+        let row = row(&sandbox);
+        assert!(told(&row).starts_with(expected), "install {mode}: {row:#}");
+        assert_eq!(standin.calls("killall").len(), restarts, "install {mode}");
     }
 }
 

@@ -159,8 +159,8 @@ fn judged_by(grader: &GraderSpec) -> String {
         GraderSpec::Retrieval(options) => options.expected.join(" "),
         GraderSpec::Privacy(_)
         | GraderSpec::IosTestPass(_)
-        | GraderSpec::IosInstallCheck
-        | GraderSpec::IosLaunchCheck
+        | GraderSpec::IosInstallCheck { .. }
+        | GraderSpec::IosLaunchCheck { .. }
         | GraderSpec::Unknown { .. } => String::new(),
     }
 }

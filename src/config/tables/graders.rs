@@ -1,6 +1,6 @@
 //! Keys of `graders[]`, by type.
 
-use crate::config::shape::{Choice, Section, Shape, Variant, defaulted, optional, required};
+use crate::config::shape::{Choice, Key, Section, Shape, Variant, defaulted, optional, required};
 use crate::config::tables::measured::{PRIVACY, RETRIEVAL};
 use crate::config::tables::{COMMAND, ENVIRONMENT, WORDS};
 
@@ -173,14 +173,21 @@ static IOS_TEST: Section = Section {
     open: None,
 };
 
+const FROM_TREE: Key = defaulted(
+    "from_tree",
+    Shape::Bool,
+    "false",
+    "The app that the agent installed makes way for the one that the graded tree builds, which is then looked for.",
+);
+
 static IOS_INSTALL: Section = Section {
     doc: "Passes when the app is installed on the simulator.",
-    keys: &[],
+    keys: &[FROM_TREE],
     open: None,
 };
 
 static IOS_LAUNCH: Section = Section {
     doc: "Passes when the app can be launched on the simulator.",
-    keys: &[],
+    keys: &[FROM_TREE],
     open: None,
 };

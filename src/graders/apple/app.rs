@@ -16,29 +16,29 @@ struct App<'a> {
 }
 
 /// Whether the app is installed.
-pub(super) async fn is_installed(work: &Work<'_>) -> Opinion {
+pub(super) async fn is_installed(work: &Work<'_>, from_tree: bool) -> Opinion {
     let asked = async |app: App<'_>| {
         let simctl = work.desk.simctl(work.ctx);
         simctl.is_installed(app.udid, app.bundle).await
     };
-    asked_of_the_app(work, asked, "app_not_installed").await
+    asked_of_the_app((work, from_tree), asked, "app_not_installed").await
 }
 
 /// Whether the app can be launched, and is still there a moment later.
-pub(super) async fn launches(work: &Work<'_>) -> Opinion {
+pub(super) async fn launches(work: &Work<'_>, from_tree: bool) -> Opinion {
     let asked = async |app: App<'_>| {
         let simctl = work.desk.simctl(work.ctx);
         simctl.launch(app.udid, app.bundle).await
     };
-    asked_of_the_app(work, asked, "app_launch_failed").await
+    asked_of_the_app((work, from_tree), asked, "app_launch_failed").await
 }
 
 async fn asked_of_the_app<'a>(
-    work: &'a Work<'_>,
+    (work, from_tree): (&'a Work<'_>, bool),
     asked: impl AsyncFnOnce(App<'a>) -> Result<bool, Trouble>,
     if_not: &'static str,
 ) -> Opinion {
-    let app = match ready(work).await {
+    let app = match ready(work, from_tree).await {
         Ok(app) => app,
         Err(opinion) => return opinion,
     };
@@ -50,8 +50,8 @@ async fn asked_of_the_app<'a>(
 }
 
 /// Boots the simulator with all that is on it. Where no agent was there (a reference patch, a regrading), the app is built from
-/// the tree that is graded, and installed.
-async fn ready<'a>(work: &'a Work<'_>) -> Result<App<'a>, Opinion> {
+/// the tree that is graded, and installed; so it is `from_tree`, where it must have been there before.
+async fn ready<'a>(work: &'a Work<'_>, from_tree: bool) -> Result<App<'a>, Opinion> {
     let bundle = work.desk.params.bundle_id.as_deref();
     let bundle = bundle.ok_or_else(|| error("needs:project.build_params.bundle_id"))?;
     let udid = work
@@ -59,16 +59,22 @@ async fn ready<'a>(work: &'a Work<'_>) -> Result<App<'a>, Opinion> {
         .ok_or_else(|| error("needs:project.simulator_name"))?;
     let simctl = work.desk.simctl(work.ctx);
     simctl.boot(udid).await.map_err(|why| trouble(&why))?;
-    if !work.desk.is_as_left {
+    if work.desk.is_as_left && from_tree {
+        let is_there = simctl.is_installed(udid, bundle).await;
+        if !is_there.map_err(|why| trouble(&why))? {
+            return Err(fail("app_not_installed"));
+        }
+    }
+    if !work.desk.is_as_left || from_tree {
         simctl
             .remove_app(udid, bundle)
             .await
             .map_err(|why| trouble(&why))?;
         let app = build(work).await?;
-        simctl
-            .install(udid, &app)
-            .await
-            .map_err(|_| fail("app_not_installed"))?;
+        simctl.install(udid, &app).await.map_err(|why| match why {
+            Trouble::Failed { .. } if !why.is_of_device() => fail("app_not_installed"),
+            why => trouble(&why),
+        })?;
     }
     Ok(App { udid, bundle })
 }

@@ -90,8 +90,8 @@ pub(super) async fn judge(
     };
     match spec {
         GraderSpec::IosTestPass(options) => test_pass::judge(options, &work).await,
-        GraderSpec::IosInstallCheck => app::is_installed(&work).await,
-        GraderSpec::IosLaunchCheck => app::launches(&work).await,
+        GraderSpec::IosInstallCheck { from_tree } => app::is_installed(&work, *from_tree).await,
+        GraderSpec::IosLaunchCheck { from_tree } => app::launches(&work, *from_tree).await,
         _ => error("not_an_apple_grader"),
     }
 }

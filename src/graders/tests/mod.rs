@@ -140,12 +140,12 @@ async fn what_cannot_be_judged_here_is_no_pass() {
     };
     for (spec, grade, reason) in [
         (
-            GraderSpec::IosInstallCheck,
+            GraderSpec::IosInstallCheck { from_tree: false },
             Grade::Error,
             "needs_xcode:ios_install_check",
         ),
         (
-            GraderSpec::IosLaunchCheck,
+            GraderSpec::IosLaunchCheck { from_tree: false },
             Grade::Error,
             "needs_xcode:ios_launch_check",
         ),
