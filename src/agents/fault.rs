@@ -1,8 +1,12 @@
 //! What kind of provider failure a message tells; asked only of fields that the provider's client writes.
 
+use crate::agents::fault_words::{Topic, Topics};
 use crate::agents::reset::reset_in;
 use crate::agents::wire::border;
 use crate::model::{ProviderFault, ProviderFaultKind, Reset};
+
+/// A message is looked through up to this place.
+const LOOKED_AT: usize = 4096;
 
 /// What a client told about a failure.
 #[derive(Debug, Clone, Default)]
@@ -21,14 +25,18 @@ pub(super) struct Told<'a> {
 
 /// The fault that `told` amounts to: by the client's word, else by status, else by the words of the message.
 pub(super) fn fault(told: &Told<'_>) -> ProviderFault {
-    let status = told.status.or_else(|| status_in(told.message));
-    let lower = told.message[..border(told.message, 4096)].to_lowercase();
+    let looked_at = &told.message[..border(told.message, LOOKED_AT)];
+    let topics = Topics::of(looked_at);
+    let tells_status = topics.has(Topic::Status);
+    let status = told
+        .status
+        .or_else(|| tells_status.then(|| status_in(looked_at))?);
     let kind = told
         .code
         .and_then(kind_of_code)
-        .or_else(|| kind_of_certain_words(&lower))
-        .or_else(|| status.and_then(|status| kind_of_status(status, &lower)))
-        .or_else(|| kind_of_words(&lower))
+        .or_else(|| topics.certain_kind())
+        .or_else(|| status.and_then(|status| kind_of_status(status, topics)))
+        .or_else(|| topics.likely_kind())
         .unwrap_or(ProviderFaultKind::Other);
     let limited = matches!(
         kind,
@@ -61,10 +69,12 @@ pub(super) fn is_last_word(line: &str) -> bool {
 
 /// Whether a text that the client wrote speaks of a failure at all.
 pub(super) fn speaks_of_failure(message: &str) -> bool {
-    let lower = message[..border(message, 4096)].to_lowercase();
-    lower.starts_with("api error")
-        || kind_of_certain_words(&lower).is_some()
-        || kind_of_words(&lower).is_some()
+    const OPENING: &str = "api error";
+    let topics = Topics::of(&message[..border(message, LOOKED_AT)]);
+    let opening = message.get(..OPENING.len());
+    opening.is_some_and(|opening| opening.eq_ignore_ascii_case(OPENING))
+        || topics.certain_kind().is_some()
+        || topics.likely_kind().is_some()
 }
 
 fn kind_of_code(code: &str) -> Option<ProviderFaultKind> {
@@ -100,122 +110,22 @@ fn kind_of_code(code: &str) -> Option<ProviderFaultKind> {
     }
 }
 
-fn kind_of_status(status: u16, lower: &str) -> Option<ProviderFaultKind> {
+fn kind_of_status(status: u16, topics: Topics) -> Option<ProviderFaultKind> {
     match status {
         429 => Some(ProviderFaultKind::RateLimited),
         529 => Some(ProviderFaultKind::Overloaded),
-        503 if lower.contains("overloaded") => Some(ProviderFaultKind::Overloaded),
+        503 if topics.has(Topic::Overload) => Some(ProviderFaultKind::Overloaded),
         413 => Some(ProviderFaultKind::ContextOverflow),
         401..=403 => Some(ProviderFaultKind::Auth),
-        404 if lower.contains("model") => Some(ProviderFaultKind::Auth),
+        404 if topics.has(Topic::Model) => Some(ProviderFaultKind::Auth),
         408 | 500..=599 => Some(ProviderFaultKind::Unreachable),
         400..=499 => Some(ProviderFaultKind::Other),
         _ => None,
     }
 }
 
-/// Words that say more than the status beside them: an empty account answers 429 or 400, a bad model id 400.
-fn kind_of_certain_words(lower: &str) -> Option<ProviderFaultKind> {
-    const AUTH: [&str; 12] = [
-        "please run /login",
-        "not logged in",
-        "invalid api key",
-        "invalid x-api-key",
-        "incorrect api key",
-        "invalid_api_key",
-        "missing environment variable",
-        "credit balance",
-        "insufficient_quota",
-        "quota exceeded",
-        "model_not_found",
-        "issue with the selected model",
-    ];
-    const OVERFLOW: [&str; 8] = [
-        "prompt is too long",
-        "input is too long",
-        "context_length_exceeded",
-        "maximum context length",
-        "context window",
-        "exceeds the maximum number of tokens",
-        "input token count",
-        "context limit",
-    ];
-    const REFUSAL: [&str; 5] = [
-        "usage policy",
-        "content policy",
-        "content_policy_violation",
-        "usage policies",
-        "flagged as potentially",
-    ];
-    let has = |words: &[&str]| words.iter().any(|word| lower.contains(word));
-    if has(&AUTH) {
-        Some(ProviderFaultKind::Auth)
-    } else if has(&OVERFLOW) {
-        Some(ProviderFaultKind::ContextOverflow)
-    } else if has(&REFUSAL) {
-        Some(ProviderFaultKind::Refusal)
-    } else {
-        None
-    }
-}
-
-fn kind_of_words(lower: &str) -> Option<ProviderFaultKind> {
-    const OVERLOADED: [&str; 2] = ["overloaded", "at capacity"];
-    const LIMITED: [&str; 8] = [
-        "rate limit",
-        "rate_limit",
-        "usage limit",
-        "usage_limit",
-        "hit your limit",
-        "limit reached",
-        "too many requests",
-        "quota",
-    ];
-    const AUTH: [&str; 6] = [
-        "unauthorized",
-        "forbidden",
-        "authentication",
-        "api key",
-        "model does not exist",
-        "no access to the model",
-    ];
-    const UNREACHABLE: [&str; 17] = [
-        "high demand",
-        "stream disconnected",
-        "error sending request",
-        "lookup address",
-        "connection",
-        "network",
-        "timed out",
-        "timeout",
-        "fetch failed",
-        "econnrefused",
-        "econnreset",
-        "enotfound",
-        "socket hang up",
-        "internal server error",
-        "bad gateway",
-        "service unavailable",
-        // The whole of what Claude Code 2.1.25 says of an answer that was cut.
-        "api error: terminated",
-    ];
-    let has = |words: &[&str]| words.iter().any(|word| lower.contains(word));
-    if has(&LIMITED) {
-        Some(ProviderFaultKind::RateLimited)
-    } else if has(&OVERLOADED) {
-        Some(ProviderFaultKind::Overloaded)
-    } else if has(&AUTH) {
-        Some(ProviderFaultKind::Auth)
-    } else if has(&UNREACHABLE) {
-        Some(ProviderFaultKind::Unreachable)
-    } else {
-        None
-    }
-}
-
 /// The HTTP status that follows `API Error:`, `status` or `status code` in a client's message.
 fn status_in(message: &str) -> Option<u16> {
-    let message = &message[..border(message, 4096)];
     let after = |mark: &str| {
         message
             .match_indices(mark)

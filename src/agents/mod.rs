@@ -13,6 +13,7 @@ mod codex;
 mod commands;
 mod copilot;
 mod fault;
+mod fault_words;
 mod gemini;
 mod home;
 mod invocation;
@@ -32,6 +33,7 @@ mod toml;
 mod transcript;
 mod web;
 mod wire;
+mod words;
 
 pub use asked_model::asked_model;
 pub use ccusage::{CcusageReport, ccusage, ccusage_report};
@@ -47,7 +49,7 @@ pub use provider::{hosts_of, provider_hosts};
 pub use reset::reset_moment;
 pub use sessions::{SessionTokens, session_tokens, settle_usage, usual_folder};
 pub use stream::StreamReader;
-pub use transcript::{push_transcript_line, transcript_line};
+pub use transcript::{TranscriptText, transcript_line};
 pub use web::{WebTools, is_web_tool};
 
 #[cfg(test)]

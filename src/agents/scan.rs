@@ -4,6 +4,8 @@
 //! great depth, no key twice among those that are read. Where it says `None` the line is read again the usual way, which
 //! alone decides what it is. What it takes is JSON, skipped parts included.
 
+use std::borrow::Cow;
+
 use crate::agents::wire::border;
 
 /// Nesting that is followed.
@@ -30,24 +32,47 @@ impl<'a> Raw<'a> {
         (!self.escaped).then_some(self.inside)
     }
 
+    /// A text in which nothing is escaped.
+    pub(super) fn without_escapes(inside: &'a str) -> Self {
+        Self {
+            inside,
+            escaped: false,
+        }
+    }
+
+    /// Its text.
+    pub(super) fn whole(self) -> Cow<'a, str> {
+        let plain = self.plain().map(Cow::Borrowed);
+        plain.unwrap_or_else(|| Cow::Owned(self.text(usize::MAX)))
+    }
+
     /// Its text, cut to `limit` bytes on a character border: what is beyond is never looked at.
     pub(super) fn text(self, limit: usize) -> String {
-        if !self.escaped {
-            return self.inside[..border(self.inside, limit)].to_owned();
-        }
         let mut text = String::with_capacity(self.inside.len().min(limit));
+        self.push_to(&mut text, limit);
+        text
+    }
+
+    /// Adds its text, cut likewise.
+    pub(super) fn push_to(self, text: &mut String, limit: usize) {
+        if !self.escaped {
+            return text.push_str(&self.inside[..border(self.inside, limit)]);
+        }
         let mut rest = self.inside;
+        let mut room = limit;
         loop {
-            let run = stop(rest.as_bytes(), b'\\').unwrap_or(rest.len());
-            let room = limit - text.len();
+            // A quote is not there unless it is escaped, nor is a control character.
+            let run = stop(rest.as_bytes()).unwrap_or(rest.len());
             text.push_str(&rest[..border(&rest[..run], room)]);
             if run > room || run == rest.len() {
-                return text;
+                return;
             }
+            room -= run;
             let (character, length) = escape(&rest.as_bytes()[run..]).unwrap_or(('\\', 1));
-            if text.len() + character.len_utf8() > limit {
-                return text;
+            if character.len_utf8() > room {
+                return;
             }
+            room -= character.len_utf8();
             text.push(character);
             rest = &rest[run + length..];
         }
@@ -55,17 +80,13 @@ impl<'a> Raw<'a> {
 }
 
 impl<'a> Scan<'a> {
-    /// Begins at the start of `text`; a raw control character, of which strings may hold none, is odd.
-    pub(super) fn of(text: &'a str) -> Option<Self> {
-        // Without a way out, so that it is done by vectors.
-        let mark = |odd: u8, byte: &u8| odd | u8::from(*byte < b' ');
-        let odd = |piece: &[u8]| piece.iter().fold(0, mark) > 0;
-        let has_control = text.as_bytes().chunks(128).any(odd);
-        (!has_control).then_some(Self {
+    /// Begins at the start of `text`.
+    pub(super) const fn of(text: &'a str) -> Self {
+        Self {
             text,
             at: 0,
             depth: 0,
-        })
+        }
     }
 
     /// Whether all was read.
@@ -115,16 +136,25 @@ impl<'a> Scan<'a> {
     /// Reads a string.
     #[inline]
     pub(super) fn string(&mut self) -> Option<Raw<'a>> {
+        let start = self.at + 1;
+        let escaped = self.pass_string()?;
+        let inside = self.text.get(start..self.at - 1)?;
+        Some(Raw { inside, escaped })
+    }
+
+    /// Passes over a string; whether anything in it is escaped.
+    #[inline]
+    fn pass_string(&mut self) -> Option<bool> {
         self.take(b'"')?;
-        let start = self.at;
         let mut escaped = false;
         loop {
-            self.at += stop(&self.text.as_bytes()[self.at..], b'"')?;
+            self.at += stop(self.text.as_bytes().get(self.at..)?)?;
+            // What stopped it is a quote, a backslash, or a control character, of which strings may hold none.
             if self.took(b'"') {
-                let inside = &self.text[start..self.at - 1];
-                return Some(Raw { inside, escaped });
+                return Some(escaped);
             }
             escaped = true;
+            (self.peek() == Some(b'\\')).then_some(())?;
             self.at += escape(&self.text.as_bytes()[self.at..])?.1;
         }
     }
@@ -132,9 +162,17 @@ impl<'a> Scan<'a> {
     /// Reads a whole number that is not negative and fits.
     pub(super) fn count(&mut self) -> Option<u64> {
         let start = self.at;
-        self.number()?;
-        let digits = &self.text[start..self.at];
-        digits.parse().ok().filter(|_| !digits.starts_with('-'))
+        let mut count = 0_u64;
+        while let Some(digit @ b'0'..=b'9') = self.peek() {
+            count = count
+                .checked_mul(10)?
+                .checked_add(u64::from(digit - b'0'))?;
+            self.at += 1;
+        }
+        let digits = &self.text.as_bytes()[start..self.at];
+        let is_plain = !digits.is_empty() && (digits.len() == 1 || digits[0] != b'0');
+        let goes_on = matches!(self.peek(), Some(b'.' | b'e' | b'E'));
+        (is_plain && !goes_on).then_some(count)
     }
 
     /// Reads a whole number that fits.
@@ -193,13 +231,32 @@ impl<'a> Scan<'a> {
     /// Reads any value.
     pub(super) fn skip(&mut self) -> Option<()> {
         match self.peek()? {
-            b'"' => self.string().map(|_| ()),
-            b'{' => self.members(|scan, _| scan.skip()),
+            b'"' => self.pass_string().map(|_| ()),
+            b'{' => self.skip_members(),
             b'[' => self.elements(Self::skip),
             b't' => self.word(b"true"),
             b'f' => self.word(b"false"),
             b'n' => self.word(b"null"),
             _ => self.number(),
+        }
+    }
+
+    fn skip_members(&mut self) -> Option<()> {
+        self.open(b'{')?;
+        if self.took(b'}') {
+            self.depth -= 1;
+            return Some(());
+        }
+        loop {
+            let escaped = self.pass_string()?;
+            (!escaped).then_some(())?;
+            self.take(b':')?;
+            self.skip()?;
+            if self.took(b'}') {
+                self.depth -= 1;
+                return Some(());
+            }
+            self.take(b',')?;
         }
     }
 
@@ -261,32 +318,61 @@ pub(super) fn once<T>(place: &mut Option<T>, value: T) -> Option<()> {
     place.replace(value).is_none().then_some(())
 }
 
-/// Where the next `end` or backslash stands. Most strings are short: the first bytes are looked at eight at a time, which
-/// is done before a search by vectors has begun.
+/// Where the next quote, backslash or control character stands. Most strings are short: the first bytes are looked at in
+/// small pieces, the rest in large ones.
 #[inline]
-fn stop(bytes: &[u8], end: u8) -> Option<usize> {
-    const NEAR: usize = 4;
-    let mut at = 0;
-    for eight in bytes.chunks_exact(8).take(NEAR) {
-        let found = marks(eight.try_into().ok()?, end);
-        if found != 0 {
-            return Some(at + found.trailing_zeros() as usize / 8);
+fn stop(bytes: &[u8]) -> Option<usize> {
+    const NEAR: usize = 5;
+    let (pieces, rest) = bytes.as_chunks();
+    for (place, piece) in pieces.iter().take(NEAR).enumerate() {
+        if let Some(stop) = stop_in(*piece) {
+            return Some(place * PIECE + stop);
         }
-        at += 8;
     }
-    memchr::memchr2(end, b'\\', &bytes[at..]).map(|place| at + place)
+    if pieces.len() > NEAR {
+        return far_stop(&bytes[NEAR * PIECE..]).map(|place| NEAR * PIECE + place);
+    }
+    let place = rest.iter().position(|byte| stops(*byte))?;
+    Some(pieces.len() * PIECE + place)
 }
 
-/// The top bits of the bytes that are `end` or a backslash: of the first such byte at least, and of none before it.
+#[inline(never)]
+fn far_stop(bytes: &[u8]) -> Option<usize> {
+    const MANY: usize = 8 * PIECE;
+    // Without a way out, so that it is done by vectors.
+    let mark = |has: u8, byte: &u8| has | u8::from(stops(*byte));
+    let (large, _) = bytes.as_chunks::<MANY>();
+    let passed = large
+        .iter()
+        .take_while(|large| large.iter().fold(0, mark) == 0);
+    let passed = MANY * passed.count();
+    let (pieces, rest) = bytes[passed..].as_chunks();
+    for (place, piece) in pieces.iter().enumerate() {
+        if let Some(stop) = stop_in(*piece) {
+            return Some(passed + place * PIECE + stop);
+        }
+    }
+    let place = rest.iter().position(|byte| stops(*byte))?;
+    Some(bytes.len() - rest.len() + place)
+}
+
+const fn stops(byte: u8) -> bool {
+    byte < b' ' || byte == b'"' || byte == b'\\'
+}
+
+/// Bytes that are looked at at once.
+const PIECE: usize = 8;
+
+/// Where the first byte is that stops a string.
 #[inline]
-fn marks(eight: [u8; 8], end: u8) -> u64 {
+fn stop_in(piece: [u8; PIECE]) -> Option<usize> {
     const ONES: u64 = u64::MAX / 255;
-    let word = u64::from_le_bytes(eight);
-    let is = |byte: u8| {
-        let word = word ^ (ONES * u64::from(byte));
-        word.wrapping_sub(ONES) & !word
-    };
-    (is(end) | is(b'\\')) & (ONES << 7)
+    let word = u64::from_le_bytes(piece);
+    // The top bits of the bytes that stop: of the first such byte at least, and of none before it.
+    let below = |word: u64, limit: u8| word.wrapping_sub(ONES * u64::from(limit)) & !word;
+    let is = |byte: u8| below(word ^ (ONES * u64::from(byte)), 1);
+    let found = (below(word, b' ') | is(b'"') | is(b'\\')) & (ONES << 7);
+    (found != 0).then(|| found.trailing_zeros() as usize / 8)
 }
 
 /// The character that an escape stands for, and how long the escape is.
@@ -321,7 +407,7 @@ mod tests {
             scan.skip()?;
             scan.end()
         };
-        Scan::of(text).and_then(read).is_some()
+        read(Scan::of(text)).is_some()
     }
 
     #[test]
@@ -369,13 +455,17 @@ mod tests {
 
     #[test]
     fn numbers_that_are_no_counts_are_odd() {
-        let count = |text| Scan::of(text)?.count();
+        let count = |text| {
+            let mut scan = Scan::of(text);
+            let count = scan.count();
+            scan.end().and(count)
+        };
         assert_eq!(count("18446744073709551615"), Some(u64::MAX));
         for odd in ["18446744073709551616", "-1", "-0", "1.0", "1e2", "x", ""] {
             assert_eq!(count(odd), None, "{odd}");
         }
-        assert_eq!(Scan::of("-7").unwrap().whole(), Some(-7));
-        assert_eq!(Scan::of("2147483648").unwrap().whole(), None);
+        assert_eq!(Scan::of("-7").whole(), Some(-7));
+        assert_eq!(Scan::of("2147483648").whole(), None);
     }
 
     fn json() -> impl Strategy<Value = String> {
@@ -415,7 +505,7 @@ mod tests {
         fn a_text_is_what_serde_reads(text in any::<String>(), times in 1_usize..40, limit in 0_usize..200) {
             let text = text.repeat(times);
             let json = serde_json::Value::from(text.clone()).to_string();
-            let mut scan = Scan::of(&json).unwrap();
+            let mut scan = Scan::of(&json);
             let raw = scan.string().unwrap();
             prop_assert_eq!(scan.end(), Some(()));
             prop_assert_eq!(raw.text(usize::MAX), text.clone());

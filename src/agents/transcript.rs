@@ -12,20 +12,39 @@ const LINE_CAP: usize = 2000;
 #[must_use]
 pub fn transcript_line(event: &AgentEvent) -> Option<String> {
     let mut text = String::new();
-    push_transcript_line(event, &mut text).then_some(text)
+    let is_told = TranscriptText::default().push(event, &mut text);
+    is_told.then_some(text)
 }
 
-/// Adds the transcript's line for `event`, without a line end; says `false` for events that say nothing to a reader.
-pub fn push_transcript_line(event: &AgentEvent, text: &mut String) -> bool {
-    let is_quiet = match &event.kind {
-        EventKind::UsageSeen(_) | EventKind::CostSeen(_) => true,
-        EventKind::Reasoning { text } => text.is_empty(),
-        _ => false,
-    };
-    if !is_quiet {
-        put(event, &mut Line::at(event.at, text));
+/// Writes lines of a transcript.
+#[derive(Debug, Default)]
+pub struct TranscriptText {
+    /// A time, and how a line of that time begins: what came at once has one time.
+    begin: (Duration, String),
+}
+
+impl TranscriptText {
+    /// Adds the line for `event`, without a line end; says `false` for events that say nothing to a reader.
+    pub fn push(&mut self, event: &AgentEvent, text: &mut String) -> bool {
+        let is_quiet = match &event.kind {
+            EventKind::UsageSeen(_) | EventKind::CostSeen(_) => true,
+            EventKind::Reasoning { text } => text.is_empty(),
+            _ => false,
+        };
+        if is_quiet {
+            return false;
+        }
+        let (at, begin) = &mut self.begin;
+        if *at != event.at || begin.is_empty() {
+            *at = event.at;
+            begin.clear();
+            // Three decimals, rounded.
+            push_seconds(event.at + Duration::from_micros(500), begin);
+        }
+        text.push_str(begin);
+        put(event, &mut Line::new(text));
+        true
     }
-    !is_quiet
 }
 
 fn put(event: &AgentEvent, line: &mut Line<'_>) {
@@ -138,10 +157,7 @@ struct Line<'t> {
 }
 
 impl<'t> Line<'t> {
-    /// A line that begins with seconds with three decimals, rounded.
-    fn at(at: Duration, text: &'t mut String) -> Self {
-        let at = at + Duration::from_micros(500);
-        push_seconds(at, text);
+    fn new(text: &'t mut String) -> Self {
         Self {
             text,
             room: LINE_CAP,
@@ -188,7 +204,7 @@ impl fmt::Write for Line<'_> {
     }
 }
 
-/// `[    1.234] `: by hand, since every line has one.
+/// `[    1.234] `
 fn push_seconds(at: Duration, text: &mut String) {
     let (mut rest, mut digits) = (at.as_secs(), [b' '; 20]);
     let mut first = digits.len();

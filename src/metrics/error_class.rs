@@ -3,9 +3,10 @@
 use std::sync::LazyLock;
 
 use aho_corasick::AhoCorasick;
+use serde::{Deserialize, Serialize};
 
 /// What kind of error a tool gave.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ErrorClass {
     /// An MCP server asks for its session defaults first.
     Discovery,

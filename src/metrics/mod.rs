@@ -2,13 +2,16 @@
 //!
 //! Two sources know of a watched command: its shim (what ran, with what arguments) and the agent's own stream
 //! (what the agent says it ran). [`Tally`] counts a call that both saw once; the rule stands in `watched.rs`.
-//! Nothing here reads a file or a clock, and no input makes it fail or grow without bound.
+//! Nothing here reads a clock or a file, but for what it set aside itself (`kept.rs`), and no input makes it fail or grow
+//! without bound.
 
 mod cost;
 mod error_class;
+mod kept;
 mod mcp_tools;
 mod shell;
 mod shell_lexer;
+mod shell_names;
 mod shell_nesting;
 mod tallied;
 mod tally;
@@ -18,8 +21,9 @@ mod xcode;
 
 pub use cost::{KnownCost, PricedTokens, cost, priced_usd};
 pub use error_class::{ErrorClass, classify, is_mcp_error_discovery};
+pub use kept::Kept;
 pub use mcp_tools::{Drives, McpTool, mcp_server_and_tool, mcp_tool};
 pub use shell::shell_commands;
-pub use tallied::{McpCallSeen, Tallied};
+pub use tallied::{McpCallSeen, Tallied, ToolErrors};
 pub use tally::Tally;
 pub use upstream::{MANIFESTS, Upstream, package_name};

@@ -1,15 +1,20 @@
 //! What a trial's tools amount to, once its stream has ended and the shims' log is read.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
+use std::io;
+use std::iter::Peekable;
 use std::time::Duration;
 
-use crate::metrics::tally::{SeenError, Tally};
+use serde::{Deserialize, Serialize};
+
+use crate::metrics::kept::Kept;
+use crate::metrics::tally::{Follower, SeenError, Tally};
 use crate::metrics::watched::{StreamCall, stream_only};
 use crate::metrics::{ErrorClass, mcp_tools, xcode};
 use crate::model::{CallSource, CommandCall, McpServerCall, Measures, ToolErrorSeen};
 
 /// An MCP tool call of the stream.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct McpCallSeen {
     /// When, since the agent's start.
     pub at: Duration,
@@ -22,18 +27,25 @@ pub struct McpCallSeen {
 }
 
 /// What a trial's tools amount to.
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, Default)]
 pub struct Tallied {
     /// The numbers.
     pub measures: Measures,
     /// The errors; the first 10,000.
-    pub errors: Vec<ToolErrorSeen>,
-    /// The class of each error.
-    pub classes: Vec<ErrorClass>,
+    pub errors: ToolErrors,
     /// Calls of watched commands that count although no shim saw them.
     pub stream_only_calls: Vec<CommandCall>,
     /// The MCP calls, of the first 100,000 calls.
-    pub mcp_calls: Vec<McpCallSeen>,
+    pub mcp_calls: Kept<McpCallSeen>,
+}
+
+/// Errors of tools, with the calls that followed each.
+#[derive(Debug, Default)]
+pub struct ToolErrors {
+    seen: Kept<SeenError>,
+    followers: Kept<Follower>,
+    window: usize,
+    agent_kind: String,
 }
 
 impl Tally {
@@ -43,23 +55,61 @@ impl Tally {
         let mut measures = self.measures;
         let stream_only_calls = stream_only(calls, timed(self.stream));
         measure_commands(calls, &stream_only_calls, &self.watched, &mut measures);
-        let after = |error: &SeenError| {
-            let until = error.calls_before.saturating_add(self.window);
-            let calls = self.followers.range(error.calls_before..until);
-            calls.map(|(_, call)| call.clone()).collect()
-        };
-        let classes = self.errors.iter().map(|error| error.class).collect();
-        let errors = self.errors.into_iter().map(|error| {
-            let next_calls = after(&error);
-            error.told(agent_kind, next_calls)
-        });
         Tallied {
-            errors: errors.collect(),
-            classes,
+            errors: ToolErrors {
+                seen: self.errors,
+                followers: self.followers,
+                window: self.window,
+                agent_kind: agent_kind.to_owned(),
+            },
             mcp_calls: self.mcp_calls,
             stream_only_calls,
             measures,
         }
+    }
+}
+
+impl ToolErrors {
+    /// Each error and its class, in their order.
+    pub fn iter(&self) -> impl Iterator<Item = io::Result<(ToolErrorSeen, ErrorClass)>> + '_ {
+        let mut after = After {
+            coming: self.followers.iter().peekable(),
+            near: VecDeque::new(),
+        };
+        self.seen.iter().map(move |error| {
+            let error = error?;
+            let until = error.calls_before.saturating_add(self.window);
+            let next_calls = after.between(error.calls_before, until)?;
+            let class = error.class;
+            Ok((error.told(&self.agent_kind, next_calls), class))
+        })
+    }
+}
+
+/// Looks for the calls that follow one error after the other: few of them are in memory at a time.
+struct After<I: Iterator> {
+    coming: Peekable<I>,
+    near: VecDeque<Follower>,
+}
+
+impl<I: Iterator<Item = io::Result<Follower>>> After<I> {
+    /// The names and arguments of the calls from one place on, up to another; neither is before that of an earlier question.
+    fn between(&mut self, from: usize, until: usize) -> io::Result<Vec<(String, String)>> {
+        self.near.retain(|call| call.index >= from);
+        let is_near = |call: &io::Result<Follower>| match call {
+            Ok(call) => call.index < until,
+            Err(_) => true,
+        };
+        while let Some(call) = self.coming.next_if(is_near) {
+            self.near.push_back(call?);
+        }
+        let calls = self
+            .near
+            .iter()
+            .filter(|call| (from..until).contains(&call.index));
+        Ok(calls
+            .map(|call| (call.name.clone(), call.arguments.clone()))
+            .collect())
     }
 }
 
@@ -135,7 +185,7 @@ impl Tallied {
     pub fn add_server_calls(&mut self, calls: Vec<McpServerCall>) {
         for call in calls {
             mcp_tools::count(&mut self.measures, (&call.server, &call.tool), call.at);
-            self.mcp_calls.push(McpCallSeen {
+            self.mcp_calls.push(&McpCallSeen {
                 at: call.at.unwrap_or_default(),
                 server: call.server,
                 tool: call.tool,

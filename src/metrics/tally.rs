@@ -1,13 +1,18 @@
 //! Counts what an agent's stream tells, event by event in bounded memory, and makes the measures of a trial.
 
-use std::collections::BTreeMap;
 use std::ops::Range;
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
+
+use crate::metrics::kept::Kept;
 use crate::metrics::shell::{base_name, shell_commands};
+use crate::metrics::shell_names::Names;
 use crate::metrics::watched::StreamCall;
 use crate::metrics::{ErrorClass, McpCallSeen, classify, mcp_server_and_tool, mcp_tools};
-use crate::model::{AgentEvent, EventKind, Measures, STDERR_CALL, SeenIds, ToolCall, ToolResult};
+use crate::model::{
+    AgentEvent, EventKind, Measures, STDERR_CALL, SeenIds, ToolCall, ToolResult, id_hash,
+};
 
 /// So many MCP calls, watched commands and calls that follow an error are kept; further ones are counted.
 const MOST_CALLS: usize = 100_000;
@@ -27,6 +32,7 @@ const LONGEST_PAYLOAD: usize = 2_000;
 pub struct Tally {
     pub(super) measures: Measures,
     pub(super) watched: Vec<String>,
+    names: Names,
     /// How many calls after an error are kept with it.
     pub(super) window: usize,
     /// The calls so far.
@@ -34,13 +40,15 @@ pub struct Tally {
     started: SeenIds,
     /// Calls that have not ended: few at a time, so that they are looked through.
     open: Vec<OpenCall>,
-    /// Calls that follow an error, by their place among all calls.
-    pub(super) followers: BTreeMap<usize, (String, String)>,
+    /// The hashes of their ids, in the same order.
+    open_ids: Vec<u64>,
+    /// Calls that follow an error.
+    pub(super) followers: Kept<Follower>,
     /// Where the calls end that follow the last error.
     follow_until: usize,
-    pub(super) mcp_calls: Vec<McpCallSeen>,
+    pub(super) mcp_calls: Kept<McpCallSeen>,
     pub(super) stream: Vec<StreamCall>,
-    pub(super) errors: Vec<SeenError>,
+    pub(super) errors: Kept<SeenError>,
     pub(super) spent: usize,
     pub(super) last_at: Duration,
 }
@@ -48,7 +56,6 @@ pub struct Tally {
 /// A call that has not ended.
 #[derive(Debug)]
 struct OpenCall {
-    id: String,
     index: usize,
     name: String,
     is_mcp: bool,
@@ -56,7 +63,16 @@ struct OpenCall {
     commands: Range<usize>,
 }
 
-#[derive(Debug)]
+/// A call that follows an error.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) struct Follower {
+    /// Its place among all calls.
+    pub(super) index: usize,
+    pub(super) name: String,
+    pub(super) arguments: String,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
 pub(super) struct SeenError {
     pub(super) at: Duration,
     /// The call's place among all calls, and the name of its tool.
@@ -84,6 +100,7 @@ impl Tally {
         let mut watched = vec!["xcodebuild".to_owned(), "xcrun".to_owned()];
         watched.extend_from_slice(further);
         Self {
+            names: Names::of(&watched),
             watched,
             window,
             ..Self::default()
@@ -119,15 +136,19 @@ impl Tally {
                 LONGEST_ARGUMENTS
             };
             let arguments = self.kept(&call.arguments, longest);
-            self.followers.insert(index, (call.name.clone(), arguments));
+            self.followers.push(&Follower {
+                index,
+                name: call.name.clone(),
+                arguments,
+            });
         }
         let first = self.stream.len();
         if let Some(command) = &call.command {
             self.look_into(command, at);
         }
         if !call.id.is_empty() && self.open.len() < MOST_OPEN {
+            self.open_ids.push(id_hash(&call.id));
             self.open.push(OpenCall {
-                id: call.id.clone(),
                 index,
                 name: call.name.clone(),
                 is_mcp: mcp.is_some(),
@@ -141,7 +162,7 @@ impl Tally {
             return;
         }
         let arguments = self.kept(&call.arguments, usize::MAX);
-        self.mcp_calls.push(McpCallSeen {
+        self.mcp_calls.push(&McpCallSeen {
             at,
             server: server.to_owned(),
             tool: tool.to_owned(),
@@ -151,6 +172,9 @@ impl Tally {
 
     /// Finds the watched commands in a shown command line.
     fn look_into(&mut self, command: &str, at: Duration) {
+        if !self.names.may_be_run_by(command) {
+            return;
+        }
         for mut words in shell_commands(command) {
             if words.is_empty() || self.stream.len() >= MOST_CALLS {
                 continue;
@@ -180,8 +204,12 @@ impl Tally {
     }
 
     fn tool_ended(&mut self, result: &ToolResult, at: Duration) {
-        let place = self.open.iter().rposition(|call| call.id == result.id);
-        let call = place.map(|place| self.open.swap_remove(place));
+        let id = id_hash(&result.id);
+        let place = self.open_ids.iter().rposition(|open| *open == id);
+        let call = place.map(|place| {
+            self.open_ids.swap_remove(place);
+            self.open.swap_remove(place)
+        });
         if let Some(call) = &call {
             for command in &mut self.stream[call.commands.clone()] {
                 command.until = Some(at);
@@ -208,7 +236,7 @@ impl Tally {
         }
         let payload = self.kept(&payload(&result.output), LONGEST_PAYLOAD);
         self.follow_until = self.shown.saturating_add(self.window);
-        self.errors.push(SeenError {
+        self.errors.push(&SeenError {
             at,
             call: call.map(|call| (call.index, call.name)),
             mcp,

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::metrics::Tallied;
-use crate::model::{CallSource, CommandCall};
+use crate::model::{CallSource, CommandCall, ToolErrorSeen};
 
 fn started(at: u64, id: &str, name: &str, command: Option<&str>) -> AgentEvent {
     AgentEvent {
@@ -48,6 +48,35 @@ fn tallied(events: &[AgentEvent], calls: &[CommandCall]) -> Tallied {
         tally.see(event);
     }
     tally.finish(calls, "codex_cli")
+}
+
+fn errors(tallied: &Tallied) -> Vec<ToolErrorSeen> {
+    let errors = tallied.errors.iter();
+    errors.map(|error| error.unwrap().0).collect()
+}
+
+fn classes(tallied: &Tallied) -> Vec<ErrorClass> {
+    let errors = tallied.errors.iter();
+    errors.map(|error| error.unwrap().1).collect()
+}
+
+#[test]
+fn every_error_knows_the_calls_that_followed_it() {
+    let mut events = Vec::new();
+    for (number, fails) in [1, 0, 1, 1, 0, 0, 0, 1, 1, 1].into_iter().enumerate() {
+        let id = number.to_string();
+        events.push(started(1, &id, &id, None));
+        events.push(ended(1, &id, (fails == 1).then_some("no")));
+    }
+    let tallied = tallied(&events, &[]);
+    let after: Vec<String> = errors(&tallied)
+        .iter()
+        .map(|error| {
+            let calls = error.next_calls.iter().map(|(name, _)| name.as_str());
+            format!("{}:{}", error.tool_name, calls.collect::<String>())
+        })
+        .collect();
+    assert_eq!(after, ["0:12", "2:34", "3:45", "7:89", "8:9", "9:"]);
 }
 
 #[test]
@@ -105,7 +134,7 @@ fn a_shell_trial_is_counted_from_shim_and_stream() {
         ..Measures::default()
     };
     assert_eq!(tallied.measures, expected);
-    assert_eq!(tallied.classes, [ErrorClass::ReportedFailure]);
+    assert_eq!(classes(&tallied), [ErrorClass::ReportedFailure]);
     assert_eq!(tallied.stream_only_calls.len(), 1);
     assert_eq!(tallied.stream_only_calls[0].argv, ["test"]);
 }
@@ -134,11 +163,8 @@ fn mcp_calls_are_counted_by_what_they_drive() {
         ..Measures::default()
     };
     assert_eq!(tallied.measures, expected);
-    let names: Vec<_> = tallied
-        .mcp_calls
-        .iter()
-        .map(|call| call.tool.as_str())
-        .collect();
+    let calls = tallied.mcp_calls.iter();
+    let names: Vec<_> = calls.map(|call| call.unwrap().tool).collect();
     assert_eq!(
         names,
         [
@@ -148,7 +174,7 @@ fn mcp_calls_are_counted_by_what_they_drive() {
             "boot_sim"
         ]
     );
-    let context = &tallied.errors[0];
+    let context = &errors(&tallied)[0];
     assert_eq!(context.call_index, 1);
     assert_eq!(context.source, "codex_cli");
     let next: Vec<_> = context
@@ -181,9 +207,9 @@ fn a_call_counts_once_and_fails_at_most_once() {
     let tallied = tallied(&events, &[]);
     assert_eq!(tallied.measures.tool_calls, 4);
     assert_eq!(tallied.measures.tool_error_total, 2);
-    assert_eq!(tallied.errors[1].tool_name, "unknown");
+    assert_eq!(errors(&tallied)[1].tool_name, "unknown");
     assert_eq!(
-        tallied.classes,
+        classes(&tallied),
         [ErrorClass::Real, ErrorClass::SiblingCascade]
     );
 }
@@ -207,7 +233,7 @@ fn long_payloads_keep_both_ends_within_the_limit() {
     for character in ["a", "é", "\u{1f600}"] {
         let output = format!("first {} last", character.repeat(70_000));
         let events = [started(1, "a", "Bash", None), ended(2, "a", Some(&output))];
-        let payload = tallied(&events, &[]).errors.remove(0).payload;
+        let payload = errors(&tallied(&events, &[])).remove(0).payload;
         assert!(payload.chars().count() <= 2_000);
         assert!(payload.chars().count() > 1_990);
         assert!(
@@ -217,7 +243,7 @@ fn long_payloads_keep_both_ends_within_the_limit() {
     }
     let exact = "x".repeat(2_000);
     let events = [started(1, "a", "Bash", None), ended(2, "a", Some(&exact))];
-    assert_eq!(tallied(&events, &[]).errors[0].payload, exact);
+    assert_eq!(errors(&tallied(&events, &[]))[0].payload, exact);
 }
 
 #[test]
@@ -244,6 +270,7 @@ fn a_flood_of_calls_is_counted_in_bounded_memory() {
     assert_eq!(tallied.measures.tool_calls, 100_050);
     assert_eq!(tallied.measures.mcp_tool_calls, 100_050);
     assert_eq!(tallied.measures.tool_error_total, 100_050);
-    assert_eq!(tallied.errors.len(), MOST_ERRORS);
+    assert_eq!(tallied.errors.iter().count(), MOST_ERRORS);
     assert_eq!(tallied.mcp_calls.len(), MOST_CALLS);
+    assert_eq!(tallied.mcp_calls.iter().count(), MOST_CALLS);
 }

@@ -23,7 +23,7 @@ pub use outcome::{
     RUN_BUDGET, ShimLogKept, Termination, TrialOutcome, TwoSuites, Verdict, WorkspaceKind,
 };
 pub use progress::{LaneState, Progress};
-pub use seen_ids::SeenIds;
+pub use seen_ids::{ById, SeenIds, id_hash};
 pub use usage::{
     CacheTtl, CacheWrites, Cost, CostSource, ModelTokens, Pricing, Usage, UsageSource,
 };

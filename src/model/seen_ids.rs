@@ -1,6 +1,6 @@
 //! Which ids were seen, in bounded memory.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasherDefault, Hasher};
 
 /// Ids of one generation. At least so many of the last ids are known, at most twice as many.
@@ -16,15 +16,19 @@ pub struct SeenIds {
 
 type Hashes = HashSet<u64, BuildHasherDefault<Itself>>;
 
+/// Something for each id, by its [`id_hash`].
+pub type ById<T> = HashMap<u64, T, BuildHasherDefault<Itself>>;
+
 impl SeenIds {
     /// Takes an id in; whether it is seen for the first time.
     pub fn is_new(&mut self, id: &str) -> bool {
-        let hash = hash(id);
+        let hash = id_hash(id);
         if self.young.contains(&hash) {
             return false;
         }
         if self.young.len() >= GENERATION {
-            self.old = std::mem::take(&mut self.young);
+            std::mem::swap(&mut self.old, &mut self.young);
+            self.young.clear();
         }
         self.young.insert(hash);
         !self.old.contains(&hash)
@@ -33,31 +37,33 @@ impl SeenIds {
     /// Whether an id was seen.
     #[must_use]
     pub fn contains(&self, id: &str) -> bool {
-        let hash = hash(id);
+        let hash = id_hash(id);
         self.young.contains(&hash) || self.old.contains(&hash)
     }
 }
 
-/// Eight bytes of the id at a time, each mixed in by steps that lose nothing. Nobody gains by making two ids that collide:
+/// An id in 64 bits. Eight bytes of it at a time, each mixed in by steps that lose nothing. Nobody gains by making two ids that collide:
 /// the same id twice does the same.
-fn hash(id: &str) -> u64 {
+#[must_use]
+pub fn id_hash(id: &str) -> u64 {
     const ODD: u64 = 0x9e37_79b9_7f4a_7c15;
     let mix = |sum: u64, word: u64| {
         let sum = (sum ^ word).wrapping_mul(ODD);
         sum ^ sum >> 29
     };
     let start = mix(0, id.len() as u64);
-    let words = id.as_bytes().chunks(8).map(|word| {
-        let mut bytes = [0; 8];
-        bytes[..word.len()].copy_from_slice(word);
-        u64::from_le_bytes(bytes)
-    });
-    mix(words.fold(start, mix), 0)
+    let (words, rest) = id.as_bytes().as_chunks();
+    let words = words.iter().copied().map(u64::from_le_bytes);
+    let mut last = [0; 8];
+    for (place, byte) in last.iter_mut().zip(rest) {
+        *place = *byte;
+    }
+    mix(mix(words.fold(start, mix), u64::from_le_bytes(last)), 0)
 }
 
 /// What is a hash already needs no other.
 #[derive(Debug, Clone, Copy, Default)]
-struct Itself(u64);
+pub struct Itself(u64);
 
 impl Hasher for Itself {
     fn finish(&self) -> u64 {

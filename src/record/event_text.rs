@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::time::Duration;
 
-use crate::model::{AgentEvent, EventKind, ToolCall, ToolResult, Usage};
+use crate::model::{AgentEvent, EventKind, ProviderFault, ToolCall, ToolResult, Usage};
 use crate::record::json_text::push_quoted;
 
 /// Writes events.
@@ -31,6 +31,14 @@ impl EventText {
             EventKind::UsageSeen(usage) => {
                 self.begin(event.at, "usage", line);
                 return push_usage(usage, line);
+            }
+            EventKind::ProviderFault(fault) if fault.reset.is_none() => {
+                self.begin(event.at, "provider_fault", line);
+                return push_fault(fault, line);
+            }
+            EventKind::FilesChanged { changes, ok } => {
+                self.begin(event.at, "files_changed", line);
+                return push_files(changes, *ok, line);
             }
             _ => return false,
         };
@@ -101,5 +109,32 @@ fn push_usage(usage: &Usage, line: &mut String) -> bool {
         line,
         ",\"uncached_input\":{uncached_input},\"cached_read\":{cached_read},\"cache_write\":{cache_write},\"output\":{output}}}"
     );
+    true
+}
+
+/// The words of kinds of faults are those of rows.
+fn push_fault(fault: &ProviderFault, line: &mut String) -> bool {
+    push_member(",\"kind\":", fault.kind.as_str(), line);
+    if let Some(status) = fault.status {
+        // Writing to a String cannot fail.
+        _ = write!(line, ",\"status\":{status}");
+    }
+    push_member(",\"message\":", &fault.message, line);
+    line.push_str(",\"fatal\":");
+    line.push_str(if fault.fatal { "true" } else { "false" });
+    line.push('}');
+    true
+}
+
+fn push_files(changes: &[(String, String)], ok: bool, line: &mut String) -> bool {
+    line.push_str(",\"changes\":[");
+    for (place, (path, kind)) in changes.iter().enumerate() {
+        push_member(if place == 0 { "[" } else { ",[" }, path, line);
+        push_member(",", kind, line);
+        line.push(']');
+    }
+    line.push_str("],\"ok\":");
+    line.push_str(if ok { "true" } else { "false" });
+    line.push('}');
     true
 }

@@ -1,6 +1,5 @@
 //! Finding secrets in bytes that are not all there yet.
 
-use std::borrow::Cow;
 use std::io::{self, Read, Write};
 use std::sync::Arc;
 
@@ -128,18 +127,35 @@ impl Sieve {
         }
     }
 
-    /// What may be written now.
-    pub fn pass<'b>(&mut self, bytes: &'b [u8]) -> Cow<'b, [u8]> {
+    /// Gives `keep` what may be written now, in one piece or two.
+    pub fn pass(&mut self, bytes: &[u8], mut keep: impl FnMut(&[u8])) {
         let Some(search) = &self.search else {
-            return Cow::Borrowed(bytes);
+            return keep(bytes);
         };
-        if self.held.is_empty() && !search.automaton.is_match(bytes) {
+        if self.is_apart(search, bytes) && !search.automaton.is_match(bytes) {
             let sure = search.open_end(bytes, 0);
+            if !self.held.is_empty() {
+                keep(&self.held);
+            }
+            self.held.clear();
             self.held.extend_from_slice(&bytes[sure..]);
-            return Cow::Borrowed(&bytes[..sure]);
+            return keep(&bytes[..sure]);
         }
         self.held.extend_from_slice(bytes);
-        Cow::Owned(self.let_go(false))
+        keep(&self.let_go(false));
+    }
+
+    /// Whether no secret begins in what was held back and ends in these bytes.
+    fn is_apart(&self, search: &Search, bytes: &[u8]) -> bool {
+        if self.held.is_empty() {
+            return true;
+        }
+        // Less could leave what was held back the beginning of one.
+        if bytes.len() < search.longest {
+            return false;
+        }
+        let seam = [&self.held, &bytes[..search.longest]].concat();
+        !search.automaton.is_match(&seam)
     }
 
     /// What was held back, when nothing more comes.

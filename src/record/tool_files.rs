@@ -1,5 +1,6 @@
 //! The small files about tools that lie beside a trial: errors, what followed them, MCP calls, calls seen only in the stream.
 
+use std::io;
 use std::path::Path;
 use std::time::Duration;
 
@@ -15,61 +16,58 @@ use crate::record::{RecordError, Redactor, TrialClock, TrialDir, json_text, priv
 
 /// What the tool-error files of a trial are made of.
 #[derive(Debug, Clone, Copy)]
-pub struct ToolErrorLines<'a> {
-    /// The errors, as `metrics` found them.
-    pub errors: &'a [ToolErrorSeen],
-    /// The class of each, in the same order; may be shorter.
-    pub classes: &'a [&'a str],
-    /// All errors, MCP errors: more than `errors` holds if there were too many to keep.
+pub struct ToolErrorLines<F> {
+    /// Gives the errors as `metrics` found them, each with its class; asked once for each file.
+    pub errors: F,
+    /// All errors, MCP errors: more than `errors` gives if there were too many to keep.
     pub totals: (u64, u64),
 }
 
 /// One MCP tool call, for `mcp_tool_calls.jsonl`.
-#[derive(Debug, Clone, Copy)]
-pub struct McpCallLine<'a> {
+#[derive(Debug, Clone)]
+pub struct McpCallLine {
     /// Time since the agent's start.
     pub at: Duration,
     /// The server.
-    pub server: &'a str,
+    pub server: String,
     /// The tool.
-    pub tool: &'a str,
+    pub tool: String,
     /// The arguments as JSON text; written as `null` if they are no JSON.
-    pub arguments: &'a str,
+    pub arguments: String,
 }
 
 #[derive(Serialize)]
-struct ErrorLine<'a> {
+struct ErrorLine {
     ts: String,
-    tool_name: &'a str,
+    tool_name: String,
     tool_kind: &'static str,
-    source: &'a str,
-    payload: &'a str,
+    source: String,
+    payload: String,
     at_sec: f64,
     call_index: usize,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    class: Option<&'a str>,
+    class: &'static str,
 }
 
 #[derive(Serialize)]
-struct ContextLine<'a> {
+struct ContextLine {
     ts: String,
-    tool_name: &'a str,
+    tool_name: String,
     tool_kind: &'static str,
     call_index: usize,
-    next_calls: Vec<NextCall<'a>>,
+    next_calls: Vec<NextCall>,
 }
 
 #[derive(Serialize)]
-struct NextCall<'a> {
-    tool_name: &'a str,
-    arguments: &'a str,
+struct NextCall {
+    tool_name: String,
+    arguments: String,
 }
 
 #[derive(Serialize)]
-struct McpLine<'a> {
+struct McpLine {
     ts: String,
-    server: &'a str,
-    tool: &'a str,
+    server: String,
+    tool: String,
     arguments: Option<Box<RawValue>>,
     at_sec: f64,
 }
@@ -87,13 +85,16 @@ struct StreamCallLine<'a> {
 /// Writes `tool_errors.jsonl` and `tool_error_context.jsonl` where there are errors, and `tool_error_summary.json`.
 ///
 /// # Errors
-/// When a file cannot be written.
-pub fn write_tool_errors(
+/// When a file cannot be written, or the errors cannot be read back from where they wait.
+pub fn write_tool_errors<I>(
     trial: &TrialDir,
-    lines: ToolErrorLines<'_>,
+    lines: &ToolErrorLines<impl Fn() -> I>,
     clock: TrialClock,
     redactor: &Redactor,
-) -> Result<(), RecordError> {
+) -> Result<(), RecordError>
+where
+    I: Iterator<Item = io::Result<(ToolErrorSeen, &'static str)>>,
+{
     let (total, mcp) = lines.totals;
     let summary =
         serde_json::json!({"total": total, "mcp": mcp, "non_mcp": total.saturating_sub(mcp)});
@@ -101,36 +102,31 @@ pub fn write_tool_errors(
         &trial.tool_error_summary(),
         format!("{summary}\n").as_bytes(),
     )?;
-    let classes = lines
-        .classes
-        .iter()
-        .copied()
-        .map(Some)
-        .chain(std::iter::repeat(None));
-    let errors = lines.errors.iter().zip(classes);
-    let errors = errors.map(|(error, class)| error_line(error, class, clock));
+    let errors = (lines.errors)().map(|error| error.map(|error| error_line(error, clock)));
     write_lines(&trial.tool_errors(), errors, redactor)?;
-    let contexts = lines.errors.iter().map(|error| context_line(error, clock));
+    let errors = (lines.errors)();
+    let contexts = errors.map(|error| error.map(|(error, _)| context_line(error, clock)));
     write_lines(&trial.tool_error_context(), contexts, redactor)
 }
 
 /// Writes `mcp_tool_calls.jsonl` where there were calls.
 ///
 /// # Errors
-/// When the file cannot be written.
-pub fn write_mcp_tool_calls<'a>(
+/// When the file cannot be written, or the calls cannot be read back from where they wait.
+pub fn write_mcp_tool_calls(
     trial: &TrialDir,
-    calls: impl IntoIterator<Item = McpCallLine<'a>>,
+    calls: impl IntoIterator<Item = io::Result<McpCallLine>>,
     clock: TrialClock,
     redactor: &Redactor,
 ) -> Result<(), RecordError> {
-    let lines = calls.into_iter().map(|call| McpLine {
+    let line = |call: McpCallLine| McpLine {
         ts: clock.label(call.at),
         server: call.server,
         tool: call.tool,
-        arguments: json_text::one_line(call.arguments),
+        arguments: json_text::one_line(&call.arguments),
         at_sec: call.at.as_secs_f64(),
-    });
+    };
+    let lines = calls.into_iter().map(|call| call.map(line));
     write_lines(&trial.mcp_tool_calls(), lines, redactor)
 }
 
@@ -154,7 +150,7 @@ pub fn append_stream_calls(
         seen_by: "stream",
         at_sec: call.at.as_secs_f64(),
     });
-    put_lines(lines, || {
+    put_lines(&path, lines.map(Ok), || {
         let file = private::append_file(&path)?;
         Ok(LineFile::at_end_of(file, &path, redactor.clone()))
     })?;
@@ -221,37 +217,30 @@ pub fn read_mcp_server_log(
 /// More calls than this are not read from a server's log.
 const MOST_SERVER_CALLS: usize = 100_000;
 
-fn error_line<'a>(
-    error: &'a ToolErrorSeen,
-    class: Option<&'a str>,
-    clock: TrialClock,
-) -> ErrorLine<'a> {
+fn error_line((error, class): (ToolErrorSeen, &'static str), clock: TrialClock) -> ErrorLine {
     ErrorLine {
-        ts: clock.label(moment(error)),
-        tool_name: &error.tool_name,
-        tool_kind: kind(error),
-        source: &error.source,
-        payload: &error.payload,
+        ts: clock.label(moment(&error)),
+        tool_kind: kind(&error),
+        tool_name: error.tool_name,
+        source: error.source,
+        payload: error.payload,
         at_sec: error.at_sec,
         call_index: error.call_index,
         class,
     }
 }
 
-fn context_line(error: &ToolErrorSeen, clock: TrialClock) -> ContextLine<'_> {
-    ContextLine {
-        ts: clock.label(moment(error)),
-        tool_name: &error.tool_name,
-        tool_kind: kind(error),
-        call_index: error.call_index,
-        next_calls: error.next_calls.iter().map(next_call).collect(),
-    }
-}
-
-fn next_call((tool_name, arguments): &(String, String)) -> NextCall<'_> {
-    NextCall {
+fn context_line(error: ToolErrorSeen, clock: TrialClock) -> ContextLine {
+    let next_call = |(tool_name, arguments)| NextCall {
         tool_name,
         arguments,
+    };
+    ContextLine {
+        ts: clock.label(moment(&error)),
+        tool_kind: kind(&error),
+        tool_name: error.tool_name,
+        call_index: error.call_index,
+        next_calls: error.next_calls.into_iter().map(next_call).collect(),
     }
 }
 
@@ -266,10 +255,10 @@ fn kind(error: &ToolErrorSeen) -> &'static str {
 /// Replaces `path` by the lines; without lines there is no file.
 fn write_lines(
     path: &Path,
-    lines: impl Iterator<Item = impl Serialize>,
+    lines: impl Iterator<Item = io::Result<impl Serialize>>,
     redactor: &Redactor,
 ) -> Result<(), RecordError> {
-    let written = put_lines(lines, || {
+    let written = put_lines(path, lines, || {
         reach("artifacts.write").doing("write", path)?;
         LineFile::create(path, redactor.clone(), Redactor::redact_json)
     })?;
@@ -277,16 +266,15 @@ fn write_lines(
         return Ok(());
     }
     match std::fs::remove_file(path) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-            Err(error).doing("remove", path)
-        }
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error).doing("remove", path),
         _ => Ok(()),
     }
 }
 
 /// Writes lines to the file that `open` opens at the first one; whether there were any.
 fn put_lines(
-    lines: impl Iterator<Item = impl Serialize>,
+    path: &Path,
+    lines: impl Iterator<Item = io::Result<impl Serialize>>,
     open: impl FnOnce() -> Result<LineFile, RecordError>,
 ) -> Result<bool, RecordError> {
     let mut lines = lines.peekable();
@@ -295,7 +283,7 @@ fn put_lines(
     }
     let mut file = open()?;
     for line in lines {
-        file.put(&line)?;
+        file.put(&line.doing("read back what is for", path)?)?;
     }
     file.put_down()?;
     Ok(true)

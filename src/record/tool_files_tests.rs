@@ -42,15 +42,13 @@ fn error() -> ToolErrorSeen {
 #[test]
 fn errors_are_written_with_their_class_and_what_followed() {
     let (_folder, trial) = trial();
-    let errors = [error()];
     let told = ToolErrorLines {
-        errors: &errors,
-        classes: &["real"],
+        errors: || std::iter::once(Ok((error(), "real"))),
         totals: (3, 1),
     };
     let mut redactor = Redactor::default();
     redactor.add("API_KEY", "sk-12345678");
-    write_tool_errors(&trial, told, clock(), &redactor).unwrap();
+    write_tool_errors(&trial, &told, clock(), &redactor).unwrap();
     assert_eq!(
         lines(&trial.tool_error_summary()),
         [json!({"total": 3, "mcp": 1, "non_mcp": 2})]
@@ -74,11 +72,10 @@ fn without_errors_there_are_no_error_lines() {
     let (_folder, trial) = trial();
     fs::write(trial.tool_errors(), "of an earlier measuring\n").unwrap();
     let none = ToolErrorLines {
-        errors: &[],
-        classes: &[],
+        errors: std::iter::empty,
         totals: (0, 0),
     };
-    write_tool_errors(&trial, none, clock(), &Redactor::default()).unwrap();
+    write_tool_errors(&trial, &none, clock(), &Redactor::default()).unwrap();
     assert!(!trial.tool_errors().exists());
     assert_eq!(
         lines(&trial.tool_error_summary()),
@@ -89,11 +86,13 @@ fn without_errors_there_are_no_error_lines() {
 #[test]
 fn mcp_calls_keep_their_arguments_as_json_on_one_line() {
     let (_folder, trial) = trial();
-    let calls = ["{\"a\":\n [1.0, \"x\"]}", "{\"cut", ""].map(|arguments| McpCallLine {
-        at: Duration::ZERO,
-        server: "lab",
-        tool: "echo",
-        arguments,
+    let calls = ["{\"a\":\n [1.0, \"x\"]}", "{\"cut", ""].map(|arguments| {
+        Ok(McpCallLine {
+            at: Duration::ZERO,
+            server: "lab".to_owned(),
+            tool: "echo".to_owned(),
+            arguments: arguments.to_owned(),
+        })
     });
     write_mcp_tool_calls(&trial, calls, clock(), &Redactor::default()).unwrap();
     let written = lines(&trial.mcp_tool_calls());

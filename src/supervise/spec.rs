@@ -1,6 +1,5 @@
 //! What a child is started with, and who listens to it.
 
-use std::borrow::Cow;
 use std::ffi::OsString;
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
@@ -186,10 +185,11 @@ pub trait Listener: Send {
     /// has come since, so that what was heard is soon on disk however silent the child falls.
     fn settle(&mut self) {}
 
-    /// What may be written of these bytes to the stream's raw file now; the rest is held back for [`Listener::kept_last`].
-    fn kept<'b>(&mut self, stream: OutputStream, bytes: &'b [u8]) -> Cow<'b, [u8]> {
+    /// Gives `keep` what may be written of these bytes to the stream's raw file now; the rest is held back for
+    /// [`Listener::kept_last`].
+    fn kept(&mut self, stream: OutputStream, bytes: &[u8], keep: &mut dyn FnMut(&[u8])) {
         let _ = stream;
-        Cow::Borrowed(bytes)
+        keep(bytes);
     }
 
     /// What was held back of a stream that has ended.

@@ -67,7 +67,9 @@ impl Tap {
     pub(super) fn pass_on(&mut self, count: usize, ear: &mut Ear<'_, '_>) {
         let chunk = &self.buffer[..count];
         self.bytes += count as u64;
-        self.raw.keep(&ear.listener.kept(self.stream, chunk));
+        let raw = &mut self.raw;
+        ear.listener
+            .kept(self.stream, chunk, &mut |bytes| raw.keep(bytes));
         if self.stream == OutputStream::Stderr {
             keep_tail(&mut self.tail, chunk);
         }

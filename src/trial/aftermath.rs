@@ -4,7 +4,7 @@ use std::fs;
 
 use crate::config::TranscriptMode;
 use crate::graders::ForbiddenBaseline;
-use crate::metrics::Tallied;
+use crate::metrics::{McpCallSeen, Tallied};
 use crate::model::{Grade, GradedIn};
 use crate::record::{
     self, McpCallLine, RecordError, Redactor, ToolErrorLines, TrialClock, TrialDir,
@@ -214,22 +214,24 @@ fn write_tool_logs(
     clock: TrialClock,
 ) -> Result<(), RecordError> {
     let (trial, redactor) = (&frame.trial_dir, &frame.context.redactor);
-    let classes: Vec<&str> = tallied.classes.iter().map(|class| class.as_str()).collect();
     let lines = ToolErrorLines {
-        errors: &tallied.errors,
-        classes: &classes,
+        errors: || {
+            let errors = tallied.errors.iter();
+            errors.map(|error| error.map(|(error, class)| (error, class.as_str())))
+        },
         totals: (
             tallied.measures.tool_error_total,
             tallied.measures.tool_error_mcp,
         ),
     };
-    record::write_tool_errors(trial, lines, clock, redactor)?;
-    let calls = tallied.mcp_calls.iter().map(|call| McpCallLine {
+    record::write_tool_errors(trial, &lines, clock, redactor)?;
+    let line = |call: McpCallSeen| McpCallLine {
         at: call.at,
-        server: &call.server,
-        tool: &call.tool,
-        arguments: &call.arguments,
-    });
+        server: call.server,
+        tool: call.tool,
+        arguments: call.arguments,
+    };
+    let calls = tallied.mcp_calls.iter().map(|call| call.map(line));
     record::write_mcp_tool_calls(trial, calls, clock, redactor)?;
     record::append_stream_calls(trial, &tallied.stream_only_calls, clock, redactor)
 }

@@ -1,10 +1,9 @@
 //! Turns an agent's lines into events, transcript, counters and progress while it runs.
 
-use std::borrow::Cow;
 use std::net::TcpListener;
 use std::time::Duration;
 
-use crate::agents::{StreamReader, push_transcript_line, transcript_line};
+use crate::agents::{StreamReader, TranscriptText, transcript_line};
 use crate::gate::Gate;
 use crate::metrics::Tally;
 use crate::model::{
@@ -37,6 +36,7 @@ struct Notebook {
     watch: Watch,
     log: EventLog,
     transcript: Option<Transcript>,
+    transcript_text: TranscriptText,
     redactor: Redactor,
     teller: Teller,
     key: TrialKey,
@@ -101,6 +101,7 @@ impl Ear {
             watch: parts.watch,
             log: parts.log,
             transcript: parts.transcript,
+            transcript_text: TranscriptText::default(),
             redactor: parts.redactor,
             teller: parts.teller,
             key: parts.key,
@@ -218,7 +219,8 @@ impl Notebook {
         let Some(transcript) = &mut self.transcript else {
             return;
         };
-        if let Err(error) = transcript.line(|line| push_transcript_line(event, line)) {
+        let text = &mut self.transcript_text;
+        if let Err(error) = transcript.line(|line| text.push(event, line)) {
             self.write_problem.get_or_insert(error);
         }
     }
@@ -271,8 +273,8 @@ impl Listener for Ear {
         Heard::More
     }
 
-    fn kept<'b>(&mut self, stream: OutputStream, bytes: &'b [u8]) -> Cow<'b, [u8]> {
-        self.sieve(stream).pass(bytes)
+    fn kept(&mut self, stream: OutputStream, bytes: &[u8], keep: &mut dyn FnMut(&[u8])) {
+        self.sieve(stream).pass(bytes, keep);
     }
 
     fn kept_last(&mut self, stream: OutputStream) -> Vec<u8> {

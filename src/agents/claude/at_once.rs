@@ -27,7 +27,7 @@ pub(super) fn turn(text: &str) -> Option<(Speaker, Turn<'_>)> {
         "{\"type\":\"user\"" => Speaker::User,
         _ => return None,
     };
-    let mut scan = Scan::of(text)?;
+    let mut scan = Scan::of(text);
     let (mut kind, mut message, mut parent) = (None, None, None);
     scan.members(|scan, key| match key {
         "type" => once(&mut kind, scan.string()?.plain()?),
@@ -157,7 +157,7 @@ fn text_block<'a>(scan: &mut Scan<'a>) -> Option<Option<Raw<'a>>> {
 
 /// The text of a member of an object: nothing where it has none, or no text there.
 pub(super) fn text_member(object: &str, name: &str) -> Option<Option<String>> {
-    let mut scan = Scan::of(object)?;
+    let mut scan = Scan::of(object);
     let mut found = None;
     scan.members(|scan, key| {
         if key == name {
@@ -169,11 +169,61 @@ pub(super) fn text_member(object: &str, name: &str) -> Option<Option<String>> {
     Some(found.map(|raw: Raw<'_>| raw.text(usize::MAX)))
 }
 
+/// What the client tells of its own work: the event's subtype, and the status and word of a request that failed.
+pub(super) struct Note<'a> {
+    pub(super) subtype: &'a str,
+    pub(super) status: Option<u16>,
+    pub(super) error: Option<&'a str>,
+}
+
+/// A `system` event of which nothing else may be of interest.
+pub(super) fn note(text: &str) -> Option<Note<'_>> {
+    text.starts_with("{\"type\":\"system\"").then_some(())?;
+    let mut scan = Scan::of(text);
+    let (mut kind, mut subtype, mut status, mut error) = (None, None, None, None);
+    let mut seen = 0_u16;
+    scan.members(|scan, key| match key {
+        "type" => once(&mut kind, plain(scan)?),
+        "subtype" => once(&mut subtype, plain(scan)?),
+        "error_status" => once(&mut status, scan.maybe(Scan::count)?),
+        "error" => once(&mut error, scan.maybe(plain)?),
+        _ => {
+            let field = system_field(key);
+            (seen & field == 0).then_some(())?;
+            seen |= field;
+            scan.skip()
+        }
+    })?;
+    scan.end()?;
+    (kind == Some("system")).then_some(())?;
+    Some(Note {
+        subtype: subtype?,
+        status: status.flatten().and_then(|status| status.try_into().ok()),
+        error: error.flatten(),
+    })
+}
+
+/// A bit for each further field of such an event that spoils the line where it stands twice.
+fn system_field(key: &str) -> u16 {
+    match key {
+        "session_id" => 1,
+        "model" => 2,
+        "claude_code_version" | "qwen_code_version" => 4,
+        "mcp_servers" => 8,
+        "tools" => 16,
+        "message" => 32,
+        "tool_name" => 64,
+        "tasks" => 128,
+        "data" => 256,
+        _ => 0,
+    }
+}
+
 /// What a part of a message tells: the message's id, and its tokens so far.
 pub(super) fn partial(text: &str) -> Option<Option<(&str, ClaudeUsage)>> {
     text.starts_with("{\"type\":\"stream_event\"")
         .then_some(())?;
-    let mut scan = Scan::of(text)?;
+    let mut scan = Scan::of(text);
     let (mut kind, mut event, mut id) = (None, None, None);
     scan.members(|scan, key| match key {
         "type" => once(&mut kind, plain(scan)?),
@@ -243,7 +293,7 @@ mod tests {
             env!("CARGO_MANIFEST_DIR"),
             "/tests/fixtures/streams/claude-2.1.329/"
         );
-        for name in ["shell", "mcp", "manylines", "partial-mcp"] {
+        for name in ["shell", "mcp", "manylines", "partial-mcp", "subagent"] {
             let stream = std::fs::read_to_string(format!("{folder}{name}.jsonl")).unwrap();
             let turns = stream.lines().filter(|line| {
                 line.starts_with("{\"type\":\"assistant\"")
@@ -255,6 +305,10 @@ mod tests {
             );
             let parts = stream.lines().filter(|line| line.contains("stream_event"));
             assert!(parts.clone().all(|line| partial(line).is_some()), "{name}");
+            let notes = stream
+                .lines()
+                .filter(|line| line.starts_with("{\"type\":\"system\""));
+            assert!(notes.clone().all(|line| note(line).is_some()), "{name}");
         }
     }
 }

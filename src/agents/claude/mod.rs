@@ -98,6 +98,11 @@ impl Dialect for ClaudeStream {
             }
             return Ok(());
         }
+        if let Some(note) = at_once::note(text)
+            && Self::noted(&note, sink)
+        {
+            return Ok(());
+        }
         let head = match Head::at_once(text) {
             Some(head) if matches!(head.kind.as_deref(), Some("assistant" | "user")) => head,
             _ => read(text)?,
@@ -196,17 +201,22 @@ impl ClaudeStream {
         }
     }
 
+    /// Takes in an event of the client of which no more is of interest; says whether it is one.
+    fn noted(note: &at_once::Note<'_>, sink: &mut Sink<'_>) -> bool {
+        match note.subtype {
+            "api_retry" => retried(note.status, note.error.unwrap_or_default(), sink),
+            quiet if QUIET_SYSTEM.contains(&quiet) => {}
+            _ => return false,
+        }
+        true
+    }
+
     fn system(&mut self, subtype: &str, system: System, sink: &mut Sink<'_>) {
         match subtype {
             "init" => self.init(system, sink),
             "api_retry" => {
                 let message = system.error.0.unwrap_or_default();
-                sink.push(EventKind::ProviderFault(fault(&fault::Told {
-                    status: system.error_status.0,
-                    code: Some(&message),
-                    message: &message,
-                    ..fault::Told::default()
-                })));
+                retried(system.error_status.0, &message, sink);
             }
             // Qwen Code's word for it, which only tells a wait where a limit of requests was met.
             "retry" if self.is_qwen => {
@@ -403,6 +413,16 @@ impl ClaudeStream {
             })));
         }
     }
+}
+
+/// Tells a request that failed and is tried again.
+fn retried(status: Option<u16>, message: &str, sink: &mut Sink<'_>) {
+    sink.push(EventKind::ProviderFault(fault(&fault::Told {
+        status,
+        code: Some(message),
+        message,
+        ..fault::Told::default()
+    })));
 }
 
 fn read<'a, T: Deserialize<'a>>(text: &'a str) -> Result<T, String> {

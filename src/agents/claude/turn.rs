@@ -176,7 +176,8 @@ impl Turns {
 
     fn message(&mut self, turn: &Turn<'_>, text: String, sink: &mut Sink<'_>) {
         if turn.parent_tool_use_id.is_none() {
-            self.answer = Some(text.clone());
+            let answer = self.answer.get_or_insert_default();
+            answer.clone_from(&text);
         }
         sink.push(EventKind::Message { text });
     }

@@ -1,19 +1,17 @@
 //! Tokens of a Claude Code stream: the last result's, or the best lower bound while none has come.
 
-use std::collections::HashMap;
-
 use serde_json::value::RawValue;
 
 use crate::agents::claude::counts::{ClaudeUsage, ModelCounts, ModelUsage};
 use crate::agents::claude::wire::Final;
 use crate::agents::wire::{TEXT_CAP, add, model_name};
-use crate::model::{CacheWrites, ModelTokens, StreamReport, Usage};
+use crate::model::{ById, CacheWrites, ModelTokens, StreamReport, Usage, id_hash};
 
 /// Messages of one generation. At least so many of the last ones are told apart, at most twice as many; of others their sum
 /// is kept.
 const MESSAGES_CAP: usize = 1_024;
 
-type Messages = HashMap<String, (Usage, CacheWrites)>;
+type Messages = ById<(Usage, CacheWrites)>;
 
 /// Tokens seen message by message. An event of a message repeats its usage per block, with a placeholder for output
 /// tokens, so each message counts once, with the largest figures told.
@@ -25,24 +23,22 @@ pub(super) struct Running {
     requests: u64,
     writes: CacheWrites,
     /// What was told last: events of one message follow each other and repeat it.
-    last: (String, Usage, CacheWrites),
+    last: (u64, Usage, CacheWrites),
 }
 
 impl Running {
     /// Takes the usage of an event of message `id`; tells the new total if it grew.
     pub(super) fn see(&mut self, id: &str, usage: &ClaudeUsage) -> Option<Usage> {
         let told = usage.unified()?;
-        let last = &mut self.last;
-        if last.0 == id && (last.1, last.2) == (told, usage.writes()) {
+        let id = id_hash(id);
+        let this = (id, told, usage.writes());
+        if std::mem::replace(&mut self.last, this) == this {
             return None;
         }
-        last.0.clear();
-        last.0.push_str(id);
-        (last.1, last.2) = (told, usage.writes());
         let (known, known_writes) = self.known(id);
         let larger = larger(known, told);
         let writes = known_writes.at_least(usage.writes());
-        if let Some(message) = self.messages.get_mut(id) {
+        if let Some(message) = self.messages.get_mut(&id) {
             *message = (larger, writes);
         }
         self.total = add(self.total, growth(known, larger));
@@ -53,17 +49,18 @@ impl Running {
 
 impl Running {
     /// What is known of a message; a new one counts as a request.
-    fn known(&mut self, id: &str) -> (Usage, CacheWrites) {
-        if let Some(known) = self.messages.get(id) {
+    fn known(&mut self, id: u64) -> (Usage, CacheWrites) {
+        if let Some(known) = self.messages.get(&id) {
             return *known;
         }
         if self.messages.len() >= MESSAGES_CAP {
-            self.earlier = std::mem::take(&mut self.messages);
+            std::mem::swap(&mut self.earlier, &mut self.messages);
+            self.messages.clear();
         }
-        let known = self.earlier.remove(id);
+        let known = self.earlier.remove(&id);
         self.requests += u64::from(known.is_none());
         let known = known.unwrap_or_default();
-        self.messages.insert(id.to_owned(), known);
+        self.messages.insert(id, known);
         known
     }
 }

@@ -6,10 +6,15 @@
     reason = "the outer one says whether a line is read here, the inner one whether it tells the thing"
 )]
 
+use std::borrow::Cow;
+
 use crate::agents::codex::items::Stage;
-use crate::agents::codex::wire::{Command, McpAnswer, McpBlock, McpCall, Message, Text};
+use crate::agents::codex::wire::{
+    Change, Collab, Command, FileChange, McpAnswer, McpBlock, McpCall, Message, Text, WebSearch,
+};
 use crate::agents::scan::{Raw, Scan, once};
-use crate::agents::wire::{Capped, Few, LIST_CAP, Loose, TEXT_CAP};
+use crate::agents::wire::{Few, LIST_CAP, Loose};
+use crate::agents::words::Words;
 
 /// An item, and where it stands.
 #[derive(Debug)]
@@ -22,16 +27,35 @@ pub(super) struct Step<'a> {
 /// The kinds of items that most lines hold.
 #[derive(Debug)]
 pub(super) enum Item<'a> {
-    Message(Text),
-    Reasoning(Text),
-    Command(Command),
+    Message(Text<'a>),
+    Reasoning(Text<'a>),
+    Command(Command<'a>),
     Mcp(McpCall<'a>),
+    Files(FileChange),
+    Collab(Collab),
+    Search(WebSearch),
+    Warning(Message<'a>),
+}
+
+/// The message of an error and nothing besides.
+pub(super) fn error(line: &str) -> Option<Cow<'_, str>> {
+    line.starts_with("{\"type\":\"error\"").then_some(())?;
+    let mut scan = Scan::of(line);
+    let (mut event, mut message) = (None, None);
+    scan.members(|scan, key| match key {
+        "type" => once(&mut event, plain(scan)?),
+        "message" => once(&mut message, scan.string()?),
+        _ => None,
+    })?;
+    scan.end()?;
+    (event? == "error").then_some(())?;
+    Some(message?.whole())
 }
 
 /// An item's event and nothing besides.
 pub(super) fn item(line: &str) -> Option<Step<'_>> {
     line.starts_with("{\"type\":\"item.").then_some(())?;
-    let mut scan = Scan::of(line)?;
+    let mut scan = Scan::of(line);
     let (mut event, mut parts) = (None, None);
     scan.members(|scan, key| match key {
         "type" => once(&mut event, scan.string()?.plain()?),
@@ -57,8 +81,12 @@ struct Parts<'a> {
     server: Option<&'a str>,
     tool: Option<&'a str>,
     arguments: Option<Option<&'a str>>,
-    result: Option<Option<McpAnswer>>,
-    error: Option<Option<Message>>,
+    result: Option<Option<McpAnswer<'a>>>,
+    error: Option<Option<Message<'a>>>,
+    message: Option<Raw<'a>>,
+    changes: Option<Vec<Change>>,
+    prompt: Option<Option<Raw<'a>>>,
+    query: Option<Raw<'a>>,
 }
 
 impl<'a> Parts<'a> {
@@ -66,7 +94,12 @@ impl<'a> Parts<'a> {
         let mut parts = Self::default();
         scan.members(|scan, key| match key {
             "type" => once(&mut parts.kind, plain(scan)?),
-            "id" => once(&mut parts.id, plain(scan)?),
+            "id" => {
+                // A web search repeats it with an id of its own.
+                let id = plain(scan)?;
+                parts.id.get_or_insert(id);
+                Some(())
+            }
             "text" => once(&mut parts.text, scan.string()?),
             "command" => once(&mut parts.command, scan.string()?),
             "aggregated_output" => once(&mut parts.output, scan.maybe(Scan::string)?),
@@ -77,33 +110,52 @@ impl<'a> Parts<'a> {
             "arguments" => once(&mut parts.arguments, scan.maybe(Scan::piece)?),
             "result" => once(&mut parts.result, scan.maybe(answer)?),
             "error" => once(&mut parts.error, scan.maybe(message)?),
+            "message" => once(&mut parts.message, scan.string()?),
+            "changes" => once(&mut parts.changes, changes(scan)?),
+            "prompt" => once(&mut parts.prompt, scan.maybe(Scan::string)?),
+            "query" => once(&mut parts.query, scan.string()?),
             _ => scan.skip(),
         })?;
         Some(parts)
     }
 
     fn step(self, stage: Stage) -> Option<Step<'a>> {
-        let status = self.status.flatten().map(str::to_owned);
+        let status = self.status.flatten();
         let item = match (self.kind?, stage) {
             ("agent_message", Stage::Completed) => Item::Message(spoken(self.text)),
             ("reasoning", Stage::Completed) => Item::Reasoning(spoken(self.text)),
             ("command_execution", _) => Item::Command(Command {
-                command: self
-                    .command
-                    .map_or_else(String::new, |raw| raw.text(usize::MAX)),
-                aggregated_output: Some(capped(self.output.flatten())),
+                command: Words::of(self.command),
+                aggregated_output: self.output.flatten().map(Words::Raw),
                 exit_code: self.exit_code.flatten(),
-                status,
+                status: status.map(Cow::Borrowed),
                 ..Command::default()
             }),
             ("mcp_tool_call", _) => Item::Mcp(McpCall {
-                server: self.server.unwrap_or_default().to_owned(),
-                tool: self.tool.unwrap_or_default().to_owned(),
+                server: Cow::Borrowed(self.server.unwrap_or_default()),
+                tool: Cow::Borrowed(self.tool.unwrap_or_default()),
                 arguments: self.arguments.flatten(),
                 result: self.result.flatten(),
                 error: self.error.flatten(),
-                status,
+                status: status.map(Cow::Borrowed),
                 ..McpCall::default()
+            }),
+            ("file_change", _) => Item::Files(FileChange {
+                changes: Few(self.changes.unwrap_or_default()),
+                status: status.map(str::to_owned),
+                ..FileChange::default()
+            }),
+            ("collab_tool_call", _) => Item::Collab(Collab {
+                tool: self.tool.unwrap_or_default().to_owned(),
+                prompt: self.prompt.flatten().map(|raw| raw.text(usize::MAX)),
+                status: status.map(str::to_owned),
+                ..Collab::default()
+            }),
+            ("web_search", _) => Item::Search(WebSearch {
+                query: Loose(self.query.map(|raw| raw.text(usize::MAX))),
+            }),
+            ("error", _) => Item::Warning(Message {
+                message: Words::of(self.message),
             }),
             _ => return None,
         };
@@ -115,13 +167,13 @@ impl<'a> Parts<'a> {
     }
 }
 
-fn capped(raw: Option<Raw<'_>>) -> Capped {
-    Capped(raw.map_or_else(String::new, |raw| raw.text(TEXT_CAP)))
+fn whole(raw: Option<Raw<'_>>) -> String {
+    raw.map_or_else(String::new, |raw| raw.text(usize::MAX))
 }
 
-fn spoken(raw: Option<Raw<'_>>) -> Text {
+fn spoken(raw: Option<Raw<'_>>) -> Text<'_> {
     Text {
-        text: capped(raw),
+        text: Words::of(raw),
         ..Text::default()
     }
 }
@@ -130,18 +182,35 @@ fn plain<'a>(scan: &mut Scan<'a>) -> Option<&'a str> {
     scan.string()?.plain()
 }
 
-fn message(scan: &mut Scan<'_>) -> Option<Message> {
+fn message<'a>(scan: &mut Scan<'a>) -> Option<Message<'a>> {
     let mut message = None;
     scan.members(|scan, key| match key {
-        "message" => once(&mut message, scan.string()?.text(usize::MAX)),
+        "message" => once(&mut message, scan.string()?),
         _ => scan.skip(),
     })?;
     Some(Message {
-        message: message.unwrap_or_default(),
+        message: Words::of(message),
     })
 }
 
-fn answer(scan: &mut Scan<'_>) -> Option<McpAnswer> {
+fn changes(scan: &mut Scan<'_>) -> Option<Vec<Change>> {
+    let mut changes = Vec::new();
+    scan.elements(|scan| {
+        (changes.len() < LIST_CAP).then_some(())?;
+        let (mut path, mut kind) = (None, None);
+        scan.members(|scan, key| match key {
+            "path" => once(&mut path, scan.string()?),
+            "kind" => once(&mut kind, scan.string()?),
+            _ => scan.skip(),
+        })?;
+        let (path, kind) = (whole(path), whole(kind));
+        changes.push(Change { path, kind });
+        Some(())
+    })?;
+    Some(changes)
+}
+
+fn answer<'a>(scan: &mut Scan<'a>) -> Option<McpAnswer<'a>> {
     let mut content = None;
     scan.members(|scan, key| match key {
         "content" => {
@@ -160,18 +229,14 @@ fn answer(scan: &mut Scan<'_>) -> Option<McpAnswer> {
     })
 }
 
-fn block(scan: &mut Scan<'_>) -> Option<McpBlock> {
+fn block<'a>(scan: &mut Scan<'a>) -> Option<McpBlock<'a>> {
     let mut text = None;
     scan.members(|scan, key| match key {
-        // One character more than is kept, so that a text that is too long is seen to be.
-        "text" => once(
-            &mut text,
-            scan.maybe(Scan::string)?.map(|raw| raw.text(TEXT_CAP + 4)),
-        ),
+        "text" => once(&mut text, scan.maybe(Scan::string)?),
         _ => scan.skip(),
     })?;
     Some(McpBlock {
-        text: text.flatten(),
+        text: text.flatten().map(Words::Raw),
     })
 }
 
@@ -185,11 +250,29 @@ mod tests {
             env!("CARGO_MANIFEST_DIR"),
             "/tests/fixtures/streams/codex-0.169.0/"
         );
-        for name in ["shell", "mcp", "mcpfail", "mcpcrash", "bigline", "xcbflow"] {
+        for name in [
+            "shell",
+            "mcp",
+            "mcpfail",
+            "mcpcrash",
+            "bigline",
+            "xcbflow",
+            "edit",
+            "spawn-fallbackmodel",
+            "websearch",
+            "http401",
+            "http500",
+        ] {
             let stream = std::fs::read_to_string(format!("{folder}{name}.jsonl")).unwrap();
             let items = stream.lines().filter(|line| line.contains("\"item\""));
             for line in items {
                 assert!(item(line).is_some(), "{name}: {line}");
+            }
+            let errors = stream
+                .lines()
+                .filter(|line| line.starts_with("{\"type\":\"error\""));
+            for line in errors {
+                assert!(error(line).is_some(), "{name}: {line}");
             }
         }
     }

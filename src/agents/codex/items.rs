@@ -11,6 +11,7 @@ use crate::agents::codex::wire::{
 };
 use crate::agents::stream::Sink;
 use crate::agents::wire::{TEXT_CAP, border, capped, cut};
+use crate::agents::words::Words;
 use crate::model::{EventKind, SeenIds, ToolCall, ToolResult};
 use crate::record::push_quoted;
 
@@ -23,7 +24,7 @@ pub(super) struct Items {
     started: SeenIds,
     ended: SeenIds,
     plans: HashMap<String, u32>,
-    /// The agent's last message, taken by the stream.
+    /// The agent's last message.
     pub(super) answer: Option<String>,
 }
 
@@ -67,33 +68,20 @@ impl Items {
     ) -> Result<(), String> {
         let head: ItemHead = read(raw)?;
         let stage = Stage::of(event);
-        let id = head.id;
+        let id = &*head.id;
+        let place = (stage, id);
         match &*head.kind {
-            "agent_message" if stage == Stage::Completed => self.message(read(raw)?, sink),
-            "reasoning" if stage == Stage::Completed => {
-                let text: Text = read(raw)?;
-                sink.push(EventKind::Reasoning { text: text.text.0 });
-            }
-            "command_execution" => self.step(stage, command(id, read(raw)?), sink),
-            "file_change" => {
-                let change: FileChange = read(raw)?;
-                if stage == Stage::Completed && !self.ended.contains(&id) {
-                    sink.push(files_changed(&change));
-                }
-                self.step(stage, file_change(id, &change), sink);
-            }
-            "mcp_tool_call" => self.step(stage, mcp(id, read(raw)?), sink),
-            "web_search" => self.step(stage, web_search(id, &read(raw)?), sink),
-            "collab_tool_call" => self.step(stage, collab(id, &read(raw)?), sink),
-            "todo_list" if stage != Stage::Completed => self.plan(&id, raw, sink),
+            "agent_message" if stage == Stage::Completed => self.message(&read(raw)?, sink),
+            "reasoning" if stage == Stage::Completed => reasoning(&read(raw)?, sink),
+            "command_execution" => self.step(place, &read::<Command<'_>>(raw)?, sink),
+            "file_change" => self.changed(place, &read(raw)?, sink),
+            "mcp_tool_call" => self.step(place, &read::<McpCall<'_>>(raw)?, sink),
+            "web_search" => self.step(place, &read::<WebSearch>(raw)?, sink),
+            "collab_tool_call" => self.step(place, &read::<Collab>(raw)?, sink),
+            "todo_list" if stage != Stage::Completed => self.plan(id, raw, sink),
             // A message that is not complete, and the completion of a plan, which is no call.
             "agent_message" | "reasoning" | "todo_list" => {}
-            "error" => {
-                let message: Message = read(raw)?;
-                sink.push(EventKind::Warning {
-                    text: capped(&message.message),
-                });
-            }
+            "error" => warn(&read(raw)?, sink),
             other => sink.push(EventKind::Unknown {
                 name: capped(&format!("item/{other}")),
             }),
@@ -103,19 +91,31 @@ impl Items {
 
     /// Takes in an item that was read together with its line.
     pub(super) fn take_in(&mut self, step: Step<'_>, sink: &mut Sink<'_>) {
-        let id = step.id.to_owned();
+        let place = (step.stage, step.id);
         match step.item {
-            Item::Message(text) => self.message(text, sink),
-            Item::Reasoning(text) => sink.push(EventKind::Reasoning { text: text.text.0 }),
-            Item::Command(told) => self.step(step.stage, command(id, told), sink),
-            Item::Mcp(told) => self.step(step.stage, mcp(id, told), sink),
+            Item::Message(text) => self.message(&text, sink),
+            Item::Reasoning(text) => reasoning(&text, sink),
+            Item::Command(command) => self.step(place, &command, sink),
+            Item::Mcp(call) => self.step(place, &call, sink),
+            Item::Files(change) => self.changed(place, &change, sink),
+            Item::Collab(collab) => self.step(place, &collab, sink),
+            Item::Search(search) => self.step(place, &search, sink),
+            Item::Warning(message) => warn(&message, sink),
         }
     }
 
-    fn message(&mut self, text: Text, sink: &mut Sink<'_>) {
-        let text = text.text.0;
-        self.answer = Some(text.clone());
+    fn message(&mut self, told: &Text<'_>, sink: &mut Sink<'_>) {
+        let text = told.text.text(TEXT_CAP);
+        self.answer.get_or_insert_default().clone_from(&text);
         sink.push(EventKind::Message { text });
+    }
+
+    fn changed(&mut self, place: (Stage, &str), change: &FileChange, sink: &mut Sink<'_>) {
+        let (stage, id) = place;
+        if stage == Stage::Completed && !self.ended.contains(id) {
+            sink.push(files_changed(change));
+        }
+        self.step(place, change, sink);
     }
 
     /// A plan is one item that each call of the plan tool updates; its completion at the turn's end is no call.
@@ -125,20 +125,20 @@ impl Items {
         }
         let count = self.plans.entry(id.to_owned()).or_default();
         *count += 1;
-        let call = tool(format!("{id}#{count}"), "update_plan", capped(raw));
-        self.step(Stage::Completed, (call, Answer::plain(false)), sink);
+        let id = format!("{id}#{count}");
+        self.step((Stage::Completed, &id), &Plan(raw), sink);
     }
 
     /// Tells a call's begin and end, each once, and a begin before every end.
-    fn step(&mut self, stage: Stage, told: (ToolCall, Answer), sink: &mut Sink<'_>) {
-        let (call, answer) = told;
-        let id = call.id.clone();
-        if self.started.is_new(&id) {
-            sink.push(EventKind::ToolStarted(call));
+    fn step(&mut self, place: (Stage, &str), told: &impl Told, sink: &mut Sink<'_>) {
+        let (stage, id) = place;
+        if self.started.is_new(id) {
+            sink.push(EventKind::ToolStarted(told.call(id.to_owned())));
         }
-        if stage == Stage::Completed && self.ended.is_new(&id) {
+        if stage == Stage::Completed && self.ended.is_new(id) {
+            let answer = told.answer();
             sink.push(EventKind::ToolEnded(ToolResult {
-                id,
+                id: id.to_owned(),
                 is_error: answer.is_error,
                 exit_code: answer.exit_code,
                 output: cut(answer.output),
@@ -147,28 +147,14 @@ impl Items {
     }
 }
 
-fn command(id: String, command: Command) -> (ToolCall, Answer) {
-    let failed = failed(command.status.as_deref());
-    let answer = Answer {
-        is_error: failed || command.exit_code.is_some_and(|code| code != 0),
-        exit_code: command.exit_code,
-        output: command.aggregated_output.unwrap_or_default().0,
-    };
-    let mut call = tool(id, "shell", argument("command", &command.command));
-    call.command = Some(command.command);
-    (call, answer)
+fn reasoning(told: &Text<'_>, sink: &mut Sink<'_>) {
+    let text = told.text.text(TEXT_CAP);
+    sink.push(EventKind::Reasoning { text });
 }
 
-fn file_change(id: String, change: &FileChange) -> (ToolCall, Answer) {
-    let mut list = String::new();
-    for Change { path, kind } in &change.changes.0 {
-        if list.len() < TEXT_CAP {
-            // Writing to a String cannot fail.
-            _ = writeln!(list, "{kind} {path}");
-        }
-    }
-    let call = tool(id, "apply_patch", argument("changes", list.trim_end()));
-    (call, Answer::plain(failed(change.status.as_deref())))
+fn warn(message: &Message<'_>, sink: &mut Sink<'_>) {
+    let text = message.message.text(TEXT_CAP);
+    sink.push(EventKind::Warning { text });
 }
 
 fn files_changed(change: &FileChange) -> EventKind {
@@ -182,38 +168,126 @@ fn files_changed(change: &FileChange) -> EventKind {
     }
 }
 
-/// A failed MCP call tells its text in the result (the tool said so) or in the error (protocol, dead server).
-fn mcp(id: String, mcp: McpCall<'_>) -> (ToolCall, Answer) {
-    let is_error = mcp.error.is_some() || failed(mcp.status.as_deref());
-    let blocks = mcp
-        .result
-        .and_then(|answer| answer.content.0)
-        .unwrap_or_default();
-    let texts = blocks.0.into_iter().filter_map(|block| block.text);
-    let texts: Vec<String> = texts.chain(mcp.error.map(|error| error.message)).collect();
-    let arguments = mcp.arguments.map_or_else(String::new, capped);
-    let mut call = tool(id, &format!("mcp__{}__{}", mcp.server, mcp.tool), arguments);
-    call.mcp = Some((mcp.server, mcp.tool));
-    let answer = Answer {
-        is_error,
-        exit_code: None,
-        output: texts.join("\n"),
-    };
-    (call, answer)
+/// What tells of a call: most calls are told twice, so that each side of it is made when it is wanted.
+trait Told {
+    fn call(&self, id: String) -> ToolCall;
+
+    fn answer(&self) -> Answer;
 }
 
-fn web_search(id: String, search: &WebSearch) -> (ToolCall, Answer) {
-    let query = search.query.0.as_deref().unwrap_or_default();
-    (
-        tool(id, "web_search", argument("query", query)),
-        Answer::plain(false),
-    )
+impl Told for Command<'_> {
+    fn call(&self, id: String) -> ToolCall {
+        let command = self.command.text(usize::MAX);
+        let call = tool(id, "shell", argument("command", &command));
+        ToolCall {
+            command: Some(command),
+            ..call
+        }
+    }
+
+    fn answer(&self) -> Answer {
+        let output = self.aggregated_output.as_ref();
+        let failed = failed(self.status.as_deref());
+        Answer {
+            is_error: failed || self.exit_code.is_some_and(|code| code != 0),
+            exit_code: self.exit_code,
+            output: output.map_or_else(String::new, |output| output.text(TEXT_CAP)),
+        }
+    }
 }
 
-fn collab(id: String, collab: &Collab) -> (ToolCall, Answer) {
-    let prompt = collab.prompt.as_deref().unwrap_or_default();
-    let call = tool(id, &collab.tool, argument("prompt", prompt));
-    (call, Answer::plain(failed(collab.status.as_deref())))
+impl Told for FileChange {
+    fn call(&self, id: String) -> ToolCall {
+        let mut list = String::new();
+        for Change { path, kind } in &self.changes.0 {
+            if list.len() < TEXT_CAP {
+                // Writing to a String cannot fail.
+                _ = writeln!(list, "{kind} {path}");
+            }
+        }
+        tool(id, "apply_patch", argument("changes", list.trim_end()))
+    }
+
+    fn answer(&self) -> Answer {
+        Answer::plain(failed(self.status.as_deref()))
+    }
+}
+
+impl Told for McpCall<'_> {
+    fn call(&self, id: String) -> ToolCall {
+        let (server, tool_name) = (&*self.server, &*self.tool);
+        let arguments = self.arguments.map_or_else(String::new, capped);
+        let name = ["mcp__", server, "__", tool_name].concat();
+        ToolCall {
+            mcp: Some((server.to_owned(), tool_name.to_owned())),
+            ..named(id, name, arguments)
+        }
+    }
+
+    /// A failed MCP call tells its text in the result (the tool said so) or in the error (protocol, dead server).
+    fn answer(&self) -> Answer {
+        let mut output: Option<String> = None;
+        let mut add = |text: &Words<'_>| {
+            let output = match &mut output {
+                Some(output) => {
+                    output.push('\n');
+                    output
+                }
+                None => output.insert(String::new()),
+            };
+            if output.len() <= TEXT_CAP {
+                // One character more than is kept, so that a text that is too long is seen to be.
+                text.push_to(output, TEXT_CAP + 4);
+            }
+        };
+        let blocks = self.result.iter().flat_map(|answer| &answer.content.0);
+        let texts =
+            blocks.flat_map(|blocks| blocks.0.iter().filter_map(|block| block.text.as_ref()));
+        texts.for_each(&mut add);
+        if let Some(error) = &self.error {
+            add(&error.message);
+        }
+        Answer {
+            is_error: self.error.is_some() || failed(self.status.as_deref()),
+            exit_code: None,
+            output: output.unwrap_or_default(),
+        }
+    }
+}
+
+impl Told for WebSearch {
+    fn call(&self, id: String) -> ToolCall {
+        let query = self.query.0.as_deref().unwrap_or_default();
+        tool(id, "web_search", argument("query", query))
+    }
+
+    fn answer(&self) -> Answer {
+        Answer::plain(false)
+    }
+}
+
+impl Told for Collab {
+    fn call(&self, id: String) -> ToolCall {
+        let prompt = self.prompt.as_deref().unwrap_or_default();
+        tool(id, &self.tool, argument("prompt", prompt))
+    }
+
+    fn answer(&self) -> Answer {
+        Answer::plain(failed(self.status.as_deref()))
+    }
+}
+
+/// A plan as it stands in its line.
+struct Plan<'a>(&'a str);
+
+impl Told for Plan<'_> {
+    fn call(&self, id: String) -> ToolCall {
+        tool(id, "update_plan", capped(self.0))
+    }
+
+    fn answer(&self) -> Answer {
+        Answer::plain(false)
+    }
 }
 
 struct Answer {
@@ -233,9 +307,13 @@ impl Answer {
 }
 
 fn tool(id: String, name: &str, arguments: String) -> ToolCall {
+    named(id, name.to_owned(), arguments)
+}
+
+fn named(id: String, name: String, arguments: String) -> ToolCall {
     ToolCall {
         id,
-        name: name.to_owned(),
+        name,
         mcp: None,
         command: None,
         arguments,

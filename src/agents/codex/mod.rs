@@ -31,14 +31,16 @@ pub(super) struct CodexStream {
     running: bool,
     terminal: Terminal,
     finals: u32,
-    answer: Option<String>,
 }
 
 impl Dialect for CodexStream {
     fn line(&mut self, text: &str, sink: &mut Sink<'_>) -> Result<(), String> {
         if let Some(step) = at_once::item(text) {
             self.items.take_in(step, sink);
-            self.take_answer();
+            return Ok(());
+        }
+        if let Some(message) = at_once::error(text) {
+            told_error(&message, sink);
             return Ok(());
         }
         let line: Line<'_> = serde_json::from_str(text).map_err(|error| error.to_string())?;
@@ -48,21 +50,19 @@ impl Dialect for CodexStream {
             "turn.started" => self.running = true,
             "item.started" | "item.updated" | "item.completed" => {
                 let item = line.item.ok_or("an item event without an item")?;
-                self.item(kind, item.get(), sink)?;
+                self.items.item(kind, item.get(), sink)?;
             }
             "turn.completed" => {
                 self.usage(line.usage, sink)?;
                 self.ended(Terminal::Done, sink);
             }
             "turn.failed" => {
-                let message = line.error.0.map(|error| error.message).unwrap_or_default();
+                let message = line.error.0.map(|error| error.message.text(usize::MAX));
+                let message = message.unwrap_or_default();
                 failure(&message, true, sink);
                 self.ended(Terminal::Failed, sink);
             }
-            "error" => {
-                let message = line.message.0.unwrap_or_default();
-                failure(&message, !message.starts_with("Reconnecting..."), sink);
-            }
+            "error" => told_error(&line.message.0.unwrap_or_default(), sink),
             _ => sink.push(EventKind::Unknown { name: capped(kind) }),
         }
         Ok(())
@@ -91,7 +91,7 @@ impl Dialect for CodexStream {
             terminal: self.terminal,
             usage: usage.filter(|_| !self.unreadable),
             usage_is_lower_bound: self.running && usage.is_some(),
-            answer: self.answer,
+            answer: self.items.answer,
             provider_usage: self.usage_text,
             mcp_failure: self.stderr.servers,
             finals: self.finals,
@@ -102,18 +102,6 @@ impl Dialect for CodexStream {
 }
 
 impl CodexStream {
-    fn item(&mut self, kind: &str, item: &str, sink: &mut Sink<'_>) -> Result<(), String> {
-        self.items.item(kind, item, sink)?;
-        self.take_answer();
-        Ok(())
-    }
-
-    fn take_answer(&mut self) {
-        if let Some(answer) = self.items.answer.take() {
-            self.answer = Some(answer);
-        }
-    }
-
     fn thread_started(&mut self, thread: Option<String>, sink: &mut Sink<'_>) {
         if self.thread.is_some() && self.thread != thread {
             self.earlier = match (self.earlier, self.current.take()) {
@@ -162,14 +150,23 @@ impl CodexStream {
         self.finals = self.finals.saturating_add(1);
         sink.push(EventKind::Finished {
             ok: terminal == Terminal::Done,
-            answer: self.answer.clone(),
+            answer: self.items.answer.clone(),
         });
     }
 }
 
+/// Tells a failure that a line is for: codex goes on while it tries again.
+fn told_error(message: &str, sink: &mut Sink<'_>) {
+    failure(message, !message.starts_with("Reconnecting..."), sink);
+}
+
 /// Tells a failure of the provider. The message may be the body of the API's answer, whose code says more than its words.
 fn failure(message: &str, fatal: bool, sink: &mut Sink<'_>) {
-    let body: Option<ApiErrorBody> = serde_json::from_str(message).ok();
+    // Most are plain words.
+    let may_be_json = message.trim_start().starts_with(['{', '[']);
+    let body: Option<ApiErrorBody> = may_be_json
+        .then(|| serde_json::from_str(message).ok())
+        .flatten();
     let code = body.and_then(|body| body.error.code.0.or(body.error.kind.0));
     sink.push(EventKind::ProviderFault(fault(&Told {
         status: None,

@@ -7,7 +7,8 @@ use serde::de::{Error, IgnoredAny, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
-use crate::agents::wire::{Capped, Count, Few, Loose};
+use crate::agents::wire::{Count, Few, Loose};
+use crate::agents::words::Words;
 use crate::model::Usage;
 
 /// A line.
@@ -23,15 +24,15 @@ pub(super) struct Line<'a> {
     pub(super) usage: Option<&'a RawValue>,
     #[serde(default)]
     pub(super) message: Loose<String>,
-    #[serde(default)]
-    pub(super) error: Loose<Message>,
+    #[serde(borrow, default)]
+    pub(super) error: Loose<Message<'a>>,
 }
 
 /// `{message}`
 #[derive(Debug, Deserialize)]
-pub(super) struct Message {
-    #[serde(default)]
-    pub(super) message: String,
+pub(super) struct Message<'a> {
+    #[serde(borrow, default)]
+    pub(super) message: Words<'a>,
 }
 
 /// Tokens: cached and cache-write ones are part of `input_tokens`, reasoning is part of `output_tokens`. The two APIs
@@ -169,32 +170,32 @@ impl<'de> Visitor<'de> for ItemHeadVisitor {
 
 /// `agent_message`, `reasoning`
 #[derive(Debug, Default, Deserialize)]
-pub(super) struct Text {
+pub(super) struct Text<'a> {
     /// Here, as in the other items, so that a doubled one spoils the line.
     #[serde(rename = "type", default)]
     pub(super) _kind: IgnoredAny,
-    #[serde(default)]
-    pub(super) text: Capped,
+    #[serde(borrow, default)]
+    pub(super) text: Words<'a>,
 }
 
 /// `command_execution`
 #[derive(Debug, Default, Deserialize)]
 #[expect(clippy::struct_field_names, reason = "the names of the wire")]
-pub(super) struct Command {
+pub(super) struct Command<'a> {
     #[serde(rename = "type", default)]
     pub(super) _kind: IgnoredAny,
-    #[serde(default)]
-    pub(super) command: String,
-    #[serde(default)]
-    pub(super) aggregated_output: Option<Capped>,
+    #[serde(borrow, default)]
+    pub(super) command: Words<'a>,
+    #[serde(borrow, default)]
+    pub(super) aggregated_output: Option<Words<'a>>,
     #[serde(default)]
     pub(super) exit_code: Option<i32>,
     #[serde(default)]
-    pub(super) status: Option<String>,
+    pub(super) status: Option<Cow<'a, str>>,
 }
 
 /// `file_change`
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Default, Deserialize)]
 pub(super) struct FileChange {
     #[serde(rename = "type", default)]
     pub(super) _kind: IgnoredAny,
@@ -219,17 +220,17 @@ pub(super) struct McpCall<'a> {
     #[serde(rename = "type", default)]
     pub(super) _kind: IgnoredAny,
     #[serde(default)]
-    pub(super) server: String,
+    pub(super) server: Cow<'a, str>,
     #[serde(default)]
-    pub(super) tool: String,
+    pub(super) tool: Cow<'a, str>,
     #[serde(borrow, default, deserialize_with = "piece")]
     pub(super) arguments: Option<&'a str>,
+    #[serde(borrow, default)]
+    pub(super) result: Option<McpAnswer<'a>>,
+    #[serde(borrow, default)]
+    pub(super) error: Option<Message<'a>>,
     #[serde(default)]
-    pub(super) result: Option<McpAnswer>,
-    #[serde(default)]
-    pub(super) error: Option<Message>,
-    #[serde(default)]
-    pub(super) status: Option<String>,
+    pub(super) status: Option<Cow<'a, str>>,
 }
 
 fn piece<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<&'de str>, D::Error> {
@@ -239,20 +240,20 @@ fn piece<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<&'de str>,
 
 /// The answer of an MCP tool.
 #[derive(Debug, Deserialize)]
-pub(super) struct McpAnswer {
-    #[serde(default)]
-    pub(super) content: Loose<Few<McpBlock>>,
+pub(super) struct McpAnswer<'a> {
+    #[serde(borrow, default)]
+    pub(super) content: Loose<Few<McpBlock<'a>>>,
 }
 
 /// A block of an MCP answer.
 #[derive(Debug, Deserialize)]
-pub(super) struct McpBlock {
-    #[serde(default)]
-    pub(super) text: Option<String>,
+pub(super) struct McpBlock<'a> {
+    #[serde(borrow, default)]
+    pub(super) text: Option<Words<'a>>,
 }
 
 /// `collab_tool_call`
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Default, Deserialize)]
 pub(super) struct Collab {
     #[serde(rename = "type", default)]
     pub(super) _kind: IgnoredAny,

@@ -1,0 +1,221 @@
+//! Words by which a client's message tells what failed, all of them looked for in one pass.
+
+use std::sync::LazyLock;
+
+use aho_corasick::AhoCorasick;
+
+use crate::model::ProviderFaultKind;
+
+/// What words speak of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Topic {
+    /// An account or a model that is not to be had.
+    Account,
+    /// More than a model's context holds.
+    Overflow,
+    /// What the provider will not do.
+    Refusal,
+    /// A limit of use.
+    Limit,
+    /// A provider with too much to do.
+    Overload,
+    /// The same in words that stand beside no status.
+    Capacity,
+    /// Who asks.
+    Auth,
+    /// The way to the provider.
+    Network,
+    /// A model.
+    Model,
+    /// An HTTP status, which may follow.
+    Status,
+}
+
+/// Words in lower case, with what they speak of.
+const WORDS: [(Topic, &[&str]); 10] = [
+    (
+        Topic::Account,
+        &[
+            "please run /login",
+            "not logged in",
+            "invalid api key",
+            "invalid x-api-key",
+            "incorrect api key",
+            "invalid_api_key",
+            "missing environment variable",
+            "credit balance",
+            "insufficient_quota",
+            "quota exceeded",
+            "model_not_found",
+            "issue with the selected model",
+        ],
+    ),
+    (
+        Topic::Overflow,
+        &[
+            "prompt is too long",
+            "input is too long",
+            "context_length_exceeded",
+            "maximum context length",
+            "context window",
+            "exceeds the maximum number of tokens",
+            "input token count",
+            "context limit",
+        ],
+    ),
+    (
+        Topic::Refusal,
+        &[
+            "usage policy",
+            "content policy",
+            "content_policy_violation",
+            "usage policies",
+            "flagged as potentially",
+        ],
+    ),
+    (
+        Topic::Limit,
+        &[
+            "rate limit",
+            "rate_limit",
+            "usage limit",
+            "usage_limit",
+            "hit your limit",
+            "limit reached",
+            "too many requests",
+            "quota",
+        ],
+    ),
+    (Topic::Overload, &["overloaded"]),
+    (Topic::Capacity, &["at capacity"]),
+    (
+        Topic::Auth,
+        &[
+            "unauthorized",
+            "forbidden",
+            "authentication",
+            "api key",
+            "model does not exist",
+            "no access to the model",
+        ],
+    ),
+    (
+        Topic::Network,
+        &[
+            "high demand",
+            "stream disconnected",
+            "error sending request",
+            "lookup address",
+            "connection",
+            "network",
+            "timed out",
+            "timeout",
+            "fetch failed",
+            "econnrefused",
+            "econnreset",
+            "enotfound",
+            "socket hang up",
+            "internal server error",
+            "bad gateway",
+            "service unavailable",
+            // The whole of what Claude Code 2.1.25 says of an answer that was cut.
+            "api error: terminated",
+        ],
+    ),
+    (Topic::Model, &["model"]),
+    (Topic::Status, &["api error", "status"]),
+];
+
+/// An automaton of all words, and what each speaks of.
+type Search = (AhoCorasick, Vec<Topic>);
+
+/// What a message speaks of.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Topics(u16);
+
+impl Topics {
+    /// Looks through a message, whatever its capitals.
+    pub(super) fn of(message: &str) -> Self {
+        static SEARCH: LazyLock<Option<Search>> = LazyLock::new(|| {
+            let words = || {
+                WORDS
+                    .iter()
+                    .flat_map(|(topic, words)| words.iter().map(move |word| (word, *topic)))
+            };
+            let automaton = AhoCorasick::builder()
+                .ascii_case_insensitive(true)
+                .build(words().map(|(word, _)| word));
+            Some((automaton.ok()?, words().map(|(_, topic)| topic).collect()))
+        });
+        // Some letters beyond ASCII are ASCII in lower case.
+        if !message.is_ascii() {
+            return Self::found(SEARCH.as_ref(), &message.to_lowercase());
+        }
+        Self::found(SEARCH.as_ref(), message)
+    }
+
+    fn found(search: Option<&Search>, message: &str) -> Self {
+        let mut topics = Self::default();
+        // Building fails only above two thousand million states.
+        if let Some((automaton, spoken_of)) = search {
+            for found in automaton.find_overlapping_iter(message) {
+                topics.0 |= spoken_of[found.pattern()].bit();
+            }
+        }
+        topics
+    }
+
+    pub(super) const fn has(self, topic: Topic) -> bool {
+        self.0 & topic.bit() != 0
+    }
+
+    /// By words that say more than the status beside them: an empty account answers 429 or 400, a bad model id 400.
+    pub(super) fn certain_kind(self) -> Option<ProviderFaultKind> {
+        self.first(&[
+            (Topic::Account, ProviderFaultKind::Auth),
+            (Topic::Overflow, ProviderFaultKind::ContextOverflow),
+            (Topic::Refusal, ProviderFaultKind::Refusal),
+        ])
+    }
+
+    /// By any other words.
+    pub(super) fn likely_kind(self) -> Option<ProviderFaultKind> {
+        self.first(&[
+            (Topic::Limit, ProviderFaultKind::RateLimited),
+            (Topic::Overload, ProviderFaultKind::Overloaded),
+            (Topic::Capacity, ProviderFaultKind::Overloaded),
+            (Topic::Auth, ProviderFaultKind::Auth),
+            (Topic::Network, ProviderFaultKind::Unreachable),
+        ])
+    }
+
+    fn first(self, kinds: &[(Topic, ProviderFaultKind)]) -> Option<ProviderFaultKind> {
+        let mut spoken_of = kinds.iter().filter(|(topic, _)| self.has(*topic));
+        spoken_of.next().map(|(_, kind)| *kind)
+    }
+}
+
+impl Topic {
+    const fn bit(self) -> u16 {
+        1 << self as u16
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_word_is_found_whatever_stands_around_it() {
+        for (topic, words) in WORDS {
+            for word in words {
+                assert_eq!(*word, word.to_lowercase(), "it would never be found");
+                for message in [(*word).to_owned(), format!("é {} .", word.to_uppercase())] {
+                    assert!(Topics::of(&message).has(topic), "{message}");
+                }
+            }
+        }
+        assert_eq!(Topics::of("all is well").0, 0);
+        assert!(Topics::of("Ap\u{130} \u{212a}ey, api \u{212a}ey").has(Topic::Auth));
+    }
+}

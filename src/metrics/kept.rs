@@ -1,0 +1,161 @@
+//! Lists that are read once, at a trial's end: what is long of them waits in a file without a name, not in memory.
+
+use std::fmt;
+use std::fs::File;
+use std::io::{self, BufReader, Read};
+use std::marker::PhantomData;
+use std::os::unix::fs::FileExt as _;
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+/// So much is gathered before it is set aside.
+const PIECE: usize = 64 * 1024;
+
+/// A list of things. Where no file can be had, or none can be written, it stays in memory.
+pub struct Kept<T> {
+    count: usize,
+    /// What was set aside, and how long it is.
+    file: Option<(File, u64)>,
+    /// What follows it: a line of JSON for each thing.
+    recent: Vec<u8>,
+    things: PhantomData<fn() -> T>,
+}
+
+impl<T> Default for Kept<T> {
+    fn default() -> Self {
+        Self {
+            count: 0,
+            file: None,
+            recent: Vec::new(),
+            things: PhantomData,
+        }
+    }
+}
+
+impl<T> fmt::Debug for Kept<T> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("Kept")
+            .field("count", &self.count)
+            .finish_non_exhaustive()
+    }
+}
+
+impl<T> Kept<T> {
+    /// How many there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.count
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
+    /// Sets aside what was gathered; what cannot be stays where it is, and is tried again when as much has come.
+    fn set_aside(&mut self) {
+        let file = self
+            .file
+            .take()
+            .or_else(|| Some((tempfile::tempfile().ok()?, 0)));
+        if let Some((file, length)) = file {
+            let written = file.write_all_at(&self.recent, length).is_ok();
+            let more = if written { self.recent.len() as u64 } else { 0 };
+            self.file = Some((file, length + more));
+            if written {
+                self.recent.clear();
+            }
+        }
+    }
+}
+
+impl<T: Serialize + DeserializeOwned> Kept<T> {
+    /// Adds a thing at the end.
+    pub fn push(&mut self, thing: &T) {
+        let before = self.recent.len();
+        // Writing to memory does not fail, and every key is a text.
+        if serde_json::to_writer(&mut self.recent, thing).is_err() {
+            return self.recent.truncate(before);
+        }
+        self.recent.push(b'\n');
+        self.count += 1;
+        if before / PIECE < self.recent.len() / PIECE {
+            self.set_aside();
+        }
+    }
+
+    /// All of them, in their order. What cannot be read back is the last one that comes.
+    pub fn iter(&self) -> impl Iterator<Item = io::Result<T>> + '_ {
+        let lines = BufReader::new(Lines { kept: self, at: 0 });
+        let things = serde_json::Deserializer::from_reader(lines).into_iter();
+        things.map(|thing| thing.map_err(Into::into))
+    }
+}
+
+/// Reads what was set aside, then what was not.
+struct Lines<'a, T> {
+    kept: &'a Kept<T>,
+    at: u64,
+}
+
+impl<T> Read for Lines<'_, T> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let aside = self.kept.file.as_ref().map_or(0, |(_, length)| *length);
+        let count = match &self.kept.file {
+            Some((file, _)) if self.at < aside => {
+                let room = usize::try_from(aside - self.at).unwrap_or(usize::MAX);
+                let room = room.min(buffer.len());
+                file.read_at(&mut buffer[..room], self.at)?
+            }
+            _ => {
+                let from = usize::try_from(self.at - aside).unwrap_or(usize::MAX);
+                let mut rest = self.kept.recent.get(from..).unwrap_or_default();
+                rest.read(buffer)?
+            }
+        };
+        self.at += count as u64;
+        Ok(count)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn texts() -> impl Iterator<Item = String> {
+        (0..3_000).map(|number| format!("{number}: \"\n\u{1}é{}", "x".repeat(number % 97)))
+    }
+
+    #[test]
+    fn a_long_list_waits_on_disk_and_reads_back_whole_as_often_as_one_likes() {
+        let mut list = Kept::default();
+        assert!(list.iter().next().is_none() && list.is_empty());
+        for text in texts() {
+            list.push(&text);
+            assert!(list.recent.capacity() <= 4 * PIECE);
+        }
+        assert_eq!(list.len(), 3_000);
+        assert!(
+            list.file
+                .as_ref()
+                .is_some_and(|(_, length)| *length > 2 * PIECE as u64)
+        );
+        for _ in 0..2 {
+            let back: io::Result<Vec<String>> = list.iter().collect();
+            assert!(back.unwrap().into_iter().eq(texts()));
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_set_aside_stays() {
+        let mut list = Kept::default();
+        // It is open for reading alone.
+        list.file = Some((File::open("/dev/null").unwrap(), 0));
+        texts().for_each(|text| list.push(&text));
+        let back: io::Result<Vec<String>> = list.iter().collect();
+        assert!(back.unwrap().into_iter().eq(texts()));
+    }
+}
