@@ -7,6 +7,7 @@
 use std::borrow::Cow;
 
 use crate::agents::wire::border;
+use crate::record::run_before_escape;
 
 /// Nesting that is followed.
 const DEEPEST: u32 = 64;
@@ -318,61 +319,11 @@ pub(super) fn once<T>(place: &mut Option<T>, value: T) -> Option<()> {
     place.replace(value).is_none().then_some(())
 }
 
-/// Where the next quote, backslash or control character stands. Most strings are short: the first bytes are looked at in
-/// small pieces, the rest in large ones.
+/// Where the next quote, backslash or control character stands.
 #[inline]
 fn stop(bytes: &[u8]) -> Option<usize> {
-    const NEAR: usize = 5;
-    let (pieces, rest) = bytes.as_chunks();
-    for (place, piece) in pieces.iter().take(NEAR).enumerate() {
-        if let Some(stop) = stop_in(*piece) {
-            return Some(place * PIECE + stop);
-        }
-    }
-    if pieces.len() > NEAR {
-        return far_stop(&bytes[NEAR * PIECE..]).map(|place| NEAR * PIECE + place);
-    }
-    let place = rest.iter().position(|byte| stops(*byte))?;
-    Some(pieces.len() * PIECE + place)
-}
-
-#[inline(never)]
-fn far_stop(bytes: &[u8]) -> Option<usize> {
-    const MANY: usize = 8 * PIECE;
-    // Without a way out, so that it is done by vectors.
-    let mark = |has: u8, byte: &u8| has | u8::from(stops(*byte));
-    let (large, _) = bytes.as_chunks::<MANY>();
-    let passed = large
-        .iter()
-        .take_while(|large| large.iter().fold(0, mark) == 0);
-    let passed = MANY * passed.count();
-    let (pieces, rest) = bytes[passed..].as_chunks();
-    for (place, piece) in pieces.iter().enumerate() {
-        if let Some(stop) = stop_in(*piece) {
-            return Some(passed + place * PIECE + stop);
-        }
-    }
-    let place = rest.iter().position(|byte| stops(*byte))?;
-    Some(bytes.len() - rest.len() + place)
-}
-
-const fn stops(byte: u8) -> bool {
-    byte < b' ' || byte == b'"' || byte == b'\\'
-}
-
-/// Bytes that are looked at at once.
-const PIECE: usize = 8;
-
-/// Where the first byte is that stops a string.
-#[inline]
-fn stop_in(piece: [u8; PIECE]) -> Option<usize> {
-    const ONES: u64 = u64::MAX / 255;
-    let word = u64::from_le_bytes(piece);
-    // The top bits of the bytes that stop: of the first such byte at least, and of none before it.
-    let below = |word: u64, limit: u8| word.wrapping_sub(ONES * u64::from(limit)) & !word;
-    let is = |byte: u8| below(word ^ (ONES * u64::from(byte)), 1);
-    let found = (below(word, b' ') | is(b'"') | is(b'\\')) & (ONES << 7);
-    (found != 0).then(|| found.trailing_zeros() as usize / 8)
+    let run = run_before_escape(bytes);
+    (run < bytes.len()).then_some(run)
 }
 
 /// The character that an escape stands for, and how long the escape is.

@@ -4,6 +4,7 @@ use std::fmt::{self, Write};
 use std::time::Duration;
 
 use crate::model::{AgentEvent, EventKind, ProviderFault, ToolCall, ToolResult};
+use crate::record::run_of_printable;
 
 /// Characters of a line at most, before control characters are escaped.
 const LINE_CAP: usize = 2000;
@@ -176,7 +177,7 @@ impl fmt::Write for Line<'_> {
         let mut rest = text;
         loop {
             // Such bytes are characters.
-            let plain = plain_run(&rest.as_bytes()[..rest.len().min(self.room)]);
+            let plain = run_of_printable(&rest.as_bytes()[..rest.len().min(self.room)]);
             self.text.push_str(&rest[..plain]);
             self.room -= plain;
             let mut odd = rest[plain..].chars();
@@ -222,19 +223,6 @@ fn push_seconds(at: Duration, text: &mut String) {
         text.push(char::from_digit(millis / power % 10, 10).unwrap_or('0'));
     }
     text.push_str("] ");
-}
-
-/// How many bytes come before one that is no printable ASCII.
-fn plain_run(bytes: &[u8]) -> usize {
-    const PIECE: usize = 16;
-    let plain = |byte: u8| (b' '..=b'~').contains(&byte);
-    // Without a way out, so that it is done by vectors.
-    let mark = |odd: u8, byte: &u8| odd | u8::from(!plain(*byte));
-    let all_plain = |piece: &[u8]| piece.iter().fold(0, mark) == 0;
-    let pieces = bytes.chunks_exact(PIECE);
-    let count = PIECE * pieces.take_while(|piece| all_plain(piece)).count();
-    let rest = bytes[count..].iter();
-    count + rest.take_while(|byte| plain(**byte)).count()
 }
 
 /// Characters that reorder or split the text around them.

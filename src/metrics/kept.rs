@@ -151,9 +151,11 @@ mod tests {
 
     #[test]
     fn what_cannot_be_set_aside_stays() {
-        let mut list = Kept::default();
-        // It is open for reading alone.
-        list.file = Some((File::open("/dev/null").unwrap(), 0));
+        let mut list = Kept {
+            // It is open for reading alone.
+            file: Some((File::open("/dev/null").unwrap(), 0)),
+            ..Kept::default()
+        };
         texts().for_each(|text| list.push(&text));
         let back: io::Result<Vec<String>> = list.iter().collect();
         assert!(back.unwrap().into_iter().eq(texts()));

@@ -5,13 +5,15 @@ use std::fmt::Write as _;
 
 use serde_json::value::RawValue;
 
+use crate::record::byte_runs::run_before_escape;
+
 /// Adds `text` as a JSON string, quotes included, spelled as `serde_json` does.
 pub fn push_quoted(json: &mut String, text: &str) {
     json.reserve(text.len() + 2);
     json.push('"');
     let mut rest = text;
     loop {
-        let run = plain_run(rest.as_bytes());
+        let run = run_before_escape(rest.as_bytes());
         let (plain, odd) = rest.split_at(run);
         json.push_str(plain);
         let Some(byte) = odd.bytes().next() else {
@@ -33,35 +35,6 @@ pub fn push_quoted(json: &mut String, text: &str) {
         rest = &odd[1..];
     }
     json.push('"');
-}
-
-/// How many bytes come before one that is escaped in JSON.
-fn plain_run(bytes: &[u8]) -> usize {
-    const PIECE: usize = 32;
-    let escaped = |byte: u8| byte < b' ' || byte == b'"' || byte == b'\\';
-    // Without a way out, so that it is done by vectors.
-    let mark = |has: u8, byte: &u8| has | u8::from(escaped(*byte));
-    let has_escaped = |piece: &[u8]| piece.iter().fold(0, mark) > 0;
-    let pieces = bytes.chunks_exact(PIECE);
-    let mut plain = PIECE * pieces.take_while(|piece| !has_escaped(piece)).count();
-    for eight in bytes[plain..].chunks_exact(8) {
-        let odd = escaped_in(eight.try_into().unwrap_or_default());
-        if odd != 0 {
-            return plain + odd.trailing_zeros() as usize / 8;
-        }
-        plain += 8;
-    }
-    let rest = bytes[plain..].iter();
-    plain + rest.take_while(|byte| !escaped(**byte)).count()
-}
-
-/// The top bits of the bytes that are escaped: of the first such byte at least, and of none before it.
-fn escaped_in(eight: [u8; 8]) -> u64 {
-    const ONES: u64 = u64::MAX / 255;
-    let word = u64::from_le_bytes(eight);
-    let below = |word: u64, limit: u8| word.wrapping_sub(ONES * u64::from(limit)) & !word;
-    let is = |byte: u8| below(word ^ (ONES * u64::from(byte)), 1);
-    (below(word, b' ') | is(b'"') | is(b'\\')) & (ONES << 7)
 }
 
 /// `text` as it stands between the quotes of a JSON string.

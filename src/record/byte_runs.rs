@@ -1,0 +1,72 @@
+//! How far a text goes on without certain bytes, sixteen of them looked at at once.
+
+use wide::u8x16;
+
+const PIECE: usize = 16;
+
+/// How many bytes come before one that JSON strings hold only escaped: a quote, a backslash, a control character.
+#[must_use]
+#[inline]
+pub fn run_before_escape(bytes: &[u8]) -> usize {
+    run_before(bytes, |bytes| {
+        let is = |byte: u8| bytes.simd_eq(u8x16::splat(byte));
+        is(b'"') | is(b'\\') | at_most(bytes, b' ' - 1)
+    })
+}
+
+/// How many bytes come before one that is no printable ASCII.
+#[must_use]
+#[inline]
+pub fn run_of_printable(bytes: &[u8]) -> usize {
+    run_before(bytes, |bytes| {
+        let beyond = bytes.max(u8x16::splat(b'~' + 1)).simd_eq(bytes);
+        beyond | at_most(bytes, b' ' - 1)
+    })
+}
+
+fn at_most(bytes: u8x16, limit: u8) -> u8x16 {
+    bytes.min(u8x16::splat(limit)).simd_eq(bytes)
+}
+
+/// How many bytes come before the first that `marks` marks, which a space is not.
+#[inline]
+fn run_before(bytes: &[u8], marks: impl Fn(u8x16) -> u8x16) -> usize {
+    let first = |piece: [u8; PIECE]| {
+        let found = marks(u8x16::new(piece)).to_bitmask();
+        (found != 0).then(|| found.trailing_zeros() as usize)
+    };
+    let (pieces, rest) = bytes.as_chunks();
+    for (place, piece) in pieces.iter().enumerate() {
+        if let Some(found) = first(*piece) {
+            return place * PIECE + found;
+        }
+    }
+    // The last sixteen bytes, some of them for the second time; of fewer, with spaces behind them.
+    if let Some(last) = bytes.last_chunk().filter(|_| !rest.is_empty()) {
+        return first(*last).map_or(bytes.len(), |found| bytes.len() - PIECE + found);
+    }
+    let mut last = [b' '; PIECE];
+    for (place, byte) in last.iter_mut().zip(rest) {
+        *place = *byte;
+    }
+    first(last).unwrap_or(PIECE).min(rest.len()) + pieces.len() * PIECE
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn a_run_ends_where_a_look_at_each_byte_ends_it(plain in 0_usize..70, odd in any::<Option<u8>>(), behind in prop::collection::vec(any::<u8>(), 0..40)) {
+            let mut bytes = vec![b'a'; plain];
+            bytes.extend(odd);
+            bytes.extend(behind);
+            let run = |ends: fn(u8) -> bool| bytes.iter().take_while(|byte| !ends(**byte)).count();
+            prop_assert_eq!(run_before_escape(&bytes), run(|byte| byte < b' ' || byte == b'"' || byte == b'\\'));
+            prop_assert_eq!(run_of_printable(&bytes), run(|byte| !(b' '..=b'~').contains(&byte)));
+        }
+    }
+}
