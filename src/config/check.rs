@@ -26,12 +26,13 @@ pub(super) fn check(node: &Node, shape: &Shape, path: &str, report: &mut Report)
                 check(&entry.value, of, &path, report);
             }
         }
+        (Shape::Mapping, Value::Map(_)) => {}
         (Shape::Tagged { .. }, _) => tagged(node, shape, path, report),
         (Shape::Either(shapes), _) => match shapes.iter().find(|shape| takes(shape, node)) {
             Some(shape) => check(node, shape, path, report),
             None => wrong_type(node, shape, path, report),
         },
-        (Shape::Object(_) | Shape::List { .. } | Shape::Map { .. }, _) => {
+        (Shape::Object(_) | Shape::Mapping | Shape::List { .. } | Shape::Map { .. }, _) => {
             wrong_type(node, shape, path, report);
         }
         _ => check_scalar::check(node, shape, path, report),
@@ -53,10 +54,10 @@ pub(super) fn join(outer: &str, key: &str) -> String {
 fn takes(shape: &Shape, node: &Node) -> bool {
     match node.value {
         Value::List(_) => matches!(shape, Shape::List { .. }),
-        Value::Map(_) => matches!(shape, Shape::Map { .. } | Shape::Object(_)),
+        Value::Map(_) => matches!(shape, Shape::Map { .. } | Shape::Mapping | Shape::Object(_)),
         Value::Scalar(_) => !matches!(
             shape,
-            Shape::List { .. } | Shape::Map { .. } | Shape::Object(_)
+            Shape::List { .. } | Shape::Map { .. } | Shape::Mapping | Shape::Object(_)
         ),
         Value::Null => false,
     }

@@ -31,7 +31,8 @@ pub(super) fn check(node: &Node, shape: &Shape, path: &str, report: &mut Report)
         Shape::Seconds => seconds(node, (SHORTEST_SECONDS, LONGEST_SECONDS), path, report),
         Shape::Pause => seconds(node, (0.0, LONGEST_PAUSE), path, report),
         Shape::Whole { least, most } => whole(node, (*least, *most), path, report),
-        Shape::Number => number(node, path, report),
+        Shape::Number => number(node, (shape, f64::MAX), path, report),
+        Shape::Share => number(node, (shape, 1.0), path, report),
         Shape::Word => word(node, scalar, path, report),
         _ if scalar.typed == Typed::Text => text(node, &scalar.text, (shape, path), report),
         _ => {
@@ -161,18 +162,19 @@ fn whole(node: &Node, (least, most): (u64, u64), path: &str, report: &mut Report
     report.error(node.place, path, message);
 }
 
-fn number(node: &Node, path: &str, report: &mut Report) {
-    match node.number() {
-        None => not_a_number(node, &Shape::Number, path, report),
-        Some(value) if value.is_finite() && value >= 0.0 => {}
-        Some(_) => {
-            let message = format!(
-                "must be a finite number of at least 0, not {}",
-                node.shown()
-            );
-            report.error(node.place, path, message);
-        }
+fn number(node: &Node, (shape, most): (&Shape, f64), path: &str, report: &mut Report) {
+    let Some(value) = node.number() else {
+        return not_a_number(node, shape, path, report);
+    };
+    if (0.0..=most).contains(&value) {
+        return;
     }
+    let wanted = match shape {
+        Shape::Share => shape.wanted(),
+        _ => "a finite number of at least 0".to_owned(),
+    };
+    let message = format!("must be {wanted}, not {}", node.shown());
+    report.error(node.place, path, message);
 }
 
 fn not_a_number(node: &Node, shape: &Shape, path: &str, report: &mut Report) {

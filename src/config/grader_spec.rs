@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::config::{PrivacyOptions, RetrievalOptions};
+use crate::layers::{CorrectnessSpec, CostSpec, PathSpec};
 
 /// One grader of a task, with its options.
 #[derive(Debug, Clone, PartialEq)]
@@ -64,6 +65,12 @@ pub enum GraderSpec {
     Retrieval(RetrievalOptions),
     /// `privacy`
     Privacy(PrivacyOptions),
+    /// `answer`
+    Answer(Box<CorrectnessSpec>),
+    /// `path`
+    Path(Box<PathSpec>),
+    /// `budget`
+    Budget(CostSpec),
     /// A grader that this version does not know, from an old tasks file: always fails as `unknown_grader:NAME`.
     Unknown {
         /// Its name.
@@ -87,6 +94,12 @@ impl GraderSpec {
         )
     }
 
+    /// Whether it is one of the three layers, which judge what an agent said, did and spent.
+    #[must_use]
+    pub const fn is_layer(&self) -> bool {
+        matches!(self, Self::Answer(_) | Self::Path(_) | Self::Budget(_))
+    }
+
     /// The `type` as tasks and rows have it.
     #[must_use]
     pub fn type_name(&self) -> &str {
@@ -100,6 +113,9 @@ impl GraderSpec {
             Self::IosLaunchCheck { .. } => "ios_launch_check",
             Self::Retrieval(_) => "retrieval",
             Self::Privacy(_) => "privacy",
+            Self::Answer(_) => "answer",
+            Self::Path(_) => "path",
+            Self::Budget(_) => "budget",
             Self::Unknown { name } => name,
         }
     }

@@ -16,7 +16,9 @@ use crate::config::scenarios::{Choice, scenarios};
 use crate::config::shape::{Section, Shape};
 use crate::config::tables::{AGENT, CONFIG, MCP, PROJECT, SCENARIO, SUITE, TASK, TASKS};
 use crate::config::tasks::{hex, task};
-use crate::config::{Asked, Suite, TaskSpec, agents, asked, judge, prices, settings, source, tree};
+use crate::config::{
+    Asked, Suite, TaskSpec, agents, asked, judge, layers, prices, settings, source, tree,
+};
 
 /// Which files make a suite.
 #[derive(Debug, Clone, Copy)]
@@ -93,10 +95,14 @@ pub fn load_bytes(input: &LoadBytes<'_>) -> Result<Suite, Problems> {
     };
     let suite = config(input, &files, &mut reports.0);
     let tasks = match input.tasks {
-        Some(bytes) => tasks(bytes, &files, &mut reports.1),
+        Some(bytes) => {
+            let defaults = suite.as_ref().and_then(|(_, defaults)| defaults.as_ref());
+            let defaults = defaults.filter(|_| !reports.0.failed());
+            tasks(bytes, (&files, defaults), &mut reports.1)
+        }
         None => (Vec::new(), BTreeMap::new()),
     };
-    let suite = suite.map(|suite| whole(suite, tasks));
+    let suite = suite.map(|(suite, _)| whole(suite, tasks));
     let unread = reports.0.failed() || reports.1.failed();
     if let Some(suite) = suite.as_ref().filter(|_| !unread) {
         colliding_names(suite, &mut reports.0);
@@ -151,7 +157,12 @@ fn whole(config: Suite, (tasks, values): (Vec<TaskSpec>, BTreeMap<String, String
     suite
 }
 
-fn config(input: &LoadBytes<'_>, files: &Files<'_>, report: &mut Report) -> Option<Suite> {
+/// The suite of the config file, and what it lays under every task.
+fn config(
+    input: &LoadBytes<'_>,
+    files: &Files<'_>,
+    report: &mut Report,
+) -> Option<(Suite, Option<Node>)> {
     let root = parsed(input.config, report)?;
     check(&root, &Shape::Object(&CONFIG), "", report);
     root.map()?;
@@ -180,7 +191,11 @@ fn config(input: &LoadBytes<'_>, files: &Files<'_>, report: &mut Report) -> Opti
         .filter_map(|fields| agents::agent(fields, files, report))
         .collect();
     let prices = prices::prices(root.get("prices"), suite.boolean("default_prices"), report);
-    Some(Suite {
+    let defaults = suite.get("defaults").cloned();
+    // They are read here too, so that what is wrong with them is told at their own place.
+    let named = (defaults.as_ref(), suite.path("defaults"));
+    layers::expected((named.0, &named.1), None, files, report);
+    let suite = Suite {
         judge: judge::judge(&root, (files.base, &prices), report),
         config_path: input.request.config.to_owned(),
         config_dir: files.base.folder().to_owned(),
@@ -199,12 +214,13 @@ fn config(input: &LoadBytes<'_>, files: &Files<'_>, report: &mut Report) -> Opti
         prices,
         tasks: Vec::new(),
         warnings: Vec::new(),
-    })
+    };
+    Some((suite, defaults))
 }
 
 fn tasks(
     bytes: &[u8],
-    files: &Files<'_>,
+    (files, defaults): (&Files<'_>, Option<&Node>),
     report: &mut Report,
 ) -> (Vec<TaskSpec>, BTreeMap<String, String>) {
     const LIST: Shape = section_shape(&TASKS);
@@ -229,7 +245,7 @@ fn tasks(
     let tasks = fields
         .iter()
         .zip(items)
-        .filter_map(|(fields, node)| task(fields, node, files, report))
+        .filter_map(|(fields, node)| task(fields, (node, defaults), files, report))
         .collect();
     (tasks, list.map(asked::values).unwrap_or_default())
 }

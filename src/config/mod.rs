@@ -13,6 +13,7 @@ mod grader_spec;
 mod ids;
 mod isolation;
 mod judge;
+mod layers;
 mod limits;
 mod load;
 mod measured;

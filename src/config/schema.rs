@@ -150,6 +150,8 @@ fn of(shape: &Shape) -> Value {
             json!({"type": "integer", "minimum": least, "maximum": most})
         }
         Shape::Number => json!({"type": "number", "minimum": 0}),
+        Shape::Share => json!({"type": "number", "minimum": 0, "maximum": 1}),
+        Shape::Mapping => json!({"type": "object"}),
         Shape::OneOf(choices) => one_of(choices),
         Shape::List { of: item, least } => {
             json!({"type": "array", "items": of(item), "minItems": least})

@@ -35,6 +35,8 @@ pub(super) enum Shape {
     },
     /// A finite number that is not negative.
     Number,
+    /// A number from 0 to 1.
+    Share,
     /// One of some words.
     OneOf(&'static [Choice]),
     /// A list.
@@ -47,6 +49,8 @@ pub(super) enum Shape {
         keys: FreeKey,
         of: &'static Self,
     },
+    /// A mapping that may hold anything.
+    Mapping,
     /// A mapping with known keys.
     Object(&'static Section),
     /// What stands there decides: scalar, list or mapping, one shape for each.
@@ -137,13 +141,14 @@ impl Shape {
             Self::Seconds | Self::Pause => "a number of seconds".to_owned(),
             Self::Whole { .. } => "a whole number".to_owned(),
             Self::Number => "a number".to_owned(),
+            Self::Share => "a number from 0 to 1".to_owned(),
             Self::OneOf(choices) => {
                 let words: Vec<&str> = choices.iter().map(|(word, _)| *word).collect();
                 format!("one of {}", words.join(", "))
             }
             Self::List { of: Self::Word, .. } => "a list of words".to_owned(),
             Self::List { .. } => "a list".to_owned(),
-            Self::Map { .. } | Self::Object(_) => "a mapping".to_owned(),
+            Self::Map { .. } | Self::Mapping | Self::Object(_) => "a mapping".to_owned(),
             Self::Either(shapes) => {
                 let wanted: Vec<String> = shapes.iter().map(Self::wanted).collect();
                 wanted.join(" or ")

@@ -6,19 +6,19 @@ use sha2::{Digest, Sha256};
 
 use crate::config::fields::{Fields, command};
 use crate::config::files::Files;
-use crate::config::measured;
 use crate::config::node::Node;
 use crate::config::problem::Report;
 use crate::config::scenarios::laid_files;
 use crate::config::settings::{grader_env, hosts, network};
 use crate::config::tables::GRADERS;
 use crate::config::{GraderSpec, IosTestOptions, TaskKind, TaskSpec, TestFormat, TestsSpec};
+use crate::config::{layers, measured};
 use crate::model::TaskId;
 
-/// One of `tasks:`; none when the check found its id wrong.
+/// One of `tasks:`, under which `suite.defaults` lies; none when the check found its id wrong.
 pub(super) fn task(
     fields: &Fields<'_>,
-    node: &Node,
+    (node, defaults): (&Node, Option<&Node>),
     files: &Files<'_>,
     report: &mut Report,
 ) -> Option<TaskSpec> {
@@ -27,6 +27,9 @@ pub(super) fn task(
         files.file(path, &(fields, "reference_patch"), report);
     }
     let mut all = graders(("graders", fields), files, report);
+    let expect = (fields.get("expect"), fields.path("expect"));
+    let expected = layers::expected((expect.0, &expect.1), defaults, files, report);
+    all.extend(expected);
     let held_out = graders(("held_out_graders", fields), files, report);
     let held_out_count = held_out.len();
     all.extend(held_out);
@@ -41,7 +44,7 @@ pub(super) fn task(
             )
             .hint("an impossible task has no solution: leave one of the two out");
     }
-    if node.map().is_some() {
+    if node.map().is_some() && graders.is_empty() {
         warn_of_no_graders(fields, report);
     }
     let kind = match fields.text_or_empty("kind").as_str() {
@@ -76,7 +79,7 @@ pub(super) fn task(
         allowed_changes: fields
             .get("allowed_changes")
             .map(|_| fields.words("allowed_changes")),
-        digest: digest(node, named.into_iter().chain(laid)),
+        digest: digest((node, defaults), named.into_iter().chain(laid)),
         grader_files,
         graders,
         held_out: held_out_count,
@@ -103,13 +106,24 @@ fn references(graders: &[GraderSpec]) -> Vec<PathBuf> {
         GraderSpec::Privacy(options) => options.strings_file.clone(),
         _ => None,
     });
-    references.collect()
+    let answers = graders.iter().filter_map(|grader| match grader {
+        GraderSpec::Answer(spec) => Some(&spec.judges),
+        _ => None,
+    });
+    let contexts = answers.flatten().filter_map(|it| it.context_file.clone());
+    references.chain(contexts).collect()
 }
 
-/// SHA-256 over the task's value (comments and layout aside) and the files that it names.
-fn digest(node: &Node, named: impl Iterator<Item = PathBuf>) -> String {
+/// SHA-256 over the task's value (comments and layout aside), what lies under it, and the files that it names.
+fn digest(
+    (node, defaults): (&Node, Option<&Node>),
+    named: impl Iterator<Item = PathBuf>,
+) -> String {
     let mut hasher = Sha256::new();
     hasher.update(node.to_json().to_string());
+    if let Some(defaults) = defaults {
+        hasher.update(defaults.to_json().to_string());
+    }
     for path in named {
         let bytes = if path.is_file() {
             std::fs::read(path).unwrap_or_default()
@@ -214,7 +228,7 @@ fn grader(
         },
         "retrieval" => GraderSpec::Retrieval(measured::retrieval(options, report)?),
         "privacy" => GraderSpec::Privacy(measured::privacy(options, files, report)),
-        _ => return None,
+        name => return layers::grader(name, options, files, report),
     })
 }
 

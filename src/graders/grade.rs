@@ -9,9 +9,10 @@ use std::task::Poll;
 use std::time::{Duration, Instant};
 
 use super::baseline::ForbiddenBaseline;
+use super::layered::Layered;
 use super::{AppleDesk, Heard, Tools, apple, command, forbidden, privacy, ranking, screenshot};
 use crate::config::GraderSpec;
-use crate::model::{Grade, Verdict};
+use crate::model::{Grade, LayerVerdicts, Verdict};
 use crate::supervise::{Cancel, Containment};
 use crate::workspace::ChangedPath;
 
@@ -88,7 +89,7 @@ pub fn of_simulator(verdict: &Verdict) -> bool {
     verdict.grade == Grade::Error && reason.starts_with("simulator:")
 }
 
-/// What one grader thinks: the grade, and the reason unless it passed.
+/// What one grader thinks: the grade, and the reason unless it passed without a warning.
 pub(super) type Opinion = (Grade, Option<String>);
 
 /// It passed.
@@ -104,13 +105,23 @@ pub(super) fn error(reason: impl Into<String>) -> Opinion {
     (Grade::Error, Some(reason.into()))
 }
 
+/// What graders say of a trial.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Judged {
+    /// One per grader that was asked.
+    pub verdicts: Vec<Verdict>,
+    /// What the three layers found, where the task asks for one and an agent spoke.
+    pub layers: Option<LayerVerdicts>,
+}
+
 /// Runs the graders in order; the last verdict is the first that is not a pass. Nothing that a workspace holds makes it
-/// fail otherwise, block or panic.
-pub async fn grade(specs: &[GraderSpec], ctx: &GradeContext<'_>) -> Vec<Verdict> {
+/// fail otherwise, block or panic. Layers are told of all the same.
+pub async fn grade(specs: &[GraderSpec], ctx: &GradeContext<'_>) -> Judged {
     let mut verdicts = Vec::new();
+    let mut layered = Layered::of(specs, ctx).await;
     for (index, spec) in specs.iter().enumerate() {
         let start = Instant::now();
-        let opinion = no_panic(ask(spec, ctx, index)).await;
+        let opinion = no_panic(ask(spec, ctx, (index, &mut layered))).await;
         let (grade, reason) = opinion.unwrap_or_else(|| error("grader_panicked"));
         verdicts.push(Verdict {
             grader: spec.type_name().to_owned(),
@@ -122,10 +133,17 @@ pub async fn grade(specs: &[GraderSpec], ctx: &GradeContext<'_>) -> Vec<Verdict>
             break;
         }
     }
-    verdicts
+    Judged {
+        verdicts,
+        layers: layered.finish(),
+    }
 }
 
-async fn ask(spec: &GraderSpec, ctx: &GradeContext<'_>, index: usize) -> Opinion {
+async fn ask(
+    spec: &GraderSpec,
+    ctx: &GradeContext<'_>,
+    (index, layered): (usize, &mut Layered),
+) -> Opinion {
     if ctx.cancel.level() > 0 {
         return error("cancelled");
     }
@@ -146,6 +164,9 @@ async fn ask(spec: &GraderSpec, ctx: &GradeContext<'_>, index: usize) -> Opinion
         | GraderSpec::IosLaunchCheck { .. } => apple::judge(spec, ctx, (index, &log)).await,
         GraderSpec::Retrieval(options) => ranking::judge(options, ctx).await,
         GraderSpec::Privacy(options) => privacy::judge(options, ctx).await,
+        GraderSpec::Answer(_) | GraderSpec::Path(_) | GraderSpec::Budget(_) => {
+            layered.opinion(index)
+        }
         GraderSpec::Unknown { name } => fail(format!("unknown_grader:{name}")),
     }
 }

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use crate::layers::Spent;
 use crate::model::{AgentEvent, EventKind};
 use crate::record::{Redactor, TrialDir, read_events};
 
@@ -12,6 +13,8 @@ pub struct Heard<'a> {
     pub dir: &'a TrialDir,
     /// What was taken out of its files.
     pub redactor: &'a Redactor,
+    /// What it spent.
+    pub spent: Spent,
 }
 
 /// A kept stream of events that cannot be read.

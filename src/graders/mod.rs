@@ -12,6 +12,7 @@ mod grade;
 mod heard;
 mod inside;
 mod junit;
+mod layered;
 mod pixels;
 mod privacy;
 mod ranking;
@@ -21,12 +22,14 @@ mod test_run;
 #[cfg(test)]
 mod tests;
 mod tools;
+mod traced;
 mod unittest;
 
 pub use apple::AppleDesk;
 pub use baseline::{ForbiddenBaseline, capture_baseline};
 pub use globs::Globs;
-pub use grade::{GradeContext, compromised, grade, no_panic, of_simulator};
+pub use grade::{GradeContext, Judged, compromised, grade, no_panic, of_simulator};
 pub use heard::Heard;
 pub use test_config::{changed_test_config, says_how_tests_run};
 pub use tools::{Tool, Tools, system_path};
+pub use traced::{Traced, traced};

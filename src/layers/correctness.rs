@@ -73,7 +73,7 @@ fn premise() -> JudgeCheck {
 
 /// Checks an answer step by step, so that whoever asks judges may wait: while there is a [`question`](Self::question), it is
 /// put and [replied](Self::reply) to.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Inquiry {
     findings: Findings,
     waiting: std::collections::VecDeque<JudgeCheck>,

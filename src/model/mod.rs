@@ -19,8 +19,9 @@ pub use event::{
 pub use id::{AgentId, Cell, IdProblem, ScenarioId, TaskId, TrialKey, check_id};
 pub use measures::{Measures, ToolErrorSeen};
 pub use outcome::{
-    Allowance, DoorUse, Grade, GradedIn, HostLoad, Infra, Integrity, Isolation, Leftover, Network,
-    RUN_BUDGET, ShimLogKept, Termination, TrialOutcome, TwoSuites, Verdict, WorkspaceKind,
+    Allowance, DoorUse, Grade, GradedIn, HostLoad, Infra, Integrity, Isolation, LayerVerdicts,
+    Leftover, Network, RUN_BUDGET, ShimLogKept, Termination, TrialOutcome, TwoSuites, Verdict,
+    WorkspaceKind,
 };
 pub use progress::{LaneState, Progress};
 pub use seen_ids::{ById, SeenIds, id_hash};

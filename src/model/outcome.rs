@@ -291,10 +291,23 @@ pub struct Verdict {
     pub grader: String,
     /// `Pass`, `Fail`, `Error`, `Timeout` or `Flaky`.
     pub grade: Grade,
-    /// Why not, in the contract's words; absent when it passed.
+    /// Why not, in the contract's words; of a pass what it warns of, absent where there is nothing.
     pub reason: Option<String>,
     /// How long it took.
     pub duration: Duration,
+}
+
+/// What the three layers found of a trial: `pass`, `warn`, `fail` or `error` each, absent where the task does not ask.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct LayerVerdicts {
+    /// Layer 1.
+    pub answer: Option<String>,
+    /// Layer 2.
+    pub path: Option<String>,
+    /// Layer 3.
+    pub budget: Option<String>,
+    /// Every check: `path.max_loops warn: 4 of at most 3`.
+    pub findings: Vec<String>,
 }
 
 /// A process that outlived the agent.
@@ -431,6 +444,8 @@ pub struct TrialOutcome {
     pub door: Option<DoorUse>,
     /// What the two suites of a task say that has both.
     pub suites: Option<TwoSuites>,
+    /// What the layers found, where the task asks for one.
+    pub layers: Option<LayerVerdicts>,
     /// How long a simulator was waited for, before the agent was started; no part of `overhead`.
     pub simulator_wait: Duration,
     /// How long builds of graders waited for their turn; no part of `overhead`.

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::layers::Spent;
 use crate::model::{AgentId, Cell, ScenarioId, TaskId, TrialKey};
 use crate::record::row_parts::lenient::{count, flag};
 use crate::record::{GraderResult, LeftoverRow, ProviderUsage};
@@ -158,6 +159,10 @@ pub struct Row {
     pub network_sent_bytes: Option<u64>,
     #[serde(deserialize_with = "count")]
     pub network_received_bytes: Option<u64>,
+    pub answer_layer: Option<String>,
+    pub path_layer: Option<String>,
+    pub budget_layer: Option<String>,
+    pub layer_findings: Option<Vec<String>>,
 }
 
 /// The keys of a row in order; `runs.csv` has all but `provider_usage`.
@@ -186,9 +191,29 @@ pub const COLUMNS: &[&str] = &[
     "usage_source", "cmd_log_calls", "cmd_shim_usec",
     "simulator_wait_sec", "xcodebuild_wait_sec",
     "network_refused", "network_sent_bytes", "network_received_bytes",
+    "answer_layer", "path_layer", "budget_layer", "layer_findings",
 ];
 
 impl Row {
+    /// What the trial spent, as the layer `budget` judges it.
+    #[must_use]
+    pub fn spent(&self) -> Spent {
+        let tokens = [
+            self.uncached_input_tokens,
+            self.cached_read_tokens,
+            self.cache_write_tokens,
+            self.output_tokens,
+        ];
+        let is_true = |flag: Option<bool>| flag == Some(true);
+        Spent {
+            cost_usd: self.billed_cost_usd,
+            total_tokens: tokens.into_iter().sum(),
+            llm_calls: self.model_requests,
+            latency_ms: self.wall_time_sec.map(|seconds| seconds * 1000.0),
+            is_lower_bound: is_true(self.cost_is_lower_bound) || is_true(self.usage_is_lower_bound),
+        }
+    }
+
     /// Identity of the trial. Old rows hold no index; [`crate::record::rows`] has given them their position
     /// within the cell.
     #[must_use]

@@ -1,6 +1,6 @@
 //! Makes the row of a trial's outcome.
 
-use crate::model::{Grade, Measures, Terminal, TrialOutcome, TwoSuites, Verdict};
+use crate::model::{Grade, LayerVerdicts, Measures, Terminal, TrialOutcome, TwoSuites, Verdict};
 use crate::record::{GraderResult, LeftoverRow, ProviderUsage, ROW_SCHEMA, Row, TrialPaths};
 
 /// No row lists more leftovers than this; further ones are counted in `notes`.
@@ -47,6 +47,14 @@ impl Row {
             (!self.baseline_run).then(|| verdicts.iter().map(grader_result).collect());
         self.grade = Some(grade.to_owned());
         self.graded_in = tree.map(str::to_owned);
+    }
+
+    /// Takes in what the layers found.
+    pub fn take_layers(&mut self, layers: Option<LayerVerdicts>) {
+        let layers = layers.map(|it| ([it.answer, it.path, it.budget], it.findings));
+        let (words, findings) = layers.unzip();
+        [self.answer_layer, self.path_layer, self.budget_layer] = words.unwrap_or_default();
+        self.layer_findings = findings;
     }
 
     /// Takes in what the two suites of a task say.
@@ -160,6 +168,7 @@ impl Row {
         self.network_sent_bytes = door.map(|door| door.sent);
         self.network_received_bytes = door.map(|door| door.received);
         self.take_suites(outcome.suites);
+        self.take_layers(outcome.layers.clone());
         self.isolation = Some(outcome.isolation.as_str().to_owned());
         self.jobs = Some(outcome.jobs);
         self.paused_sec = Some(outcome.paused.as_secs_f64());

@@ -84,6 +84,7 @@ fn outcome(baseline: bool) -> TrialOutcome {
         network: crate::model::Network::Host,
         door: None,
         suites: None,
+        layers: None,
         simulator_wait: Duration::ZERO,
         xcodebuild_wait: Duration::ZERO,
         limits_hit: Vec::new(),

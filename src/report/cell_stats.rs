@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::report::facts::{Facts, Measured, Standing};
+use crate::report::layers::LayerCounts;
 use crate::report::number::ratio;
 use crate::stats::{self, Interval, Sum, Z_95};
 
@@ -86,6 +87,8 @@ pub struct CellStats {
     pub another_agent: usize,
     /// Trials of which both suites of the task are known, and how many of them passed the visible and the held-out tests.
     pub suites: (usize, usize, usize),
+    /// How trials came out by each layer.
+    pub layers: LayerCounts,
     /// Trials that passed a task that no honest work can pass.
     pub impossible: usize,
     /// How trials came out, by word.
@@ -183,6 +186,7 @@ impl CellStats {
             self.suites.1 += usize::from(visible);
             self.suites.2 += usize::from(held_out);
         }
+        self.layers.add(&facts.layers);
         self.times.add_if(facts.measured.time);
         self.costs.add_if(facts.measured.cost);
         self.cold_costs.add_if(facts.measured.cold_cost);
@@ -211,6 +215,7 @@ impl CellStats {
         self.suites.1 += other.suites.1;
         self.suites.2 += other.suites.2;
         self.impossible += other.impossible;
+        self.layers.merge(&other.layers);
         for (outcome, count) in &other.outcomes {
             *self.outcomes.entry(outcome.clone()).or_default() += count;
         }

@@ -1,7 +1,9 @@
 //! The columns of a summary: one table that CSV, Markdown and JSON share.
 
+use crate::layers::LayerStatus;
 use crate::model::Cell;
 use crate::report::cell_stats::CellStats;
+use crate::report::layers::Layer;
 use crate::report::number::of;
 use crate::stats::{pass_at_k, pass_pow_k};
 
@@ -71,6 +73,16 @@ macro_rules! float {
             name: $name,
             kind: Kind::$kind,
             value: |_, $stats| Value::Float($value),
+        }
+    };
+}
+
+macro_rules! layer {
+    ($name:literal, $layer:ident, $status:ident) => {
+        Column {
+            name: $name,
+            kind: Kind::Count,
+            value: |_, stats| Value::Count(stats.layers.count(Layer::$layer, LayerStatus::$status)),
         }
     };
 }
@@ -214,6 +226,14 @@ const COLUMNS: &[Column] = &[
     float!("visible_gap", Rate, |stats| stats
         .suite_rates()
         .map(|(visible, held_out)| visible - held_out)),
+    layer!("answer_pass", Answer, Pass),
+    layer!("answer_fail", Answer, Fail),
+    layer!("answer_error", Answer, Error),
+    layer!("path_pass", Path, Pass),
+    layer!("path_warn", Path, Warn),
+    layer!("path_fail", Path, Fail),
+    layer!("budget_pass", Budget, Pass),
+    layer!("budget_warn", Budget, Warn),
 ];
 
 impl Value {

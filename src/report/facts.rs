@@ -2,6 +2,7 @@
 
 use crate::model::{AgentId, Cell, RUN_BUDGET, ScenarioId, TaskId, Termination};
 use crate::record::Row;
+use crate::report::layers::LayerFacts;
 use crate::report::number;
 
 /// One row of the journal, reduced to what is counted.
@@ -34,6 +35,8 @@ pub struct Facts {
     /// Whether it passed the visible tests of its task, and the held-out ones; `None` where the task has no two suites, or
     /// one could not judge.
     pub suites: Option<(bool, bool)>,
+    /// What the layers found of it.
+    pub layers: LayerFacts,
     /// Whether it passed a task that no honest work can pass.
     pub impossible: bool,
     /// Numbers that are measured once per trial.
@@ -127,6 +130,7 @@ impl Facts {
                 .as_ref()
                 .is_some_and(|flags| !flags.is_empty()),
             suites: suites(row),
+            layers: LayerFacts::of(row),
             impossible: row
                 .integrity
                 .as_deref()
@@ -272,6 +276,7 @@ pub(crate) mod tests {
             flagged: false,
             another_agent: false,
             suites: None,
+            layers: LayerFacts::default(),
             impossible: false,
             measured: Measured::default(),
         }

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use crate::report::columns::{Column, Kind, Value, columns};
+use crate::report::layers;
 use crate::report::overview::{Overview, ScenarioLine};
 use crate::report::sanitize::sanitize_line;
 use crate::report::shim_cost::ShimCost;
@@ -32,8 +33,9 @@ pub fn summary_md(
     (spending, shims): (&Spending, &ShimCost),
 ) -> String {
     format!(
-        "# Summary\n\n{HOW_TO_READ}\n{}\n{}{}{}",
+        "# Summary\n\n{HOW_TO_READ}\n{}{}\n{}{}{}",
         cells_table(summary),
+        layers::markdown(summary),
         scenarios(overview),
         spending.to_markdown(),
         shims.to_markdown()

@@ -11,6 +11,7 @@ mod error_log;
 mod estimate;
 mod estimate_shown;
 mod facts;
+mod layers;
 mod markdown;
 mod nameless;
 mod number;

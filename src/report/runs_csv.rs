@@ -52,6 +52,7 @@ fields! {
     usage_source cmd_log_calls cmd_shim_usec
     simulator_wait_sec xcodebuild_wait_sec
     network_refused network_sent_bytes network_received_bytes
+    answer_layer path_layer budget_layer layer_findings
 }
 
 impl<W: Write> RunsCsv<W> {

@@ -174,7 +174,7 @@ async fn compare(
 ) -> Comparison {
     let kept = context.run_dir.trial(&planned.key);
     let folder = context.run_dir.regraded_trial(stamp, &row.run_id);
-    let now = regrade_trial(context, planned, (teller, &kept, folder)).await;
+    let now = regrade_trial(context, (planned, row), (teller, &kept, folder)).await;
     let is_success = now
         .problem
         .is_none()
@@ -231,6 +231,9 @@ fn line(comparison: &Comparison) -> String {
         "before": {"success": comparison.was_success, "grade": comparison.was_grade, "failure_reason": comparison.was_reason},
         "after": {"success": comparison.is_success, "grade": comparison.now.grade.as_str(),
                   "failure_reason": comparison.reason(), "grader_results": verdicts(&comparison.now.verdicts)},
+        "layers": comparison.now.layers.as_ref().map(|it| json!({
+            "answer": it.answer, "path": it.path, "budget": it.budget, "findings": it.findings,
+        })),
         "integrity": comparison.now.integrity.label(),
         "notes": comparison.now.notes,
         "duration_sec": comparison.now.took.as_secs_f64(),

@@ -4,6 +4,7 @@ use std::fs;
 
 use crate::config::TranscriptMode;
 use crate::graders::ForbiddenBaseline;
+use crate::layers::Spent;
 use crate::metrics::{McpCallSeen, Tallied};
 use crate::model::{Grade, GradedIn};
 use crate::record::{
@@ -32,6 +33,7 @@ pub(super) struct Left<'a> {
     pub(super) ready: &'a Ready,
     pub(super) baseline: Option<&'a ForbiddenBaseline>,
     pub(super) captured: Result<Captured, String>,
+    pub(super) spent: Spent,
 }
 
 /// Captures what the agent left, and keeps it for people, for cassettes and for grading it again.
@@ -93,7 +95,7 @@ pub(super) async fn judge(
         changed: &captured.changed,
         baseline: left.baseline,
         extra_args: &left.ready.invocation.extra_args,
-        told: Some(&frame.trial_dir),
+        told: Some((&frame.trial_dir, left.spent)),
     };
     if let (GradedIn::Workspace, Some(workspace)) = (frame.grader_env(task), &*slot) {
         return grade_in_place(frame, task, (work, workspace)).await;

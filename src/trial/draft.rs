@@ -211,6 +211,7 @@ impl Draft {
         outcome.success = outcome.failure_reason.is_none();
         outcome.graded_in = graded.tree;
         outcome.suites = graded.suites;
+        outcome.layers = graded.layers;
         if outcome.infra == Infra::None && graded.verdicts.iter().any(of_simulator) {
             outcome.infra = Infra::Simulator;
         }
@@ -420,6 +421,7 @@ fn blank(key: &TrialKey, agent_kind: &str, task_kind: &str) -> TrialOutcome {
         network: Network::default(),
         door: None,
         suites: None,
+        layers: None,
         simulator_wait: Duration::ZERO,
         xcodebuild_wait: Duration::ZERO,
     }

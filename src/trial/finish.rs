@@ -19,7 +19,7 @@ pub async fn finish_trial(
     let mut row = mark.row?;
     let note = if mark.to_grade {
         let mut frame = Frame::new(context, planned, teller);
-        let graded = grade_kept(&frame, &frame.trial_dir).await;
+        let graded = grade_kept(&frame, &frame.trial_dir, &row).await;
         row.notes
             .get_or_insert_default()
             .extend(give_back(&mut frame).await);
@@ -47,6 +47,7 @@ fn judge(row: &mut Row, graded: Graded) {
     let tree = graded.tree.map(crate::model::GradedIn::as_str);
     row.take_verdicts(verdicts, (grade_of(verdicts).as_str(), tree));
     row.take_suites(graded.suites);
+    row.take_layers(graded.layers);
     let label = row.integrity.take().unwrap_or_default();
     row.integrity = Some(integrity(&label, graded.violations, graded.suspicions));
     row.notes.get_or_insert_default().extend(graded.notes);

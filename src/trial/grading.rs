@@ -9,8 +9,11 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::config::{GraderSpec, TaskSpec};
-use crate::graders::{ForbiddenBaseline, GradeContext, Heard, compromised, grade, system_path};
-use crate::model::{Grade, GradedIn, TwoSuites, Verdict};
+use crate::graders::{
+    ForbiddenBaseline, GradeContext, Heard, Judged, compromised, grade, system_path,
+};
+use crate::layers::Spent;
+use crate::model::{Grade, GradedIn, LayerVerdicts, TwoSuites, Verdict};
 use crate::record::TrialDir;
 use crate::supervise::Containment;
 use crate::trial::blocking::blocking;
@@ -33,8 +36,8 @@ pub(super) struct Work<'a> {
     pub(super) baseline: Option<&'a ForbiddenBaseline>,
     /// Arguments that the scenario adds to the agent's; graders are told.
     pub(super) extra_args: &'a [String],
-    /// The folder of what the agent said; none where no agent ran.
-    pub(super) told: Option<&'a TrialDir>,
+    /// The folder of what the agent said, and what it spent; none where no agent ran.
+    pub(super) told: Option<(&'a TrialDir, Spent)>,
 }
 
 /// What came of it.
@@ -50,6 +53,8 @@ pub(super) struct Graded {
     pub(super) notes: Vec<String>,
     /// What the two suites of the task say, if it has two.
     pub(super) suites: Option<TwoSuites>,
+    /// What the three layers found, where the task asks for one.
+    pub(super) layers: Option<LayerVerdicts>,
 }
 
 /// Grades `work` in a fresh tree: base, setup, what was left. Total: what keeps it from being built is an error of the
@@ -69,20 +74,21 @@ pub(super) async fn grade_fresh(
         graded.tree = None;
         return graded;
     }
-    let verdicts = if let Some(path) = sorted.not_allowed {
-        vec![not_allowed(&path)]
+    let judged = if let Some(path) = sorted.not_allowed {
+        alone(not_allowed(&path))
     } else {
         let job = (task, work, sorted.carried.as_slice());
         let judged = in_fresh_tree(frame, (job, old), &mut graded.notes).await;
-        judged.unwrap_or_else(|why| vec![not_built(&why)])
+        judged.unwrap_or_else(|why| alone(not_built(&why)))
     };
-    graded.judged(task, verdicts);
+    graded.judged(task, judged);
     graded
 }
 
 impl Graded {
     /// Takes in what graders said; a grader that was tampered with breaks a rule whatever it said.
-    fn judged(&mut self, task: &TaskSpec, verdicts: Vec<Verdict>) {
+    fn judged(&mut self, task: &TaskSpec, judged: Judged) {
+        let verdicts = judged.verdicts;
         let tampered = verdicts.iter().filter_map(compromised);
         self.violations.extend(tampered.map(str::to_owned));
         if task.impossible && grade_of(&verdicts) == Grade::Pass {
@@ -90,6 +96,7 @@ impl Graded {
         }
         self.suites = TwoSuites::of(&verdicts, (task.graders.len(), task.held_out));
         self.verdicts = verdicts;
+        self.layers = judged.layers;
     }
 
     /// Decides about each change, and keeps what speaks against the work.
@@ -125,6 +132,14 @@ fn not_allowed(path: &str) -> Verdict {
     }
 }
 
+/// A verdict that no grader was asked for.
+fn alone(verdict: Verdict) -> Judged {
+    Judged {
+        verdicts: vec![verdict],
+        ..Judged::default()
+    }
+}
+
 /// The verdict when no tree could be built.
 pub(super) fn not_built(why: &str) -> Verdict {
     Verdict {
@@ -142,7 +157,7 @@ async fn in_fresh_tree(
     frame: &Frame<'_>,
     ((task, work, carried), old): (Job<'_>, &mut Option<Workspace>),
     notes: &mut Vec<String>,
-) -> Result<Vec<Verdict>, String> {
+) -> Result<Judged, String> {
     let needs_baseline =
         |grader: &GraderSpec| matches!(grader, GraderSpec::GitDiffForbidden { .. });
     let only_forbidden = task.graders.iter().all(needs_baseline);
@@ -225,14 +240,14 @@ pub(super) async fn grade_in_place(
         ..Graded::default()
     };
     let sorted = graded.sort(frame, work);
-    let verdicts = match sorted.not_allowed {
-        Some(path) => vec![not_allowed(&path)],
+    let judged = match sorted.not_allowed {
+        Some(path) => alone(not_allowed(&path)),
         None => match blocking(|| lay_grader_files(task, workspace)) {
             Ok(()) => run(frame, task, (work, &place, work.baseline)).await,
-            Err(why) => vec![not_built(&why)],
+            Err(why) => alone(not_built(&why)),
         },
     };
-    graded.judged(task, verdicts);
+    graded.judged(task, judged);
     graded.notes.extend(clear(frame));
     graded
 }
@@ -295,7 +310,7 @@ async fn run(
     frame: &Frame<'_>,
     task: &TaskSpec,
     (work, place, baseline): (Work<'_>, &Place, Option<&ForbiddenBaseline>),
-) -> Vec<Verdict> {
+) -> Judged {
     let settings = &frame.context.suite.settings;
     let environment: Vec<_> = place.environment.clone().into_iter().collect();
     let apple = simulator::desk(frame, task).await;
@@ -314,8 +329,9 @@ async fn run(
         default_timeout: settings.grader_timeout,
         grace: settings.stop_grace,
         cancel: &frame.context.cancel,
-        heard: work.told.map(|dir| Heard {
+        heard: work.told.map(|(dir, spent)| Heard {
             dir,
+            spent,
             redactor: &frame.context.redactor,
         }),
     };

@@ -70,6 +70,9 @@ impl Guard {
                 }
                 GraderSpec::Command { .. }
                 | GraderSpec::Privacy(_)
+                | GraderSpec::Answer(_)
+                | GraderSpec::Path(_)
+                | GraderSpec::Budget(_)
                 | GraderSpec::IosTestPass(_)
                 | GraderSpec::IosInstallCheck { .. }
                 | GraderSpec::IosLaunchCheck { .. }

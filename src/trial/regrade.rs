@@ -2,9 +2,9 @@
 
 use std::time::{Duration, Instant};
 
-use crate::model::{Grade, GradedIn, Integrity, Verdict};
+use crate::model::{Grade, GradedIn, Integrity, LayerVerdicts, Verdict};
 use crate::plan::PlannedTrial;
-use crate::record::TrialDir;
+use crate::record::{Row, TrialDir};
 use crate::trial::blocking::blocking;
 use crate::trial::frame::Frame;
 use crate::trial::grading::{Graded, Work, grade_fresh};
@@ -22,6 +22,8 @@ pub struct Regraded {
     pub grade: Grade,
     /// One per grader that ran.
     pub verdicts: Vec<Verdict>,
+    /// What the three layers found.
+    pub layers: Option<LayerVerdicts>,
     /// What is to be said of it.
     pub notes: Vec<String>,
     /// Whether the work can be trusted, as today's rules of the task say.
@@ -35,12 +37,12 @@ pub struct Regraded {
 /// Grades anew what was kept of the agent's changes, in a fresh tree; the logs go to `folder`.
 pub async fn regrade_trial(
     context: &RunContext,
-    planned: &PlannedTrial,
+    (planned, row): (&PlannedTrial, &Row),
     (teller, kept, folder): (&Teller, &TrialDir, TrialDir),
 ) -> Regraded {
     let started = Instant::now();
     let mut frame = Frame::new(context, planned, teller).with_folder(folder);
-    let (mut graded, problem) = match grade_kept(&frame, kept).await {
+    let (mut graded, problem) = match grade_kept(&frame, kept, row).await {
         Ok(graded) => (graded, None),
         Err(problem) => (Graded::default(), Some(problem)),
     };
@@ -48,6 +50,7 @@ pub async fn regrade_trial(
     Regraded {
         grade: grade_of(&graded.verdicts),
         verdicts: graded.verdicts,
+        layers: graded.layers,
         notes: graded.notes,
         integrity: integrity(graded.suspicions, graded.violations),
         problem,
@@ -67,11 +70,15 @@ fn integrity(mut suspicions: Vec<String>, violations: Vec<String>) -> Integrity 
 }
 
 /// Grades what was kept in the folder `kept` of a trial whose agent has ended, as the trial itself would have: no agent is
-/// started. Logs go to the frame's folder.
+/// started. Logs go to the frame's folder; `row` tells what the trial spent.
 ///
 /// # Errors
 /// When the changes were not kept, or cannot be read.
-pub(super) async fn grade_kept(frame: &Frame<'_>, kept: &TrialDir) -> Result<Graded, String> {
+pub(super) async fn grade_kept(
+    frame: &Frame<'_>,
+    kept: &TrialDir,
+    row: &Row,
+) -> Result<Graded, String> {
     let task = frame.context.task(frame.planned);
     let task = task.ok_or("a baseline is not graded")?;
     if !kept.changes().is_file() {
@@ -88,7 +95,7 @@ pub(super) async fn grade_kept(frame: &Frame<'_>, kept: &TrialDir) -> Result<Gra
         changed: &read.changed,
         baseline: None,
         extra_args: &extra_args(kept),
-        told: Some(kept),
+        told: Some((kept, row.spent())),
     };
     let mut graded = match frame.grader_env(task) {
         GradedIn::Fresh => grade_fresh(frame, task, (work, &mut None)).await,

@@ -147,6 +147,7 @@ async fn stages(frame: &Frame<'_>, draft: &mut Draft, slot: &mut Slot) -> Result
         ready: &ready,
         baseline: baseline.as_ref(),
         captured,
+        spent: draft.row(&frame.trial_dir).spent(),
     };
     let graded = aftermath::judge(frame, &mut slot.workspace, left).await;
     draft.graded(&end, graded);

@@ -29,6 +29,7 @@ mod jail;
 mod judge;
 mod kinds;
 mod laws;
+mod layers;
 mod left_behind;
 mod limits;
 mod measured_graders;

@@ -157,7 +157,10 @@ fn judged_by(grader: &GraderSpec) -> String {
             path.display().to_string()
         }
         GraderSpec::Retrieval(options) => options.expected.join(" "),
-        GraderSpec::Privacy(_)
+        GraderSpec::Answer(_)
+        | GraderSpec::Path(_)
+        | GraderSpec::Budget(_)
+        | GraderSpec::Privacy(_)
         | GraderSpec::IosTestPass(_)
         | GraderSpec::IosInstallCheck { .. }
         | GraderSpec::IosLaunchCheck { .. }

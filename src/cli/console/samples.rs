@@ -55,6 +55,7 @@ pub(super) fn outcome(index: u32) -> TrialOutcome {
         network: crate::model::Network::Host,
         door: None,
         suites: None,
+        layers: None,
         simulator_wait: Duration::ZERO,
         xcodebuild_wait: Duration::ZERO,
         limits_hit: Vec::new(),

@@ -2,7 +2,7 @@
 
 use crate::config::shape::{Choice, Key, Section, Shape, Variant, defaulted, optional, required};
 use crate::config::tables::measured::{PRIVACY, RETRIEVAL};
-use crate::config::tables::{COMMAND, ENVIRONMENT, WORDS};
+use crate::config::tables::{ANSWER, BUDGET, COMMAND, ENVIRONMENT, PATH, WORDS};
 
 const TEST_FORMATS: &[Choice] = &[
     (
@@ -30,6 +30,9 @@ pub(in crate::config) const GRADERS: &[Variant] = &[
     ("ios_launch_check", &IOS_LAUNCH),
     ("retrieval", &RETRIEVAL),
     ("privacy", &PRIVACY),
+    ("answer", &ANSWER),
+    ("path", &PATH),
+    ("budget", &BUDGET),
 ];
 
 static FORBIDDEN: Section = Section {

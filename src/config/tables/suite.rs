@@ -2,7 +2,7 @@
 
 use crate::config::shape::{Choice, FreeKey, Section, Shape, defaulted, optional};
 use crate::config::tables::isolation::{ISOLATION, LENT, LEVEL, ON_UNCONTAINED};
-use crate::config::tables::{ENVIRONMENT, LIMITS, RETRIES, WORDS};
+use crate::config::tables::{ENVIRONMENT, EXPECT, LIMITS, RETRIES, WORDS};
 
 const PLAN_MODES: &[Choice] = &[
     ("random", "all trials shuffled"),
@@ -443,6 +443,11 @@ pub(in crate::config) static SUITE: Section = Section {
             Shape::Inside,
             "\"tool_error_report.md\"",
             "Where that report goes, relative to the run directory.",
+        ),
+        optional(
+            "defaults",
+            Shape::Object(&EXPECT),
+            "What is asked of every task's answer, path and bill, unless its own expect says otherwise.",
         ),
         defaulted(
             "failure_analysis",

@@ -2,7 +2,7 @@
 
 use crate::config::shape::{Choice, Section, Shape, defaulted, optional, required};
 use crate::config::tables::suite::{GRADER_ENVS, HOSTS, NETWORKS};
-use crate::config::tables::{COMMAND, FILE, GLOBS, GRADERS};
+use crate::config::tables::{COMMAND, EXPECT, FILE, GLOBS, GRADERS};
 
 const TASK_KINDS: &[Choice] = &[
     ("capability", "can the agent do it at all?"),
@@ -60,6 +60,11 @@ pub(in crate::config) static TASK: Section = Section {
             },
             "[]",
             "What judges the result, in order; the first that fails ends it. Each is a name, or a mapping with type and options.",
+        ),
+        optional(
+            "expect",
+            Shape::Object(&EXPECT),
+            "What is asked of its answer, its path and its bill, judged after graders; what suite.defaults asks is added key by key, and a section that is null takes it away.",
         ),
         defaulted(
             "held_out_graders",

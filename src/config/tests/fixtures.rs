@@ -242,6 +242,9 @@ fn every_key_of_agents_scenarios_and_tasks_is_read() {
             "ios_launch_check",
             "retrieval",
             "privacy",
+            "answer",
+            "path",
+            "budget",
             "command",
         ]
     );

@@ -1,6 +1,7 @@
 //! Tests of the whole room: files in, a suite or problems out.
 
 mod entries;
+mod expect;
 mod fixtures;
 mod judge;
 mod laws;

@@ -1,4 +1,4 @@
-//! Patterns as Python reads them.
+//! Python patterns: what they match, what is refused, and random ones against Python itself.
 
 use super::*;
 

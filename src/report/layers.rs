@@ -1,0 +1,142 @@
+//! The three layers in a report: how trials came out by each, and what they did not hold to.
+
+use std::collections::BTreeMap;
+
+use crate::layers::LayerStatus;
+use crate::record::Row;
+use crate::report::markdown::{escape, table};
+use crate::report::summary::Summary;
+
+/// One of the layers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Layer {
+    /// What the agent said.
+    Answer,
+    /// What it did.
+    Path,
+    /// What it spent.
+    Budget,
+}
+
+const LAYERS: [Layer; 3] = [Layer::Answer, Layer::Path, Layer::Budget];
+
+/// What a row says of its layers.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct LayerFacts {
+    status: Vec<(Layer, LayerStatus)>,
+    /// Checks that do not hold: `path.max_loops warn`.
+    broken: Vec<String>,
+}
+
+impl LayerFacts {
+    /// What stands in a row.
+    #[must_use]
+    pub fn of(row: &Row) -> Self {
+        let words = [&row.answer_layer, &row.path_layer, &row.budget_layer];
+        let known = |word: &str| LayerStatus::ALL.into_iter().find(|(it, _)| *it == word);
+        let status = LAYERS.into_iter().zip(words).filter_map(|(layer, word)| {
+            let (_, status) = known(word.as_deref()?)?;
+            Some((layer, status))
+        });
+        let findings = row.layer_findings.iter().flatten();
+        let heads = findings.map(|finding| finding.split(':').next().unwrap_or_default());
+        let broken = heads.filter(|head| {
+            let word = head.rsplit(' ').next().unwrap_or_default();
+            ["warn", "fail", "error"].contains(&word)
+        });
+        Self {
+            status: status.collect(),
+            broken: broken.map(str::to_owned).collect(),
+        }
+    }
+}
+
+/// How the trials of a cell came out by each layer.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct LayerCounts {
+    status: BTreeMap<(Layer, LayerStatus), usize>,
+    broken: BTreeMap<String, usize>,
+}
+
+impl LayerCounts {
+    /// Counts a trial.
+    pub fn add(&mut self, facts: &LayerFacts) {
+        for key in &facts.status {
+            *self.status.entry(*key).or_default() += 1;
+        }
+        for check in &facts.broken {
+            *self.broken.entry(check.clone()).or_default() += 1;
+        }
+    }
+
+    /// Takes in what another cell counted.
+    pub fn merge(&mut self, other: &Self) {
+        for (key, count) in &other.status {
+            *self.status.entry(*key).or_default() += count;
+        }
+        for (check, count) in &other.broken {
+            *self.broken.entry(check.clone()).or_default() += count;
+        }
+    }
+
+    /// How many trials came out so.
+    #[must_use]
+    pub fn count(&self, layer: Layer, status: LayerStatus) -> usize {
+        self.status.get(&(layer, status)).copied().unwrap_or(0)
+    }
+
+    fn words(&self, layer: Layer) -> String {
+        let each = LayerStatus::ALL.into_iter().filter_map(|(word, status)| {
+            let count = self.count(layer, status);
+            (count > 0).then(|| format!("{count} {}", word.to_uppercase()))
+        });
+        each.collect::<Vec<_>>().join(", ")
+    }
+
+    fn broken(&self) -> String {
+        let each = self
+            .broken
+            .iter()
+            .map(|(check, count)| format!("{count} x {check}"));
+        each.collect::<Vec<_>>().join(", ")
+    }
+}
+
+/// The section of `summary.md`; empty where no task asks for a layer.
+pub(super) fn markdown(summary: &Summary) -> String {
+    let cells = summary.cells.iter();
+    let mut cells = cells
+        .filter(|(_, stats)| !stats.layers.status.is_empty())
+        .peekable();
+    if cells.peek().is_none() {
+        return String::new();
+    }
+    let header = [
+        "agent",
+        "scenario",
+        "task",
+        "answer",
+        "path",
+        "budget",
+        "what did not hold",
+    ];
+    let rows = cells.map(|(cell, stats)| {
+        let names = [
+            cell.agent.as_str(),
+            cell.scenario.as_str(),
+            cell.task.as_str(),
+        ];
+        let layers = LAYERS.map(|layer| stats.layers.words(layer));
+        let mut row: Vec<String> = names.map(escape).to_vec();
+        row.extend(layers);
+        row.push(escape(&stats.layers.broken()));
+        row
+    });
+    let table = table(&header.map(str::to_owned), &[false; 7], rows);
+    format!("\n## Layers\n\n{ABOUT}\n{table}")
+}
+
+const ABOUT: &str = "\
+Trials by what they said (answer), did (path) and spent (budget). A wrong answer and a forbidden call fail a trial; the rest \
+warns.
+";

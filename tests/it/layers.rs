@@ -1,0 +1,169 @@
+//! The three layers as graders of trials: what fails, what warns, and where that is told.
+
+use std::fs;
+
+use serde_json::{Value, json};
+
+use crate::sandbox::Sandbox;
+
+/// What an agent prints that makes these calls and then says `answer`, for two requests, 60 tokens and half a dollar.
+fn stream(calls: &[(&str, Value)], answer: &str) -> String {
+    let usage = json!({"input_tokens": 20, "output_tokens": 10});
+    let mut lines = vec![
+        json!({"type": "system", "subtype": "init", "session_id": "s", "model": "m", "tools": [], "mcp_servers": []}),
+    ];
+    for (index, (tool, input)) in calls.iter().enumerate() {
+        let call =
+            json!({"type": "tool_use", "id": format!("c{index}"), "name": tool, "input": input});
+        let message = json!({"id": "m1", "model": "m", "content": [call], "usage": usage});
+        lines.push(json!({"type": "assistant", "message": message}));
+    }
+    lines.push(json!({"type": "result", "subtype": "success", "is_error": false, "result": answer, "num_turns": 2,
+        "total_cost_usd": 0.5, "usage": {"input_tokens": 40, "output_tokens": 20}}));
+    let lines: Vec<String> = lines.iter().map(Value::to_string).collect();
+    format!("cat <<'END'\n{}\nEND", lines.join("\n"))
+}
+
+/// A run of one trial of a task with these keys.
+fn ran(said: &str, task: &str) -> Sandbox {
+    let sandbox = Sandbox::new()
+        .agent("fake", "claude_code_cli", said)
+        .tasks(&format!("- {{id: t, prompt: do it, {task}}}\n"));
+    sandbox.proctor(&["run", "--quiet"]);
+    sandbox
+}
+
+fn bash(command: &str) -> (&'static str, Value) {
+    ("Bash", json!({"command": command}))
+}
+
+fn words(row: &Value) -> [&str; 3] {
+    ["answer_layer", "path_layer", "budget_layer"].map(|key| row[key].as_str().unwrap_or("-"))
+}
+
+fn findings(row: &Value) -> Vec<&str> {
+    let all = row["layer_findings"].as_array().expect("findings");
+    all.iter().map(|it| it.as_str().expect("text")).collect()
+}
+
+#[test]
+fn a_wrong_answer_and_a_forbidden_call_fail_and_the_rest_warns() {
+    let looping = [
+        bash("ls"),
+        bash("ls"),
+        bash("ls"),
+        bash("cd x && git push -f"),
+    ];
+    let said = stream(&looping, "All is done.");
+    let warned = "expect: {answer: {expected_in_answer: [DONE]}, path: {max_tool_calls: 3, max_loops: 5, max_loops_same_args: 1, \
+                  expected_tools: [Bash, Edit]}, budget: {max_total_tokens: 59, max_cost_usd: 0.5, max_llm_calls: 9}}";
+    let sandbox = ran(&said, warned);
+    let row = sandbox.row();
+    assert_eq!(row["success"], true, "{row:#}");
+    assert_eq!(words(&row), ["pass", "warn", "warn"]);
+    let told = findings(&row);
+    for wanted in [
+        "answer.expected_in_answer pass",
+        "path.max_tool_calls warn: 4 of at most 3",
+        "path.tool_recall warn: 0.500000 of at least 1, F1 0.666667",
+        "path.max_loops pass: 3 of at most 5, with the same arguments 2",
+        "path.max_loops_same_args warn: 2 of at most 1",
+        "path.match_mode skipped: neither expected_tool_sequence nor a baseline",
+        "budget.max_total_tokens warn: 60 of at most 59",
+        "budget.max_cost_usd pass: 0.5 of at most 0.5",
+    ] {
+        assert!(told.contains(&wanted), "{wanted}\n{told:#?}");
+    }
+    assert_eq!(row["grader_results"][1]["ok"], true);
+    assert_eq!(
+        row["grader_results"][1]["reason"],
+        "warns:max_tool_calls,tool_recall,max_loops_same_args"
+    );
+    let summary = fs::read_to_string(sandbox.run_dir().join("summary.md")).expect("a summary");
+    assert!(
+        summary.contains("| 1 PASS | 1 WARN | 1 WARN |"),
+        "{summary}"
+    );
+    assert!(
+        summary.contains("1 x path.max_tool_calls warn"),
+        "{summary}"
+    );
+    let csv = fs::read_to_string(sandbox.run_dir().join("runs.csv")).expect("a table");
+    assert!(
+        csv.lines().next().is_some_and(
+            |line| line.ends_with("answer_layer,path_layer,budget_layer,layer_findings")
+        )
+    );
+    let csv = fs::read_to_string(sandbox.run_dir().join("summary.csv")).expect("a table");
+    let mut lines = csv.lines();
+    assert!(
+        lines
+            .next()
+            .is_some_and(|line| line.ends_with("path_warn,path_fail,budget_pass,budget_warn"))
+    );
+    assert!(
+        lines
+            .next()
+            .is_some_and(|line| line.ends_with(",1,0,0,0,1,0,0,1")),
+        "{csv}"
+    );
+
+    let forbidden = "expect: {answer: {not_in_answer: [sorry]}, path: {forbidden_calls: [{command: git push}]}, budget: {max_llm_calls: 2}}";
+    let sandbox = ran(&said, forbidden);
+    let row = sandbox.row();
+    assert_eq!(words(&row), ["pass", "fail", "pass"], "{row:#}");
+    assert_eq!(row["failure_reason"], "path:forbidden_calls");
+    let again = &sandbox.regraded(0)["trials"][0]["after"];
+    assert_eq!(again["failure_reason"], "path:forbidden_calls");
+}
+
+#[test]
+fn every_layer_is_told_of_though_the_first_grader_failed() {
+    let said = stream(&[bash("ls")], "{\"a\": NaN}");
+    let task = "graders: [{type: command, argv: ['false']}], expect: {answer: {json_schema: {}, regex_match: '^\\{', exact_match: x}, \
+                path: {forbidden_tools: [Edit]}, budget: {max_latency_ms: 0}}";
+    let row = ran(&said, task).row();
+    assert_eq!(row["success"], false);
+    assert_eq!(words(&row), ["fail", "pass", "warn"], "{row:#}");
+    let told = findings(&row).join("\n");
+    assert!(
+        told.contains("answer.exact_match fail: it is \"{\\\"a\\\": NaN}\""),
+        "{told}"
+    );
+    assert!(told.contains("answer.regex_match pass"), "{told}");
+    assert!(
+        told.contains("answer.json_schema fail: is no JSON"),
+        "{told}"
+    );
+    assert_eq!(row["grader_results"].as_array().map(Vec::len), Some(1));
+}
+
+#[test]
+fn a_judge_that_is_not_there_is_an_error_and_no_failure() {
+    let task = "expect: {answer: {expected_in_answer: [done], llm_judge: [{rule: It is polite.}]}}";
+    let row = ran(&stream(&[], "done"), task).row();
+    assert_eq!(words(&row), ["error", "-", "-"]);
+    assert_eq!(row["grade"], "error");
+    assert_eq!(
+        row["failure_reason"],
+        "answer_unjudged:llm_judge: no judge is set up"
+    );
+    let row = ran(&stream(&[], "sorry"), task).row();
+    assert_eq!(words(&row), ["fail", "-", "-"]);
+    assert!(findings(&row).contains(&"answer.llm_judge skipped: an earlier check did not hold"));
+}
+
+#[test]
+fn defaults_of_the_suite_lie_under_every_task() {
+    let sandbox = Sandbox::new()
+        .agent("fake", "claude_code_cli", &stream(&[bash("ls")], "done"))
+        .suite("defaults: {path: {max_tool_calls: 0, max_loops: 2}, budget: {max_total_tokens: 1}}")
+        .tasks(
+            "- {id: a, prompt: do it}\n- {id: b, prompt: do it, expect: {path: {max_tool_calls: null}, budget: null}}\n",
+        );
+    sandbox.proctor(&["run", "--quiet"]);
+    let rows = sandbox.rows();
+    let of = |task: &str| rows.iter().find(|row| row["task_id"] == task).map(words);
+    assert_eq!(of("a"), Some(["-", "warn", "warn"]));
+    assert_eq!(of("b"), Some(["-", "pass", "-"]));
+}
