@@ -223,6 +223,17 @@ fn judge(
     }
 }
 
+/// The same with what is asked of handoffs.
+pub(super) fn trace_path(options: &Fields<'_>, report: &mut Report) -> PathSpec {
+    let most = options.get("max_handoff_count");
+    PathSpec {
+        expected_handoff: options.text("expected_handoff"),
+        expected_handoffs_available: options.words("expected_handoffs_available"),
+        max_handoff_count: most.map(|_| options.whole("max_handoff_count")),
+        ..path(options, report)
+    }
+}
+
 /// Reads what is asked of a path.
 pub(super) fn path(options: &Fields<'_>, report: &mut Report) -> PathSpec {
     let list = |key: &str| options.get(key).map(|_| options.words(key));

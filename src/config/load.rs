@@ -122,7 +122,8 @@ pub fn load_bytes(input: &LoadBytes<'_>) -> Result<Suite, Problems> {
     }
 }
 
-fn read(path: &Path, hint: &str) -> Result<Vec<u8>, Report> {
+/// Bytes of a file, or a report that says why there are none.
+pub(super) fn read(path: &Path, hint: &str) -> Result<Vec<u8>, Report> {
     source::read(path).map_err(|error| {
         let mut report = Report::new(path);
         report
@@ -250,11 +251,17 @@ fn tasks(
     (tasks, list.map(asked::values).unwrap_or_default())
 }
 
+/// The tasks of a file on its own.
+pub(super) fn tasks_of(bytes: &[u8], files: &Files<'_>, report: &mut Report) -> Vec<TaskSpec> {
+    tasks(bytes, (files, None), report).0
+}
+
 /// The shape of a section's only key.
 const fn section_shape(section: &Section) -> Shape {
     section.keys[0].shape
 }
 
-fn sha256(bytes: &[u8]) -> String {
+/// SHA-256 of a file.
+pub(super) fn sha256(bytes: &[u8]) -> String {
     hex(&Sha256::digest(bytes))
 }

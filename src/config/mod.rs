@@ -37,6 +37,7 @@ mod tags;
 mod tasks;
 #[cfg(test)]
 mod tests;
+mod traces;
 mod tree;
 
 pub use asked::Asked;
@@ -57,3 +58,4 @@ pub use suite::{
     PlanMode, Project, ProjectSource, PromptVia, ReplaySpec, ScenarioSpec, Settings, Simulators,
     Suite, TaskKind, TaskSpec, TranscriptMode,
 };
+pub use traces::{TraceQuery, TraceSpec, load_trace_spec};

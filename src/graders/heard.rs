@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::layers::Spent;
+use crate::layers::{Spent, Trace};
 use crate::model::{AgentEvent, EventKind};
 use crate::record::{Redactor, TrialDir, read_events};
 
@@ -15,6 +15,8 @@ pub struct Heard<'a> {
     pub redactor: &'a Redactor,
     /// What it spent.
     pub spent: Spent,
+    /// The trace that it is compared with.
+    pub baseline: Option<&'a Trace>,
 }
 
 /// A kept stream of events that cannot be read.
@@ -25,17 +27,37 @@ pub(super) fn unreadable(why: impl std::fmt::Display) -> super::grade::Opinion {
 /// The agent's last words: the answer that its stream names as such, else the texts after its last call. `None` where it
 /// said nothing.
 pub(super) fn last_words(events: &Path) -> Result<Option<String>, String> {
-    let (mut answer, mut said) = (None, Vec::new());
-    each(events, |event| match event.kind {
-        EventKind::Finished {
-            answer: Some(text), ..
-        } => answer = Some(text),
-        EventKind::Message { text } => said.push(text),
-        EventKind::ToolStarted(_) => said.clear(),
-        _ => {}
-    })?;
-    let said = (!said.is_empty()).then(|| said.join("\n"));
-    Ok(answer.filter(|text| !text.trim().is_empty()).or(said))
+    let mut words = LastWords::default();
+    each(events, |event| words.take(&event))?;
+    Ok(words.finish())
+}
+
+/// Listens for the last words.
+#[derive(Debug, Default)]
+pub(super) struct LastWords {
+    answer: Option<String>,
+    said: Vec<String>,
+}
+
+impl LastWords {
+    /// Takes in what came next.
+    pub(super) fn take(&mut self, event: &AgentEvent) {
+        match &event.kind {
+            EventKind::Finished {
+                answer: Some(text), ..
+            } => self.answer = Some(text.clone()),
+            EventKind::Message { text } => self.said.push(text.clone()),
+            EventKind::ToolStarted(_) => self.said.clear(),
+            _ => {}
+        }
+    }
+
+    /// What they were.
+    pub(super) fn finish(self) -> Option<String> {
+        let said = (!self.said.is_empty()).then(|| self.said.join("\n"));
+        let answer = self.answer.filter(|text| !text.trim().is_empty());
+        answer.or(said)
+    }
 }
 
 /// Calls `each` with every event; a line that cannot be read is an error, since nobody knows what it says.

@@ -5,9 +5,11 @@
 
 use super::grade::{GradeContext, Opinion, PASS, aside, error, fail};
 use super::heard;
-use super::traced::{Traced, traced};
+use super::traced::traced;
 use crate::config::GraderSpec;
-use crate::layers::{Findings, Inquiry, JudgeFailure, LayerStatus, Outcome, Path, cost, path};
+use crate::layers::{
+    Findings, Inquiry, JudgeFailure, LayerStatus, Layers, Outcome, Path, Trace, cost, path,
+};
 use crate::model::{Grade, LayerVerdicts};
 
 /// The layers of a task's graders, by their places in its list.
@@ -22,6 +24,17 @@ enum Layer {
     Answer(Option<Inquiry>),
     /// Done.
     Found(&'static str, Findings),
+}
+
+/// What the layers found, each under the name of its grader.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct LayersFound(Vec<(&'static str, Findings)>);
+
+/// Holds a recorded trace to graders that are layers; others are left out. Judges are not asked: nobody is there.
+#[must_use]
+pub fn hold(specs: &[GraderSpec], trace: &Trace, baseline: Option<&Trace>) -> LayersFound {
+    let layers = specs.iter().filter_map(|spec| layer(spec, trace, baseline));
+    LayersFound(layers.map(Layer::ended).collect())
 }
 
 impl Layered {
@@ -41,8 +54,11 @@ impl Layered {
             return Self { unread, ..none };
         };
         let events = heard.dir.events();
-        let facts = match aside(move || traced(&events)).await {
-            Some(Ok(facts)) => facts,
+        let trace = match aside(move || traced(&events)).await {
+            Some(Ok(trace)) => Trace {
+                spent: heard.spent,
+                ..trace
+            },
             Some(Err(why)) => {
                 let unread = Some(heard::unreadable(why));
                 return Self { unread, ..none };
@@ -53,9 +69,10 @@ impl Layered {
             }
         };
         let found = specs.iter().enumerate();
-        let layers = found.filter_map(|(index, spec)| Some((index, layer(spec, &facts, heard)?)));
+        let found =
+            found.filter_map(|(index, spec)| Some((index, layer(spec, &trace, heard.baseline)?)));
         Self {
-            layers: layers.collect(),
+            layers: found.collect(),
             unread: None,
         }
     }
@@ -70,11 +87,8 @@ impl Layered {
             return PASS;
         };
         if let Layer::Answer(inquiry) = layer {
-            let mut inquiry = inquiry.take().unwrap_or_default();
-            while inquiry.question().is_some() {
-                inquiry.reply(Err(JudgeFailure::NoJudge));
-            }
-            *layer = Layer::Found("answer", inquiry.finish());
+            let (name, findings) = Layer::Answer(inquiry.take()).ended();
+            *layer = Layer::Found(name, findings);
         }
         match layer {
             Layer::Found(name, findings) => opinion(name, findings),
@@ -84,48 +98,60 @@ impl Layered {
 
     /// What all layers found, for the row.
     pub(super) fn finish(self) -> Option<LayerVerdicts> {
-        if self.layers.is_empty() {
-            return None;
-        }
-        let mut told = LayerVerdicts::default();
-        for (_, layer) in self.layers {
-            let (name, findings) = match layer {
-                Layer::Answer(inquiry) => ("answer", inquiry.unwrap_or_default().finish()),
-                Layer::Found(name, findings) => (name, findings),
-            };
-            tell(&mut told, name, &findings);
-        }
-        Some(told)
+        let layers = self.layers.into_iter().map(|(_, layer)| match layer {
+            Layer::Answer(inquiry) => ("answer", inquiry.unwrap_or_default().finish()),
+            Layer::Found(name, findings) => (name, findings),
+        });
+        let found = LayersFound(layers.collect());
+        (!found.0.is_empty()).then(|| found.verdicts())
     }
 }
 
-fn layer(spec: &GraderSpec, facts: &Traced, heard: super::Heard<'_>) -> Option<Layer> {
+impl Layer {
+    /// With every question put.
+    fn ended(self) -> (&'static str, Findings) {
+        match self {
+            Self::Answer(inquiry) => {
+                let mut inquiry = inquiry.unwrap_or_default();
+                while inquiry.question().is_some() {
+                    inquiry.reply(Err(JudgeFailure::NoJudge));
+                }
+                ("answer", inquiry.finish())
+            }
+            Self::Found(name, findings) => (name, findings),
+        }
+    }
+}
+
+fn layer(spec: &GraderSpec, trace: &Trace, baseline: Option<&Trace>) -> Option<Layer> {
     Some(match spec {
-        GraderSpec::Answer(spec) => Layer::Answer(Some(Inquiry::new(spec, &facts.answer))),
+        GraderSpec::Answer(spec) => Layer::Answer(Some(Inquiry::new(spec, &trace.answer))),
         GraderSpec::Path(spec) => {
+            let tools = baseline.map(Trace::tools);
             let facts = Path {
-                calls: &facts.calls,
-                baseline: None,
-                handoffs: None,
+                calls: &trace.calls,
+                baseline: tools.as_deref(),
+                handoffs: trace.handoffs.as_ref(),
             };
             Layer::Found("path", path(spec, &facts))
         }
-        GraderSpec::Budget(spec) => Layer::Found("budget", cost(spec, &heard.spent, None)),
+        GraderSpec::Budget(spec) => {
+            let before = baseline.and_then(|baseline| baseline.spent.cost_usd);
+            Layer::Found("budget", cost(spec, &trace.spent, before))
+        }
         _ => return None,
     })
 }
 
 fn opinion(name: &str, findings: &Findings) -> Opinion {
     let named = |word: &str, checks: &[&str]| Some(format!("{word}:{}", checks.join(",")));
-    let violations = findings.violations();
     match findings.status() {
         LayerStatus::Pass => PASS,
-        LayerStatus::Warn => (Grade::Pass, named("warns", &violations)),
+        LayerStatus::Warn => (Grade::Pass, named("warns", &findings.violations())),
         LayerStatus::Fail => {
-            let failed = findings
-                .all()
-                .iter()
-                .filter(|finding| finding.outcome == Outcome::Violated(LayerStatus::Fail));
+            let failed = findings.all().iter();
+            let failed =
+                failed.filter(|finding| finding.outcome == Outcome::Violated(LayerStatus::Fail));
             let mut failed: Vec<&str> = failed.map(|finding| finding.check).collect();
             failed.dedup();
             (Grade::Fail, named(name, &failed))
@@ -141,29 +167,42 @@ fn opinion(name: &str, findings: &Findings) -> Opinion {
     }
 }
 
-/// Where two graders are of one layer, the worse counts.
-fn tell(told: &mut LayerVerdicts, name: &'static str, findings: &Findings) {
-    let slot = match name {
-        "answer" => &mut told.answer,
-        "path" => &mut told.path,
-        _ => &mut told.budget,
-    };
-    let known = slot.take();
-    let known = LayerStatus::ALL
-        .into_iter()
-        .find(|(word, _)| known.as_deref() == Some(*word));
-    let status = known.map_or(findings.status(), |(_, known)| known.max(findings.status()));
-    *slot = Some(status.word().to_owned());
-    let each = findings.all().iter().map(|finding| {
-        let word = match finding.outcome {
-            Outcome::Held => "pass",
-            Outcome::Violated(status) => status.word(),
-            Outcome::Skipped => "skipped",
-            Outcome::Unknown => "error",
+impl LayersFound {
+    /// All of them, in the order of the graders.
+    #[must_use]
+    pub fn all(&self) -> &[(&'static str, Findings)] {
+        &self.0
+    }
+
+    /// Where each layer ends up; of two graders of one layer the worse counts.
+    #[must_use]
+    pub fn layers(&self) -> Layers {
+        let of = |wanted: &str| {
+            let found = self.0.iter().filter(|(name, _)| *name == wanted);
+            found.map(|(_, findings)| findings.status()).max()
         };
-        let detail = &finding.detail;
-        let gap = if detail.is_empty() { "" } else { ": " };
-        format!("{name}.{} {word}{gap}{detail}", finding.check)
-    });
-    told.findings.extend(each);
+        Layers {
+            answer: of("answer"),
+            path: of("path"),
+            budget: of("budget"),
+        }
+    }
+
+    fn verdicts(&self) -> LayerVerdicts {
+        let layers = self.layers();
+        let word = |status: Option<LayerStatus>| status.map(|status| status.word().to_owned());
+        let each = self.0.iter().flat_map(|(name, findings)| {
+            findings.all().iter().map(move |finding| {
+                let gap = if finding.detail.is_empty() { "" } else { ": " };
+                let word = finding.outcome.word();
+                format!("{name}.{} {word}{gap}{}", finding.check, finding.detail)
+            })
+        });
+        LayerVerdicts {
+            answer: word(layers.answer),
+            path: word(layers.path),
+            budget: word(layers.budget),
+            findings: each.collect(),
+        }
+    }
 }

@@ -30,6 +30,7 @@ pub use baseline::{ForbiddenBaseline, capture_baseline};
 pub use globs::Globs;
 pub use grade::{GradeContext, Judged, compromised, grade, no_panic, of_simulator};
 pub use heard::Heard;
+pub use layered::{LayersFound, hold};
 pub use test_config::{changed_test_config, says_how_tests_run};
 pub use tools::{Tool, Tools, system_path};
-pub use traced::{Traced, traced};
+pub use traced::trace_of;

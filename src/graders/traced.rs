@@ -4,53 +4,59 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use super::heard;
-use crate::layers::Call;
+use super::heard::{self, LastWords};
+use crate::layers::{Call, Trace};
 use crate::metrics::shell_commands;
-use crate::model::{AgentEvent, EventKind, ToolCall, Usage};
+use crate::model::{AgentEvent, EventKind, ToolCall};
 
-/// What kept events tell of a trial.
-#[derive(Debug, Clone, PartialEq, Default)]
-pub struct Traced {
-    /// The last words; empty where there are none.
-    pub answer: String,
-    /// The calls of tools in order, those of sub-agents included.
-    pub calls: Vec<Call>,
-    /// The model that was asked.
-    pub model: Option<String>,
-    /// Tokens, as far as the stream told them while it ran.
-    pub usage: Option<Usage>,
-    /// USD by the agent's own count.
-    pub cost_usd: Option<f64>,
-    /// Seconds until the last event.
-    pub seconds: f64,
-    /// Whether the agent said that it was done.
-    pub finished: bool,
-}
-
-/// Reads kept events.
+/// Reads the kept events of a trial.
 ///
 /// # Errors
 /// When a line cannot be read: nobody knows what it says.
-pub fn traced(events: &Path) -> Result<Traced, String> {
-    let mut traced = Traced::default();
-    heard::each(events, |event| traced.take(event))?;
-    traced.answer = heard::last_words(events)?.unwrap_or_default();
-    Ok(traced)
+pub(super) fn traced(events: &Path) -> Result<Trace, String> {
+    let mut listener = Listener::default();
+    heard::each(events, |event| listener.take(event))?;
+    Ok(listener.finish())
 }
 
-impl Traced {
+/// What events tell of a trace. Tokens and money are what the stream told while it ran, time is that of the last event.
+#[must_use]
+pub fn trace_of(events: impl Iterator<Item = AgentEvent>) -> Trace {
+    let mut listener = Listener::default();
+    events.for_each(|event| listener.take(event));
+    listener.finish()
+}
+
+#[derive(Default)]
+struct Listener {
+    words: LastWords,
+    trace: Trace,
+}
+
+impl Listener {
     fn take(&mut self, event: AgentEvent) {
-        self.seconds = self.seconds.max(event.at.as_secs_f64());
+        self.words.take(&event);
+        let trace = &mut self.trace;
+        let spent = &mut trace.spent;
+        let at = event.at.as_secs_f64() * 1000.0;
+        spent.latency_ms = Some(spent.latency_ms.unwrap_or(0.0).max(at));
         match event.kind {
-            EventKind::ToolStarted(call) => self.calls.push(call_of(call)),
+            EventKind::ToolStarted(call) => trace.calls.push(call_of(call)),
             EventKind::Started {
                 model: Some(model), ..
-            } => self.model = Some(model),
-            EventKind::UsageSeen(usage) => self.usage = Some(usage),
-            EventKind::CostSeen(usd) => self.cost_usd = Some(usd),
-            EventKind::Finished { .. } => self.finished = true,
+            } => trace.model = Some(model),
+            EventKind::UsageSeen(usage) => {
+                spent.total_tokens = Some(usage.input().saturating_add(usage.output));
+            }
+            EventKind::CostSeen(usd) => spent.cost_usd = Some(usd),
             _ => {}
+        }
+    }
+
+    fn finish(self) -> Trace {
+        Trace {
+            answer: self.words.finish().unwrap_or_default(),
+            ..self.trace
         }
     }
 }
@@ -58,9 +64,10 @@ impl Traced {
 /// A call as the layers know it.
 fn call_of(call: ToolCall) -> Call {
     let commands = call.command.as_deref().map(shell_commands);
+    let arguments = serde_json::from_str(&call.arguments);
     Call {
         tool: call.name,
-        arguments: serde_json::from_str(&call.arguments).unwrap_or(Value::String(call.arguments)),
+        arguments: arguments.unwrap_or(Value::String(call.arguments)),
         commands: commands.unwrap_or_default(),
     }
 }

@@ -47,6 +47,19 @@ pub enum Outcome {
     Unknown,
 }
 
+impl Outcome {
+    /// `pass`, `warn`, `fail`, `skipped` or `error`.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Held => "pass",
+            Self::Violated(status) => status.word(),
+            Self::Skipped => "skipped",
+            Self::Unknown => "error",
+        }
+    }
+}
+
 /// One check and what came of it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Finding {

@@ -12,6 +12,7 @@ mod sequence;
 #[cfg(test)]
 mod tests;
 mod text;
+mod trace;
 mod verdict;
 
 pub use calls::{Call, CallPattern};
@@ -27,4 +28,5 @@ pub use schema::AnswerSchema;
 pub use sequence::{
     MatchMode, loop_count, sequence_edit, sequence_lcs, tool_f1, tool_precision, tool_recall,
 };
+pub use trace::Trace;
 pub use verdict::{Layers, Tally};

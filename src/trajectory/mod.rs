@@ -1,5 +1,6 @@
 //! A trial told in formats of others: ATIF, which can also be read, and spans of OpenTelemetry.
 
+mod agentci;
 mod atif_check;
 mod atif_export;
 mod atif_import;
@@ -7,6 +8,7 @@ mod atif_wire;
 mod otel;
 mod source;
 
+pub use agentci::{AgentCiTrace, read_agentci};
 pub use atif_export::atif;
 pub use atif_import::{AtifProblem, Imported, read_atif};
 pub use atif_wire::Trajectory;

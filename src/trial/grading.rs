@@ -332,6 +332,7 @@ async fn run(
         heard: work.told.map(|(dir, spent)| Heard {
             dir,
             spent,
+            baseline: None,
             redactor: &frame.context.redactor,
         }),
     };

@@ -11,6 +11,7 @@ mod attest;
 mod backfill;
 mod canaries;
 mod cheats;
+mod check;
 mod cli;
 mod cli_run;
 mod cli_suite;

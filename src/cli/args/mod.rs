@@ -1,5 +1,6 @@
 //! What can be typed: commands, flags and their help, nothing resolved yet.
 
+mod check;
 mod further;
 mod judge;
 mod metrics;
@@ -7,6 +8,7 @@ mod run;
 
 use clap::{Parser, Subcommand};
 
+pub(super) use check::CheckArgs;
 pub(super) use further::{
     AgentsArgs, AgentsCommand, CassetteArgs, CompletionsArgs, DoctorArgs, EstimateArgs, ExportArgs,
     ExportFormat, GoBetweenArgs, ImportArgs, InitArgs, ModelServerArgs, ProbeArgs, RebuildArgs,
@@ -63,6 +65,8 @@ pub(super) enum Command {
     Export(ExportArgs),
     /// Read a trajectory of others as events
     Import(ImportArgs),
+    /// Hold recorded traces to a spec: answer, path and budget
+    Check(CheckArgs),
     /// Figures of rankings, requests and leaks from records, or of a TREC run
     Metrics(Box<MetricsArgs>),
     /// Measure judges of answers against what people said

@@ -2,6 +2,7 @@
 
 pub(super) mod agents;
 pub(super) mod cassette;
+pub(super) mod check;
 pub(super) mod completions;
 pub(super) mod doctor;
 mod dry_run;

@@ -227,6 +227,37 @@ pub(in crate::config) static PATH: Section = Section {
     open: None,
 };
 
+/// The same for traces, which may tell of agents that hand work to each other.
+pub(in crate::config) static TRACE_PATH: Section = Section {
+    doc: "Warns when the calls of tools are not as they should be, and fails when a forbidden one was made.",
+    keys: &[
+        MAX_TOOL_CALLS,
+        FORBIDDEN_TOOLS,
+        FORBIDDEN_CALLS,
+        EXPECTED_TOOLS,
+        MIN_TOOL_RECALL,
+        MIN_TOOL_PRECISION,
+        MIN_SEQUENCE_SIMILARITY,
+        SIMILARITY,
+        MAX_LOOPS,
+        MAX_LOOPS_SAME_ARGS,
+        EXPECTED_TOOL_SEQUENCE,
+        MATCH_MODE,
+        optional(
+            "expected_handoff",
+            Shape::Filled,
+            "An agent that work should be handed to.",
+        ),
+        optional(
+            "expected_handoffs_available",
+            WORDS,
+            "Agents that work could be handed to.",
+        ),
+        optional("max_handoff_count", COUNT, "Most handoffs."),
+    ],
+    open: None,
+};
+
 pub(in crate::config) static FORBIDDEN_CALL: Section = Section {
     doc: "A call that must not be made: one that all of these keys fit.",
     keys: &[

@@ -13,13 +13,14 @@ mod retries;
 mod scenarios;
 mod suite;
 mod tasks;
+pub(super) mod traces;
 
 pub(super) use agents::{AGENT, KINDS, PRICING};
 pub(super) use config::{BUILD_PARAMS, CONFIG, MCP, PROJECT};
 pub(super) use graders::GRADERS;
 pub(super) use isolation::{ISOLATION, LENT};
 pub(super) use judge::{JUDGE, JUDGES};
-pub(super) use layers::{ANSWER, BUDGET, EXPECT, FORBIDDEN_CALL, PATH, RUBRIC};
+pub(super) use layers::{ANSWER, BUDGET, EXPECT, FORBIDDEN_CALL, PATH, RUBRIC, TRACE_PATH};
 pub(super) use limits::LIMITS;
 pub(super) use prices::{PRICE, PRICES, SHIPPED};
 pub(super) use retries::RETRIES;

@@ -8,6 +8,7 @@ mod laws;
 mod messages;
 mod schemas;
 mod selection;
+mod traces;
 mod yaml;
 
 use std::path::{Path, PathBuf};

@@ -3,6 +3,7 @@
 mod facts;
 mod further;
 mod laws;
+mod page;
 
 use std::path::PathBuf;
 

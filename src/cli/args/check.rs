@@ -1,0 +1,42 @@
+//! Flags of `check`.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueHint};
+
+use crate::cli::args::TEMPLATE;
+
+/// Flags of `check`.
+#[derive(Debug, Clone, Args)]
+#[command(
+    after_help = "Exit code: 0 all pass or warn, 1 a wrong answer or a forbidden call, 2 nothing was judged, or not all could be
+
+Match modes are told from the side of the reference: subset means that every tool of the reference was used,
+superset that every used tool is in the reference.
+
+Examples:
+  proctor check agentci_spec.yaml golden/rag-agent/v1.json
+  proctor check tasks.yaml runs/20260101-120000",
+    help_template = TEMPLATE
+)]
+pub(in crate::cli) struct CheckArgs {
+    /// AgentCI's spec, a tasks file, or answer, path and budget alone
+    #[arg(value_name = "SPEC", value_hint = ValueHint::FilePath)]
+    pub(in crate::cli) spec: PathBuf,
+
+    /// Runs, trials, events.jsonl, ATIF trajectories, or traces and baselines of AgentCI
+    #[arg(value_name = "TRACE", required = true, value_hint = ValueHint::AnyPath)]
+    pub(in crate::cli) traces: Vec<PathBuf>,
+
+    /// Hold all traces to this query or task of the spec
+    #[arg(long, value_name = "TEXT")]
+    pub(in crate::cli) query: Option<String>,
+
+    /// A trace to compare with, instead of the baselines of the spec
+    #[arg(long, value_name = "TRACE", value_hint = ValueHint::FilePath)]
+    pub(in crate::cli) baseline: Option<PathBuf>,
+
+    /// Print the result as one JSON document
+    #[arg(long)]
+    pub(in crate::cli) json: bool,
+}

@@ -1,0 +1,151 @@
+//! `proctor check`: recorded traces held to a spec, whoever recorded them.
+
+mod sources;
+mod told;
+
+use std::process::ExitCode;
+
+use crate::cli::args::CheckArgs;
+use crate::cli::console::say;
+use crate::cli::failure::{Failure, Kind, Outcome};
+use crate::cli::out::Colour;
+use crate::config::{TraceQuery, TraceSpec, load_trace_spec};
+use crate::graders::{LayersFound, hold};
+use crate::layers::{Tally, Trace};
+use crate::report::sanitize_line;
+
+/// One trace and what came of it.
+struct Checked {
+    /// Where it was read.
+    source: String,
+    /// What it was held to, in a word.
+    held_to: Option<String>,
+    /// The baseline it was compared with.
+    baseline: Option<String>,
+    result: Held,
+}
+
+enum Held {
+    Found(LayersFound),
+    /// Nothing in the spec is about it.
+    Unasked,
+    /// It could not be judged.
+    Crashed(String),
+}
+
+/// Checks traces.
+pub(in crate::cli) fn run(args: &CheckArgs) -> Outcome<ExitCode> {
+    let spec = load_trace_spec(&args.spec)
+        .map_err(|problems| Failure::new(Kind::Config, sanitize_lines(&problems.to_string())))?;
+    for warning in &spec.warnings {
+        say(
+            Colour::AUTO,
+            format_args!("warning: {}", sanitize_line(warning)),
+        );
+    }
+    let chosen = chosen(&spec, args.query.as_deref())?;
+    let one = args.baseline.as_deref().map(sources::one).transpose()?;
+    let mut checked = Vec::new();
+    for source in sources::all(&args.traces)? {
+        let trace = source.trace.as_ref().ok();
+        let baseline = if let Some(one) = &one {
+            let trace = one.trace.as_ref().ok();
+            trace.map(|trace| (one.name.clone(), trace.clone()))
+        } else {
+            trace.and_then(|trace| sources::baseline(&spec, trace))
+        };
+        checked.push(check(source, &chosen, baseline));
+    }
+    let mut tally = Tally::default();
+    for one in &checked {
+        match &one.result {
+            Held::Found(found) => tally.add(found.layers()),
+            Held::Crashed(_) => tally.add_crash(),
+            Held::Unasked => {}
+        }
+    }
+    told::tell(args, (&spec, &checked), tally)?;
+    Ok(ExitCode::from(tally.exit_code()))
+}
+
+fn sanitize_lines(text: &str) -> String {
+    text.lines()
+        .map(sanitize_line)
+        .collect::<Vec<_>>()
+        .join("\n")
+}
+
+/// The queries that traces may be held to.
+fn chosen<'a>(spec: &'a TraceSpec, wanted: Option<&str>) -> Outcome<Chosen<'a>> {
+    let Some(wanted) = wanted else {
+        return Ok(Chosen::Any(&spec.queries));
+    };
+    let is_it = |query: &&TraceQuery| {
+        let asked = query.query.as_deref().map(str::trim);
+        query.task.as_deref() == Some(wanted) || asked == Some(wanted.trim())
+    };
+    let found = spec.queries.iter().find(is_it);
+    found.map(Chosen::This).ok_or_else(|| {
+        let known = spec
+            .queries
+            .iter()
+            .filter_map(|it| it.task.as_ref().or(it.query.as_ref()));
+        let known: Vec<String> = known.map(|name| sanitize_line(name)).collect();
+        let text = format!("the spec has no query or task {wanted:?}");
+        Failure::new(Kind::Usage, sanitize_line(&text))
+            .hint(format!("it has: {}", known.join("; ")))
+    })
+}
+
+enum Chosen<'a> {
+    This(&'a TraceQuery),
+    Any(&'a [TraceQuery]),
+}
+
+impl<'a> Chosen<'a> {
+    /// What a trace is held to: what is for any trace, its task, or what it was asked. A trace that does not tell what it
+    /// was asked is held to the only query there is.
+    fn of(&self, task: Option<&str>, trace: &Trace) -> Option<&'a TraceQuery> {
+        let all = match self {
+            Self::This(query) => return Some(query),
+            Self::Any(all) => *all,
+        };
+        let asked = trace.query.as_deref().map(str::trim);
+        let general = |query: &&TraceQuery| query.task.is_none() && query.query.is_none();
+        let by_task = |query: &&TraceQuery| task.is_some() && query.task.as_deref() == task;
+        let by_words =
+            |query: &&TraceQuery| asked.is_some() && query.query.as_deref().map(str::trim) == asked;
+        let only = all.first().filter(|_| all.len() == 1 && asked.is_none());
+        let found = all
+            .iter()
+            .find(general)
+            .or_else(|| all.iter().find(by_task));
+        found.or_else(|| all.iter().find(by_words)).or(only)
+    }
+}
+
+fn check(
+    source: sources::Source,
+    chosen: &Chosen<'_>,
+    baseline: Option<(String, Trace)>,
+) -> Checked {
+    let mut checked = Checked {
+        source: source.name,
+        held_to: None,
+        baseline: None,
+        result: Held::Unasked,
+    };
+    match source.trace {
+        Err(why) => checked.result = Held::Crashed(why),
+        Ok(trace) => {
+            let Some(query) = chosen.of(source.task.as_deref(), &trace) else {
+                return checked;
+            };
+            let (name, before) = baseline.unzip();
+            checked.held_to = query.task.clone().or_else(|| query.query.clone());
+            checked.baseline = name;
+            checked.result = Held::Found(hold(&query.layers, &trace, before.as_ref()));
+        }
+    }
+    checked
+}

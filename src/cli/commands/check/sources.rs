@@ -1,0 +1,174 @@
+//! Where traces come from: runs, trials, kept events, ATIF, AgentCI.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use crate::cli::failure::{Failure, Kind, Outcome};
+use crate::config::TraceSpec;
+use crate::graders::trace_of;
+use crate::layers::Trace;
+use crate::record::read_events;
+use crate::report::sanitize_line;
+use crate::trajectory::{Told, read_agentci, read_atif, trials_below};
+
+/// A trace as it was found.
+pub(super) struct Source {
+    /// Its file, or its trial.
+    pub(super) name: String,
+    /// The task that it is a trial of.
+    pub(super) task: Option<String>,
+    /// What it tells, or why it cannot be judged.
+    pub(super) trace: Result<Trace, String>,
+    /// The version, if it is a baseline.
+    pub(super) version: Option<String>,
+}
+
+/// All traces of the arguments, in their order.
+pub(super) fn all(paths: &[PathBuf]) -> Outcome<Vec<Source>> {
+    let mut found = Vec::new();
+    for path in paths {
+        if path.is_dir() {
+            found.extend(trials(path)?);
+        } else {
+            found.push(one(path)?);
+        }
+    }
+    Ok(found)
+}
+
+fn refused(path: &Path, why: impl std::fmt::Display) -> Failure {
+    let text = format!("{}: {why}", path.display());
+    Failure::new(Kind::Usage, sanitize_line(&text))
+}
+
+/// The trace of a file.
+pub(super) fn one(path: &Path) -> Outcome<Source> {
+    let source = |trace, version| Source {
+        name: path.display().to_string(),
+        task: None,
+        trace: Ok(trace),
+        version,
+    };
+    if path.extension().is_some_and(|ending| ending == "jsonl") {
+        let events = read_events(path).map_err(|error| refused(path, error))?;
+        let events: Result<Vec<_>, _> = events.collect();
+        let events = events.map_err(|problem| refused(path, problem))?;
+        return Ok(source(trace_of(events.into_iter()), None));
+    }
+    let bytes = fs::read(path).map_err(|error| refused(path, error))?;
+    let value: Value = serde_json::from_slice(&bytes)
+        .map_err(|error| refused(path, format!("neither events (*.jsonl) nor JSON: {error}")))?;
+    let version = value.get("schema_version").and_then(Value::as_str);
+    if version.is_some_and(|version| version.starts_with("ATIF")) {
+        let read = read_atif(&bytes).map_err(|problem| refused(path, problem))?;
+        let query = Some(read.users.join("\n")).filter(|query| !query.is_empty());
+        let trace = Trace {
+            query,
+            agent: Some(read.agent),
+            ..trace_of(read.events.into_iter())
+        };
+        return Ok(source(trace, None));
+    }
+    let read = read_agentci(&bytes).map_err(|why| {
+        refused(
+            path,
+            format!("neither an ATIF trajectory nor a trace of AgentCI: {why}"),
+        )
+    })?;
+    Ok(source(read.trace, read.version))
+}
+
+/// The trials of a folder, each with what its row tells.
+fn trials(path: &Path) -> Outcome<Vec<Source>> {
+    let trials =
+        trials_below(path).map_err(|why| Failure::new(Kind::Usage, sanitize_line(&why)))?;
+    let each = trials.into_iter().map(|(name, dir)| {
+        let told = Told::read(&dir).map_err(|error| refused(path, error))?;
+        let row = told.row.clone().unwrap_or_default();
+        Ok(Source {
+            name: format!("{}/{name}", path.display()),
+            task: Some(row.task_id.clone()).filter(|task| !task.is_empty()),
+            trace: trial(told),
+            version: None,
+        })
+    });
+    each.collect()
+}
+
+fn trial(told: Told) -> Result<Trace, String> {
+    if let Some(problem) = told.problems.first() {
+        return Err(problem.clone());
+    }
+    let Some(row) = told.row else {
+        return Err("the trial has no row: it did not end".to_owned());
+    };
+    let infra = row.infra.as_deref().filter(|infra| *infra != "none");
+    if let Some(infra) = infra {
+        return Err(format!("the agent did not get to its work: {infra}"));
+    }
+    if let Some(ending @ ("crashed" | "interrupted" | "cancelled")) = row.termination.as_deref() {
+        return Err(format!("the agent was {ending}"));
+    }
+    Ok(Trace {
+        query: Some(told.prompt).filter(|prompt| !prompt.is_empty()),
+        spent: row.spent(),
+        model: row.model.clone(),
+        agent: Some(row.agent_id.clone()),
+        ..trace_of(told.events.into_iter())
+    })
+}
+
+/// The newest baseline of AgentCI for what a trace was asked: `DIR/AGENT/*.json` before `DIR/*.json`.
+pub(super) fn baseline(spec: &TraceSpec, trace: &Trace) -> Option<(String, Trace)> {
+    let (folder, query) = (spec.baseline_dir.as_ref()?, trace.query.as_ref()?);
+    let own = spec.agent.as_ref().map(|agent| folder.join(agent));
+    let mut folders = own.iter().chain([folder]);
+    folders.find_map(|folder| newest(folder, query))
+}
+
+/// The newest baseline in a folder for what was asked. A file that is none belongs to somebody else.
+fn newest(folder: &Path, query: &str) -> Option<(String, Trace)> {
+    let found = files(folder).into_iter().filter_map(|path| {
+        let source = one(&path).ok()?;
+        let trace = source.trace.ok()?;
+        let asked = trace.query.as_deref().map(str::trim);
+        (asked == Some(query.trim())).then_some((source.version, source.name, trace))
+    });
+    let order = |version: &Option<String>| numbered(version.as_deref().unwrap_or_default());
+    let newest = found.max_by(|(one, name, _), (other, than, _)| {
+        order(one).cmp(&order(other)).then_with(|| name.cmp(than))
+    });
+    newest.map(|(_, name, trace)| (name, trace))
+}
+
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let paths = entries.map(|entry| entry.path());
+    let mut paths: Vec<PathBuf> = paths
+        .filter(|path| path.extension().is_some_and(|ending| ending == "json"))
+        .collect();
+    paths.sort();
+    paths
+}
+
+/// A version whose numbers sort as numbers: v10 after v2.
+fn numbered(version: &str) -> Vec<(u64, String)> {
+    let mut parts = Vec::new();
+    let mut rest = version;
+    while !rest.is_empty() {
+        let text = rest
+            .find(|letter: char| letter.is_ascii_digit())
+            .unwrap_or(rest.len());
+        let (words, after) = rest.split_at(text);
+        let digits = after
+            .find(|letter: char| !letter.is_ascii_digit())
+            .unwrap_or(after.len());
+        let (number, after) = after.split_at(digits);
+        parts.push((0, words.to_owned()));
+        parts.push((number.parse().unwrap_or(u64::MAX), String::new()));
+        rest = after;
+    }
+    parts
+}

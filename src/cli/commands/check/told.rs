@@ -1,0 +1,146 @@
+//! What a check found, as a table for people and as JSON for programs.
+
+use serde_json::{Value, json};
+
+use super::{Checked, Held};
+use crate::cli::args::CheckArgs;
+use crate::cli::failure::Outcome;
+use crate::cli::out::{Colour, Out};
+use crate::config::TraceSpec;
+use crate::graders::LayersFound;
+use crate::layers::{Findings, LayerStatus, Tally};
+use crate::report::sanitize_line;
+
+/// Tells all of it.
+pub(super) fn tell(
+    args: &CheckArgs,
+    (spec, checked): (&TraceSpec, &[Checked]),
+    tally: Tally,
+) -> Outcome {
+    let mut out = Out::new(Colour::AUTO);
+    if args.json {
+        return out.json(&document(args, (spec, checked), tally));
+    }
+    for one in checked {
+        for line in lines(one) {
+            out.line(sanitize_line(&line))?;
+        }
+    }
+    let Tally {
+        passed,
+        failed,
+        warned,
+        errors,
+    } = tally;
+    let unasked = checked
+        .iter()
+        .filter(|one| matches!(one.result, Held::Unasked))
+        .count();
+    let rest = if unasked > 0 {
+        format!(", {unasked} that the spec is not about")
+    } else {
+        String::new()
+    };
+    out.line(format!(
+        "{passed} passed, {failed} failed, {warned} warned, {errors} not judged{rest}"
+    ))
+}
+
+/// One trace: a line, and one for each check that is not as it should be.
+fn lines(one: &Checked) -> Vec<String> {
+    let held_to = one
+        .held_to
+        .as_ref()
+        .map(|it| format!("  {it}"))
+        .unwrap_or_default();
+    let baseline = one
+        .baseline
+        .as_ref()
+        .map(|it| format!("  against {it}"))
+        .unwrap_or_default();
+    let head = |word: &str| format!("{word:5}  {}{held_to}{baseline}", one.source);
+    let found = match &one.result {
+        Held::Unasked => return vec![head("-")],
+        Held::Crashed(why) => return vec![head("ERROR"), format!("       {why}")],
+        Held::Found(found) => found,
+    };
+    let worst = found
+        .all()
+        .iter()
+        .map(|(_, findings)| findings.status())
+        .max();
+    let word = worst.unwrap_or(LayerStatus::Pass).word().to_uppercase();
+    let mut lines = vec![head(&word)];
+    for (layer, findings) in found.all() {
+        for finding in findings.all() {
+            let word = finding.outcome.word();
+            if word != "pass" {
+                let detail = &finding.detail;
+                lines.push(format!("       {layer}.{} {word}: {detail}", finding.check));
+            }
+        }
+    }
+    lines
+}
+
+fn document(args: &CheckArgs, (spec, checked): (&TraceSpec, &[Checked]), tally: Tally) -> Value {
+    let traces: Vec<Value> = checked.iter().map(trace).collect();
+    json!({
+        "schema": 1,
+        "spec": {"file": args.spec, "sha256": spec.digest, "agent": spec.agent},
+        "warnings": spec.warnings,
+        "exit_code": tally.exit_code(),
+        "passed": tally.passed,
+        "failed": tally.failed,
+        "warned": tally.warned,
+        "errors": tally.errors,
+        "traces": traces,
+    })
+}
+
+fn trace(one: &Checked) -> Value {
+    let (status, why, layers) = match &one.result {
+        Held::Unasked => ("unasked", None, json!({})),
+        Held::Crashed(why) => ("error", Some(why), json!({})),
+        Held::Found(found) => {
+            let worst = found
+                .all()
+                .iter()
+                .map(|(_, findings)| findings.status())
+                .max();
+            (
+                worst.unwrap_or(LayerStatus::Pass).word(),
+                None,
+                layers(found),
+            )
+        }
+    };
+    json!({
+        "trace": one.source,
+        "held_to": one.held_to,
+        "baseline": one.baseline,
+        "status": status,
+        "why": why,
+        "layers": layers,
+    })
+}
+
+fn layers(found: &LayersFound) -> Value {
+    let each = found
+        .all()
+        .iter()
+        .map(|(name, findings)| ((*name).to_owned(), layer(findings)));
+    Value::Object(each.collect())
+}
+
+fn layer(findings: &Findings) -> Value {
+    let each = findings.all().iter().map(|finding| {
+        json!({"check": finding.check, "outcome": finding.outcome.word(), "detail": finding.detail})
+    });
+    json!({
+        "status": findings.status().word(),
+        "violations": findings.violations(),
+        "skipped": findings.skipped(),
+        "findings": each.collect::<Vec<_>>(),
+    })
+}

@@ -1,0 +1,32 @@
+//! What a recorded trace tells, whoever recorded it.
+
+use super::calls::Call;
+use super::cost::Spent;
+use super::path::Handoffs;
+
+/// What an agent was asked, said, did and spent.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Trace {
+    /// What was asked, where it is told.
+    pub query: Option<String>,
+    /// The last words; empty where there are none.
+    pub answer: String,
+    /// The calls of tools in order, those of sub-agents included.
+    pub calls: Vec<Call>,
+    /// Handoffs between agents, where the format tells them.
+    pub handoffs: Option<Handoffs>,
+    /// What was spent.
+    pub spent: Spent,
+    /// The model.
+    pub model: Option<String>,
+    /// The agent.
+    pub agent: Option<String>,
+}
+
+impl Trace {
+    /// Names of the tools in order.
+    #[must_use]
+    pub fn tools(&self) -> Vec<String> {
+        self.calls.iter().map(|call| call.tool.clone()).collect()
+    }
+}

@@ -1,0 +1,298 @@
+//! `proctor check`: traces of every origin against specs, exit codes, and what is told.
+
+use std::fs;
+
+use serde_json::{Value, json};
+
+use crate::sandbox::Sandbox;
+
+const SPEC: &str = "\
+agent: rag
+baseline_dir: golden
+queries:
+  - query: How do I install it?
+    correctness: {expected_in_answer: [pip install]}
+    path: {expected_tools: [search], max_loops: 1, forbidden_tools: [delete]}
+    cost: {max_cost_multiplier: 2.0, max_llm_calls: 3}
+  - query: What is the weather?
+    correctness: {not_in_answer: [sunny]}
+    path: {max_tool_calls: 0}
+";
+
+fn trace(answer: &str, tools: &[&str], cost: f64) -> Value {
+    let calls: Vec<Value> = tools
+        .iter()
+        .map(|tool| json!({"tool_name": tool, "arguments": {}}))
+        .collect();
+    json!({"spans": [{"kind": "agent", "name": "a", "tool_calls": calls, "output_data": answer}],
+        "total_cost_usd": cost, "total_tokens": 100, "total_llm_calls": 2, "total_duration_ms": 10.0})
+}
+
+fn baseline(query: &str, version: &str, trace: &Value) -> String {
+    json!({"version": version, "agent": "rag", "query": query, "metadata": {}, "trace": trace})
+        .to_string()
+}
+
+/// A folder with the spec and these files.
+fn folder(files: &[(&str, String)]) -> Sandbox {
+    let sandbox = Sandbox::new();
+    fs::write(sandbox.path("spec.yaml"), SPEC).expect("write the spec");
+    for (name, text) in files {
+        let path = sandbox.path(name);
+        fs::create_dir_all(path.parent().expect("a folder")).expect("make a folder");
+        fs::write(path, text).expect("write a file");
+    }
+    sandbox
+}
+
+fn document(sandbox: &Sandbox, arguments: &[&str], code: i32) -> Value {
+    let words = [&["check", "--json"], arguments].concat();
+    let ran = sandbox.proctor(&words).expect_code(code);
+    serde_json::from_str(&ran.stdout).expect("a JSON document")
+}
+
+const INSTALL: &str = "How do I install it?";
+const WEATHER: &str = "What is the weather?";
+
+/// Traces beside two versions of a baseline.
+fn golden() -> Sandbox {
+    let good = trace("Use PIP install x.", &["search"], 0.1);
+    folder(&[
+        (
+            "golden/rag/v2.json",
+            baseline(INSTALL, "v2", &trace("pip install", &["search"], 0.1)),
+        ),
+        (
+            "golden/rag/v10.json",
+            baseline(
+                INSTALL,
+                "v10",
+                &trace("pip install", &["search", "rank"], 0.05),
+            ),
+        ),
+        ("good.json", baseline(INSTALL, "v1", &good)),
+        (
+            "looping.json",
+            baseline(
+                INSTALL,
+                "v1",
+                &trace("pip install", &["search", "search", "search", "rank"], 0.11),
+            ),
+        ),
+        (
+            "wrong.json",
+            baseline(
+                INSTALL,
+                "v1",
+                &trace("apt", &["search", "rank", "delete"], 0.05),
+            ),
+        ),
+        (
+            "weather.json",
+            baseline(WEATHER, "v1", &trace("I cannot say.", &["search"], 9.0)),
+        ),
+        ("other.json", baseline("Who?", "v1", &good)),
+    ])
+}
+
+#[test]
+fn traces_of_agentci_are_held_to_its_spec_and_its_baselines() {
+    let sandbox = golden();
+    let told = document(&sandbox, &["spec.yaml", "good.json", "weather.json"], 0);
+    assert_eq!(
+        (&told["passed"], &told["warned"]),
+        (&json!(2), &json!(2)),
+        "{told:#}"
+    );
+    // The newest baseline is v10, which has a second tool.
+    let first = &told["traces"][0];
+    assert!(
+        first["baseline"]
+            .as_str()
+            .is_some_and(|it| it.ends_with("golden/rag/v10.json")),
+        "{first:#}"
+    );
+    assert_eq!(first["layers"]["path"]["violations"], json!(["match_mode"]));
+    assert_eq!(first["layers"]["budget"]["status"], "pass");
+    assert_eq!(
+        told["traces"][1]["layers"]["path"]["violations"],
+        json!(["max_tool_calls"])
+    );
+    assert_eq!(
+        told["traces"][1]["layers"]["path"]["skipped"],
+        json!(["match_mode"])
+    );
+
+    let told = document(
+        &sandbox,
+        &["spec.yaml", "looping.json", "wrong.json", "other.json"],
+        1,
+    );
+    assert_eq!(
+        (&told["passed"], &told["failed"], &told["errors"]),
+        (&json!(1), &json!(1), &json!(0))
+    );
+    let layers = |index: usize| &told["traces"][index]["layers"];
+    assert_eq!(layers(0)["path"]["violations"], json!(["max_loops"]));
+    assert_eq!(
+        layers(0)["budget"]["violations"],
+        json!(["max_cost_multiplier"])
+    );
+    assert_eq!(layers(1)["answer"]["status"], "fail");
+    assert_eq!(layers(1)["path"]["violations"], json!(["forbidden_tools"]));
+    assert_eq!(told["traces"][2]["status"], "unasked");
+}
+
+#[test]
+fn people_are_told_what_does_not_hold_and_may_name_query_and_baseline() {
+    let sandbox = golden();
+    let shown = sandbox
+        .proctor(&["check", "spec.yaml", "wrong.json"])
+        .expect_code(1)
+        .stdout;
+    for line in [
+        "FAIL   wrong.json  How do I install it?  against ",
+        "       answer.expected_in_answer fail: not there: \"pip install\"",
+        "       path.forbidden_tools fail: used: delete",
+        "0 passed, 1 failed, 0 warned, 0 not judged",
+    ] {
+        assert!(shown.contains(line), "{line}\n{shown}");
+    }
+    let told = document(
+        &sandbox,
+        &["spec.yaml", "looping.json", "--baseline", "good.json"],
+        0,
+    );
+    assert_eq!(told["traces"][0]["layers"]["budget"]["status"], "pass");
+    document(
+        &sandbox,
+        &["spec.yaml", "other.json", "--query", WEATHER],
+        0,
+    );
+}
+
+#[test]
+fn nothing_that_could_be_judged_is_exit_code_2() {
+    let judged = "answer: {llm_judge: [{rule: It is polite.}]}\n";
+    let sandbox = folder(&[
+        ("other.json", baseline("Who?", "v1", &trace("", &[], 0.0))),
+        ("judged.yaml", judged.to_owned()),
+        (
+            "bad.yaml",
+            "agent: a\nqueries: [{query: q, retrieval: {tool: t}}]\n".to_owned(),
+        ),
+        ("no.json", "{}".to_owned()),
+    ]);
+    let told = document(&sandbox, &["spec.yaml", "other.json"], 2);
+    assert_eq!(told["passed"], 0);
+    let told = document(&sandbox, &["judged.yaml", "other.json"], 2);
+    assert_eq!(
+        (&told["errors"], &told["failed"]),
+        (&json!(1), &json!(0)),
+        "{told:#}"
+    );
+    let refused = |words: &[&str], why: &str| {
+        let ran = sandbox
+            .proctor(&[&["check"], words].concat())
+            .expect_code(2);
+        assert!(ran.stderr.contains(why), "{why}\n{}", ran.stderr);
+    };
+    refused(
+        &["bad.yaml", "other.json"],
+        "bad.yaml:2:22: queries[0].retrieval: asks for checks that are not made here",
+    );
+    refused(&["spec.yaml", "no.json"], "neither `trace` nor `spans`");
+    refused(&["spec.yaml", "absent.json"], "absent.json");
+    refused(
+        &["spec.yaml", "other.json", "--query", "Where?"],
+        "no query or task \"Where?\"",
+    );
+}
+
+/// A finished trial that edits a file twice and says so.
+fn ran() -> Sandbox {
+    let call = |id: &str| {
+        json!({"type": "assistant", "message": {"id": id, "model": "m", "usage": {"input_tokens": 1, "output_tokens": 1},
+            "content": [{"type": "tool_use", "id": id, "name": "Edit", "input": {"file_path": "a"}}]}})
+    };
+    let start = json!({"type": "system", "subtype": "init", "session_id": "s", "model": "m", "tools": [], "mcp_servers": []});
+    let end = json!({"type": "result", "subtype": "success", "is_error": false, "result": "All done.", "num_turns": 2,
+        "total_cost_usd": 0.5, "usage": {"input_tokens": 2, "output_tokens": 2}});
+    let lines: Vec<String> = [start, call("c1"), call("c2"), end]
+        .iter()
+        .map(Value::to_string)
+        .collect();
+    let sandbox = Sandbox::new()
+        .agent("fake", "claude_code_cli", &format!("cat <<'END'\n{}\nEND", lines.join("\n")))
+        .tasks("- {id: t, prompt: do it, expect: {answer: {expected_in_answer: [done]}, path: {max_loops_same_args: 0}, budget: {max_cost_usd: 0.1}}}\n");
+    sandbox.proctor(&["run", "--quiet"]).expect_code(0);
+    sandbox
+}
+
+#[test]
+fn trials_their_events_and_their_trajectories_are_held_to_the_same() {
+    let sandbox = ran();
+    let run = sandbox.run_dir();
+    let events = sandbox.trial_file("events.jsonl");
+    let exported = sandbox
+        .proctor(&["export", "atif", run.to_str().expect("text")])
+        .expect_code(0);
+    fs::write(sandbox.path("atif.json"), exported.stdout).expect("write the trajectory");
+    let paths = [
+        run.as_path(),
+        events.parent().expect("a folder"),
+        &events,
+        &sandbox.path("atif.json"),
+    ];
+    for path in paths {
+        let told = document(
+            &sandbox,
+            &["tasks.yaml", path.to_str().expect("text"), "--query", "t"],
+            0,
+        );
+        let layers = &told["traces"][0]["layers"];
+        assert_eq!(layers["answer"]["status"], "pass", "{told:#}");
+        assert_eq!(
+            layers["path"]["violations"],
+            json!(["max_loops_same_args"]),
+            "{told:#}"
+        );
+    }
+    // Only the row knows what was paid for certain; the run finds its task by itself.
+    let told = document(&sandbox, &["tasks.yaml", run.to_str().expect("text")], 0);
+    assert_eq!(
+        told["traces"][0]["layers"]["budget"]["violations"],
+        json!(["max_cost_usd"])
+    );
+    assert_eq!(told["traces"][0]["held_to"], "t");
+}
+
+/// The text of a block of the page that begins with these words.
+fn block(begins: &str) -> String {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/layers.md");
+    let page = fs::read_to_string(path).expect("the page");
+    let (_, rest) = page.split_once(begins).expect("a block");
+    rest.split_once("```").expect("its end").0.to_owned()
+}
+
+#[test]
+fn the_example_of_the_page_gives_what_the_page_shows() {
+    let sandbox = Sandbox::new();
+    fs::write(sandbox.path("spec.yaml"), block("```yaml\n# spec.yaml\n")).expect("write the spec");
+    fs::write(sandbox.path("trace.json"), block("```json\n")).expect("write the trace");
+    let shown = sandbox
+        .proctor(&["check", "spec.yaml", "trace.json"])
+        .expect_code(0);
+    assert_eq!(shown.stdout, block("```text\n"));
+    for begins in ["```yaml\n# tasks.yaml\n", "```yaml\n# templates.yaml\n"] {
+        fs::write(sandbox.path("templates.yaml"), block(begins)).expect("write the templates");
+        let words = ["check", "templates.yaml", "trace.json"];
+        sandbox.proctor(&words).expect_code(2);
+        assert!(
+            sandbox
+                .proctor(&words)
+                .stdout
+                .contains("1 that the spec is not about")
+        );
+    }
+}
