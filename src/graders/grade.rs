@@ -12,6 +12,7 @@ use super::baseline::ForbiddenBaseline;
 use super::layered::Layered;
 use super::{AppleDesk, Heard, Tools, apple, command, forbidden, privacy, ranking, screenshot};
 use crate::config::GraderSpec;
+use crate::judge::Judges;
 use crate::model::{Grade, LayerVerdicts, Verdict};
 use crate::supervise::{Cancel, Containment};
 use crate::workspace::ChangedPath;
@@ -47,6 +48,8 @@ pub struct GradeContext<'a> {
     pub cancel: &'a Cancel,
     /// What Apple graders work with; nothing where there are none.
     pub apple: Option<&'a AppleDesk<'a>>,
+    /// Who judges answers by a rubric; nothing where the suite has nobody.
+    pub judges: Option<&'a Judges>,
     /// What the agent said; nothing where none ran.
     pub heard: Option<Heard<'a>>,
 }
@@ -165,7 +168,7 @@ async fn ask(
         GraderSpec::Retrieval(options) => ranking::judge(options, ctx).await,
         GraderSpec::Privacy(options) => privacy::judge(options, ctx).await,
         GraderSpec::Answer(_) | GraderSpec::Path(_) | GraderSpec::Budget(_) => {
-            layered.opinion(index)
+            layered.opinion(index, (ctx, &log)).await
         }
         GraderSpec::Unknown { name } => fail(format!("unknown_grader:{name}")),
     }

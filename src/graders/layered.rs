@@ -4,8 +4,9 @@
 //! judges are asked when it is the turn of their grader, after all others before it passed.
 
 use super::grade::{GradeContext, Opinion, PASS, aside, error, fail};
-use super::heard;
+use super::judged::Asked;
 use super::traced::traced;
+use super::{heard, judged};
 use crate::config::GraderSpec;
 use crate::layers::{
     Findings, Inquiry, JudgeFailure, LayerStatus, Layers, Outcome, Path, Trace, cost, path,
@@ -15,6 +16,10 @@ use crate::model::{Grade, LayerVerdicts};
 /// The layers of a task's graders, by their places in its list.
 pub(super) struct Layered {
     layers: Vec<(usize, Layer)>,
+    /// What judges are shown.
+    answer: String,
+    /// What came of it.
+    asked: Asked,
     /// Why nothing can be said of any of them.
     unread: Option<Opinion>,
 }
@@ -42,6 +47,8 @@ impl Layered {
     pub(super) async fn of(specs: &[GraderSpec], ctx: &GradeContext<'_>) -> Self {
         let none = Self {
             layers: Vec::new(),
+            answer: String::new(),
+            asked: Asked::default(),
             unread: None,
         };
         if !specs.iter().any(GraderSpec::is_layer) {
@@ -73,12 +80,18 @@ impl Layered {
             found.filter_map(|(index, spec)| Some((index, layer(spec, &trace, heard.baseline)?)));
         Self {
             layers: found.collect(),
+            answer: trace.answer.clone(),
+            asked: Asked::default(),
             unread: None,
         }
     }
 
     /// What the grader at this place says, once it is its turn.
-    pub(super) fn opinion(&mut self, place: usize) -> Opinion {
+    pub(super) async fn opinion(
+        &mut self,
+        place: usize,
+        (ctx, log): (&GradeContext<'_>, &std::path::Path),
+    ) -> Opinion {
         if let Some(unread) = &self.unread {
             return unread.clone();
         }
@@ -87,8 +100,10 @@ impl Layered {
             return PASS;
         };
         if let Layer::Answer(inquiry) = layer {
-            let (name, findings) = Layer::Answer(inquiry.take()).ended();
-            *layer = Layer::Found(name, findings);
+            let mut inquiry = inquiry.take().unwrap_or_default();
+            let asked = judged::put(&mut inquiry, (&self.answer, ctx), log).await;
+            self.asked.add(asked);
+            *layer = Layer::Found("answer", inquiry.finish());
         }
         match layer {
             Layer::Found(name, findings) => opinion(name, findings),
@@ -103,7 +118,11 @@ impl Layered {
             Layer::Found(name, findings) => (name, findings),
         });
         let found = LayersFound(layers.collect());
-        (!found.0.is_empty()).then(|| found.verdicts())
+        (!found.0.is_empty()).then(|| LayerVerdicts {
+            judges: self.asked.judges,
+            judge_cost_usd: self.asked.usd,
+            ..found.verdicts()
+        })
     }
 }
 
@@ -203,6 +222,7 @@ impl LayersFound {
             path: word(layers.path),
             budget: word(layers.budget),
             findings: each.collect(),
+            ..LayerVerdicts::default()
         }
     }
 }

@@ -11,6 +11,7 @@ mod globs;
 mod grade;
 mod heard;
 mod inside;
+mod judged;
 mod junit;
 mod layered;
 mod pixels;

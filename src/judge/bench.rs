@@ -65,6 +65,19 @@ pub struct Judgement {
     pub standing: Standing,
 }
 
+/// How far the judges of a config are known to agree with people by this rubric.
+///
+/// # Errors
+/// The file of calibrations cannot be used.
+pub fn standing(settings: &JudgeSettings, check: &JudgeCheck) -> Result<Standing, JudgeSetupError> {
+    let path = &settings.calibrations;
+    let known = Calibrations::open(path).map_err(|why| JudgeSetupError {
+        path: path.clone(),
+        why: why.to_string(),
+    })?;
+    Ok(known.standing(settings, check, settings.allow_uncalibrated))
+}
+
 impl Judges {
     /// Sets judges up; nobody is asked.
     ///

@@ -43,7 +43,7 @@ pub fn rubric_digest(check: &JudgeCheck) -> String {
         VERSION,
         check.kind.key(),
         system(check.kind),
-        check.rule,
+        check.rule.trim(),
         check.scale,
         check.examples,
     ]);
@@ -55,7 +55,7 @@ impl Prompt {
     /// nothing between the marks can close them, and each sample has a fence of its own.
     pub(super) fn of(check: &JudgeCheck, material: &Material<'_>, sample: u32) -> Self {
         let fence = fence(check, material, sample);
-        let mut user = format!("RULE\n{}\n", check.rule.trim_end());
+        let mut user = format!("RULE\n{}\n", check.rule.trim());
         if !check.scale.is_empty() {
             user.push_str("\nSCALE\n");
             for line in &check.scale {

@@ -298,7 +298,7 @@ pub struct Verdict {
 }
 
 /// What the three layers found of a trial: `pass`, `warn`, `fail` or `error` each, absent where the task does not ask.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct LayerVerdicts {
     /// Layer 1.
     pub answer: Option<String>,
@@ -308,6 +308,10 @@ pub struct LayerVerdicts {
     pub budget: Option<String>,
     /// Every check: `path.max_loops warn: 4 of at most 3`.
     pub findings: Vec<String>,
+    /// Every check that a judge decided, with how far that judge is known.
+    pub judges: Vec<String>,
+    /// What these judges cost, in USD, where that is known.
+    pub judge_cost_usd: Option<f64>,
 }
 
 /// A process that outlived the agent.

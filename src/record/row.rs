@@ -163,6 +163,8 @@ pub struct Row {
     pub path_layer: Option<String>,
     pub budget_layer: Option<String>,
     pub layer_findings: Option<Vec<String>>,
+    pub judged: Option<Vec<String>>,
+    pub judge_cost_usd: Option<f64>,
 }
 
 /// The keys of a row in order; `runs.csv` has all but `provider_usage`.
@@ -192,6 +194,7 @@ pub const COLUMNS: &[&str] = &[
     "simulator_wait_sec", "xcodebuild_wait_sec",
     "network_refused", "network_sent_bytes", "network_received_bytes",
     "answer_layer", "path_layer", "budget_layer", "layer_findings",
+    "judged", "judge_cost_usd",
 ];
 
 impl Row {

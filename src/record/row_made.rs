@@ -51,6 +51,9 @@ impl Row {
 
     /// Takes in what the layers found.
     pub fn take_layers(&mut self, layers: Option<LayerVerdicts>) {
+        let judged = layers.as_ref().filter(|it| !it.judges.is_empty());
+        self.judge_cost_usd = judged.and_then(|it| it.judge_cost_usd);
+        self.judged = judged.map(|it| it.judges.clone());
         let layers = layers.map(|it| ([it.answer, it.path, it.budget], it.findings));
         let (words, findings) = layers.unzip();
         [self.answer_layer, self.path_layer, self.budget_layer] = words.unwrap_or_default();

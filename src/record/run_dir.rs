@@ -208,6 +208,8 @@ files! {
     attestations => "attestations.json";
     /// The plan: digest and cells of what was to be run.
     plan => "plan.json";
+    /// What judges replied, by the digest of what they were asked.
+    judge_replies => "judge_replies.jsonl";
     /// Folder of the checks of reference solutions.
     reference_checks => "reference_checks";
     /// Results of the checks of reference solutions.

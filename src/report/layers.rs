@@ -26,6 +26,8 @@ pub struct LayerFacts {
     status: Vec<(Layer, LayerStatus)>,
     /// Checks that do not hold: `path.max_loops warn`.
     broken: Vec<String>,
+    /// Checks that a judge decided, with how far it is known.
+    judged: Vec<String>,
 }
 
 impl LayerFacts {
@@ -47,6 +49,7 @@ impl LayerFacts {
         Self {
             status: status.collect(),
             broken: broken.map(str::to_owned).collect(),
+            judged: row.judged.clone().unwrap_or_default(),
         }
     }
 }
@@ -56,6 +59,7 @@ impl LayerFacts {
 pub struct LayerCounts {
     status: BTreeMap<(Layer, LayerStatus), usize>,
     broken: BTreeMap<String, usize>,
+    judged: BTreeMap<String, usize>,
 }
 
 impl LayerCounts {
@@ -67,6 +71,9 @@ impl LayerCounts {
         for check in &facts.broken {
             *self.broken.entry(check.clone()).or_default() += 1;
         }
+        for check in &facts.judged {
+            *self.judged.entry(check.clone()).or_default() += 1;
+        }
     }
 
     /// Takes in what another cell counted.
@@ -76,6 +83,9 @@ impl LayerCounts {
         }
         for (check, count) in &other.broken {
             *self.broken.entry(check.clone()).or_default() += count;
+        }
+        for (check, count) in &other.judged {
+            *self.judged.entry(check.clone()).or_default() += count;
         }
     }
 
@@ -133,7 +143,41 @@ pub(super) fn markdown(summary: &Summary) -> String {
         row
     });
     let table = table(&header.map(str::to_owned), &[false; 7], rows);
-    format!("\n## Layers\n\n{ABOUT}\n{table}")
+    format!("\n## Layers\n\n{ABOUT}\n{table}{}", judged(summary))
+}
+
+/// Who decided by a rubric, and how far to trust it: beside the figures that it made.
+fn judged(summary: &Summary) -> String {
+    let rows = summary.cells.iter().flat_map(|(cell, stats)| {
+        let each = stats.layers.judged.iter();
+        each.map(move |(judged, count)| {
+            let (check, known) = judged.split_once(": ").unwrap_or((judged, ""));
+            let names = [
+                cell.agent.as_str(),
+                cell.scenario.as_str(),
+                cell.task.as_str(),
+            ];
+            let mut row: Vec<String> = names.map(escape).to_vec();
+            row.extend([escape(check), count.to_string(), escape(known)]);
+            row
+        })
+    });
+    let mut rows = rows.peekable();
+    if rows.peek().is_none() {
+        return String::new();
+    }
+    let header = [
+        "agent",
+        "scenario",
+        "task",
+        "check",
+        "trials",
+        "how far the judge is known",
+    ];
+    let table = table(&header.map(str::to_owned), &[false; 6], rows);
+    format!(
+        "\nA judge errs. What people said of answers like these, and what it said of them:\n\n{table}"
+    )
 }
 
 const ABOUT: &str = "\

@@ -6,6 +6,7 @@ mod dispatch;
 mod drift;
 mod failure;
 mod inputs;
+mod judges;
 mod lanes;
 mod lanes_told;
 mod ledger;

@@ -13,6 +13,7 @@ use crate::metrics::{MANIFESTS, Upstream, package_name};
 use crate::model::{Isolation, Network, Progress};
 use crate::record::RunDir;
 use crate::runner::apple;
+use crate::runner::judges::judges;
 use crate::runner::programs::{Lack, lacking};
 use crate::runner::secrets::redactor;
 use crate::runner::{RunError, RunRequest};
@@ -87,6 +88,8 @@ pub(super) async fn preflight(
     let suite = request.suite.clone();
     let operator_env: Vec<(OsString, OsString)> = std::env::vars_os().collect();
     let mut base_env = base_environment(&operator_env, &suite.settings.env_pass);
+    let redactor = redactor(&suite);
+    let judges = judges(&suite, &run_dir, (&operator_env, &redactor))?;
     let path = program_path(&base_env);
     let apple = apple::set_up(&suite, &mut base_env, &cancel).await?;
     // What a killed run left is nobody's any more; what cannot be removed is told by `doctor`, not here.
@@ -149,6 +152,7 @@ pub(super) async fn preflight(
         }
     };
     let mut context = RunContext {
+        judges,
         way_out,
         apple,
         upstream: upstream(&suite, &source, &template),
@@ -160,7 +164,7 @@ pub(super) async fn preflight(
         guards,
         grader_tools: Tools::find(suite.tasks.iter(), &system_path(&path, &[&scratch.path])),
         tools: watched_tools(&suite.settings.shims, &path),
-        redactor: redactor(&request.suite),
+        redactor,
         shim_cost: OnceCell::new(),
         base_env,
         operator_env,

@@ -15,6 +15,7 @@ use crate::record::{Journal, JournalOptions, RunDir, TornTail};
 use crate::report::write_all;
 use crate::runner::disk::Disk;
 use crate::runner::dispatch::Dispatch;
+use crate::runner::judges::may_decide;
 use crate::runner::ledger::read_standing;
 use crate::runner::preflight::Scratch;
 use crate::runner::preflight::{Preflight, find_agents, find_programs, preflight};
@@ -99,6 +100,7 @@ pub async fn run(
     let teller = Teller::new(sender);
     purse::check(&request)?;
     find_agents(&request)?;
+    may_decide(&request.suite)?;
     find_programs(&request, &teller).await?;
     let run_dir = run_directory(&request)?;
     let lock = run_dir

@@ -26,17 +26,27 @@ pub(super) fn redactor(suite: &Suite) -> Redactor {
     {
         variables.extend(written.clone());
     }
+    let keys = suite.judge.iter().flat_map(|judge| &judge.judges);
+    let keys = keys.filter_map(|judge| judge.provider.server()?.key_variable.as_deref());
+    // Whatever its name, what holds a judge's key is a secret.
+    let keys: Vec<(String, String)> = keys
+        .filter_map(|name| Some((name.to_owned(), std::env::var(name).ok()?)))
+        .collect();
     let inside: Vec<(String, String)> = variables
         .iter()
         .filter_map(|(_, value)| serde_json::from_str(value).ok())
         .flat_map(|settings| texts_of(&settings))
         .collect();
     variables.extend(inside);
-    Redactor::from_variables(
+    let mut redactor = Redactor::from_variables(
         variables
             .iter()
             .map(|(name, value)| (name.as_str(), value.as_str())),
-    )
+    );
+    for (name, value) in keys {
+        redactor.add(&name, &value);
+    }
+    redactor
 }
 
 /// The texts in settings that a variable holds whole (opencode's do), each with its key; not those that only name a variable.

@@ -11,6 +11,7 @@ use tokio::sync::mpsc::UnboundedSender;
 use crate::config::{AgentSpec, ScenarioSpec, Suite, TaskSpec};
 use crate::gate::WayOut;
 use crate::graders::Tools;
+use crate::judge::Judges;
 use crate::metrics::Upstream;
 use crate::model::host::HostRule;
 use crate::model::{Network, Progress, TrialKey};
@@ -65,6 +66,8 @@ pub struct RunContext {
     pub apple: Option<AppleSide>,
     /// How the doors of networks that lead to named hosts alone reach the world.
     pub way_out: WayOut,
+    /// Who judges answers by a rubric, where the suite has somebody.
+    pub judges: Option<Judges>,
     /// What keeps the processes of trials.
     pub confinement: Confinement,
     /// Ctrl-C.

@@ -329,6 +329,7 @@ async fn run(
         default_timeout: settings.grader_timeout,
         grace: settings.stop_grace,
         cancel: &frame.context.cancel,
+        judges: frame.context.judges.as_ref(),
         heard: work.told.map(|(dir, spent)| Heard {
             dir,
             spent,

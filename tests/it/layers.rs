@@ -89,11 +89,9 @@ fn a_wrong_answer_and_a_forbidden_call_fail_and_the_rest_warns() {
         "{summary}"
     );
     let csv = fs::read_to_string(sandbox.run_dir().join("runs.csv")).expect("a table");
-    assert!(
-        csv.lines().next().is_some_and(
-            |line| line.ends_with("answer_layer,path_layer,budget_layer,layer_findings")
-        )
-    );
+    assert!(csv.lines().next().is_some_and(|line| {
+        line.ends_with("answer_layer,path_layer,budget_layer,layer_findings,judged,judge_cost_usd")
+    }));
     let csv = fs::read_to_string(sandbox.run_dir().join("summary.csv")).expect("a table");
     let mut lines = csv.lines();
     assert!(
@@ -139,18 +137,15 @@ fn every_layer_is_told_of_though_the_first_grader_failed() {
 }
 
 #[test]
-fn a_judge_that_is_not_there_is_an_error_and_no_failure() {
+fn a_suite_that_asks_for_a_judge_and_has_none_starts_no_agent() {
     let task = "expect: {answer: {expected_in_answer: [done], llm_judge: [{rule: It is polite.}]}}";
-    let row = ran(&stream(&[], "done"), task).row();
-    assert_eq!(words(&row), ["error", "-", "-"]);
-    assert_eq!(row["grade"], "error");
-    assert_eq!(
-        row["failure_reason"],
-        "answer_unjudged:llm_judge: no judge is set up"
-    );
-    let row = ran(&stream(&[], "sorry"), task).row();
-    assert_eq!(words(&row), ["fail", "-", "-"]);
-    assert!(findings(&row).contains(&"answer.llm_judge skipped: an earlier check did not hold"));
+    let sandbox = Sandbox::new()
+        .agent("fake", "claude_code_cli", &stream(&[], "done"))
+        .tasks(&format!("- {{id: t, prompt: do it, {task}}}\n"));
+    let ran = sandbox.proctor(&["run", "--quiet"]).expect_code(2);
+    let told = "task t: llm_judge: the config has no `judge`";
+    assert!(ran.stderr.contains(told), "{ran:?}");
+    sandbox.assert_no_run();
 }
 
 #[test]

@@ -28,6 +28,7 @@ mod ios_suite;
 mod isolation;
 mod jail;
 mod judge;
+mod judged;
 mod kinds;
 mod laws;
 mod layers;

@@ -33,7 +33,7 @@ such. Every answer is judged, and judged again to see which verdicts flip. Repli
 Exit code: 0 done, and the judges may decide; 1 done, and they may not; 2 no verdict on some answer
 
 Examples:
-  proctor judge calibrate labels.jsonl --rule-file polite.txt --threshold 0.8
+  proctor judge calibrate labels.jsonl --task be_polite
   proctor judge calibrate labels.csv --rule 'It is safe.' --check safety_check --json",
     help_template = TEMPLATE,
     group = ArgGroup::new("by").required(true)
@@ -55,9 +55,17 @@ pub(in crate::cli) struct CalibrateArgs {
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, group = "by")]
     pub(in crate::cli) rule_file: Option<PathBuf>,
 
-    /// What is demanded, from 0 to 1
-    #[arg(long, value_name = "T", default_value_t = 0.5)]
-    pub(in crate::cli) threshold: f64,
+    /// The task whose rubric is meant, with its threshold
+    #[arg(long, value_name = "ID", group = "by")]
+    pub(in crate::cli) task: Option<String>,
+
+    /// The tasks [tasks.yaml beside the config]
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, requires = "task")]
+    pub(in crate::cli) tasks: Option<PathBuf>,
+
+    /// What is demanded, from 0 to 1 [0.5]
+    #[arg(long, value_name = "T", conflicts_with = "task")]
+    pub(in crate::cli) threshold: Option<f64>,
 
     /// Which check
     #[arg(long, value_name = "CHECK", value_enum, default_value_t = CheckArg::LlmJudge)]

@@ -1,7 +1,7 @@
 //! `proctor judge calibrate`: judges against people, answer by answer.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -13,8 +13,8 @@ use crate::cli::commands::engine;
 use crate::cli::console::{Mode, View};
 use crate::cli::failure::{Failure, Kind, Outcome};
 use crate::cli::out::{Colour, Out};
-use crate::cli::suite::{config_failure, config_here};
-use crate::config::{JudgeSettings, load_config_only};
+use crate::cli::suite::{config_failure, config_here, tasks_for};
+use crate::config::{GraderSpec, JudgeSettings, LoadRequest, load, load_config_only};
 use crate::judge::{
     Calibration, JudgeSetup, Judged, Judges, Measurement, keep, measure, read_labels, shown,
 };
@@ -74,10 +74,14 @@ fn calibrate(args: &CalibrateArgs) -> Outcome<ExitCode> {
     })
 }
 
-fn settings(config: Option<&Path>) -> Outcome<JudgeSettings> {
-    let config = config_here(config).ok_or_else(|| {
+fn config(named: Option<&Path>) -> Outcome<PathBuf> {
+    config_here(named).ok_or_else(|| {
         Failure::new(Kind::Usage, "no config.yaml in this folder").hint("name one with --config")
-    })?;
+    })
+}
+
+fn settings(config: Option<&Path>) -> Outcome<JudgeSettings> {
+    let config = self::config(config)?;
     let suite = load_config_only(&config).map_err(|problems| config_failure(&problems))?;
     suite.judge.ok_or_else(|| {
         let what = format!("{}: judge: is missing", shown_path(&config));
@@ -102,30 +106,64 @@ fn judges(settings: &JudgeSettings) -> Outcome<Judges> {
 }
 
 fn check(args: &CalibrateArgs) -> Outcome<JudgeCheck> {
-    let rule = match (&args.rule, &args.rule_file) {
-        (Some(rule), _) => rule.clone(),
-        (None, Some(file)) => read(file)?,
-        (None, None) => String::new(),
+    let kind = match args.check {
+        CheckArg::LlmJudge => JudgeKind::Rubric,
+        CheckArg::SafetyCheck => JudgeKind::Safety,
+        CheckArg::HallucinationCheck => JudgeKind::Hallucination,
+    };
+    let rule = match (&args.task, &args.rule, &args.rule_file) {
+        (Some(task), ..) => return of_task(args, task, kind),
+        (None, Some(rule), _) => rule.clone(),
+        (None, None, Some(file)) => read(file)?,
+        (None, None, None) => String::new(),
     };
     if rule.trim().is_empty() {
         return Err(Failure::new(Kind::Usage, "the rule is empty"));
     }
-    let threshold = Threshold::new(args.threshold).ok_or_else(|| {
-        let what = format!("--threshold {}: must be from 0 to 1", args.threshold);
+    let threshold = args
+        .threshold
+        .map_or(Some(Threshold::default()), Threshold::new);
+    let threshold = threshold.ok_or_else(|| {
+        let what = args.threshold.unwrap_or_default();
+        let what = format!("--threshold {what}: must be from 0 to 1");
         Failure::new(Kind::Usage, what)
     })?;
     Ok(JudgeCheck {
-        kind: match args.check {
-            CheckArg::LlmJudge => JudgeKind::Rubric,
-            CheckArg::SafetyCheck => JudgeKind::Safety,
-            CheckArg::HallucinationCheck => JudgeKind::Hallucination,
-        },
-        rule: rule.trim().to_owned(),
+        kind,
+        rule,
         scale: Vec::new(),
         threshold,
         context_file: None,
         examples: Vec::new(),
     })
+}
+
+/// The only rubric of this kind that a task asks for.
+fn of_task(args: &CalibrateArgs, id: &str, kind: JudgeKind) -> Outcome<JudgeCheck> {
+    let config = config(args.config.as_deref())?;
+    let tasks = tasks_for(&config, args.tasks.as_deref());
+    let suite = load(&LoadRequest {
+        config: &config,
+        tasks: &tasks,
+        check_files: false,
+    });
+    let suite = suite.map_err(|problems| config_failure(&problems))?;
+    let task = suite.tasks.iter().find(|task| task.id.as_str() == id);
+    let refused = |what: String| Failure::new(Kind::Usage, format!("--task {id}: {what}"));
+    let task = task.ok_or_else(|| refused("there is no such task".to_owned()))?;
+    let specs = task.graders.iter().filter_map(|grader| match grader {
+        GraderSpec::Answer(spec) => Some(spec),
+        _ => None,
+    });
+    let questions = specs.flat_map(|spec| spec.questions());
+    let mut questions = questions.filter(|check| check.kind == kind);
+    let check = questions.next();
+    let check = check.ok_or_else(|| refused(format!("it asks for no {}", kind.key())))?;
+    match questions.next() {
+        None => Ok(check),
+        Some(_) => Err(refused(format!("it asks for more than one {}", kind.key()))
+            .hint("name the rule with --rule or --rule-file, and --threshold")),
+    }
 }
 
 fn read(path: &Path) -> Outcome<String> {

@@ -78,6 +78,7 @@ impl Desk {
             grace: Duration::from_millis(50),
             cancel,
             apple: None,
+            judges: None,
             heard: None,
         };
         grade(specs, &context).await.verdicts

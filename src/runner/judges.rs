@@ -1,0 +1,66 @@
+//! The judges of a run: set up once, and refused before any agent starts where they may not decide.
+
+use std::ffi::OsString;
+
+use crate::config::{GraderSpec, Suite, TaskSpec};
+use crate::judge::{JudgeSetup, Judges, standing};
+use crate::layers::JudgeCheck;
+use crate::record::{Redactor, RunDir};
+use crate::runner::RunError;
+
+/// The judges, where the suite has some.
+///
+/// # Errors
+/// Their files cannot be read.
+pub(super) fn judges(
+    suite: &Suite,
+    run_dir: &RunDir,
+    (operator, redactor): (&[(OsString, OsString)], &Redactor),
+) -> Result<Option<Judges>, RunError> {
+    let Some(settings) = &suite.judge else {
+        return Ok(None);
+    };
+    let setup = JudgeSetup {
+        settings,
+        recordings: &run_dir.judge_replies(),
+        operator: operator.to_vec(),
+        redactor: redactor.clone(),
+    };
+    Judges::new(setup)
+        .map(Some)
+        .map_err(|error| RunError::Missing(vec![format!("judge: {error}")]))
+}
+
+/// Looks whether every check that asks a judge may be decided by one.
+///
+/// # Errors
+/// A sentence for each check that may not.
+pub(super) fn may_decide(suite: &Suite) -> Result<(), RunError> {
+    let mut missing = Vec::new();
+    for task in &suite.tasks {
+        for check in questions(task) {
+            let why = match &suite.judge {
+                None => Some("the config has no `judge`, see docs/judge.md".to_owned()),
+                Some(settings) => match standing(settings, &check) {
+                    Ok(standing) => standing.objection(),
+                    Err(error) => Some(error.to_string()),
+                },
+            };
+            let key = check.kind.key();
+            missing.extend(why.map(|why| format!("task {}: {key}: {why}", task.id)));
+        }
+    }
+    if missing.is_empty() {
+        Ok(())
+    } else {
+        Err(RunError::Missing(missing))
+    }
+}
+
+fn questions(task: &TaskSpec) -> impl Iterator<Item = JudgeCheck> + '_ {
+    let specs = task.graders.iter().filter_map(|grader| match grader {
+        GraderSpec::Answer(spec) => Some(spec),
+        _ => None,
+    });
+    specs.flat_map(|spec| spec.questions())
+}

@@ -1,0 +1,135 @@
+//! Judges inside of trials: asked last, recorded, never a verdict where there is none, and shown with how far they are known.
+
+use std::fs;
+
+use serde_json::Value;
+
+use crate::sandbox::Sandbox;
+
+/// A judge in shell that likes what is polite; it leaves a mark each time that it is asked.
+const JUDGE: &str = r#"
+prompt=$(cat)
+echo asked >> "$HOME/asked"
+fence=$(printf '%s' "$prompt" | sed -n 's/.*The fence of this request is \([0-9a-f]*\)\..*/\1/p' | tail -n 1)
+if printf '%s' "$prompt" | sed -n "/BEGIN ANSWER $fence/,/END ANSWER $fence/p" | grep -q please
+then score=5 label=pass; else score=2 label=pass; fi
+printf '{"fence": "%s", "score": %s, "label": "%s", "reason": "as it is", "cost_usd": 0.25}' "$fence" "$score" "$label""#;
+
+/// What a task asks of an answer beside the rubric.
+const RUBRIC: &str = "llm_judge: [{rule: It is polite., threshold: 0.8}]";
+
+/// A suite whose agent says `said`, with what its task asks of the answer.
+fn suite(said: &str, answer: &str, judge: &str) -> Sandbox {
+    let sandbox = Sandbox::new()
+        .agent("fake", "command", &format!("echo '{said}'"))
+        .tasks(&format!(
+            "- {{id: t, prompt: Be polite., expect: {{answer: {{{answer}}}}}}}\n"
+        ));
+    sandbox.script("polite", JUDGE);
+    let program = sandbox.path("bin/polite");
+    let program = program.display();
+    sandbox.section(&format!(
+        "judge: {{judges: [{{type: command, command: ['{program}']}}], max_attempts: 1{judge}}}\n"
+    ))
+}
+
+fn times_asked(sandbox: &Sandbox) -> usize {
+    let marks = fs::read_to_string(sandbox.path("home/asked")).unwrap_or_default();
+    marks.lines().count()
+}
+
+const ALLOWED: &str = ", allow_uncalibrated: true";
+
+#[test]
+fn a_judge_decides_about_an_answer_and_the_report_says_how_far_it_is_known() {
+    let sandbox = suite("please come in", RUBRIC, ALLOWED);
+    sandbox.proctor(&["run", "--quiet"]).expect_code(0);
+    let row = sandbox.row();
+    assert_eq!(row["success"], true, "{row:#}");
+    assert_eq!(row["judge_cost_usd"], 0.25);
+    let known = row["judged"][0].as_str().expect("a judged check");
+    assert!(
+        known.starts_with("answer.llm_judge: NOT CALIBRATED"),
+        "{known}"
+    );
+    let summary = fs::read_to_string(sandbox.run_dir().join("summary.md")).expect("a summary");
+    assert!(summary.contains("NOT CALIBRATED"), "{summary}");
+    let log = fs::read_to_string(sandbox.trial_file("grader_01_answer.log")).expect("the log");
+    let kept: Value = serde_json::from_str(&log).expect("a line");
+    assert_eq!(kept["replies"][0]["score"], 5.0);
+    assert_eq!(times_asked(&sandbox), 1);
+
+    let sandbox = suite("go away", RUBRIC, ALLOWED);
+    sandbox.proctor(&["run", "--quiet"]).expect_code(0);
+    let row = sandbox.row();
+    assert_eq!(row["failure_reason"], "answer:llm_judge", "{row:#}");
+    let told = row["layer_findings"][0].as_str().expect("a finding");
+    assert!(told.contains("which its label contradicts"), "{told}");
+}
+
+#[test]
+fn a_regrade_asks_no_judge_again() {
+    let sandbox = suite("please come in", RUBRIC, ALLOWED);
+    sandbox.proctor(&["run", "--quiet"]).expect_code(0);
+    sandbox.script("polite", "exit 1");
+    let run = sandbox.run_dir();
+    let run = run.to_str().expect("text");
+    sandbox
+        .proctor(&["regrade", "--run", run, "--quiet"])
+        .expect_code(0);
+    assert_eq!(times_asked(&sandbox), 1);
+}
+
+#[test]
+fn a_judge_is_not_asked_once_another_check_has_failed() {
+    let answer = format!("expected_in_answer: [thanks], {RUBRIC}");
+    let sandbox = suite("please come in", &answer, ALLOWED);
+    sandbox.proctor(&["run", "--quiet"]).expect_code(0);
+    assert_eq!(sandbox.row()["failure_reason"], "answer:expected_in_answer");
+    assert_eq!(times_asked(&sandbox), 0);
+}
+
+#[test]
+fn a_judge_that_gives_no_verdict_makes_no_trial_fail_or_pass() {
+    let sandbox = suite("please come in", RUBRIC, ALLOWED);
+    sandbox.script("polite", "echo 'five of five'");
+    sandbox.proctor(&["run", "--quiet"]).expect_code(0);
+    let row = sandbox.row();
+    assert_eq!(
+        (&row["grade"], &row["success"]),
+        (&"error".into(), &false.into())
+    );
+    let reason = row["failure_reason"].as_str().expect("a reason");
+    assert!(reason.contains("not readable"), "{reason}");
+    assert_eq!(row["judge_cost_usd"], Value::Null);
+}
+
+#[test]
+fn a_suite_whose_judge_may_not_decide_starts_no_agent() {
+    let sandbox = suite("please come in", RUBRIC, "");
+    let ran = sandbox.proctor(&["run", "--quiet"]).expect_code(2);
+    assert!(
+        ran.stderr.contains("task t: llm_judge: not calibrated"),
+        "{ran:?}"
+    );
+    sandbox.assert_no_run();
+    let labels: String = (0..100)
+        .map(|number| match number % 2 {
+            0 => format!("{number},please come,pass\n"),
+            _ => format!("{number},go away,fail\n"),
+        })
+        .collect();
+    fs::write(
+        sandbox.path("labels.csv"),
+        format!("item,answer,human\n{labels}"),
+    )
+    .expect("labels");
+    let labels = sandbox.path("labels.csv");
+    let labels = labels.to_str().expect("text");
+    let words = ["judge", "calibrate", labels, "--no-retest", "--task", "t"];
+    sandbox.proctor(&words).expect_code(0);
+    sandbox.proctor(&["run", "--quiet"]).expect_code(0);
+    let row = sandbox.row();
+    let known = row["judged"][0].as_str().expect("a judged check");
+    assert!(known.contains("100 labelled, kappa 1.00"), "{known}");
+}
