@@ -16,7 +16,10 @@ use crate::supervise::{
 };
 
 /// Most bytes of each output stream that are looked at and logged.
-const KEPT: usize = 4 << 20;
+const KEPT: usize = 16 << 20;
+
+/// The reason where what is looked for could be in the part that was not kept: neither a pass nor a failure.
+const TOO_LONG: &str = "output_too_long";
 
 /// Larger reports are none.
 const LARGEST_REPORT: u64 = 16 << 20;
@@ -249,10 +252,7 @@ fn opinion(
     if unexpected && !tampered && !none_ran {
         return fail(format!("command_failed:exit={code}"));
     }
-    let objection = objection.or_else(|| {
-        let otherwise = said_otherwise(asked, output);
-        otherwise.then(|| fail("command_output_mismatch"))
-    });
+    let objection = objection.or_else(|| said_otherwise(asked, output));
     match objection {
         // Who held the output may have cut it.
         Some(_) if ending.leak && !tampered => error("command_leaked"),
@@ -261,9 +261,23 @@ fn opinion(
     }
 }
 
-fn said_otherwise(asked: &Asked<'_>, output: &CapturedOutput) -> bool {
-    says(output, asked.expected_output) == Some(false)
-        || says(output, asked.forbidden_output) == Some(true)
+fn said_otherwise(asked: &Asked<'_>, output: &CapturedOutput) -> Option<Opinion> {
+    let mismatch = || Some(fail("command_output_mismatch"));
+    let (expected, forbidden) = (
+        says(output, asked.expected_output),
+        says(output, asked.forbidden_output),
+    );
+    if forbidden == Some(true) {
+        return mismatch();
+    }
+    let unseen = expected == Some(false) || forbidden == Some(false);
+    if output.truncated && unseen {
+        return Some(error(TOO_LONG));
+    }
+    if expected == Some(false) {
+        return mismatch();
+    }
+    None
 }
 
 /// Which tests ran, where that can be known.
@@ -286,12 +300,9 @@ fn tests(
         let run = test_run::read(format, &String::from_utf8_lossy(&report));
         return Ok(Some(run));
     }
+    // What is missing could be the tests that failed.
     if output.truncated {
-        return if named {
-            Err("output_too_long")
-        } else {
-            Ok(None)
-        };
+        return Err(TOO_LONG);
     }
     let said = match format {
         TestFormat::Unittest => &output.stderr,

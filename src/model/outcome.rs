@@ -374,6 +374,8 @@ pub const RUN_BUDGET: &str = "run_budget";
 pub struct TrialOutcome {
     /// Which trial.
     pub key: TrialKey,
+    /// A person stopped the run while graders worked: it has no row yet, and what the agent left waits to be graded.
+    pub awaits_grading: bool,
     /// `capability`, `regression` or `baseline`.
     pub task_kind: String,
     /// Kind of the agent as configured.

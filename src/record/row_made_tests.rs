@@ -20,6 +20,7 @@ fn outcome(baseline: bool) -> TrialOutcome {
             index: 4,
             attempt: 1,
         },
+        awaits_grading: false,
         task_kind: "capability".to_owned(),
         agent_kind: "codex_cli".to_owned(),
         ts_start: "2026-11-20T10:00:00.000000+00:00".to_owned(),

@@ -10,12 +10,15 @@ impl Estimate {
     /// The estimate as JSON.
     #[must_use]
     pub fn to_json(&self) -> serde_json::Value {
+        // A sum of nothing that is known is not known either.
+        let known =
+            |span: Span, without: usize| (without < self.cells.len()).then(|| span.to_json());
         serde_json::json!({
             "schema": 1,
             "trials_per_cell": self.trials,
             "cells": self.cells.iter().map(CellEstimate::to_json).collect::<Vec<_>>(),
-            "total_seconds_at_jobs_1": self.seconds.to_json(),
-            "total_cost_usd": self.usd.to_json(),
+            "total_seconds_at_jobs_1": known(self.seconds, self.cells_without_time),
+            "total_cost_usd": known(self.usd, self.cells_without_cost),
             "cells_known": self.cells.len() - self.cells_without_time,
             "cells_without_time": self.cells_without_time,
             "cells_without_cost": self.cells_without_cost,

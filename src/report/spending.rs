@@ -136,7 +136,7 @@ impl Spending {
             })
             .collect();
         serde_json::json!({
-            "spent_usd": self.spent.total(), "max_cost_usd": self.budget, "rows_known": self.spent.count(),
+            "spent_usd": (self.spent.count() > 0).then(|| self.spent.total()), "max_cost_usd": self.budget, "rows_known": self.spent.count(),
             "rows_unknown": self.unknown, "rows_lower_bound": self.lower_bounds, "rows_disagreeing": self.disagreeing,
             "sources": sources,
         })

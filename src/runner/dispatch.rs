@@ -209,7 +209,8 @@ impl Dispatch {
     ) {
         let written = block_in_place(|| {
             let journal = &mut self.journal;
-            let appended = journal.append_all(ended.iter().map(|sealed| &sealed.row));
+            let appended =
+                journal.append_all(ended.iter().filter_map(|sealed| sealed.row.as_ref()));
             appended.or_else(|error| {
                 if error.is_disk_full() && self.disk.release() {
                     journal.flush()

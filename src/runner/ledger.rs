@@ -144,15 +144,14 @@ impl Standing {
         for CutOff { planned, mark } in self.cut_off {
             let trial = context.run_dir.trial(&planned.key);
             let problems = scrub_folder(&trial, &context.redactor);
-            let row = match mark {
-                Some(mark) => {
-                    let finished = finish_trial(context, &planned, (teller, mark)).await;
-                    // A person who cancels it leaves it for the next start.
-                    let Some(row) = finished else { continue };
-                    sealed_row(context, disk, (&planned.key, row))
-                }
+            let made = match mark {
+                Some(mark) => finish_trial(context, &planned, (teller, mark))
+                    .await
+                    .map(|row| sealed_row(context, disk, (&planned.key, row))),
                 None => Sealed::seal(context, disk, interrupted(context, &planned, problems)).row,
             };
+            // A person who cancels it leaves it for the next start.
+            let Some(row) = made else { continue };
             journal
                 .append(&row)
                 .map_err(|error| RunError::at("append to the journal", &error))?;

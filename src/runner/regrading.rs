@@ -88,6 +88,10 @@ pub async fn regrade(
             break;
         }
         let comparison = compare(&ready.context, (&row, &planned), (&teller, &stamp)).await;
+        // What a person cut short is no verdict.
+        if ready.context.cancel.level() > 0 {
+            break;
+        }
         teller.tell(Progress::Notice {
             text: told(&comparison),
         });

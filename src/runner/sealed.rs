@@ -8,16 +8,20 @@ use crate::trial::RunContext;
 /// An outcome with its row.
 pub(super) struct Sealed {
     pub(super) outcome: TrialOutcome,
-    pub(super) row: Row,
+    /// Nothing where what the agent left waits for a later start to grade it.
+    pub(super) row: Option<Row>,
 }
 
 impl Sealed {
     /// Waits until the files of the trial are on disk, and lists their digests. It takes its time: it wants a thread that
     /// may block.
     pub(super) fn seal(context: &RunContext, disk: &Disk, outcome: TrialOutcome) -> Self {
+        if outcome.awaits_grading {
+            return Self { outcome, row: None };
+        }
         let trial = context.run_dir.trial(&outcome.key);
         let row = Row::from_outcome(&outcome, &trial.paths());
-        let row = sealed_row(context, disk, (&outcome.key, row));
+        let row = Some(sealed_row(context, disk, (&outcome.key, row)));
         Self { outcome, row }
     }
 }

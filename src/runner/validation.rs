@@ -69,6 +69,10 @@ async fn all(
             break;
         }
         let validation = validate_task(context, &planned, (teller, proof)).await;
+        // What a person cut short says nothing of the task.
+        if !validation.ok && context.cancel.level() > 0 {
+            break;
+        }
         keep(&context.run_dir, &validation)
             .map_err(|error| RunError::at("write reference_checks.jsonl", &error))?;
         teller.tell(Progress::Notice {

@@ -229,6 +229,13 @@ impl Draft {
             .for_each(|why| self.violate(why));
     }
 
+    /// Graders were stopped by a person: they said nothing, and a later start asks them again.
+    pub(super) fn awaits_grading(&mut self) {
+        self.outcome.awaits_grading = true;
+        self.outcome.termination = Termination::Cancelled;
+        self.outcome.failure_reason = Some("cancelled".to_owned());
+    }
+
     /// Says that a rule was broken; what was only suspect before stands beside it.
     fn violate(&mut self, reason: String) {
         let mut reasons = match std::mem::take(&mut self.outcome.integrity) {
@@ -384,6 +391,7 @@ pub(super) fn now() -> String {
 fn blank(key: &TrialKey, agent_kind: &str, task_kind: &str) -> TrialOutcome {
     TrialOutcome {
         key: key.clone(),
+        awaits_grading: false,
         task_kind: task_kind.to_owned(),
         agent_kind: agent_kind.to_owned(),
         ts_start: now(),

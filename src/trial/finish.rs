@@ -30,7 +30,7 @@ pub async fn finish_trial(
             &mut row,
             graded.unwrap_or_else(|why| Graded::impossible(&why)),
         );
-        "the harness died after the agent had ended; a later start graded what it had left"
+        "the run was over after the agent had ended; a later start graded what it had left"
     } else {
         "the harness died before it could write this row; a later start did"
     };

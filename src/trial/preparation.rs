@@ -13,7 +13,7 @@ use crate::graders::{ForbiddenBaseline, capture_baseline};
 use crate::model::Isolation;
 use crate::record::{set_apart, write_file};
 use crate::shims::{LogWay, Overlay};
-use crate::supervise::{self, CapturedOutput, ChildEnding, ChildSpec, EndReason, Exit};
+use crate::supervise::{self, Cancel, CapturedOutput, ChildEnding, ChildSpec, EndReason, Exit};
 use crate::trial::draft::Stop;
 use crate::trial::environment::program_path;
 use crate::trial::frame::{Frame, HelperRun};
@@ -207,23 +207,35 @@ pub(super) async fn mcp_start(
         (ready, &frame.context.suite.mcp.start_command),
     )?;
     spec.limits.spare_leftovers = true;
-    mcp_command(frame, &spec).await
+    mcp_command(&spec, &frame.context.cancel).await
 }
 
-/// Runs `mcp.stop_command`, and ends whatever of the server is left then.
+/// Runs `mcp.stop_command`, and ends whatever of the server is left then. Also where a person asked to stop once: nothing else
+/// ends a server that has left its session.
 pub(super) async fn mcp_stop(
     frame: &Frame<'_>,
     workspace: &Workspace,
     ready: &Ready,
 ) -> Option<String> {
     let mcp = &frame.context.suite.mcp;
-    if let Some(spec) = mcp_spec(frame, workspace, (ready, &mcp.stop_command)) {
-        return mcp_command(frame, &spec).await;
-    }
     // Without a stop command the server is ended by its mark, which any child of the same mark does at its end.
     let nothing = ["true".to_owned()];
-    mcp_spec(frame, workspace, (ready, &mcp.start_command))?;
-    mcp_command(frame, &mcp_spec(frame, workspace, (ready, &nothing))?).await
+    let spec = match mcp_spec(frame, workspace, (ready, &mcp.stop_command)) {
+        Some(spec) => spec,
+        None => {
+            mcp_spec(frame, workspace, (ready, &mcp.start_command))?;
+            mcp_spec(frame, workspace, (ready, &nothing))?
+        }
+    };
+    let at_once = Cancel::new();
+    let mut stopping = std::pin::pin!(mcp_command(&spec, &at_once));
+    tokio::select! {
+        told = &mut stopping => told,
+        () = frame.context.cancel.reached(2) => {
+            at_once.request();
+            stopping.await
+        }
+    }
 }
 
 fn mcp_spec(
@@ -248,8 +260,8 @@ fn mcp_spec(
     Some(spec)
 }
 
-async fn mcp_command(frame: &Frame<'_>, spec: &ChildSpec) -> Option<String> {
-    let (ending, output) = supervise::capture(spec, SETUP_OUTPUT, &frame.context.cancel).await;
+async fn mcp_command(spec: &ChildSpec, cancel: &Cancel) -> Option<String> {
+    let (ending, output) = supervise::capture(spec, SETUP_OUTPUT, cancel).await;
     if ending.succeeded() {
         return None;
     }

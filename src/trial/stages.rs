@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use crate::agents::Invocation;
 use crate::graders::no_panic;
-use crate::model::{Allowance, Infra, Progress, TrialOutcome};
+use crate::model::{Allowance, Grade, Infra, Progress, TrialOutcome, Verdict};
 use crate::plan::PlannedTrial;
 use crate::record::{Stage, TrialClock};
 use crate::supervise::{can_be_worked_in, host_load};
@@ -15,7 +15,7 @@ use crate::trial::aftermath::{self, Ended, Left};
 use crate::trial::attest;
 use crate::trial::draft::{Draft, Stop};
 use crate::trial::frame::Frame;
-use crate::trial::judgement::{Evidence, agent_end, worth_grading};
+use crate::trial::judgement::{Evidence, agent_end, grade_of, worth_grading};
 use crate::trial::outside::Outside;
 use crate::trial::performance::{Performed, perform};
 use crate::trial::preparation;
@@ -81,9 +81,12 @@ async fn stages(frame: &Frame<'_>, draft: &mut Draft, slot: &mut Slot) -> Result
     if not_started.is_some() || cancelled {
         // Half a server may be there.
         preparation::mcp_stop(frame, workspace, &ready).await;
-        return Err(not_started.map_or_else(Stop::cancelled, |problem| {
-            Stop::setup(format!("mcp.start_command {problem}"))
-        }));
+        return Err(match not_started {
+            Some(problem) if frame.context.cancel.level() == 0 => {
+                Stop::setup(format!("mcp.start_command {problem}"))
+            }
+            _ => Stop::cancelled(),
+        });
     }
     let untouched = workspace
         .noted(&frame.counts())
@@ -138,7 +141,8 @@ async fn stages(frame: &Frame<'_>, draft: &mut Draft, slot: &mut Slot) -> Result
     .await;
     // Where nobody is to be asked, the row is whole at once: no mark in between, and none of its cost.
     let task = frame.context.task(frame.planned);
-    if worth_grading(&end) && task.is_some_and(|task| !task.graders.is_empty()) {
+    let to_grade = worth_grading(&end) && task.is_some_and(|task| !task.graders.is_empty());
+    if to_grade {
         frame.mark(Stage::AgentEnded, (draft, true));
     }
     let left = Left {
@@ -150,11 +154,20 @@ async fn stages(frame: &Frame<'_>, draft: &mut Draft, slot: &mut Slot) -> Result
         spent: draft.row(&frame.trial_dir).spent(),
     };
     let graded = aftermath::judge(frame, &mut slot.workspace, left).await;
+    if to_grade && frame.context.cancel.level() > 0 && was_cut(&graded.verdicts) {
+        draft.awaits_grading();
+        return Ok(());
+    }
     draft.graded(&end, graded);
     if frame.context.cancel.level() == 0 {
         frame.mark(Stage::Graded, (draft, false));
     }
     Ok(())
+}
+
+/// Whether graders that a person stopped came to no end.
+fn was_cut(verdicts: &[Verdict]) -> bool {
+    matches!(grade_of(verdicts), Grade::Error | Grade::NotGraded)
 }
 
 fn prepare<'a>(frame: &Frame<'_>, slot: &'a mut Option<Workspace>) -> Result<&'a Workspace, Stop> {

@@ -198,6 +198,68 @@ fn one_interrupt_stops_keeps_and_reports() {
     sandbox.assert_scratch_is_empty();
 }
 
+/// Sends a running `proctor` what Ctrl-C sends.
+fn interrupt(child: &std::process::Child) {
+    let pid = rustix::process::Pid::from_raw(i32::try_from(child.id()).expect("a pid fits"))
+        .expect("a pid is not 0");
+    rustix::process::kill_process(pid, rustix::process::Signal::INT).expect("interrupt proctor");
+}
+
+/// A suite whose grader takes so long that a person stops it, until a file lets it be quick.
+fn slowly_graded() -> Sandbox {
+    let sandbox = Sandbox::new().agent(
+        "fake",
+        "claude_code_cli",
+        &format!("echo run >> \"$HOME/starts\"\n{SOLVE}\n{CLAUDE_DONE}"),
+    );
+    let home = sandbox.path("home").display().to_string();
+    sandbox.suite("isolation: none").tasks(&format!(
+        "- id: answer\n  prompt: p\n  graders:\n    - {{type: command, argv: [sh, -c, 'touch {home}/grading; [ -e {home}/quick ] || sleep 20; grep -q 42 answer.txt']}}\n"
+    ))
+}
+
+#[test]
+fn what_a_person_stopped_while_it_was_graded_is_graded_by_a_later_start() {
+    let sandbox = slowly_graded();
+    let child = sandbox.start(&["run", "--quiet"]);
+    wait_for("the grader", || sandbox.path("home/grading").exists());
+    interrupt(&child);
+    let output = child.wait_with_output().expect("wait for proctor");
+    let told = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(130), "{told}");
+    assert!(told.contains("1 trial still to run"), "{told}");
+    assert_eq!(sandbox.rows().len(), 0);
+    fs::write(sandbox.path("home/quick"), "").expect("let the grader be quick");
+    let run = sandbox.run_dir().display().to_string();
+    sandbox
+        .proctor(&["run", "--quiet", "--resume", &run])
+        .expect_code(0);
+    let row = sandbox.row();
+    assert_eq!(row["grade"], "pass", "{row:#}");
+    assert_eq!(row["termination"], "completed");
+    let starts = fs::read_to_string(sandbox.path("home/starts")).expect("read the starts");
+    assert_eq!(starts, "run\n", "the agent was paid for once");
+    sandbox.proctor(&["verify", "--run", &run]).expect_code(0);
+}
+
+#[test]
+fn a_regrading_that_a_person_stops_tells_no_verdict() {
+    let sandbox = slowly_graded();
+    fs::write(sandbox.path("home/quick"), "").expect("let the grader be quick");
+    sandbox.proctor(&["run", "--quiet"]).expect_code(0);
+    for made in ["quick", "grading"] {
+        fs::remove_file(sandbox.path("home").join(made)).expect("remove a file");
+    }
+    let run = sandbox.run_dir().display().to_string();
+    let child = sandbox.start(&["regrade", "--run", &run]);
+    wait_for("the grader", || sandbox.path("home/grading").exists());
+    interrupt(&child);
+    let output = child.wait_with_output().expect("wait for proctor");
+    let told = String::from_utf8_lossy(&output.stdout);
+    assert_eq!(output.status.code(), Some(130), "{told}");
+    assert!(!told.contains("1 changed"), "{told}");
+}
+
 #[test]
 fn a_run_can_be_verified_and_a_changed_one_is_found_out() {
     let sandbox = Sandbox::new()

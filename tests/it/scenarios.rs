@@ -5,7 +5,7 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 
-use crate::sandbox::{CLAUDE_DONE, SOLVE, Sandbox};
+use crate::sandbox::{CLAUDE_DONE, SOLVE, Sandbox, wait_for};
 
 const CODEX_DONE: &str = r#"echo '{"type":"thread.started","thread_id":"t"}'
 echo '{"type":"turn.started"}'
@@ -102,6 +102,44 @@ fn an_mcp_scenario_hands_its_servers_over_and_runs_start_and_stop() {
         .output()
         .expect("run pgrep");
     assert!(!left.status.success(), "the MCP server outlived its trial");
+}
+
+/// A scenario with MCP whose start command and agent a person stops.
+#[test]
+fn an_mcp_server_is_stopped_also_where_a_person_stops_the_run() {
+    let agent = "touch \"$HOME/up\"\nsleep 60";
+    let slow = "[sh, -c, 'touch \"$HOME/up\"; sleep 60']";
+    for (start, agent, termination) in [
+        ("[\"true\"]", agent, "cancelled"),
+        (slow, "true", "cancelled"),
+    ] {
+        let sandbox = Sandbox::new()
+            .agent("fake", "claude_code_cli", agent)
+            .set("scenarios", "[served]")
+            .set("timeout_sec", "60")
+            .set("stall_timeout_sec", "60")
+            .section(&format!(
+                "scenarios:\n  - {{id: served, mcp_config: lab.json}}\nmcp:\n  enabled: true\n  start_command: {start}\n  stop_command: [sh, -c, 'sleep 0.3; echo stopped >> \"$HOME/mcp\"']\n"
+            ));
+        sandbox.write();
+        fs::write(
+            sandbox.path("lab.json"),
+            r#"{"mcpServers": {"lab": {"type": "stdio", "command": "/bin/cat", "args": []}}}"#,
+        )
+        .expect("write the MCP file");
+        let child = sandbox.start(&["run", "--quiet"]);
+        wait_for("the trial", || sandbox.path("home/up").exists());
+        let pid = rustix::process::Pid::from_raw(i32::try_from(child.id()).expect("a pid fits"));
+        rustix::process::kill_process(pid.expect("a pid"), rustix::process::Signal::INT)
+            .expect("interrupt proctor");
+        let output = child.wait_with_output().expect("wait for proctor");
+        assert_eq!(output.status.code(), Some(130));
+        let row = sandbox.row();
+        assert_eq!(row["termination"], termination, "{row:#}");
+        assert_eq!(row["infra"], "none", "{row:#}");
+        let told = fs::read_to_string(sandbox.path("home/mcp")).expect("it was stopped");
+        assert_eq!(told, "stopped\n");
+    }
 }
 
 #[test]

@@ -23,6 +23,7 @@ pub(super) fn key(index: u32) -> TrialKey {
 pub(super) fn outcome(index: u32) -> TrialOutcome {
     TrialOutcome {
         key: key(index),
+        awaits_grading: false,
         task_kind: "capability".to_owned(),
         agent_kind: "replay".to_owned(),
         ts_start: String::new(),

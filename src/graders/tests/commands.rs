@@ -24,6 +24,7 @@ async fn commands_judge_by_exit_code_and_output() {
             tests: crate::config::TestsSpec::default(),
         }
     };
+    let much = |then: &str| format!("head -c 17000000 /dev/zero | tr '\\0' x; {then}");
     let desk = Desk::new();
     for (spec, grade, reason) in [
         (sh("exit 0"), Grade::Pass, ""),
@@ -52,6 +53,23 @@ async fn commands_judge_by_exit_code_and_output() {
             "command_output_mismatch",
         ),
         (with("echo fine", 0, None, Some("skipped")), Grade::Pass, ""),
+        // What is looked for may stand in the part that is not kept.
+        (
+            with(&much("echo skipped"), 0, None, Some("skipped")),
+            Grade::Error,
+            "output_too_long",
+        ),
+        (
+            with(&much("echo ok"), 0, Some("ok"), None),
+            Grade::Error,
+            "output_too_long",
+        ),
+        (
+            with(&format!("echo ok; {}", much("true")), 0, Some("ok"), None),
+            Grade::Pass,
+            "",
+        ),
+        (sh(&much("exit 3")), Grade::Fail, "command_failed:exit=3"),
         (
             sh("test \"$A\" = 1 && test -z \"$HOME\" && test -f Tests/run.sh"),
             Grade::Pass,
