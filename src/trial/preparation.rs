@@ -220,13 +220,13 @@ pub(super) async fn mcp_stop(
     let mcp = &frame.context.suite.mcp;
     // Without a stop command the server is ended by its mark, which any child of the same mark does at its end.
     let nothing = ["true".to_owned()];
-    let spec = match mcp_spec(frame, workspace, (ready, &mcp.stop_command)) {
-        Some(spec) => spec,
-        None => {
-            mcp_spec(frame, workspace, (ready, &mcp.start_command))?;
-            mcp_spec(frame, workspace, (ready, &nothing))?
-        }
+    let command = if mcp.stop_command.is_empty() {
+        mcp_spec(frame, workspace, (ready, &mcp.start_command))?;
+        &nothing[..]
+    } else {
+        &mcp.stop_command
     };
+    let spec = mcp_spec(frame, workspace, (ready, command))?;
     let at_once = Cancel::new();
     let mut stopping = std::pin::pin!(mcp_command(&spec, &at_once));
     tokio::select! {
