@@ -12,13 +12,13 @@ use crate::workspace::{
 
 /// What was kept of a trial's changes.
 #[derive(Debug, Default)]
-pub(super) struct Kept {
+pub struct Kept {
     /// The changed paths.
-    pub(super) changed: Vec<ChangedPath>,
+    pub changed: Vec<ChangedPath>,
     /// Ignored paths that were changed and are not carried on.
-    pub(super) ignored: Vec<String>,
+    pub ignored: Vec<String>,
     /// Files whose content is not what the agent left, since a secret was taken out.
-    pub(super) altered: Vec<String>,
+    pub altered: Vec<String>,
 }
 
 /// Writes `changes.patch`, `changes.jsonl` and the large files, as far as limits allow; gives those that were reached.
@@ -83,8 +83,11 @@ impl Room {
     }
 }
 
-/// Reads what [`keep`] wrote.
-pub(super) fn read(trial: &TrialDir, subdir: &Path) -> Result<Kept, String> {
+/// Reads what was kept of a trial's changes; paths begin at the root of the work tree that holds the project in `subdir`.
+///
+/// # Errors
+/// A list that cannot be read, or a line of it.
+pub fn read(trial: &TrialDir, subdir: &Path) -> Result<Kept, String> {
     let mut kept = Kept::default();
     for line in record::read_changes(trial).map_err(|error| error.to_string())? {
         let path = from_project(&line.path, subdir)

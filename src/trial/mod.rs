@@ -47,6 +47,7 @@ pub use draft::crashed_outcome;
 pub use environment::{base_environment, program_path};
 pub use finish::finish_trial;
 pub use guard::Guard;
+pub use kept::{Kept, read as read_kept};
 pub use regrade::{Regraded, regrade_trial};
 pub use simulator::AppleSide;
 pub use stages::run_trial;

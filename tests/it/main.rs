@@ -10,6 +10,7 @@ mod attempts;
 mod attest;
 mod backfill;
 mod canaries;
+mod cassettes;
 mod cheats;
 mod check;
 mod cli;

@@ -8,22 +8,14 @@ use std::path::Path;
 
 use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags};
 
-/// Writes `bytes` to `path` below `root`, folders included. A file that is there is replaced and keeps its mode unless one
-/// is given.
+/// Writes `bytes` to `path` below `root`, folders included. A file or empty folder that is there is replaced; a file's
+/// mode is kept unless one is given.
 ///
 /// # Errors
 /// A folder on the way that is none (a link is none), or whatever the system says.
 pub(super) fn write(root: &Path, path: &Path, bytes: &[u8], mode: Option<u32>) -> io::Result<()> {
     let (folder, name) = parent(root, path, true)?;
-    let known = match rustix::fs::statat(&folder, name, AtFlags::SYMLINK_NOFOLLOW) {
-        Ok(stat) => {
-            rustix::fs::unlinkat(&folder, name, AtFlags::empty())?;
-            let kind = FileType::from_raw_mode(stat.st_mode);
-            (kind == FileType::RegularFile).then_some(Mode::from_raw_mode(stat.st_mode))
-        }
-        Err(rustix::io::Errno::NOENT) => None,
-        Err(error) => return Err(error.into()),
-    };
+    let known = clear(&folder, name)?;
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let file = rustix::fs::openat(&folder, name, flags, Mode::from_raw_mode(0o666))?;
     if let Some(mode) = mode
@@ -35,17 +27,30 @@ pub(super) fn write(root: &Path, path: &Path, bytes: &[u8], mode: Option<u32>) -
     File::from(file).write_all(bytes)
 }
 
-/// Makes `path` below `root` a link to `target`, folders included, in place of a file that is there.
+/// Makes `path` below `root` a link to `target`, folders included, in place of a file or empty folder that is there.
 ///
 /// # Errors
 /// A folder on the way that is none (a link is none), or whatever the system says.
 pub(super) fn link(root: &Path, path: &Path, target: &str) -> io::Result<()> {
     let (folder, name) = parent(root, path, true)?;
-    match rustix::fs::unlinkat(&folder, name, AtFlags::empty()) {
-        Ok(()) | Err(rustix::io::Errno::NOENT) => {}
-        Err(error) => return Err(error.into()),
-    }
+    clear(&folder, name)?;
     Ok(rustix::fs::symlinkat(target, &folder, name)?)
+}
+
+/// Removes the file or empty folder `name`, if there is one; gives the mode of a regular file.
+fn clear(folder: &OwnedFd, name: &OsStr) -> io::Result<Option<Mode>> {
+    let stat = match rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW) {
+        Err(rustix::io::Errno::NOENT) => return Ok(None),
+        found => found?,
+    };
+    let kind = FileType::from_raw_mode(stat.st_mode);
+    let flags = if kind == FileType::Directory {
+        AtFlags::REMOVEDIR
+    } else {
+        AtFlags::empty()
+    };
+    rustix::fs::unlinkat(folder, name, flags)?;
+    Ok((kind == FileType::RegularFile).then_some(Mode::from_raw_mode(stat.st_mode)))
 }
 
 /// Removes the file or folder `path` below `root`; nothing there is as good.

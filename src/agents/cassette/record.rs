@@ -83,7 +83,10 @@ pub fn record(recording: &Recording<'_>) -> Result<String, String> {
         }
         steps.push((at, Rank::Run, json!({"at_ms": at, "run": run})));
     }
-    for change in recording.changes {
+    // What is removed goes first: a file may stand where a folder was, and a folder where a file was.
+    let is_there = |change: &&FileChange| change.contents.is_some() || change.link.is_some();
+    let (made, removed): (Vec<_>, Vec<_>) = recording.changes.iter().partition(is_there);
+    for change in removed.into_iter().chain(made) {
         let at = change.at.map_or(last, milliseconds);
         steps.push((at, Rank::Change, changed(change, at)?));
     }

@@ -5,20 +5,18 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
-
 use crate::agents::cassette::{FileChange, Header, Recording};
+use crate::cli::commands::cassette::changes::changes;
 use crate::cli::commands::cassette::ending::end;
 use crate::cli::commands::cassette::times::line_times;
 use crate::cli::failure::{Failure, Kind, Outcome};
 use crate::config::AgentKind;
 use crate::model::{AgentEvent, CommandCall};
-use crate::record::{ChangedFile, Row, RunDir, TrialDir, read_events, rows};
+use crate::record::{Row, RunDir, TrialDir, read_events, rows};
 use crate::shims::read_log;
 
 /// More than this is no trial that anybody plays again.
-const LONGEST_FILE: u64 = 512 << 20;
+pub(super) const LONGEST_FILE: u64 = 512 << 20;
 
 /// All that a cassette is made of.
 pub(super) struct Material {
@@ -193,65 +191,6 @@ fn plays(row: &Row, stdout: &[u8]) -> AgentKind {
 fn holds(stdout: &[u8], words: &[u8]) -> bool {
     let mut lines = stdout.split(|byte| *byte == b'\n').take(5);
     lines.any(|line| line.windows(words.len()).any(|part| part == words))
-}
-
-/// The changes, and what was not kept of them since no grader sees it.
-fn changes(trial: &TrialDir) -> Outcome<(Vec<FileChange>, Vec<String>)> {
-    let path = trial.changes();
-    let text = match bytes(&path) {
-        Ok(text) => text,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            return Ok((Vec::new(), Vec::new()));
-        }
-        Err(error) => return Err(Failure::at(format_args!("read {}", path.display()), error)),
-    };
-    let lines = text
-        .split(|byte| *byte == b'\n')
-        .filter(|line| !line.is_empty());
-    let (mut changes, mut left_out) = (Vec::new(), Vec::new());
-    for line in lines {
-        let one: ChangedFile = serde_json::from_slice(line)
-            .map_err(|error| Failure::at(format_args!("read {}", path.display()), error))?;
-        if one.ignored_files.is_some() || one.special.is_some() {
-            let why = one.omitted.as_deref().unwrap_or("it was not kept");
-            left_out.push(format!("{}: {why}", one.path));
-        } else {
-            changes.push(change(&one, trial)?);
-        }
-    }
-    Ok((changes, left_out))
-}
-
-fn change(changed: &ChangedFile, trial: &TrialDir) -> Outcome<FileChange> {
-    let lost = |why: &str| {
-        let what = format!("the change of {} cannot be played: {why}", changed.path);
-        Failure::new(Kind::Infrastructure, what)
-    };
-    let contents = match (&changed.text, &changed.base64) {
-        _ if changed.removed => None,
-        (Some(text), _) => Some(text.clone().into_bytes()),
-        (None, Some(coded)) => Some(
-            STANDARD
-                .decode(coded)
-                .map_err(|_| lost("it is no base64"))?,
-        ),
-        (None, None) if changed.link.is_some() => None,
-        (None, None) => {
-            let why = changed.omitted.as_deref();
-            let why = why.unwrap_or("its content was not kept");
-            let file = changed.file.as_deref().filter(|name| !name.contains('/'));
-            let file = file.ok_or_else(|| lost(why))?;
-            let file = trial.root().join(file);
-            Some(bytes(&file).map_err(|error| lost(&format!("{}: {error}", file.display())))?)
-        }
-    };
-    Ok(FileChange {
-        at: None,
-        path: PathBuf::from(&changed.path),
-        contents,
-        link: changed.link.clone(),
-        mode: changed.executable.then_some(0o755),
-    })
 }
 
 fn calls(trial: &TrialDir, started_mono_ns: u64) -> Outcome<Vec<CommandCall>> {

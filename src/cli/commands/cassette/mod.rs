@@ -1,5 +1,6 @@
 //! `proctor cassette`: a finished trial as a cassette.
 
+mod changes;
 mod ending;
 mod material;
 mod times;
