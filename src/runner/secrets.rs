@@ -1,13 +1,16 @@
-//! What a run must never write: the secrets among the variables of the operator and of the suite.
+//! What a run must never write: the secrets among the variables of the operator and of the suite, and in the logins of its
+//! agents.
+
+use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use crate::agents::server_variables;
-use crate::config::Suite;
+use crate::agents::{OperatorHome, login_texts, server_variables, texts_of};
+use crate::config::{AgentKind, Suite};
 use crate::record::Redactor;
 
 /// Knows the values of all variables whose names say that they are secret: the operator's, the agents', the scenarios',
-/// the suite's, and those of MCP servers with their headers.
+/// the suite's, and those of MCP servers with their headers; and what logs the suite's agents in, as it lies on disk now.
 pub(super) fn redactor(suite: &Suite) -> Redactor {
     let operator = std::env::vars_os()
         .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
@@ -35,9 +38,17 @@ pub(super) fn redactor(suite: &Suite) -> Redactor {
     let inside: Vec<(String, String)> = variables
         .iter()
         .filter_map(|(_, value)| serde_json::from_str(value).ok())
-        .flat_map(|settings| texts_of(&settings))
+        .flat_map(|settings: Value| texts_of(&settings))
+        .map(|(keys, text)| (keys.rsplit('/').next().unwrap_or_default().to_owned(), text))
         .collect();
     variables.extend(inside);
+    let operator = OperatorHome::from_env();
+    let agents = suite.agents.iter().chain(&suite.further_agents);
+    let kinds: BTreeSet<&str> = agents.map(|agent| agent.kind.as_str()).collect();
+    let kinds = AgentKind::ALL
+        .into_iter()
+        .filter(|kind| kinds.contains(kind.as_str()));
+    variables.extend(kinds.flat_map(|kind| login_texts(kind, &operator)));
     let mut redactor = Redactor::from_variables(
         variables
             .iter()
@@ -47,40 +58,4 @@ pub(super) fn redactor(suite: &Suite) -> Redactor {
         redactor.add(&name, &value);
     }
     redactor
-}
-
-/// The texts in settings that a variable holds whole (opencode's do), each with its key; not those that only name a variable.
-fn texts_of(settings: &Value) -> Vec<(String, String)> {
-    let Value::Object(fields) = settings else {
-        return Vec::new();
-    };
-    let mut found = Vec::new();
-    for (key, value) in fields {
-        match value {
-            Value::String(text) if !text.contains("{env:") && !text.contains("{file:") => {
-                found.push((key.clone(), text.clone()));
-            }
-            value => found.extend(texts_of(value)),
-        }
-    }
-    found
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn keys_inside_of_settings_are_known() {
-        let settings = serde_json::json!({
-            "provider": {"x": {"options": {"apiKey": "canary-1", "baseURL": "http://x"}, "headers": {"Authorization": "{env:KEY}"}}},
-        });
-        let found = texts_of(&settings);
-        let pair = |key: &str, text: &str| (key.to_owned(), text.to_owned());
-        assert_eq!(
-            found,
-            [pair("apiKey", "canary-1"), pair("baseURL", "http://x")]
-        );
-        assert!(texts_of(&Value::from("text")).is_empty());
-    }
 }

@@ -172,3 +172,24 @@ fn a_run_without_noted_inputs_says_so_and_goes_on() {
     assert!(ran.stderr.contains("is not known"), "{}", ran.stderr);
     assert_eq!(starts(&sandbox), 2);
 }
+
+#[test]
+fn a_branch_that_moves_between_trials_moves_no_trial() {
+    let sandbox = Sandbox::new();
+    let repo = sandbox.path("repo").display().to_string();
+    let moves = format!(
+        "cat README.md >> \"$HOME/seen\"; cd '{repo}'; echo moved >> README.md; git -c user.name=a -c user.email=a@example.invalid commit -qam moved; cd - > /dev/null"
+    );
+    let sandbox = sandbox
+        .agent(
+            "fake",
+            "claude_code_cli",
+            &format!("{moves}\n{SOLVE}\n{CLAUDE_DONE}"),
+        )
+        .suite("isolation: none")
+        .set("trials_per_cell", "3");
+    sandbox.proctor(&["run", "--quiet"]).expect_code(0);
+    let seen = fs::read_to_string(sandbox.path("home/seen")).expect("read what they saw");
+    assert_eq!(seen, "a project\n".repeat(3));
+    assert_eq!(sandbox.git(&["rev-list", "--count", "main"]).trim(), "4");
+}

@@ -154,6 +154,32 @@ fn a_daemon_that_keeps_writing_is_dead_before_grading() {
 }
 
 #[test]
+fn a_cache_that_one_trial_poisons_is_clean_for_the_next() {
+    if !can_be_had() {
+        return;
+    }
+    let body = format!(
+        "for f in .cargo/registry/f .npm/f .cache/f; do mkdir -p $HOME/${{f%/f}}; cat $HOME/$f; echo poison >> $HOME/$f; done > seen 2>/dev/null\n{SOLVE}\n{CLAUDE_DONE}"
+    );
+    let sandbox = sandbox(&body).set("trials_per_cell", "2").suite("lend: []");
+    for folder in [".cargo/registry", ".npm"] {
+        let folder = sandbox.path("home").join(folder);
+        fs::create_dir_all(&folder).expect("make a cache");
+        fs::write(folder.join("f"), "clean\n").expect("fill it");
+    }
+    run(&sandbox);
+    assert_success(&sandbox);
+    for index in [0, 1] {
+        let trial = format!("trials/fake-shell_unprimed-answer-trial-00{index}/changes.patch");
+        let changes = fs::read_to_string(sandbox.run_dir().join(trial)).expect("read the changes");
+        assert!(changes.contains("+clean"), "toolchains are lent: {changes}");
+        assert!(!changes.contains("poison"), "{changes}");
+    }
+    let lent = fs::read_to_string(sandbox.path("home/.cargo/registry/f")).expect("read a cache");
+    assert_eq!(lent, "clean\n");
+}
+
+#[test]
 fn a_chain_of_forks_ends_with_its_jail() {
     if !can_be_had() {
         return;

@@ -126,6 +126,29 @@ echo "$k" >&2; echo "$k" > note.txt; xcodebuild "-key=$k""#;
 }
 
 #[test]
+fn what_logs_an_agent_in_is_in_no_file_of_a_run_though_the_agent_prints_it() {
+    for clean in ["true", "false"] {
+        let body = format!(
+            "cat \"${{CLAUDE_CONFIG_DIR:-$HOME/.claude}}/.credentials.json\" > login; echo; cat login; base64 login\n{SOLVE}\n{CLAUDE_DONE}"
+        );
+        let sandbox = Sandbox::new()
+            .agent("fake", "claude_code_cli", &body)
+            .suite(&format!("clean_agent_env: {clean}"));
+        fs::create_dir(sandbox.path("home/.claude")).expect("make a folder");
+        fs::write(
+            sandbox.path("home/.claude/.credentials.json"),
+            r#"{"claudeAiOauth":{"accessToken":"sk-ant-oat01-canary-1","refreshToken":"sk-ant-ort01-canary-2"}}"#,
+        )
+        .expect("write a login");
+        sandbox.proctor(&["run", "--quiet"]).expect_code(0);
+        assert_eq!(sandbox.row()["success"], true, "{:#}", sandbox.row());
+        assert_in_no_file(&sandbox, &["canary", "sk-ant", "c2stYW50"]);
+        let raw = fs::read_to_string(sandbox.trial_file("stdout.raw")).expect("the raw output");
+        assert!(raw.contains("[redacted:LOGIN_TOKEN]"), "{raw}");
+    }
+}
+
+#[test]
 fn a_harness_that_is_killed_outright_leaves_no_secret_in_what_agents_said() {
     let body = r#"k="$ANTHROPIC_API_KEY"
 printf '{"type":"assistant","message":{"content":[{"type":"text","text":"%s"}]}}\n' "$k"

@@ -56,7 +56,7 @@ impl OperatorHome {
         }
     }
 
-    fn folder(&self, kind: AgentKind) -> Option<&Path> {
+    pub(super) fn folder(&self, kind: AgentKind) -> Option<&Path> {
         match kind {
             AgentKind::ClaudeCode => self.claude.as_deref(),
             AgentKind::Codex => self.codex.as_deref(),
@@ -70,7 +70,7 @@ impl OperatorHome {
 }
 
 /// Files of an agent's folder that make it logged in.
-const fn login_of(kind: AgentKind) -> &'static [&'static str] {
+pub(super) const fn login_of(kind: AgentKind) -> &'static [&'static str] {
     match kind {
         AgentKind::ClaudeCode => &[".credentials.json"],
         AgentKind::Codex | AgentKind::Opencode => &["auth.json"],
@@ -136,7 +136,7 @@ pub fn login(kind: AgentKind, operator: &OperatorHome, is_set: impl Fn(&str) -> 
 }
 
 /// Further files there that make it what the operator has.
-const fn settings_of(kind: AgentKind) -> &'static [&'static str] {
+pub(super) const fn settings_of(kind: AgentKind) -> &'static [&'static str] {
     match kind {
         AgentKind::ClaudeCode => &["settings.json", "CLAUDE.md"],
         AgentKind::Codex => &["config.toml", "AGENTS.md"],

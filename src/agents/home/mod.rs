@@ -9,11 +9,13 @@ use std::path::{Path, PathBuf};
 use crate::agents::InvocationError;
 use crate::config::AgentKind;
 
+mod kept_apart;
 mod login;
 mod settings;
 
 pub(super) use settings::set;
 
+pub use kept_apart::{login_texts, texts_of};
 pub use login::{Login, OperatorHome, copy_settings, login};
 
 /// What a trial's own home amounts to.

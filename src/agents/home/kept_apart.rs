@@ -1,0 +1,158 @@
+//! What of the operator's logins and settings must stand nowhere in a run: agents have copies of them and can print them.
+
+use serde_json::Value;
+
+use super::OperatorHome;
+use super::login::{login_of, regular_text, settings_of};
+use crate::config::AgentKind;
+
+/// Parts of the names under which files of a login hold what logs in.
+const LOGS_IN: [&str; 6] = ["token", "access", "refresh", "key", "secret", "password"];
+
+/// The texts in the operator's login and settings of an agent, each with the name that it has there; those of a login that log
+/// in are called tokens.
+#[must_use]
+pub fn login_texts(kind: AgentKind, operator: &OperatorHome) -> Vec<(String, String)> {
+    let Some(folder) = operator.folder(kind) else {
+        return Vec::new();
+    };
+    let read = |name: &'static str| Some((name, regular_text(&folder.join(name))?));
+    let logins = login_of(kind).iter().copied().filter_map(read);
+    let logins = logins.flat_map(|(name, text)| texts_in(name, &text));
+    let tokens = logins.filter_map(|(name, text)| {
+        let lower = name.to_ascii_lowercase();
+        let logs_in = LOGS_IN.iter().any(|part| lower.contains(part));
+        logs_in.then(|| ("LOGIN_TOKEN".to_owned(), text))
+    });
+    let settings = settings_of(kind).iter().copied().filter_map(read);
+    let settings = settings.flat_map(|(name, text)| texts_in(name, &text));
+    let last = |(name, text): (String, String)| {
+        let last = name.rsplit('/').next().unwrap_or_default();
+        (last.to_owned(), text)
+    };
+    tokens.chain(settings.map(last)).collect()
+}
+
+/// The texts of a file, by its kind.
+fn texts_in(file: &str, text: &str) -> Vec<(String, String)> {
+    if file == ".env" {
+        let lines = text.lines().filter_map(|line| line.split_once('='));
+        let value = |value: &str| value.trim().trim_matches(['"', '\'']).to_owned();
+        return lines
+            .map(|(name, text)| (name.trim().to_owned(), value(text)))
+            .collect();
+    }
+    let value = if file == "config.toml" {
+        toml::from_str(text).ok()
+    } else {
+        serde_json::from_str(text).ok()
+    };
+    value
+        .map(|value: Value| texts_of(&value))
+        .unwrap_or_default()
+}
+
+/// The texts in settings, each with the keys that lead to it; not those that only name a variable or a file.
+#[must_use]
+pub fn texts_of(settings: &Value) -> Vec<(String, String)> {
+    let mut found = Vec::new();
+    collect(settings, "", &mut found);
+    found
+}
+
+fn collect(value: &Value, name: &str, found: &mut Vec<(String, String)>) {
+    match value {
+        Value::Object(fields) => {
+            for (key, value) in fields {
+                collect(value, &format!("{name}/{key}"), found);
+            }
+        }
+        Value::Array(items) => items.iter().for_each(|item| collect(item, name, found)),
+        Value::String(text) if !text.contains("{env:") && !text.contains("{file:") => {
+            found.push((name.trim_start_matches('/').to_owned(), text.clone()));
+        }
+        _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_inside_of_settings_are_known() {
+        let settings = serde_json::json!({
+            "provider": {"x": {"options": {"apiKey": "canary-1", "baseURL": "http://x"}, "headers": {"Authorization": "{env:KEY}"}}},
+            "list": [{"token": "canary-2"}],
+        });
+        let found = texts_of(&settings);
+        let pair = |key: &str, text: &str| (key.to_owned(), text.to_owned());
+        assert_eq!(
+            found,
+            [
+                pair("list/token", "canary-2"),
+                pair("provider/x/options/apiKey", "canary-1"),
+                pair("provider/x/options/baseURL", "http://x")
+            ]
+        );
+        assert!(
+            texts_of(&Value::from(""))
+                .iter()
+                .all(|(name, _)| name.is_empty())
+        );
+    }
+
+    #[test]
+    fn what_logs_in_is_known_from_the_files_of_every_kind() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let home = |name: &str| Some(folder.path().join(name));
+        let operator = OperatorHome {
+            claude: home("claude"),
+            codex: home("codex"),
+            gemini: home("gemini"),
+            opencode: home("opencode"),
+            copilot: home("copilot"),
+            ..OperatorHome::default()
+        };
+        let file = |path: &str, text: &str| {
+            let path = folder.path().join(path);
+            std::fs::create_dir_all(path.parent().expect("a parent")).expect("folders");
+            std::fs::write(path, text).expect("a file");
+        };
+        file(
+            "claude/.credentials.json",
+            r#"{"claudeAiOauth":{"accessToken":"sk-ant-oat01-canary","refreshToken":"sk-ant-ort01-canary","subscriptionType":"enterprise"}}"#,
+        );
+        file(
+            "codex/auth.json",
+            r#"{"auth_mode":"chatgptplus","OPENAI_API_KEY":null,"tokens":{"id_token":"eyJ-canary-1"}}"#,
+        );
+        file(
+            "codex/config.toml",
+            "[p.x]\nexperimental_bearer_token = \"bearer-canary\"\nname = \"a long name\"\n",
+        );
+        file("gemini/.env", "GEMINI_API_KEY=\"AIza-canary\"\n");
+        file(
+            "opencode/auth.json",
+            r#"{"anthropic":{"type":"oauthentic","refresh":"canary-refresh"}}"#,
+        );
+        file(
+            "copilot/config.json",
+            r#"{"copilot_tokens":{"https://github.com:me":"gho_canary"},"banner":"sometimes"}"#,
+        );
+        let told = |kind| {
+            let texts = login_texts(kind, &operator).into_iter();
+            let secret = texts.filter(|(name, _)| crate::record::looks_secret(name));
+            secret.map(|(_, text)| text).collect::<Vec<_>>()
+        };
+        assert_eq!(
+            told(AgentKind::ClaudeCode),
+            ["sk-ant-oat01-canary", "sk-ant-ort01-canary"]
+        );
+        assert_eq!(told(AgentKind::Codex), ["eyJ-canary-1", "bearer-canary"]);
+        assert_eq!(told(AgentKind::Gemini), ["AIza-canary"]);
+        assert_eq!(told(AgentKind::Opencode), ["canary-refresh"]);
+        assert_eq!(told(AgentKind::Copilot), ["gho_canary"]);
+        assert!(told(AgentKind::Command).is_empty());
+    }
+}
