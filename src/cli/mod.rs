@@ -71,6 +71,7 @@ fn run(command: Command) -> Outcome<ExitCode> {
         Command::Export(args) => commands::export::run(&args).map(done),
         Command::Import(args) => commands::export::import(&args).map(done),
         Command::Check(args) => commands::check::run(&args),
+        Command::Baseline(args) => commands::baseline::run(&args),
         Command::Metrics(args) => commands::metrics::run(&args),
         Command::Judge(args) => commands::judge::run(&args),
         Command::Init(args) => commands::init::run(&args).map(done),

@@ -296,3 +296,74 @@ fn the_example_of_the_page_gives_what_the_page_shows() {
         );
     }
 }
+
+#[test]
+fn a_trace_that_passes_is_kept_in_versions_and_compared_with() {
+    let sandbox = ran();
+    let trial = sandbox.trial_file("events.jsonl");
+    let trial = trial
+        .parent()
+        .and_then(std::path::Path::to_str)
+        .expect("a folder");
+    let run = sandbox.run_dir();
+    let run = run.to_str().expect("text");
+    let key = "fake/shell_unprimed/t";
+    let save = ["baseline", "save", "tasks.yaml", trial];
+    let saved = sandbox.proctor(&save).expect_code(0).stdout;
+    assert_eq!(saved, format!("{key} v1 saved\n"));
+    let again = sandbox
+        .proctor(&[&save[..], &["--version", "v1"]].concat())
+        .expect_code(2);
+    assert!(
+        again.stderr.contains("it is there already"),
+        "{}",
+        again.stderr
+    );
+    fs::write(sandbox.path("strict.yaml"), "answer: {exact_match: no}\n").expect("write a spec");
+    let strict = ["baseline", "save", "strict.yaml", trial, "--version", "10"];
+    let refused = sandbox.proctor(&strict).expect_code(1);
+    assert!(
+        refused
+            .stderr
+            .contains("does not pass layer 1: exact_match"),
+        "{}",
+        refused.stderr
+    );
+    sandbox
+        .proctor(&[&strict[..], &["--force"]].concat())
+        .expect_code(0);
+    let told = |words: &[&str]| -> Value {
+        let words = [&["baseline"], words, &["--json"]].concat();
+        serde_json::from_str(&sandbox.proctor(&words).expect_code(0).stdout).expect("JSON")
+    };
+    let list = told(&["list"]);
+    assert_eq!(
+        (
+            &list["baselines"][0]["version"],
+            &list["baselines"][1]["version"]
+        ),
+        (&json!(1), &json!(10))
+    );
+    assert_eq!(
+        (
+            &list["baselines"][1]["forced"],
+            &list["baselines"][1]["current"]
+        ),
+        (&json!(true), &json!(true))
+    );
+    assert_eq!(
+        list["baselines"][0]["spec_sha256"].as_str().map(str::len),
+        Some(64)
+    );
+    let diff = told(&["diff", key, "1", "10"]);
+    assert_eq!(
+        diff["correctness"],
+        json!({"from": "pass", "to": "fail", "lost": true})
+    );
+    assert_eq!(diff["figures"]["cost_usd"]["change"], 0.0);
+    told(&["promote", key, "1"]);
+    assert_eq!(told(&["show", key])["version"], 1);
+    let checked = document(&sandbox, &["tasks.yaml", run], 0);
+    assert_eq!(checked["traces"][0]["baseline"], format!("{key} v1"));
+    assert_eq!(checked["traces"][0]["layers"]["path"]["skipped"], json!([]));
+}

@@ -36,6 +36,10 @@ pub(in crate::cli) struct CheckArgs {
     #[arg(long, value_name = "TRACE", value_hint = ValueHint::FilePath)]
     pub(in crate::cli) baseline: Option<PathBuf>,
 
+    /// The folder of kept baselines, for trials
+    #[arg(long, value_name = "DIR", default_value = "baselines", value_hint = ValueHint::DirPath)]
+    pub(in crate::cli) baselines: PathBuf,
+
     /// Print the result as one JSON document
     #[arg(long)]
     pub(in crate::cli) json: bool,

@@ -1,5 +1,6 @@
 //! What can be typed: commands, flags and their help, nothing resolved yet.
 
+mod baseline;
 mod check;
 mod further;
 mod judge;
@@ -8,6 +9,10 @@ mod run;
 
 use clap::{Parser, Subcommand};
 
+pub(super) use baseline::{
+    BaselineArgs, BaselineCommand, DiffBaselinesArgs, ListBaselinesArgs, PromoteBaselineArgs,
+    SaveBaselineArgs, ShowBaselineArgs, StoreArgs,
+};
 pub(super) use check::CheckArgs;
 pub(super) use further::{
     AgentsArgs, AgentsCommand, CassetteArgs, CompletionsArgs, DoctorArgs, EstimateArgs, ExportArgs,
@@ -67,6 +72,8 @@ pub(super) enum Command {
     Import(ImportArgs),
     /// Hold recorded traces to a spec: answer, path and budget
     Check(CheckArgs),
+    /// Keep traces that later ones are compared with, in versions
+    Baseline(Box<BaselineArgs>),
     /// Figures of rankings, requests and leaks from records, or of a TREC run
     Metrics(Box<MetricsArgs>),
     /// Measure judges of answers against what people said

@@ -1,8 +1,9 @@
 //! `proctor check`: recorded traces held to a spec, whoever recorded them.
 
-mod sources;
+pub(in crate::cli) mod sources;
 mod told;
 
+use std::path::Path;
 use std::process::ExitCode;
 
 use crate::cli::args::CheckArgs;
@@ -35,14 +36,7 @@ enum Held {
 
 /// Checks traces.
 pub(in crate::cli) fn run(args: &CheckArgs) -> Outcome<ExitCode> {
-    let spec = load_trace_spec(&args.spec)
-        .map_err(|problems| Failure::new(Kind::Config, sanitize_lines(&problems.to_string())))?;
-    for warning in &spec.warnings {
-        say(
-            Colour::AUTO,
-            format_args!("warning: {}", sanitize_line(warning)),
-        );
-    }
+    let spec = loaded(&args.spec)?;
     let chosen = chosen(&spec, args.query.as_deref())?;
     let one = args.baseline.as_deref().map(sources::one).transpose()?;
     let mut checked = Vec::new();
@@ -52,7 +46,8 @@ pub(in crate::cli) fn run(args: &CheckArgs) -> Outcome<ExitCode> {
             let trace = one.trace.as_ref().ok();
             trace.map(|trace| (one.name.clone(), trace.clone()))
         } else {
-            trace.and_then(|trace| sources::baseline(&spec, trace))
+            let kept = sources::kept(&args.baselines, source.key.as_ref())?;
+            kept.or_else(|| sources::baseline(&spec, trace?))
         };
         checked.push(check(source, &chosen, baseline));
     }
@@ -68,6 +63,19 @@ pub(in crate::cli) fn run(args: &CheckArgs) -> Outcome<ExitCode> {
     Ok(ExitCode::from(tally.exit_code()))
 }
 
+/// Loads a spec and tells what of it is not used.
+pub(in crate::cli) fn loaded(path: &Path) -> Outcome<TraceSpec> {
+    let spec = load_trace_spec(path)
+        .map_err(|problems| Failure::new(Kind::Config, sanitize_lines(&problems.to_string())))?;
+    for warning in &spec.warnings {
+        say(
+            Colour::AUTO,
+            format_args!("warning: {}", sanitize_line(warning)),
+        );
+    }
+    Ok(spec)
+}
+
 fn sanitize_lines(text: &str) -> String {
     text.lines()
         .map(sanitize_line)
@@ -76,7 +84,7 @@ fn sanitize_lines(text: &str) -> String {
 }
 
 /// The queries that traces may be held to.
-fn chosen<'a>(spec: &'a TraceSpec, wanted: Option<&str>) -> Outcome<Chosen<'a>> {
+pub(in crate::cli) fn chosen<'a>(spec: &'a TraceSpec, wanted: Option<&str>) -> Outcome<Chosen<'a>> {
     let Some(wanted) = wanted else {
         return Ok(Chosen::Any(&spec.queries));
     };
@@ -97,7 +105,8 @@ fn chosen<'a>(spec: &'a TraceSpec, wanted: Option<&str>) -> Outcome<Chosen<'a>> 
     })
 }
 
-enum Chosen<'a> {
+/// Which queries.
+pub(in crate::cli) enum Chosen<'a> {
     This(&'a TraceQuery),
     Any(&'a [TraceQuery]),
 }
@@ -105,7 +114,7 @@ enum Chosen<'a> {
 impl<'a> Chosen<'a> {
     /// What a trace is held to: what is for any trace, its task, or what it was asked. A trace that does not tell what it
     /// was asked is held to the only query there is.
-    fn of(&self, task: Option<&str>, trace: &Trace) -> Option<&'a TraceQuery> {
+    pub(in crate::cli) fn of(&self, task: Option<&str>, trace: &Trace) -> Option<&'a TraceQuery> {
         let all = match self {
             Self::This(query) => return Some(query),
             Self::Any(all) => *all,

@@ -9,24 +9,26 @@ use crate::cli::failure::{Failure, Kind, Outcome};
 use crate::config::TraceSpec;
 use crate::graders::trace_of;
 use crate::layers::Trace;
-use crate::record::read_events;
+use crate::record::{BaselineKey, Baselines, Row, read_events};
 use crate::report::sanitize_line;
 use crate::trajectory::{Told, read_agentci, read_atif, trials_below};
 
 /// A trace as it was found.
-pub(super) struct Source {
+pub(in crate::cli) struct Source {
     /// Its file, or its trial.
-    pub(super) name: String,
+    pub(in crate::cli) name: String,
     /// The task that it is a trial of.
-    pub(super) task: Option<String>,
+    pub(in crate::cli) task: Option<String>,
     /// What it tells, or why it cannot be judged.
-    pub(super) trace: Result<Trace, String>,
+    pub(in crate::cli) trace: Result<Trace, String>,
+    /// Whose baseline it would be, where it is told.
+    pub(in crate::cli) key: Option<BaselineKey>,
     /// The version, if it is a baseline.
-    pub(super) version: Option<String>,
+    pub(in crate::cli) version: Option<String>,
 }
 
 /// All traces of the arguments, in their order.
-pub(super) fn all(paths: &[PathBuf]) -> Outcome<Vec<Source>> {
+pub(in crate::cli) fn all(paths: &[PathBuf]) -> Outcome<Vec<Source>> {
     let mut found = Vec::new();
     for path in paths {
         if path.is_dir() {
@@ -44,10 +46,11 @@ fn refused(path: &Path, why: impl std::fmt::Display) -> Failure {
 }
 
 /// The trace of a file.
-pub(super) fn one(path: &Path) -> Outcome<Source> {
+pub(in crate::cli) fn one(path: &Path) -> Outcome<Source> {
     let source = |trace, version| Source {
         name: path.display().to_string(),
         task: None,
+        key: None,
         trace: Ok(trace),
         version,
     };
@@ -90,11 +93,31 @@ fn trials(path: &Path) -> Outcome<Vec<Source>> {
         Ok(Source {
             name: format!("{}/{name}", path.display()),
             task: Some(row.task_id.clone()).filter(|task| !task.is_empty()),
+            key: key_of(&row),
             trace: trial(told),
             version: None,
         })
     });
     each.collect()
+}
+
+/// Whose trial it is.
+fn key_of(row: &Row) -> Option<BaselineKey> {
+    let key = format!("{}/{}/{}", row.agent_id, row.scenario, row.task_id);
+    key.parse().ok()
+}
+
+/// The baseline that is kept of an agent, a scenario and a task.
+pub(in crate::cli) fn kept(
+    folder: &Path,
+    key: Option<&BaselineKey>,
+) -> Outcome<Option<(String, Trace)>> {
+    let Some(key) = key else {
+        return Ok(None);
+    };
+    let current = Baselines::new(folder).current(key);
+    let current = current.map_err(|why| Failure::new(Kind::Usage, sanitize_line(&why)))?;
+    Ok(current.map(|it| (format!("{key} v{}", it.version), it.trace())))
 }
 
 fn trial(told: Told) -> Result<Trace, String> {
@@ -121,7 +144,7 @@ fn trial(told: Told) -> Result<Trace, String> {
 }
 
 /// The newest baseline of AgentCI for what a trace was asked: `DIR/AGENT/*.json` before `DIR/*.json`.
-pub(super) fn baseline(spec: &TraceSpec, trace: &Trace) -> Option<(String, Trace)> {
+pub(in crate::cli) fn baseline(spec: &TraceSpec, trace: &Trace) -> Option<(String, Trace)> {
     let (folder, query) = (spec.baseline_dir.as_ref()?, trace.query.as_ref()?);
     let own = spec.agent.as_ref().map(|agent| folder.join(agent));
     let mut folders = own.iter().chain([folder]);

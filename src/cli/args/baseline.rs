@@ -1,0 +1,152 @@
+//! Flags of `baseline`.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand, ValueHint};
+
+use crate::cli::args::TEMPLATE;
+use crate::record::BaselineKey;
+
+/// What is asked of baselines.
+#[derive(Debug, Clone, Args)]
+pub(in crate::cli) struct BaselineArgs {
+    /// What to do.
+    #[command(subcommand)]
+    pub(in crate::cli) what: BaselineCommand,
+}
+
+/// The commands.
+#[derive(Debug, Clone, Subcommand)]
+pub(in crate::cli) enum BaselineCommand {
+    /// Keep a trace that passes its spec's layer 1 as the next version
+    Save(SaveBaselineArgs),
+    /// List versions
+    List(ListBaselinesArgs),
+    /// Show a version
+    Show(ShowBaselineArgs),
+    /// Compare two versions
+    Diff(DiffBaselinesArgs),
+    /// Choose the version that traces are compared with, instead of the newest
+    Promote(PromoteBaselineArgs),
+}
+
+/// Where baselines are.
+#[derive(Debug, Clone, Args)]
+pub(in crate::cli) struct StoreArgs {
+    /// The folder of baselines
+    #[arg(long, value_name = "DIR", default_value = "baselines", value_hint = ValueHint::DirPath)]
+    pub(in crate::cli) dir: PathBuf,
+
+    /// Print the result as one JSON document
+    #[arg(long)]
+    pub(in crate::cli) json: bool,
+}
+
+/// Flags of `baseline save`.
+#[derive(Debug, Clone, Args)]
+#[command(
+    help_template = TEMPLATE,
+    after_help = "Exit code: 0 saved, 1 it does not pass, 2 it could not be judged or saved
+
+Examples:
+  proctor baseline save tasks.yaml runs/20260101-120000/trials/codex__shell__fix__0"
+)]
+pub(in crate::cli) struct SaveBaselineArgs {
+    /// AgentCI's spec, a tasks file, or answer, path and budget alone
+    #[arg(value_name = "SPEC", value_hint = ValueHint::FilePath)]
+    pub(in crate::cli) spec: PathBuf,
+
+    /// A trial, events.jsonl, an ATIF trajectory, or a trace of AgentCI
+    #[arg(value_name = "TRACE", value_hint = ValueHint::AnyPath)]
+    pub(in crate::cli) trace: PathBuf,
+
+    /// Whose baseline it is; trials tell it themselves
+    #[arg(long = "as", value_name = "AGENT/SCENARIO/TASK")]
+    pub(in crate::cli) key: Option<BaselineKey>,
+
+    /// The number of the version, which must not be there [the next one]
+    #[arg(long, value_name = "N", value_parser = version)]
+    pub(in crate::cli) version: Option<u64>,
+
+    /// Hold it to this query or task of the spec
+    #[arg(long, value_name = "TEXT")]
+    pub(in crate::cli) query: Option<String>,
+
+    /// Keep it although it does not pass; that is recorded
+    #[arg(long)]
+    pub(in crate::cli) force: bool,
+
+    #[command(flatten)]
+    pub(in crate::cli) store: StoreArgs,
+}
+
+/// Flags of `baseline list`.
+#[derive(Debug, Clone, Args)]
+#[command(help_template = TEMPLATE)]
+pub(in crate::cli) struct ListBaselinesArgs {
+    /// Whose; all by default
+    #[arg(value_name = "AGENT/SCENARIO/TASK")]
+    pub(in crate::cli) key: Option<BaselineKey>,
+
+    #[command(flatten)]
+    pub(in crate::cli) store: StoreArgs,
+}
+
+/// Flags of `baseline show`.
+#[derive(Debug, Clone, Args)]
+#[command(help_template = TEMPLATE)]
+pub(in crate::cli) struct ShowBaselineArgs {
+    /// Whose
+    #[arg(value_name = "AGENT/SCENARIO/TASK")]
+    pub(in crate::cli) key: BaselineKey,
+
+    /// Which version [the one that traces are compared with]
+    #[arg(value_name = "VERSION", value_parser = version)]
+    pub(in crate::cli) version: Option<u64>,
+
+    #[command(flatten)]
+    pub(in crate::cli) store: StoreArgs,
+}
+
+/// Flags of `baseline diff`.
+#[derive(Debug, Clone, Args)]
+#[command(help_template = TEMPLATE)]
+pub(in crate::cli) struct DiffBaselinesArgs {
+    /// Whose
+    #[arg(value_name = "AGENT/SCENARIO/TASK")]
+    pub(in crate::cli) key: BaselineKey,
+
+    /// The version before
+    #[arg(value_name = "FROM", value_parser = version)]
+    pub(in crate::cli) from: u64,
+
+    /// The version after
+    #[arg(value_name = "TO", value_parser = version)]
+    pub(in crate::cli) to: u64,
+
+    #[command(flatten)]
+    pub(in crate::cli) store: StoreArgs,
+}
+
+/// Flags of `baseline promote`.
+#[derive(Debug, Clone, Args)]
+#[command(help_template = TEMPLATE)]
+pub(in crate::cli) struct PromoteBaselineArgs {
+    /// Whose
+    #[arg(value_name = "AGENT/SCENARIO/TASK")]
+    pub(in crate::cli) key: BaselineKey,
+
+    /// Which version
+    #[arg(value_name = "VERSION", value_parser = version)]
+    pub(in crate::cli) version: u64,
+
+    #[command(flatten)]
+    pub(in crate::cli) store: StoreArgs,
+}
+
+/// A version: `3` or `v3`.
+fn version(text: &str) -> Result<u64, String> {
+    let number = text.strip_prefix('v').unwrap_or(text).parse();
+    let number = number.ok().filter(|number| *number > 0);
+    number.ok_or_else(|| "a version is a number from 1".to_owned())
+}

@@ -1,0 +1,125 @@
+//! What changed from one version of a baseline to another.
+
+use serde_json::{Value, json};
+
+use crate::layers::{Trace, sequence_edit, sequence_lcs};
+use crate::record::Baseline;
+
+/// Two versions side by side.
+pub(super) struct Difference {
+    /// What layer 1 said of each.
+    correctness: [Option<String>; 2],
+    /// Tools that only the later one used, and only the earlier one.
+    tools: [Vec<String>; 2],
+    lcs: f64,
+    edit: f64,
+    answer_changed: bool,
+    /// Name, before, after.
+    figures: Vec<(&'static str, Option<f64>, Option<f64>)>,
+}
+
+impl Difference {
+    /// What changed.
+    pub(super) fn of(from: &Baseline, to: &Baseline) -> Self {
+        let (before, after) = (from.trace(), to.trace());
+        let (first, second) = (before.tools(), after.tools());
+        let only = |these: &[String], those: &[String]| -> Vec<String> {
+            let mut only: Vec<String> = these
+                .iter()
+                .filter(|it| !those.contains(it))
+                .cloned()
+                .collect();
+            only.sort();
+            only.dedup();
+            only
+        };
+        let left: Vec<&str> = first.iter().map(String::as_str).collect();
+        let right: Vec<&str> = second.iter().map(String::as_str).collect();
+        let figure = |name, pick: fn(&Trace) -> Option<f64>| (name, pick(&before), pick(&after));
+        Self {
+            correctness: [from.correctness.clone(), to.correctness.clone()],
+            tools: [only(&second, &first), only(&first, &second)],
+            lcs: sequence_lcs(&right, &left),
+            edit: sequence_edit(&right, &left),
+            answer_changed: before.answer != after.answer,
+            figures: vec![
+                figure("tool_calls", |trace| count(trace.calls.len() as u64)),
+                figure("cost_usd", |trace| trace.spent.cost_usd),
+                figure("total_tokens", |trace| {
+                    trace.spent.total_tokens.and_then(count)
+                }),
+                figure("llm_calls", |trace| trace.spent.llm_calls.and_then(count)),
+                figure("latency_ms", |trace| trace.spent.latency_ms),
+            ],
+        }
+    }
+
+    /// Whether the later one no longer passes what the earlier one passed.
+    fn is_lost(&self) -> bool {
+        let [before, after] = &self.correctness;
+        before.as_deref() == Some("pass") && after.as_deref().is_some_and(|it| it != "pass")
+    }
+
+    pub(super) fn document(&self) -> Value {
+        let figures = self.figures.iter().map(|(name, before, after)| {
+            let change = before.zip(*after).map(|(before, after)| after - before);
+            (
+                (*name).to_owned(),
+                json!({"from": before, "to": after, "change": change}),
+            )
+        });
+        json!({
+            "schema": 1,
+            "correctness": {"from": self.correctness[0], "to": self.correctness[1], "lost": self.is_lost()},
+            "tools_added": self.tools[0],
+            "tools_removed": self.tools[1],
+            "sequence_lcs": self.lcs,
+            "sequence_edit": self.edit,
+            "answer_changed": self.answer_changed,
+            "figures": figures.collect::<serde_json::Map<String, Value>>(),
+        })
+    }
+
+    pub(super) fn text(&self) -> String {
+        let word = |status: &Option<String>| status.clone().unwrap_or_else(|| "-".to_owned());
+        let lost = if self.is_lost() { "  LOST" } else { "" };
+        let [before, after] = &self.correctness;
+        let mut lines = vec![format!(
+            "layer 1: {} -> {}{lost}",
+            word(before),
+            word(after)
+        )];
+        for (sign, tools) in [("+", &self.tools[0]), ("-", &self.tools[1])] {
+            lines.extend(tools.iter().map(|tool| format!("{sign} {tool}")));
+        }
+        lines.push(format!(
+            "sequence: lcs {:.6}, edit {:.6}",
+            self.lcs, self.edit
+        ));
+        let answer = if self.answer_changed {
+            "changed"
+        } else {
+            "the same"
+        };
+        lines.push(format!("answer: {answer}"));
+        lines.extend(self.figures.iter().map(|figure| line(*figure)));
+        lines.join("\n")
+    }
+}
+
+fn line((name, before, after): (&str, Option<f64>, Option<f64>)) -> String {
+    let shown = |value: Option<f64>| value.map_or_else(|| "?".to_owned(), |it| it.to_string());
+    let change = match before.zip(after) {
+        Some((before, after)) if before > 0.0 => {
+            format!("  {:+.1} %", (after - before) / before * 100.0)
+        }
+        Some((before, after)) => format!("  {:+}", after - before),
+        None => String::new(),
+    };
+    format!("{name}: {} -> {}{change}", shown(before), shown(after))
+}
+
+/// A count as a number; larger ones than any trace has are not told.
+fn count(count: u64) -> Option<f64> {
+    u32::try_from(count).ok().map(f64::from)
+}

@@ -1,0 +1,222 @@
+//! `proctor baseline`: traces that later ones are compared with, kept in versions.
+
+mod difference;
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use serde_json::{Value, json};
+
+use crate::cli::args::{
+    BaselineArgs, BaselineCommand, DiffBaselinesArgs, ListBaselinesArgs, PromoteBaselineArgs,
+    SaveBaselineArgs, ShowBaselineArgs, StoreArgs,
+};
+use crate::cli::columns::columns;
+use crate::cli::commands::check::{Chosen, chosen, loaded, sources};
+use crate::cli::failure::{Failure, Kind, Outcome};
+use crate::cli::out::{Colour, Out};
+use crate::config::GraderSpec;
+use crate::graders::{LayersFound, hold};
+use crate::layers::{LayerStatus, Trace};
+use crate::record::{Baseline, BaselineKey, Baselines};
+use crate::report::sanitize_line;
+
+/// Does what is asked of baselines.
+pub(in crate::cli) fn run(args: &BaselineArgs) -> Outcome<ExitCode> {
+    match &args.what {
+        BaselineCommand::Save(args) => return save(args),
+        BaselineCommand::List(args) => list(args)?,
+        BaselineCommand::Show(args) => show(args)?,
+        BaselineCommand::Diff(args) => diff(args)?,
+        BaselineCommand::Promote(args) => promote(args)?,
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn refused(why: impl std::fmt::Display) -> Failure {
+    Failure::new(Kind::Usage, sanitize_line(&why.to_string()))
+}
+
+fn store(args: &StoreArgs) -> Baselines {
+    Baselines::new(&args.dir)
+}
+
+fn tell(args: &StoreArgs, document: &Value, text: &str) -> Outcome {
+    let mut out = Out::new(Colour::AUTO);
+    if args.json {
+        return out.json(document);
+    }
+    for line in text.lines() {
+        out.line(sanitize_line(line))?;
+    }
+    Ok(())
+}
+
+/// The only trace of an argument.
+fn source(path: &Path) -> Outcome<(sources::Source, Trace)> {
+    let mut found = sources::all(&[path.to_owned()])?;
+    let source = found.pop().filter(|_| found.is_empty());
+    let source = source.ok_or_else(|| {
+        refused(format!(
+            "{}: holds more than one trace, or none",
+            path.display()
+        ))
+        .hint("name the folder of one trial: RUN/trials/NAME")
+    })?;
+    let trace = source
+        .trace
+        .clone()
+        .map_err(|why| refused(format!("{}: {why}", source.name)))?;
+    Ok((source, trace))
+}
+
+fn save(args: &SaveBaselineArgs) -> Outcome<ExitCode> {
+    let spec = loaded(&args.spec)?;
+    let chosen = chosen(&spec, args.query.as_deref())?;
+    let (source, trace) = source(&args.trace)?;
+    let key = args.key.clone().or(source.key.clone()).ok_or_else(|| {
+        refused("the trace does not tell whose it is").hint("say it: --as AGENT/SCENARIO/TASK")
+    })?;
+    let Some(query) = Chosen::of(&chosen, source.task.as_deref(), &trace) else {
+        return Err(
+            refused("the spec is not about this trace").hint("name a query or task: --query")
+        );
+    };
+    let first = |spec: &&GraderSpec| matches!(spec, GraderSpec::Answer(_));
+    let layer: Vec<GraderSpec> = query.layers.iter().filter(first).cloned().collect();
+    let found = hold(&layer, &trace, None);
+    let status = found.layers().answer;
+    let passes = status.is_none_or(|status| status == LayerStatus::Pass);
+    if !passes && !args.force {
+        return not_passed(&found, status);
+    }
+    let mut baseline = Baseline::new(&trace);
+    baseline.saved_at = jiff::Timestamp::now().to_string();
+    baseline.source = source.name;
+    baseline.spec_sha256.clone_from(&spec.digest);
+    baseline.correctness = status.map(|status| status.word().to_owned());
+    baseline.violations = violations(&found);
+    baseline.forced = !passes;
+    let saved = store(&args.store)
+        .save(&key, args.version, baseline)
+        .map_err(refused)?;
+    let version = saved.version;
+    let forced = if saved.forced {
+        ", although it does not pass"
+    } else {
+        ""
+    };
+    let text = format!("{key} v{version} saved{forced}");
+    tell(&args.store, &about(&key, &saved), &text)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn violations(found: &LayersFound) -> Vec<String> {
+    let all = found
+        .all()
+        .iter()
+        .flat_map(|(_, findings)| findings.violations());
+    all.map(str::to_owned).collect()
+}
+
+/// Nothing is kept of a trace that does not pass its own spec.
+fn not_passed(found: &LayersFound, status: Option<LayerStatus>) -> Outcome<ExitCode> {
+    let (kind, what) = if status == Some(LayerStatus::Error) {
+        (Kind::Infrastructure, "could not be judged".to_owned())
+    } else {
+        let what = format!("does not pass layer 1: {}", violations(found).join(", "));
+        (Kind::TrialsFailed, what)
+    };
+    Err(
+        Failure::new(kind, format!("the trace {what}; nothing was saved"))
+            .hint("--force saves it all the same, and that is recorded"),
+    )
+}
+
+fn about(key: &BaselineKey, baseline: &Baseline) -> Value {
+    let trace = baseline.trace();
+    json!({
+        "key": key.to_string(),
+        "version": baseline.version,
+        "saved_at": baseline.saved_at,
+        "source": baseline.source,
+        "query": baseline.query,
+        "model": baseline.model,
+        "spec_sha256": baseline.spec_sha256,
+        "correctness": baseline.correctness,
+        "violations": baseline.violations,
+        "forced": baseline.forced,
+        "tools": trace.tools(),
+        "answer": trace.answer,
+        "cost_usd": trace.spent.cost_usd,
+        "total_tokens": trace.spent.total_tokens,
+        "llm_calls": trace.spent.llm_calls,
+        "latency_ms": trace.spent.latency_ms,
+    })
+}
+
+fn list(args: &ListBaselinesArgs) -> Outcome {
+    let store = store(&args.store);
+    let keys = args
+        .key
+        .clone()
+        .map_or_else(|| store.keys(), |key| vec![key]);
+    let header = ["baseline", "version", "", "saved", "model", "layer 1"];
+    let mut rows = vec![header.map(str::to_owned).to_vec()];
+    let mut documents = Vec::new();
+    for key in keys {
+        let current = store.current(&key).map_err(refused)?.map(|it| it.version);
+        for version in store.versions(&key) {
+            let read = store.read(&key, version).map_err(refused)?;
+            let is_current = current == Some(version);
+            let mut document = about(&key, &read);
+            document["current"] = is_current.into();
+            documents.push(document);
+            let correctness = read.correctness.unwrap_or_else(|| "-".to_owned());
+            let forced = if read.forced { " (forced)" } else { "" };
+            rows.push(vec![
+                key.to_string(),
+                format!("v{version}"),
+                if is_current { "current" } else { "" }.to_owned(),
+                read.saved_at,
+                read.model.unwrap_or_else(|| "-".to_owned()),
+                format!("{correctness}{forced}"),
+            ]);
+        }
+    }
+    tell(
+        &args.store,
+        &json!({"schema": 1, "baselines": documents}),
+        &columns(&rows),
+    )
+}
+
+fn show(args: &ShowBaselineArgs) -> Outcome {
+    let store = store(&args.store);
+    let read = match args.version {
+        Some(version) => Some(store.read(&args.key, version).map_err(refused)?),
+        None => store.current(&args.key).map_err(refused)?,
+    };
+    let read = read.ok_or_else(|| refused(format!("{} has no baseline", args.key)))?;
+    let document = about(&args.key, &read);
+    let lines = document.as_object().into_iter().flatten();
+    let lines = lines.map(|(name, value)| format!("{name}: {value}"));
+    let text = lines.collect::<Vec<_>>().join("\n");
+    tell(&args.store, &document, &text)
+}
+
+fn diff(args: &DiffBaselinesArgs) -> Outcome {
+    let store = store(&args.store);
+    let from = store.read(&args.key, args.from).map_err(refused)?;
+    let to = store.read(&args.key, args.to).map_err(refused)?;
+    let difference = difference::Difference::of(&from, &to);
+    tell(&args.store, &difference.document(), &difference.text())
+}
+
+fn promote(args: &PromoteBaselineArgs) -> Outcome {
+    let store = store(&args.store);
+    store.promote(&args.key, args.version).map_err(refused)?;
+    let text = format!("{} is compared with v{}", args.key, args.version);
+    let document = json!({"key": args.key.to_string(), "version": args.version});
+    tell(&args.store, &document, &text)
+}
