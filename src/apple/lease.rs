@@ -149,10 +149,11 @@ impl Leases {
     pub async fn sweep(&self, simctl: Simctl<'_>) -> Result<Vec<String>, Trouble> {
         let mut gone = Vec::new();
         for device in simctl.devices().await? {
-            if !device.name.starts_with(PREFIX) {
+            let path = self.path(&device.name);
+            // A copy had a lock before it was there; one without is somebody's own, whatever its name.
+            if !device.name.starts_with(PREFIX) || !path.exists() {
                 continue;
             }
-            let path = self.path(&device.name);
             let Some(_lock) = self.try_lock(&path)? else {
                 continue;
             };

@@ -60,10 +60,16 @@ pub fn read_counts(text: &str) -> Option<Counts> {
         let told = |name: &str| value.get(name).and_then(number);
         let failed = told("failedTests")?;
         let executed = match (told("passedTests"), told("expectedFailures")) {
-            (Some(passed), expected) => passed + failed + expected.unwrap_or(0),
+            (Some(passed), expected) => {
+                let ran = passed.checked_add(failed)?;
+                ran.checked_add(expected.unwrap_or(0))?
+            }
             (None, _) => total.saturating_sub(told("skippedTests").unwrap_or(0)),
         };
-        return Some(Counts { executed, failed });
+        // A summary that contradicts itself tells nothing.
+        let failed_as_whole = value.get("result").and_then(Value::as_str) == Some("Failed");
+        let is_sound = executed <= total && !(failed_as_whole && failed == 0);
+        return is_sound.then_some(Counts { executed, failed });
     }
     // In the graph a count of nothing is left out.
     let metrics = value.get("metrics").filter(|metrics| metrics.is_object())?;

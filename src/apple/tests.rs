@@ -32,6 +32,19 @@ fn counts_are_read_in_all_three_shapes() {
         (r#"{"metrics":{}}"#, counts(0, 0)),
         (r#"{"totalTestCount":"many","failedTests":0}"#, None),
         (r#"{"totalTestCount":3}"#, None),
+        // What contradicts itself.
+        (
+            r#"{"totalTestCount":0,"passedTests":6,"failedTests":0}"#,
+            None,
+        ),
+        (
+            r#"{"totalTestCount":6,"passedTests":6,"failedTests":0,"result":"Failed"}"#,
+            None,
+        ),
+        (
+            r#"{"totalTestCount":6,"passedTests":18446744073709551615,"failedTests":1}"#,
+            None,
+        ),
         ("{}", None),
         ("no JSON", None),
         ("[]", None),

@@ -291,6 +291,28 @@ fn an_erasure_and_an_installation_that_hang_are_made_once_more_and_else_are_faul
 }
 
 #[test]
+fn a_build_that_the_machine_keeps_from_its_end_is_made_once_more_and_never_the_agents() {
+    let cases = [
+        ("crash\ntimes 1", "pass none -"),
+        ("crash", "error simulator"),
+        ("fail 70 Unable to find a device", "error simulator"),
+        (
+            "fail 69 You have not agreed to the license",
+            "error simulator",
+        ),
+    ];
+    for (mode, expected) in cases {
+        // From now on builds are hindered.
+        let hinders = format!("printf '{mode}' > \"$HOME/../xcode/modes/xcodebuild.build\"");
+        let (sandbox, standin) = sandbox(&format!("{INSTALL}\n{hinders}\n{CLAUDE_DONE}"));
+        standin.mode("none", "");
+        let sandbox = sandbox.apple(&task("{type: ios_install_check, from_tree: true}"), PROJECT);
+        let row = row(&sandbox);
+        assert!(told(&row).starts_with(expected), "{mode}: {row:#}");
+    }
+}
+
+#[test]
 fn a_copy_is_made_and_deleted_though_each_of_its_calls_hangs_once() {
     for call in ["simctl.clone", "simctl.delete", "simctl.shutdown"] {
         let (sandbox, standin) = sandbox(CLAUDE_DONE);

@@ -4,10 +4,12 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use super::build::Built;
+use super::test_pass::{NO_DESTINATION, NO_XCODE, of_machine};
 use super::{Work, trouble};
 use crate::apple::{TestCall, Trouble};
 use crate::config::IosTestOptions;
 use crate::graders::grade::{Opinion, PASS, error, fail};
+use crate::model::Grade;
 
 /// What both graders need.
 struct App<'a> {
@@ -79,33 +81,56 @@ async fn ready<'a>(work: &'a Work<'_>, from_tree: bool) -> Result<App<'a>, Opini
     Ok(App { udid, bundle })
 }
 
-/// Builds the app; its folder.
+/// Builds the app; its folder. Where the machine keeps it from that, it gets a second go after a recovery.
 async fn build(work: &Work<'_>) -> Result<PathBuf, Opinion> {
-    let packages = work
-        .packages()
-        .map_err(|why| error(format!("spm_cache:{why}")))?;
+    match build_once(work, 1).await {
+        Err((opinion, true)) => match work.recover().await {
+            Err(why) => Err(trouble(&why)),
+            Ok(false) => Err(opinion),
+            Ok(true) => build_once(work, 2).await.map_err(|(opinion, _)| opinion),
+        },
+        done => done.map_err(|(opinion, _)| opinion),
+    }
+}
+
+/// One go; where it fails, whether it was the machine.
+async fn build_once(work: &Work<'_>, number: u32) -> Result<PathBuf, (Opinion, bool)> {
+    let judged = |opinion| Err((opinion, false));
+    let packages = match work.packages() {
+        Ok(packages) => packages,
+        Err(why) => return judged(error(format!("spm_cache:{why}"))),
+    };
     let derived = work.derived();
     let call = TestCall {
         options: &IosTestOptions::default(),
         params: work.desk.params,
         udid: work.udid,
         derived: &derived,
-        bundle: &work.out.join("build.xcresult"),
+        bundle: &work.out.join(format!("build-{number}.xcresult")),
         packages: packages.as_deref(),
     };
-    let words = call
-        .words()
-        .map_err(|key| error(format!("needs:project.build_params.{key}")))?;
+    let words = match call.words() {
+        Ok(words) => words,
+        Err(key) => return judged(error(format!("needs:project.build_params.{key}"))),
+    };
     let action = std::iter::once(OsString::from("build"));
     let words = action.chain(words.into_iter().skip(1)).collect();
     match work.xcodebuild(words, work.ctx.default_timeout).await {
-        Built::Code(0, _) => {}
-        Built::Cancelled => return Err(error("cancelled")),
-        Built::TooLarge => return Err(error("over_limit:derived_data_mib")),
-        Built::NotStarted(why) => return Err(error(format!("build_not_started:{why}"))),
-        Built::Code(..) | Built::TooLong | Built::Died => return Err(fail("app_not_installed")),
+        Built::Code(0, _) => product(&derived).ok_or_else(|| (fail("app_not_installed"), false)),
+        Built::Cancelled => judged(error("cancelled")),
+        Built::TooLarge => judged(error("over_limit:derived_data_mib")),
+        Built::NotStarted(why) => judged(error(format!("build_not_started:{why}"))),
+        // A build that does not end is the work's; a simulator that does not answer is not.
+        Built::TooLong if work.is_simulator_well().await => {
+            judged((Grade::Timeout, Some("build_timeout".to_owned())))
+        }
+        Built::TooLong => Err((error("simulator:xcodebuild build does not answer"), true)),
+        Built::Died => Err((error("simulator:xcodebuild build died"), true)),
+        Built::Code(code @ (NO_DESTINATION | NO_XCODE), said) => {
+            Err((of_machine(code, &said), true))
+        }
+        Built::Code(..) => judged(fail("app_not_installed")),
     }
-    product(&derived).ok_or_else(|| fail("app_not_installed"))
 }
 
 /// The app that a build made for simulators.

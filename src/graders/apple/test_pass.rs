@@ -10,7 +10,10 @@ use crate::graders::grade::{Opinion, PASS, error, fail};
 use crate::model::Grade;
 
 /// What `xcodebuild` ends with where its destination is not there.
-const NO_DESTINATION: i32 = 70;
+pub(super) const NO_DESTINATION: i32 = 70;
+
+/// What it ends with where Xcode itself cannot be used: its license, its first launch.
+pub(super) const NO_XCODE: i32 = 69;
 
 /// One go at the tests.
 enum Go {
@@ -36,7 +39,7 @@ pub(super) async fn judge(options: &IosTestOptions, work: &Work<'_>) -> Opinion 
 
 impl Work<'_> {
     /// Brings the simulator up again; whether there is one.
-    async fn recover(&self) -> Result<bool, Trouble> {
+    pub(super) async fn recover(&self) -> Result<bool, Trouble> {
         let Some(udid) = self.udid else {
             return Ok(false);
         };
@@ -47,7 +50,7 @@ impl Work<'_> {
     }
 
     /// Whether the simulator answers by itself.
-    async fn is_simulator_well(&self) -> bool {
+    pub(super) async fn is_simulator_well(&self) -> bool {
         match self.udid {
             None => true,
             Some(udid) => self.desk.simctl(self.ctx).answers(udid).await,
@@ -84,13 +87,18 @@ async fn go(options: &IosTestOptions, work: &Work<'_>, number: u32) -> Go {
         }
         Built::TooLong => Go::Hindered(error("simulator:xcodebuild test does not answer")),
         Built::Died => Go::Hindered(error("simulator:xcodebuild test died")),
-        Built::Code(NO_DESTINATION, said) => {
-            let told = said.lines().find(|line| line.contains("error:"));
-            let told = told.unwrap_or("no such destination");
-            Go::Hindered(error(format!("simulator:{}", told.trim())))
+        Built::Code(code @ (NO_DESTINATION | NO_XCODE), said) => {
+            Go::Hindered(of_machine(code, &said))
         }
         Built::Code(code, said) => Go::Judged(judged((code, &said), &bundle, work).await),
     }
+}
+
+/// What Xcode says of a machine on which nothing can be built, as an error.
+pub(super) fn of_machine(code: i32, said: &str) -> Opinion {
+    let told = said.lines().find(|line| line.contains("error:"));
+    let told = told.map_or_else(|| format!("xcodebuild ended with {code}"), str::to_owned);
+    error(format!("simulator:{}", told.trim()))
 }
 
 /// What an exit code and a result bundle amount to. The bundle cannot be an old one: its folder was made by this grader.
