@@ -184,7 +184,16 @@ fn not_a_number(node: &Node, shape: &Shape, path: &str, report: &mut Report) {
         .text()
         .map(|text| text.replace('_', ""))
         .unwrap_or_default();
-    if text.parse::<f64>().is_ok() {
+    let digits = text.trim_start_matches('0');
+    let has_zero =
+        digits.len() < text.len() && digits.starts_with(|next: char| next.is_ascii_digit());
+    if has_zero && digits.bytes().all(|byte| byte.is_ascii_digit()) {
+        // Readers of YAML 1.1 take such digits as octal, those of 1.2 as text.
+        let octal = u64::from_str_radix(digits, 8).ok();
+        let octal =
+            octal.map(|value| format!(", or {value} where the octal number of YAML 1.1 was meant"));
+        problem.hint(format!("write {digits}{}", octal.unwrap_or_default()));
+    } else if text.parse::<f64>().is_ok() {
         problem.hint(format!("write {text}, without quotes or underscores"));
     }
 }

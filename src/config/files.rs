@@ -3,8 +3,9 @@
 use std::path::Path;
 
 use crate::config::fields::Fields;
+use crate::config::node::Node;
 use crate::config::paths::Base;
-use crate::config::problem::Report;
+use crate::config::problem::{Place, Report};
 
 /// Where files are looked for, and whether they must be there.
 #[derive(Debug, Clone, Copy)]
@@ -45,10 +46,23 @@ impl Files<'_> {
         }
     }
 
+    /// Says so when nothing is at `path`, which the item `node` of a list names; `key` is the item's full name.
+    pub(super) fn expect_item(&self, path: &Path, (node, key): (&Node, &str), report: &mut Report) {
+        if self.checked && !path.exists() {
+            let message = format!("{} does not exist", path.display());
+            let written = node.word().unwrap_or_default();
+            self.tell(&message, (node.place, key, written), report);
+        }
+    }
+
     fn say(&self, message: &str, (fields, name): &Named<'_, '_>, report: &mut Report) {
-        let written = fields.text_or_empty(name);
-        let problem = report.error(fields.place_of(name), &fields.path(name), message);
-        if Path::new(&written).is_relative() {
+        let (key, written) = (fields.path(name), fields.text_or_empty(name));
+        self.tell(message, (fields.place_of(name), &key, &written), report);
+    }
+
+    fn tell(&self, message: &str, (place, key, written): (Place, &str, &str), report: &mut Report) {
+        let problem = report.error(place, key, message);
+        if Path::new(written).is_relative() {
             let folder = self.base.folder().display();
             problem.hint(format!("relative paths start from {folder}"));
         }

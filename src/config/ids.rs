@@ -1,6 +1,6 @@
 //! Ids across a suite: given twice, unknown, or leading to the same folder.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use crate::config::Suite;
 use crate::config::built_in::built_in_ids;
@@ -93,29 +93,44 @@ fn report_agent(suite: &Fields<'_>, agents: &[String], report: &mut Report) {
     problem.hint(format!("known: {}", agents.join(", ")));
 }
 
-/// Says which two cells would share a folder: ids are joined with '-', which they may also hold.
-pub(super) fn colliding_names(suite: &Suite, report: &mut Report) {
+/// Two cells that would share a folder.
+pub(super) struct Collision {
+    /// The list that holds the second one's id: `agents` or `tasks`.
+    pub(super) list: &'static str,
+    /// Where in that list.
+    pub(super) at: usize,
+    /// What is told of it.
+    pub(super) message: String,
+}
+
+/// The first two cells that would share a folder: ids are joined with '-', which they may also hold.
+pub(super) fn colliding_names(suite: &Suite) -> Option<Collision> {
     let scenarios: Vec<_> = suite
         .scenarios
         .iter()
         .chain(&suite.further_scenarios)
         .collect();
     if suite.agents.len() * scenarios.len() * suite.tasks.len() > MOST_CELLS {
-        return;
+        return None;
     }
-    let mut seen = HashSet::new();
-    for agent in &suite.agents {
+    let mut seen = HashMap::new();
+    for (agent_at, agent) in suite.agents.iter().enumerate() {
         for scenario in &scenarios {
-            for task in &suite.tasks {
+            for (task_at, task) in suite.tasks.iter().enumerate() {
                 let name = format!("{}-{}-{}", agent.id, scenario.id, task.id).to_lowercase();
-                if !seen.insert(name.clone()) {
-                    let message = format!("two cells would share the folder name {name}");
-                    report
-                        .error(Place::default(), "", message)
-                        .hint("ids are joined with '-': rename an agent, a scenario or a task");
-                    return;
-                }
+                let message = format!("two cells would share the folder name {name}");
+                let Some(first) = seen.insert(name, task_at) else {
+                    continue;
+                };
+                // Two ids differ at least: those of the tasks, or those of agent and scenario.
+                let (list, at) = if first == task_at {
+                    ("agents", agent_at)
+                } else {
+                    ("tasks", task_at)
+                };
+                return Some(Collision { list, at, message });
             }
         }
     }
+    None
 }

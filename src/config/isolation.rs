@@ -3,8 +3,9 @@
 use std::path::PathBuf;
 
 use crate::config::fields::Fields;
+use crate::config::files::Files;
 use crate::config::node::Node;
-use crate::config::paths::Base;
+use crate::config::problem::Report;
 use crate::config::tables::{ISOLATION, LENT};
 use crate::model::Isolation;
 
@@ -35,19 +36,14 @@ pub struct Lent {
 }
 
 /// Reads the keys of `suite:` that are about it.
-pub(super) fn isolation(suite: &Fields<'_>, base: &Base) -> IsolationSettings {
+pub(super) fn isolation(
+    suite: &Fields<'_>,
+    files: &Files<'_>,
+    report: &mut Report,
+) -> IsolationSettings {
     let detailed = suite.section("isolation", &ISOLATION);
     let short = suite.get("isolation").and_then(Node::word);
     let level = short.map_or_else(|| detailed.text_or_empty("level"), str::to_owned);
-    let sections = suite.sections("lend", &LENT);
-    let places = suite.items("lend").iter().zip(sections);
-    let lend = places.map(|(item, detailed)| Lent {
-        path: match item.word() {
-            Some(path) => base.resolve(path),
-            None => base.resolve(&detailed.text_or_empty("path")),
-        },
-        write: detailed.boolean("write"),
-    });
     IsolationSettings {
         level: match level.as_str() {
             "none" => Some(Isolation::None),
@@ -58,7 +54,32 @@ pub(super) fn isolation(suite: &Fields<'_>, base: &Base) -> IsolationSettings {
         require: detailed.boolean("require"),
         wrapper: suite.words("isolation_wrapper"),
         goes_on_uncontained: suite.text_or_empty("on_uncontained") == "continue",
-        lend: lend.collect(),
+        lend: lend(suite, files, report),
         max_processes: suite.count("max_processes"),
     }
+}
+
+/// The places to lend; those that must be there are looked for.
+fn lend(suite: &Fields<'_>, files: &Files<'_>, report: &mut Report) -> Vec<Lent> {
+    let sections = suite.sections("lend", &LENT);
+    let items = suite.items("lend").iter().zip(sections).enumerate();
+    let place = |(index, (item, detailed)): (usize, (&Node, Fields<'_>))| {
+        let path = if let Some(path) = item.word() {
+            let path = files.base.resolve(path);
+            let key = format!("{}[{index}]", suite.path("lend"));
+            files.expect_item(&path, (item, &key), report);
+            path
+        } else {
+            let path = files.base.resolve(&detailed.text_or_empty("path"));
+            if !detailed.boolean("optional") {
+                files.expect(&path, &(&detailed, "path"), report);
+            }
+            path
+        };
+        Lent {
+            path,
+            write: detailed.boolean("write"),
+        }
+    };
+    items.map(place).collect()
 }

@@ -105,9 +105,9 @@ pub fn load_bytes(input: &LoadBytes<'_>) -> Result<Suite, Problems> {
     let suite = suite.map(|(suite, _)| whole(suite, tasks));
     let unread = reports.0.failed() || reports.1.failed();
     if let Some(suite) = suite.as_ref().filter(|_| !unread) {
-        colliding_names(suite, &mut reports.0);
+        colliding(suite, input, &mut reports);
     }
-    let failed = unread || reports.0.failed();
+    let failed = unread || reports.0.failed() || reports.1.failed();
     let problems = joined([reports.0, reports.1].map(Report::into_problems));
     match suite {
         Some(suite) if !failed => Ok(Suite {
@@ -120,6 +120,31 @@ pub fn load_bytes(input: &LoadBytes<'_>) -> Result<Suite, Problems> {
         }),
         _ => Err(problems),
     }
+}
+
+/// Says where two cells would share a folder.
+fn colliding(suite: &Suite, input: &LoadBytes<'_>, (config, tasks): &mut (Report, Report)) {
+    let Some(found) = colliding_names(suite) else {
+        return;
+    };
+    let (bytes, file, report) = match found.list {
+        "tasks" => (input.tasks.unwrap_or_default(), input.request.tasks, tasks),
+        _ => (input.config, input.request.config, config),
+    };
+    // Read once more for the place alone; what else there is to say of the file was said.
+    let root = parsed(bytes, &mut Report::new(file));
+    let list = root
+        .as_ref()
+        .map(|root| root.get(found.list).unwrap_or(root));
+    let entry = list
+        .and_then(Node::list)
+        .and_then(|list| list.get(found.at));
+    let id = entry.and_then(|entry| entry.get("id"));
+    let place = id.map(|id| id.place).unwrap_or_default();
+    let key = format!("{}[{}].id", found.list, found.at);
+    report
+        .error(place, &key, found.message)
+        .hint("ids are joined with '-': rename an agent, a scenario or a task");
 }
 
 /// Bytes of a file, or a report that says why there are none.
@@ -204,7 +229,7 @@ fn config(
         config_digest: sha256(input.config),
         tasks_digest: input.tasks.map(sha256).unwrap_or_default(),
         asked,
-        settings: settings::settings(&suite, files.base, report),
+        settings: settings::settings(&suite, files, report),
         project: project?,
         agents,
         further_agents: Vec::new(),

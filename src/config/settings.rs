@@ -20,7 +20,8 @@ use crate::model::host::HostRule;
 use crate::model::{AgentId, GradedIn, Network, ScenarioId, WorkspaceKind};
 
 /// `suite:`.
-pub(super) fn settings(suite: &Fields<'_>, base: &Base, report: &mut Report) -> Settings {
+pub(super) fn settings(suite: &Fields<'_>, files: &Files<'_>, report: &mut Report) -> Settings {
+    let base = files.base;
     let output_root = base.resolve(&suite.text_or_empty("output_root"));
     if suite.boolean("cap_agent_builds") && suite.get("xcodebuild_jobs").is_none() {
         let (place, path) = (
@@ -59,7 +60,7 @@ pub(super) fn settings(suite: &Fields<'_>, base: &Base, report: &mut Report) -> 
         limits: limits(&suite.section("limits", &LIMITS)),
         workspace: workspace(&suite.text_or_empty("workspace")),
         grader_env: grader_env(&suite.text_or_empty("grader_env")),
-        isolation: isolation(suite, base),
+        isolation: isolation(suite, files, report),
         network: network(&suite.text_or_empty("network")),
         hosts: hosts(suite),
         grader_network: network(&suite.text_or_empty("grader_network")),

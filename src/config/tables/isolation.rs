@@ -49,6 +49,12 @@ pub(in crate::config) static LENT: Section = Section {
             "false",
             "Whether trials may write to it: what one leaves there the next one finds.",
         ),
+        defaulted(
+            "optional",
+            Shape::Bool,
+            "false",
+            "Whether it may be missing: nothing is lent then.",
+        ),
     ],
     open: None,
 };

@@ -65,7 +65,14 @@ fn ids_that_lead_to_one_folder_are_seen() {
     let told = headlines(&load_texts(&config, tasks));
     assert_eq!(
         told,
-        ["config.yaml: two cells would share the folder name a-x-t-t"]
+        ["tasks.yaml:2:8: tasks[1].id: two cells would share the folder name a-x-t-t"]
+    );
+    let agents = "  - {id: a-x, kind: command, command: [run, '{PROMPT}']}\n";
+    let config = with(agents) + "scenarios: [{id: x}, {id: x-x}]\n";
+    let tasks = "- {id: t, prompt: x, graders: [ios_install_check]}\n";
+    assert_eq!(
+        headlines(&load_texts(&config, tasks)),
+        ["config.yaml:4:10: agents[1].id: two cells would share the folder name a-x-x-t"]
     );
 }
 

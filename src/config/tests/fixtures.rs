@@ -171,7 +171,7 @@ fn every_key_is_read() {
     assert_eq!(settings.upstream.as_ref().map(Vec::len), Some(2));
     assert!(settings.web_tools);
     assert!(isolation.goes_on_uncontained);
-    assert!(isolation.lend[0].path.ends_with("every_key/fixtures") && !isolation.lend[0].write);
+    assert!(isolation.lend[0].path.ends_with("every_key/cassettes") && !isolation.lend[0].write);
     assert!(isolation.lend[1].path.ends_with("models") && isolation.lend[1].write);
     assert_eq!(settings.env_pass, ["SSH_AUTH_SOCK", "AWS_*"]);
     assert_eq!(settings.shims, ["swift", "make"]);

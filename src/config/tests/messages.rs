@@ -53,6 +53,23 @@ fn a_problem_is_told_with_its_place_key_words_and_hint() {
 }
 
 #[test]
+fn a_number_in_the_words_of_yaml_1_1_has_a_hint() {
+    for (written, hint) in [
+        (
+            "012",
+            "hint: write 12, or 10 where the octal number of YAML 1.1 was meant\n",
+        ),
+        ("0900", "hint: write 900\n"),
+        ("1_800", "hint: write 1800, without quotes or underscores\n"),
+        ("'12'", "hint: write 12, without quotes or underscores\n"),
+    ] {
+        let config = with(&format!("suite:\n  timeout_sec: {written}\n"));
+        let problems = load_texts(&config, TASKS).expect_err(written).to_string() + "\n";
+        assert!(problems.ends_with(hint), "{written}: {problems}");
+    }
+}
+
+#[test]
 fn all_problems_of_both_files_are_told_at_once_in_order() {
     let result = load_texts(
         &with("suite:\n  jobs: 0\n  timeout_sec: soon\n"),

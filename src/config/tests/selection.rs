@@ -231,3 +231,20 @@ fn a_filter_that_names_nothing_says_what_there_is() {
         ]
     );
 }
+
+#[test]
+fn what_is_lent_must_be_there_unless_it_is_optional() {
+    let lend = with(
+        "suite:\n  lend: [/no/such/place, here, {path: gone}, {path: gone, optional: true}, mcp_configs]\n",
+    );
+    let result = load_in_folder(&lend, &[("here", "")]);
+    let told = result.as_ref().expect_err("two problems").to_string();
+    assert_eq!(messages(&result).len(), 2, "{told}");
+    for place in [
+        "config.yaml:5:10: suite.lend[0]: /no/such/place does not exist",
+        "config.yaml:5:39: suite.lend[2].path: ",
+    ] {
+        assert!(told.contains(place), "{told}");
+    }
+    load_texts(&lend, TASKS).expect("nothing is looked for where nothing will be run");
+}
