@@ -1,9 +1,15 @@
 //! Where the project's files come from, resolved once per run to one commit.
 
+use std::ffi::OsStr;
 use std::fs;
+use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
-use git2::{Object, ObjectType, Repository, StatusOptions, Tree};
+use git2::{
+    Index, IndexEntryExtendedFlag, Object, ObjectType, Repository, RepositoryOpenFlags, Status,
+    StatusEntry, StatusOptions, Tree,
+};
 
 use super::tree::{self, Listing};
 use super::{WorkspaceError, fetch, plain};
@@ -81,7 +87,10 @@ fn find(path: &Path) -> Result<Place, WorkspaceError> {
         "open project.repo_path {}",
         path.display()
     )))?;
-    let repository = Repository::discover(&real).map_err(|error| match error.code() {
+    // Opened from where it was named: only so is the work tree known of a repository whose own folder lies elsewhere.
+    let no_ceiling: [&OsStr; 0] = [];
+    let opened = Repository::open_ext(&real, RepositoryOpenFlags::CROSS_FS, no_ceiling);
+    let repository = opened.map_err(|error| match error.code() {
         git2::ErrorCode::NotFound => WorkspaceError::NotARepository {
             path: path.to_owned(),
         },
@@ -233,10 +242,41 @@ fn is_dirty(repository: &Repository) -> bool {
         .include_untracked(false)
         .include_ignored(false)
         .exclude_submodules(true);
-    !repository.is_bare()
-        && repository
-            .statuses(Some(&mut options))
-            .is_ok_and(|statuses| !statuses.is_empty())
+    if repository.is_bare() {
+        return false;
+    }
+    let (Ok(statuses), Ok(index)) = (repository.statuses(Some(&mut options)), repository.index())
+    else {
+        return false;
+    };
+    let mut changed = statuses.iter();
+    changed.any(|one| !is_as_checked_out(repository, &index, &one))
+}
+
+/// Whether git itself sees no change where libgit2 sees one: a file that a sparse checkout leaves away, and a file that is
+/// as git wrote it (of the size and time that the index says) by conversions that libgit2 does not know or knows otherwise.
+fn is_as_checked_out(repository: &Repository, index: &Index, seen: &StatusEntry<'_>) -> bool {
+    let path = Path::new(OsStr::from_bytes(seen.path_bytes()));
+    let Some(entry) = index.get_path(path, 0) else {
+        return false;
+    };
+    match seen.status() {
+        Status::WT_DELETED => {
+            let flags = IndexEntryExtendedFlag::from_bits_truncate(entry.flags_extended);
+            flags.contains(IndexEntryExtendedFlag::SKIP_WORKTREE)
+        }
+        Status::WT_MODIFIED => {
+            let found = repository.workdir().map(|root| root.join(path));
+            let found = found.and_then(|file| file.symlink_metadata().ok());
+            let of_index = (
+                u64::from(entry.file_size),
+                i64::from(entry.mtime.seconds()),
+                i64::from(entry.mtime.nanoseconds()),
+            );
+            found.is_some_and(|found| (found.len(), found.mtime(), found.mtime_nsec()) == of_index)
+        }
+        _ => false,
+    }
 }
 
 /// What the project has that a copy of its files does not bring along.

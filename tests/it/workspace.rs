@@ -495,6 +495,73 @@ fn uncommitted_changes_submodules_and_pointers_are_warned_of() {
 }
 
 #[test]
+fn a_work_tree_whose_repository_lies_elsewhere_is_the_root() {
+    let house = House::new();
+    let home = fs::canonicalize(house.home.path()).unwrap();
+    let apart = home.join("apart");
+    let own = home.join("own");
+    let [user, tree, own_text] = [&house.user(), &apart, &own].map(|path| path.to_str().unwrap());
+    let words = ["clone", "-q", "--separate-git-dir", own_text, user, tree];
+    git(&home, &words);
+    for (path, subdir) in [("apart", ""), ("apart/App", "App")] {
+        let source = house.resolve(&home.join(path), "HEAD").unwrap();
+        assert_eq!(source.repo_root, apart);
+        assert_eq!(source.subdir, Path::new(subdir));
+        assert_eq!(source.warnings, [""; 0]);
+    }
+    let moved = home.join("moved");
+    fs::rename(&apart, &moved).unwrap();
+    fs::create_dir(&apart).unwrap();
+    fs::rename(moved.join(".git"), apart.join(".git")).unwrap();
+    git(&own, &["config", "core.worktree", moved.to_str().unwrap()]);
+    let source = house.resolve(&apart, "HEAD").unwrap();
+    assert_eq!((source.repo_root, source.subdir), (moved, PathBuf::new()));
+    assert_eq!(source.warnings, [""; 0]);
+}
+
+#[test]
+fn a_clone_without_changes_is_told_of_none() {
+    let house = House::new();
+    let user = house.user();
+    let attributes = "*.crlf text eol=crlf\n*.id ident\n*.wide working-tree-encoding=UTF-16\n";
+    fs::write(user.join("lines.crlf"), "one\r\ntwo\r\n").unwrap();
+    fs::write(user.join("named.id"), "$Id$\n").unwrap();
+    let wide: Vec<u8> = "\u{feff}wide\n"
+        .encode_utf16()
+        .flat_map(u16::to_be_bytes)
+        .collect();
+    fs::write(user.join("text.wide"), wide).unwrap();
+    fs::write(user.join(".gitattributes"), attributes).unwrap();
+    git(&user, &["add", "-A"]);
+    git(&user, &["commit", "-q", "-m", "odd"]);
+    let clone = house.home.path().join("clone");
+    git(
+        house.home.path(),
+        &["clone", "-q", user.to_str().unwrap(), "clone"],
+    );
+    git(&clone, &["config", "core.sparseCheckout", "true"]);
+    fs::create_dir_all(clone.join(".git/info")).unwrap();
+    fs::write(clone.join(".git/info/sparse-checkout"), "/*\n!/App/\n").unwrap();
+    git(&clone, &["read-tree", "-mu", "HEAD"]);
+    assert!(!clone.join("App").exists());
+    let told = |expected: bool| {
+        let short = git(&clone, &["status", "--short"]);
+        assert_eq!(!short.is_empty(), expected, "{short}");
+        let source = house.resolve(&clone, "HEAD").unwrap();
+        let warnings = source.warnings.join("\n");
+        assert_eq!(source.dirty, expected, "{warnings}");
+        assert_eq!(warnings.contains("uncommitted"), expected, "{warnings}");
+    };
+    told(false);
+    fs::write(clone.join("lines.crlf"), "one\r\ntwo\r\nthree\r\n").unwrap();
+    told(true);
+    git(&clone, &["checkout", "-q", "lines.crlf"]);
+    told(false);
+    fs::remove_file(clone.join("README.md")).unwrap();
+    told(true);
+}
+
+#[test]
 fn a_plain_folder_becomes_the_same_repository_every_time() {
     let home = tempfile::tempdir().unwrap();
     let folder = home.path().join("demo");
