@@ -500,7 +500,8 @@ fn a_work_tree_whose_repository_lies_elsewhere_is_the_root() {
     let home = fs::canonicalize(house.home.path()).unwrap();
     let apart = home.join("apart");
     let own = home.join("own");
-    let [user, tree, own_text] = [&house.user(), &apart, &own].map(|path| path.to_str().unwrap());
+    let house_user = house.user();
+    let [user, tree, own_text] = [&house_user, &apart, &own].map(|path| path.to_str().unwrap());
     let words = ["clone", "-q", "--separate-git-dir", own_text, user, tree];
     git(&home, &words);
     for (path, subdir) in [("apart", ""), ("apart/App", "App")] {
