@@ -14,6 +14,11 @@ static LEADERS: Mutex<BTreeMap<u32, Leader>> = Mutex::new(BTreeMap::new());
 
 static GATE: RwLock<()> = RwLock::new(());
 
+/// Asks whether somebody has exited, and leaves them to whoever reaps them.
+const LOOK: WaitIdOptions = WaitIdOptions::EXITED
+    .union(WaitIdOptions::NOHANG)
+    .union(WaitIdOptions::NOWAIT);
+
 /// What others must know of a child.
 #[derive(Debug, Clone)]
 pub(super) struct Leader {
@@ -105,18 +110,27 @@ pub(super) fn reap_orphans() {
 
 /// Whether a child, ours or adopted, waits to be reaped.
 fn somebody_died() -> bool {
-    let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
-    matches!(rustix::process::waitid(WaitId::All, options), Ok(Some(_)))
+    matches!(rustix::process::waitid(WaitId::All, LOOK), Ok(Some(_)))
 }
 
 /// Whether this process has no children but first processes of trials and its own: then nothing can have been left.
 pub(super) fn no_orphans() -> bool {
-    if !adopts_orphans() {
-        return false;
+    adopts_orphans() && adopted().is_some_and(|orphans| orphans.is_empty())
+}
+
+/// Orphans that have come to this process, those that have died and were not reaped included; none where none come.
+pub(super) fn orphans() -> Vec<u32> {
+    if adopts_orphans() {
+        adopted().unwrap_or_default()
+    } else {
+        Vec::new()
     }
-    let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
-    if rustix::process::waitid(WaitId::All, options).is_err() {
-        return true; // ECHILD: no children at all
+}
+
+/// Children that are neither first processes of trials nor in our own session; `None` where the kernel does not list them.
+fn adopted() -> Option<Vec<u32>> {
+    if rustix::process::waitid(WaitId::All, LOOK).is_err() {
+        return Some(Vec::new()); // ECHILD: no children at all
     }
     let leaders = leaders();
     let own_session = own_session();
@@ -124,7 +138,9 @@ pub(super) fn no_orphans() -> bool {
         leaders.contains_key(pid)
             || session_of(Some(*pid)).is_none_or(|session| session == own_session)
     };
-    processes::children_of_self().is_some_and(|children| children.iter().all(is_known))
+    let mut children = processes::children_of_self()?;
+    children.retain(|pid| !is_known(pid));
+    Some(children)
 }
 
 /// The system's process id, if `pid` can be one.

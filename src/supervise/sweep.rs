@@ -27,6 +27,9 @@ const PATIENCE: Duration = Duration::from_millis(30);
 const LOOKS: u32 = 8;
 const BETWEEN_LOOKS: Duration = Duration::from_micros(250);
 
+/// So many processes are held by a descriptor each between their stop and their kill; more are looked up twice.
+const HELD: usize = 200;
+
 /// What a sweep found.
 #[derive(Debug, Default)]
 pub(super) struct Swept {
@@ -132,10 +135,16 @@ pub(super) fn without_leader(trial: &Trial) -> Swept {
 /// hangs up on that group, and a tool in it would end by that and not by the kill.
 fn kill_all(mut processes: Vec<&Process>) {
     processes.sort_unstable_by_key(|process| Reverse((process.start, process.pid)));
-    for process in &processes {
-        kill::send(process, Signal::STOP);
+    let (few, many) = processes.split_at(processes.len().min(HELD));
+    let held: Vec<_> = few.iter().filter_map(|one| kill::hold(one)).collect();
+    for signal in [Signal::STOP, Signal::KILL] {
+        for one in &held {
+            one.send(signal);
+        }
+        for one in many {
+            kill::send(one, signal);
+        }
     }
-    processes.into_iter().for_each(kill::one);
 }
 
 /// Gives shims whose tools were killed time to tell how these ended.
@@ -226,8 +235,7 @@ impl<'a> Hunt<'a> {
                 self.report(process);
             }
             kill_all(alive.iter().collect());
-            if alive.is_empty() {
-                registry::reap_orphans();
+            if alive.is_empty() && !self.may_be_outrun() {
                 return self.swept;
             }
             if begun.elapsed() > HUNT {
@@ -237,6 +245,19 @@ impl<'a> Hunt<'a> {
             thread::sleep(rest);
             rest = (rest * 2).min(Duration::from_millis(20));
         }
+    }
+
+    /// Whether orphans are left that the list of all processes may have missed: where each process starts another and dies,
+    /// none of them need live while the list comes to its number, but one of them is always a child of this process.
+    fn may_be_outrun(&self) -> bool {
+        registry::reap_orphans();
+        let others = Surroundings::of(self.trial).others;
+        registry::orphans().into_iter().any(|orphan| {
+            let Some(start) = processes::start_of(orphan) else {
+                return true;
+            };
+            start >= self.trial.start && (others.is_empty() || self.trial.may_have_branded(orphan))
+        })
     }
 
     /// Members of the trial that live. A process once seen belongs for ever.

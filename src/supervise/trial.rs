@@ -119,6 +119,12 @@ impl Trial {
         })
     }
 
+    /// Whether a process carries the brand of this trial, or none that can be read.
+    pub(super) fn may_have_branded(&self, pid: u32) -> bool {
+        let brand = self.brand.as_ref();
+        brand.is_none_or(|brand| brand::of_process(pid).is_none_or(|value| brand.contains(&value)))
+    }
+
     /// Older processes too: a server that was spared when its starter ended is found by whoever stops it.
     fn has_left_its_mark(&self, process: &Process) -> bool {
         let marker = self.marker.as_ref();
