@@ -80,6 +80,7 @@ pub(super) fn settings() -> Settings {
     Settings {
         name: "suite".to_owned(),
         output_root: PathBuf::from("/runs"),
+        baselines: PathBuf::from("/baselines"),
         timeout: second,
         scenario_timeouts: BTreeMap::new(),
         stall_timeout: None,

@@ -100,6 +100,16 @@ impl GraderSpec {
         matches!(self, Self::Answer(_) | Self::Path(_) | Self::Budget(_))
     }
 
+    /// Whether a baseline, where there is one, has a part in what it finds.
+    #[must_use]
+    pub const fn reads_baseline(&self) -> bool {
+        match self {
+            Self::Path(spec) => spec.expected_tool_sequence.is_none(),
+            Self::Budget(spec) => spec.max_cost_multiplier.is_some(),
+            _ => false,
+        }
+    }
+
     /// The `type` as tasks and rows have it.
     #[must_use]
     pub fn type_name(&self) -> &str {

@@ -32,6 +32,7 @@ pub(super) fn settings(suite: &Fields<'_>, files: &Files<'_>, report: &mut Repor
         problem.hint("write `xcodebuild_jobs: 1` beside it");
     }
     Settings {
+        baselines: base.resolve(&suite.text_or_empty("baselines")),
         name: suite.text("name").unwrap_or_else(|| default_name(base)),
         timeout: suite.seconds_or_zero("timeout_sec"),
         scenario_timeouts: by_scenario(suite, "scenario_timeouts_sec"),

@@ -105,6 +105,8 @@ pub struct Settings {
     pub name: String,
     /// `output_root`, absolute.
     pub output_root: PathBuf,
+    /// `baselines`, absolute: traces that `path` and `budget` compare with.
+    pub baselines: PathBuf,
     /// `timeout_sec`: hard limit of an agent (1,800 s by default).
     pub timeout: Duration,
     /// `scenario_timeouts_sec`.

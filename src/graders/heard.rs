@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use crate::layers::{Spent, Trace};
+use crate::layers::Spent;
 use crate::model::{AgentEvent, EventKind};
-use crate::record::{Redactor, TrialDir, read_events};
+use crate::record::{Redactor, Reference, TrialDir, read_events};
 
 /// What an agent said.
 #[derive(Debug, Clone, Copy)]
@@ -15,8 +15,8 @@ pub struct Heard<'a> {
     pub redactor: &'a Redactor,
     /// What it spent.
     pub spent: Spent,
-    /// The trace that it is compared with.
-    pub baseline: Option<&'a Trace>,
+    /// What it is compared with.
+    pub baseline: Option<&'a Reference>,
 }
 
 /// A kept stream of events that cannot be read.

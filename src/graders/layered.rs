@@ -12,6 +12,7 @@ use crate::layers::{
     Findings, Inquiry, JudgeFailure, LayerStatus, Layers, Outcome, Path, Trace, cost, path,
 };
 use crate::model::{Grade, LayerVerdicts};
+use crate::record::Reference;
 
 /// The layers of a task's graders, by their places in its list.
 pub(super) struct Layered {
@@ -20,6 +21,8 @@ pub(super) struct Layered {
     answer: String,
     /// What came of it.
     asked: Asked,
+    /// The baseline that had a part in it.
+    baseline: Option<String>,
     /// Why nothing can be said of any of them.
     unread: Option<Opinion>,
 }
@@ -49,6 +52,7 @@ impl Layered {
             layers: Vec::new(),
             answer: String::new(),
             asked: Asked::default(),
+            baseline: None,
             unread: None,
         };
         if !specs.iter().any(GraderSpec::is_layer) {
@@ -75,14 +79,16 @@ impl Layered {
                 return Self { unread, ..none };
             }
         };
+        let used = specs.iter().any(GraderSpec::reads_baseline);
+        let reference = heard.baseline.filter(|_| used);
+        let before = reference.map(|it| &it.trace);
         let found = specs.iter().enumerate();
-        let found =
-            found.filter_map(|(index, spec)| Some((index, layer(spec, &trace, heard.baseline)?)));
+        let found = found.filter_map(|(index, spec)| Some((index, layer(spec, &trace, before)?)));
         Self {
             layers: found.collect(),
             answer: trace.answer.clone(),
-            asked: Asked::default(),
-            unread: None,
+            baseline: reference.map(Reference::told),
+            ..none
         }
     }
 
@@ -121,6 +127,7 @@ impl Layered {
         (!found.0.is_empty()).then(|| LayerVerdicts {
             judges: self.asked.judges,
             judge_cost_usd: self.asked.usd,
+            baseline: self.baseline,
             ..found.verdicts()
         })
     }

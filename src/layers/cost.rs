@@ -37,6 +37,8 @@ struct Limit {
     most: Option<f64>,
     actual: Option<f64>,
     may_be_more: bool,
+    /// What else is told of it.
+    beside: String,
 }
 
 /// Checks a bill; `baseline_usd` is what the baseline cost.
@@ -48,6 +50,7 @@ pub fn cost(spec: &CostSpec, spent: &Spent, baseline_usd: Option<f64>) -> Findin
         most: most.map(of),
         actual,
         may_be_more: false,
+        beside: String::new(),
     };
     let limits = [
         (
@@ -71,6 +74,7 @@ pub fn cost(spec: &CostSpec, spent: &Spent, baseline_usd: Option<f64>) -> Findin
                 most: spec.max_cost_usd,
                 actual: spent.cost_usd,
                 may_be_more: spent.is_lower_bound,
+                beside: String::new(),
             },
         ),
     ];
@@ -91,6 +95,7 @@ fn multiplier(spec: &CostSpec, (spent, baseline): (&Spent, Option<f64>), finding
             most: Some(most),
             actual: spent.cost_usd.map(|actual| actual / baseline),
             may_be_more: spent.is_lower_bound,
+            beside: format!(", the baseline cost {baseline} USD"),
         }
         .check(CHECK, findings),
         Some(_) => findings.skip(CHECK, "the baseline cost nothing"),
@@ -112,7 +117,11 @@ impl Limit {
             findings.skip(check, why);
             return;
         }
-        findings.limit(check, holds, format!("{actual} of at most {most}"));
+        findings.limit(
+            check,
+            holds,
+            format!("{actual} of at most {most}{}", self.beside),
+        );
     }
 }
 

@@ -312,6 +312,8 @@ pub struct LayerVerdicts {
     pub judges: Vec<String>,
     /// What these judges cost, in USD, where that is known.
     pub judge_cost_usd: Option<f64>,
+    /// The baseline that path or budget were compared with, with its version and the digest of its spec.
+    pub baseline: Option<String>,
 }
 
 /// A process that outlived the agent.

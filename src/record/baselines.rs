@@ -11,8 +11,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::layers::{Call, Handoffs, Spent, Trace};
-use crate::model::check_id;
-use crate::record::write_atomically;
+use crate::model::{Cell, check_id};
+use crate::record::{digest_of, write_atomically};
 
 const PROMOTED: &str = "promoted.json";
 
@@ -25,6 +25,18 @@ pub struct BaselineKey {
     pub scenario: String,
     /// The task.
     pub task: String,
+}
+
+impl BaselineKey {
+    /// Whose the trials of a cell are.
+    #[must_use]
+    pub fn of(cell: &Cell) -> Self {
+        Self {
+            agent: cell.agent.to_string(),
+            scenario: cell.scenario.to_string(),
+            task: cell.task.to_string(),
+        }
+    }
 }
 
 impl FromStr for BaselineKey {
@@ -161,6 +173,27 @@ impl Baseline {
     }
 }
 
+/// What traces of a cell are compared with, and which version that is.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Reference {
+    /// `AGENT/SCENARIO/TASK v3`
+    pub name: String,
+    /// SHA-256 of the spec that the version was held to when it was saved.
+    pub spec_sha256: String,
+    /// SHA-256 of the version's file.
+    pub sha256: String,
+    /// The trace.
+    pub trace: Trace,
+}
+
+impl Reference {
+    /// What a row says of it: `AGENT/SCENARIO/TASK v3, spec sha256:...`.
+    #[must_use]
+    pub fn told(&self) -> String {
+        format!("{}, spec sha256:{}", self.name, self.spec_sha256)
+    }
+}
+
 /// A folder of baselines.
 #[derive(Debug, Clone)]
 pub struct Baselines {
@@ -255,6 +288,24 @@ impl Baselines {
         let newest = self.versions(key).last().copied();
         let version = self.promoted(key)?.or(newest);
         version.map(|version| self.read(key, version)).transpose()
+    }
+
+    /// The same as a reference.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub fn reference(&self, key: &BaselineKey) -> Result<Option<Reference>, String> {
+        let Some(current) = self.current(key)? else {
+            return Ok(None);
+        };
+        let path = self.file(key, current.version);
+        let sha256 = digest_of(&path).map_err(|error| at(&path, &error))?;
+        Ok(Some(Reference {
+            name: format!("{key} v{}", current.version),
+            spec_sha256: current.spec_sha256.clone(),
+            sha256,
+            trace: current.trace(),
+        }))
     }
 
     /// Saves a baseline as the next version, or as `version`, which must not be there.

@@ -165,6 +165,7 @@ pub struct Row {
     pub layer_findings: Option<Vec<String>>,
     pub judged: Option<Vec<String>>,
     pub judge_cost_usd: Option<f64>,
+    pub layer_baseline: Option<String>,
 }
 
 /// The keys of a row in order; `runs.csv` has all but `provider_usage`.
@@ -194,7 +195,7 @@ pub const COLUMNS: &[&str] = &[
     "simulator_wait_sec", "xcodebuild_wait_sec",
     "network_refused", "network_sent_bytes", "network_received_bytes",
     "answer_layer", "path_layer", "budget_layer", "layer_findings",
-    "judged", "judge_cost_usd",
+    "judged", "judge_cost_usd", "layer_baseline",
 ];
 
 impl Row {

@@ -54,6 +54,7 @@ impl Row {
         let judged = layers.as_ref().filter(|it| !it.judges.is_empty());
         self.judge_cost_usd = judged.and_then(|it| it.judge_cost_usd);
         self.judged = judged.map(|it| it.judges.clone());
+        self.layer_baseline = layers.as_ref().and_then(|it| it.baseline.clone());
         let layers = layers.map(|it| ([it.answer, it.path, it.budget], it.findings));
         let (words, findings) = layers.unzip();
         [self.answer_layer, self.path_layer, self.budget_layer] = words.unwrap_or_default();

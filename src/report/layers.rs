@@ -28,6 +28,8 @@ pub struct LayerFacts {
     broken: Vec<String>,
     /// Checks that a judge decided, with how far it is known.
     judged: Vec<String>,
+    /// What it was compared with.
+    baseline: Option<String>,
 }
 
 impl LayerFacts {
@@ -50,6 +52,7 @@ impl LayerFacts {
             status: status.collect(),
             broken: broken.map(str::to_owned).collect(),
             judged: row.judged.clone().unwrap_or_default(),
+            baseline: row.layer_baseline.clone(),
         }
     }
 }
@@ -60,6 +63,7 @@ pub struct LayerCounts {
     status: BTreeMap<(Layer, LayerStatus), usize>,
     broken: BTreeMap<String, usize>,
     judged: BTreeMap<String, usize>,
+    baselines: BTreeMap<String, usize>,
 }
 
 impl LayerCounts {
@@ -74,6 +78,9 @@ impl LayerCounts {
         for check in &facts.judged {
             *self.judged.entry(check.clone()).or_default() += 1;
         }
+        if let Some(baseline) = &facts.baseline {
+            *self.baselines.entry(baseline.clone()).or_default() += 1;
+        }
     }
 
     /// Takes in what another cell counted.
@@ -86,6 +93,9 @@ impl LayerCounts {
         }
         for (check, count) in &other.judged {
             *self.judged.entry(check.clone()).or_default() += count;
+        }
+        for (baseline, count) in &other.baselines {
+            *self.baselines.entry(baseline.clone()).or_default() += count;
         }
     }
 
@@ -143,7 +153,24 @@ pub(super) fn markdown(summary: &Summary) -> String {
         row
     });
     let table = table(&header.map(str::to_owned), &[false; 7], rows);
-    format!("\n## Layers\n\n{ABOUT}\n{table}{}", judged(summary))
+    format!(
+        "\n## Layers\n\n{ABOUT}\n{table}{}{}",
+        baselines(summary),
+        judged(summary)
+    )
+}
+
+/// What trials were compared with.
+fn baselines(summary: &Summary) -> String {
+    let all = summary.cells.values().flat_map(|it| &it.layers.baselines);
+    let lines: Vec<String> = all
+        .map(|(baseline, count)| format!("- {count} with {}\n", escape(baseline)))
+        .collect();
+    if lines.is_empty() {
+        return String::new();
+    }
+    let lines = lines.concat();
+    format!("\nTrials that were compared with a baseline:\n\n{lines}")
 }
 
 /// Who decided by a rubric, and how far to trust it: beside the figures that it made.

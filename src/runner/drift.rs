@@ -127,9 +127,13 @@ fn changes(was: &BTreeMap<String, String>, now: &BTreeMap<String, String>) -> Ve
         .into_iter()
         .filter(|key| was.get(*key) != now.get(*key));
     let counted = differing.filter(|key| !is_free(key));
-    // An agent that is not on this machine cannot run here, and one that came along has not run before.
+    // An agent that is not on this machine cannot run here, and one that came along has not run before; a start of some
+    // agents or tasks alone reads their baselines alone, and a row names its own.
     let counted = counted.filter(|key| {
-        !key.starts_with("program ") || (was.contains_key(*key) && now.contains_key(*key))
+        let by_cell = ["program ", "baseline "]
+            .iter()
+            .any(|it| key.starts_with(it));
+        !by_cell || (was.contains_key(*key) && now.contains_key(*key))
     });
     counted
         .map(|key| InputChange {

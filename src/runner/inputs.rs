@@ -7,7 +7,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::config::Suite;
-use crate::record::{Redactor, digest_of, looks_secret, text_digest};
+use crate::record::{BaselineKey, Redactor, Reference, digest_of, looks_secret, text_digest};
 use crate::supervise::find_program;
 use crate::trial::{RunContext, program_path};
 use crate::workspace::Source;
@@ -25,6 +25,8 @@ pub(super) struct Given<'a> {
     pub(super) source: &'a Source,
     /// What the operator's environment lends.
     pub(super) base_env: &'a [(String, OsString)],
+    /// What trials are compared with.
+    pub(super) references: &'a BTreeMap<BaselineKey, Reference>,
 }
 
 impl<'a> Given<'a> {
@@ -34,12 +36,13 @@ impl<'a> Given<'a> {
             redactor: &context.redactor,
             source: &context.source,
             base_env: &context.base_env,
+            references: &context.references,
         }
     }
 }
 
 /// All inputs of a run by what they are: `config suite.timeout_sec`, `tasks answer.prompt`, `file task_assets/a.patch`,
-/// `program codex` (an agent's), `project commit`. Values are JSON without secrets, or digests.
+/// `program codex` (an agent's), `baseline codex/default/answer`, `project commit`. Values are JSON without secrets, or digests.
 pub(super) fn inputs(given: Given<'_>) -> BTreeMap<String, String> {
     let asked = &given.suite.asked;
     let mut inputs = BTreeMap::new();
@@ -55,6 +58,9 @@ pub(super) fn inputs(given: Given<'_>) -> BTreeMap<String, String> {
         }
     }
     inputs.extend(programs(given));
+    for (key, reference) in given.references {
+        inputs.insert(format!("baseline {key}"), reference.sha256.clone());
+    }
     let source = given.source;
     let (name, id) = if source.is_template {
         ("project tree", &source.tree)

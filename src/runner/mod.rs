@@ -17,6 +17,7 @@ mod preflight;
 mod preview;
 mod programs;
 mod purse;
+mod references;
 mod regrading;
 mod request;
 mod schedule;

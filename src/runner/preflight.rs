@@ -15,6 +15,7 @@ use crate::record::RunDir;
 use crate::runner::apple;
 use crate::runner::judges::judges;
 use crate::runner::programs::{Lack, lacking};
+use crate::runner::references::references;
 use crate::runner::secrets::redactor;
 use crate::runner::{RunError, RunRequest};
 use crate::shims::watched_tools;
@@ -90,6 +91,7 @@ pub(super) async fn preflight(
     let mut base_env = base_environment(&operator_env, &suite.settings.env_pass);
     let redactor = redactor(&suite);
     let judges = judges(&suite, &run_dir, (&operator_env, &redactor))?;
+    let references = references(&suite)?;
     let path = program_path(&base_env);
     let apple = apple::set_up(&suite, &mut base_env, &cancel).await?;
     // What a killed run left is nobody's any more; what cannot be removed is told by `doctor`, not here.
@@ -153,6 +155,7 @@ pub(super) async fn preflight(
     };
     let mut context = RunContext {
         judges,
+        references,
         way_out,
         apple,
         upstream: upstream(&suite, &source, &template),

@@ -6,6 +6,7 @@ use crate::plan::{Missing, Plan, build};
 use crate::record::RunDir;
 use crate::runner::inputs::Given;
 use crate::runner::ledger::{Standing, read_standing};
+use crate::runner::references::references;
 use crate::runner::request::run_to_resume;
 use crate::runner::secrets::redactor;
 use crate::runner::{RunError, RunRequest, drift};
@@ -77,6 +78,7 @@ fn differences(request: &RunRequest, run_dir: &RunDir) -> Result<Vec<String>, Ru
         redactor: &redactor(suite),
         source: &source,
         base_env: &base_environment(&operator, &suite.settings.env_pass),
+        references: &references(suite)?,
     };
     Ok(drift::preview(run_dir, given))
 }

@@ -1,5 +1,6 @@
 //! What all trials of a run share.
 
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -16,7 +17,7 @@ use crate::metrics::Upstream;
 use crate::model::host::HostRule;
 use crate::model::{Network, Progress, TrialKey};
 use crate::plan::PlannedTrial;
-use crate::record::{Redactor, RunDir};
+use crate::record::{BaselineKey, Redactor, Reference, RunDir};
 use crate::shims::WatchedTool;
 use crate::supervise::Cancel;
 use crate::trial::AppleSide;
@@ -66,6 +67,8 @@ pub struct RunContext {
     pub apple: Option<AppleSide>,
     /// How the doors of networks that lead to named hosts alone reach the world.
     pub way_out: WayOut,
+    /// What trials are compared with by path and budget.
+    pub references: BTreeMap<BaselineKey, Reference>,
     /// Who judges answers by a rubric, where the suite has somebody.
     pub judges: Option<Judges>,
     /// What keeps the processes of trials.
@@ -106,6 +109,12 @@ impl RunContext {
     #[must_use]
     pub fn guard(&self, planned: &PlannedTrial) -> Option<&Guard> {
         planned.task.map(|position| &self.guards[position])
+    }
+
+    /// The baseline of a planned trial's agent, scenario and task.
+    #[must_use]
+    pub fn reference(&self, planned: &PlannedTrial) -> Option<&Reference> {
+        self.references.get(&BaselineKey::of(&planned.key.cell))
     }
 
     /// The task of a planned trial; `None` is a baseline.

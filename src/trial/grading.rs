@@ -333,7 +333,7 @@ async fn run(
         heard: work.told.map(|(dir, spent)| Heard {
             dir,
             spent,
-            baseline: None,
+            baseline: frame.context.reference(frame.planned),
             redactor: &frame.context.redactor,
         }),
     };

@@ -48,6 +48,7 @@ mod published_run;
 mod reach;
 mod real_agents;
 mod rebuild;
+mod references;
 mod regrade;
 mod rehearsal;
 mod resumed_grading;

@@ -444,6 +444,12 @@ pub(in crate::config) static SUITE: Section = Section {
             "\"tool_error_report.md\"",
             "Where that report goes, relative to the run directory.",
         ),
+        defaulted(
+            "baselines",
+            Shape::Filled,
+            "\"baselines\"",
+            "Folder of baselines that path and budget compare with, relative to the config.",
+        ),
         optional(
             "defaults",
             Shape::Object(&EXPECT),

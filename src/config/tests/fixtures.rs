@@ -102,6 +102,7 @@ fn every_key_is_read() {
         settings.output_root,
         std::env::home_dir().expect("a home").join("proctor-runs")
     );
+    assert_eq!(settings.baselines, root.join("golden"));
     assert_eq!(settings.timeout, Duration::from_millis(90_500));
     assert_eq!(
         settings.hard_limit(&scenario("quiet")),

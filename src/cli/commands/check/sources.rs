@@ -115,9 +115,9 @@ pub(in crate::cli) fn kept(
     let Some(key) = key else {
         return Ok(None);
     };
-    let current = Baselines::new(folder).current(key);
+    let current = Baselines::new(folder).reference(key);
     let current = current.map_err(|why| Failure::new(Kind::Usage, sanitize_line(&why)))?;
-    Ok(current.map(|it| (format!("{key} v{}", it.version), it.trace())))
+    Ok(current.map(|it| (it.name, it.trace)))
 }
 
 fn trial(told: Told) -> Result<Trace, String> {

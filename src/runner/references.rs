@@ -1,0 +1,45 @@
+//! The baselines of a run: read once, before any agent starts, so that all its trials are compared with the same ones.
+
+use std::collections::BTreeMap;
+
+use crate::config::{GraderSpec, Suite};
+use crate::model::Cell;
+use crate::record::{BaselineKey, Baselines, Reference};
+use crate::runner::RunError;
+
+/// What trials of this suite are compared with, as far as their tasks ask for it and there is one.
+///
+/// # Errors
+/// A baseline that is there and cannot be read: who goes on without it would judge otherwise.
+pub(super) fn references(suite: &Suite) -> Result<BTreeMap<BaselineKey, Reference>, RunError> {
+    let kept = Baselines::new(&suite.settings.baselines);
+    let mut found = BTreeMap::new();
+    let mut problems = Vec::new();
+    for key in keys(suite) {
+        match kept.reference(&key) {
+            Ok(reference) => found.extend(reference.map(|it| (key, it))),
+            Err(why) => problems.push(format!("baseline: {why}")),
+        }
+    }
+    if problems.is_empty() {
+        Ok(found)
+    } else {
+        Err(RunError::Missing(problems))
+    }
+}
+
+fn keys(suite: &Suite) -> impl Iterator<Item = BaselineKey> + '_ {
+    let tasks = suite.tasks.iter();
+    let tasks = tasks.filter(|task| task.graders.iter().any(GraderSpec::reads_baseline));
+    tasks.flat_map(move |task| {
+        suite.agents.iter().flat_map(move |agent| {
+            suite.scenarios.iter().map(move |scenario| {
+                BaselineKey::of(&Cell {
+                    agent: agent.id.clone(),
+                    scenario: scenario.id.clone(),
+                    task: task.id.clone(),
+                })
+            })
+        })
+    })
+}
