@@ -162,6 +162,7 @@ fn resolved(repository: &Path, scratch: &Path) -> Source {
         simulator_name: None,
         simulators: proctor::config::Simulators::Single,
         build_params: BuildParams::default(),
+        allow_lfs_pointers: false,
         source_at: Place::default(),
         base_ref_at: Place::default(),
     };

@@ -56,6 +56,7 @@ pub(super) fn project() -> Project {
         simulator_name: None,
         simulators: crate::config::Simulators::Single,
         build_params: BuildParams::default(),
+        allow_lfs_pointers: false,
         source_at: Place::default(),
         base_ref_at: Place::default(),
     }

@@ -113,6 +113,7 @@ fn project(params: BuildParams) -> Project {
         simulator_name: Some("iPhone 17".to_owned()),
         simulators: Simulators::Single,
         build_params: params,
+        allow_lfs_pointers: false,
         source_at: crate::config::Place::default(),
         base_ref_at: crate::config::Place::default(),
     }

@@ -204,6 +204,7 @@ pub(super) fn project(
         simulator_name,
         simulators: simulators(fields),
         build_params: build_params(&fields.section("build_params", &BUILD_PARAMS)),
+        allow_lfs_pointers: fields.boolean("allow_lfs_pointers"),
         source_at: fields.place_of(source_key),
         base_ref_at: fields.place_of("base_ref"),
     })

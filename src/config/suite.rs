@@ -270,6 +270,8 @@ pub struct Project {
     pub simulators: Simulators,
     /// `build_params`.
     pub build_params: BuildParams,
+    /// `allow_lfs_pointers` (new): agents are started although files of Git LFS are only pointers.
+    pub allow_lfs_pointers: bool,
     /// Where `repo_path` or `template` stands in the config.
     pub source_at: Place,
     /// Where `base_ref` stands in the config; where `project` begins if it is not there.

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use tokio::sync::OnceCell;
 
-use crate::config::{AgentKind, AgentSpec, Suite};
+use crate::config::{AgentKind, AgentSpec, Project, Suite};
 use crate::gate::WayOut;
 use crate::graders::{Tools, system_path};
 use crate::metrics::{MANIFESTS, Upstream, package_name};
@@ -110,6 +110,7 @@ pub(super) async fn preflight(
         }
     };
     source.warnings.extend(orphans());
+    source.warnings.extend(pointers(&suite.project, &source));
     if suite.settings.agent_sees_suite_root {
         source.warnings.push(SEES_SUITE.to_owned());
     }
@@ -289,6 +290,21 @@ fn sweep_unmarked(temporary: &Path) {
 /// Said where agents are shown the suite, and kept as a note of the run.
 pub(super) const SEES_SUITE: &str =
     "agents see EVAL_SUITE_ROOT, the way to the reference solutions (suite.agent_sees_suite_root)";
+
+/// A warning of files that are only pointers in the workspaces.
+fn pointers(project: &Project, source: &workspace::Source) -> Option<String> {
+    let first = source.lfs_pointers.first()?;
+    let end = if project.allow_lfs_pointers {
+        ", as project.allow_lfs_pointers allows"
+    } else {
+        ": no agent is started unless setup_commands bring them, or project.allow_lfs_pointers says that no task needs them"
+    };
+    Some(format!(
+        "{} Git LFS file(s), the first {}, are pointers in the workspaces{end}",
+        source.lfs_pointers.len(),
+        first.display()
+    ))
+}
 
 /// A warning of agents that went on when the harness that had started them was killed: they may still spend.
 fn orphans() -> Option<String> {

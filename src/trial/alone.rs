@@ -64,6 +64,7 @@ async fn graded(
     preparation::set_up(frame, workspace, (task, &[], &log))
         .await
         .map_err(stopped)?;
+    preparation::has_its_files(frame, workspace).map_err(stopped)?;
     let baseline = preparation::baseline(frame, workspace).map_err(stopped)?;
     let captured = blocking(|| {
         let before = workspace.noted(&frame.counts());

@@ -194,6 +194,21 @@ pub(super) async fn set_up(
     failed.map_or(Ok(()), |message| Err(Stop::setup(message)))
 }
 
+/// Refuses a workspace whose files of Git LFS are still pointers after setup, unless the project may do without.
+pub(super) fn has_its_files(frame: &Frame<'_>, workspace: &Workspace) -> Result<(), Stop> {
+    if frame.context.suite.project.allow_lfs_pointers {
+        return Ok(());
+    }
+    let pointers = workspace.lfs_pointers(&frame.context.source.lfs_pointers);
+    pointers.first().map_or(Ok(()), |first| {
+        Err(Stop::setup(format!(
+            "{} Git LFS file(s), the first {}, are pointers after setup: let setup_commands bring them, or set project.allow_lfs_pointers",
+            pointers.len(),
+            first.display()
+        )))
+    })
+}
+
 /// Starts what `mcp.start_command` says; gives what went wrong, if anything. What it leaves running stays until
 /// [`mcp_stop`].
 pub(super) async fn mcp_start(

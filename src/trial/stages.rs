@@ -75,6 +75,7 @@ async fn stages(frame: &Frame<'_>, draft: &mut Draft, slot: &mut Slot) -> Result
         let log = frame.trial_dir.setup_log();
         preparation::set_up(frame, workspace, (task, &ready.invocation.extra_args, &log)).await?;
     }
+    preparation::has_its_files(frame, workspace)?;
     let baseline = preparation::baseline(frame, workspace)?;
     let not_started = preparation::mcp_start(frame, workspace, &ready).await;
     let cancelled = frame.context.cancel.level() > 0;

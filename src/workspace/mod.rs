@@ -12,6 +12,7 @@ mod diff;
 mod error;
 mod fetch;
 mod left;
+mod lfs;
 mod manifest;
 mod noted;
 mod oddities;

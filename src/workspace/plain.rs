@@ -40,6 +40,7 @@ pub(super) fn from_folder(folder: &Path, scratch: &Path) -> Result<Source, Works
         dirty: false,
         warnings: Vec::new(),
         remotes: Vec::new(),
+        lfs_pointers: Vec::new(),
         git_dir: repository.path().to_owned(),
     })
 }

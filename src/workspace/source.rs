@@ -12,7 +12,7 @@ use git2::{
 };
 
 use super::tree::{self, Listing};
-use super::{WorkspaceError, fetch, plain};
+use super::{WorkspaceError, fetch, lfs, plain};
 use crate::config::{Project, ProjectSource};
 
 /// How to resolve.
@@ -43,6 +43,8 @@ pub struct Source {
     pub warnings: Vec<String>,
     /// Addresses of the repository's remotes.
     pub remotes: Vec<String>,
+    /// Files that are pointers of Git LFS in the commit, from the root.
+    pub lfs_pointers: Vec<PathBuf>,
     /// The repository's own folder.
     pub(super) git_dir: PathBuf,
 }
@@ -132,7 +134,14 @@ fn from_repository(
         ));
     }
     let id = tree.id();
-    warnings.extend(oddities(repository, &tree::list(repository, tree)?));
+    let listing = tree::list(repository, tree)?;
+    let attributes = attributes(repository, &listing);
+    warnings.extend(oddities(&listing, &attributes));
+    let lfs_pointers = if attributes.contains("filter=lfs") {
+        lfs_pointers(repository, &listing)
+    } else {
+        Vec::new()
+    };
     Ok(Source {
         repo_root: place.root.clone(),
         subdir: place.subdir.clone(),
@@ -142,6 +151,7 @@ fn from_repository(
         dirty,
         warnings,
         remotes: remotes(repository),
+        lfs_pointers,
         git_dir: repository.path().to_owned(),
     })
 }
@@ -280,7 +290,7 @@ fn is_as_checked_out(repository: &Repository, index: &Index, seen: &StatusEntry<
 }
 
 /// What the project has that a copy of its files does not bring along.
-fn oddities(repository: &Repository, listing: &Listing) -> Vec<String> {
+fn oddities(listing: &Listing, attributes: &str) -> Vec<String> {
     let mut warnings = Vec::new();
     if let Some(first) = listing.submodules.first() {
         warnings.push(format!(
@@ -288,15 +298,6 @@ fn oddities(repository: &Repository, listing: &Listing) -> Vec<String> {
             listing.submodules.len(),
             String::from_utf8_lossy(first)
         ));
-    }
-    let attributes = attributes(repository, listing);
-    if attributes.contains("filter=lfs") {
-        let pointers = lfs_pointers(repository, listing);
-        if pointers > 0 {
-            warnings.push(format!(
-                "{pointers} Git LFS file(s) are pointers in the workspaces; fetch them in setup_commands if tasks need them"
-            ));
-        }
     }
     for word in ["working-tree-encoding=", "eol=crlf", "ident"] {
         if attributes
@@ -321,14 +322,20 @@ fn attributes(repository: &Repository, listing: &Listing) -> String {
         .collect()
 }
 
-fn lfs_pointers(repository: &Repository, listing: &Listing) -> usize {
-    let Ok(odb) = repository.odb() else { return 0 };
-    let files = listing.folders.iter().flat_map(|folder| &folder.files);
-    files
-        .filter(
-            |file| matches!(odb.read_header(file.id), Ok((size, _)) if (100..300).contains(&size)),
-        )
-        .filter_map(|file| repository.find_blob(file.id).ok())
-        .filter(|blob| blob.content().starts_with(b"version https://git-lfs"))
-        .count()
+fn lfs_pointers(repository: &Repository, listing: &Listing) -> Vec<PathBuf> {
+    let Ok(odb) = repository.odb() else {
+        return Vec::new();
+    };
+    let is_short = |id| matches!(odb.read_header(id), Ok((size, _)) if lfs::SIZES.contains(&size));
+    let is_pointer = |id| {
+        let blob = repository.find_blob(id);
+        is_short(id) && blob.is_ok_and(|blob| lfs::is_pointer(blob.content()))
+    };
+    let mut pointers = Vec::new();
+    for folder in &listing.folders {
+        let files = folder.files.iter().filter(|file| is_pointer(file.id));
+        let path = Path::new(OsStr::from_bytes(&folder.path));
+        pointers.extend(files.map(|file| path.join(OsStr::from_bytes(&file.name))));
+    }
+    pointers
 }

@@ -341,6 +341,39 @@ fn a_failing_setup_command_costs_nothing() {
 }
 
 #[test]
+fn no_agent_is_paid_while_files_of_git_lfs_are_pointers_unless_the_project_may_do_without() {
+    const POINTER: &str = "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a214614ab2935c943f9e0ff69d22eadbb8f32b1258daaa5e2ca24d17e2393\nsize 12345\n";
+    let bring = "'test -f model.bin && echo model > model.bin'";
+    for (setup, allowed, starts) in [
+        ("'true'", false, false),
+        (bring, false, true),
+        ("'true'", true, true),
+    ] {
+        let sandbox = Sandbox::new()
+            .agent("fake", "claude_code_cli", &format!("{SOLVE}\n{CLAUDE_DONE}"))
+            .tasks(&format!("- id: answer\n  prompt: p\n  setup_commands: [{setup}]\n  graders: [{{type: command, argv: [test, -f, answer.txt]}}]\n"))
+            .project(&format!("  allow_lfs_pointers: {allowed}\n"));
+        sandbox.write();
+        std::fs::write(sandbox.path("repo/model.bin"), POINTER).expect("write a pointer");
+        std::fs::write(sandbox.path("repo/.gitattributes"), "*.bin filter=lfs\n")
+            .expect("write attributes");
+        sandbox.git(&["-c", "filter.lfs.clean=cat", "add", "-A"]);
+        sandbox.git(&["commit", "-q", "-m", "a large file"]);
+        sandbox.proctor(&["run", "--quiet"]);
+        let row = sandbox.row();
+        assert_eq!(row["success"], starts, "{setup} {allowed}: {row:#}");
+        if !starts {
+            assert_eq!(row["infra"], "setup");
+            let note = row["notes"].to_string();
+            assert!(
+                note.contains("the first model.bin, are pointers after setup"),
+                "{note}"
+            );
+        }
+    }
+}
+
+#[test]
 fn the_end_of_a_silent_agent_comes_in_time() {
     let started = std::time::Instant::now();
     check(

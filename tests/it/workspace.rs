@@ -114,6 +114,7 @@ impl House {
             simulator_name: None,
             simulators: proctor::config::Simulators::Single,
             build_params: BuildParams::default(),
+            allow_lfs_pointers: false,
             source_at: Place::default(),
             base_ref_at: Place::default(),
         };
@@ -460,7 +461,7 @@ fn bare_and_linked_repositories_are_as_good_as_any() {
 }
 
 #[test]
-fn uncommitted_changes_submodules_and_pointers_are_warned_of() {
+fn uncommitted_changes_and_submodules_are_warned_of_and_pointers_found() {
     let house = House::new();
     let user = house.user();
     assert_eq!(house.resolve(&user, "HEAD").unwrap().warnings, [""; 0]);
@@ -482,15 +483,20 @@ fn uncommitted_changes_submodules_and_pointers_are_warned_of() {
     for words in [
         "uncommitted changes",
         "1 submodule(s), the first Vendor",
-        "1 Git LFS",
         "eol=crlf",
     ] {
         assert!(warnings.contains(words), "{words}: {warnings}");
     }
     assert!(source.dirty);
+    assert_eq!(source.lfs_pointers, [PathBuf::from("model.bin")]);
     let template = Template::build(&source, &house.scratch(), WorkspaceKind::Worktree).unwrap();
     let workspace = template.prepare(&house.trials(), "t").unwrap();
     assert!(workspace.root.join("Vendor").is_dir());
+    let left = || workspace.lfs_pointers(&source.lfs_pointers).len();
+    assert_eq!(left(), 1);
+    fs::write(workspace.root.join("model.bin"), "the model").unwrap();
+    assert_eq!(left(), 0);
+    fs::write(workspace.root.join("model.bin"), pointer).unwrap();
     assert_eq!(git(&workspace.root, &["status", "--porcelain"]), "");
 }
 
@@ -581,6 +587,7 @@ fn a_plain_folder_becomes_the_same_repository_every_time() {
         simulator_name: None,
         simulators: proctor::config::Simulators::Single,
         build_params: BuildParams::default(),
+        allow_lfs_pointers: false,
         source_at: Place::default(),
         base_ref_at: Place::default(),
     };
@@ -966,6 +973,7 @@ fn fetching_brings_what_the_remote_has_gained() {
         simulator_name: None,
         simulators: proctor::config::Simulators::Single,
         build_params: BuildParams::default(),
+        allow_lfs_pointers: false,
         source_at: Place::default(),
         base_ref_at: Place::default(),
     };

@@ -78,6 +78,12 @@ pub(in crate::config) static PROJECT: Section = Section {
             "\"HEAD\"",
             "Commit that every trial starts from; a commit id is best for stable runs.",
         ),
+        defaulted(
+            "allow_lfs_pointers",
+            Shape::Bool,
+            "false",
+            "Whether agents are started although files of Git LFS are only pointers in their workspaces.",
+        ),
         optional(
             "simulator_name",
             Shape::Filled,

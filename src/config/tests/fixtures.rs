@@ -80,10 +80,11 @@ fn a_repository_on_another_machine_is_the_only_problem_of_that_suite() {
 }
 
 #[test]
-fn keys_of_apple_projects_are_read() {
+fn keys_of_projects_of_apple_and_others_are_read() {
     let suite = load_fixture("every_key", true).unwrap_or_else(|problems| panic!("{problems}"));
     let settings = &suite.settings;
     let pool = ["iPhone 17".to_owned(), "0000-1111".to_owned()];
+    assert!(suite.project.allow_lfs_pointers);
     assert_eq!(suite.project.simulators, Simulators::Pool(pool.into()));
     assert_eq!(settings.simulator_timeout, Duration::from_secs(45));
     assert_eq!(settings.xcodebuild_jobs, Some(2));
