@@ -7,6 +7,7 @@
 //! - Paths in rows are relative to the run directory, so that it can be moved.
 //! - Folders are 0700 and files 0600; known secrets are replaced before anything is written ([`Redactor`]).
 
+mod app_left;
 mod appended;
 mod artifacts;
 mod atomic;
@@ -45,6 +46,7 @@ mod tool_files;
 mod transcript;
 mod trial_dir;
 
+pub use app_left::AppLeft;
 pub use appended::append_line;
 pub use artifacts::{Sums, digest_of, text_digest};
 pub use atomic::{AtomicFile, write_atomically};

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::failpoints::reach;
 use crate::record::error::Doing as _;
-use crate::record::{RecordError, Redactor, Row, TrialDir, private};
+use crate::record::{AppLeft, RecordError, Redactor, Row, TrialDir, private};
 
 /// A stage that a trial has left behind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -44,6 +44,9 @@ pub struct StageMark {
     /// The row as far as it is known; there from the agent's end on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub row: Option<Row>,
+    /// What the agent left of the app on its simulator, where graders ask for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub app: Option<AppLeft>,
 }
 
 impl TrialDir {
@@ -109,6 +112,7 @@ mod tests {
                 stage,
                 to_grade: true,
                 row,
+                app: None,
             };
             trial.mark(&mark, &redactor).unwrap();
         }

@@ -42,6 +42,7 @@ pub(super) fn sealed_row(
         stage: Stage::Sealed,
         to_grade: false,
         row: Some(row.clone()),
+        app: None,
     };
     let sealed = disk
         .with_room(|| trial.mark(&mark, &context.redactor))

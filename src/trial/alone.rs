@@ -4,6 +4,7 @@ use std::path::Path;
 
 use crate::config::TaskSpec;
 use crate::model::GradedIn;
+use crate::trial::app_left;
 use crate::trial::blocking::blocking;
 use crate::trial::cheat::{Cheat, Scene};
 use crate::trial::draft::Stop;
@@ -60,6 +61,7 @@ async fn graded(
     let scenario = frame.context.scenario(frame.planned);
     preparation::lay_files(scenario, &workspace.project_dir)
         .map_err(|error| format!("lay the scenario's files: {error}"))?;
+    simulator::lend(frame).await.map_err(stopped)?;
     let log = frame.trial_dir.setup_log();
     preparation::set_up(frame, workspace, (task, &[], &log))
         .await
@@ -75,8 +77,11 @@ async fn graded(
     })?;
     match job {
         // Whoever solved it so has installed nothing: graders build what they look for.
-        Job::Patch(_) => frame.simulator.was_not_lent(),
-        Job::Nothing | Job::Cheat(_) => simulator::make_ready(frame).await.map_err(stopped)?,
+        Job::Patch(_) => frame.simulator.set_left(None),
+        Job::Nothing | Job::Cheat(_) => {
+            simulator::make_ready(frame).await.map_err(stopped)?;
+            app_left::look(frame).await;
+        }
     }
     let work = Work {
         changed: &captured.changed,

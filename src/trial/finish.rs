@@ -1,8 +1,10 @@
 //! Brings a trial to its end whose agent had ended when the harness died: graded from what was kept, no agent started.
 
-use crate::model::Verdict;
+use crate::graders::of_simulator;
+use crate::model::{Infra, Verdict};
 use crate::plan::PlannedTrial;
 use crate::record::{Row, StageMark};
+use crate::trial::app_left;
 use crate::trial::frame::Frame;
 use crate::trial::grading::Graded;
 use crate::trial::judgement::{grade_of, reason_with};
@@ -19,6 +21,9 @@ pub async fn finish_trial(
     let mut row = mark.row?;
     let note = if mark.to_grade {
         let mut frame = Frame::new(context, planned, teller);
+        if let Some(task) = context.task(planned) {
+            app_left::recall(&frame, (task, mark.app));
+        }
         let graded = grade_kept(&frame, &frame.trial_dir, &row).await;
         row.notes
             .get_or_insert_default()
@@ -43,6 +48,10 @@ fn judge(row: &mut Row, graded: Graded) {
     let verdicts: &[Verdict] = &graded.verdicts;
     let reason = reason_with(row.failure_reason.take(), verdicts);
     row.success = reason.is_none();
+    let decided = row.infra.as_deref().unwrap_or(Infra::None.as_str()) != Infra::None.as_str();
+    if !decided && verdicts.iter().any(of_simulator) {
+        row.infra = Some(Infra::Simulator.as_str().to_owned());
+    }
     row.failure_reason = reason;
     let tree = graded.tree.map(crate::model::GradedIn::as_str);
     row.take_verdicts(verdicts, (grade_of(verdicts).as_str(), tree));

@@ -104,6 +104,7 @@ impl<'a> Frame<'a> {
             stage,
             to_grade,
             row,
+            app: self.simulator.left(),
         };
         if let Err(error) = self.trial_dir.mark(&mark, &self.context.redactor) {
             draft.note(format!("stages.jsonl: {error}"));

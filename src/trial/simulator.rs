@@ -1,7 +1,6 @@
 //! The simulator of a trial: waited for and made ready before the agent starts, given back when all is over.
 
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
@@ -10,6 +9,8 @@ use tokio::sync::{OnceCell, OwnedSemaphorePermit};
 use crate::apple::{Lease, Leases, Simctl, Trouble, Wanted, Xcode, sweep_derived_data};
 use crate::config::{GraderSpec, Project, Simulators, TaskSpec};
 use crate::graders::AppleDesk;
+use crate::record::AppLeft;
+use crate::supervise::Cancel;
 use crate::trial::RunContext;
 use crate::trial::draft::Stop;
 use crate::trial::frame::Frame;
@@ -29,12 +30,22 @@ pub struct AppleSide {
     pub packages: Option<PathBuf>,
 }
 
+impl AppleSide {
+    /// Its `simctl`.
+    pub(super) const fn simctl<'a>(&'a self, cancel: &'a Cancel) -> Simctl<'a> {
+        Simctl {
+            xcode: &self.xcode,
+            cancel,
+        }
+    }
+}
+
 /// The simulator of a trial, once it was asked for.
 #[derive(Debug, Default)]
 pub(super) struct Slot {
     cell: OnceCell<Result<Option<Lease>, Trouble>>,
-    /// Whether it was made ready for an agent, so that its state is what that agent left.
-    was_lent: AtomicBool,
+    /// What an agent left of the app that graders look for; nothing where no agent was there.
+    left: Mutex<Option<AppLeft>>,
     builds_waited: Mutex<Duration>,
 }
 
@@ -49,9 +60,15 @@ impl Slot {
         self.held().map(|lease| lease.waited).unwrap_or_default()
     }
 
-    /// Says that no agent was at it.
-    pub(super) fn was_not_lent(&self) {
-        self.was_lent.store(false, Ordering::Relaxed);
+    /// What an agent left of the app; nothing where none was there.
+    pub(super) fn left(&self) -> Option<AppLeft> {
+        let left = self.left.lock().unwrap_or_else(PoisonError::into_inner);
+        left.clone()
+    }
+
+    /// Says what an agent left of the app, or that no agent was there.
+    pub(super) fn set_left(&self, left: Option<AppLeft>) {
+        *self.left.lock().unwrap_or_else(PoisonError::into_inner) = left;
     }
 
     fn waited_for_a_build(&self, wait: Duration) {
@@ -87,10 +104,7 @@ pub(super) async fn simulator<'a>(
     if !wants_one(frame.context, task) {
         return Ok(None);
     }
-    let simctl = Simctl {
-        xcode: &apple.xcode,
-        cancel: &frame.context.cancel,
-    };
+    let simctl = apple.simctl(&frame.context.cancel);
     let name = &frame.marker;
     let taken = frame.simulator.cell.get_or_init(async || {
         let taken = apple.leases.take(simctl, (&apple.wanted, name));
@@ -102,38 +116,64 @@ pub(super) async fn simulator<'a>(
     }
 }
 
-/// Waits for a simulator and takes the app from it that graders will look for.
-pub(super) async fn make_ready(frame: &Frame<'_>) -> Result<(), Stop> {
+/// Waits for the trial's simulator.
+pub(super) async fn lend(frame: &Frame<'_>) -> Result<(), Stop> {
     let context = frame.context;
-    let (Some(task), Some(apple)) = (context.task(frame.planned), context.apple.as_ref()) else {
+    let Some(task) = context.task(frame.planned) else {
         return Ok(());
     };
-    if wants_one(context, task) {
+    if context.apple.is_some() && wants_one(context, task) {
         frame.enter("simulator");
     }
-    let Some(lease) = simulator(frame, task).await.map_err(stop)? else {
+    simulator(frame, task).await.map(drop).map_err(stop)
+}
+
+/// Takes the app from the simulator that graders will look for. It comes after setup, which may have installed one.
+pub(super) async fn make_ready(frame: &Frame<'_>) -> Result<(), Stop> {
+    let Some(app) = app(frame).await.map_err(stop)? else {
         return Ok(());
     };
+    let simctl = app.apple.simctl(&frame.context.cancel);
+    let removed = simctl.remove_app(app.udid, app.bundle).await;
+    removed.map_err(stop)
+}
+
+/// The app that graders of a trial look for, and where.
+pub(super) struct App<'a> {
+    pub(super) apple: &'a AppleSide,
+    pub(super) udid: &'a str,
+    pub(super) bundle: &'a str,
+    pub(super) task: &'a TaskSpec,
+}
+
+/// The app that graders look for; nothing where they look for none.
+pub(super) async fn app<'a>(frame: &'a Frame<'_>) -> Result<Option<App<'a>>, Trouble> {
+    let context = frame.context;
+    let (Some(task), Some(apple)) = (context.task(frame.planned), context.apple.as_ref()) else {
+        return Ok(None);
+    };
     let bundle = context.suite.project.build_params.bundle_id.as_deref();
-    if let Some(bundle) = bundle
-        && task.graders.iter().any(GraderSpec::looks_at_app)
-    {
-        let simctl = Simctl {
-            xcode: &apple.xcode,
-            cancel: &context.cancel,
-        };
-        let removed = simctl.remove_app(&lease.device.udid, bundle).await;
-        removed.map_err(stop)?;
-    }
-    frame.simulator.was_lent.store(true, Ordering::Relaxed);
-    Ok(())
+    let bundle = bundle.filter(|_| task.graders.iter().any(GraderSpec::looks_at_app));
+    let (Some(bundle), Some(lease)) = (bundle, simulator(frame, task).await?) else {
+        return Ok(None);
+    };
+    Ok(Some(App {
+        apple,
+        udid: &lease.device.udid,
+        bundle,
+        task,
+    }))
+}
+
+/// Waits for all that an agent needs for itself.
+pub(super) async fn turn_of_agent(frame: &Frame<'_>) -> Result<Option<OwnedSemaphorePermit>, Stop> {
+    lend(frame).await?;
+    place_of_agent(frame).await
 }
 
 /// The agent's place among all builds, where the suite counts agents in: it is waited for before any of its time, and is given
 /// back when the place is dropped.
-pub(super) async fn place_of_agent(
-    frame: &Frame<'_>,
-) -> Result<Option<OwnedSemaphorePermit>, Stop> {
+async fn place_of_agent(frame: &Frame<'_>) -> Result<Option<OwnedSemaphorePermit>, Stop> {
     let context = frame.context;
     let Some(apple) = context.apple.as_ref() else {
         return Ok(None);
@@ -161,7 +201,7 @@ pub(super) async fn desk<'a>(frame: &'a Frame<'_>, task: &TaskSpec) -> Option<Ap
         xcode: &apple.xcode,
         params: &context.suite.project.build_params,
         udid: lease.map(|lease| lease.map(|lease| lease.device.udid.as_str())),
-        is_as_left: frame.simulator.was_lent.load(Ordering::Relaxed),
+        left: frame.simulator.left(),
         home: &apple.home,
         packages: apple.packages.as_deref(),
         most_bytes: context.suite.settings.limits.derived_data,
@@ -200,12 +240,9 @@ pub(super) async fn give_back(frame: &mut Frame<'_>) -> Option<String> {
         .into_inner()?
         .ok()??;
     let name = lease.device.name.clone();
-    let simctl = Simctl {
-        xcode: &apple.xcode,
-        // Also where a person asked to stop: what was made for the trial must go.
-        cancel: &crate::supervise::Cancel::new(),
-    };
-    let gone = apple.leases.give_back(simctl, lease).await;
+    // Also where a person asked to stop: what was made for the trial must go.
+    let cancel = Cancel::new();
+    let gone = apple.leases.give_back(apple.simctl(&cancel), lease).await;
     let why = gone.err()?;
     Some(format!("simulator {name} could not be deleted: {why}"))
 }

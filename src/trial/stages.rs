@@ -12,6 +12,7 @@ use crate::plan::PlannedTrial;
 use crate::record::{Stage, TrialClock};
 use crate::supervise::{can_be_worked_in, host_load};
 use crate::trial::aftermath::{self, Ended, Left};
+use crate::trial::app_left;
 use crate::trial::attest;
 use crate::trial::draft::{Draft, Stop};
 use crate::trial::frame::Frame;
@@ -66,16 +67,10 @@ pub async fn run_trial(
 async fn stages(frame: &Frame<'_>, draft: &mut Draft, slot: &mut Slot) -> Result<(), Stop> {
     let workspace = prepare(frame, &mut slot.workspace)?;
     frame.mark(Stage::Started, (draft, false));
-    simulator::make_ready(frame).await?;
-    let place = simulator::place_of_agent(frame).await?;
+    let place = simulator::turn_of_agent(frame).await?;
     let ready = preparation::ready(frame, workspace)?;
     slot.secrets = known_secrets(&ready.invocation);
-    if let Some(task) = frame.context.task(frame.planned) {
-        frame.enter("setup");
-        let log = frame.trial_dir.setup_log();
-        preparation::set_up(frame, workspace, (task, &ready.invocation.extra_args, &log)).await?;
-    }
-    preparation::has_its_files(frame, workspace)?;
+    set_up(frame, workspace, &ready.invocation).await?;
     let baseline = preparation::baseline(frame, workspace)?;
     let not_started = preparation::mcp_start(frame, workspace, &ready).await;
     let cancelled = frame.context.cancel.level() > 0;
@@ -144,6 +139,7 @@ async fn stages(frame: &Frame<'_>, draft: &mut Draft, slot: &mut Slot) -> Result
     let task = frame.context.task(frame.planned);
     let to_grade = worth_grading(&end) && task.is_some_and(|task| !task.graders.is_empty());
     if to_grade {
+        app_left::look(frame).await;
         frame.mark(Stage::AgentEnded, (draft, true));
     }
     let left = Left {
@@ -169,6 +165,21 @@ async fn stages(frame: &Frame<'_>, draft: &mut Draft, slot: &mut Slot) -> Result
 /// Whether graders that a person stopped came to no end.
 fn was_cut(verdicts: &[Verdict]) -> bool {
     matches!(grade_of(verdicts), Grade::Error | Grade::NotGraded)
+}
+
+/// All that comes before an agent may see its tree and its simulator.
+async fn set_up(
+    frame: &Frame<'_>,
+    workspace: &Workspace,
+    invocation: &Invocation,
+) -> Result<(), Stop> {
+    if let Some(task) = frame.context.task(frame.planned) {
+        frame.enter("setup");
+        let log = frame.trial_dir.setup_log();
+        preparation::set_up(frame, workspace, (task, &invocation.extra_args, &log)).await?;
+    }
+    preparation::has_its_files(frame, workspace)?;
+    simulator::make_ready(frame).await
 }
 
 fn prepare<'a>(frame: &Frame<'_>, slot: &'a mut Option<Workspace>) -> Result<&'a Workspace, Stop> {

@@ -10,7 +10,7 @@ use crate::sandbox::{CLAUDE_DONE, Sandbox, wait_for};
 use crate::standin::{Standin, copy};
 
 /// A sandbox whose project is the sample app, with the stand-in on its PATH. Builds of graders run without a jail, as on a Mac.
-fn sandbox(agent: &str) -> (Sandbox, Standin) {
+pub(crate) fn sandbox(agent: &str) -> (Sandbox, Standin) {
     let sandbox = Sandbox::new()
         .agent("claude", "claude_code_cli", agent)
         .suite("isolation: none")
@@ -27,33 +27,33 @@ fn sandbox(agent: &str) -> (Sandbox, Standin) {
 }
 
 /// What is set in `project:` beside the repository.
-const PROJECT: &str = "  simulator_name: iPhone 17\n  build_params: {project: Tally.xcodeproj, scheme: Tally, bundle_id: org.example.tally}\n";
+pub(crate) const PROJECT: &str = "  simulator_name: iPhone 17\n  build_params: {project: Tally.xcodeproj, scheme: Tally, bundle_id: org.example.tally}\n";
 
 impl Sandbox {
-    fn apple(self, tasks: &str, project: &str) -> Self {
+    pub(crate) fn apple(self, tasks: &str, project: &str) -> Self {
         self.tasks(tasks).project(project)
     }
 }
 
-fn task(graders: &str) -> String {
+pub(crate) fn task(graders: &str) -> String {
     format!("- {{id: app, prompt: work on it, graders: [{graders}]}}\n")
 }
 
 /// Builds the app and puts it on the simulator of the trial.
-const INSTALL: &str = "xcodebuild -project Tally.xcodeproj -scheme Tally -derivedDataPath \"$HOME/dd\" build >/dev/null\nxcrun simctl bootstatus \"$EVAL_SIMULATOR_UDID\" -b >/dev/null\nxcrun simctl install \"$EVAL_SIMULATOR_UDID\" \"$HOME/dd/Build/Products/Debug-iphonesimulator/Tally.app\"";
+pub(crate) const INSTALL: &str = "xcodebuild -project Tally.xcodeproj -scheme Tally -derivedDataPath \"$HOME/dd\" build >/dev/null\nxcrun simctl bootstatus \"$EVAL_SIMULATOR_UDID\" -b >/dev/null\nxcrun simctl install \"$EVAL_SIMULATOR_UDID\" \"$HOME/dd/Build/Products/Debug-iphonesimulator/Tally.app\"";
 
 /// Lets the app end as soon as it is launched.
 const CRASH: &str = "sed -i 's/    var body: some Scene/    init() { fatalError(\"no\") }\\n    var body: some Scene/' Tally/TallyApp.swift";
 
 /// The row of a run of one trial.
-fn row(sandbox: &Sandbox) -> Value {
+pub(crate) fn row(sandbox: &Sandbox) -> Value {
     let ran = sandbox.proctor(&["run", "--quiet"]);
     assert!(matches!(ran.code, Some(0 | 1)), "{}", ran.stderr);
     sandbox.assert_scratch_is_empty();
     sandbox.row()
 }
 
-fn told(row: &Value) -> String {
+pub(crate) fn told(row: &Value) -> String {
     let text = |key: &str| row[key].as_str().unwrap_or("-").to_owned();
     format!(
         "{} {} {}",
@@ -373,9 +373,9 @@ fn tests_that_do_not_end_are_the_agents_and_a_build_that_hangs_with_its_simulato
 }
 
 /// An agent that works on its simulator for a while, and says when it found somebody else there.
-const BUSY: &str = "mkdir -p \"$HOME/held\"\nmkdir \"$HOME/held/$EVAL_SIMULATOR_UDID\" || echo \"$EVAL_SIMULATOR_UDID\" >> \"$HOME/clash\"\necho \"$EVAL_SIMULATOR_UDID\" >> \"$HOME/used\"\nsleep 0.5\nrmdir \"$HOME/held/$EVAL_SIMULATOR_UDID\"";
+pub(crate) const BUSY: &str = "mkdir -p \"$HOME/held\"\nmkdir \"$HOME/held/$EVAL_SIMULATOR_UDID\" || echo \"$EVAL_SIMULATOR_UDID\" >> \"$HOME/clash\"\necho \"$EVAL_SIMULATOR_UDID\" >> \"$HOME/used\"\nsleep 0.5\nrmdir \"$HOME/held/$EVAL_SIMULATOR_UDID\"";
 
-fn lines(path: &Path) -> Vec<String> {
+pub(crate) fn lines(path: &Path) -> Vec<String> {
     let text = fs::read_to_string(path).unwrap_or_default();
     text.lines().map(str::to_owned).collect()
 }

@@ -18,6 +18,7 @@ mod cli_run;
 mod cli_suite;
 mod crashes;
 mod default_suite;
+mod devices;
 mod disk;
 mod doors;
 mod drift;

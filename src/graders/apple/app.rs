@@ -1,4 +1,4 @@
-//! `ios_install_check` and `ios_launch_check`: the app on the simulator, as the agent left it there.
+//! `ios_install_check` and `ios_launch_check`: the app as the agent left it on the simulator, or as the graded tree builds it.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -10,75 +10,95 @@ use crate::apple::{TestCall, Trouble};
 use crate::config::IosTestOptions;
 use crate::graders::grade::{Opinion, PASS, error, fail};
 use crate::model::Grade;
-
-/// What both graders need.
-struct App<'a> {
-    udid: &'a str,
-    bundle: &'a str,
-}
+use crate::record::AppLeft;
 
 /// Whether the app is installed.
 pub(super) async fn is_installed(work: &Work<'_>, from_tree: bool) -> Opinion {
-    let asked = async |app: App<'_>| {
-        let simctl = work.desk.simctl(work.ctx);
-        simctl.is_installed(app.udid, app.bundle).await
-    };
-    asked_of_the_app((work, from_tree), asked, "app_not_installed").await
+    match seen(work, from_tree) {
+        Seen::Judged(opinion) => opinion,
+        Seen::Absent => fail("app_not_installed"),
+        Seen::Left { .. } => PASS,
+        Seen::ToBuild { udid, bundle } => {
+            if let Err(opinion) = put(work, (udid, bundle)).await {
+                return opinion;
+            }
+            let simctl = work.desk.simctl(work.ctx);
+            let told = simctl.is_installed(udid, bundle).await;
+            judged(told, "app_not_installed")
+        }
+    }
 }
 
 /// Whether the app can be launched, and is still there a moment later.
 pub(super) async fn launches(work: &Work<'_>, from_tree: bool) -> Opinion {
-    let asked = async |app: App<'_>| {
-        let simctl = work.desk.simctl(work.ctx);
-        simctl.launch(app.udid, app.bundle).await
-    };
-    asked_of_the_app((work, from_tree), asked, "app_launch_failed").await
+    const NOT: &str = "app_launch_failed";
+    match seen(work, from_tree) {
+        Seen::Judged(opinion) => opinion,
+        Seen::Absent => fail(NOT),
+        Seen::Left { launches } => launches.map_or_else(
+            || error("simulator:nobody looked whether the app could be launched"),
+            |launches| judged(Ok(launches), NOT),
+        ),
+        Seen::ToBuild { udid, bundle } => {
+            if let Err(opinion) = put(work, (udid, bundle)).await {
+                return opinion;
+            }
+            judged(work.desk.simctl(work.ctx).launch(udid, bundle).await, NOT)
+        }
+    }
 }
 
-async fn asked_of_the_app<'a>(
-    (work, from_tree): (&'a Work<'_>, bool),
-    asked: impl AsyncFnOnce(App<'a>) -> Result<bool, Trouble>,
-    if_not: &'static str,
-) -> Opinion {
-    let app = match ready(work, from_tree).await {
-        Ok(app) => app,
-        Err(opinion) => return opinion,
-    };
-    match asked(app).await {
+fn judged(told: Result<bool, Trouble>, if_not: &'static str) -> Opinion {
+    match told {
         Ok(true) => PASS,
         Ok(false) => fail(if_not),
         Err(why) => trouble(&why),
     }
 }
 
-/// Boots the simulator with all that is on it. Where no agent was there (a reference patch, a regrading), the app is built from
-/// the tree that is graded, and installed; so it is `from_tree`, where it must have been there before.
-async fn ready<'a>(work: &'a Work<'_>, from_tree: bool) -> Result<App<'a>, Opinion> {
-    let bundle = work.desk.params.bundle_id.as_deref();
-    let bundle = bundle.ok_or_else(|| error("needs:project.build_params.bundle_id"))?;
-    let udid = work
-        .udid
-        .ok_or_else(|| error("needs:project.simulator_name"))?;
+/// What is known of the app before anything is built.
+enum Seen<'a> {
+    /// Enough.
+    Judged(Opinion),
+    /// The agent had not installed it.
+    Absent,
+    /// The agent had installed it, and that is what is judged.
+    Left { launches: Option<bool> },
+    /// What the graded tree builds is judged.
+    ToBuild { udid: &'a str, bundle: &'a str },
+}
+
+/// Where no agent was there (a reference patch, a regrading), the app is built from the tree that is graded; so it is `from_tree`,
+/// where it must have been there before.
+fn seen<'a>(work: &'a Work<'_>, from_tree: bool) -> Seen<'a> {
+    let Some(bundle) = work.desk.params.bundle_id.as_deref() else {
+        return Seen::Judged(error("needs:project.build_params.bundle_id"));
+    };
+    let Some(udid) = work.udid else {
+        return Seen::Judged(error("needs:project.simulator_name"));
+    };
+    match &work.desk.left {
+        Some(AppLeft::Unknown(why)) => Seen::Judged(error(format!("simulator:{why}"))),
+        Some(AppLeft::Absent) if from_tree => Seen::Judged(fail("app_not_installed")),
+        Some(AppLeft::Absent) => Seen::Absent,
+        Some(AppLeft::Installed { launches }) if !from_tree => Seen::Left {
+            launches: *launches,
+        },
+        Some(AppLeft::Installed { .. }) | None => Seen::ToBuild { udid, bundle },
+    }
+}
+
+/// Puts what the graded tree builds in the place of whatever is there.
+async fn put(work: &Work<'_>, (udid, bundle): (&str, &str)) -> Result<(), Opinion> {
     let simctl = work.desk.simctl(work.ctx);
     simctl.boot(udid).await.map_err(|why| trouble(&why))?;
-    if work.desk.is_as_left && from_tree {
-        let is_there = simctl.is_installed(udid, bundle).await;
-        if !is_there.map_err(|why| trouble(&why))? {
-            return Err(fail("app_not_installed"));
-        }
-    }
-    if !work.desk.is_as_left || from_tree {
-        simctl
-            .remove_app(udid, bundle)
-            .await
-            .map_err(|why| trouble(&why))?;
-        let app = build(work).await?;
-        simctl.install(udid, &app).await.map_err(|why| match why {
-            Trouble::Failed { .. } if !why.is_of_device() => fail("app_not_installed"),
-            why => trouble(&why),
-        })?;
-    }
-    Ok(App { udid, bundle })
+    let removed = simctl.remove_app(udid, bundle).await;
+    removed.map_err(|why| trouble(&why))?;
+    let app = build(work).await?;
+    simctl.install(udid, &app).await.map_err(|why| match why {
+        Trouble::Failed { .. } if !why.is_of_device() => fail("app_not_installed"),
+        why => trouble(&why),
+    })
 }
 
 /// Builds the app; its folder. Where the machine keeps it from that, it gets a second go after a recovery.

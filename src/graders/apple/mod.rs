@@ -12,6 +12,7 @@ use super::grade::{GradeContext, Opinion, error};
 use super::tools::APPLE_TOOLS;
 use crate::apple::{Simctl, Trouble, Xcode};
 use crate::config::{BuildParams, GraderSpec};
+use crate::record::AppLeft;
 
 /// What Apple graders work with.
 #[derive(Debug)]
@@ -22,9 +23,9 @@ pub struct AppleDesk<'a> {
     pub params: &'a BuildParams,
     /// The trial's simulator; nothing where builds go elsewhere, and why where none could be had.
     pub udid: Result<Option<&'a str>, String>,
-    /// Whether the simulator is as an agent left it; otherwise an app that is looked for is first built and installed from the
-    /// tree that is graded.
-    pub is_as_left: bool,
+    /// What an agent left of the app; where none was there, an app that is looked for is first built and installed from the tree
+    /// that is graded.
+    pub left: Option<AppLeft>,
     /// The operator's home, where Xcode has its settings.
     pub home: &'a Path,
     /// Packages that were fetched beforehand.

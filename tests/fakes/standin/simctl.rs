@@ -193,7 +193,7 @@ fn on_device(device: &Device, (command, rest): (&str, &[&str]), mode: &Mode) -> 
     }
 }
 
-fn install(device: &Device, app: &Path) -> Said {
+pub(crate) fn install(device: &Device, app: &Path) -> Said {
     let Ok(bundle) = fs::read_to_string(app.join("bundle_id")) else {
         return failed(2, format!("{} is not an app", app.display()));
     };

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use crate::project::{Product, Project};
 use crate::world::{Mode, World};
-use crate::{Failure, build, devices, failed, json, results, testing};
+use crate::{Failure, build, devices, failed, json, results, simctl, testing};
 
 const ACTIONS: [&str; 8] = [
     "build",
@@ -182,11 +182,15 @@ fn act(
         keep_prepared(project, &derived, asked).map_err(|error| (74, error.to_string()))?;
     }
     if action.starts_with("test") {
-        if let Some(udid) =
-            udid.filter(|udid| devices::find(world, udid).is_ok_and(|device| !device.is_booted()))
-        {
+        if let Some(udid) = udid {
             let _lock = world.lock();
-            devices::find(world, &udid)?.set("state", "Booted");
+            let device = devices::find(world, &udid)?;
+            device.set("state", "Booted");
+            // Tests run inside of the app, which stays installed.
+            if let Some(app) = project.app() {
+                let built = build::products(&derived).join(format!("{}.app", app.name));
+                simctl::install(&device, &built)?;
+            }
         }
         let ran = testing::run(project, &derived, asked, said)?;
         bundle(asked, &ran, said)?;
