@@ -12,6 +12,9 @@ use rustix::process::{Pid, WaitId, WaitIdOptions, WaitOptions};
 /// First processes of all children that live, by process id.
 static LEADERS: Mutex<BTreeMap<u32, Leader>> = Mutex::new(BTreeMap::new());
 
+/// Brands of commands that may leave a daemon running: what carries them is nobody else's orphan.
+static SPARED: Mutex<Vec<Brand>> = Mutex::new(Vec::new());
+
 static GATE: RwLock<()> = RwLock::new(());
 
 /// Asks whether somebody has exited, and leaves them to whoever reaps them.
@@ -67,6 +70,20 @@ pub(super) fn start(launch: &Launch<'_>) -> io::Result<(Place, Option<Brand>)> {
     let start = processes::start_of(pid).unwrap_or_default();
     leaders.insert(pid, Leader { start });
     Ok((Place { pid, start }, brand))
+}
+
+/// Notes the brand of a command whose leftovers are its own affair.
+pub(super) fn spare(brand: &Brand) {
+    let mut spared = SPARED.lock().unwrap_or_else(PoisonError::into_inner);
+    spared.push(brand.clone());
+}
+
+/// The brands that were noted so.
+pub(super) fn spared() -> Vec<Brand> {
+    SPARED
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner)
+        .clone()
 }
 
 /// Whether orphans of our children become our children; the first call asks for it.
@@ -138,7 +155,9 @@ fn adopted() -> Option<Vec<u32>> {
         leaders.contains_key(pid)
             || session_of(Some(*pid)).is_none_or(|session| session == own_session)
     };
+    // The kernel's list leaves some out where others die while it is read.
     let mut children = processes::children_of_self()?;
+    children.extend(processes::children_of_self()?);
     children.retain(|pid| !is_known(pid));
     Some(children)
 }

@@ -128,6 +128,9 @@ fn in_the_open(wanted: &Wanted<'_>) -> io::Result<Started> {
         streams: ends.borrowed(),
         further: &[],
     })?;
+    if let Some(brand) = brand.as_ref().filter(|_| spec.limits.spare_leftovers) {
+        registry::spare(brand);
+    }
     let trial = Trial {
         pid: place.pid,
         start: place.start,

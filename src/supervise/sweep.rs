@@ -167,8 +167,7 @@ fn is_empty_soon() -> bool {
             thread::sleep(BETWEEN_LOOKS);
         }
         registry::reap_orphans();
-        // The kernel's list leaves some out where others die while it is read.
-        registry::no_orphans() && registry::no_orphans()
+        registry::no_orphans()
     })
 }
 
@@ -251,12 +250,14 @@ impl<'a> Hunt<'a> {
     /// none of them need live while the list comes to its number, but one of them is always a child of this process.
     fn may_be_outrun(&self) -> bool {
         registry::reap_orphans();
-        let others = Surroundings::of(self.trial).others;
+        let around = Surroundings::of(self.trial);
         registry::orphans().into_iter().any(|orphan| {
             let Some(start) = processes::start_of(orphan) else {
                 return true;
             };
-            start >= self.trial.start && (others.is_empty() || self.trial.may_have_branded(orphan))
+            start >= self.trial.start
+                && !around.spares(orphan)
+                && (around.others.is_empty() || self.trial.may_have_branded(orphan))
         })
     }
 

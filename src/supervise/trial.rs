@@ -36,6 +36,8 @@ pub(super) struct Surroundings {
     pub(super) others: BTreeMap<u32, Leader>,
     /// Whether orphans come to this process.
     pub(super) adopts: bool,
+    /// Brands of daemons that were left on purpose.
+    pub(super) spared: Vec<Brand>,
 }
 
 impl Surroundings {
@@ -48,7 +50,14 @@ impl Surroundings {
             own_session: registry::own_session(),
             others,
             adopts: registry::adopts_orphans(),
+            spared: registry::spared(),
         }
+    }
+
+    /// Whether a process was left running on purpose, so that only its mark gives it to a trial.
+    pub(super) fn spares(&self, pid: u32) -> bool {
+        let spares = |value| self.spared.iter().any(|brand| brand.contains(&value));
+        !self.spared.is_empty() && brand::of_process(pid).is_some_and(spares)
     }
 
     fn foreign(&self, process: &Process) -> bool {
@@ -110,7 +119,7 @@ impl Trial {
         let rivals = &around.others;
         let rival_session = rivals.contains_key(&process.session);
         let alone = !rivals.values().any(|rival| rival.start <= process.start);
-        orphan && !rival_session && alone
+        orphan && !rival_session && alone && !around.spares(process.pid)
     }
 
     fn is_branded(&self, process: &Process) -> bool {
@@ -181,6 +190,7 @@ mod tests {
                 .map(|(pid, start)| (*pid, Leader { start: *start }))
                 .collect(),
             adopts: true,
+            spared: Vec::new(),
         }
     }
 
