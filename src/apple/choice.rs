@@ -1,7 +1,7 @@
 //! Which simulator a suite means.
 
 use crate::apple::Device;
-use crate::config::{Project, Simulators};
+use crate::config::{GraderSpec, Project, Simulators, TaskSpec};
 
 /// A device as a suite names it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -100,27 +100,55 @@ fn single(project: &Project) -> Option<Wanted> {
     if let Some(udid) = &params.simulator_udid {
         return only(Choice::Udid(udid.clone()));
     }
-    if let Some(destination) = &params.destination {
-        if let Some(udid) = value_in(destination, "id") {
-            return only(Choice::Udid(udid.to_owned()));
-        }
-        let platform = value_in(destination, "platform");
-        if platform.is_some_and(|platform| !platform.contains("Simulator")) {
-            return Some(Wanted::None);
-        }
-        if let Some(name) = value_in(destination, "name") {
-            let os = value_in(destination, "OS").filter(|os| *os != "latest");
-            return only(Choice::Named {
-                name: name.to_owned(),
-                os: os.map(str::to_owned),
-            });
-        }
+    match params.destination.as_deref().map(meant) {
+        Some(Meant::Simulator(choice)) => return only(choice),
+        Some(Meant::Elsewhere) => return Some(Wanted::None),
+        Some(Meant::Any) | None => {}
     }
     let name = params.simulator_name.as_ref();
     let name = name.or(project.simulator_name.as_ref())?;
     only(Choice::Named {
         name: name.clone(),
         os: None,
+    })
+}
+
+/// What a destination means.
+enum Meant {
+    /// This simulator.
+    Simulator(Choice),
+    /// Something that is no simulator.
+    Elsewhere,
+    /// None by id or name.
+    Any,
+}
+
+fn meant(destination: &str) -> Meant {
+    let platform = value_in(destination, "platform");
+    if platform.is_some_and(|platform| !platform.contains("Simulator")) {
+        return Meant::Elsewhere;
+    }
+    if let Some(udid) = value_in(destination, "id") {
+        return Meant::Simulator(Choice::Udid(udid.to_owned()));
+    }
+    value_in(destination, "name").map_or(Meant::Any, |name| {
+        let os = value_in(destination, "OS").filter(|os| *os != "latest");
+        Meant::Simulator(Choice::Named {
+            name: name.to_owned(),
+            os: os.map(str::to_owned),
+        })
+    })
+}
+
+/// The simulators that graders of a task name by themselves: they are used beside the trial's own.
+pub fn named_by(task: &TaskSpec) -> impl Iterator<Item = Choice> + '_ {
+    let tests = task.graders.iter().filter_map(|grader| match grader {
+        GraderSpec::IosTestPass(options) => options.destination.as_deref(),
+        _ => None,
+    });
+    tests.filter_map(|destination| match meant(destination) {
+        Meant::Simulator(choice) => Some(choice),
+        Meant::Elsewhere | Meant::Any => None,
     })
 }
 

@@ -1,12 +1,12 @@
 //! Who may use which simulator: a lock file per device in a folder of the user, so that one trial has a device at any time,
 //! also where several proctors run.
 
-use std::fs::{self, File, TryLockError};
-use std::io::Write as _;
+use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use crate::apple::{Device, Simctl, Trouble, Wanted};
+use crate::apple::lock::{Taken, take};
+use crate::apple::{Choice, Device, Simctl, Trouble, Wanted};
 use crate::supervise::Cancel;
 
 /// How the names of devices begin that are made for one trial.
@@ -30,7 +30,18 @@ pub struct Lease {
     /// Whether it was made for this trial, and goes with it.
     pub is_copy: bool,
     lock_path: PathBuf,
-    _lock: File,
+    locks: Vec<File>,
+}
+
+/// What a trial wants: its own device, those that its graders name beside it, and its name, which a copy is called after.
+#[derive(Debug, Clone, Copy)]
+pub struct Ask<'a> {
+    /// Its own.
+    pub wanted: &'a Wanted,
+    /// Those of its graders.
+    pub also: &'a [Choice],
+    /// The trial, as its processes are marked.
+    pub trial: &'a str,
 }
 
 impl Leases {
@@ -47,74 +58,134 @@ impl Leases {
         }
     }
 
-    /// Waits for a device as it is wanted, `name` being what a copy made for it is called after; nothing where none is wanted.
+    /// Waits for the devices that are wanted, all at once; nothing where none is.
     ///
     /// # Errors
-    /// There is no such device, it cannot be copied, or a person asked to stop.
-    pub async fn take(
-        &self,
-        simctl: Simctl<'_>,
-        (wanted, name): (&Wanted, &str),
-    ) -> Result<Option<Lease>, Trouble> {
-        match wanted {
-            Wanted::None => Ok(None),
-            Wanted::OneOf(choices) => {
-                let devices = simctl.devices().await?;
-                let mut found: Vec<&Device> = Vec::new();
-                for choice in choices {
-                    let device = choice.find(&devices);
-                    let device = device.ok_or_else(|| missing(&choice.told()))?;
-                    if !found.contains(&device) {
-                        found.push(device);
-                    }
-                }
-                self.first_free(&found, simctl.cancel).await.map(Some)
-            }
-            Wanted::CopyOf(choice) => {
-                let devices = simctl.devices().await?;
-                let source = choice.find(&devices);
-                let source = source.ok_or_else(|| missing(&choice.told()))?;
-                self.copy(simctl, source, name).await.map(Some)
+    /// There is no such device, it cannot be copied, processes of a trial that is over are still on all of them, or a person
+    /// asked to stop.
+    pub async fn take(&self, simctl: Simctl<'_>, ask: Ask<'_>) -> Result<Option<Lease>, Trouble> {
+        if *ask.wanted == Wanted::None && ask.also.is_empty() {
+            return Ok(None);
+        }
+        let devices = simctl.devices().await?;
+        let find = |choice: &Choice| {
+            let device = choice.find(&devices);
+            device.ok_or_else(|| missing(&choice.told()))
+        };
+        let mut also: Vec<&Device> = Vec::new();
+        for choice in ask.also {
+            match find(choice) {
+                Ok(device) => also.push(device),
+                // An id may be that of a device that is no simulator.
+                Err(_) if matches!(choice, Choice::Udid(_)) => {}
+                Err(why) => return Err(why),
             }
         }
+        let mut own: Vec<&Device> = Vec::new();
+        match ask.wanted {
+            Wanted::CopyOf(choice) => {
+                let lease = self.copy(simctl, (find(choice)?, &also), ask).await;
+                return lease.map(Some);
+            }
+            Wanted::OneOf(choices) => {
+                for choice in choices {
+                    let device = find(choice)?;
+                    if !own.contains(&device) {
+                        own.push(device);
+                    }
+                }
+            }
+            Wanted::None => own.extend(also.first()),
+        }
+        if own.is_empty() {
+            return Ok(None);
+        }
+        let lease = self.first_free((&own, &also), (ask, simctl.cancel));
+        lease.await.map(Some)
     }
 
-    async fn first_free(&self, devices: &[&Device], cancel: &Cancel) -> Result<Lease, Trouble> {
+    /// The first of `devices` that is free together with all of `also`. Nobody waits while holding one of them.
+    async fn first_free(
+        &self,
+        (devices, also): (&[&Device], &[&Device]),
+        (ask, cancel): (Ask<'_>, &Cancel),
+    ) -> Result<Lease, Trouble> {
         let asked = Instant::now();
         loop {
+            let mut haunted = None;
+            let mut is_lent = false;
             for device in devices {
-                let path = self.path(&device.udid);
-                if let Some(lock) = self.try_lock(&path)? {
-                    return Ok(Lease {
-                        device: (*device).clone(),
-                        waited: asked.elapsed(),
-                        is_copy: false,
-                        lock_path: path,
-                        _lock: lock,
-                    });
+                match self.lock_all((device, also), ask.trial)? {
+                    Ok(locks) => {
+                        return Ok(Lease {
+                            device: (*device).clone(),
+                            waited: asked.elapsed(),
+                            is_copy: false,
+                            lock_path: self.path(&device.udid),
+                            locks,
+                        });
+                    }
+                    Err(Taken::Lent) => is_lent = true,
+                    Err(Taken::Haunted(who)) => haunted = Some(who),
                 }
             }
             if cancel.level() > 0 {
                 return Err(Trouble::Cancelled);
             }
+            if let Some(who) = haunted.filter(|_| !is_lent) {
+                return Err(Trouble::Odd(who));
+            }
             tokio::time::sleep(PAUSE).await;
         }
+    }
+
+    /// Locks a device and all that are used beside it, or none.
+    fn lock_all(
+        &self,
+        (device, also): (&Device, &[&Device]),
+        trial: &str,
+    ) -> Result<Result<Vec<File>, Taken>, Trouble> {
+        let mut locks = Vec::new();
+        let mut known: Vec<&str> = Vec::new();
+        for device in std::iter::once(&device).chain(also) {
+            if known.contains(&device.udid.as_str()) {
+                continue;
+            }
+            known.push(&device.udid);
+            match self.try_lock(&self.path(&device.udid), trial)? {
+                Ok(lock) => locks.push(lock),
+                Err(Taken::Haunted(who)) => {
+                    let who = format!("simulator \"{}\" is still used by {who}", device.name);
+                    return Ok(Err(Taken::Haunted(who)));
+                }
+                Err(Taken::Lent) => return Ok(Err(Taken::Lent)),
+            }
+        }
+        Ok(Ok(locks))
     }
 
     /// Makes a device of one's own. Its lock is taken before it is there, so that nobody takes it for a dead run's.
     async fn copy(
         &self,
         simctl: Simctl<'_>,
-        source: &Device,
-        name: &str,
+        (source, also): (&Device, &[&Device]),
+        ask: Ask<'_>,
     ) -> Result<Lease, Trouble> {
-        let name = format!("{PREFIX}{name}");
+        let name = format!("{PREFIX}{}", ask.trial);
         let path = self.path(&name);
-        let lock = self.try_lock(&path)?;
-        let lock = lock.ok_or_else(|| Trouble::Odd(format!("simulator {name} is in use")))?;
+        let Ok(lock) = self.try_lock(&path, ask.trial)? else {
+            return Err(Trouble::Odd(format!("simulator {name} is in use")));
+        };
         // A device cannot be copied while it is up, so nobody may work on it meanwhile.
-        let held = self.first_free(&[source], simctl.cancel).await?;
+        let sources = [source];
+        let held = self.first_free((&sources, also), (ask, simctl.cancel));
+        let mut held = held.await?;
         let udid = simctl.clone_as(&source.udid, &name).await?;
+        if !also.contains(&source) {
+            // It comes first, and is anybody's again: this trial was never at it.
+            held.locks.remove(0).set_len(0).ok();
+        }
+        held.locks.push(lock);
         Ok(Lease {
             device: Device {
                 udid,
@@ -125,7 +196,7 @@ impl Leases {
             waited: held.waited,
             is_copy: true,
             lock_path: path,
-            _lock: lock,
+            locks: held.locks,
         })
     }
 
@@ -148,15 +219,19 @@ impl Leases {
     /// The tool fails.
     pub async fn sweep(&self, simctl: Simctl<'_>) -> Result<Vec<String>, Trouble> {
         let mut gone = Vec::new();
+        if !self.has_copies() {
+            return Ok(gone);
+        }
         for device in simctl.devices().await? {
             let path = self.path(&device.name);
             // A copy had a lock before it was there; one without is somebody's own, whatever its name.
             if !device.name.starts_with(PREFIX) || !path.exists() {
                 continue;
             }
-            let Some(_lock) = self.try_lock(&path)? else {
+            // Whoever is still at a copy of a dead run has no harness: it goes all the same.
+            if let Err(Taken::Lent) = self.try_lock(&path, "")? {
                 continue;
-            };
+            }
             simctl.delete(&device.udid).await?;
             fs::remove_file(&path).ok();
             gone.push(device.name);
@@ -173,29 +248,17 @@ impl Leases {
         self.folder.join(format!("{name}.lock"))
     }
 
-    fn try_lock(&self, path: &Path) -> Result<Option<File>, Trouble> {
-        let odd = |what: &str, error: &std::io::Error| {
-            Trouble::Odd(format!("{what} {}: {error}", path.display()))
-        };
-        fs::create_dir_all(&self.folder).map_err(|error| odd("make the folder of", &error))?;
-        let mut file = File::options()
-            .write(true)
-            .create(true)
-            .truncate(false)
-            .open(path)
-            .map_err(|error| odd("open", &error))?;
-        match file.try_lock() {
-            Ok(()) => {
-                // For a person who looks; the lock alone counts.
-                let written = file
-                    .set_len(0)
-                    .and_then(|()| writeln!(file, "process {}", std::process::id()));
-                written.map_err(|error| odd("write", &error))?;
-                Ok(Some(file))
-            }
-            Err(TryLockError::WouldBlock) => Ok(None),
-            Err(TryLockError::Error(error)) => Err(odd("lock", &error)),
-        }
+    /// Whether there is a lock of a copy.
+    fn has_copies(&self) -> bool {
+        let locks = fs::read_dir(&self.folder).into_iter().flatten().flatten();
+        let mut names = locks.map(|lock| lock.file_name());
+        names.any(|name| name.to_string_lossy().starts_with(PREFIX))
+    }
+
+    fn try_lock(&self, path: &Path, trial: &str) -> Result<Result<File, Taken>, Trouble> {
+        let odd = |error: std::io::Error| Trouble::Odd(format!("lock {}: {error}", path.display()));
+        fs::create_dir_all(&self.folder).map_err(odd)?;
+        take(path, trial).map_err(odd)
     }
 }
 

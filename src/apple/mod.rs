@@ -7,6 +7,7 @@ mod call;
 mod choice;
 mod derived;
 mod lease;
+mod lock;
 mod result;
 mod simctl;
 #[cfg(test)]
@@ -14,9 +15,9 @@ mod tests;
 mod xcodebuild;
 
 pub use call::{Trouble, Xcode, XcodeParts};
-pub use choice::{Choice, Wanted, wanted};
+pub use choice::{Choice, Wanted, named_by, wanted};
 pub use derived::sweep_derived_data;
-pub use lease::{Lease, Leases};
+pub use lease::{Ask, Lease, Leases};
 pub use result::{Counts, bundle_counts, read_counts};
 pub use simctl::{Device, Simctl, devices_told};
 pub use xcodebuild::{Resolve, TestCall, developer_dir, xcode_version};

@@ -4,7 +4,7 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
 use crate::apple::{Leases, Resolve, Simctl, Wanted, Xcode, XcodeParts, developer_dir, wanted};
-use crate::config::{GraderSpec, Simulators, Suite};
+use crate::config::{GraderSpec, Simulators, Suite, TaskSpec};
 use crate::graders::system_path;
 use crate::runner::RunError;
 use crate::supervise::{Cancel, find_program};
@@ -21,6 +21,11 @@ fn is_needed(suite: &Suite) -> bool {
         || graders.into_iter().any(GraderSpec::is_apple)
 }
 
+/// Whether agents of the suite are told of a simulator, which each of them then has for itself.
+fn names_simulator(suite: &Suite) -> bool {
+    wanted(&suite.project).is_some_and(|wanted| wanted != Wanted::None)
+}
+
 /// Finds the tools where the suite needs them, and tells every child where Xcode is.
 ///
 /// # Errors
@@ -35,11 +40,15 @@ pub(super) async fn set_up(
     if !names_xcode && let Some(folder) = developer_dir(&path, cancel).await {
         base_env.push(("DEVELOPER_DIR".to_owned(), folder.into_os_string()));
     }
-    if !is_needed(suite) {
+    let path = system_path(&path, &[]);
+    let tools = match find(suite, &path) {
+        Ok(tools) => tools,
+        Err(why) if is_needed(suite) => return Err(why),
+        Err(_) => return Ok(None),
+    };
+    if !is_needed(suite) && !names_simulator(suite) {
         return Ok(None);
     }
-    let path = system_path(&path, &[]);
-    let tools = find(suite, &path)?;
     let settings = &suite.settings;
     let mut env: Vec<(OsString, OsString)> = base_env
         .iter()
@@ -105,7 +114,11 @@ fn what_needs(suite: &Suite) -> String {
 
 fn wanted_by(suite: &Suite) -> Result<Wanted, RunError> {
     let found = wanted(&suite.project);
-    let device = |task: &&crate::config::TaskSpec| task.graders.iter().any(GraderSpec::is_apple);
+    let names_none = |grader: &GraderSpec| match grader {
+        GraderSpec::IosTestPass(options) => options.destination.is_none(),
+        other => other.is_apple(),
+    };
+    let device = |task: &&TaskSpec| task.graders.iter().any(names_none);
     match (found, suite.tasks.iter().find(device)) {
         (Some(wanted), _) => Ok(wanted),
         (None, None) if suite.project.simulators == Simulators::Single => Ok(Wanted::None),
@@ -130,17 +143,15 @@ pub(super) async fn before_trials(context: &RunContext) -> Vec<String> {
         cancel: &context.cancel,
     };
     let mut problems = Vec::new();
-    if context.suite.project.simulators == Simulators::PerTrial {
-        match apple.leases.sweep(simctl).await {
-            Ok(gone) if gone.is_empty() => {}
-            Ok(gone) => problems.push(format!(
-                "simulators that dead runs had left were deleted: {}",
-                gone.join(", ")
-            )),
-            Err(why) => problems.push(format!(
-                "simulators of dead runs could not be looked for: {why}"
-            )),
-        }
+    match apple.leases.sweep(simctl).await {
+        Ok(gone) if gone.is_empty() => {}
+        Ok(gone) => problems.push(format!(
+            "simulators that dead runs had left were deleted: {}",
+            gone.join(", ")
+        )),
+        Err(why) => problems.push(format!(
+            "simulators of dead runs could not be looked for: {why}"
+        )),
     }
     if let Some(packages) = &apple.packages
         && let Err(why) = prewarm(context, apple, packages).await

@@ -53,7 +53,7 @@ pub use isolation::{Probe, become_porter_if_asked, probe};
 pub use jail::{Jail, JailNetwork, Mount};
 pub use lines::LineSplitter;
 pub use loopback::{leave_network, strayed};
-pub use orphans::left_by_dead_harnesses;
+pub use orphans::{left_by_dead_harnesses, left_of_trial};
 pub use privacy::hide_from_others;
 pub use registry::spawn_gate;
 pub use spawn::find_program;

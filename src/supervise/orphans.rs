@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::processes;
+use super::processes::{self, Process};
 use crate::model::Leftover;
 
 /// Processes that were started by a harness that no longer lives, by the mark that they carry. They are told, not killed:
@@ -11,13 +11,24 @@ use crate::model::Leftover;
 pub fn left_by_dead_harnesses() -> Vec<Leftover> {
     let all = processes::snapshot();
     let alive: BTreeSet<u32> = all.iter().map(|process| process.pid).collect();
-    all.iter()
-        .filter(|process| !process.gone)
-        .filter(|process| {
-            processes::variable(process.pid, "PROCTOR_TRIAL=")
-                .and_then(|mark| harness_of(&mark))
-                .is_some_and(|harness| !alive.contains(&harness))
-        })
+    let is_dead = |mark: &str| harness_of(mark).is_some_and(|harness| !alive.contains(&harness));
+    marked(&all, is_dead)
+}
+
+/// Processes that carry the mark of this trial, its MCP servers among them.
+#[must_use]
+pub fn left_of_trial(trial: &str) -> Vec<Leftover> {
+    let is_its = |mark: &str| mark.strip_suffix("-mcp").unwrap_or(mark) == trial;
+    marked(&processes::snapshot(), is_its)
+}
+
+fn marked(all: &[Process], is_meant: impl Fn(&str) -> bool) -> Vec<Leftover> {
+    let all = all.iter().filter(|process| !process.gone);
+    let meant = all.filter(|process| {
+        let mark = processes::variable(process.pid, "PROCTOR_TRIAL=");
+        mark.is_some_and(|mark| is_meant(&mark))
+    });
+    meant
         .map(|process| Leftover {
             pid: process.pid,
             ppid: process.parent,

@@ -6,7 +6,9 @@ use std::time::Duration;
 
 use tokio::sync::{OnceCell, OwnedSemaphorePermit};
 
-use crate::apple::{Lease, Leases, Simctl, Trouble, Wanted, Xcode, sweep_derived_data};
+use crate::apple::{
+    Ask, Lease, Leases, Simctl, Trouble, Wanted, Xcode, named_by, sweep_derived_data,
+};
 use crate::config::{GraderSpec, Project, Simulators, TaskSpec};
 use crate::graders::AppleDesk;
 use crate::record::AppLeft;
@@ -87,10 +89,12 @@ impl Slot {
     }
 }
 
-/// Whether a trial of this task has a simulator.
+/// Whether a trial of this task has a simulator: where the project names one, or its graders do.
 fn wants_one(context: &RunContext, task: &TaskSpec) -> bool {
-    let explicit = context.suite.project.simulators != Simulators::Single;
-    explicit || task.graders.iter().any(GraderSpec::is_apple)
+    let Some(apple) = &context.apple else {
+        return false;
+    };
+    apple.wanted != Wanted::None || named_by(task).next().is_some()
 }
 
 /// The trial's simulator, waited for when it is first asked for; nothing where it needs none.
@@ -105,10 +109,13 @@ pub(super) async fn simulator<'a>(
         return Ok(None);
     }
     let simctl = apple.simctl(&frame.context.cancel);
-    let name = &frame.marker;
     let taken = frame.simulator.cell.get_or_init(async || {
-        let taken = apple.leases.take(simctl, (&apple.wanted, name));
-        taken.await
+        let ask = Ask {
+            wanted: &apple.wanted,
+            also: &named_by(task).collect::<Vec<_>>(),
+            trial: &frame.marker,
+        };
+        apple.leases.take(simctl, ask).await
     });
     match taken.await {
         Ok(lease) => Ok(lease.as_ref()),
@@ -122,7 +129,7 @@ pub(super) async fn lend(frame: &Frame<'_>) -> Result<(), Stop> {
     let Some(task) = context.task(frame.planned) else {
         return Ok(());
     };
-    if context.apple.is_some() && wants_one(context, task) {
+    if wants_one(context, task) {
         frame.enter("simulator");
     }
     simulator(frame, task).await.map(drop).map_err(stop)

@@ -1,11 +1,12 @@
-//! What is on a simulator is the agent's alone: setup, builds of graders and a later start change nothing of the verdict on it.
+//! What is on a simulator is the agent's alone: setup, builds of graders and a later start change nothing of the verdict on it, and
+//! nobody else works there.
 
 use std::fs;
 
 use serde_json::Value;
 
 use crate::apple::{INSTALL, PROJECT, row, sandbox, task, told};
-use crate::sandbox::{CLAUDE_DONE, Sandbox};
+use crate::sandbox::{CLAUDE_DONE, Sandbox, wait_for};
 use crate::standin::Standin;
 
 /// A suite whose first grading kills the harness; the row that a later start makes.
@@ -91,4 +92,122 @@ fn neither_setup_nor_a_test_run_of_graders_installs_for_the_agent_or_takes_from_
         let row = row(&sandbox);
         assert_eq!(told(&row), expected, "{work} {tasks}: {row:#}");
     }
+}
+
+/// Waits until an agent works, then kills its harness at once.
+fn kill_beside_agent(sandbox: &Sandbox, began: &str) {
+    let mut first = sandbox.start(&["run", "--quiet"]);
+    wait_for("the agent", || sandbox.path(began).exists());
+    first.kill().expect("kill it");
+    first.wait().expect("wait for it");
+}
+
+#[test]
+fn a_simulator_on_which_the_agent_of_a_dead_harness_still_works_is_nobody_elses() {
+    let (sandbox, standin) = sandbox(&format!(
+        "if mkdir \"$HOME/first\"; then touch \"$HOME/began\"; while ! [ -e \"$HOME/end\" ]; do sleep 0.1; done; rm \"$HOME/began\"; exit; fi\necho \"$EVAL_SIMULATOR_UDID\" >> \"$HOME/used\"\n{CLAUDE_DONE}"
+    ));
+    let sandbox = sandbox.apple(&task("ios_test_pass"), PROJECT);
+    kill_beside_agent(&sandbox, "home/began");
+    let refused = sandbox.proctor(&["run", "--quiet"]);
+    let second = last_run(&sandbox);
+    assert_eq!(
+        told(&second),
+        "not_graded simulator simulator",
+        "{}",
+        refused.stderr
+    );
+    assert!(
+        second["notes"]
+            .to_string()
+            .contains("of a run that was killed"),
+        "{second:#}"
+    );
+    assert!(!sandbox.path("home/used").exists());
+    // With another device to choose, that one is taken.
+    let pool = "  simulators: [iPhone 17, iPhone 17 Pro]\n";
+    let sandbox = sandbox.project(pool);
+    sandbox.proctor(&["run", "--quiet"]).expect_code(0);
+    let used = || crate::apple::lines(&sandbox.path("home/used"));
+    assert_eq!(used(), [standin.udid("iPhone 17 Pro")]);
+    // Once it has ended, the device is free.
+    fs::write(sandbox.path("home/end"), "").expect("write a file");
+    wait_for("its end", || !sandbox.path("home/began").exists());
+    let sandbox = sandbox.without_project(pool);
+    sandbox.proctor(&["run", "--quiet"]).expect_code(0);
+    let used = crate::apple::lines(&sandbox.path("home/used"));
+    assert_eq!(used.last(), Some(&standin.udid("iPhone 17")));
+}
+
+/// The row of the run that was made last.
+fn last_run(sandbox: &Sandbox) -> Value {
+    let runs = fs::read_dir(sandbox.path("runs"))
+        .expect("list runs")
+        .flatten();
+    let mut runs: Vec<_> = runs.map(|run| run.path().join("runs.jsonl")).collect();
+    runs.retain(|journal| journal.is_file());
+    runs.sort();
+    let last = runs.last().expect("a run");
+    crate::sandbox::read_rows(last).remove(0)
+}
+
+#[test]
+fn a_task_without_apple_graders_has_its_simulator_for_itself_too() {
+    let (sandbox, _standin) = sandbox(&format!("{}\n{CLAUDE_DONE}", crate::apple::BUSY));
+    let sandbox = sandbox
+        .set("trials_per_cell", "2")
+        .suite("jobs: 2")
+        .suite("start_gap_sec: 0")
+        .apple(&task("{type: command, argv: ['true']}"), PROJECT);
+    sandbox.proctor(&["run", "--quiet"]).expect_code(0);
+    let home = sandbox.path("home");
+    assert_eq!(
+        crate::apple::lines(&home.join("clash")),
+        Vec::<String>::new()
+    );
+    assert_eq!(crate::apple::lines(&home.join("used")).len(), 2);
+    // Where there is no Xcode such a suite runs as before.
+    for name in ["xcodebuild", "xcrun"] {
+        fs::remove_file(sandbox.path(&format!("bin/{name}"))).expect("take a tool away");
+    }
+    sandbox
+        .proctor(&["run", "--quiet", "--trials", "1"])
+        .expect_code(0);
+}
+
+#[test]
+fn the_simulator_of_a_tasks_own_destination_is_lent_too() {
+    let (sandbox, standin) = sandbox(CLAUDE_DONE);
+    let own = "{type: ios_test_pass, destination: 'platform=iOS Simulator,name=iPhone 17 Pro'}";
+    let sandbox = sandbox.apple(&task(own), PROJECT);
+    let udid = standin.udid("iPhone 17 Pro");
+    let locks = sandbox.path("home/.local/state/proctor/simulators");
+    fs::create_dir_all(&locks).expect("make a folder");
+    let lock = fs::File::create(locks.join(format!("{udid}.lock"))).expect("make a lock");
+    lock.lock().expect("hold the device");
+    let mut run = sandbox.start(&["run", "--quiet"]);
+    std::thread::sleep(std::time::Duration::from_secs(2));
+    assert!(
+        standin.calls("xcodebuild test").is_empty(),
+        "somebody has it"
+    );
+    drop(lock);
+    assert!(run.wait().expect("wait for it").success());
+    assert_eq!(standin.calls("xcodebuild test").len(), 1);
+}
+
+#[test]
+fn copies_of_dead_runs_are_deleted_by_any_start() {
+    let (sandbox, standin) = sandbox(&format!("mkdir \"$HOME/began\" && sleep 30\n{CLAUDE_DONE}"));
+    let sandbox = sandbox
+        .set("timeout_sec", "60")
+        .set("stall_timeout_sec", "60")
+        .apple(&task("ios_test_pass"), PROJECT);
+    let per_trial = sandbox.project("  simulators: per_trial\n");
+    let before = standin.devices();
+    kill_beside_agent(&per_trial, "home/began");
+    assert_eq!(standin.devices().len(), before.len() + 1);
+    let single = per_trial.without_project("  simulators: per_trial\n");
+    single.proctor(&["run", "--quiet"]).expect_code(0);
+    assert_eq!(standin.devices().len(), before.len());
 }

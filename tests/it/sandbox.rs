@@ -148,6 +148,12 @@ impl Sandbox {
         self
     }
 
+    /// Takes lines out of `project:` again.
+    pub(crate) fn without_project(mut self, lines: &str) -> Self {
+        self.project = self.project.replace(lines, "");
+        self
+    }
+
     /// Adds a top-level section to the config.
     pub(crate) fn section(mut self, text: &str) -> Self {
         self.extra.push_str(text);
