@@ -14,6 +14,7 @@ mod serve;
 mod tally;
 mod way_out;
 
+use std::io;
 use std::net::TcpListener;
 use std::sync::Arc;
 
@@ -94,21 +95,24 @@ impl Gate {
     }
 
     /// Begins to serve these sockets, in the runtime of the caller.
-    pub fn open(&mut self, sockets: Vec<TcpListener>) {
+    ///
+    /// # Errors
+    /// A socket that is missing or cannot be served: an agent would not find what it may ask.
+    pub fn open(&mut self, sockets: Vec<TcpListener>) -> io::Result<()> {
+        let (came, wanted) = (sockets.len(), self.ports().len());
+        if came != wanted {
+            let why = format!("{came} of the {wanted} sockets of its door came out of the jail");
+            return Err(io::Error::other(why));
+        }
         let proxy = std::iter::once(Leads::Anywhere);
         let own = self.own_ports.iter().map(|port| Leads::Home(*port));
         for (socket, leads) in sockets.into_iter().zip(proxy.chain(own)) {
-            let ready = socket
-                .set_nonblocking(true)
-                .and_then(|()| tokio::net::TcpListener::from_std(socket));
-            match ready {
-                Ok(socket) => {
-                    let door = Arc::clone(&self.door);
-                    self.tasks.spawn(serve::serve(socket, leads, door));
-                }
-                Err(error) => tracing::warn!(%error, "a door of a network cannot be opened"),
-            }
+            socket.set_nonblocking(true)?;
+            let socket = tokio::net::TcpListener::from_std(socket)?;
+            let door = Arc::clone(&self.door);
+            self.tasks.spawn(serve::serve(socket, leads, door));
         }
+        Ok(())
     }
 
     /// Closes it, and tells what went through.

@@ -7,8 +7,8 @@ use std::time::Duration;
 use tokio::net::{TcpStream, lookup_host};
 use tokio::time::timeout;
 
-/// How long a connection to one host may take to begin, all its addresses together.
-const PATIENCE: Duration = Duration::from_secs(30);
+/// How long a connection to one host may take to begin, all its addresses together; and how long a proxy may take to open it.
+pub(super) const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Connects to a host that may be asked. One that is only below a domain of the list may not be the machine itself or its
 /// neighbour by address: its owner says where it leads, and nobody here has named it.

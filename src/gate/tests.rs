@@ -43,7 +43,7 @@ fn opened_by(way_out: WayOut, hosts: &[&str]) -> (Gate, SocketAddr, Option<Socke
         .iter()
         .map(|socket| socket.local_addr().expect("an address"))
         .collect();
-    gate.open(sockets);
+    gate.open(sockets).expect("open it");
     (gate, addresses[0], addresses.get(1).copied())
 }
 
@@ -89,6 +89,15 @@ async fn hosts_of_the_list_are_let_through_and_others_are_refused_and_counted() 
     );
     assert_eq!(used.received, 5 + plain.len() as u64);
     assert_eq!(used.sent, 5 + plain.len() as u64);
+}
+
+#[tokio::test]
+async fn a_door_without_all_of_its_sockets_is_not_open() {
+    let host = HostRule::parse("localhost:8787").expect("a host");
+    let mut gate = Gate::new(vec![host], WayOut::default());
+    let socket = std::net::TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port");
+    let error = gate.open(vec![socket]).expect_err("one is missing");
+    assert!(error.to_string().starts_with("1 of the 2 "), "{error}");
 }
 
 #[tokio::test]

@@ -2,11 +2,13 @@
 
 use std::fmt;
 use std::io;
+use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use tokio::io::AsyncWriteExt as _;
 use tokio::net::TcpStream;
+use tokio::time::timeout;
 
 use super::{head, resolve};
 use crate::model::host::{HostRule, joined, split};
@@ -71,16 +73,42 @@ impl WayOut {
         let Some(proxy) = self.proxy.as_ref().filter(|_| !self.spares(host)) else {
             return resolve::connect(host, port, is_named).await;
         };
-        let mut stream = resolve::connect(&proxy.host, proxy.port, true).await?;
-        let shown = joined(host, port);
-        let login = proxy.login.as_ref();
+        let stream = resolve::connect(&proxy.host, proxy.port, true).await?;
+        proxy
+            .open(stream, &joined(host, port), resolve::PATIENCE)
+            .await
+    }
+
+    fn spares(&self, host: &str) -> bool {
+        self.except.iter().any(|end| {
+            let end = end.trim_start_matches('*').trim_start_matches('.');
+            let rest = host.strip_suffix(end);
+            rest.is_some_and(|rest| end.is_empty() || rest.is_empty() || rest.ends_with('.'))
+        })
+    }
+}
+
+impl Proxy {
+    /// Asks it to open the way to a host, which it must have done within `patience`.
+    async fn open(
+        &self,
+        mut stream: TcpStream,
+        shown: &str,
+        patience: Duration,
+    ) -> io::Result<TcpStream> {
+        let login = self.login.as_ref();
         let login = login.map(|login| format!("Proxy-Authorization: Basic {login}\r\n"));
         let asks = format!(
             "CONNECT {shown} HTTP/1.1\r\nHost: {shown}\r\n{}\r\n",
             login.unwrap_or_default()
         );
-        stream.write_all(asks.as_bytes()).await?;
-        let answer = head::read(&mut stream).await?;
+        let answered = timeout(patience, async {
+            stream.write_all(asks.as_bytes()).await?;
+            head::read(&mut stream).await
+        });
+        let answer = answered.await.map_err(|_| {
+            io::Error::new(io::ErrorKind::TimedOut, "your own proxy does not answer")
+        })??;
         let opened = answer.filter(|(head, rest)| {
             let status = head.split(|byte| *byte == b' ').nth(1);
             status.is_some_and(|status| status.starts_with(b"2")) && rest.is_empty()
@@ -90,14 +118,6 @@ impl WayOut {
                 io::ErrorKind::ConnectionRefused,
                 "your own proxy refuses it",
             )
-        })
-    }
-
-    fn spares(&self, host: &str) -> bool {
-        self.except.iter().any(|end| {
-            let end = end.trim_start_matches('*').trim_start_matches('.');
-            let rest = host.strip_suffix(end);
-            rest.is_some_and(|rest| end.is_empty() || rest.is_empty() || rest.ends_with('.'))
         })
     }
 }
@@ -145,6 +165,18 @@ mod tests {
             let found = pairs.iter().find(|(name, _)| *name == wanted);
             found.map(|(_, value)| (*value).to_owned())
         })
+    }
+
+    #[tokio::test]
+    async fn a_proxy_that_says_nothing_is_not_waited_for_forever() {
+        let silent = tokio::net::TcpListener::bind(("127.0.0.1", 0)).await;
+        let silent = silent.expect("a port");
+        let address = silent.local_addr().expect("an address");
+        let proxy = proxy(&address.to_string()).expect("a proxy");
+        let stream = TcpStream::connect(address).await.expect("connect");
+        let asked = proxy.open(stream, "example.com:443", Duration::from_millis(20));
+        let error = asked.await.expect_err("nobody answers");
+        assert_eq!(error.kind(), io::ErrorKind::TimedOut);
     }
 
     #[test]

@@ -36,7 +36,7 @@ pub(super) struct Started {
     /// `CLOCK_MONOTONIC` right before the spawn.
     pub(super) at: Duration,
     /// Sockets that listen in the network of its jail.
-    pub(super) hatches: Vec<TcpListener>,
+    pub(super) hatches: io::Result<Vec<TcpListener>>,
 }
 
 /// Finds a program as a shell would: on `path`, or relative to `cwd` if its name has a slash.
@@ -146,7 +146,7 @@ fn in_the_open(wanted: &Wanted<'_>) -> io::Result<Started> {
         streams,
         trial,
         at,
-        hatches: Vec::new(),
+        hatches: Ok(Vec::new()),
     })
 }
 
@@ -187,15 +187,11 @@ async fn in_jail(wanted: &Wanted<'_>, jail: &Jail) -> io::Result<Started> {
         shims: shims(spec),
         seen: BTreeSet::new(),
     };
-    let hatches = child.hatches().unwrap_or_else(|error| {
-        tracing::warn!(%error, "no way leads out of a jail's network");
-        Vec::new()
-    });
     Ok(Started {
+        hatches: child.hatches(),
         child,
         streams,
         trial,
-        hatches,
         at: Duration::from_nanos(since),
     })
 }
@@ -243,7 +239,7 @@ fn program(spec: &ChildSpec) -> Result<PathBuf, String> {
     std::path::absolute(found).map_err(|error| in_words(spec, &error.to_string()))
 }
 
-fn in_words(spec: &ChildSpec, why: &str) -> String {
+pub(super) fn in_words(spec: &ChildSpec, why: &str) -> String {
     let name = spec
         .argv
         .first()

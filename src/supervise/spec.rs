@@ -1,6 +1,7 @@
 //! What a child is started with, and who listens to it.
 
 use std::ffi::OsString;
+use std::io;
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -177,8 +178,12 @@ pub trait Listener: Send {
     }
 
     /// It has started, and whoever connects to the ports of its network reaches these sockets (see [`Jail::network`]).
-    fn reached(&mut self, hatches: Vec<TcpListener>) {
+    ///
+    /// # Errors
+    /// Sockets that cannot be served: the child is killed, and counts as not started.
+    fn reached(&mut self, hatches: Vec<TcpListener>) -> io::Result<()> {
         drop(hatches);
+        Ok(())
     }
 
     /// It is time to put down what is still in memory: called once within 20 ms after output came, whether or not more

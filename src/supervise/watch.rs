@@ -51,7 +51,13 @@ pub async fn run(spec: &ChildSpec, listener: &mut dyn Listener, cancel: &Cancel)
             ChildEnding::unstarted(EndReason::NotStarted, Some(message))
         }
         Ok(mut started) => {
-            listener.reached(std::mem::take(&mut started.hatches));
+            let hatches = std::mem::replace(&mut started.hatches, Ok(Vec::new()));
+            if let Err(error) = hatches.and_then(|hatches| listener.reached(hatches)) {
+                drop(Watch::new(spec, started));
+                let message = format!("no way leads out of its network: {error}");
+                let message = spawn::in_words(spec, &message);
+                return ChildEnding::unstarted(EndReason::NotStarted, Some(message));
+            }
             let pid = started.trial.pid;
             tracing::debug!(pid, program = ?spec.argv.first(), "started");
             let mut watch = Watch::new(spec, started);

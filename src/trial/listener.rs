@@ -1,5 +1,6 @@
 //! Turns an agent's lines into events, transcript, counters and progress while it runs.
 
+use std::io;
 use std::net::TcpListener;
 use std::time::Duration;
 
@@ -281,9 +282,10 @@ impl Listener for Ear {
         self.sieve(stream).rest()
     }
 
-    fn reached(&mut self, hatches: Vec<TcpListener>) {
-        if let Some(gate) = &mut self.gate {
-            gate.open(hatches);
+    fn reached(&mut self, hatches: Vec<TcpListener>) -> io::Result<()> {
+        match &mut self.gate {
+            Some(gate) => gate.open(hatches),
+            None => Ok(()),
         }
     }
 

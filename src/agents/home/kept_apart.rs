@@ -3,7 +3,8 @@
 use serde_json::Value;
 
 use super::OperatorHome;
-use super::login::{login_of, regular_text, settings_of};
+use super::login::{copied_files, login_of, regular_text};
+use crate::agents::jsonc::plain_json;
 use crate::config::AgentKind;
 
 /// Parts of the names under which files of a login hold what logs in.
@@ -13,24 +14,31 @@ const LOGS_IN: [&str; 6] = ["token", "access", "refresh", "key", "secret", "pass
 /// in are called tokens.
 #[must_use]
 pub fn login_texts(kind: AgentKind, operator: &OperatorHome) -> Vec<(String, String)> {
-    let Some(folder) = operator.folder(kind) else {
-        return Vec::new();
-    };
-    let read = |name: &'static str| Some((name, regular_text(&folder.join(name))?));
-    let logins = login_of(kind).iter().copied().filter_map(read);
-    let logins = logins.flat_map(|(name, text)| texts_in(name, &text));
-    let tokens = logins.filter_map(|(name, text)| {
-        let lower = name.to_ascii_lowercase();
-        let logs_in = LOGS_IN.iter().any(|part| lower.contains(part));
-        logs_in.then(|| ("LOGIN_TOKEN".to_owned(), text))
+    let files = copied_files(kind, operator).into_iter();
+    let found = files.flat_map(|file| {
+        let name = file.file_name().unwrap_or_default().to_string_lossy();
+        let text = regular_text(&file).unwrap_or_default();
+        let found = texts_in(&name, &text).into_iter();
+        if login_of(kind).contains(&name.as_ref()) && operator.folder(kind) == file.parent() {
+            found.filter_map(token).collect::<Vec<_>>()
+        } else {
+            found.map(last_key).collect()
+        }
     });
-    let settings = settings_of(kind).iter().copied().filter_map(read);
-    let settings = settings.flat_map(|(name, text)| texts_in(name, &text));
-    let last = |(name, text): (String, String)| {
-        let last = name.rsplit('/').next().unwrap_or_default();
-        (last.to_owned(), text)
-    };
-    tokens.chain(settings.map(last)).collect()
+    found.collect()
+}
+
+/// A text of a login under the name of all that log in, if it does.
+fn token((name, text): (String, String)) -> Option<(String, String)> {
+    let lower = name.to_ascii_lowercase();
+    let logs_in = LOGS_IN.iter().any(|part| lower.contains(part));
+    logs_in.then(|| ("LOGIN_TOKEN".to_owned(), text))
+}
+
+/// A text of settings under the last of the keys that lead to it.
+fn last_key((name, text): (String, String)) -> (String, String) {
+    let last = name.rsplit('/').next().unwrap_or_default();
+    (last.to_owned(), text)
 }
 
 /// The texts of a file, by its kind.
@@ -45,7 +53,7 @@ fn texts_in(file: &str, text: &str) -> Vec<(String, String)> {
     let value = if file == "config.toml" {
         toml::from_str(text).ok()
     } else {
-        serde_json::from_str(text).ok()
+        serde_json::from_str(&plain_json(text)).ok()
     };
     value
         .map(|value: Value| texts_of(&value))
@@ -110,7 +118,9 @@ mod tests {
             claude: home("claude"),
             codex: home("codex"),
             gemini: home("gemini"),
+            home: home("home"),
             opencode: home("opencode"),
+            opencode_config: home("opencode_config"),
             copilot: home("copilot"),
             ..OperatorHome::default()
         };
@@ -137,6 +147,18 @@ mod tests {
             r#"{"anthropic":{"type":"oauthentic","refresh":"canary-refresh"}}"#,
         );
         file(
+            "home/.claude.json",
+            r#"{"numStartups": 4, "primaryApiKey": "sk-ant-api03-canary"}"#,
+        );
+        file(
+            "opencode_config/opencode.jsonc",
+            "{ // of mine\n \"provider\": {\"x\": {\"options\": {\"apiKey\": \"canary-of-a-provider\",},},},}",
+        );
+        file(
+            "opencode_config/config.json",
+            r#"{"provider":{"y":{"options":{"apiKey":"canary-of-another"}}}}"#,
+        );
+        file(
             "copilot/config.json",
             r#"{"copilot_tokens":{"https://github.com:me":"gho_canary"},"banner":"sometimes"}"#,
         );
@@ -147,11 +169,22 @@ mod tests {
         };
         assert_eq!(
             told(AgentKind::ClaudeCode),
-            ["sk-ant-oat01-canary", "sk-ant-ort01-canary"]
+            [
+                "sk-ant-oat01-canary",
+                "sk-ant-ort01-canary",
+                "sk-ant-api03-canary"
+            ]
         );
         assert_eq!(told(AgentKind::Codex), ["eyJ-canary-1", "bearer-canary"]);
         assert_eq!(told(AgentKind::Gemini), ["AIza-canary"]);
-        assert_eq!(told(AgentKind::Opencode), ["canary-refresh"]);
+        assert_eq!(
+            told(AgentKind::Opencode),
+            [
+                "canary-refresh",
+                "canary-of-a-provider",
+                "canary-of-another"
+            ]
+        );
         assert_eq!(told(AgentKind::Copilot), ["gho_canary"]);
         assert!(told(AgentKind::Command).is_empty());
     }

@@ -147,6 +147,28 @@ pub(super) const fn settings_of(kind: AgentKind) -> &'static [&'static str] {
     }
 }
 
+/// The operator's files that [`copy_settings`] copies, whether they are there or not.
+pub(super) fn copied_files(kind: AgentKind, operator: &OperatorHome) -> Vec<PathBuf> {
+    let Some(folder) = operator.folder(kind) else {
+        return Vec::new();
+    };
+    let names = login_of(kind).iter().chain(settings_of(kind));
+    let mut files: Vec<PathBuf> = names.map(|name| folder.join(name)).collect();
+    if let (AgentKind::ClaudeCode, Some(home)) = (kind, &operator.home) {
+        files.push(home.join(".claude.json"));
+    }
+    if let (AgentKind::Opencode, Some(config)) = (kind, &operator.opencode_config) {
+        let names = [
+            "opencode.json",
+            "opencode.jsonc",
+            "config.json",
+            "AGENTS.md",
+        ];
+        files.extend(names.map(|name| config.join(name)));
+    }
+    files
+}
+
 /// Copies the operator's login and settings of an agent into `home`, which stands for the operator's own where that is
 /// hidden. Sessions, histories and memories stay out.
 ///
@@ -157,25 +179,13 @@ pub fn copy_settings(
     home: &Path,
     operator: &OperatorHome,
 ) -> Result<(), InvocationError> {
-    let (Some(theirs), Some(folder)) = (&operator.home, operator.folder(kind)) else {
+    let Some(theirs) = &operator.home else {
         return Ok(());
     };
-    let names = login_of(kind).iter().chain(settings_of(kind));
-    let mut files: Vec<PathBuf> = names.map(|name| folder.join(name)).collect();
-    if kind == AgentKind::ClaudeCode {
-        files.push(theirs.join(".claude.json"));
-    }
-    if let (AgentKind::Opencode, Some(config)) = (kind, &operator.opencode_config) {
-        let names = [
-            "opencode.json",
-            "opencode.jsonc",
-            "config.json",
-            "AGENTS.md",
-        ];
-        files.extend(names.map(|name| config.join(name)));
+    if kind == AgentKind::Opencode && operator.opencode_config.is_some() {
         without_plugins(home)?;
     }
-    for file in files {
+    for file in copied_files(kind, operator) {
         if let (Ok(inside), Some(text)) = (file.strip_prefix(theirs), regular_text(&file)) {
             write_private(&home.join(inside), text.as_bytes())?;
         }

@@ -201,6 +201,29 @@ async fn a_program_that_cannot_start_is_named() {
     }
 }
 
+/// Cannot serve what a child needs.
+struct Unready;
+
+impl Listener for Unready {
+    fn stdout_line(&mut self, _: &[u8], _: Duration) -> Heard {
+        Heard::More
+    }
+
+    fn reached(&mut self, _: Vec<std::net::TcpListener>) -> std::io::Result<()> {
+        Err(std::io::Error::other("no door"))
+    }
+}
+
+#[tokio::test]
+async fn a_child_whose_network_leads_nowhere_is_ended_and_counts_as_not_started() {
+    let spec = script("sleep 29.4321");
+    let ending = run(&spec, &mut Unready, &Cancel::new()).await;
+    assert_eq!(ending.reason, EndReason::NotStarted);
+    let message = ending.spawn_error.expect("a message");
+    assert!(message.contains("no door"), "{message}");
+    assert!(!runs("29.4321"));
+}
+
 #[tokio::test]
 async fn a_text_without_an_interpreter_is_run_by_the_shell() {
     use std::os::unix::fs::PermissionsExt;
