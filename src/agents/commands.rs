@@ -4,19 +4,32 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::config::AgentKind;
+use crate::config::{AgentKind, names_variable};
 use crate::supervise::{Cancel, ChildSpec, capture, find_program};
 
 /// How long `--version` may take.
 const VERSION_LIMIT: Duration = Duration::from_secs(10);
+
+/// What an agent of this kind gets of the operator's variables beside what every child gets.
+pub fn lent_to(
+    kind: AgentKind,
+    operator: &[(OsString, OsString)],
+) -> impl Iterator<Item = &(OsString, OsString)> {
+    let fits = move |name: &str| {
+        let mut rules = operator_variables(kind).iter();
+        rules.any(|rule| names_variable(rule, name))
+    };
+    operator
+        .iter()
+        .filter(move |(name, _)| name.to_str().is_some_and(fits))
+}
 
 /// Names of variables of the operator that an agent of this kind may inherit; `X_*` = every name that starts with `X_`.
 ///
 /// Only what the agent's own login and model need. Keys of clouds are not among them: who runs an agent through one names
 /// them in `env_pass`. Marks that an agent leaves in the shells below it are left out too, so that a run that is started
 /// from inside an agent measures the same.
-#[must_use]
-pub const fn operator_variables(kind: AgentKind) -> &'static [&'static str] {
+const fn operator_variables(kind: AgentKind) -> &'static [&'static str] {
     match kind {
         AgentKind::Codex => &["CODEX_API_KEY", "CODEX_HOME", "OPENAI_*"],
         AgentKind::ClaudeCode => &[

@@ -37,7 +37,7 @@ mod words;
 
 pub use asked_model::asked_model;
 pub use ccusage::{CcusageReport, ccusage, ccusage_report};
-pub use commands::{KNOWN_AGENTS, default_command, find_on_path, operator_variables, version};
+pub use commands::{KNOWN_AGENTS, default_command, find_on_path, lent_to, version};
 pub use home::{Login, OperatorHome, copy_settings, login, login_texts, texts_of};
 pub use invocation::{Invocation, InvocationContext, InvocationError, invocation, invocation_for};
 pub use led::{Led, SCRIPTED_KEY, led};

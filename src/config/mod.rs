@@ -39,6 +39,7 @@ mod tasks;
 mod tests;
 mod traces;
 mod tree;
+mod variable_rule;
 
 pub use asked::Asked;
 pub use filter::{Filter, UnknownId, UnknownIds};
@@ -59,3 +60,4 @@ pub use suite::{
     Suite, TaskKind, TaskSpec, TranscriptMode,
 };
 pub use traces::{TraceQuery, TraceSpec, load_trace_spec};
+pub use variable_rule::names_variable;

@@ -64,30 +64,34 @@ impl Layered {
             let unread = alone.then(|| fail("no_answer"));
             return Self { unread, ..none };
         };
-        let events = heard.dir.events();
-        let trace = match aside(move || traced(&events)).await {
-            Some(Ok(trace)) => Trace {
-                spent: heard.spent,
-                ..trace
-            },
-            Some(Err(why)) => {
-                let unread = Some(heard::unreadable(why));
-                return Self { unread, ..none };
-            }
-            None => {
-                let unread = Some(error("grader_panicked"));
-                return Self { unread, ..none };
-            }
-        };
         let used = specs.iter().any(GraderSpec::reads_baseline);
         let reference = heard.baseline.filter(|_| used);
-        let before = reference.map(|it| &it.trace);
-        let found = specs.iter().enumerate();
-        let found = found.filter_map(|(index, spec)| Some((index, layer(spec, &trace, before)?)));
+        let before = reference.map(|it| it.trace.clone());
+        let (events, specs, spent) = (heard.dir.events(), specs.to_vec(), heard.spent);
+        // Patterns of a spec may look long at a long answer.
+        let found = aside(move || {
+            let trace = traced(&events)?;
+            let trace = Trace { spent, ..trace };
+            let layers = specs.iter().enumerate();
+            let layers = layers
+                .filter_map(|(index, spec)| Some((index, layer(spec, &trace, before.as_ref())?)));
+            let layers = layers.collect();
+            Ok::<_, String>((layers, trace.answer))
+        });
+        let unread = match found.await {
+            Some(Ok((layers, answer))) => {
+                return Self {
+                    layers,
+                    answer,
+                    baseline: reference.map(Reference::told),
+                    ..none
+                };
+            }
+            Some(Err(why)) => heard::unreadable(why),
+            None => error("grader_panicked"),
+        };
         Self {
-            layers: found.collect(),
-            answer: trace.answer.clone(),
-            baseline: reference.map(Reference::told),
+            unread: Some(unread),
             ..none
         }
     }

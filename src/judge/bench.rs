@@ -189,8 +189,8 @@ fn value_of<'a>(operator: &'a [(OsString, OsString)], name: &str) -> Option<&'a 
         .filter(|value| !value.is_empty())
 }
 
-/// The keys of all judges, by their variables.
-fn keys<'a>(
+/// The keys of all judges, by their variables; as they are sent, without space around them.
+pub fn keys<'a>(
     settings: &'a JudgeSettings,
     operator: &'a [(OsString, OsString)],
 ) -> impl Iterator<Item = (&'a str, &'a str)> {

@@ -24,7 +24,7 @@ mod samples;
 #[cfg(test)]
 mod tests;
 
-pub use bench::{JudgeSetup, JudgeSetupError, Judgement, Judges, standing};
+pub use bench::{JudgeSetup, JudgeSetupError, Judgement, Judges, keys, standing};
 pub use calibration::{Calibration, LEAST_LABELLED, Share, Standing, keep, shown};
 pub use call::Given;
 pub use labels::{Label, Opinion, read as read_labels};

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
+use crate::config::names_variable;
 use crate::judge::dialect::Told;
 use crate::judge::fault::Fault;
 use crate::supervise::{Cancel, ChildEnding, ChildSpec, EndReason, Exit, StdinPlan, capture};
@@ -45,13 +46,8 @@ pub(super) async fn ask(program: Program<'_>, cancel: &Cancel) -> Result<Told, F
 }
 
 fn environment(operator: &[(OsString, OsString)], named: &[String]) -> Vec<(OsString, OsString)> {
-    let fits = |name: &str| {
-        ALWAYS.contains(&name)
-            || named.iter().any(|rule| match rule.strip_suffix('*') {
-                Some(start) => name.starts_with(start),
-                None => name == rule,
-            })
-    };
+    let fits =
+        |name: &str| ALWAYS.contains(&name) || named.iter().any(|rule| names_variable(rule, name));
     let taken = operator
         .iter()
         .filter(|(name, _)| name.to_str().is_some_and(fits));

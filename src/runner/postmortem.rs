@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::agents::{InvocationContext, StreamReader, invocation, operator_variables};
+use crate::agents::{InvocationContext, StreamReader, invocation, lent_to};
 use crate::config::{AgentKind, AgentSpec, PromptVia, ScenarioSpec, Suite};
 use crate::model::{AgentEvent, AgentId, EventKind, ScenarioId, Terminal};
 use crate::record::{RunDir, write_atomically};
@@ -224,21 +224,11 @@ fn child(asked: &PostRun<'_>, agent: &AgentSpec, at: &Desk<'_>) -> Result<ChildS
         go_between: None,
     })
     .map_err(|error| error.to_string())?;
-    let lent = operator.iter().filter(|(name, _)| {
-        let names = operator_variables(agent.kind).iter();
-        name.to_str().is_some_and(|name| {
-            names.clone().any(|allowed| {
-                allowed
-                    .strip_suffix('*')
-                    .map_or(*allowed == name, |start| name.starts_with(start))
-            })
-        })
-    });
     let mut env: std::collections::BTreeMap<OsString, OsString> = base
         .into_iter()
         .map(|(name, value)| (name.into(), value))
         .collect();
-    env.extend(lent.cloned());
+    env.extend(lent_to(agent.kind, &operator).cloned());
     env.extend(
         agent
             .env

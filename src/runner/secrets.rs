@@ -2,18 +2,22 @@
 //! agents.
 
 use std::collections::BTreeSet;
+use std::ffi::OsString;
 
 use serde_json::Value;
 
 use crate::agents::{OperatorHome, login_texts, server_variables, texts_of};
 use crate::config::{AgentKind, Suite};
+use crate::judge::keys;
 use crate::record::Redactor;
 
 /// Knows the values of all variables whose names say that they are secret: the operator's, the agents', the scenarios',
 /// the suite's, and those of MCP servers with their headers; and what logs the suite's agents in, as it lies on disk now.
 pub(super) fn redactor(suite: &Suite) -> Redactor {
-    let operator = std::env::vars_os()
-        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
+    let environment: Vec<(OsString, OsString)> = std::env::vars_os().collect();
+    let operator = environment
+        .iter()
+        .filter_map(|(name, value)| Some((name.to_str()?.to_owned(), value.to_str()?.to_owned())));
     let servers = suite
         .scenarios
         .iter()
@@ -29,12 +33,6 @@ pub(super) fn redactor(suite: &Suite) -> Redactor {
     {
         variables.extend(written.clone());
     }
-    let keys = suite.judge.iter().flat_map(|judge| &judge.judges);
-    let keys = keys.filter_map(|judge| judge.provider.server()?.key_variable.as_deref());
-    // Whatever its name, what holds a judge's key is a secret.
-    let keys: Vec<(String, String)> = keys
-        .filter_map(|name| Some((name.to_owned(), std::env::var(name).ok()?)))
-        .collect();
     let inside: Vec<(String, String)> = variables
         .iter()
         .filter_map(|(_, value)| serde_json::from_str(value).ok())
@@ -54,8 +52,13 @@ pub(super) fn redactor(suite: &Suite) -> Redactor {
             .iter()
             .map(|(name, value)| (name.as_str(), value.as_str())),
     );
-    for (name, value) in keys {
-        redactor.add(&name, &value);
+    // Whatever its name, what holds a judge's key is a secret.
+    for (name, value) in suite
+        .judge
+        .iter()
+        .flat_map(|judge| keys(judge, &environment))
+    {
+        redactor.add(name, value);
     }
     redactor
 }

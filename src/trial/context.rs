@@ -14,7 +14,6 @@ use crate::gate::WayOut;
 use crate::graders::Tools;
 use crate::judge::Judges;
 use crate::metrics::Upstream;
-use crate::model::host::HostRule;
 use crate::model::{Network, Progress, TrialKey};
 use crate::plan::PlannedTrial;
 use crate::record::{BaselineKey, Redactor, Reference, RunDir};
@@ -95,14 +94,6 @@ impl RunContext {
     pub fn network(&self, planned: &PlannedTrial) -> Network {
         let of_task = self.task(planned).and_then(|task| task.network);
         self.suite.network(self.scenario(planned).network, of_task)
-    }
-
-    /// The hosts that a planned trial's agent may ask beside those of its kind.
-    pub(super) fn hosts(&self, planned: &PlannedTrial) -> impl Iterator<Item = &HostRule> {
-        let of_task = self.task(planned).into_iter().flat_map(|task| &task.hosts);
-        let of_scenario = &self.scenario(planned).hosts;
-        let all = self.suite.settings.hosts.iter();
-        all.chain(of_scenario).chain(of_task)
     }
 
     /// What the task of a planned trial says about paths; `None` is a baseline.

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
-use crate::agents::{Invocation, operator_variables};
-use crate::config::MCP_TOOL_LOG;
+use crate::agents::{Invocation, lent_to};
+use crate::config::{AgentSpec, MCP_TOOL_LOG, ScenarioSpec, Suite, names_variable};
 use crate::model::Isolation;
 use crate::plan::PlannedTrial;
 use crate::record::TrialDir;
@@ -73,8 +73,8 @@ pub fn base_environment(
         .iter()
         .filter_map(|(name, value)| Some((name.to_str()?.to_owned(), value.clone())))
         .filter(|(name, _)| {
-            LENT.iter().any(|allowed| matches(allowed, name))
-                || further.iter().any(|allowed| matches(allowed, name))
+            LENT.iter().any(|allowed| names_variable(allowed, name))
+                || further.iter().any(|allowed| names_variable(allowed, name))
         })
         .collect();
     let value = |wanted: &str| {
@@ -126,12 +126,6 @@ pub fn program_path(environment: &[(String, OsString)]) -> OsString {
         )
 }
 
-fn matches(allowed: &str, name: &str) -> bool {
-    allowed
-        .strip_suffix('*')
-        .map_or(allowed == name, |prefix| name.starts_with(prefix))
-}
-
 /// The parts that the environments of one trial are made of.
 pub(super) struct Surroundings<'a> {
     pub(super) context: &'a RunContext,
@@ -163,16 +157,8 @@ impl Surroundings<'_> {
     pub(super) fn for_agent(&self, invocation: &Invocation, path: &OsStr) -> Environment {
         let mut all = self.shared(&invocation.extra_args);
         let kind = self.context.agent(self.planned).kind;
-        for (name, value) in &self.context.operator_env {
-            let lent = |text: &str| {
-                operator_variables(kind)
-                    .iter()
-                    .any(|allowed| matches(allowed, text))
-            };
-            if name.to_str().is_some_and(lent) {
-                all.insert(name.clone(), value.clone());
-            }
-        }
+        let lent = lent_to(kind, &self.context.operator_env);
+        all.extend(lent.cloned());
         if self.context.suite.settings.agent_sees_suite_root {
             put(
                 &mut all,
@@ -182,12 +168,8 @@ impl Surroundings<'_> {
         }
         put(&mut all, "TERM", "dumb");
         // The treatment has the last word: an agent's own setting must not void it without a sign.
-        for (name, value) in &self.context.agent(self.planned).env {
-            put(&mut all, name, value);
-        }
-        for (name, value) in &self.context.scenario(self.planned).env {
-            put(&mut all, name, value);
-        }
+        put_all(&mut all, &self.context.agent(self.planned).env);
+        put_all(&mut all, &self.context.scenario(self.planned).env);
         for (name, value) in &invocation.env {
             put(&mut all, name, value);
         }
@@ -209,9 +191,7 @@ impl Surroundings<'_> {
         for (name, value) in &self.context.base_env {
             put(&mut all, name, value);
         }
-        for (name, value) in &self.context.suite.settings.env {
-            put(&mut all, name, value);
-        }
+        put_all(&mut all, &self.context.suite.settings.env);
         if self.context.confinement.level == Isolation::Jail
             && all.contains_key(OsStr::new("TMPDIR"))
         {
@@ -219,9 +199,7 @@ impl Surroundings<'_> {
         }
         let with_mcp = self.context.scenario(self.planned).mcp_config.is_some();
         if with_mcp {
-            for (name, value) in &self.context.suite.mcp.env {
-                put(&mut all, name, value);
-            }
+            put_all(&mut all, &self.context.suite.mcp.env);
         }
         let subdir = &self.context.source.subdir;
         let subdir = if subdir.as_os_str().is_empty() {
@@ -263,6 +241,31 @@ impl Surroundings<'_> {
 
 fn put(all: &mut Environment, name: &str, value: impl AsRef<OsStr>) {
     all.insert(name.into(), value.as_ref().to_owned());
+}
+
+fn put_all(all: &mut Environment, written: &BTreeMap<String, String>) {
+    for (name, value) in written {
+        put(all, name, value);
+    }
+}
+
+/// What is known of the environment of an agent under a scenario before a trial starts: what the operator lends, and what the
+/// suite writes.
+pub(super) fn environment_ahead(
+    suite: &Suite,
+    (agent, scenario): (&AgentSpec, &ScenarioSpec),
+    operator: &[(OsString, OsString)],
+) -> Environment {
+    let lent = base_environment(operator, &suite.settings.env_pass).into_iter();
+    let mut all: Environment = lent.map(|(name, value)| (name.into(), value)).collect();
+    put_all(&mut all, &suite.settings.env);
+    if scenario.mcp_config.is_some() {
+        put_all(&mut all, &suite.mcp.env);
+    }
+    all.extend(lent_to(agent.kind, operator).cloned());
+    put_all(&mut all, &agent.env);
+    put_all(&mut all, &scenario.env);
+    all
 }
 
 #[cfg(test)]

@@ -44,6 +44,7 @@ pub use attest::Attested;
 pub use cheat::Cheat;
 pub use confinement::{Confinement, Places};
 pub use context::{RunContext, Teller};
+pub use door::hosts_ahead;
 pub use draft::crashed_outcome;
 pub use environment::{base_environment, program_path};
 pub use finish::finish_trial;

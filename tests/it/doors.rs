@@ -221,13 +221,25 @@ fn the_doctor_names_whom_agents_may_ask() {
     let sandbox = fetching(&[])
         .suite("network: provider")
         .suite("hosts: ['*.example.org']")
-        .suite("env: {ANTHROPIC_BASE_URL: 'https://gateway.example/v1'}");
-    let told = sandbox.proctor(&["doctor", "--json"]);
-    let document: Value = serde_json::from_str(&told.stdout).expect("doctor tells JSON");
+        .suite("env: {MY_BASE_URL: 'https://gateway.example/v1'}")
+        .suite("scenarios: [plain]")
+        .section("scenarios: [{id: plain, hosts: [scenario.example]}]\n")
+        .tasks("- id: answer\n  prompt: p\n  hosts: [task.example]\n  graders: []\n");
+    let mut command = sandbox.command(&["doctor", "--json"]);
+    command.env("ANTHROPIC_BASE_URL", "https://lent.example/v1");
+    let told = command.output().expect("run proctor").stdout;
+    let document: Value = serde_json::from_slice(&told).expect("doctor tells JSON");
     let checks = document["checks"].as_array().expect("a list of checks");
     let check = checks.iter().find(|check| check["name"] == "network");
     let found = check.expect("a check of the network")["found"].to_string();
-    for host in ["api.anthropic.com", "gateway.example:443", "*.example.org"] {
+    for host in [
+        "api.anthropic.com",
+        "gateway.example:443",
+        "lent.example:443",
+        "*.example.org",
+        "scenario.example",
+        "task.example",
+    ] {
         assert!(found.contains(host), "{found}");
     }
     let none = fetching(&[])

@@ -1,12 +1,12 @@
 //! Isolation: which level this machine gives, and why not a higher one; whom agents may ask.
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 
-use crate::agents::hosts_of;
 use crate::cli::commands::doctor::Patient;
 use crate::cli::commands::doctor::check::{Check, State};
 use crate::model::{Isolation, Network};
 use crate::supervise;
+use crate::trial::hosts_ahead;
 
 /// What a run would have.
 pub(super) fn check(_patient: &Patient) -> Check {
@@ -45,13 +45,10 @@ pub(super) fn network(patient: &Patient) -> Option<Check> {
         let found = format!("{key} is `provider`, which only a jail can do");
         return Some(check(State::Missing, found).advice("see the check of isolation"));
     }
+    let operator: Vec<(OsString, OsString)> = std::env::vars_os().collect();
     let agents = suite.agents.iter().map(|agent| {
-        let variables = suite.settings.env.iter().chain(&agent.env);
-        let variables = variables.map(|(name, value)| (OsStr::new(name), OsStr::new(value)));
-        let words: Vec<OsString> = agent.command.iter().map(OsString::from).collect();
-        let own = hosts_of(agent.speaks(), variables, &words);
-        let all = own.iter().chain(&suite.settings.hosts);
-        let all: Vec<String> = all.map(ToString::to_string).collect();
+        let hosts = hosts_ahead(suite, agent, &operator);
+        let all: Vec<String> = hosts.iter().map(ToString::to_string).collect();
         match all.as_slice() {
             [] => format!("{}: nobody", agent.id),
             _ => format!("{}: {}", agent.id, all.join(" ")),
