@@ -2,9 +2,10 @@
 
 use std::time::{Duration, Instant};
 
+use rustix::process::Signal;
 use serde_json::{Value, json};
 
-use crate::sandbox::{CLAUDE_DONE, SOLVE, Sandbox};
+use crate::sandbox::{CLAUDE_DONE, SOLVE, Sandbox, send_signal};
 
 const CLAUDE: &str = "claude_code_cli";
 
@@ -264,9 +265,8 @@ fn a_run_that_is_stopped_while_it_waits_ends_at_once_and_resumes() {
             .map(|run| run.path().join("runs.jsonl"))
             .any(|file| std::fs::read_to_string(file).is_ok_and(|text| text.ends_with('\n')))
     });
-    let pid = rustix_pid(&child);
     let begun = Instant::now();
-    rustix::process::kill_process(pid, rustix::process::Signal::INT).expect("send a signal");
+    send_signal(&child, Signal::INT);
     let status = child.wait().expect("it ends");
     assert!(
         begun.elapsed() < Duration::from_secs(20),
@@ -284,8 +284,4 @@ fn a_run_that_is_stopped_while_it_waits_ends_at_once_and_resumes() {
             json!([0, 1, "none", true])
         ]
     );
-}
-
-fn rustix_pid(child: &std::process::Child) -> rustix::process::Pid {
-    rustix::process::Pid::from_child(child)
 }

@@ -4,10 +4,10 @@ use std::fs;
 use std::io::{BufRead, BufReader, Read};
 use std::process::Child;
 
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::Signal;
 use serde_json::Value;
 
-use crate::sandbox::{CLAUDE_DONE, Ran, SOLVE, Sandbox};
+use crate::sandbox::{CLAUDE_DONE, Ran, SOLVE, Sandbox, send_signal};
 
 pub(crate) fn solving() -> Sandbox {
     Sandbox::new().agent(
@@ -178,14 +178,6 @@ fn wait_for(child: &mut Child, words: &str) -> BufReader<std::process::ChildStde
     stderr
 }
 
-fn interrupt(child: &Child, signal: Signal) {
-    let pid = i32::try_from(child.id())
-        .ok()
-        .and_then(Pid::from_raw)
-        .expect("a process id");
-    kill_process(pid, signal).expect("send a signal");
-}
-
 #[test]
 fn a_wish_to_stop_keeps_what_ended_and_says_how_to_go_on() {
     for signal in [Signal::INT, Signal::TERM, Signal::HUP] {
@@ -196,7 +188,7 @@ fn a_wish_to_stop_keeps_what_ended_and_says_how_to_go_on() {
             .set("timeout_sec", "60");
         let mut child = sandbox.start(&["run", "--stream"]);
         let mut stderr = wait_for(&mut child, "slow/shell_unprimed/answer #0 |");
-        interrupt(&child, signal);
+        send_signal(&child, signal);
         let mut rest = String::new();
         stderr.read_to_string(&mut rest).unwrap();
         assert_eq!(child.wait().unwrap().code(), Some(130), "{rest}");

@@ -2,9 +2,10 @@
 
 use std::fs;
 
+use rustix::process::Signal;
 use serde_json::json;
 
-use crate::sandbox::{CLAUDE_DONE, SOLVE, Sandbox, read_rows, wait_for};
+use crate::sandbox::{CLAUDE_DONE, SOLVE, Sandbox, read_rows, send_signal, wait_for};
 
 /// An agent that solves the task, but hangs while a file `hold` is in the home folder.
 fn patient() -> String {
@@ -182,9 +183,7 @@ fn one_interrupt_stops_keeps_and_reports() {
     fs::write(sandbox.path("home/hold"), "").expect("write hold");
     let child = sandbox.start(&["run", "--quiet"]);
     wait_for("the agent", || sandbox.path("home/starts").exists());
-    let pid = rustix::process::Pid::from_raw(i32::try_from(child.id()).expect("a pid fits"))
-        .expect("a pid is not 0");
-    rustix::process::kill_process(pid, rustix::process::Signal::INT).expect("interrupt proctor");
+    send_signal(&child, Signal::INT);
     let output = child.wait_with_output().expect("wait for proctor");
     assert_eq!(
         output.status.code(),
@@ -196,13 +195,6 @@ fn one_interrupt_stops_keeps_and_reports() {
     assert_eq!(row["termination"], "cancelled");
     assert!(sandbox.run_dir().join("runs.csv").exists());
     sandbox.assert_scratch_is_empty();
-}
-
-/// Sends a running `proctor` what Ctrl-C sends.
-fn interrupt(child: &std::process::Child) {
-    let pid = rustix::process::Pid::from_raw(i32::try_from(child.id()).expect("a pid fits"))
-        .expect("a pid is not 0");
-    rustix::process::kill_process(pid, rustix::process::Signal::INT).expect("interrupt proctor");
 }
 
 /// A suite whose grader takes so long that a person stops it, until a file lets it be quick.
@@ -223,7 +215,7 @@ fn what_a_person_stopped_while_it_was_graded_is_graded_by_a_later_start() {
     let sandbox = slowly_graded();
     let child = sandbox.start(&["run", "--quiet"]);
     wait_for("the grader", || sandbox.path("home/grading").exists());
-    interrupt(&child);
+    send_signal(&child, Signal::INT);
     let output = child.wait_with_output().expect("wait for proctor");
     let told = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(130), "{told}");
@@ -253,7 +245,7 @@ fn a_regrading_that_a_person_stops_tells_no_verdict() {
     let run = sandbox.run_dir().display().to_string();
     let child = sandbox.start(&["regrade", "--run", &run]);
     wait_for("the grader", || sandbox.path("home/grading").exists());
-    interrupt(&child);
+    send_signal(&child, Signal::INT);
     let output = child.wait_with_output().expect("wait for proctor");
     let told = String::from_utf8_lossy(&output.stdout);
     assert_eq!(output.status.code(), Some(130), "{told}");

@@ -293,8 +293,6 @@ fn a_death_that_nobody_here_ordered_is_told_with_the_memory_that_was_held() {
     assert_eq!(row["jobs"], 1);
 }
 
-/// One arm meets a rate limit in half of its trials: both rates are printed with their counts, and the difference between
-/// the arms is said.
 #[test]
 fn work_without_a_last_word_counts_in_the_rate_over_all_alone() {
     let begins = r#"echo '{"type":"system"}'"#;
@@ -323,6 +321,8 @@ fn work_without_a_last_word_counts_in_the_rate_over_all_alone() {
     );
 }
 
+/// One arm meets a rate limit in half of its trials: both rates are printed with their counts, and the difference between
+/// the arms is said.
 #[test]
 fn infra_faults_neither_vanish_from_a_rate_nor_sink_it() {
     let limited = r#"{"type":"result","subtype":"success","is_error":true,"api_error_status":429,"result":"API Error: 429","usage":{}}"#;

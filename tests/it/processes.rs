@@ -171,16 +171,17 @@ fn lives(argv: &str) -> bool {
 fn what_flips_files_in_the_background_is_dead_before_and_between_graders() {
     // While the agent works and while its solution is run by a grader, something is left that spoils what is judged next.
     let flipper = "setsid sh -c 'while :; do for f in answer.txt flipped; do echo wrong > $f; done; find \"${TMPDIR:-/tmp}\" -name answer.txt -exec sh -c \"echo wrong > {}\" \\; ; done' </dev/null >/dev/null 2>&1 &";
-    // It waits so long that even a busy machine has ended the grader before.
+    // It writes once the second grader has begun; where the sandbox has gone, it ends.
+    let late = "sh -c \"while [ ! -e go ] && [ -e solution.sh ]; do sleep 0.05; done; echo late > late.txt\" </dev/null >/dev/null 2>&1 &";
     for level in LEVELS {
         let body = format!(
-            "{{ echo 'sh -c \"sleep 1.5; echo late > late.txt\" </dev/null >/dev/null 2>&1 &'; echo 'setsid sh -c \"sleep 1.5; echo late > late.txt\" </dev/null >/dev/null 2>&1 &'; echo 'exit 0'; }} > solution.sh\n\
+            "{{ echo '{late}'; echo 'setsid {late}'; echo 'exit 0'; }} > solution.sh\n\
              {flipper}\nsleep 0.2\necho right > answer.txt; rm -f flipped\n{CLAUDE_DONE}"
         );
         let sandbox = Sandbox::new()
             .agent("fake", "claude_code_cli", &body)
             .suite(&format!("isolation: {level}"))
-            .tasks("- id: answer\n  prompt: p\n  graders:\n    - {type: command, argv: [sh, solution.sh]}\n    - {type: command, argv: [sh, -c, 'cat answer.txt > before; sleep 2; test ! -e late.txt && cmp before answer.txt']}\n");
+            .tasks("- id: answer\n  prompt: p\n  graders:\n    - {type: command, argv: [sh, solution.sh]}\n    - {type: command, argv: [sh, -c, 'touch go; cat answer.txt > before; sleep 1; test ! -e late.txt && cmp before answer.txt']}\n");
         let ran = sandbox.proctor(&["run", "--quiet"]);
         let row = sandbox.row();
         assert_eq!(row["grade"], "pass", "{level}: {row:#}\n{}", ran.stderr);

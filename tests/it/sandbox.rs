@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -337,6 +338,11 @@ echo '{"type":"result","subtype":"success","is_error":false,"result":"done","num
 
 /// Solves the task of the sandbox.
 pub(crate) const SOLVE: &str = "echo 42 > answer.txt";
+
+/// Sends a running `proctor` what Ctrl-C and its like send.
+pub(crate) fn send_signal(child: &Child, signal: Signal) {
+    kill_process(Pid::from_child(child), signal).expect("send a signal");
+}
 
 /// Waits until `ready` says so, half a minute at most.
 pub(crate) fn wait_for(what: &str, mut ready: impl FnMut() -> bool) {
