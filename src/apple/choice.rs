@@ -1,7 +1,7 @@
 //! Which simulator a suite means.
 
 use crate::apple::Device;
-use crate::config::{GraderSpec, Project, Simulators, TaskSpec};
+use crate::config::{GraderSpec, Project, Simulators, Suite, TaskSpec};
 
 /// A device as a suite names it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -150,6 +150,38 @@ pub fn named_by(task: &TaskSpec) -> impl Iterator<Item = Choice> + '_ {
         Meant::Simulator(choice) => Some(choice),
         Meant::Elsewhere | Meant::Any => None,
     })
+}
+
+/// What graders need of `project.build_params` and do not find there: they could judge nobody.
+#[must_use]
+pub fn lacking(suite: &Suite) -> Vec<String> {
+    let params = &suite.project.build_params;
+    let has_scheme = params.scheme.is_some();
+    let mut all = Vec::new();
+    for task in &suite.tasks {
+        for grader in &task.graders {
+            let builds = match grader {
+                GraderSpec::IosTestPass(options) => options.scheme.is_none(),
+                GraderSpec::IosInstallCheck { from_tree }
+                | GraderSpec::IosLaunchCheck { from_tree } => *from_tree,
+                _ => false,
+            };
+            let mut lacks = |key: &str| {
+                all.push(format!(
+                    "task {}: {} needs project.build_params.{key}",
+                    task.id,
+                    grader.type_name()
+                ));
+            };
+            if builds && !has_scheme {
+                lacks("scheme");
+            }
+            if grader.looks_at_app() && params.bundle_id.is_none() {
+                lacks("bundle_id");
+            }
+        }
+    }
+    all
 }
 
 /// The value of a key in a destination: `platform=iOS Simulator,name=iPhone 17`.

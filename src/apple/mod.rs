@@ -15,7 +15,7 @@ mod tests;
 mod xcodebuild;
 
 pub use call::{Trouble, Xcode, XcodeParts};
-pub use choice::{Choice, Wanted, named_by, wanted};
+pub use choice::{Choice, Wanted, lacking, named_by, wanted};
 pub use derived::sweep_derived_data;
 pub use lease::{Ask, Lease, Leases};
 pub use result::{Counts, bundle_counts, read_counts};

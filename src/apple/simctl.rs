@@ -97,6 +97,29 @@ impl Simctl<'_> {
         devices_told(&self.ask(&["list", "devices", "-j"]).await?)
     }
 
+    /// The runtimes that can be used, by name.
+    ///
+    /// # Errors
+    /// The tool fails.
+    pub async fn runtimes(&self) -> Result<Vec<String>, Trouble> {
+        #[derive(Deserialize)]
+        struct All {
+            runtimes: Vec<One>,
+        }
+        #[derive(Deserialize)]
+        #[serde(rename_all = "camelCase")]
+        struct One {
+            name: String,
+            #[serde(default = "yes")]
+            is_available: bool,
+        }
+        let told = self.ask(&["list", "runtimes", "-j"]).await?;
+        let all: All = serde_json::from_str(&told)
+            .map_err(|error| Trouble::Odd(format!("simctl list runtimes: {error}")))?;
+        let usable = all.runtimes.into_iter().filter(|one| one.is_available);
+        Ok(usable.map(|one| one.name).collect())
+    }
+
     async fn is_booted(&self, udid: &str) -> Result<bool, Trouble> {
         let devices = self.devices().await?;
         let found = devices.iter().find(|device| device.udid == udid);

@@ -6,7 +6,9 @@ use std::time::Duration;
 
 use crate::apple::{Trouble, Xcode};
 use crate::config::{BuildParams, IosTestOptions};
-use crate::supervise::{Cancel, CapturedOutput, ChildEnding, ChildSpec, capture, find_program};
+use crate::supervise::{
+    Cancel, CapturedOutput, ChildEnding, ChildSpec, EndReason, Exit, capture, find_program,
+};
 
 /// Limit of `xcode-select`.
 const SELECT: Duration = Duration::from_secs(10);
@@ -104,11 +106,33 @@ pub struct Resolve<'a> {
 }
 
 impl Xcode {
-    /// Fetches packages once; what it said where it failed.
+    /// Fetches packages; where that does not end or dies, once more after the service was restarted.
     ///
     /// # Errors
-    /// It failed, or ran into its limit.
+    /// What it said where it failed, or ran into its limit again.
     pub async fn resolve_packages(&self, ask: Resolve<'_>, cancel: &Cancel) -> Result<(), String> {
+        let (ending, output) = self.resolve_once(ask, cancel).await;
+        let ended_by_itself = matches!(ending.exit, Some(Exit::Code(_)));
+        let is_hopeless = matches!(ending.reason, EndReason::Cancelled | EndReason::NotStarted);
+        if ending.succeeded() {
+            return Ok(());
+        }
+        if is_hopeless || (ended_by_itself && ending.reason == EndReason::Exited) {
+            return Err(why_not(&ending, &output));
+        }
+        self.restart_service(cancel).await;
+        let (ending, output) = self.resolve_once(ask, cancel).await;
+        if ending.succeeded() {
+            return Ok(());
+        }
+        Err(why_not(&ending, &output))
+    }
+
+    async fn resolve_once(
+        &self,
+        ask: Resolve<'_>,
+        cancel: &Cancel,
+    ) -> (ChildEnding, CapturedOutput) {
         let params = ask.params;
         let mut argv = vec![self.parts.xcodebuild.clone().into_os_string()];
         argv.push("-resolvePackageDependencies".into());
@@ -126,11 +150,7 @@ impl Xcode {
         let env = self.parts.env.clone();
         let mut spec = ChildSpec::helper(argv, ask.project_dir, env, ask.limit);
         spec.limits.grace = self.parts.grace;
-        let (ending, output) = capture(&spec, KEPT, cancel).await;
-        if ending.succeeded() {
-            return Ok(());
-        }
-        Err(why_not(&ending, &output))
+        capture(&spec, KEPT, cancel).await
     }
 }
 
@@ -141,6 +161,16 @@ impl Xcode {
 pub async fn xcode_version(xcode: &Xcode, cancel: &Cancel) -> Result<String, Trouble> {
     let told = xcode.xcrun(&["xcodebuild", "-version"], cancel).await?;
     let lines: Vec<&str> = told.lines().map(str::trim).collect();
+    let is_version = |line: &&str| {
+        let number = line.strip_prefix("Xcode ");
+        number.is_some_and(|number| number.starts_with(|sign: char| sign.is_ascii_digit()))
+    };
+    if !lines.first().is_some_and(is_version) {
+        let said: String = told.trim().chars().take(80).collect();
+        return Err(Trouble::Odd(format!(
+            "xcodebuild -version says no version: {said:?}"
+        )));
+    }
     let all = lines.join(", ");
     Ok(all.replace("Build version", "build"))
 }

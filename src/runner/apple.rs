@@ -3,7 +3,9 @@
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
-use crate::apple::{Leases, Resolve, Simctl, Wanted, Xcode, XcodeParts, developer_dir, wanted};
+use crate::apple::{
+    Leases, Resolve, Simctl, Wanted, Xcode, XcodeParts, developer_dir, lacking, wanted,
+};
 use crate::config::{GraderSpec, Simulators, Suite, TaskSpec};
 use crate::graders::system_path;
 use crate::runner::RunError;
@@ -49,6 +51,11 @@ pub(super) async fn set_up(
     if !is_needed(suite) && !names_simulator(suite) {
         return Ok(None);
     }
+    let wanted = wanted_by(suite)?;
+    let lacks = lacking(suite);
+    if !lacks.is_empty() {
+        return Err(RunError::Missing(lacks));
+    }
     let settings = &suite.settings;
     let mut env: Vec<(OsString, OsString)> = base_env
         .iter()
@@ -73,7 +80,7 @@ pub(super) async fn set_up(
             builds: settings.xcodebuild_jobs,
         }),
         leases: Leases::of_home(&home),
-        wanted: wanted_by(suite)?,
+        wanted,
         home,
         packages: settings.prewarm_spm.then_some(root),
     }))

@@ -64,6 +64,14 @@ impl DiskUse {
     }
 }
 
+impl DiskLimit {
+    /// Whether the folders take too much: one walk through all of them.
+    #[must_use]
+    pub fn is_passed(&self) -> bool {
+        taken(&self.folders, self.most) > self.most
+    }
+}
+
 /// Blocks below `folders` in bytes; a walk that finds more than `enough` ends there.
 fn taken(folders: &[PathBuf], enough: u64) -> u64 {
     let mut waiting = folders.to_vec();

@@ -211,3 +211,109 @@ fn copies_of_dead_runs_are_deleted_by_any_start() {
     single.proctor(&["run", "--quiet"]).expect_code(0);
     assert_eq!(standin.devices().len(), before.len());
 }
+
+#[test]
+fn what_builds_of_graders_wrote_is_looked_at_at_their_end_too_and_for_all_of_a_trial() {
+    let tests = "{type: ios_test_pass, only_testing: [TallyTests/CounterTests]}";
+    let over = "error none over_limit:derived_data_mib";
+    let cases = [
+        (1, task(tests), over),
+        (3, task(tests), "pass none -"),
+        (3, task(&format!("{tests}, {tests}")), over),
+    ];
+    for (limit, tasks, expected) in cases {
+        let (sandbox, _standin) = sandbox(CLAUDE_DONE);
+        let packages = sandbox.path("packages");
+        fs::create_dir(&packages).expect("make a folder");
+        fs::write(packages.join("big"), vec![1; 2 << 20]).expect("write a file");
+        let sandbox = sandbox
+            .suite("prewarm_spm: true")
+            .suite(&format!("spm_cache_dir: '{}'", packages.display()))
+            .suite(&format!("limits: {{derived_data_mib: {limit}}}"))
+            .apple(&tasks, PROJECT);
+        let row = row(&sandbox);
+        assert_eq!(told(&row), expected, "{limit} {tasks}: {row:#}");
+    }
+}
+
+#[test]
+fn packages_are_fetched_once_more_when_that_died() {
+    for (mode, calls, is_told) in [("crash\ntimes 1", 2, false), ("crash", 2, true)] {
+        let (sandbox, standin) = sandbox(CLAUDE_DONE);
+        standin.mode("xcodebuild.resolve", mode);
+        let sandbox = sandbox
+            .suite("prewarm_spm: true")
+            .apple(&task("ios_test_pass"), PROJECT);
+        let ran = sandbox.proctor(&["run"]);
+        assert_eq!(
+            standin.calls("-resolvePackageDependencies").len(),
+            calls,
+            "{mode}"
+        );
+        assert_eq!(standin.calls("killall").len(), 1, "{mode}");
+        let said = format!("{}{}", ran.stdout, ran.stderr);
+        assert_eq!(
+            said.contains("could not be fetched"),
+            is_told,
+            "{mode}: {said}"
+        );
+    }
+}
+
+/// State and finding of one check of `doctor`.
+fn examined(sandbox: &Sandbox, name: &str) -> String {
+    let told = sandbox.proctor(&["doctor", "--json"]).stdout;
+    let document: Value = serde_json::from_str(&told).expect("JSON");
+    let checks = document["checks"].as_array().expect("checks");
+    let found = checks.iter().find(|check| check["name"] == name);
+    let found = found.unwrap_or_else(|| panic!("no {name} in {told}"));
+    let text = |key: &str| found[key].as_str().unwrap_or_default();
+    format!("{}: {}", text("state"), text("found"))
+}
+
+#[test]
+fn doctor_names_runtimes_and_believes_no_xcode_that_does_not_tell_its_version() {
+    let (sandbox, _standin) = sandbox(CLAUDE_DONE);
+    let sandbox = sandbox.apple(&task("ios_test_pass"), PROJECT);
+    assert_eq!(examined(&sandbox, "runtimes"), "ok: iOS 26.1");
+    fs::remove_file(sandbox.path("bin/xcrun")).expect("take xcrun away");
+    sandbox.script("xcrun", "exit 0");
+    let xcode = examined(&sandbox, "Xcode");
+    assert!(
+        xcode.starts_with("missing: xcodebuild -version says no version"),
+        "{xcode}"
+    );
+    // What is fetched beforehand needs Xcode too.
+    fs::remove_file(sandbox.path("bin/xcrun")).expect("take xcrun away");
+    let sandbox = sandbox
+        .suite("prewarm_spm: true")
+        .tasks(&task("{type: command, argv: ['true']}"));
+    let xcode = examined(&sandbox, "Xcode");
+    assert!(xcode.starts_with("missing: "), "{xcode}");
+}
+
+#[test]
+fn a_suite_whose_graders_lack_a_scheme_or_a_bundle_is_refused_before_any_agent_is_paid() {
+    let cases = [
+        (
+            "{project: Tally.xcodeproj, bundle_id: org.example.tally}",
+            "task app: ios_test_pass needs project.build_params.scheme",
+        ),
+        (
+            "{project: Tally.xcodeproj, scheme: Tally}",
+            "task app: ios_install_check needs project.build_params.bundle_id",
+        ),
+    ];
+    for (params, expected) in cases {
+        let (sandbox, _standin) = sandbox(CLAUDE_DONE);
+        let project = format!("  simulator_name: iPhone 17\n  build_params: {params}\n");
+        let sandbox = sandbox.apple(&task("ios_test_pass, ios_install_check"), &project);
+        let ran = sandbox.proctor(&["run", "--quiet"]).expect_code(2);
+        assert!(ran.stderr.contains(expected), "{}", ran.stderr);
+        sandbox.assert_no_run();
+        assert_eq!(
+            examined(&sandbox, "build_params"),
+            format!("missing: {expected}")
+        );
+    }
+}

@@ -56,6 +56,11 @@ impl Work<'_> {
         let (wait, _place) = self.desk.xcode.build_place().await;
         self.desk.has_waited(wait);
         let program = self.desk.xcode.parts().xcodebuild.as_os_str().to_owned();
+        // What all graders of the trial have written counts.
+        let disk = DiskLimit {
+            folders: vec![self.ctx.out.to_owned()],
+            most: self.desk.most_bytes,
+        };
         let child = ChildSpec {
             argv: std::iter::once(program).chain(words).collect(),
             cwd: self.ctx.project_dir.to_owned(),
@@ -64,10 +69,7 @@ impl Work<'_> {
             limits: Limits {
                 hard: Some(limit),
                 grace: self.ctx.grace,
-                disk: Some(DiskLimit {
-                    folders: vec![self.out.clone()],
-                    most: self.desk.most_bytes,
-                }),
+                disk: Some(disk.clone()),
                 ..Limits::default()
             },
             stdout_to: None,
@@ -79,7 +81,12 @@ impl Work<'_> {
         let (ending, output) = capture(&child, KEPT, self.ctx.cancel).await;
         // A log that cannot be written is no reason to lose a verdict.
         write_file(self.log, &log_text(&child, &ending, &output)).ok();
-        built(&ending, &output)
+        match built(&ending, &output) {
+            Built::Cancelled => Built::Cancelled,
+            // It may have written between two looks, and have ended.
+            _ if disk.is_passed() => Built::TooLarge,
+            built => built,
+        }
     }
 
     /// That of other graders, but with the home in which Xcode has its settings.

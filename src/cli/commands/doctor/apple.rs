@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use crate::agents::server_programs;
 use crate::apple::{
-    Device, Simctl, Wanted, Xcode, XcodeParts, developer_dir, wanted, xcode_version,
+    Device, Simctl, Wanted, Xcode, XcodeParts, developer_dir, lacking, wanted, xcode_version,
 };
 use crate::cli::commands::doctor::Patient;
 use crate::cli::commands::doctor::check::{Check, State};
@@ -40,15 +40,47 @@ pub(super) async fn checks(patient: &Patient) -> Vec<Check> {
         xcode: &xcode,
         cancel: &cancel,
     };
-    vec![
+    let mut checks = vec![
         version(&xcode, (patient, is_needed), &cancel).await,
+        runtimes(simctl, is_needed).await,
         simulators(simctl, patient, is_needed).await,
-    ]
+    ];
+    checks.extend(patient.suite.as_ref().and_then(build_params));
+    checks
+}
+
+/// What graders of the suite do not find in it.
+fn build_params(suite: &Suite) -> Option<Check> {
+    let lacks = lacking(suite);
+    (!lacks.is_empty()).then(|| {
+        Check::new("build_params", State::Missing)
+            .found(lacks.join("; "))
+            .needed_for(GRADERS)
+            .advice("name them in project.build_params; `xcodebuild -list` tells schemes")
+    })
+}
+
+async fn runtimes(simctl: Simctl<'_>, is_needed: bool) -> Check {
+    let check = |state, found: String| {
+        Check::new("runtimes", state)
+            .found(found)
+            .needed_for(GRADERS)
+    };
+    match simctl.runtimes().await {
+        Ok(runtimes) if !runtimes.is_empty() => check(State::Ok, runtimes.join(", ")),
+        Ok(_) => check(State::absent(is_needed), "there are none".to_owned())
+            .advice("`xcodebuild -downloadPlatform iOS`"),
+        Err(why) => {
+            check(State::absent(is_needed), why.to_string()).advice("see Xcode and simulators")
+        }
+    }
 }
 
 fn needs_xcode(suite: &Suite) -> bool {
     let mut graders = suite.tasks.iter().flat_map(|task| &task.graders);
-    suite.project.simulators != Simulators::Single || graders.any(GraderSpec::is_apple)
+    suite.settings.prewarm_spm
+        || suite.project.simulators != Simulators::Single
+        || graders.any(GraderSpec::is_apple)
 }
 
 fn absent(is_needed: bool) -> Check {
