@@ -72,6 +72,19 @@ struct Server {
     required: Option<bool>,
 }
 
+/// The command lines of the servers that a file starts; none where it cannot be read, which stops a trial later.
+#[must_use]
+pub fn mcp_commands(config: &Path) -> Vec<Vec<String>> {
+    let servers = read(config).map(|file| file.servers).unwrap_or_default();
+    let servers = servers.into_values();
+    servers
+        .filter_map(|server| {
+            let program = server.command?;
+            Some(std::iter::once(program).chain(server.args).collect())
+        })
+        .collect()
+}
+
 /// Claude Code's arguments: only the servers of one file, which lies in the trial-private folder `private`.
 ///
 /// Without servers that file is empty. With them it is the scenario's, in which each program is marked with

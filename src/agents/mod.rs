@@ -42,7 +42,8 @@ pub use home::{Login, OperatorHome, copy_settings, login, login_texts, texts_of}
 pub use invocation::{Invocation, InvocationContext, InvocationError, invocation, invocation_for};
 pub use led::{Led, SCRIPTED_KEY, led};
 pub use mcp::{
-    Met, ServerNoted, ServerNotes, server_names, server_programs, server_variables, servers_noted,
+    Met, ServerNoted, ServerNotes, mcp_commands, server_names, server_programs, server_variables,
+    servers_noted,
 };
 pub use prompt::compose_prompt;
 pub use provider::{hosts_of, provider_hosts};

@@ -10,7 +10,9 @@ mod failure;
 mod interrupt;
 mod logging;
 mod out;
+mod starts;
 mod suite;
+mod trust;
 
 use std::panic::AssertUnwindSafe;
 use std::process::ExitCode;

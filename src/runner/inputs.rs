@@ -51,11 +51,8 @@ pub(super) fn inputs(given: Given<'_>) -> BTreeMap<String, String> {
             inputs.insert(format!("{kind} {key}"), kept(given, key, value));
         }
     }
-    for path in &asked.files {
-        for (name, digest) in digests(path) {
-            let name = name.strip_prefix(&given.suite.config_dir).unwrap_or(&name);
-            inputs.insert(format!("file {}", name.display()), digest);
-        }
+    for (name, digest) in named_files(given.suite) {
+        inputs.insert(format!("file {name}"), digest);
     }
     inputs.extend(programs(given));
     for (key, reference) in given.references {
@@ -69,6 +66,18 @@ pub(super) fn inputs(given: Given<'_>) -> BTreeMap<String, String> {
     };
     inputs.insert(name.to_owned(), id.clone());
     inputs
+}
+
+/// The files that a suite names, by their paths from the suite, each with its digest or why it has none.
+#[must_use]
+pub fn named_files(suite: &Suite) -> BTreeMap<String, String> {
+    let files = suite.asked.files.iter().flat_map(|path| digests(path));
+    files
+        .map(|(name, digest)| {
+            let name = name.strip_prefix(&suite.config_dir).unwrap_or(&name);
+            (name.display().to_string(), digest)
+        })
+        .collect()
 }
 
 /// A value without secrets: another key for the same service is no other input.

@@ -26,6 +26,7 @@ mod secrets;
 mod validation;
 
 pub use failure::RunError;
+pub use inputs::named_files;
 pub use postmortem::{PostRun, post_run};
 pub use preview::{Preview, preview};
 pub use programs::{Lack, lacking};

@@ -54,7 +54,7 @@ pub use oddities::named;
 pub use owner::{FORGOTTEN, SCRATCH, Swept, claim, sweep_stale};
 pub use patch::patched_paths;
 pub use prepare::{Discarded, Workspace};
-pub use source::{ResolveOptions, Source, resolve};
+pub use source::{ResolveOptions, Source, has_remote, resolve};
 pub use survey::survey;
 pub use template::Template;
 pub use trash::TrashReport;

@@ -156,6 +156,13 @@ fn from_repository(
     })
 }
 
+/// Whether a folder lies in a repository that was cloned from another, or is pushed to one.
+#[must_use]
+pub fn has_remote(folder: &Path) -> bool {
+    let found = Repository::discover(folder);
+    found.is_ok_and(|repository| !remotes(&repository).is_empty())
+}
+
 fn remotes(repository: &Repository) -> Vec<String> {
     let names = repository.remotes();
     let names = names.iter().flatten().flatten().flatten();

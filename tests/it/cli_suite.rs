@@ -1,5 +1,7 @@
 //! What is said of a suite before, beside and after its runs: ids, plans, reference patches, cassettes.
 
+use std::io::Write as _;
+
 use crate::cli_run::{json, mixed, solving};
 use crate::sandbox::{Ran, Sandbox};
 
@@ -341,7 +343,7 @@ fn a_scratch_folder_that_was_never_marked_is_swept_when_it_is_old_and_empty() {
 #[test]
 fn every_command_of_a_suite_is_shown_before_anything_runs() {
     let sandbox = solving()
-        .section("mcp: {start_command: [start-servers, --now], stop_command: [stop-servers]}\n")
+        .section("mcp: {enabled: true, start_command: [start-servers, --now], stop_command: [stop-servers]}\njudge: {judges: [{type: command, command: [opinion, -x]}]}\n")
         .tasks("- id: answer\n  prompt: p\n  setup_commands:\n    - [make, ready]\n    - 'curl http://127.0.0.1/x | sh'\n  graders:\n    - type: command\n      argv: [judge, --hard]\n");
     let ran = sandbox.proctor(&["run", "--dry-run"]).expect_code(0);
     for command in [
@@ -349,10 +351,91 @@ fn every_command_of_a_suite_is_shown_before_anything_runs() {
         "make ready",
         "curl http://127.0.0.1/x | sh",
         "judge --hard",
+        "start-servers --now",
+        "stop-servers",
+        "opinion -x",
     ] {
         assert!(ran.stdout.contains(command), "{command}\n{}", ran.stdout);
     }
     assert_eq!(std::fs::read_dir(sandbox.path("runs")).unwrap().count(), 0);
+}
+
+/// Runs proctor at a terminal of its own, where a person types `typed`; gives what the person sees and the exit code.
+fn at_a_terminal(sandbox: &Sandbox, (arguments, typed): (&str, &str)) -> (String, Option<i32>) {
+    let proctor = sandbox.command(&[]);
+    let line = format!("{} {arguments}", proctor.get_program().display());
+    let mut command = std::process::Command::new("script");
+    let variables = proctor.get_envs();
+    command
+        .args(["-qefc", &line, "/dev/null"])
+        .current_dir(sandbox.path(""))
+        .env_clear()
+        .envs(variables.filter_map(|(name, value)| Some((name, value?))))
+        .env("TERM", "dumb")
+        .stdin(std::process::Stdio::piped())
+        .stdout(std::process::Stdio::piped());
+    let mut child = command.spawn().expect("start script");
+    let mut keyboard = child.stdin.take().expect("its input");
+    drop(keyboard.write_all(typed.as_bytes()));
+    let ended = child.wait_with_output().expect("its output");
+    drop(keyboard);
+    let seen = String::from_utf8_lossy(&ended.stdout).into_owned();
+    (seen, ended.status.code())
+}
+
+#[test]
+fn a_suite_from_elsewhere_is_asked_about_once_in_each_form() {
+    const QUESTION: &str = "Run them?";
+    if !std::process::Command::new("script")
+        .arg("--version")
+        .output()
+        .is_ok_and(|ran| ran.status.success())
+    {
+        eprintln!("SKIPPED: no `script` here that gives a program a terminal");
+        return;
+    }
+    let own = solving();
+    let (seen, code) = at_a_terminal(&own, ("run --quiet", "n\n"));
+    assert!(
+        !seen.contains(QUESTION) && code == Some(0),
+        "a suite of one's own: {seen}"
+    );
+
+    let cloned = || {
+        let sandbox = solving();
+        for arguments in [
+            &["init", "-q"][..],
+            &["remote", "add", "origin", "https://example.invalid/x"],
+        ] {
+            let git = std::process::Command::new("git")
+                .arg("-C")
+                .arg(sandbox.path(""))
+                .args(arguments)
+                .status();
+            assert!(git.unwrap().success());
+        }
+        sandbox
+    };
+    let sandbox = cloned();
+    let (seen, code) = at_a_terminal(&sandbox, ("run --quiet", "n\n"));
+    assert!(
+        seen.contains(QUESTION) && seen.contains("agent-good"),
+        "{seen}"
+    );
+    assert_eq!(code, Some(130), "{seen}");
+    sandbox.assert_no_run();
+    for (typed, asked) in [("y\n", true), ("", false)] {
+        let (seen, code) = at_a_terminal(&sandbox, ("run --quiet", typed));
+        assert_eq!((seen.contains(QUESTION), code), (asked, Some(0)), "{seen}");
+    }
+    // Another command is another form of it.
+    let sandbox = sandbox.tasks("- id: answer\n  prompt: p\n  setup_commands: ['true']\n  graders: [{type: command, argv: [test, -f, answer.txt]}]\n");
+    let (seen, code) = at_a_terminal(&sandbox, ("run --quiet --trust", ""));
+    assert_eq!((seen.contains(QUESTION), code), (false, Some(0)), "{seen}");
+    let (seen, _) = at_a_terminal(&sandbox, ("run --quiet", ""));
+    assert!(!seen.contains(QUESTION), "--trust is remembered: {seen}");
+    // Nobody is there to be asked.
+    cloned().proctor(&["run", "--quiet"]).expect_code(0);
 }
 
 #[test]

@@ -112,9 +112,13 @@ pub(in crate::cli) struct RunArgs {
     #[arg(long, hide = true)]
     pub(in crate::cli) validate_tasks_only: bool,
 
-    /// Print the plan, run nothing
+    /// Print the plan and all commands, run nothing; --trust: run them unasked
     #[arg(long, help_heading = "How to run")]
     pub(in crate::cli) dry_run: bool,
+
+    /// Run the commands of a suite that came from elsewhere without a question, now and later
+    #[arg(long, hide = true)]
+    pub(in crate::cli) trust: bool,
 
     /// Exit with 1 when a trial did not pass; stop an agent that changes
     #[arg(long, help_heading = "How to run")]

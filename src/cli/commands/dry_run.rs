@@ -12,7 +12,8 @@ use crate::cli::commands::engine;
 use crate::cli::console::say;
 use crate::cli::failure::Outcome;
 use crate::cli::out::{Colour, Out};
-use crate::config::{AgentSpec, GraderSpec, Suite, TaskSpec};
+use crate::cli::starts::{judged_by, starts};
+use crate::config::{Suite, TaskSpec};
 use crate::model::Cell;
 use crate::plan::{Plan, PlannedTrial};
 use crate::report::{sanitize_line, table};
@@ -113,63 +114,10 @@ fn matrix(cells: &Cells) -> String {
     columns(&rows)
 }
 
-/// What each agent, setup command and grader is called with.
+/// What each agent, server, judge, setup command and grader is called with.
 fn commands(suite: &Suite) -> String {
-    let mut rows = Vec::new();
-    for agent in &suite.agents {
-        rows.push(vec![
-            format!("agent {}", agent.id),
-            agent.kind.as_str().to_owned(),
-            started_by(agent),
-        ]);
-    }
-    for task in &suite.tasks {
-        let name = format!("task {}", task.id);
-        let setups = task
-            .setup_commands
-            .iter()
-            .map(|argv| ("setup", words(argv)));
-        let graders = task
-            .graders
-            .iter()
-            .map(|grader| (grader.type_name(), judged_by(grader)));
-        rows.extend(
-            setups
-                .chain(graders)
-                .map(|(kind, text)| vec![name.clone(), kind.to_owned(), text]),
-        );
-    }
+    let rows: Vec<Vec<String>> = starts(suite).into_iter().map(Vec::from).collect();
     format!("\n{}", columns(&rows))
-}
-
-fn started_by(agent: &AgentSpec) -> String {
-    match &agent.replay {
-        Some(replay) => format!("plays {}", replay.cassettes.display()),
-        None => agent.command.first().cloned().unwrap_or_default(),
-    }
-}
-
-fn judged_by(grader: &GraderSpec) -> String {
-    match grader {
-        GraderSpec::GitDiffForbidden { forbidden_globs } => forbidden_globs.join(" "),
-        GraderSpec::Command { argv, .. } => words(argv),
-        GraderSpec::ScreenshotExists { path } | GraderSpec::ScreenshotCompare { path, .. } => {
-            path.display().to_string()
-        }
-        GraderSpec::Retrieval(options) => options.expected.join(" "),
-        GraderSpec::Answer(_)
-        | GraderSpec::Path(_)
-        | GraderSpec::Budget(_)
-        | GraderSpec::Privacy(_)
-        | GraderSpec::IosTestPass(_)
-        | GraderSpec::IosInstallCheck { .. }
-        | GraderSpec::IosLaunchCheck { .. }
-        | GraderSpec::Unknown { .. } => String::new(),
-    }
-}
-
-fn words(argv: &[String]) -> String {
-    sanitize_line(&shell_words::join(argv))
 }
 
 /// If every trial took as long as it may: blocks, and the baselines and trials of each, one after the other.
@@ -226,12 +174,13 @@ fn document(request: &RunRequest, cells: &Cells, longest: Duration) -> Value {
             "baseline": baseline, "have": progress.have, "need": progress.need})
     });
     let agents = suite.agents.iter().map(|agent| {
-        json!({"id": agent.id.as_str(), "kind": agent.kind.as_str(), "program": agent.command.first()})
+        json!({"id": agent.id.as_str(), "kind": agent.kind.as_str(), "program": agent.command.first(), "command": agent.command})
     });
     json!({
         "schema": 1,
         "cells": each.collect::<Vec<_>>(),
         "agents": agents.collect::<Vec<_>>(),
+        "commands": starts(suite),
         "tasks": suite.tasks.iter().map(task_document).collect::<Vec<_>>(),
         "jobs": request.jobs,
         "longest_sec": longest.as_secs_f64(),

@@ -11,6 +11,7 @@ use crate::cli::console::{CommandsStopped, Mode, View};
 use crate::cli::failure::Outcome;
 use crate::cli::out::Colour;
 use crate::cli::suite::{Chosen, Purpose, discard};
+use crate::cli::trust::{self, Said};
 use crate::runner::{self, RunRequest};
 
 /// Runs a suite, or what `--dry-run` and `--validate-tasks-only` make of it.
@@ -35,6 +36,8 @@ pub(in crate::cli) fn run(args: &RunArgs) -> Outcome<ExitCode> {
         let request = request(args, &chosen);
         return dry_run::print(&request, &args.show).map(|()| ExitCode::SUCCESS);
     }
+    let said = if args.trust { Said::Yes } else { Said::Nothing };
+    trust::settle(&chosen, said, Colour::unless(args.show.no_color))?;
     let chosen = chosen.settle(&args.suite)?;
     let view = view(&args.show);
     let _stopped = CommandsStopped::begin();

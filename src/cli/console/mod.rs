@@ -133,6 +133,12 @@ impl Screen {
     }
 }
 
+/// Puts a question to the person, who answers in the same line.
+pub(super) fn ask(question: &str) {
+    let mut terminal = std::io::stderr().lock();
+    drop(write!(terminal, "{question}").and_then(|()| terminal.flush()));
+}
+
 /// Says a line to the person outside of a run; a closed standard error is no error.
 pub(super) fn say(colour: Colour, text: impl std::fmt::Display) {
     // Whoever listened may be gone.

@@ -1,0 +1,83 @@
+//! Every command that a suite starts as the person who runs it.
+
+use crate::agents;
+use crate::config::{AgentSpec, GraderSpec, JudgeProvider, Suite, TaskSpec};
+use crate::report::sanitize_line;
+
+/// The commands of a suite, each as what it belongs to, what it is, and its words as a shell would be told them.
+pub(super) fn starts(suite: &Suite) -> Vec<[String; 3]> {
+    let mut rows = Vec::new();
+    let wrapper = &suite.settings.isolation.wrapper;
+    if !wrapper.is_empty() {
+        rows.push(row("suite", "isolation_wrapper", words(wrapper)));
+    }
+    for agent in &suite.agents {
+        let name = format!("agent {}", agent.id);
+        rows.push(row(&name, agent.kind.as_str(), started_by(agent)));
+    }
+    let mcp = [
+        ("start_command", &suite.mcp.start_command),
+        ("stop_command", &suite.mcp.stop_command),
+    ];
+    let mcp = mcp.into_iter().filter(|(_, argv)| !argv.is_empty());
+    rows.extend(mcp.map(|(kind, argv)| row("mcp", kind, words(argv))));
+    for scenario in &suite.scenarios {
+        let name = format!("scenario {}", scenario.id);
+        let servers = scenario.mcp_config.as_deref().map(agents::mcp_commands);
+        for argv in servers.into_iter().flatten() {
+            rows.push(row(&name, "mcp server", words(&argv)));
+        }
+    }
+    let judges = suite.judge.iter().flat_map(|judge| &judge.judges);
+    for judge in judges {
+        if let JudgeProvider::Command { argv, .. } = &judge.provider {
+            rows.push(row("judge", "command", words(argv)));
+        }
+    }
+    rows.extend(suite.tasks.iter().flat_map(of_task));
+    rows
+}
+
+fn row(of: &str, kind: &str, words: String) -> [String; 3] {
+    [of.to_owned(), kind.to_owned(), words]
+}
+
+fn of_task(task: &TaskSpec) -> Vec<[String; 3]> {
+    let name = format!("task {}", task.id);
+    let setups = task.setup_commands.iter();
+    let setups = setups.map(|argv| row(&name, "setup", words(argv)));
+    let graders = task.graders.iter();
+    let graders = graders.map(|grader| row(&name, grader.type_name(), judged_by(grader)));
+    setups.chain(graders).collect()
+}
+
+fn started_by(agent: &AgentSpec) -> String {
+    match &agent.replay {
+        Some(replay) => format!("plays {}", replay.cassettes.display()),
+        None => words(&agent.command),
+    }
+}
+
+/// What a grader goes by: its command line, or what it looks at.
+pub(super) fn judged_by(grader: &GraderSpec) -> String {
+    match grader {
+        GraderSpec::GitDiffForbidden { forbidden_globs } => forbidden_globs.join(" "),
+        GraderSpec::Command { argv, .. } => words(argv),
+        GraderSpec::ScreenshotExists { path } | GraderSpec::ScreenshotCompare { path, .. } => {
+            path.display().to_string()
+        }
+        GraderSpec::Retrieval(options) => options.expected.join(" "),
+        GraderSpec::Answer(_)
+        | GraderSpec::Path(_)
+        | GraderSpec::Budget(_)
+        | GraderSpec::Privacy(_)
+        | GraderSpec::IosTestPass(_)
+        | GraderSpec::IosInstallCheck { .. }
+        | GraderSpec::IosLaunchCheck { .. }
+        | GraderSpec::Unknown { .. } => String::new(),
+    }
+}
+
+fn words(argv: &[String]) -> String {
+    sanitize_line(&shell_words::join(argv))
+}
