@@ -265,19 +265,29 @@ fn is_loopback(url: &str) -> bool {
     name == "localhost" || address.is_ok_and(|address| address.is_loopback())
 }
 
+impl JudgeSpec {
+    /// The key that keeps anybody from knowing what a call can cost at most, and what to do; nothing where that is known.
+    #[must_use]
+    pub fn unbounded(&self) -> Option<(&'static str, &'static str)> {
+        match &self.provider {
+            JudgeProvider::Command {
+                max_call_usd: None, ..
+            } => Some((
+                "max_call_usd",
+                "say what one call can cost at most; 0 where it is free",
+            )),
+            JudgeProvider::Anthropic(_) | JudgeProvider::OpenAi(_) if self.pricing.is_none() => {
+                Some(("model", "give it one under `prices:`"))
+            }
+            _ => None,
+        }
+    }
+}
+
 /// A budget that cannot be kept is none.
 fn unbounded(judge: &JudgeSpec, options: &Fields<'_>, report: &mut Report) {
-    let (key, hint) = match &judge.provider {
-        JudgeProvider::Command {
-            max_call_usd: None, ..
-        } => (
-            "max_call_usd",
-            "say what one call can cost at most; 0 where it is free",
-        ),
-        JudgeProvider::Anthropic(_) | JudgeProvider::OpenAi(_) if judge.pricing.is_none() => {
-            ("model", "give it one under `prices:`")
-        }
-        _ => return,
+    let Some((key, hint)) = judge.unbounded() else {
+        return;
     };
     let message = match key {
         "model" => "has no price, so max_cost_usd cannot be kept",

@@ -16,6 +16,7 @@ use crate::config::scenarios::{Choice, scenarios};
 use crate::config::shape::{Section, Shape};
 use crate::config::tables::{AGENT, CONFIG, MCP, PROJECT, SCENARIO, SUITE, TASK, TASKS};
 use crate::config::tasks::{hex, task};
+use crate::config::unjudged::unjudged;
 use crate::config::{
     Asked, Suite, TaskSpec, agents, asked, judge, layers, prices, settings, source, tree,
 };
@@ -106,6 +107,11 @@ pub fn load_bytes(input: &LoadBytes<'_>) -> Result<Suite, Problems> {
     let unread = reports.0.failed() || reports.1.failed();
     if let Some(suite) = suite.as_ref().filter(|_| !unread) {
         colliding(suite, input, &mut reports);
+        // Read once more for the places alone; what else there is to say of the files was said.
+        let config = parsed(input.config, &mut Report::new(input.request.config));
+        let tasks = input.tasks.unwrap_or_default();
+        let tasks = parsed(tasks, &mut Report::new(input.request.tasks));
+        unjudged(suite, (config.as_ref(), tasks.as_ref()), &mut reports);
     }
     let failed = unread || reports.0.failed() || reports.1.failed();
     let problems = joined([reports.0, reports.1].map(Report::into_problems));

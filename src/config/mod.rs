@@ -39,6 +39,7 @@ mod tasks;
 mod tests;
 mod traces;
 mod tree;
+mod unjudged;
 mod variable_rule;
 
 pub use asked::Asked;
