@@ -12,7 +12,7 @@ use super::baseline::ForbiddenBaseline;
 use super::layered::Layered;
 use super::{AppleDesk, Heard, Tools, apple, command, forbidden, privacy, ranking, screenshot};
 use crate::config::GraderSpec;
-use crate::judge::Judges;
+use crate::judge::{Judges, Purse};
 use crate::model::{Grade, LayerVerdicts, Verdict};
 use crate::supervise::{Cancel, Containment};
 use crate::workspace::ChangedPath;
@@ -48,8 +48,8 @@ pub struct GradeContext<'a> {
     pub cancel: &'a Cancel,
     /// What Apple graders work with; nothing where there are none.
     pub apple: Option<&'a AppleDesk<'a>>,
-    /// Who judges answers by a rubric; nothing where the suite has nobody.
-    pub judges: Option<&'a Judges>,
+    /// Who judges answers by a rubric, and what that may cost; nothing where the suite has nobody.
+    pub judges: Option<(&'a Judges, &'a Purse)>,
     /// What the agent said; nothing where none ran.
     pub heard: Option<Heard<'a>>,
 }

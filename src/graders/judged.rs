@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::grade::GradeContext;
 use super::{heard, inside};
-use crate::judge::{Judgement, Judges, Material};
+use crate::judge::{Judgement, Judges, Material, Purse};
 use crate::layers::{Inquiry, JudgeCheck, JudgeFailure, JudgeKind, JudgeReply};
 use crate::model::EventKind;
 use crate::record;
@@ -98,7 +98,7 @@ fn told(judgement: &Judgement) -> JudgeReply {
 }
 
 async fn one(
-    judges: &Judges,
+    (judges, purse): (&Judges, &Purse),
     check: &JudgeCheck,
     (answer, ctx): (&str, &GradeContext<'_>),
 ) -> Result<Judgement, JudgeFailure> {
@@ -112,7 +112,7 @@ async fn one(
         answer,
         facts: &facts,
     };
-    judges.decide(check, &material, ctx.cancel).await
+    judges.decide(check, &material, (purse, ctx.cancel)).await
 }
 
 /// What the answer is held against: the file that the rubric names, else, where claims are checked, what the agent's tools

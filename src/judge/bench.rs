@@ -99,7 +99,12 @@ impl Judges {
         let calibrations = Calibrations::open(&setup.settings.calibrations)
             .map_err(|why| unusable(&setup.settings.calibrations, &why))?;
         Ok(Self {
-            purse: Purse::new(setup.settings.max_cost_usd),
+            purse: Purse::new(
+                setup
+                    .settings
+                    .max_cost_usd
+                    .map(|most| (most, "judge.max_cost_usd")),
+            ),
             settings: setup.settings.clone(),
             operator: setup.operator,
             recordings,
@@ -115,7 +120,7 @@ impl Judges {
         self.calibrations.standing(&self.settings, check, allowed)
     }
 
-    /// Asks for a verdict that decides something.
+    /// Asks for a verdict that decides something, with the money of `purse`.
     ///
     /// # Errors
     /// There is none: out of reach, unreadable, too dear, not calibrated, not recorded.
@@ -123,20 +128,20 @@ impl Judges {
         &self,
         check: &JudgeCheck,
         material: &Material<'_>,
-        cancel: &Cancel,
+        (purse, cancel): (&Purse, &Cancel),
     ) -> Result<Judgement, JudgeFailure> {
         let standing = self.standing(check);
         if let Some(why) = standing.objection() {
             return Err(JudgeFailure::Unasked(why));
         }
-        self.ask((check, material), 0, cancel).await
+        self.ask((check, material), (0, purse), cancel).await
     }
 
     /// The same without asking whether they may decide. `round` 0 is the first time, and each further one asks anew.
     pub(super) async fn ask(
         &self,
         (check, material): (&JudgeCheck, &Material<'_>),
-        round: u32,
+        (round, purse): (u32, &Purse),
         cancel: &Cancel,
     ) -> Result<Judgement, JudgeFailure> {
         let mut given = Vec::new();
@@ -153,6 +158,7 @@ impl Judges {
                 let call = Call {
                     judges: self,
                     judge,
+                    purse,
                     prompt: &prompt,
                 };
                 given.push(call.reply(cancel).await?);

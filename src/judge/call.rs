@@ -12,6 +12,7 @@ use crate::judge::fault::Fault;
 use crate::judge::http::{self, Post};
 use crate::judge::program::{self, Program};
 use crate::judge::prompt::Prompt;
+use crate::judge::purse::{Aside, Purse};
 use crate::judge::recordings::Recorded;
 use crate::judge::reply;
 use crate::layers::{JudgeFailure, JudgeReply};
@@ -43,6 +44,8 @@ pub struct Given {
 pub(super) struct Call<'a> {
     pub(super) judges: &'a Judges,
     pub(super) judge: &'a JudgeSpec,
+    /// The money of whoever asks, beside that of all judges.
+    pub(super) purse: &'a Purse,
     pub(super) prompt: &'a Prompt,
 }
 
@@ -69,6 +72,7 @@ impl Call<'_> {
             let read = read.map_err(|why| {
                 JudgeFailure::Unreadable(format!("the recorded reply {digest}: {why}"))
             })?;
+            self.purse.replayed(recorded.cost_usd);
             return Ok(given(recorded, read, true));
         }
         if self.judges.only_recorded() {
@@ -93,11 +97,12 @@ impl Call<'_> {
         loop {
             calls += 1;
             let worst = self.worst(request);
-            let aside = self.judges.purse.set_aside(worst);
-            let aside = aside.map_err(JudgeFailure::OverBudget)?;
+            let asides = self.set_aside(worst).map_err(JudgeFailure::OverBudget)?;
             let told = self.once(request, cancel).await;
             let usd = self.cost(&told);
-            aside.spent(usd);
+            for aside in asides {
+                aside.spent(usd);
+            }
             cost = cost.zip(usd).map(|(sum, usd)| sum + usd);
             let fault = match told.and_then(|told| self.read(told)) {
                 Ok((told, read)) => {
@@ -122,6 +127,18 @@ impl Call<'_> {
             tokio::select! {
                 () = tokio::time::sleep(wait) => {}
                 () = cancel.reached(1) => return Err(JudgeFailure::Cancelled),
+            }
+        }
+    }
+
+    /// Sets money aside in both purses, or in none.
+    fn set_aside(&self, worst: Option<f64>) -> Result<[Aside<'_>; 2], String> {
+        let of_all = self.judges.purse.set_aside(worst)?;
+        match self.purse.set_aside(worst) {
+            Ok(own) => Ok([of_all, own]),
+            Err(why) => {
+                of_all.spent(Some(0.0));
+                Err(why)
             }
         }
     }

@@ -9,6 +9,7 @@ use crate::judge::bench::{Judgement, Judges};
 use crate::judge::calibration::{Calibration, Share, ends, identity};
 use crate::judge::labels::Label;
 use crate::judge::prompt::Material;
+use crate::judge::purse::Purse;
 use crate::layers::{JudgeCheck, JudgeFailure};
 use crate::stats::{Z_95, cohen_kappa};
 use crate::supervise::Cancel;
@@ -100,9 +101,10 @@ async fn one(
         facts: &facts,
     };
     let question = (&measurement.check, &material);
-    let first = judges.ask(question, 0, cancel).await?;
+    let purse = Purse::new(None);
+    let first = judges.ask(question, (0, &purse), cancel).await?;
     let again = if measurement.retest {
-        Some(judges.ask(question, 1, cancel).await?)
+        Some(judges.ask(question, (1, &purse), cancel).await?)
     } else {
         None
     };

@@ -30,3 +30,4 @@ pub use call::Given;
 pub use labels::{Label, Opinion, read as read_labels};
 pub use measure::{Judged, Measurement, measure};
 pub use prompt::{Material, rubric_digest};
+pub use purse::Purse;

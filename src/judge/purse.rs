@@ -4,18 +4,64 @@ use std::sync::{Mutex, PoisonError};
 
 /// What may be spent, and what is.
 #[derive(Debug)]
-pub(super) struct Purse {
-    most: Option<f64>,
+pub struct Purse {
+    /// The limit in USD, and its name.
+    most: Option<(f64, &'static str)>,
+    /// Whether recorded replies count too: those that this purse paid before its process died.
+    pays_replays: bool,
+    books: Mutex<Books>,
+}
+
+/// What is gone.
+#[derive(Debug, Clone, Copy, Default)]
+struct Books {
     /// What was spent, and what calls under way may yet cost.
-    gone: Mutex<f64>,
+    gone: f64,
+    /// Whether anybody was asked.
+    used: bool,
+    /// Whether a call cost what nobody knows.
+    unknown: bool,
 }
 
 impl Purse {
-    pub(super) fn new(most: Option<f64>) -> Self {
+    /// A purse that holds so much, by the name of that limit; without a limit it only counts.
+    #[must_use]
+    pub fn new(most: Option<(f64, &'static str)>) -> Self {
         Self {
             most,
-            gone: Mutex::new(0.0),
+            pays_replays: false,
+            books: Mutex::default(),
         }
+    }
+
+    /// The same for a trial that a killed process had begun to judge: what that one recorded was paid, and is in no row.
+    #[must_use]
+    pub fn paying_replays(self) -> Self {
+        Self {
+            pays_replays: true,
+            ..self
+        }
+    }
+
+    /// What is gone: nothing where nobody was asked, or where no limit was there and a call cost what nobody knows.
+    #[must_use]
+    pub fn charged(&self) -> Option<f64> {
+        let books = self.books();
+        (books.used && !books.unknown).then_some(books.gone)
+    }
+
+    /// Whether anybody was asked.
+    #[must_use]
+    pub fn is_used(&self) -> bool {
+        self.books().used
+    }
+
+    fn books(&self) -> Books {
+        *self.books.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn change(&self, change: impl FnOnce(&mut Books)) {
+        change(&mut self.books.lock().unwrap_or_else(PoisonError::into_inner));
     }
 
     /// Sets aside the most that a call can cost.
@@ -23,26 +69,34 @@ impl Purse {
     /// # Errors
     /// It is not there, or nobody knows how much that is.
     pub(super) fn set_aside(&self, worst: Option<f64>) -> Result<Aside<'_>, String> {
-        let Some(most) = self.most else {
-            return Ok(Aside {
-                purse: self,
-                amount: 0.0,
-            });
-        };
-        let Some(worst) = worst else {
-            return Err("what a call can cost is not known".to_owned());
-        };
-        let mut gone = self.gone.lock().unwrap_or_else(PoisonError::into_inner);
-        if *gone + worst > most {
-            return Err(format!(
-                "{gone:.4} of max_cost_usd {most} are spent, and a call may cost {worst:.4}"
-            ));
+        let mut books = self.books.lock().unwrap_or_else(PoisonError::into_inner);
+        books.used = true;
+        if let Some((most, name)) = self.most {
+            let Some(worst) = worst else {
+                return Err(format!(
+                    "what a call can cost is not known, so {name} cannot be kept"
+                ));
+            };
+            if books.gone + worst > most {
+                let gone = books.gone;
+                return Err(format!(
+                    "{gone:.4} of {name} {most} are spent, and a call may cost {worst:.4}"
+                ));
+            }
         }
-        *gone += worst;
-        Ok(Aside {
-            purse: self,
-            amount: worst,
-        })
+        books.gone += worst.unwrap_or(0.0);
+        Ok(Aside { purse: self, worst })
+    }
+
+    /// Takes in a recorded reply that cost so much when it was new.
+    pub(super) fn replayed(&self, usd: Option<f64>) {
+        self.change(|books| {
+            books.used = true;
+            if self.pays_replays {
+                books.unknown |= usd.is_none();
+                books.gone += usd.unwrap_or(0.0);
+            }
+        });
     }
 }
 
@@ -50,19 +104,17 @@ impl Purse {
 #[derive(Debug)]
 pub(super) struct Aside<'a> {
     purse: &'a Purse,
-    amount: f64,
+    worst: Option<f64>,
 }
 
 impl Aside<'_> {
     /// Gives back what the call did not cost.
     pub(super) fn spent(self, usd: Option<f64>) {
-        let spent = usd.unwrap_or(self.amount);
-        let mut gone = self
-            .purse
-            .gone
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        *gone += spent - self.amount;
+        self.purse.change(|books| {
+            let aside = self.worst.unwrap_or(0.0);
+            books.unknown |= usd.or(self.worst).is_none();
+            books.gone += usd.unwrap_or(aside) - aside;
+        });
     }
 }
 
@@ -70,9 +122,14 @@ impl Aside<'_> {
 mod tests {
     use super::*;
 
+    fn purse(usd: f64) -> Purse {
+        Purse::new(Some((usd, "max_cost_usd")))
+    }
+
     #[test]
     fn a_call_that_could_break_the_budget_is_not_made() {
-        let purse = Purse::new(Some(1.0));
+        let purse = purse(1.0);
+        assert_eq!(purse.charged(), None, "nobody was asked");
         let first = purse.set_aside(Some(0.6)).expect("enough");
         assert!(purse.set_aside(Some(0.6)).is_err(), "one is under way");
         first.spent(Some(0.1));
@@ -81,13 +138,30 @@ mod tests {
         let why = purse.set_aside(Some(0.6)).expect_err("too little");
         assert!(why.contains("0.7000 of max_cost_usd 1"), "{why}");
         assert!(purse.set_aside(None).is_err(), "unknown is not free");
+        let charged = purse.charged().expect("known");
+        assert!((charged - 0.7).abs() < 1e-9, "{charged}");
     }
 
     #[test]
-    fn without_a_budget_nothing_is_refused() {
+    fn without_a_budget_nothing_is_refused_and_what_is_unknown_is_no_zero() {
         let purse = Purse::new(None);
         for _ in 0..3 {
             purse.set_aside(None).expect("no limit").spent(Some(1e9));
         }
+        assert_eq!(purse.charged(), Some(3e9));
+        purse.set_aside(None).expect("no limit").spent(None);
+        assert_eq!((purse.charged(), purse.is_used()), (None, true));
+    }
+
+    #[test]
+    fn recorded_replies_cost_nothing_but_what_a_killed_start_paid() {
+        let other = purse(1.0);
+        other.replayed(Some(0.5));
+        assert_eq!(other.charged(), Some(0.0));
+        let own = purse(1.0).paying_replays();
+        own.replayed(Some(0.5));
+        assert_eq!(own.charged(), Some(0.5));
+        own.replayed(None);
+        assert_eq!(own.charged(), None);
     }
 }

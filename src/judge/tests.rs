@@ -14,8 +14,8 @@ use crate::judge::samples::{
     server, settings,
 };
 use crate::judge::{
-    Calibration, JudgeSetup, Judgement, Judges, Label, Material, Measurement, Opinion, Standing,
-    keep, measure,
+    Calibration, JudgeSetup, Judgement, Judges, Label, Material, Measurement, Opinion, Purse,
+    Standing, keep, measure,
 };
 use crate::layers::JudgeFailure;
 use crate::record::Redactor;
@@ -65,7 +65,10 @@ async fn ask(judges: &Judges, answer: &str) -> Result<Judgement, JudgeFailure> {
         answer,
         facts: &[],
     };
-    judges.decide(&check(), &material, &Cancel::new()).await
+    let purse = Purse::new(None);
+    judges
+        .decide(&check(), &material, (&purse, &Cancel::new()))
+        .await
 }
 
 fn anthropic(act: Box<Act>) -> (Scripted, Bench) {
@@ -454,7 +457,9 @@ async fn a_wish_to_stop_ends_a_call_and_a_wait() {
         facts: &[],
     };
     let judges = bench.judges();
-    let failure = judges.decide(&check(), &material, &cancel).await;
+    let failure = judges
+        .decide(&check(), &material, (&Purse::new(None), &cancel))
+        .await;
     assert_eq!(failure, Err(JudgeFailure::Cancelled));
 }
 

@@ -312,6 +312,10 @@ pub struct LayerVerdicts {
     pub judges: Vec<String>,
     /// What these judges cost, in USD, where that is known.
     pub judge_cost_usd: Option<f64>,
+    /// Whether judges were asked, or their recorded replies read.
+    pub judges_asked: bool,
+    /// What of the run's money judges took: what they cost, or can have cost at most.
+    pub judge_charged_usd: Option<f64>,
     /// The baseline that path or budget were compared with, with its version and the digest of its spec.
     pub baseline: Option<String>,
 }

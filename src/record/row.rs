@@ -166,6 +166,7 @@ pub struct Row {
     pub judged: Option<Vec<String>>,
     pub judge_cost_usd: Option<f64>,
     pub layer_baseline: Option<String>,
+    pub judge_charged_usd: Option<f64>,
 }
 
 /// The keys of a row in order; `runs.csv` has all but `provider_usage`.
@@ -195,7 +196,7 @@ pub const COLUMNS: &[&str] = &[
     "simulator_wait_sec", "xcodebuild_wait_sec",
     "network_refused", "network_sent_bytes", "network_received_bytes",
     "answer_layer", "path_layer", "budget_layer", "layer_findings",
-    "judged", "judge_cost_usd", "layer_baseline",
+    "judged", "judge_cost_usd", "layer_baseline", "judge_charged_usd",
 ];
 
 impl Row {
@@ -216,6 +217,12 @@ impl Row {
             latency_ms: self.wall_time_sec.map(|seconds| seconds * 1000.0),
             is_lower_bound: is_true(self.cost_is_lower_bound) || is_true(self.usage_is_lower_bound),
         }
+    }
+
+    /// What of the run's money went to judges: in rows of older versions, what their replies cost.
+    #[must_use]
+    pub fn judges_took(&self) -> Option<f64> {
+        self.judge_charged_usd.or(self.judge_cost_usd)
     }
 
     /// Identity of the trial. Old rows hold no index; [`crate::record::rows`] has given them their position

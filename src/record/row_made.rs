@@ -51,7 +51,8 @@ impl Row {
 
     /// Takes in what the layers found.
     pub fn take_layers(&mut self, layers: Option<LayerVerdicts>) {
-        let judged = layers.as_ref().filter(|it| !it.judges.is_empty());
+        let judged = layers.as_ref().filter(|it| it.judges_asked);
+        self.judge_charged_usd = judged.and_then(|it| it.judge_charged_usd);
         self.judge_cost_usd = judged.and_then(|it| it.judge_cost_usd);
         self.judged = judged.map(|it| it.judges.clone());
         self.layer_baseline = layers.as_ref().and_then(|it| it.baseline.clone());

@@ -234,6 +234,11 @@ const COLUMNS: &[Column] = &[
     layer!("path_fail", Path, Fail),
     layer!("budget_pass", Budget, Pass),
     layer!("budget_warn", Budget, Warn),
+    Column {
+        name: "judges",
+        kind: Kind::Text,
+        value: |_, stats| Value::Text(stats.layers.judged()),
+    },
 ];
 
 impl Value {

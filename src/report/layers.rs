@@ -105,6 +105,14 @@ impl LayerCounts {
         self.status.get(&(layer, status)).copied().unwrap_or(0)
     }
 
+    /// Every check that judges decided, in how many trials, and how far these judges are known; empty where none did.
+    #[must_use]
+    pub fn judged(&self) -> String {
+        let each = self.judged.iter();
+        let each = each.map(|(check, count)| format!("{count} x {check}"));
+        each.collect::<Vec<_>>().join("; ")
+    }
+
     fn words(&self, layer: Layer) -> String {
         let each = LayerStatus::ALL.into_iter().filter_map(|(word, status)| {
             let count = self.count(layer, status);

@@ -53,7 +53,7 @@ fields! {
     simulator_wait_sec xcodebuild_wait_sec
     network_refused network_sent_bytes network_received_bytes
     answer_layer path_layer budget_layer layer_findings
-    judged judge_cost_usd layer_baseline
+    judged judge_cost_usd layer_baseline judge_charged_usd
 }
 
 impl<W: Write> RunsCsv<W> {

@@ -10,6 +10,8 @@ use crate::stats::Sum;
 pub struct Spending {
     /// Sum of `billed_cost_usd` of all rows, lower bounds included.
     pub spent: Sum,
+    /// What of the run's money went to judges, beside that.
+    pub judges: Sum,
     /// Rows whose figure is a lower bound.
     pub lower_bounds: usize,
     /// Rows of started agents whose cost nobody told.
@@ -47,6 +49,7 @@ impl Spending {
             sum.add_if(usd);
         }
         self.spent.add_if(row.billed_cost_usd);
+        self.judges.add_if(row.judges_took());
         self.budget = row.run_max_cost_usd.or(self.budget);
         self.lower_bounds += usize::from(row.cost_is_lower_bound == Some(true));
         self.disagreeing += usize::from(row.cost_flags.as_ref().is_some_and(|all| !all.is_empty()));
@@ -56,10 +59,21 @@ impl Spending {
         }
     }
 
+    /// All of it, judges included; nothing where no row tells any.
+    #[must_use]
+    pub fn usd(&self) -> Option<f64> {
+        let told = self.spent.count() + self.judges.count() > 0;
+        told.then(|| self.spent.total() + self.judges.total())
+    }
+
     /// What a reader should know of the sum, each a sentence.
     #[must_use]
     pub fn remarks(&self) -> Vec<String> {
         let mut remarks = Vec::new();
+        if self.judges.count() > 0 {
+            let usd = self.judges.total();
+            remarks.push(format!("{usd:.6} USD of it went to judges"));
+        }
         let rows = |count: usize| {
             if count == 1 {
                 "1 row".to_owned()
@@ -96,7 +110,7 @@ impl Spending {
     /// The part of `summary.md` that tells it; nothing where no row tells any money.
     #[must_use]
     pub fn to_markdown(&self) -> String {
-        if self.spent.count() == 0 && self.unknown == 0 {
+        if self.usd().is_none() && self.unknown == 0 {
             return String::new();
         }
         let of = self
@@ -105,7 +119,7 @@ impl Spending {
         // Writing to a String cannot fail.
         let mut text = format!(
             "\n## Money\n\nSpent: {:.6}{of} USD, all attempts and baselines included.\n",
-            self.spent.total()
+            self.usd().unwrap_or(0.0)
         );
         let told = self.sources.iter().filter(|(_, sum)| sum.count() > 0);
         for (name, sum) in told {
@@ -136,7 +150,7 @@ impl Spending {
             })
             .collect();
         serde_json::json!({
-            "spent_usd": (self.spent.count() > 0).then(|| self.spent.total()), "max_cost_usd": self.budget, "rows_known": self.spent.count(),
+            "spent_usd": self.usd(), "judges_usd": (self.judges.count() > 0).then(|| self.judges.total()), "max_cost_usd": self.budget, "rows_known": self.spent.count(),
             "rows_unknown": self.unknown, "rows_lower_bound": self.lower_bounds, "rows_disagreeing": self.disagreeing,
             "sources": sources,
         })

@@ -287,7 +287,14 @@ fn known_cost(outcome: &TrialOutcome) -> Option<f64> {
         && outcome.stream.answer.is_none()
         && outcome.measures.tool_calls == 0;
     let free = outcome.wall_time.is_none() || (refused && did_nothing);
-    outcome.cost.billed_usd.or(free.then_some(0.0))
+    let agent = outcome.cost.billed_usd.or(free.then_some(0.0));
+    agent.map(|usd| usd + judges_took(outcome))
+}
+
+/// What of the run's money went to judges.
+fn judges_took(outcome: &TrialOutcome) -> f64 {
+    let layers = outcome.layers.as_ref();
+    layers.and_then(|it| it.judge_charged_usd).unwrap_or(0.0)
 }
 
 impl Dispatch {

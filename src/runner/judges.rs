@@ -57,7 +57,8 @@ pub(super) fn may_decide(suite: &Suite) -> Result<(), RunError> {
     }
 }
 
-fn questions(task: &TaskSpec) -> impl Iterator<Item = JudgeCheck> + '_ {
+/// What a task asks judges.
+pub(super) fn questions(task: &TaskSpec) -> impl Iterator<Item = JudgeCheck> + '_ {
     let specs = task.graders.iter().filter_map(|grader| match grader {
         GraderSpec::Answer(spec) => Some(spec),
         _ => None,

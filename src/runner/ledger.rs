@@ -20,6 +20,8 @@ pub(super) struct Standing {
     pub(super) spent_usd: Option<f64>,
     /// What rows without a known cost were allowed to spend: it counts as spent.
     pub(super) unknown_usd: f64,
+    /// Rows whose judges cost what nobody knows, and that had no limit.
+    pub(super) unknown_judges: usize,
     /// Trials whose folder is there but whose row is not: the harness died while they ran.
     cut_off: Vec<CutOff>,
     /// What a person should know of the journal.
@@ -107,14 +109,26 @@ impl Standing {
             key: row.key(),
             is_result: settles(row),
         });
-        match row.billed_cost_usd {
-            Some(usd) => *self.spent_usd.get_or_insert(0.0) += usd,
-            // An agent that was never started took no time.
-            None if row.wall_time_sec.is_some() => {
-                self.unknown_usd += row.trial_max_cost_usd.unwrap_or(0.0);
-            }
-            None => {}
+        self.unknown_judges += usize::from(row.judged.is_some() && row.judges_took().is_none());
+        self.charge(row);
+    }
+
+    /// Takes in what a row cost.
+    fn charge(&mut self, row: &Row) {
+        let known = [row.billed_cost_usd, row.judges_took()];
+        for usd in known.into_iter().flatten() {
+            *self.spent_usd.get_or_insert(0.0) += usd;
         }
+        // An agent that was never started took no time.
+        if row.billed_cost_usd.is_none() && row.wall_time_sec.is_some() {
+            let judges = row.judges_took().unwrap_or(0.0);
+            self.unknown_usd += (row.trial_max_cost_usd.unwrap_or(0.0) - judges).max(0.0);
+        }
+    }
+
+    /// What counts against the run's budget.
+    pub(super) fn charged(&self) -> f64 {
+        self.spent_usd.unwrap_or(0.0) + self.unknown_usd
     }
 
     fn tell_of_cut_off(&mut self) {
@@ -132,16 +146,17 @@ impl Standing {
         }
     }
 
-    /// Writes the rows of the trials that were cut off: what an agent had left is graded, all else is interrupted.
+    /// Writes the rows of the trials that were cut off, and counts what they cost: what an agent had left is graded, all else
+    /// is interrupted.
     ///
     /// # Errors
     /// A row cannot be written.
     pub(super) async fn settle(
-        self,
+        &mut self,
         (context, disk, teller): (&RunContext, &Disk, &Teller),
         journal: &mut Journal,
     ) -> Result<(), RunError> {
-        for CutOff { planned, mark } in self.cut_off {
+        for CutOff { planned, mark } in std::mem::take(&mut self.cut_off) {
             let trial = context.run_dir.trial(&planned.key);
             let problems = scrub_folder(&trial, &context.redactor);
             let made = match mark {
@@ -155,6 +170,7 @@ impl Standing {
             journal
                 .append(&row)
                 .map_err(|error| RunError::at("append to the journal", &error))?;
+            self.charge(&row);
         }
         Ok(())
     }

@@ -1,7 +1,8 @@
 //! What a run may spend, and the schedule that goes by it.
 
-use crate::config::AgentKind;
+use crate::config::{AgentKind, ReplayMode};
 use crate::plan::Plan;
+use crate::runner::judges::questions;
 use crate::runner::ledger::Standing;
 use crate::runner::schedule::{AgentLane, Budget, Purse, Rules, Schedule};
 use crate::runner::{RunError, RunRequest};
@@ -14,11 +15,13 @@ pub(super) fn budget(request: &RunRequest) -> Budget {
     }
 }
 
-/// Refuses a budget that could not be kept: the first trial of an agent whose cost nobody tells would use it up.
+/// Refuses a budget that could not be kept: the first trial of an agent whose cost nobody tells would use it up, and a judge
+/// whose calls may cost whatever they like could not be asked.
 ///
 /// # Errors
-/// Which agent, and what to do.
+/// Which agent or judge, and what to do.
 pub(super) fn check(request: &RunRequest) -> Result<(), RunError> {
+    judges_are_bounded(request)?;
     if request.max_cost_usd.is_none() || request.max_trial_cost_usd.is_some() {
         return Ok(());
     }
@@ -30,6 +33,47 @@ pub(super) fn check(request: &RunRequest) -> Result<(), RunError> {
         return Ok(());
     }
     Err(RunError::Budget(mute.join(", ")))
+}
+
+fn judges_are_bounded(request: &RunRequest) -> Result<(), RunError> {
+    let suite = &request.suite;
+    let Some(settings) = suite
+        .judge
+        .as_ref()
+        .filter(|it| it.replay != ReplayMode::Only)
+    else {
+        return Ok(());
+    };
+    if request.max_cost_usd.is_none() || !suite.tasks.iter().any(|task| questions(task).count() > 0)
+    {
+        return Ok(());
+    }
+    let judges = settings.judges.iter().enumerate();
+    let free: Vec<String> = judges
+        .filter_map(|(place, judge)| Some((place, judge.unbounded()?)))
+        .map(|(place, (key, hint))| {
+            format!("judge.judges[{place}]: --max-cost-usd cannot be kept since nobody knows what a call costs ({key}): {hint}")
+        })
+        .collect();
+    if free.is_empty() {
+        Ok(())
+    } else {
+        Err(RunError::Missing(free))
+    }
+}
+
+/// Refuses a budget where nobody knows what of it is gone.
+///
+/// # Errors
+/// How many rows do not tell what their judges cost.
+pub(super) fn check_standing(request: &RunRequest, standing: &Standing) -> Result<(), RunError> {
+    if request.max_cost_usd.is_none() || standing.unknown_judges == 0 {
+        return Ok(());
+    }
+    let rows = standing.unknown_judges;
+    Err(RunError::Missing(vec![format!(
+        "--max-cost-usd cannot be kept: {rows} rows of this run do not tell what their judges cost; finish it without a limit"
+    )]))
 }
 
 /// The schedule of what is missing.
@@ -46,6 +90,6 @@ pub(super) fn schedule(request: &RunRequest, missing: Plan, standing: &Standing)
         gap: settings.start_gap,
         seed: settings.random_seed,
     };
-    let charged = standing.spent_usd.unwrap_or(0.0) + standing.unknown_usd;
-    Schedule::new(missing, rules, Purse::new(budget(request), charged))
+    let purse = Purse::new(budget(request), standing.charged());
+    Schedule::new(missing, rules, purse)
 }

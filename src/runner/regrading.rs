@@ -237,7 +237,7 @@ fn line(comparison: &Comparison) -> String {
                   "failure_reason": comparison.reason(), "grader_results": verdicts(&comparison.now.verdicts)},
         "layers": comparison.now.layers.as_ref().map(|it| json!({
             "answer": it.answer, "path": it.path, "budget": it.budget, "findings": it.findings,
-            "baseline": it.baseline,
+            "baseline": it.baseline, "judged": it.judges_asked.then_some(&it.judges), "judge_cost_usd": it.judge_cost_usd,
         })),
         "integrity": comparison.now.integrity.label(),
         "notes": comparison.now.notes,

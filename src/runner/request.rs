@@ -135,15 +135,14 @@ async fn start(
     if let Some(torn) = torn {
         teller.tell(Progress::Notice { text: told(&torn) });
     }
-    let standing = read_standing(&run_dir, &whole)?;
+    let mut standing = read_standing(&run_dir, &whole)?;
+    purse::check_standing(&request, &standing)?;
     for text in &standing.notices {
         teller.tell(Progress::Notice { text: text.clone() });
     }
     let Missing {
         plan, already_done, ..
     } = crate::plan::missing(whole.clone(), &standing.done);
-    let schedule = purse::schedule(&request, plan.clone(), &standing);
-    let spent_usd = standing.spent_usd;
     let Preflight { context, scratch } = preflight(&request, run_dir, cancel.clone()).await?;
     for text in &context.source.warnings {
         teller.tell(Progress::Notice { text: text.clone() });
@@ -164,6 +163,7 @@ async fn start(
     };
     metadata::write_start(&request, &context, (&whole, inputs)).await?;
     Box::pin(standing.settle((&context, &disk, &teller), &mut journal)).await?;
+    let schedule = purse::schedule(&request, plan.clone(), &standing);
     if request.validate {
         validation::first(&context, &plan, &teller).await?;
     }
@@ -173,7 +173,7 @@ async fn start(
         planned,
         already_done,
         jobs: request.jobs,
-        spent_usd,
+        spent_usd: standing.spent_usd,
         max_cost_usd: request.max_cost_usd,
     });
     let context = Arc::new(context);

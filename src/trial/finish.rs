@@ -20,7 +20,7 @@ pub async fn finish_trial(
 ) -> Option<Row> {
     let mut row = mark.row?;
     let note = if mark.to_grade {
-        let mut frame = Frame::new(context, planned, teller);
+        let mut frame = Frame::new(context, planned, teller).finishing(&row);
         if let Some(task) = context.task(planned) {
             app_left::recall(&frame, (task, mark.app));
         }

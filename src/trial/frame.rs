@@ -8,9 +8,11 @@ use std::time::Duration;
 use sha2::{Digest, Sha256};
 
 use crate::config::{MCP_TOOL_LOG, TaskSpec};
+use crate::judge::Purse;
+use crate::layers::Spent;
 use crate::model::{Allowance, GradedIn, Progress};
 use crate::plan::PlannedTrial;
-use crate::record::{Stage, StageMark, TrialDir, mcp_server_log_length};
+use crate::record::{Row, Stage, StageMark, TrialDir, mcp_server_log_length};
 use crate::supervise::ChildSpec;
 use crate::trial::draft::Draft;
 use crate::trial::environment::{Environment, Surroundings};
@@ -24,6 +26,8 @@ pub(super) struct Frame<'a> {
     pub(super) teller: &'a Teller,
     /// What the agent may spend.
     pub(super) allowance: Allowance,
+    /// Whether a killed start may have paid judges of this trial.
+    pub(super) judged_before: bool,
     pub(super) run_id: String,
     /// Marks the processes of this trial.
     pub(super) marker: String,
@@ -55,6 +59,7 @@ impl<'a> Frame<'a> {
             planned,
             teller,
             allowance: Allowance::default(),
+            judged_before: false,
             marker: format!("{short_name}-{}", std::process::id()),
             trial_dir: context.run_dir.trial(&planned.key),
             private: context.scratch.join("p").join(&short_name),
@@ -78,6 +83,33 @@ impl<'a> Frame<'a> {
     /// The same for a trial that may spend only so much.
     pub(super) fn spending(self, allowance: Allowance) -> Self {
         Self { allowance, ..self }
+    }
+
+    /// The same for a trial whose agent had ended when the harness died.
+    pub(super) fn finishing(self, row: &Row) -> Self {
+        let allowance = Allowance {
+            trial_usd: row.trial_max_cost_usd,
+            run_usd: row.run_max_cost_usd,
+            is_the_rest: false,
+        };
+        Self {
+            judged_before: true,
+            ..self.spending(allowance)
+        }
+    }
+
+    /// What judges of this trial may cost. Where the run has a limit, that is what the agent left of what the trial may spend:
+    /// nothing where nobody knows what the agent spent.
+    pub(super) fn purse_of_judges(&self, spent: Option<Spent>) -> Purse {
+        let share = self.allowance.run_usd.and(self.allowance.trial_usd);
+        let of_agent = spent.and_then(|spent| spent.cost_usd);
+        let left = share.map(|share| of_agent.map_or(0.0, |usd| (share - usd).max(0.0)));
+        let purse = Purse::new(left.map(|usd| (usd, "what the agent left of max_cost_usd,")));
+        if self.judged_before {
+            purse.paying_replays()
+        } else {
+            purse
+        }
     }
 
     /// The same for a check that is no trial: its logs go to a folder of their own.

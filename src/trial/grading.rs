@@ -314,6 +314,7 @@ async fn run(
     let settings = &frame.context.suite.settings;
     let environment: Vec<_> = place.environment.clone().into_iter().collect();
     let apple = simulator::desk(frame, task).await;
+    let purse = frame.purse_of_judges(work.told.map(|(_, spent)| spent));
     let context = GradeContext {
         apple: apple.as_ref(),
         root: &place.root,
@@ -329,7 +330,7 @@ async fn run(
         default_timeout: settings.grader_timeout,
         grace: settings.stop_grace,
         cancel: &frame.context.cancel,
-        judges: frame.context.judges.as_ref(),
+        judges: frame.context.judges.as_ref().map(|it| (it, &purse)),
         heard: work.told.map(|(dir, spent)| Heard {
             dir,
             spent,
@@ -338,5 +339,10 @@ async fn run(
         }),
     };
     // In memory of its own: the futures of all graders are large.
-    Box::pin(grade(&task.graders, &context)).await
+    let mut judged = Box::pin(grade(&task.graders, &context)).await;
+    if let Some(layers) = &mut judged.layers {
+        layers.judges_asked = purse.is_used();
+        layers.judge_charged_usd = purse.charged();
+    }
+    judged
 }

@@ -33,6 +33,22 @@ fn suite(said: &str, answer: &str, judge: &str) -> Sandbox {
     ))
 }
 
+/// The same with an agent that costs half a dollar, and a judge that costs a quarter each time and at most `most`.
+fn paid(most: &str) -> Sandbox {
+    let end = r#"{"type":"result","subtype":"success","is_error":false,"result":"please come in","num_turns":1,"total_cost_usd":0.5,"usage":{"input_tokens":1,"output_tokens":1}}"#;
+    let sandbox = Sandbox::new()
+        .agent("fake", "claude_code_cli", &format!("echo '{end}'"))
+        .tasks(&format!(
+            "- {{id: t, prompt: Be polite., expect: {{answer: {{{RUBRIC}}}}}}}\n"
+        ));
+    sandbox.script("polite", JUDGE);
+    let program = sandbox.path("bin/polite");
+    let program = program.display();
+    sandbox.section(&format!(
+        "judge: {{judges: [{{type: command, command: ['{program}']{most}}}], max_attempts: 1, replay: 'off'{ALLOWED}}}\n"
+    ))
+}
+
 fn times_asked(sandbox: &Sandbox) -> usize {
     let marks = fs::read_to_string(sandbox.path("home/asked")).unwrap_or_default();
     marks.lines().count()
@@ -58,6 +74,11 @@ fn a_judge_decides_about_an_answer_and_the_report_says_how_far_it_is_known() {
     let kept: Value = serde_json::from_str(&log).expect("a line");
     assert_eq!(kept["replies"][0]["score"], 5.0);
     assert_eq!(times_asked(&sandbox), 1);
+    let csv = fs::read_to_string(sandbox.run_dir().join("summary.csv")).expect("a table");
+    assert!(
+        csv.contains("1 x answer.llm_judge: NOT CALIBRATED"),
+        "{csv}"
+    );
 
     let sandbox = suite("go away", RUBRIC, ALLOWED);
     sandbox.proctor(&["run", "--quiet"]).expect_code(0);
@@ -78,6 +99,16 @@ fn a_regrade_asks_no_judge_again() {
         .proctor(&["regrade", "--run", run, "--quiet"])
         .expect_code(0);
     assert_eq!(times_asked(&sandbox), 1);
+    let regrades = fs::read_dir(sandbox.run_dir().join("regrades")).expect("regrades");
+    let mut kept = regrades.flatten().map(|entry| entry.path());
+    let kept = kept.find(|path| path.extension().is_some_and(|it| it == "jsonl"));
+    let line = fs::read_to_string(kept.expect("a log")).expect("a line");
+    let line: Value = serde_json::from_str(&line).expect("JSON");
+    let judged = line["layers"]["judged"][0].as_str().expect("a check");
+    assert!(judged.contains("NOT CALIBRATED"), "{judged}");
+    assert_eq!(line["layers"]["judge_cost_usd"], 0.25);
+    let told = sandbox.regraded(0);
+    assert_eq!(told["trials"][0]["after"]["judged"][0], judged);
 }
 
 #[test]
@@ -132,4 +163,76 @@ fn a_suite_whose_judge_may_not_decide_starts_no_agent() {
     let row = sandbox.row();
     let known = row["judged"][0].as_str().expect("a judged check");
     assert!(known.contains("100 labelled, kappa 1.00"), "{known}");
+}
+
+#[test]
+fn what_judges_cost_is_the_runs_money_after_a_resume_too() {
+    let sandbox = paid(", max_call_usd: 0.25");
+    let ran = sandbox.proctor(&["run", "--json", "--trials", "2", "--max-cost-usd", "0.75"]);
+    let row = sandbox.row();
+    assert_eq!(row["success"], true, "{row:#}");
+    assert_eq!(row["judge_charged_usd"], 0.25);
+    let told: Value = serde_json::from_str(&ran.stdout).expect("one JSON document");
+    assert_eq!(
+        (&told["spent_usd"], &told["counts"]["missing"]),
+        (&0.75.into(), &1.into()),
+        "{told:#}"
+    );
+    let run = sandbox.run_dir().display().to_string();
+    let resume = |usd: &str| {
+        let words = ["run", "--quiet", "--trials", "2", "--max-cost-usd", usd];
+        sandbox.proctor(&[&words[..], &["--resume", &run]].concat());
+        sandbox.rows().len()
+    };
+    assert_eq!(resume("0.75"), 1, "nothing is left");
+    assert_eq!(resume("2"), 2);
+    let summary = fs::read_to_string(sandbox.run_dir().join("summary.md")).expect("a summary");
+    assert!(
+        summary.contains("Spent: 1.500000 of 2.000000 USD"),
+        "{summary}"
+    );
+    assert!(summary.contains("0.500000 USD of it went to judges"));
+}
+
+#[test]
+fn a_judge_that_the_run_could_not_pay_is_not_asked() {
+    let sandbox = paid(", max_call_usd: 0.5");
+    sandbox.proctor(&["run", "--quiet", "--max-cost-usd", "0.9"]);
+    let row = sandbox.row();
+    assert_eq!(row["grade"], "error", "{row:#}");
+    let reason = row["failure_reason"].as_str().expect("a reason");
+    assert!(
+        reason.contains("what the agent left of max_cost_usd"),
+        "{reason}"
+    );
+    assert_eq!(times_asked(&sandbox), 0);
+
+    let sandbox = paid("");
+    let words = ["run", "--quiet", "--max-cost-usd", "9"];
+    let refused = sandbox.proctor(&words).expect_code(2);
+    assert!(
+        refused
+            .stderr
+            .contains("judge.judges[0]: --max-cost-usd cannot be kept"),
+        "{refused:?}"
+    );
+    sandbox.assert_no_run();
+    // What its calls cost in a start without a limit stays unknown in a later one that has a limit.
+    sandbox.script("polite", &JUDGE.replace(r#", "cost_usd": 0.25"#, ""));
+    sandbox.proctor(&["run", "--quiet"]).expect_code(0);
+    assert_eq!(sandbox.row()["judge_charged_usd"], Value::Null);
+    let run = sandbox.run_dir().display().to_string();
+    let config = fs::read_to_string(sandbox.path("config.yaml")).expect("the config");
+    let config = config.replace("polite']}", "polite'], max_call_usd: 1}");
+    fs::write(sandbox.path("priced.yaml"), config).expect("write the config");
+    let words = ["run", "--config", "priced.yaml", "--max-cost-usd", "9"];
+    let refused = sandbox
+        .proctor(&[&words[..], &["--resume", &run]].concat())
+        .expect_code(2);
+    assert!(
+        refused
+            .stderr
+            .contains("1 rows of this run do not tell what their judges cost"),
+        "{refused:?}"
+    );
 }

@@ -90,19 +90,19 @@ fn a_wrong_answer_and_a_forbidden_call_fail_and_the_rest_warns() {
     );
     let csv = fs::read_to_string(sandbox.run_dir().join("runs.csv")).expect("a table");
     assert!(csv.lines().next().is_some_and(|line| {
-        line.ends_with("answer_layer,path_layer,budget_layer,layer_findings,judged,judge_cost_usd,layer_baseline")
+        line.ends_with("answer_layer,path_layer,budget_layer,layer_findings,judged,judge_cost_usd,layer_baseline,judge_charged_usd")
     }));
     let csv = fs::read_to_string(sandbox.run_dir().join("summary.csv")).expect("a table");
     let mut lines = csv.lines();
     assert!(
-        lines
-            .next()
-            .is_some_and(|line| line.ends_with("path_warn,path_fail,budget_pass,budget_warn"))
+        lines.next().is_some_and(
+            |line| line.ends_with("path_warn,path_fail,budget_pass,budget_warn,judges")
+        )
     );
     assert!(
         lines
             .next()
-            .is_some_and(|line| line.ends_with(",1,0,0,0,1,0,0,1")),
+            .is_some_and(|line| line.ends_with(",1,0,0,0,1,0,0,1,")),
         "{csv}"
     );
 
@@ -143,7 +143,7 @@ fn a_suite_that_asks_for_a_judge_and_has_none_starts_no_agent() {
         .agent("fake", "claude_code_cli", &stream(&[], "done"))
         .tasks(&format!("- {{id: t, prompt: do it, {task}}}\n"));
     let ran = sandbox.proctor(&["run", "--quiet"]).expect_code(2);
-    let told = "task t: llm_judge: the config has no `judge`";
+    let told = "tasks.yaml:1:72: tasks[0].expect.answer.llm_judge: asks a judge, and the config has no `judge`";
     assert!(ran.stderr.contains(told), "{ran:?}");
     sandbox.assert_no_run();
 }

@@ -63,7 +63,8 @@ fn trial(comparison: &Comparison) -> serde_json::Value {
         "changed": comparison.changed(),
         "before": {"success": comparison.was_success, "grade": comparison.was_grade, "failure_reason": comparison.was_reason},
         "after": {"success": comparison.is_success, "grade": comparison.now.grade.as_str(), "failure_reason": comparison.reason(),
-                  "integrity": comparison.now.integrity.label()},
+                  "integrity": comparison.now.integrity.label(),
+                  "judged": comparison.now.layers.as_ref().filter(|it| it.judges_asked).map(|it| &it.judges)},
     })
 }
 

@@ -77,7 +77,7 @@ impl Totals {
             passed: cells().map(|cell| cell.sound_successes).sum(),
             infra: cells().map(|cell| cell.infra).sum(),
             interrupted: cells().map(|cell| cell.interrupted).sum(),
-            spent_usd: (rebuilt.spending.spent.count() > 0).then(|| rebuilt.spending.spent.total()),
+            spent_usd: rebuilt.spending.usd(),
             max_cost_usd: rebuilt.spending.budget,
         }
     }

@@ -218,7 +218,9 @@ impl Board {
             let trial = self.running.remove(place);
             now.saturating_duration_since(trial.started)
         });
-        if let Some(usd) = outcome.cost.billed_usd {
+        let judges = outcome.layers.as_ref();
+        let judges = judges.and_then(|it| it.judge_charged_usd);
+        for usd in [outcome.cost.billed_usd, judges].into_iter().flatten() {
             *self.spent_usd.get_or_insert(0.0) += usd;
         }
         if again {
