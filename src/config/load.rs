@@ -14,7 +14,7 @@ use crate::config::paths::Base;
 use crate::config::problem::{Place, Problems, Report};
 use crate::config::scenarios::{Choice, scenarios};
 use crate::config::shape::{Section, Shape};
-use crate::config::tables::{AGENT, CONFIG, MCP, PROJECT, SCENARIO, SUITE, TASK, TASKS};
+use crate::config::tables::{AGENT, CONFIG, EXPECT, MCP, PROJECT, SCENARIO, SUITE, TASK, TASKS};
 use crate::config::tasks::{hex, task};
 use crate::config::unjudged::unjudged;
 use crate::config::{
@@ -282,9 +282,39 @@ fn tasks(
     (tasks, list.map(asked::values).unwrap_or_default())
 }
 
-/// The tasks of a file on its own.
-pub(super) fn tasks_of(bytes: &[u8], files: &Files<'_>, report: &mut Report) -> Vec<TaskSpec> {
-    tasks(bytes, (files, None), report).0
+/// The tasks of a file, with these defaults of a suite under each.
+pub(super) fn tasks_of(
+    bytes: &[u8],
+    (files, defaults): (&Files<'_>, Option<&Node>),
+    report: &mut Report,
+) -> Vec<TaskSpec> {
+    tasks(bytes, (files, defaults), report).0
+}
+
+/// `suite.defaults` of a config file; nothing where there is no such file, or it has none.
+pub(super) fn defaults_of(path: &Path, files: &Files<'_>) -> Result<Option<Node>, Problems> {
+    if !path.is_file() {
+        return Ok(None);
+    }
+    let bytes = read(path, "it lies beside the tasks").map_err(Report::into_problems)?;
+    let mut report = Report::new(path);
+    let root = parsed(&bytes, &mut report);
+    let defaults = root
+        .as_ref()
+        .and_then(|root| root.get("suite")?.get("defaults"));
+    if let Some(defaults) = defaults {
+        check(
+            defaults,
+            &Shape::Object(&EXPECT),
+            "suite.defaults",
+            &mut report,
+        );
+        layers::expected((Some(defaults), "suite.defaults"), None, files, &mut report);
+    }
+    if report.failed() {
+        return Err(report.into_problems());
+    }
+    Ok(defaults.cloned())
 }
 
 /// The shape of a section's only key.

@@ -267,6 +267,19 @@ fn trials_their_events_and_their_trajectories_are_held_to_the_same() {
     assert_eq!(told["traces"][0]["held_to"], "t");
 }
 
+#[test]
+fn defaults_of_the_suite_count_for_recorded_trials_too() {
+    let sandbox = ran();
+    let run = sandbox.run_dir();
+    let sandbox = sandbox.suite("defaults: {path: {max_tool_calls: 1}}");
+    let told = document(&sandbox, &["tasks.yaml", run.to_str().expect("text")], 0);
+    assert_eq!(
+        told["traces"][0]["layers"]["path"]["violations"],
+        json!(["max_tool_calls", "max_loops_same_args"]),
+        "{told:#}"
+    );
+}
+
 /// The text of a block of the page that begins with these words.
 fn block(begins: &str) -> String {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/layers.md");
