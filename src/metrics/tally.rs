@@ -11,7 +11,7 @@ use crate::metrics::shell_names::Names;
 use crate::metrics::watched::StreamCall;
 use crate::metrics::{ErrorClass, McpCallSeen, classify, mcp_server_and_tool, mcp_tools};
 use crate::model::{
-    AgentEvent, EventKind, Measures, STDERR_CALL, SeenIds, ToolCall, ToolResult, id_hash,
+    AgentEvent, ById, EventKind, Measures, STDERR_CALL, SeenIds, ToolCall, ToolResult, id_hash,
 };
 
 /// So many MCP calls, watched commands and calls that follow an error are kept; further ones are counted.
@@ -38,10 +38,8 @@ pub struct Tally {
     /// The calls so far.
     pub(super) shown: usize,
     started: SeenIds,
-    /// Calls that have not ended: few at a time, so that they are looked through.
-    open: Vec<OpenCall>,
-    /// The hashes of their ids, in the same order.
-    open_ids: Vec<u64>,
+    /// Calls that have not ended: few as a rule, and many where calls of a stream are never answered.
+    open: ById<OpenCall>,
     /// Calls that follow an error.
     pub(super) followers: Kept<Follower>,
     /// Where the calls end that follow the last error.
@@ -147,13 +145,13 @@ impl Tally {
             self.look_into(command, at);
         }
         if !call.id.is_empty() && self.open.len() < MOST_OPEN {
-            self.open_ids.push(id_hash(&call.id));
-            self.open.push(OpenCall {
+            let open = OpenCall {
                 index,
                 name: call.name.clone(),
                 is_mcp: mcp.is_some(),
                 commands: first..self.stream.len(),
-            });
+            };
+            self.open.insert(id_hash(&call.id), open);
         }
     }
 
@@ -204,12 +202,7 @@ impl Tally {
     }
 
     fn tool_ended(&mut self, result: &ToolResult, at: Duration) {
-        let id = id_hash(&result.id);
-        let place = self.open_ids.iter().rposition(|open| *open == id);
-        let call = place.map(|place| {
-            self.open_ids.swap_remove(place);
-            self.open.swap_remove(place)
-        });
+        let call = self.open.remove(&id_hash(&result.id));
         if let Some(call) = &call {
             for command in &mut self.stream[call.commands.clone()] {
                 command.until = Some(at);
