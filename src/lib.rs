@@ -34,7 +34,7 @@
 //! | 1 | `config` | what was asked: `config.yaml` and `tasks.yaml`, checked and resolved |
 //! | 1 | `supervise` | how a child ends; the only room that starts a process |
 //! | 1 | `metrics` | facts to numbers |
-//! | 1 | `record` | what is kept; the only room that knows a file name under `runs/` |
+//! | 1 | `record` | what is kept; the only room that knows a file name under `runs/` or `baselines/` |
 //! | 1 | `retrieval` | metrics of rankings, requests and leaks: records in, figures out |
 //! | 1 | `gate` | the door of a network that leads to named hosts alone: a proxy with a list |
 //! | 1 | `rehearsal` | agents against a script: a model server and a name server on loopback |
@@ -54,10 +54,16 @@
 //!
 //! - **an agent**: `config/suite.rs` (`AgentKind`), `config/tables/agents.rs` (its word), `agents/<name>/` (its stream),
 //!   `agents/stream.rs`, `agents/mcp/` (its MCP dialect), `agents/home/` (its private home and login), `agents/commands.rs`
-//!   (default command, variables), `agents/invocation.rs`, then recorded streams in `tests/fixtures/streams` with their rows
-//!   in `expected.tsv`.
+//!   (default command, variables), `agents/invocation.rs`, `agents/provider.rs` (hosts of its model and login), then recorded
+//!   streams in `tests/fixtures/streams` with their rows in `expected.tsv`.
 //! - **a grader**: `config/grader_spec.rs`, `config/tables/graders.rs` (its keys), `config/tasks.rs` (reading them),
 //!   `graders/<name>.rs`, `graders/grade.rs`, SETUP.md.
+//! - **a check of a layer**: `layers/correctness.rs`, `layers/path.rs` or `layers/cost.rs`, `config/tables/layers.rs` (its key; of a
+//!   path in `PATH` and `TRACE_PATH`), `config/layers.rs` (reading it), `tests/fixtures/layers`, docs/layers.md, both schemas.
+//! - **a check that asks judges**: the same, `layers/judge.rs` (`JudgeKind`), `judge/prompt.rs`, `cli/args/judge.rs`, docs/judge.md.
+//! - **a key of AgentCI's spec**: `config/tables/traces.rs`, `config/traces.rs`, docs/layers.md.
+//! - **a format of traces**: `trajectory/`, `cli/commands/check/sources.rs`, docs/layers.md.
+//! - **a fact of a trace or baseline**: `layers/trace.rs`, `record/baselines.rs` (with `#[serde(default)]`), `cli/commands/baseline/`.
 //! - **a measure**: `model/measures.rs`, `metrics/`, `record/row.rs` (a column at the end), `report/columns.rs` (its mean),
 //!   SETUP.md.
 //! - **a column of the summary or another file of a report**: `report/columns.rs`, or a file beside `report/csv.rs` with its

@@ -1,4 +1,7 @@
 //! Lists that are read once, at a trial's end: what is long of them waits in a file without a name, not in memory.
+//!
+//! What waits there is as the agent said it, secrets with it: the trial's end redacts what it writes of it. No name leads to the
+//! file, its space is free again when the trial ends or the harness dies, and no part of it is ever in a run's folder.
 
 use std::fmt;
 use std::fs::File;

@@ -5,7 +5,8 @@
 //!   [`AtomicFile`] replaces as a whole.
 //! - Readers never trust what they read: a bad line is a [`RowProblem`] with its number, and reading goes on.
 //! - Paths in rows are relative to the run directory, so that it can be moved.
-//! - Folders are 0700 and files 0600; known secrets are replaced before anything is written ([`Redactor`]).
+//! - Folders are 0700 and files 0600; known secrets are replaced before anything is written ([`Redactor`]). What waits
+//!   for a trial's end (`metrics`) is not: it lies in a file without a name, outside of the run.
 
 mod app_left;
 mod appended;
@@ -75,7 +76,7 @@ pub use reference_checks::append_reference_check;
 pub use row::{COLUMNS, ROW_SCHEMA, Row};
 pub use row_parts::{GraderResult, LeftoverRow, ProviderUsage, TrialPaths};
 pub use rows::{Rows, rows};
-pub use run_dir::RunDir;
+pub use run_dir::{JOURNAL, JUDGE_REPLIES, RunDir};
 pub use seal::TornTail;
 pub use stage_log::{Stage, StageMark};
 pub use tool_files::{

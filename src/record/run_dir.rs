@@ -173,8 +173,14 @@ impl RunDir {
     }
 }
 
+/// The journal of a run.
+pub const JOURNAL: &str = "runs.jsonl";
+
+/// What judges replied.
+pub const JUDGE_REPLIES: &str = "judge_replies.jsonl";
+
 macro_rules! files {
-    ($($(#[$doc:meta])* $name:ident => $file:literal;)*) => {
+    ($($(#[$doc:meta])* $name:ident => $file:expr;)*) => {
         impl RunDir {
             $($(#[$doc])*
             #[must_use]
@@ -187,7 +193,7 @@ macro_rules! files {
 
 files! {
     /// The journal: a row per attempt at a trial, append-only.
-    runs_jsonl => "runs.jsonl";
+    runs_jsonl => JOURNAL;
     /// What crashes left of rows that were never acknowledged.
     runs_jsonl_torn => "runs.jsonl.torn";
     /// Room that is set aside while a run goes on.
@@ -209,7 +215,7 @@ files! {
     /// The plan: digest and cells of what was to be run.
     plan => "plan.json";
     /// What judges replied, by the digest of what they were asked.
-    judge_replies => "judge_replies.jsonl";
+    judge_replies => JUDGE_REPLIES;
     /// Folder of the checks of reference solutions.
     reference_checks => "reference_checks";
     /// Results of the checks of reference solutions.

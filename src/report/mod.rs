@@ -37,7 +37,7 @@ pub use estimate::{CellEstimate, Estimate, PastRun, Span, estimate};
 pub use facts::{Facts, Measured, Standing};
 pub use markdown::{escape, percent, summary_cold_md, summary_md};
 pub use nameless::Whereabouts;
-pub use number::float;
+pub use number::{float, whole};
 pub use overview::{Overview, ScenarioLine};
 pub use rebuild::{RebuildOptions, Rebuilt, ReportError, rebuild, write_all};
 pub use runs_csv::runs_csv_columns;

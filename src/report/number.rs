@@ -39,7 +39,7 @@ pub(crate) fn of(count: usize) -> f64 {
 /// A whole number as a float.
 #[must_use]
 #[expect(clippy::cast_precision_loss, reason = "no count reaches 2^53")]
-pub(crate) fn whole(count: u64) -> f64 {
+pub fn whole(count: u64) -> f64 {
     count as f64
 }
 

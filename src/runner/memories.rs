@@ -3,28 +3,7 @@
 use std::path::Path;
 
 use crate::model::Isolation;
-use crate::trial::RunContext;
-
-/// Files that agents read in the folders above the one that they work in.
-const ABOVE: [&str; 7] = [
-    "CLAUDE.md",
-    "CLAUDE.local.md",
-    ".claude/CLAUDE.md",
-    "AGENTS.md",
-    "AGENTS.override.md",
-    "GEMINI.md",
-    "QWEN.md",
-];
-
-/// Files that agents read in the home of whoever runs them.
-const AT_HOME: [&str; 6] = [
-    ".claude/CLAUDE.md",
-    ".codex/AGENTS.md",
-    ".codex/AGENTS.override.md",
-    ".gemini/GEMINI.md",
-    ".qwen/QWEN.md",
-    ".config/opencode/AGENTS.md",
-];
+use crate::trial::{RunContext, memories_of_folder, memories_of_home};
 
 /// What of the operator's memories agents will read, each a sentence.
 pub(super) fn reached(context: &RunContext) -> Vec<String> {
@@ -32,7 +11,7 @@ pub(super) fn reached(context: &RunContext) -> Vec<String> {
     // A jail does not show the folders that a workspace lies in.
     if context.confinement.level != Isolation::Jail {
         for folder in context.scratch.ancestors().skip(1) {
-            let files = there(folder, &ABOVE).into_iter();
+            let files = there(folder, memories_of_folder()).into_iter();
             told.extend(files.map(|file| {
                 let path = folder.join(file);
                 format!(
@@ -46,7 +25,7 @@ pub(super) fn reached(context: &RunContext) -> Vec<String> {
         return told;
     }
     let home = context.base_env.iter().find(|(name, _)| name == "HOME");
-    let read = home.map(|(_, home)| there(Path::new(home), &AT_HOME));
+    let read = home.map(|(_, home)| there(Path::new(home), memories_of_home()));
     if let Some(read) = read.filter(|read| !read.is_empty()) {
         told.push(format!(
             "agents read what your home holds of {}: it is part of what is measured (`suite.clean_agent_env: true` keeps it from them)",
@@ -56,7 +35,6 @@ pub(super) fn reached(context: &RunContext) -> Vec<String> {
     told
 }
 
-fn there(folder: &Path, files: &[&'static str]) -> Vec<&'static str> {
-    let files = files.iter().copied();
+fn there(folder: &Path, files: impl Iterator<Item = String>) -> Vec<String> {
     files.filter(|file| folder.join(file).is_file()).collect()
 }

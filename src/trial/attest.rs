@@ -20,46 +20,12 @@ use crate::trial::jail;
 use crate::trial::listener::HeardAll;
 use crate::trial::mcp_seen;
 use crate::trial::preparation::Ready;
-use crate::trial::steering::{Barren, Stamp, digest, files, may_hold, stamp};
+use crate::trial::steering::{
+    Barren, CLAUDE_FILES, CODEX_FILES, HOME_FILES, Stamp, WORKSPACE_FILES, digest, files, may_hold,
+    stamp,
+};
 use crate::workspace::{Workspace, sha256_hex, sha256_of};
 
-/// Files that steer agents, below the workspace.
-const WORKSPACE_FILES: [&str; 16] = [
-    "CLAUDE.md",
-    "CLAUDE.local.md",
-    "AGENTS.md",
-    "AGENTS.override.md",
-    "GEMINI.md",
-    "QWEN.md",
-    ".mcp.json",
-    ".claude/CLAUDE.md",
-    ".claude/settings.json",
-    ".claude/settings.local.json",
-    ".codex/config.toml",
-    ".gemini/settings.json",
-    ".qwen/settings.json",
-    ".github/copilot-instructions.md",
-    "opencode.json",
-    "opencode.jsonc",
-];
-
-/// The same below an agent's home; the folders of Codex and Claude Code may lie elsewhere.
-const HOME_FILES: [&str; 9] = [
-    ".gitconfig",
-    ".gemini/settings.json",
-    ".gemini/GEMINI.md",
-    ".qwen/settings.json",
-    ".qwen/QWEN.md",
-    ".config/opencode/opencode.json",
-    ".config/opencode/AGENTS.md",
-    ".copilot/mcp-config.json",
-    ".copilot/copilot-instructions.md",
-];
-const CODEX_FILES: [&str; 3] = ["config.toml", "AGENTS.md", "AGENTS.override.md"];
-const CLAUDE_FILES: [&str; 3] = ["settings.json", "settings.local.json", "CLAUDE.md"];
-
-/// No file of settings is larger.
-pub(super) const MOST_BYTES: u64 = 4 << 20;
 /// Names of tools, servers and models are kept up to this many characters, and so many of them.
 const LONGEST_NAME: usize = 200;
 pub(super) const MOST_NAMES: usize = 1_000;

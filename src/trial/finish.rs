@@ -10,6 +10,7 @@ use crate::trial::grading::Graded;
 use crate::trial::judgement::{grade_of, reason_with};
 use crate::trial::regrade::grade_kept;
 use crate::trial::simulator::give_back;
+use crate::trial::stages::was_cut;
 use crate::trial::{RunContext, Teller};
 
 /// The row of a trial with this last mark; nothing when its agent had not ended, or a person cancelled the grading.
@@ -28,7 +29,8 @@ pub async fn finish_trial(
         row.notes
             .get_or_insert_default()
             .extend(give_back(&mut frame).await);
-        if context.cancel.level() > 0 {
+        let cut = graded.as_ref().map_or(true, |it| was_cut(&it.verdicts));
+        if context.cancel.level() > 0 && cut {
             return None;
         }
         judge(

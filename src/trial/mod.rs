@@ -53,4 +53,5 @@ pub use kept::{Kept, read as read_kept};
 pub use regrade::{Regraded, regrade_trial};
 pub use simulator::AppleSide;
 pub use stages::run_trial;
+pub use steering::{memories_of_folder, memories_of_home};
 pub use validate::{Caught, Proof, Validation, validate_task};

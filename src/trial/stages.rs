@@ -163,7 +163,7 @@ async fn stages(frame: &Frame<'_>, draft: &mut Draft, slot: &mut Slot) -> Result
 }
 
 /// Whether graders that a person stopped came to no end.
-fn was_cut(verdicts: &[Verdict]) -> bool {
+pub(super) fn was_cut(verdicts: &[Verdict]) -> bool {
     matches!(grade_of(verdicts), Grade::Error | Grade::NotGraded)
 }
 

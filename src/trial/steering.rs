@@ -7,7 +7,68 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use crate::record::digest_of;
-use crate::trial::attest::MOST_BYTES;
+
+/// Files that steer agents, below the workspace.
+pub(super) const WORKSPACE_FILES: [&str; 16] = [
+    "CLAUDE.md",
+    "CLAUDE.local.md",
+    "AGENTS.md",
+    "AGENTS.override.md",
+    "GEMINI.md",
+    "QWEN.md",
+    ".mcp.json",
+    ".claude/CLAUDE.md",
+    ".claude/settings.json",
+    ".claude/settings.local.json",
+    ".codex/config.toml",
+    ".gemini/settings.json",
+    ".qwen/settings.json",
+    ".github/copilot-instructions.md",
+    "opencode.json",
+    "opencode.jsonc",
+];
+
+/// The same below an agent's home; the folders of Codex and Claude Code may lie elsewhere.
+pub(super) const HOME_FILES: [&str; 9] = [
+    ".gitconfig",
+    ".gemini/settings.json",
+    ".gemini/GEMINI.md",
+    ".qwen/settings.json",
+    ".qwen/QWEN.md",
+    ".config/opencode/opencode.json",
+    ".config/opencode/AGENTS.md",
+    ".copilot/mcp-config.json",
+    ".copilot/copilot-instructions.md",
+];
+pub(super) const CODEX_FILES: [&str; 3] = ["config.toml", "AGENTS.md", "AGENTS.override.md"];
+pub(super) const CLAUDE_FILES: [&str; 3] = ["settings.json", "settings.local.json", "CLAUDE.md"];
+
+/// No file of settings is larger.
+pub(super) const MOST_BYTES: u64 = 4 << 20;
+
+/// Instructions that agents read in a folder that they work in, and in those above it.
+pub fn memories_of_folder() -> impl Iterator<Item = String> {
+    WORKSPACE_FILES.iter().filter_map(|name| memory("", name))
+}
+
+/// Instructions that agents read in the home of whoever runs them.
+pub fn memories_of_home() -> impl Iterator<Item = String> {
+    let claude = CLAUDE_FILES
+        .iter()
+        .filter_map(|name| memory(".claude/", name));
+    let codex = CODEX_FILES
+        .iter()
+        .filter_map(|name| memory(".codex/", name));
+    let home = HOME_FILES.iter().filter_map(|name| memory("", name));
+    claude.chain(codex).chain(home)
+}
+
+/// What is written for a model to read, not for a program.
+fn memory(folder: &str, name: &str) -> Option<String> {
+    let kind = Path::new(name).extension();
+    kind.is_some_and(|kind| kind == "md")
+        .then(|| format!("{folder}{name}"))
+}
 
 /// Device, inode, size, and time of change and of writing: as long as they stay, so does the content.
 pub(super) type Stamp = [i128; 7];
@@ -123,6 +184,20 @@ mod tests {
             found(&mut barren),
             ["above:AGENTS.md", "above:.claude/settings.json"]
         );
+    }
+
+    #[test]
+    fn memories_are_what_is_written_for_a_model_of_every_kind() {
+        let home: Vec<String> = memories_of_home().collect();
+        for file in [
+            ".claude/CLAUDE.md",
+            ".codex/AGENTS.override.md",
+            ".copilot/copilot-instructions.md",
+        ] {
+            assert!(home.iter().any(|it| it == file), "{home:?}");
+        }
+        let mut all = home.into_iter().chain(memories_of_folder());
+        assert!(all.all(|file| !file.contains("settings")));
     }
 
     #[test]

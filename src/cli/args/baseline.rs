@@ -9,8 +9,11 @@ use crate::record::BaselineKey;
 
 /// What is asked of baselines.
 #[derive(Debug, Clone, Args)]
+#[command(help_template = TEMPLATE, subcommand_help_heading = "Commands", arg_required_else_help = true,
+    disable_help_subcommand = true, after_help = "Examples:
+  proctor baseline save tasks.yaml runs/20260101-120000/trials/codex__shell__fix__0
+  proctor baseline diff codex/shell/fix v1 v2")]
 pub(in crate::cli) struct BaselineArgs {
-    /// What to do.
     #[command(subcommand)]
     pub(in crate::cli) what: BaselineCommand,
 }
@@ -49,7 +52,8 @@ pub(in crate::cli) struct StoreArgs {
     after_help = "Exit code: 0 saved, 1 it does not pass, 2 it could not be judged or saved
 
 Examples:
-  proctor baseline save tasks.yaml runs/20260101-120000/trials/codex__shell__fix__0"
+  proctor baseline save tasks.yaml runs/20260101-120000/trials/codex__shell__fix__0
+  proctor baseline save agentci_spec.yaml golden/rag-agent/v1.json --as rag/shell/answer"
 )]
 pub(in crate::cli) struct SaveBaselineArgs {
     /// AgentCI's spec, a tasks file, or answer, path and budget alone
@@ -82,7 +86,12 @@ pub(in crate::cli) struct SaveBaselineArgs {
 
 /// Flags of `baseline list`.
 #[derive(Debug, Clone, Args)]
-#[command(help_template = TEMPLATE)]
+#[command(
+    help_template = TEMPLATE,
+    after_help = "Examples:
+  proctor baseline list
+  proctor baseline list codex/shell/fix --json"
+)]
 pub(in crate::cli) struct ListBaselinesArgs {
     /// Whose; all by default
     #[arg(value_name = "AGENT/SCENARIO/TASK")]
@@ -94,7 +103,12 @@ pub(in crate::cli) struct ListBaselinesArgs {
 
 /// Flags of `baseline show`.
 #[derive(Debug, Clone, Args)]
-#[command(help_template = TEMPLATE)]
+#[command(
+    help_template = TEMPLATE,
+    after_help = "Examples:
+  proctor baseline show codex/shell/fix
+  proctor baseline show codex/shell/fix v2 --json"
+)]
 pub(in crate::cli) struct ShowBaselineArgs {
     /// Whose
     #[arg(value_name = "AGENT/SCENARIO/TASK")]
@@ -110,7 +124,12 @@ pub(in crate::cli) struct ShowBaselineArgs {
 
 /// Flags of `baseline diff`.
 #[derive(Debug, Clone, Args)]
-#[command(help_template = TEMPLATE)]
+#[command(
+    help_template = TEMPLATE,
+    after_help = "Examples:
+  proctor baseline diff codex/shell/fix v1 v2
+  proctor baseline diff codex/shell/fix 2 3 --json"
+)]
 pub(in crate::cli) struct DiffBaselinesArgs {
     /// Whose
     #[arg(value_name = "AGENT/SCENARIO/TASK")]
@@ -130,7 +149,12 @@ pub(in crate::cli) struct DiffBaselinesArgs {
 
 /// Flags of `baseline promote`.
 #[derive(Debug, Clone, Args)]
-#[command(help_template = TEMPLATE)]
+#[command(
+    help_template = TEMPLATE,
+    after_help = "Examples:
+  proctor baseline promote codex/shell/fix v1
+  proctor baseline promote codex/shell/fix 1 --dir golden"
+)]
 pub(in crate::cli) struct PromoteBaselineArgs {
     /// Whose
     #[arg(value_name = "AGENT/SCENARIO/TASK")]

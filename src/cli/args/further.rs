@@ -400,8 +400,7 @@ pub(in crate::cli) enum ExportFormat {
 #[command(
     after_help = "Examples:
   proctor export atif runs/20261120_101500/trials/claude-tests-fix-trial-000 > trajectory.json
-  proctor export otel runs/20261120_101500 > spans.jsonl
-  proctor export atif runs/20261120_101500 --output trajectories",
+  proctor export otel runs/20261120_101500 > spans.jsonl",
     help_template = TEMPLATE
 )]
 pub(in crate::cli) struct ExportArgs {

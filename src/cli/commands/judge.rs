@@ -19,11 +19,8 @@ use crate::judge::{
     Calibration, JudgeSetup, Judged, Judges, Measurement, keep, measure, read_labels, shown,
 };
 use crate::layers::{JudgeCheck, JudgeFailure, JudgeKind, Threshold};
-use crate::record::{Redactor, text_digest};
+use crate::record::{JUDGE_REPLIES, Redactor, text_digest};
 use crate::report::sanitize_line;
-
-/// Replies are recorded here, beside the calibrations, where the config names no file.
-const RECORDINGS: &str = "judge_replies.jsonl";
 
 /// Does what is asked of judges.
 pub(in crate::cli) fn run(args: &JudgeArgs) -> Outcome<ExitCode> {
@@ -98,7 +95,8 @@ fn judges(settings: &JudgeSettings) -> Outcome<Judges> {
         .map(|(name, value)| (name.as_str(), value.as_str()));
     let setup = JudgeSetup {
         settings,
-        recordings: &settings.calibrations.with_file_name(RECORDINGS),
+        // Beside the calibrations, where the config names no file.
+        recordings: &settings.calibrations.with_file_name(JUDGE_REPLIES),
         operator: std::env::vars_os().collect(),
         redactor: Redactor::from_variables(variables),
     };

@@ -8,7 +8,7 @@ use std::thread;
 use proctor::rehearsal::{Script, Server, ServerOptions};
 use serde_json::Value;
 
-use super::{PORT, Tools, fixture, suite, tasks};
+use super::{EXPECTED, PORT, Tools, fixture, suite, tasks};
 use crate::doors::own_address;
 use crate::jail;
 
@@ -49,15 +49,14 @@ fn model(runtime: &tokio::runtime::Runtime) -> (Server, SocketAddr) {
 
 fn check(row: &Value) {
     let agent = row["agent_id"].as_str().expect("an agent");
+    let expected = EXPECTED.iter().find(|one| row["task_id"] == one.task);
+    let expected = expected.expect("a task of the script");
     for (column, value) in [
         ("success", true.into()),
         ("infra", "none".into()),
         ("isolation", "jail".into()),
         ("network", "provider".into()),
-        (
-            "mcp_tool_calls",
-            u64::from(row["task_id"] == "mcp").wrapping_mul(2).into(),
-        ),
+        ("mcp_tool_calls", expected.mcp.into()),
     ] {
         let value: Value = value;
         assert_eq!(row[column], value, "{agent}: {column}: {row:#}");

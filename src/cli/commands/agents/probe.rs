@@ -13,6 +13,7 @@ use crate::cli::commands::selftest::{Held, file_with, painted};
 use crate::cli::failure::{Failure, Kind, Outcome};
 use crate::cli::out::{Colour, Out};
 use crate::config::AgentKind;
+use crate::record::JOURNAL;
 use crate::rehearsal::{KeptRequest, NameServer, Question, Script, Server, ServerOptions};
 use crate::report::sanitize_line;
 use crate::supervise::strayed;
@@ -113,7 +114,7 @@ async fn probe(
         return Err(Failure::at("run the probe", said.trim()));
     };
     let seen = Seen {
-        rows: lines(&run.join("runs.jsonl")),
+        rows: lines(&run.join(JOURNAL)),
         requests: server.requests(),
         names: names.map(|names| names.questions()),
         strayed: strayed().saturating_sub(before),

@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 use crate::agents::{default_command, led};
 use crate::cli::failure::{Failure, Outcome};
 use crate::config::AgentKind;
+use crate::record::JOURNAL;
 use crate::supervise::{Cancel, ChildSpec, capture};
 
 /// The longest that a probe may take.
@@ -173,7 +174,7 @@ impl Stage {
     pub(super) fn run_dir(&self) -> Option<PathBuf> {
         let runs = fs::read_dir(self.path("runs")).ok()?;
         let mut runs = runs.flatten().map(|entry| entry.path());
-        runs.find(|path| path.join("runs.jsonl").is_file())
+        runs.find(|path| path.join(JOURNAL).is_file())
     }
 
     /// Removes all of it.

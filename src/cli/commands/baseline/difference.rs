@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use crate::layers::{Trace, sequence_edit, sequence_lcs};
 use crate::record::Baseline;
+use crate::report::whole;
 
 /// Two versions side by side.
 pub(super) struct Difference {
@@ -43,12 +44,10 @@ impl Difference {
             edit: sequence_edit(&right, &left),
             answer_changed: before.answer != after.answer,
             figures: vec![
-                figure("tool_calls", |trace| count(trace.calls.len() as u64)),
+                figure("tool_calls", |trace| Some(whole(trace.calls.len() as u64))),
                 figure("cost_usd", |trace| trace.spent.cost_usd),
-                figure("total_tokens", |trace| {
-                    trace.spent.total_tokens.and_then(count)
-                }),
-                figure("llm_calls", |trace| trace.spent.llm_calls.and_then(count)),
+                figure("total_tokens", |trace| trace.spent.total_tokens.map(whole)),
+                figure("llm_calls", |trace| trace.spent.llm_calls.map(whole)),
                 figure("latency_ms", |trace| trace.spent.latency_ms),
             ],
         }
@@ -117,9 +116,4 @@ fn line((name, before, after): (&str, Option<f64>, Option<f64>)) -> String {
         None => String::new(),
     };
     format!("{name}: {} -> {}{change}", shown(before), shown(after))
-}
-
-/// A count as a number; larger ones than any trace has are not told.
-fn count(count: u64) -> Option<f64> {
-    u32::try_from(count).ok().map(f64::from)
 }

@@ -107,7 +107,7 @@ fn save(args: &SaveBaselineArgs) -> Outcome<ExitCode> {
         ""
     };
     let text = format!("{key} v{version} saved{forced}");
-    tell(&args.store, &about(&key, &saved), &text)?;
+    tell(&args.store, &document(about(&key, &saved)), &text)?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -131,6 +131,12 @@ fn not_passed(found: &LayersFound, status: Option<LayerStatus>) -> Outcome<ExitC
         Failure::new(kind, format!("the trace {what}; nothing was saved"))
             .hint("--force saves it all the same, and that is recorded"),
     )
+}
+
+/// A document of its own, under the number of its form.
+fn document(mut about: Value) -> Value {
+    about["schema"] = 1.into();
+    about
 }
 
 fn about(key: &BaselineKey, baseline: &Baseline) -> Value {
@@ -198,11 +204,11 @@ fn show(args: &ShowBaselineArgs) -> Outcome {
         None => store.current(&args.key).map_err(refused)?,
     };
     let read = read.ok_or_else(|| refused(format!("{} has no baseline", args.key)))?;
-    let document = about(&args.key, &read);
-    let lines = document.as_object().into_iter().flatten();
+    let about = about(&args.key, &read);
+    let lines = about.as_object().into_iter().flatten();
     let lines = lines.map(|(name, value)| format!("{name}: {value}"));
     let text = lines.collect::<Vec<_>>().join("\n");
-    tell(&args.store, &document, &text)
+    tell(&args.store, &document(about), &text)
 }
 
 fn diff(args: &DiffBaselinesArgs) -> Outcome {
@@ -217,6 +223,6 @@ fn promote(args: &PromoteBaselineArgs) -> Outcome {
     let store = store(&args.store);
     store.promote(&args.key, args.version).map_err(refused)?;
     let text = format!("{} is compared with v{}", args.key, args.version);
-    let document = json!({"key": args.key.to_string(), "version": args.version});
-    tell(&args.store, &document, &text)
+    let promoted = json!({"key": args.key.to_string(), "version": args.version});
+    tell(&args.store, &document(promoted), &text)
 }

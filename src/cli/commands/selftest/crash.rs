@@ -8,6 +8,7 @@ use super::agents::{DONE, SOLVE};
 use super::world::{KEY, Said, World};
 use super::{Held, NO_PROC, Tried};
 use crate::cli::failure::Outcome;
+use crate::record::JOURNAL;
 
 /// Starts a run of three trials of which one ends, kills proctor, counts who lives a second later, tears the journal, and
 /// finishes the run. The bracket in the pattern keeps a process from finding itself.
@@ -104,7 +105,7 @@ pub(super) async fn all(world: &World, isolation: &str) -> Outcome<Vec<Tried>> {
 }
 
 fn finished(world: &World, (before, told): (&str, &str)) -> Held {
-    let journal = world.run_dir("crash").map(|run| run.join("runs.jsonl"));
+    let journal = world.run_dir("crash").map(|run| run.join(JOURNAL));
     let text = journal
         .and_then(|path| fs::read_to_string(path).ok())
         .unwrap_or_default();
@@ -142,7 +143,7 @@ async fn verified(world: &World) -> Vec<Tried> {
     };
     let words = run.to_string_lossy().into_owned();
     let intact = world.proctor(&["verify", "--run", &words]).await;
-    let journal = run.join("runs.jsonl");
+    let journal = run.join(JOURNAL);
     let text = fs::read_to_string(&journal).unwrap_or_default();
     let forged = text.replacen("\"success\":true", "\"success\":null", 1);
     let written = fs::write(&journal, &forged).is_ok() && forged != text;

@@ -9,6 +9,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use crate::cli::failure::{Failure, Outcome};
+use crate::record::JOURNAL;
 use crate::supervise::{Cancel, CapturedOutput, ChildSpec, capture};
 
 /// The longest that one run in it may take.
@@ -147,12 +148,12 @@ impl World {
         let runs = fs::read_dir(self.path(suite).join("runs")).ok()?;
         runs.flatten()
             .map(|entry| entry.path())
-            .find(|path| path.join("runs.jsonl").is_file())
+            .find(|path| path.join(JOURNAL).is_file())
     }
 
     /// All rows of the only run of a suite.
     pub(super) fn rows(&self, suite: &str) -> Vec<Value> {
-        let journal = self.run_dir(suite).map(|run| run.join("runs.jsonl"));
+        let journal = self.run_dir(suite).map(|run| run.join(JOURNAL));
         let text = journal
             .and_then(|path| fs::read_to_string(path).ok())
             .unwrap_or_default();
