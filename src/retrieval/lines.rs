@@ -5,7 +5,9 @@ use std::io::{self, BufRead};
 use memchr::memchr;
 
 /// A line above this is no record.
-const LONGEST: usize = 256 << 20;
+pub(super) const LONGEST: usize = 256 << 20;
+/// What is said of such a line.
+pub(super) const TOO_LONG: &str = "is longer than 256 MiB";
 /// A buffer above this is given back.
 const KEPT: usize = 8 << 20;
 
@@ -20,13 +22,7 @@ pub(super) fn each_line(
     let mut number = 0;
     let mut give = |line: &[u8]| {
         number += 1;
-        let mark = if number == 1 {
-            b"\xef\xbb\xbf"
-        } else {
-            &b""[..]
-        };
-        let line = line.strip_prefix(mark).unwrap_or(line);
-        if !line.trim_ascii().is_empty() {
+        if let Some(line) = said(number, line) {
             each(number, line);
         }
         number
@@ -53,7 +49,7 @@ pub(super) fn each_line(
         }
         begun.extend_from_slice(rest);
         if begun.len() > LONGEST {
-            return Err((last + 1, "is longer than 256 MiB".to_owned()));
+            return Err((last + 1, TOO_LONG.to_owned()));
         }
         let read = buffer.len();
         input.consume(read);
@@ -65,6 +61,17 @@ pub(super) fn each_line(
         give(&begun);
     }
     Ok(())
+}
+
+/// What a line says, without the mark that some programs begin a file with; nothing of a blank one.
+pub(super) fn said(number: u64, line: &[u8]) -> Option<&[u8]> {
+    let mark = if number == 1 {
+        b"\xef\xbb\xbf"
+    } else {
+        &b""[..]
+    };
+    let line = line.strip_prefix(mark).unwrap_or(line);
+    (!line.trim_ascii().is_empty()).then_some(line)
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@
 //! [`Summary`] and what its owners answer for. Only numbers of a record are kept, so that memory follows the number of
 //! queries. docs/retrieval.md has every formula.
 
+mod blocks;
 mod compare;
 mod coverage;
 mod determinism;

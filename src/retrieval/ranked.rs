@@ -117,6 +117,14 @@ pub enum Ties {
 }
 
 impl Ties {
+    /// Whether a score puts a result before another whatever their ids are.
+    pub(super) fn is_above(self, left: f64, right: f64) -> bool {
+        match self {
+            Self::Input => left > right,
+            Self::Trec => single(left) > single(right),
+        }
+    }
+
     /// Of two results, which comes first; later calls with the order of the input decide what is left open.
     pub(super) fn order(self, left: (f64, &str), right: (f64, &str)) -> Ordering {
         let falling = |left: f64, right: f64| right.partial_cmp(&left).unwrap_or(Ordering::Equal);

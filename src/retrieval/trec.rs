@@ -5,6 +5,7 @@
 
 use std::io::BufRead;
 
+use super::blocks::{Block, each_block};
 use super::lines::each_line;
 use super::observation::{Observation, Rules, Words as _};
 use super::problem::{InputProblems, shown};
@@ -145,10 +146,14 @@ fn text(line: &[u8]) -> Result<&str, String> {
 fn fields<const COUNT: usize>(line: &str) -> Option<[&str; COUNT]> {
     // By hand: runs have many millions of lines.
     let bytes = line.as_bytes();
-    let end_of = |start: usize, blank: bool| {
-        let rest = bytes[start..].iter();
-        let run = rest.take_while(|byte| byte.is_ascii_whitespace() == blank);
-        start + run.count()
+    let end_of = |mut at: usize, blank: bool| {
+        while bytes
+            .get(at)
+            .is_some_and(|byte| BLANK[usize::from(*byte)] == blank)
+        {
+            at += 1;
+        }
+        at
     };
     let mut fields = [""; COUNT];
     let mut start = end_of(0, true);
@@ -159,6 +164,19 @@ fn fields<const COUNT: usize>(line: &str) -> Option<[&str; COUNT]> {
     }
     (start == bytes.len()).then_some(fields)
 }
+
+/// Which bytes part fields: those that are white space in ASCII.
+static BLANK: [bool; 256] = {
+    let mut blank = [false; 256];
+    let mut byte = 0;
+    while byte < blank.len() {
+        #[expect(clippy::cast_possible_truncation, reason = "it is below 256")]
+        let told = (byte as u8).is_ascii_whitespace();
+        blank[byte] = told;
+        byte += 1;
+    }
+    blank
+};
 
 fn wrong_fields(line: &str, wanted: &str) -> String {
     let found = line.split_ascii_whitespace().count();
@@ -181,6 +199,40 @@ struct Hit {
     id: Box<str>,
 }
 
+/// A line of a run, as places in its block.
+#[derive(Debug)]
+struct Found {
+    query: Span,
+    id: Span,
+    score: f64,
+}
+
+/// Where a text begins and ends; no line is as long as 4 GiB.
+type Span = (u32, u32);
+
+/// What the lines of a block of a run say, and what is wrong with them.
+fn found_in(block: &Block) -> (Vec<Found>, InputProblems) {
+    let mut problems = InputProblems::default();
+    let mut found = Vec::with_capacity(block.text.len() / 32);
+    let start = block.text.as_ptr().addr();
+    let span = |text: &str| {
+        let at = text.as_ptr().addr() - start;
+        let place = |at: usize| u32::try_from(at).unwrap_or(u32::MAX);
+        (place(at), place(at + text.len()))
+    };
+    for (number, line) in block.lines() {
+        match result(line) {
+            Ok((query, id, score)) => found.push(Found {
+                query: span(query),
+                id: span(id),
+                score,
+            }),
+            Err(message) => problems.add(number, message),
+        }
+    }
+    (found, problems)
+}
+
 /// The best results of each query, best first.
 fn read_run(
     (input, file): Named<'_>,
@@ -189,18 +241,25 @@ fn read_run(
 ) -> Result<Vec<Vec<Hit>>, InputProblems> {
     let mut problems = InputProblems::of(file);
     let mut results: Vec<Vec<Hit>> = Vec::new();
-    let (mut last, mut number) = (String::new(), 0);
+    let (mut last, mut number) = (Vec::new(), 0);
     let mut any = false;
-    let read = each_line(input, |line, text| match result(text) {
-        Ok((query, id, score)) => {
-            if !any || last != query {
-                query.clone_into(&mut last);
-                number = draft.query(query);
+    let read = each_block(input, found_in, |block, (found, wrong)| {
+        problems.append(wrong);
+        let bytes = |span: Span| &block.text[span.0 as usize..span.1 as usize];
+        // It was found to be text when it was taken apart.
+        let word = |span: Span| str::from_utf8(bytes(span)).unwrap_or_default();
+        for one in found {
+            if !any || last != bytes(one.query) {
+                last.clear();
+                last.extend_from_slice(bytes(one.query));
+                number = draft.query(word(one.query));
                 any = true;
             }
-            keep((id, score), place(&mut results, number), rules);
+            let best = place(&mut results, number);
+            if !is_below_all(best, one.score, rules) {
+                keep((word(one.id), one.score), best, rules);
+            }
         }
-        Err(message) => problems.add(line, message),
     });
     if let Err((line, message)) = read {
         problems.add(line, message);
@@ -209,6 +268,13 @@ fn read_run(
         problems.add(0, "holds no result");
     }
     problems.into_result().map(|()| results)
+}
+
+/// Whether a result comes too late by its score alone.
+fn is_below_all(best: &[Hit], score: f64, rules: Rules) -> bool {
+    let is_full = best.len() == rules.depth.get() as usize;
+    let worst = best.last().filter(|_| is_full);
+    worst.is_some_and(|worst| rules.ties.is_above(worst.score, score))
 }
 
 /// Query, document and score of a line of a run.
