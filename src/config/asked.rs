@@ -19,6 +19,10 @@ pub struct Asked {
     pub tasks: BTreeMap<String, String>,
     /// Files and folders that decide what is asked, absolute: assets, patches, references, recordings, graders.
     pub files: BTreeSet<PathBuf>,
+    /// Reference patches of all tasks.
+    pub solutions: BTreeSet<PathBuf>,
+    /// What `grader_files` of all tasks name.
+    pub laid: BTreeSet<PathBuf>,
 }
 
 /// The values below `node`, comments and layout aside.

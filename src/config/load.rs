@@ -186,6 +186,13 @@ fn whole(config: Suite, (tasks, values): (Vec<TaskSpec>, BTreeMap<String, String
     let mut suite = Suite { tasks, ..config };
     suite.asked.tasks = values;
     suite.asked.files = asked::files(&suite);
+    let tasks = suite.tasks.iter();
+    let patches = tasks
+        .clone()
+        .filter_map(|task| task.reference_patch.clone());
+    suite.asked.solutions = patches.collect();
+    let laid = tasks.flat_map(|task| &task.grader_files);
+    suite.asked.laid = laid.map(|(from, _)| from.clone()).collect();
     suite
 }
 

@@ -7,7 +7,9 @@ use std::path::{Path, PathBuf};
 use crate::config::{Lent, Suite};
 use crate::model::{Isolation, WorkspaceKind};
 use crate::supervise::Probe;
+use crate::trial::answers::Answers;
 use crate::trial::program_path;
+use crate::workspace::histories;
 
 /// Most links that are followed out of one folder of programs.
 const MOST_LINKS: usize = 1000;
@@ -72,6 +74,8 @@ pub struct Confinement {
     pub(super) links: Vec<(PathBuf, PathBuf)>,
     /// Secrets in what is lent.
     pub(super) blanked: Vec<PathBuf>,
+    /// What leads to a solution.
+    pub(super) answers: Answers,
     pub(super) processes: u64,
 }
 
@@ -140,6 +144,7 @@ impl Confinement {
         let listed = listed_home();
         let homes: Vec<PathBuf> = home.iter().chain(&listed).cloned().collect();
         let mut hidden = vec![places.run, places.scratch, settings.output_root.as_path()];
+        let mut pasts = histories(&places.suite.config_dir);
         hidden.extend(
             listed
                 .as_deref()
@@ -147,7 +152,9 @@ impl Confinement {
         );
         if settings.workspace != WorkspaceKind::Shared {
             hidden.push(places.repository);
+            pasts.extend(histories(places.repository));
         }
+        hidden.extend(pasts.iter().map(PathBuf::as_path));
         let mut made = Self {
             level,
             why: None,
@@ -159,6 +166,7 @@ impl Confinement {
             lent: Vec::new(),
             links: Vec::new(),
             blanked: Vec::new(),
+            answers: Answers::of(places.suite, &program_path(places.environment)),
             processes: settings.isolation.max_processes.into(),
         };
         made.lend_defaults(places);

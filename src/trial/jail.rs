@@ -90,16 +90,8 @@ fn mounts(frame: &Frame<'_>, workspace: &Workspace, role: Role<'_>) -> Vec<Mount
     mounts.extend(lent.map(|lent| show(&lent.path, lent.write)));
     let links = confinement.links.iter().cloned();
     mounts.extend(links.map(|(at, to)| Mount::Link { at, to }));
-    let blank = |at: &PathBuf| Mount::Lent {
-        from: PathBuf::from("/dev/null"),
-        at: at.clone(),
-        write: false,
-    };
-    mounts.extend(confinement.blanked.iter().map(blank));
-    if !sees_suite(frame, role) {
-        let shown = |file: &PathBuf| !confinement.hides(file) || confinement.is_lent(file);
-        mounts.extend(answers(frame).filter(shown).map(|file| blank(&file)));
-    }
+    mounts.extend(confinement.blanked.iter().map(|file| blank(file)));
+    mounts.extend(closed(frame, role).into_iter().map(|place| close(&place)));
     let trial = workspace.root.parent().unwrap_or(&workspace.root);
     mounts.push(show(trial, true));
     mounts.extend(papers(frame, role));
@@ -185,7 +177,8 @@ fn given(frame: &Frame<'_>, words: &[OsString]) -> Vec<PathBuf> {
     all.extend(program(frame, words));
     let mut files = files_named(&all);
     files.retain(|file| {
-        confinement.hides(file) && !confinement.is_lent(file) && !is_answer(frame, file)
+        let is_hidden = confinement.hides(file) && !confinement.is_lent(file);
+        is_hidden && !confinement.answers.are_closed(file)
     });
     files
 }
@@ -197,24 +190,45 @@ fn program(frame: &Frame<'_>, words: &[OsString]) -> Option<OsString> {
     find_program(words.first()?, &path, folder).map(PathBuf::into_os_string)
 }
 
-/// Whether a file leads to the solution, so that naming it does not lend it.
-fn is_answer(frame: &Frame<'_>, file: &Path) -> bool {
-    answers(frame).any(|answer| answer == file)
+/// What leads to a solution and would be seen: whatever an agent must not read, and whatever code of its cannot need while
+/// graders run it. Setup commands come before the agent, and see all.
+fn closed(frame: &Frame<'_>, role: Role<'_>) -> Vec<PathBuf> {
+    let confinement = &frame.context.confinement;
+    let answers = &confinement.answers;
+    let is_lent = |place: &Path| confinement.is_lent(place);
+    let is_seen = |place: &Path| !confinement.hides(place) || confinement.is_lent(place);
+    let mut places = match role {
+        Role::Setup => return Vec::new(),
+        Role::Agent(..) if sees_suite(frame, role) => return Vec::new(),
+        Role::Agent(..) => answers.for_agent(&is_lent),
+        Role::Grader => answers.for_graders(frame.context.task(frame.planned), &confinement.suite),
+    };
+    places.retain(|place| {
+        let of_suite = role == Role::Grader && place.starts_with(&confinement.suite);
+        (of_suite || is_seen(place)) && place.exists()
+    });
+    places.into_iter().map(Path::to_owned).collect()
 }
 
-/// The files that lead to the solution, wherever they lie.
-fn answers<'f>(frame: &'f Frame<'_>) -> impl Iterator<Item = PathBuf> + 'f {
-    let suite = &frame.context.suite;
-    let patches = suite
-        .tasks
-        .iter()
-        .filter_map(|task| task.reference_patch.as_deref());
-    let answers = patches.chain([suite.tasks_path.as_path(), suite.config_path.as_path()]);
-    answers.filter_map(|answer| fs::canonicalize(answer).ok())
+/// A folder becomes empty, and so does a file.
+fn close(place: &Path) -> Mount {
+    if place.is_dir() {
+        hide(place.to_owned())
+    } else {
+        blank(place)
+    }
 }
 
 fn sees_suite(frame: &Frame<'_>, role: Role<'_>) -> bool {
     !matches!(role, Role::Agent(..)) || frame.context.suite.settings.agent_sees_suite_root
+}
+
+fn blank(at: &Path) -> Mount {
+    Mount::Lent {
+        from: PathBuf::from("/dev/null"),
+        at: at.to_owned(),
+        write: false,
+    }
 }
 
 fn hide(at: PathBuf) -> Mount {

@@ -4,6 +4,7 @@
 
 mod aftermath;
 mod alone;
+mod answers;
 mod app_left;
 mod attest;
 mod blocking;

@@ -11,6 +11,7 @@ mod descent;
 mod diff;
 mod error;
 mod fetch;
+mod histories;
 mod left;
 mod lfs;
 mod manifest;
@@ -44,6 +45,7 @@ mod weigh;
 
 pub use error::WorkspaceError;
 pub use fetch::{git_version, libgit2_version};
+pub use histories::histories;
 pub use left::{Captured, ChangedPath, Content, IgnoredPath, LeftFile, Now};
 pub use manifest::{
     Care, Change, ChangeKind, Entry, MAX_DEPTH, MAX_ENTRIES, MAX_READ_BYTES, Manifest, changes,

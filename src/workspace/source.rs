@@ -163,7 +163,8 @@ pub fn has_remote(folder: &Path) -> bool {
     found.is_ok_and(|repository| !remotes(&repository).is_empty())
 }
 
-fn remotes(repository: &Repository) -> Vec<String> {
+/// Addresses of a repository's remotes.
+pub(super) fn remotes(repository: &Repository) -> Vec<String> {
     let names = repository.remotes();
     let names = names.iter().flatten().flatten().flatten();
     let found = names.filter_map(|name| repository.find_remote(name).ok());

@@ -346,6 +346,7 @@ fn an_agent_finds_neither_suite_nor_project_nor_earlier_runs_nor_the_home() {
     let sandbox = Sandbox::new().suite("isolation: {level: jail, require: true}");
     let suite = sandbox.path("");
     fs::write(sandbox.path("reference.patch"), "the answer").expect("write a file");
+    fs::write(sandbox.path("script.sh"), "true").expect("write a file");
     fs::create_dir_all(sandbox.path("runs/20200101_000000")).expect("make a folder");
     fs::write(sandbox.path("runs/20200101_000000/runs.jsonl"), "").expect("write a file");
     let elsewhere = tempfile::tempdir_in(suite.parent().expect("a folder")).expect("a folder");
@@ -368,9 +369,9 @@ fn an_agent_finds_neither_suite_nor_project_nor_earlier_runs_nor_the_home() {
     let body = format!(
         "{looks}[ \"$(ls -A \"$(dirname \"$EVAL_CMD_LOG\")\")\" = \"$(basename \"$EVAL_CMD_LOG\")\" ] || ls -A \"$(dirname \"$EVAL_CMD_LOG\")\" >> papers\nls -A \"$HOME\" | grep -vxE '\\.(bash_profile|profile|bashrc|zshenv|zprofile|zshrc|proctor-path\\.sh)' > home || rm home\n{SOLVE}\n{CLAUDE_DONE}"
     );
-    // The graders see the suite, as the contract says, and what the agent saw.
+    // The graders see the suite's scripts, and what the agent saw.
     let sandbox = sandbox.agent("fake", "claude_code_cli", &body).suite("lend: []").tasks(
-        "- id: answer\n  prompt: p\n  graders:\n    - {type: command, argv: [sh, -c, 'test -f \"$EVAL_SUITE_ROOT/tasks.yaml\" && test ! -e seen && test ! -e home || { cat seen home; exit 1; }']}\n",
+        "- id: answer\n  prompt: p\n  graders:\n    - {type: command, argv: [sh, -c, 'test -f \"$EVAL_SUITE_ROOT/script.sh\" && test ! -e seen && test ! -e home || { cat seen home; exit 1; }']}\n",
     );
     let mut command = sandbox.command(&["run", "--quiet"]);
     let output = command.env("HOME", &home).output().expect("run proctor");
@@ -408,7 +409,7 @@ fn an_agent_finds_its_login_and_not_its_operators_sessions() {
 }
 
 #[test]
-fn an_answer_that_lies_outside_of_the_suite_is_empty_for_the_agent_and_whole_for_graders() {
+fn a_solution_that_lies_outside_of_the_suite_is_empty_for_the_agent_and_for_graders() {
     if !can_be_had() {
         return;
     }
@@ -419,7 +420,7 @@ fn an_answer_that_lies_outside_of_the_suite_is_empty_for_the_agent_and_whole_for
     let shown = patch.display();
     let body = format!("cat '{shown}' > seen\n{SOLVE}\n{CLAUDE_DONE}");
     let tasks = format!(
-        "- id: answer\n  prompt: p\n  reference_patch: '{shown}'\n  graders:\n    - {{type: command, argv: [sh, -c, \"test -e seen && test ! -s seen && test -s '{shown}'\"]}}\n"
+        "- id: answer\n  prompt: p\n  reference_patch: '{shown}'\n  graders:\n    - {{type: command, argv: [sh, -c, \"test -e seen && test ! -s seen && test -e '{shown}' && test ! -s '{shown}'\"]}}\n"
     );
     let sandbox = sandbox(&body).tasks(&tasks);
     run(&sandbox);

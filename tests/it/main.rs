@@ -59,6 +59,7 @@ mod secrets;
 mod selftest;
 mod shared;
 mod shims;
+mod solutions;
 mod standin;
 mod streams;
 mod summary;

@@ -1,0 +1,176 @@
+//! Files that lead to a solution, wherever they lie: what a jail blanks for an agent, and what for the code that graders run.
+
+use std::fs::{self, File};
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+
+use crate::config::{GraderSpec, Suite, TaskSpec};
+use crate::supervise::find_program;
+use crate::trial::named_files::files_named;
+
+/// Places of the system and of package managers: what a grader calls there, an agent may call.
+const OF_SYSTEM: [&str; 8] = [
+    "/usr", "/bin", "/sbin", "/lib", "/lib64", "/etc", "/nix", "/snap",
+];
+
+/// How compiled programs begin: they tell little of what they check, and may be a toolchain's.
+const COMPILED: [&[u8]; 3] = [b"\x7fELF", b"\xcf\xfa\xed\xfe", b"\xca\xfe\xba\xbe"];
+
+/// What an agent could take a solution from. All paths are real.
+#[derive(Debug, Default)]
+pub(super) struct Answers {
+    /// Reference patches, baselines and the suite's own two files.
+    solutions: Vec<PathBuf>,
+    /// Recordings of agents, which those read that play them.
+    recordings: Vec<PathBuf>,
+    /// What is laid for graders alone, of all tasks.
+    laid: Vec<PathBuf>,
+    /// What graders read where it lies.
+    named: Vec<PathBuf>,
+}
+
+impl Answers {
+    /// Those of a suite whose programs are looked for in `path`.
+    pub(super) fn of(suite: &Suite, path: &std::ffi::OsStr) -> Self {
+        let tasks = suite.tasks.iter();
+        // Those of tasks that are left out, too.
+        let patches = suite.asked.solutions.iter().map(PathBuf::as_path);
+        let own = [&suite.tasks_path, &suite.config_path];
+        let own = own.into_iter().chain([&suite.settings.baselines]);
+        let agents = suite.agents.iter();
+        let recordings = agents.clone().filter_map(|agent| agent.replay.as_ref());
+        let folders: Vec<PathBuf> = std::env::split_paths(path)
+            .filter_map(|folder| fs::canonicalize(folder).ok())
+            .collect();
+        let needed: Vec<PathBuf> = agents
+            .flat_map(|agent| {
+                let words: Vec<_> = agent.command.iter().map(Into::into).collect();
+                let program = words.first().and_then(|word: &std::ffi::OsString| {
+                    fs::canonicalize(find_program(word, path, &suite.config_dir)?).ok()
+                });
+                files_named(&words).into_iter().chain(program)
+            })
+            .collect();
+        let mut named: Vec<PathBuf> = tasks.flat_map(read_by_graders).collect();
+        named.retain(|file| {
+            let is_tool = OF_SYSTEM.iter().any(|place| file.starts_with(place))
+                || folders.iter().any(|folder| file.parent() == Some(folder));
+            !is_tool && !needed.contains(file) && !is_compiled(file)
+        });
+        named.sort();
+        named.dedup();
+        Self {
+            solutions: real(patches.chain(own.map(PathBuf::as_path))),
+            recordings: real(recordings.map(|replay| replay.cassettes.as_path())),
+            laid: real(suite.asked.laid.iter().map(PathBuf::as_path)),
+            named,
+        }
+    }
+
+    /// What no agent sees, whatever else it is shown: neither solutions nor what is laid for graders.
+    pub(super) fn are_closed(&self, file: &Path) -> bool {
+        let mut closed = self.solutions.iter().chain(&self.laid);
+        closed.any(|closed| file.starts_with(closed))
+    }
+
+    /// What an agent must not see; `is_lent` tells what the operator shows it, which is no secret for being read by a grader.
+    pub(super) fn for_agent(&self, is_lent: &dyn Fn(&Path) -> bool) -> Vec<&Path> {
+        let named = self.named.iter().filter(|file| !is_lent(file));
+        let all = self.solutions.iter().chain(&self.laid).chain(named);
+        all.map(PathBuf::as_path).collect()
+    }
+
+    /// What the code under test must not see while the graders of `task` run. What they name themselves they read where it
+    /// lies, but for solutions.
+    pub(super) fn for_graders(&self, task: Option<&TaskSpec>, suite: &Path) -> Vec<&Path> {
+        let words: Vec<&str> = task.into_iter().flat_map(words_of_graders).collect();
+        let laid = self
+            .laid
+            .iter()
+            .filter(|from| !words.iter().any(|word| names(word, from, suite)));
+        let all = self.solutions.iter().chain(&self.recordings).chain(laid);
+        // A folder that holds the suite is not blanked: graders may use its scripts.
+        let all = all.filter(|place| !suite.starts_with(place));
+        all.map(PathBuf::as_path).collect()
+    }
+}
+
+fn real<'a>(paths: impl Iterator<Item = &'a Path>) -> Vec<PathBuf> {
+    paths
+        .filter_map(|path| fs::canonicalize(path).ok())
+        .collect()
+}
+
+/// Files outside of the workspace that the graders of a task read, by real paths.
+fn read_by_graders(task: &TaskSpec) -> Vec<PathBuf> {
+    let words: Vec<_> = words_of_graders(task).map(Into::into).collect();
+    let mut files = files_named(&words);
+    let further = task.graders.iter().filter_map(|grader| match grader {
+        GraderSpec::Privacy(options) => options.strings_file.as_deref(),
+        GraderSpec::ScreenshotCompare { reference_path, .. } => Some(reference_path),
+        _ => None,
+    });
+    files.extend(real(further));
+    files
+}
+
+fn words_of_graders(task: &TaskSpec) -> impl Iterator<Item = &str> {
+    let commands = task.graders.iter().filter_map(|grader| match grader {
+        GraderSpec::Command { argv, env, .. } => Some((argv, env)),
+        _ => None,
+    });
+    commands.flat_map(|(argv, env)| {
+        let values = env.iter().map(|(_, value)| value);
+        argv.iter().chain(values).map(String::as_str)
+    })
+}
+
+/// Whether a word of a command names a place, what is in it, or a folder below the suite's that it is in.
+fn names(word: &str, place: &Path, suite: &Path) -> bool {
+    if place.to_str().is_some_and(|place| word.contains(place)) {
+        return true;
+    }
+    let Ok(inside) = place.strip_prefix(suite) else {
+        return false;
+    };
+    let mut after = word.split("EVAL_SUITE_ROOT").skip(1);
+    after.any(|rest| {
+        let rest = rest.trim_start_matches(['}', '"', '\'']);
+        let Some(rest) = rest.strip_prefix('/') else {
+            return false;
+        };
+        let end = rest.find(|one: char| one.is_whitespace() || "\"'`;|&<>()".contains(one));
+        let named = Path::new(&rest[..end.unwrap_or(rest.len())]);
+        let says_something = named.components().next().is_some();
+        says_something && (inside.starts_with(named) || named.starts_with(inside))
+    })
+}
+
+fn is_compiled(file: &Path) -> bool {
+    let mut begin = [0; 4];
+    let read = File::open(file).and_then(|mut file| file.read_exact(&mut begin));
+    read.is_ok() && COMPILED.contains(&begin.as_slice())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_word_names_a_place_by_its_path_or_below_the_suite() {
+        let suite = Path::new("/s");
+        for (word, place, named) in [
+            ("/s/hidden/a.py", "/s/hidden", true),
+            ("cat $EVAL_SUITE_ROOT/hidden/a.py", "/s/hidden", true),
+            ("cat \"$EVAL_SUITE_ROOT\"/hidden;", "/s/hidden/a.py", true),
+            ("cat \"${EVAL_SUITE_ROOT}/hidden\"", "/s/hidden/a.py", true),
+            ("find $EVAL_SUITE_ROOT -name x", "/s/hidden", false),
+            ("find $EVAL_SUITE_ROOT/ -name x", "/s/hidden", false),
+            ("cat $EVAL_SUITE_ROOT/hid", "/s/hidden", false),
+            ("cat hidden/a.py", "/s/hidden", false),
+            ("cat $EVAL_SUITE_ROOT/hidden", "/elsewhere/hidden", false),
+        ] {
+            assert_eq!(names(word, Path::new(place), suite), named, "{word}");
+        }
+    }
+}
