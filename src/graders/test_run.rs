@@ -39,25 +39,33 @@ impl TestRun {
 
     /// The test of this name, as the runner tells it or with its class or file left out.
     fn status(&self, id: &str) -> Option<Status> {
-        let exact = self.ids.get(id).copied();
-        let endings = [format!("::{id}"), format!(".{id}")];
-        exact.or_else(|| {
-            let mut alike = self
-                .ids
-                .iter()
-                .filter(|(known, _)| endings.iter().any(|ending| known.ends_with(ending)));
-            let first = alike.next().map(|(_, status)| *status);
-            // A name that several have means none of them.
-            first.filter(|_| alike.next().is_none())
-        })
+        let (_, status) = self.test(id)?;
+        Some(status)
     }
 
-    fn first_failed(&self, but: Option<&str>) -> Option<&str> {
-        let skip = |id: &str| but.is_some_and(|but| id == but || id.ends_with(&format!("::{but}")));
+    /// The same with the whole name.
+    fn test(&self, id: &str) -> Option<(&str, Status)> {
+        if let Some((exact, status)) = self.ids.get_key_value(id) {
+            return Some((exact, *status));
+        }
+        let endings = [format!("::{id}"), format!(".{id}")];
+        let mut alike = self
+            .ids
+            .iter()
+            .filter(|(known, _)| endings.iter().any(|ending| known.ends_with(ending)));
+        let first = alike.next();
+        // A name that several have means none of them.
+        let (known, status) = first.filter(|_| alike.next().is_none())?;
+        Some((known, *status))
+    }
+
+    /// The first test that failed, but for the one of this name.
+    fn first_failed(&self, but: &str) -> Option<&str> {
+        let but = self.test(but).map(|(known, _)| known);
         let mut failed = self
             .ids
             .iter()
-            .filter(|(id, status)| **status == Status::Failed && !skip(id));
+            .filter(|(id, status)| **status == Status::Failed && Some(id.as_str()) != but);
         failed.next().map(|(id, _)| id.as_str())
     }
 }
@@ -226,7 +234,7 @@ pub(super) fn objection(asked: &TestsSpec, run: &TestRun, exit: i32) -> Option<O
                 return Some(fail(format!("sentinel_missing:{sentinel}")));
             }
         }
-        if let Some(failed) = run.first_failed(Some(sentinel)) {
+        if let Some(failed) = run.first_failed(sentinel) {
             return Some(fail(format!("tests_failed:{failed}")));
         }
     }
@@ -329,6 +337,30 @@ mod tests {
             let said = objection(&spec, &cargo(text), exit);
             let said = said.and_then(|opinion| opinion.1).unwrap_or_default();
             assert_eq!(said, reason, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_sentinel_may_be_named_by_its_last_part_in_every_format() {
+        let python = "test_add (hid.test_s.S.test_add) ... ok\ntest_sentinel (hid.test_s.S.test_sentinel) ... FAIL\n\n----------------------------------------------------------------------\nRan 2 tests in 0.001s\n\nFAILED (failures=1)\n";
+        let other = python.replace(
+            "(hid.test_s.S.test_add) ... ok",
+            "(hid.test_s.S.test_add) ... FAIL",
+        );
+        for (text, sentinel, reason) in [
+            (python, "test_sentinel", ""),
+            (python, "S.test_sentinel", ""),
+            (python, "hid.test_s.S.test_sentinel", ""),
+            (
+                &other,
+                "test_sentinel",
+                "tests_failed:hid.test_s.S.test_add",
+            ),
+        ] {
+            let run = read(TestFormat::Unittest, text);
+            let said = objection(&asked(&[], Some(sentinel)), &run, 1);
+            let said = said.and_then(|opinion| opinion.1).unwrap_or_default();
+            assert_eq!(said, reason, "{sentinel}: {run:?}");
         }
     }
 
