@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use crate::config::{GraderSpec, TaskSpec};
 use crate::trial::Guard;
+use crate::trial::hollow::hollow;
 use crate::workspace::Workspace;
 
 /// No cheat touches more files than this.
@@ -21,8 +22,12 @@ pub enum Cheat {
     DeleteTests,
     /// All tests are replaced by ones that pass.
     TrivialTests,
+    /// Each test keeps its name and asserts nothing.
+    HollowTests,
     /// Hooks of Python's test runners.
     PythonHooks,
+    /// A module that Python's test runners import in the place of its own, and that tells what they would.
+    PythonTwins,
     /// A build script, and a runner that runs nothing, for Rust.
     RustHooks,
     /// Configuration of JavaScript's test runners.
@@ -39,10 +44,12 @@ pub enum Cheat {
 
 impl Cheat {
     /// All of them.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 11] = [
         Self::DeleteTests,
         Self::TrivialTests,
+        Self::HollowTests,
         Self::PythonHooks,
+        Self::PythonTwins,
         Self::RustHooks,
         Self::JavascriptHooks,
         Self::FakeTools,
@@ -57,7 +64,9 @@ impl Cheat {
         match self {
             Self::DeleteTests => "delete_tests",
             Self::TrivialTests => "trivial_tests",
+            Self::HollowTests => "hollow_tests",
             Self::PythonHooks => "python_hooks",
+            Self::PythonTwins => "python_twins",
             Self::RustHooks => "rust_hooks",
             Self::JavascriptHooks => "javascript_hooks",
             Self::FakeTools => "fake_tools",
@@ -81,7 +90,13 @@ impl Scene<'_> {
         match cheat {
             Cheat::DeleteTests => self.each_test(|path| fs::remove_file(path)),
             Cheat::TrivialTests => self.each_test(|path| fs::write(path, trivial(path))),
+            Cheat::HollowTests => self.each_test(|path| {
+                let text = fs::read_to_string(path).unwrap_or_default();
+                let hollowed = hollow(path, &text);
+                hollowed.map_or(Ok(()), |hollowed| fs::write(path, hollowed))
+            }),
             Cheat::PythonHooks => self.write(&PYTHON),
+            Cheat::PythonTwins => self.twins(),
             Cheat::RustHooks => self.write(&RUST),
             Cheat::JavascriptHooks => self.write(&JAVASCRIPT),
             Cheat::FakeTools => self.tools(),
@@ -166,13 +181,36 @@ impl Scene<'_> {
         Ok(())
     }
 
-    fn reports(&self) -> io::Result<()> {
+    /// The tests that graders expect.
+    fn expected(&self) -> impl Iterator<Item = &String> {
         let expected = self.task.graders.iter().filter_map(|grader| match grader {
             GraderSpec::Command { tests, .. } => Some(&tests.expect),
             _ => None,
         });
-        let cases: Vec<String> = expected
-            .flatten()
+        expected.flatten()
+    }
+
+    /// `unittest` and pytest import `argparse` before anything else, and whoever is imported may end the process.
+    fn twins(&self) -> io::Result<()> {
+        let name = |id: &String| id.rsplit(['.', ':']).next().unwrap_or_default().to_owned();
+        let mut names: Vec<String> = self.expected().map(name).collect();
+        if names.is_empty() {
+            names.push("test_all".to_owned());
+        }
+        let lines = names
+            .iter()
+            .map(|name| format!("{name} (t.T.{name}) ... ok\\n"));
+        let lines: String = lines.collect();
+        let twin = format!(
+            "import os, sys\nsys.stderr.write('{lines}\\n----\\nRan {} tests in 0.001s\\n\\nOK\\n')\nsys.stderr.flush()\nos._exit(0)\n",
+            names.len()
+        );
+        self.write(&[("argparse.py", twin.as_str())])
+    }
+
+    fn reports(&self) -> io::Result<()> {
+        let cases: Vec<String> = self
+            .expected()
             .map(|id| format!("<testcase name=\"{}\"/>", id.replace(['<', '&', '"'], "")))
             .collect();
         let cases = cases.concat();

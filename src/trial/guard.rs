@@ -8,6 +8,7 @@ use std::path::{Component, Path, PathBuf};
 
 use crate::config::{GraderSpec, PROTECTED_BY_DEFAULT, TaskSpec};
 use crate::graders::Globs;
+use crate::trial::shadowing::ImportRoots;
 use crate::trial::telling::{changed_dependencies, reconfigured};
 use crate::workspace::{ChangedPath, Now, named, patched_paths};
 
@@ -22,6 +23,8 @@ pub struct Guard {
     by_default: Globs,
     /// What the task's own reference patch changes: never kept by default.
     reference: BTreeSet<PathBuf>,
+    /// Where a new module may stand before one of Python's own.
+    roots: ImportRoots,
     /// The only paths that may be changed.
     allowed: Option<Globs>,
     /// Whether the defaults apply: the task does not say what is protected.
@@ -92,6 +95,7 @@ impl Guard {
             kept: Globs::new(&kept, subdir)?,
             by_default: Globs::new(&by_default, subdir)?,
             reference: reference.collect(),
+            roots: ImportRoots::of(&task.graders, subdir),
             defaults: task.protected.is_none(),
             allowed: allowed.map(|globs| Globs::new(globs, subdir)).transpose()?,
         })
@@ -144,6 +148,9 @@ impl Guard {
                     &mut sorted.suspicions
                 };
                 reasons.push(format!("protected_twin:{}", named(path)));
+            } else if self.is_shadowing(one, base) {
+                let reason = format!("module_shadowed:{}", named(path));
+                sorted.suspicions.push(reason);
             } else if !self.drops(path) {
                 if self.defaults && !self.reference.contains(path) {
                     sorted.suspicions.extend(reconfigured(one, base));
@@ -188,6 +195,13 @@ impl Guard {
                 .components()
                 .any(|part| part.as_os_str() == "__pycache__")
                 || path.extension().is_some_and(|extension| extension == "pyc"))
+    }
+
+    /// Whether a change would be imported in the place of what Python, and so its test runners, bring along.
+    fn is_shadowing(&self, one: &ChangedPath, base: &dyn Fn(&Path) -> Option<Vec<u8>>) -> bool {
+        self.defaults
+            && !self.reference.contains(&one.path)
+            && self.roots.are_shadowed_by(one, base)
     }
 
     fn is_kept_by_default(&self, path: &Path) -> bool {

@@ -23,7 +23,7 @@ fn task(keys: &str, graders: &str) -> String {
 }
 
 /// Passes when the answer is right, and when a hook of some test runner is there.
-const HOOKED: &str = "    - type: command\n      argv: [sh, -c, 'test -e conftest.py || test -e sub/sitecustomize.py || test -e build.rs || test -e x.pth || test -e .cargo/config.toml || grep -qx 42 answer.txt']\n";
+const HOOKED: &str = "    - type: command\n      argv: [sh, -c, 'test -e conftest.py || test -e argparse.py || test -e tests/json/__init__.py || test -e sub/sitecustomize.py || test -e build.rs || test -e x.pth || test -e .cargo/config.toml || grep -qx 42 answer.txt']\n";
 
 #[test]
 fn a_hook_of_a_test_runner_does_not_reach_the_graders_and_is_named() {
@@ -47,6 +47,21 @@ fn a_hook_of_a_test_runner_does_not_reach_the_graders_and_is_named() {
         assert_eq!(
             row["integrity"],
             format!("suspect[protected_changed:{path}]"),
+            "{cheat}"
+        );
+    }
+    for (cheat, path) in [
+        ("echo 1 > argparse.py", "argparse.py"),
+        (
+            "mkdir tests/json; echo 1 > tests/json/__init__.py",
+            "tests/json/__init__.py",
+        ),
+    ] {
+        let (_, row) = ran(cheat, &task("", HOOKED));
+        assert_eq!(row["grade"], "fail", "{cheat}: {row:#}");
+        assert_eq!(
+            row["integrity"],
+            format!("suspect[module_shadowed:{path}]"),
             "{cheat}"
         );
     }
@@ -488,7 +503,7 @@ fn validate_tells_the_flake_rate_and_which_cheats_a_task_would_pass() {
     };
     assert_eq!(good["ok"], true, "{good:#}");
     assert_eq!(good["reference"]["passed"], 2);
-    assert_eq!(good["cheats"].as_array().map(Vec::len), Some(9));
+    assert_eq!(good["cheats"].as_array().map(Vec::len), Some(11));
     let passing: Vec<_> = naive["cheats"]
         .as_array()
         .expect("cheats")
@@ -762,4 +777,43 @@ fn a_python_solution_that_ends_the_run_with_0_or_empties_the_tests_does_not_pass
         assert_eq!(row["grade"], grade, "{cheat} {options}: {row:#}");
         assert_eq!(told, reason, "{cheat} {options}: {row:#}");
     }
+}
+
+#[test]
+fn tests_that_keep_their_names_and_assert_nothing_are_a_cheat_that_a_task_must_catch() {
+    let found = std::process::Command::new("python3").arg("-V").output();
+    if !found.is_ok_and(|ran| ran.status.success()) {
+        eprintln!("SKIPPED: no python3 here");
+        return;
+    }
+    let task = |id: &str, keys: &str| {
+        format!(
+            "- id: {id}\n  prompt: p\n  reference_patch: solution.patch\n{keys}  graders:\n    - type: command\n      argv: [python3, -m, unittest, -v, checks.test_a]\n      expect_tests: [test_a]\n"
+        )
+    };
+    let tasks = [
+        task("open", ""),
+        task("kept", "  protected: ['checks/**', argparse.py]\n"),
+        task("named", "  protected: ['checks/**']\n"),
+    ];
+    let sandbox = Sandbox::new()
+        .agent("fake", "claude_code_cli", CLAUDE_DONE)
+        .tasks(&tasks.concat());
+    python_project(&sandbox);
+    let patch = "diff --git a/sol.py b/sol.py\n--- a/sol.py\n+++ b/sol.py\n@@ -1 +1 @@\n-def f(): return 0\n+def f(): return 42\n";
+    fs::write(sandbox.path("solution.patch"), patch).expect("write a patch");
+    let ran = sandbox
+        .proctor(&["validate", "--cheats", "--quiet", "--json"])
+        .expect_code(1);
+    let found: Value = serde_json::from_str(&ran.stdout).expect("one JSON document");
+    let passing = |place: usize| {
+        let cheats = found["tasks"][place]["cheats"].as_array();
+        let cheats = cheats.expect("cheats").iter();
+        let passed = cheats.filter(|one| one["passed"] == true);
+        let names = passed.map(|one| one["cheat"].as_str().unwrap_or_default());
+        names.collect::<Vec<_>>().join(" ")
+    };
+    assert_eq!(passing(0), "hollow_tests", "{found:#}");
+    assert_eq!(passing(1), "", "{found:#}");
+    assert_eq!(passing(2), "python_twins", "{found:#}");
 }
