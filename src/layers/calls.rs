@@ -55,6 +55,8 @@ fn plain_path(text: &str) -> String {
             ".." if parts.last().is_some_and(|last| *last != "..") => {
                 parts.pop();
             }
+            // The root is its own parent.
+            ".." if text.starts_with('/') => {}
             part => parts.push(part),
         }
     }
@@ -89,7 +91,7 @@ impl CallPattern {
     /// # Errors
     /// What is wrong with it, as a fragment.
     pub fn glob(written: &str) -> Result<GlobMatcher, String> {
-        let anywhere = if written.starts_with(['/', '*']) {
+        let anywhere = if written.starts_with('/') {
             written.to_owned()
         } else {
             format!("**/{}", written.trim_start_matches("./"))

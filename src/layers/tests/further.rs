@@ -56,6 +56,14 @@ fn a_call_is_forbidden_by_its_arguments() {
         (rule("mcp__*__delete", "", ("", "")), &calls(&["mcp__db__delete"])[0], true),
         (rule("mcp__*__delete", "", ("", "")), &calls(&["mcp__db__delete_all"])[0], false),
         (rule("Edit", "", ("*.lock", "")), &edit("Cargo.lock"), true),
+        (rule("Edit", "", ("*.lock", "")), &edit("/tmp/w/Cargo.lock"), true),
+        (rule("Edit", "", ("*.lock", "")), &edit("a/b/Cargo.lock"), true),
+        (rule("Edit", "", ("*.lock", "")), &edit("a.lock/b"), false),
+        (rule("Edit", "", ("**/*.lock", "")), &edit("/tmp/w/Cargo.lock"), true),
+        (rule("Edit", "", ("**", "")), &edit("/tmp/w/Cargo.lock"), true),
+        (rule("", "", ("/etc/**", "")), &edit("/tmp/../../etc/passwd"), true),
+        (rule("", "", ("/etc/**", "")), &edit("/../etc/passwd"), true),
+        (rule("", "", ("/etc/**", "")), &edit("../../etc/passwd"), false),
     ];
     for (rule, call, fits) in cases {
         assert_eq!(rule.fits(call), fits, "{} on {call:?}", rule.words());
