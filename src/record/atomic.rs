@@ -1,9 +1,10 @@
 //! Derived files are replaced as a whole: after a crash the old or the new one is there, never half of one.
 
+use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use tempfile::NamedTempFile;
+use tempfile::{NamedTempFile, PersistError};
 
 use crate::failpoints::reach;
 use crate::record::RecordError;
@@ -48,6 +49,19 @@ impl AtomicFile {
     /// # Errors
     /// When any of these fails; the old file is then still there.
     pub fn commit(self) -> Result<(), RecordError> {
+        self.named("replace", |file, path| file.persist(path))
+    }
+
+    /// The same, but no file is replaced.
+    fn commit_new(self) -> Result<(), RecordError> {
+        self.named("create", |file, path| file.persist_noclobber(path))
+    }
+
+    fn named(
+        self,
+        action: &'static str,
+        persist: impl FnOnce(NamedTempFile, &Path) -> Result<File, PersistError>,
+    ) -> Result<(), RecordError> {
         let Self { writer, path } = self;
         let file = writer
             .into_inner()
@@ -56,10 +70,10 @@ impl AtomicFile {
         reach("derived.sync")
             .and_then(|()| file.as_file().sync_all())
             .doing("sync", &path)?;
-        reach("derived.rename").doing("replace", &path)?;
-        file.persist(&path)
+        reach("derived.rename").doing(action, &path)?;
+        persist(file, &path)
             .map_err(|error| error.error)
-            .doing("replace", &path)?;
+            .doing(action, &path)?;
         reach("derived.folder").doing("sync", &path)?;
         private::sync_dir(folder_of(&path))
     }
@@ -84,6 +98,16 @@ pub fn write_atomically(path: &Path, bytes: &[u8]) -> Result<(), RecordError> {
     let mut file = AtomicFile::create(path)?;
     file.write_all(bytes).doing("write", path)?;
     file.commit()
+}
+
+/// Makes a file as a whole, where there is none of this name.
+///
+/// # Errors
+/// When it cannot be written; `AlreadyExists` where there is one.
+pub(super) fn create_atomically(path: &Path, bytes: &[u8]) -> Result<(), RecordError> {
+    let mut file = AtomicFile::create(path)?;
+    file.write_all(bytes).doing("write", path)?;
+    file.commit_new()
 }
 
 fn folder_of(path: &Path) -> &Path {

@@ -3,7 +3,7 @@
 //! `DIR/AGENT/SCENARIO/TASK/v3.json`, and `promoted.json` beside it where a version was chosen.
 
 use std::fs;
-use std::io::{self, Write as _};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
@@ -12,6 +12,7 @@ use serde_json::Value;
 
 use crate::layers::{Call, Handoffs, Spent, Trace};
 use crate::model::{Cell, check_id};
+use crate::record::atomic::create_atomically;
 use crate::record::{digest_of, write_atomically};
 
 const PROMOTED: &str = "promoted.json";
@@ -327,17 +328,11 @@ impl Baselines {
         let folder = self.folder(key);
         fs::create_dir_all(&folder).map_err(|error| at(&folder, &error))?;
         let text = serde_json::to_string_pretty(&saved).map_err(|error| at(&path, &error))?;
-        let made = fs::OpenOptions::new()
-            .write(true)
-            .create_new(true)
-            .open(&path);
-        let mut file = made.map_err(|error| match error.kind() {
+        let made = create_atomically(&path, format!("{text}\n").as_bytes());
+        made.map_err(|error| match error.source.kind() {
             io::ErrorKind::AlreadyExists => at(&path, &"it is there already, and is not replaced"),
-            _ => at(&path, &error),
+            _ => error.to_string(),
         })?;
-        let written = file.write_all(format!("{text}\n").as_bytes());
-        let written = written.and_then(|()| file.sync_all());
-        written.map_err(|error| at(&path, &error))?;
         Ok(saved)
     }
 
@@ -400,5 +395,34 @@ mod tests {
         for wrong in ["a/b", "a/b/c/d", "../b/c", "a//c"] {
             assert!(wrong.parse::<BaselineKey>().is_err(), "{wrong}");
         }
+    }
+
+    #[test]
+    fn a_version_is_there_wholly_or_not_at_all() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let store = Baselines::new(folder.path());
+        let key: BaselineKey = "a/s/t".parse().expect("a key");
+        let trace = Trace {
+            answer: "x".repeat(8 << 20),
+            ..Trace::default()
+        };
+        let seen = std::thread::scope(|scope| {
+            let reader = scope.spawn(|| {
+                loop {
+                    let current = store.current(&key).expect("a whole version or none");
+                    if let Some(last) = current.filter(|it| it.version == 4) {
+                        break last;
+                    }
+                }
+            });
+            for _ in 0..4 {
+                store
+                    .save(&key, None, Baseline::new(&trace))
+                    .expect("saved");
+            }
+            reader.join().expect("a reader")
+        });
+        assert_eq!(seen.trace(), trace);
+        assert_eq!(names(&store.folder(&key)).len(), 4, "no draft stays");
     }
 }
