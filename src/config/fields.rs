@@ -7,7 +7,7 @@ use crate::config::check::join;
 use crate::config::node::{Node, Value};
 use crate::config::paths::Base;
 use crate::config::problem::Place;
-use crate::config::shape::{Need, Section};
+use crate::config::shape::{Need, Section, Variant};
 
 /// A mapping with known keys. Where the check found a value wrong, reading gives some other value instead: the
 /// report already holds an error then, and what was read is thrown away.
@@ -31,6 +31,11 @@ impl<'a> Fields<'a> {
     /// Place of the mapping itself.
     pub(super) fn place(&self) -> Place {
         self.node.map(|node| node.place).unwrap_or_default()
+    }
+
+    /// Full name of the mapping itself.
+    pub(super) fn name(&self) -> &str {
+        &self.path
     }
 
     /// Full name of the key `name`.
@@ -79,6 +84,25 @@ impl<'a> Fields<'a> {
                 )
             })
             .collect()
+    }
+
+    /// The mappings of the list under `name`, each with the word of its `type`; an item without keys is that word.
+    pub(super) fn tagged(
+        &self,
+        name: &str,
+        variants: &'static [Variant],
+    ) -> Vec<(&'static str, Self)> {
+        let items = self.items(name).iter().enumerate();
+        let known = items.filter_map(|(index, node)| {
+            let kind = node
+                .map()
+                .map_or(Some(node), |_| node.get("type"))?
+                .text()?;
+            let (word, section) = variants.iter().find(|(word, _)| *word == kind)?;
+            let path = format!("{}[{index}]", self.path(name));
+            Some((*word, Self::new(Some(node), section, &path)))
+        });
+        known.collect()
     }
 
     /// The items of the list under `name`.

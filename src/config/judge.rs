@@ -9,6 +9,7 @@ use crate::config::paths::Base;
 use crate::config::problem::Report;
 use crate::config::tables::{JUDGE, JUDGES};
 use crate::model::Pricing;
+use crate::model::host::HostRule;
 
 /// `judge`
 #[derive(Debug, Clone, PartialEq)]
@@ -161,30 +162,30 @@ fn judges(
     (prices, budget): (&PriceTable, Option<f64>),
     report: &mut Report,
 ) -> Vec<JudgeSpec> {
-    let items = fields.items("judges").iter().enumerate();
-    let judges = items.filter_map(|(index, node)| {
-        let path = format!("{}[{index}]", fields.path("judges"));
-        let named = if node.map().is_some() {
-            node.get("type")?
-        } else {
-            node
-        };
-        let word = named.text()?;
-        let (_, section) = JUDGES.iter().find(|(name, _)| *name == word)?;
-        let options = Fields::new(Some(node), section, &path);
+    let mut judges: Vec<JudgeSpec> = Vec::new();
+    for (word, options) in fields.tagged("judges", JUDGES) {
         let model = options.text("model");
         let pricing = model.as_deref().and_then(|model| prices.find(model));
+        let Some(provider) = provider(word, &options, report) else {
+            continue;
+        };
         let judge = JudgeSpec {
-            provider: provider(word, &options, report)?,
+            provider,
             model,
             pricing: pricing.map(|(pricing, _)| pricing),
         };
         if budget.is_some() {
             unbounded(&judge, &options, report);
         }
-        Some(judge)
-    });
-    judges.collect()
+        if judges.iter().any(|known| known.asks_like(&judge)) {
+            let message = "asks what another of the judges asks, so one reply would count twice";
+            report
+                .error(options.place(), options.name(), message)
+                .hint("list each judge once, and say with `samples` how often each is asked");
+        }
+        judges.push(judge);
+    }
+    judges
 }
 
 fn provider(word: &str, options: &Fields<'_>, report: &mut Report) -> Option<JudgeProvider> {
@@ -234,18 +235,11 @@ fn endpoint(
     }
 }
 
-fn host_of(url: &str) -> Option<&str> {
-    let rest = url
-        .strip_prefix("https://")
-        .or_else(|| url.strip_prefix("http://"))?;
-    rest.split('/').next()
-}
-
 fn url_problem(url: &str) -> Option<&'static str> {
-    let host = host_of(url);
-    if host.is_none_or(|host| host.is_empty() || host.starts_with(':')) {
+    let is_web = url.starts_with("https://") || url.starts_with("http://");
+    if !is_web || HostRule::of_url(url).is_none() {
         Some("is no address of a server")
-    } else if host.is_some_and(|host| host.contains('@')) {
+    } else if url.split('/').nth(2).is_some_and(|host| host.contains('@')) {
         Some("must hold no name and no password")
     } else if url.contains(['?', '#']) || url.contains(char::is_whitespace) {
         Some("must hold no query, no fragment and no spaces")
@@ -255,44 +249,62 @@ fn url_problem(url: &str) -> Option<&'static str> {
 }
 
 fn is_loopback(url: &str) -> bool {
-    let host = host_of(url).unwrap_or_default();
-    let name = match host.strip_prefix('[') {
-        Some(rest) => rest.split(']').next(),
-        None => host.split(':').next(),
-    };
-    let name = name.unwrap_or_default();
-    let address = name.parse::<std::net::IpAddr>();
-    name == "localhost" || address.is_ok_and(|address| address.is_loopback())
+    HostRule::of_url(url).is_some_and(|host| host.port_of_loopback().is_some())
+}
+
+/// What keeps anybody from knowing what a call of a judge can cost at most.
+#[derive(Debug, Clone, Copy)]
+pub struct Unbounded {
+    /// The key that it hangs on.
+    pub key: &'static str,
+    /// What is wrong with it.
+    message: &'static str,
+    /// What to do.
+    pub hint: &'static str,
 }
 
 impl JudgeSpec {
-    /// The key that keeps anybody from knowing what a call can cost at most, and what to do; nothing where that is known.
+    /// What keeps anybody from knowing what a call can cost at most; nothing where that is known.
     #[must_use]
-    pub fn unbounded(&self) -> Option<(&'static str, &'static str)> {
+    pub fn unbounded(&self) -> Option<Unbounded> {
         match &self.provider {
             JudgeProvider::Command {
                 max_call_usd: None, ..
-            } => Some((
-                "max_call_usd",
-                "say what one call can cost at most; 0 where it is free",
-            )),
+            } => Some(Unbounded {
+                key: "max_call_usd",
+                message: "is missing, so max_cost_usd cannot be kept",
+                hint: "say what one call can cost at most; 0 where it is free",
+            }),
             JudgeProvider::Anthropic(_) | JudgeProvider::OpenAi(_) if self.pricing.is_none() => {
-                Some(("model", "give it one under `prices:`"))
+                Some(Unbounded {
+                    key: "model",
+                    message: "has no price, so max_cost_usd cannot be kept",
+                    hint: "give it one under `prices:`",
+                })
             }
             _ => None,
         }
+    }
+
+    /// Whether both send the same requests; keys and limits of cost are in none.
+    fn asks_like(&self, other: &Self) -> bool {
+        use JudgeProvider::{Anthropic, Command, OpenAi};
+        let sent = |server: &Endpoint| (server.base_url.clone(), server.max_output_tokens);
+        let same = match (&self.provider, &other.provider) {
+            (Anthropic(one), Anthropic(other)) | (OpenAi(one), OpenAi(other)) => {
+                sent(one) == sent(other) && one.temperature == other.temperature
+            }
+            (Command { argv: one, .. }, Command { argv: other, .. }) => one == other,
+            _ => false,
+        };
+        same && self.model == other.model
     }
 }
 
 /// A budget that cannot be kept is none.
 fn unbounded(judge: &JudgeSpec, options: &Fields<'_>, report: &mut Report) {
-    let Some((key, hint)) = judge.unbounded() else {
-        return;
-    };
-    let message = match key {
-        "model" => "has no price, so max_cost_usd cannot be kept",
-        _ => "is missing, so max_cost_usd cannot be kept",
-    };
-    let place = options.place_of(key);
-    report.error(place, &options.path(key), message).hint(hint);
+    if let Some(Unbounded { key, message, hint }) = judge.unbounded() {
+        let place = options.place_of(key);
+        report.error(place, &options.path(key), message).hint(hint);
+    }
 }

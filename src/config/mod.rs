@@ -46,7 +46,7 @@ pub use asked::Asked;
 pub use filter::{Filter, UnknownId, UnknownIds};
 pub use grader_spec::{GraderSpec, IosTestOptions, TestFormat, TestsSpec};
 pub use isolation::{IsolationSettings, Lent};
-pub use judge::{Endpoint, JudgeProvider, JudgeSettings, JudgeSpec, ReplayMode};
+pub use judge::{Endpoint, JudgeProvider, JudgeSettings, JudgeSpec, ReplayMode, Unbounded};
 pub use limits::LimitSettings;
 pub use load::{LoadBytes, LoadRequest, load, load_bytes, load_config_only};
 pub use measured::{LeakPlace, PrivacyOptions, RankedFigure, RetrievalOptions};

@@ -151,21 +151,9 @@ fn graders(
     files: &Files<'_>,
     report: &mut Report,
 ) -> Vec<GraderSpec> {
-    let items = fields.items(key).iter().enumerate();
-    items
-        .filter_map(|(index, node)| {
-            let path = format!("{}[{index}]", fields.path(key));
-            let named = if node.map().is_some() {
-                node.get("type")?
-            } else {
-                node
-            };
-            let (_, section) = GRADERS
-                .iter()
-                .find(|(name, _)| Some(*name) == named.text())?;
-            let options = Fields::new(Some(node), section, &path);
-            grader(named.text()?, &options, files, report)
-        })
+    let graders = fields.tagged(key, GRADERS).into_iter();
+    graders
+        .filter_map(|(word, options)| grader(word, &options, files, report))
         .collect()
 }
 

@@ -1,6 +1,6 @@
 //! What a run may spend, and the schedule that goes by it.
 
-use crate::config::{AgentKind, ReplayMode};
+use crate::config::{AgentKind, ReplayMode, Unbounded};
 use crate::plan::Plan;
 use crate::runner::judges::questions;
 use crate::runner::ledger::Standing;
@@ -51,7 +51,7 @@ fn judges_are_bounded(request: &RunRequest) -> Result<(), RunError> {
     let judges = settings.judges.iter().enumerate();
     let free: Vec<String> = judges
         .filter_map(|(place, judge)| Some((place, judge.unbounded()?)))
-        .map(|(place, (key, hint))| {
+        .map(|(place, Unbounded { key, hint, .. })| {
             format!("judge.judges[{place}]: --max-cost-usd cannot be kept since nobody knows what a call costs ({key}): {hint}")
         })
         .collect();

@@ -45,6 +45,22 @@ fn a_key_goes_to_the_providers_own_server_or_where_it_is_named() {
 }
 
 #[test]
+fn judges_that_differ_in_what_they_are_sent_are_several() {
+    let others = [
+        "{type: anthropic, model: m}",
+        "{type: openai, model: n}",
+        "{type: openai, model: m, temperature: 0}",
+        "{type: openai, model: m, max_output_tokens: 64}",
+        "{type: openai, model: m, base_url: 'http://127.0.0.1:1'}",
+    ];
+    for other in others {
+        let both = format!("judge: {{judges: [{{type: openai, model: m}}, {other}]}}\n");
+        let suite = with(&both).expect(other);
+        assert_eq!(suite.judge.expect("a judge").judges.len(), 2, "{other}");
+    }
+}
+
+#[test]
 fn what_is_wrong_with_a_judge_is_told_with_its_place() {
     let cases = [
         (
@@ -75,6 +91,18 @@ fn what_is_wrong_with_a_judge_is_told_with_its_place() {
         (
             "judge: {max_cost_usd: 1, judges: [{type: command, command: [x]}]}",
             "4:35: judge.judges[0].max_call_usd: is missing, so max_cost_usd cannot be kept",
+        ),
+        (
+            "judge: {judges: [{type: openai, model: m}, {type: openai, model: m, api_key_env: MINE}]}",
+            "4:44: judge.judges[1]: asks what another of the judges asks",
+        ),
+        (
+            "judge: {judges: [{type: command, command: [x]}, {type: command, command: x}, {type: command, command: [x], env_pass: [A]}]}",
+            "4:78: judge.judges[2]: asks what another of the judges asks",
+        ),
+        (
+            "judge: {judges: [{type: openai, model: m, base_url: 'ws://h'}]}",
+            "4:53: judge.judges[0].base_url: is no address of a server",
         ),
         (
             "judge: {judges: [{type: command, command: [x]}], treshold: 1}",
