@@ -64,23 +64,45 @@ impl Call<'_> {
     pub(super) async fn reply(&self, cancel: &Cancel) -> Result<Given, JudgeFailure> {
         let request = dialect::request(self.judge, self.prompt);
         let digest = text_digest(&request.to_string());
-        let replay = self.judges.settings.replay;
-        if replay != ReplayMode::Off
-            && let Some(recorded) = self.judges.recordings.find(&digest)
-        {
-            let read = reply::read(&recorded.reply, &self.prompt.fence);
-            let read = read.map_err(|why| {
-                JudgeFailure::Unreadable(format!("the recorded reply {digest}: {why}"))
-            })?;
-            self.purse.replayed(recorded.cost_usd);
-            return Ok(given(recorded, read, true));
+        if self.judges.settings.replay == ReplayMode::Off {
+            return self.recorded((&request, digest), cancel).await;
         }
-        if self.judges.only_recorded() {
-            let path = self.judges.recordings.path().display();
-            let why = format!("replay is `only`, and {path} has no reply to {digest}");
-            return Err(JudgeFailure::Unasked(why));
-        }
-        let (recorded, read) = self.asked((&request, digest), cancel).await?;
+        // Trials go on side by side: of the same request, one is sent, and the others find its reply.
+        let turn = self.judges.recordings.turn(&digest);
+        let held = tokio::select! {
+            held = turn.lock() => held,
+            () = cancel.reached(1) => return Err(JudgeFailure::Cancelled),
+        };
+        let given = match self.judges.recordings.find(&digest) {
+            Some(recorded) => self.replayed(recorded),
+            None if self.judges.only_recorded() => {
+                let path = self.judges.recordings.path().display();
+                let why = format!("replay is `only`, and {path} has no reply to {digest}");
+                Err(JudgeFailure::Unasked(why))
+            }
+            None => self.recorded((&request, digest), cancel).await,
+        };
+        drop(held);
+        given
+    }
+
+    /// A reply that was recorded before.
+    fn replayed(&self, recorded: Recorded) -> Result<Given, JudgeFailure> {
+        let read = reply::read(&recorded.reply, &self.prompt.fence).map_err(|why| {
+            let digest = &recorded.request;
+            JudgeFailure::Unreadable(format!("the recorded reply {digest}: {why}"))
+        })?;
+        self.purse.replayed(recorded.cost_usd);
+        Ok(given(recorded, read, true))
+    }
+
+    /// A new reply, recorded.
+    async fn recorded(
+        &self,
+        request: (&Value, String),
+        cancel: &Cancel,
+    ) -> Result<Given, JudgeFailure> {
+        let (recorded, read) = self.asked(request, cancel).await?;
         let kept = self.judges.recordings.keep(recorded.clone());
         kept.map_err(|why| JudgeFailure::Unasked(why.to_string()))?;
         Ok(given(recorded, read, false))

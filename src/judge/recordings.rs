@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use serde::{Deserialize, Serialize};
 
@@ -54,11 +54,15 @@ impl From<Usage> for Tokens {
     }
 }
 
+/// Whose turn it is to send one request.
+type Turn = tokio::sync::Mutex<()>;
+
 /// The file of recorded replies.
 #[derive(Debug)]
 pub(super) struct Recordings {
     path: PathBuf,
     known: Mutex<HashMap<String, Recorded>>,
+    turns: Mutex<HashMap<String, Arc<Turn>>>,
     redactor: Redactor,
 }
 
@@ -68,13 +72,14 @@ impl Recordings {
     /// # Errors
     /// A file that is there and cannot be read.
     pub(super) fn open(path: &Path, redactor: Redactor) -> io::Result<Self> {
-        let text = match std::fs::read_to_string(path) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
-            text => text?,
+        let bytes = match std::fs::read(path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
+            bytes => bytes?,
         };
-        let lines = text
-            .lines()
-            .filter_map(|line| serde_json::from_str(line).ok());
+        // A line may be cut within a letter.
+        let lines = bytes
+            .split(|byte| *byte == b'\n')
+            .filter_map(|line| serde_json::from_slice(line).ok());
         Ok(Self {
             path: path.to_path_buf(),
             known: Mutex::new(
@@ -82,8 +87,15 @@ impl Recordings {
                     .map(|recorded: Recorded| (recorded.request.clone(), recorded))
                     .collect(),
             ),
+            turns: Mutex::default(),
             redactor,
         })
+    }
+
+    /// Held by whoever asks: the same request waits until its reply is there.
+    pub(super) fn turn(&self, request: &str) -> Arc<Turn> {
+        let mut turns = self.turns.lock().unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(turns.entry(request.to_owned()).or_default())
     }
 
     pub(super) fn find(&self, request: &str) -> Option<Recorded> {

@@ -308,6 +308,40 @@ async fn what_is_recorded_is_never_asked_again() {
 }
 
 #[tokio::test]
+async fn the_same_question_at_the_same_time_is_paid_once() {
+    let (scripted, mut bench) = saying(|_, prompt| reply(prompt, 4));
+    let judges = bench.judges();
+    let (first, second) = tokio::join!(ask(&judges, "hello"), ask(&judges, "hello"));
+    let given = [first, second].map(|it| it.expect("a verdict").given);
+    assert_eq!(scripted.asked(), 1);
+    assert_eq!(given.map(|it| it[0].replayed), [false, true]);
+    let (first, second) = tokio::join!(ask(&judges, "well"), ask(&judges, "hm"));
+    assert!(first.is_ok() && second.is_ok());
+    assert_eq!(scripted.asked(), 3, "other questions are their own");
+    bench.settings.replay = ReplayMode::Off;
+    let judges = bench.judges();
+    let (first, second) = tokio::join!(ask(&judges, "hello"), ask(&judges, "hello"));
+    assert!(first.is_ok() && second.is_ok());
+    assert_eq!(scripted.asked(), 5, "`off` asks always");
+}
+
+#[tokio::test]
+async fn a_recording_that_was_cut_within_a_letter_hides_no_other() {
+    let (scripted, bench) = saying(|_, prompt| reply(prompt, 2));
+    bench.decide("hello").await.expect("a verdict");
+    let path = bench.settings.recordings.clone().expect("a path");
+    let mut bytes = bench.recorded().into_bytes();
+    bytes.extend(b"{\"reply\":\"\xe2\x82");
+    std::fs::write(&path, bytes).expect("the file");
+    let judged = bench.decide("hello").await.expect("a verdict");
+    assert!(judged.given[0].replayed);
+    bench.decide("well").await.expect("a verdict");
+    let judged = bench.decide("well").await.expect("a verdict");
+    assert!(judged.given[0].replayed);
+    assert_eq!(scripted.asked(), 2);
+}
+
+#[tokio::test]
 async fn a_recording_that_was_cut_is_asked_again_and_a_forged_one_is_no_verdict() {
     let (scripted, bench) = saying(|_, prompt| reply(prompt, 2));
     bench.decide("hello").await.expect("a verdict");
@@ -457,10 +491,14 @@ async fn a_wish_to_stop_ends_a_call_and_a_wait() {
         facts: &[],
     };
     let judges = bench.judges();
-    let failure = judges
-        .decide(&check(), &material, (&Purse::new(None), &cancel))
-        .await;
-    assert_eq!(failure, Err(JudgeFailure::Cancelled));
+    let (check, purse) = (check(), Purse::new(None));
+    // The second one waits for the reply to the first one.
+    let failures = tokio::join!(
+        judges.decide(&check, &material, (&purse, &cancel)),
+        judges.decide(&check, &material, (&purse, &cancel)),
+    );
+    let both = Err(JudgeFailure::Cancelled);
+    assert_eq!(failures, (both.clone(), both));
 }
 
 #[tokio::test]
