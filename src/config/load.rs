@@ -99,7 +99,9 @@ pub fn load_bytes(input: &LoadBytes<'_>) -> Result<Suite, Problems> {
         Some(bytes) => {
             let defaults = suite.as_ref().and_then(|(_, defaults)| defaults.as_ref());
             let defaults = defaults.filter(|_| !reports.0.failed());
-            tasks(bytes, (&files, defaults), &mut reports.1)
+            let root = parsed(bytes, &mut reports.1);
+            let read = root.map(|root| tasks(&root, (&files, defaults), &mut reports.1));
+            read.unwrap_or_default()
         }
         None => (Vec::new(), BTreeMap::new()),
     };
@@ -176,7 +178,8 @@ fn joined(parts: impl IntoIterator<Item = Problems>) -> Problems {
     all
 }
 
-fn parsed(bytes: &[u8], report: &mut Report) -> Option<Node> {
+/// The tree of a file's bytes.
+pub(super) fn parsed(bytes: &[u8], report: &mut Report) -> Option<Node> {
     let text = source::text(bytes, report)?;
     tree::read(text, report)
 }
@@ -258,20 +261,17 @@ fn config(
 }
 
 fn tasks(
-    bytes: &[u8],
+    root: &Node,
     (files, defaults): (&Files<'_>, Option<&Node>),
     report: &mut Report,
 ) -> (Vec<TaskSpec>, BTreeMap<String, String>) {
     const LIST: Shape = section_shape(&TASKS);
-    let Some(root) = parsed(bytes, report) else {
-        return (Vec::new(), BTreeMap::new());
-    };
     let list = if root.list().is_some() {
-        check(&root, &LIST, "tasks", report);
-        Some(&root)
+        check(root, &LIST, "tasks", report);
+        Some(root)
     } else {
-        check(&root, &Shape::Object(&TASKS), "", report);
-        let fields = Fields::new(Some(&root), &TASKS, "");
+        check(root, &Shape::Object(&TASKS), "", report);
+        let fields = Fields::new(Some(root), &TASKS, "");
         fields.get("tasks")
     };
     let items = list.and_then(Node::list).unwrap_or_default();
@@ -291,11 +291,11 @@ fn tasks(
 
 /// The tasks of a file, with these defaults of a suite under each.
 pub(super) fn tasks_of(
-    bytes: &[u8],
+    root: &Node,
     (files, defaults): (&Files<'_>, Option<&Node>),
     report: &mut Report,
 ) -> Vec<TaskSpec> {
-    tasks(bytes, (files, defaults), report).0
+    tasks(root, (files, defaults), report).0
 }
 
 /// `suite.defaults` of a config file; nothing where there is no such file, or it has none.

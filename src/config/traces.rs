@@ -5,14 +5,14 @@ use std::path::{Path, PathBuf};
 use crate::config::check::{check, join};
 use crate::config::fields::Fields;
 use crate::config::files::Files;
-use crate::config::load::{defaults_of, read, sha256, tasks_of};
+use crate::config::load::{defaults_of, parsed, read, sha256, tasks_of};
 use crate::config::node::{Entry, Node, Value};
 use crate::config::paths::Base;
 use crate::config::problem::{Place, Problem, Problems, Report};
 use crate::config::shape::{Section, Shape};
 use crate::config::tables::traces::{ABOUT_RUNS, AGENTCI, NOT_MADE, QUERY};
 use crate::config::tables::{ANSWER, BUDGET, EXPECT, TRACE_PATH};
-use crate::config::{GraderSpec, layers, source, tree};
+use crate::config::{GraderSpec, layers};
 
 /// The config whose defaults lie under the tasks beside it.
 const CONFIG_NAME: &str = "config.yaml";
@@ -59,14 +59,14 @@ pub fn load_trace_spec(path: &Path) -> Result<TraceSpec, Problems> {
         base: &base,
         checked: true,
     };
-    let root = source::text(&bytes, &mut report).and_then(|text| tree::read(text, &mut report));
+    let root = parsed(&bytes, &mut report);
     let defaults = match root.as_ref().map(form) {
         Some(Form::Tasks) => defaults_of(&path.with_file_name(CONFIG_NAME), &files)?,
         _ => None,
     };
     let spec = root.map(|root| match form(&root) {
         Form::AgentCi => agentci(root, &files, &mut report),
-        Form::Tasks => of_tasks(&bytes, (&files, defaults.as_ref()), &mut report),
+        Form::Tasks => of_tasks(&root, (&files, defaults.as_ref()), &mut report),
         Form::Layers => alone(&root, &files, &mut report),
     });
     let failed = report.failed();
@@ -121,11 +121,11 @@ fn alone(root: &Node, files: &Files<'_>, report: &mut Report) -> TraceSpec {
 
 /// The layers of a tasks file, with the defaults of the config beside it. Other graders need a tree that was worked in.
 fn of_tasks(
-    bytes: &[u8],
+    root: &Node,
     (files, defaults): (&Files<'_>, Option<&Node>),
     report: &mut Report,
 ) -> TraceSpec {
-    let tasks = tasks_of(bytes, (files, defaults), report);
+    let tasks = tasks_of(root, (files, defaults), report);
     let mut queries = Vec::new();
     for task in tasks {
         let (layers, others): (Vec<_>, Vec<_>) =

@@ -50,6 +50,19 @@ fn specs_are_as_strict_as_the_facts_ask() {
     }
 }
 
+#[test]
+fn what_is_wrong_with_the_text_of_a_spec_is_told_once() {
+    let twice = [
+        "tasks:\n- id: a\n  prompt: p\n  prompt: q\n  expect: {answer: {exact_match: x}}\n",
+        "answer: {exact_match: x}\nanswer: {exact_match: y}\n",
+        "agent: a\nagent: b\nqueries: [{query: q}]\n",
+    ];
+    for text in twice {
+        let problems = loaded(text).expect_err("a key that is there twice");
+        assert_eq!(problems.matches("spec.yaml:").count(), 1, "{problems}");
+    }
+}
+
 const SPEC: &str = "\
 version: 1.0
 agent: rag
