@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::config::{PrivacyOptions, RetrievalOptions};
-use crate::layers::{CorrectnessSpec, CostSpec, PathSpec};
+use crate::layers::{CorrectnessSpec, CostSpec, JudgeCheck, PathSpec};
 
 /// One grader of a task, with its options.
 #[derive(Debug, Clone, PartialEq)]
@@ -108,6 +108,15 @@ impl GraderSpec {
             Self::Budget(spec) => spec.max_cost_multiplier.is_some(),
             _ => false,
         }
+    }
+
+    /// What it asks judges.
+    pub fn questions(&self) -> impl Iterator<Item = JudgeCheck> + '_ {
+        let spec = match self {
+            Self::Answer(spec) => Some(spec),
+            _ => None,
+        };
+        spec.into_iter().flat_map(|spec| spec.questions())
     }
 
     /// The `type` as tasks and rows have it.

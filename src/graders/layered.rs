@@ -29,7 +29,7 @@ pub(super) struct Layered {
 
 enum Layer {
     /// Waits for judges.
-    Answer(Option<Inquiry>),
+    Answer(Inquiry),
     /// Done.
     Found(&'static str, Findings),
 }
@@ -110,7 +110,7 @@ impl Layered {
             return PASS;
         };
         if let Layer::Answer(inquiry) = layer {
-            let mut inquiry = inquiry.take().unwrap_or_default();
+            let mut inquiry = std::mem::take(inquiry);
             let asked = judged::put(&mut inquiry, (&self.answer, ctx), log).await;
             self.asked.add(asked);
             *layer = Layer::Found("answer", inquiry.finish());
@@ -124,7 +124,7 @@ impl Layered {
     /// What all layers found, for the row.
     pub(super) fn finish(self) -> Option<LayerVerdicts> {
         let layers = self.layers.into_iter().map(|(_, layer)| match layer {
-            Layer::Answer(inquiry) => ("answer", inquiry.unwrap_or_default().finish()),
+            Layer::Answer(inquiry) => ("answer", inquiry.finish()),
             Layer::Found(name, findings) => (name, findings),
         });
         let found = LayersFound(layers.collect());
@@ -141,13 +141,10 @@ impl Layer {
     /// With every question put.
     fn ended(self) -> (&'static str, Findings) {
         match self {
-            Self::Answer(inquiry) => {
-                let mut inquiry = inquiry.unwrap_or_default();
-                while inquiry.question().is_some() {
-                    inquiry.reply(Err(JudgeFailure::NoJudge));
-                }
-                ("answer", inquiry.finish())
-            }
+            Self::Answer(inquiry) => (
+                "answer",
+                inquiry.finish_with(&mut |_| Err(JudgeFailure::NoJudge)),
+            ),
             Self::Found(name, findings) => (name, findings),
         }
     }
@@ -155,7 +152,7 @@ impl Layer {
 
 fn layer(spec: &GraderSpec, trace: &Trace, baseline: Option<&Trace>) -> Option<Layer> {
     Some(match spec {
-        GraderSpec::Answer(spec) => Layer::Answer(Some(Inquiry::new(spec, &trace.answer))),
+        GraderSpec::Answer(spec) => Layer::Answer(Inquiry::new(spec, &trace.answer)),
         GraderSpec::Path(spec) => {
             let tools = baseline.map(Trace::tools);
             let facts = Path {
@@ -178,14 +175,7 @@ fn opinion(name: &str, findings: &Findings) -> Opinion {
     match findings.status() {
         LayerStatus::Pass => PASS,
         LayerStatus::Warn => (Grade::Pass, named("warns", &findings.violations())),
-        LayerStatus::Fail => {
-            let failed = findings.all().iter();
-            let failed =
-                failed.filter(|finding| finding.outcome == Outcome::Violated(LayerStatus::Fail));
-            let mut failed: Vec<&str> = failed.map(|finding| finding.check).collect();
-            failed.dedup();
-            (Grade::Fail, named(name, &failed))
-        }
+        LayerStatus::Fail => (Grade::Fail, named(name, &findings.failures())),
         LayerStatus::Error => {
             let unknown = findings.all().iter();
             let unknown = unknown.filter(|finding| finding.outcome == Outcome::Unknown);
@@ -202,6 +192,13 @@ impl LayersFound {
     #[must_use]
     pub fn all(&self) -> &[(&'static str, Findings)] {
         &self.0
+    }
+
+    /// Where all of it ends up: at its worst layer.
+    #[must_use]
+    pub fn status(&self) -> LayerStatus {
+        let each = self.0.iter().map(|(_, findings)| findings.status());
+        each.max().unwrap_or(LayerStatus::Pass)
     }
 
     /// Where each layer ends up; of two graders of one layer the worse counts.

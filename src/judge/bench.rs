@@ -1,6 +1,7 @@
 //! The judges of a suite: asked one by one, each until a readable reply is there, and never again for what is recorded.
 
 use std::ffi::OsString;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::config::{JudgeSettings, ReplayMode};
@@ -71,11 +72,15 @@ pub struct Judgement {
 /// The file of calibrations cannot be used.
 pub fn standing(settings: &JudgeSettings, check: &JudgeCheck) -> Result<Standing, JudgeSetupError> {
     let path = &settings.calibrations;
-    let known = Calibrations::open(path).map_err(|why| JudgeSetupError {
-        path: path.clone(),
+    let known = Calibrations::open(path).map_err(unusable(path))?;
+    Ok(known.standing(settings, check))
+}
+
+fn unusable(path: &Path) -> impl FnOnce(io::Error) -> JudgeSetupError {
+    |why| JudgeSetupError {
+        path: path.to_path_buf(),
         why: why.to_string(),
-    })?;
-    Ok(known.standing(settings, check, settings.allow_uncalibrated))
+    }
 }
 
 impl Judges {
@@ -90,14 +95,9 @@ impl Judges {
         }
         let path = setup.settings.recordings.as_deref();
         let path = path.unwrap_or(setup.recordings);
-        let unusable = |path: &Path, why: &dyn std::fmt::Display| JudgeSetupError {
-            path: path.to_path_buf(),
-            why: why.to_string(),
-        };
-        let recordings =
-            Recordings::open(path, redactor.clone()).map_err(|why| unusable(path, &why))?;
-        let calibrations = Calibrations::open(&setup.settings.calibrations)
-            .map_err(|why| unusable(&setup.settings.calibrations, &why))?;
+        let recordings = Recordings::open(path, redactor.clone()).map_err(unusable(path))?;
+        let path = &setup.settings.calibrations;
+        let calibrations = Calibrations::open(path).map_err(unusable(path))?;
         Ok(Self {
             purse: Purse::new(
                 setup
@@ -114,10 +114,8 @@ impl Judges {
     }
 
     /// How far these judges are known to agree with people by this rubric.
-    #[must_use]
-    pub fn standing(&self, check: &JudgeCheck) -> Standing {
-        let allowed = self.settings.allow_uncalibrated;
-        self.calibrations.standing(&self.settings, check, allowed)
+    fn standing(&self, check: &JudgeCheck) -> Standing {
+        self.calibrations.standing(&self.settings, check)
     }
 
     /// Asks for a verdict that decides something, with the money of `purse`.

@@ -13,7 +13,7 @@ use crate::record::{RecordError, append_line, text_digest};
 use crate::stats::{Interval, Z_95, wilson};
 
 /// Fewer labelled samples than this say too little.
-pub const LEAST_LABELLED: usize = 100;
+const LEAST_LABELLED: usize = 100;
 
 /// A share with its interval: Wilson's, at 95 %.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -193,12 +193,7 @@ impl Calibrations {
     }
 
     /// The last calibration of just these judges counts.
-    pub(super) fn standing(
-        &self,
-        settings: &JudgeSettings,
-        check: &JudgeCheck,
-        allowed: bool,
-    ) -> Standing {
+    pub(super) fn standing(&self, settings: &JudgeSettings, check: &JudgeCheck) -> Standing {
         let (identity, _) = identity(settings, check);
         let found = self.0.iter().rev().find(|it| it.identity == identity);
         let objection = found.map_or_else(
@@ -207,7 +202,7 @@ impl Calibrations {
         );
         match (objection, found) {
             (None, Some(found)) => Standing::Calibrated(Box::new(found.clone())),
-            (Some(why), _) if allowed => Standing::Allowed(why),
+            (Some(why), _) if settings.allow_uncalibrated => Standing::Allowed(why),
             (why, _) => Standing::Unknown(why.unwrap_or_default()),
         }
     }

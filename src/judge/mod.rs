@@ -25,9 +25,9 @@ mod samples;
 mod tests;
 
 pub use bench::{JudgeSetup, JudgeSetupError, Judgement, Judges, keys, standing};
-pub use calibration::{Calibration, LEAST_LABELLED, Share, Standing, keep, shown};
+pub use calibration::{Calibration, Share, Standing, keep, shown};
 pub use call::Given;
 pub use labels::{Label, Opinion, read as read_labels};
 pub use measure::{Judged, Measurement, measure};
-pub use prompt::{Material, rubric_digest};
+pub use prompt::Material;
 pub use purse::Purse;

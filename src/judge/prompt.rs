@@ -38,7 +38,7 @@ pub(super) struct Prompt {
 
 /// Digest of what decides how an answer is judged, but for who judges: the words, the rule, its scale and its examples.
 #[must_use]
-pub fn rubric_digest(check: &JudgeCheck) -> String {
+pub(super) fn rubric_digest(check: &JudgeCheck) -> String {
     let all = json!([
         VERSION,
         check.kind.key(),

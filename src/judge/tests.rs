@@ -398,7 +398,7 @@ async fn what_a_call_cost_is_unknown_and_not_nothing() {
 }
 
 /// A judge in shell: 5 where the answer holds a greeting, else 1.
-pub(super) const GREETER: &str = r#"
+const GREETER: &str = r#"
 prompt=$(cat)
 fence=$(printf '%s' "$prompt" | sed -n 's/.*The fence of this request is \([0-9a-f]*\)\..*/\1/p' | tail -n 1)
 if printf '%s' "$prompt" | sed -n "/BEGIN ANSWER $fence/,/END ANSWER $fence/p" | grep -q hello; then score=5; label=pass; else score=1; label=fail; fi

@@ -135,6 +135,18 @@ impl Inquiry {
         }
     }
 
+    /// All findings, once `judge` has answered every question that comes up.
+    pub fn finish_with(
+        mut self,
+        judge: &mut dyn FnMut(&JudgeCheck) -> Result<JudgeReply, JudgeFailure>,
+    ) -> Findings {
+        while let Some(question) = self.question() {
+            let reply = judge(question);
+            self.reply(reply);
+        }
+        self.finish()
+    }
+
     /// All findings; what was never asked is skipped.
     #[must_use]
     pub fn finish(mut self) -> Findings {
@@ -144,20 +156,6 @@ impl Inquiry {
         }
         self.findings
     }
-}
-
-/// Checks an answer; `judge` answers the questions that come up.
-pub fn correctness(
-    spec: &CorrectnessSpec,
-    answer: &str,
-    judge: &mut dyn FnMut(&JudgeCheck) -> Result<JudgeReply, JudgeFailure>,
-) -> Findings {
-    let mut inquiry = Inquiry::new(spec, answer);
-    while let Some(question) = inquiry.question() {
-        let reply = judge(question);
-        inquiry.reply(reply);
-    }
-    inquiry.finish()
 }
 
 /// The lists of terms.

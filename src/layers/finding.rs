@@ -99,6 +99,12 @@ impl Findings {
         self.named(|outcome| matches!(outcome, Outcome::Violated(_)))
     }
 
+    /// Names of what fails the layer, each once.
+    #[must_use]
+    pub fn failures(&self) -> Vec<&'static str> {
+        self.named(|outcome| outcome == Outcome::Violated(LayerStatus::Fail))
+    }
+
     /// Names of what was not checked, each once.
     #[must_use]
     pub fn skipped(&self) -> Vec<&'static str> {

@@ -36,12 +36,6 @@ impl Threshold {
         (0.0..=1.0).contains(&value).then_some(Self(value))
     }
 
-    /// As it was written.
-    #[must_use]
-    pub const fn value(self) -> f64 {
-        self.0
-    }
-
     /// The least score that passes.
     #[must_use]
     pub fn score(self) -> u8 {

@@ -16,7 +16,7 @@ mod trace;
 mod verdict;
 
 pub use calls::{Call, CallPattern};
-pub use correctness::{CorrectnessSpec, Inquiry, correctness};
+pub use correctness::{CorrectnessSpec, Inquiry};
 pub use cost::{CostSpec, Spent, cost};
 pub use finding::{Finding, Findings, LayerStatus, Outcome};
 pub use judge::{

@@ -59,9 +59,5 @@ pub(super) fn may_decide(suite: &Suite) -> Result<(), RunError> {
 
 /// What a task asks judges.
 pub(super) fn questions(task: &TaskSpec) -> impl Iterator<Item = JudgeCheck> + '_ {
-    let specs = task.graders.iter().filter_map(|grader| match grader {
-        GraderSpec::Answer(spec) => Some(spec),
-        _ => None,
-    });
-    specs.flat_map(|spec| spec.questions())
+    task.graders.iter().flat_map(GraderSpec::questions)
 }

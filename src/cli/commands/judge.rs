@@ -149,11 +149,7 @@ fn of_task(args: &CalibrateArgs, id: &str, kind: JudgeKind) -> Outcome<JudgeChec
     let task = suite.tasks.iter().find(|task| task.id.as_str() == id);
     let refused = |what: String| Failure::new(Kind::Usage, format!("--task {id}: {what}"));
     let task = task.ok_or_else(|| refused("there is no such task".to_owned()))?;
-    let specs = task.graders.iter().filter_map(|grader| match grader {
-        GraderSpec::Answer(spec) => Some(spec),
-        _ => None,
-    });
-    let questions = specs.flat_map(|spec| spec.questions());
+    let questions = task.graders.iter().flat_map(GraderSpec::questions);
     let mut questions = questions.filter(|check| check.kind == kind);
     let check = questions.next();
     let check = check.ok_or_else(|| refused(format!("it asks for no {}", kind.key())))?;

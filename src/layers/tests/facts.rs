@@ -80,17 +80,14 @@ fn answers_are_judged_by_every_check_in_order() {
             .unwrap_or_default();
         let mut replies = VecDeque::from(replies);
         let mut asked = 0;
-        let found = correctness(
-            &spec,
-            fact["input"]["answer"].as_str().expect("text"),
-            &mut |_| {
-                asked += 1;
-                let reply = replies.pop_front().expect("a reply");
-                let score = reply[0].as_f64();
-                let reply = score.and_then(|score| JudgeReply::new(score, None, ""));
-                reply.ok_or_else(|| JudgeFailure::Unreachable("down".to_owned()))
-            },
-        );
+        let answer = fact["input"]["answer"].as_str().expect("text");
+        let found = Inquiry::new(&spec, answer).finish_with(&mut |_| {
+            asked += 1;
+            let reply = replies.pop_front().expect("a reply");
+            let score = reply[0].as_f64();
+            let reply = score.and_then(|score| JudgeReply::new(score, None, ""));
+            reply.ok_or_else(|| JudgeFailure::Unreachable("down".to_owned()))
+        });
         let expect = &fact["expect"];
         assert_eq!(
             Some(found.status()),

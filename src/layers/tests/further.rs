@@ -182,11 +182,11 @@ fn a_judge_out_of_reach_is_neither_a_pass_nor_a_fail() {
     let spec = correctness_of(&json!({
         "expected_in_answer": ["a"], "llm_judge": [{"rule": "r"}], "safety_check": {"rule": "r"},
     }));
-    let found = correctness(&spec, "a", &mut |_| Err(JudgeFailure::NoJudge));
+    let found = Inquiry::new(&spec, "a").finish_with(&mut |_| Err(JudgeFailure::NoJudge));
     assert_eq!(found.status(), LayerStatus::Error);
     assert_eq!(found.violations(), [""; 0]);
     assert_eq!(found.skipped(), ["safety_check"]);
-    let found = correctness(&spec, "b", &mut |_| panic!("nobody is asked"));
+    let found = Inquiry::new(&spec, "b").finish_with(&mut |_| panic!("nobody is asked"));
     assert_eq!(found.status(), LayerStatus::Fail);
     assert_eq!(found.skipped(), ["llm_judge", "safety_check"]);
 }
@@ -194,7 +194,7 @@ fn a_judge_out_of_reach_is_neither_a_pass_nor_a_fail() {
 #[test]
 fn a_label_that_contradicts_its_score_is_told() {
     let spec = correctness_of(&json!({"llm_judge": [{"rule": "r", "threshold": 0.8}]}));
-    let found = correctness(&spec, "", &mut |_| {
+    let found = Inquiry::new(&spec, "").finish_with(&mut |_| {
         Ok(JudgeReply::new(2.0, Some(JudgeLabel::Pass), "fine").expect("a reply"))
     });
     assert_eq!(found.violations(), ["llm_judge"]);

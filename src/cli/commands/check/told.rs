@@ -8,7 +8,7 @@ use crate::cli::failure::Outcome;
 use crate::cli::out::{Colour, Out};
 use crate::config::TraceSpec;
 use crate::graders::LayersFound;
-use crate::layers::{Findings, LayerStatus, Tally};
+use crate::layers::{Findings, Tally};
 use crate::report::sanitize_line;
 
 /// Tells all of it.
@@ -64,12 +64,7 @@ fn lines(one: &Checked) -> Vec<String> {
         Held::Crashed(why) => return vec![head("ERROR"), format!("       {why}")],
         Held::Found(found) => found,
     };
-    let worst = found
-        .all()
-        .iter()
-        .map(|(_, findings)| findings.status())
-        .max();
-    let word = worst.unwrap_or(LayerStatus::Pass).word().to_uppercase();
+    let word = found.status().word().to_uppercase();
     let mut lines = vec![head(&word)];
     for (layer, findings) in found.all() {
         for finding in findings.all() {
@@ -102,18 +97,7 @@ fn trace(one: &Checked) -> Value {
     let (status, why, layers) = match &one.result {
         Held::Unasked => ("unasked", None, json!({})),
         Held::Crashed(why) => ("error", Some(why), json!({})),
-        Held::Found(found) => {
-            let worst = found
-                .all()
-                .iter()
-                .map(|(_, findings)| findings.status())
-                .max();
-            (
-                worst.unwrap_or(LayerStatus::Pass).word(),
-                None,
-                layers(found),
-            )
-        }
+        Held::Found(found) => (found.status().word(), None, layers(found)),
     };
     json!({
         "trace": one.source,
