@@ -137,8 +137,11 @@ impl Capture<'_> {
         let same = file.sha256.is_some()
             && file.sha256 == self.known_before(path)
             && Some(file.executable) == self.was_executable(path);
-        if !same {
-            self.push(path, Now::File(file));
+        match (same, read.odd_mode) {
+            (false, _) => self.push(path, Now::File(file)),
+            // Its bytes are those that the graders' tree has anyway.
+            (true, true) => self.push(path, Now::Special("mode")),
+            (true, false) => {}
         }
     }
 

@@ -135,7 +135,7 @@ pub fn changes(before: &Manifest, after: &Manifest) -> Vec<Change> {
 
 impl Entry {
     /// All words of `Entry::Other`.
-    pub const OTHER_WORDS: [&'static str; 10] = [
+    pub const OTHER_WORDS: [&'static str; 11] = [
         "fifo",
         "socket",
         "block_device",
@@ -146,6 +146,7 @@ impl Entry {
         "unknown",
         "repository",
         "cut",
+        "mode",
     ];
 
     /// Whether two looks at a path saw different things; content decides where both looks read it.

@@ -34,6 +34,8 @@ pub(super) struct WasRead {
     pub(super) file: LeftFile,
     /// What is odd about it, in one word.
     pub(super) odd: Option<&'static str>,
+    /// Whether its mode is one that git has not: closed to its owner, or with a bit that lends rights.
+    pub(super) odd_mode: bool,
 }
 
 impl<'a> Reader<'a> {
@@ -113,6 +115,7 @@ impl<'a> Reader<'a> {
                         content,
                     },
                     odd: (!still || read != size).then_some("changed_while_read"),
+                    odd_mode: about.mode() & 0o400 == 0 || about.mode() & 0o7000 != 0,
                 }
             }
             Err(error) => lost(of, ("unreadable", error.to_string())),
@@ -130,6 +133,7 @@ fn lost((size, executable): (u64, bool), (odd, why): (&'static str, String)) -> 
     WasRead {
         file,
         odd: Some(odd),
+        odd_mode: false,
     }
 }
 

@@ -564,7 +564,7 @@ fn validate_says_where_a_reference_meets_what_is_protected() {
 }
 
 /// What agents do to forbidden files, and how the reason begins; empty is a pass.
-const EDITS: [(&str, &str); 20] = [
+const EDITS: [(&str, &str); 22] = [
     (
         "printf 'tests/\\n' >> \"$(git rev-parse --git-common-dir)/info/exclude\"; echo x > tests/new.txt",
         "forbidden_added:tests/new.txt",
@@ -622,6 +622,8 @@ const EDITS: [(&str, &str); 20] = [
         "forbidden_added:E",
     ),
     ("chmod +x tests/t.txt", "forbidden_modified:tests/t.txt"),
+    ("chmod u+s tests/t.txt", "forbidden_modified:tests/t.txt"),
+    ("chmod 000 tests/t.txt", "forbidden_modified:tests/t.txt"),
     (
         "printf 'EXPECTED\\n' > tests/t.txt; touch -r README.md tests/t.txt",
         "forbidden_modified:tests/t.txt",

@@ -26,7 +26,8 @@ pub(super) use run::{RunArgs, ShowArgs, SuiteArgs, ValidateArgs};
 /// Usage before flags; flags in their groups; examples last.
 pub(super) const TEMPLATE: &str = "{about}\n\n{usage-heading} {usage}\n\n{all-args}{after-help}";
 
-const EXAMPLES: &str = "Exit code: 0 done, 1 trials or checks failed, 2 cannot run, 130 cancelled
+const EXAMPLES: &str =
+    "Exit code: 0 done, 1 trials or checks failed, 2 cannot run, 3 disk full, 130 cancelled
 Examples:
   proctor run                     run the suite of this folder, else the demo
   proctor init && proctor doctor  write a suite, see what it misses";

@@ -84,7 +84,7 @@ pub(in crate::cli) struct RunArgs {
     #[arg(help = "Trials per cell [suite.trials_per_cell]", long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub(in crate::cli) trials: Option<u32>,
 
-    /// Finish a run; if its inputs changed, with --accept-drift
+    /// Finish a run, as after exit code 3 (disk full); changed: --accept-drift
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, help_heading = "How to run")]
     pub(in crate::cli) resume: Option<PathBuf>,
 
