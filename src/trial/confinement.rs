@@ -275,6 +275,13 @@ impl Confinement {
         }
     }
 
+    /// Whether so many processes were left that an agent could start no more: who started them has ended, and threads count, too.
+    pub(super) fn is_full(&self, left: usize) -> bool {
+        /// A shell, a program and their like.
+        const STARTERS: u64 = 8;
+        self.level == Isolation::Jail && left as u64 + STARTERS >= self.processes
+    }
+
     /// Whether a real path lies in what is lent to all.
     pub(super) fn is_lent(&self, real: &Path) -> bool {
         self.lent.iter().any(|lent| real.starts_with(&lent.path))

@@ -119,6 +119,9 @@ async fn stages(frame: &Frame<'_>, draft: &mut Draft, slot: &mut Slot) -> Result
         draft.hit("output_mib");
     }
     heard.limits_hit.iter().for_each(|limit| draft.hit(limit));
+    if frame.context.confinement.is_full(ending.leftovers.len()) {
+        draft.hit("max_processes");
+    }
     for reason in outside.iter().flat_map(Outside::changed) {
         draft.suspect(reason);
     }

@@ -212,6 +212,21 @@ fn a_fork_bomb_ends_at_the_limit_of_processes() {
     assert!((50..=102).contains(&count), "{count} processes");
 }
 
+#[test]
+fn a_row_says_that_an_agent_left_as_many_processes_as_it_may_have() {
+    if !can_be_had() || root_of_all() {
+        return;
+    }
+    for (most, hit) in [(60, json!(["max_processes"])), (4096, json!([]))] {
+        let bomb = "( i=0; while [ $i -lt 200 ]; do sleep 60 & i=$((i + 1)); done ) 2>/dev/null";
+        let sandbox = sandbox(&format!("{bomb}\n{SOLVE}\n{CLAUDE_DONE}"))
+            .suite(&format!("max_processes: {most}"));
+        run(&sandbox);
+        let row = sandbox.row();
+        assert_eq!(row["limits_hit"], hit, "{row:#}");
+    }
+}
+
 /// Whether root stays root in a jail, which no limit of processes holds back; says so if it does.
 fn root_of_all() -> bool {
     let told = Sandbox::new()
