@@ -1,8 +1,8 @@
 //! Replaces known secrets by `[redacted:NAME]` before anything is written; best effort, not a promise.
 //!
-//! A secret is known by the name of the variable that held it. It is found as it is, escaped for JSON (once
-//! and twice), percent-encoded, in hexadecimal, and inside base64 at any offset. What an agent encodes in
-//! another way passes.
+//! A secret is known by the name of the variable that held it. It is found as it is, each longer line of it too, escaped
+//! for JSON (up to three times, also as `\/` and as `\uXXXX` throughout), percent-encoded, in hexadecimal, and inside
+//! base64 at any offset. What an agent encodes in another way passes.
 
 use std::borrow::Cow;
 use std::fmt;

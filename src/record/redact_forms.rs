@@ -1,23 +1,46 @@
 //! How a secret is commonly written down.
 
+use std::fmt::Write as _;
+
 use crate::record::json_text;
+
+/// A shorter line of a secret may stand anywhere.
+const SHORTEST_LINE: usize = 16;
+
+/// What of a secret is one by itself: all of it and, where it has several lines, each of the longer ones, since it may be
+/// indented or stand in a patch. A newline may be spelled as in JSON. The frame of a PEM tells nothing.
+pub(super) fn parts_of(value: &str) -> Vec<&str> {
+    let lines = value.split(['\n', '\r']);
+    let lines = lines.flat_map(|line| line.split("\\n")).map(str::trim);
+    let lines = lines
+        .filter(|line| line.len() >= SHORTEST_LINE && *line != value)
+        .filter(|line| !(line.starts_with("-----") && line.ends_with("-----")));
+    std::iter::once(value).chain(lines).collect()
+}
 
 /// The ways in which a secret is commonly written down.
 pub(super) fn forms_of(value: &str) -> Vec<String> {
+    let slashed = |text: &str| text.replace('/', "\\/");
     let json = json_text::escaped(value);
     let ascii = json_text::escaped_ascii(value);
-    let mut forms = vec![
+    let once = [
         value.to_owned(),
-        json_text::escaped(&json),
-        json_text::escaped(&ascii),
-        json.replace('/', "\\/"),
+        slashed(value),
+        slashed(&json),
+        slashed(&ascii),
+        all_escaped(value),
         json,
         ascii,
-        hex(value, false),
-        hex(value, true),
     ];
-    let plus = percent(value, true).replace("%20", "+");
-    forms.extend([percent(value, false), percent(value, true), plus]);
+    let twice = once.each_ref().map(|form| json_text::escaped(form));
+    let thrice = twice.each_ref().map(|form| json_text::escaped(form));
+    let mut forms = vec![hex(value, false), hex(value, true)];
+    forms.extend(once.into_iter().chain(twice).chain(thrice));
+    for slash in ["", "/"] {
+        let upper = percent(value, (true, slash));
+        forms.extend([upper.replace("%20", "+"), percent(value, (false, slash))]);
+        forms.push(upper);
+    }
     for offset in 0..3 {
         let inside = base64(value, offset);
         forms.push(inside.replace('+', "-").replace('/', "_"));
@@ -37,11 +60,22 @@ pub(super) fn hex(value: &str, upper: bool) -> String {
     value.bytes().flat_map(pair).collect()
 }
 
-fn percent(value: &str, upper: bool) -> String {
+/// Every character as JSON may escape it.
+fn all_escaped(value: &str) -> String {
+    let mut text = String::new();
+    for unit in value.encode_utf16() {
+        write!(text, "\\u{unit:04x}").expect("a text takes what is written to it");
+    }
+    text
+}
+
+/// Percent-encoded, but for the characters of `kept` too.
+fn percent(value: &str, (upper, kept): (bool, &str)) -> String {
     let encode = |byte: u8| match (byte, upper) {
         (b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~', _) => {
             char::from(byte).to_string()
         }
+        _ if kept.as_bytes().contains(&byte) => char::from(byte).to_string(),
         (_, true) => format!("%{byte:02X}"),
         (_, false) => format!("%{byte:02x}"),
     };

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use aho_corasick::{AhoCorasick, MatchKind};
 
-use crate::record::redact_forms::forms_of;
+use crate::record::redact_forms::{forms_of, parts_of};
 
 /// Shorter values are no secrets: replacing them would hide evidence.
 pub(super) const SHORTEST: usize = 8;
@@ -25,7 +25,7 @@ impl Search {
         let mut forms: Vec<String> = Vec::new();
         let mut replacements = Vec::new();
         for (name, value) in secrets {
-            for form in forms_of(value) {
+            for form in parts_of(value).into_iter().flat_map(forms_of) {
                 if form.len() >= SHORTEST && !forms.contains(&form) {
                     forms.push(form);
                     replacements.push(marker(name));

@@ -89,6 +89,54 @@ fn every_common_form_is_found() {
 }
 
 #[test]
+fn forms_that_leave_or_escape_a_slash_are_found() {
+    let thrice = (0..3).fold(SECRET.to_owned(), |text, _| {
+        serde_json::to_string(&text).unwrap()
+    });
+    let units = SECRET.encode_utf16().map(|unit| format!("\\u{unit:04x}"));
+    let escaped: String = units.collect();
+    let forms = [
+        "k=sk-t%C3%A9st/%22q%22%20%5C%2Bk3y%26&b=1".to_owned(),
+        "k=sk-t%C3%A9st/%22q%22+%5C%2Bk3y%26".to_owned(),
+        "k=sk-t%c3%a9st/%22q%22%20%5c%2bk3y%26".to_owned(),
+        SECRET.replace('/', "\\/"),
+        serde_json::to_string(&SECRET.replace('/', "\\/")).unwrap(),
+        thrice,
+        serde_json::to_string(&escaped).unwrap(),
+        escaped,
+    ];
+    for form in forms {
+        let text = redactor().redact(&form).into_owned();
+        assert!(
+            text.contains("[redacted:ANTHROPIC_API_KEY]"),
+            "{form} -> {text}"
+        );
+    }
+}
+
+#[test]
+fn each_longer_line_of_a_secret_is_one_and_the_frame_of_a_key_is_none() {
+    let lines = [
+        "-----BEGIN PRIVATE KEY-----",
+        "MIIEvQIBADANBgkqhkiG9w0B/QEFAASC",
+        "MzEfYyjiWA4R4+M2bS1GB4t7NXp98C3S",
+        "short==",
+        "-----END PRIVATE KEY-----",
+    ];
+    for value in [lines.join("\n"), lines.join("\r\n"), lines.join("\\n")] {
+        let redactor = Redactor::from_variables([("SIGNING_KEY", value.as_str())]);
+        for line in &lines[1..3] {
+            let text = redactor.redact(&format!("+  {line}\n")).into_owned();
+            assert_eq!(text, "+  [redacted:SIGNING_KEY]\n");
+        }
+        for line in [lines[0], lines[3], lines[4]] {
+            assert_eq!(redactor.redact(line), line);
+        }
+        assert_eq!(redactor.redact(&value), "[redacted:SIGNING_KEY]");
+    }
+}
+
+#[test]
 fn base64_is_found_at_every_offset() {
     for before in 0..7 {
         let bytes: Vec<u8> = [

@@ -83,7 +83,9 @@ pub(super) fn ready(frame: &Frame<'_>, workspace: &Workspace) -> Result<Ready, S
     let shell_env = shell_env(frame, &overlay, invocation.private_home.as_deref());
     let shell_env =
         shell_env.map_err(|error| Stop::harness("write shell start-up files", error))?;
-    write_file(&frame.trial_dir.prompt(), prompt.as_bytes())
+    // At once: a killed harness could not do it later.
+    let kept = context.redactor.redact(&prompt);
+    write_file(&frame.trial_dir.prompt(), kept.as_bytes())
         .map_err(|error| Stop::harness("write prompt.txt", error))?;
     Ok(Ready {
         overlay,
