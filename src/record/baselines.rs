@@ -13,7 +13,7 @@ use serde_json::Value;
 use crate::layers::{Call, Handoffs, Spent, Trace};
 use crate::model::{Cell, check_id};
 use crate::record::atomic::create_atomically;
-use crate::record::{digest_of, write_atomically};
+use crate::record::{digest_of, private, write_atomically};
 
 const PROMOTED: &str = "promoted.json";
 
@@ -256,7 +256,7 @@ impl Baselines {
     /// When the choice cannot be read.
     pub fn promoted(&self, key: &BaselineKey) -> Result<Option<u64>, String> {
         let path = self.folder(key).join(PROMOTED);
-        match fs::read(&path) {
+        match private::read_all(&path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(error) => Err(at(&path, &error)),
             Ok(bytes) => {
@@ -273,7 +273,7 @@ impl Baselines {
     /// When it is not there or cannot be read.
     pub fn read(&self, key: &BaselineKey, version: u64) -> Result<Baseline, String> {
         let path = self.file(key, version);
-        let bytes = fs::read(&path).map_err(|error| at(&path, &error))?;
+        let bytes = private::read_all(&path).map_err(|error| at(&path, &error))?;
         let read: Baseline = serde_json::from_slice(&bytes).map_err(|error| at(&path, &error))?;
         if read.schema > 1 {
             return Err(at(&path, &"a newer proctor wrote it"));

@@ -3,12 +3,11 @@
 //! Tamper-evident, not tamper-proof: whoever can rewrite the whole run can also make a new chain. What the chain shows is
 //! that a row, or a file that a row stands for, is not the one that was written.
 
-use std::fs::{self, File};
 use std::io::{BufRead as _, BufReader};
 
 use crate::record::artifacts::{digest, digest_of_file, is_plain};
 use crate::record::error::Doing as _;
-use crate::record::{RecordError, Row, RunDir, TrialDir};
+use crate::record::{RecordError, Row, RunDir, TrialDir, private};
 
 /// What the first row of a journal names as the one before it.
 pub(super) const GENESIS: &str = "0000000000000000000000000000000000000000000000000000000000000000";
@@ -33,7 +32,7 @@ pub struct Verified {
 /// When the journal cannot be read.
 pub fn verify(run: &RunDir, head: Option<&str>) -> Result<Verified, RecordError> {
     let path = run.runs_jsonl();
-    let mut reader = BufReader::new(File::open(&path).doing("open", &path)?);
+    let mut reader = BufReader::new(private::open_file(&path)?);
     let mut verified = Verified::default();
     let mut before = GENESIS.to_owned();
     let mut line = Vec::new();
@@ -88,9 +87,16 @@ impl Verified {
 
     fn files_of(&mut self, trial: &TrialDir, sums: &str) {
         let name = trial.relative(&trial.sums());
-        let Ok(list) = fs::read(trial.sums()) else {
-            self.problems.push(format!("{name}: missing"));
-            return;
+        let list = match private::read_all(&trial.sums()) {
+            Ok(list) => list,
+            Err(error) => {
+                let why = match error.kind() {
+                    std::io::ErrorKind::NotFound => "missing".to_owned(),
+                    _ => error.to_string(),
+                };
+                self.problems.push(format!("{name}: {why}"));
+                return;
+            }
         };
         if digest(&list) != sums {
             self.problems
@@ -118,6 +124,7 @@ impl Verified {
 mod tests {
     use super::*;
     use crate::record::Journal;
+    use std::fs;
 
     fn run_of(rows: usize) -> (tempfile::TempDir, RunDir) {
         let folder = tempfile::tempdir().unwrap();

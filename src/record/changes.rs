@@ -8,7 +8,7 @@ use base64::engine::general_purpose::STANDARD;
 use serde::{Deserialize, Serialize};
 
 use crate::record::error::Doing as _;
-use crate::record::{RecordError, Redactor, TrialDir};
+use crate::record::{RecordError, Redactor, TrialDir, private};
 
 /// One changed path, in the shape of a line of `changes.jsonl`. Exactly one of `text`, `base64`, `file`, `link`, `removed`
 /// and `omitted` is there.
@@ -87,8 +87,10 @@ impl ChangedFile {
 /// When the file cannot be read, or a line of it.
 pub fn read_changes(trial: &TrialDir) -> Result<Vec<ChangedFile>, RecordError> {
     let path = trial.changes();
-    let text = std::fs::read_to_string(&path).doing("read", &path)?;
-    let lines = text.lines().map(serde_json::from_str);
+    let bytes = private::read_all(&path).doing("read", &path)?;
+    let lines = bytes.split(|byte| *byte == b'\n');
+    let lines = lines.filter(|line| !line.is_empty());
+    let lines = lines.map(serde_json::from_slice);
     lines
         .collect::<Result<_, _>>()
         .map_err(Into::into)
@@ -106,7 +108,7 @@ pub fn keep_large(
     redactor: &Redactor,
 ) -> Result<String, RecordError> {
     let path = trial.large_change(number);
-    let mut to = crate::record::private::create_file(&path)?;
+    let mut to = private::create_file(&path)?;
     io::copy(from, &mut to).doing("write", &path)?;
     redactor.redact_file(&path)?;
     let name = path.file_name().unwrap_or_default();

@@ -1,13 +1,12 @@
 //! `run_metadata.json`: what was run, with what, so that a number can be traced to its circumstances.
 
 use std::collections::BTreeMap;
-use std::fs;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::record::error::Doing as _;
-use crate::record::{RecordError, Redactor, RunDir, write_atomically};
+use crate::record::{RecordError, Redactor, RunDir, private, write_atomically};
 
 /// Version of the metadata that this proctor writes.
 pub const METADATA_SCHEMA: u32 = 1;
@@ -163,7 +162,7 @@ impl RunMetadata {
     /// What another harness wrote under the same name; absent if it is ours, or no JSON.
     #[must_use]
     pub fn foreign(run: &RunDir) -> Option<Value> {
-        let text = fs::read(run.run_metadata()).ok()?;
+        let text = private::read_all(&run.run_metadata()).ok()?;
         let value: Value = serde_json::from_slice(&text).ok()?;
         value.get("schema").is_none().then_some(value)
     }
@@ -174,10 +173,10 @@ impl RunMetadata {
     /// When it is there and cannot be read, or a newer proctor wrote it.
     pub fn read(run: &RunDir) -> Result<Option<Self>, RecordError> {
         let path = run.run_metadata();
-        if !path.is_file() {
+        if path.symlink_metadata().is_err() {
             return Ok(None);
         }
-        let text = fs::read(&path).doing("read", &path)?;
+        let text = private::read_all(&path).doing("read", &path)?;
         let Ok(value) = serde_json::from_slice::<Value>(&text) else {
             return Ok(None);
         };
@@ -222,6 +221,7 @@ fn hide_named_secrets(value: &mut Value, key: &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
 
     fn run() -> (tempfile::TempDir, RunDir) {
         let folder = tempfile::tempdir().unwrap();

@@ -110,13 +110,13 @@ pub fn read_file(path: &Path, cap: u64) -> Option<Vec<u8>> {
 
 /// Options that refuse a link in the last place of a path, and do not wait for the other end of a FIFO.
 fn unlinked() -> OpenOptions {
+    flagged(rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK)
+}
+
+fn flagged(flags: rustix::fs::OFlags) -> OpenOptions {
+    use std::os::unix::fs::OpenOptionsExt as _;
     let mut options = options();
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::OpenOptionsExt as _;
-        let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
-        options.custom_flags(flags.bits().cast_signed());
-    }
+    options.custom_flags(flags.bits().cast_signed());
     options
 }
 
@@ -132,12 +132,24 @@ fn not_plain() -> io::Error {
     io::Error::new(io::ErrorKind::InvalidInput, "it is no plain file")
 }
 
-/// Opens a plain file; a link to nothing, a FIFO or a device is refused instead of blocking.
+/// Opens a plain file to read, through links; a FIFO or a device is refused instead of waited for.
 pub(super) fn open_file(path: &Path) -> Result<File, RecordError> {
-    match fs::metadata(path) {
-        Ok(metadata) if !metadata.is_file() => Err(not_plain()).doing("open", path),
-        _ => File::open(path).doing("open", path),
+    opened(path).doing("open", path)
+}
+
+/// All of a plain file, with the same refusals.
+pub(super) fn read_all(path: &Path) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    opened(path)?.read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+fn opened(path: &Path) -> io::Result<File> {
+    // Opening a device may already do something.
+    if !fs::metadata(path)?.is_file() {
+        return Err(not_plain());
     }
+    open_plain(flagged(rustix::fs::OFlags::NONBLOCK).read(true), path)
 }
 
 /// Makes the names in a folder durable.
@@ -183,6 +195,8 @@ mod tests {
         assert_eq!(read_file(&precious, 4).as_deref(), Some(&b"kept"[..]));
         assert_eq!(read_file(&precious, 3), None);
         assert!(open_file(&fifo).is_err());
+        assert!(read_all(&fifo).is_err());
+        assert_eq!(read_all(&link).unwrap(), b"kept");
         assert_eq!(fs::read(&precious).unwrap(), b"kept");
     }
 }

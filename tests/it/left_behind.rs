@@ -290,3 +290,47 @@ fn a_temporary_folder_that_is_too_long_for_sockets_is_refused_before_any_agent_s
         }
     }
 }
+
+#[test]
+fn a_fifo_in_a_run_is_told_and_hangs_nothing() {
+    let sandbox = done();
+    sandbox.proctor(&["run", "--quiet"]).expect_code(0);
+    let run = sandbox.run_dir();
+    let named = run.display().to_string();
+    let trial = run.join("trials/fake-shell_unprimed-answer-trial-000");
+    for (file, code, words) in [
+        (
+            run.join("run_metadata.json"),
+            0,
+            vec!["run", "--quiet", "--resume", &named],
+        ),
+        (trial.join("SHA256SUMS"), 1, vec!["verify", "--run", &named]),
+        (run.join("runs.jsonl"), 2, vec!["verify", "--run", &named]),
+    ] {
+        let kept = fs::read(&file).expect("read a file");
+        fs::remove_file(&file).expect("remove a file");
+        let made = std::process::Command::new("mkfifo").arg(&file).status();
+        assert!(made.is_ok_and(|status| status.success()), "make a FIFO");
+        let mut bounded = std::process::Command::new("timeout");
+        let command = sandbox.command(&words);
+        bounded
+            .args(["-s", "KILL", "60"])
+            .arg(command.get_program());
+        bounded.args(command.get_args()).env_clear();
+        for (name, value) in command.get_envs() {
+            bounded.env(name, value.unwrap_or_default());
+        }
+        if let Some(folder) = command.get_current_dir() {
+            bounded.current_dir(folder);
+        }
+        let ran = bounded.output().expect("run proctor");
+        let told = String::from_utf8_lossy(&ran.stderr).into_owned()
+            + &String::from_utf8_lossy(&ran.stdout);
+        assert_eq!(ran.status.code(), Some(code), "{}: {told}", file.display());
+        if code > 0 {
+            assert!(told.contains("it is no plain file"), "{told}");
+        }
+        fs::remove_file(&file).expect("remove a file");
+        fs::write(&file, kept).expect("write a file");
+    }
+}
