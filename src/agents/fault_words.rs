@@ -44,6 +44,8 @@ const WORDS: [(Topic, &[&str]); 10] = [
             "invalid_api_key",
             "missing environment variable",
             "credit balance",
+            "organization has been disabled",
+            "does not have access",
             "insufficient_quota",
             "quota exceeded",
             "model_not_found",
@@ -80,7 +82,8 @@ const WORDS: [(Topic, &[&str]); 10] = [
             "rate_limit",
             "usage limit",
             "usage_limit",
-            "hit your limit",
+            "hit your ",
+            "out of extra usage",
             "limit reached",
             "too many requests",
             "quota",
@@ -123,7 +126,7 @@ const WORDS: [(Topic, &[&str]); 10] = [
         ],
     ),
     (Topic::Model, &["model"]),
-    (Topic::Status, &["api error", "status"]),
+    (Topic::Status, &["api error", "request rejected", "status"]),
 ];
 
 /// An automaton of all words, and what each speaks of.

@@ -228,6 +228,8 @@ pub struct StreamReport {
     pub usage_source: Option<UsageSource>,
     /// Cost by the provider's own client, in USD.
     pub provider_cost_usd: Option<f64>,
+    /// Whether that client told a cost that is no amount of money.
+    pub provider_cost_is_none: bool,
     /// The model that answered.
     pub model: Option<String>,
     /// All models that answered in the main thread, each once; empty where only `model` is told.

@@ -122,8 +122,10 @@ pub enum Infra {
     NoActivity,
     /// An MCP server that the agent must have did not start.
     McpServer,
-    /// Killed by the system.
+    /// Killed by the system for want of memory.
     Oom,
+    /// Killed by nobody that is known here.
+    KilledByOther,
     /// It ended well but never said that it was done.
     AgentProtocol,
     /// The agent broke the folder that it worked in, or the shell.
@@ -134,7 +136,7 @@ pub enum Infra {
 
 impl Infra {
     /// All of them.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 15] = [
         Self::None,
         Self::RateLimited,
         Self::Auth,
@@ -146,6 +148,7 @@ impl Infra {
         Self::NoActivity,
         Self::McpServer,
         Self::Oom,
+        Self::KilledByOther,
         Self::AgentProtocol,
         Self::WorkspaceDead,
         Self::HarnessBug,
@@ -166,6 +169,7 @@ impl Infra {
             Self::NoActivity => "no_activity",
             Self::McpServer => "mcp_server",
             Self::Oom => "oom",
+            Self::KilledByOther => "killed_by_other",
             Self::AgentProtocol => "agent_protocol",
             Self::WorkspaceDead => "workspace_dead",
             Self::HarnessBug => "harness_bug",

@@ -38,11 +38,19 @@ struct CutOff {
 
 impl CutOff {
     fn look(run_dir: &RunDir, planned: &PlannedTrial) -> Self {
-        let mark = run_dir.trial(&planned.key).last_mark();
+        let trial = run_dir.trial(&planned.key);
         let ours = |row: &Row| row.schema == ROW_SCHEMA && row.key() == planned.key;
+        let mark = trial.last_mark();
+        let mut mark = mark.filter(|mark| mark.row.as_ref().is_some_and(ours));
+        if let Some(mark) = &mut mark
+            && mark.to_grade
+            && !trial.changes().is_file()
+        {
+            without_its_work(mark);
+        }
         Self {
             planned: planned.clone(),
-            mark: mark.filter(|mark| mark.row.as_ref().is_some_and(ours)),
+            mark,
         }
     }
 
@@ -50,6 +58,23 @@ impl CutOff {
         let row = self.mark.as_ref().and_then(|mark| mark.row.as_ref());
         row.is_some_and(settles)
     }
+
+    fn is_run_again(&self) -> bool {
+        let interrupted = Some(Termination::Interrupted.as_str());
+        let row = self.mark.as_ref().and_then(|mark| mark.row.as_ref());
+        row.is_none_or(|row| row.termination.as_deref() == interrupted)
+    }
+}
+
+/// Nothing of what the agent left is there to be graded: the trial is run again, and what it cost stays known.
+fn without_its_work(mark: &mut StageMark) {
+    mark.to_grade = false;
+    let Some(row) = &mut mark.row else { return };
+    row.termination = Some(Termination::Interrupted.as_str().to_owned());
+    row.failure_reason = Some(Termination::Interrupted.as_str().to_owned());
+    row.success = false;
+    let note = "what the agent left was not kept, so that nobody can grade it";
+    row.notes.get_or_insert_default().push(note.to_owned());
 }
 
 /// Reads the journal and looks for trials that have a folder but no row.
@@ -132,8 +157,8 @@ impl Standing {
     }
 
     fn tell_of_cut_off(&mut self) {
-        let ended = self.cut_off.iter().filter(|cut| cut.mark.is_some()).count();
-        let cut = self.cut_off.len() - ended;
+        let cut = self.cut_off.iter().filter(|cut| cut.is_run_again()).count();
+        let ended = self.cut_off.len() - cut;
         if cut > 0 {
             self.notices.push(format!(
                 "{cut} trial(s) were cut off when the run ended last time; they are recorded as interrupted and run again"

@@ -37,6 +37,15 @@ fn look() -> HostLoad {
     }
 }
 
+/// How often this system has killed for want of memory since it was started; absent where it does not tell (anywhere but on
+/// Linux, and below 4.13).
+#[must_use]
+pub fn memory_kills() -> Option<u64> {
+    let told = fs::read_to_string("/proc/vmstat").ok()?;
+    let count = |line: &str| line.strip_prefix("oom_kill ")?.trim().parse().ok();
+    told.lines().find_map(count)
+}
+
 #[cfg(all(test, target_os = "linux"))]
 mod tests {
     use super::*;
@@ -46,5 +55,6 @@ mod tests {
         let load = host_load();
         assert!(load.load_1m.is_some_and(|load| load >= 0.0), "{load:?}");
         assert!(load.free_memory_kib.is_some_and(|free| free > 1024));
+        assert!(memory_kills().is_some());
     }
 }

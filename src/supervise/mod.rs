@@ -48,7 +48,7 @@ pub use clock::monotonic_ns;
 pub use ending::{ChildEnding, EndReason, Exit};
 pub use go_between::go_between;
 pub use health::can_be_worked_in;
-pub use host::host_load;
+pub use host::{host_load, memory_kills};
 pub use isolation::{Probe, become_porter_if_asked, probe};
 pub use jail::{Jail, JailNetwork, Mount};
 pub use lines::LineSplitter;

@@ -1,12 +1,13 @@
 //! After the agent: grading what it left, measuring what it did, keeping both.
 
 use std::fs;
+use std::path::Path;
 
 use crate::config::TranscriptMode;
 use crate::graders::ForbiddenBaseline;
 use crate::layers::Spent;
 use crate::metrics::{McpCallSeen, Tallied};
-use crate::model::{Grade, GradedIn};
+use crate::model::{Grade, GradedIn, Verdict};
 use crate::record::{
     self, McpCallLine, RecordError, Redactor, ToolErrorLines, TrialClock, TrialDir,
 };
@@ -36,16 +37,32 @@ pub(super) struct Left<'a> {
     pub(super) spent: Spent,
 }
 
+/// What the agent left, and whether it is on disk.
+pub(super) struct Caught {
+    pub(super) captured: Result<Captured, String>,
+    /// Whether a later start could grade it from what was kept.
+    pub(super) kept: bool,
+    /// Whether there was no room to keep it.
+    pub(super) no_room: bool,
+}
+
 /// Captures what the agent left, and keeps it for people, for cassettes and for grading it again.
 pub(super) fn capture(
     frame: &Frame<'_>,
     (workspace, untouched): (&Workspace, &Noted),
     draft: &mut Draft,
-) -> Result<Captured, String> {
-    let captured = workspace
-        .capture(Some(untouched), &frame.counts())
-        .map_err(|error| error.to_string())
-        .inspect_err(|problem| draft.note(format!("the changes could not be kept: {problem}")))?;
+) -> Caught {
+    let captured = match workspace.capture(Some(untouched), &frame.counts()) {
+        Ok(captured) => captured,
+        Err(error) => {
+            draft.note(format!("the changes could not be kept: {error}"));
+            return Caught {
+                no_room: error.is_disk_full(),
+                captured: Err(error.to_string()),
+                kept: false,
+            };
+        }
+    };
     draft.captured(&captured);
     let subdir = &frame.context.source.subdir;
     let limits = &frame.context.suite.settings.limits;
@@ -54,21 +71,37 @@ pub(super) fn capture(
         (&frame.trial_dir, subdir),
         (&frame.context.redactor, limits),
     );
+    let caught = Caught {
+        captured: Ok(captured),
+        kept: kept.is_ok(),
+        no_room: kept.as_ref().is_err_and(RecordError::is_disk_full),
+    };
     match kept {
         Ok(hit) => hit.into_iter().for_each(|limit| draft.hit(limit)),
         Err(error) => draft.note(format!("the changes could not be kept: {error}")),
     }
-    Ok(captured)
+    caught
+}
+
+/// Whether graders that did not pass may have lacked room: then they have judged nothing.
+pub(super) fn graders_lacked_room(frame: &Frame<'_>, graded: &Graded) -> bool {
+    let passed = |verdict: &Verdict| verdict.grade == Grade::Pass;
+    !graded.verdicts.iter().all(passed)
+        && (is_full(frame.trial_dir.root()) || is_full(&frame.context.scratch))
 }
 
 /// Whether the disk is full now that the agent has ended: whatever it did or the graders would say is then decided by
 /// that.
 pub(super) fn disk_is_full(workspace: &Workspace, heard: &HeardAll) -> bool {
+    let unwritten = heard.write_problem.as_ref();
+    unwritten.is_some_and(RecordError::is_disk_full) || is_full(&workspace.root)
+}
+
+/// Whether the disk of a folder has no room left.
+fn is_full(folder: &Path) -> bool {
     /// A write that fails for want of room leaves less than this.
     const NOTHING: u64 = 1 << 20;
-    let unwritten = heard.write_problem.as_ref();
-    unwritten.is_some_and(RecordError::is_disk_full)
-        || record::free_space(&workspace.root).is_ok_and(|free| free < NOTHING)
+    record::free_space(folder).is_ok_and(|free| free < NOTHING)
 }
 
 /// Grades what the agent left, unless something else than the agent decided the trial.

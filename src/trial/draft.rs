@@ -56,6 +56,15 @@ impl Stop {
         }
     }
 
+    /// The disk is full before the agent was started, so nothing was spent.
+    pub(super) fn no_room() -> Self {
+        Self {
+            infra: Infra::DiskFull,
+            reason: "disk_full",
+            message: "the disk has no room for the trial's folder".to_owned(),
+        }
+    }
+
     /// No simulator could be had: the agent was not started and nothing was spent.
     pub(super) fn simulator(message: String) -> Self {
         Self {
@@ -178,6 +187,16 @@ impl Draft {
         self.no_more_money();
     }
 
+    /// Says what of the end the agent itself could have brought about.
+    pub(super) fn doubt(&mut self, end: &AgentEnd, fault_beside_command: bool) {
+        if end.infra == Infra::KilledByOther {
+            self.suspect("agent_killed".to_owned());
+        }
+        if is_by_provider(end.infra) && fault_beside_command {
+            self.suspect("provider_fault_beside_command".to_owned());
+        }
+    }
+
     /// What the run's budget cut off has a reason of its own: another trial might have gone on.
     fn no_more_money(&mut self) {
         let outcome = &mut self.outcome;
@@ -201,6 +220,14 @@ impl Draft {
     /// The row as far as it is known.
     pub(super) fn row(&self, trial: &TrialDir) -> Row {
         Row::from_outcome(&self.outcome, &trial.paths())
+    }
+
+    /// Says that the disk had no room for what the agent left: nothing is judged, and the trial is run again.
+    pub(super) fn lacks_room(&mut self, end: &mut AgentEnd) {
+        end.infra = Infra::DiskFull;
+        self.outcome.infra = end.infra;
+        self.outcome.failure_reason = failure_reason(end, &[]);
+        self.outcome.success = false;
     }
 
     /// Takes in what the graders said.
@@ -287,10 +314,7 @@ impl Draft {
 
     /// Keeps what the provider said where it decided the trial, and when it will answer again.
     fn met_a_fault(&mut self, stream: &StreamReport) {
-        let by_provider = matches!(
-            self.outcome.infra,
-            Infra::RateLimited | Infra::Auth | Infra::ProviderUnreachable
-        );
+        let by_provider = is_by_provider(self.outcome.infra);
         let Some(fault) = stream.provider_fault.as_ref().filter(|_| by_provider) else {
             return;
         };
@@ -380,6 +404,13 @@ pub fn crashed_outcome(
     let mut draft = Draft::new(context, planned);
     draft.stop(Stop::defect(message));
     draft.finish(Duration::ZERO)
+}
+
+const fn is_by_provider(infra: Infra) -> bool {
+    matches!(
+        infra,
+        Infra::RateLimited | Infra::Auth | Infra::ProviderUnreachable
+    )
 }
 
 /// UTC with microseconds, as rows have it.

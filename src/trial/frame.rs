@@ -129,8 +129,10 @@ impl<'a> Frame<'a> {
         move |path| guard.is_some_and(|guard| guard.counts(path))
     }
 
-    /// Puts down how far the trial has come, for a later start; `to_grade` is whether graders are still to be asked.
-    pub(super) fn mark(&self, stage: Stage, (draft, to_grade): (&mut Draft, bool)) {
+    /// Puts down how far the trial has come, for a later start; `to_grade` is whether graders are still to be asked. Says
+    /// whether the disk had room for it; what else goes wrong is noted alone.
+    #[must_use]
+    pub(super) fn mark(&self, stage: Stage, (draft, to_grade): (&mut Draft, bool)) -> bool {
         let row = (stage != Stage::Started).then(|| draft.row(&self.trial_dir));
         let mark = StageMark {
             stage,
@@ -140,7 +142,9 @@ impl<'a> Frame<'a> {
         };
         if let Err(error) = self.trial_dir.mark(&mark, &self.context.redactor) {
             draft.note(format!("stages.jsonl: {error}"));
+            return !error.is_disk_full();
         }
+        true
     }
 
     /// Tells which stage begins.

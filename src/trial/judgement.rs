@@ -32,6 +32,8 @@ pub(super) struct Evidence<'a> {
     pub(super) report: &'a StreamReport,
     /// Whether the last thing said was a fault of the provider.
     pub(super) ended_in_fault: bool,
+    /// Whether the system killed for want of memory while it ran.
+    pub(super) memory_ran_out: bool,
 }
 
 /// Classifies the end of an agent.
@@ -74,6 +76,8 @@ fn infra(evidence: &Evidence<'_>) -> Infra {
         _ => {}
     }
     if report.terminal != Terminal::Done
+        // A client that its provider fails ends by itself; who kills it can have written its last words, too.
+        && !was_killed(ending, report)
         && let Some(fault) = &report.provider_fault
         && (fault.fatal || evidence.ended_in_fault)
     {
@@ -90,7 +94,11 @@ fn infra(evidence: &Evidence<'_>) -> Infra {
         }
     }
     if was_killed(ending, report) {
-        return Infra::Oom;
+        return if evidence.memory_ran_out {
+            Infra::Oom
+        } else {
+            Infra::KilledByOther
+        };
     }
     if report.mcp_failure.is_some() && report.terminal == Terminal::None {
         return Infra::McpServer;
@@ -120,7 +128,10 @@ fn was_killed(ending: &ChildEnding, report: &StreamReport) -> bool {
 
 /// Whether what the agent left is worth grading: not when something else decided the trial.
 pub(super) fn worth_grading(end: &AgentEnd) -> bool {
-    let agents_own = matches!(end.infra, Infra::None | Infra::AgentProtocol | Infra::Oom);
+    let agents_own = matches!(
+        end.infra,
+        Infra::None | Infra::AgentProtocol | Infra::Oom | Infra::KilledByOther
+    );
     agents_own && end.termination != Termination::Cancelled
 }
 
@@ -215,7 +226,30 @@ mod tests {
             ending,
             report,
             ended_in_fault: true,
+            memory_ran_out: false,
         })
+    }
+
+    #[test]
+    fn a_kill_is_called_a_want_of_memory_only_where_the_system_told_one() {
+        let killed = ending(EndReason::Exited, Some(Exit::Signal(9)));
+        let forged = report(
+            Terminal::Failed,
+            Some(fault(ProviderFaultKind::RateLimited, true)),
+        );
+        for (memory_ran_out, expected) in [(true, Infra::Oom), (false, Infra::KilledByOther)] {
+            for report in [&report(Terminal::None, None), &forged] {
+                let found = agent_end(&Evidence {
+                    kind: AgentKind::ClaudeCode,
+                    ending: &killed,
+                    report,
+                    ended_in_fault: true,
+                    memory_ran_out,
+                });
+                assert_eq!(found.infra, expected);
+                assert!(worth_grading(&found));
+            }
+        }
     }
 
     #[test]
@@ -276,14 +310,14 @@ mod tests {
                 Some(Exit::Signal(9)),
                 Terminal::None,
                 None,
-                "crashed oom oom",
+                "crashed killed_by_other killed_by_other",
             ),
             (
                 EndReason::Exited,
                 Some(Exit::Code(137)),
                 Terminal::None,
                 None,
-                "completed oom oom",
+                "completed killed_by_other killed_by_other",
             ),
             (
                 EndReason::Exited,

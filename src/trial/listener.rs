@@ -13,6 +13,7 @@ use crate::model::{
 use crate::record::{EventLog, RecordError, Redactor, Sieve, Transcript};
 use crate::supervise::{Heard, Listener, OutputStream};
 use crate::trial::Teller;
+use crate::trial::beside::BesideCommands;
 use crate::trial::meter::Meter;
 use crate::trial::watch::Watch;
 
@@ -49,6 +50,7 @@ struct Notebook {
     has_answered: bool,
     /// Whether the agent did anything after the last fault of its provider.
     went_on_after_fault: bool,
+    beside: BesideCommands,
     write_problem: Option<RecordError>,
 }
 
@@ -86,6 +88,8 @@ pub(super) struct HeardAll {
     pub(super) watch: Watch,
     /// Whether the last word was a fault of the provider.
     pub(super) ended_in_fault: bool,
+    /// Whether a command of the agent ran when its last fault was told.
+    pub(super) fault_beside_command: bool,
     /// What could not be written, if anything.
     pub(super) write_problem: Option<RecordError>,
     /// Limits of what is kept that were reached.
@@ -112,6 +116,7 @@ impl Ear {
             meter: parts.meter,
             has_answered: false,
             went_on_after_fault: true,
+            beside: BesideCommands::default(),
             write_problem: None,
         };
         Self {
@@ -175,6 +180,7 @@ impl Notebook {
             tally: self.tally,
             watch: self.watch,
             ended_in_fault: !self.went_on_after_fault,
+            fault_beside_command: self.beside.fault_told(),
             write_problem: self.write_problem,
             limits_hit,
             door: None,
@@ -205,6 +211,7 @@ impl Notebook {
             if by_model && !std::mem::replace(&mut self.has_answered, true) {
                 self.teller.answered(&self.key);
             }
+            self.beside.see(event);
             self.meter.see(event);
             self.tally.see(event);
             self.watch.see(event);

@@ -7,6 +7,7 @@ mod alone;
 mod answers;
 mod app_left;
 mod attest;
+mod beside;
 mod blocking;
 mod cheat;
 mod confinement;

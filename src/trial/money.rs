@@ -35,6 +35,9 @@ pub(super) async fn money(frame: &Frame<'_>, report: &StreamReport, ready: &Read
     ];
     let counted = counted.map(|(name, usage)| (name, usage.map(tokens)));
     cost.flags.extend(token_disagreements(&counted));
+    if report.provider_cost_is_none {
+        cost.flags.push("provider:no_amount".to_owned());
+    }
     cost
 }
 

@@ -10,13 +10,14 @@ use crate::graders::no_panic;
 use crate::model::{Allowance, Grade, Infra, Progress, TrialOutcome, Verdict};
 use crate::plan::PlannedTrial;
 use crate::record::{Stage, TrialClock};
-use crate::supervise::{can_be_worked_in, host_load};
+use crate::supervise::{can_be_worked_in, host_load, memory_kills};
 use crate::trial::aftermath::{self, Ended, Left};
 use crate::trial::app_left;
 use crate::trial::attest;
 use crate::trial::draft::{Draft, Stop};
 use crate::trial::frame::Frame;
-use crate::trial::judgement::{Evidence, agent_end, grade_of, worth_grading};
+use crate::trial::grading::Graded;
+use crate::trial::judgement::{AgentEnd, Evidence, agent_end, grade_of, worth_grading};
 use crate::trial::outside::Outside;
 use crate::trial::performance::{Performed, perform};
 use crate::trial::preparation;
@@ -66,7 +67,9 @@ pub async fn run_trial(
 
 async fn stages(frame: &Frame<'_>, draft: &mut Draft, slot: &mut Slot) -> Result<(), Stop> {
     let workspace = prepare(frame, &mut slot.workspace)?;
-    frame.mark(Stage::Started, (draft, false));
+    if !frame.mark(Stage::Started, (draft, false)) {
+        return Err(Stop::no_room());
+    }
     let place = simulator::turn_of_agent(frame).await?;
     let ready = preparation::ready(frame, workspace)?;
     slot.secrets = known_secrets(&ready.invocation);
@@ -90,6 +93,7 @@ async fn stages(frame: &Frame<'_>, draft: &mut Draft, slot: &mut Slot) -> Result
     let outside = Outside::look(frame);
     frame.enter("agent");
     draft.starts_beside(host_load());
+    let killed_before = memory_kills();
     let clock = TrialClock::now();
     let Performed {
         ending,
@@ -106,7 +110,9 @@ async fn stages(frame: &Frame<'_>, draft: &mut Draft, slot: &mut Slot) -> Result
         ending: &ending,
         report: &heard.report,
         ended_in_fault: heard.ended_in_fault,
+        memory_ran_out: memory_kills() > killed_before,
     });
+    draft.doubt(&end, heard.fault_beside_command);
     if aftermath::disk_is_full(workspace, &heard) {
         end.infra = Infra::DiskFull;
     }
@@ -125,7 +131,10 @@ async fn stages(frame: &Frame<'_>, draft: &mut Draft, slot: &mut Slot) -> Result
     for reason in outside.iter().flat_map(Outside::changed) {
         draft.suspect(reason);
     }
-    let captured = aftermath::capture(frame, (workspace, &untouched), draft);
+    let caught = aftermath::capture(frame, (workspace, &untouched), draft);
+    if caught.no_room {
+        draft.lacks_room(&mut end);
+    }
     attest::after(frame, &heard, (seen, draft)).await;
     aftermath::measure(
         frame,
@@ -143,26 +152,41 @@ async fn stages(frame: &Frame<'_>, draft: &mut Draft, slot: &mut Slot) -> Result
     let to_grade = worth_grading(&end) && task.is_some_and(|task| !task.graders.is_empty());
     if to_grade {
         app_left::look(frame).await;
-        frame.mark(Stage::AgentEnded, (draft, true));
+        // Without what the agent left a later start could not go on from here: it runs the trial again.
+        if caught.kept && !frame.mark(Stage::AgentEnded, (draft, true)) {
+            draft.lacks_room(&mut end);
+        }
     }
     let left = Left {
         end: &end,
         uncontained: ending.uncontained,
         ready: &ready,
         baseline: baseline.as_ref(),
-        captured,
+        captured: caught.captured,
         spent: draft.row(&frame.trial_dir).spent(),
     };
     let graded = aftermath::judge(frame, &mut slot.workspace, left).await;
-    if to_grade && frame.context.cancel.level() > 0 && was_cut(&graded.verdicts) {
-        draft.awaits_grading();
-        return Ok(());
+    take_in(frame, (draft, end), (graded, to_grade));
+    Ok(())
+}
+
+/// Takes in what the graders said, unless a person or a full disk kept them from it.
+fn take_in(
+    frame: &Frame<'_>,
+    (draft, mut end): (&mut Draft, AgentEnd),
+    (graded, asked): (Graded, bool),
+) {
+    if asked && frame.context.cancel.level() > 0 && was_cut(&graded.verdicts) {
+        return draft.awaits_grading();
+    }
+    if aftermath::graders_lacked_room(frame, &graded) {
+        draft.lacks_room(&mut end);
     }
     draft.graded(&end, graded);
     if frame.context.cancel.level() == 0 {
-        frame.mark(Stage::Graded, (draft, false));
+        // Without room for it what was judged stands: the row has some set aside.
+        let _room = frame.mark(Stage::Graded, (draft, false));
     }
-    Ok(())
 }
 
 /// Whether graders that a person stopped came to no end.

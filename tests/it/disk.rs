@@ -144,6 +144,44 @@ fn an_agent_that_fills_the_disk_cannot_keep_its_row_from_being_written() {
 }
 
 #[test]
+fn work_that_the_disk_had_no_room_for_is_no_result_and_is_done_again() {
+    // The little that is said has its place on the disk before that is full: only what the agent left has none.
+    let flood = "echo '{\"type\":\"system\",\"subtype\":\"init\"}'; sleep 0.5
+        [ -e \"$HOME/fill\" ] && head -c 25000000 /dev/zero | tr '\\0' x >&2";
+    let sandbox = Sandbox::new()
+        .agent(
+            "fake",
+            "claude_code_cli",
+            &format!("{SOLVE}\n{flood}\n{CLAUDE_DONE}"),
+        )
+        .suite("isolation: none")
+        .suite("limits: {min_free_disk_mib: 1, ballast_mib: 4}")
+        .set("trials_per_cell", "3")
+        .set("timeout_sec", "30");
+    fs::write(sandbox.path("home/fill"), "").expect("write a file");
+    let script = "
+        \"$proctor\" run --quiet > first.out 2> first.err; echo $? > first.code
+        run=$(ls -d runs/*)
+        cp \"$run/runs.jsonl\" first.jsonl
+        rm \"$HOME/fill\"; rm \"$run\"/trials/*/stderr.raw
+        \"$proctor\" run --quiet --resume \"$run\" > second.out 2> second.err; echo $? > second.code
+        cp \"$run/runs.jsonl\" second.jsonl";
+    if !on_a_small_disk(&sandbox, 40, script) {
+        return;
+    }
+    let read = |name: &str| read(&sandbox, name);
+    assert_eq!(read("first.code").trim(), "3", "{}", read("first.err"));
+    let first = read_rows(&sandbox.path("first.jsonl"));
+    let infra: Vec<_> = first.iter().map(|row| row["infra"].as_str()).collect();
+    assert_eq!(infra, [Some("none"), Some("disk_full")], "{first:#?}");
+    assert_eq!(first[1]["grade"], "not_graded", "{:#}", first[1]);
+    assert_eq!(read("second.code").trim(), "0", "{}", read("second.err"));
+    let second = read_rows(&sandbox.path("second.jsonl"));
+    let done = second.iter().filter(|row| row["success"] == true).count();
+    assert_eq!((second.len(), done), (4, 3), "{second:#?}");
+}
+
+#[test]
 fn a_run_is_not_started_without_room() {
     let sandbox = Sandbox::new()
         .agent("fake", "claude_code_cli", "echo run >> \"$HOME/starts\"")

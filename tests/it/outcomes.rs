@@ -275,6 +275,42 @@ fn time_is_measured_whatever_the_limits_say() {
 }
 
 #[test]
+fn what_is_no_amount_of_money_is_told_in_the_row() {
+    let end = |usd: &str| {
+        format!(
+            r#"{{"type":"result","subtype":"success","is_error":false,"result":"x","total_cost_usd":{usd},"usage":{{"input_tokens":10,"output_tokens":20}}}}"#
+        )
+    };
+    for (usd, is_told) in [("-5", true), ("0.5", false)] {
+        let row = row_of(CLAUDE, &format!("{SOLVE}\n{}", printed(&[&end(usd)])));
+        let flags = row["cost_flags"].as_array().expect("a list");
+        let told = flags.contains(&json!("provider:no_amount"));
+        assert_eq!(told, is_told, "{row:#}");
+    }
+}
+
+/// A command of the agent could write a limit into its stream and kill it: an attempt for nothing, if that were believed.
+#[test]
+fn a_limit_told_by_one_who_was_killed_is_not_believed_and_one_beside_a_command_is_doubted() {
+    let call = r#"{"type":"assistant","message":{"id":"m","content":[{"type":"tool_use","id":"t","name":"Bash","input":{"command":"make"}}]}}"#;
+    let limit = r#"{"type":"result","subtype":"success","is_error":true,"api_error_status":429,"result":"API Error: 429"}"#;
+    let told = printed(&[call, limit]);
+    let killed = row_of(CLAUDE, &format!("{SOLVE}\n{told}\nkill -9 $$"));
+    assert_eq!(killed["infra"], "killed_by_other", "{killed:#}");
+    assert_eq!(killed["integrity"], "suspect[agent_killed]", "{killed:#}");
+    assert_eq!(killed["grade"], "pass", "{killed:#}");
+    let beside = row_of(CLAUDE, &format!("{told}\nexit 1"));
+    assert_eq!(beside["infra"], "rate_limited", "{beside:#}");
+    let doubted = "suspect[provider_fault_beside_command]";
+    assert_eq!(beside["integrity"], doubted, "{beside:#}");
+    let answered = r#"{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"t","content":"ok"}]}}"#;
+    let told = printed(&[call, answered, limit]);
+    let after = row_of(CLAUDE, &format!("{told}\nexit 1"));
+    let seen = (&after["infra"], &after["integrity"]);
+    assert_eq!(seen, (&json!("rate_limited"), &json!("clean")), "{after:#}");
+}
+
+#[test]
 fn a_death_that_nobody_here_ordered_is_told_with_the_memory_that_was_held() {
     let row = row_of(
         CLAUDE,
@@ -283,7 +319,7 @@ fn a_death_that_nobody_here_ordered_is_told_with_the_memory_that_was_held() {
     let told = [&row["termination"], &row["infra"], &row["exit_code"]];
     assert_eq!(
         told,
-        [&json!("crashed"), &json!("oom"), &json!(137)],
+        [&json!("crashed"), &json!("killed_by_other"), &json!(137)],
         "{row:#}"
     );
     if cfg!(target_os = "linux") {

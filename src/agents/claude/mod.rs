@@ -131,7 +131,7 @@ impl Dialect for ClaudeStream {
 
     /// The client prints some of its failures bare.
     fn bare_line(&mut self, text: &str, sink: &mut Sink<'_>) -> Result<(), String> {
-        if !fault::is_last_word(text) {
+        if !fault::begins_as_failure(text) {
             return Err("no JSON object".to_owned());
         }
         sink.push(EventKind::ProviderFault(fault(&fault::Told {
@@ -365,7 +365,8 @@ impl ClaudeStream {
         self.is_qwen && answer.starts_with(QWEN_FAILURE)
     }
 
-    /// Tells the provider's failure behind a failed result. Such a result's text is the client's own, not the model's.
+    /// Tells the provider's failure behind a failed result. Its text may be the model's last words: without a field that says
+    /// so it is a failure of the provider only where it begins as the client's own words do.
     fn failure(&mut self, last: &Final<'_>, sink: &mut Sink<'_>) {
         let errors: &[String] = last.errors.0.as_ref().map_or(&[], |errors| &errors.0);
         let error = || last.error.0.as_ref()?.message.0.clone();
@@ -375,7 +376,7 @@ impl ClaudeStream {
             || (self.is_qwen && message.starts_with(QWEN_FAILURE))
             || last.terminal_reason.0.as_deref() == Some("api_error")
             || self.client_fault.is_some()
-            || (last.subtype.as_deref() == Some("success") && fault::speaks_of_failure(&message));
+            || (last.subtype.as_deref() == Some("success") && fault::begins_as_failure(&message));
         if !by_api {
             return;
         }

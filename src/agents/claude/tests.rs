@@ -135,6 +135,21 @@ fn words_of_the_agent_are_never_a_provider_fault() {
 }
 
 #[test]
+fn last_words_of_the_model_are_no_provider_fault_although_the_result_is_an_error() {
+    let end = |text: &str| {
+        format!(r#"{{"type":"result","subtype":"success","is_error":true,"result":"{text}"}}"#)
+    };
+    let words = end("I give up. The tests for the rate limit (429) never pass");
+    assert_eq!(report(&[&words]).provider_fault, None);
+    let clients = end("You've hit your session limit \u{b7} resets 3:45pm");
+    let fault = report(&[&clients]).provider_fault.expect("a fault");
+    assert_eq!(
+        (fault.kind, fault.fatal),
+        (ProviderFaultKind::RateLimited, true)
+    );
+}
+
+#[test]
 fn a_limit_told_by_the_client_is_a_provider_fault() {
     let said = r#"{"type":"assistant","message":{"id":"a","model":"<synthetic>","content":[{"type":"text","text":"You've hit your limit · resets 4pm"}]},"error":"rate_limit"}"#;
     let end = r#"{"type":"result","subtype":"success","is_error":true,"result":"You've hit your limit · resets 4pm","total_cost_usd":0}"#;
@@ -384,9 +399,13 @@ fn counts_that_cannot_be_read_are_unknown_and_never_zero() {
 #[test]
 fn a_cost_that_is_none_is_unknown() {
     let negative = DONE.replace("0.5", "-0.5");
-    assert_eq!(report(&[&negative]).provider_cost_usd, None);
+    let refused = report(&[&negative]);
+    assert_eq!(refused.provider_cost_usd, None);
+    assert!(refused.provider_cost_is_none);
     let absent = DONE.replace("total_cost_usd", "x");
-    assert_eq!(report(&[&absent]).provider_cost_usd, None);
+    let silent = report(&[&absent]);
+    assert_eq!(silent.provider_cost_usd, None);
+    assert!(!silent.provider_cost_is_none);
     let guessed = DONE.replace(
         "\"inputTokens\":10",
         "\"costBasis\":\"unknown\",\"inputTokens\":10",

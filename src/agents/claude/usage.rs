@@ -71,6 +71,8 @@ pub(super) struct Told {
     usage: Option<Usage>,
     writes: CacheWrites,
     cost_usd: Option<f64>,
+    /// Whether what was told as a cost is no amount of money.
+    cost_is_none: bool,
     by_model: Vec<ModelTokens>,
     text: Option<String>,
     /// Whether `usage` covers one of several parts only.
@@ -99,7 +101,8 @@ impl Told {
                 .map(|usage| provider_usage(usage, last.model_usage)),
             ..Self::default()
         };
-        if last.total_cost_usd.is_some() && told.cost_usd.is_none() {
+        told.cost_is_none = last.total_cost_usd.is_some() && told.cost_usd.is_none();
+        if told.cost_is_none {
             told.odd
                 .push("the result tells a cost that is none".to_owned());
         }
@@ -177,6 +180,7 @@ pub(super) fn settle(running: &Running, told: Option<Told>, report: &mut StreamR
     };
     report.by_model = told.by_model;
     report.provider_cost_usd = told.cost_usd;
+    report.provider_cost_is_none = told.cost_is_none;
     let answered = &report.models;
     let further = told.models.into_iter();
     report.further_models = further.filter(|model| !answered.contains(model)).collect();

@@ -35,6 +35,7 @@ pub(in crate::runner) const fn sign(infra: Infra, reset: Option<Duration>) -> Si
         | Infra::NoActivity
         | Infra::McpServer
         | Infra::Oom
+        | Infra::KilledByOther
         | Infra::HarnessBug => Sign::Silent,
     }
 }
@@ -54,6 +55,7 @@ pub(in crate::runner) const fn is_retried(infra: Infra) -> bool {
         | Infra::Setup
         | Infra::DiskFull
         | Infra::Oom
+        | Infra::KilledByOther
         | Infra::AgentProtocol
         | Infra::WorkspaceDead
         | Infra::HarnessBug => false,

@@ -159,7 +159,7 @@ fn what_a_dead_launcher_leaves_running_is_stopped_and_told() {
         let row = run.row(agent, "launcher");
         for (column, value) in [
             ("termination", Value::from("crashed")),
-            ("infra", "oom".into()),
+            ("infra", "killed_by_other".into()),
             ("grade", "pass".into()),
             ("success", false.into()),
         ] {
