@@ -6,6 +6,7 @@ use std::io::{self, IsTerminal, Write};
 use anstream::{AutoStream, ColorChoice};
 
 use crate::cli::failure::{Failure, Outcome};
+use crate::report::escape_json;
 
 /// Whether colours are wanted: `--no-color` beats `NO_COLOR`, `CLICOLOR`, `CLICOLOR_FORCE` and `TERM`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -93,7 +94,7 @@ impl Out {
     /// # Errors
     /// As [`Self::text`].
     pub(super) fn json(&mut self, value: &serde_json::Value) -> Outcome {
-        self.line(format_args!("{value:#}"))
+        self.line(escape_json(&format!("{value:#}")))
     }
 
     /// How a table on it may look.

@@ -41,7 +41,7 @@ pub use number::{float, whole};
 pub use overview::{Overview, ScenarioLine};
 pub use rebuild::{RebuildOptions, Rebuilt, ReportError, rebuild, write_all};
 pub use runs_csv::runs_csv_columns;
-pub use sanitize::{sanitize, sanitize_line};
+pub use sanitize::{escape_json, sanitize, sanitize_line};
 pub use share::{share, whereabouts_here};
 pub use sink::{ChangeKind, FileChange};
 pub use spending::Spending;

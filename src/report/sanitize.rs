@@ -48,6 +48,22 @@ pub fn sanitize_line(text: &str) -> String {
     sanitize(text).replace(['\n', '\t'], " ")
 }
 
+/// JSON text that says the same, with every character escaped that controls a terminal or changes the reading order: JSON
+/// itself asks for an escape of the first 32 only.
+#[must_use]
+pub fn escape_json(json: &str) -> String {
+    let mut safe = String::with_capacity(json.len());
+    for character in json.chars() {
+        let steers = turns_order(character) || ('\x7f'..='\u{9f}').contains(&character);
+        if steers {
+            let _infallible = write!(safe, "\\u{:04x}", u32::from(character));
+        } else {
+            safe.push(character);
+        }
+    }
+    safe
+}
+
 /// Marks, embeddings, overrides and isolates of the bidirectional algorithm (UAX #9), and the separators that end a
 /// line where nobody expects it.
 fn turns_order(character: char) -> bool {
@@ -100,6 +116,22 @@ fn after_string(text: &str) -> &str {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn json_for_a_person_holds_nothing_that_steers_and_says_the_same() {
+        let value = serde_json::json!({"a\u{85}": ["\u{9b}31m\u{202e}evil\u{2066}\u{7f}\u{2028}", "größer", 1]});
+        let shown = escape_json(&format!("{value:#}"));
+        let steers = |character: char| character.is_control() && character != '\n';
+        assert!(
+            !shown.contains(steers) && !shown.contains(turns_order),
+            "{shown:?}"
+        );
+        assert!(shown.contains("größer"));
+        assert_eq!(
+            serde_json::from_str::<serde_json::Value>(&shown).unwrap(),
+            value
+        );
+    }
 
     #[test]
     fn sequences_go_and_words_stay() {

@@ -6,7 +6,7 @@ use crate::cli::args::{ExportArgs, ExportFormat, ImportArgs};
 use crate::cli::failure::{Failure, Kind, Outcome};
 use crate::cli::out::{Colour, Out};
 use crate::record::{EventLog, EventLogHeader, Redactor, write_atomically};
-use crate::report::sanitize_line;
+use crate::report::{escape_json, sanitize_line};
 use crate::trajectory::{OtelOptions, Told, atif, otel, read_atif, trials_below};
 
 /// Prints or writes trials.
@@ -33,6 +33,7 @@ pub(in crate::cli) fn run(args: &ExportArgs) -> Outcome {
             }
         };
         let text = text.map_err(|error| Failure::at("write the trial", error))?;
+        let text = escape_json(&text);
         match &args.output {
             Some(folder) => {
                 let path = folder.join(format!("{name}.{ending}"));
