@@ -61,6 +61,8 @@ fn put(values: &mut BTreeMap<String, String>, key: String, node: &Node) {
 
 /// The files that a whole suite names.
 pub(super) fn files(suite: &Suite) -> BTreeSet<PathBuf> {
+    let agents = suite.agents.iter().chain(&suite.further_agents);
+    let scripts = agents.clone().filter_map(|agent| script(&agent.command));
     let agents = suite.agents.iter().filter_map(|agent| {
         let replay = agent.replay.as_ref()?;
         Some(replay.cassettes.clone())
@@ -68,11 +70,9 @@ pub(super) fn files(suite: &Suite) -> BTreeSet<PathBuf> {
     let scenarios = suite.scenarios.iter().chain(&suite.further_scenarios);
     let laid = scenarios.clone().flat_map(|scenario| &scenario.files);
     let mcp = scenarios.filter_map(|scenario| scenario.mcp_config.clone());
-    let tasks = suite
-        .tasks
-        .iter()
-        .flat_map(|task| of_task(task, &suite.config_dir));
+    let tasks = suite.tasks.iter().flat_map(|task| of_task(task, suite));
     let mut files: BTreeSet<PathBuf> = agents
+        .chain(scripts)
         .chain(laid.map(|(from, _)| from.clone()))
         .chain(mcp)
         .chain(tasks)
@@ -82,7 +82,14 @@ pub(super) fn files(suite: &Suite) -> BTreeSet<PathBuf> {
     files
 }
 
-fn of_task(task: &TaskSpec, suite_root: &Path) -> Vec<PathBuf> {
+/// The script of an agent that is started by an interpreter: `bash /there/agent.sh`. Further words may name files that agents
+/// write.
+fn script(command: &[String]) -> Option<PathBuf> {
+    let path = Path::new(command.get(1)?);
+    (path.is_absolute() && path.is_file()).then(|| path.to_owned())
+}
+
+fn of_task(task: &TaskSpec, suite: &Suite) -> Vec<PathBuf> {
     let mut files: Vec<PathBuf> = task.reference_patch.iter().cloned().collect();
     files.extend(task.grader_files.iter().map(|(from, _)| from.clone()));
     let mut words: Vec<&String> = task.setup_commands.iter().flatten().collect();
@@ -92,28 +99,60 @@ fn of_task(task: &TaskSpec, suite_root: &Path) -> Vec<PathBuf> {
                 files.push(reference_path.clone());
             }
             GraderSpec::Command { argv, .. } => words.extend(argv),
+            GraderSpec::Privacy(options) => files.extend(options.strings_file.clone()),
             _ => {}
         }
     }
-    files.extend(
-        words
-            .into_iter()
-            .filter_map(|word| named(word, suite_root))
-            .filter(|path| path.is_file()),
-    );
+    let runs = &suite.settings.output_root;
+    for word in words {
+        let path = Path::new(word);
+        files.extend((path.is_absolute() && path.is_file()).then(|| path.to_owned()));
+        // A folder that holds the runs is another one after each of them.
+        files.extend(
+            below_suite(word)
+                .map(|inside| suite.config_dir.join(inside))
+                .filter(|path| path.is_file() || (path.is_dir() && !runs.starts_with(path))),
+        );
+    }
     files
 }
 
-/// The file that a word of a command names, if it is a path that does not depend on the workspace.
-fn named(word: &str, suite_root: &Path) -> Option<PathBuf> {
-    const ROOTS: [&str; 3] = [
-        "${EVAL_SUITE_ROOT}/",
-        "$EVAL_SUITE_ROOT/",
-        "{EVAL_SUITE_ROOT}/",
+/// The paths below the suite's folder that a word of a command names, or the text of a shell: what stands behind
+/// `$EVAL_SUITE_ROOT/` or `{EVAL_SUITE_ROOT}/`, up to what ends a word of a shell.
+fn below_suite(word: &str) -> impl Iterator<Item = &str> {
+    const ROOT: &str = "EVAL_SUITE_ROOT";
+    const ENDS: &[char] = &[
+        '"', '\'', '`', '$', ';', '|', '&', '<', '>', '(', ')', '*', '?', '[', '{', '}', '\\', ',',
     ];
-    let inside = ROOTS.iter().find_map(|root| word.strip_prefix(root));
-    match inside {
-        Some(inside) => Some(suite_root.join(inside)),
-        None => Path::new(word).is_absolute().then(|| PathBuf::from(word)),
+    word.match_indices(ROOT).filter_map(|(place, _)| {
+        let opened = word[..place].ends_with(['$', '{']);
+        let rest = &word[place + ROOT.len()..];
+        let rest = rest.strip_prefix('}').unwrap_or(rest);
+        let rest = rest.strip_prefix(['"', '\'']).unwrap_or(rest);
+        let rest = rest.strip_prefix('/').filter(|_| opened)?;
+        let end = rest.find(|next: char| next.is_whitespace() || ENDS.contains(&next));
+        let inside = rest[..end.unwrap_or(rest.len())].trim_end_matches('/');
+        (!inside.is_empty()).then_some(inside)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_of_the_suite_are_found_wherever_a_command_names_them() {
+        for (word, expected) in [
+            ("$EVAL_SUITE_ROOT/grade.sh", &["grade.sh"][..]),
+            ("{EVAL_SUITE_ROOT}/a/b.py", &["a/b.py"]),
+            (
+                "sh \"$EVAL_SUITE_ROOT/grade.sh\" && \"${EVAL_SUITE_ROOT}\"/x.py; cat $EVAL_SUITE_ROOT/data/*.txt",
+                &["grade.sh", "x.py", "data"],
+            ),
+            ("cd $EVAL_SUITE_ROOT; ls $EVAL_SUITE_ROOT/", &[]),
+            ("MY_EVAL_SUITE_ROOT/grade.sh", &[]),
+        ] {
+            assert_eq!(below_suite(word).collect::<Vec<_>>(), expected, "{word}");
+        }
     }
 }

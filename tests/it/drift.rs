@@ -4,7 +4,7 @@ use std::fs;
 
 use crate::sandbox::{CLAUDE_DONE, Ran, SOLVE, Sandbox};
 
-const TASKS: &str = "- id: answer\n  prompt: write 42 into answer.txt\n  reference_patch: task_assets/answer.patch\n  graders:\n    - type: command\n      argv: [grep, -qx, '42', answer.txt]\n";
+const TASKS: &str = "- id: answer\n  prompt: write 42 into answer.txt\n  reference_patch: task_assets/answer.patch\n  graders:\n    - type: command\n      argv: [grep, -qx, '42', answer.txt]\n    - type: command\n      argv: [sh, -c, 'test -e answer.txt; sh \"$EVAL_SUITE_ROOT/grade.sh\"']\n";
 
 const PATCH: &str = "--- /dev/null\n+++ b/answer.txt\n@@ -0,0 +1 @@\n+42\n";
 
@@ -18,6 +18,7 @@ fn finished() -> Sandbox {
         )
         .tasks(TASKS)
         .suite("env: {SERVICE_TOKEN: first-secret-value, MODE: one}");
+    fs::write(sandbox.path("grade.sh"), "grep -qx 42 answer.txt\n").expect("write a script");
     fs::create_dir(sandbox.path("task_assets")).expect("create a folder");
     fs::write(sandbox.path("task_assets/answer.patch"), PATCH).expect("write a patch");
     fs::create_dir(sandbox.path("task_assets/deep")).expect("create a folder");
@@ -79,6 +80,13 @@ fn resume_refuses_changed_inputs_and_says_which() {
                 sandbox
             },
             "task_assets/deep/more.txt: (absent) -> sha256 ",
+        ),
+        (
+            |sandbox| {
+                fs::write(sandbox.path("grade.sh"), "true\n").expect("write a script");
+                sandbox
+            },
+            "grade.sh: sha256 ",
         ),
         (
             |sandbox| {
