@@ -212,7 +212,9 @@ impl Row {
         let is_true = |flag: Option<bool>| flag == Some(true);
         Spent {
             cost_usd: self.billed_cost_usd,
-            total_tokens: tokens.into_iter().sum(),
+            total_tokens: tokens
+                .into_iter()
+                .try_fold(0_u64, |sum, count| Some(sum.saturating_add(count?))),
             llm_calls: self.model_requests,
             latency_ms: self.wall_time_sec.map(|seconds| seconds * 1000.0),
             is_lower_bound: is_true(self.cost_is_lower_bound) || is_true(self.usage_is_lower_bound),
@@ -245,6 +247,20 @@ impl Row {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn counts_of_tokens_that_no_number_holds_are_told_as_the_largest() {
+        let mut row = Row {
+            output_tokens: Some(u64::MAX),
+            uncached_input_tokens: Some(u64::MAX),
+            cached_read_tokens: Some(1),
+            cache_write_tokens: Some(0),
+            ..Row::default()
+        };
+        assert_eq!(row.spent().total_tokens, Some(u64::MAX));
+        row.cache_write_tokens = None;
+        assert_eq!(row.spent().total_tokens, None);
+    }
 
     #[test]
     fn the_keys_come_in_the_order_of_the_contract() {
