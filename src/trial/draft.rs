@@ -222,6 +222,13 @@ impl Draft {
         Row::from_outcome(&self.outcome, &trial.paths())
     }
 
+    /// [`Self::lacks_room`] where that is so.
+    pub(super) fn lacks_room_if(&mut self, is_so: bool, end: &mut AgentEnd) {
+        if is_so {
+            self.lacks_room(end);
+        }
+    }
+
     /// Says that the disk had no room for what the agent left: nothing is judged, and the trial is run again.
     pub(super) fn lacks_room(&mut self, end: &mut AgentEnd) {
         end.infra = Infra::DiskFull;

@@ -132,9 +132,7 @@ async fn stages(frame: &Frame<'_>, draft: &mut Draft, slot: &mut Slot) -> Result
         draft.suspect(reason);
     }
     let caught = aftermath::capture(frame, (workspace, &untouched), draft);
-    if caught.no_room {
-        draft.lacks_room(&mut end);
-    }
+    draft.lacks_room_if(caught.no_room, &mut end);
     attest::after(frame, &heard, (seen, draft)).await;
     aftermath::measure(
         frame,
