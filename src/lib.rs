@@ -79,8 +79,8 @@
 //!
 //! # Unsafe code
 //!
-//! Denied but in four named places: `supervise/session.rs` (a child in a session of its own without copying this process),
-//! `supervise/jail/sys.rs` (the system calls of a jail), `supervise/loopback.rs` (a network of loopback alone) and `shims/relay/`
+//! Denied but in five named places: `supervise/session.rs` (a child in a session of its own without copying this process),
+//! `supervise/jail/sys.rs` and `supervise/jail/mounts.rs` (the system calls of a jail), `supervise/loopback.rs` (a network of loopback alone) and `shims/relay/`
 //! (the program behind every shim, which runs without a C library).
 
 pub mod agents;

@@ -1,5 +1,7 @@
 //! When a limit ends: the many ways in which clients and providers write it.
 
+mod clock;
+
 use std::time::Duration;
 
 use jiff::civil::Date;
@@ -8,6 +10,8 @@ use jiff::{SignedDuration, Span, Timestamp, ToSpan, Zoned};
 
 use crate::agents::wire::border;
 use crate::model::Reset;
+
+use clock::clock;
 
 /// A message is looked through up to this place.
 const LOOKED_AT: usize = 4096;
@@ -241,99 +245,6 @@ fn seconds_of(unit: &str) -> Option<f64> {
         "w" | "week" | "weeks" => Some(604_800.0),
         _ => None,
     }
-}
-
-/// `4pm`, `16:05`, `3:30 am (Europe/Berlin)`, `oct 12th, 2025 6:24 pm`.
-fn clock(text: &str, original: &str) -> Option<Reset> {
-    let (day, after) = match day(text) {
-        Some((day, after)) => (Some(day), after),
-        None => (None, text),
-    };
-    let (hour, minute, rest) = match time_of_day(after) {
-        Some(time) => time,
-        None if day.is_some() => (0, 0, after),
-        None => return None,
-    };
-    Some(Reset::Clock {
-        day,
-        hour,
-        minute,
-        zone: zone(&original[original.len() - rest.len()..]),
-    })
-}
-
-const MONTHS: [&str; 12] = [
-    "jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec",
-];
-
-type FoundDay<'a> = ((i8, i8, Option<i16>), &'a str);
-
-fn day(text: &str) -> Option<FoundDay<'_>> {
-    let month = MONTHS.iter().position(|month| text.starts_with(month))?;
-    let end = text.find(|c: char| !c.is_ascii_alphabetic())?;
-    let (day, rest) = leading_whole(text[end..].trim_start_matches(['.', ' ']))?;
-    let ordinal = ["st", "nd", "rd", "th"]
-        .iter()
-        .find_map(|ending| rest.strip_prefix(ending));
-    let rest = gap(ordinal.unwrap_or(rest));
-    let year = leading_whole(rest).filter(|(year, after)| *year >= 2000 && !after.starts_with(':'));
-    let (year, rest) = match year {
-        Some((year, after)) => (i16::try_from(year).ok(), gap(after)),
-        None => (None, rest),
-    };
-    let month = i8::try_from(month + 1).ok()?;
-    Some(((month, i8::try_from(day).ok()?, year), rest))
-}
-
-/// What may stand between a day and its time.
-fn gap(text: &str) -> &str {
-    let text = text.trim_start_matches([',', ' ']);
-    text.strip_prefix("at ").unwrap_or(text).trim_start()
-}
-
-fn leading_whole(text: &str) -> Option<(u32, &str)> {
-    let end = text
-        .find(|c: char| !c.is_ascii_digit())
-        .unwrap_or(text.len());
-    Some((text.get(..end.min(5))?.parse().ok()?, &text[end..]))
-}
-
-fn time_of_day(text: &str) -> Option<(i8, i8, &str)> {
-    let (hour, rest) = leading_whole(text)?;
-    let minutes = rest
-        .strip_prefix(':')
-        .and_then(leading_whole)
-        .filter(|(minute, _)| *minute < 60);
-    let (minute, rest) = minutes.unwrap_or((0, rest));
-    // Seconds, where they are told, decide nothing.
-    let rest = match rest.strip_prefix(':').and_then(leading_whole) {
-        Some((_, after)) if minutes.is_some() => after,
-        _ => rest,
-    };
-    let half = rest.trim_start();
-    let halves = [("am", 0), ("a.m.", 0), ("pm", 12), ("p.m.", 12)];
-    let half = halves
-        .iter()
-        .find_map(|(word, hours)| Some((*hours, half.strip_prefix(word)?)));
-    let (hour, rest) = match half {
-        Some((hours, after)) if (1..=12).contains(&hour) => (hour % 12 + hours, after),
-        None if minutes.is_some() && hour < 24 => (hour, rest),
-        _ => return None,
-    };
-    Some((i8::try_from(hour).ok()?, i8::try_from(minute).ok()?, rest))
-}
-
-/// A zone in parentheses, or UTC by name.
-fn zone(text: &str) -> Option<String> {
-    let text = text.trim_start();
-    let utc = |name: &str| name.eq_ignore_ascii_case("utc") || name.eq_ignore_ascii_case("gmt");
-    if let Some(inside) = text.strip_prefix('(') {
-        let name = inside.split(')').next()?.trim();
-        return Some(if utc(name) { "UTC" } else { name }.to_owned())
-            .filter(|name| name.len() <= 64);
-    }
-    let word = text.get(..3)?;
-    utc(word).then(|| "UTC".to_owned())
 }
 
 #[cfg(test)]

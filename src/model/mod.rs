@@ -1,16 +1,20 @@
 //! What happened, as nouns: no I/O, no clock, no wire format.
 
+mod axes;
 mod command_call;
 mod event;
 pub mod host;
 mod id;
 mod measures;
+mod network;
 mod outcome;
 pub mod path_text;
 mod progress;
 mod seen_ids;
 mod usage;
+mod verdict;
 
+pub use axes::{Grade, Infra, Integrity, Termination};
 pub use command_call::{CallSource, CommandCall, McpServerCall};
 pub use event::{
     AgentEvent, EventKind, McpServerSeen, ProviderFault, ProviderFaultKind, Reset, STDERR_CALL,
@@ -18,9 +22,9 @@ pub use event::{
 };
 pub use id::{AgentId, Cell, IdProblem, ScenarioId, TaskId, TrialKey, check_id};
 pub use measures::{Measures, ToolErrorSeen};
+pub use network::{DoorUse, Network};
 pub use outcome::{
-    Allowance, DoorUse, Grade, GradedIn, HostLoad, Infra, Integrity, Isolation, LayerVerdicts,
-    Leftover, Network, RUN_BUDGET, ShimLogKept, Termination, TrialOutcome, TwoSuites, Verdict,
+    Allowance, GradedIn, HostLoad, Isolation, Leftover, RUN_BUDGET, ShimLogKept, TrialOutcome,
     WorkspaceKind,
 };
 pub use progress::{LaneState, Progress};
@@ -28,3 +32,4 @@ pub use seen_ids::{ById, SeenIds, id_hash};
 pub use usage::{
     CacheTtl, CacheWrites, Cost, CostSource, ModelTokens, Pricing, Usage, UsageSource,
 };
+pub use verdict::{LayerVerdicts, TwoSuites, Verdict};

@@ -1,5 +1,7 @@
 //! What the jails of a run hide and lend, worked out once.
 
+mod lending;
+
 use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,38 +12,6 @@ use crate::supervise::Probe;
 use crate::trial::answers::Answers;
 use crate::trial::program_path;
 use crate::workspace::histories;
-
-/// Most links that are followed out of one folder of programs.
-const MOST_LINKS: usize = 1000;
-
-/// Where toolchains and package managers live below a home. They are lent read-only: programs do not start without them.
-const TOOLCHAINS: [&str; 22] = [
-    ".cargo",
-    ".rustup",
-    ".nvm",
-    ".volta",
-    ".bun",
-    ".deno",
-    ".asdf",
-    ".sdkman",
-    ".pyenv",
-    ".rbenv",
-    ".goenv",
-    ".nodenv",
-    ".local/bin",
-    ".local/lib",
-    ".local/share/mise",
-    ".local/share/fnm",
-    ".local/share/uv",
-    ".local/share/pnpm",
-    ".local/share/pipx",
-    ".nix-profile",
-    ".gitconfig",
-    ".config/git",
-];
-
-/// Keys that lie in what is lent.
-const SECRETS: [&str; 2] = [".cargo/credentials", ".cargo/credentials.toml"];
 
 /// Places that everybody shares, which every jail has for itself.
 const SHARED: [&str; 3] = ["/tmp", "/var/tmp", "/run"];
@@ -180,99 +150,6 @@ impl Confinement {
             });
         }
         made
-    }
-
-    /// What programs need to start: folders of PATH, toolchains, the folders that variables name.
-    fn lend_defaults(&mut self, places: &Places<'_>) {
-        for home in self.homes.clone() {
-            for name in TOOLCHAINS {
-                self.lend(&home.join(name));
-            }
-            for name in SECRETS {
-                self.blanked.extend(fs::canonicalize(home.join(name)).ok());
-            }
-        }
-        for folder in std::env::split_paths(&program_path(places.environment)) {
-            self.lend(&folder);
-            self.lend_targets(&folder);
-        }
-        for (name, value) in places.environment {
-            if !matches!(name.as_str(), "HOME" | "TMPDIR" | "PATH") {
-                self.lend(Path::new(value));
-            }
-        }
-        self.lend(Path::new("/etc/resolv.conf"));
-        self.lend(Path::new("/run/current-system"));
-    }
-
-    /// Lends what is hidden, absolute and there, unless it would show what must stay hidden.
-    pub(super) fn lend(&mut self, path: &Path) {
-        let Some(real) = real(path) else { return };
-        if self.shows_too_much(&real) {
-            return;
-        }
-        self.lend_links(path);
-        if self.hides(&real) && !self.is_lent(&real) {
-            self.lent.push(Lent {
-                path: real,
-                write: false,
-            });
-        }
-    }
-
-    /// Whether a place holds one that must stay hidden.
-    fn shows_too_much(&self, real: &Path) -> bool {
-        let kept = self.hidden.iter().map(PathBuf::as_path);
-        let kept = kept
-            .chain([self.suite.as_path()])
-            .chain(self.home.as_deref());
-        let mut kept = kept.chain(SHARED.map(Path::new));
-        kept.any(|kept| kept.starts_with(real))
-    }
-
-    /// Lends what the operator names, whatever it shows.
-    fn lend_named(&mut self, lent: &Lent) {
-        self.lend_links(&lent.path);
-        self.lent.extend(real(&lent.path).map(|path| Lent {
-            path,
-            write: lent.write,
-        }));
-    }
-
-    /// Programs in a folder that are links to somewhere else.
-    fn lend_targets(&mut self, folder: &Path) {
-        if !real(folder).is_some_and(|real| self.hides(&real)) {
-            return;
-        }
-        let entries = fs::read_dir(folder).into_iter().flatten().flatten();
-        let links = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_symlink()));
-        for link in links.take(MOST_LINKS) {
-            let target = fs::canonicalize(link.path()).ok();
-            if let Some(home) = target.as_deref().and_then(Path::parent) {
-                self.lend(home);
-            }
-        }
-    }
-
-    /// Makes the links again that a path goes through and that are hidden.
-    fn lend_links(&mut self, path: &Path) {
-        for part in path.ancestors() {
-            if !part.is_symlink() {
-                continue;
-            }
-            let place = part
-                .parent()
-                .and_then(|parent| fs::canonicalize(parent).ok());
-            let place = place
-                .zip(part.file_name())
-                .map(|(parent, name)| parent.join(name));
-            if let (Some(place), Ok(target)) = (place, fs::canonicalize(part))
-                && self.hides(&place)
-                && !self.links.iter().any(|(known, _)| *known == place)
-            {
-                self.links.push((place, target));
-            }
-        }
     }
 
     /// Whether so many processes were left that an agent could start no more: who started them has ended, and threads count, too.

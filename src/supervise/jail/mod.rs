@@ -15,6 +15,7 @@
 mod door;
 mod hatches;
 mod line;
+mod mounts;
 mod network;
 mod newborn;
 mod sys;

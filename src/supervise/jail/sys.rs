@@ -1,33 +1,17 @@
-//! The system calls of a jail, each behind a safe door: processes, namespaces, mounts.
+//! The system calls of a jail, each behind a safe door: processes, namespaces, signals, descriptors.
 #![expect(
     unsafe_code,
-    reason = "fork, exec, unshare and the mount calls have no safe door in std or rustix"
+    reason = "fork, exec, unshare and signals of a whole namespace have no safe door in std or rustix"
 )]
 
 use std::convert::Infallible;
-use std::ffi::{CStr, CString, c_int, c_long, c_ulong};
+use std::ffi::{CStr, CString, c_int, c_long};
 use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::ptr;
 
-/// The attributes of `mount_setattr(2)`.
-#[repr(C)]
-struct MountAttributes {
-    set: u64,
-    clear: u64,
-    propagation: u64,
-    user_namespace: u64,
-}
-
-const READ_ONLY: u64 = 0x1;
-const ID_MAPPED: u64 = 0x0010_0000;
-const PRIVATE: u64 = 1 << 18;
-const AT_RECURSIVE: c_int = 0x8000;
-const OPEN_TREE_CLONE: c_int = 1;
-const MOVE_FROM_DESCRIPTOR: c_int = 0x4;
-
-fn done(returned: c_int) -> io::Result<()> {
+pub(super) fn done(returned: c_int) -> io::Result<()> {
     if returned == 0 {
         Ok(())
     } else {
@@ -35,15 +19,11 @@ fn done(returned: c_int) -> io::Result<()> {
     }
 }
 
-fn number(returned: c_long) -> io::Result<c_int> {
+pub(super) fn number(returned: c_long) -> io::Result<c_int> {
     if returned < 0 {
         return Err(io::Error::last_os_error());
     }
     c_int::try_from(returned).map_err(io::Error::other)
-}
-
-fn optional(text: Option<&CStr>) -> *const libc::c_char {
-    text.map_or(ptr::null(), CStr::as_ptr)
 }
 
 /// Which side of a fork this is.
@@ -85,104 +65,6 @@ pub(super) fn enter_as_root(namespace: BorrowedFd<'_>) -> io::Result<()> {
         done(libc::setresgid(0, 0, 0))?;
         done(libc::setresuid(0, 0, 0))
     }
-}
-
-/// What is mounted, where, and how.
-#[derive(Default)]
-pub(super) struct NewMount<'a> {
-    pub(super) kind: &'a CStr,
-    pub(super) at: &'a CStr,
-    pub(super) flags: c_ulong,
-    pub(super) options: Option<&'a CStr>,
-}
-
-/// Mounts a file system that needs no device.
-pub(super) fn mount(new: &NewMount<'_>) -> io::Result<()> {
-    // SAFETY: all texts end in NUL and live until the call is over.
-    done(unsafe {
-        libc::mount(
-            new.kind.as_ptr(),
-            new.at.as_ptr(),
-            new.kind.as_ptr(),
-            new.flags,
-            optional(new.options).cast(),
-        )
-    })
-}
-
-/// A copy of what is seen at `path`, with everything that is mounted below; it is attached nowhere yet.
-pub(super) fn copy_of(path: &CStr) -> io::Result<OwnedFd> {
-    let flags = OPEN_TREE_CLONE | libc::O_CLOEXEC | AT_RECURSIVE;
-    // SAFETY: the path ends in NUL; the rest are plain numbers.
-    let opened =
-        unsafe { libc::syscall(libc::SYS_open_tree, libc::AT_FDCWD, path.as_ptr(), flags) };
-    // SAFETY: the kernel has just given this descriptor to nobody else.
-    number(opened).map(|descriptor| unsafe { OwnedFd::from_raw_fd(descriptor) })
-}
-
-/// Attaches a copy at `path`.
-pub(super) fn attach(copy: BorrowedFd<'_>, path: &CStr) -> io::Result<()> {
-    // SAFETY: both paths end in NUL; the rest are plain numbers.
-    let moved = unsafe {
-        libc::syscall(
-            libc::SYS_move_mount,
-            copy.as_raw_fd(),
-            c"".as_ptr(),
-            libc::AT_FDCWD,
-            path.as_ptr(),
-            MOVE_FROM_DESCRIPTOR,
-        )
-    };
-    number(moved).map(drop)
-}
-
-fn set(place: (c_int, &CStr), flags: c_int, attributes: &MountAttributes) -> io::Result<()> {
-    // SAFETY: the path ends in NUL, and the kernel reads as many bytes of the attributes as it is told.
-    let changed = unsafe {
-        libc::syscall(
-            libc::SYS_mount_setattr,
-            place.0,
-            place.1.as_ptr(),
-            flags,
-            ptr::from_ref(attributes),
-            size_of::<MountAttributes>(),
-        )
-    };
-    number(changed).map(drop)
-}
-
-const READ_ONLY_AND_PRIVATE: MountAttributes = MountAttributes {
-    set: READ_ONLY,
-    clear: 0,
-    propagation: PRIVATE,
-    user_namespace: 0,
-};
-
-/// Lets nobody write below `path`, and no later mount of the world outside show up there.
-pub(super) fn seal(path: &CStr) -> io::Result<()> {
-    set((libc::AT_FDCWD, path), AT_RECURSIVE, &READ_ONLY_AND_PRIVATE)
-}
-
-/// The same for what is mounted at `path` alone, not for what is mounted below.
-pub(super) fn seal_alone(path: &CStr) -> io::Result<()> {
-    set((libc::AT_FDCWD, path), 0, &READ_ONLY_AND_PRIVATE)
-}
-
-/// The same for a copy that is attached nowhere yet.
-pub(super) fn seal_copy(copy: BorrowedFd<'_>) -> io::Result<()> {
-    let flags = AT_RECURSIVE | libc::AT_EMPTY_PATH;
-    set((copy.as_raw_fd(), c""), flags, &READ_ONLY_AND_PRIVATE)
-}
-
-/// Lets the owners of files in a copy be seen as a user namespace maps them.
-pub(super) fn map_owners(copy: BorrowedFd<'_>, namespace: BorrowedFd<'_>) -> io::Result<()> {
-    let attributes = MountAttributes {
-        set: ID_MAPPED,
-        clear: 0,
-        propagation: PRIVATE,
-        user_namespace: u64::try_from(namespace.as_raw_fd()).unwrap_or_default(),
-    };
-    set((copy.as_raw_fd(), c""), libc::AT_EMPTY_PATH, &attributes)
 }
 
 /// Becomes another program; only a failure comes back.

@@ -10,11 +10,10 @@ use rustix::fs::{Gid, Uid};
 use rustix::process::{Pid, WaitOptions, getgid, getuid, waitpid};
 
 use super::door::{Failed, at};
-use super::network;
 use super::sys::{self, Side};
 use super::view::{self, Copies};
 use super::wire::{Order, Step};
-use super::{Jail, JailNetwork, Mount};
+use super::{Jail, JailNetwork, Mount, mounts, network};
 
 /// The namespaces of a jail beside that of users.
 const NAMESPACES: i32 = libc::CLONE_NEWNS | libc::CLONE_NEWPID | libc::CLONE_NEWIPC;
@@ -104,7 +103,7 @@ fn enter_as_stranger(jail: &Jail) -> io::Result<Result<(Users, Copies), Failed>>
     for (mount, copy) in jail.mounts.iter().zip(&copies) {
         let mapped = copy
             .as_ref()
-            .map(|copy| sys::map_owners(copy.as_fd(), namespace.as_fd()));
+            .map(|copy| mounts::map_owners(copy.as_fd(), namespace.as_fd()));
         if let (Mount::Lent { write: true, .. }, Some(Err(error))) = (mount, mapped) {
             return Err(error);
         }

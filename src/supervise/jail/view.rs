@@ -6,7 +6,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::symlink;
 use std::path::Path;
 
-use super::sys::{self, NewMount};
+use super::mounts::{self, NewMount};
 use super::wire::c_path;
 use super::{Jail, Mount};
 
@@ -42,7 +42,7 @@ pub(super) fn copies(jail: &Jail) -> io::Result<Copies> {
 }
 
 fn copy_if_there(path: &Path) -> io::Result<Option<OwnedFd>> {
-    match sys::copy_of(&c_path(path)?) {
+    match mounts::copy_of(&c_path(path)?) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         copied => copied.map(Some),
     }
@@ -51,7 +51,7 @@ fn copy_if_there(path: &Path) -> io::Result<Option<OwnedFd>> {
 /// Makes the view of this mount namespace that of the jail.
 pub(super) fn assemble(jail: &Jail, copies: &Copies) -> io::Result<()> {
     let devices = device_copies()?;
-    sys::seal(c"/")?;
+    mounts::seal(c"/")?;
     give_devices(&devices)?;
     let mut emptied = Vec::new();
     for (mount, copy) in jail.mounts.iter().zip(copies) {
@@ -69,7 +69,7 @@ pub(super) fn assemble(jail: &Jail, copies: &Copies) -> io::Result<()> {
         }
     }
     for at in emptied {
-        let sealed = c_path(at).and_then(|path| sys::seal_alone(&path));
+        let sealed = c_path(at).and_then(|path| mounts::seal_alone(&path));
         sealed.map_err(named(at))?;
     }
     Ok(())
@@ -82,7 +82,7 @@ fn named(at: &Path) -> impl FnOnce(io::Error) -> io::Error {
 
 /// A `/proc` of the jail's own processes.
 pub(super) fn fresh_proc() -> io::Result<()> {
-    sys::mount(&NewMount {
+    mounts::mount(&NewMount {
         kind: c"proc",
         at: c"/proc",
         flags: libc::MS_NOSUID | libc::MS_NODEV | libc::MS_NOEXEC,
@@ -91,7 +91,7 @@ pub(super) fn fresh_proc() -> io::Result<()> {
 }
 
 fn empty(at: &Path) -> io::Result<()> {
-    sys::mount(&NewMount {
+    mounts::mount(&NewMount {
         kind: c"tmpfs",
         at: &c_path(at)?,
         flags: libc::MS_NOSUID | libc::MS_NODEV,
@@ -101,10 +101,10 @@ fn empty(at: &Path) -> io::Result<()> {
 
 fn lend(copy: &OwnedFd, at: &Path, write: bool) -> io::Result<()> {
     if !write {
-        sys::seal_copy(copy.as_fd())?;
+        mounts::seal_copy(copy.as_fd())?;
     }
     make_place(at, is_folder(copy)?)?;
-    sys::attach(copy.as_fd(), &c_path(at)?)
+    mounts::attach(copy.as_fd(), &c_path(at)?)
 }
 
 fn is_folder(copy: &OwnedFd) -> io::Result<bool> {
@@ -148,7 +148,7 @@ fn device_copies() -> io::Result<Vec<(&'static str, OwnedFd)>> {
 
 /// A `/dev` with harmless devices alone: root outside could open a disk, also one that is mounted read-only.
 fn give_devices(devices: &[(&'static str, OwnedFd)]) -> io::Result<()> {
-    sys::mount(&NewMount {
+    mounts::mount(&NewMount {
         kind: c"tmpfs",
         at: c"/dev",
         flags: libc::MS_NOSUID | libc::MS_NOEXEC,
@@ -157,7 +157,7 @@ fn give_devices(devices: &[(&'static str, OwnedFd)]) -> io::Result<()> {
     for (name, copy) in devices {
         let at = Path::new("/dev").join(name);
         File::create(&at)?;
-        sys::attach(copy.as_fd(), &c_path(&at)?)?;
+        mounts::attach(copy.as_fd(), &c_path(&at)?)?;
     }
     for (at, to) in LINKS {
         symlink(to, at)?;
@@ -165,18 +165,18 @@ fn give_devices(devices: &[(&'static str, OwnedFd)]) -> io::Result<()> {
     for folder in ["/dev/shm", "/dev/pts"] {
         fs::create_dir(folder)?;
     }
-    sys::mount(&NewMount {
+    mounts::mount(&NewMount {
         kind: c"tmpfs",
         at: c"/dev/shm",
         flags: libc::MS_NOSUID | libc::MS_NODEV,
         options: Some(c"mode=1777"),
     })?;
-    sys::mount(&NewMount {
+    mounts::mount(&NewMount {
         kind: c"devpts",
         at: c"/dev/pts",
         flags: libc::MS_NOSUID | libc::MS_NOEXEC,
         options: Some(c"newinstance,ptmxmode=0666,mode=620"),
     })?;
     symlink("pts/ptmx", "/dev/ptmx")?;
-    sys::seal_alone(c"/dev")
+    mounts::seal_alone(c"/dev")
 }

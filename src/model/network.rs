@@ -1,0 +1,48 @@
+//! Which network a child has, and what went through its door.
+
+use std::collections::BTreeMap;
+
+/// Which network a child has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Network {
+    /// The operator's.
+    #[default]
+    Host,
+    /// None but loopback, with a door to its provider and what else is named.
+    Provider,
+    /// None but loopback.
+    None,
+}
+
+impl Network {
+    /// The one that leads to less.
+    #[must_use]
+    pub fn narrower(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::None, _) | (_, Self::None) => Self::None,
+            (Self::Provider, _) | (_, Self::Provider) => Self::Provider,
+            (Self::Host, Self::Host) => Self::Host,
+        }
+    }
+
+    /// The word in config and rows.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Host => "host",
+            Self::Provider => "provider",
+            Self::None => "none",
+        }
+    }
+}
+
+/// What went through the door of a network that leads to named hosts alone, and what did not.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct DoorUse {
+    /// Hosts, with their ports, that were asked for and refused, and how often.
+    pub refused: BTreeMap<String, u64>,
+    /// Bytes to the world.
+    pub sent: u64,
+    /// Bytes from the world.
+    pub received: u64,
+}

@@ -1,0 +1,78 @@
+//! What graders and layers said.
+
+use std::time::Duration;
+
+use crate::model::Grade;
+
+/// What one grader said.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Verdict {
+    /// Type of the grader.
+    pub grader: String,
+    /// `Pass`, `Fail`, `Error`, `Timeout` or `Flaky`.
+    pub grade: Grade,
+    /// Why not, in the contract's words; of a pass what it warns of, absent where there is nothing.
+    pub reason: Option<String>,
+    /// How long it took.
+    pub duration: Duration,
+}
+
+/// What the three layers found of a trial: `pass`, `warn`, `fail` or `error` each, absent where the task does not ask.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct LayerVerdicts {
+    /// Layer 1.
+    pub answer: Option<String>,
+    /// Layer 2.
+    pub path: Option<String>,
+    /// Layer 3.
+    pub budget: Option<String>,
+    /// Every check: `path.max_loops warn: 4 of at most 3`.
+    pub findings: Vec<String>,
+    /// Every check that a judge decided, with how far that judge is known.
+    pub judges: Vec<String>,
+    /// What these judges cost, in USD, where that is known.
+    pub judge_cost_usd: Option<f64>,
+    /// Whether judges were asked, or their recorded replies read.
+    pub judges_asked: bool,
+    /// What of the run's money judges took: what they cost, or can have cost at most.
+    pub judge_charged_usd: Option<f64>,
+    /// The baseline that path or budget were compared with, with its version and the digest of its spec.
+    pub baseline: Option<String>,
+}
+
+/// What a task's graders say apart: those that the agent could know of, and those that were held out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TwoSuites {
+    /// Whether the visible ones passed.
+    pub visible: bool,
+    /// Whether the held-out ones passed; unknown where they could not judge. They are asked only after the others passed.
+    pub held_out: Option<bool>,
+}
+
+impl TwoSuites {
+    /// What the verdicts of a task say whose last `held_out` of `all` graders were held out; nothing where the visible ones
+    /// could not judge.
+    #[must_use]
+    pub fn of(verdicts: &[Verdict], (all, held_out): (usize, usize)) -> Option<Self> {
+        let first = all
+            .checked_sub(held_out)
+            .filter(|first| held_out > 0 && *first > 0)?;
+        let judged = |verdict: &&Verdict| matches!(verdict.grade, Grade::Pass | Grade::Fail);
+        let last = verdicts.last()?;
+        let passed = verdicts
+            .iter()
+            .filter(|verdict| verdict.grade == Grade::Pass)
+            .count();
+        if passed < first {
+            return (last.grade == Grade::Fail).then_some(Self {
+                visible: false,
+                held_out: None,
+            });
+        }
+        let last = Some(last).filter(|_| verdicts.len() > first).filter(judged);
+        Some(Self {
+            visible: true,
+            held_out: last.map(|_| passed == all),
+        })
+    }
+}
