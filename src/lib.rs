@@ -52,7 +52,7 @@
 //!
 //! Sets are closed enums, so the compiler names every place. The files, in order:
 //!
-//! - **an agent**: `config/suite.rs` (`AgentKind`), `config/tables/agents.rs` (its word), `agents/<name>/` (its stream),
+//! - **an agent**: `config/agent_spec.rs` (`AgentKind`), `config/tables/agents.rs` (its word), `agents/<name>/` (its stream),
 //!   `agents/stream.rs`, `agents/mcp/` (its MCP dialect), `agents/home/` (its private home and login), `agents/commands.rs`
 //!   (default command, variables), `agents/invocation.rs`, `agents/provider.rs` (hosts of its model and login), then recorded
 //!   streams in `tests/fixtures/streams` with their rows in `expected.tsv`.
@@ -68,7 +68,7 @@
 //!   SETUP.md.
 //! - **a column of the summary or another file of a report**: `report/columns.rs`, or a file beside `report/csv.rs` with its
 //!   name in `record/run_dir.rs` and its place in `report/rebuild.rs`.
-//! - **a key of the config**: `config/tables/`, the reader beside it, `config/suite.rs`; then
+//! - **a key of the config**: `config/tables/`, the reader beside it, `config/suite.rs`, `agent_spec.rs` or `task_spec.rs`; then
 //!   `proctor schema config > schemas/config.schema.json`.
 //! - **a provider of judges**: `config/judge.rs` (`JudgeProvider`), `config/tables/judge.rs` (its keys), `judge/dialect.rs`,
 //!   docs/judge.md.

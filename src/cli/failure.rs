@@ -2,9 +2,12 @@
 
 use std::fmt::Display;
 use std::io::Write;
+use std::path::Path;
 use std::process::ExitCode;
 
 use anstyle::{AnsiColor, Style};
+
+use crate::report::sanitize_line;
 
 /// Classes of what can go wrong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -64,6 +67,11 @@ pub(super) struct Failure {
 
 /// What a command gives back.
 pub(super) type Outcome<T = ()> = Result<T, Failure>;
+
+/// A path as a message may name it.
+pub(super) fn shown_path(path: &Path) -> String {
+    sanitize_line(&path.display().to_string())
+}
 
 impl Failure {
     /// A failure that says `message`, a lowercase fragment that names the thing.

@@ -11,6 +11,7 @@ use crate::cli::failure::{Failure, Kind, Outcome};
 use crate::cli::out::Colour;
 use crate::config::{self, AgentKind, Filter, LeftOut, LoadRequest, Problem, Problems, Suite};
 use crate::record::RunDir;
+use crate::report::sanitize;
 
 /// The name that a suite has when none is given.
 const CONFIG: &str = "config.yaml";
@@ -193,7 +194,7 @@ pub(super) fn tasks_for(config: &Path, named: Option<&Path>) -> PathBuf {
 /// Problems of a suite as the person sees them.
 pub(super) fn config_failure(problems: &Problems) -> Failure {
     let count = problems.errors().count() + problems.untold;
-    let failure = Failure::new(Kind::Config, problems);
+    let failure = Failure::new(Kind::Config, sanitize(&problems.to_string()));
     match count {
         0 | 1 => failure,
         count => failure.hint(format_args!(

@@ -1,5 +1,6 @@
 //! What was asked: `config.yaml` and `tasks.yaml`, checked and resolved.
 
+mod agent_spec;
 mod agents;
 mod asked;
 mod budget;
@@ -34,6 +35,7 @@ mod suite;
 mod syntax;
 mod tables;
 mod tags;
+mod task_spec;
 mod tasks;
 #[cfg(test)]
 mod tests;
@@ -42,6 +44,7 @@ mod tree;
 mod unjudged;
 mod variable_rule;
 
+pub use agent_spec::{AgentKind, AgentSpec, PromptVia, ReplaySpec};
 pub use asked::Asked;
 pub use filter::{Filter, UnknownId, UnknownIds};
 pub use grader_spec::{GraderSpec, IosTestOptions, TestFormat, TestsSpec};
@@ -56,9 +59,9 @@ pub use protected::PROTECTED_BY_DEFAULT;
 pub use retries::RetrySettings;
 pub use schema::{schema_config, schema_tasks};
 pub use suite::{
-    AgentKind, AgentSpec, BuildParams, CcusagePackage, LeftOut, MCP_TOOL_LOG, McpSettings,
-    PlanMode, Project, ProjectSource, PromptVia, ReplaySpec, ScenarioSpec, Settings, Simulators,
-    Suite, TaskKind, TaskSpec, TranscriptMode,
+    BuildParams, CcusagePackage, LeftOut, PlanMode, Project, ProjectSource, Settings, Simulators,
+    Suite, TranscriptMode,
 };
+pub use task_spec::{MCP_TOOL_LOG, McpSettings, ScenarioSpec, TaskKind, TaskSpec};
 pub use traces::{TraceQuery, TraceSpec, load_trace_spec};
 pub use variable_rule::names_variable;

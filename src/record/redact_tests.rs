@@ -11,6 +11,16 @@ fn redactor() -> Redactor {
     Redactor::from_variables([("ANTHROPIC_API_KEY", SECRET), ("HOME", "/home/someone")])
 }
 
+fn found_in_all(forms: &[String]) {
+    for form in forms {
+        let text = redactor().redact(form).into_owned();
+        assert!(
+            text.contains("[redacted:ANTHROPIC_API_KEY]"),
+            "{form} -> {text}"
+        );
+    }
+}
+
 /// A plain encoder to test against: whole groups, padded.
 fn encode_base64(bytes: &[u8]) -> String {
     const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
@@ -79,13 +89,7 @@ fn every_common_form_is_found() {
         hex(SECRET, true),
         hex(SECRET, false),
     ];
-    for form in forms {
-        let text = redactor().redact(&form).into_owned();
-        assert!(
-            text.contains("[redacted:ANTHROPIC_API_KEY]"),
-            "{form} -> {text}"
-        );
-    }
+    found_in_all(&forms);
 }
 
 #[test]
@@ -105,13 +109,7 @@ fn forms_that_leave_or_escape_a_slash_are_found() {
         serde_json::to_string(&escaped).unwrap(),
         escaped,
     ];
-    for form in forms {
-        let text = redactor().redact(&form).into_owned();
-        assert!(
-            text.contains("[redacted:ANTHROPIC_API_KEY]"),
-            "{form} -> {text}"
-        );
-    }
+    found_in_all(&forms);
 }
 
 #[test]

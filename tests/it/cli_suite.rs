@@ -71,6 +71,21 @@ fn a_broken_config_is_told_with_its_place() {
 }
 
 #[test]
+fn a_file_whose_name_steers_a_terminal_is_named_in_a_problem_without_doing_so() {
+    let sandbox = solving();
+    let name = "\u{1b}[31m\u{202e}.yaml";
+    std::fs::write(sandbox.path(name), "nonsense: 1\n").expect("write a file");
+    for arguments in [
+        ["run", "--config", name].as_slice(),
+        &["check", name, "trace.jsonl"],
+    ] {
+        let ran = sandbox.proctor(arguments).expect_code(2);
+        assert!(ran.stderr.contains("<U+202E>.yaml"), "{:?}", ran.stderr);
+        assert!(!ran.stderr.contains('\u{1b}'), "{:?}", ran.stderr);
+    }
+}
+
+#[test]
 fn a_program_that_is_not_there_is_said_before_anything_runs() {
     let sandbox = solving();
     sandbox.write();

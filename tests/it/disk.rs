@@ -37,6 +37,22 @@ fn on_a_small_disk(sandbox: &Sandbox, megabytes: u32, script: &str) -> bool {
     }
 }
 
+/// Trials of an agent that does this and its task, on a disk that is full as long as a file says so.
+fn filling(what: &str, limits: &str) -> Sandbox {
+    let sandbox = Sandbox::new()
+        .agent(
+            "fake",
+            "claude_code_cli",
+            &format!("{SOLVE}\n{what}\n{CLAUDE_DONE}"),
+        )
+        .suite("isolation: none")
+        .suite(limits)
+        .set("trials_per_cell", "3")
+        .set("timeout_sec", "30");
+    fs::write(sandbox.path("home/fill"), "").expect("write a file");
+    sandbox
+}
+
 fn read(sandbox: &Sandbox, name: &str) -> String {
     fs::read_to_string(sandbox.path(name)).unwrap_or_default()
 }
@@ -85,17 +101,10 @@ const FILL: &str =
 
 #[test]
 fn an_agent_that_fills_the_disk_cannot_keep_its_row_from_being_written() {
-    let sandbox = Sandbox::new()
-        .agent(
-            "fake",
-            "claude_code_cli",
-            &format!("{SOLVE}\n[ -e \"$HOME/fill\" ] && {{ {FILL}\n}}\n{CLAUDE_DONE}"),
-        )
-        .suite("isolation: none")
-        .suite("limits: {min_free_disk_mib: 8, ballast_mib: 8}")
-        .set("trials_per_cell", "3")
-        .set("timeout_sec", "30");
-    fs::write(sandbox.path("home/fill"), "").expect("write a file");
+    let sandbox = filling(
+        &format!("[ -e \"$HOME/fill\" ] && {{ {FILL}\n}}"),
+        "limits: {min_free_disk_mib: 8, ballast_mib: 8}",
+    );
     let script = "
         \"$proctor\" run > first.out 2> first.err; echo $? > first.code
         run=$(ls -d runs/*)
@@ -148,17 +157,7 @@ fn work_that_the_disk_had_no_room_for_is_no_result_and_is_done_again() {
     // The little that is said has its place on the disk before that is full: only what the agent left has none.
     let flood = "echo '{\"type\":\"system\",\"subtype\":\"init\"}'; sleep 0.5
         [ -e \"$HOME/fill\" ] && head -c 25000000 /dev/zero | tr '\\0' x >&2";
-    let sandbox = Sandbox::new()
-        .agent(
-            "fake",
-            "claude_code_cli",
-            &format!("{SOLVE}\n{flood}\n{CLAUDE_DONE}"),
-        )
-        .suite("isolation: none")
-        .suite("limits: {min_free_disk_mib: 1, ballast_mib: 4}")
-        .set("trials_per_cell", "3")
-        .set("timeout_sec", "30");
-    fs::write(sandbox.path("home/fill"), "").expect("write a file");
+    let sandbox = filling(flood, "limits: {min_free_disk_mib: 1, ballast_mib: 4}");
     let script = "
         \"$proctor\" run --quiet > first.out 2> first.err; echo $? > first.code
         run=$(ls -d runs/*)

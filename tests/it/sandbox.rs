@@ -21,6 +21,25 @@ pub(crate) struct Sandbox {
     extra: String,
 }
 
+/// Runs git in a folder, as nobody in particular.
+pub(crate) fn git(folder: &Path, arguments: &[&str]) -> String {
+    let output = Command::new("git")
+        .args(["-c", "user.name=Test", "-c", "user.email=t@example.invalid"])
+        .args(["-c", "init.defaultBranch=main"])
+        .args(arguments)
+        .current_dir(folder)
+        .env("GIT_CONFIG_GLOBAL", "/dev/null")
+        .env("GIT_CONFIG_NOSYSTEM", "1")
+        .output()
+        .expect("run git");
+    assert!(
+        output.status.success(),
+        "git {arguments:?}: {}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
 /// What a run of the program printed and left.
 #[derive(Debug)]
 pub(crate) struct Ran {
@@ -62,25 +81,7 @@ impl Sandbox {
 
     /// Runs git in the project under test.
     pub(crate) fn git(&self, arguments: &[&str]) -> String {
-        let output = Command::new("git")
-            .args([
-                "-c",
-                "user.name=Test",
-                "-c",
-                "user.email=test@example.invalid",
-            ])
-            .args(arguments)
-            .current_dir(self.path("repo"))
-            .env("GIT_CONFIG_GLOBAL", "/dev/null")
-            .env("GIT_CONFIG_NOSYSTEM", "1")
-            .output()
-            .expect("run git");
-        assert!(
-            output.status.success(),
-            "git {arguments:?}: {}",
-            String::from_utf8_lossy(&output.stderr)
-        );
-        String::from_utf8_lossy(&output.stdout).into_owned()
+        git(&self.path("repo"), arguments)
     }
 
     /// Adds an agent of `kind` whose program is a shell script with this body.

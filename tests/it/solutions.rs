@@ -4,10 +4,9 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::Command;
 
 use crate::jail::can_be_had;
-use crate::sandbox::{CLAUDE_DONE, SOLVE, Sandbox};
+use crate::sandbox::{CLAUDE_DONE, SOLVE, Sandbox, git};
 
 /// A folder that no jail hides by itself.
 fn elsewhere() -> tempfile::TempDir {
@@ -17,22 +16,6 @@ fn elsewhere() -> tempfile::TempDir {
 fn write(path: &Path, text: &str) {
     fs::create_dir_all(path.parent().expect("a folder")).expect("make a folder");
     fs::write(path, text).expect("write a file");
-}
-
-fn git(folder: &Path, arguments: &[&str]) {
-    let output = Command::new("git")
-        .args(["-c", "user.name=T", "-c", "user.email=t@example.invalid"])
-        .args(["-c", "init.defaultBranch=main"])
-        .args(arguments)
-        .current_dir(folder)
-        .env("GIT_CONFIG_GLOBAL", "/dev/null")
-        .output()
-        .expect("run git");
-    assert!(
-        output.status.success(),
-        "git {arguments:?}: {}",
-        String::from_utf8_lossy(&output.stderr)
-    );
 }
 
 /// An agent that writes whatever it can read of `places` into the file `seen` of its workspace, and then solves its task.
@@ -192,24 +175,14 @@ fn later_commits_are_out_of_reach_wherever_the_repository_keeps_them() {
         let sandbox = Sandbox::new();
         let repo = sandbox.path("repo").display().to_string();
         fs::remove_dir_all(&repo).expect("remove the first repository");
-        match kind {
-            "worktree" => git(&main, &["worktree", "add", "-q", "--detach", &repo, "base"]),
-            "shared" => git(&main, &["clone", "-q", "-s", "-b", "base", ".", &repo]),
-            "cloned" => git(&main, &["clone", "-q", "-b", "base", ".", &repo]),
-            _ => git(
-                &main,
-                &[
-                    "clone",
-                    "-q",
-                    "-b",
-                    "base",
-                    "--separate-git-dir",
-                    &separate,
-                    ".",
-                    &repo,
-                ],
-            ),
-        }
+        let clone = ["clone", "-q", "-b", "base", ".", &repo];
+        let arguments: Vec<&str> = match kind {
+            "worktree" => vec!["worktree", "add", "-q", "--detach", &repo, "base"],
+            "shared" => [&clone[..], &["-s"]].concat(),
+            "cloned" => clone.to_vec(),
+            _ => [&clone[..], &["--separate-git-dir", &separate]].concat(),
+        };
+        git(&main, &arguments);
         let places = ["main/fix.txt", "main/.git", "other", "separate"];
         let places = places.map(|name| elsewhere.path().join(name).display().to_string());
         let shown = main.display();

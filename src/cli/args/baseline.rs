@@ -45,6 +45,17 @@ pub(in crate::cli) struct StoreArgs {
     pub(in crate::cli) json: bool,
 }
 
+/// One baseline, and where it is.
+#[derive(Debug, Clone, Args)]
+pub(in crate::cli) struct WhoseArgs {
+    /// Whose
+    #[arg(value_name = "AGENT/SCENARIO/TASK")]
+    pub(in crate::cli) key: BaselineKey,
+
+    #[command(flatten)]
+    pub(in crate::cli) store: StoreArgs,
+}
+
 /// Flags of `baseline save`.
 #[derive(Debug, Clone, Args)]
 #[command(
@@ -110,16 +121,12 @@ pub(in crate::cli) struct ListBaselinesArgs {
   proctor baseline show codex/shell/fix v2 --json"
 )]
 pub(in crate::cli) struct ShowBaselineArgs {
-    /// Whose
-    #[arg(value_name = "AGENT/SCENARIO/TASK")]
-    pub(in crate::cli) key: BaselineKey,
+    #[command(flatten)]
+    pub(in crate::cli) whose: WhoseArgs,
 
     /// Which version [the one that traces are compared with]
     #[arg(value_name = "VERSION", value_parser = version)]
     pub(in crate::cli) version: Option<u64>,
-
-    #[command(flatten)]
-    pub(in crate::cli) store: StoreArgs,
 }
 
 /// Flags of `baseline diff`.
@@ -131,9 +138,8 @@ pub(in crate::cli) struct ShowBaselineArgs {
   proctor baseline diff codex/shell/fix 2 3 --json"
 )]
 pub(in crate::cli) struct DiffBaselinesArgs {
-    /// Whose
-    #[arg(value_name = "AGENT/SCENARIO/TASK")]
-    pub(in crate::cli) key: BaselineKey,
+    #[command(flatten)]
+    pub(in crate::cli) whose: WhoseArgs,
 
     /// The version before
     #[arg(value_name = "FROM", value_parser = version)]
@@ -142,9 +148,6 @@ pub(in crate::cli) struct DiffBaselinesArgs {
     /// The version after
     #[arg(value_name = "TO", value_parser = version)]
     pub(in crate::cli) to: u64,
-
-    #[command(flatten)]
-    pub(in crate::cli) store: StoreArgs,
 }
 
 /// Flags of `baseline promote`.
@@ -156,16 +159,12 @@ pub(in crate::cli) struct DiffBaselinesArgs {
   proctor baseline promote codex/shell/fix 1 --dir golden"
 )]
 pub(in crate::cli) struct PromoteBaselineArgs {
-    /// Whose
-    #[arg(value_name = "AGENT/SCENARIO/TASK")]
-    pub(in crate::cli) key: BaselineKey,
+    #[command(flatten)]
+    pub(in crate::cli) whose: WhoseArgs,
 
     /// Which version
     #[arg(value_name = "VERSION", value_parser = version)]
     pub(in crate::cli) version: u64,
-
-    #[command(flatten)]
-    pub(in crate::cli) store: StoreArgs,
 }
 
 /// A version: `3` or `v3`.

@@ -11,7 +11,7 @@ use clap::{Parser, Subcommand};
 
 pub(super) use baseline::{
     BaselineArgs, BaselineCommand, DiffBaselinesArgs, ListBaselinesArgs, PromoteBaselineArgs,
-    SaveBaselineArgs, ShowBaselineArgs, StoreArgs,
+    SaveBaselineArgs, ShowBaselineArgs, StoreArgs, WhoseArgs,
 };
 pub(super) use check::CheckArgs;
 pub(super) use further::{

@@ -11,7 +11,7 @@ use crate::cli::args::{CalibrateArgs, CheckArg, JudgeArgs, JudgeCommand};
 use crate::cli::columns::columns;
 use crate::cli::commands::engine;
 use crate::cli::console::{Mode, View};
-use crate::cli::failure::{Failure, Kind, Outcome};
+use crate::cli::failure::{Failure, Kind, Outcome, shown_path};
 use crate::cli::out::{Colour, Out};
 use crate::cli::suite::{config_failure, config_here, tasks_for};
 use crate::config::{GraderSpec, JudgeSettings, LoadRequest, load, load_config_only};
@@ -163,10 +163,6 @@ fn of_task(args: &CalibrateArgs, id: &str, kind: JudgeKind) -> Outcome<JudgeChec
 fn read(path: &Path) -> Outcome<String> {
     fs::read_to_string(path)
         .map_err(|error| Failure::at(format!("read {}", shown_path(path)), error))
-}
-
-fn shown_path(path: &Path) -> String {
-    sanitize_line(&path.display().to_string())
 }
 
 fn refused(path: &Path, problems: &[String]) -> Failure {

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::cli::args::{
     BaselineArgs, BaselineCommand, DiffBaselinesArgs, ListBaselinesArgs, PromoteBaselineArgs,
-    SaveBaselineArgs, ShowBaselineArgs, StoreArgs,
+    SaveBaselineArgs, ShowBaselineArgs, StoreArgs, WhoseArgs,
 };
 use crate::cli::columns::columns;
 use crate::cli::commands::check::{Chosen, chosen, loaded, sources};
@@ -198,31 +198,31 @@ fn list(args: &ListBaselinesArgs) -> Outcome {
 }
 
 fn show(args: &ShowBaselineArgs) -> Outcome {
-    let store = store(&args.store);
+    let WhoseArgs { key, store: at } = &args.whose;
+    let store = store(at);
     let read = match args.version {
-        Some(version) => Some(store.read(&args.key, version).map_err(refused)?),
-        None => store.current(&args.key).map_err(refused)?,
+        Some(version) => Some(store.read(key, version).map_err(refused)?),
+        None => store.current(key).map_err(refused)?,
     };
-    let read = read.ok_or_else(|| refused(format!("{} has no baseline", args.key)))?;
-    let about = about(&args.key, &read);
+    let read = read.ok_or_else(|| refused(format!("{key} has no baseline")))?;
+    let about = about(key, &read);
     let lines = about.as_object().into_iter().flatten();
     let lines = lines.map(|(name, value)| format!("{name}: {value}"));
     let text = lines.collect::<Vec<_>>().join("\n");
-    tell(&args.store, &document(about), &text)
+    tell(at, &document(about), &text)
 }
 
 fn diff(args: &DiffBaselinesArgs) -> Outcome {
-    let store = store(&args.store);
-    let from = store.read(&args.key, args.from).map_err(refused)?;
-    let to = store.read(&args.key, args.to).map_err(refused)?;
-    let difference = difference::Difference::of(&from, &to);
-    tell(&args.store, &difference.document(), &difference.text())
+    let WhoseArgs { key, store: at } = &args.whose;
+    let read = |version| store(at).read(key, version).map_err(refused);
+    let difference = difference::Difference::of(&read(args.from)?, &read(args.to)?);
+    tell(at, &difference.document(), &difference.text())
 }
 
 fn promote(args: &PromoteBaselineArgs) -> Outcome {
-    let store = store(&args.store);
-    store.promote(&args.key, args.version).map_err(refused)?;
-    let text = format!("{} is compared with v{}", args.key, args.version);
-    let promoted = json!({"key": args.key.to_string(), "version": args.version});
-    tell(&args.store, &document(promoted), &text)
+    let WhoseArgs { key, store: at } = &args.whose;
+    store(at).promote(key, args.version).map_err(refused)?;
+    let text = format!("{key} is compared with v{}", args.version);
+    let promoted = json!({"key": key.to_string(), "version": args.version});
+    tell(at, &document(promoted), &text)
 }

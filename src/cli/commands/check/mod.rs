@@ -10,6 +10,7 @@ use crate::cli::args::CheckArgs;
 use crate::cli::console::say;
 use crate::cli::failure::{Failure, Kind, Outcome};
 use crate::cli::out::Colour;
+use crate::cli::suite::config_failure;
 use crate::config::{TraceQuery, TraceSpec, load_trace_spec};
 use crate::graders::{LayersFound, hold};
 use crate::layers::{Tally, Trace};
@@ -65,8 +66,7 @@ pub(in crate::cli) fn run(args: &CheckArgs) -> Outcome<ExitCode> {
 
 /// Loads a spec and tells what of it is not used.
 pub(in crate::cli) fn loaded(path: &Path) -> Outcome<TraceSpec> {
-    let spec = load_trace_spec(path)
-        .map_err(|problems| Failure::new(Kind::Config, sanitize_lines(&problems.to_string())))?;
+    let spec = load_trace_spec(path).map_err(|problems| config_failure(&problems))?;
     for warning in &spec.warnings {
         say(
             Colour::AUTO,
@@ -74,13 +74,6 @@ pub(in crate::cli) fn loaded(path: &Path) -> Outcome<TraceSpec> {
         );
     }
     Ok(spec)
-}
-
-fn sanitize_lines(text: &str) -> String {
-    text.lines()
-        .map(sanitize_line)
-        .collect::<Vec<_>>()
-        .join("\n")
 }
 
 /// The queries that traces may be held to.

@@ -3,8 +3,8 @@
 use std::fs::File;
 use std::path::Path;
 
-use crate::cli::commands::metrics::{CSV, refused, shown};
-use crate::cli::failure::{Failure, Outcome};
+use crate::cli::commands::metrics::{CSV, refused};
+use crate::cli::failure::{Failure, Outcome, shown_path};
 use crate::cli::out::{Colour, Out};
 use crate::retrieval::{Compared, Comparison, Rows};
 
@@ -25,7 +25,7 @@ fn read(output: &Path) -> Outcome<Rows> {
     } else {
         output.to_path_buf()
     };
-    let shown = shown(&path);
+    let shown = shown_path(&path);
     let file = File::open(&path).map_err(|error| Failure::at(format!("open {shown}"), error))?;
     Rows::read(file, &shown).map_err(|problems| refused(&problems))
 }

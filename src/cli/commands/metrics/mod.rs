@@ -12,10 +12,10 @@ use serde_json::json;
 
 use crate::cli::args::{MetricsArgs, TiesArg};
 use crate::cli::console::say;
-use crate::cli::failure::{Failure, Kind, Outcome};
+use crate::cli::failure::{Failure, Kind, Outcome, shown_path};
 use crate::cli::out::{Colour, Out};
 use crate::record::{AtomicFile, RecordError};
-use crate::report::sanitize_line;
+use crate::report::{sanitize, sanitize_line};
 use crate::retrieval::{DEFAULT_OWNERS, InputProblems, Owed, Owners, Reading, Table, Ties};
 
 /// Files of an output.
@@ -46,12 +46,7 @@ fn now() -> Timestamp {
 
 /// An input that cannot be used is told line by line.
 fn refused(problems: &InputProblems) -> Failure {
-    let lines: Vec<String> = problems.to_string().lines().map(sanitize_line).collect();
-    Failure::new(Kind::Usage, lines.join("\n")).hint("nothing was written")
-}
-
-fn shown(path: &Path) -> String {
-    sanitize_line(&path.display().to_string())
+    Failure::new(Kind::Usage, sanitize(&problems.to_string())).hint("nothing was written")
 }
 
 /// Opens a file, or standard input.
@@ -59,8 +54,8 @@ fn open(path: &Path) -> Outcome<Box<dyn BufRead>> {
     if path == Path::new("-") {
         return Ok(Box::new(io::stdin().lock()));
     }
-    let file =
-        File::open(path).map_err(|error| Failure::at(format!("open {}", shown(path)), error))?;
+    let file = File::open(path)
+        .map_err(|error| Failure::at(format!("open {}", shown_path(path)), error))?;
     Ok(Box::new(BufReader::with_capacity(1 << 18, file)))
 }
 
@@ -78,10 +73,10 @@ fn read(args: &MetricsArgs) -> Outcome<Table> {
         },
     };
     let table = match (&args.input, &args.qrels, &args.run) {
-        (Some(input), ..) => Table::read(&mut *open(input)?, (&shown(input), &reading)),
+        (Some(input), ..) => Table::read(&mut *open(input)?, (&shown_path(input), &reading)),
         (None, Some(qrels), Some(run)) => {
             let (mut qrels_input, mut run_input) = (open(qrels)?, open(run)?);
-            let (qrels, run) = (shown(qrels), shown(run));
+            let (qrels, run) = (shown_path(qrels), shown_path(run));
             let named = (&mut *qrels_input as &mut dyn BufRead, qrels.as_str());
             Table::read_trec(named, (&mut *run_input, &run), &reading)
         }
@@ -100,8 +95,8 @@ fn owners(file: Option<&Path>) -> Outcome<Owners> {
         return Owners::read(DEFAULT_OWNERS, "owners.yaml").map_err(|problems| refused(&problems));
     };
     let text = fs::read_to_string(file)
-        .map_err(|error| Failure::at(format!("read {}", shown(file)), error))?;
-    Owners::read(&text, &shown(file)).map_err(|problems| refused(&problems))
+        .map_err(|error| Failure::at(format!("read {}", shown_path(file)), error))?;
+    Owners::read(&text, &shown_path(file)).map_err(|problems| refused(&problems))
 }
 
 /// What an earlier output said of the same owners, if it can be read.
@@ -113,7 +108,7 @@ fn earlier(path: &PathBuf) -> Vec<Owed> {
 /// Writes all files, and gives them their names when all could be written.
 fn write(table: &Table, args: &MetricsArgs, owed: Option<&[Owed]>) -> Outcome {
     fs::create_dir_all(&args.out)
-        .map_err(|error| Failure::at(format!("create {}", shown(&args.out)), error))?;
+        .map_err(|error| Failure::at(format!("create {}", shown_path(&args.out)), error))?;
     let failed = |error: &dyn std::fmt::Display| Failure::at("write the metrics", error);
     let create = |name: &str| AtomicFile::create(&args.out.join(name));
     let mut rows = create(CSV).map_err(|error| failed(&error))?;
@@ -150,7 +145,7 @@ fn tell(table: &Table, args: &MetricsArgs, owed: &[Owed]) -> Outcome<ExitCode> {
         out.json(&document)?;
     } else {
         let queries = table.queries();
-        let [rows, summary] = [CSV, SUMMARY].map(|name| shown(&args.out.join(name)));
+        let [rows, summary] = [CSV, SUMMARY].map(|name| shown_path(&args.out.join(name)));
         out.line(format!("{queries} queries: {rows}, {summary}"))?;
     }
     let notes = table.notes().iter().cloned().chain(table.withheld());
