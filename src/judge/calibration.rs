@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::config::{JudgeProvider, JudgeSettings, JudgeSpec};
 use crate::judge::prompt::rubric_digest;
 use crate::layers::JudgeCheck;
-use crate::record::{RecordError, append_line, text_digest};
+use crate::record::{RecordError, append_line, numbered_lines, read_appended, text_digest};
 use crate::stats::{Interval, Z_95, wilson};
 
 /// Fewer labelled samples than this say too little.
@@ -177,16 +177,9 @@ impl Calibrations {
     /// # Errors
     /// It cannot be read, or a line of it: what nobody can read might be what forbids a judge.
     pub(super) fn open(path: &Path) -> io::Result<Self> {
-        let text = match std::fs::read_to_string(path) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
-            text => text?,
-        };
-        let lines = text
-            .lines()
-            .zip(1..)
-            .filter(|(line, _)| !line.trim().is_empty());
-        let read = lines.map(|(line, number)| {
-            serde_json::from_str(line)
+        let bytes = read_appended(path)?;
+        let read = numbered_lines(&bytes).map(|(number, line)| {
+            serde_json::from_slice(line)
                 .map_err(|why| io::Error::other(format!("line {number} is no calibration: {why}")))
         });
         Ok(Self(read.collect::<io::Result<_>>()?))

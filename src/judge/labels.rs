@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use serde_json::{Map, Value};
 
 use crate::layers::Threshold;
+use crate::record::numbered_lines;
 
 /// What a person said.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -96,13 +97,12 @@ pub fn read(text: &str) -> Result<Vec<Label>, Vec<String>> {
 type Row = Result<Map<String, Value>, String>;
 
 fn json_lines(text: &str) -> Vec<(u64, Row)> {
-    let lines = text
-        .lines()
-        .zip(1..)
-        .filter(|(line, _)| !line.trim().is_empty());
-    let rows = lines.map(|(line, number)| {
-        let row = serde_json::from_str(line).map_err(|why| format!("it is no JSON object: {why}"));
-        (number, row)
+    let rows = numbered_lines(text.as_bytes()).map(|(number, line)| {
+        let row = serde_json::from_slice(line);
+        (
+            number,
+            row.map_err(|why| format!("it is no JSON object: {why}")),
+        )
     });
     rows.collect()
 }

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use serde::{Deserialize, Serialize};
 
 use crate::model::Usage;
-use crate::record::{RecordError, Redactor, append_line};
+use crate::record::{RecordError, Redactor, append_line, numbered_lines, read_appended};
 
 /// One reply that could be read.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -72,14 +72,9 @@ impl Recordings {
     /// # Errors
     /// A file that is there and cannot be read.
     pub(super) fn open(path: &Path, redactor: Redactor) -> io::Result<Self> {
-        let bytes = match std::fs::read(path) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
-            bytes => bytes?,
-        };
-        // A line may be cut within a letter.
-        let lines = bytes
-            .split(|byte| *byte == b'\n')
-            .filter_map(|line| serde_json::from_slice(line).ok());
+        let bytes = read_appended(path)?;
+        let lines = numbered_lines(&bytes);
+        let lines = lines.filter_map(|(_, line)| serde_json::from_slice(line).ok());
         Ok(Self {
             path: path.to_path_buf(),
             known: Mutex::new(

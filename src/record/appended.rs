@@ -27,6 +27,23 @@ pub fn append_line(path: &Path, line: &str) -> Result<(), RecordError> {
     file.sync_data().doing("sync", path)
 }
 
+/// All of such a file, and nothing where there is none.
+///
+/// # Errors
+/// It is there and cannot be read.
+pub fn read_appended(path: &Path) -> io::Result<Vec<u8>> {
+    match std::fs::read(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
+        bytes => bytes,
+    }
+}
+
+/// The lines that hold something, each with its number from 1. They are bytes: a line may be cut within a letter.
+pub fn numbered_lines(bytes: &[u8]) -> impl Iterator<Item = (u64, &[u8])> {
+    let lines = (1..).zip(bytes.split(|byte| *byte == b'\n'));
+    lines.filter(|(_, line)| !line.trim_ascii().is_empty())
+}
+
 /// Whether the last line has no end.
 fn is_cut(path: &Path) -> io::Result<bool> {
     let mut file = File::open(path)?;
@@ -55,5 +72,15 @@ mod tests {
         append_line(&path, "3").expect("a line");
         let text = std::fs::read_to_string(&path).expect("the file");
         assert_eq!(text, "1\n{\"cu\n3\n");
+    }
+
+    #[test]
+    fn lines_keep_their_numbers_beside_blank_ones_and_a_missing_file_has_none() {
+        let lines = numbered_lines(b"a\r\n\n \nb\xe2");
+        assert_eq!(lines.collect::<Vec<_>>(), [(1, &b"a\r"[..]), (4, b"b\xe2")]);
+        let folder = tempfile::tempdir().expect("a folder");
+        let missing = read_appended(&folder.path().join("lines.jsonl"));
+        assert_eq!(missing.expect("nothing"), b"");
+        assert!(read_appended(folder.path()).is_err(), "a folder is no file");
     }
 }

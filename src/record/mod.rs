@@ -48,7 +48,7 @@ mod transcript;
 mod trial_dir;
 
 pub use app_left::AppLeft;
-pub use appended::append_line;
+pub use appended::{append_line, numbered_lines, read_appended};
 pub use artifacts::{Sums, digest_of, text_digest};
 pub use atomic::{AtomicFile, write_atomically};
 pub use attestation::{Arms, Attestation, Difference, ProgramSeen, ServerTools};

@@ -4,6 +4,7 @@ use std::fs;
 
 use serde_json::{Value, json};
 
+use crate::pages;
 use crate::sandbox::Sandbox;
 
 const SPEC: &str = "\
@@ -280,25 +281,29 @@ fn defaults_of_the_suite_count_for_recorded_trials_too() {
     );
 }
 
-/// The text of a block of the page that begins with these words.
-fn block(begins: &str) -> String {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/layers.md");
-    let page = fs::read_to_string(path).expect("the page");
-    let (_, rest) = page.split_once(begins).expect("a block");
-    rest.split_once("```").expect("its end").0.to_owned()
-}
-
 #[test]
 fn the_example_of_the_page_gives_what_the_page_shows() {
     let sandbox = Sandbox::new();
-    fs::write(sandbox.path("spec.yaml"), block("```yaml\n# spec.yaml\n")).expect("write the spec");
-    fs::write(sandbox.path("trace.json"), block("```json\n")).expect("write the trace");
+    fs::write(
+        sandbox.path("spec.yaml"),
+        pages::block("layers.md", &["```yaml\n# spec.yaml\n"]),
+    )
+    .expect("write the spec");
+    fs::write(
+        sandbox.path("trace.json"),
+        pages::block("layers.md", &["```json\n"]),
+    )
+    .expect("write the trace");
     let shown = sandbox
         .proctor(&["check", "spec.yaml", "trace.json"])
         .expect_code(0);
-    assert_eq!(shown.stdout, block("```text\n"));
+    assert_eq!(shown.stdout, pages::block("layers.md", &["```text\n"]));
     for begins in ["```yaml\n# tasks.yaml\n", "```yaml\n# templates.yaml\n"] {
-        fs::write(sandbox.path("templates.yaml"), block(begins)).expect("write the templates");
+        fs::write(
+            sandbox.path("templates.yaml"),
+            pages::block("layers.md", &[begins]),
+        )
+        .expect("write the templates");
         let words = ["check", "templates.yaml", "trace.json"];
         sandbox.proctor(&words).expect_code(2);
         assert!(

@@ -1,21 +1,16 @@
 //! `proctor judge` as a person meets it, with a judge in shell.
 
 use std::fs;
-use std::path::Path;
 
 use serde_json::Value;
 
+use crate::judged::hundred_labels;
+use crate::pages;
 use crate::sandbox::{Ran, Sandbox};
 
-/// A block of the page after this text.
+/// A block of this language on the page, after this text.
 fn block(after: &str, language: &str) -> String {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/judge.md");
-    let page = fs::read_to_string(path).expect("the page");
-    let (_, rest) = page.split_once(after).expect("the place");
-    let (_, rest) = rest
-        .split_once(&format!("```{language}\n"))
-        .expect("a block");
-    rest.split_once("```").expect("its end").0.to_owned()
+    pages::block("judge.md", &[after, &format!("```{language}\n")])
 }
 
 /// A suite with the judge of the page, and its labels.
@@ -85,17 +80,7 @@ fn a_second_calibration_asks_nobody_and_finds_the_same() {
 #[test]
 fn enough_labels_of_both_kinds_let_a_judge_decide() {
     let sandbox = suite("");
-    let labels: String = (0..100)
-        .map(|number| match number % 2 {
-            0 => format!("{number},please come,pass\n"),
-            _ => format!("{number},go away,fail\n"),
-        })
-        .collect();
-    fs::write(
-        sandbox.path("labels.csv"),
-        format!("item,answer,human\n{labels}"),
-    )
-    .expect("labels");
+    hundred_labels(&sandbox);
     let ran = calibrated(&sandbox, &["--no-retest"]).expect_code(0);
     assert!(ran.stdout.contains("may decide by this rule"), "{ran:?}");
     assert!(ran.stdout.contains("kappa         1.000"), "{ran:?}");

@@ -19,34 +19,44 @@ printf '{"fence": "%s", "score": %s, "label": "%s", "reason": "as it is", "cost_
 const RUBRIC: &str = "llm_judge: [{rule: It is polite., threshold: 0.8}]";
 
 /// A suite whose agent says `said`, with what its task asks of the answer.
-fn suite(said: &str, answer: &str, judge: &str) -> Sandbox {
-    let sandbox = Sandbox::new()
-        .agent("fake", "command", &format!("echo '{said}'"))
-        .tasks(&format!(
-            "- {{id: t, prompt: Be polite., expect: {{answer: {{{answer}}}}}}}\n"
-        ));
+fn suite(said: &str, answer: &str, further: &str) -> Sandbox {
+    let sandbox = Sandbox::new().agent("fake", "command", &format!("echo '{said}'"));
+    judged(sandbox, answer, ("", further))
+}
+
+/// One whose agent costs half a dollar, and its judge a quarter each time and at most `most`.
+fn paid(most: &str) -> Sandbox {
+    let end = r#"{"type":"result","subtype":"success","is_error":false,"result":"please come in","num_turns":1,"total_cost_usd":0.5,"usage":{"input_tokens":1,"output_tokens":1}}"#;
+    let sandbox = Sandbox::new().agent("fake", "claude_code_cli", &format!("echo '{end}'"));
+    judged(
+        sandbox,
+        RUBRIC,
+        (most, &format!(", replay: 'off'{ALLOWED}")),
+    )
+}
+
+/// The task and the judge, with further keys of that judge and of `judge`.
+fn judged(sandbox: Sandbox, answer: &str, (of_one, of_all): (&str, &str)) -> Sandbox {
+    let sandbox = sandbox.tasks(&format!(
+        "- {{id: t, prompt: Be polite., expect: {{answer: {{{answer}}}}}}}\n"
+    ));
     sandbox.script("polite", JUDGE);
     let program = sandbox.path("bin/polite");
     let program = program.display();
     sandbox.section(&format!(
-        "judge: {{judges: [{{type: command, command: ['{program}']}}], max_attempts: 1{judge}}}\n"
+        "judge: {{judges: [{{type: command, command: ['{program}']{of_one}}}], max_attempts: 1{of_all}}}\n"
     ))
 }
 
-/// The same with an agent that costs half a dollar, and a judge that costs a quarter each time and at most `most`.
-fn paid(most: &str) -> Sandbox {
-    let end = r#"{"type":"result","subtype":"success","is_error":false,"result":"please come in","num_turns":1,"total_cost_usd":0.5,"usage":{"input_tokens":1,"output_tokens":1}}"#;
-    let sandbox = Sandbox::new()
-        .agent("fake", "claude_code_cli", &format!("echo '{end}'"))
-        .tasks(&format!(
-            "- {{id: t, prompt: Be polite., expect: {{answer: {{{RUBRIC}}}}}}}\n"
-        ));
-    sandbox.script("polite", JUDGE);
-    let program = sandbox.path("bin/polite");
-    let program = program.display();
-    sandbox.section(&format!(
-        "judge: {{judges: [{{type: command, command: ['{program}']{most}}}], max_attempts: 1, replay: 'off'{ALLOWED}}}\n"
-    ))
+/// `labels.csv` with a hundred labels that the judges here agree with.
+pub(crate) fn hundred_labels(sandbox: &Sandbox) {
+    let labels = (0..100).map(|number| match number % 2 {
+        0 => format!("{number},please come,pass\n"),
+        _ => format!("{number},go away,fail\n"),
+    });
+    let labels: String = labels.collect();
+    let text = format!("item,answer,human\n{labels}");
+    fs::write(sandbox.path("labels.csv"), text).expect("labels");
 }
 
 fn times_asked(sandbox: &Sandbox) -> usize {
@@ -144,17 +154,7 @@ fn a_suite_whose_judge_may_not_decide_starts_no_agent() {
         "{ran:?}"
     );
     sandbox.assert_no_run();
-    let labels: String = (0..100)
-        .map(|number| match number % 2 {
-            0 => format!("{number},please come,pass\n"),
-            _ => format!("{number},go away,fail\n"),
-        })
-        .collect();
-    fs::write(
-        sandbox.path("labels.csv"),
-        format!("item,answer,human\n{labels}"),
-    )
-    .expect("labels");
+    hundred_labels(&sandbox);
     let labels = sandbox.path("labels.csv");
     let labels = labels.to_str().expect("text");
     let words = ["judge", "calibrate", labels, "--no-retest", "--task", "t"];

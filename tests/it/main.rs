@@ -43,6 +43,7 @@ mod metrics;
 mod money;
 mod outcomes;
 mod output;
+mod pages;
 mod post_run;
 mod processes;
 mod published_run;

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
+use crate::pages;
 use crate::sandbox::{Ran, Sandbox};
 
 fn fixture(name: &str) -> String {
@@ -356,24 +357,16 @@ fn records_come_through_a_pipe_as_well() {
     assert!(output(&sandbox, "metrics.csv").contains("\nq,0.200000,"));
 }
 
-/// The first fenced block of this language on the page.
-fn block<'a>(page: &'a str, language: &str) -> &'a str {
-    let (_, rest) = page
-        .split_once(&format!("```{language}\n"))
-        .expect("a block");
-    rest.split_once("```").expect("its end").0
-}
-
-fn page() -> String {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/retrieval.md");
-    fs::read_to_string(path).expect("the page")
+/// The first block of this language on the page.
+fn block(language: &str) -> String {
+    pages::block("retrieval.md", &[&format!("```{language}\n")])
 }
 
 #[test]
 fn the_example_of_the_page_gives_what_the_page_shows() {
-    let (sandbox, page) = (Sandbox::new(), page());
-    measured(&sandbox, block(&page, "jsonl"), &["--strict"]).expect_code(0);
-    assert_eq!(output(&sandbox, "metrics.csv"), block(&page, "csv"));
+    let (sandbox, page) = (Sandbox::new(), pages::page("retrieval.md"));
+    measured(&sandbox, &block("jsonl"), &["--strict"]).expect_code(0);
+    assert_eq!(output(&sandbox, "metrics.csv"), block("csv"));
     let summary = json_of(&output(&sandbox, "summary.json"));
     let (_, told) = page
         .split_once("and in `summary.json` ")
@@ -395,7 +388,7 @@ fn the_example_of_the_page_gives_what_the_page_shows() {
 
 #[test]
 fn the_worked_figures_of_the_page_are_right() {
-    let (sandbox, page) = (Sandbox::new(), page());
+    let (sandbox, page) = (Sandbox::new(), pages::page("retrieval.md"));
     let mut checked = 0;
     for row in page.lines() {
         let cells: Vec<&str> = row.trim_matches(['|', ' ']).split(" | ").collect();
@@ -423,11 +416,11 @@ fn the_worked_figures_of_the_page_are_right() {
 
 #[test]
 fn the_owners_of_the_page_can_be_used() {
-    let (sandbox, page) = (Sandbox::new(), page());
-    fs::write(sandbox.path("owners.yaml"), block(&page, "yaml")).expect("write the owners");
+    let sandbox = Sandbox::new();
+    fs::write(sandbox.path("owners.yaml"), block("yaml")).expect("write the owners");
     let file = sandbox.path("owners.yaml");
     let words = ["--owners", file.to_str().expect("text")];
-    measured(&sandbox, block(&page, "jsonl"), &words).expect_code(0);
+    measured(&sandbox, &block("jsonl"), &words).expect_code(0);
     let told = json_of(&output(&sandbox, "ownership.json"));
     assert_eq!(told[0]["met"], true, "{told:#}");
     assert_eq!(told[5]["met"], false, "{told:#}");
