@@ -28,6 +28,7 @@ mod replay;
 mod reset;
 mod scan;
 mod sessions;
+mod sound;
 mod stream;
 mod toml;
 mod transcript;

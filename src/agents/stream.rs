@@ -12,6 +12,7 @@ use crate::agents::copilot::CopilotStream;
 use crate::agents::gemini::GeminiStream;
 use crate::agents::opencode::OpencodeStream;
 use crate::agents::plain::PlainStream;
+use crate::agents::sound::sound;
 use crate::agents::wire::{Head, border};
 use crate::config::{AgentKind, AgentSpec};
 use crate::model::{AgentEvent, EventKind, ProviderFault, StreamReport, Terminal};
@@ -46,7 +47,12 @@ pub(super) trait Dialect: fmt::Debug + Send {
     /// The names of the MCP servers that the agent was given, where its tools' names do not tell.
     fn serve(&mut self, _names: &[String]) {}
 
-    /// Reads one line of standard output.
+    /// Reads a line of standard output that is as the CLI prints it, in one pass; whether it was one. What it takes is sound.
+    fn at_once(&mut self, _text: &str, _sink: &mut Sink<'_>) -> bool {
+        false
+    }
+
+    /// Reads any other line of standard output: sound JSON, where lines are objects.
     ///
     /// # Errors
     /// Why the line is no event.
@@ -153,11 +159,15 @@ impl StreamReader {
         }
         let seen = out.len();
         let mut sink = Sink { at, out };
-        // A list could pass for an object's fields in their order.
-        let read = if self.dialect.speaks_json() && !text.trim_start().starts_with('{') {
-            self.dialect.bare_line(text, &mut sink)
-        } else {
+        let read = if !self.dialect.speaks_json() {
             self.dialect.line(text, &mut sink)
+        } else if !text.trim_start().starts_with('{') {
+            // A list could pass for an object's fields in their order.
+            self.dialect.bare_line(text, &mut sink)
+        } else if self.dialect.at_once(text, &mut sink) {
+            Ok(())
+        } else {
+            sound(text).and_then(|()| self.dialect.line(text, &mut sink))
         };
         match read {
             Ok(()) => self.seen.events += 1,

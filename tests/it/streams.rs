@@ -118,7 +118,7 @@ fn hostile_lines_are_counted_kept_and_decide_nothing() {
     let deep_event = "printf '{\"type\":\"assistant\",\"message\":{\"id\":\"m\",\"content\":'; head -c 1000000 /dev/zero | tr '\\0' '['; echo";
     let deep_object =
         "printf '{\"type\":\"new\",\"a\":'; yes '{\"a\":' | head -n 200000 | tr -d '\\n'; echo";
-    let cases: [(&str, u64, u64); 19] = [
+    let cases: [(&str, u64, u64); 21] = [
         (r#"printf '{"type":"as\000sistant"}\n'"#, 1, 0),
         (r#"printf '{"type":"assistant\033[2J"}\n'"#, 1, 0),
         (r#"printf '{"type":"\001"}\n'"#, 1, 0),
@@ -127,6 +127,16 @@ fn hostile_lines_are_counted_kept_and_decide_nothing() {
         (deep_event, 1, 0),
         (deep_object, 1, 0),
         (r#"echo '{"type":"result","total_cost_usd":1e400}'"#, 1, 0),
+        (
+            r#"echo '{"type":"assistant","message":{"id":"m","content":[{"type":"tool_use","id":"t","name":"X","input":{"n":1e400}}]}}'"#,
+            1,
+            0,
+        ),
+        (
+            r#"printf '{"type":"user","message":{"content":[],"x":"\\ud800"}}\n'"#,
+            1,
+            0,
+        ),
         (
             r#"echo '{"type":"result","is_error":true,"is_error":false}'"#,
             1,

@@ -84,25 +84,24 @@ pub(super) struct ClaudeStream {
 }
 
 impl Dialect for ClaudeStream {
-    fn line(&mut self, text: &str, sink: &mut Sink<'_>) -> Result<(), String> {
+    fn at_once(&mut self, text: &str, sink: &mut Sink<'_>) -> bool {
         if let Some((speaker, turn)) = at_once::turn(text) {
             match speaker {
                 Speaker::Assistant => self.assistant(turn, sink),
                 Speaker::User => self.user(turn, sink),
             }
-            return Ok(());
+            return true;
         }
         if let Some(told) = at_once::partial(text) {
             if let Some((id, usage)) = told {
                 self.usage(id, &usage, sink);
             }
-            return Ok(());
+            return true;
         }
-        if let Some(note) = at_once::note(text)
-            && Self::noted(&note, sink)
-        {
-            return Ok(());
-        }
+        at_once::note(text).is_some_and(|note| Self::noted(&note, sink))
+    }
+
+    fn line(&mut self, text: &str, sink: &mut Sink<'_>) -> Result<(), String> {
         let head = match Head::at_once(text) {
             Some(head) if matches!(head.kind.as_deref(), Some("assistant" | "user")) => head,
             _ => read(text)?,

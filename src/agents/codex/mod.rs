@@ -34,15 +34,19 @@ pub(super) struct CodexStream {
 }
 
 impl Dialect for CodexStream {
-    fn line(&mut self, text: &str, sink: &mut Sink<'_>) -> Result<(), String> {
+    fn at_once(&mut self, text: &str, sink: &mut Sink<'_>) -> bool {
         if let Some(step) = at_once::item(text) {
             self.items.take_in(step, sink);
-            return Ok(());
+            return true;
         }
         if let Some(message) = at_once::error(text) {
             told_error(&message, sink);
-            return Ok(());
+            return true;
         }
+        false
+    }
+
+    fn line(&mut self, text: &str, sink: &mut Sink<'_>) -> Result<(), String> {
         let line: Line<'_> = serde_json::from_str(text).map_err(|error| error.to_string())?;
         let kind = line.kind.as_deref().unwrap_or_default();
         match kind {
