@@ -1,8 +1,8 @@
 //! Replaces known secrets by `[redacted:NAME]` before anything is written; best effort, not a promise.
 //!
 //! A secret is known by the name of the variable that held it. It is found as it is, each longer line of it too, escaped
-//! for JSON (up to three times, also as `\/` and as `\uXXXX` throughout), percent-encoded, in hexadecimal, and inside
-//! base64 at any offset. What an agent encodes in another way passes.
+//! for JSON (up to three times, also as `\/` and as `\uXXXX` throughout), percent-encoded, also throughout, in hexadecimal, and inside
+//! base64, also of base64, at any offset. What an agent encodes in another way passes.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -101,9 +101,7 @@ impl Redactor {
     #[must_use]
     pub fn redact<'a>(&self, text: &'a str) -> Cow<'a, str> {
         match &self.search {
-            Some(search) if search.automaton.is_match(text) => {
-                Cow::Owned(search.automaton.replace_all(text, &search.replacements))
-            }
+            Some(search) if search.finds(text.as_bytes()) => Cow::Owned(search.replaced(text)),
             _ => Cow::Borrowed(text),
         }
     }
@@ -112,11 +110,7 @@ impl Redactor {
     #[must_use]
     pub fn redact_bytes<'a>(&self, bytes: &'a [u8]) -> Cow<'a, [u8]> {
         match &self.search {
-            Some(search) if search.automaton.is_match(bytes) => Cow::Owned(
-                search
-                    .automaton
-                    .replace_all_bytes(bytes, &search.replacements),
-            ),
+            Some(search) if search.finds(bytes) => Cow::Owned(search.replaced_bytes(bytes)),
             _ => Cow::Borrowed(bytes),
         }
     }
@@ -125,7 +119,7 @@ impl Redactor {
     #[must_use]
     pub fn redact_json<'a>(&self, text: &'a str) -> Cow<'a, str> {
         match &self.search {
-            Some(search) if search.automaton.is_match(text) => {
+            Some(search) if search.finds(text.as_bytes()) => {
                 Cow::Owned(json_text::map_values(text, |value| self.redact(value)))
             }
             _ => Cow::Borrowed(text),
@@ -138,7 +132,7 @@ impl Redactor {
         let found = self
             .search
             .as_ref()
-            .is_some_and(|search| search.automaton.is_match(line));
+            .is_some_and(|search| search.finds(line));
         found.then(|| {
             self.redact_json(&String::from_utf8_lossy(line))
                 .into_owned()
@@ -148,7 +142,7 @@ impl Redactor {
     /// Whether the text holds a secret.
     pub(super) fn finds(&self, text: &str) -> bool {
         let search = self.search.as_ref();
-        search.is_some_and(|search| search.automaton.is_match(text))
+        search.is_some_and(|search| search.finds(text.as_bytes()))
     }
 
     /// Replaces the secrets in a file that another program wrote, in bounded memory. A file that holds none is

@@ -41,12 +41,42 @@ pub(super) fn forms_of(value: &str) -> Vec<String> {
         forms.extend([upper.replace("%20", "+"), percent(value, (false, slash))]);
         forms.push(upper);
     }
-    for offset in 0..3 {
-        let inside = base64(value, offset);
-        forms.push(inside.replace('+', "-").replace('/', "_"));
-        forms.push(inside);
+    forms.extend([
+        percent_throughout(value, true),
+        percent_throughout(value, false),
+    ]);
+    for once in 0..3 {
+        for inside in alphabets(&base64(value, once)) {
+            for twice in 0..3 {
+                forms.extend(alphabets(&base64(&inside, twice)));
+            }
+            forms.push(inside);
+        }
     }
+    forms.extend(wrapped(&base64(value, 0)));
     forms
+}
+
+/// Base64 in its usual alphabet, and in that of addresses.
+fn alphabets(base64: &str) -> [String; 2] {
+    [
+        base64.to_owned(),
+        base64.replace('+', "-").replace('/', "_"),
+    ]
+}
+
+/// Base64 in lines as programs print it by themselves, `base64` and `openssl`, of a secret that stands first; the end of a line
+/// may be spelled as in JSON.
+fn wrapped(base64: &str) -> Vec<String> {
+    let ends = ["\n", "\\n", "\\\\n"];
+    let widths = [76, 64].into_iter().filter(|width| base64.len() > *width);
+    let lines = widths.flat_map(|width| {
+        let lines: Vec<&str> = (0..base64.len().div_ceil(width))
+            .map(|line| &base64[line * width..((line + 1) * width).min(base64.len())])
+            .collect();
+        ends.map(|end| lines.join(end))
+    });
+    lines.collect()
 }
 
 pub(super) fn hex(value: &str, upper: bool) -> String {
@@ -80,6 +110,13 @@ fn percent(value: &str, (upper, kept): (bool, &str)) -> String {
         (_, false) => format!("%{byte:02x}"),
     };
     value.bytes().map(encode).collect()
+}
+
+/// The same of every character.
+fn percent_throughout(value: &str, upper: bool) -> String {
+    let digits = hex(value, upper);
+    let pairs = (0..digits.len()).step_by(2);
+    pairs.flat_map(|at| ["%", &digits[at..at + 2]]).collect()
 }
 
 /// The characters of base64 that `value` alone decides when `offset` bytes (mod 3) stand before it.

@@ -135,6 +135,94 @@ fn each_longer_line_of_a_secret_is_one_and_the_frame_of_a_key_is_none() {
 }
 
 #[test]
+fn base64_of_base64_is_found_at_every_offset_of_both() {
+    for before in 0..3 {
+        for outer in 0..3 {
+            let inside = format!("{}{SECRET}\"}}", &"{\"k\":\""[..before + 3]);
+            let once = encode_base64(inside.as_bytes());
+            for once in [once.replace('+', "-").replace('/', "_"), once] {
+                let twice = encode_base64(format!("{}{once}\n", &"k: "[..outer]).as_bytes());
+                for text in [twice.replace('+', "-").replace('/', "_"), twice] {
+                    let redacted = redactor().redact(&text).into_owned();
+                    assert!(
+                        redacted.contains("[redacted:ANTHROPIC_API_KEY]"),
+                        "{text} -> {redacted}"
+                    );
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_header_and_json_inside_of_base64_hide_no_secret() {
+    for text in [
+        "Bearer @",
+        "{\"api_key\":\"@\"}",
+        "user:@",
+        "Authorization: Bearer @\r\n",
+    ] {
+        let plain = "sk-live-0123456789abcdef";
+        let redactor = Redactor::from_variables([("API_KEY", plain)]);
+        let text = encode_base64(text.replace('@', plain).as_bytes());
+        let redacted = redactor.redact(&text).into_owned();
+        assert!(
+            redacted.contains("[redacted:API_KEY]"),
+            "{text} -> {redacted}"
+        );
+    }
+}
+
+#[test]
+fn base64_in_lines_and_percent_signs_throughout_are_found() {
+    let secret: String = ('!'..='~').collect();
+    let redactor = Redactor::from_variables([("API_KEY", secret.as_str())]);
+    let base64 = encode_base64(secret.as_bytes());
+    for width in [64, 76] {
+        let lines: Vec<&str> = [&base64[..width], &base64[width..]].into();
+        for end in ["\n", "\\n", "\\\\n"] {
+            let redacted = redactor.redact(&lines.join(end)).into_owned();
+            assert!(
+                redacted.starts_with("[redacted:API_KEY]"),
+                "{width}: {redacted}"
+            );
+        }
+    }
+    for case in [true, false] {
+        let bytes = hex(&secret, case);
+        let pairs: Vec<&str> = (0..bytes.len())
+            .step_by(2)
+            .map(|at| &bytes[at..at + 2])
+            .collect();
+        let text = format!("?k=%{}&", pairs.join("%"));
+        assert_eq!(redactor.redact(&text), "?k=[redacted:API_KEY]&");
+    }
+}
+
+#[test]
+fn many_secrets_are_found_one_and_all() {
+    let all: Vec<(String, String)> = (0..40)
+        .map(|number| {
+            (
+                format!("KEY_{number}"),
+                format!("s3cret-{number:03}-{}", number * 7919),
+            )
+        })
+        .collect();
+    let redactor = Redactor::from_variables(
+        all.iter()
+            .map(|(name, value)| (name.as_str(), value.as_str())),
+    );
+    for (name, value) in &all {
+        let text = format!("a {value} b {} c", hex(value, false));
+        let expected = format!("a [redacted:{name}] b [redacted:{name}] c");
+        assert_eq!(redactor.redact(&text), expected);
+        assert!(redactor.finds(&text));
+    }
+    assert_eq!(redactor.redact("s3cret-040-x"), "s3cret-040-x");
+}
+
+#[test]
 fn base64_is_found_at_every_offset() {
     for before in 0..7 {
         let bytes: Vec<u8> = [
