@@ -169,6 +169,8 @@ pub struct TrialOutcome {
     pub leftovers: Vec<Leftover>,
     /// Peak resident memory of the agent's first process in KiB, as far as it was sampled.
     pub peak_memory_kib: Option<u64>,
+    /// Most processes and threads in its jail at once, as far as they were counted.
+    pub peak_processes: Option<u64>,
     /// How busy the machine was when the agent was started.
     pub host: HostLoad,
     /// What the stream amounts to.

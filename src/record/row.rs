@@ -167,6 +167,8 @@ pub struct Row {
     pub judge_cost_usd: Option<f64>,
     pub layer_baseline: Option<String>,
     pub judge_charged_usd: Option<f64>,
+    #[serde(deserialize_with = "count")]
+    pub peak_processes: Option<u64>,
 }
 
 /// The keys of a row in order; `runs.csv` has all but `provider_usage`.
@@ -197,6 +199,7 @@ pub const COLUMNS: &[&str] = &[
     "network_refused", "network_sent_bytes", "network_received_bytes",
     "answer_layer", "path_layer", "budget_layer", "layer_findings",
     "judged", "judge_cost_usd", "layer_baseline", "judge_charged_usd",
+    "peak_processes",
 ];
 
 impl Row {

@@ -181,6 +181,7 @@ impl Row {
         self.simulator_wait_sec = Some(outcome.simulator_wait.as_secs_f64());
         self.xcodebuild_wait_sec = Some(outcome.xcodebuild_wait.as_secs_f64());
         self.peak_memory_kib = outcome.peak_memory_kib;
+        self.peak_processes = outcome.peak_processes;
         self.host_load_1m = finite(outcome.host.load_1m);
         self.host_free_memory_kib = outcome.host.free_memory_kib;
         self.lingered = Some(outcome.lingered);

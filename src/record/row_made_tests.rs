@@ -41,6 +41,7 @@ fn outcome(baseline: bool) -> TrialOutcome {
         paused: Duration::ZERO,
         lingered: false,
         peak_memory_kib: Some(2048),
+        peak_processes: Some(7),
         host: crate::model::HostLoad {
             load_1m: Some(0.5),
             free_memory_kib: Some(4096),

@@ -54,6 +54,7 @@ fields! {
     network_refused network_sent_bytes network_received_bytes
     answer_layer path_layer budget_layer layer_findings
     judged judge_cost_usd layer_baseline judge_charged_usd
+    peak_processes
 }
 
 impl<W: Write> RunsCsv<W> {

@@ -49,6 +49,12 @@ impl Child {
         self.alone
     }
 
+    /// The most processes and threads that were seen in its jail at once.
+    pub(super) fn most(&self) -> Option<u64> {
+        let most = self.line.as_ref().map(Line::most);
+        most.filter(|most| *most > 0)
+    }
+
     /// Waits until a program in a jail runs: since when.
     pub(super) async fn started(&mut self) -> Result<u64, Unborn> {
         match &mut self.line {

@@ -80,6 +80,8 @@ pub struct ChildEnding {
     pub stderr_tail: Vec<u8>,
     /// Peak memory of the first process, sampled while it ran (Linux).
     pub max_rss_kib: Option<u64>,
+    /// Most processes and threads in its jail at once, counted now and then; absent where there is none, or it was over too soon.
+    pub most_processes: Option<u64>,
     /// Why a raw file is not complete, other than by its cap.
     pub tee_error: Option<String>,
 }
@@ -110,6 +112,7 @@ impl ChildEnding {
             first_output_at: None,
             stderr_tail: Vec::new(),
             max_rss_kib: None,
+            most_processes: None,
             tee_error: None,
         }
     }

@@ -152,11 +152,12 @@ impl Confinement {
         made
     }
 
-    /// Whether so many processes were left that an agent could start no more: who started them has ended, and threads count, too.
-    pub(super) fn is_full(&self, left: usize) -> bool {
+    /// Whether there were so many processes that an agent could start no more: of those that were left, who started them has
+    /// ended, and others come and go between two counts.
+    pub(super) fn is_full(&self, most: u64) -> bool {
         /// A shell, a program and their like.
         const STARTERS: u64 = 8;
-        self.level == Isolation::Jail && left as u64 + STARTERS >= self.processes
+        self.level == Isolation::Jail && most + STARTERS >= self.processes
     }
 
     /// Whether a real path lies in what is lent to all.

@@ -154,6 +154,7 @@ impl Draft {
         outcome.lingered = end.lingered;
         outcome.paused = ending.paused;
         outcome.peak_memory_kib = ending.max_rss_kib;
+        outcome.peak_processes = ending.most_processes;
         outcome.leftovers.clone_from(&ending.leftovers);
         if ending.uncontained {
             outcome.integrity = Integrity::Uncontained;
@@ -447,6 +448,7 @@ fn blank(key: &TrialKey, agent_kind: &str, task_kind: &str) -> TrialOutcome {
         lingered: false,
         leftovers: Vec::new(),
         peak_memory_kib: None,
+        peak_processes: None,
         host: HostLoad::default(),
         stream: StreamReport::default(),
         cost: Cost::default(),

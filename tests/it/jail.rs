@@ -227,6 +227,25 @@ fn a_row_says_that_an_agent_left_as_many_processes_as_it_may_have() {
     }
 }
 
+#[test]
+fn a_fork_bomb_that_is_over_before_its_agent_is_told_in_the_row() {
+    if !can_be_had() || root_of_all() {
+        return;
+    }
+    let bomb = "( i=0; while [ $i -lt 200 ]; do sleep 60 & i=$((i + 1)); done ) 2>/dev/null\nsleep 0.5\nkill -KILL $(grep -lx sleep /proc/[0-9]*/comm | cut -d/ -f3)";
+    for (most, hit) in [(60, json!(["max_processes"])), (4096, json!([]))] {
+        let sandbox = sandbox(&format!("{bomb}\n{SOLVE}\n{CLAUDE_DONE}"))
+            .suite(&format!("max_processes: {most}"));
+        run(&sandbox);
+        let row = sandbox.row();
+        assert_eq!(row["leftovers"], json!([]), "{row:#}");
+        assert_eq!(row["limits_hit"], hit, "{row:#}");
+        let peak = row["peak_processes"].as_u64().expect("a count");
+        let range = if most == 60 { 52..=62 } else { 200..=220 };
+        assert!(range.contains(&peak), "{peak} of {most}");
+    }
+}
+
 /// Whether root stays root in a jail, which no limit of processes holds back; says so if it does.
 fn root_of_all() -> bool {
     let told = Sandbox::new()

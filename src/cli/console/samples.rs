@@ -41,6 +41,7 @@ pub(super) fn outcome(index: u32) -> TrialOutcome {
         lingered: false,
         leftovers: Vec::new(),
         peak_memory_kib: None,
+        peak_processes: None,
         host: crate::model::HostLoad::default(),
         stream: StreamReport::default(),
         cost: Cost {

@@ -29,6 +29,8 @@ pub(in super::super) struct Line {
     says: ChildStdout,
     /// Where sockets of its network come out.
     hatches: Option<UnixStream>,
+    /// Most processes and threads that were told to be in it at once.
+    most: u64,
 }
 
 /// The ends that the porter takes.
@@ -90,6 +92,7 @@ pub(in super::super) fn open(order: &Order) -> io::Result<(Line, PorterEnds)> {
         hatches: way_out(order, &mut ends)?,
         asks: Some(ChildStdin::from_std(process::ChildStdin::from(asks))?),
         says: ChildStdout::from_std(process::ChildStdout::from(says))?,
+        most: 0,
     };
     Ok((line, ends))
 }
@@ -109,10 +112,18 @@ impl Line {
     /// Waits until the program has left, and says whether nobody else is in the jail; `None` if the warden was killed.
     /// Nothing is lost if the wait is dropped.
     pub(in super::super) async fn left(&mut self) -> Option<(Exit, bool)> {
-        match self.hear().await {
-            Some(Said::Left(exit, alone)) => Some((exit, alone)),
-            _ => None,
+        loop {
+            match self.hear().await {
+                Some(Said::Left(exit, alone)) => return Some((exit, alone)),
+                Some(Said::Most(count)) => self.most = self.most.max(count),
+                _ => return None,
+            }
         }
+    }
+
+    /// The most processes and threads that were seen in the jail at once, until the program left.
+    pub(in super::super) fn most(&self) -> u64 {
+        self.most
     }
 
     /// Messages are shorter than what a pipe takes at once: none is ever cut.
@@ -150,7 +161,9 @@ fn started(said: Option<Said>) -> Result<u64, Unborn> {
         Some(Said::Started(since)) => return Ok(since),
         Some(Said::NotStarted(error)) => Unborn::Program(io::Error::from_raw_os_error(error)),
         Some(Said::NotMade(step, why)) => Unborn::Jail(format!("cannot {}: {why}", step.words())),
-        Some(Said::Left(..)) | None => Unborn::Jail("its helper ended without a word".to_owned()),
+        Some(Said::Left(..) | Said::Most(_)) | None => {
+            Unborn::Jail("its helper ended without a word".to_owned())
+        }
     })
 }
 

@@ -12,6 +12,7 @@
 //!
 //! The porter is reaped after the last process of the jail: that proves that nothing is left.
 
+mod census;
 mod door;
 mod hatches;
 mod line;

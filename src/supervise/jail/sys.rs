@@ -10,6 +10,7 @@ use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::ptr;
+use std::time::Duration;
 
 pub(super) fn done(returned: c_int) -> io::Result<()> {
     if returned == 0 {
@@ -178,16 +179,17 @@ pub(super) fn inherited(number: c_int) -> OwnedFd {
     unsafe { OwnedFd::from_raw_fd(number) }
 }
 
-/// Whether a descriptor is readable or its other side is gone; `None` after a signal.
-pub(super) fn wait_for(descriptors: [BorrowedFd<'_>; 2]) -> Option<[bool; 2]> {
+/// Whether a descriptor is readable or its other side is gone; `None` after a signal, or after so long.
+pub(super) fn wait_for(descriptors: [BorrowedFd<'_>; 2], longest: Duration) -> Option<[bool; 2]> {
     let poll = |one: &BorrowedFd<'_>| libc::pollfd {
         fd: one.as_fd().as_raw_fd(),
         events: libc::POLLIN,
         revents: 0,
     };
     let mut polled = [poll(&descriptors[0]), poll(&descriptors[1])];
+    let longest = c_int::try_from(longest.as_millis()).unwrap_or(c_int::MAX);
     // SAFETY: two entries are there, as the call is told.
-    let ready = unsafe { libc::poll(polled.as_mut_ptr(), 2, -1) };
+    let ready = unsafe { libc::poll(polled.as_mut_ptr(), 2, longest) };
     (ready > 0).then(|| polled.map(|one| one.revents != 0))
 }
 

@@ -6,6 +6,7 @@ use rustix::io::Errno;
 use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, kill_process_group, wait};
 
 use super::super::ending::Exit;
+use super::census::{APART, Census};
 use super::door::{Inside, at, not_made, tell};
 use super::newborn::{self, Birth};
 use super::sys;
@@ -62,6 +63,7 @@ fn life(inside: Inside) -> Result<(), ()> {
                 says,
                 signals,
                 program: Some(pid),
+                census: Census::begun(),
             }
             .run();
             Ok(())
@@ -80,6 +82,7 @@ struct Watch {
     signals: OwnedFd,
     /// The program, until it has been reaped.
     program: Option<Pid>,
+    census: Census,
 }
 
 impl Watch {
@@ -89,7 +92,10 @@ impl Watch {
             if self.reap() {
                 return;
             }
-            match sys::wait_for([self.asks.as_fd(), self.signals.as_fd()]) {
+            if let Some(count) = self.census.look() {
+                tell(&self.says, &Said::Most(count));
+            }
+            match sys::wait_for([self.asks.as_fd(), self.signals.as_fd()], APART) {
                 Some([true, _]) if self.obey() => return self.end(),
                 Some([_, true]) => self.forget_signals(),
                 _ => {}

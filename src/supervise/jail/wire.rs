@@ -185,6 +185,8 @@ pub(super) enum Said {
     NotStarted(i32),
     /// The program has left like this; whether nobody else is in the jail.
     Left(Exit, bool),
+    /// So many processes and threads are in the jail at once: more than were told before.
+    Most(u64),
 }
 
 /// What a jail is made of, in order.
@@ -235,6 +237,7 @@ impl Said {
             Self::NotStarted(error) => (3, 0, from_i32(error)),
             Self::Left(Exit::Code(code), alone) => (4, u8::from(alone), from_i32(code)),
             Self::Left(Exit::Signal(signal), alone) => (5, u8::from(alone), from_i32(signal)),
+            Self::Most(count) => (6, 0, count),
         };
         let mut out = [0; MESSAGE];
         out[0] = kind;
@@ -260,6 +263,7 @@ impl Said {
             3 => Self::NotStarted(number?),
             4 => Self::Left(Exit::Code(number?), bytes[1] == 1),
             5 => Self::Left(Exit::Signal(number?), bytes[1] == 1),
+            6 => Self::Most(large),
             _ => return None,
         })
     }
@@ -315,6 +319,7 @@ mod tests {
             Said::NotStarted(2),
             Said::Left(Exit::Signal(9), true),
             Said::Left(Exit::Code(255), false),
+            Said::Most(4096),
         ] {
             assert_eq!(Said::read(&said.bytes()), Some(said));
         }

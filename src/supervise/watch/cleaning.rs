@@ -88,6 +88,7 @@ impl Watch<'_> {
             tee_error: self.stdout.take_error().or(self.stderr.take_error()),
             stderr_tail: self.stderr.into_tail(),
             max_rss_kib: self.samples.highest,
+            most_processes: self.leash.child.most(),
             ..self.ending
         }
     }
