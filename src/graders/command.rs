@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 use std::fs;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -241,7 +242,7 @@ fn opinion(
         Ok(run) => run
             .as_ref()
             .and_then(|run| objection(asked.tests, run, code)),
-        Err(why) => Some(error(*why)),
+        Err(unread) => Some(unread.clone()),
     };
     let of = |word: &str| {
         let reason = objection.as_ref().and_then(|(_, why)| why.as_deref());
@@ -285,24 +286,31 @@ fn tests(
     asked: &Asked<'_>,
     output: &CapturedOutput,
     out: &Path,
-) -> Result<Option<TestRun>, &'static str> {
+) -> Result<Option<TestRun>, Opinion> {
     let named = !asked.tests.expect.is_empty() || asked.tests.sentinel.is_some();
-    let Some(format) = test_run::format(asked.tests, asked.argv) else {
+    let Some(format) = test_run::tests_told_by(asked.tests, asked.argv) else {
         return if named {
-            Err("tests_unknown")
+            Err(error("tests_unknown"))
         } else {
             Ok(None)
         };
     };
     if format == TestFormat::Junit {
         let report = inside::read_regular(&out.join(&asked.tests.report), LARGEST_REPORT);
-        let report = report.map_err(|_| "test_report_missing")?;
+        // The runner ended by itself and wrote none, or what it wrote was replaced: neither is the harness's doing.
+        let report = report.map_err(|why| match why.kind() {
+            ErrorKind::NotFound | ErrorKind::PermissionDenied | ErrorKind::Other => {
+                fail("test_report_missing")
+            }
+            ErrorKind::FileTooLarge => error(TOO_LONG),
+            _ => error("test_report_unreadable"),
+        })?;
         let run = test_run::read(format, &String::from_utf8_lossy(&report));
         return Ok(Some(run));
     }
     // What is missing could be the tests that failed.
     if output.truncated {
-        return Err(TOO_LONG);
+        return Err(error(TOO_LONG));
     }
     let said = match format {
         TestFormat::Unittest => &output.stderr,

@@ -31,7 +31,8 @@ pub(super) fn read_regular(path: &Path, cap: u64) -> io::Result<Vec<u8>> {
         .open(path)?;
     let about = file.metadata()?;
     if !about.is_file() || about.len() > cap {
-        return Err(io::Error::other(format!("it has more than {cap} bytes")));
+        let text = format!("it has more than {cap} bytes");
+        return Err(io::Error::new(io::ErrorKind::FileTooLarge, text));
     }
     let mut bytes = Vec::new();
     file.take(cap).read_to_end(&mut bytes)?;

@@ -33,5 +33,6 @@ pub use grade::{GradeContext, Judged, compromised, grade, no_panic, of_simulator
 pub use heard::Heard;
 pub use layered::{LayersFound, hold};
 pub use test_config::{changed_test_config, says_how_tests_run};
+pub use test_run::tests_told_by;
 pub use tools::{Tool, Tools, system_path};
 pub use traced::trace_of;

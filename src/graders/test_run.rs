@@ -71,7 +71,8 @@ impl TestRun {
 }
 
 /// The format of a grader's output: as it says, or as its command tells. `None` when nothing is known of it.
-pub(super) fn format(asked: &TestsSpec, argv: &[String]) -> Option<TestFormat> {
+#[must_use]
+pub fn tests_told_by(asked: &TestsSpec, argv: &[String]) -> Option<TestFormat> {
     match asked.format {
         TestFormat::Off => None,
         TestFormat::Auto => guessed(argv),
@@ -216,11 +217,13 @@ fn count_before(line: &str, word: &str) -> u64 {
 
 /// What speaks against a pass; `exit_ok` is whether the exit code was the expected one, where one was expected.
 pub(super) fn objection(asked: &TestsSpec, run: &TestRun, exit: i32) -> Option<Opinion> {
-    if run.complete && run.ran == 0 {
+    let named = !asked.expect.is_empty() || asked.sentinel.is_some();
+    let none_ran = run.complete && run.ran == 0;
+    // Where tests are named, that none ran, or all were skipped, is what the code under test made of them.
+    if none_ran && !named {
         return Some(error("no_tests_ran"));
     }
-    let named = !asked.expect.is_empty() || asked.sentinel.is_some();
-    if named && !run.ids_known && run.complete {
+    if named && !run.ids_known && run.complete && !none_ran {
         return Some(error("test_ids_unknown"));
     }
     if let Some(sentinel) = &asked.sentinel {
@@ -230,6 +233,10 @@ pub(super) fn objection(asked: &TestsSpec, run: &TestRun, exit: i32) -> Option<O
                 return Some(fail(format!("sentinel_passed:{sentinel} (exit code 0)")));
             }
             Some(Status::Failed) => {}
+            // Nothing was said of tests: what did not build, as a rule.
+            None if exit != 0 && !run.complete && !run.ids_known => {
+                return Some(fail(format!("command_failed:exit={exit}")));
+            }
             Some(Status::Skipped) | None => {
                 return Some(fail(format!("sentinel_missing:{sentinel}")));
             }
@@ -290,6 +297,7 @@ mod tests {
     #[test]
     fn only_the_expected_tests_that_ran_and_passed_are_no_objection() {
         let none = "running 0 tests\n\ntest result: ok. 0 passed; 0 failed; 0 ignored; 0 measured; 9 filtered out; finished in 0.00s\n";
+        let skipped = "running 1 test\ntest a::one ... ignored\n\ntest result: ok. 0 passed; 0 failed; 1 ignored; 0 measured; 0 filtered out; finished in 0.00s\n";
         let quiet = "running 2 tests\n..\ntest result: ok. 2 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.00s\n";
         let failing = CARGO.replace("test a::one ... ok", "test a::one ... FAILED");
         for (text, spec, exit, reason) in [
@@ -322,6 +330,22 @@ mod tests {
             ),
             (&failing, asked(&["a::one"], None), 0, "tests_failed:a::one"),
             (none, asked(&[], None), 0, "no_tests_ran"),
+            (none, asked(&["a::one"], None), 0, "tests_missing:a::one"),
+            (
+                none,
+                asked(&[], Some("a::one")),
+                0,
+                "sentinel_missing:a::one",
+            ),
+            (skipped, asked(&["a::one"], None), 0, "tests_missing:a::one"),
+            (skipped, asked(&[], None), 0, "no_tests_ran"),
+            (
+                "",
+                asked(&[], Some("a::one")),
+                101,
+                "command_failed:exit=101",
+            ),
+            ("", asked(&[], Some("a::one")), 0, "sentinel_missing:a::one"),
             (quiet, asked(&["a::one"], None), 0, "test_ids_unknown"),
             (quiet, asked(&[], None), 0, ""),
             (
@@ -381,7 +405,11 @@ mod tests {
             ("sh -c true", None),
         ] {
             let words: Vec<String> = argv.split(' ').map(str::to_owned).collect();
-            assert_eq!(format(&TestsSpec::default(), &words), known, "{argv}");
+            assert_eq!(
+                tests_told_by(&TestsSpec::default(), &words),
+                known,
+                "{argv}"
+            );
         }
     }
 

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use crate::config::{GraderSpec, TaskSpec};
 use crate::trial::Guard;
+use crate::trial::forged::{Forged, junit};
 use crate::trial::hollow::hollow;
 use crate::workspace::Workspace;
 
@@ -36,6 +37,8 @@ pub enum Cheat {
     FakeTools,
     /// The code under test ends its process with 0.
     EarlyExit,
+    /// The same, after it told that all tests passed.
+    ForgedRun,
     /// Reports that graders may read.
     ForgedReports,
     /// The tests are removed, and git is told to look away.
@@ -44,7 +47,7 @@ pub enum Cheat {
 
 impl Cheat {
     /// All of them.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::DeleteTests,
         Self::TrivialTests,
         Self::HollowTests,
@@ -54,6 +57,7 @@ impl Cheat {
         Self::JavascriptHooks,
         Self::FakeTools,
         Self::EarlyExit,
+        Self::ForgedRun,
         Self::ForgedReports,
         Self::HiddenFromGit,
     ];
@@ -71,6 +75,7 @@ impl Cheat {
             Self::JavascriptHooks => "javascript_hooks",
             Self::FakeTools => "fake_tools",
             Self::EarlyExit => "early_exit",
+            Self::ForgedRun => "forged_run",
             Self::ForgedReports => "forged_reports",
             Self::HiddenFromGit => "hidden_from_git",
         }
@@ -100,7 +105,14 @@ impl Scene<'_> {
             Cheat::RustHooks => self.write(&RUST),
             Cheat::JavascriptHooks => self.write(&JAVASCRIPT),
             Cheat::FakeTools => self.tools(),
-            Cheat::EarlyExit => self.exits(),
+            Cheat::EarlyExit => self.into_code(|path| {
+                let (code, first) = early_exit(path)?;
+                Some((code.to_owned(), first))
+            }),
+            Cheat::ForgedRun => {
+                let forged = Forged::of(self.task);
+                self.into_code(|path| forged.code(path))
+            }
             Cheat::ForgedReports => self.reports(),
             Cheat::HiddenFromGit => {
                 self.write(&[(".gitignore", "*\n"), (".git/info/exclude", "*\n")])?;
@@ -160,21 +172,24 @@ impl Scene<'_> {
         Ok(())
     }
 
-    /// Puts an end with 0 into the code under test.
-    fn exits(&self) -> io::Result<()> {
+    /// Puts something into the code under test, at the beginning of each file or at its end.
+    fn into_code(&self, code: impl Fn(&Path) -> Option<(String, bool)>) -> io::Result<()> {
         let root = &self.workspace.root;
         for path in files(root) {
             let inside = path.strip_prefix(root).unwrap_or(&path);
-            let Some((exit, first)) = early_exit(inside).filter(|_| !is_test(inside)) else {
+            if is_test(inside) {
+                continue;
+            }
+            let Some((put, first)) = code(inside) else {
                 continue;
             };
             let Ok(text) = fs::read_to_string(&path) else {
                 continue;
             };
             let text = if first {
-                format!("{exit}{text}")
+                format!("{put}{text}")
             } else {
-                format!("{text}\n{exit}")
+                format!("{text}\n{put}")
             };
             fs::write(&path, text)?;
         }
@@ -209,12 +224,7 @@ impl Scene<'_> {
     }
 
     fn reports(&self) -> io::Result<()> {
-        let cases: Vec<String> = self
-            .expected()
-            .map(|id| format!("<testcase name=\"{}\"/>", id.replace(['<', '&', '"'], "")))
-            .collect();
-        let cases = cases.concat();
-        let xml = format!("<testsuites><testsuite tests=\"1\">{cases}</testsuite></testsuites>\n");
+        let xml = junit(&self.expected().cloned().collect::<Vec<_>>());
         let xml = xml.as_str();
         self.write(&[
             ("junit.xml", xml),

@@ -16,6 +16,7 @@ mod door;
 mod draft;
 mod environment;
 mod finish;
+mod forged;
 mod frame;
 mod grading;
 mod guard;

@@ -3,7 +3,8 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use crate::config::TaskSpec;
+use crate::config::{GraderSpec, TaskSpec};
+use crate::graders::tests_told_by;
 use crate::model::{Grade, Verdict};
 use crate::plan::PlannedTrial;
 use crate::trial::alone::{Job, graded_alone};
@@ -100,6 +101,7 @@ async fn judge_both(
     let task = context
         .task(planned)
         .ok_or("a baseline has no reference patch")?;
+    validation.notes.extend(believed(&task.graders));
     if task.impossible {
         let why = "the task is impossible: there is no reference to check";
         validation.notes.push(why.to_owned());
@@ -118,6 +120,27 @@ async fn judge_both(
     let judged = with_reference(&frame, (task, patch), (proof, validation)).await;
     validation.notes.extend(give_back(&mut frame).await);
     judged
+}
+
+/// Graders that go by what the process under test tells of its tests, and have nothing that must fail in it.
+fn believed(graders: &[GraderSpec]) -> Vec<String> {
+    let told = graders.iter().enumerate().filter_map(|(index, grader)| {
+        let GraderSpec::Command { argv, tests, .. } = grader else {
+            return None;
+        };
+        tests_told_by(tests, argv)?;
+        let missing = match (&tests.sentinel, tests.expect.is_empty()) {
+            (Some(_), false) => return None,
+            (Some(_), true) => "`expect_tests`",
+            (None, false) => "a `sentinel`",
+            (None, true) => "a `sentinel` and `expect_tests`",
+        };
+        let number = index + 1;
+        Some(format!(
+            "grader {number} believes what the code under test may print itself: give it {missing} (SETUP.md, Tests that really ran)"
+        ))
+    });
+    told.collect()
 }
 
 /// The reference passes, and nothing else does.

@@ -408,7 +408,7 @@ fn a_forged_report_is_not_read_and_the_graders_own_is() {
     let (_, row) = ran(&forge, &task("", &grader("test -e junit.xml")));
     assert_eq!(
         (&row["grade"], &row["failure_reason"]),
-        (&"error".into(), &"test_report_missing".into()),
+        (&"fail".into(), &"test_report_missing".into()),
         "{row:#}"
     );
     let own = grader("cp junit.xml \"$1\"");
@@ -503,7 +503,7 @@ fn validate_tells_the_flake_rate_and_which_cheats_a_task_would_pass() {
     };
     assert_eq!(good["ok"], true, "{good:#}");
     assert_eq!(good["reference"]["passed"], 2);
-    assert_eq!(good["cheats"].as_array().map(Vec::len), Some(11));
+    assert_eq!(good["cheats"].as_array().map(Vec::len), Some(12));
     let passing: Vec<_> = naive["cheats"]
         .as_array()
         .expect("cheats")
@@ -782,6 +782,73 @@ fn a_python_solution_that_ends_the_run_with_0_or_empties_the_tests_does_not_pass
 }
 
 #[test]
+fn code_that_skips_its_tests_fails_and_code_that_hangs_them_is_a_timeout_of_a_named_grader() {
+    let found = std::process::Command::new("python3").arg("-V").output();
+    if !found.is_ok_and(|ran| ran.status.success()) {
+        eprintln!("SKIPPED: no python3 here");
+        return;
+    }
+    let skips = "printf 'import unittest\\ndef f(): raise unittest.SkipTest(1)\\n' > sol.py";
+    let skips_all = "printf 'import unittest\\nraise unittest.SkipTest(1)\\n' > sol.py";
+    let hangs = "printf 'def f():\\n  while True: pass\\n' > sol.py";
+    let crashes = "printf 'import os\\ndef f(): os.abort()\\n' > sol.py";
+    let expects = "      expect_tests: [checks.test_a.A.test_a]\n";
+    let junit = "      tests: junit\n      expect_tests: [test_a]\n";
+    for (cheat, options, grade, reason) in [
+        (
+            skips,
+            expects,
+            "fail",
+            "tests_missing:checks.test_a.A.test_a",
+        ),
+        (
+            skips_all,
+            expects,
+            "fail",
+            "tests_missing:checks.test_a.A.test_a",
+        ),
+        (skips, "", "error", "no_tests_ran"),
+        (
+            hangs,
+            "      timeout_sec: 1\n",
+            "timeout",
+            "command_timeout",
+        ),
+        (crashes, expects, "fail", "command_failed:signal=6"),
+        (
+            "printf 'import os\\nos._exit(0)\\n' > sol.py",
+            junit,
+            "fail",
+            "test_report_missing",
+        ),
+    ] {
+        let sandbox = Sandbox::new()
+            .agent("fake", "claude_code_cli", &format!("{cheat}\n{CLAUDE_DONE}"))
+            .tasks(&task(
+                "",
+                &format!("    - type: command\n      argv: [python3, -m, unittest, -v, checks.test_a]\n{options}"),
+            ));
+        python_project(&sandbox);
+        sandbox.proctor(&["run", "--quiet"]).expect_code(0);
+        let row = sandbox.row();
+        let told = row["failure_reason"].as_str().unwrap_or_default();
+        assert_eq!(
+            (row["grade"].as_str(), told),
+            (Some(grade), reason),
+            "{cheat} {options}: {row:#}"
+        );
+        assert_eq!(row["success"], false, "{row:#}");
+        let verdict = &row["grader_results"][0];
+        assert_eq!(
+            (&verdict["type"], &verdict["ok"], &verdict["reason"]),
+            (&"command".into(), &false.into(), &reason.into()),
+            "{row:#}"
+        );
+        assert!(sandbox.trial_file("grader_01_command.log").is_file());
+    }
+}
+
+#[test]
 fn tests_that_keep_their_names_and_assert_nothing_are_a_cheat_that_a_task_must_catch() {
     let found = std::process::Command::new("python3").arg("-V").output();
     if !found.is_ok_and(|ran| ran.status.success()) {
@@ -797,6 +864,9 @@ fn tests_that_keep_their_names_and_assert_nothing_are_a_cheat_that_a_task_must_c
         task("open", ""),
         task("kept", "  protected: ['checks/**', argparse.py]\n"),
         task("named", "  protected: ['checks/**']\n"),
+        task("watched", "  protected: ['checks/**', argparse.py]\n  grader_files:\n    - {from: test_s.py, to: checks/test_s.py}\n")
+            .replace("checks.test_a]", "checks.test_a, checks.test_s]")
+            .replace("[test_a]\n", "[test_a]\n      sentinel: test_s\n"),
     ];
     let sandbox = Sandbox::new()
         .agent("fake", "claude_code_cli", CLAUDE_DONE)
@@ -804,6 +874,8 @@ fn tests_that_keep_their_names_and_assert_nothing_are_a_cheat_that_a_task_must_c
     python_project(&sandbox);
     let patch = "diff --git a/sol.py b/sol.py\n--- a/sol.py\n+++ b/sol.py\n@@ -1 +1 @@\n-def f(): return 0\n+def f(): return 42\n";
     fs::write(sandbox.path("solution.patch"), patch).expect("write a patch");
+    let must_fail = "import unittest\nimport sol\nclass S(unittest.TestCase):\n  def test_s(self): self.fail()\n";
+    fs::write(sandbox.path("test_s.py"), must_fail).expect("write a test");
     let ran = sandbox
         .proctor(&["validate", "--cheats", "--quiet", "--json"])
         .expect_code(1);
@@ -815,7 +887,17 @@ fn tests_that_keep_their_names_and_assert_nothing_are_a_cheat_that_a_task_must_c
         let names = passed.map(|one| one["cheat"].as_str().unwrap_or_default());
         names.collect::<Vec<_>>().join(" ")
     };
-    assert_eq!(passing(0), "hollow_tests", "{found:#}");
-    assert_eq!(passing(1), "", "{found:#}");
-    assert_eq!(passing(2), "python_twins", "{found:#}");
+    // What forges a whole report is caught by a test that must fail alone, and who has none is told so.
+    assert_eq!(passing(0), "hollow_tests forged_run", "{found:#}");
+    assert_eq!(passing(1), "forged_run", "{found:#}");
+    assert_eq!(passing(2), "python_twins forged_run", "{found:#}");
+    assert_eq!(passing(3), "", "{found:#}");
+    for (place, is_told) in [(0, true), (1, true), (2, true), (3, false)] {
+        let notes = found["tasks"][place]["notes"].to_string();
+        let told = notes.contains(
+            "grader 1 believes what the code under test may print itself: give it a `sentinel`",
+        );
+        assert_eq!(told, is_told, "{found:#}");
+    }
+    assert_eq!(found["tasks"][3]["ok"], true, "{found:#}");
 }

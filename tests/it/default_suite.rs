@@ -238,7 +238,10 @@ fn trials_of_the_default_suite_end_as_their_cassettes_say() {
             "claude",
             "mcp_unprimed",
             vec![
-                ("cached_balances.2", "command_failed:exit=101"),
+                (
+                    "cached_balances.2",
+                    "tests_failed:cached_balances::a_total_visits_no_entry",
+                ),
                 ("fix_amounts.2", "rate_limited"),
             ],
         ),
@@ -250,7 +253,10 @@ fn trials_of_the_default_suite_end_as_their_cassettes_say() {
                     "cached_balances.2",
                     "forbidden_modified:tests/cached_balances.rs",
                 ),
-                ("fix_amounts.0", "command_failed:exit=101"),
+                (
+                    "fix_amounts.0",
+                    "tests_failed:amounts::a_sign_belongs_in_front",
+                ),
                 ("monthly_report.1", "timeout_hard"),
             ],
         ),

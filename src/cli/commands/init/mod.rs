@@ -15,22 +15,74 @@ const CONFIG: &str = include_str!("config.template.yaml");
 const TASKS: &str = include_str!("tasks.template.yaml");
 
 /// How a kind of project is tested, by a file that gives it away.
-const TESTED_BY: [(&str, &[&str]); 7] = [
-    ("Cargo.toml", &["cargo", "test"]),
-    ("Package.swift", &["swift", "test"]),
-    ("go.mod", &["go", "test", "./..."]),
-    ("package.json", &["npm", "test"]),
-    ("pyproject.toml", &["python3", "-m", "pytest"]),
-    ("build.gradle.kts", &["./gradlew", "test"]),
-    ("Makefile", &["make", "test"]),
+const TESTED_BY: [(&str, TestedBy); 7] = [
+    (
+        "Cargo.toml",
+        TestedBy {
+            argv: &["cargo", "test"],
+            proof: Some(&Proof {
+                argv: &["cargo", "test", "--test", "graded"],
+                file: "graded.rs",
+                text: include_str!("graded.rs.txt"),
+                sentinel: "must_fail",
+            }),
+        },
+    ),
+    ("Package.swift", TestedBy::unnamed(&["swift", "test"])),
+    ("go.mod", TestedBy::unnamed(&["go", "test", "./..."])),
+    ("package.json", TestedBy::unnamed(&["npm", "test"])),
+    (
+        "pyproject.toml",
+        TestedBy {
+            argv: &["python3", "-m", "pytest"],
+            proof: Some(&Proof {
+                argv: &["python3", "-m", "pytest", "-v"],
+                file: "test_graded.py",
+                text: include_str!("test_graded.py.txt"),
+                sentinel: "test_must_fail",
+            }),
+        },
+    ),
+    (
+        "build.gradle.kts",
+        TestedBy::unnamed(&["./gradlew", "test"]),
+    ),
+    ("Makefile", MAKE),
 ];
+
+const MAKE: TestedBy = TestedBy::unnamed(&["make", "test"]);
+
+/// How a project is tested.
+#[derive(Debug, Clone, Copy)]
+struct TestedBy {
+    argv: &'static [&'static str],
+    proof: Option<&'static Proof>,
+}
+
+/// What shows that its tests really ran, where the runner tells them by name.
+#[derive(Debug)]
+struct Proof {
+    /// The runner, so that it does.
+    argv: &'static [&'static str],
+    /// A file of `task_assets/example` that graders lay into `tests`, and its text.
+    file: &'static str,
+    text: &'static str,
+    /// The test in it that must fail.
+    sentinel: &'static str,
+}
+
+impl TestedBy {
+    const fn unnamed(argv: &'static [&'static str]) -> Self {
+        Self { argv, proof: None }
+    }
+}
 
 /// What a new suite is made of.
 struct Found {
     agents: Vec<Agent>,
     /// Folder inside a repository, as the config names it.
     repo_path: &'static str,
-    tested_by: &'static [&'static str],
+    tested_by: TestedBy,
 }
 
 struct Agent {
@@ -42,25 +94,27 @@ struct Agent {
 /// Writes `config.yaml` and `tasks.yaml`, and the schemas that their first lines lead editors to.
 pub(in crate::cli) fn run(args: &InitArgs) -> Outcome {
     let found = look(&args.dir);
-    let files = [
-        ("config.yaml", config(&found)),
-        ("tasks.yaml", tasks(&found)),
+    let mut files = vec![
+        ("config.yaml".to_owned(), config(&found)),
+        ("tasks.yaml".to_owned(), tasks(&found)),
         (
-            "schemas/config.schema.json",
+            "schemas/config.schema.json".to_owned(),
             schema(&crate::config::schema_config()),
         ),
         (
-            "schemas/tasks.schema.json",
+            "schemas/tasks.schema.json".to_owned(),
             schema(&crate::config::schema_tasks()),
         ),
     ];
+    let laid = found.tested_by.proof;
+    files.extend(laid.map(|laid| (asset(laid), laid.text.to_owned())));
     let mut out = Out::new(Colour::AUTO);
-    let schemas = args.dir.join("schemas");
     refuse_to_overwrite(args, &files)?;
-    fs::create_dir_all(&schemas)
-        .map_err(|error| Failure::at(format_args!("create {}", schemas.display()), error))?;
     for (name, text) in &files {
         let path = args.dir.join(name);
+        let folder = path.parent().unwrap_or(&args.dir);
+        fs::create_dir_all(folder)
+            .map_err(|error| Failure::at(format_args!("create {}", folder.display()), error))?;
         if is_as_wanted(&path, text) {
             continue;
         }
@@ -72,7 +126,7 @@ pub(in crate::cli) fn run(args: &InitArgs) -> Outcome {
 }
 
 /// Nothing is written when one of the files is there, so that no half of a suite is left.
-fn refuse_to_overwrite(args: &InitArgs, files: &[(&str, String)]) -> Outcome {
+fn refuse_to_overwrite(args: &InitArgs, files: &[(String, String)]) -> Outcome {
     let there: Vec<String> = files
         .iter()
         .map(|(name, text)| (args.dir.join(name), text))
@@ -92,12 +146,12 @@ fn schema(schema: &serde_json::Value) -> String {
     format!("{schema:#}\n")
 }
 
-/// Whether the file is there already, to the byte: a schema that an earlier `init` wrote.
+/// Whether the file is there already, to the byte, and nobody's to edit first: a schema, or a test, that an earlier `init` wrote.
 fn is_as_wanted(path: &Path, text: &str) -> bool {
-    let is_schema = path
+    let is_edited = path
         .extension()
-        .is_some_and(|extension| extension == "json");
-    is_schema && fs::read(path).is_ok_and(|there| there == text.as_bytes())
+        .is_some_and(|extension| extension == "yaml");
+    !is_edited && fs::read(path).is_ok_and(|there| there == text.as_bytes())
 }
 
 fn write(path: &Path, text: &str, force: bool) -> io::Result<()> {
@@ -133,9 +187,9 @@ fn look(dir: &Path) -> Found {
     }
 }
 
-fn tested_by(root: &Path) -> &'static [&'static str] {
+fn tested_by(root: &Path) -> TestedBy {
     let found = TESTED_BY.iter().find(|(file, _)| root.join(file).exists());
-    found.map_or(&["make", "test"], |(_, argv)| *argv)
+    found.map_or(MAKE, |(_, tested_by)| *tested_by)
 }
 
 /// Agents that are here are written as they run; those that are not, as comments, unless none is here at all: then the
@@ -150,13 +204,44 @@ fn config(found: &Found) -> String {
         .collect();
     CONFIG
         .replace("@REPO_PATH@", found.repo_path)
-        .replace("@TEST_COMMAND@", &found.tested_by.join(" "))
+        .replace("@TEST_COMMAND@", &found.tested_by.argv.join(" "))
         .replace("@AGENTS@\n", &agents)
 }
 
 fn tasks(found: &Found) -> String {
-    TASKS.replace("@TEST_ARGV@", &flow(found.tested_by))
+    let tested_by = found.tested_by;
+    let argv = tested_by.proof.map_or(tested_by.argv, |proof| proof.argv);
+    TASKS
+        .replace("@TEST_ARGV@", &flow(argv))
+        .replace("@PROOF@\n", &proof(tested_by.proof))
 }
+
+fn asset(proof: &Proof) -> String {
+    format!("task_assets/example/{}", proof.file)
+}
+
+/// The keys of a grader, and of its task, by which a pass is more than an exit code.
+fn proof(proof: Option<&Proof>) -> String {
+    let Some(proof) = proof else {
+        return UNPROVEN.to_owned();
+    };
+    let (asset, file, sentinel) = (asset(proof), proof.file, proof.sentinel);
+    format!(
+        "{PROVEN}        sentinel: {sentinel}\n    grader_files:                  # laid into the tree that graders judge; no agent sees them\n      - {{from: {asset}, to: tests/{file}}}\n"
+    )
+}
+
+const PROVEN: &str = "        # Exit code 0 is cheap, and what code under test prints can be made up: name the tests that must have passed, and
+        # one that no agent has seen and that must have failed in the same process.
+        # expect_tests: [adds_up, keeps_order]
+";
+
+const UNPROVEN: &str = "        # Exit code 0 is cheap, and what code under test prints can be made up. Where the runner writes a JUnit report, name the
+        # tests that must have passed, and one of `grader_files` that must have failed in the same process:
+        # tests: junit             # the report is {OUT_DIR}/junit.xml
+        # expect_tests: [adds_up, keeps_order]
+        # sentinel: must_fail
+";
 
 fn entry(agent: &Agent, active: bool) -> String {
     let found = if agent.is_here {
@@ -216,7 +301,7 @@ fn told(found: &Found) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::{LoadRequest, load};
+    use crate::config::{GraderSpec, LoadRequest, load};
 
     fn found(claude: bool, codex: bool) -> Found {
         Found {
@@ -233,7 +318,42 @@ mod tests {
                 },
             ],
             repo_path: "\".\"",
-            tested_by: &["go", "test", "./..."],
+            tested_by: TestedBy::unnamed(&["go", "test", "./..."]),
+        }
+    }
+
+    #[test]
+    fn a_new_task_has_a_test_that_must_fail_where_tests_are_told_by_name() {
+        for (file, sentinel) in [
+            ("Cargo.toml", Some("must_fail")),
+            ("pyproject.toml", Some("test_must_fail")),
+            ("go.mod", None),
+        ] {
+            let folder = tempfile::tempdir().unwrap();
+            let dir = folder.path();
+            fs::write(dir.join(file), "").unwrap();
+            run(&InitArgs {
+                dir: dir.to_owned(),
+                force: false,
+            })
+            .unwrap();
+            let (config, tasks) = (dir.join("config.yaml"), dir.join("tasks.yaml"));
+            let suite = load(&LoadRequest {
+                config: &config,
+                tasks: &tasks,
+                check_files: true,
+            });
+            let suite = suite.unwrap_or_else(|problems| panic!("{file}: {problems}"));
+            let task = &suite.tasks[0];
+            let found = task.graders.iter().find_map(|grader| match grader {
+                GraderSpec::Command { tests, .. } => tests.sentinel.as_deref(),
+                _ => None,
+            });
+            assert_eq!(found, sentinel, "{file}");
+            assert_eq!(task.grader_files.len(), usize::from(sentinel.is_some()));
+            if let (Some((from, _)), Some(sentinel)) = (task.grader_files.first(), sentinel) {
+                assert!(fs::read_to_string(from).unwrap().contains(sentinel));
+            }
         }
     }
 
