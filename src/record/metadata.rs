@@ -1,6 +1,6 @@
 //! `run_metadata.json`: what was run, with what, so that a number can be traced to its circumstances.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -67,6 +67,8 @@ pub struct RunMetadata {
     pub inputs: BTreeMap<String, String>,
     /// Changes of these that a person accepted when the run was resumed (`--accept-drift`).
     pub accepted_drift: Vec<AcceptedDrift>,
+    /// Names under which secrets were known at any start: of variables, and of fields of logins and settings.
+    pub secret_names: BTreeSet<String>,
     /// Keys of other writers, kept as they are.
     #[serde(flatten)]
     pub other: Map<String, Value>,

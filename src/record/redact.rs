@@ -85,6 +85,11 @@ impl Redactor {
         self.search = Search::of(&self.secrets).map(Arc::new);
     }
 
+    /// The names of the secrets that it knows.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.secrets.iter().map(|(name, _)| name.as_str())
+    }
+
     /// Removes secrets from bytes that come piece by piece.
     #[must_use]
     pub fn sieve(&self) -> Sieve {

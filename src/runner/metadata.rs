@@ -42,6 +42,8 @@ pub(super) async fn write_start(
         metadata.other.extend(foreign);
         metadata
     };
+    let known = context.redactor.names().map(str::to_owned);
+    metadata.secret_names.extend(known);
     metadata.inputs = inputs.now;
     metadata.accepted_drift.extend(inputs.accepted);
     metadata.starts.push(start(request));

@@ -10,6 +10,7 @@ use crate::plan::PlannedTrial;
 use crate::record::{Row, RunDir, rows, write_atomically};
 use crate::runner::preflight::preflight;
 use crate::runner::request::{CLEANING, now_stamp};
+use crate::runner::secrets::forgotten;
 use crate::runner::{RunError, RunRequest};
 use crate::supervise::Cancel;
 use crate::trial::{Regraded, RunContext, Teller, regrade_trial};
@@ -82,6 +83,9 @@ pub async fn regrade(
     let (chosen, left_out) = choose(&request, &run_dir)?;
     let stamp = now_stamp();
     let ready = preflight(&request, run_dir, cancel).await?;
+    if let Some(text) = forgotten(&ready.context.run_dir, &ready.context.redactor) {
+        teller.tell(Progress::Notice { text });
+    }
     let mut trials = Vec::new();
     for (row, planned) in chosen {
         if ready.context.cancel.level() > 0 {

@@ -19,7 +19,7 @@ use crate::runner::judges::may_decide;
 use crate::runner::ledger::read_standing;
 use crate::runner::preflight::Scratch;
 use crate::runner::preflight::{Preflight, find_agents, find_programs, preflight};
-use crate::runner::secrets::redactor;
+use crate::runner::secrets::{forgotten, redactor};
 use crate::runner::{PostRun, RunError, drift, memories, metadata, post_run, purse, validation};
 use crate::supervise::Cancel;
 use crate::trial::{RunContext, Teller};
@@ -146,6 +146,9 @@ async fn start(
     let Preflight { context, scratch } = preflight(&request, run_dir, cancel.clone()).await?;
     for text in &context.source.warnings {
         teller.tell(Progress::Notice { text: text.clone() });
+    }
+    if let Some(text) = forgotten(&context.run_dir, &context.redactor) {
+        teller.tell(Progress::Notice { text });
     }
     teller.tell(Progress::Notice {
         text: context.confinement.told(),

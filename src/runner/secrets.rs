@@ -9,7 +9,33 @@ use serde_json::Value;
 use crate::agents::{OperatorHome, login_texts, server_variables, texts_of};
 use crate::config::{AgentKind, Suite};
 use crate::judge::keys;
-use crate::record::Redactor;
+use crate::record::{Redactor, RunDir, RunMetadata};
+
+/// Names that a person is told at once.
+const MOST_NAMES: usize = 10;
+
+/// What of the secrets that an earlier start of this run knew is not known now, in words: it can be removed from nothing that
+/// is written from here on.
+pub(super) fn forgotten(run_dir: &RunDir, redactor: &Redactor) -> Option<String> {
+    // Who cannot read the file is told so where it is needed.
+    let metadata = RunMetadata::read(run_dir).ok().flatten()?;
+    let known: BTreeSet<&str> = redactor.names().collect();
+    let names = metadata.secret_names.iter().map(String::as_str);
+    let missing: Vec<&str> = names.filter(|name| !known.contains(name)).collect();
+    let listed = missing.iter().take(MOST_NAMES).copied();
+    let listed = listed.collect::<Vec<_>>().join(", ");
+    let more = match missing.len().saturating_sub(MOST_NAMES) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    (!missing.is_empty()).then(|| {
+        format!(
+            "secrets that this run knew before are not known now: {listed}{more}. What an agent wrote of them in a form of its own can \
+             reach the logs of graders, and is not removed there: stop, set these variables as they were and start again, or look \
+             through these logs before you give them away"
+        )
+    })
+}
 
 /// Knows the values of all variables whose names say that they are secret: the operator's, the agents', the scenarios',
 /// the suite's, and those of MCP servers with their headers; and what logs the suite's agents in, as it lies on disk now.

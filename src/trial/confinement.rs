@@ -152,12 +152,14 @@ impl Confinement {
         made
     }
 
-    /// Whether there were so many processes that an agent could start no more: of those that were left, who started them has
-    /// ended, and others come and go between two counts.
-    pub(super) fn is_full(&self, most: u64) -> bool {
+    /// Whether there were so many processes, `most` at once or `left` at the end, that an agent could start no more: some come
+    /// and go between two counts, and who started those that were left has ended.
+    pub(super) fn is_full(&self, (most, left): (u64, usize)) -> bool {
         /// A shell, a program and their like.
         const STARTERS: u64 = 8;
-        self.level == Isolation::Jail && most + STARTERS >= self.processes
+        let limit = self.processes;
+        let full = left as u64 + STARTERS >= limit || most + limit / 16 >= limit;
+        self.level == Isolation::Jail && full
     }
 
     /// Whether a real path lies in what is lent to all.

@@ -125,9 +125,9 @@ async fn stages(frame: &Frame<'_>, draft: &mut Draft, slot: &mut Slot) -> Result
         draft.hit("output_mib");
     }
     heard.limits_hit.iter().for_each(|limit| draft.hit(limit));
-    let left = ending.leftovers.len() as u64;
-    let most = ending.most_processes.unwrap_or_default().max(left);
-    if frame.context.confinement.is_full(most) {
+    let most = ending.most_processes.unwrap_or_default();
+    let processes = (most, ending.leftovers.len());
+    if frame.context.confinement.is_full(processes) {
         draft.hit("max_processes");
     }
     for reason in outside.iter().flat_map(Outside::changed) {

@@ -126,6 +126,37 @@ echo "$k" >&2; echo "$k" > note.txt; xcodebuild "-key=$k""#;
 }
 
 #[test]
+fn secrets_that_a_run_knew_and_a_later_start_does_not_are_told_by_name() {
+    let secret = "canary+/0123456789ab";
+    let sandbox = Sandbox::new().agent(
+        "fake",
+        "claude_code_cli",
+        &format!(
+            "printf '%s' \"$ANTHROPIC_API_KEY\" | rev > backwards.txt\n{SOLVE}\n{CLAUDE_DONE}"
+        ),
+    );
+    let mut first = sandbox.command(&["run"]);
+    let first = first.env("ANTHROPIC_API_KEY", secret).output();
+    let first = String::from_utf8_lossy(&first.expect("run proctor").stderr).into_owned();
+    let warning = "are not known now: ANTHROPIC_API_KEY. What an agent wrote of them";
+    assert!(!first.contains("are not known now"), "{first}");
+    let run = sandbox.run_dir().display().to_string();
+    let regrade = ["regrade", "--run", &run, "--config", "config.yaml"];
+    let resume = ["run", "--resume", &run];
+    for arguments in [&regrade[..], &resume] {
+        for is_set in [false, true] {
+            let mut command = sandbox.command(arguments);
+            if is_set {
+                command.env("ANTHROPIC_API_KEY", secret);
+            }
+            let told = command.output().expect("run proctor");
+            let told = String::from_utf8_lossy(&told.stderr).into_owned();
+            assert_eq!(told.contains(warning), !is_set, "{arguments:?}: {told}");
+        }
+    }
+}
+
+#[test]
 fn what_logs_an_agent_in_is_in_no_file_of_a_run_though_the_agent_prints_it() {
     for clean in ["true", "false"] {
         let body = format!(
