@@ -105,13 +105,13 @@ impl Scene<'_> {
             Cheat::RustHooks => self.write(&RUST),
             Cheat::JavascriptHooks => self.write(&JAVASCRIPT),
             Cheat::FakeTools => self.tools(),
-            Cheat::EarlyExit => self.into_code(|path| {
+            Cheat::EarlyExit => self.add_code(|path| {
                 let (code, first) = early_exit(path)?;
                 Some((code.to_owned(), first))
             }),
             Cheat::ForgedRun => {
                 let forged = Forged::of(self.task);
-                self.into_code(|path| forged.code(path))
+                self.add_code(|path| forged.code(path))
             }
             Cheat::ForgedReports => self.reports(),
             Cheat::HiddenFromGit => {
@@ -173,7 +173,7 @@ impl Scene<'_> {
     }
 
     /// Puts something into the code under test, at the beginning of each file or at its end.
-    fn into_code(&self, code: impl Fn(&Path) -> Option<(String, bool)>) -> io::Result<()> {
+    fn add_code(&self, code: impl Fn(&Path) -> Option<(String, bool)>) -> io::Result<()> {
         let root = &self.workspace.root;
         for path in files(root) {
             let inside = path.strip_prefix(root).unwrap_or(&path);

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use crate::config::{Lent, Suite};
 use crate::model::{Isolation, WorkspaceKind};
-use crate::supervise::Probe;
+use crate::supervise::{ChildEnding, Probe};
 use crate::trial::answers::Answers;
 use crate::trial::program_path;
 use crate::workspace::histories;
@@ -152,13 +152,15 @@ impl Confinement {
         made
     }
 
-    /// Whether there were so many processes, `most` at once or `left` at the end, that an agent could start no more: some come
-    /// and go between two counts, and who started those that were left has ended.
-    pub(super) fn is_full(&self, (most, left): (u64, usize)) -> bool {
+    /// Whether there were so many processes, at once or left at the end, that an agent could start no more: some come and go
+    /// between two counts, and who started those that were left has ended.
+    pub(super) fn was_full(&self, ending: &ChildEnding) -> bool {
         /// A shell, a program and their like.
         const STARTERS: u64 = 8;
         let limit = self.processes;
-        let full = left as u64 + STARTERS >= limit || most + limit / 16 >= limit;
+        let left = ending.leftovers.len() as u64;
+        let most = ending.most_processes.unwrap_or_default();
+        let full = left + STARTERS >= limit || most + limit / 16 >= limit;
         self.level == Isolation::Jail && full
     }
 

@@ -155,7 +155,7 @@ const RUBY: &str = r#"[$stdout, $stderr].each { |to| to.syswrite(@TEXT@) }
 exit!(0)
 "#;
 
-const RUST: &str = r##"
+const RUST: &str = r#"
 #[used]
 #[cfg_attr(target_os = "linux", unsafe(link_section = ".init_array"))]
 static PROCTOR_FORGER: extern "C" fn() = {
@@ -175,7 +175,7 @@ static PROCTOR_FORGER: extern "C" fn() = {
     }
     forge
 };
-"##;
+"#;
 
 #[cfg(test)]
 mod tests {

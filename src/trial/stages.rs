@@ -125,9 +125,7 @@ async fn stages(frame: &Frame<'_>, draft: &mut Draft, slot: &mut Slot) -> Result
         draft.hit("output_mib");
     }
     heard.limits_hit.iter().for_each(|limit| draft.hit(limit));
-    let most = ending.most_processes.unwrap_or_default();
-    let processes = (most, ending.leftovers.len());
-    if frame.context.confinement.is_full(processes) {
+    if frame.context.confinement.was_full(&ending) {
         draft.hit("max_processes");
     }
     for reason in outside.iter().flat_map(Outside::changed) {

@@ -801,12 +801,7 @@ fn code_that_skips_its_tests_fails_and_code_that_hangs_them_is_a_timeout_of_a_na
             "fail",
             "tests_missing:checks.test_a.A.test_a",
         ),
-        (
-            skips_all,
-            expects,
-            "fail",
-            "tests_missing:checks.test_a.A.test_a",
-        ),
+        (skips_all, expects, "fail", "command_failed:exit=1"),
         (skips, "", "error", "no_tests_ran"),
         (
             hangs,

@@ -232,7 +232,8 @@ fn a_fork_bomb_that_is_over_before_its_agent_is_told_in_the_row() {
     if !can_be_had() || root_of_all() {
         return;
     }
-    let bomb = "( i=0; while [ $i -lt 200 ]; do sleep 60 & i=$((i + 1)); done ) 2>/dev/null\nsleep 0.5\nkill -KILL $(grep -lx sleep /proc/[0-9]*/comm | cut -d/ -f3)";
+    // At the limit a shell has what it can do by itself: count, read and kill.
+    let bomb = "( i=0; while [ $i -lt 200 ]; do sleep 60 & echo $! >> pids; i=$((i + 1)); done ) 2>/dev/null\ni=0; while [ $i -lt 500000 ]; do i=$((i + 1)); done\nwhile read -r pid; do kill -KILL $pid; done < pids\ni=0; while [ $i -lt 50000 ]; do i=$((i + 1)); done; rm pids";
     for (most, hit) in [(60, json!(["max_processes"])), (4096, json!([]))] {
         let sandbox = sandbox(&format!("{bomb}\n{SOLVE}\n{CLAUDE_DONE}"))
             .suite(&format!("max_processes: {most}"));

@@ -13,6 +13,7 @@ const SHARE: u32 = 20;
 
 /// What was counted so far.
 pub(super) struct Census {
+    most: u64,
     told: u64,
     next: Instant,
 }
@@ -20,6 +21,7 @@ pub(super) struct Census {
 impl Census {
     pub(super) fn begun() -> Self {
         Self {
+            most: 0,
             told: 0,
             next: Instant::now() + APART,
         }
@@ -34,11 +36,18 @@ impl Census {
         let count = count();
         let took = before.elapsed();
         self.next = before + took + APART.max(took * SHARE);
-        let grew = count > self.told + self.told / 16;
-        grew.then(|| {
-            self.told = count;
-            count
-        })
+        self.most = self.most.max(count);
+        (count > self.told + self.told / 16).then(|| self.tell())
+    }
+
+    /// What was counted and not told yet.
+    pub(super) fn rest(&mut self) -> Option<u64> {
+        (self.most > self.told).then(|| self.tell())
+    }
+
+    fn tell(&mut self) -> u64 {
+        self.told = self.most;
+        self.told
     }
 }
 

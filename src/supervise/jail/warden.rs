@@ -92,14 +92,19 @@ impl Watch {
             if self.reap() {
                 return;
             }
-            if let Some(count) = self.census.look() {
-                tell(&self.says, &Said::Most(count));
-            }
+            let more = self.census.look();
+            self.tell_of(more);
             match sys::wait_for([self.asks.as_fd(), self.signals.as_fd()], APART) {
                 Some([true, _]) if self.obey() => return self.end(),
                 Some([_, true]) => self.forget_signals(),
                 _ => {}
             }
+        }
+    }
+
+    fn tell_of(&self, processes: Option<u64>) {
+        if let Some(count) = processes {
+            tell(&self.says, &Said::Most(count));
         }
     }
 
@@ -109,6 +114,8 @@ impl Watch {
             match wait(WaitOptions::NOHANG) {
                 Ok(Some((pid, status))) if Some(pid) == self.program => {
                     self.program = None;
+                    let rest = self.census.rest();
+                    self.tell_of(rest);
                     let alone = Self::is_alone();
                     tell(&self.says, &Said::Left(exit_of(status), alone));
                 }
