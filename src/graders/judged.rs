@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::grade::GradeContext;
 use super::{heard, inside};
-use crate::judge::{Judgement, Judges, Material, Purse};
+use crate::judge::{Given, Judgement, Judges, Material, NoVerdict, Purse};
 use crate::layers::{Inquiry, JudgeCheck, JudgeFailure, JudgeKind, JudgeReply};
 use crate::model::EventKind;
 use crate::record;
@@ -19,19 +19,21 @@ const LONGEST: u64 = 16 << 20;
 pub(super) struct Asked {
     /// Each check that a judge decided, with how far the judge is known.
     pub(super) judges: Vec<String>,
-    /// What replies cost, in USD; nothing where that of one is not known, or none was had.
-    pub(super) usd: Option<f64>,
+    /// What each question cost, in USD; nothing where that is not known.
+    costs: Vec<Option<f64>>,
 }
 
 impl Asked {
     /// Takes in what came of another grader's questions.
     pub(super) fn add(&mut self, other: Self) {
-        self.usd = match (self.judges.is_empty(), other.judges.is_empty()) {
-            (true, _) => other.usd,
-            (false, true) => self.usd,
-            (false, false) => self.usd.zip(other.usd).map(|(one, other)| one + other),
-        };
+        self.costs.extend(other.costs);
         self.judges.extend(other.judges);
+    }
+
+    /// What it cost, in USD; nothing where that of a question is not known, or none was put.
+    pub(super) fn usd(&self) -> Option<f64> {
+        let all: Option<f64> = self.costs.iter().copied().sum();
+        all.filter(|_| !self.costs.is_empty())
     }
 }
 
@@ -43,33 +45,30 @@ pub(super) async fn put(
 ) -> Asked {
     let mut asked = Asked::default();
     let mut lines = String::new();
-    let mut costs: Vec<Option<f64>> = Vec::new();
     while let Some(check) = inquiry.question().cloned() {
         let reply = match ctx.judges {
-            None => Err(JudgeFailure::NoJudge),
+            None => Err(JudgeFailure::NoJudge.into()),
             Some(judges) => one(judges, &check, (answer, ctx)).await,
         };
         let name = check.kind.key();
         let reply = match reply {
             Ok(judgement) => {
-                costs.push(judgement.cost_usd);
+                asked.costs.push(judgement.cost_usd);
                 lines.push_str(&line(&check, &judgement));
                 asked
                     .judges
                     .push(format!("answer.{name}: {}", judgement.standing.shown()));
                 Ok(told(&judgement))
             }
-            Err(failure) => {
-                costs.push(None);
-                let line = json!({"check": name, "error": failure.to_string()});
-                lines.push_str(&(line.to_string() + "\n"));
-                Err(failure)
+            Err(none) => {
+                asked.costs.push(none.cost_usd);
+                lines.push_str(&line_without(&check, &none));
+                Err(none.why)
             }
         };
         inquiry.reply(reply);
     }
-    if !costs.is_empty() {
-        asked.usd = costs.into_iter().sum();
+    if !asked.costs.is_empty() {
         keep(&lines, ctx, log);
     }
     asked
@@ -101,7 +100,7 @@ async fn one(
     (judges, purse): (&Judges, &Purse),
     check: &JudgeCheck,
     (answer, ctx): (&str, &GradeContext<'_>),
-) -> Result<Judgement, JudgeFailure> {
+) -> Result<Judgement, NoVerdict> {
     let facts = facts(check, ctx).map_err(JudgeFailure::Unasked)?;
     let task = ctx.heard.and_then(|heard| {
         let bytes = record::read_file(&heard.dir.prompt(), LONGEST)?;
@@ -138,7 +137,33 @@ fn facts(check: &JudgeCheck, ctx: &GradeContext<'_>) -> Result<Vec<(String, Stri
 
 /// A judgement with every reply, as a line of the grader's log.
 fn line(check: &JudgeCheck, judgement: &Judgement) -> String {
-    let replies = judgement.given.iter().map(|given| {
+    let line = json!({
+        "check": check.kind.key(),
+        "rule": check.rule,
+        "least_score": check.threshold.score(),
+        "score": judgement.reply.score(),
+        "passed": judgement.passed,
+        "flags": judgement.flags,
+        "calibration": judgement.standing.shown(),
+        "cost_usd": judgement.cost_usd,
+        "replies": replies(&judgement.given),
+    });
+    format!("{line}\n")
+}
+
+/// The same where there is no verdict.
+fn line_without(check: &JudgeCheck, none: &NoVerdict) -> String {
+    let line = json!({
+        "check": check.kind.key(),
+        "error": none.why.to_string(),
+        "cost_usd": none.cost_usd,
+        "replies": replies(&none.given),
+    });
+    format!("{line}\n")
+}
+
+fn replies(given: &[Given]) -> Vec<Value> {
+    let each = given.iter().map(|given| {
         json!({
             "judge": given.judge,
             "model": given.model,
@@ -150,16 +175,5 @@ fn line(check: &JudgeCheck, judgement: &Judgement) -> String {
             "request": given.request,
         })
     });
-    let line = json!({
-        "check": check.kind.key(),
-        "rule": check.rule,
-        "least_score": check.threshold.score(),
-        "score": judgement.reply.score(),
-        "passed": judgement.passed,
-        "flags": judgement.flags,
-        "calibration": judgement.standing.shown(),
-        "cost_usd": judgement.cost_usd,
-        "replies": replies.collect::<Vec<_>>(),
-    });
-    format!("{line}\n")
+    each.collect()
 }

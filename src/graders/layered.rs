@@ -129,8 +129,8 @@ impl Layered {
         });
         let found = LayersFound(layers.collect());
         (!found.0.is_empty()).then(|| LayerVerdicts {
+            judge_cost_usd: self.asked.usd(),
             judges: self.asked.judges,
-            judge_cost_usd: self.asked.usd,
             baseline: self.baseline,
             ..found.verdicts()
         })

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::config::{JudgeSettings, ReplayMode};
 use crate::judge::calibration::{Calibrations, Standing};
-use crate::judge::call::{Call, Given};
+use crate::judge::call::{Call, Given, NoVerdict};
 use crate::judge::panel;
 use crate::judge::prompt::{Material, Prompt};
 use crate::judge::purse::Purse;
@@ -127,10 +127,10 @@ impl Judges {
         check: &JudgeCheck,
         material: &Material<'_>,
         (purse, cancel): (&Purse, &Cancel),
-    ) -> Result<Judgement, JudgeFailure> {
+    ) -> Result<Judgement, NoVerdict> {
         let standing = self.standing(check);
         if let Some(why) = standing.objection() {
-            return Err(JudgeFailure::Unasked(why));
+            return Err(JudgeFailure::Unasked(why).into());
         }
         self.ask((check, material), (0, purse), cancel).await
     }
@@ -141,17 +141,11 @@ impl Judges {
         (check, material): (&JudgeCheck, &Material<'_>),
         (round, purse): (u32, &Purse),
         cancel: &Cancel,
-    ) -> Result<Judgement, JudgeFailure> {
+    ) -> Result<Judgement, NoVerdict> {
         let mut given = Vec::new();
         for sample in 0..self.settings.samples {
             let sample = round * self.settings.samples + sample;
             let prompt = Prompt::of(check, material, sample);
-            if prompt.len() > self.settings.prompt_bytes {
-                return Err(JudgeFailure::Unasked(format!(
-                    "the prompt has {} KiB, more than max_prompt_kib",
-                    prompt.len().div_ceil(1024)
-                )));
-            }
             for judge in &self.settings.judges {
                 let call = Call {
                     judges: self,
@@ -159,7 +153,10 @@ impl Judges {
                     purse,
                     prompt: &prompt,
                 };
-                given.push(call.reply(cancel).await?);
+                match call.reply(cancel).await {
+                    Ok(reply) => given.push(reply),
+                    Err(none) => return Err(none.after(given)),
+                }
             }
         }
         let replies: Vec<JudgeReply> = given.iter().map(|it| it.reply.clone()).collect();

@@ -177,7 +177,7 @@ impl Calibrations {
     /// # Errors
     /// It cannot be read, or a line of it: what nobody can read might be what forbids a judge.
     pub(super) fn open(path: &Path) -> io::Result<Self> {
-        let bytes = read_appended(path)?;
+        let bytes = read_appended(path, 0)?;
         let read = numbered_lines(&bytes).map(|(number, line)| {
             serde_json::from_slice(line)
                 .map_err(|why| io::Error::other(format!("line {number} is no calibration: {why}")))

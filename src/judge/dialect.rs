@@ -3,7 +3,6 @@
 use serde_json::{Value, json};
 
 use crate::config::{Endpoint, JudgeProvider, JudgeSpec};
-use crate::judge::fault::Fault;
 use crate::judge::prompt::Prompt;
 use crate::model::Usage;
 
@@ -89,71 +88,75 @@ pub(super) fn headers(
 }
 
 /// Reads what a server answered.
-pub(super) fn told(provider: &JudgeProvider, answer: &Value) -> Result<Told, Fault> {
-    let told = match provider {
-        JudgeProvider::Anthropic(_) => anthropic(answer),
-        JudgeProvider::OpenAi(_) => chat(answer),
-        JudgeProvider::Command { .. } => None,
+/// What it bills is known whatever its words are.
+pub(super) fn told(provider: &JudgeProvider, answer: &Value) -> Told {
+    let (words, usage) = match provider {
+        JudgeProvider::Anthropic(_) => (words_of_messages(answer), usage_of_messages(answer)),
+        JudgeProvider::OpenAi(_) => (words_of_chat(answer), usage_of_chat(answer)),
+        JudgeProvider::Command { .. } => (None, None),
     };
-    told.ok_or_else(|| {
-        Fault::Unreadable("the server's reply is not of the shape of its API".to_owned())
-    })
+    let (text, cut) = words.unwrap_or_else(|| {
+        let wrong = "the server's reply is not of the shape of its API";
+        (String::new(), Some(wrong.to_owned()))
+    });
+    Told {
+        text,
+        cut,
+        model: answer["model"].as_str().map(str::to_owned),
+        usage,
+        usd: None,
+    }
 }
 
-fn anthropic(answer: &Value) -> Option<Told> {
+/// The words of a reply, and why they are none.
+type Words = (String, Option<String>);
+
+fn words_of_messages(answer: &Value) -> Option<Words> {
     let blocks = answer["content"].as_array()?.iter();
     let texts = blocks.filter(|block| block["type"] == "text");
     let text = texts.map(|block| block["text"].as_str());
-    let usage = &answer["usage"];
-    let count = |name: &str| usage[name].as_u64();
-    Some(Told {
-        text: text.collect::<Option<String>>()?,
-        model: answer["model"].as_str().map(str::to_owned),
-        usage: count("input_tokens")
-            .zip(count("output_tokens"))
-            .map(|(uncached_input, output)| Usage {
-                uncached_input,
-                output,
-                cached_read: count("cache_read_input_tokens").unwrap_or_default(),
-                cache_write: count("cache_creation_input_tokens").unwrap_or_default(),
-            }),
-        cut: match answer["stop_reason"].as_str() {
-            Some("end_turn" | "stop_sequence") | None => None,
-            Some(why) => Some(format!("it stopped by {why}")),
-        },
-        usd: None,
+    let text = text.collect::<Option<String>>()?;
+    let ends = ["end_turn", "stop_sequence"];
+    Some((text, cut(&answer["stop_reason"], &ends)))
+}
+
+/// Why words are cut that stopped by this, unless that is an end.
+fn cut(stopped: &Value, ends: &[&str]) -> Option<String> {
+    let why = stopped.as_str().filter(|why| !ends.contains(why))?;
+    Some(format!("it stopped by {why}"))
+}
+
+fn usage_of_messages(answer: &Value) -> Option<Usage> {
+    let count = |name: &str| answer["usage"][name].as_u64();
+    Some(Usage {
+        uncached_input: count("input_tokens")?,
+        output: count("output_tokens")?,
+        cached_read: count("cache_read_input_tokens").unwrap_or_default(),
+        cache_write: count("cache_creation_input_tokens").unwrap_or_default(),
     })
 }
 
-fn chat(answer: &Value) -> Option<Told> {
+fn words_of_chat(answer: &Value) -> Option<Words> {
     let choice = answer["choices"].as_array()?.first()?;
     let message = &choice["message"];
+    let text = match &message["content"] {
+        Value::String(text) => text.clone(),
+        Value::Null if message.is_object() => String::new(),
+        _ => return None,
+    };
+    Some((text, cut(&choice["finish_reason"], &["stop"])))
+}
+
+fn usage_of_chat(answer: &Value) -> Option<Usage> {
     let usage = &answer["usage"];
     let count = |name: &str| usage[name].as_u64();
     let cached = usage["prompt_tokens_details"]["cached_tokens"].as_u64();
-    let tokens = |(input, output): (u64, u64)| {
-        let cached_read = cached.unwrap_or_default().min(input);
-        Usage {
-            uncached_input: input - cached_read,
-            cached_read,
-            cache_write: 0,
-            output,
-        }
-    };
-    Some(Told {
-        text: match &message["content"] {
-            Value::String(text) => text.clone(),
-            Value::Null if message.is_object() => String::new(),
-            _ => return None,
-        },
-        model: answer["model"].as_str().map(str::to_owned),
-        usage: count("prompt_tokens")
-            .zip(count("completion_tokens"))
-            .map(tokens),
-        cut: match choice["finish_reason"].as_str() {
-            Some("stop") | None => None,
-            Some(why) => Some(format!("it stopped by {why}")),
-        },
-        usd: None,
+    let input = count("prompt_tokens")?;
+    let cached_read = cached.unwrap_or_default().min(input);
+    Some(Usage {
+        uncached_input: input - cached_read,
+        cached_read,
+        cache_write: 0,
+        output: count("completion_tokens")?,
     })
 }

@@ -7,6 +7,7 @@ use tokio::task::JoinSet;
 
 use crate::judge::bench::{Judgement, Judges};
 use crate::judge::calibration::{Calibration, Share, ends, identity};
+use crate::judge::call::NoVerdict;
 use crate::judge::labels::Label;
 use crate::judge::prompt::Material;
 use crate::judge::purse::Purse;
@@ -51,7 +52,7 @@ pub async fn measure(
     judges: &Arc<Judges>,
     measurement: Measurement,
     cancel: &Cancel,
-) -> Result<(Calibration, Vec<Judged>), Vec<(String, JudgeFailure)>> {
+) -> Result<(Calibration, Vec<Judged>), Vec<(String, NoVerdict)>> {
     let measurement = Arc::new(measurement);
     let mut running = JoinSet::new();
     let mut ended: Vec<Option<Judged>> = vec![None; measurement.labels.len()];
@@ -73,7 +74,7 @@ pub async fn measure(
             }
             Some(Err(why)) => failed.push((
                 String::new(),
-                JudgeFailure::Unreachable(format!("it broke down: {why}")),
+                JudgeFailure::Unreachable(format!("it broke down: {why}")).into(),
             )),
         }
     }
@@ -88,7 +89,7 @@ async fn one(
     judges: &Judges,
     measurement: &Measurement,
     (index, cancel): (usize, &Cancel),
-) -> Result<Judged, JudgeFailure> {
+) -> Result<Judged, NoVerdict> {
     let label = &measurement.labels[index];
     let facts: Vec<(String, String)> = Some(&label.facts)
         .filter(|facts| !facts.is_empty())

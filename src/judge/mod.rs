@@ -5,6 +5,7 @@
 //! count by their median, ties fail. Replies are recorded by the digest of the exact request, so that nothing is paid twice.
 //! No judge decides before it was measured against people ([`measure`]) unless the operator says so.
 
+mod attempt;
 mod bench;
 mod calibration;
 mod call;
@@ -26,7 +27,7 @@ mod tests;
 
 pub use bench::{JudgeSetup, JudgeSetupError, Judgement, Judges, keys, standing};
 pub use calibration::{Calibration, Share, Standing, keep, shown};
-pub use call::Given;
+pub use call::{Given, NoVerdict};
 pub use labels::{Label, Opinion, read as read_labels};
 pub use measure::{Judged, Measurement, measure};
 pub use prompt::Material;

@@ -33,16 +33,26 @@ pub(super) async fn ask(program: Program<'_>, cancel: &Cancel) -> Result<Told, F
     let mut child = ChildSpec::helper(argv, folder.path(), env, program.timeout);
     child.stdin = StdinPlan::Bytes(program.stdin.into_bytes());
     let (ending, output) = capture(&child, program.most_bytes, cancel).await;
-    ended(&ending)?;
+    let end = ended(&ending);
     if output.truncated {
-        return Err(Fault::Unreadable(format!(
-            "it printed more than max_reply_kib, {} KiB",
-            program.most_bytes / 1024
-        )));
+        return Err(end.err().unwrap_or_else(|| {
+            Fault::Unreadable(format!(
+                "it printed more than max_reply_kib, {} KiB",
+                program.most_bytes / 1024
+            ))
+        }));
     }
-    let text = String::from_utf8(output.stdout)
-        .map_err(|_| Fault::Unreadable("what it printed is no UTF-8".to_owned()))?;
-    Ok(read(text))
+    let told = String::from_utf8(output.stdout).map(read);
+    match (end, told) {
+        (Ok(()), Ok(told)) => Ok(told),
+        (Ok(()), Err(_)) => Err(Fault::Unreadable("what it printed is no UTF-8".to_owned())),
+        // It may break down after it told what it cost.
+        (Err(Fault::Broken(why)), Ok(told)) if told.usd.is_some() => Ok(Told {
+            cut: Some(why),
+            ..told
+        }),
+        (Err(fault), _) => Err(fault),
+    }
 }
 
 fn environment(operator: &[(OsString, OsString)], named: &[String]) -> Vec<(OsString, OsString)> {

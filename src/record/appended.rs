@@ -17,6 +17,8 @@ pub fn append_line(path: &Path, line: &str) -> Result<(), RecordError> {
         private::ensure_dir(folder)?;
     }
     let mut file = private::append_file(path)?;
+    // Another process may be in the middle of a line. Where a file system gives no locks, each line is one write all the same.
+    file.lock().ok();
     let start = if is_cut(path).doing("read", path)? {
         "\n"
     } else {
@@ -27,15 +29,19 @@ pub fn append_line(path: &Path, line: &str) -> Result<(), RecordError> {
     file.sync_data().doing("sync", path)
 }
 
-/// All of such a file, and nothing where there is none.
+/// Such a file from this place on, and nothing where there is none.
 ///
 /// # Errors
 /// It is there and cannot be read.
-pub fn read_appended(path: &Path) -> io::Result<Vec<u8>> {
-    match std::fs::read(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
-        bytes => bytes,
-    }
+pub fn read_appended(path: &Path, from: u64) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    let mut file = match File::open(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(bytes),
+        file => file?,
+    };
+    file.seek(SeekFrom::Start(from))?;
+    file.read_to_end(&mut bytes)?;
+    Ok(bytes)
 }
 
 /// The lines that hold something, each with its number from 1. They are bytes: a line may be cut within a letter.
@@ -79,8 +85,30 @@ mod tests {
         let lines = numbered_lines(b"a\r\n\n \nb\xe2");
         assert_eq!(lines.collect::<Vec<_>>(), [(1, &b"a\r"[..]), (4, b"b\xe2")]);
         let folder = tempfile::tempdir().expect("a folder");
-        let missing = read_appended(&folder.path().join("lines.jsonl"));
+        let missing = read_appended(&folder.path().join("lines.jsonl"), 0);
         assert_eq!(missing.expect("nothing"), b"");
-        assert!(read_appended(folder.path()).is_err(), "a folder is no file");
+        assert!(
+            read_appended(folder.path(), 0).is_err(),
+            "a folder is no file"
+        );
+    }
+
+    #[test]
+    fn a_line_waits_until_another_process_has_ended_its_own() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("lines.jsonl");
+        append_line(&path, "1").expect("a line");
+        let mut other = File::options().append(true).open(&path).expect("the file");
+        other.lock().expect("a lock");
+        other.write_all(b"{\"two").expect("half a line");
+        std::thread::scope(|scope| {
+            let second = scope.spawn(|| append_line(&path, "3"));
+            std::thread::sleep(std::time::Duration::from_millis(200));
+            other.write_all(b"\": 2}\n").expect("the other half");
+            other.unlock().expect("no lock");
+            second.join().expect("an end").expect("a line");
+        });
+        let text = std::fs::read_to_string(&path).expect("the file");
+        assert_eq!(text, "1\n{\"two\": 2}\n3\n");
     }
 }

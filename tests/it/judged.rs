@@ -146,6 +146,30 @@ fn a_judge_that_gives_no_verdict_makes_no_trial_fail_or_pass() {
 }
 
 #[test]
+fn what_was_no_reply_is_paid_by_the_row_and_never_asked_again() {
+    let sandbox = suite("please come in", RUBRIC, ALLOWED);
+    let no_reply = JUDGE.replace("\"fence\": \"%s\"", "\"no\": \"%s\"");
+    sandbox.script("polite", &no_reply);
+    sandbox.proctor(&["run", "--quiet"]).expect_code(0);
+    let row = sandbox.row();
+    assert_eq!(row["grade"], "error", "{row:#}");
+    assert_eq!(
+        (&row["judge_cost_usd"], &row["judge_charged_usd"]),
+        (&0.25.into(), &0.25.into())
+    );
+    let run = sandbox.run_dir();
+    let kept = fs::read_to_string(run.join("judge_replies.jsonl")).expect("replies");
+    assert!(kept.contains("\"unreadable\":"), "{kept}");
+    let run = run.to_str().expect("text");
+    sandbox
+        .proctor(&["regrade", "--run", run, "--quiet"])
+        .expect_code(0);
+    assert_eq!(times_asked(&sandbox), 1);
+    let now = &sandbox.regraded(0)["trials"][0]["after"];
+    assert_eq!(now["failure_reason"], row["failure_reason"], "{now:#}");
+}
+
+#[test]
 fn a_suite_whose_judge_may_not_decide_starts_no_agent() {
     let sandbox = suite("please come in", RUBRIC, "");
     let ran = sandbox.proctor(&["run", "--quiet"]).expect_code(2);

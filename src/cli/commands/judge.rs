@@ -16,7 +16,8 @@ use crate::cli::out::{Colour, Out};
 use crate::cli::suite::{config_failure, config_here, tasks_for};
 use crate::config::{GraderSpec, JudgeSettings, LoadRequest, load, load_config_only};
 use crate::judge::{
-    Calibration, JudgeSetup, Judged, Judges, Measurement, keep, measure, read_labels, shown,
+    Calibration, JudgeSetup, Judged, Judges, Measurement, NoVerdict, keep, measure, read_labels,
+    shown,
 };
 use crate::layers::{JudgeCheck, JudgeFailure, JudgeKind, Threshold};
 use crate::record::{JUDGE_REPLIES, Redactor, text_digest};
@@ -173,19 +174,19 @@ fn refused(path: &Path, problems: &[String]) -> Failure {
         .hint("nothing was judged or written")
 }
 
-fn unjudged(failures: &[(String, JudgeFailure)]) -> Failure {
+fn unjudged(failures: &[(String, NoVerdict)]) -> Failure {
     let cancelled = failures
         .iter()
-        .any(|(_, failure)| *failure == JudgeFailure::Cancelled);
+        .any(|(_, none)| none.why == JudgeFailure::Cancelled);
     if cancelled {
         return Failure::new(Kind::Cancelled, "no calibration was kept")
             .hint("replies are recorded: the same command asks for the rest alone");
     }
     let lines = failures
         .iter()
-        .map(|(item, failure)| sanitize_line(&format!("{item}: {failure}")));
+        .map(|(item, none)| sanitize_line(&format!("{item}: {}", none.why)));
     Failure::new(Kind::Infrastructure, lines.collect::<Vec<_>>().join("\n")).hint(
-        "no calibration was kept; replies are recorded, so that the same command asks for the rest alone",
+        "no calibration was kept; replies are recorded, so that the same command asks for the rest alone, and with a larger `max_attempts` again for what was no reply",
     )
 }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::{Bench, saying};
 use crate::judge::samples::{Scripted, check, reply};
-use crate::judge::{Calibration, Label, Measurement, Opinion, Standing, keep, measure};
+use crate::judge::{Calibration, Label, Measurement, NoVerdict, Opinion, Standing, keep, measure};
 use crate::layers::JudgeFailure;
 use crate::supervise::Cancel;
 
@@ -58,7 +58,7 @@ fn mistaken(wrong: &'static [usize]) -> (Scripted, Bench) {
     })
 }
 
-async fn measured(bench: &Bench, count: usize) -> Result<Calibration, Vec<(String, JudgeFailure)>> {
+async fn measured(bench: &Bench, count: usize) -> Result<Calibration, Vec<(String, NoVerdict)>> {
     let measurement = Measurement {
         check: check(),
         labels: labels(count),

@@ -13,7 +13,7 @@ use crate::config::{JudgeProvider, JudgeSettings, JudgeSpec};
 use crate::judge::samples::{
     Act, Scripted, answer, check, judge, of_anthropic, prompt_in, reply, server, settings,
 };
-use crate::judge::{JudgeSetup, Judgement, Judges, Material, Purse};
+use crate::judge::{JudgeSetup, Judgement, Judges, Material, NoVerdict, Purse};
 use crate::layers::JudgeFailure;
 use crate::record::Redactor;
 use crate::supervise::Cancel;
@@ -57,6 +57,11 @@ impl Bench {
 }
 
 async fn ask(judges: &Judges, answer: &str) -> Result<Judgement, JudgeFailure> {
+    asked(judges, answer).await.map_err(|none| none.why)
+}
+
+/// The same with what was paid where there is no verdict.
+async fn asked(judges: &Judges, answer: &str) -> Result<Judgement, NoVerdict> {
     let material = Material {
         task: "Say hello.",
         answer,
@@ -66,6 +71,11 @@ async fn ask(judges: &Judges, answer: &str) -> Result<Judgement, JudgeFailure> {
     judges
         .decide(&check(), &material, (&purse, &Cancel::new()))
         .await
+}
+
+fn assert_usd(cost: Option<f64>, expected: f64) {
+    let cost = cost.expect("a cost");
+    assert!((cost - expected).abs() < 1e-12, "{cost} and not {expected}");
 }
 
 fn anthropic(act: Box<Act>) -> (Scripted, Bench) {

@@ -3,7 +3,7 @@
 use std::io::Write as _;
 use std::time::Duration;
 
-use super::{Bench, anthropic};
+use super::{Bench, anthropic, asked, assert_usd};
 use crate::config::JudgeProvider;
 use crate::judge::samples::{answer, judge, of_anthropic, prompt_in, reply, script};
 
@@ -90,4 +90,19 @@ async fn a_program_gets_the_variables_that_are_named_and_no_keys() {
     env_pass.push("JUDGE_*".to_owned());
     let failure = bench.decide("hello").await.expect_err("no verdict");
     assert!(failure.to_string().contains("exit code 7"), "{failure}");
+}
+
+#[tokio::test]
+async fn what_a_program_says_that_it_cost_counts_though_it_breaks_down_after() {
+    let bench = Bench::of(vec![script("echo '{\"cost_usd\": 0.25}'; exit 3")]);
+    let none = asked(&bench.judges(), "hello")
+        .await
+        .expect_err("no verdict");
+    assert!(none.why.to_string().contains("exit code 3"), "{none:?}");
+    assert_usd(none.cost_usd, 0.75);
+    let bench = Bench::of(vec![script("exit 3")]);
+    let none = asked(&bench.judges(), "hello")
+        .await
+        .expect_err("no verdict");
+    assert_eq!((none.cost_usd, bench.recorded().as_str()), (None, ""));
 }

@@ -1,8 +1,8 @@
 //! Recorded replies: never asked again, read as strictly, without keys.
 
-use super::{KEY, anthropic, ask, saying};
+use super::{KEY, anthropic, ask, asked, assert_usd, saying};
 use crate::config::ReplayMode;
-use crate::judge::samples::{answer, reply};
+use crate::judge::samples::{answer, of_anthropic, prompt_in, reply};
 use crate::layers::JudgeFailure;
 
 #[tokio::test]
@@ -101,4 +101,73 @@ async fn a_recording_that_was_cut_is_asked_again_and_a_forged_one_is_no_verdict(
 fn fence_in(recorded: &str) -> String {
     let (_, rest) = recorded.split_once("fence\\\":\\\"").expect("a fence");
     rest[..32].to_owned()
+}
+
+#[tokio::test]
+async fn what_was_no_reply_is_paid_recorded_and_not_asked_again() {
+    let (scripted, mut bench) = saying(|number, prompt| match number {
+        0..3 => "Hm.".to_owned(),
+        _ => reply(prompt, 4),
+    });
+    let first = bench.judges();
+    let none = asked(&first, "hello").await.expect_err("no verdict");
+    assert_usd(none.cost_usd, 3.0 * 0.0012);
+    assert_usd(first.purse.charged(), 3.0 * 0.0012);
+    for mode in [ReplayMode::Auto, ReplayMode::Only] {
+        bench.settings.replay = mode;
+        let replaying = bench.judges();
+        let again = asked(&replaying, "hello").await.expect_err("no verdict");
+        assert_eq!(again, none, "just the same");
+        assert_eq!((scripted.asked(), replaying.purse.charged()), (3, None));
+    }
+    // Whoever wants more tries goes on with them.
+    bench.settings.replay = ReplayMode::Auto;
+    bench.settings.attempts = 4;
+    let judged = bench.decide("hello").await.expect("a verdict");
+    assert_eq!((scripted.asked(), judged.given[0].calls), (4, 4));
+    assert_usd(judged.cost_usd, 4.0 * 0.0012);
+    assert_eq!(bench.recorded().lines().count(), 4);
+}
+
+#[tokio::test]
+async fn a_bill_without_words_is_counted() {
+    let (_, bench) = anthropic(Box::new(|_, _, body, stream| {
+        let text = of_anthropic(&reply(prompt_in(body), 5)).replace("\"content\"", "\"parts\"");
+        answer(stream, (200, ""), &text);
+    }));
+    let none = asked(&bench.judges(), "hello")
+        .await
+        .expect_err("no verdict");
+    assert!(
+        none.why.to_string().contains("shape of its API"),
+        "{none:?}"
+    );
+    assert_usd(none.cost_usd, 3.0 * 0.0012);
+}
+
+#[tokio::test]
+async fn what_several_judges_replied_before_one_gave_none_is_counted() {
+    let (scripted, mut bench) = saying(|number, prompt| match number {
+        0 => reply(prompt, 4),
+        _ => "Hm.".to_owned(),
+    });
+    bench.settings.samples = 2;
+    bench.settings.attempts = 1;
+    let none = asked(&bench.judges(), "hello")
+        .await
+        .expect_err("no verdict");
+    assert_eq!((scripted.asked(), none.given.len()), (2, 1));
+    assert_usd(none.cost_usd, 2.0 * 0.0012);
+}
+
+#[tokio::test]
+async fn what_another_process_records_meanwhile_is_found() {
+    let (scripted, bench) = saying(|_, prompt| reply(prompt, 4));
+    let (one, other) = (bench.judges(), bench.judges());
+    for answer in ["hello", "well"] {
+        ask(&one, answer).await.expect("a verdict");
+        let judged = ask(&other, answer).await.expect("a verdict");
+        assert!(judged.given[0].replayed);
+    }
+    assert_eq!(scripted.asked(), 2);
 }
