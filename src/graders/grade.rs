@@ -1,4 +1,4 @@
-//! Running a task's graders in order, until one does not pass.
+//! Running a task's graders in order, until one does not pass; those that ask judges last.
 
 use std::ffi::OsString;
 use std::future::Future;
@@ -111,22 +111,28 @@ pub(super) fn error(reason: impl Into<String>) -> Opinion {
 /// What graders say of a trial.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Judged {
-    /// One per grader that was asked.
+    /// One per grader that was asked, in that order.
     pub verdicts: Vec<Verdict>,
+    /// The place of each of them in the task's list.
+    pub places: Vec<usize>,
     /// What the three layers found, where the task asks for one and an agent spoke.
     pub layers: Option<LayerVerdicts>,
 }
 
-/// Runs the graders in order; the last verdict is the first that is not a pass. Nothing that a workspace holds makes it
-/// fail otherwise, block or panic. Layers are told of all the same.
+/// Runs the graders in order, but for those that wait for judges, which cost: they come when all others have passed. The last
+/// verdict is the first that is not a pass. Nothing that a workspace holds makes it fail otherwise, block or panic. Layers
+/// are told of all the same.
 pub async fn grade(specs: &[GraderSpec], ctx: &GradeContext<'_>) -> Judged {
-    let mut verdicts = Vec::new();
+    let mut judged = Judged::default();
     let mut layered = Layered::of(specs, ctx).await;
-    for (index, spec) in specs.iter().enumerate() {
+    let all = specs.iter().enumerate();
+    let (late, first): (Vec<_>, Vec<_>) = all.partition(|(index, _)| layered.waits(*index));
+    for (index, spec) in first.into_iter().chain(late) {
         let start = Instant::now();
         let opinion = no_panic(ask(spec, ctx, (index, &mut layered))).await;
         let (grade, reason) = opinion.unwrap_or_else(|| error("grader_panicked"));
-        verdicts.push(Verdict {
+        judged.places.push(index);
+        judged.verdicts.push(Verdict {
             grader: spec.type_name().to_owned(),
             grade,
             reason,
@@ -136,10 +142,8 @@ pub async fn grade(specs: &[GraderSpec], ctx: &GradeContext<'_>) -> Judged {
             break;
         }
     }
-    Judged {
-        verdicts,
-        layers: layered.finish(),
-    }
+    judged.layers = layered.finish(judged.verdicts.last());
+    judged
 }
 
 async fn ask(

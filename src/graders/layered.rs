@@ -1,7 +1,7 @@
 //! `answer`, `path` and `budget`: the three layers over what an agent said, called and spent.
 //!
 //! All that needs no judge is found before the first grader is asked, so that every layer is told of whatever ends the list;
-//! judges are asked when it is the turn of their grader, after all others before it passed.
+//! judges are asked when it is the turn of their grader, after all others passed.
 
 use super::grade::{GradeContext, Opinion, PASS, aside, error, fail};
 use super::judged::Asked;
@@ -11,7 +11,7 @@ use crate::config::GraderSpec;
 use crate::layers::{
     Findings, Inquiry, JudgeFailure, LayerStatus, Layers, Outcome, Path, Trace, cost, path,
 };
-use crate::model::{Grade, LayerVerdicts};
+use crate::model::{Grade, LayerVerdicts, Verdict};
 use crate::record::Reference;
 
 /// The layers of a task's graders, by their places in its list.
@@ -96,6 +96,13 @@ impl Layered {
         }
     }
 
+    /// Whether the grader at this place waits for judges: all else that it asks for holds.
+    pub(super) fn waits(&self, place: usize) -> bool {
+        let waiting = |layer: &Layer| matches!(layer, Layer::Answer(it) if it.question().is_some());
+        let mut layers = self.layers.iter();
+        layers.any(|(index, layer)| *index == place && waiting(layer))
+    }
+
     /// What the grader at this place says, once it is its turn.
     pub(super) async fn opinion(
         &mut self,
@@ -121,10 +128,14 @@ impl Layered {
         }
     }
 
-    /// What all layers found, for the row.
-    pub(super) fn finish(self) -> Option<LayerVerdicts> {
+    /// What all layers found, for the row. The last verdict says why judges were not asked who were not.
+    pub(super) fn finish(self, last: Option<&Verdict>) -> Option<LayerVerdicts> {
+        let why = last.map(|last| {
+            let reason = last.reason.as_deref().unwrap_or_default();
+            format!("not asked, since {} did not pass: {reason}", last.grader)
+        });
         let layers = self.layers.into_iter().map(|(_, layer)| match layer {
-            Layer::Answer(inquiry) => ("answer", inquiry.finish()),
+            Layer::Answer(inquiry) => ("answer", inquiry.finish_unasked(why.as_deref())),
             Layer::Found(name, findings) => (name, findings),
         });
         let found = LayersFound(layers.collect());

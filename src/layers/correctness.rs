@@ -149,9 +149,16 @@ impl Inquiry {
 
     /// All findings; what was never asked is skipped.
     #[must_use]
-    pub fn finish(mut self) -> Findings {
+    pub fn finish(self) -> Findings {
+        self.finish_unasked(None)
+    }
+
+    /// The same where what is open was not asked, for this reason.
+    #[must_use]
+    pub fn finish_unasked(mut self, why: Option<&str>) -> Findings {
+        let why = why.filter(|_| self.is_open());
+        let why = why.unwrap_or("an earlier check did not hold");
         for check in self.waiting {
-            let why = "an earlier check did not hold";
             self.findings.skip(check.kind.key(), why);
         }
         self.findings

@@ -45,34 +45,37 @@ pub struct LayerVerdicts {
 pub struct TwoSuites {
     /// Whether the visible ones passed.
     pub visible: bool,
-    /// Whether the held-out ones passed; unknown where they could not judge. They are asked only after the others passed.
+    /// Whether the held-out ones passed; unknown where they could not judge, or were not all asked.
     pub held_out: Option<bool>,
 }
 
 impl TwoSuites {
-    /// What the verdicts of a task say whose last `held_out` of `all` graders were held out; nothing where the visible ones
-    /// could not judge.
+    /// What the graders say that were asked, each by its place in the task's list, whose last `held_out` of `all` were held
+    /// out; nothing where the visible ones could not judge. One that waits for judges and was not asked says nothing.
     #[must_use]
-    pub fn of(verdicts: &[Verdict], (all, held_out): (usize, usize)) -> Option<Self> {
+    pub fn of(asked: &[(usize, Grade)], (all, held_out): (usize, usize)) -> Option<Self> {
         let first = all
             .checked_sub(held_out)
-            .filter(|first| held_out > 0 && *first > 0)?;
-        let judged = |verdict: &&Verdict| matches!(verdict.grade, Grade::Pass | Grade::Fail);
-        let last = verdicts.last()?;
-        let passed = verdicts
-            .iter()
-            .filter(|verdict| verdict.grade == Grade::Pass)
-            .count();
-        if passed < first {
-            return (last.grade == Grade::Fail).then_some(Self {
+            .filter(|first| held_out > 0 && *first > 0 && !asked.is_empty())?;
+        let grades = |held: bool| {
+            let of_suite = asked
+                .iter()
+                .filter(move |(place, _)| (*place >= first) == held);
+            of_suite.map(|(_, grade)| *grade)
+        };
+        let stopped = |held: bool| grades(held).find(|grade| *grade != Grade::Pass);
+        if let Some(grade) = stopped(false) {
+            return (grade == Grade::Fail).then_some(Self {
                 visible: false,
                 held_out: None,
             });
         }
-        let last = Some(last).filter(|_| verdicts.len() > first).filter(judged);
         Some(Self {
             visible: true,
-            held_out: last.map(|_| passed == all),
+            held_out: match stopped(true) {
+                Some(grade) => (grade == Grade::Fail).then_some(false),
+                None => (grades(true).count() == held_out).then_some(true),
+            },
         })
     }
 }

@@ -94,7 +94,9 @@ impl Graded {
         if task.impossible && grade_of(&verdicts) == Grade::Pass {
             self.violations.push(IMPOSSIBLE_PASSED.to_owned());
         }
-        self.suites = TwoSuites::of(&verdicts, (task.graders.len(), task.held_out));
+        let grades = verdicts.iter().map(|verdict| verdict.grade);
+        let asked: Vec<_> = judged.places.into_iter().zip(grades).collect();
+        self.suites = TwoSuites::of(&asked, (task.graders.len(), task.held_out));
         self.verdicts = verdicts;
         self.layers = judged.layers;
     }
@@ -136,6 +138,7 @@ fn not_allowed(path: &str) -> Verdict {
 fn alone(verdict: Verdict) -> Judged {
     Judged {
         verdicts: vec![verdict],
+        places: vec![0],
         ..Judged::default()
     }
 }

@@ -40,6 +40,11 @@ fn judged(sandbox: Sandbox, answer: &str, (of_one, of_all): (&str, &str)) -> San
     let sandbox = sandbox.tasks(&format!(
         "- {{id: t, prompt: Be polite., expect: {{answer: {{{answer}}}}}}}\n"
     ));
+    with_judge(sandbox, (of_one, of_all))
+}
+
+/// The judge alone.
+fn with_judge(sandbox: Sandbox, (of_one, of_all): (&str, &str)) -> Sandbox {
     sandbox.script("polite", JUDGE);
     let program = sandbox.path("bin/polite");
     let program = program.display();
@@ -128,6 +133,77 @@ fn a_judge_is_not_asked_once_another_check_has_failed() {
     sandbox.proctor(&["run", "--quiet"]).expect_code(0);
     assert_eq!(sandbox.row()["failure_reason"], "answer:expected_in_answer");
     assert_eq!(times_asked(&sandbox), 0);
+}
+
+#[test]
+fn judges_are_asked_when_every_other_grader_has_passed() {
+    let judged = format!("{{type: answer, {RUBRIC}}}");
+    let passing = "{type: command, argv: ['true']}";
+    let failing = "{type: command, argv: ['false']}";
+    let forbidding = "{type: path, forbidden_tools: [Bash]}";
+    let other = "{type: answer, expected_in_answer: [thanks]}";
+    let not_asked = [
+        (format!("graders: [{judged}, {failing}]"), "command"),
+        (format!("graders: [{judged}, {forbidding}]"), "path"),
+        (format!("graders: [{judged}, {other}]"), "answer"),
+        (
+            format!("graders: [{judged}], held_out_graders: [{passing}, {failing}]"),
+            "command",
+        ),
+    ];
+    let call = r#"{"type":"assistant","message":{"id":"m","model":"m","content":[{"type":"tool_use","id":"c","name":"Bash","input":{"command":"ls"}}],"usage":{"input_tokens":1,"output_tokens":1}}}"#;
+    let end = r#"{"type":"result","subtype":"success","is_error":false,"result":"please come in","num_turns":1,"total_cost_usd":0.5,"usage":{"input_tokens":1,"output_tokens":1}}"#;
+    let ran = |graders: &str| {
+        let say = format!("printf '%s\\n' '{call}' '{end}'");
+        let sandbox = with_judge(
+            Sandbox::new().agent("fake", "claude_code_cli", &say),
+            ("", ALLOWED),
+        );
+        let sandbox = sandbox.tasks(&format!("- {{id: t, prompt: Be polite., {graders}}}\n"));
+        sandbox.proctor(&["run", "--quiet"]);
+        sandbox
+    };
+    for (graders, by) in not_asked {
+        let sandbox = ran(&graders);
+        let row = sandbox.row();
+        assert_eq!(
+            (times_asked(&sandbox), &row["grade"]),
+            (0, &"fail".into()),
+            "{graders}"
+        );
+        let findings = row["layer_findings"].as_array().expect("findings");
+        let told = format!("answer.llm_judge skipped: not asked, since {by} did not pass: ");
+        let mut told = findings
+            .iter()
+            .filter(|it| it.as_str().is_some_and(|it| it.starts_with(&told)));
+        assert!(told.next().is_some(), "{graders}: {findings:#?}");
+        assert!(
+            row["judged"].is_null() && row["judge_charged_usd"].is_null(),
+            "{row:#}"
+        );
+        let visible = graders.contains("held_out").then_some(true);
+        assert_eq!(row["visible_pass"].as_bool(), visible, "{row:#}");
+        assert_eq!(
+            row["held_out_pass"].as_bool(),
+            visible.map(|_| false),
+            "{row:#}"
+        );
+    }
+    let sandbox = ran(&format!(
+        "graders: [{judged}, {passing}], held_out_graders: [{judged}, {passing}]"
+    ));
+    let row = sandbox.row();
+    assert_eq!(
+        (&row["success"], &row["held_out_pass"]),
+        (&true.into(), &true.into()),
+        "{row:#}"
+    );
+    let order = row["grader_results"].as_array().expect("results").iter();
+    let order: Vec<_> = order
+        .map(|it| it["type"].as_str().expect("a type"))
+        .collect();
+    assert_eq!(order, ["command", "command", "answer", "answer"]);
+    assert_eq!(times_asked(&sandbox), 1, "the same question is asked once");
 }
 
 #[test]
