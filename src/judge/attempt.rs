@@ -35,7 +35,7 @@ impl Call<'_> {
 
     async fn sent(&self, request: &Value, cancel: &Cancel) -> Result<Told, Fault> {
         let settings = &self.judges.settings;
-        let provider = &self.judge.provider;
+        let provider = &self.judge.0.provider;
         match provider {
             JudgeProvider::Anthropic(server) | JudgeProvider::OpenAi(server) => {
                 let post = Post {
@@ -90,7 +90,7 @@ impl Call<'_> {
                 let tokens = PricedTokens {
                     usage: told.usage?,
                     writes: CacheWrites::default(),
-                    pricing: self.judge.pricing?,
+                    pricing: self.judge.0.pricing?,
                 };
                 tokens.usd()
             }),
@@ -101,11 +101,11 @@ impl Call<'_> {
 
     /// The most that a call can cost: a token of input for every byte, and all tokens of output.
     pub(super) fn worst(&self, request: &Value) -> Option<f64> {
-        match &self.judge.provider {
+        match &self.judge.0.provider {
             JudgeProvider::Command { max_call_usd, .. } => *max_call_usd,
             JudgeProvider::Anthropic(server) | JudgeProvider::OpenAi(server) => {
                 let bytes = u32::try_from(request["body"].to_string().len()).unwrap_or(u32::MAX);
-                self.judge.pricing.map(|pricing| {
+                self.judge.0.pricing.map(|pricing| {
                     f64::from(bytes) * dearest(&pricing)
                         + f64::from(server.max_output_tokens) * pricing.output_per_token
                 })
@@ -135,7 +135,7 @@ impl Call<'_> {
     pub(super) fn failure(&self, fault: Fault, calls: u32) -> JudgeFailure {
         let said = |why: &str| {
             let why = self.judges.redactor.redact(why);
-            format!("{}: {why} (calls: {calls})", name(self.judge))
+            format!("{}: {why} (calls: {calls})", name(self.judge.0))
         };
         match fault {
             Fault::Passing(why, Some(wait)) if wait > self.judges.settings.longest_wait => {

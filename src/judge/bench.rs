@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use crate::config::{JudgeSettings, ReplayMode};
 use crate::judge::calibration::{Calibrations, Standing};
 use crate::judge::call::{Call, Given, NoVerdict};
+use crate::judge::files;
 use crate::judge::panel;
 use crate::judge::prompt::{Material, Prompt};
 use crate::judge::purse::Purse;
@@ -44,6 +45,8 @@ pub struct Judges {
     pub(super) settings: JudgeSettings,
     pub(super) operator: Vec<(OsString, OsString)>,
     pub(super) purse: Purse,
+    /// What those of them hold that are programs, as it was when they were set up.
+    pub(super) files: Vec<Vec<String>>,
     pub(super) recordings: Recordings,
     pub(super) redactor: Redactor,
     calibrations: Calibrations,
@@ -70,10 +73,14 @@ pub struct Judgement {
 ///
 /// # Errors
 /// The file of calibrations cannot be used.
-pub fn standing(settings: &JudgeSettings, check: &JudgeCheck) -> Result<Standing, JudgeSetupError> {
+pub fn standing(
+    (settings, operator): (&JudgeSettings, &[(OsString, OsString)]),
+    check: &JudgeCheck,
+) -> Result<Standing, JudgeSetupError> {
     let path = &settings.calibrations;
     let known = Calibrations::open(path).map_err(unusable(path))?;
-    Ok(known.standing(settings, check))
+    let files = files::of_judges(settings, operator);
+    Ok(known.standing((settings, &files), check))
 }
 
 fn unusable(path: &Path) -> impl FnOnce(io::Error) -> JudgeSetupError {
@@ -106,6 +113,7 @@ impl Judges {
                     .map(|most| (most, "judge.max_cost_usd")),
             ),
             settings: setup.settings.clone(),
+            files: files::of_judges(setup.settings, &setup.operator),
             operator: setup.operator,
             recordings,
             redactor,
@@ -115,7 +123,8 @@ impl Judges {
 
     /// How far these judges are known to agree with people by this rubric.
     fn standing(&self, check: &JudgeCheck) -> Standing {
-        self.calibrations.standing(&self.settings, check)
+        let judges = (&self.settings, self.files.as_slice());
+        self.calibrations.standing(judges, check)
     }
 
     /// Asks for a verdict that decides something, with the money of `purse`.
@@ -146,10 +155,10 @@ impl Judges {
         for sample in 0..self.settings.samples {
             let sample = round * self.settings.samples + sample;
             let prompt = Prompt::of(check, material, sample);
-            for judge in &self.settings.judges {
+            for (judge, files) in self.settings.judges.iter().zip(&self.files) {
                 let call = Call {
                     judges: self,
-                    judge,
+                    judge: (judge, files),
                     purse,
                     prompt: &prompt,
                 };

@@ -186,8 +186,9 @@ impl Calibrations {
     }
 
     /// The last calibration of just these judges counts.
-    pub(super) fn standing(&self, settings: &JudgeSettings, check: &JudgeCheck) -> Standing {
-        let (identity, _) = identity(settings, check);
+    pub(super) fn standing(&self, judges: Measured<'_>, check: &JudgeCheck) -> Standing {
+        let settings = judges.0;
+        let (identity, _) = identity(judges, check);
         let found = self.0.iter().rev().find(|it| it.identity == identity);
         let objection = found.map_or_else(
             || Some("no calibration of these judges by this rubric".to_owned()),
@@ -210,10 +211,14 @@ pub fn keep(path: &Path, calibration: &Calibration) -> Result<(), RecordError> {
     append_line(path, &line)
 }
 
+/// Judges, and what those of them hold that are programs.
+type Measured<'a> = (&'a JudgeSettings, &'a [Vec<String>]);
+
 /// Who judges by what, with its digest. Whatever changes a verdict is in it; how calls are retried or paid is not.
-pub(super) fn identity(settings: &JudgeSettings, check: &JudgeCheck) -> (String, Value) {
+pub(super) fn identity((settings, files): Measured<'_>, check: &JudgeCheck) -> (String, Value) {
+    let judges = settings.judges.iter().zip(files).map(described);
     let who = json!({
-        "judges": settings.judges.iter().map(described).collect::<Vec<_>>(),
+        "judges": judges.collect::<Vec<_>>(),
         "samples": settings.samples,
         "check": check.kind.key(),
         "rubric": rubric_digest(check),
@@ -222,7 +227,7 @@ pub(super) fn identity(settings: &JudgeSettings, check: &JudgeCheck) -> (String,
     (text_digest(&who.to_string()), who)
 }
 
-fn described(judge: &JudgeSpec) -> Value {
+fn described((judge, files): (&JudgeSpec, &Vec<String>)) -> Value {
     let kind = judge.provider.as_str();
     match &judge.provider {
         JudgeProvider::Anthropic(server) | JudgeProvider::OpenAi(server) => json!({
@@ -236,6 +241,7 @@ fn described(judge: &JudgeSpec) -> Value {
             "type": kind,
             "model": judge.model,
             "command": argv,
+            "files": files,
         }),
     }
 }

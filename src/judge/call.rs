@@ -69,7 +69,8 @@ impl NoVerdict {
 /// One question to one judge.
 pub(super) struct Call<'a> {
     pub(super) judges: &'a Judges,
-    pub(super) judge: &'a JudgeSpec,
+    /// Who is asked, and what it holds if it is a program.
+    pub(super) judge: (&'a JudgeSpec, &'a [String]),
     /// The money of whoever asks, beside that of all judges.
     pub(super) purse: &'a Purse,
     pub(super) prompt: &'a Prompt,
@@ -205,7 +206,7 @@ impl Call<'_> {
     ) -> Recorded {
         Recorded {
             request: digest.to_owned(),
-            judge: name(self.judge),
+            judge: name(self.judge.0),
             reply: told.text,
             unreadable: read.err().cloned(),
             model: told.model,

@@ -22,7 +22,7 @@ pub(super) struct Told {
 }
 
 /// Where a request goes, and what it says. It names the judge wholly, but for the key.
-pub(super) fn request(judge: &JudgeSpec, prompt: &Prompt) -> Value {
+pub(super) fn request((judge, files): (&JudgeSpec, &[String]), prompt: &Prompt) -> Value {
     let model = judge.model.as_deref();
     match &judge.provider {
         JudgeProvider::Anthropic(server) => json!({
@@ -55,6 +55,7 @@ pub(super) fn request(judge: &JudgeSpec, prompt: &Prompt) -> Value {
         }
         JudgeProvider::Command { argv, .. } => json!({
             "argv": argv,
+            "files": files,
             "model": model,
             "stdin": format!("{}\n\n{}", prompt.system, prompt.user),
         }),

@@ -1,11 +1,12 @@
 //! What people said of answers: a table of labels, as JSON lines or CSV, with the line of whatever is wrong in it.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use crate::layers::Threshold;
-use crate::record::numbered_lines;
+use crate::record::{numbered_lines, text_digest};
 
 /// What a person said.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,11 +57,28 @@ pub struct Label {
     pub human: Opinion,
 }
 
-/// Reads labels: JSON lines where the first line begins with `{`, else CSV with a head.
+/// All that people said.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Labels {
+    /// One for each thing that a judge can be shown.
+    pub labels: Vec<Label>,
+    /// Lines that show it the same as an earlier one, in words.
+    pub repeated: Vec<String>,
+}
+
+impl Label {
+    /// Digest of what a judge is shown of it; its name is not.
+    fn shown(&self) -> String {
+        text_digest(&json!([self.task, self.answer, self.facts]).to_string())
+    }
+}
+
+/// Reads labels: JSON lines where the first line begins with `{`, else CSV with a head. What shows a judge the same counts
+/// once, whatever its name.
 ///
 /// # Errors
 /// What is wrong, each with its line; none of the labels is used then.
-pub fn read(text: &str) -> Result<Vec<Label>, Vec<String>> {
+pub fn read(text: &str) -> Result<Labels, Vec<String>> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let rows = if text.trim_start().starts_with('{') {
         json_lines(text)
@@ -68,26 +86,33 @@ pub fn read(text: &str) -> Result<Vec<Label>, Vec<String>> {
         csv_rows(text)
     };
     let mut seen = HashMap::new();
-    let (mut labels, mut problems) = (Vec::new(), Vec::new());
+    let (mut found, mut problems) = (Labels::default(), Vec::new());
     for (line, row) in rows {
         match row.and_then(|row| label(&row)) {
             Err(why) => problems.push(format!("line {line}: {why}")),
-            Ok(label) => {
-                let known = seen.insert((label.item.clone(), label.answer.clone()), line);
-                if let Some(first) = known {
-                    problems.push(format!(
-                        "line {line}: the same item and answer as in line {first}: one sample must not count twice"
-                    ));
+            Ok(label) => match seen.entry(label.shown()) {
+                Entry::Vacant(place) => {
+                    place.insert((line, label.human));
+                    found.labels.push(label);
                 }
-                labels.push(label);
-            }
+                Entry::Occupied(known) => {
+                    let (first, human) = *known.get();
+                    let what =
+                        format!("line {line}: a judge is shown just what line {first} shows");
+                    if human == label.human {
+                        found.repeated.push(format!("{what}: it counts once"));
+                    } else {
+                        problems.push(format!("{what}, and `human` is another: settle on one"));
+                    }
+                }
+            },
         }
     }
-    if labels.is_empty() && problems.is_empty() {
+    if found.labels.is_empty() && problems.is_empty() {
         problems.push("line 1: there are no labels".to_owned());
     }
     if problems.is_empty() {
-        Ok(labels)
+        Ok(found)
     } else {
         Err(problems)
     }
@@ -165,10 +190,26 @@ mod tests {
         let csv = "\u{feff}item,answer,human,task\na,\"x, \"\"y\"\"\",4,\n2,z,fail,t\n";
         let read_json = read(json).expect("labels");
         assert_eq!(read_json, read(csv).expect("labels"));
+        let read_json = read_json.labels;
         assert_eq!(read_json[0].human, Opinion::Score(4));
         let threshold = Threshold::new(0.9).expect("a threshold");
         assert!(!read_json[0].human.passes(threshold));
         assert!(read_json[0].human.passes(Threshold::default()));
+    }
+
+    #[test]
+    fn samples_are_told_apart_by_what_a_judge_is_shown_and_not_by_their_names() {
+        let csv =
+            "item,task,answer,human\na,,x,pass\nb,,x,pass\nc,t,x,pass\na,,x,pass\na,,y,fail\n";
+        let found = read(csv).expect("labels");
+        let items: Vec<&str> = found.labels.iter().map(|it| it.item.as_str()).collect();
+        assert_eq!(items, ["a", "c", "a"]);
+        assert_eq!(
+            found.repeated,
+            [3, 5].map(|line| format!(
+                "line {line}: a judge is shown just what line 2 shows: it counts once"
+            ))
+        );
     }
 
     #[test]
@@ -182,7 +223,7 @@ mod tests {
             ("item,answer,human\na,b\n", "line 2"),
             (
                 "item,answer,human\na,b,4\nc,d,4\na,b,2\n",
-                "line 4: the same item and answer as in line 2",
+                "line 4: a judge is shown just what line 2 shows, and `human` is another",
             ),
             (
                 "{\"item\": \"a\", \"answer\": \"b\", \"human\": 4}\n{\"item\"\n",

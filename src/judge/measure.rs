@@ -144,7 +144,7 @@ fn found(judges: &Judges, measurement: &Measurement, results: &[Judged]) -> Cali
         .collect();
     models.sort();
     models.dedup();
-    let (identity, who) = identity(&judges.settings, &measurement.check);
+    let (identity, who) = identity((&judges.settings, &judges.files), &measurement.check);
     Calibration {
         schema: 1,
         at: Timestamp::now().to_string(),

@@ -11,6 +11,8 @@ struct Wire {
     fence: String,
     score: u8,
     label: String,
+    /// Why; other harnesses call it by the other name.
+    #[serde(alias = "rationale")]
     reason: String,
     /// What a program says that it cost; it decides nothing here.
     #[serde(default, rename = "cost_usd")]
@@ -72,6 +74,27 @@ mod tests {
             let reply = read(&text, FENCE).expect("a reply");
             assert!((reply.score() - 4.0).abs() < f64::EPSILON);
             assert_eq!(reply.label, Some(JudgeLabel::Pass));
+        }
+    }
+
+    #[test]
+    fn replies_as_other_harnesses_ask_for_them_are_read_where_nothing_else_stands() {
+        let with_fence = |text: &str| text.replace('{', &format!(r#"{{"fence": "{FENCE}", "#));
+        let plain = with_fence(r#"{"score": 4, "label": "pass", "rationale": "ok"}"#);
+        let reply = read(&plain, FENCE).expect("a reply");
+        assert_eq!(
+            (reply.label, reply.reason.as_str()),
+            (Some(JudgeLabel::Pass), "ok")
+        );
+        let fenced = plain
+            .replace("\"score\": 4", "\"score\": 5")
+            .replace("pass", "borderline");
+        let fenced = format!("```json\n{fenced}\n```");
+        let reply = read(&fenced, FENCE).expect("a reply");
+        assert_eq!(reply.label, Some(JudgeLabel::Borderline));
+        let both = plain.replace('}', r#", "reason": "r"}"#);
+        for refused in [both, format!("Here is my verdict: {plain} thanks")] {
+            read(&refused, FENCE).expect_err(&refused);
         }
     }
 

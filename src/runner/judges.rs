@@ -36,12 +36,13 @@ pub(super) fn judges(
 /// # Errors
 /// A sentence for each check that may not.
 pub(super) fn may_decide(suite: &Suite) -> Result<(), RunError> {
+    let operator: Vec<(OsString, OsString)> = std::env::vars_os().collect();
     let mut missing = Vec::new();
     for task in &suite.tasks {
         for check in questions(task) {
             let why = match &suite.judge {
                 None => Some("the config has no `judge`, see docs/judge.md".to_owned()),
-                Some(settings) => match standing(settings, &check) {
+                Some(settings) => match standing((settings, &operator), &check) {
                     Ok(standing) => standing.objection(),
                     Err(error) => Some(error.to_string()),
                 },

@@ -61,8 +61,12 @@ fn the_example_of_the_page_on_judges_is_what_comes_out() {
 #[test]
 fn a_second_calibration_asks_nobody_and_finds_the_same() {
     let sandbox = suite(", max_attempts: 1");
+    let marked = format!(
+        "echo asked >> \"$HOME/asked\"\n{}",
+        block("### An example", "sh")
+    );
+    sandbox.script("judge.sh", &marked);
     let first = calibrated(&sandbox, &["--json"]).expect_code(1);
-    fs::write(sandbox.path("bin/judge.sh"), "exit 1").expect("the judge");
     let second = calibrated(&sandbox, &["--json"]).expect_code(1);
     let read = |ran: &Ran| {
         let mut page: Value = serde_json::from_str(&ran.stdout).expect("JSON");
@@ -71,10 +75,39 @@ fn a_second_calibration_asks_nobody_and_finds_the_same() {
     };
     assert_eq!(read(&first), read(&second));
     assert_eq!(read(&first)["may_decide"], false);
-    // Another rule is another question.
-    let other = calibrated(&sandbox, &["--check", "safety_check"]).expect_code(2);
+    let asked = || fs::read_to_string(sandbox.path("home/asked")).expect("marks");
+    assert_eq!(asked().lines().count(), 12);
+    // Another rule is another question, and another program another judge.
+    calibrated(&sandbox, &["--check", "safety_check"]).expect_code(1);
+    assert_eq!(asked().lines().count(), 24);
+    sandbox.script("judge.sh", "exit 1");
+    let other = calibrated(&sandbox, &[]).expect_code(2);
     assert!(other.stderr.contains("exit code 1 (calls: 1)"), "{other:?}");
-    assert_eq!(lines(&sandbox, "judge_calibrations.jsonl").len(), 2);
+    assert_eq!(lines(&sandbox, "judge_calibrations.jsonl").len(), 3);
+}
+
+#[test]
+fn one_answer_under_a_hundred_names_is_one_sample() {
+    let sandbox = suite("");
+    let labels = (0..100).map(|number| match number % 2 {
+        0 => format!("{number},please come,pass\n"),
+        _ => format!("{number},go away,fail\n"),
+    });
+    let labels: String = labels.collect();
+    let text = format!("item,answer,human\n{labels}");
+    fs::write(sandbox.path("labels.csv"), text).expect("labels");
+    let ran = calibrated(&sandbox, &["--no-retest"]).expect_code(1);
+    for told in [
+        "labels.csv: line 4: a judge is shown just what line 2 shows: it counts once",
+        "labels.csv: line 101: a judge is shown just what line 3 shows",
+        "2 labelled samples, and 100 are needed",
+    ] {
+        assert!(ran.stdout.contains(told), "{told}: {ran:?}");
+    }
+    assert_eq!(
+        lines(&sandbox, "judge_calibrations.jsonl")[0]["labelled"],
+        2
+    );
 }
 
 #[test]

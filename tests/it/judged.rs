@@ -56,8 +56,8 @@ fn with_judge(sandbox: Sandbox, (of_one, of_all): (&str, &str)) -> Sandbox {
 /// `labels.csv` with a hundred labels that the judges here agree with.
 pub(crate) fn hundred_labels(sandbox: &Sandbox) {
     let labels = (0..100).map(|number| match number % 2 {
-        0 => format!("{number},please come,pass\n"),
-        _ => format!("{number},go away,fail\n"),
+        0 => format!("{number},please come {number},pass\n"),
+        _ => format!("{number},go away {number},fail\n"),
     });
     let labels: String = labels.collect();
     let text = format!("item,answer,human\n{labels}");
@@ -107,7 +107,6 @@ fn a_judge_decides_about_an_answer_and_the_report_says_how_far_it_is_known() {
 fn a_regrade_asks_no_judge_again() {
     let sandbox = suite("please come in", RUBRIC, ALLOWED);
     sandbox.proctor(&["run", "--quiet"]).expect_code(0);
-    sandbox.script("polite", "exit 1");
     let run = sandbox.run_dir();
     let run = run.to_str().expect("text");
     sandbox

@@ -16,8 +16,8 @@ use crate::cli::out::{Colour, Out};
 use crate::cli::suite::{config_failure, config_here, tasks_for};
 use crate::config::{GraderSpec, JudgeSettings, LoadRequest, load, load_config_only};
 use crate::judge::{
-    Calibration, JudgeSetup, Judged, Judges, Measurement, NoVerdict, keep, measure, read_labels,
-    shown,
+    Calibration, JudgeSetup, Judged, Judges, Labels, Measurement, NoVerdict, keep, measure,
+    read_labels, shown,
 };
 use crate::layers::{JudgeCheck, JudgeFailure, JudgeKind, Threshold};
 use crate::record::{JUDGE_REPLIES, Redactor, text_digest};
@@ -34,7 +34,8 @@ fn calibrate(args: &CalibrateArgs) -> Outcome<ExitCode> {
     let settings = settings(args.config.as_deref())?;
     let check = check(args)?;
     let text = read(&args.labels)?;
-    let labels = read_labels(&text).map_err(|problems| refused(&args.labels, &problems))?;
+    let found = read_labels(&text).map_err(|problems| refused(&args.labels, &problems))?;
+    let Labels { labels, repeated } = found;
     let measurement = Measurement {
         check,
         labels,
@@ -57,8 +58,11 @@ fn calibrate(args: &CalibrateArgs) -> Outcome<ExitCode> {
     let objection = calibration.objection();
     let mut out = Out::new(Colour::AUTO);
     if args.json {
-        out.json(&document(&calibration, &results))?;
+        out.json(&document(&calibration, &results, &repeated))?;
     } else {
+        for line in &repeated {
+            out.line(format_args!("{}: {line}", shown_path(&args.labels)))?;
+        }
         out.text(page(&calibration, &results))?;
         out.line(format_args!(
             "calibration: {}",
@@ -215,7 +219,7 @@ fn odd(results: &[Judged]) -> impl Iterator<Item = (&Judged, String)> {
     })
 }
 
-fn document(calibration: &Calibration, results: &[Judged]) -> Value {
+fn document(calibration: &Calibration, results: &[Judged], repeated: &[String]) -> Value {
     let odd: Vec<Value> = odd(results)
         .map(|(it, what)| json!({"item": it.item, "what": what, "reason": it.first.reply.reason}))
         .collect();
@@ -225,6 +229,7 @@ fn document(calibration: &Calibration, results: &[Judged]) -> Value {
         "objection": calibration.objection(),
         "calibration": calibration,
         "odd": odd,
+        "repeated": repeated,
     })
 }
 

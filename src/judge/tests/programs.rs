@@ -4,8 +4,9 @@ use std::io::Write as _;
 use std::time::Duration;
 
 use super::{Bench, anthropic, asked, assert_usd};
-use crate::config::JudgeProvider;
-use crate::judge::samples::{answer, judge, of_anthropic, prompt_in, reply, script};
+use crate::config::{JudgeProvider, ReplayMode};
+use crate::judge::calibration::identity;
+use crate::judge::samples::{answer, check, judge, of_anthropic, prompt_in, reply, script};
 
 /// A judge in shell: 5 where the answer holds a greeting, else 1.
 const GREETER: &str = r#"
@@ -105,4 +106,33 @@ async fn what_a_program_says_that_it_cost_counts_though_it_breaks_down_after() {
         .await
         .expect_err("no verdict");
     assert_eq!((none.cost_usd, bench.recorded().as_str()), (None, ""));
+}
+
+#[tokio::test]
+async fn a_program_that_holds_something_else_is_another_judge() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let program = folder.path().join("judge.sh");
+    let write = |text: &str| std::fs::write(&program, text).expect("the program");
+    write(GREETER);
+    let argv = ["sh".to_owned(), program.display().to_string()];
+    let mut bench = Bench::of(vec![judge(JudgeProvider::Command {
+        argv: argv.to_vec(),
+        env_pass: Vec::new(),
+        max_call_usd: None,
+    })]);
+    assert!(bench.decide("hello").await.expect("a verdict").passed);
+    let known = |bench: &Bench| {
+        let check = check();
+        identity((&bench.settings, &bench.judges().files), &check)
+    };
+    let (before, who) = known(&bench);
+    assert_eq!(who["judges"][0]["files"].as_array().map(Vec::len), Some(2));
+    write(&GREETER.replace("hello", "good day"));
+    assert_ne!(known(&bench).0, before);
+    let judged = bench.decide("hello").await.expect("a verdict");
+    assert!(!judged.passed && !judged.given[0].replayed, "{judged:?}");
+    bench.settings.replay = ReplayMode::Only;
+    write(GREETER);
+    assert_eq!(known(&bench).0, before);
+    assert!(bench.decide("hello").await.expect("a verdict").passed);
 }
