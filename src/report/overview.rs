@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::model::ScenarioId;
 use crate::report::cell_stats::CellStats;
+use crate::report::layers::LayerCounts;
 use crate::report::number::ratio;
 use crate::report::summary::Summary;
 
@@ -63,6 +64,7 @@ impl Overview {
             .chain(gaps(summary))
             .chain(infra_warning(&scenarios, summary))
             .chain(doubtful_successes(summary))
+            .chain(judged(summary))
             .chain(attestation_warning(summary))
             .collect();
         Self {
@@ -179,6 +181,18 @@ fn doubtful_successes(summary: &Summary) -> Option<String> {
             "successes of trials with an infra fault: {count} (`agent_protocol`: no last word of the agent). They count in the rate over all trials and not in the one over graded trials, where failures of such trials do not count either"
         )
     })
+}
+
+/// Says who decided by a rubric, and how far to trust it: no rate is shown without.
+fn judged(summary: &Summary) -> Option<String> {
+    let mut all = LayerCounts::default();
+    for stats in summary.cells.values() {
+        all.merge(&stats.layers);
+    }
+    let judged = Some(all.judged()).filter(|judged| !judged.is_empty())?;
+    Some(format!(
+        "judges decided whether some trials pass, and judges err; how far each is known: {judged}"
+    ))
 }
 
 /// Says so where infra faults hit some arms or cells harder than others.

@@ -330,6 +330,9 @@ impl Steps {
             success: bool,
             termination: Option<&'a str>,
             grade: Option<&'a str>,
+            /// How far the judges are known that had a part in the grade.
+            #[serde(skip_serializing_if = "Option::is_none")]
+            judged: Option<&'a [String]>,
             integrity: Option<&'a str>,
             infra: Option<&'a str>,
             wall_time_sec: Option<f64>,
@@ -343,6 +346,7 @@ impl Steps {
             success: row.success,
             termination: row.termination.as_deref(),
             grade: row.grade.as_deref(),
+            judged: row.judged.as_deref(),
             integrity: row.integrity.as_deref(),
             infra: row.infra.as_deref(),
             wall_time_sec: row.wall_time_sec,

@@ -177,6 +177,8 @@ impl<'a> Spans<'a> {
             ] {
                 attributes.extend(value.map(|value| text(name, value)));
             }
+            let judged = row.judged.as_ref().map(|judged| judged.join("; "));
+            attributes.extend(judged.map(|judged| text("proctor.judged", &judged)));
             attributes.push(json!({"key": "proctor.success", "value": {"boolValue": row.success}}));
             let cost = row.billed_cost_usd.filter(|cost| cost.is_finite());
             attributes.extend(

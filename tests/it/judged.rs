@@ -84,7 +84,18 @@ fn a_judge_decides_about_an_answer_and_the_report_says_how_far_it_is_known() {
         "{known}"
     );
     let summary = fs::read_to_string(sandbox.run_dir().join("summary.md")).expect("a summary");
-    assert!(summary.contains("NOT CALIBRATED"), "{summary}");
+    assert!(summary.contains("how far each is known: 1 x"), "{summary}");
+    let run = sandbox.run_dir();
+    let run = run.to_str().expect("text");
+    let told = sandbox.proctor(&["rebuild", "--run", run, "--json"]);
+    let note = "how far each is known: 1 x answer.llm_judge: NOT CALIBRATED";
+    assert!(told.stdout.contains(note), "{told:?}");
+    let trial = sandbox.trial_file("events.jsonl");
+    let trial = trial.parent().expect("a folder").to_str().expect("text");
+    for (format, key) in [("atif", "\"judged\""), ("otel", "\"proctor.judged\"")] {
+        let export = sandbox.proctor(&["export", format, trial]);
+        assert!(export.stdout.contains(key), "{format}: {export:?}");
+    }
     let log = fs::read_to_string(sandbox.trial_file("grader_01_answer.log")).expect("the log");
     let kept: Value = serde_json::from_str(&log).expect("a line");
     assert_eq!(kept["replies"][0]["score"], 5.0);

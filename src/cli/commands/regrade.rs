@@ -64,8 +64,15 @@ fn trial(comparison: &Comparison) -> serde_json::Value {
         "before": {"success": comparison.was_success, "grade": comparison.was_grade, "failure_reason": comparison.was_reason},
         "after": {"success": comparison.is_success, "grade": comparison.now.grade.as_str(), "failure_reason": comparison.reason(),
                   "integrity": comparison.now.integrity.label(),
-                  "judged": comparison.now.layers.as_ref().filter(|it| it.judges_asked).map(|it| &it.judges)},
+                  "judged": judged(comparison)},
     })
+}
+
+/// The checks that judges decided, each with how far the judge is known; nothing where none was asked.
+fn judged(comparison: &Comparison) -> Option<&[String]> {
+    let layers = comparison.now.layers.as_ref();
+    let asked = layers.filter(|it| it.judges_asked);
+    asked.map(|it| it.judges.as_slice())
 }
 
 fn page(regrading: &Regrading) -> String {
@@ -96,5 +103,10 @@ fn change(one: &Comparison) -> String {
         Some(true) => "success".to_owned(),
         _ => one.now.grade.as_str().to_owned(),
     });
-    sanitize_line(&format!("{}: {before} -> {after}", one.run_id))
+    let judged = judged(one).unwrap_or_default().join("; ");
+    let judged = match judged.as_str() {
+        "" => String::new(),
+        judged => format!(" ({judged})"),
+    };
+    sanitize_line(&format!("{}: {before} -> {after}{judged}", one.run_id))
 }
