@@ -175,6 +175,12 @@ pub(super) fn config_here(named: Option<&Path>) -> Option<PathBuf> {
     named.map(Path::to_owned).or_else(here)
 }
 
+/// The config beside a file, if there is one.
+pub(super) fn config_beside(file: &Path) -> Option<PathBuf> {
+    let config = file.with_file_name(CONFIG);
+    config.is_file().then_some(config)
+}
+
 /// The config that a run directory brings along: that of the built-in suite.
 pub(super) fn config_of_run(run: &Path) -> Option<PathBuf> {
     let config = run.join(UNPACKED).join(CONFIG);

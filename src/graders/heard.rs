@@ -60,6 +60,17 @@ impl LastWords {
     }
 }
 
+/// What tools told the agent.
+pub(super) fn told_by_tools(events: &Path) -> Result<Vec<String>, String> {
+    let mut told = Vec::new();
+    each(events, |event| {
+        if let EventKind::ToolEnded(result) = event.kind {
+            told.push(result.output);
+        }
+    })?;
+    Ok(told)
+}
+
 /// Calls `each` with every event; a line that cannot be read is an error, since nobody knows what it says.
 pub(super) fn each(events: &Path, mut each: impl FnMut(AgentEvent)) -> Result<(), String> {
     let reader = read_events(events).map_err(|error| error.to_string())?;

@@ -1,4 +1,4 @@
-//! The questions of an `answer` grader, put to the judges of the suite: last, one by one, each reply kept.
+//! The questions of an `answer` grader, put to judges: last, one by one, each reply kept.
 
 use std::path::Path;
 
@@ -8,53 +8,112 @@ use super::grade::GradeContext;
 use super::{heard, inside};
 use crate::judge::{Given, Judgement, Judges, Material, NoVerdict, Purse};
 use crate::layers::{Inquiry, JudgeCheck, JudgeFailure, JudgeKind, JudgeReply};
-use crate::model::EventKind;
 use crate::record;
+use crate::supervise::Cancel;
 
 /// A prompt and a file of facts are no longer.
 const LONGEST: u64 = 16 << 20;
 
-/// What came of it.
+/// What came of questions to judges.
 #[derive(Debug, Default)]
-pub(super) struct Asked {
+pub struct Asked {
     /// Each check that a judge decided, with how far the judge is known.
-    pub(super) judges: Vec<String>,
+    pub judges: Vec<String>,
     /// What each question cost, in USD; nothing where that is not known.
     costs: Vec<Option<f64>>,
+    /// Every reply, as lines of JSON.
+    lines: String,
+}
+
+/// What judges are shown of a recorded trace beside its answer.
+#[derive(Debug, Clone, Default)]
+pub struct Shown {
+    /// What was asked of the agent; empty where that is not known.
+    pub task: String,
+    /// What its tools told it, where the trace tells that.
+    pub tools: Option<Vec<String>>,
+}
+
+impl Shown {
+    pub(super) fn tools(&self) -> Result<Vec<String>, String> {
+        let tools = self.tools.clone();
+        tools.ok_or_else(|| "the trace does not hold what tools told the agent".to_owned())
+    }
+}
+
+/// Who is asked, and what they are shown.
+pub(super) struct Hearing<'a> {
+    pub(super) judges: Option<(&'a Judges, &'a Purse)>,
+    pub(super) cancel: &'a Cancel,
+    pub(super) task: &'a str,
+    pub(super) answer: &'a str,
+    /// Reads what tools told the agent, where a question needs it.
+    pub(super) tools: &'a (dyn Fn() -> Result<Vec<String>, String> + Sync),
 }
 
 impl Asked {
-    /// Takes in what came of another grader's questions.
-    pub(super) fn add(&mut self, other: Self) {
+    /// Takes in what came of further questions.
+    pub fn add(&mut self, other: Self) {
+        self.lines.push_str(&other.lines);
         self.costs.extend(other.costs);
         self.judges.extend(other.judges);
     }
 
+    /// Whether a question was put.
+    #[must_use]
+    pub fn is_any(&self) -> bool {
+        !self.costs.is_empty()
+    }
+
     /// What it cost, in USD; nothing where that of a question is not known, or none was put.
-    pub(super) fn usd(&self) -> Option<f64> {
+    #[must_use]
+    pub fn usd(&self) -> Option<f64> {
         let all: Option<f64> = self.costs.iter().copied().sum();
-        all.filter(|_| !self.costs.is_empty())
+        all.filter(|_| self.is_any())
     }
 }
 
-/// Puts the questions that come up.
-pub(super) async fn put(
+/// Puts the questions that come up in a trial, and keeps every reply.
+pub(super) async fn put_in_trial(
     inquiry: &mut Inquiry,
     (answer, ctx): (&str, &GradeContext<'_>),
     log: &Path,
 ) -> Asked {
+    let task = ctx.heard.and_then(|heard| {
+        let bytes = record::read_file(&heard.dir.prompt(), LONGEST)?;
+        Some(String::from_utf8_lossy(&bytes).into_owned())
+    });
+    let tools = || match ctx.heard {
+        Some(heard) => heard::told_by_tools(&heard.dir.events()),
+        None => Ok(Vec::new()),
+    };
+    let hearing = Hearing {
+        judges: ctx.judges,
+        cancel: ctx.cancel,
+        task: task.as_deref().unwrap_or_default(),
+        answer,
+        tools: &tools,
+    };
+    let asked = put(inquiry, &hearing).await;
+    if !asked.lines.is_empty() {
+        keep(&asked.lines, ctx, log);
+    }
+    asked
+}
+
+/// Puts the questions that come up.
+pub(super) async fn put(inquiry: &mut Inquiry, hearing: &Hearing<'_>) -> Asked {
     let mut asked = Asked::default();
-    let mut lines = String::new();
     while let Some(check) = inquiry.question().cloned() {
-        let reply = match ctx.judges {
+        let reply = match hearing.judges {
             None => Err(JudgeFailure::NoJudge.into()),
-            Some(judges) => one(judges, &check, (answer, ctx)).await,
+            Some(judges) => one(judges, &check, hearing).await,
         };
         let name = check.kind.key();
         let reply = match reply {
             Ok(judgement) => {
                 asked.costs.push(judgement.cost_usd);
-                lines.push_str(&line(&check, &judgement));
+                asked.lines.push_str(&line(&check, &judgement));
                 asked
                     .judges
                     .push(format!("answer.{name}: {}", judgement.standing.shown()));
@@ -62,14 +121,11 @@ pub(super) async fn put(
             }
             Err(none) => {
                 asked.costs.push(none.cost_usd);
-                lines.push_str(&line_without(&check, &none));
+                asked.lines.push_str(&line_without(&check, &none));
                 Err(none.why)
             }
         };
         inquiry.reply(reply);
-    }
-    if !asked.costs.is_empty() {
-        keep(&lines, ctx, log);
     }
     asked
 }
@@ -99,24 +155,21 @@ fn told(judgement: &Judgement) -> JudgeReply {
 async fn one(
     (judges, purse): (&Judges, &Purse),
     check: &JudgeCheck,
-    (answer, ctx): (&str, &GradeContext<'_>),
+    hearing: &Hearing<'_>,
 ) -> Result<Judgement, NoVerdict> {
-    let facts = facts(check, ctx).map_err(JudgeFailure::Unasked)?;
-    let task = ctx.heard.and_then(|heard| {
-        let bytes = record::read_file(&heard.dir.prompt(), LONGEST)?;
-        Some(String::from_utf8_lossy(&bytes).into_owned())
-    });
+    let facts = facts(check, hearing).map_err(JudgeFailure::Unasked)?;
     let material = Material {
-        task: task.as_deref().unwrap_or_default(),
-        answer,
+        task: hearing.task,
+        answer: hearing.answer,
         facts: &facts,
     };
-    judges.decide(check, &material, (purse, ctx.cancel)).await
+    let with = (purse, hearing.cancel);
+    judges.decide(check, &material, with).await
 }
 
 /// What the answer is held against: the file that the rubric names, else, where claims are checked, what the agent's tools
 /// told it.
-fn facts(check: &JudgeCheck, ctx: &GradeContext<'_>) -> Result<Vec<(String, String)>, String> {
+fn facts(check: &JudgeCheck, hearing: &Hearing<'_>) -> Result<Vec<(String, String)>, String> {
     if let Some(path) = &check.context_file {
         let unreadable = |why: &dyn std::fmt::Display| format!("{}: {why}", path.display());
         let real = std::fs::canonicalize(path).map_err(|why| unreadable(&why))?;
@@ -124,15 +177,13 @@ fn facts(check: &JudgeCheck, ctx: &GradeContext<'_>) -> Result<Vec<(String, Stri
         let text = String::from_utf8(bytes).map_err(|_| unreadable(&"it is no UTF-8"))?;
         return Ok(vec![("the only facts that count".to_owned(), text)]);
     }
-    let mut facts = Vec::new();
-    if let (JudgeKind::Hallucination, Some(heard)) = (check.kind, ctx.heard) {
-        heard::each(&heard.dir.events(), |event| {
-            if let EventKind::ToolEnded(result) = event.kind {
-                facts.push(("what a tool told".to_owned(), result.output));
-            }
-        })?;
+    if check.kind != JudgeKind::Hallucination {
+        return Ok(Vec::new());
     }
-    Ok(facts)
+    let told = (hearing.tools)()?.into_iter();
+    Ok(told
+        .map(|text| ("what a tool told".to_owned(), text))
+        .collect())
 }
 
 /// A judgement with every reply, as a line of the grader's log.

@@ -4,13 +4,12 @@
 //! judges are asked when it is the turn of their grader, after all others passed.
 
 use super::grade::{GradeContext, Opinion, PASS, aside, error, fail};
+use super::held::LayersFound;
 use super::judged::Asked;
 use super::traced::traced;
 use super::{heard, judged};
 use crate::config::GraderSpec;
-use crate::layers::{
-    Findings, Inquiry, JudgeFailure, LayerStatus, Layers, Outcome, Path, Trace, cost, path,
-};
+use crate::layers::{Findings, Inquiry, LayerStatus, Outcome, Path, Trace, cost, path};
 use crate::model::{Grade, LayerVerdicts, Verdict};
 use crate::record::Reference;
 
@@ -27,22 +26,12 @@ pub(super) struct Layered {
     unread: Option<Opinion>,
 }
 
-enum Layer {
+/// One of them.
+pub(super) enum Layer {
     /// Waits for judges.
     Answer(Inquiry),
     /// Done.
     Found(&'static str, Findings),
-}
-
-/// What the layers found, each under the name of its grader.
-#[derive(Debug, Clone, PartialEq, Default)]
-pub struct LayersFound(Vec<(&'static str, Findings)>);
-
-/// Holds a recorded trace to graders that are layers; others are left out. Judges are not asked: nobody is there.
-#[must_use]
-pub fn hold(specs: &[GraderSpec], trace: &Trace, baseline: Option<&Trace>) -> LayersFound {
-    let layers = specs.iter().filter_map(|spec| layer(spec, trace, baseline));
-    LayersFound(layers.map(Layer::ended).collect())
 }
 
 impl Layered {
@@ -118,7 +107,7 @@ impl Layered {
         };
         if let Layer::Answer(inquiry) = layer {
             let mut inquiry = std::mem::take(inquiry);
-            let asked = judged::put(&mut inquiry, (&self.answer, ctx), log).await;
+            let asked = judged::put_in_trial(&mut inquiry, (&self.answer, ctx), log).await;
             self.asked.add(asked);
             *layer = Layer::Found("answer", inquiry.finish());
         }
@@ -138,8 +127,8 @@ impl Layered {
             Layer::Answer(inquiry) => ("answer", inquiry.finish_unasked(why.as_deref())),
             Layer::Found(name, findings) => (name, findings),
         });
-        let found = LayersFound(layers.collect());
-        (!found.0.is_empty()).then(|| LayerVerdicts {
+        let found: LayersFound = layers.collect();
+        (!found.all().is_empty()).then(|| LayerVerdicts {
             judge_cost_usd: self.asked.usd(),
             judges: self.asked.judges,
             baseline: self.baseline,
@@ -148,20 +137,8 @@ impl Layered {
     }
 }
 
-impl Layer {
-    /// With every question put.
-    fn ended(self) -> (&'static str, Findings) {
-        match self {
-            Self::Answer(inquiry) => (
-                "answer",
-                inquiry.finish_with(&mut |_| Err(JudgeFailure::NoJudge)),
-            ),
-            Self::Found(name, findings) => (name, findings),
-        }
-    }
-}
-
-fn layer(spec: &GraderSpec, trace: &Trace, baseline: Option<&Trace>) -> Option<Layer> {
+/// What a grader finds that is a layer, but for what judges say.
+pub(super) fn layer(spec: &GraderSpec, trace: &Trace, baseline: Option<&Trace>) -> Option<Layer> {
     Some(match spec {
         GraderSpec::Answer(spec) => Layer::Answer(Inquiry::new(spec, &trace.answer)),
         GraderSpec::Path(spec) => {
@@ -194,54 +171,6 @@ fn opinion(name: &str, findings: &Findings) -> Opinion {
                 .map(|finding| format!("{}: {}", finding.check, finding.detail))
                 .collect();
             error(format!("{name}_unjudged:{}", why.join("; ")))
-        }
-    }
-}
-
-impl LayersFound {
-    /// All of them, in the order of the graders.
-    #[must_use]
-    pub fn all(&self) -> &[(&'static str, Findings)] {
-        &self.0
-    }
-
-    /// Where all of it ends up: at its worst layer.
-    #[must_use]
-    pub fn status(&self) -> LayerStatus {
-        let each = self.0.iter().map(|(_, findings)| findings.status());
-        each.max().unwrap_or(LayerStatus::Pass)
-    }
-
-    /// Where each layer ends up; of two graders of one layer the worse counts.
-    #[must_use]
-    pub fn layers(&self) -> Layers {
-        let of = |wanted: &str| {
-            let found = self.0.iter().filter(|(name, _)| *name == wanted);
-            found.map(|(_, findings)| findings.status()).max()
-        };
-        Layers {
-            answer: of("answer"),
-            path: of("path"),
-            budget: of("budget"),
-        }
-    }
-
-    fn verdicts(&self) -> LayerVerdicts {
-        let layers = self.layers();
-        let word = |status: Option<LayerStatus>| status.map(|status| status.word().to_owned());
-        let each = self.0.iter().flat_map(|(name, findings)| {
-            findings.all().iter().map(move |finding| {
-                let gap = if finding.detail.is_empty() { "" } else { ": " };
-                let word = finding.outcome.word();
-                format!("{name}.{} {word}{gap}{}", finding.check, finding.detail)
-            })
-        });
-        LayerVerdicts {
-            answer: word(layers.answer),
-            path: word(layers.path),
-            budget: word(layers.budget),
-            findings: each.collect(),
-            ..LayerVerdicts::default()
         }
     }
 }

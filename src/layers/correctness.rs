@@ -104,7 +104,9 @@ impl Inquiry {
         self.waiting.front().filter(|_| self.is_open())
     }
 
-    fn is_open(&self) -> bool {
+    /// Whether all that was checked so far holds.
+    #[must_use]
+    pub fn is_open(&self) -> bool {
         let mut all = self.findings.all().iter();
         all.all(|finding| matches!(finding.outcome, Outcome::Held | Outcome::Skipped))
     }

@@ -88,6 +88,9 @@ pub struct Baseline {
     pub violations: Vec<String>,
     /// Whether it was saved although it does not pass.
     pub forced: bool,
+    /// Each check that a judge decided, with how far that judge was known.
+    #[serde(default)]
+    pub judged: Vec<String>,
     trace: Kept,
 }
 
@@ -133,6 +136,7 @@ impl Baseline {
             correctness: None,
             violations: Vec::new(),
             forced: false,
+            judged: Vec::new(),
             trace: Kept {
                 answer: trace.answer.clone(),
                 calls: calls.collect(),

@@ -87,6 +87,25 @@ fn a_second_calibration_asks_nobody_and_finds_the_same() {
 }
 
 #[test]
+fn two_processes_that_record_at_once_lose_no_line() {
+    let sandbox = suite("");
+    hundred_labels(&sandbox);
+    std::thread::scope(|scope| {
+        let kinds = ["llm_judge", "safety_check"];
+        let both = kinds.map(|kind| {
+            let words = ["--check", kind, "--no-retest"];
+            let sandbox = &sandbox;
+            scope.spawn(move || calibrated(sandbox, &words).expect_code(0))
+        });
+        for one in both {
+            one.join().expect("an end");
+        }
+    });
+    assert_eq!(lines(&sandbox, "judge_replies.jsonl").len(), 200);
+    assert_eq!(lines(&sandbox, "judge_calibrations.jsonl").len(), 2);
+}
+
+#[test]
 fn one_answer_under_a_hundred_names_is_one_sample() {
     let sandbox = suite("");
     let labels = (0..100).map(|number| match number % 2 {

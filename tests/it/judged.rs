@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::sandbox::Sandbox;
 
@@ -345,4 +345,112 @@ fn a_judge_that_the_run_could_not_pay_is_not_asked() {
             .contains("1 rows of this run do not tell what their judges cost"),
         "{refused:?}"
     );
+}
+
+#[test]
+fn a_check_asks_judges_where_told_and_pays_nothing_for_what_a_run_recorded() {
+    let sandbox = suite("please come in", RUBRIC, ALLOWED);
+    sandbox.proctor(&["run", "--quiet"]).expect_code(0);
+    let run = sandbox.run_dir().display().to_string();
+    let free = sandbox
+        .proctor(&["check", "tasks.yaml", &run])
+        .expect_code(2);
+    assert!(
+        free.stdout
+            .contains("the judge was not asked: --judges asks it"),
+        "{free:?}"
+    );
+    let words = ["check", "tasks.yaml", &run, "--judges"];
+    let checked = sandbox.proctor(&words).expect_code(0);
+    let told = "judged: answer.llm_judge: NOT CALIBRATED";
+    assert!(checked.stdout.contains(told), "{checked:?}");
+    let told = "USD for replies of judges: 0.2500, now paid: 0.0000";
+    assert!(checked.stdout.contains(told), "{checked:?}");
+    assert_eq!(times_asked(&sandbox), 1);
+    // A trace of nobody's run is asked about once.
+    let events = sandbox.trial_file("events.jsonl");
+    fs::copy(&events, sandbox.path("e.jsonl")).expect("the events");
+    let words = [
+        "check",
+        "tasks.yaml",
+        "e.jsonl",
+        "--judges",
+        "--json",
+        "--query",
+        "t",
+    ];
+    for (paid, asked) in [(0.25, 2), (0.0, 2)] {
+        let told = sandbox.proctor(&words).expect_code(0).stdout;
+        let told: Value = serde_json::from_str(&told).expect("JSON");
+        assert_eq!(
+            (&told["judge_cost_usd"], &told["judge_charged_usd"]),
+            (&0.25.into(), &paid.into())
+        );
+        assert_eq!(
+            told["traces"][0]["layers"]["answer"]["status"], "pass",
+            "{told:#}"
+        );
+        assert_eq!(times_asked(&sandbox), asked);
+    }
+    // A forbidden call says enough.
+    let spec =
+        format!("answer: {{{RUBRIC}}}\npath: {{forbidden_tools: [Bash], max_tool_calls: 0}}\n");
+    fs::write(sandbox.path("spec.yaml"), spec).expect("the spec");
+    let call = json!({"schema": 1, "agent": "a", "version": "v1", "query": "q", "trace": {"total_llm_calls": 1, "spans": [
+        {"kind": "agent", "output_data": "please", "tool_calls": [{"tool_name": "Bash", "arguments": {}}]}]}});
+    fs::write(sandbox.path("trace.json"), call.to_string()).expect("the trace");
+    let words = ["check", "spec.yaml", "trace.json", "--judges"];
+    let failed = sandbox.proctor(&words).expect_code(1);
+    assert!(
+        failed
+            .stdout
+            .contains("not asked, since path does not hold"),
+        "{failed:?}"
+    );
+    assert_eq!(times_asked(&sandbox), 2);
+}
+
+#[test]
+fn a_check_asks_only_judges_that_may_decide() {
+    let sandbox = suite("please come in", RUBRIC, ALLOWED);
+    sandbox.proctor(&["run", "--quiet"]).expect_code(0);
+    let config = fs::read_to_string(sandbox.path("config.yaml")).expect("the config");
+    let strict = config.replace(ALLOWED, "");
+    fs::write(sandbox.path("strict.yaml"), strict).expect("the config");
+    let run = sandbox.run_dir().display().to_string();
+    let words = [
+        "check",
+        "tasks.yaml",
+        &run,
+        "--judges",
+        "--config",
+        "strict.yaml",
+    ];
+    let refused = sandbox.proctor(&words).expect_code(2);
+    assert!(
+        refused
+            .stdout
+            .contains("the judge was not asked: not calibrated"),
+        "{refused:?}"
+    );
+    let words = ["check", "tasks.yaml", &run, "--config", "strict.yaml"];
+    sandbox.proctor(&words).expect_code(2);
+}
+
+#[test]
+fn a_baseline_that_judges_let_pass_says_how_far_they_are_known() {
+    let sandbox = suite("please come in", RUBRIC, ALLOWED);
+    sandbox.proctor(&["run", "--quiet"]).expect_code(0);
+    let trial = sandbox.trial_file("events.jsonl");
+    let trial = trial.parent().expect("a folder").to_str().expect("text");
+    let save = ["baseline", "save", "tasks.yaml", trial];
+    sandbox.proctor(&save).expect_code(2);
+    let saved = sandbox
+        .proctor(&[&save[..], &["--judges"]].concat())
+        .expect_code(0);
+    let known = "[answer.llm_judge: NOT CALIBRATED";
+    assert!(saved.stdout.contains(known), "{saved:?}");
+    let listed = sandbox.proctor(&["baseline", "list"]).expect_code(0);
+    assert!(listed.stdout.contains(known), "{listed:?}");
+    assert_eq!(times_asked(&sandbox), 1);
 }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueHint};
 
-use crate::cli::args::TEMPLATE;
+use crate::cli::args::{AskArgs, TEMPLATE};
 use crate::record::BaselineKey;
 
 /// What is asked of baselines.
@@ -90,6 +90,9 @@ pub(in crate::cli) struct SaveBaselineArgs {
     /// Keep it although it does not pass; that is recorded
     #[arg(long)]
     pub(in crate::cli) force: bool,
+
+    #[command(flatten)]
+    pub(in crate::cli) ask: AskArgs,
 
     #[command(flatten)]
     pub(in crate::cli) store: StoreArgs,

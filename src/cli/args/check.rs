@@ -16,7 +16,8 @@ superset that every used tool is in the reference.
 
 Examples:
   proctor check agentci_spec.yaml golden/rag-agent/v1.json
-  proctor check tasks.yaml runs/20260101-120000",
+  proctor check tasks.yaml runs/20260101-120000
+  proctor check tasks.yaml runs/20260101-120000 --judges",
     help_template = TEMPLATE
 )]
 pub(in crate::cli) struct CheckArgs {
@@ -40,7 +41,22 @@ pub(in crate::cli) struct CheckArgs {
     #[arg(long, value_name = "DIR", default_value = "baselines", value_hint = ValueHint::DirPath)]
     pub(in crate::cli) baselines: PathBuf,
 
+    #[command(flatten)]
+    pub(in crate::cli) ask: AskArgs,
+
     /// Print the result as one JSON document
     #[arg(long)]
     pub(in crate::cli) json: bool,
+}
+
+/// Flags of commands that may ask judges about recorded traces.
+#[derive(Debug, Clone, Args)]
+pub(in crate::cli) struct AskArgs {
+    /// Ask the judges of the config where all else holds; recorded replies cost nothing
+    #[arg(long)]
+    pub(in crate::cli) judges: bool,
+
+    /// The config whose judges are asked [config.yaml beside SPEC, else of this folder]
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, requires = "judges")]
+    pub(in crate::cli) config: Option<PathBuf>,
 }

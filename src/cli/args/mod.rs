@@ -13,7 +13,7 @@ pub(super) use baseline::{
     BaselineArgs, BaselineCommand, DiffBaselinesArgs, ListBaselinesArgs, PromoteBaselineArgs,
     SaveBaselineArgs, ShowBaselineArgs, StoreArgs, WhoseArgs,
 };
-pub(super) use check::CheckArgs;
+pub(super) use check::{AskArgs, CheckArgs};
 pub(super) use further::{
     AgentsArgs, AgentsCommand, CassetteArgs, CompletionsArgs, DoctorArgs, EstimateArgs, ExportArgs,
     ExportFormat, GoBetweenArgs, ImportArgs, InitArgs, ModelServerArgs, ProbeArgs, RebuildArgs,

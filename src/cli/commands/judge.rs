@@ -1,7 +1,7 @@
 //! `proctor judge calibrate`: judges against people, answer by answer.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -10,17 +10,17 @@ use serde_json::{Value, json};
 use crate::cli::args::{CalibrateArgs, CheckArg, JudgeArgs, JudgeCommand};
 use crate::cli::columns::columns;
 use crate::cli::commands::engine;
+use crate::cli::commands::judges::{beside_calibrations, judges, needed_config, settings};
 use crate::cli::console::{Mode, View};
 use crate::cli::failure::{Failure, Kind, Outcome, shown_path};
 use crate::cli::out::{Colour, Out};
-use crate::cli::suite::{config_failure, config_here, tasks_for};
-use crate::config::{GraderSpec, JudgeSettings, LoadRequest, load, load_config_only};
+use crate::cli::suite::{config_failure, tasks_for};
+use crate::config::{GraderSpec, LoadRequest, load};
 use crate::judge::{
-    Calibration, JudgeSetup, Judged, Judges, Labels, Measurement, NoVerdict, keep, measure,
-    read_labels, shown,
+    Calibration, Judged, Labels, Measurement, NoVerdict, keep, measure, read_labels, shown,
 };
 use crate::layers::{JudgeCheck, JudgeFailure, JudgeKind, Threshold};
-use crate::record::{JUDGE_REPLIES, Redactor, text_digest};
+use crate::record::text_digest;
 use crate::report::sanitize_line;
 
 /// Does what is asked of judges.
@@ -43,7 +43,7 @@ fn calibrate(args: &CalibrateArgs) -> Outcome<ExitCode> {
         retest: !args.no_retest,
         jobs: args.jobs.get(),
     };
-    let judges = Arc::new(judges(&settings)?);
+    let judges = Arc::new(judges(&settings, &beside_calibrations(&settings))?);
     let view = View {
         mode: Mode::Quiet,
         stream: false,
@@ -74,38 +74,6 @@ fn calibrate(args: &CalibrateArgs) -> Outcome<ExitCode> {
     } else {
         ExitCode::FAILURE
     })
-}
-
-fn config(named: Option<&Path>) -> Outcome<PathBuf> {
-    config_here(named).ok_or_else(|| {
-        Failure::new(Kind::Usage, "no config.yaml in this folder").hint("name one with --config")
-    })
-}
-
-fn settings(config: Option<&Path>) -> Outcome<JudgeSettings> {
-    let config = self::config(config)?;
-    let suite = load_config_only(&config).map_err(|problems| config_failure(&problems))?;
-    suite.judge.ok_or_else(|| {
-        let what = format!("{}: judge: is missing", shown_path(&config));
-        Failure::new(Kind::Config, what).hint("docs/judge.md tells what it may hold")
-    })
-}
-
-fn judges(settings: &JudgeSettings) -> Outcome<Judges> {
-    let text: Vec<(String, String)> = std::env::vars_os()
-        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
-        .collect();
-    let variables = text
-        .iter()
-        .map(|(name, value)| (name.as_str(), value.as_str()));
-    let setup = JudgeSetup {
-        settings,
-        // Beside the calibrations, where the config names no file.
-        recordings: &settings.calibrations.with_file_name(JUDGE_REPLIES),
-        operator: std::env::vars_os().collect(),
-        redactor: Redactor::from_variables(variables),
-    };
-    Judges::new(setup).map_err(|error| Failure::new(Kind::Infrastructure, error))
 }
 
 fn check(args: &CalibrateArgs) -> Outcome<JudgeCheck> {
@@ -143,7 +111,7 @@ fn check(args: &CalibrateArgs) -> Outcome<JudgeCheck> {
 
 /// The only rubric of this kind that a task asks for.
 fn of_task(args: &CalibrateArgs, id: &str, kind: JudgeKind) -> Outcome<JudgeCheck> {
-    let config = config(args.config.as_deref())?;
+    let config = needed_config(args.config.as_deref())?;
     let tasks = tasks_for(&config, args.tasks.as_deref());
     let suite = load(&LoadRequest {
         config: &config,

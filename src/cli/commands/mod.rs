@@ -13,6 +13,7 @@ pub(super) mod export;
 pub(super) mod go_between;
 pub(super) mod init;
 pub(super) mod judge;
+mod judges;
 pub(super) mod metrics;
 pub(super) mod model_server;
 mod post_run;

@@ -13,10 +13,11 @@ use crate::cli::args::{
 };
 use crate::cli::columns::columns;
 use crate::cli::commands::check::{Chosen, chosen, loaded, sources};
+use crate::cli::commands::judges::{Asking, settle};
 use crate::cli::failure::{Failure, Kind, Outcome};
 use crate::cli::out::{Colour, Out};
 use crate::config::GraderSpec;
-use crate::graders::{LayersFound, hold};
+use crate::graders::{LayersFound, Shown, hold};
 use crate::layers::{LayerStatus, Trace};
 use crate::record::{Baseline, BaselineKey, Baselines};
 use crate::report::sanitize_line;
@@ -84,7 +85,14 @@ fn save(args: &SaveBaselineArgs) -> Outcome<ExitCode> {
     };
     let first = |spec: &&GraderSpec| matches!(spec, GraderSpec::Answer(_));
     let layer: Vec<GraderSpec> = query.layers.iter().filter(first).cloned().collect();
-    let found = hold(&layer, &trace, None);
+    let held = hold(&layer, &trace, None);
+    let shown = Shown {
+        task: trace.query.clone().unwrap_or_default(),
+        tools: source.tools,
+    };
+    let traces = std::slice::from_ref(&args.trace);
+    let asking = Asking::of(&args.ask, (&args.spec, traces))?;
+    let (found, asked) = settle(asking.as_ref(), vec![(held, shown)])?.remove(0);
     let status = found.layers().answer;
     let passes = status.is_none_or(|status| status == LayerStatus::Pass);
     if !passes && !args.force {
@@ -97,6 +105,7 @@ fn save(args: &SaveBaselineArgs) -> Outcome<ExitCode> {
     baseline.correctness = status.map(|status| status.word().to_owned());
     baseline.violations = violations(&found);
     baseline.forced = !passes;
+    baseline.judged = asked.judges;
     let saved = store(&args.store)
         .save(&key, args.version, baseline)
         .map_err(refused)?;
@@ -106,9 +115,18 @@ fn save(args: &SaveBaselineArgs) -> Outcome<ExitCode> {
     } else {
         ""
     };
-    let text = format!("{key} v{version} saved{forced}");
+    let judged = judged(&saved.judged);
+    let text = format!("{key} v{version} saved{forced}{judged}");
     tell(&args.store, &document(about(&key, &saved)), &text)?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Who had a part in that, and how far to trust it.
+fn judged(checks: &[String]) -> String {
+    if checks.is_empty() {
+        return String::new();
+    }
+    format!(" [{}]", checks.join("; "))
 }
 
 fn violations(found: &LayersFound) -> Vec<String> {
@@ -151,6 +169,7 @@ fn about(key: &BaselineKey, baseline: &Baseline) -> Value {
         "spec_sha256": baseline.spec_sha256,
         "correctness": baseline.correctness,
         "violations": baseline.violations,
+        "judged": baseline.judged,
         "forced": baseline.forced,
         "tools": trace.tools(),
         "answer": trace.answer,
@@ -186,7 +205,7 @@ fn list(args: &ListBaselinesArgs) -> Outcome {
                 if is_current { "current" } else { "" }.to_owned(),
                 read.saved_at,
                 read.model.unwrap_or_else(|| "-".to_owned()),
-                format!("{correctness}{forced}"),
+                format!("{correctness}{forced}{}", judged(&read.judged)),
             ]);
         }
     }

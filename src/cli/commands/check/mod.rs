@@ -7,12 +7,13 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use crate::cli::args::CheckArgs;
+use crate::cli::commands::judges::{Asking, settle};
 use crate::cli::console::say;
 use crate::cli::failure::{Failure, Kind, Outcome};
 use crate::cli::out::Colour;
 use crate::cli::suite::config_failure;
 use crate::config::{TraceQuery, TraceSpec, load_trace_spec};
-use crate::graders::{LayersFound, hold};
+use crate::graders::{self, Asked, LayersFound, Shown, hold};
 use crate::layers::{Tally, Trace};
 use crate::report::sanitize_line;
 
@@ -25,10 +26,17 @@ struct Checked {
     /// The baseline it was compared with.
     baseline: Option<String>,
     result: Held,
+    /// Each check that a judge decided, with how far the judge is known.
+    judged: Vec<String>,
 }
+
+/// What judges of all traces cost, in USD, where that is known: their replies, and what of it was paid now.
+type Bill = (Option<f64>, Option<f64>);
 
 enum Held {
     Found(LayersFound),
+    /// For judges, if there are any.
+    Waits,
     /// Nothing in the spec is about it.
     Unasked,
     /// It could not be judged.
@@ -40,7 +48,8 @@ pub(in crate::cli) fn run(args: &CheckArgs) -> Outcome<ExitCode> {
     let spec = loaded(&args.spec)?;
     let chosen = chosen(&spec, args.query.as_deref())?;
     let one = args.baseline.as_deref().map(sources::one).transpose()?;
-    let mut checked = Vec::new();
+    let asking = Asking::of(&args.ask, (&args.spec, &args.traces))?;
+    let (mut checked, mut held) = (Vec::new(), Vec::new());
     for source in sources::all(&args.traces)? {
         let trace = source.trace.as_ref().ok();
         let baseline = if let Some(one) = &one {
@@ -50,18 +59,39 @@ pub(in crate::cli) fn run(args: &CheckArgs) -> Outcome<ExitCode> {
             let kept = sources::kept(&args.baselines, source.key.as_ref())?;
             kept.or_else(|| sources::baseline(&spec, trace?))
         };
-        checked.push(check(source, &chosen, baseline));
+        let (one, layers) = check(source, &chosen, baseline);
+        held.extend(layers);
+        checked.push(one);
     }
+    let bill = settled(&mut checked, (asking.as_ref(), held))?;
     let mut tally = Tally::default();
     for one in &checked {
         match &one.result {
             Held::Found(found) => tally.add(found.layers()),
             Held::Crashed(_) => tally.add_crash(),
-            Held::Unasked => {}
+            Held::Unasked | Held::Waits => {}
         }
     }
-    told::tell(args, (&spec, &checked), tally)?;
+    told::tell(args, (&spec, &checked), (tally, bill))?;
     Ok(ExitCode::from(tally.exit_code()))
+}
+
+/// Puts what was found to its traces; gives what judges cost, where one was asked.
+fn settled(
+    checked: &mut [Checked],
+    (asking, held): (Option<&Asking>, Vec<(graders::Held, Shown)>),
+) -> Outcome<Option<Bill>> {
+    let mut all = Asked::default();
+    let waiting = checked
+        .iter_mut()
+        .filter(|one| matches!(one.result, Held::Waits));
+    for (one, (found, asked)) in waiting.zip(settle(asking, held)?) {
+        one.result = Held::Found(found);
+        one.judged.clone_from(&asked.judges);
+        all.add(asked);
+    }
+    let asking = asking.filter(|_| all.is_any());
+    Ok(asking.map(|asking| (all.usd(), asking.charged())))
 }
 
 /// Loads a spec and tells what of it is not used.
@@ -130,24 +160,32 @@ fn check(
     source: sources::Source,
     chosen: &Chosen<'_>,
     baseline: Option<(String, Trace)>,
-) -> Checked {
+) -> (Checked, Option<(graders::Held, Shown)>) {
     let mut checked = Checked {
         source: source.name,
         held_to: None,
         baseline: None,
         result: Held::Unasked,
+        judged: Vec::new(),
     };
-    match source.trace {
-        Err(why) => checked.result = Held::Crashed(why),
-        Ok(trace) => {
-            let Some(query) = chosen.of(source.task.as_deref(), &trace) else {
-                return checked;
-            };
-            let (name, before) = baseline.unzip();
-            checked.held_to = query.task.clone().or_else(|| query.query.clone());
-            checked.baseline = name;
-            checked.result = Held::Found(hold(&query.layers, &trace, before.as_ref()));
+    let trace = match source.trace {
+        Ok(trace) => trace,
+        Err(why) => {
+            checked.result = Held::Crashed(why);
+            return (checked, None);
         }
-    }
-    checked
+    };
+    let Some(query) = chosen.of(source.task.as_deref(), &trace) else {
+        return (checked, None);
+    };
+    let (name, before) = baseline.unzip();
+    checked.held_to = query.task.clone().or_else(|| query.query.clone());
+    checked.baseline = name;
+    checked.result = Held::Waits;
+    let held = hold(&query.layers, &trace, before.as_ref());
+    let shown = Shown {
+        task: trace.query.unwrap_or_default(),
+        tools: source.tools,
+    };
+    (checked, Some((held, shown)))
 }

@@ -9,6 +9,7 @@ use crate::cli::failure::{Failure, Kind, Outcome};
 use crate::config::TraceSpec;
 use crate::graders::trace_of;
 use crate::layers::Trace;
+use crate::model::{AgentEvent, EventKind};
 use crate::record::{BaselineKey, Baselines, Row, read_events};
 use crate::report::sanitize_line;
 use crate::trajectory::{Told, read_agentci, read_atif, trials_below};
@@ -21,6 +22,8 @@ pub(in crate::cli) struct Source {
     pub(in crate::cli) task: Option<String>,
     /// What it tells, or why it cannot be judged.
     pub(in crate::cli) trace: Result<Trace, String>,
+    /// What tools told the agent, where the format holds that.
+    pub(in crate::cli) tools: Option<Vec<String>>,
     /// Whose baseline it would be, where it is told.
     pub(in crate::cli) key: Option<BaselineKey>,
     /// The version, if it is a baseline.
@@ -47,18 +50,20 @@ fn refused(path: &Path, why: impl std::fmt::Display) -> Failure {
 
 /// The trace of a file.
 pub(in crate::cli) fn one(path: &Path) -> Outcome<Source> {
-    let source = |trace, version| Source {
+    let source = |trace, tools, version| Source {
         name: path.display().to_string(),
         task: None,
         key: None,
         trace: Ok(trace),
+        tools,
         version,
     };
     if path.extension().is_some_and(|ending| ending == "jsonl") {
         let events = read_events(path).map_err(|error| refused(path, error))?;
-        let events: Result<Vec<_>, _> = events.collect();
+        let events: Result<Vec<AgentEvent>, _> = events.collect();
         let events = events.map_err(|problem| refused(path, problem))?;
-        return Ok(source(trace_of(events.into_iter()), None));
+        let tools = told_by_tools(&events);
+        return Ok(source(trace_of(events.into_iter()), Some(tools), None));
     }
     let bytes = fs::read(path).map_err(|error| refused(path, error))?;
     let value: Value = serde_json::from_slice(&bytes)
@@ -67,12 +72,13 @@ pub(in crate::cli) fn one(path: &Path) -> Outcome<Source> {
     if version.is_some_and(|version| version.starts_with("ATIF")) {
         let read = read_atif(&bytes).map_err(|problem| refused(path, problem))?;
         let query = Some(read.users.join("\n")).filter(|query| !query.is_empty());
+        let tools = told_by_tools(&read.events);
         let trace = Trace {
             query,
             agent: Some(read.agent),
             ..trace_of(read.events.into_iter())
         };
-        return Ok(source(trace, None));
+        return Ok(source(trace, Some(tools), None));
     }
     let read = read_agentci(&bytes).map_err(|why| {
         refused(
@@ -80,7 +86,15 @@ pub(in crate::cli) fn one(path: &Path) -> Outcome<Source> {
             format!("neither an ATIF trajectory nor a trace of AgentCI: {why}"),
         )
     })?;
-    Ok(source(read.trace, read.version))
+    Ok(source(read.trace, None, read.version))
+}
+
+fn told_by_tools(events: &[AgentEvent]) -> Vec<String> {
+    let told = events.iter().filter_map(|event| match &event.kind {
+        EventKind::ToolEnded(result) => Some(result.output.clone()),
+        _ => None,
+    });
+    told.collect()
 }
 
 /// The trials of a folder, each with what its row tells.
@@ -94,6 +108,7 @@ fn trials(path: &Path) -> Outcome<Vec<Source>> {
             name: format!("{}/{name}", path.display()),
             task: Some(row.task_id.clone()).filter(|task| !task.is_empty()),
             key: key_of(&row),
+            tools: Some(told_by_tools(&told.events)),
             trace: trial(told),
             version: None,
         })

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Checked, Held};
+use super::{Bill, Checked, Held};
 use crate::cli::args::CheckArgs;
 use crate::cli::failure::Outcome;
 use crate::cli::out::{Colour, Out};
@@ -15,16 +15,21 @@ use crate::report::sanitize_line;
 pub(super) fn tell(
     args: &CheckArgs,
     (spec, checked): (&TraceSpec, &[Checked]),
-    tally: Tally,
+    (tally, bill): (Tally, Option<Bill>),
 ) -> Outcome {
     let mut out = Out::new(Colour::AUTO);
     if args.json {
-        return out.json(&document(args, (spec, checked), tally));
+        return out.json(&document(args, (spec, checked), (tally, bill)));
     }
     for one in checked {
         for line in lines(one) {
             out.line(sanitize_line(&line))?;
         }
+    }
+    if let Some((all, now)) = bill {
+        let usd = |usd: Option<f64>| usd.map_or("unknown".to_owned(), |usd| format!("{usd:.4}"));
+        let (all, now) = (usd(all), usd(now));
+        out.line(format!("USD for replies of judges: {all}, now paid: {now}"))?;
     }
     let Tally {
         passed,
@@ -60,12 +65,14 @@ fn lines(one: &Checked) -> Vec<String> {
         .unwrap_or_default();
     let head = |word: &str| format!("{word:5}  {}{held_to}{baseline}", one.source);
     let found = match &one.result {
-        Held::Unasked => return vec![head("-")],
+        Held::Unasked | Held::Waits => return vec![head("-")],
         Held::Crashed(why) => return vec![head("ERROR"), format!("       {why}")],
         Held::Found(found) => found,
     };
     let word = found.status().word().to_uppercase();
     let mut lines = vec![head(&word)];
+    let judged = one.judged.iter();
+    lines.extend(judged.map(|check| format!("       judged: {check}")));
     for (layer, findings) in found.all() {
         for finding in findings.all() {
             let word = finding.outcome.word();
@@ -78,7 +85,11 @@ fn lines(one: &Checked) -> Vec<String> {
     lines
 }
 
-fn document(args: &CheckArgs, (spec, checked): (&TraceSpec, &[Checked]), tally: Tally) -> Value {
+fn document(
+    args: &CheckArgs,
+    (spec, checked): (&TraceSpec, &[Checked]),
+    (tally, bill): (Tally, Option<Bill>),
+) -> Value {
     let traces: Vec<Value> = checked.iter().map(trace).collect();
     json!({
         "schema": 1,
@@ -89,13 +100,15 @@ fn document(args: &CheckArgs, (spec, checked): (&TraceSpec, &[Checked]), tally: 
         "failed": tally.failed,
         "warned": tally.warned,
         "errors": tally.errors,
+        "judge_cost_usd": bill.and_then(|(all, _)| all),
+        "judge_charged_usd": bill.and_then(|(_, now)| now),
         "traces": traces,
     })
 }
 
 fn trace(one: &Checked) -> Value {
     let (status, why, layers) = match &one.result {
-        Held::Unasked => ("unasked", None, json!({})),
+        Held::Unasked | Held::Waits => ("unasked", None, json!({})),
         Held::Crashed(why) => ("error", Some(why), json!({})),
         Held::Found(found) => (found.status().word(), None, layers(found)),
     };
@@ -106,6 +119,7 @@ fn trace(one: &Checked) -> Value {
         "status": status,
         "why": why,
         "layers": layers,
+        "judged": one.judged,
     })
 }
 

@@ -1,0 +1,130 @@
+//! The judges of a config, for commands that ask them outside of a run.
+
+use std::path::{Path, PathBuf};
+
+use crate::cli::args::AskArgs;
+use crate::cli::commands::engine;
+use crate::cli::console::{Mode, View};
+use crate::cli::failure::{Failure, Kind, Outcome};
+use crate::cli::out::Colour;
+use crate::cli::suite::{config_beside, config_failure, config_here};
+use crate::config::{JudgeSettings, load_config_only};
+use crate::graders::{Asked, Held, LayersFound, Shown};
+use crate::judge::{JudgeSetup, Judges, Purse};
+use crate::record::{JUDGE_REPLIES, Redactor, RunDir};
+use crate::report::sanitize_line;
+
+/// The config that was named, else that of this folder.
+pub(super) fn needed_config(named: Option<&Path>) -> Outcome<PathBuf> {
+    config_here(named).ok_or_else(|| {
+        Failure::new(Kind::Usage, "no config.yaml in this folder").hint("name one with --config")
+    })
+}
+
+/// `judge` of that config.
+pub(super) fn settings(config: Option<&Path>) -> Outcome<JudgeSettings> {
+    let config = needed_config(config)?;
+    let suite = load_config_only(&config).map_err(|problems| config_failure(&problems))?;
+    suite.judge.ok_or_else(|| {
+        let path = sanitize_line(&config.display().to_string());
+        let what = format!("{path}: judge: is missing");
+        Failure::new(Kind::Config, what).hint("docs/judge.md tells what it may hold")
+    })
+}
+
+/// Where replies are recorded that are no run's, unless the config names a file.
+pub(super) fn beside_calibrations(settings: &JudgeSettings) -> PathBuf {
+    settings.calibrations.with_file_name(JUDGE_REPLIES)
+}
+
+/// Sets judges up; `recordings` is for a config that names no file.
+pub(super) fn judges(settings: &JudgeSettings, recordings: &Path) -> Outcome<Judges> {
+    let text: Vec<(String, String)> = std::env::vars_os()
+        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+        .collect();
+    let variables = text
+        .iter()
+        .map(|(name, value)| (name.as_str(), value.as_str()));
+    let setup = JudgeSetup {
+        settings,
+        recordings,
+        operator: std::env::vars_os().collect(),
+        redactor: Redactor::from_variables(variables),
+    };
+    Judges::new(setup).map_err(|error| Failure::new(Kind::Infrastructure, error))
+}
+
+/// Judges that are asked about recorded traces.
+pub(super) struct Asking {
+    judges: Judges,
+    purse: Purse,
+}
+
+impl Asking {
+    /// Those of the config, where they are to be asked. Traces of one run find the replies that the run recorded.
+    pub(super) fn of(args: &AskArgs, (spec, traces): (&Path, &[PathBuf])) -> Outcome<Option<Self>> {
+        if !args.judges {
+            return Ok(None);
+        }
+        let config = args.config.clone().or_else(|| config_beside(spec));
+        let settings = settings(config.as_deref())?;
+        let recordings = recordings_of_run(traces);
+        let recordings = recordings.unwrap_or_else(|| beside_calibrations(&settings));
+        Ok(Some(Self {
+            judges: judges(&settings, &recordings)?,
+            purse: Purse::new(None),
+        }))
+    }
+
+    /// What new calls cost, in USD; nothing where nobody was asked or that is not known.
+    pub(super) fn charged(&self) -> Option<f64> {
+        self.purse.charged()
+    }
+}
+
+/// The recorded replies of the only run that traces are of.
+fn recordings_of_run(traces: &[PathBuf]) -> Option<PathBuf> {
+    let run = |path: &PathBuf| {
+        let path = path.canonicalize().ok()?;
+        let mut folders = path
+            .ancestors()
+            .take(4)
+            .filter_map(|it| RunDir::open(it).ok());
+        folders
+            .find(RunDir::holds_a_run)
+            .map(|run| run.judge_replies())
+    };
+    let first = traces.first().and_then(run)?;
+    let same = traces.iter().all(|path| run(path).as_ref() == Some(&first));
+    same.then_some(first)
+}
+
+/// What was found in each trace, with what judges say where they are asked.
+pub(super) fn settle(
+    asking: Option<&Asking>,
+    held: Vec<(Held, Shown)>,
+) -> Outcome<Vec<(LayersFound, Asked)>> {
+    let Some(asking) = asking.filter(|_| held.iter().any(|(held, _)| held.waits())) else {
+        let each = held.into_iter();
+        let each = each.map(|(held, _)| (held.unasked("--judges asks it"), Asked::default()));
+        return Ok(each.collect());
+    };
+    let view = View {
+        mode: Mode::Quiet,
+        stream: false,
+        colour: Colour::AUTO,
+    };
+    let (found, cancelled) = engine::drive(view, |_sender, cancel| async move {
+        let mut found = Vec::new();
+        for (held, shown) in held {
+            let with = (&asking.judges, &asking.purse, &cancel);
+            found.push(held.asked(&shown, with).await);
+        }
+        (found, cancel.level() > 0)
+    })?;
+    if cancelled {
+        return Err(Failure::new(Kind::Cancelled, "not all judges were asked")
+            .hint("replies are recorded: the same command asks for the rest alone"));
+    }
+    Ok(found)
+}
