@@ -9,7 +9,7 @@ use crate::config::shape::Section;
 use crate::config::tables::{ANSWER, BUDGET, EXPECT, FORBIDDEN_CALL, PATH, RUBRIC};
 use crate::layers::{
     AnswerSchema, CallPattern, CorrectnessSpec, CostSpec, JudgeCheck, JudgeKind, MatchMode,
-    PathSpec, Pattern, Similarity, Threshold,
+    PathRule, PathSpec, Pattern, Similarity, Threshold,
 };
 
 /// A grader of the short way.
@@ -286,9 +286,7 @@ fn forbidden_calls(options: &Fields<'_>, report: &mut Report) -> Vec<CallPattern
             );
             Vec::new()
         });
-        let path = rule
-            .text("path")
-            .and_then(|glob| CallPattern::glob(&glob).ok());
+        let path = rule.text("path").and_then(|glob| PathRule::new(&glob).ok());
         let read = CallPattern {
             tool: rule.text("tool"),
             command,

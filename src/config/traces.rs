@@ -43,11 +43,11 @@ pub struct TraceQuery {
     pub layers: Vec<GraderSpec>,
 }
 
-/// Loads a spec for traces.
+/// Loads a spec for traces; `config` is the suite whose defaults lie under a tasks file, if it is not the one beside it.
 ///
 /// # Errors
 /// All problems of the file at once; checks that are not made here are some.
-pub fn load_trace_spec(path: &Path) -> Result<TraceSpec, Problems> {
+pub fn load_trace_spec(path: &Path, config: Option<&Path>) -> Result<TraceSpec, Problems> {
     let bytes = read(
         path,
         "give a spec: AgentCI's, a tasks file, or answer, path and budget alone",
@@ -61,7 +61,10 @@ pub fn load_trace_spec(path: &Path) -> Result<TraceSpec, Problems> {
     };
     let root = parsed(&bytes, &mut report);
     let defaults = match root.as_ref().map(form) {
-        Some(Form::Tasks) => defaults_of(&path.with_file_name(CONFIG_NAME), &files)?,
+        Some(Form::Tasks) => {
+            let beside = path.with_file_name(CONFIG_NAME);
+            defaults_of(config.unwrap_or(&beside), &files)?
+        }
         _ => None,
     };
     let spec = root.map(|root| match form(&root) {

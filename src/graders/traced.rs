@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::heard::{self, LastWords};
 use crate::layers::{Call, Trace};
-use crate::metrics::shell_commands;
+use crate::metrics::call_made;
 use crate::model::{AgentEvent, EventKind, ToolCall};
 
 /// Reads the kept events of a trial.
@@ -63,11 +63,7 @@ impl Listener {
 
 /// A call as the layers know it.
 fn call_of(call: ToolCall) -> Call {
-    let commands = call.command.as_deref().map(shell_commands);
     let arguments = serde_json::from_str(&call.arguments);
-    Call {
-        tool: call.name,
-        arguments: arguments.unwrap_or(Value::String(call.arguments)),
-        commands: commands.unwrap_or_default(),
-    }
+    let arguments = arguments.unwrap_or(Value::String(call.arguments));
+    call_made(call.name, arguments, call.command.as_deref())
 }

@@ -1,9 +1,12 @@
 //! Calls of tools, and patterns for calls that must not be made.
 
-use globset::GlobMatcher;
+use std::borrow::Cow;
+
 use serde_json::Value;
 
+use super::command::begins_with;
 use super::pattern::Pattern;
+use super::place::{PathRule, Touched};
 
 /// A call of a tool.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -12,123 +15,61 @@ pub struct Call {
     pub tool: String,
     /// Its arguments; a text where they are no JSON.
     pub arguments: Value,
-    /// The commands that it runs, each as its words, if it is a call of a shell.
+    /// The commands that it runs, each as its words.
     pub commands: Vec<Vec<String>>,
+    /// The paths that its arguments and commands name.
+    pub touched: Vec<Touched>,
 }
 
 impl Call {
-    /// Every text in the arguments.
-    fn texts(&self) -> Vec<&str> {
+    /// Every text, number and truth value in the arguments.
+    fn values(&self) -> Vec<Cow<'_, str>> {
         let mut found = Vec::new();
         leaves(&self.arguments, &mut found);
         found
     }
-
-    /// Every text that may be a path: arguments, and words of commands.
-    fn paths(&self) -> impl Iterator<Item = String> {
-        let words = self.commands.iter().flatten().map(String::as_str);
-        let all: Vec<&str> = self.texts().into_iter().chain(words).collect();
-        // `--file=x` names x.
-        let each = all.into_iter().flat_map(|text| {
-            let value = text.split_once('=').map(|(_, value)| value);
-            [Some(text), value].into_iter().flatten()
-        });
-        each.map(plain_path).collect::<Vec<_>>().into_iter()
-    }
 }
 
-fn leaves<'a>(value: &'a Value, found: &mut Vec<&'a str>) {
+fn leaves<'a>(value: &'a Value, found: &mut Vec<Cow<'a, str>>) {
     match value {
-        Value::String(text) => found.push(text),
+        Value::String(text) => found.push(Cow::Borrowed(text)),
+        Value::Bool(_) | Value::Number(_) => found.push(Cow::Owned(value.to_string())),
         Value::Array(values) => values.iter().for_each(|value| leaves(value, found)),
         Value::Object(entries) => entries.values().for_each(|value| leaves(value, found)),
-        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+        Value::Null => {}
     }
-}
-
-/// A path without `.`, `..` and repeated slashes, as far as its text tells.
-fn plain_path(text: &str) -> String {
-    let mut parts: Vec<&str> = Vec::new();
-    for part in text.split('/') {
-        match part {
-            "" | "." => {}
-            ".." if parts.last().is_some_and(|last| *last != "..") => {
-                parts.pop();
-            }
-            // The root is its own parent.
-            ".." if text.starts_with('/') => {}
-            part => parts.push(part),
-        }
-    }
-    let root = if text.starts_with('/') { "/" } else { "" };
-    format!("{root}{}", parts.join("/"))
 }
 
 /// One of `forbidden_calls`: a call that all of it fits.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct CallPattern {
     /// `tool`; any where it is not said. A `*` stands for any letters.
     pub tool: Option<String>,
     /// `command`: words that a command of the call begins with.
     pub command: Vec<String>,
     /// `path`: a glob that a path in the call fits.
-    pub path: Option<GlobMatcher>,
+    pub path: Option<PathRule>,
     /// `pattern`: matches in an argument.
     pub pattern: Option<Pattern>,
 }
 
-impl PartialEq for CallPattern {
-    fn eq(&self, other: &Self) -> bool {
-        let glob = |path: &Option<GlobMatcher>| path.as_ref().map(|it| it.glob().to_string());
-        (&self.tool, &self.command, &self.pattern) == (&other.tool, &other.command, &other.pattern)
-            && glob(&self.path) == glob(&other.path)
-    }
-}
-
 impl CallPattern {
-    /// A glob for paths: one that does not begin at the root fits at any depth.
-    ///
-    /// # Errors
-    /// What is wrong with it, as a fragment.
-    pub fn glob(written: &str) -> Result<GlobMatcher, String> {
-        let anywhere = if written.starts_with('/') {
-            written.to_owned()
-        } else {
-            format!("**/{}", written.trim_start_matches("./"))
-        };
-        let glob = globset::GlobBuilder::new(&anywhere)
-            .literal_separator(true)
-            .build();
-        glob.map(|glob| glob.compile_matcher())
-            .map_err(|error| error.kind().to_string())
-    }
-
     /// Whether a call fits.
     #[must_use]
     pub fn fits(&self, call: &Call) -> bool {
         let tool = self.tool.as_ref();
         let tool = tool.is_none_or(|tool| named(tool, &call.tool));
-        let command = self.command.is_empty() || call.commands.iter().any(|words| self.runs(words));
+        let runs = |words: &Vec<String>| begins_with(words, &self.command);
+        let command = self.command.is_empty() || call.commands.iter().any(runs);
         let path = self.path.as_ref();
-        let path = path.is_none_or(|glob| call.paths().any(|path| glob.is_match(path)));
+        let path = path.is_none_or(|rule| call.touched.iter().any(|path| rule.fits(path)));
         let pattern = self.pattern.as_ref();
         let pattern = pattern.is_none_or(|pattern| {
-            let mut texts = call.texts().into_iter();
+            let mut values = call.values().into_iter();
             // What takes too long to be known is taken for a match: a rule that may be broken is.
-            texts.any(|text| pattern.found_in(text).unwrap_or(true))
+            values.any(|value| pattern.found_in(&value).unwrap_or(true))
         });
         tool && command && path && pattern
-    }
-
-    /// Whether a command begins with the words of the rule; programs are known without their folder.
-    fn runs(&self, words: &[String]) -> bool {
-        let (Some((program, arguments)), Some((asked, rest))) =
-            (words.split_first(), self.command.split_first())
-        else {
-            return false;
-        };
-        let name = program.rsplit('/').next().unwrap_or(program);
-        (program == asked || name == asked) && arguments.starts_with(rest)
     }
 
     /// What it forbids, in words.
@@ -142,8 +83,7 @@ impl CallPattern {
             parts.push(format!("command {}", self.command.join(" ")));
         }
         if let Some(path) = &self.path {
-            let shown = path.glob().to_string();
-            parts.push(format!("path {}", shown.trim_start_matches("**/")));
+            parts.push(format!("path {}", path.written()));
         }
         if let Some(pattern) = &self.pattern {
             parts.push(format!("pattern {}", pattern.written()));

@@ -1,12 +1,14 @@
 //! The three layers: what an answer, a path of tool calls and a bill must hold to. Specs and facts in, findings out; no I/O.
 
 mod calls;
+mod command;
 mod correctness;
 mod cost;
 mod finding;
 mod judge;
 mod path;
 mod pattern;
+mod place;
 mod schema;
 mod sequence;
 #[cfg(test)]
@@ -16,6 +18,7 @@ mod trace;
 mod verdict;
 
 pub use calls::{Call, CallPattern};
+pub use command::{CommandWords, begins_with};
 pub use correctness::{CorrectnessSpec, Inquiry};
 pub use cost::{CostSpec, Spent, cost};
 pub use finding::{Finding, Findings, LayerStatus, Outcome};
@@ -24,6 +27,7 @@ pub use judge::{
 };
 pub use path::{Handoffs, Path, PathSpec, Similarity, path};
 pub use pattern::Pattern;
+pub use place::{Depth, PathRule, Touched};
 pub use schema::AnswerSchema;
 pub use sequence::{
     MatchMode, loop_count, sequence_edit, sequence_lcs, tool_f1, tool_precision, tool_recall,

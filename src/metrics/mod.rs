@@ -5,6 +5,7 @@
 //! Nothing here reads a clock or a file, but for what it set aside itself (`kept.rs`), and no input makes it fail or grow
 //! without bound.
 
+mod calls;
 mod cost;
 mod error_class;
 mod kept;
@@ -19,11 +20,11 @@ mod upstream;
 mod watched;
 mod xcode;
 
+pub use calls::call_made;
 pub use cost::{KnownCost, PricedTokens, cost, priced_usd};
 pub use error_class::{ErrorClass, classify, is_mcp_error_discovery};
 pub use kept::Kept;
 pub use mcp_tools::{Drives, McpTool, mcp_server_and_tool, mcp_tool};
-pub use shell::shell_commands;
 pub use tallied::{McpCallSeen, Tallied, ToolErrors};
 pub use tally::Tally;
 pub use upstream::{MANIFESTS, Upstream, package_name};

@@ -1,6 +1,6 @@
 //! Cuts a shell script into simple commands and nested scripts: enough of the grammar to find what would run.
 
-use crate::metrics::shell_nesting::{Heredoc, closing, heredoc, skip_heredocs};
+use crate::metrics::shell_nesting::{Heredoc, closing, heredoc, heredoc_body};
 
 /// A word, its quotes removed; expansions stand in it as they were written.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -13,31 +13,41 @@ pub(super) struct Word {
     pub(super) assigns: bool,
 }
 
+/// A simple command.
+#[derive(Debug, Default)]
+pub(super) struct Simple {
+    /// Its words, redirections left out.
+    pub(super) words: Vec<Word>,
+    /// The files that its redirections name.
+    pub(super) targets: Vec<String>,
+    /// What here-documents and here-strings give it to read.
+    pub(super) input: Vec<String>,
+    /// Whether it reads what the command before it prints.
+    pub(super) piped: bool,
+}
+
 /// What a script consists of.
 #[derive(Debug, Default)]
 pub(super) struct Script {
-    /// Its simple commands, redirections left out.
-    pub(super) commands: Vec<Vec<Word>>,
+    /// Its simple commands.
+    pub(super) commands: Vec<Simple>,
     /// The scripts inside `$(...)`, backquotes, `<(...)` and `>(...)`.
     pub(super) nested: Vec<String>,
 }
 
 /// Cuts a script; whatever is unbalanced ends with the text.
 pub(super) fn cut(text: &str) -> Script {
-    let mut lexer = Lexer {
-        bytes: text.as_bytes(),
-        at: 0,
-        word: None,
-        drop_next: false,
-        command: Vec::new(),
-        heredocs: Vec::new(),
-        script: Script::default(),
-    };
+    let mut lexer = Lexer::of(text.as_bytes());
     while let Some(byte) = lexer.next() {
         lexer.step(byte);
     }
     lexer.end_command();
     lexer.script
+}
+
+/// The scripts that a here-document is filled in from.
+fn substituted(body: &str) -> Vec<String> {
+    Lexer::of(body.as_bytes()).substitutions()
 }
 
 #[derive(Default)]
@@ -47,18 +57,43 @@ struct Building {
     assigns: bool,
 }
 
+/// What the next word is.
+#[derive(Clone, Copy, Default)]
+enum Role {
+    #[default]
+    Argument,
+    /// The file of a redirection.
+    Target,
+    /// The same or, of `>&` and `<&`, a descriptor.
+    Duplicate,
+    /// A here-string.
+    Input,
+}
+
 struct Lexer<'a> {
     bytes: &'a [u8],
     at: usize,
     word: Option<Building>,
-    /// The next word is the target of a redirection.
-    drop_next: bool,
-    command: Vec<Word>,
-    heredocs: Vec<Heredoc>,
+    role: Role,
+    command: Simple,
+    /// Here-documents whose text is still to come, each with the place of its command.
+    heredocs: Vec<(usize, Heredoc)>,
     script: Script,
 }
 
-impl Lexer<'_> {
+impl<'a> Lexer<'a> {
+    fn of(bytes: &'a [u8]) -> Self {
+        Self {
+            bytes,
+            at: 0,
+            word: None,
+            role: Role::Argument,
+            command: Simple::default(),
+            heredocs: Vec::new(),
+            script: Script::default(),
+        }
+    }
+
     fn next(&mut self) -> Option<u8> {
         let byte = *self.bytes.get(self.at)?;
         self.at += 1;
@@ -82,10 +117,11 @@ impl Lexer<'_> {
             b' ' | b'\t' => self.end_word(),
             b'\n' => {
                 self.end_command();
-                self.at = skip_heredocs(self.bytes, self.at, &mut self.heredocs);
+                self.read_heredocs();
             }
             b'&' if self.peek() == Some(b'>') => self.end_word(),
-            b';' | b')' | b'&' | b'|' => self.end_command(),
+            b'|' => self.pipe(),
+            b';' | b')' | b'&' => self.end_command(),
             b'(' => self.open_paren(),
             b'<' | b'>' => self.redirect(byte),
             b'\'' => self.single_quoted(),
@@ -103,21 +139,61 @@ impl Lexer<'_> {
         let Some(building) = self.word.take() else {
             return;
         };
-        if !std::mem::take(&mut self.drop_next) {
-            self.command.push(Word {
-                text: String::from_utf8_lossy(&building.bytes).into_owned(),
+        let text = String::from_utf8_lossy(&building.bytes).into_owned();
+        let command = &mut self.command;
+        match std::mem::take(&mut self.role) {
+            Role::Duplicate
+                if text
+                    .bytes()
+                    .all(|byte| byte.is_ascii_digit() || byte == b'-') => {}
+            Role::Target | Role::Duplicate => command.targets.push(text),
+            Role::Input => command.input.push(text),
+            Role::Argument => command.words.push(Word {
+                text,
                 quoted: building.quoted,
                 assigns: building.assigns,
-            });
+            }),
         }
     }
 
     fn end_command(&mut self) {
         self.end_word();
-        self.drop_next = false;
-        let command = std::mem::take(&mut self.command);
-        if !command.is_empty() {
-            self.script.commands.push(command);
+        self.role = Role::Argument;
+        let command = &self.command;
+        let waits = self
+            .heredocs
+            .last()
+            .is_some_and(|(place, _)| *place == self.script.commands.len());
+        if waits || !command.words.is_empty() || !command.targets.is_empty() {
+            self.script.commands.push(std::mem::take(&mut self.command));
+        }
+    }
+
+    /// The end of a command whose output the next one reads, or `||`.
+    fn pipe(&mut self) {
+        self.end_command();
+        match self.peek() {
+            Some(b'|') => self.at += 1,
+            Some(b'&') => {
+                self.at += 1;
+                self.command.piped = true;
+            }
+            _ => self.command.piped = true,
+        }
+    }
+
+    /// Gives the texts of the here-documents that begin at a new line to their commands.
+    fn read_heredocs(&mut self) {
+        for (place, heredoc) in std::mem::take(&mut self.heredocs) {
+            let (body, after) = heredoc_body(self.bytes, self.at, &heredoc);
+            self.at = after;
+            let body = String::from_utf8_lossy(&body).into_owned();
+            if !heredoc.quoted {
+                self.script.nested.extend(substituted(&body));
+            }
+            if let Some(command) = self.script.commands.get_mut(place) {
+                command.input.push(body);
+            }
         }
     }
 
@@ -144,8 +220,8 @@ impl Lexer<'_> {
         self.end_word();
         let rest = &self.bytes[self.at.min(self.bytes.len())..];
         let blank = rest.iter().take_while(|byte| **byte == b' ').count();
-        if self.command.len() == 1 && rest.get(blank) == Some(&b')') {
-            self.command.clear();
+        if self.command.words.len() == 1 && rest.get(blank) == Some(&b')') {
+            self.command.words.clear();
         }
         self.end_command();
     }
@@ -162,19 +238,22 @@ impl Lexer<'_> {
             return;
         }
         self.end_word();
+        self.role = Role::Target;
         if first == b'<' && self.peek() == Some(b'<') {
-            match heredoc(self.bytes, self.at - 1) {
-                Some((heredoc, after)) => {
-                    self.heredocs.push(heredoc);
-                    self.at = after;
-                    return;
-                }
-                None => self.at += 2,
+            if let Some((heredoc, after)) = heredoc(self.bytes, self.at - 1) {
+                self.heredocs.push((self.script.commands.len(), heredoc));
+                self.role = Role::Argument;
+                self.at = after;
+                return;
             }
-        } else if matches!(self.peek(), Some(b'>' | b'<' | b'|' | b'&')) {
+            self.role = Role::Input;
+            self.at += 2;
+        } else if let Some(second @ (b'>' | b'<' | b'|' | b'&')) = self.peek() {
             self.at += 1;
+            if second == b'&' {
+                self.role = Role::Duplicate;
+            }
         }
-        self.drop_next = true;
     }
 
     fn single_quoted(&mut self) {
@@ -287,6 +366,19 @@ impl Lexer<'_> {
     fn add_nested(&mut self, inner: &[u8]) {
         let text = String::from_utf8_lossy(inner).into_owned();
         self.script.nested.push(text);
+    }
+
+    /// Passes over a text in which nothing but substitutions has a meaning.
+    fn substitutions(mut self) -> Vec<String> {
+        while let Some(byte) = self.next() {
+            match byte {
+                b'\\' => self.at += 1,
+                b'$' if self.peek() == Some(b'(') => self.expansion(),
+                b'`' => self.backquoted(),
+                _ => {}
+            }
+        }
+        self.script.nested
     }
 
     fn comment(&mut self) {

@@ -4,6 +4,8 @@
 pub(super) struct Heredoc {
     delimiter: Vec<u8>,
     strip_tabs: bool,
+    /// Whether its text is taken as it is: nothing in it is filled in.
+    pub(super) quoted: bool,
 }
 
 /// Place of the `)` that closes what was opened before `from`, or the end of the text.
@@ -21,7 +23,11 @@ pub(super) fn closing(bytes: &[u8], from: usize) -> usize {
             b'(' if !quoted || bytes[..at - 1].ends_with(b"$") => open.push(b'('),
             b')' if !quoted => drop(open.pop()),
             b'\'' if !quoted => at = after_quote(bytes, at),
-            b'\n' if !quoted => at = skip_heredocs(bytes, at, &mut heredocs),
+            b'\n' if !quoted => {
+                for heredoc in heredocs.drain(..) {
+                    at = heredoc_body(bytes, at, &heredoc).1;
+                }
+            }
             b'<' if !quoted && bytes.get(at) == Some(&b'<') => {
                 let found = heredoc(bytes, at - 1);
                 at = found.as_ref().map_or(at + 2, |(_, after)| *after);
@@ -58,34 +64,36 @@ pub(super) fn heredoc(bytes: &[u8], at: usize) -> Option<(Heredoc, usize)> {
     let ends = |byte: &u8| byte.is_ascii_whitespace() || b";&|<>()".contains(byte);
     let length = rest.iter().position(ends).unwrap_or(rest.len());
     let quotes = |byte: &&u8| !matches!(**byte, b'\'' | b'"' | b'\\');
-    let delimiter = rest[..length].iter().filter(quotes).copied().collect();
+    let delimiter: Vec<u8> = rest[..length].iter().filter(quotes).copied().collect();
     let after = bytes.len() - rest.len() + length;
     let heredoc = Heredoc {
+        quoted: delimiter.len() < length,
         delimiter,
         strip_tabs,
     };
     Some((heredoc, after))
 }
 
-/// Passes over the texts of the here-documents that begin at a new line.
-pub(super) fn skip_heredocs(bytes: &[u8], from: usize, heredocs: &mut Vec<Heredoc>) -> usize {
+/// The text of a here-document that begins at a new line, and where it ends.
+pub(super) fn heredoc_body(bytes: &[u8], from: usize, heredoc: &Heredoc) -> (Vec<u8>, usize) {
+    let mut body = Vec::new();
     let mut at = from;
-    for heredoc in heredocs.drain(..) {
-        while at < bytes.len() {
-            let rest = &bytes[at..];
-            let length = rest
-                .iter()
-                .position(|byte| *byte == b'\n')
-                .unwrap_or(rest.len());
-            let mut line = &rest[..length];
-            while heredoc.strip_tabs && line.first() == Some(&b'\t') {
-                line = &line[1..];
-            }
-            at = (at + length + 1).min(bytes.len());
-            if line == heredoc.delimiter {
-                break;
-            }
+    while at < bytes.len() {
+        let rest = &bytes[at..];
+        let length = rest
+            .iter()
+            .position(|byte| *byte == b'\n')
+            .unwrap_or(rest.len());
+        let mut line = &rest[..length];
+        while heredoc.strip_tabs && line.first() == Some(&b'\t') {
+            line = &line[1..];
         }
+        at = (at + length + 1).min(bytes.len());
+        if line == heredoc.delimiter {
+            break;
+        }
+        body.extend_from_slice(line);
+        body.push(b'\n');
     }
-    at
+    (body, at)
 }

@@ -158,6 +158,7 @@ impl Baseline {
             tool: call.tool.clone(),
             arguments: call.arguments.clone(),
             commands: call.commands.clone(),
+            touched: Vec::new(),
         });
         let handoffs = kept.handoffs.clone();
         Trace {

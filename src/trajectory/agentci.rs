@@ -3,8 +3,8 @@
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::layers::{Call, Handoffs, Spent, Trace};
-use crate::metrics::shell_commands;
+use crate::layers::{Handoffs, Spent, Trace};
+use crate::metrics::call_made;
 
 /// A baseline file. Keys that say nothing of the trace are not read.
 #[derive(Debug, Deserialize)]
@@ -144,20 +144,8 @@ fn trace(wire: Wire, agent: Option<String>, query: Option<String>) -> Trace {
             .spans
             .into_iter()
             .flat_map(|span| span.tool_calls)
-            .map(call)
+            .map(|call| call_made(call.tool_name, call.arguments, None))
             .collect(),
-    }
-}
-
-fn call(call: ToolCall) -> Call {
-    let command = ["command", "cmd"]
-        .into_iter()
-        .find_map(|key| call.arguments.get(key)?.as_str());
-    let commands = command.map(shell_commands).unwrap_or_default();
-    Call {
-        tool: call.tool_name,
-        arguments: call.arguments,
-        commands,
     }
 }
 

@@ -282,6 +282,24 @@ fn defaults_of_the_suite_count_for_recorded_trials_too() {
 }
 
 #[test]
+fn a_run_is_held_to_the_defaults_of_its_own_config() {
+    let sandbox = ran();
+    let config = fs::read_to_string(sandbox.path("config.yaml")).expect("the config");
+    let defaults = "suite:\n  defaults: {answer: {not_in_answer: [done]}}\n";
+    let other = config.replacen("suite:\n", defaults, 1);
+    assert_ne!(config, other);
+    fs::write(sandbox.path("other.yaml"), other).expect("write a config");
+    sandbox.proctor(&["run", "--quiet", "--config", "other.yaml"]);
+    let runs = fs::read_dir(sandbox.path("runs")).expect("the runs");
+    let mut runs: Vec<_> = runs.flatten().map(|entry| entry.path()).collect();
+    runs.sort();
+    let last = runs.last().and_then(|run| run.to_str()).expect("a run");
+    let told = document(&sandbox, &["tasks.yaml", last], 1);
+    let answer = &told["traces"][0]["layers"]["answer"];
+    assert_eq!(answer["violations"], json!(["not_in_answer"]), "{told:#}");
+}
+
+#[test]
 fn the_example_of_the_page_gives_what_the_page_shows() {
     let sandbox = Sandbox::new();
     fs::write(

@@ -1,7 +1,6 @@
 //! The items of a Codex turn: messages, commands, file changes, MCP calls and the rest.
 
 use std::collections::HashMap;
-use std::fmt::Write as _;
 
 use serde::Deserialize;
 
@@ -198,14 +197,24 @@ impl Told for Command<'_> {
 
 impl Told for FileChange {
     fn call(&self, id: String) -> ToolCall {
-        let mut list = String::new();
-        for Change { path, kind } in &self.changes.0 {
-            if list.len() < TEXT_CAP {
-                // Writing to a String cannot fail.
-                _ = writeln!(list, "{kind} {path}");
+        let mut list = "{\"changes\":[".to_owned();
+        for (index, Change { path, kind }) in self.changes.0.iter().enumerate() {
+            // However much of a path must be escaped, what is here is JSON that fits the cap.
+            if list.len() + 8 * (path.len() + kind.len()) > TEXT_CAP / 2 {
+                break;
             }
+            list.push_str(if index > 0 {
+                ",{\"kind\":"
+            } else {
+                "{\"kind\":"
+            });
+            push_quoted(&mut list, kind);
+            list.push_str(",\"path\":");
+            push_quoted(&mut list, path);
+            list.push('}');
         }
-        tool(id, "apply_patch", argument("changes", list.trim_end()))
+        list.push_str("]}");
+        tool(id, "apply_patch", list)
     }
 
     fn answer(&self) -> Answer {

@@ -316,6 +316,14 @@ fn a_file_change_is_a_call_and_tells_its_files() {
     let body = r#""type":"file_change","changes":[{"path":"/w/a","kind":"add"}],"status":"failed""#;
     let (events, _) = read(&[&item("started", body), &item("completed", body)], &[]);
     assert_eq!(begun(&events), [("item_1", "apply_patch")]);
+    let arguments = events.iter().find_map(|event| match &event.kind {
+        EventKind::ToolStarted(call) => Some(call.arguments.as_str()),
+        _ => None,
+    });
+    assert_eq!(
+        arguments,
+        Some(r#"{"changes":[{"kind":"add","path":"/w/a"}]}"#)
+    );
     assert!(ended(&events)[0].is_error);
     let told = EventKind::FilesChanged {
         changes: vec![("/w/a".to_owned(), "add".to_owned())],

@@ -15,7 +15,7 @@ fn loaded(text: &str) -> Result<TraceSpec, String> {
         let text = problems.to_string();
         text.replace(&format!("{}/", folder.path().display()), "")
     };
-    load_trace_spec(&path).map_err(shown)
+    load_trace_spec(&path, None).map_err(shown)
 }
 
 #[test]

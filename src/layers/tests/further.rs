@@ -4,77 +4,28 @@ use serde_json::json;
 
 use super::*;
 
-fn shell(command: &str) -> Call {
-    let commands = command
-        .split(" && ")
-        .map(|one| one.split(' ').map(str::to_owned).collect());
-    Call {
-        tool: "Bash".to_owned(),
-        arguments: json!({"command": command}),
-        commands: commands.collect(),
-    }
-}
-
 fn edit(file: &str) -> Call {
     Call {
         tool: "Edit".to_owned(),
         arguments: json!({"file_path": file, "edits": [{"new": "x"}]}),
-        commands: Vec::new(),
-    }
-}
-
-fn rule(tool: &str, command: &str, (path, pattern): (&str, &str)) -> CallPattern {
-    let some = |text: &str| (!text.is_empty()).then(|| text.to_owned());
-    CallPattern {
-        tool: some(tool),
-        command: command.split_whitespace().map(str::to_owned).collect(),
-        path: some(path).map(|path| CallPattern::glob(&path).expect("a glob")),
-        pattern: some(pattern).map(|it| Pattern::new(&it).expect("a pattern")),
+        ..Call::default()
     }
 }
 
 #[test]
-fn a_call_is_forbidden_by_its_arguments() {
-    let push = shell("cd x && git push --force");
-    #[rustfmt::skip]
-    let cases = [
-        (rule("", "git push", ("", "")), &push, true),
-        (rule("", "git pu", ("", "")), &push, false),
-        (rule("", "push", ("", "")), &push, false),
-        (rule("Bash", "git", ("", "")), &push, true),
-        (rule("Read", "git", ("", "")), &push, false),
-        (rule("", "git", ("", "")), &shell("/usr/bin/git status"), true),
-        (rule("", "", ("", r"--force\b")), &push, true),
-        (rule("", "", ("", "--force$")), &shell("git push --force-with-lease"), false),
-        (rule("", "", ("secrets/**", "")), &edit("/tmp/w/secrets/a/key"), true),
-        (rule("", "", ("secrets/**", "")), &edit("src/../secrets/key"), true),
-        (rule("", "", ("secrets/**", "")), &edit("src/my_secrets.rs"), false),
-        (rule("", "", (".env", "")), &shell("cat ./.env"), true),
-        (rule("", "", (".env", "")), &shell("tool --file=a/.env"), true),
-        (rule("", "", ("/etc/**", "")), &edit("/etc/passwd"), true),
-        (rule("", "", ("/etc/**", "")), &edit("/tmp/etc/passwd"), false),
-        (rule("mcp__*__delete", "", ("", "")), &calls(&["mcp__db__delete"])[0], true),
-        (rule("mcp__*__delete", "", ("", "")), &calls(&["mcp__db__delete_all"])[0], false),
-        (rule("Edit", "", ("*.lock", "")), &edit("Cargo.lock"), true),
-        (rule("Edit", "", ("*.lock", "")), &edit("/tmp/w/Cargo.lock"), true),
-        (rule("Edit", "", ("*.lock", "")), &edit("a/b/Cargo.lock"), true),
-        (rule("Edit", "", ("*.lock", "")), &edit("a.lock/b"), false),
-        (rule("Edit", "", ("**/*.lock", "")), &edit("/tmp/w/Cargo.lock"), true),
-        (rule("Edit", "", ("**", "")), &edit("/tmp/w/Cargo.lock"), true),
-        (rule("", "", ("/etc/**", "")), &edit("/tmp/../../etc/passwd"), true),
-        (rule("", "", ("/etc/**", "")), &edit("/../etc/passwd"), true),
-        (rule("", "", ("/etc/**", "")), &edit("../../etc/passwd"), false),
-    ];
-    for (rule, call, fits) in cases {
-        assert_eq!(rule.fits(call), fits, "{} on {call:?}", rule.words());
-    }
+fn a_forbidden_call_fails_and_the_rest_of_a_path_warns() {
     let spec = PathSpec {
-        forbidden_calls: vec![rule("", "git push", ("", ""))],
+        forbidden_calls: vec![CallPattern {
+            tool: Some("E*t".to_owned()),
+            command: Vec::new(),
+            path: None,
+            pattern: None,
+        }],
         max_tool_calls: Some(0),
         ..PathSpec::default()
     };
     let facts = Path {
-        calls: &[push],
+        calls: &[edit("a")],
         baseline: None,
         handoffs: None,
     };

@@ -72,7 +72,7 @@ fn source(path: &Path) -> Outcome<(sources::Source, Trace)> {
 }
 
 fn save(args: &SaveBaselineArgs) -> Outcome<ExitCode> {
-    let spec = loaded(&args.spec)?;
+    let spec = loaded(&args.spec, std::slice::from_ref(&args.trace))?;
     let chosen = chosen(&spec, args.query.as_deref())?;
     let (source, trace) = source(&args.trace)?;
     let key = args.key.clone().or(source.key.clone()).ok_or_else(|| {

@@ -3,7 +3,7 @@
 pub(in crate::cli) mod sources;
 mod told;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use crate::cli::args::CheckArgs;
@@ -45,7 +45,7 @@ enum Held {
 
 /// Checks traces.
 pub(in crate::cli) fn run(args: &CheckArgs) -> Outcome<ExitCode> {
-    let spec = loaded(&args.spec)?;
+    let spec = loaded(&args.spec, &args.traces)?;
     let chosen = chosen(&spec, args.query.as_deref())?;
     let one = args.baseline.as_deref().map(sources::one).transpose()?;
     let asking = Asking::of(&args.ask, (&args.spec, &args.traces))?;
@@ -94,9 +94,11 @@ fn settled(
     Ok(asking.map(|asking| (all.usd(), asking.charged())))
 }
 
-/// Loads a spec and tells what of it is not used.
-pub(in crate::cli) fn loaded(path: &Path) -> Outcome<TraceSpec> {
-    let spec = load_trace_spec(path).map_err(|problems| config_failure(&problems))?;
+/// Loads a spec for these traces and tells what of it is not used.
+pub(in crate::cli) fn loaded(path: &Path, traces: &[PathBuf]) -> Outcome<TraceSpec> {
+    let config = sources::config_of(traces)?;
+    let spec = load_trace_spec(path, config.as_deref())
+        .map_err(|problems| config_failure(&problems))?;
     for warning in &spec.warnings {
         say(
             Colour::AUTO,

@@ -10,7 +10,7 @@ use crate::config::TraceSpec;
 use crate::graders::trace_of;
 use crate::layers::Trace;
 use crate::model::{AgentEvent, EventKind};
-use crate::record::{BaselineKey, Baselines, Row, read_events};
+use crate::record::{BaselineKey, Baselines, Row, RunDir, RunMetadata, read_events};
 use crate::report::sanitize_line;
 use crate::trajectory::{Told, read_agentci, read_atif, trials_below};
 
@@ -39,6 +39,30 @@ pub(in crate::cli) fn all(paths: &[PathBuf]) -> Outcome<Vec<Source>> {
         } else {
             found.push(one(path)?);
         }
+    }
+    Ok(found)
+}
+
+/// The config of the run whose trials are among the traces, if it is still there.
+pub(in crate::cli) fn config_of(paths: &[PathBuf]) -> Outcome<Option<PathBuf>> {
+    let mut found: Option<PathBuf> = None;
+    for path in paths.iter().filter(|path| path.is_dir()) {
+        let trials = trials_below(path).unwrap_or_default();
+        let run = trials
+            .first()
+            .and_then(|(_, trial)| trial.root().parent()?.parent());
+        let metadata = run.and_then(|run| RunMetadata::read(&RunDir::open(run).ok()?).ok()?);
+        let config = metadata.and_then(|it| it.config_path).map(PathBuf::from);
+        let Some(config) = config.filter(|config| config.is_file()) else {
+            continue;
+        };
+        if found.as_ref().is_some_and(|other| *other != config) {
+            return Err(
+                refused(path, "is of another suite than the traces before it")
+                    .hint("check the runs of one config at a time"),
+            );
+        }
+        found = Some(config);
     }
     Ok(found)
 }
