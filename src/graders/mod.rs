@@ -18,6 +18,7 @@ mod layered;
 mod pixels;
 mod privacy;
 mod ranking;
+mod readings;
 mod screenshot;
 mod test_config;
 mod test_run;

@@ -5,6 +5,7 @@ mod command;
 mod correctness;
 mod cost;
 mod finding;
+mod json;
 mod judge;
 mod path;
 mod pattern;

@@ -5,6 +5,8 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
+use super::json;
+
 /// A schema of JSON Schema, draft 2020-12 unless it names another. `format` is a remark alone, and nothing is fetched.
 #[derive(Clone)]
 pub struct AnswerSchema {
@@ -40,8 +42,7 @@ impl AnswerSchema {
     /// # Errors
     /// Why it does not.
     pub fn holds(&self, answer: &str) -> Result<(), String> {
-        let value: Value =
-            serde_json::from_str(answer).map_err(|error| format!("is no JSON: {error}"))?;
+        let value = json::read(answer).map_err(|why| format!("is no JSON: {why}"))?;
         self.validator.validate(&value).map_err(|error| {
             let place = error.instance_path().to_string();
             match place.as_str() {

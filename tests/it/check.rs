@@ -285,11 +285,13 @@ fn defaults_of_the_suite_count_for_recorded_trials_too() {
 fn a_run_is_held_to_the_defaults_of_its_own_config() {
     let sandbox = ran();
     let config = fs::read_to_string(sandbox.path("config.yaml")).expect("the config");
-    let defaults = "suite:\n  defaults: {answer: {not_in_answer: [done]}}\n";
+    let defaults = "suite:\n  defaults: {answer: {not_in_answer: [all]}}\n";
     let other = config.replacen("suite:\n", defaults, 1);
     assert_ne!(config, other);
     fs::write(sandbox.path("other.yaml"), other).expect("write a config");
-    sandbox.proctor(&["run", "--quiet", "--config", "other.yaml"]);
+    sandbox
+        .proctor(&["run", "--quiet", "--config", "other.yaml"])
+        .expect_code(0);
     let runs = fs::read_dir(sandbox.path("runs")).expect("the runs");
     let mut runs: Vec<_> = runs.flatten().map(|entry| entry.path()).collect();
     runs.sort();

@@ -116,6 +116,27 @@ fn a_wrong_answer_and_a_forbidden_call_fail_and_the_rest_warns() {
 }
 
 #[test]
+fn a_file_that_codex_changes_is_a_path_of_its_call() {
+    let usage = json!({"input_tokens": 10, "cached_input_tokens": 0, "output_tokens": 1});
+    let change = json!({"id": "item_0", "type": "file_change", "status": "completed",
+        "changes": [{"path": "/w/a b/secrets/key", "kind": "update"}]});
+    let lines = [
+        json!({"type": "thread.started", "thread_id": "t"}),
+        json!({"type": "turn.started"}),
+        json!({"type": "item.completed", "item": change}),
+        json!({"type": "item.completed", "item": {"id": "item_1", "type": "agent_message", "text": "done"}}),
+        json!({"type": "turn.completed", "usage": usage}),
+    ];
+    let lines: Vec<String> = lines.iter().map(Value::to_string).collect();
+    let said = format!("cat <<'END'\n{}\nEND", lines.join("\n"));
+    let sandbox = Sandbox::new().agent("fake", "codex_cli", &said).tasks(
+        "- {id: t, prompt: do it, expect: {path: {forbidden_calls: [{path: 'secrets/**'}]}}}\n",
+    );
+    sandbox.proctor(&["run", "--quiet"]);
+    assert_eq!(sandbox.row()["failure_reason"], "path:forbidden_calls");
+}
+
+#[test]
 fn every_layer_is_told_of_though_the_first_grader_failed() {
     let said = stream(&[bash("ls")], "{\"a\": NaN}");
     let task = "graders: [{type: command, argv: ['false']}], expect: {answer: {json_schema: {}, regex_match: '^\\{', exact_match: x}, \

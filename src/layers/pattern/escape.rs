@@ -1,6 +1,12 @@
 //! What stands behind a backslash.
 
-use super::translate::{Flags, Translator};
+use super::translate::{Case, Flags, Translator};
+use super::width::Width;
+
+/// What no character is.
+pub(super) const NEVER: &str = r"[^\s\S]";
+/// Letters that are one where case does not count: Python goes by the lower case of single characters, the crate by case folding.
+pub(super) const DOTTED: [char; 4] = ['I', 'i', '\u{130}', '\u{131}'];
 
 /// The characters that Python takes for parts of words, and those of ASCII.
 const WORD: [&str; 2] = [r"\p{L}\p{N}_", "0-9A-Za-z_"];
@@ -9,12 +15,38 @@ const DIGIT: [&str; 2] = [r"\p{Nd}", "0-9"];
 /// Its white space: the four separators of ASCII are some.
 const SPACE: [&str; 2] = [r"\s\x1c-\x1f", r"\t\n\x0b\x0c\r\x20"];
 
-/// A character that stands for itself.
-pub(super) fn literal(letter: char) -> String {
+/// A character, without any meaning that it has in a pattern.
+pub(super) fn bare(letter: char) -> String {
     if letter.is_ascii() && !letter.is_ascii_alphanumeric() {
         format!("\\x{:02X}", u32::from(letter))
     } else {
         letter.to_string()
+    }
+}
+
+/// A character that stands for itself; half of a surrogate pair is in no text.
+pub(super) fn literal(code: u32, flags: Flags) -> String {
+    let Some(letter) = char::from_u32(code) else {
+        return NEVER.to_owned();
+    };
+    let (lower, upper) = (letter.to_ascii_lowercase(), letter.to_ascii_uppercase());
+    match flags {
+        Flags {
+            case: Case::Folds,
+            ascii: true,
+            ..
+        } if lower != upper => format!("(?-i:[{lower}{upper}])"),
+        Flags {
+            case: Case::Folds,
+            ascii: true,
+            ..
+        } => format!("(?-i:{})", bare(letter)),
+        Flags {
+            case: Case::Folds, ..
+        } if DOTTED.contains(&letter) => {
+            format!("[{}]", DOTTED.iter().collect::<String>())
+        }
+        _ => bare(letter),
     }
 }
 
@@ -37,16 +69,15 @@ pub(super) fn translate(pattern: &mut Translator<'_>) -> Result<(), String> {
     let flags = pattern.flags;
     if let Some(class) = class(letter, flags) {
         pattern.write(&class);
+        pattern.wrote(Width::ONE);
     } else if let Some(place) = place(letter, flags) {
         pattern.edge(&place);
-        return Ok(());
     } else if ('1'..='9').contains(&letter) {
         numbered(pattern, letter)?;
     } else {
-        let letter = character(pattern, letter)?;
-        pattern.literal(letter);
+        let code = character(pattern, letter)?;
+        pattern.literal(code);
     }
-    pattern.wrote();
     Ok(())
 }
 
@@ -55,9 +86,12 @@ fn place(letter: char, flags: Flags) -> Option<String> {
     let word = class('w', flags)?;
     match letter {
         'A' => Some(r"\A".to_owned()),
-        'Z' | 'z' => Some(r"\z".to_owned()),
+        'Z' => Some(r"\z".to_owned()),
         'b' => Some(format!("(?:(?<={word})(?!{word})|(?<!{word})(?={word}))")),
-        'B' => Some(format!("(?:(?<={word})(?={word})|(?<!{word})(?!{word}))")),
+        // Nowhere in an empty text.
+        'B' => Some(format!(
+            r"(?:(?!\A\z)(?:(?<={word})(?={word})|(?<!{word})(?!{word})))"
+        )),
         _ => None,
     }
 }
@@ -77,48 +111,49 @@ fn numbered(pattern: &mut Translator<'_>, first: char) -> Result<(), String> {
         {
             pattern.next();
             digits.push(third);
-            let letter = octal_letter(&digits)?;
-            pattern.literal(letter);
+            let code = octal_code(&digits)?;
+            pattern.literal(code);
             return Ok(());
         }
     }
-    if digits
-        .parse::<usize>()
-        .is_ok_and(|number| number > pattern.groups)
-    {
-        return Err(format!("invalid group reference {digits}"));
-    }
+    let width = pattern.referred(digits.parse().unwrap_or(usize::MAX))?;
     // In brackets of its own, so that a digit behind it is not taken for one of its own.
     pattern.write(&format!("(?:\\{digits})"));
+    pattern.wrote(width);
     Ok(())
 }
 
-fn octal_letter(digits: &str) -> Result<char, String> {
+fn octal_code(digits: &str) -> Result<u32, String> {
     let code = u32::from_str_radix(digits, 8).unwrap_or(u32::MAX);
-    let letter = char::from_u32(code).filter(|_| code <= 0o377);
-    letter.ok_or_else(|| format!("octal escape value \\{digits} outside of range 0-0o377"))
+    let refused = || format!("octal escape value \\{digits} outside of range 0-0o377");
+    Some(code).filter(|code| *code <= 0o377).ok_or_else(refused)
 }
 
-/// The one character that an escape stands for.
-pub(super) fn character(pattern: &mut Translator<'_>, letter: char) -> Result<char, String> {
+/// The one character that an escape stands for, by its number.
+pub(super) fn character(pattern: &mut Translator<'_>, letter: char) -> Result<u32, String> {
     Ok(match letter {
-        'a' => '\x07',
-        'f' => '\x0c',
-        'n' => '\n',
-        'r' => '\r',
-        't' => '\t',
-        'v' => '\x0b',
+        'a' => 0x07,
+        'f' => 0x0c,
+        'n' => 0x0a,
+        'r' => 0x0d,
+        't' => 0x09,
+        'v' => 0x0b,
         'x' => hex(pattern, ('x', 2))?,
         'u' => hex(pattern, ('u', 4))?,
         'U' => hex(pattern, ('U', 8))?,
         '0' => octal(pattern, '0')?,
+        'N' => {
+            return Err(
+                r"\N: characters by name are not known here; write \u and its number".to_owned(),
+            );
+        }
         letter if letter.is_ascii_alphanumeric() => return Err(format!("bad escape \\{letter}")),
-        letter => letter,
+        letter => u32::from(letter),
     })
 }
 
 /// Up to two further octal digits behind `first`.
-pub(super) fn octal(pattern: &mut Translator<'_>, first: char) -> Result<char, String> {
+pub(super) fn octal(pattern: &mut Translator<'_>, first: char) -> Result<u32, String> {
     let mut digits = String::from(first);
     while digits.len() < 3
         && let Some(digit) = pattern.rest.chars().next().filter(|it| it.is_digit(8))
@@ -126,15 +161,15 @@ pub(super) fn octal(pattern: &mut Translator<'_>, first: char) -> Result<char, S
         pattern.next();
         digits.push(digit);
     }
-    octal_letter(&digits)
+    octal_code(&digits)
 }
 
-fn hex(pattern: &mut Translator<'_>, (name, length): (char, usize)) -> Result<char, String> {
+fn hex(pattern: &mut Translator<'_>, (name, length): (char, usize)) -> Result<u32, String> {
     let digits = pattern.rest.get(..length);
     let digits = digits.filter(|it| it.chars().all(|digit| digit.is_ascii_hexdigit()));
     let code = digits.and_then(|it| u32::from_str_radix(it, 16).ok());
-    let letter = code.and_then(char::from_u32);
-    let letter = letter.ok_or_else(|| format!("bad escape \\{name}"))?;
+    let code = code.filter(|code| *code <= u32::from(char::MAX));
+    let code = code.ok_or_else(|| format!("bad escape \\{name}"))?;
     pattern.rest = &pattern.rest[length..];
-    Ok(letter)
+    Ok(code)
 }

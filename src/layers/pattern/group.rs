@@ -1,64 +1,79 @@
 //! What stands behind an opening parenthesis.
 
-use super::translate::{Flags, Translator};
+use super::translate::{Case, Flags, Kind, Translator};
+use super::width::Width;
 
 /// What was opened.
 pub(super) enum Opened {
     /// A group, which is open now.
     Group,
     /// A piece that is whole: a reference.
-    Piece,
+    Piece(Width),
     /// Nothing that matches: a comment, or flags of the whole pattern.
     Nothing,
 }
 
+/// Groups without a number, and what they are for.
+const PLAIN: [(&str, Kind); 6] = [
+    (":", Kind::Plain),
+    (">", Kind::Plain),
+    ("=", Kind::Ahead),
+    ("!", Kind::Ahead),
+    ("<=", Kind::Behind),
+    ("<!", Kind::Behind),
+];
+
 /// Translates a parenthesis and what it begins with.
 pub(super) fn open(pattern: &mut Translator<'_>) -> Result<Opened, String> {
-    let flags = pattern.flags;
     if !pattern.take("?") {
-        pattern.groups += 1;
-        pattern.enter("(", flags);
+        pattern.enter_numbered(None)?;
         return Ok(Opened::Group);
     }
-    for plain in [":", "=", "!", "<=", "<!", ">"] {
-        if pattern.take(plain) {
-            pattern.enter(&format!("(?{plain}"), flags);
+    for (sign, kind) in PLAIN {
+        if pattern.take(sign) {
+            pattern.enter(&format!("(?{sign}"), kind, pattern.flags);
             return Ok(Opened::Group);
         }
     }
     if pattern.take("#") {
-        until(pattern, ')')?;
+        comment(pattern)?;
         return Ok(Opened::Nothing);
     }
     if pattern.take("P<") {
         let name = named(until(pattern, '>')?)?;
-        if pattern.names.contains(&name) {
-            return Err(format!("redefinition of group name {name:?}"));
-        }
-        pattern.names.push(name.clone());
-        pattern.groups += 1;
-        pattern.enter(&format!("(?P<{name}>"), flags);
+        pattern.enter_numbered(Some(name))?;
         return Ok(Opened::Group);
     }
     if pattern.take("P=") {
         let name = named(until(pattern, ')')?)?;
+        let width = pattern.referred(pattern.number_of(&name)?)?;
         pattern.write(&format!("(?P={name})"));
-        return Ok(Opened::Piece);
+        return Ok(Opened::Piece(width));
     }
     if pattern.take("(") {
         let name = until(pattern, ')')?;
-        let is_number = name.chars().all(|letter| letter.is_ascii_digit());
-        let condition = if is_number && !name.is_empty() {
-            let number = name.parse().unwrap_or(usize::MAX);
-            pattern.asked = pattern.asked.max(number);
-            name
+        let is_number = !name.is_empty() && name.chars().all(|letter| letter.is_ascii_digit());
+        let number = if is_number {
+            name.parse().unwrap_or(usize::MAX)
         } else {
-            format!("<{}>", named(name)?)
+            pattern.number_of(&named(name)?)?
         };
-        pattern.enter(&format!("(?({condition})"), flags);
+        pattern.ask(number)?;
+        pattern.enter(&format!("(?({number})"), Kind::Condition, pattern.flags);
         return Ok(Opened::Group);
     }
     flagged(pattern)
+}
+
+/// Passes over a comment, in which a backslash hides what follows it.
+fn comment(pattern: &mut Translator<'_>) -> Result<(), String> {
+    loop {
+        match pattern.next().ok_or("missing ), unterminated comment")? {
+            ')' => return Ok(()),
+            '\\' => _ = pattern.next(),
+            _ => {}
+        }
+    }
 }
 
 fn until(pattern: &mut Translator<'_>, end: char) -> Result<String, String> {
@@ -83,29 +98,73 @@ fn named(name: String) -> Result<String, String> {
 
 /// `(?i)` for all of the pattern, or `(?i-m:` for a group.
 fn flagged(pattern: &mut Translator<'_>) -> Result<Opened, String> {
+    let (mut on, mut off, end) = switched(pattern)?;
     let mut flags = pattern.flags;
-    let mut passed_on = String::new();
-    let mut on = true;
-    loop {
-        let letter = pattern.next().ok_or("unexpected end of pattern")?;
-        match letter {
-            'i' | 's' => passed_on.push(letter),
-            'a' if on => flags.ascii = true,
-            'u' if on => flags.ascii = false,
-            'm' => flags.lines = on,
-            'x' => flags.verbose = on,
-            '-' if on => {
-                on = false;
-                passed_on.push('-');
+    for (letters, is_on) in [(&on, true), (&off, false)] {
+        for letter in letters.chars() {
+            match letter {
+                'a' => flags.ascii = true,
+                'u' => flags.ascii = false,
+                'i' if is_on => flags.case = Case::Folds,
+                'i' => flags.case = Case::Counts,
+                'm' => flags.lines = is_on,
+                'x' => flags.verbose = is_on,
+                _ => {}
             }
-            ':' => {
-                let opening = format!("(?{}:", passed_on.trim_end_matches('-'));
-                pattern.enter(&opening, flags);
-                return Ok(Opened::Group);
-            }
-            ')' if on => return whole(pattern, flags, &passed_on),
-            letter => return Err(format!("unknown extension ?{letter}")),
         }
+    }
+    // The others are dealt with here.
+    for letters in [&mut on, &mut off] {
+        letters.retain(|letter| matches!(letter, 'i' | 's'));
+    }
+    if end == ')' {
+        return whole(pattern, flags, &on);
+    }
+    let gap = if off.is_empty() { "" } else { "-" };
+    pattern.enter(&format!("(?{on}{gap}{off}:"), Kind::Plain, flags);
+    Ok(Opened::Group)
+}
+
+/// The flags that are turned on, those that are turned off, and what ends them.
+fn switched(pattern: &mut Translator<'_>) -> Result<(String, String, char), String> {
+    let (mut on, mut off) = (String::new(), String::new());
+    let mut letter = next(pattern)?;
+    while !matches!(letter, '-' | ')' | ':') {
+        on.push(flag(letter)?);
+        letter = next(pattern)?;
+    }
+    if on.is_empty() && letter != '-' {
+        return Err(format!("unknown extension ?{letter}"));
+    }
+    if letter == '-' {
+        letter = next(pattern)?;
+        while letter != ':' || off.is_empty() {
+            off.push(flag(letter)?);
+            letter = next(pattern)?;
+        }
+    }
+    let wrong = if on.contains('a') && on.contains('u') {
+        "flags a and u are incompatible"
+    } else if off.contains(['a', 'u']) {
+        "flags a and u cannot be turned off"
+    } else if off.contains(|letter| on.contains(letter)) {
+        "a flag is turned on and off"
+    } else {
+        return Ok((on, off, letter));
+    };
+    Err(wrong.to_owned())
+}
+
+fn next(pattern: &mut Translator<'_>) -> Result<char, String> {
+    pattern
+        .next()
+        .ok_or_else(|| "unexpected end of pattern".to_owned())
+}
+
+fn flag(letter: char) -> Result<char, String> {
+    match letter {
+        'a' | 'i' | 'm' | 's' | 'u' | 'x' => Ok(letter),
+        letter => Err(format!("unknown flag or extension ?{letter}")),
     }
 }
 

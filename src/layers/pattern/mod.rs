@@ -4,6 +4,7 @@ mod class;
 mod escape;
 mod group;
 mod translate;
+mod width;
 
 use std::fmt;
 

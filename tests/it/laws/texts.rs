@@ -1,6 +1,6 @@
 //! Any text of an agent: what is shown steers nothing, what is redacted holds no secret, and small parsers hold.
 
-use proctor::metrics::{classify, mcp_server_and_tool, shell_commands};
+use proctor::metrics::{call_made, classify, mcp_server_and_tool};
 use proctor::record::Redactor;
 use proctor::report::{escape, sanitize, sanitize_line, text_cell};
 
@@ -32,7 +32,8 @@ pub(crate) fn law(bytes: &[u8]) {
         "{markdown:?}"
     );
     redacted(&text);
-    let _commands = shell_commands(&text);
+    let arguments = serde_json::from_str(&text).unwrap_or_else(|_| text.clone().into());
+    let _call = call_made("Bash".to_owned(), arguments, Some(&text));
     let _class = classify(true, &text);
     let _names = mcp_server_and_tool(&text);
 }

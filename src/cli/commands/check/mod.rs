@@ -97,8 +97,8 @@ fn settled(
 /// Loads a spec for these traces and tells what of it is not used.
 pub(in crate::cli) fn loaded(path: &Path, traces: &[PathBuf]) -> Outcome<TraceSpec> {
     let config = sources::config_of(traces)?;
-    let spec = load_trace_spec(path, config.as_deref())
-        .map_err(|problems| config_failure(&problems))?;
+    let spec =
+        load_trace_spec(path, config.as_deref()).map_err(|problems| config_failure(&problems))?;
     for warning in &spec.warnings {
         say(
             Colour::AUTO,
