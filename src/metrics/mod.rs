@@ -10,6 +10,7 @@ mod cost;
 mod error_class;
 mod kept;
 mod mcp_tools;
+mod mcp_xcode;
 mod shell;
 mod shell_lexer;
 mod shell_names;

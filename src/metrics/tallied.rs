@@ -8,6 +8,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::metrics::kept::Kept;
+use crate::metrics::mcp_xcode::McpXcode;
 use crate::metrics::tally::{Follower, SeenError, Tally};
 use crate::metrics::watched::{StreamCall, stream_only};
 use crate::metrics::{ErrorClass, mcp_tools, xcode};
@@ -37,6 +38,7 @@ pub struct Tallied {
     pub stream_only_calls: Vec<CommandCall>,
     /// The MCP calls, of the first 100,000 calls.
     pub mcp_calls: Kept<McpCallSeen>,
+    mcp_xcode: McpXcode,
 }
 
 /// Errors of tools, with the calls that followed each.
@@ -63,6 +65,7 @@ impl Tally {
                 agent_kind: agent_kind.to_owned(),
             },
             mcp_calls: self.mcp_calls,
+            mcp_xcode: self.mcp_xcode,
             stream_only_calls,
             measures,
         }
@@ -157,10 +160,7 @@ fn measure_commands(
 ) {
     let by_agent = |call: &&CommandCall| call.source == CallSource::Agent;
     let calls = || shims.iter().filter(by_agent).chain(stream_only);
-    xcode::measure(
-        calls().filter(|call| call.command == "xcodebuild"),
-        measures,
-    );
+    xcode::measure(&calls().collect::<Vec<_>>(), measures);
     let mut further: BTreeMap<String, u64> = watched
         .iter()
         .skip(2)
@@ -171,7 +171,8 @@ fn measure_commands(
             "xcodebuild" => {}
             "xcrun" => {
                 measures.xcrun_calls += 1;
-                let simctl = call.argv.first().is_some_and(|word| word == "simctl");
+                let simctl =
+                    xcode::run_by_xcrun(&call.argv).is_some_and(|(tool, _)| tool == "simctl");
                 measures.simctl_calls += u64::from(simctl);
             }
             name => *further.entry(name.to_owned()).or_default() += 1,
@@ -185,6 +186,12 @@ impl Tallied {
     pub fn add_server_calls(&mut self, calls: Vec<McpServerCall>) {
         for call in calls {
             mcp_tools::count(&mut self.measures, (&call.server, &call.tool), call.at);
+            let told = (
+                call.server.as_str(),
+                call.tool.as_str(),
+                call.arguments.as_str(),
+            );
+            self.mcp_xcode.see(&mut self.measures, told);
             self.mcp_calls.push(&McpCallSeen {
                 at: call.at.unwrap_or_default(),
                 server: call.server,

@@ -6,6 +6,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::metrics::kept::Kept;
+use crate::metrics::mcp_xcode::McpXcode;
 use crate::metrics::shell::{base_name, shell_commands};
 use crate::metrics::shell_names::Names;
 use crate::metrics::watched::StreamCall;
@@ -45,6 +46,7 @@ pub struct Tally {
     /// Where the calls end that follow the last error.
     follow_until: usize,
     pub(super) mcp_calls: Kept<McpCallSeen>,
+    pub(super) mcp_xcode: McpXcode,
     pub(super) stream: Vec<StreamCall>,
     pub(super) errors: Kept<SeenError>,
     pub(super) spent: usize,
@@ -125,6 +127,8 @@ impl Tally {
         let mcp = mcp_parts(call);
         if let Some((server, tool)) = mcp {
             mcp_tools::count(&mut self.measures, (server, tool), Some(at));
+            let told = (server, tool, call.arguments.as_str());
+            self.mcp_xcode.see(&mut self.measures, told);
             self.keep_mcp((server, tool), call, at);
         }
         if index < self.follow_until && self.followers.len() < MOST_CALLS {

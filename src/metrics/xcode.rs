@@ -1,6 +1,7 @@
 //! What calls of `xcodebuild` tell: repeats, destinations, and when the first build began.
 
 use std::collections::HashSet;
+use std::time::Duration;
 
 use crate::model::{CommandCall, Measures};
 
@@ -18,17 +19,17 @@ const OUTPUT_FLAGS: [&str; 7] = [
 /// Actions that make a call the first build.
 const BUILDING: [&str; 5] = ["build", "test", "archive", "build-for-testing", "install"];
 
-/// Fills in the `xcodebuild` measures from the agent's calls of it.
-pub(super) fn measure<'a>(calls: impl Iterator<Item = &'a CommandCall>, measures: &mut Measures) {
+/// Fills in the `xcodebuild` measures from the agent's calls of it and of `xcrun xcodebuild`.
+pub(super) fn measure(calls: &[&CommandCall], measures: &mut Measures) {
     let mut signatures = HashSet::new();
     let mut destinations = HashSet::new();
     let mut first = None;
-    for call in calls {
+    for (argv, at) in builds(calls) {
         measures.xcodebuild_calls += 1;
-        signatures.insert(signature(&call.argv));
-        destinations.extend(destinations_of(&call.argv));
-        if is_building(&call.argv) && first.is_none_or(|first| call.at < first) {
-            first = Some(call.at);
+        signatures.insert(signature(argv));
+        destinations.extend(destinations_of(argv));
+        if is_building(argv) && first.is_none_or(|first| at < first) {
+            first = Some(at);
         }
     }
     let distinct = |count: usize| u64::try_from(count).unwrap_or(u64::MAX);
@@ -36,6 +37,56 @@ pub(super) fn measure<'a>(calls: impl Iterator<Item = &'a CommandCall>, measures
     measures.destination_count = distinct(destinations.len());
     measures.destination_churn = measures.destination_count.saturating_sub(1);
     measures.time_to_first_xcodebuild_sec = first.map(|at| at.as_secs_f64());
+}
+
+/// Arguments and time of each call of `xcodebuild`: one that `xcrun` made in its own time is seen twice, and counts once.
+fn builds<'a>(calls: &[&'a CommandCall]) -> Vec<(&'a [String], Duration)> {
+    let direct = calls.iter().filter(|call| call.command == "xcodebuild");
+    let mut direct: Vec<(&[String], Duration)> =
+        direct.map(|call| (&*call.argv, call.at)).collect();
+    let through = calls.iter().filter(|call| call.command == "xcrun");
+    let mut all = Vec::new();
+    for call in through {
+        let Some(("xcodebuild", argv)) = run_by_xcrun(&call.argv) else {
+            continue;
+        };
+        let until = call.at + call.duration.unwrap_or_default();
+        let made_by_it =
+            |(its, at): &(&[String], Duration)| *its == argv && (call.at..=until).contains(at);
+        if let Some(place) = direct.iter().position(made_by_it) {
+            direct.remove(place);
+        }
+        all.push((argv, call.at));
+    }
+    all.append(&mut direct);
+    all
+}
+
+/// The tool that `xcrun` runs with these arguments, and that tool's own; nothing where it runs none.
+pub(super) fn run_by_xcrun(argv: &[String]) -> Option<(&str, &[String])> {
+    const WITH_VALUE: [&str; 4] = ["-sdk", "--sdk", "-toolchain", "--toolchain"];
+    const ALONE: [&str; 10] = [
+        "-v",
+        "--verbose",
+        "-n",
+        "--no-cache",
+        "-k",
+        "--kill-cache",
+        "-l",
+        "--log",
+        "-r",
+        "--run",
+    ];
+    let mut rest = argv;
+    loop {
+        let (word, after) = rest.split_first()?;
+        match word.as_str() {
+            word if WITH_VALUE.contains(&word) => rest = after.get(1..)?,
+            word if ALONE.contains(&word) => rest = after,
+            word if word.starts_with('-') => return None,
+            path => return Some((path.rsplit('/').next().unwrap_or(path), after)),
+        }
+    }
 }
 
 /// The arguments with the values of output flags replaced.
@@ -70,8 +121,6 @@ fn is_building(argv: &[String]) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use super::*;
     use crate::model::CallSource;
 
@@ -91,8 +140,52 @@ mod tests {
             })
             .collect();
         let mut measures = Measures::default();
-        measure(calls.iter(), &mut measures);
+        measure(&calls.iter().collect::<Vec<_>>(), &mut measures);
         measures
+    }
+
+    #[test]
+    fn a_build_through_xcrun_is_one_build_whoever_saw_it() {
+        let call = |at: u64, duration: Option<u64>, line: &str| {
+            let mut words = line.split_whitespace().map(str::to_owned);
+            CommandCall {
+                at: Duration::from_secs(at),
+                command: words.next().unwrap_or_default(),
+                argv: words.collect(),
+                source: CallSource::Agent,
+                exit_status: None,
+                duration: duration.map(Duration::from_secs),
+            }
+        };
+        let cases: [(&[CommandCall], [u64; 2]); 5] = [
+            (&[call(1, Some(9), "xcrun xcodebuild build")], [1, 0]),
+            (
+                &[
+                    call(1, Some(9), "xcrun -sdk iphonesimulator xcodebuild build"),
+                    call(20, Some(9), "xcodebuild build"),
+                ],
+                [2, 1],
+            ),
+            // Its own call of the tool, which a shim saw as well.
+            (
+                &[
+                    call(1, Some(9), "xcrun xcodebuild build"),
+                    call(2, Some(7), "xcodebuild build"),
+                ],
+                [1, 0],
+            ),
+            (&[call(1, None, "xcrun --find xcodebuild")], [0, 0]),
+            (
+                &[call(1, None, "xcrun simctl list"), call(2, None, "xcrun")],
+                [0, 0],
+            ),
+        ];
+        for (calls, expected) in cases {
+            let mut measures = Measures::default();
+            measure(&calls.iter().collect::<Vec<_>>(), &mut measures);
+            let told = [measures.xcodebuild_calls, measures.xcodebuild_repeat_count];
+            assert_eq!(told, expected, "{calls:?}");
+        }
     }
 
     #[test]

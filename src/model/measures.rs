@@ -25,6 +25,12 @@ pub struct Measures {
     pub mcp_simctl_calls: u64,
     /// Seconds from trial start to the first MCP build tool.
     pub time_to_first_mcp_build_sec: Option<f64>,
+    /// MCP calls that drive xcodebuild, beyond the first of each kind.
+    pub mcp_xcodebuild_repeat_count: u64,
+    /// Distinct devices that such calls named.
+    pub mcp_destination_count: u64,
+    /// `mcp_destination_count` - 1, at least 0.
+    pub mcp_destination_churn: u64,
     /// All tool errors.
     pub tool_error_total: u64,
     /// Tool errors of MCP tools.

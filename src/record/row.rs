@@ -169,6 +169,12 @@ pub struct Row {
     pub judge_charged_usd: Option<f64>,
     #[serde(deserialize_with = "count")]
     pub peak_processes: Option<u64>,
+    #[serde(deserialize_with = "count")]
+    pub mcp_xcodebuild_repeat_count: Option<u64>,
+    #[serde(deserialize_with = "count")]
+    pub mcp_destination_count: Option<u64>,
+    #[serde(deserialize_with = "count")]
+    pub mcp_destination_churn: Option<u64>,
 }
 
 /// The keys of a row in order; `runs.csv` has all but `provider_usage`.
@@ -200,6 +206,7 @@ pub const COLUMNS: &[&str] = &[
     "answer_layer", "path_layer", "budget_layer", "layer_findings",
     "judged", "judge_cost_usd", "layer_baseline", "judge_charged_usd",
     "peak_processes",
+    "mcp_xcodebuild_repeat_count", "mcp_destination_count", "mcp_destination_churn",
 ];
 
 impl Row {

@@ -134,6 +134,9 @@ impl Row {
         self.mcp_tool_calls = Some(measures.mcp_tool_calls);
         self.mcp_xcodebuild_calls = Some(measures.mcp_xcodebuild_calls);
         self.mcp_simctl_calls = Some(measures.mcp_simctl_calls);
+        self.mcp_xcodebuild_repeat_count = Some(measures.mcp_xcodebuild_repeat_count);
+        self.mcp_destination_count = Some(measures.mcp_destination_count);
+        self.mcp_destination_churn = Some(measures.mcp_destination_churn);
         self.time_to_first_mcp_build_sec = finite(measures.time_to_first_mcp_build_sec);
         self.tool_error_total = Some(measures.tool_error_total);
         self.tool_error_mcp = Some(measures.tool_error_mcp);

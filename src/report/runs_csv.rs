@@ -55,6 +55,7 @@ fields! {
     answer_layer path_layer budget_layer layer_findings
     judged judge_cost_usd layer_baseline judge_charged_usd
     peak_processes
+    mcp_xcodebuild_repeat_count mcp_destination_count mcp_destination_churn
 }
 
 impl<W: Write> RunsCsv<W> {
