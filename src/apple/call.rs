@@ -8,7 +8,10 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use crate::supervise::{Cancel, CapturedOutput, ChildEnding, ChildSpec, EndReason, Exit, capture};
+use crate::apple::fault::{Fault, of_tool};
+use crate::supervise::{
+    Cancel, CapturedOutput, ChildEnding, ChildSpec, EndReason, Exit, aid_of, capture,
+};
 
 /// Most bytes of each output stream that are kept.
 const KEPT: usize = 4 << 20;
@@ -40,6 +43,8 @@ pub struct XcodeParts {
 pub struct Xcode {
     pub(super) parts: Arc<XcodeParts>,
     builds: Option<Arc<Semaphore>>,
+    /// What processes of its calls carry, where they are made for a trial.
+    marker: Option<String>,
 }
 
 /// What keeps a tool from doing what it was asked.
@@ -55,6 +60,8 @@ pub enum Trouble {
         code: i32,
         /// The end of what it said.
         said: String,
+        /// Whose fault that is.
+        fault: Fault,
     },
     /// What it said cannot be read, or is not true.
     Odd(String),
@@ -63,11 +70,13 @@ pub enum Trouble {
 }
 
 impl Trouble {
-    /// Whether the device is not there or not in a state to be used, rather than what is on it.
+    /// Whose fault a call was that ended by itself.
     #[must_use]
-    pub const fn is_of_device(&self) -> bool {
-        // `simctl` of Xcode 12 and later: no such device; not in this state.
-        matches!(self.code(), Some(148 | 149 | 164 | 405))
+    pub const fn fault(&self) -> Option<Fault> {
+        match self {
+            Self::Failed { fault, .. } => Some(*fault),
+            _ => None,
+        }
     }
 
     /// The exit code of a call that ended by itself.
@@ -84,7 +93,9 @@ impl fmt::Display for Trouble {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Silent(call) => write!(formatter, "{call} does not answer"),
-            Self::Failed { call, code, said } => {
+            Self::Failed {
+                call, code, said, ..
+            } => {
                 write!(formatter, "{call}: exit code {code}: {said}")
             }
             Self::Odd(what) => formatter.write_str(what),
@@ -104,6 +115,16 @@ impl Xcode {
         Self {
             parts: Arc::new(parts),
             builds,
+            marker: None,
+        }
+    }
+
+    /// The same for one trial: whoever outlives the harness is known as that trial's.
+    #[must_use]
+    pub fn of_trial(&self, trial: &str) -> Self {
+        Self {
+            marker: Some(aid_of(trial)),
+            ..self.clone()
         }
     }
 
@@ -124,14 +145,36 @@ impl Xcode {
         (started.elapsed(), permit)
     }
 
-    /// Calls `xcrun` with these words; where it does not answer or dies, once more after the service was restarted.
+    /// Calls `xcrun` with these words; where it does not answer, dies or says that the service is gone, once more after that was
+    /// restarted.
     ///
     /// # Errors
     /// See [`Trouble`].
     pub async fn xcrun(&self, words: &[&str], cancel: &Cancel) -> Result<String, Trouble> {
+        self.xcrun_unless(words, (cancel, |_: &Trouble| true)).await
+    }
+
+    /// The same, and also where nobody can say whose fault it is, unless that is an answer.
+    pub(super) async fn xcrun_unless(
+        &self,
+        words: &[&str],
+        (cancel, is_answer): (&Cancel, impl Fn(&Trouble) -> bool),
+    ) -> Result<String, Trouble> {
+        let is_curable = |trouble: &Trouble| match trouble {
+            Trouble::Silent(_) => true,
+            Trouble::Failed { fault, .. } => match fault {
+                Fault::Service => true,
+                Fault::Unclear => !is_answer(trouble),
+                Fault::Device | Fault::Work => false,
+            },
+            Trouble::Odd(_) | Trouble::Cancelled => false,
+        };
         match self.once(words, cancel).await {
-            Err(Trouble::Silent(_)) => {
-                self.restart_service(cancel).await;
+            Err(trouble) if is_curable(&trouble) => {
+                tracing::debug!(%trouble, "the service of the simulators is restarted");
+                if !self.restart_service(cancel).await {
+                    return Err(trouble);
+                }
                 self.once(words, cancel).await
             }
             answered => answered,
@@ -158,19 +201,21 @@ impl Xcode {
         spec.limits.grace = self.parts.grace;
         // Simulators are started by such calls and live on.
         spec.limits.spare_leftovers = true;
+        spec.marker.clone_from(&self.marker);
         capture(&spec, KEPT, cancel).await
     }
 
     /// Ends the service of the simulators, which comes back when it is next asked for. Booted devices of the user go down with
-    /// it: it is done only where the service does not answer anyway.
-    pub(super) async fn restart_service(&self, cancel: &Cancel) {
+    /// it: it is done only where the service does not answer anyway. Says whether there is a way to do it.
+    pub async fn restart_service(&self, cancel: &Cancel) -> bool {
         let Some(killall) = &self.parts.killall else {
-            return;
+            return false;
         };
         let argv = [killall.as_os_str(), "-9".as_ref(), SERVICE.as_ref()];
         let argv = argv.map(OsString::from).into();
         let (ending, _) = self.capture(argv, self.parts.limit, cancel).await;
         tracing::debug!(?ending.reason, ?ending.exit, "restarted the service of the simulators");
+        true
     }
 }
 
@@ -187,19 +232,24 @@ fn answered(call: &str, ending: &ChildEnding, output: &CapturedOutput) -> Result
             call: call.to_owned(),
             code,
             said: last_words(output),
+            fault: of_tool(code, &words_of(output)),
         }),
         _ => Err(Trouble::Silent(call.to_owned())),
     }
 }
 
+/// What a tool said: its errors, else its output.
+fn words_of(output: &CapturedOutput) -> String {
+    let said = [&output.stderr, &output.stdout]
+        .map(|bytes| String::from_utf8_lossy(bytes).trim().to_owned());
+    let said = said.into_iter().find(|said| !said.is_empty());
+    said.unwrap_or_default()
+}
+
 /// The end of what a tool said, in one line.
 pub(super) fn last_words(output: &CapturedOutput) -> String {
     const LONGEST: usize = 300;
-    let said = [&output.stderr, &output.stdout]
-        .map(|bytes| String::from_utf8_lossy(bytes).trim().to_owned());
-    let said = said.iter().find(|said| !said.is_empty());
-    let lines = said.map(|said| said.lines().collect::<Vec<_>>().join(" "));
-    let line = lines.unwrap_or_default();
+    let line = words_of(output).lines().collect::<Vec<_>>().join(" ");
     let skipped = line.chars().count().saturating_sub(LONGEST);
     line.chars().skip(skipped).collect()
 }

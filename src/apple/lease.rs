@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use crate::apple::lock::{Taken, take};
 use crate::apple::{Choice, Device, Simctl, Trouble, Wanted};
-use crate::supervise::Cancel;
+use crate::supervise::{Cancel, Noting, note_children};
 
 /// How the names of devices begin that are made for one trial.
 const PREFIX: &str = "proctor-";
@@ -30,7 +30,27 @@ pub struct Lease {
     /// Whether it was made for this trial, and goes with it.
     pub is_copy: bool,
     lock_path: PathBuf,
+    /// Holds the locks, and notes in them who is started for the trial.
+    _noting: Noting,
+}
+
+/// Locks that are held before it is said whose device it is.
+struct Held {
+    waited: Duration,
+    path: PathBuf,
     locks: Vec<File>,
+}
+
+impl Held {
+    fn lend(self, device: Device, (is_copy, trial): (bool, &str)) -> Lease {
+        Lease {
+            device,
+            waited: self.waited,
+            is_copy,
+            lock_path: self.path,
+            _noting: note_children(trial, self.locks),
+        }
+    }
 }
 
 /// What a trial wants: its own device, those that its graders name beside it, and its name, which a copy is called after.
@@ -100,8 +120,9 @@ impl Leases {
         if own.is_empty() {
             return Ok(None);
         }
-        let lease = self.first_free((&own, &also), (ask, simctl.cancel));
-        lease.await.map(Some)
+        let held = self.first_free((&own, &also), (ask, simctl.cancel));
+        let (device, held) = held.await?;
+        Ok(Some(held.lend(device, (false, ask.trial))))
     }
 
     /// The first of `devices` that is free together with all of `also`. Nobody waits while holding one of them.
@@ -109,7 +130,7 @@ impl Leases {
         &self,
         (devices, also): (&[&Device], &[&Device]),
         (ask, cancel): (Ask<'_>, &Cancel),
-    ) -> Result<Lease, Trouble> {
+    ) -> Result<(Device, Held), Trouble> {
         let asked = Instant::now();
         loop {
             let mut haunted = None;
@@ -117,13 +138,12 @@ impl Leases {
             for device in devices {
                 match self.lock_all((device, also), ask.trial)? {
                     Ok(locks) => {
-                        return Ok(Lease {
-                            device: (*device).clone(),
+                        let held = Held {
                             waited: asked.elapsed(),
-                            is_copy: false,
-                            lock_path: self.path(&device.udid),
+                            path: self.path(&device.udid),
                             locks,
-                        });
+                        };
+                        return Ok(((*device).clone(), held));
                     }
                     Err(Taken::Lent) => is_lent = true,
                     Err(Taken::Haunted(who)) => haunted = Some(who),
@@ -179,25 +199,21 @@ impl Leases {
         // A device cannot be copied while it is up, so nobody may work on it meanwhile.
         let sources = [source];
         let held = self.first_free((&sources, also), (ask, simctl.cancel));
-        let mut held = held.await?;
+        let (_, mut held) = held.await?;
         let udid = simctl.clone_as(&source.udid, &name).await?;
         if !also.contains(&source) {
             // It comes first, and is anybody's again: this trial was never at it.
             held.locks.remove(0).set_len(0).ok();
         }
         held.locks.push(lock);
-        Ok(Lease {
-            device: Device {
-                udid,
-                name,
-                os: source.os.clone(),
-                booted: false,
-            },
-            waited: held.waited,
-            is_copy: true,
-            lock_path: path,
-            locks: held.locks,
-        })
+        held.path = path;
+        let copy = Device {
+            udid,
+            name,
+            os: source.os.clone(),
+            booted: false,
+        };
+        Ok(held.lend(copy, (true, ask.trial)))
     }
 
     /// Gives a device back; one that was made for the trial is deleted.
@@ -208,7 +224,11 @@ impl Leases {
         if !lease.is_copy {
             return Ok(());
         }
-        simctl.delete(&lease.device.udid).await?;
+        let devices = simctl.devices().await?;
+        // The agent may have deleted it.
+        if devices.iter().any(|one| one.udid == lease.device.udid) {
+            simctl.delete(&lease.device.udid).await?;
+        }
         fs::remove_file(&lease.lock_path).ok();
         Ok(())
     }

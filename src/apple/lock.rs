@@ -1,16 +1,17 @@
-//! The lock file of a device: held by the system, and in words by the trial that had it last.
+//! The lock file of a device: held by the system, in words by the trial that had it last, and by its processes that are noted there.
 
 use std::fs::{File, TryLockError};
 use std::io::{self, Read as _, Seek as _, Write as _};
 use std::path::Path;
 
-use crate::supervise::left_of_trial;
+use crate::model::Leftover;
+use crate::supervise::{end_aids, left_of_trial};
 
 /// What stands before the trial in a lock, after the process that took it.
 const TRIAL: &str = ", trial ";
 
 /// More of a lock is not read.
-const LONGEST: u64 = 1000;
+const LONGEST: u64 = 1 << 20;
 
 /// Why a device cannot be had now.
 pub(super) enum Taken {
@@ -20,7 +21,8 @@ pub(super) enum Taken {
     Haunted(String),
 }
 
-/// Takes a lock, unless processes of the trial that had it last are still alive: they may be at its device.
+/// Takes a lock, unless processes of the trial that had it last are still alive: they may be at its device. Setup, builds and graders
+/// of that trial are ended first, where the lock names them.
 ///
 /// # Errors
 /// The file cannot be opened, read or written.
@@ -36,11 +38,16 @@ pub(super) fn take(path: &Path, trial: &str) -> io::Result<Result<File, Taken>> 
         Err(TryLockError::WouldBlock) => return Ok(Err(Taken::Lent)),
         Err(TryLockError::Error(error)) => return Err(error),
     }
-    let mut last = String::new();
-    (&file).take(LONGEST).read_to_string(&mut last)?;
-    let last = last.split_once(TRIAL).map(|(_, last)| last.trim());
-    if let Some(who) = last.filter(|last| *last != trial).and_then(still_there) {
-        return Ok(Err(Taken::Haunted(who)));
+    let mut words = Vec::new();
+    (&file).take(LONGEST).read_to_end(&mut words)?;
+    let words = String::from_utf8_lossy(&words);
+    let first = words.lines().next().unwrap_or_default();
+    let last = first.split_once(TRIAL).map(|(_, last)| last.trim());
+    if let Some(last) = last.filter(|last| *last != trial)
+        && let Some(left) =
+            end_aids(last, &words).or_else(|| left_of_trial(last).into_iter().next())
+    {
+        return Ok(Err(Taken::Haunted(in_words(&left))));
     }
     file.set_len(0)?;
     file.rewind()?;
@@ -49,12 +56,11 @@ pub(super) fn take(path: &Path, trial: &str) -> io::Result<Result<File, Taken>> 
 }
 
 /// A process of a trial that is over.
-fn still_there(trial: &str) -> Option<String> {
-    let left = left_of_trial(trial).into_iter().next()?;
+fn in_words(left: &Leftover) -> String {
     let words: String = left.argv.chars().take(60).collect();
-    Some(format!(
+    format!(
         "process {} ({}) of a run that was killed; end it by hand, or give project.simulators another device",
         left.pid,
         words.escape_debug()
-    ))
+    )
 }

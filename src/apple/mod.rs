@@ -1,11 +1,14 @@
 //! Apple's tools behind typed calls: simulators, builds, result bundles, and who may use which device.
 //!
-//! Every call has a limit. A call that does not answer, or dies, gets one recovery (the service of the simulators is restarted, or
-//! a device is shut down and erased) and is made once more; what fails then is a [`Trouble`] of the machine, never of the agent.
+//! Every call has a limit. A call that does not answer, dies, or ends with a fault that is not the work's (`fault.rs` has the table)
+//! gets one recovery (the service of the simulators is restarted, or a device is shut down, booted or erased) and is made once more; what
+//! fails then is a [`Trouble`] of the machine, never of the agent.
 
 mod call;
 mod choice;
 mod derived;
+mod device;
+mod fault;
 mod lease;
 mod lock;
 mod result;
@@ -17,7 +20,9 @@ mod xcodebuild;
 pub use call::{Trouble, Xcode, XcodeParts};
 pub use choice::{Choice, Wanted, lacking, named_by, wanted};
 pub use derived::sweep_derived_data;
+pub use device::{Device, devices_told};
+pub use fault::{Fault, of_build, tests_began};
 pub use lease::{Ask, Lease, Leases};
 pub use result::{Counts, bundle_counts, read_counts};
-pub use simctl::{Device, Simctl, devices_told};
+pub use simctl::Simctl;
 pub use xcodebuild::{Resolve, TestCall, developer_dir, xcode_version};

@@ -64,21 +64,25 @@ pub fn read_counts(text: &str) -> Option<Counts> {
                 let ran = passed.checked_add(failed)?;
                 ran.checked_add(expected.unwrap_or(0))?
             }
-            (None, _) => total.saturating_sub(told("skippedTests").unwrap_or(0)),
+            (None, _) => total.checked_sub(told("skippedTests").unwrap_or(0))?,
         };
         // A summary that contradicts itself tells nothing.
-        let failed_as_whole = value.get("result").and_then(Value::as_str) == Some("Failed");
-        let is_sound = executed <= total && !(failed_as_whole && failed == 0);
+        let adds_up = executed.checked_add(told("skippedTests").unwrap_or(0)) == Some(total);
+        let as_whole = value.get("result").and_then(Value::as_str);
+        let is_whole = match as_whole {
+            Some("Failed") => failed > 0,
+            Some("Passed") => failed == 0,
+            _ => true,
+        };
+        let is_sound = adds_up && failed <= executed && is_whole;
         return is_sound.then_some(Counts { executed, failed });
     }
     // In the graph a count of nothing is left out.
     let metrics = value.get("metrics").filter(|metrics| metrics.is_object())?;
     let told = |name: &str| metrics.get(name).map_or(Some(0), number);
-    let total = told("testsCount")?;
-    Some(Counts {
-        executed: total.saturating_sub(told("testsSkippedCount")?),
-        failed: told("testsFailedCount")?,
-    })
+    let executed = told("testsCount")?.checked_sub(told("testsSkippedCount")?)?;
+    let failed = told("testsFailedCount")?;
+    (failed <= executed).then_some(Counts { executed, failed })
 }
 
 /// A count: a number, a text of one, or either in the `_value` of an object.

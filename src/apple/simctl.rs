@@ -1,76 +1,16 @@
 //! `xcrun simctl`: devices and the apps on them.
 
-use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
 use serde::Deserialize;
 
-use crate::apple::{Trouble, Xcode};
+use crate::apple::device::{Device, devices_told};
+use crate::apple::{Fault, Trouble, Xcode};
 use crate::supervise::Cancel;
 
 /// How soon a launched app that crashes is seen to be gone.
 const SETTLED: Duration = Duration::from_millis(500);
-
-/// A simulated device.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Device {
-    /// Its id.
-    pub udid: String,
-    /// Its name; several may have the same.
-    pub name: String,
-    /// The runtime's version as destinations spell it (`26.1`); empty where the identifier tells none.
-    pub os: String,
-    /// Whether it is booted.
-    pub booted: bool,
-}
-
-#[derive(Deserialize)]
-struct Listed {
-    devices: BTreeMap<String, Vec<ListedDevice>>,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct ListedDevice {
-    udid: String,
-    name: String,
-    state: String,
-    #[serde(default = "yes")]
-    is_available: bool,
-}
-
-const fn yes() -> bool {
-    true
-}
-
-/// The devices that `simctl list devices -j` tells of and that can be used, in its order.
-///
-/// # Errors
-/// The text is not what `simctl` says.
-pub fn devices_told(text: &str) -> Result<Vec<Device>, Trouble> {
-    let listed: Listed = serde_json::from_str(text)
-        .map_err(|error| Trouble::Odd(format!("simctl list cannot be read: {error}")))?;
-    let of_runtime = |(runtime, devices): (String, Vec<ListedDevice>)| {
-        let os = version_of(&runtime);
-        let usable = devices.into_iter().filter(|device| device.is_available);
-        let device = move |device: ListedDevice| Device {
-            udid: device.udid,
-            name: device.name,
-            os: os.clone(),
-            booted: device.state == "Booted",
-        };
-        usable.map(device).collect::<Vec<_>>()
-    };
-    Ok(listed.devices.into_iter().flat_map(of_runtime).collect())
-}
-
-/// `26.1` of `com.apple.CoreSimulator.SimRuntime.iOS-26-1`.
-fn version_of(runtime: &str) -> String {
-    let last = runtime.rsplit('.').next().unwrap_or_default();
-    let version = last.split_once('-').map_or("", |(_, version)| version);
-    version.replace('-', ".")
-}
 
 /// `simctl` of this machine.
 #[derive(Debug, Clone, Copy)]
@@ -89,12 +29,42 @@ impl Simctl<'_> {
         self.xcode.xcrun(&words, self.cancel).await
     }
 
+    /// Asks what has nothing to do with any app: whoever keeps it from its answer, a recovery is tried.
+    async fn demand(&self, words: &[&str]) -> Result<String, Trouble> {
+        self.demand_unless(words, |_| false).await
+    }
+
+    async fn demand_unless(
+        &self,
+        words: &[&str],
+        is_answer: impl Fn(&Trouble) -> bool,
+    ) -> Result<String, Trouble> {
+        let words: Vec<&str> = std::iter::once("simctl")
+            .chain(words.iter().copied())
+            .collect();
+        let asked = (self.cancel, is_answer);
+        self.xcode.xcrun_unless(&words, asked).await
+    }
+
+    /// Does something to an app; where that is not the app's fault, once more after the device was booted anew.
+    async fn ask_of_app(&self, udid: &str, words: &[&str]) -> Result<String, Trouble> {
+        match self.ask(words).await {
+            Err(why) if matches!(why.fault(), Some(Fault::Device | Fault::Unclear)) => {
+                tracing::debug!(udid, %why, "a simulator takes no app; it is booted anew");
+                self.shutdown(udid).await?;
+                self.boot(udid).await?;
+                self.ask(words).await
+            }
+            told => told,
+        }
+    }
+
     /// All devices that can be used.
     ///
     /// # Errors
     /// The tool fails.
     pub async fn devices(&self) -> Result<Vec<Device>, Trouble> {
-        devices_told(&self.ask(&["list", "devices", "-j"]).await?)
+        devices_told(&self.demand(&["list", "devices", "-j"]).await?)
     }
 
     /// The runtimes that can be used, by name.
@@ -110,10 +80,10 @@ impl Simctl<'_> {
         #[serde(rename_all = "camelCase")]
         struct One {
             name: String,
-            #[serde(default = "yes")]
+            #[serde(default = "crate::apple::device::yes")]
             is_available: bool,
         }
-        let told = self.ask(&["list", "runtimes", "-j"]).await?;
+        let told = self.demand(&["list", "runtimes", "-j"]).await?;
         let all: All = serde_json::from_str(&told)
             .map_err(|error| Trouble::Odd(format!("simctl list runtimes: {error}")))?;
         let usable = all.runtimes.into_iter().filter(|one| one.is_available);
@@ -186,7 +156,7 @@ impl Simctl<'_> {
     /// # Errors
     /// It stays up.
     pub async fn shutdown(&self, udid: &str) -> Result<(), Trouble> {
-        match self.ask(&["shutdown", udid]).await {
+        match self.demand(&["shutdown", udid]).await {
             // Also said of a device that is down already.
             Err(Trouble::Failed { .. }) if !self.is_booted(udid).await? => Ok(()),
             other => other.map(drop),
@@ -199,7 +169,7 @@ impl Simctl<'_> {
     /// It cannot be shut down or erased.
     pub async fn erase(&self, udid: &str) -> Result<(), Trouble> {
         self.shutdown(udid).await?;
-        self.ask(&["erase", udid]).await.map(drop)
+        self.demand(&["erase", udid]).await.map(drop)
     }
 
     /// Copies a device, which is shut down for it; the copy's id.
@@ -208,7 +178,7 @@ impl Simctl<'_> {
     /// The copy cannot be made.
     pub async fn clone_as(&self, udid: &str, name: &str) -> Result<String, Trouble> {
         self.shutdown(udid).await?;
-        let told = self.ask(&["clone", udid, name]).await?;
+        let told = self.demand(&["clone", udid, name]).await?;
         let made = told.trim();
         if made.is_empty() {
             return Err(Trouble::Odd("simctl clone names no device".to_owned()));
@@ -222,7 +192,7 @@ impl Simctl<'_> {
     /// It stays.
     pub async fn delete(&self, udid: &str) -> Result<(), Trouble> {
         self.shutdown(udid).await?;
-        self.ask(&["delete", udid]).await.map(drop)
+        self.demand(&["delete", udid]).await.map(drop)
     }
 
     /// Whether an app is installed: the tool names its folder, and there is one.
@@ -232,9 +202,11 @@ impl Simctl<'_> {
     pub async fn is_installed(&self, udid: &str, bundle: &str) -> Result<bool, Trouble> {
         /// What the tool ends with where the device has no such app: the system's "no such file".
         const ABSENT: i32 = 2;
-        match self.ask(&["get_app_container", udid, bundle, "app"]).await {
+        let is_absent = |trouble: &Trouble| trouble.code() == Some(ABSENT);
+        let words = ["get_app_container", udid, bundle, "app"];
+        match self.demand_unless(&words, is_absent).await {
             Ok(told) => Ok(Path::new(told.trim()).is_dir()),
-            Err(trouble) if trouble.code() == Some(ABSENT) => Ok(false),
+            Err(trouble) if is_absent(&trouble) => Ok(false),
             Err(trouble) => Err(trouble),
         }
     }
@@ -245,17 +217,16 @@ impl Simctl<'_> {
     /// The tool does not answer.
     pub async fn launch(&self, udid: &str, bundle: &str) -> Result<bool, Trouble> {
         let words = ["launch", "--terminate-running-process", udid, bundle];
-        match self.ask(&words).await {
+        match self.ask_of_app(udid, &words).await {
             Ok(_) => {}
-            Err(trouble) if trouble.is_of_device() => return Err(trouble),
-            Err(Trouble::Failed { .. }) => return Ok(false),
+            Err(trouble) if trouble.fault() == Some(Fault::Work) => return Ok(false),
             Err(trouble) => return Err(trouble),
         }
         tokio::time::sleep(SETTLED).await;
         match self.ask(&["spawn", udid, "launchctl", "list"]).await {
             Ok(jobs) => Ok(jobs.contains(&format!("UIKitApplication:{bundle}["))),
             // A runtime without that list: the launch itself has to do.
-            Err(Trouble::Failed { .. }) => Ok(true),
+            Err(trouble) if trouble.fault() == Some(Fault::Unclear) => Ok(true),
             Err(trouble) => Err(trouble),
         }
     }
@@ -292,6 +263,7 @@ impl Simctl<'_> {
     /// It cannot be installed.
     pub async fn install(&self, udid: &str, app: &Path) -> Result<(), Trouble> {
         let app = app.to_string_lossy();
-        self.ask(&["install", udid, &app]).await.map(drop)
+        let words = ["install", udid, &app];
+        self.ask_of_app(udid, &words).await.map(drop)
     }
 }

@@ -45,6 +45,26 @@ fn counts_are_read_in_all_three_shapes() {
             r#"{"totalTestCount":6,"passedTests":18446744073709551615,"failedTests":1}"#,
             None,
         ),
+        (
+            r#"{"totalTestCount":6,"passedTests":5,"failedTests":0,"skippedTests":0,"expectedFailures":0}"#,
+            None,
+        ),
+        (
+            r#"{"totalTestCount":6,"passedTests":5,"failedTests":1,"result":"Passed"}"#,
+            None,
+        ),
+        (
+            r#"{"totalTestCount":2,"failedTests":0,"skippedTests":3}"#,
+            None,
+        ),
+        (
+            r#"{"metrics":{"testsCount":{"_value":"3"},"testsSkippedCount":{"_value":"4"}}}"#,
+            None,
+        ),
+        (
+            r#"{"metrics":{"testsCount":{"_value":"3"},"testsFailedCount":{"_value":"4"}}}"#,
+            None,
+        ),
         ("{}", None),
         ("no JSON", None),
         ("[]", None),

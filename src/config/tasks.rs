@@ -207,7 +207,10 @@ fn grader(
                 threshold: options.count("threshold"),
             }
         }
-        "ios_test_pass" => GraderSpec::IosTestPass(ios_test(options)),
+        "ios_test_pass" => {
+            own_arguments(options, report);
+            GraderSpec::IosTestPass(ios_test(options))
+        }
         "ios_install_check" => GraderSpec::IosInstallCheck {
             from_tree: options.boolean("from_tree"),
         },
@@ -280,6 +283,37 @@ fn test_format(word: &str) -> TestFormat {
     let mut known = TestFormat::ALL.into_iter();
     let found = known.find(|(name, _)| *name == word);
     found.map_or(TestFormat::Auto, |(_, format)| format)
+}
+
+/// Refuses arguments of `xcodebuild` that the grader gives by itself: a second destination is nobody's lease, and a second place for
+/// results is none that is looked at.
+fn own_arguments(options: &Fields<'_>, report: &mut Report) {
+    const OWN: [(&str, &str); 3] = [
+        (
+            "-destination",
+            "name it in destination of this grader, so that its simulator is lent",
+        ),
+        (
+            "-derivedDataPath",
+            "leave it out: each build of a grader has its own",
+        ),
+        (
+            "-resultBundlePath",
+            "leave it out: results count from the grader's own bundle alone",
+        ),
+    ];
+    for word in options.words("xcodebuild_args") {
+        let name = word.split_once('=').map_or(word.as_str(), |(name, _)| name);
+        let Some((name, hint)) = OWN.iter().find(|(own, _)| *own == name) else {
+            continue;
+        };
+        let (place, key) = (
+            options.place_of("xcodebuild_args"),
+            options.path("xcodebuild_args"),
+        );
+        let why = format!("holds {name}, which the grader gives by itself");
+        report.error(place, &key, why).hint(*hint);
+    }
 }
 
 fn ios_test(options: &Fields<'_>) -> IosTestOptions {

@@ -190,7 +190,7 @@ fn child(asked: &Asked<'_>, ctx: &GradeContext<'_>, go: &Go<'_>) -> ChildSpec {
         stdout_to: None,
         stderr_to: None,
         activity_files: Vec::new(),
-        marker: None,
+        marker: Some(ctx.marker.to_owned()),
         containment: ctx.containment.clone(),
     }
 }

@@ -32,6 +32,8 @@ pub struct GradeContext<'a> {
     pub left: Option<&'a [ChangedPath]>,
     /// The whole environment of grader commands.
     pub env: &'a [(OsString, OsString)],
+    /// What processes of graders carry, so that whoever outlives the harness is known.
+    pub marker: &'a str,
     /// What keeps grader commands.
     pub containment: &'a Containment,
     /// The programs that graders call, as they were before the agent started.

@@ -13,6 +13,8 @@ pub enum AppLeft {
         /// Whether it could be launched; nothing where no grader asks.
         launches: Option<bool>,
     },
+    /// The simulator itself, which was made for this trial alone, was deleted.
+    Deleted,
     /// The simulator did not tell: why.
     Unknown(String),
 }

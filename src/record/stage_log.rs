@@ -78,13 +78,23 @@ impl TrialDir {
     /// The last mark that was written whole; nothing where there is none.
     #[must_use]
     pub fn last_mark(&self) -> Option<StageMark> {
+        self.last_of_marks(Some)
+    }
+
+    /// What the agent left of the app on its simulator, where somebody looked.
+    #[must_use]
+    pub fn app_left(&self) -> Option<AppLeft> {
+        self.last_of_marks(|mark| mark.app)
+    }
+
+    fn last_of_marks<T>(&self, told: impl Fn(StageMark) -> Option<T>) -> Option<T> {
         /// No row comes near this.
         const LONGEST: u64 = 64 << 20;
         let bytes = private::read_file(&self.stages(), LONGEST)?;
         let lines = bytes.split_inclusive(|byte| *byte == b'\n').rev();
         lines
             .filter(|line| line.ends_with(b"\n"))
-            .find_map(|line| serde_json::from_slice(line).ok())
+            .find_map(|line| told(serde_json::from_slice(line).ok()?))
     }
 }
 

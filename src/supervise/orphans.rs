@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use super::noted::{MARK, trial_of};
 use super::processes::{self, Process};
 use crate::model::Leftover;
 
@@ -15,17 +16,17 @@ pub fn left_by_dead_harnesses() -> Vec<Leftover> {
     marked(&all, is_dead)
 }
 
-/// Processes that carry the mark of this trial, its MCP servers among them.
+/// Processes that carry a mark of this trial: its agent, MCP servers, setup, builds and graders.
 #[must_use]
 pub fn left_of_trial(trial: &str) -> Vec<Leftover> {
-    let is_its = |mark: &str| mark.strip_suffix("-mcp").unwrap_or(mark) == trial;
+    let is_its = |mark: &str| trial_of(mark) == trial;
     marked(&processes::snapshot(), is_its)
 }
 
 fn marked(all: &[Process], is_meant: impl Fn(&str) -> bool) -> Vec<Leftover> {
     let all = all.iter().filter(|process| !process.gone);
     let meant = all.filter(|process| {
-        let mark = processes::variable(process.pid, "PROCTOR_TRIAL=");
+        let mark = processes::variable(process.pid, MARK);
         mark.is_some_and(|mark| is_meant(&mark))
     });
     meant
@@ -37,10 +38,9 @@ fn marked(all: &[Process], is_meant: impl Fn(&str) -> bool) -> Vec<Leftover> {
         .collect()
 }
 
-/// The process id in a mark: `NAME-PID`, or `NAME-PID-mcp` of what MCP servers were started with.
+/// The process id in a mark: `NAME-PID`, with `-mcp` or `-aid` behind it where it is not the agent's.
 fn harness_of(mark: &str) -> Option<u32> {
-    let mark = mark.strip_suffix("-mcp").unwrap_or(mark);
-    mark.rsplit_once('-')?.1.parse().ok()
+    trial_of(mark).rsplit_once('-')?.1.parse().ok()
 }
 
 #[cfg(test)]
@@ -51,6 +51,7 @@ mod tests {
     fn a_mark_names_its_harness() {
         assert_eq!(harness_of("0123456789-77"), Some(77));
         assert_eq!(harness_of("0123456789-77-mcp"), Some(77));
+        assert_eq!(harness_of("0123456789-77-aid"), Some(77));
         assert_eq!(harness_of("anything"), None);
         assert_eq!(harness_of("any-thing"), None);
     }

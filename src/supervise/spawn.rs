@@ -12,7 +12,7 @@ use super::jail::{self, Jail, Unborn};
 use super::session::{self, Launch};
 use super::spec::{ChildSpec, Containment, StdinPlan};
 use super::trial::Trial;
-use super::{clock, processes, registry};
+use super::{clock, noted, processes, registry};
 use crate::failpoints::reach;
 
 /// Name of the variable that holds a trial's marker.
@@ -110,7 +110,12 @@ async fn try_start(spec: &ChildSpec, program: &Path, words: &[OsString]) -> io::
                 Some(wait) => tokio::time::sleep(*wait).await,
                 None => return Err(error),
             },
-            started => return started,
+            started => {
+                if let Ok(started) = &started {
+                    noted::note(spec.marker.as_deref(), &started.child.place);
+                }
+                return started;
+            }
         }
     }
 }

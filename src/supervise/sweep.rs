@@ -133,7 +133,7 @@ pub(super) fn without_leader(trial: &Trial) -> Swept {
 ///
 /// The youngest dies first, so a child before its parent: where a parent dies while a group below it is stopped, the kernel
 /// hangs up on that group, and a tool in it would end by that and not by the kill.
-fn kill_all(mut processes: Vec<&Process>) {
+pub(super) fn kill_all(mut processes: Vec<&Process>) {
     processes.sort_unstable_by_key(|process| Reverse((process.start, process.pid)));
     let (few, many) = processes.split_at(processes.len().min(HELD));
     let held: Vec<_> = few.iter().filter_map(|one| kill::hold(one)).collect();

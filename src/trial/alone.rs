@@ -75,13 +75,12 @@ async fn graded(
         let captured = workspace.capture(Some(&before), &frame.counts());
         captured.map_err(|error| error.to_string())
     })?;
+    simulator::make_ready(frame).await.map_err(stopped)?;
     match job {
         // Whoever solved it so has installed nothing: graders build what they look for.
         Job::Patch(_) => frame.simulator.set_left(None),
-        Job::Nothing | Job::Cheat(_) => {
-            simulator::make_ready(frame).await.map_err(stopped)?;
-            app_left::look(frame).await;
-        }
+        // Whoever is asked here has no tools to delete it with.
+        Job::Nothing | Job::Cheat(_) => drop(app_left::look(frame).await),
     }
     let work = Work {
         changed: &captured.changed,

@@ -9,8 +9,8 @@ use crate::trial::frame::Frame;
 use crate::trial::simulator::{self, App};
 
 /// Looks, where graders ask, and keeps it for them and for a later start. A person who asks to stop once waits for it: the
-/// agent was paid, and nobody can look later.
-pub(super) async fn look(frame: &Frame<'_>) {
+/// agent was paid, and nobody can look later. Gives what makes the trial suspect.
+pub(super) async fn look(frame: &Frame<'_>) -> Option<String> {
     let cancel = Cancel::new();
     let mut looking = std::pin::pin!(looked(frame, &cancel));
     let left = tokio::select! {
@@ -20,19 +20,39 @@ pub(super) async fn look(frame: &Frame<'_>) {
             looking.await
         }
     };
+    let is_deleted = left == Some(AppLeft::Deleted);
     frame.simulator.set_left(left);
+    is_deleted.then(|| "simulator_deleted".to_owned())
 }
 
 /// What the mark of an earlier start says, for graders that ask. They never build the app for an agent whose app is not known.
 pub(super) fn recall(frame: &Frame<'_>, (task, kept): (&TaskSpec, Option<AppLeft>)) {
+    if kept == Some(AppLeft::Deleted) {
+        return frame.simulator.set_left(kept);
+    }
     let asks = task.graders.iter().any(GraderSpec::looks_at_app);
     let unknown = || AppLeft::Unknown("what the agent left there was not kept".to_owned());
     let left = asks.then(|| kept.unwrap_or_else(unknown));
     frame.simulator.set_left(left);
 }
 
+/// What is said of checks that are answered from what was seen when the agent had ended; nothing where there is none.
+pub(super) fn told(task: &TaskSpec) -> Option<String> {
+    let checks = task.graders.iter().filter(|grader| grader.looks_at_app());
+    let names: Vec<&str> = checks.map(GraderSpec::type_name).collect();
+    (!names.is_empty()).then(|| {
+        format!(
+            "{}: judged by what was seen on the simulator when the agent had ended, which nobody can look at again",
+            names.join(", ")
+        )
+    })
+}
+
 async fn looked(frame: &Frame<'_>, cancel: &Cancel) -> Option<AppLeft> {
-    let seen = match simulator::app(frame).await {
+    if simulator::copy_is_gone(frame, cancel).await {
+        return Some(AppLeft::Deleted);
+    }
+    let seen = match simulator::app_in_question(frame).await {
         Ok(Some(app)) => on_device(&app, cancel).await,
         Ok(None) => return None,
         Err(why) => Err(why),
@@ -41,7 +61,7 @@ async fn looked(frame: &Frame<'_>, cancel: &Cancel) -> Option<AppLeft> {
 }
 
 async fn on_device(app: &App<'_>, cancel: &Cancel) -> Result<AppLeft, Trouble> {
-    let simctl = app.apple.simctl(cancel);
+    let simctl = app.simctl(cancel);
     simctl.boot(app.udid).await?;
     if !simctl.is_installed(app.udid, app.bundle).await? {
         return Ok(AppLeft::Absent);

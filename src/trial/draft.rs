@@ -366,6 +366,13 @@ impl Draft {
         }
     }
 
+    /// Adds such reasons.
+    pub(super) fn suspect_all(&mut self, reasons: impl IntoIterator<Item = String>) {
+        for reason in reasons {
+            self.suspect(reason);
+        }
+    }
+
     /// Keeps a word for the person.
     pub(super) fn note(&mut self, note: String) {
         self.outcome.notes.push(note);

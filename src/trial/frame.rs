@@ -13,7 +13,7 @@ use crate::layers::Spent;
 use crate::model::{Allowance, GradedIn, Progress};
 use crate::plan::PlannedTrial;
 use crate::record::{Row, Stage, StageMark, TrialDir, mcp_server_log_length};
-use crate::supervise::ChildSpec;
+use crate::supervise::{ChildSpec, aid_of};
 use crate::trial::draft::Draft;
 use crate::trial::environment::{Environment, Surroundings};
 use crate::trial::{RunContext, Teller, simulator};
@@ -29,7 +29,7 @@ pub(super) struct Frame<'a> {
     /// Whether a killed start may have paid judges of this trial.
     pub(super) judged_before: bool,
     pub(super) run_id: String,
-    /// Marks the processes of this trial.
+    /// Marks the agent of this trial; others of it carry it with a word behind it.
     pub(super) marker: String,
     pub(super) trial_dir: TrialDir,
     /// Folder of this trial alone: shims, home, temporary files. Its path is short, since sockets go below it.
@@ -54,18 +54,19 @@ impl<'a> Frame<'a> {
         for byte in &digest[..5] {
             write!(short_name, "{byte:02x}").expect("a text takes what is written to it");
         }
+        let marker = format!("{short_name}-{}", std::process::id());
         let mut frame = Self {
             context,
             planned,
             teller,
             allowance: Allowance::default(),
             judged_before: false,
-            marker: format!("{short_name}-{}", std::process::id()),
+            simulator: simulator::Slot::of(context, &marker),
+            marker,
             trial_dir: context.run_dir.trial(&planned.key),
             private: context.scratch.join("p").join(&short_name),
             short_name,
             run_id,
-            simulator: simulator::Slot::default(),
             mcp_log_began: 0,
         };
         // One that is not configured lies in the trial's folder.
@@ -187,6 +188,7 @@ impl<'a> Frame<'a> {
         let mut spec = ChildSpec::helper(argv, run.cwd, env, run.limit);
         spec.limits.grace = settings.stop_grace;
         spec.limits.drain = settings.drain;
+        spec.marker = Some(aid_of(&self.marker));
         spec
     }
 }

@@ -15,7 +15,7 @@ use crate::graders::{
 use crate::layers::Spent;
 use crate::model::{Grade, GradedIn, LayerVerdicts, TwoSuites, Verdict};
 use crate::record::TrialDir;
-use crate::supervise::Containment;
+use crate::supervise::{Containment, aid_of};
 use crate::trial::blocking::blocking;
 use crate::trial::draft::Stop;
 use crate::trial::environment::Environment;
@@ -110,6 +110,20 @@ impl Graded {
         self.violations.append(&mut sorted.violations);
         self.suspicions.append(&mut sorted.suspicions);
         sorted
+    }
+
+    /// No simulator could be had.
+    pub(super) fn without_simulator(why: &str) -> Self {
+        let verdict = Verdict {
+            grader: "simulator".to_owned(),
+            grade: Grade::Error,
+            reason: Some(format!("simulator:{why}")),
+            duration: Duration::ZERO,
+        };
+        Self {
+            verdicts: vec![verdict],
+            ..Self::default()
+        }
     }
 
     /// What was left could not be had.
@@ -317,8 +331,10 @@ async fn run(
     let settings = &frame.context.suite.settings;
     let environment: Vec<_> = place.environment.clone().into_iter().collect();
     let apple = simulator::desk(frame, task).await;
+    let marker = aid_of(&frame.marker);
     let purse = frame.purse_of_judges(work.told.map(|(_, spent)| spent));
     let context = GradeContext {
+        marker: &marker,
         apple: apple.as_ref(),
         root: &place.root,
         project_dir: &place.project_dir,

@@ -13,7 +13,9 @@ use crate::graders::{ForbiddenBaseline, capture_baseline};
 use crate::model::Isolation;
 use crate::record::{set_apart, write_file};
 use crate::shims::{LogWay, Overlay};
-use crate::supervise::{self, Cancel, CapturedOutput, ChildEnding, ChildSpec, EndReason, Exit};
+use crate::supervise::{
+    self, Cancel, CapturedOutput, ChildEnding, ChildSpec, EndReason, Exit, server_of,
+};
 use crate::trial::draft::Stop;
 use crate::trial::environment::program_path;
 use crate::trial::frame::{Frame, HelperRun};
@@ -273,7 +275,7 @@ fn mcp_spec(
         limit: MCP_LIMIT,
     };
     let mut spec = frame.helper(command, run);
-    spec.marker = Some(format!("{}-mcp", frame.marker));
+    spec.marker = Some(server_of(&frame.marker));
     Some(spec)
 }
 

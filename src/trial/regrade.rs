@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 use crate::model::{Grade, GradedIn, Integrity, LayerVerdicts, Verdict};
 use crate::plan::PlannedTrial;
 use crate::record::{Row, TrialDir};
+use crate::trial::app_left;
 use crate::trial::blocking::blocking;
 use crate::trial::frame::Frame;
 use crate::trial::grading::{Graded, Work, grade_fresh};
@@ -12,7 +13,7 @@ use crate::trial::judgement::grade_of;
 use crate::trial::kept;
 use crate::trial::performance::extra_args;
 use crate::trial::rebuilt::grade_rebuilt;
-use crate::trial::simulator::give_back;
+use crate::trial::simulator::{self, give_back};
 use crate::trial::{RunContext, Teller};
 
 /// What today's graders say of an earlier trial.
@@ -42,10 +43,15 @@ pub async fn regrade_trial(
 ) -> Regraded {
     let started = Instant::now();
     let mut frame = Frame::new(context, planned, teller).with_folder(folder);
+    let task = context.task(planned);
+    if let Some(task) = task {
+        app_left::recall(&frame, (task, kept.app_left()));
+    }
     let (mut graded, problem) = match grade_kept(&frame, kept, row).await {
         Ok(graded) => (graded, None),
         Err(problem) => (Graded::default(), Some(problem)),
     };
+    graded.notes.extend(task.and_then(app_left::told));
     graded.notes.extend(give_back(&mut frame).await);
     Regraded {
         grade: grade_of(&graded.verdicts),
@@ -83,6 +89,14 @@ pub(super) async fn grade_kept(
     let task = task.ok_or("a baseline is not graded")?;
     if !kept.changes().is_file() {
         return Err("the changes of this trial were not kept".to_owned());
+    }
+    // Setup of the graders' tree may use the device as well as graders do.
+    if let Err(stop) = simulator::lend(frame).await {
+        return if frame.context.cancel.level() > 0 {
+            Err(stop.message().to_owned())
+        } else {
+            Ok(Graded::without_simulator(stop.message()))
+        };
     }
     let read = blocking(|| {
         frame

@@ -7,7 +7,7 @@ use std::time::Duration;
 use tokio::sync::{OnceCell, OwnedSemaphorePermit};
 
 use crate::apple::{
-    Ask, Lease, Leases, Simctl, Trouble, Wanted, Xcode, named_by, sweep_derived_data,
+    Ask, Device, Lease, Leases, Simctl, Trouble, Wanted, Xcode, named_by, sweep_derived_data,
 };
 use crate::config::{GraderSpec, Project, Simulators, TaskSpec};
 use crate::graders::AppleDesk;
@@ -32,19 +32,11 @@ pub struct AppleSide {
     pub packages: Option<PathBuf>,
 }
 
-impl AppleSide {
-    /// Its `simctl`.
-    pub(super) const fn simctl<'a>(&'a self, cancel: &'a Cancel) -> Simctl<'a> {
-        Simctl {
-            xcode: &self.xcode,
-            cancel,
-        }
-    }
-}
-
 /// The simulator of a trial, once it was asked for.
 #[derive(Debug, Default)]
 pub(super) struct Slot {
+    /// The tools, where there are some.
+    xcode: Option<Xcode>,
     cell: OnceCell<Result<Option<Lease>, Trouble>>,
     /// What an agent left of the app that graders look for; nothing where no agent was there.
     left: Mutex<Option<AppLeft>>,
@@ -52,6 +44,21 @@ pub(super) struct Slot {
 }
 
 impl Slot {
+    /// That of a trial whose processes are marked so.
+    pub(super) fn of(context: &RunContext, trial: &str) -> Self {
+        let xcode = context.apple.as_ref().map(|it| it.xcode.of_trial(trial));
+        Self {
+            xcode,
+            ..Self::default()
+        }
+    }
+
+    /// `simctl` of this trial.
+    fn simctl<'a>(&'a self, cancel: &'a Cancel) -> Option<Simctl<'a>> {
+        let xcode = self.xcode.as_ref()?;
+        Some(Simctl { xcode, cancel })
+    }
+
     /// The device that is held.
     pub(super) fn held(&self) -> Option<&Lease> {
         self.cell.get()?.as_ref().ok()?.as_ref()
@@ -105,10 +112,10 @@ pub(super) async fn simulator<'a>(
     let Some(apple) = frame.context.apple.as_ref() else {
         return Ok(None);
     };
-    if !wants_one(frame.context, task) {
+    let simctl = frame.simulator.simctl(&frame.context.cancel);
+    let Some(simctl) = simctl.filter(|_| wants_one(frame.context, task)) else {
         return Ok(None);
-    }
-    let simctl = apple.simctl(&frame.context.cancel);
+    };
     let taken = frame.simulator.cell.get_or_init(async || {
         let ask = Ask {
             wanted: &apple.wanted,
@@ -135,37 +142,65 @@ pub(super) async fn lend(frame: &Frame<'_>) -> Result<(), Stop> {
     simulator(frame, task).await.map(drop).map_err(stop)
 }
 
-/// Takes the app from the simulator that graders will look for. It comes after setup, which may have installed one.
+/// Takes the app of the project from the trial's simulator, whatever its graders are: the trial before may have left it, and setup
+/// may have installed one.
 pub(super) async fn make_ready(frame: &Frame<'_>) -> Result<(), Stop> {
     let Some(app) = app(frame).await.map_err(stop)? else {
         return Ok(());
     };
-    let simctl = app.apple.simctl(&frame.context.cancel);
-    let removed = simctl.remove_app(app.udid, app.bundle).await;
+    let removed = app.simctl(&frame.context.cancel);
+    let removed = removed.remove_app(app.udid, app.bundle).await;
     removed.map_err(stop)
 }
 
-/// The app that graders of a trial look for, and where.
+/// The app of a project, and where it would be.
 pub(super) struct App<'a> {
-    pub(super) apple: &'a AppleSide,
+    xcode: &'a Xcode,
     pub(super) udid: &'a str,
     pub(super) bundle: &'a str,
     pub(super) task: &'a TaskSpec,
 }
 
-/// The app that graders look for; nothing where they look for none.
-pub(super) async fn app<'a>(frame: &'a Frame<'_>) -> Result<Option<App<'a>>, Trouble> {
+impl App<'_> {
+    /// What asks for it.
+    pub(super) const fn simctl<'a>(&'a self, cancel: &'a Cancel) -> Simctl<'a> {
+        let xcode = self.xcode;
+        Simctl { xcode, cancel }
+    }
+}
+
+/// The app that graders of this trial look for; nothing where they look for none.
+pub(super) async fn app_in_question<'a>(frame: &'a Frame<'_>) -> Result<Option<App<'a>>, Trouble> {
+    let app = app(frame).await?;
+    let is_asked = |app: &App<'_>| app.task.graders.iter().any(GraderSpec::looks_at_app);
+    Ok(app.filter(is_asked))
+}
+
+/// Whether the device that was made for this trial is not there any more. Nobody but the trial knows of it.
+pub(super) async fn copy_is_gone(frame: &Frame<'_>, cancel: &Cancel) -> bool {
+    let slot = &frame.simulator;
+    let copy = slot.held().filter(|lease| lease.is_copy);
+    let (Some(copy), Some(simctl)) = (copy, slot.simctl(cancel)) else {
+        return false;
+    };
+    let is_it = |device: &Device| device.udid == copy.device.udid;
+    let devices = simctl.devices().await;
+    devices.is_ok_and(|devices| !devices.iter().any(is_it))
+}
+
+/// The app of the project on the trial's simulator; nothing where the trial has none or the project does not name it.
+async fn app<'a>(frame: &'a Frame<'_>) -> Result<Option<App<'a>>, Trouble> {
     let context = frame.context;
-    let (Some(task), Some(apple)) = (context.task(frame.planned), context.apple.as_ref()) else {
+    let xcode = frame.simulator.xcode.as_ref();
+    let (Some(task), Some(xcode)) = (context.task(frame.planned), xcode) else {
         return Ok(None);
     };
     let bundle = context.suite.project.build_params.bundle_id.as_deref();
-    let bundle = bundle.filter(|_| task.graders.iter().any(GraderSpec::looks_at_app));
     let (Some(bundle), Some(lease)) = (bundle, simulator(frame, task).await?) else {
         return Ok(None);
     };
     Ok(Some(App {
-        apple,
+        xcode,
         udid: &lease.device.udid,
         bundle,
         task,
@@ -205,7 +240,7 @@ pub(super) async fn desk<'a>(frame: &'a Frame<'_>, task: &TaskSpec) -> Option<Ap
     let lease = simulator(frame, task).await;
     let lease = lease.map_err(|trouble| trouble.to_string());
     Some(AppleDesk {
-        xcode: &apple.xcode,
+        xcode: frame.simulator.xcode.as_ref()?,
         params: &context.suite.project.build_params,
         udid: lease.map(|lease| lease.map(|lease| lease.device.udid.as_str())),
         left: frame.simulator.left(),
@@ -242,14 +277,13 @@ pub(super) fn project_told(frame: &Frame<'_>) -> Project {
 pub(super) async fn give_back(frame: &mut Frame<'_>) -> Option<String> {
     let apple = frame.context.apple.as_ref()?;
     sweep_derived_data(&apple.home, &frame.context.scratch);
-    let lease = std::mem::take(&mut frame.simulator)
-        .cell
-        .into_inner()?
-        .ok()??;
+    let taken = std::mem::take(&mut frame.simulator.cell);
+    let lease = taken.into_inner()?.ok()??;
     let name = lease.device.name.clone();
     // Also where a person asked to stop: what was made for the trial must go.
     let cancel = Cancel::new();
-    let gone = apple.leases.give_back(apple.simctl(&cancel), lease).await;
+    let simctl = frame.simulator.simctl(&cancel)?;
+    let gone = apple.leases.give_back(simctl, lease).await;
     let why = gone.err()?;
     Some(format!("simulator {name} could not be deleted: {why}"))
 }

@@ -128,9 +128,7 @@ async fn stages(frame: &Frame<'_>, draft: &mut Draft, slot: &mut Slot) -> Result
     if frame.context.confinement.was_full(&ending) {
         draft.hit("max_processes");
     }
-    for reason in outside.iter().flat_map(Outside::changed) {
-        draft.suspect(reason);
-    }
+    draft.suspect_all(outside.iter().flat_map(Outside::changed));
     let caught = aftermath::capture(frame, (workspace, &untouched), draft);
     draft.lacks_room_if(caught.no_room, &mut end);
     attest::after(frame, &heard, (seen, draft)).await;
@@ -149,7 +147,7 @@ async fn stages(frame: &Frame<'_>, draft: &mut Draft, slot: &mut Slot) -> Result
     let task = frame.context.task(frame.planned);
     let to_grade = worth_grading(&end) && task.is_some_and(|task| !task.graders.is_empty());
     if to_grade {
-        app_left::look(frame).await;
+        draft.suspect_all(app_left::look(frame).await);
         // Without what the agent left a later start could not go on from here: it runs the trial again.
         if caught.kept && !frame.mark(Stage::AgentEnded, (draft, true)) {
             draft.lacks_room(&mut end);

@@ -120,14 +120,33 @@ fn counts_come_from_every_version_of_the_tool_and_a_lying_one_is_no_pass() {
             "error none tests_result_parse_failed",
         ),
         (
+            "xcresulttool",
+            "miscount",
+            "error none tests_result_parse_failed",
+        ),
+        (
+            "xcresulttool",
+            "miscount\nlegacy",
+            "error none tests_result_parse_failed",
+        ),
+        (
             "xcodebuild.test",
             "lie",
+            "error none tests_no_result_bundle",
+        ),
+        (
+            "xcodebuild.test",
+            "stale",
             "error none tests_no_result_bundle",
         ),
     ];
     for (call, mode, expected) in cases {
         let (sandbox, standin) = sandbox(CLAUDE_DONE);
         standin.mode(call, mode);
+        // The results of somebody else's tests, which passed.
+        let stale = sandbox.path("xcode/stale.xcresult");
+        fs::create_dir_all(&stale).expect("make a folder");
+        fs::write(stale.join("tests.tsv"), "Passed\tT\tC\tm\t\n").expect("write results");
         let sandbox = sandbox.apple(&task("ios_test_pass"), PROJECT);
         let row = row(&sandbox);
         assert_eq!(told(&row), expected, "{call} {mode}: {row:#}");

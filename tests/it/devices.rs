@@ -139,6 +139,78 @@ fn a_simulator_on_which_the_agent_of_a_dead_harness_still_works_is_nobody_elses(
     assert_eq!(used.last(), Some(&standin.udid("iPhone 17")));
 }
 
+/// Work of a harness that outlives it and puts the app on the device, once somebody else works there.
+fn late_installer(sandbox: &Sandbox, standin: &Standin) {
+    let home = sandbox.path("home");
+    let derived = home.join("dd").display().to_string();
+    let built = standin.call(
+        &sandbox.path("repo"),
+        &[
+            "xcodebuild",
+            "-project",
+            "Tally.xcodeproj",
+            "-scheme",
+            "Tally",
+            "-derivedDataPath",
+            &derived,
+            "build",
+        ],
+    );
+    assert!(built.status.success(), "{built:?}");
+    let body = "mkdir \"HOME/first\" 2>/dev/null || exit 0\ntouch \"HOME/began\"\nwhile ! [ -e \"HOME/go\" ]; do sleep 0.05; done\nxcrun simctl bootstatus \"$EVAL_SIMULATOR_UDID\" -b >/dev/null\nxcrun simctl install \"$EVAL_SIMULATOR_UDID\" \"HOME/dd/Build/Products/Debug-iphonesimulator/Tally.app\"\ntouch \"HOME/late\"";
+    sandbox.script("late", &body.replace("HOME", &home.display().to_string()));
+}
+
+#[test]
+fn setup_and_graders_of_a_dead_harness_are_ended_before_their_device_is_lent_again() {
+    // In the second run the agent gives them time to install.
+    let agent = "if [ -e \"$HOME/began\" ]; then touch \"$HOME/go\"; n=0; while [ ! -e \"$HOME/late\" ] && [ $n -lt 20 ]; do sleep 0.1; n=$((n+1)); done; fi";
+    let cases = [
+        task("ios_install_check").replace("}\n", ", setup_commands: [late]}\n"),
+        task("{type: command, argv: [late]}, ios_install_check"),
+    ];
+    for tasks in cases {
+        let (sandbox, standin) = sandbox(&format!("{agent}\n{CLAUDE_DONE}"));
+        late_installer(&sandbox, &standin);
+        let sandbox = sandbox.apple(&tasks, PROJECT);
+        kill_beside_agent(&sandbox, "home/began");
+        let ran = sandbox.proctor(&["run", "--quiet"]);
+        let second = last_run(&sandbox);
+        assert_eq!(
+            told(&second),
+            "fail none app_not_installed",
+            "{tasks}: {} {second:#}",
+            ran.stderr
+        );
+        assert!(!sandbox.path("home/late").exists(), "{tasks}");
+    }
+}
+
+#[test]
+fn a_build_of_a_dead_harness_is_ended_before_its_device_is_lent_again() {
+    let (sandbox, standin) = sandbox(&format!(
+        "cat /proc/[0-9]*/cmdline 2>/dev/null | tr '\\0' ' ' > \"$HOME/seen\"\n{CLAUDE_DONE}"
+    ));
+    let sandbox = sandbox.apple(&task("ios_test_pass"), PROJECT);
+    standin.mode("xcodebuild.test", "slow 60000\ntimes 1");
+    let mut first = sandbox.start(&["run", "--quiet"]);
+    wait_for("the build", || !standin.calls("xcodebuild test").is_empty());
+    first.kill().expect("kill it");
+    first.wait().expect("wait for it");
+    let mine = format!("{} test ", sandbox.path("bin/xcodebuild").display());
+    let seen = || fs::read_to_string(sandbox.path("home/seen")).expect("what the agent saw");
+    // Other folders: nothing of the dead run is removed meanwhile.
+    let other = sandbox.path("home/other");
+    fs::create_dir(&other).expect("make a folder");
+    let ran = sandbox
+        .command(&["run", "--quiet"])
+        .env("TMPDIR", &other)
+        .output()
+        .expect("run proctor");
+    assert!(ran.status.success(), "{:#}", last_run(&sandbox));
+    assert!(!seen().contains(&mine), "the build is still there");
+}
+
 /// The row of the run that was made last.
 fn last_run(sandbox: &Sandbox) -> Value {
     let runs = fs::read_dir(sandbox.path("runs"))
@@ -290,6 +362,95 @@ fn doctor_names_runtimes_and_believes_no_xcode_that_does_not_tell_its_version() 
         .tasks(&task("{type: command, argv: ['true']}"));
     let xcode = examined(&sandbox, "Xcode");
     assert!(xcode.starts_with("missing: "), "{xcode}");
+}
+
+#[test]
+fn a_regrade_keeps_what_was_seen_on_the_device_when_the_agent_had_ended() {
+    let from_tree = "{type: ios_install_check, from_tree: true}";
+    let cases = [
+        ("true", "ios_install_check", "fail", "app_not_installed"),
+        ("true", "ios_launch_check", "fail", "app_launch_failed"),
+        ("true", from_tree, "fail", "app_not_installed"),
+        (INSTALL, "ios_install_check, ios_launch_check", "pass", ""),
+        (INSTALL, from_tree, "pass", ""),
+    ];
+    for (work, graders, grade, reason) in cases {
+        let (sandbox, _standin) = sandbox(&format!("{work}\n{CLAUDE_DONE}"));
+        let sandbox = sandbox.apple(&task(graders), PROJECT);
+        assert_eq!(row(&sandbox)["grade"], grade, "{work} {graders}");
+        let trial = sandbox.regraded(0)["trials"][0].clone();
+        assert_eq!(trial["after"]["grade"], grade, "{graders}: {trial:#}");
+        let after = trial["after"]["failure_reason"].as_str();
+        assert_eq!(after.unwrap_or_default(), reason, "{graders}: {trial:#}");
+        let note = "judged by what was seen on the simulator when the agent had ended";
+        assert!(trial["notes"].to_string().contains(note), "{trial:#}");
+    }
+}
+
+#[test]
+fn the_app_of_the_trial_before_is_taken_from_the_device_whatever_the_graders_are() {
+    for graders in ["{type: command, argv: ['true']}", "ios_test_pass"] {
+        let (sandbox, _standin) = sandbox(&format!(
+            "xcrun simctl get_app_container \"$EVAL_SIMULATOR_UDID\" org.example.tally app >> \"$HOME/seen\" 2>/dev/null\n{INSTALL}\n{CLAUDE_DONE}"
+        ));
+        let sandbox = sandbox
+            .set("trials_per_cell", "2")
+            .apple(&task(graders), PROJECT);
+        sandbox.proctor(&["run", "--quiet"]).expect_code(0);
+        let seen = crate::apple::lines(&sandbox.path("home/seen"));
+        assert_eq!(seen, Vec::<String>::new(), "{graders}");
+    }
+}
+
+#[test]
+fn a_copy_that_the_agent_deleted_is_its_own_doing() {
+    let delete = "xcrun simctl shutdown \"$EVAL_SIMULATOR_UDID\"; xcrun simctl delete \"$EVAL_SIMULATOR_UDID\"";
+    for graders in ["ios_install_check", "ios_test_pass"] {
+        let (sandbox, standin) = sandbox(&format!("{delete}\n{CLAUDE_DONE}"));
+        let before = standin.devices();
+        let project = format!("  simulators: per_trial\n{PROJECT}");
+        let sandbox = sandbox.apple(&task(graders), &project);
+        let row = row(&sandbox);
+        assert_eq!(told(&row), "fail none simulator_deleted", "{row:#}");
+        assert_eq!(row["integrity"], "suspect[simulator_deleted]", "{row:#}");
+        assert!(!row["notes"].to_string().contains("deleted"), "{row:#}");
+        assert_eq!(standin.devices(), before);
+    }
+}
+
+#[test]
+fn arguments_that_the_grader_gives_by_itself_are_refused_at_their_place() {
+    for (arguments, name) in [
+        (
+            "[-destination, 'platform=iOS Simulator,name=iPhone 17 Pro']",
+            "-destination",
+        ),
+        ("['-resultBundlePath=/tmp/r']", "-resultBundlePath"),
+        ("[-quiet, -derivedDataPath, /tmp/d]", "-derivedDataPath"),
+    ] {
+        let (sandbox, _standin) = sandbox(CLAUDE_DONE);
+        let grader = format!("{{type: ios_test_pass, xcodebuild_args: {arguments}}}");
+        let sandbox = sandbox.apple(&task(&grader), PROJECT);
+        let ran = sandbox.proctor(&["run", "--quiet"]).expect_code(2);
+        assert!(ran.stderr.contains("tasks.yaml:1:"), "{}", ran.stderr);
+        let why = format!("xcodebuild_args: holds {name}, which the grader gives by itself");
+        assert!(ran.stderr.contains(&why), "{}", ran.stderr);
+        sandbox.assert_no_run();
+    }
+}
+
+#[test]
+fn doctor_waits_for_simctl_no_longer_than_the_suite_does() {
+    let (sandbox, standin) = sandbox(CLAUDE_DONE);
+    let sandbox = sandbox
+        .set("simulator_timeout_sec", "0.5")
+        .apple(&task("ios_test_pass"), PROJECT);
+    standin.mode("simctl.list", "slow 4000");
+    let simulators = examined(&sandbox, "simulators");
+    assert!(
+        simulators.starts_with("missing: simctl list does not answer"),
+        "{simulators}"
+    );
 }
 
 #[test]

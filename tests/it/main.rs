@@ -6,6 +6,7 @@
 #![expect(clippy::print_stderr, reason = "a test that cannot run here says so")]
 
 mod apple;
+mod apple_faults;
 mod attempts;
 mod attest;
 mod backfill;

@@ -1,5 +1,6 @@
 //! `proctor regrade`: what an earlier run's agents left, by today's graders.
 
+use std::collections::BTreeSet;
 use std::process::ExitCode;
 
 use serde_json::json;
@@ -65,6 +66,7 @@ fn trial(comparison: &Comparison) -> serde_json::Value {
         "after": {"success": comparison.is_success, "grade": comparison.now.grade.as_str(), "failure_reason": comparison.reason(),
                   "integrity": comparison.now.integrity.label(),
                   "judged": judged(comparison)},
+        "notes": comparison.now.notes,
     })
 }
 
@@ -75,6 +77,9 @@ fn judged(comparison: &Comparison) -> Option<&[String]> {
     asked.map(|it| it.judges.as_slice())
 }
 
+/// So many different notes of trials are shown; all stand in the regrading's file.
+const NOTES: usize = 20;
+
 fn page(regrading: &Regrading) -> String {
     let changed: Vec<&Comparison> = regrading
         .trials
@@ -82,6 +87,14 @@ fn page(regrading: &Regrading) -> String {
         .filter(|one| one.changed())
         .collect();
     let mut lines: Vec<String> = changed.iter().map(|one| change(one)).collect();
+    let notes = regrading.trials.iter().flat_map(|one| &one.now.notes);
+    let notes: BTreeSet<&String> = notes.collect();
+    lines.extend(
+        notes
+            .iter()
+            .take(NOTES)
+            .map(|note| sanitize_line(&format!("note: {note}"))),
+    );
     lines.extend(
         regrading
             .left_out

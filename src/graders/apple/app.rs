@@ -4,9 +4,9 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use super::build::Built;
-use super::test_pass::{NO_DESTINATION, NO_XCODE, of_machine};
+use super::test_pass::of_machine;
 use super::{Work, trouble};
-use crate::apple::{TestCall, Trouble};
+use crate::apple::{Fault, TestCall, Trouble, of_build};
 use crate::config::IosTestOptions;
 use crate::graders::grade::{Opinion, PASS, error, fail};
 use crate::model::Grade;
@@ -80,7 +80,7 @@ fn seen<'a>(work: &'a Work<'_>, from_tree: bool) -> Seen<'a> {
     match &work.desk.left {
         Some(AppLeft::Unknown(why)) => Seen::Judged(error(format!("simulator:{why}"))),
         Some(AppLeft::Absent) if from_tree => Seen::Judged(fail("app_not_installed")),
-        Some(AppLeft::Absent) => Seen::Absent,
+        Some(AppLeft::Absent | AppLeft::Deleted) => Seen::Absent,
         Some(AppLeft::Installed { launches }) if !from_tree => Seen::Left {
             launches: *launches,
         },
@@ -96,7 +96,7 @@ async fn put(work: &Work<'_>, (udid, bundle): (&str, &str)) -> Result<(), Opinio
     removed.map_err(|why| trouble(&why))?;
     let app = build(work).await?;
     simctl.install(udid, &app).await.map_err(|why| match why {
-        Trouble::Failed { .. } if !why.is_of_device() => fail("app_not_installed"),
+        why if why.fault() == Some(Fault::Work) => fail("app_not_installed"),
         why => trouble(&why),
     })
 }
@@ -104,18 +104,30 @@ async fn put(work: &Work<'_>, (udid, bundle): (&str, &str)) -> Result<(), Opinio
 /// Builds the app; its folder. Where the machine keeps it from that, it gets a second go after a recovery.
 async fn build(work: &Work<'_>) -> Result<PathBuf, Opinion> {
     match build_once(work, 1).await {
-        Err((opinion, true)) => match work.recover().await {
+        Err(Failed::Judged(opinion)) => Err(opinion),
+        Err(Failed::Hindered(opinion, fault)) => match work.recover(fault).await {
             Err(why) => Err(trouble(&why)),
             Ok(false) => Err(opinion),
-            Ok(true) => build_once(work, 2).await.map_err(|(opinion, _)| opinion),
+            Ok(true) => build_once(work, 2).await.map_err(|failed| match failed {
+                Failed::Judged(opinion) | Failed::Hindered(opinion, _) => opinion,
+            }),
         },
-        done => done.map_err(|(opinion, _)| opinion),
+        Ok(app) => Ok(app),
     }
 }
 
-/// One go; where it fails, whether it was the machine.
-async fn build_once(work: &Work<'_>, number: u32) -> Result<PathBuf, (Opinion, bool)> {
-    let judged = |opinion| Err((opinion, false));
+/// Why a go failed.
+enum Failed {
+    /// For good.
+    Judged(Opinion),
+    /// This kept it from its end, and may be cured.
+    Hindered(Opinion, Fault),
+}
+
+/// One go.
+async fn build_once(work: &Work<'_>, number: u32) -> Result<PathBuf, Failed> {
+    let judged = |opinion| Err(Failed::Judged(opinion));
+    let hindered = |opinion, fault| Err(Failed::Hindered(opinion, fault));
     let packages = match work.packages() {
         Ok(packages) => packages,
         Err(why) => return judged(error(format!("spm_cache:{why}"))),
@@ -136,20 +148,26 @@ async fn build_once(work: &Work<'_>, number: u32) -> Result<PathBuf, (Opinion, b
     let action = std::iter::once(OsString::from("build"));
     let words = action.chain(words.into_iter().skip(1)).collect();
     match work.xcodebuild(words, work.ctx.default_timeout).await {
-        Built::Code(0, _) => product(&derived).ok_or_else(|| (fail("app_not_installed"), false)),
+        Built::Code(0, _) => {
+            product(&derived).ok_or_else(|| Failed::Judged(fail("app_not_installed")))
+        }
         Built::Cancelled => judged(error("cancelled")),
         Built::TooLarge => judged(error("over_limit:derived_data_mib")),
         Built::NotStarted(why) => judged(error(format!("build_not_started:{why}"))),
-        // A build that does not end is the work's; a simulator that does not answer is not.
-        Built::TooLong if work.is_simulator_well().await => {
-            judged((Grade::Timeout, Some("build_timeout".to_owned())))
+        // Code can keep a build from its end, and so can Xcode: it is never a failure.
+        Built::TooLong(_) if work.is_simulator_well().await => {
+            let opinion = (Grade::Timeout, Some("build_timeout".to_owned()));
+            hindered(opinion, Fault::Unclear)
         }
-        Built::TooLong => Err((error("simulator:xcodebuild build does not answer"), true)),
-        Built::Died => Err((error("simulator:xcodebuild build died"), true)),
-        Built::Code(code @ (NO_DESTINATION | NO_XCODE), said) => {
-            Err((of_machine(code, &said), true))
+        Built::TooLong(_) => {
+            let opinion = error("simulator:xcodebuild build does not answer");
+            hindered(opinion, Fault::Unclear)
         }
-        Built::Code(..) => judged(fail("app_not_installed")),
+        Built::Died => hindered(error("simulator:xcodebuild build died"), Fault::Unclear),
+        Built::Code(code, said) => match of_build(code, &said, work.udid) {
+            Fault::Work => judged(fail("app_not_installed")),
+            fault => hindered(of_machine(code, &said), fault),
+        },
     }
 }
 

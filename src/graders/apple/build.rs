@@ -21,8 +21,8 @@ const KEPT: usize = 16 << 20;
 pub(super) enum Built {
     /// With this exit code; the end of what it said.
     Code(i32, String),
-    /// It ran into its limit.
-    TooLong,
+    /// It ran into its limit; the beginning of what it said.
+    TooLong(String),
     /// It died, or was killed by somebody else.
     Died,
     /// It wrote more than it may.
@@ -75,7 +75,7 @@ impl Work<'_> {
             stdout_to: None,
             stderr_to: None,
             activity_files: Vec::new(),
-            marker: None,
+            marker: Some(self.ctx.marker.to_owned()),
             containment: self.ctx.containment.clone(),
         };
         let (ending, output) = capture(&child, KEPT, self.ctx.cancel).await;
@@ -104,14 +104,16 @@ fn built(ending: &ChildEnding, output: &CapturedOutput) -> Built {
             let why = ending.spawn_error.as_deref().unwrap_or("unknown");
             Built::NotStarted(why.to_owned())
         }
-        (EndReason::HardTimeout | EndReason::Stalled, _) => Built::TooLong,
+        (EndReason::HardTimeout | EndReason::Stalled, _) => Built::TooLong(said(output)),
         (EndReason::OverDisk, _) => Built::TooLarge,
-        (_, Some(Exit::Code(code))) => {
-            let said = [&output.stdout, &output.stderr].map(|bytes| String::from_utf8_lossy(bytes));
-            Built::Code(code, said.join("\n"))
-        }
+        (_, Some(Exit::Code(code))) => Built::Code(code, said(output)),
         (_, Some(Exit::Signal(_)) | None) => Built::Died,
     }
+}
+
+fn said(output: &CapturedOutput) -> String {
+    let said = [&output.stdout, &output.stderr].map(|bytes| String::from_utf8_lossy(bytes));
+    said.join("\n")
 }
 
 /// Copies a folder; links stay links.

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use super::grade::{GradeContext, Opinion, error};
+use super::grade::{GradeContext, Opinion, error, fail};
 use super::tools::APPLE_TOOLS;
 use crate::apple::{Simctl, Trouble, Xcode};
 use crate::config::{BuildParams, GraderSpec};
@@ -71,6 +71,9 @@ pub(super) async fn judge(
         if ctx.tools.get(name).is_err() {
             return error(format!("tool_changed:{name}"));
         }
+    }
+    if desk.left == Some(AppLeft::Deleted) {
+        return fail("simulator_deleted");
     }
     let udid = match &desk.udid {
         Ok(udid) => *udid,

@@ -4,45 +4,42 @@ use std::path::Path;
 
 use super::build::Built;
 use super::{Work, trouble};
-use crate::apple::{Counts, TestCall, Trouble, bundle_counts};
+use crate::apple::{Counts, Fault, TestCall, Trouble, bundle_counts, of_build, tests_began};
 use crate::config::IosTestOptions;
 use crate::graders::grade::{Opinion, PASS, error, fail};
 use crate::model::Grade;
-
-/// What `xcodebuild` ends with where its destination is not there.
-pub(super) const NO_DESTINATION: i32 = 70;
-
-/// What it ends with where Xcode itself cannot be used: its license, its first launch.
-pub(super) const NO_XCODE: i32 = 69;
 
 /// One go at the tests.
 enum Go {
     /// This is the verdict.
     Judged(Opinion),
-    /// The simulator kept them from running.
-    Hindered(Opinion),
+    /// Something kept them from running, and may be cured.
+    Hindered(Opinion, Fault),
 }
 
 /// Runs the tests. Where the simulator keeps them from it, they get a second go after its recovery.
 pub(super) async fn judge(options: &IosTestOptions, work: &Work<'_>) -> Opinion {
     match go(options, work, 1).await {
         Go::Judged(opinion) => opinion,
-        Go::Hindered(opinion) => match work.recover().await {
+        Go::Hindered(opinion, fault) => match work.recover(fault).await {
             Err(why) => trouble(&why),
             Ok(false) => opinion,
             Ok(true) => match go(options, work, 2).await {
-                Go::Judged(opinion) | Go::Hindered(opinion) => opinion,
+                Go::Judged(opinion) | Go::Hindered(opinion, _) => opinion,
             },
         },
     }
 }
 
 impl Work<'_> {
-    /// Brings the simulator up again; whether there is one.
-    pub(super) async fn recover(&self) -> Result<bool, Trouble> {
+    /// Brings the simulator up again, and first the service of all of them where that is at fault; whether there is one.
+    pub(super) async fn recover(&self, fault: Fault) -> Result<bool, Trouble> {
         let Some(udid) = self.udid else {
             return Ok(false);
         };
+        if fault == Fault::Service {
+            self.desk.xcode.restart_service(self.ctx.cancel).await;
+        }
         let simctl = self.desk.simctl(self.ctx);
         simctl.shutdown(udid).await?;
         simctl.boot(udid).await?;
@@ -81,16 +78,21 @@ async fn go(options: &IosTestOptions, work: &Work<'_>, number: u32) -> Go {
         Built::Cancelled => Go::Judged(error("cancelled")),
         Built::NotStarted(why) => Go::Judged(error(format!("tests_not_started:{why}"))),
         Built::TooLarge => Go::Judged(error("over_limit:derived_data_mib")),
-        // Code that does not end is the agent's; a simulator that does not answer is not.
-        Built::TooLong if work.is_simulator_well().await => {
-            Go::Judged((Grade::Timeout, Some("tests_timeout".to_owned())))
+        // Code that does not end is the agent's; a simulator that does not answer is not, and before the first test it may be either.
+        Built::TooLong(said) if work.is_simulator_well().await => {
+            let opinion = timed_out("tests_timeout");
+            if tests_began(&said) {
+                Go::Judged(opinion)
+            } else {
+                Go::Hindered(opinion, Fault::Unclear)
+            }
         }
-        Built::TooLong => Go::Hindered(error("simulator:xcodebuild test does not answer")),
-        Built::Died => Go::Hindered(error("simulator:xcodebuild test died")),
-        Built::Code(code @ (NO_DESTINATION | NO_XCODE), said) => {
-            Go::Hindered(of_machine(code, &said))
+        Built::TooLong(_) => {
+            let opinion = error("simulator:xcodebuild test does not answer");
+            Go::Hindered(opinion, Fault::Unclear)
         }
-        Built::Code(code, said) => Go::Judged(judged((code, &said), &bundle, work).await),
+        Built::Died => Go::Hindered(error("simulator:xcodebuild test died"), Fault::Unclear),
+        Built::Code(code, said) => ended((code, &said), &bundle, work).await,
     }
 }
 
@@ -101,18 +103,47 @@ pub(super) fn of_machine(code: i32, said: &str) -> Opinion {
     error(format!("simulator:{}", told.trim()))
 }
 
-/// What an exit code and a result bundle amount to. The bundle cannot be an old one: its folder was made by this grader.
-async fn judged((code, said): (i32, &str), bundle: &Path, work: &Work<'_>) -> Opinion {
-    let counts = if bundle.exists() {
+fn timed_out(reason: &str) -> Opinion {
+    (Grade::Timeout, Some(reason.to_owned()))
+}
+
+/// What an exit code and a result bundle amount to. The bundle cannot be an old one: its folder was made by this grader, and a link
+/// is none.
+async fn ended((code, said): (i32, &str), bundle: &Path, work: &Work<'_>) -> Go {
+    let counts = if is_bundle(bundle) {
         match bundle_counts(work.desk.xcode, bundle, work.ctx.cancel).await {
             Ok(counts) => Ok(counts),
-            Err(why @ (Trouble::Silent(_) | Trouble::Cancelled)) => return trouble(&why),
+            Err(why @ (Trouble::Silent(_) | Trouble::Cancelled)) => {
+                return Go::Judged(trouble(&why));
+            }
             Err(_) => Err("tests_result_parse_failed"),
         }
     } else {
         Err("tests_no_result_bundle")
     };
-    verdict((code, said), counts)
+    // Where a test ran nothing kept them from running.
+    let ran = counts.is_ok_and(|counts| counts.executed > 0);
+    if code != 0 && !ran {
+        match of_build(code, said, work.udid) {
+            Fault::Work => {}
+            Fault::Unclear => return Go::Hindered(timed_out("tests_never_began"), Fault::Unclear),
+            fault => return Go::Hindered(of_machine(code, said), fault),
+        }
+    }
+    Go::Judged(verdict((code, said), counts))
+}
+
+/// Whether a bundle was written here: a folder, and neither it nor what lies in it leads elsewhere.
+fn is_bundle(path: &Path) -> bool {
+    let is_folder = |path: &Path| path.symlink_metadata().is_ok_and(|about| about.is_dir());
+    let Ok(mut inside) = std::fs::read_dir(path) else {
+        return false;
+    };
+    let is_own = |entry: std::io::Result<std::fs::DirEntry>| {
+        let kind = entry.and_then(|entry| entry.file_type());
+        kind.is_ok_and(|kind| !kind.is_symlink())
+    };
+    is_folder(path) && inside.all(is_own)
 }
 
 fn verdict((code, said): (i32, &str), counts: Result<Counts, &str>) -> Opinion {

@@ -64,6 +64,7 @@ impl Desk {
         let env: Vec<(OsString, OsString)> = vec![("PATH".into(), path), ("A".into(), "1".into())];
         let out = tempfile::tempdir_in(self.home.path()).expect("make a folder");
         let context = GradeContext {
+            marker: "graders-aid",
             containment: &crate::supervise::Containment::None,
             root: &self.root(),
             project_dir: &self.at("App"),

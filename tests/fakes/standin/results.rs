@@ -62,7 +62,7 @@ pub(crate) fn answer(world: &World, words: &[&str]) -> Result<String, Failure> {
             64,
             "Error: This command is deprecated and will be removed in a future release, --legacy flag is required to use it.",
         ),
-        ["get", "object", ..] => Ok(graph(&tests)),
+        ["get", "object", ..] => Ok(graph(&tests, &mode)),
         _ => failed(64, format!("Error: Unexpected arguments: {words:?}")),
     }
 }
@@ -72,6 +72,15 @@ fn count(tests: &[Vec<&str>], word: &str) -> usize {
         .iter()
         .filter(|test| test.first() == Some(&word))
         .count()
+}
+
+/// How many tests there are, or are said to be: a contradiction is of more than all of them.
+fn total(tests: &[Vec<&str>], mode: &Mode) -> usize {
+    if mode.is("miscount") {
+        tests.len() * 2 + 1
+    } else {
+        tests.len()
+    }
 }
 
 fn summary(tests: &[Vec<&str>], mode: &Mode) -> String {
@@ -89,7 +98,7 @@ fn summary(tests: &[Vec<&str>], mode: &Mode) -> String {
             "result",
             json::text(if failed > 0 { "Failed" } else { "Passed" }),
         ),
-        ("totalTestCount", number(tests.len())),
+        ("totalTestCount", number(total(tests, mode))),
         ("passedTests", number(count(tests, "Passed"))),
         ("failedTests", number(failed)),
         ("skippedTests", number(count(tests, "Skipped"))),
@@ -139,7 +148,7 @@ fn tree(tests: &[Vec<&str>]) -> String {
 }
 
 /// The graph of objects of older versions: each value is wrapped, and numbers are texts.
-fn graph(tests: &[Vec<&str>]) -> String {
+fn graph(tests: &[Vec<&str>], mode: &Mode) -> String {
     let wrapped = |count: usize| {
         json::object(&[
             ("_type", json::object(&[("_name", json::text("Int"))])),
@@ -154,7 +163,10 @@ fn graph(tests: &[Vec<&str>]) -> String {
     for (name, number) in [
         ("testsCount", tests.len()),
         ("testsFailedCount", count(tests, "Failed")),
-        ("testsSkippedCount", count(tests, "Skipped")),
+        (
+            "testsSkippedCount",
+            total(tests, mode) - tests.len() + count(tests, "Skipped"),
+        ),
     ] {
         if number > 0 {
             metrics.push((name, wrapped(number)));

@@ -195,7 +195,13 @@ fn on_device(device: &Device, (command, rest): (&str, &[&str]), mode: &Mode) -> 
 
 pub(crate) fn install(device: &Device, app: &Path) -> Said {
     let Ok(bundle) = fs::read_to_string(app.join("bundle_id")) else {
-        return failed(2, format!("{} is not an app", app.display()));
+        return failed(
+            1,
+            format!(
+                "An error was encountered processing the command (domain=IXUserPresentableErrorDomain, code=1):\nUnable to install {}: it is not an app",
+                app.display()
+            ),
+        );
     };
     fs::remove_dir_all(device.app(&bundle)).ok();
     devices::copy(app, &device.app(&bundle)).map_err(|error| (2, error.to_string()))?;

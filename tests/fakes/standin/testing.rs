@@ -1,5 +1,6 @@
 //! Tests: which there are, which are asked for, and what their code says.
 
+use std::io::Write as _;
 use std::path::Path;
 
 use crate::project::{Product, Project};
@@ -92,6 +93,9 @@ fn judged(mut test: Ran, (app, tests): (&str, &str), said: &mut String) -> Ran {
         test.target, test.class, test.name
     );
     *said += &format!("{title} started.\n");
+    // What is said so far is seen also where this test never ends.
+    print!("{}", std::mem::take(said));
+    std::io::stdout().flush().ok();
     (test.outcome, test.message) = match swift::run_test(&[app, tests], &test.class, &test.name) {
         swift::Verdict::Passed => (Outcome::Passed, String::new()),
         swift::Verdict::Skipped => (Outcome::Skipped, String::new()),

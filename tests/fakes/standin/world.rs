@@ -18,7 +18,8 @@ pub(crate) struct World {
 ///
 /// A mode file holds one line each of: `slow MILLISECONDS`, `hang`, `crash`, `fail CODE WORDS`, `lie`, `until-restart` (a restart of
 /// the service takes the file away), `until-erase` (the same for `simctl erase`), `times N` (after N calls the file is gone), and
-/// for `xcresulttool`: `legacy` (no test-results), `older` (nor `--legacy`), `strings` (numbers are texts).
+/// for `xcresulttool`: `legacy` (no test-results), `older` (nor `--legacy`), `strings` (numbers are texts), `miscount` (totals that are not
+/// the sum of their parts); for `xcodebuild.test`: `stale` (instead of results a link to those of `stale.xcresult` beside the modes).
 #[derive(Default)]
 pub(crate) struct Mode {
     lines: Vec<String>,

@@ -13,7 +13,7 @@ use crate::cli::commands::doctor::check::{Check, State};
 use crate::config::{GraderSpec, Simulators, Suite};
 use crate::supervise::{Cancel, find_program};
 
-/// Limit of each call; a first `xcodebuild` after an update is slow.
+/// Limit of `xcodebuild -version`, whose first call after an update is slow; that of `simctl` where no suite names one.
 const LIMIT: Duration = Duration::from_secs(60);
 
 /// Who needs it.
@@ -27,21 +27,26 @@ pub(super) async fn checks(patient: &Patient) -> Vec<Check> {
         return vec![absent(is_needed)];
     };
     let cancel = Cancel::new();
-    let xcode = Xcode::new(XcodeParts {
-        xcrun,
-        xcodebuild,
-        killall: None,
-        env: std::env::vars_os().collect(),
-        limit: LIMIT,
-        grace: Duration::from_secs(1),
-        builds: None,
-    });
+    let within = |limit| {
+        Xcode::new(XcodeParts {
+            xcrun: xcrun.clone(),
+            xcodebuild: xcodebuild.clone(),
+            killall: None,
+            env: std::env::vars_os().collect(),
+            limit,
+            grace: Duration::from_secs(1),
+            builds: None,
+        })
+    };
+    let of_suite = patient.suite.as_ref();
+    let of_suite = of_suite.map(|suite| suite.settings.simulator_timeout);
+    let (xcode, slow) = (within(of_suite.unwrap_or(LIMIT)), within(LIMIT));
     let simctl = Simctl {
         xcode: &xcode,
         cancel: &cancel,
     };
     let mut checks = vec![
-        version(&xcode, (patient, is_needed), &cancel).await,
+        version(&slow, (patient, is_needed), &cancel).await,
         runtimes(simctl, is_needed).await,
         simulators(simctl, patient, is_needed).await,
     ];
