@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use aho_corasick::AhoCorasick;
+use aho_corasick::{AhoCorasick, MatchKind};
 use serde::{Deserialize, Serialize};
 
 /// What kind of error a tool gave.
@@ -60,8 +60,12 @@ const FAILURES: &[&str] = &[
 ];
 
 fn reports_failure(text: &str) -> bool {
-    static SEARCH: LazyLock<Option<AhoCorasick>> =
-        LazyLock::new(|| AhoCorasick::new(FAILURES).ok());
+    // Only this kind of match is looked for many bytes at once.
+    static SEARCH: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| {
+        let mut builder = AhoCorasick::builder();
+        builder.match_kind(MatchKind::LeftmostFirst);
+        builder.build(FAILURES).ok()
+    });
     match &*SEARCH {
         Some(search) => search.is_match(text),
         None => FAILURES.iter().any(|failure| text.contains(failure)),

@@ -179,7 +179,7 @@ pub(super) fn open_streams(feeds_stdin: bool) -> io::Result<(Streams, ChildEnds)
 /// Gives a pipe more room than by default, as far as the system grants it: who writes much wakes its reader less often.
 #[cfg(target_os = "linux")]
 fn widen(pipe: &io::PipeReader) {
-    rustix::pipe::fcntl_setpipe_size(pipe, 256 << 10).ok();
+    rustix::pipe::fcntl_setpipe_size(pipe, 1 << 20).ok();
 }
 
 #[cfg(not(target_os = "linux"))]

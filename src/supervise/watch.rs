@@ -214,6 +214,8 @@ impl<'a> Watch<'a> {
     fn settle(&mut self, now: Duration, listener: &mut dyn Listener) {
         if self.unsettled.is_some_and(|since| now >= since + SETTLE) {
             self.unsettled = None;
+            self.stdout.settle();
+            self.stderr.settle();
             listener.settle();
         }
     }
