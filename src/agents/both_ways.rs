@@ -1,6 +1,7 @@
 //! Lines that are read in one pass and the same lines read by `serde_json`: both tell the same, recorded or spoiled.
 //!
-//! A line with a space behind it is the same JSON, and is never read in one pass.
+//! A line with a space behind it is the same JSON, and is never read in one pass. And what is borrowed from lines is told,
+//! counted and written down as the events are that tell the same.
 
 use std::fs;
 use std::path::Path;
@@ -9,9 +10,10 @@ use std::time::Duration;
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
 
-use crate::agents::StreamReader;
+use crate::agents::{Hearer, StreamReader, TranscriptText};
 use crate::config::AgentKind;
-use crate::model::{AgentEvent, EventKind, StreamReport};
+use crate::metrics::{Tallied, Tally};
+use crate::model::{AgentEvent, EventKind, Said, StreamReport};
 
 /// Folders of recorded streams whose lines are read in one pass.
 const FOLDERS: [(&str, AgentKind); 4] = [
@@ -103,6 +105,80 @@ fn told(kind: AgentKind, lines: &[Vec<u8>], behind: &[u8]) -> (Vec<AgentEvent>, 
     (events, report)
 }
 
+/// What is put down of a stream: its events, its transcript, and what is counted of it.
+#[derive(Default)]
+struct PutDown {
+    events: Vec<AgentEvent>,
+    transcript: String,
+    text: TranscriptText,
+    tally: Tally,
+    borrowed: usize,
+}
+
+impl PutDown {
+    fn take_in(&mut self, fresh: &mut Vec<AgentEvent>) {
+        for event in fresh.drain(..) {
+            self.tally.see(&event);
+            self.text.push(&event, &mut self.transcript);
+            self.transcript.push('\n');
+            self.events.push(event);
+        }
+    }
+
+    fn counted(self) -> Tallied {
+        self.tally.finish(&[], "kind")
+    }
+}
+
+impl Hearer for PutDown {
+    fn hear(&mut self, at: Duration, said: &Said<'_>) {
+        self.borrowed += 1;
+        self.tally.see_said(at, said);
+        self.text.push_said(at, said, &mut self.transcript);
+        self.transcript.push('\n');
+        let kind = said.event();
+        self.events.push(AgentEvent { at, kind });
+    }
+}
+
+/// What is put down of a stream whose lines are a second apart.
+fn put_down(kind: AgentKind, lines: &[Vec<u8>], borrows: bool) -> PutDown {
+    let mut reader = StreamReader::for_kind(kind);
+    let mut put = PutDown {
+        tally: Tally::watching(&[], 2),
+        ..PutDown::default()
+    };
+    let mut fresh = Vec::new();
+    for (line, second) in lines.iter().zip(0..) {
+        let at = Duration::from_secs(second);
+        if borrows {
+            reader.line_heard(line, at, (&mut fresh, &mut put));
+        } else {
+            reader.line(line, at, &mut fresh);
+        }
+        put.take_in(&mut fresh);
+    }
+    put
+}
+
+/// Asserts that borrowing changes nothing; says how much was borrowed.
+fn same_borrowed(kind: AgentKind, lines: &[Vec<u8>]) -> usize {
+    let (heard, made) = (put_down(kind, lines, true), put_down(kind, lines, false));
+    assert_eq!(heard.events, made.events);
+    assert_eq!(heard.transcript, made.transcript);
+    let borrowed = heard.borrowed;
+    let (heard, made) = (heard.counted(), made.counted());
+    assert_eq!(heard.measures, made.measures);
+    let errors =
+        |tallied: &Tallied| -> Vec<_> { tallied.errors.iter().map(Result::unwrap).collect() };
+    assert_eq!(errors(&heard), errors(&made));
+    let calls =
+        |tallied: &Tallied| -> Vec<_> { tallied.mcp_calls.iter().map(Result::unwrap).collect() };
+    assert_eq!(calls(&heard), calls(&made));
+    assert_eq!(heard.stream_only_calls, made.stream_only_calls);
+    borrowed
+}
+
 fn split(stream: &str) -> Vec<Vec<u8>> {
     stream
         .lines()
@@ -120,6 +196,15 @@ fn recorded_streams_tell_the_same_both_ways() {
             "{stream}"
         );
     }
+}
+
+#[test]
+fn what_is_borrowed_is_put_down_as_its_events_are() {
+    let mut borrowed = 0;
+    for (kind, stream) in streams() {
+        borrowed += same_borrowed(kind, &split(&stream));
+    }
+    assert!(borrowed > 100, "{borrowed}");
 }
 
 #[derive(Debug, Clone)]
@@ -193,5 +278,6 @@ proptest! {
             lines[line] = spoiled(&lines[line], spoil, *place);
         }
         prop_assert_eq!(told(kind, &lines, b""), told(kind, &lines, b" "));
+        same_borrowed(kind, &lines);
     }
 }

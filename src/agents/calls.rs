@@ -1,26 +1,25 @@
 //! Calls of tools that begin and end once each, however often a stream tells them.
 
 use crate::agents::stream::Sink;
-use crate::model::{EventKind, SeenIds, ToolCall, ToolResult};
+use crate::model::{EventKind, SeenIds, Side, ToolCall, ToolResult};
 
 /// Which calls began and which ended.
 #[derive(Debug, Default)]
 pub(super) struct Calls {
-    started: SeenIds,
-    ended: SeenIds,
+    seen: SeenIds,
 }
 
 impl Calls {
     /// Tells the begin of a call, unless it was told.
     pub(super) fn start(&mut self, call: ToolCall, sink: &mut Sink<'_>) {
-        if self.started.is_new(&call.id) {
+        if self.seen.is_new(&call.id, Side::Begin) {
             sink.push(EventKind::ToolStarted(call));
         }
     }
 
     /// Tells the end of a call, unless it was told.
     pub(super) fn end(&mut self, result: ToolResult, sink: &mut Sink<'_>) {
-        if self.ended.is_new(&result.id) {
+        if self.seen.is_new(&result.id, Side::End) {
             sink.push(EventKind::ToolEnded(result));
         }
     }

@@ -7,7 +7,8 @@
 use std::borrow::Cow;
 
 use crate::agents::wire::border;
-use crate::record::run_before_escape;
+use crate::model::Spelled;
+use crate::record::{places_of_escapes, run_before_escape};
 
 /// Nesting that is followed.
 const DEEPEST: u32 = 64;
@@ -28,20 +29,67 @@ pub(super) struct Scan<'a> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Raw<'a> {
     inside: &'a str,
-    escaped: bool,
+    escapes: Escapes,
+}
+
+/// What escapes a string holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Escapes {
+    None,
+    /// Those alone that `serde_json` writes.
+    Usual,
+    Odd,
 }
 
 impl<'a> Raw<'a> {
     /// The text itself, where nothing in it is escaped.
     pub(super) fn plain(self) -> Option<&'a str> {
-        (!self.escaped).then_some(self.inside)
+        (self.escapes == Escapes::None).then_some(self.inside)
+    }
+
+    /// The text as it is spelled, where `serde_json` would spell it so and no more than `limit` bytes are spelled.
+    pub(super) fn spelled(self, limit: usize) -> Option<Spelled<'a>> {
+        let is_usual = self.escapes != Escapes::Odd && self.inside.len() <= limit;
+        is_usual.then(|| Spelled::new(self.inside, self.escapes != Escapes::None))
+    }
+
+    /// The same cut to the first `limit` bytes of the text, as [`Self::text`] cuts it.
+    pub(super) fn spelled_cut(self, limit: usize) -> Option<Spelled<'a>> {
+        let end = match self.escapes {
+            Escapes::Odd => return None,
+            _ if self.inside.len() <= limit => self.inside.len(),
+            Escapes::None => border(self.inside, limit),
+            Escapes::Usual => self.end_of(limit),
+        };
+        Some(Spelled::new(
+            &self.inside[..end],
+            self.escapes != Escapes::None,
+        ))
+    }
+
+    /// Where the first `limit` bytes of the text end.
+    fn end_of(self, limit: usize) -> usize {
+        let (mut end, mut room) = (0, limit);
+        loop {
+            let rest = &self.inside[end..];
+            let run = stop(rest.as_bytes()).unwrap_or(rest.len());
+            end += border(&rest[..run], room);
+            let Some((character, length)) = escape(&rest.as_bytes()[run..]) else {
+                return end;
+            };
+            if run > room || character.len_utf8() > room - run {
+                return end;
+            }
+            room -= run + character.len_utf8();
+            end += length;
+        }
     }
 
     /// A text in which nothing is escaped.
     pub(super) fn without_escapes(inside: &'a str) -> Self {
         Self {
             inside,
-            escaped: false,
+            escapes: Escapes::None,
         }
     }
 
@@ -60,7 +108,7 @@ impl<'a> Raw<'a> {
 
     /// Adds its text, cut likewise.
     pub(super) fn push_to(self, text: &mut String, limit: usize) {
-        if !self.escaped {
+        if self.escapes == Escapes::None {
             return text.push_str(&self.inside[..border(self.inside, limit)]);
         }
         let mut rest = self.inside;
@@ -147,25 +195,45 @@ impl<'a> Scan<'a> {
     #[inline]
     pub(super) fn string(&mut self) -> Option<Raw<'a>> {
         let start = self.at + 1;
-        let escaped = self.pass_string()?;
+        let escapes = self.pass_string()?;
         let inside = self.text.get(start..self.at - 1)?;
-        Some(Raw { inside, escaped })
+        Some(Raw { inside, escapes })
     }
 
-    /// Passes over a string; whether anything in it is escaped.
+    /// Passes over a string; what in it is escaped. In most nothing is, and this is made a part of what reads them.
     #[inline]
-    fn pass_string(&mut self) -> Option<bool> {
+    fn pass_string(&mut self) -> Option<Escapes> {
         self.take(b'"')?;
-        let mut escaped = false;
+        self.at += stop(self.text.as_bytes().get(self.at..)?)?;
+        if self.took(b'"') {
+            return Some(Escapes::None);
+        }
+        self.pass_escaped()
+    }
+
+    /// The same from a place in it on. Where one escape follows another, 64 bytes are looked at once for all that they hold.
+    #[inline(never)]
+    fn pass_escaped(&mut self) -> Option<Escapes> {
+        let bytes = self.text.as_bytes();
+        let mut escapes = Escapes::Usual;
         loop {
-            self.at += stop(self.text.as_bytes().get(self.at..)?)?;
-            // What stopped it is a quote, a backslash, or a control character, of which strings may hold none.
-            if self.took(b'"') {
-                return Some(escaped);
+            let begin = self.at;
+            let rest = bytes.get(begin..).filter(|rest| !rest.is_empty())?;
+            let piece = rest.first_chunk().copied();
+            let mut places = places_of_escapes(&piece.unwrap_or_else(|| with_spaces(rest)));
+            self.at += rest.len().min(64);
+            while places != 0 {
+                let place = begin + places.trailing_zeros() as usize;
+                // A quote, a backslash, or a control character, of which strings may hold none.
+                if bytes[place] == b'"' {
+                    self.at = place + 1;
+                    return Some(escapes);
+                }
+                let behind = place + escape_length(&bytes[place..], &mut escapes)?;
+                self.at = self.at.max(behind);
+                let passed = u32::try_from(behind - begin).ok()?;
+                places &= u64::MAX.checked_shl(passed).unwrap_or(0);
             }
-            escaped = true;
-            (self.peek() == Some(b'\\')).then_some(())?;
-            self.at += escape(&self.text.as_bytes()[self.at..])?.1;
         }
     }
 
@@ -258,8 +326,7 @@ impl<'a> Scan<'a> {
             return Some(());
         }
         loop {
-            let escaped = self.pass_string()?;
-            (!escaped).then_some(())?;
+            (self.pass_string()? == Escapes::None).then_some(())?;
             self.take(b':')?;
             self.skip()?;
             if self.took(b'}') {
@@ -356,6 +423,40 @@ fn escape(bytes: &[u8]) -> Option<(char, usize)> {
     Some((character, 2))
 }
 
+/// How long the escape is that comes next; notes where it is an odd one.
+#[inline]
+fn escape_length(bytes: &[u8], escapes: &mut Escapes) -> Option<usize> {
+    match bytes.first_chunk()? {
+        [b'\\', b'n' | b'"' | b'\\' | b't' | b'r' | b'b' | b'f'] => Some(2),
+        [b'\\', _] => {
+            let (character, length) = escape(bytes)?;
+            if !is_usual(character, &bytes[..length]) {
+                *escapes = Escapes::Odd;
+            }
+            Some(length)
+        }
+        _ => None,
+    }
+}
+
+/// Fewer bytes than 64, and spaces.
+fn with_spaces(bytes: &[u8]) -> [u8; 64] {
+    let mut piece = [b' '; 64];
+    for (place, byte) in piece.iter_mut().zip(bytes) {
+        *place = *byte;
+    }
+    piece
+}
+
+/// Whether `serde_json` escapes a character so, by `/` or by its number.
+fn is_usual(character: char, escape: &[u8]) -> bool {
+    character < ' '
+        && !matches!(character, '\n' | '\r' | '\t' | '\u{8}' | '\u{c}')
+        && escape
+            .last()
+            .is_some_and(|digit| !digit.is_ascii_uppercase())
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -448,6 +549,28 @@ mod tests {
         })
     }
 
+    #[test]
+    fn only_what_serde_writes_is_taken_as_it_is_spelled() {
+        let spelled = |json: &'static str| {
+            let raw = Scan::of(json).string().unwrap();
+            raw.spelled(100).map(Spelled::inside)
+        };
+        for usual in ["\"\"", "\"é\"", r#""a\"\\\n\r\t\b\f\u0000\u001b""#] {
+            assert_eq!(spelled(usual), Some(&usual[1..usual.len() - 1]), "{usual}");
+        }
+        for odd in [
+            r#""\/""#,
+            r#""\u0041""#,
+            r#""\u001B""#,
+            r#""\u000a""#,
+            r#""\n\u00e9""#,
+            r#""\/\n""#,
+        ] {
+            assert_eq!(spelled(odd), None, "{odd}");
+        }
+        assert_eq!(Scan::of("\"abc\"").string().unwrap().spelled(2), None);
+    }
+
     proptest! {
         #[test]
         fn nothing_passes_that_serde_refuses(mut text in json(), place in any::<prop::sample::Index>(), odd in any::<Option<char>>()) {
@@ -469,6 +592,9 @@ mod tests {
             prop_assert_eq!(scan.end(), Some(()));
             prop_assert_eq!(raw.text(usize::MAX), text.clone());
             prop_assert_eq!(&raw.text(limit), &text[..border(&text, limit)]);
+            let spelled = raw.spelled_cut(limit).unwrap().text();
+            prop_assert_eq!(&spelled, &text[..border(&text, limit)]);
+            prop_assert_eq!(raw.spelled(json.len()).unwrap().text(), text);
         }
     }
 }

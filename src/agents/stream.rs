@@ -15,7 +15,7 @@ use crate::agents::plain::PlainStream;
 use crate::agents::sound::sound;
 use crate::agents::wire::{Head, border};
 use crate::config::{AgentKind, AgentSpec};
-use crate::model::{AgentEvent, EventKind, ProviderFault, StreamReport, Terminal};
+use crate::model::{AgentEvent, EventKind, ProviderFault, Said, StreamReport, Terminal};
 
 /// Names that stand in every row are kept on one line, up to this many bytes; the raw output holds the rest.
 const NAME_CAP: usize = 200;
@@ -88,9 +88,32 @@ pub(super) trait Dialect: fmt::Debug + Send {
 pub(super) struct Sink<'a> {
     at: Duration,
     out: &'a mut Vec<AgentEvent>,
+    hearer: Option<&'a mut dyn Hearer>,
 }
 
-impl Sink<'_> {
+/// Who takes in at once what lines tell, as it stands in them.
+pub trait Hearer {
+    /// Something was said.
+    fn hear(&mut self, at: Duration, said: &Said<'_>);
+}
+
+impl<'a> Sink<'a> {
+    fn new(at: Duration, out: &'a mut Vec<AgentEvent>) -> Self {
+        Self {
+            at,
+            out,
+            hearer: None,
+        }
+    }
+
+    /// Tells what is borrowed from the line: at once where nothing of this line waits, so that the order stays.
+    pub(super) fn say(&mut self, said: &Said<'_>) {
+        match &mut self.hearer {
+            Some(hearer) if self.out.is_empty() => hearer.hear(self.at, said),
+            _ => self.push(said.event()),
+        }
+    }
+
     /// Adds an event.
     pub(super) fn push(&mut self, kind: EventKind) {
         self.out.push(AgentEvent { at: self.at, kind });
@@ -147,6 +170,21 @@ impl StreamReader {
 
     /// Reads one line of standard output, with or without its line end; blank lines are nothing.
     pub fn line(&mut self, line: &[u8], at: Duration, out: &mut Vec<AgentEvent>) {
+        self.read(line, Sink::new(at, out));
+    }
+
+    /// The same, where `hearer` is told at once what can be told so: what is left in `out`, which must be empty, comes after it.
+    pub fn line_heard<'h>(
+        &mut self,
+        line: &[u8],
+        at: Duration,
+        (out, hearer): (&'h mut Vec<AgentEvent>, &'h mut dyn Hearer),
+    ) {
+        let hearer = Some(hearer);
+        self.read(line, Sink { at, out, hearer });
+    }
+
+    fn read(&mut self, line: &[u8], mut sink: Sink<'_>) {
         // Nearly every line is text, which is quicker to see than to mend.
         let text =
             std::str::from_utf8(line).map_or_else(|_| String::from_utf8_lossy(line), Cow::Borrowed);
@@ -157,8 +195,7 @@ impl StreamReader {
         if text.trim().is_empty() {
             return;
         }
-        let seen = out.len();
-        let mut sink = Sink { at, out };
+        let seen = sink.out.len();
         let read = if !self.dialect.speaks_json() {
             self.dialect.line(text, &mut sink)
         } else if !text.trim_start().starts_with('{') {
@@ -173,14 +210,14 @@ impl StreamReader {
             Ok(()) => self.seen.events += 1,
             Err(reason) => sink.push(EventKind::Unparsed { reason }),
         }
-        self.seen.count(&out[seen..]);
+        self.seen.count(&sink.out[seen..]);
     }
 
     /// Reads one line of standard error; most say nothing that is an event.
     pub fn stderr_line(&mut self, line: &[u8], at: Duration, out: &mut Vec<AgentEvent>) {
         let text = String::from_utf8_lossy(line);
         let seen = out.len();
-        let mut sink = Sink { at, out };
+        let mut sink = Sink::new(at, out);
         self.dialect.stderr_line(text.trim_end(), &mut sink);
         self.seen.count(&out[seen..]);
     }
@@ -197,7 +234,7 @@ impl StreamReader {
     pub fn file(&mut self, bytes: &[u8], at: Duration, out: &mut Vec<AgentEvent>) {
         let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
         let seen = out.len();
-        let known = self.dialect.figures(bytes, &mut Sink { at, out });
+        let known = self.dialect.figures(bytes, &mut Sink::new(at, out));
         self.seen.count(&out[seen..]);
         if known || self.dialect.has_ended() || !self.dialect.speaks_json() {
             return;
@@ -216,7 +253,7 @@ impl StreamReader {
     pub fn finish(self, at: Duration, out: &mut Vec<AgentEvent>) -> StreamReport {
         let mut read = self.seen;
         let seen = out.len();
-        let mut report = self.dialect.finish(&mut Sink { at, out });
+        let mut report = self.dialect.finish(&mut Sink::new(at, out));
         read.count(&out[seen..]);
         let names = [&mut report.model, &mut report.cli_version];
         let lists = report.models.iter_mut().chain(&mut report.further_models);

@@ -3,8 +3,8 @@
 use std::fmt::{self, Write};
 use std::time::Duration;
 
-use crate::model::{AgentEvent, EventKind, ProviderFault, ToolCall, ToolResult};
-use crate::record::run_of_printable;
+use crate::model::{AgentEvent, EventKind, ProviderFault, Said, Spelled, ToolCall, ToolResult};
+use crate::record::{run_of_plain, run_of_printable};
 
 /// Characters of a line at most, before control characters are escaped.
 const LINE_CAP: usize = 2000;
@@ -35,16 +35,30 @@ impl TranscriptText {
         if is_quiet {
             return false;
         }
-        let (at, begin) = &mut self.begin;
-        if *at != event.at || begin.is_empty() {
-            *at = event.at;
-            begin.clear();
-            // Three decimals, rounded.
-            push_seconds(event.at + Duration::from_micros(500), begin);
-        }
-        text.push_str(begin);
+        self.begin(event.at, text);
         put(event, &mut Line::new(text));
         true
+    }
+
+    /// The same of what is borrowed from a line of a stream.
+    pub fn push_said(&mut self, at: Duration, said: &Said<'_>, text: &mut String) -> bool {
+        if matches!(said, Said::Reasoning(told) if told.inside().is_empty()) {
+            return false;
+        }
+        self.begin(at, text);
+        put_said(said, &mut Line::new(text));
+        true
+    }
+
+    fn begin(&mut self, now: Duration, text: &mut String) {
+        let (at, begin) = &mut self.begin;
+        if *at != now || begin.is_empty() {
+            *at = now;
+            begin.clear();
+            // Three decimals, rounded.
+            push_seconds(now + Duration::from_micros(500), begin);
+        }
+        text.push_str(begin);
     }
 }
 
@@ -70,6 +84,23 @@ fn put(event: &AgentEvent, line: &mut Line<'_>) {
         }
         EventKind::Unknown { name } => line.pair("unknown event: ", name),
         EventKind::Unparsed { reason } => line.pair("no event: ", reason),
+    };
+}
+
+fn put_said(said: &Said<'_>, line: &mut Line<'_>) {
+    // Writing to a line cannot fail.
+    _ = match said {
+        Said::Message(text) => line.spelled("message: ", *text),
+        Said::Reasoning(text) => line.spelled("reasoning: ", *text),
+        Said::Called(call) => {
+            let name = line.pair("call ", call.name);
+            name.and_then(|()| match call.command {
+                Some(command) => line.spelled(": ", command),
+                None => line.pair(": ", &call.arguments.text()),
+            })
+        }
+        Said::Answered(answer) => ended(line, (answer.is_error, answer.exit_code))
+            .and_then(|()| line.spelled(": ", answer.output)),
     };
 }
 
@@ -127,15 +158,17 @@ fn called(line: &mut Line, call: &ToolCall) -> fmt::Result {
 }
 
 fn answered(line: &mut Line, result: &ToolResult) -> fmt::Result {
-    line.write_str(if result.is_error {
-        "  -> error"
-    } else {
-        "  -> ok"
-    })?;
-    if let Some(code) = result.exit_code {
-        write!(line, ", exit {code}")?;
-    }
+    ended(line, (result.is_error, result.exit_code))?;
     line.pair(": ", &result.output)
+}
+
+fn ended(line: &mut Line, (is_error, exit_code): (bool, Option<i32>)) -> fmt::Result {
+    line.write_str(if is_error { "  -> error" } else { "  -> ok" })?;
+    match exit_code {
+        Some(0) => line.write_str(", exit 0"),
+        Some(code) => write!(line, ", exit {code}"),
+        None => Ok(()),
+    }
 }
 
 fn files(line: &mut Line, changes: &[(String, String)], ok: bool) -> fmt::Result {
@@ -170,38 +203,65 @@ impl<'t> Line<'t> {
         self.write_str(first)?;
         self.write_str(second)
     }
+
+    fn spelled(&mut self, first: &str, text: Spelled<'_>) -> fmt::Result {
+        self.write_str(first)?;
+        let mut rest = text.inside();
+        while let Some((escaped, length)) = self.plain(rest, run_of_plain) {
+            rest = &rest[length..];
+            if escaped != '\\' {
+                self.odd(escaped)?;
+                rest = &rest[escaped.len_utf8()..];
+                continue;
+            }
+            let (character, length) = Spelled::unescaped(rest);
+            self.odd(character)?;
+            rest = rest.get(length..).unwrap_or_default();
+        }
+        Ok(())
+    }
+
+    /// Puts down what is plain at the beginning of `rest`, as far as there is room: the character that comes next, for which
+    /// room is kept, and where it stands.
+    fn plain(&mut self, rest: &str, run: impl Fn(&[u8]) -> usize) -> Option<(char, usize)> {
+        // Such bytes are characters.
+        let plain = run(&rest.as_bytes()[..rest.len().min(self.room)]);
+        self.text.push_str(&rest[..plain]);
+        self.room -= plain;
+        let next = rest[plain..].chars().next()?;
+        if self.room == 0 {
+            if !std::mem::replace(&mut self.cut, true) {
+                self.text.push('…');
+            }
+            return None;
+        }
+        self.room -= 1;
+        Some((next, plain))
+    }
+
+    /// Puts down a character that may be none to show.
+    fn odd(&mut self, character: char) -> fmt::Result {
+        match character {
+            '\n' => self.text.push_str("\\n"),
+            '\r' => self.text.push_str("\\r"),
+            '\t' => self.text.push_str("\\t"),
+            odd if odd.is_control() || turns_direction(odd) => {
+                write!(self.text, "<U+{:04X}>", u32::from(odd))?;
+            }
+            plain => self.text.push(plain),
+        }
+        Ok(())
+    }
 }
 
 impl fmt::Write for Line<'_> {
     fn write_str(&mut self, text: &str) -> fmt::Result {
         let mut rest = text;
-        loop {
-            // Such bytes are characters.
-            let plain = run_of_printable(&rest.as_bytes()[..rest.len().min(self.room)]);
-            self.text.push_str(&rest[..plain]);
-            self.room -= plain;
-            let mut odd = rest[plain..].chars();
-            let Some(character) = odd.next() else {
-                return Ok(());
-            };
-            if self.room == 0 {
-                if !std::mem::replace(&mut self.cut, true) {
-                    self.text.push('…');
-                }
-                return Ok(());
-            }
-            self.room -= 1;
-            match character {
-                '\n' => self.text.push_str("\\n"),
-                '\r' => self.text.push_str("\\r"),
-                '\t' => self.text.push_str("\\t"),
-                odd if odd.is_control() || turns_direction(odd) => {
-                    write!(self.text, "<U+{:04X}>", u32::from(odd))?;
-                }
-                plain => self.text.push(plain),
-            }
-            rest = odd.as_str();
+        while let Some((character, place)) = self.plain(rest, run_of_printable) {
+            self.odd(character)?;
+            rest = &rest[place + character.len_utf8()..];
         }
+        Ok(())
     }
 }
 

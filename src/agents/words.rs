@@ -7,6 +7,7 @@ use serde::{Deserialize, Deserializer};
 
 use crate::agents::scan::Raw;
 use crate::agents::wire::border;
+use crate::model::Spelled;
 
 /// A text.
 #[derive(Debug)]
@@ -27,6 +28,22 @@ impl<'a> Words<'a> {
     /// Of a string, or nothing.
     pub(super) fn of(raw: Option<Raw<'a>>) -> Self {
         raw.map_or_else(Self::default, Self::Raw)
+    }
+
+    /// The text as it is spelled in its line, where that is to be had.
+    pub(super) fn spelled(&self, limit: usize) -> Option<Spelled<'a>> {
+        match self {
+            Self::Raw(raw) => raw.spelled(limit),
+            Self::Owned(_) => None,
+        }
+    }
+
+    /// The same of the text cut to `limit` bytes.
+    pub(super) fn spelled_cut(&self, limit: usize) -> Option<Spelled<'a>> {
+        match self {
+            Self::Raw(raw) => raw.spelled_cut(limit),
+            Self::Owned(_) => None,
+        }
     }
 
     /// The text, cut to `limit` bytes on a character border.

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::metrics::Tallied;
-use crate::model::{CallSource, CommandCall, ToolErrorSeen};
+use crate::model::{CallSource, CommandCall, ToolCall, ToolErrorSeen, ToolResult};
 
 fn started(at: u64, id: &str, name: &str, command: Option<&str>) -> AgentEvent {
     AgentEvent {

@@ -10,6 +10,7 @@ mod network;
 mod outcome;
 pub mod path_text;
 mod progress;
+mod said;
 mod seen_ids;
 mod usage;
 mod verdict;
@@ -28,7 +29,8 @@ pub use outcome::{
     WorkspaceKind,
 };
 pub use progress::{LaneState, Progress};
-pub use seen_ids::{ById, SeenIds, id_hash};
+pub use said::{Answered, Arguments, Called, Said, Spelled};
+pub use seen_ids::{ById, SeenIds, Side, id_hash};
 pub use usage::{
     CacheTtl, CacheWrites, Cost, CostSource, ModelTokens, Pricing, Usage, UsageSource,
 };

@@ -8,10 +8,23 @@ const PIECE: usize = 16;
 #[must_use]
 #[inline]
 pub fn run_before_escape(bytes: &[u8]) -> usize {
-    run_before(bytes, |bytes| {
-        let is = |byte: u8| bytes.simd_eq(u8x16::splat(byte));
-        is(b'"') | is(b'\\') | at_most(bytes, b' ' - 1)
-    })
+    run_before(bytes, escapes)
+}
+
+/// A bit for each of 64 bytes that JSON strings hold only escaped, the first byte's the lowest.
+#[must_use]
+#[inline]
+pub fn places_of_escapes(bytes: &[u8; 64]) -> u64 {
+    let (pieces, _) = bytes.as_chunks::<PIECE>();
+    let places = |sum: u64, piece: &[u8; PIECE]| {
+        sum >> PIECE | u64::from(escapes(u8x16::new(*piece)).to_bitmask()) << (64 - PIECE)
+    };
+    pieces.iter().fold(0, places)
+}
+
+fn escapes(bytes: u8x16) -> u8x16 {
+    let is = |byte: u8| bytes.simd_eq(u8x16::splat(byte));
+    is(b'"') | is(b'\\') | at_most(bytes, b' ' - 1)
 }
 
 /// How many bytes come before one that is no printable ASCII.
@@ -21,6 +34,16 @@ pub fn run_of_printable(bytes: &[u8]) -> usize {
     run_before(bytes, |bytes| {
         let beyond = bytes.max(u8x16::splat(b'~' + 1)).simd_eq(bytes);
         beyond | at_most(bytes, b' ' - 1)
+    })
+}
+
+/// The same, and no backslash.
+#[must_use]
+#[inline]
+pub fn run_of_plain(bytes: &[u8]) -> usize {
+    run_before(bytes, |bytes| {
+        let beyond = bytes.max(u8x16::splat(b'~' + 1)).simd_eq(bytes);
+        beyond | at_most(bytes, b' ' - 1) | bytes.simd_eq(u8x16::splat(b'\\'))
     })
 }
 
@@ -67,6 +90,12 @@ mod tests {
             let run = |ends: fn(u8) -> bool| bytes.iter().take_while(|byte| !ends(**byte)).count();
             prop_assert_eq!(run_before_escape(&bytes), run(|byte| byte < b' ' || byte == b'"' || byte == b'\\'));
             prop_assert_eq!(run_of_printable(&bytes), run(|byte| !(b' '..=b'~').contains(&byte)));
+            let many = [bytes.as_slice(), &[b'\n'; 64]].concat();
+            let places = places_of_escapes(many.first_chunk().unwrap());
+            prop_assert_eq!(places.trailing_zeros() as usize, run_before_escape(&many).min(64));
+            let marked = many.iter().take(64).filter(|byte| **byte < b' ' || **byte == b'"' || **byte == b'\\');
+            prop_assert_eq!(places.count_ones() as usize, marked.count());
+            prop_assert_eq!(run_of_plain(&bytes), run(|byte| byte == b'\\' || !(b' '..=b'~').contains(&byte)));
         }
     }
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::failpoints::reach;
-use crate::model::AgentEvent;
+use crate::model::{AgentEvent, Said};
 use crate::record::error::Doing as _;
 use crate::record::event_text::EventText;
 use crate::record::event_wire::EventLine;
@@ -87,21 +87,49 @@ impl EventLog {
     /// # Errors
     /// When the file cannot be written.
     pub fn write(&mut self, event: &AgentEvent) -> Result<(), RecordError> {
-        self.last = event.at;
+        let written = self.push(event.at, |text, line| text.push(event, line))?;
+        if !written {
+            self.put(&EventLine::new(event))?;
+        }
+        self.flush_if_due()
+    }
+
+    /// The same of what is borrowed from a line of a stream.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn write_said(&mut self, at: Duration, said: &Said<'_>) -> Result<(), RecordError> {
+        self.push(at, |text, line| {
+            text.push_said(at, said, line);
+            true
+        })?;
+        self.flush_if_due()
+    }
+
+    /// Adds a line, or counts it where there is no room; says whether either was done.
+    fn push(
+        &mut self,
+        at: Duration,
+        put: impl FnOnce(&mut EventText, &mut String) -> bool,
+    ) -> Result<bool, RecordError> {
+        self.last = at;
         if self.room == 0 {
             self.dropped += 1;
-            return Ok(());
+            return Ok(true);
         }
         let pending = self.file.next()?;
         let before = pending.len();
-        if self.text.push(event, pending) {
+        let is_put = put(&mut self.text, pending);
+        if is_put {
             pending.push('\n');
             let length = pending.len() - before;
             self.room = self.room.saturating_sub(length as u64);
-        } else {
-            self.put(&EventLine::new(event))?;
         }
-        if event.at.saturating_sub(self.flushed) >= FLUSH_EVERY {
+        Ok(is_put)
+    }
+
+    fn flush_if_due(&mut self) -> Result<(), RecordError> {
+        if self.last.saturating_sub(self.flushed) >= FLUSH_EVERY {
             self.flush()?;
         }
         Ok(())

@@ -3,8 +3,10 @@
 use std::fmt::Write as _;
 use std::time::Duration;
 
-use crate::model::{AgentEvent, EventKind, ProviderFault, ToolCall, ToolResult, Usage};
-use crate::record::json_text::push_quoted;
+use crate::model::{
+    AgentEvent, Arguments, Called, EventKind, ProviderFault, Said, ToolCall, ToolResult, Usage,
+};
+use crate::record::json_text::{push_escaped, push_quoted};
 
 /// Writes events.
 #[derive(Debug, Default)]
@@ -48,6 +50,31 @@ impl EventText {
         true
     }
 
+    /// Adds the line of what is borrowed from a line of a stream: texts go as they are spelled there.
+    pub(super) fn push_said(&mut self, at: Duration, said: &Said<'_>, line: &mut String) {
+        match said {
+            Said::Message(text) => {
+                self.begin(at, "message", line);
+                push_plain(",\"text\":\"", text.inside(), line);
+            }
+            Said::Reasoning(text) => {
+                self.begin(at, "reasoning", line);
+                push_plain(",\"text\":\"", text.inside(), line);
+            }
+            Said::Called(call) => {
+                self.begin(at, "tool_started", line);
+                push_called(call, line);
+            }
+            Said::Answered(answer) => {
+                self.begin(at, "tool_ended", line);
+                push_plain(",\"id\":\"", answer.id, line);
+                push_ended((answer.is_error, answer.exit_code), line);
+                push_plain(",\"output\":\"", answer.output.inside(), line);
+            }
+        }
+        line.push('}');
+    }
+
     fn begin(&mut self, at: Duration, kind: &str, line: &mut String) {
         if self.begin.0 != at || self.begin.1.is_empty() {
             let millis = at.as_secs_f64() * 1e3;
@@ -63,6 +90,36 @@ impl EventText {
 fn push_member(key: &str, text: &str, line: &mut String) {
     line.push_str(key);
     push_quoted(line, text);
+}
+
+/// Adds a member whose text is spelled as JSON already.
+fn push_plain(key: &str, inside: &str, line: &mut String) {
+    line.push_str(key);
+    line.push_str(inside);
+    line.push('"');
+}
+
+fn push_called(call: &Called<'_>, line: &mut String) {
+    push_plain(",\"id\":\"", call.id, line);
+    push_plain(",\"name\":\"", call.name, line);
+    if let Some((server, tool)) = call.mcp {
+        push_plain(",\"mcp\":[\"", server, line);
+        push_plain(",\"", tool, line);
+        line.push(']');
+    }
+    if let Some(command) = call.command {
+        push_plain(",\"command\":\"", command.inside(), line);
+    }
+    match call.arguments {
+        Arguments::Json(text) => push_member(",\"arguments\":", text, line),
+        Arguments::Member(key, value) => {
+            for part in [",\"arguments\":\"{\\\"", key, "\\\":\\\""] {
+                line.push_str(part);
+            }
+            push_escaped(line, value.inside());
+            line.push_str("\\\"}\"");
+        }
+    }
 }
 
 fn push_call(call: &ToolCall, line: &mut String) -> bool {
@@ -86,15 +143,23 @@ fn push_call(call: &ToolCall, line: &mut String) -> bool {
 
 fn push_result(result: &ToolResult, line: &mut String) -> bool {
     push_member(",\"id\":", &result.id, line);
-    line.push_str(",\"is_error\":");
-    line.push_str(if result.is_error { "true" } else { "false" });
-    if let Some(code) = result.exit_code {
-        // Writing to a String cannot fail.
-        _ = write!(line, ",\"exit_code\":{code}");
-    }
+    push_ended((result.is_error, result.exit_code), line);
     push_member(",\"output\":", &result.output, line);
     line.push('}');
     true
+}
+
+fn push_ended((is_error, exit_code): (bool, Option<i32>), line: &mut String) {
+    line.push_str(",\"is_error\":");
+    line.push_str(if is_error { "true" } else { "false" });
+    match exit_code {
+        Some(0) => line.push_str(",\"exit_code\":0"),
+        Some(code) => {
+            // Writing to a String cannot fail.
+            _ = write!(line, ",\"exit_code\":{code}");
+        }
+        None => {}
+    }
 }
 
 fn push_usage(usage: &Usage, line: &mut String) -> bool {
@@ -137,4 +202,62 @@ fn push_files(changes: &[(String, String)], ok: bool, line: &mut String) -> bool
     line.push_str(if ok { "true" } else { "false" });
     line.push('}');
     true
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::model::{Answered, Spelled};
+
+    proptest! {
+        #[test]
+        fn what_is_borrowed_is_written_as_its_event_is(text in any::<String>(), json in any::<String>(), name in "[a-z_é]{0,9}", code in any::<Option<i8>>()) {
+            let inside = json_text_of(&format!("{text}\u{1b}\\\"\n"));
+            for inside in [inside.as_str(), "", "plain"] {
+                let spelled = Spelled::new(inside, inside.contains('\\'));
+                let call = Called {
+                    id: &name,
+                    name: "shell",
+                    mcp: None,
+                    command: Some(spelled),
+                    arguments: Arguments::Member("command", spelled),
+                };
+                let answer = Answered {
+                    id: &name,
+                    is_error: code.is_some(),
+                    exit_code: code.map(i32::from),
+                    output: spelled,
+                };
+                let mcp = Called {
+                    mcp: Some((&name, "tool")),
+                    command: None,
+                    arguments: Arguments::Json(&json),
+                    ..call
+                };
+                for said in [
+                    Said::Message(spelled),
+                    Said::Reasoning(spelled),
+                    Said::Called(call),
+                    Said::Called(mcp),
+                    Said::Answered(answer),
+                ] {
+                    let at = Duration::from_millis(7);
+                    let (mut borrowed, mut made) = (String::new(), String::new());
+                    EventText::default().push_said(at, &said, &mut borrowed);
+                    let kind = said.event();
+                    let event = AgentEvent { at, kind };
+                    prop_assert!(EventText::default().push(&event, &mut made));
+                    prop_assert_eq!(borrowed, made);
+                }
+            }
+        }
+    }
+
+    fn json_text_of(text: &str) -> String {
+        let mut inside = String::new();
+        push_escaped(&mut inside, text);
+        inside
+    }
 }

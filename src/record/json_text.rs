@@ -11,6 +11,12 @@ use crate::record::byte_runs::run_before_escape;
 pub fn push_quoted(json: &mut String, text: &str) {
     json.reserve(text.len() + 2);
     json.push('"');
+    push_escaped(json, text);
+    json.push('"');
+}
+
+/// The same without the quotes.
+pub(super) fn push_escaped(json: &mut String, text: &str) {
     let mut rest = text;
     loop {
         let run = run_before_escape(rest.as_bytes());
@@ -34,14 +40,13 @@ pub fn push_quoted(json: &mut String, text: &str) {
         }
         rest = &odd[1..];
     }
-    json.push('"');
 }
 
 /// `text` as it stands between the quotes of a JSON string.
 pub(super) fn escaped(text: &str) -> String {
-    let mut quoted = String::new();
-    push_quoted(&mut quoted, text);
-    quoted[1..quoted.len() - 1].to_owned()
+    let mut inside = String::new();
+    push_escaped(&mut inside, text);
+    inside
 }
 
 /// The same with every character beyond ASCII as `\u` and four hexadecimal digits.

@@ -4,11 +4,11 @@ use std::io;
 use std::net::TcpListener;
 use std::time::Duration;
 
-use crate::agents::{StreamReader, TranscriptText, transcript_line};
+use crate::agents::{Hearer, StreamReader, TranscriptText, transcript_line};
 use crate::gate::Gate;
 use crate::metrics::Tally;
 use crate::model::{
-    AgentEvent, DoorUse, EventKind, McpServerSeen, Progress, StreamReport, TrialKey,
+    AgentEvent, DoorUse, EventKind, McpServerSeen, Progress, Said, StreamReport, TrialKey,
 };
 use crate::record::{EventLog, RecordError, Redactor, Sieve, Transcript};
 use crate::supervise::{Heard, Listener, OutputStream};
@@ -208,8 +208,8 @@ impl Notebook {
                 event.kind,
                 EventKind::Message { .. } | EventKind::Reasoning { .. } | EventKind::ToolStarted(_)
             );
-            if by_model && !std::mem::replace(&mut self.has_answered, true) {
-                self.teller.answered(&self.key);
+            if by_model {
+                self.answered();
             }
             self.beside.see(event);
             self.meter.see(event);
@@ -217,6 +217,13 @@ impl Notebook {
             self.watch.see(event);
             self.write(event);
             self.tell(event);
+        }
+    }
+
+    /// The model has said something.
+    fn answered(&mut self) {
+        if !std::mem::replace(&mut self.has_answered, true) {
+            self.teller.answered(&self.key);
         }
     }
 
@@ -240,12 +247,14 @@ impl Notebook {
         }
     }
 
+    /// Whether somebody should be told what comes now.
+    fn is_due(&self, at: Duration) -> bool {
+        let is_old = |last| at.saturating_sub(last) >= ACTIVITY_EVERY;
+        self.tells_all || self.last_told.is_none_or(is_old)
+    }
+
     fn tell(&mut self, event: &AgentEvent) {
-        let due = self.tells_all
-            || self
-                .last_told
-                .is_none_or(|last| event.at.saturating_sub(last) >= ACTIVITY_EVERY);
-        if !due {
+        if !self.is_due(event.at) {
             return;
         }
         let Some(text) = transcript_line(event) else {
@@ -260,10 +269,41 @@ impl Notebook {
     }
 }
 
+/// What [`Notebook::take_in`] does with the event that tells the same.
+impl Hearer for Notebook {
+    fn hear(&mut self, at: Duration, said: &Said<'_>) {
+        match said {
+            Said::Message(_) | Said::Called(_) => {
+                self.went_on_after_fault = true;
+                self.answered();
+            }
+            Said::Reasoning(_) => self.answered(),
+            Said::Answered(_) => self.went_on_after_fault = true,
+        }
+        self.beside.see_said(said);
+        self.tally.see_said(at, said);
+        self.watch.see_said(at, said);
+        if let Err(error) = self.log.write_said(at, said) {
+            self.write_problem.get_or_insert(error);
+        }
+        if let Some(transcript) = &mut self.transcript {
+            let text = &mut self.transcript_text;
+            if let Err(error) = transcript.line(|line| text.push_said(at, said, line)) {
+                self.write_problem.get_or_insert(error);
+            }
+        }
+        if self.is_due(at) {
+            let kind = said.event();
+            self.tell(&AgentEvent { at, kind });
+        }
+    }
+}
+
 impl Listener for Ear {
     fn stdout_line(&mut self, line: &[u8], at: Duration) -> Heard {
         self.fresh.clear();
-        self.reader.line(line, at, &mut self.fresh);
+        let to = (&mut self.fresh, &mut self.notebook as &mut dyn Hearer);
+        self.reader.line_heard(line, at, to);
         self.notebook.take_in(&self.fresh);
         if self.reader.done() {
             Heard::Finished

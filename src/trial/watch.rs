@@ -1,8 +1,10 @@
 //! What an agent says that it does on the web: where a solution could come from, and tools that it should not have.
 
+use std::time::Duration;
+
 use crate::agents::{WebTools, is_web_tool};
 use crate::metrics::Upstream;
-use crate::model::{AgentEvent, CommandCall, EventKind};
+use crate::model::{AgentEvent, CommandCall, EventKind, Said};
 use crate::workspace::named;
 
 /// So many reasons of a trial are kept.
@@ -54,6 +56,16 @@ impl Watch {
                 }
             }
             _ => {}
+        }
+    }
+
+    /// Looks at what is borrowed from a line of a stream.
+    pub(super) fn see_said(&mut self, at: Duration, said: &Said<'_>) {
+        let Said::Called(call) = said else { return };
+        let tells = !self.upstream.is_empty() || is_web_tool(call.name);
+        if tells {
+            let kind = said.event();
+            self.see(&AgentEvent { at, kind });
         }
     }
 

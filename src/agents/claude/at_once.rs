@@ -12,6 +12,7 @@ use crate::agents::claude::counts::ClaudeUsage;
 use crate::agents::claude::wire::{Block, Content, Message, Turn};
 use crate::agents::scan::{Raw, Scan, once};
 use crate::agents::wire::{LIST_CAP, Loose, TEXT_CAP, border, cut};
+use crate::agents::words::Words;
 
 /// Whose turn it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -101,18 +102,14 @@ fn block<'a>(scan: &mut Scan<'a>) -> Option<Block<'a>> {
         "subtype" => None,
         _ => scan.skip(),
     })?;
-    let kept = |raw: Option<Option<Raw<'_>>>| {
-        let raw = raw.flatten();
-        raw.map_or_else(String::new, |raw| raw.text(TEXT_CAP))
-    };
     let kind = kind?;
     let mut block = Block {
         kind,
         ..Block::default()
     };
     match kind {
-        "text" => block.text = kept(text),
-        "thinking" => block.text = kept(thinking),
+        "text" => block.text = Words::of(text.flatten()),
+        "thinking" => block.text = Words::of(thinking.flatten()),
         "tool_use" | "server_tool_use" | "mcp_tool_use" => {
             (block.id, block.name) = (id?, name?);
             block.input = input.flatten();
@@ -128,20 +125,28 @@ fn block<'a>(scan: &mut Scan<'a>) -> Option<Block<'a>> {
 }
 
 /// The text of a tool's answer, which is one text or a list of blocks.
-fn answer(scan: &mut Scan<'_>) -> Option<String> {
+fn answer<'a>(scan: &mut Scan<'a>) -> Option<Words<'a>> {
     if scan.is_string() {
-        return Some(scan.string()?.text(TEXT_CAP));
+        return Some(Words::Raw(scan.string()?));
     }
     let mut texts = Texts::default();
     let mut count = 0;
+    let mut only = None;
     scan.elements(|scan| {
         count += 1;
         (count <= LIST_CAP).then_some(())?;
         let (text, piece) = scan.with_piece(text_block)?;
+        if count == 1 && text.is_some() {
+            only = text;
+            return Some(());
+        }
+        if let Some(first) = only.take() {
+            texts.add(Some(&first.text(TEXT_CAP)), "");
+        }
         texts.add(text.map(|raw| raw.text(TEXT_CAP)).as_deref(), piece);
         Some(())
     })?;
-    Some(texts.finish())
+    Some(only.map_or_else(|| Words::Owned(texts.finish()), Words::Raw))
 }
 
 fn text_block<'a>(scan: &mut Scan<'a>) -> Option<Option<Raw<'a>>> {
@@ -156,7 +161,7 @@ fn text_block<'a>(scan: &mut Scan<'a>) -> Option<Option<Raw<'a>>> {
 }
 
 /// The text of a member of an object: nothing where it has none, or no text there.
-pub(super) fn text_member(object: &str, name: &str) -> Option<Option<String>> {
+pub(super) fn text_member<'a>(object: &'a str, name: &str) -> Option<Option<Raw<'a>>> {
     let mut scan = Scan::of(object);
     let mut found = None;
     scan.members(|scan, key| {
@@ -166,7 +171,7 @@ pub(super) fn text_member(object: &str, name: &str) -> Option<Option<String>> {
         scan.skip()
     })?;
     scan.end()?;
-    Some(found.map(|raw: Raw<'_>| raw.text(usize::MAX)))
+    Some(found)
 }
 
 /// What the client tells of its own work: the event's subtype, and the status and word of a request that failed.

@@ -8,8 +8,13 @@ use crate::agents::claude::wire::{
 };
 use crate::agents::fault::{Told, fault, speaks_of_failure};
 use crate::agents::stream::Sink;
-use crate::agents::wire::{Capped, Head, capped, cut};
-use crate::model::{EventKind, ProviderFault, SeenIds, ToolCall, ToolResult};
+use crate::agents::wire::{Capped, Head, TEXT_CAP, capped, cut};
+use crate::agents::words::Words;
+use crate::model::{
+    Answered, Arguments, Called, EventKind, ProviderFault, Said, SeenIds, Side, ToolCall,
+    ToolResult,
+};
+use crate::record::run_before_escape;
 
 /// Models of one session that are told apart.
 const MODELS_CAP: usize = 64;
@@ -18,8 +23,7 @@ const MODELS_CAP: usize = 64;
 #[derive(Debug, Default)]
 pub(super) struct Turns {
     is_qwen: bool,
-    started: SeenIds,
-    ended: SeenIds,
+    seen: SeenIds,
     /// Names of MCP servers, which tell where a tool's name begins.
     pub(super) servers: Vec<String>,
     /// The model that answered last, outside of sub-agents.
@@ -59,7 +63,7 @@ impl Turns {
             self.model = Some(model.to_string());
         }
         match std::mem::take(&mut turn.message.content) {
-            Content::Text(text) => self.message(&turn, cut(text), sink),
+            Content::Text(text) => self.message(&turn, &Words::Owned(text), sink),
             Content::Blocks(blocks) => {
                 for block in blocks {
                     if let Err(reason) = self.assistant_block(&turn, block, sink) {
@@ -69,7 +73,7 @@ impl Turns {
             }
             Content::Read(blocks) => {
                 for block in blocks {
-                    self.said(&turn, block, sink);
+                    self.said(&turn, &block, sink);
                 }
             }
         }
@@ -89,7 +93,7 @@ impl Turns {
             }
             Content::Read(blocks) => {
                 for block in blocks {
-                    self.heard(&turn, block, sink);
+                    self.heard(&turn, &block, sink);
                 }
             }
         }
@@ -109,9 +113,13 @@ impl Turns {
         };
         let (call, answer);
         match kind {
-            "text" => read_block.text = read::<TextBlock>(block)?.text.unwrap_or_default().0,
+            "text" => {
+                let text = read::<TextBlock>(block)?.text;
+                read_block.text = Words::Owned(text.unwrap_or_default().0);
+            }
             "thinking" => {
-                read_block.text = read::<TextBlock>(block)?.thinking.unwrap_or_default().0;
+                let thinking = read::<TextBlock>(block)?.thinking;
+                read_block.text = Words::Owned(thinking.unwrap_or_default().0);
             }
             "tool_use" | "server_tool_use" | "mcp_tool_use" => {
                 call = read::<ToolUse<'_>>(block)?;
@@ -123,17 +131,22 @@ impl Turns {
             }
             _ => {}
         }
-        self.said(turn, read_block, sink);
+        self.said(turn, &read_block, sink);
         Ok(())
     }
 
     /// Takes in a block of what the model said.
-    fn said(&mut self, turn: &Turn<'_>, block: Block<'_>, sink: &mut Sink<'_>) {
+    fn said(&mut self, turn: &Turn<'_>, block: &Block<'_>, sink: &mut Sink<'_>) {
         match block.kind {
-            "text" => self.message(turn, block.text, sink),
-            "thinking" => sink.push(EventKind::Reasoning { text: block.text }),
+            "text" => self.message(turn, &block.text, sink),
+            "thinking" => match block.text.spelled_cut(TEXT_CAP) {
+                Some(text) => sink.say(&Said::Reasoning(text)),
+                None => sink.push(EventKind::Reasoning {
+                    text: block.text.text(TEXT_CAP),
+                }),
+            },
             "redacted_thinking" => {}
-            "tool_use" | "server_tool_use" | "mcp_tool_use" => self.call(turn, &block, sink),
+            "tool_use" | "server_tool_use" | "mcp_tool_use" => self.call(turn, block, sink),
             answer if answer.ends_with("tool_result") => self.answer(block, sink),
             other => sink.push(EventKind::Unknown {
                 name: capped(&format!("assistant/{other}")),
@@ -158,12 +171,12 @@ impl Turns {
             answer = read::<ToolAnswer<'_>>(block)?;
             answer.put(&mut read_block);
         }
-        self.heard(turn, read_block, sink);
+        self.heard(turn, &read_block, sink);
         Ok(())
     }
 
     /// Takes in a block of what the model was told.
-    fn heard(&mut self, turn: &Turn<'_>, block: Block<'_>, sink: &mut Sink<'_>) {
+    fn heard(&mut self, turn: &Turn<'_>, block: &Block<'_>, sink: &mut Sink<'_>) {
         match block.kind {
             answer if answer.ends_with("tool_result") => self.answer(block, sink),
             "text" | "image" | "document" => {}
@@ -174,36 +187,80 @@ impl Turns {
         }
     }
 
-    fn message(&mut self, turn: &Turn<'_>, text: String, sink: &mut Sink<'_>) {
+    fn message(&mut self, turn: &Turn<'_>, words: &Words<'_>, sink: &mut Sink<'_>) {
         if turn.parent_tool_use_id.is_none() {
             let answer = self.answer.get_or_insert_default();
-            answer.clone_from(&text);
+            answer.clear();
+            words.push_to(answer, TEXT_CAP);
         }
-        sink.push(EventKind::Message { text });
+        match words.spelled_cut(TEXT_CAP) {
+            Some(text) => sink.say(&Said::Message(text)),
+            None => sink.push(EventKind::Message {
+                text: words.text(TEXT_CAP),
+            }),
+        }
     }
 
     /// A call counts once, however often its block is printed.
     fn call(&mut self, turn: &Turn<'_>, call: &Block<'_>, sink: &mut Sink<'_>) {
-        if !self.started.is_new(call.id) {
+        if !self.seen.is_new(call.id, Side::Begin) {
             return;
         }
         let input = call.input.unwrap_or("{}");
+        if let Some(called) = self.called(turn, call, input) {
+            return sink.say(&Said::Called(called));
+        }
+        let mcp = self.mcp_parts(call.name);
         sink.push(EventKind::ToolStarted(ToolCall {
             id: call.id.to_owned(),
             name: capped(call.name),
-            mcp: self.mcp_parts(call.name),
+            mcp: mcp.map(|(server, tool)| (server.to_owned(), tool.to_owned())),
             command: shell_command(call.name, input),
             arguments: capped(input),
             parent: turn.parent_tool_use_id.as_deref().map(str::to_owned),
         }));
     }
 
+    /// The call as it stands in its line, where it can be told so.
+    fn called<'s>(&self, turn: &Turn<'_>, call: &Block<'s>, input: &'s str) -> Option<Called<'s>> {
+        let is_plain = is_plain(call.id) && is_plain(call.name);
+        let fits = call.name.len().max(input.len()) <= TEXT_CAP;
+        (is_plain && fits && turn.parent_tool_use_id.is_none()).then_some(())?;
+        let command = if runs_shell(call.name) {
+            let command = text_member(input, "command")?;
+            command
+                .map(|raw| raw.spelled(usize::MAX))
+                .map_or(Some(None), |it| it.map(Some))?
+        } else {
+            None
+        };
+        Some(Called {
+            id: call.id,
+            name: call.name,
+            mcp: self.mcp_parts(call.name),
+            command,
+            arguments: Arguments::Json(input),
+        })
+    }
+
     /// An answer counts once; one to a call that was never seen is told all the same.
-    fn answer(&mut self, answer: Block<'_>, sink: &mut Sink<'_>) {
-        if !self.ended.is_new(answer.id) {
+    fn answer(&mut self, answer: &Block<'_>, sink: &mut Sink<'_>) {
+        if !self.seen.is_new(answer.id, Side::End) {
             return;
         }
-        let output = answer.text;
+        let tells_code = self.is_qwen || answer.is_error;
+        if !tells_code
+            && is_plain(answer.id)
+            && let Some(output) = answer.text.spelled_cut(TEXT_CAP)
+        {
+            return sink.say(&Said::Answered(Answered {
+                id: answer.id,
+                is_error: false,
+                exit_code: None,
+                output,
+            }));
+        }
+        let output = answer.text.text(TEXT_CAP);
         let exit_code = match (self.is_qwen, answer.is_error) {
             (true, _) => qwen_exit_code(&output),
             (false, true) => exit_code(&output),
@@ -218,7 +275,7 @@ impl Turns {
     }
 
     /// Server and tool of `mcp__<server>__<tool>`: by the servers known, else at the first `__`.
-    fn mcp_parts(&self, name: &str) -> Option<(String, String)> {
+    fn mcp_parts<'n>(&self, name: &'n str) -> Option<(&'n str, &'n str)> {
         let rest = name.strip_prefix("mcp__")?;
         let known = self
             .servers
@@ -229,10 +286,10 @@ impl Turns {
             })
             .max_by_key(|server| server.len());
         let (server, tool) = match known {
-            Some(server) => (server.as_str(), &rest[server.len() + 2..]),
+            Some(server) => (&rest[..server.len()], &rest[server.len() + 2..]),
             None => rest.split_once("__")?,
         };
-        Some((server.to_owned(), tool.to_owned()))
+        Some((server, tool))
     }
 }
 
@@ -275,11 +332,22 @@ fn client_message(turn: &Turn<'_>, sink: &mut Sink<'_>) -> Option<ProviderFault>
 
 /// The command of a shell tool.
 fn shell_command(name: &str, input: &str) -> Option<String> {
-    if !matches!(name, "Bash" | "PowerShell" | "run_shell_command") {
+    if !runs_shell(name) {
         return None;
     }
-    let told = text_member(input, "command");
-    told.unwrap_or_else(|| serde_json::from_str::<ShellInput>(input).ok()?.command.0)
+    match text_member(input, "command") {
+        Some(told) => told.map(|raw| raw.text(usize::MAX)),
+        None => serde_json::from_str::<ShellInput>(input).ok()?.command.0,
+    }
+}
+
+fn runs_shell(name: &str) -> bool {
+    matches!(name, "Bash" | "PowerShell" | "run_shell_command")
+}
+
+/// Whether nothing in a text is escaped where it stands in JSON.
+fn is_plain(text: &str) -> bool {
+    run_before_escape(text.as_bytes()) == text.len()
 }
 
 impl ToolUse<'_> {
@@ -294,7 +362,7 @@ impl ToolAnswer<'_> {
     fn put<'b>(&'b self, block: &mut Block<'b>) {
         block.id = &self.tool_use_id;
         block.is_error = self.is_error == Some(true);
-        block.text = self.content.map_or_else(String::new, answer_text);
+        block.text = Words::Owned(self.content.map_or_else(String::new, answer_text));
     }
 }
 

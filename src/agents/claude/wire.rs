@@ -9,6 +9,7 @@ use serde_json::value::RawValue;
 
 use crate::agents::claude::counts::ClaudeUsage;
 use crate::agents::wire::{Capped, Few, Loose, ServerState};
+use crate::agents::words::Words;
 
 /// `system` of any subtype.
 #[derive(Debug, Deserialize)]
@@ -108,7 +109,7 @@ pub(super) enum Content<'a> {
 pub(super) struct Block<'a> {
     pub(super) kind: &'a str,
     /// Text or thinking of the model, output of a tool.
-    pub(super) text: String,
+    pub(super) text: Words<'a>,
     /// Of a call, or of the call that is answered.
     pub(super) id: &'a str,
     pub(super) name: &'a str,

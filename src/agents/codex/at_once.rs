@@ -56,16 +56,19 @@ pub(super) fn error(line: &str) -> Option<Cow<'_, str>> {
 pub(super) fn item(line: &str) -> Option<Step<'_>> {
     line.starts_with("{\"type\":\"item.").then_some(())?;
     let mut scan = Scan::of(line);
-    let (mut event, mut parts) = (None, None);
+    let (mut event, mut has_item, mut parts) = (None, None, Parts::default());
     scan.members(|scan, key| match key {
         "type" => once(&mut event, scan.string()?.plain()?),
-        "item" => once(&mut parts, Parts::read(scan)?),
+        "item" => {
+            once(&mut has_item, ())?;
+            parts.read(scan)
+        }
         _ => None,
     })?;
     scan.end()?;
     let event = event
         .filter(|event| matches!(*event, "item.started" | "item.updated" | "item.completed"))?;
-    parts?.step(Stage::of(event))
+    parts.step(Stage::of(event))
 }
 
 /// What items of these kinds hold.
@@ -90,8 +93,9 @@ struct Parts<'a> {
 }
 
 impl<'a> Parts<'a> {
-    fn read(scan: &mut Scan<'a>) -> Option<Self> {
-        let mut parts = Self::default();
+    /// Reads an item into parts that hold nothing yet: they are large.
+    fn read(&mut self, scan: &mut Scan<'a>) -> Option<()> {
+        let parts = self;
         scan.members(|scan, key| match key {
             "type" => once(&mut parts.kind, plain(scan)?),
             "id" => {
@@ -115,8 +119,7 @@ impl<'a> Parts<'a> {
             "prompt" => once(&mut parts.prompt, scan.maybe(Scan::string)?),
             "query" => once(&mut parts.query, scan.string()?),
             _ => scan.skip(),
-        })?;
-        Some(parts)
+        })
     }
 
     fn step(self, stage: Stage) -> Option<Step<'a>> {

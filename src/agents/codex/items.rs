@@ -5,14 +5,14 @@ use std::collections::HashMap;
 use serde::Deserialize;
 
 use crate::agents::codex::at_once::{Item, Step};
+use crate::agents::codex::told::{Plan, Told, failed};
 use crate::agents::codex::wire::{
-    Change, Collab, Command, FileChange, ItemHead, McpCall, Message, Text, WebSearch,
+    Collab, Command, FileChange, ItemHead, McpCall, Message, Text, WebSearch,
 };
 use crate::agents::stream::Sink;
-use crate::agents::wire::{TEXT_CAP, border, capped, cut};
-use crate::agents::words::Words;
-use crate::model::{EventKind, SeenIds, ToolCall, ToolResult};
-use crate::record::push_quoted;
+use crate::agents::wire::{TEXT_CAP, capped, cut};
+use crate::model::{EventKind, Said, SeenIds, Side, ToolResult};
+use crate::record::run_before_escape;
 
 /// Plans that are told apart at most; a thread with more is no honest one.
 const PLANS_CAP: usize = 4_096;
@@ -20,8 +20,7 @@ const PLANS_CAP: usize = 4_096;
 /// Which calls began, so that each begins and ends once.
 #[derive(Debug, Default)]
 pub(super) struct Items {
-    started: SeenIds,
-    ended: SeenIds,
+    seen: SeenIds,
     plans: HashMap<String, u32>,
     /// The agent's last message.
     pub(super) answer: Option<String>,
@@ -104,6 +103,15 @@ impl Items {
     }
 
     fn message(&mut self, told: &Text<'_>, sink: &mut Sink<'_>) {
+        if let Some(text) = told.text.spelled_cut(TEXT_CAP) {
+            let answer = self.answer.get_or_insert_default();
+            answer.clear();
+            text.each_piece(|piece| {
+                answer.push_str(piece);
+                true
+            });
+            return sink.say(&Said::Message(text));
+        }
         let text = told.text.text(TEXT_CAP);
         self.answer.get_or_insert_default().clone_from(&text);
         sink.push(EventKind::Message { text });
@@ -111,7 +119,7 @@ impl Items {
 
     fn changed(&mut self, place: (Stage, &str), change: &FileChange, sink: &mut Sink<'_>) {
         let (stage, id) = place;
-        if stage == Stage::Completed && !self.ended.contains(id) {
+        if stage == Stage::Completed && !self.seen.contains(id, Side::End) {
             sink.push(files_changed(change));
         }
         self.step(place, change, sink);
@@ -131,10 +139,18 @@ impl Items {
     /// Tells a call's begin and end, each once, and a begin before every end.
     fn step(&mut self, place: (Stage, &str), told: &impl Told, sink: &mut Sink<'_>) {
         let (stage, id) = place;
-        if self.started.is_new(id) {
-            sink.push(EventKind::ToolStarted(told.call(id.to_owned())));
+        let is_plain = run_before_escape(id.as_bytes()) == id.len();
+        if self.seen.is_new(id, Side::Begin) {
+            let mut name = String::new();
+            match told.called(id, &mut name).filter(|_| is_plain) {
+                Some(call) => sink.say(&Said::Called(call)),
+                None => sink.push(EventKind::ToolStarted(told.call(id.to_owned()))),
+            }
         }
-        if stage == Stage::Completed && self.ended.is_new(id) {
+        if stage == Stage::Completed && self.seen.is_new(id, Side::End) {
+            if let Some(answer) = told.answered(id).filter(|_| is_plain) {
+                return sink.say(&Said::Answered(answer));
+            }
             let answer = told.answer();
             sink.push(EventKind::ToolEnded(ToolResult {
                 id: id.to_owned(),
@@ -147,6 +163,9 @@ impl Items {
 }
 
 fn reasoning(told: &Text<'_>, sink: &mut Sink<'_>) {
+    if let Some(text) = told.text.spelled_cut(TEXT_CAP) {
+        return sink.say(&Said::Reasoning(text));
+    }
     let text = told.text.text(TEXT_CAP);
     sink.push(EventKind::Reasoning { text });
 }
@@ -165,185 +184,6 @@ fn files_changed(change: &FileChange) -> EventKind {
             .collect(),
         ok: !failed(change.status.as_deref()),
     }
-}
-
-/// What tells of a call: most calls are told twice, so that each side of it is made when it is wanted.
-trait Told {
-    fn call(&self, id: String) -> ToolCall;
-
-    fn answer(&self) -> Answer;
-}
-
-impl Told for Command<'_> {
-    fn call(&self, id: String) -> ToolCall {
-        let command = self.command.text(usize::MAX);
-        let call = tool(id, "shell", argument("command", &command));
-        ToolCall {
-            command: Some(command),
-            ..call
-        }
-    }
-
-    fn answer(&self) -> Answer {
-        let output = self.aggregated_output.as_ref();
-        let failed = failed(self.status.as_deref());
-        Answer {
-            is_error: failed || self.exit_code.is_some_and(|code| code != 0),
-            exit_code: self.exit_code,
-            output: output.map_or_else(String::new, |output| output.text(TEXT_CAP)),
-        }
-    }
-}
-
-impl Told for FileChange {
-    fn call(&self, id: String) -> ToolCall {
-        let mut list = "{\"changes\":[".to_owned();
-        for (index, Change { path, kind }) in self.changes.0.iter().enumerate() {
-            // However much of a path must be escaped, what is here is JSON that fits the cap.
-            if list.len() + 8 * (path.len() + kind.len()) > TEXT_CAP / 2 {
-                break;
-            }
-            list.push_str(if index > 0 {
-                ",{\"kind\":"
-            } else {
-                "{\"kind\":"
-            });
-            push_quoted(&mut list, kind);
-            list.push_str(",\"path\":");
-            push_quoted(&mut list, path);
-            list.push('}');
-        }
-        list.push_str("]}");
-        tool(id, "apply_patch", list)
-    }
-
-    fn answer(&self) -> Answer {
-        Answer::plain(failed(self.status.as_deref()))
-    }
-}
-
-impl Told for McpCall<'_> {
-    fn call(&self, id: String) -> ToolCall {
-        let (server, tool_name) = (&*self.server, &*self.tool);
-        let arguments = self.arguments.map_or_else(String::new, capped);
-        let name = ["mcp__", server, "__", tool_name].concat();
-        ToolCall {
-            mcp: Some((server.to_owned(), tool_name.to_owned())),
-            ..named(id, name, arguments)
-        }
-    }
-
-    /// A failed MCP call tells its text in the result (the tool said so) or in the error (protocol, dead server).
-    fn answer(&self) -> Answer {
-        let mut output: Option<String> = None;
-        let mut add = |text: &Words<'_>| {
-            let output = match &mut output {
-                Some(output) => {
-                    output.push('\n');
-                    output
-                }
-                None => output.insert(String::new()),
-            };
-            if output.len() <= TEXT_CAP {
-                // One character more than is kept, so that a text that is too long is seen to be.
-                text.push_to(output, TEXT_CAP + 4);
-            }
-        };
-        let blocks = self.result.iter().flat_map(|answer| &answer.content.0);
-        let texts =
-            blocks.flat_map(|blocks| blocks.0.iter().filter_map(|block| block.text.as_ref()));
-        texts.for_each(&mut add);
-        if let Some(error) = &self.error {
-            add(&error.message);
-        }
-        Answer {
-            is_error: self.error.is_some() || failed(self.status.as_deref()),
-            exit_code: None,
-            output: output.unwrap_or_default(),
-        }
-    }
-}
-
-impl Told for WebSearch {
-    fn call(&self, id: String) -> ToolCall {
-        let query = self.query.0.as_deref().unwrap_or_default();
-        tool(id, "web_search", argument("query", query))
-    }
-
-    fn answer(&self) -> Answer {
-        Answer::plain(false)
-    }
-}
-
-impl Told for Collab {
-    fn call(&self, id: String) -> ToolCall {
-        let prompt = self.prompt.as_deref().unwrap_or_default();
-        tool(id, &self.tool, argument("prompt", prompt))
-    }
-
-    fn answer(&self) -> Answer {
-        Answer::plain(failed(self.status.as_deref()))
-    }
-}
-
-/// A plan as it stands in its line.
-struct Plan<'a>(&'a str);
-
-impl Told for Plan<'_> {
-    fn call(&self, id: String) -> ToolCall {
-        tool(id, "update_plan", capped(self.0))
-    }
-
-    fn answer(&self) -> Answer {
-        Answer::plain(false)
-    }
-}
-
-struct Answer {
-    is_error: bool,
-    exit_code: Option<i32>,
-    output: String,
-}
-
-impl Answer {
-    fn plain(is_error: bool) -> Self {
-        Self {
-            is_error,
-            exit_code: None,
-            output: String::new(),
-        }
-    }
-}
-
-fn tool(id: String, name: &str, arguments: String) -> ToolCall {
-    named(id, name.to_owned(), arguments)
-}
-
-fn named(id: String, name: String, arguments: String) -> ToolCall {
-    ToolCall {
-        id,
-        name,
-        mcp: None,
-        command: None,
-        arguments,
-        parent: None,
-    }
-}
-
-fn failed(status: Option<&str>) -> bool {
-    matches!(status, Some("failed" | "error" | "declined"))
-}
-
-/// Arguments of one text, as JSON that fits the cap however much of it must be escaped.
-fn argument(key: &str, text: &str) -> String {
-    let kept = &text[..border(text, TEXT_CAP / 8)];
-    let mut json = String::with_capacity(key.len() + kept.len() + 16);
-    json.push_str("{\"");
-    json.push_str(key);
-    json.push_str("\":");
-    push_quoted(&mut json, kept);
-    json.push('}');
-    json
 }
 
 fn read<'a, T: Deserialize<'a>>(raw: &'a str) -> Result<T, String> {

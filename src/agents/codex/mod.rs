@@ -3,6 +3,7 @@
 mod at_once;
 mod items;
 mod stderr;
+mod told;
 mod wire;
 
 use serde_json::value::RawValue;
