@@ -27,6 +27,10 @@ use changed::marked;
 /// The mark that makes a server's calls of watched commands count as the server's, not as the agent's.
 const MCP_PROCESS: (&str, &str) = ("EVAL_MCP_PROCESS", "1");
 
+/// With a ChatGPT login Codex (0.169) offers the account's apps as one more server. Versions without that feature take its
+/// name for nothing.
+const NO_APPS: [&str; 2] = ["-c", "features.apps=false"];
+
 /// Variables of a trial that servers may ask for; Codex hands on only what it is told to.
 const TRIAL_VARIABLES: [&str; 10] = [
     "DEVELOPER_DIR",
@@ -129,9 +133,13 @@ pub(super) fn codex_servers<'a>(
     config: Option<&Path>,
     mcp_env: impl Iterator<Item = &'a String>,
 ) -> Result<CodexServers, InvocationError> {
-    let mut made = CodexServers::default();
+    let mut made = CodexServers {
+        arguments: NO_APPS.map(str::to_owned).to_vec(),
+        ..CodexServers::default()
+    };
     let Some(config) = config else {
-        made.arguments = ["-c", "mcp_servers={}"].map(str::to_owned).to_vec();
+        let none = ["-c", "mcp_servers={}"].map(str::to_owned);
+        made.arguments.extend(none);
         return Ok(made);
     };
     let mut inherited: Vec<String> = TRIAL_VARIABLES.map(str::to_owned).to_vec();

@@ -145,10 +145,12 @@ fn codex_keeps_the_shims_in_front_and_mcp_off() {
     );
     let argv = case.argv();
     assert_eq!(
-        argv[..8],
+        argv[..10],
         [
             "codex",
             "exec",
+            "-c",
+            "features.apps=false",
             "-c",
             "mcp_servers={}",
             "-c",

@@ -21,6 +21,7 @@ fn codex_gets_one_toml_value_per_entry() {
     let suite_key = "SUITE_KEY".to_owned();
     let servers = codex_servers(Some(&path), std::iter::once(&suite_key)).unwrap();
     let arguments = servers.arguments;
+    assert_eq!(arguments[..2], ["-c", "features.apps=false"]);
     let values: Vec<&str> = arguments
         .iter()
         .filter(|argument| *argument != "-c")
@@ -90,7 +91,7 @@ fn a_shell_scenario_switches_mcp_off() {
     let none = std::iter::empty::<&String>();
     assert_eq!(
         codex_servers(None, none).unwrap().arguments,
-        ["-c", "mcp_servers={}"]
+        ["-c", "features.apps=false", "-c", "mcp_servers={}"]
     );
     let folder = tempfile::tempdir().unwrap();
     let (arguments, file) = claude_arguments(None, folder.path()).unwrap();
