@@ -34,7 +34,9 @@ pub(super) fn fault(told: &Told<'_>) -> ProviderFault {
     let kind = told
         .code
         .and_then(kind_of_code)
+        .map(|kind| of_the_code(kind, status, topics))
         .or_else(|| topics.certain_kind())
+        .or_else(|| kind_of_quota(looked_at, status, topics))
         .or_else(|| status.and_then(|status| kind_of_status(status, topics)))
         .or_else(|| topics.likely_kind())
         .unwrap_or(ProviderFaultKind::Other);
@@ -50,6 +52,27 @@ pub(super) fn fault(told: &Told<'_>) -> ProviderFault {
         fatal: told.fatal,
         reset: reset.flatten(),
     }
+}
+
+/// Claude Code calls every failure of a server a `server_error`: where it has too much to do, status or message say so.
+fn of_the_code(kind: ProviderFaultKind, status: Option<u16>, topics: Topics) -> ProviderFaultKind {
+    let overloaded = status == Some(529) || topics.has(Topic::Overload);
+    if kind == ProviderFaultKind::Unreachable && overloaded {
+        return ProviderFaultKind::Overloaded;
+    }
+    kind
+}
+
+/// A quota that comes back by itself is a limit: HTTP 429 says so, or the time until then. Any other is the account's.
+fn kind_of_quota(message: &str, status: Option<u16>, topics: Topics) -> Option<ProviderFaultKind> {
+    let comes_back = || status == Some(429) || reset_in(message).is_some();
+    topics.has(Topic::Quota).then(|| {
+        if comes_back() {
+            ProviderFaultKind::RateLimited
+        } else {
+            ProviderFaultKind::Auth
+        }
+    })
 }
 
 /// Whether a text that may be the model's or a tool's begins as clients begin when a provider fails them. What stands
@@ -110,6 +133,7 @@ pub(super) fn speaks_of_failure(message: &str) -> bool {
     let opening = message.get(..OPENING.len());
     opening.is_some_and(|opening| opening.eq_ignore_ascii_case(OPENING))
         || topics.certain_kind().is_some()
+        || topics.has(Topic::Quota)
         || topics.likely_kind().is_some()
 }
 
@@ -126,9 +150,10 @@ fn kind_of_code(code: &str) -> Option<ProviderFaultKind> {
         | "server_is_overloaded"
         | "slow_down"
         | "engine_overloaded" => Some(ProviderFaultKind::Overloaded),
-        "context_length_exceeded" | "model_context_window_exceeded" | "request_too_large" => {
-            Some(ProviderFaultKind::ContextOverflow)
-        }
+        "context_length_exceeded"
+        | "model_context_window_exceeded"
+        | "model_max_prompt_tokens_exceeded"
+        | "request_too_large" => Some(ProviderFaultKind::ContextOverflow),
         "refusal" | "content_policy_violation" | "content_filter" | "cyber_policy" | "SAFETY" => {
             Some(ProviderFaultKind::Refusal)
         }
@@ -138,6 +163,7 @@ fn kind_of_code(code: &str) -> Option<ProviderFaultKind> {
         | "billing_error"
         | "insufficient_quota"
         | "invalid_api_key"
+        | "API_KEY_INVALID"
         | "oauth_org_not_allowed"
         | "usage_not_included"
         | "model_not_found" => Some(ProviderFaultKind::Auth),

@@ -7,7 +7,7 @@ use ProviderFaultKind::{
 
 #[test]
 fn each_message_of_a_client_is_of_its_kind() {
-    let cases: [(&str, ProviderFaultKind, Option<u16>); 25] = [
+    let cases: [(&str, ProviderFaultKind, Option<u16>); 41] = [
         ("API Error: 429 rate_limit_error", RateLimited, Some(429)),
         ("API Error (529 overloaded_error)", Overloaded, Some(529)),
         ("API Error: Overloaded", Overloaded, None),
@@ -85,6 +85,74 @@ fn each_message_of_a_client_is_of_its_kind() {
             Other,
             None,
         ),
+        (
+            "You exceeded your current quota. * Quota exceeded for metric: generate_content_free_tier_requests, limit: 10. Please retry in 34.07s.",
+            RateLimited,
+            None,
+        ),
+        (
+            "API Error: 429 Quota exceeded for online_prediction_input_tokens_per_minute.",
+            RateLimited,
+            Some(429),
+        ),
+        (
+            "API Error: 400 API key not valid. Please pass a valid API key.",
+            Auth,
+            Some(400),
+        ),
+        (
+            "Your access token could not be refreshed because your refresh token was already used. Please log out and sign in again.",
+            Auth,
+            None,
+        ),
+        ("Your refresh token has expired.", Auth, None),
+        ("Your refresh token was revoked.", Auth, None),
+        (
+            "Your workspace is out of credits. Add credits to continue.",
+            Auth,
+            None,
+        ),
+        (
+            "You hit your spend cap set in your workspace. Increase your spend cap to continue.",
+            Auth,
+            None,
+        ),
+        (
+            "To use Codex with your ChatGPT plan, upgrade to Plus: https://chatgpt.com/explore/plus.",
+            Auth,
+            None,
+        ),
+        (
+            "stream disconnected before completion: Incomplete response returned, reason: content_filter",
+            Refusal,
+            None,
+        ),
+        (
+            "This content was flagged for possible cybersecurity risk.",
+            Refusal,
+            None,
+        ),
+        (
+            "Your account has limited access to this model for safety reasons.",
+            Refusal,
+            None,
+        ),
+        (
+            "The answer was blocked due to safety settings.",
+            Refusal,
+            None,
+        ),
+        (
+            "400 prompt token count of 130000 exceeds the limit of 128000",
+            ContextOverflow,
+            None,
+        ),
+        (
+            "The provider rejected the prompt as too long.",
+            ContextOverflow,
+            None,
+        ),
+        ("model_max_prompt_tokens_exceeded", ContextOverflow, None),
     ];
     for (message, kind, status) in cases {
         let found = fault(&Told {
@@ -145,6 +213,38 @@ fn a_word_of_the_client_counts_more_than_its_message() {
         ..Told::default()
     };
     assert_eq!(fault(&told).kind, RateLimited);
+}
+
+#[test]
+fn a_server_with_too_much_to_do_is_overloaded_whatever_the_client_calls_it() {
+    for (status, message) in [
+        (Some(529), "API Error: Repeated 529 errors"),
+        (
+            None,
+            "{\"type\":\"overloaded_error\",\"message\":\"Overloaded\"}",
+        ),
+    ] {
+        let told = Told {
+            status,
+            code: Some("server_error"),
+            message,
+            ..Told::default()
+        };
+        assert_eq!(fault(&told).kind, Overloaded, "{message}");
+    }
+}
+
+#[test]
+fn a_quota_of_a_minute_tells_when_it_is_there_again() {
+    let told = Told {
+        status: Some(429),
+        message: "Quota exceeded for metric: requests. Please retry in 34.07s.",
+        ..Told::default()
+    };
+    let found = fault(&told);
+    assert_eq!(found.kind, RateLimited);
+    let time = std::time::Duration::from_millis(34_070);
+    assert_eq!(found.reset, Some(Reset::After(time)));
 }
 
 #[test]

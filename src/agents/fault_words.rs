@@ -11,6 +11,8 @@ use crate::model::ProviderFaultKind;
 pub(super) enum Topic {
     /// An account or a model that is not to be had.
     Account,
+    /// A quota that is used up: of the account, or of this minute.
+    Quota,
     /// More than a model's context holds.
     Overflow,
     /// What the provider will not do.
@@ -32,7 +34,7 @@ pub(super) enum Topic {
 }
 
 /// Words in lower case, with what they speak of.
-const WORDS: [(Topic, &[&str]); 10] = [
+const WORDS: [(Topic, &[&str]); 11] = [
     (
         Topic::Account,
         &[
@@ -47,11 +49,19 @@ const WORDS: [(Topic, &[&str]); 10] = [
             "organization has been disabled",
             "does not have access",
             "insufficient_quota",
-            "quota exceeded",
             "model_not_found",
             "issue with the selected model",
+            "api key not valid",
+            "api_key_invalid",
+            "access token could not be refreshed",
+            "refresh token has expired",
+            "refresh token was ",
+            "out of credits",
+            "spend cap",
+            "to use codex with your chatgpt plan",
         ],
     ),
+    (Topic::Quota, &["quota exceeded"]),
     (
         Topic::Overflow,
         &[
@@ -63,6 +73,9 @@ const WORDS: [(Topic, &[&str]); 10] = [
             "exceeds the maximum number of tokens",
             "input token count",
             "context limit",
+            "prompt as too long",
+            "prompt token count",
+            "model_max_prompt_tokens_exceeded",
         ],
     ),
     (
@@ -73,6 +86,11 @@ const WORDS: [(Topic, &[&str]); 10] = [
             "content_policy_violation",
             "usage policies",
             "flagged as potentially",
+            "flagged for possible cybersecurity",
+            "content_filter",
+            "cyber_policy",
+            "for safety reasons",
+            "due to safety settings",
         ],
     ),
     (

@@ -240,6 +240,7 @@ impl CopilotStream {
         let code = match told.error_type.0.as_deref() {
             Some("authentication" | "authorization") => Some("authentication_failed"),
             Some("quota" | "rate_limit") => Some("rate_limit"),
+            Some("context_limit") => Some("context_length_exceeded"),
             _ => None,
         };
         let mut found = fault(&Told {
