@@ -2,6 +2,7 @@
 
 mod clock;
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use jiff::civil::Date;
@@ -18,6 +19,12 @@ const LOOKED_AT: usize = 4096;
 
 /// No limit lasts longer; what tells more is misread.
 const LONGEST: Duration = Duration::from_secs(62 * 24 * 3600);
+
+/// How much longer than its minute tells a limit may last.
+const MINUTE: SignedDuration = SignedDuration::from_secs(60);
+
+/// A time of day that was just past when it was told is no one of tomorrow.
+const JUST_PAST: SignedDuration = SignedDuration::from_mins(10);
 
 /// Words behind which such a time stands. Longer ones come first where one begins with another.
 const MARKS: [&str; 12] = [
@@ -64,6 +71,8 @@ pub(super) fn reset_at(number: u64) -> Reset {
 
 /// The moment that `reset` names for somebody who hears it `now`; a moment that is past already is `now`. Nothing for
 /// zones and days that do not exist, and for limits that last longer than two months.
+///
+/// What a clock shows has no seconds, and the limit may last until the last of its minute: so that minute's end counts.
 #[must_use]
 pub fn reset_moment(reset: &Reset, now: &Zoned) -> Option<Timestamp> {
     let told = match reset {
@@ -77,44 +86,84 @@ pub fn reset_moment(reset: &Reset, now: &Zoned) -> Option<Timestamp> {
             hour,
             minute,
             zone,
-        } => clock_moment(now, (*day, *hour, *minute), zone.as_deref())?,
+        } => {
+            let clock = Clock::new(now, (*hour, *minute), zone.as_deref())?;
+            match day {
+                None => clock.next((-1..=1).map(|days| days.days()))?,
+                Some(day) => clock.on(*day)?,
+            }
+        }
+        Reset::Weekday {
+            weekday,
+            hour,
+            minute,
+            zone,
+        } => {
+            let clock = Clock::new(now, (*hour, *minute), zone.as_deref())?;
+            let ahead = *weekday - clock.here.weekday().to_monday_one_offset();
+            clock.next([-7, 0, 7].map(|week| (week + i32::from(ahead)).days()))?
+        }
     };
     let longest = SignedDuration::try_from(LONGEST).ok()?;
     let far = told.duration_since(now.timestamp()) > longest;
     (!far).then(|| told.max(now.timestamp()))
 }
 
-type Day = Option<(i8, i8, Option<i16>)>;
+/// The zone that environments give an agent by `TZ`, the first of them that has one.
+pub fn zone_of<'a>(
+    mut environments: impl Iterator<Item = &'a BTreeMap<String, String>>,
+) -> Option<TimeZone> {
+    let name = environments.find_map(|environment| environment.get("TZ"))?;
+    TimeZone::get(name).ok()
+}
 
-fn clock_moment(
-    now: &Zoned,
-    (day, hour, minute): (Day, i8, i8),
-    zone: Option<&str>,
-) -> Option<Timestamp> {
-    let zone = match zone {
-        Some(name) => TimeZone::get(name).ok()?,
-        None => now.time_zone().clone(),
-    };
-    let here = now.with_time_zone(zone.clone());
-    let at = |date: Date| {
-        let moment = date.at(hour, minute, 0, 0).to_zoned(zone.clone()).ok()?;
-        Some(moment.timestamp())
-    };
-    let Some((month, day, year)) = day else {
-        let today = at(here.date())?;
-        let tomorrow = || at(here.date().checked_add(1.day()).ok()?);
-        return if today >= now.timestamp() {
-            Some(today)
-        } else {
-            tomorrow()
+/// A time of day in its zone.
+struct Clock {
+    here: Zoned,
+    hour: i8,
+    minute: i8,
+}
+
+impl Clock {
+    fn new(now: &Zoned, (hour, minute): (i8, i8), zone: Option<&str>) -> Option<Self> {
+        let zone = match zone {
+            Some(name) => TimeZone::get(name).ok()?,
+            None => now.time_zone().clone(),
         };
-    };
-    let this = at(Date::new(year.unwrap_or(here.year()), month, day).ok()?)?;
-    let a_day_ago = now.timestamp().checked_sub(Span::new().hours(24)).ok()?;
-    if year.is_some() || this >= a_day_ago {
-        return Some(this);
+        Some(Self {
+            here: now.with_time_zone(zone),
+            hour,
+            minute,
+        })
     }
-    at(Date::new(here.year().checked_add(1)?, month, day).ok()?)
+
+    /// The end of that minute on a day.
+    fn at(&self, date: Date) -> Option<Timestamp> {
+        let begin = date.at(self.hour, self.minute, 0, 0);
+        let begin = begin.to_zoned(self.here.time_zone().clone()).ok()?;
+        begin.timestamp().checked_add(MINUTE).ok()
+    }
+
+    /// The first of days, told by how far they are from today, on which that minute is not past for longer than a client
+    /// may take to give up.
+    fn next(&self, days: impl IntoIterator<Item = Span>) -> Option<Timestamp> {
+        let past = self.here.timestamp().checked_sub(JUST_PAST).ok()?;
+        let moments = days
+            .into_iter()
+            .filter_map(|days| self.at(self.here.date().checked_add(days).ok()?));
+        moments.into_iter().find(|moment| *moment >= past)
+    }
+
+    /// On a date; without a year, this year's or the next one's.
+    fn on(&self, (month, day, year): (i8, i8, Option<i16>)) -> Option<Timestamp> {
+        let this_year = self.here.year();
+        let this = self.at(Date::new(year.unwrap_or(this_year), month, day).ok()?)?;
+        let a_day_ago = self.here.timestamp().checked_sub(24.hours()).ok()?;
+        if year.is_some() || this >= a_day_ago {
+            return Some(this);
+        }
+        self.at(Date::new(this_year.checked_add(1)?, month, day).ok()?)
+    }
 }
 
 /// Reads what stands behind a mark; `original` is the same with its capitals.
@@ -266,22 +315,22 @@ mod tests {
     #[test]
     fn the_end_of_a_limit_is_read_in_every_form_that_clients_write() {
         let cases = [
-            ("You've hit your limit · resets 4pm", "2026-11-21T15:00:00Z"),
+            ("You've hit your limit · resets 4pm", "2026-11-21T15:01:00Z"),
             (
                 "You've hit your session limit · resets 1pm",
-                "2026-11-22T12:00:00Z",
+                "2026-11-22T12:01:00Z",
             ),
             (
                 "5-hour limit reached ∙ resets 3:05am (America/New_York)",
-                "2026-11-22T08:05:00Z",
+                "2026-11-22T08:06:00Z",
             ),
             (
                 "limit reached, resets Dec 3 at 5pm (UTC)",
-                "2026-12-03T17:00:00Z",
+                "2026-12-03T17:01:00Z",
             ),
             (
                 "weekly limit reached ∙ resets Jan 3, 3am",
-                "2027-01-03T02:00:00Z",
+                "2027-01-03T02:01:00Z",
             ),
             (
                 "Claude AI usage limit reached|1795276800",
@@ -293,11 +342,11 @@ mod tests {
             ),
             (
                 "You've hit your usage limit. Try again at 4:00 PM.",
-                "2026-11-21T15:00:00Z",
+                "2026-11-21T15:01:00Z",
             ),
             (
                 "Upgrade or try again at Nov 22nd, 2026 6:24 PM.",
-                "2026-11-22T17:24:00Z",
+                "2026-11-22T17:25:00Z",
             ),
             (
                 "usage limit. try again in 3 hours 25 minutes.",
@@ -344,8 +393,24 @@ mod tests {
                 "resets at 2026-11-21T18:00:00+02:00.",
                 "2026-11-21T16:00:00Z",
             ),
-            ("resets at 23:15 UTC", "2026-11-21T23:15:00Z"),
-            ("resets 16:05", "2026-11-21T15:05:00Z"),
+            ("resets at 23:15 UTC", "2026-11-21T23:16:00Z"),
+            ("resets 16:05", "2026-11-21T15:06:00Z"),
+            // It is 13:30, and a Saturday.
+            ("resets 1:25pm", "2026-11-21T12:30:00Z"),
+            ("resets 1:30pm", "2026-11-21T12:31:00Z"),
+            ("resets 1:15pm", "2026-11-22T12:16:00Z"),
+            ("resets Mon 12:00am", "2026-11-22T23:01:00Z"),
+            ("resets Sat 1:29pm", "2026-11-21T12:30:00Z"),
+            ("resets Sat 9am", "2026-11-28T08:01:00Z"),
+            (
+                "resets Thursday at 9am (America/New_York)",
+                "2026-11-26T14:01:00Z",
+            ),
+            (
+                "Your limit will reset at 2026-11-23 15:11:08",
+                "2026-11-23T14:12:00Z",
+            ),
+            ("resets 10pm PST", "2026-11-22T06:01:00Z"),
             (
                 "retry in 1s; limit resets at 2020-01-01T00:00:00Z",
                 "2026-11-21T12:30:00Z",
@@ -354,6 +419,16 @@ mod tests {
         for (message, expected) in cases {
             assert_eq!(ends(message).as_deref(), Some(expected), "{message}");
         }
+    }
+
+    #[test]
+    fn the_zone_of_an_agent_is_that_of_the_first_environment_that_has_one() {
+        let tz = |name: &str| BTreeMap::from([("TZ".to_owned(), name.to_owned())]);
+        let (none, tokyo, berlin) = (BTreeMap::new(), tz("Asia/Tokyo"), tz("Europe/Berlin"));
+        let zone = zone_of([&none, &tokyo, &berlin].into_iter()).expect("a zone");
+        assert_eq!(zone.iana_name(), Some("Asia/Tokyo"));
+        assert!(zone_of([&none].into_iter()).is_none());
+        assert!(zone_of([&tz("Nowhere/Land")].into_iter()).is_none());
     }
 
     #[test]

@@ -155,6 +155,17 @@ pub enum Reset {
         /// An IANA name, or the machine's own zone.
         zone: Option<String>,
     },
+    /// A time on the next such day of the week.
+    Weekday {
+        /// Monday is 1, Sunday 7.
+        weekday: i8,
+        /// 0 to 23.
+        hour: i8,
+        /// 0 to 59.
+        minute: i8,
+        /// An IANA name, or the machine's own zone.
+        zone: Option<String>,
+    },
 }
 
 /// Classes of provider failures.
@@ -230,6 +241,10 @@ pub struct StreamReport {
     pub provider_cost_usd: Option<f64>,
     /// Whether that client told a cost that is no amount of money.
     pub provider_cost_is_none: bool,
+    /// Whether that client does not know the price of a model, and guessed.
+    pub provider_cost_is_guess: bool,
+    /// Whether that cost lacks what the stream does not tell, as sub-agents of opencode.
+    pub provider_cost_is_lower_bound: bool,
     /// The model that answered.
     pub model: Option<String>,
     /// All models that answered in the main thread, each once; empty where only `model` is told.

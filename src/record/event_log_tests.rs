@@ -56,6 +56,14 @@ fn reset() -> impl Strategy<Value = Reset> {
             minute,
             zone,
         }),
+        (1..=7_i8, 0..24_i8, 0..60_i8, maybe()).prop_map(|(weekday, hour, minute, zone)| {
+            Reset::Weekday {
+                weekday,
+                hour,
+                minute,
+                zone,
+            }
+        }),
     ]
 }
 

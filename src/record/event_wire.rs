@@ -122,6 +122,7 @@ enum WireReset<'a> {
     AfterSec(u64, u32),
     At(i64),
     Clock(Option<(i8, i8, Option<i16>)>, i8, i8, Option<Text<'a>>),
+    Weekday(i8, i8, i8, Option<Text<'a>>),
 }
 
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
@@ -371,6 +372,15 @@ impl<'a> WireReset<'a> {
                 minute,
                 zone,
             } => Self::Clock(*day, *hour, *minute, zone.as_deref().map(Cow::Borrowed)),
+            Reset::Weekday {
+                weekday,
+                hour,
+                minute,
+                zone,
+            } => {
+                let zone = zone.as_deref().map(Cow::Borrowed);
+                Self::Weekday(*weekday, *hour, *minute, zone)
+            }
         }
     }
 
@@ -382,6 +392,12 @@ impl<'a> WireReset<'a> {
             Self::At(second) => Reset::At(second),
             Self::Clock(day, hour, minute, zone) => Reset::Clock {
                 day,
+                hour,
+                minute,
+                zone: zone.map(Cow::into_owned),
+            },
+            Self::Weekday(weekday, hour, minute, zone) => Reset::Weekday {
+                weekday,
                 hour,
                 minute,
                 zone: zone.map(Cow::into_owned),

@@ -2,9 +2,10 @@
 
 use std::time::Duration;
 
+use jiff::tz::TimeZone;
 use jiff::{Timestamp, Zoned};
 
-use crate::agents::reset_moment;
+use crate::agents::{reset_moment, zone_of};
 use crate::config::AgentSpec;
 use crate::graders::of_simulator;
 use crate::model::{
@@ -113,6 +114,8 @@ const HARDLY_UNDERSTOOD: u64 = 5;
 /// The outcome in the making.
 pub(super) struct Draft {
     outcome: TrialOutcome,
+    /// The zone that the config gives the agent, where it is one.
+    zone: Option<TimeZone>,
 }
 
 impl Draft {
@@ -126,7 +129,13 @@ impl Draft {
         outcome.isolation = context.confinement.level;
         outcome.network = context.network(planned);
         outcome.jobs = context.jobs;
-        Self { outcome }
+        let environments = [
+            &context.scenario(planned).env,
+            &agent.env,
+            &context.suite.settings.env,
+        ];
+        let zone = zone_of(environments.into_iter());
+        Self { outcome, zone }
     }
 
     /// Takes in what the trial may spend.
@@ -326,8 +335,13 @@ impl Draft {
         let Some(fault) = stream.provider_fault.as_ref().filter(|_| by_provider) else {
             return;
         };
+        let now = Zoned::now();
+        let now = match &self.zone {
+            Some(zone) => now.with_time_zone(zone.clone()),
+            None => now,
+        };
         let moment = fault.reset.as_ref();
-        let moment = moment.and_then(|reset| reset_moment(reset, &Zoned::now()));
+        let moment = moment.and_then(|reset| reset_moment(reset, &now));
         self.outcome.retry_at = moment.map(|moment| moment.to_string());
         // The first note is the one that a live view shows.
         let message = format!("the provider: {}", fault.message);
