@@ -9,7 +9,9 @@ use proptest::prelude::*;
 
 use crate::agents::StreamReader;
 use crate::config::AgentKind;
-use crate::model::{AgentEvent, EventKind, StreamReport, Terminal, ToolCall, Usage};
+use crate::model::{
+    AgentEvent, EventKind, ProviderFaultKind, StreamReport, Terminal, ToolCall, Usage,
+};
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/streams")
@@ -285,6 +287,60 @@ fn without_its_result_a_stream_tells_a_lower_bound() {
     assert!(report.usage_is_lower_bound);
     assert_eq!(report.provider_cost_usd, None);
     assert_eq!(report.terminal, Terminal::None);
+}
+
+#[test]
+fn a_failure_that_qwen_codes_model_speaks_of_is_none_of_its_provider() {
+    let said = |text: &str, tokens: u64, all: u64| {
+        let init = r#"{"type":"system","subtype":"init","session_id":"s","model":"q"}"#;
+        let turn = format!(
+            r#"{{"type":"assistant","message":{{"id":"m","role":"assistant","model":"q","content":[{{"type":"text","text":"{text}"}}],"usage":{{"input_tokens":{tokens},"output_tokens":{tokens}}}}}}}"#
+        );
+        let end = format!(
+            r#"{{"type":"result","subtype":"success","is_error":false,"result":"[API Error: 429 too many requests]","usage":{{"input_tokens":{all},"output_tokens":{all}}}}}"#
+        );
+        let lines = format!("{init}\n{turn}\n{end}\n");
+        let (_, report) = read(AgentKind::Qwen, lines.as_bytes(), b"");
+        (report.terminal, report.provider_fault.is_some())
+    };
+    let quoted = "[API Error: 429 too many requests]";
+    assert_eq!(said(quoted, 50, 50), (Terminal::Done, false));
+    assert_eq!(said(quoted, 0, 0), (Terminal::Failed, true));
+    assert_eq!(said(quoted, 0, 50), (Terminal::Failed, true), "a later one");
+    assert_eq!(said("I look.", 50, 50), (Terminal::Failed, true));
+}
+
+#[test]
+fn a_cost_of_opencode_is_known_as_far_as_its_stream_tells_it() {
+    let told = |tool: &str, cost: &str| {
+        let end = format!(
+            r#"{{"type":"step_finish","sessionID":"s","part":{{"reason":"stop","cost":{cost},"tokens":{{"input":100,"output":10,"reasoning":0,"cache":{{"read":0,"write":0}}}}}}}}"#
+        );
+        let lines = format!("{tool}{end}\n");
+        let (_, report) = read(AgentKind::Opencode, lines.as_bytes(), b"");
+        (
+            report.provider_cost_usd,
+            report.provider_cost_is_lower_bound,
+        )
+    };
+    let task = "{\"type\":\"tool_use\",\"sessionID\":\"s\",\"part\":{\"tool\":\"task\",\"callID\":\"1\",\"state\":{\"status\":\"completed\",\"metadata\":{\"sessionId\":\"t\"}}}}\n";
+    assert_eq!(told("", "0.25"), (Some(0.25), false));
+    assert_eq!(told(task, "0.25"), (Some(0.25), true));
+    assert_eq!(told("", "0"), (None, false), "the price is not known");
+}
+
+#[test]
+fn what_opencode_calls_a_refusal_or_too_long_is_that() {
+    for (name, kind) in [
+        ("ContentFilterError", ProviderFaultKind::Refusal),
+        ("ContextOverflowError", ProviderFaultKind::ContextOverflow),
+    ] {
+        let line = format!(
+            "{{\"type\":\"error\",\"sessionID\":\"s\",\"error\":{{\"name\":\"{name}\",\"data\":{{\"message\":\"no\"}}}}}}\n"
+        );
+        let (_, report) = read(AgentKind::Opencode, line.as_bytes(), b"");
+        assert_eq!(report.provider_fault.expect("a fault").kind, kind, "{name}");
+    }
 }
 
 /// Reads `bytes` in pieces of the given sizes, as a pipe may deliver them.

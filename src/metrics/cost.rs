@@ -13,6 +13,8 @@ pub struct KnownCost {
     pub session_usd: Option<f64>,
     /// Whether the tokens of the stream are not all: the final figures never came.
     pub tokens_are_lower_bound: bool,
+    /// Whether the provider's client tells the cost of these tokens alone.
+    pub provider_is_lower_bound: bool,
 }
 
 /// Tokens with their price.
@@ -85,8 +87,11 @@ pub fn cost(usage: Option<&Usage>, parts: &[PricedTokens], known: KnownCost) -> 
             ("session", session_usd.filter(|_| !lower_bound)),
             ("computed", computed_usd.filter(|_| !lower_bound)),
         ]),
-        is_lower_bound: lower_bound
-            && billed.is_some_and(|(_, source)| source == CostSource::Computed),
+        is_lower_bound: billed.is_some_and(|(_, source)| match source {
+            CostSource::Provider => known.provider_is_lower_bound,
+            CostSource::Computed => lower_bound,
+            CostSource::Ccusage => false,
+        }),
     }
 }
 
@@ -276,6 +281,7 @@ mod tests {
                 ccusage_usd,
                 session_usd,
                 tokens_are_lower_bound,
+                ..KnownCost::default()
             };
             let parts = [priced(USAGE, CacheWrites::default())];
             cost(Some(&USAGE), &parts, known).flags
@@ -332,10 +338,11 @@ mod tests {
 
     #[test]
     fn what_is_computed_from_too_few_tokens_is_a_lower_bound_and_the_providers_word_is_not() {
-        let bound = |provider_usd| {
+        let bound = |provider_usd, provider_is_lower_bound| {
             let known = KnownCost {
                 provider_usd,
                 tokens_are_lower_bound: true,
+                provider_is_lower_bound,
                 ..KnownCost::default()
             };
             cost(
@@ -345,7 +352,8 @@ mod tests {
             )
             .is_lower_bound
         };
-        assert_eq!((bound(None), bound(Some(1.0))), (true, false));
+        assert_eq!((bound(None, false), bound(Some(1.0), false)), (true, false));
+        assert!(bound(Some(1.0), true), "of a stream without its sub-agents");
     }
 
     proptest! {

@@ -20,6 +20,7 @@ pub(super) async fn money(frame: &Frame<'_>, report: &StreamReport, ready: &Read
         ccusage_usd: by_ccusage.usd,
         session_usd: priced_usd(&session.parts),
         tokens_are_lower_bound: report.usage_is_lower_bound,
+        provider_is_lower_bound: report.provider_cost_is_lower_bound,
     };
     let mut cost = Cost {
         price: stream.price.or(session.price),
@@ -37,6 +38,9 @@ pub(super) async fn money(frame: &Frame<'_>, report: &StreamReport, ready: &Read
     cost.flags.extend(token_disagreements(&counted));
     if report.provider_cost_is_none {
         cost.flags.push("provider:no_amount".to_owned());
+    }
+    if report.provider_cost_is_guess {
+        cost.flags.push("provider:guess".to_owned());
     }
     cost
 }

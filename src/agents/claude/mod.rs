@@ -17,7 +17,7 @@ use crate::agents::fault::{self, fault};
 use crate::agents::reset::reset_at;
 use crate::agents::stream::{Dialect, Sink};
 use crate::agents::wire::{Head, border, capped};
-use crate::model::{EventKind, McpServerSeen, ProviderFault, Reset, StreamReport, Terminal};
+use crate::model::{EventKind, McpServerSeen, ProviderFault, Reset, StreamReport, Terminal, Usage};
 
 /// Warnings that standard error may give at most.
 const WARNINGS_CAP: u32 = 100;
@@ -81,6 +81,8 @@ pub(super) struct ClaudeStream {
     background_tasks: usize,
     after_final: bool,
     warnings: u32,
+    /// Whether the model used tokens for the message that came last, and its id.
+    last_message: (Option<String>, bool),
 }
 
 impl Dialect for ClaudeStream {
@@ -277,6 +279,9 @@ impl ClaudeStream {
     fn assistant(&mut self, mut turn: Turn<'_>, sink: &mut Sink<'_>) {
         self.after_final = true;
         let (id, usage) = (turn.message.id.take(), turn.message.usage.0.take());
+        if self.is_qwen && (id.is_none() || self.last_message.0.as_deref() != id.as_deref()) {
+            self.last_message = (id.as_deref().map(str::to_owned), false);
+        }
         if let Some(fault) = self.turns.assistant(turn, sink) {
             self.client_fault = Some(fault);
             return;
@@ -292,6 +297,7 @@ impl ClaudeStream {
             // Qwen Code tells a request's tokens with its last event; those before hold zeros.
             return;
         }
+        self.last_message.1 = true;
         let usage = usage.of(self.is_qwen);
         if let Some(total) = self.running.see(id, &usage) {
             sink.push(EventKind::UsageSeen(total));
@@ -316,7 +322,8 @@ impl ClaudeStream {
         let told = Told::read(last, (results, self.is_qwen))?;
         self.finals = self.finals.saturating_add(1);
         let subtype = last.subtype.as_deref().unwrap_or_default();
-        let is_error = last.is_error.unwrap_or(subtype != "success") || self.qwen_failed(last);
+        let failed = self.qwen_failed(last, &told);
+        let is_error = last.is_error.unwrap_or(subtype != "success") || failed;
         let ok = !is_error && !subtype.starts_with("error");
         self.terminal = if ok { Terminal::Done } else { Terminal::Failed };
         self.after_final = false;
@@ -357,11 +364,15 @@ impl ClaudeStream {
         Ok(())
     }
 
-    /// Whether Qwen Code failed without a word of it but in its answer, as 0.15 does: no token was used, and the answer is
-    /// the client's own.
-    fn qwen_failed(&self, last: &Final<'_>) -> bool {
+    /// Whether Qwen Code failed without a word of it but in its answer, as 0.15 does: no token was used for it, so the
+    /// answer is the client's own. Where no message was told, the whole session used none.
+    fn qwen_failed(&self, last: &Final<'_>, told: &Told) -> bool {
         let answer = last.result.as_deref().unwrap_or_default();
-        self.is_qwen && answer.starts_with(QWEN_FAILURE)
+        let by_model = match &self.turns.answer {
+            Some(said) => said.starts_with(QWEN_FAILURE) && self.last_message.1,
+            None => told.usage().is_some_and(|usage| usage != Usage::default()),
+        };
+        self.is_qwen && answer.starts_with(QWEN_FAILURE) && !by_model
     }
 
     /// Tells the provider's failure behind a failed result. Its text may be the model's last words: without a field that says
@@ -371,10 +382,12 @@ impl ClaudeStream {
         let error = || last.error.0.as_ref()?.message.0.clone();
         let message = last.result.clone().or_else(error);
         let message = message.unwrap_or_else(|| errors.join("; "));
+        let refused = last.stop_reason.0.as_deref() == Some("refusal");
         let by_api = last.api_error_status.0.is_some()
             || (self.is_qwen && message.starts_with(QWEN_FAILURE))
             || last.terminal_reason.0.as_deref() == Some("api_error")
             || self.client_fault.is_some()
+            || refused
             || (last.subtype.as_deref() == Some("success") && fault::begins_as_failure(&message));
         if !by_api {
             return;
@@ -382,6 +395,7 @@ impl ClaudeStream {
         let known = self.client_fault.take();
         let cut_off = self.is_qwen && message.starts_with("[API Error: terminated");
         let code = last.api_error_type.0.as_deref();
+        let code = code.or(refused.then_some("refusal"));
         let mut found = fault(&fault::Told {
             status: last.api_error_status.0,
             code: code.or(cut_off.then_some("server_error")),
@@ -394,7 +408,9 @@ impl ClaudeStream {
             found.status = found.status.or(known.status);
             found.reset = found.reset.or(known.reset);
         }
-        found.reset = found.reset.or_else(|| self.limit_ends.clone());
+        // The event tells the second, the message the minute.
+        let exact = self.limit_ends.clone();
+        found.reset = exact.or(found.reset);
         sink.push(EventKind::ProviderFault(found));
     }
 

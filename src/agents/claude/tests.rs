@@ -212,6 +212,29 @@ fn the_end_of_a_limit_that_an_event_tells_is_that_of_the_failure_it_leads_to() {
 }
 
 #[test]
+fn the_second_of_an_event_counts_more_than_the_minute_of_a_message() {
+    let rejected = r#"{"type":"rate_limit_event","rate_limit_info":{"status":"rejected","resetsAt":1795276837}}"#;
+    let end = r#"{"type":"result","subtype":"success","is_error":true,"api_error_status":429,"result":"You've hit your session limit · resets 9:17am"}"#;
+    let found = report(&[INIT, rejected, end])
+        .provider_fault
+        .expect("a fault");
+    assert_eq!(found.reset, Some(Reset::At(1_795_276_837)));
+}
+
+#[test]
+fn a_refusal_is_one_by_its_stop_reason() {
+    let end = r#"{"type":"result","subtype":"error_during_execution","is_error":true,"stop_reason":"refusal","result":"I cannot go on with this."}"#;
+    let found = report(&[INIT, end]).provider_fault.expect("a fault");
+    assert_eq!(
+        (found.kind, found.fatal),
+        (ProviderFaultKind::Refusal, true)
+    );
+    let overloaded = r#"{"type":"result","subtype":"success","is_error":true,"api_error_status":529,"api_error_type":"server_error","result":"API Error: 529"}"#;
+    let found = report(&[INIT, overloaded]).provider_fault.expect("a fault");
+    assert_eq!(found.kind, ProviderFaultKind::Overloaded);
+}
+
+#[test]
 fn a_retry_is_a_fault_that_is_forgiven() {
     let retry = r#"{"type":"system","subtype":"api_retry","attempt":1,"error_status":529,"error":"overloaded"}"#;
     let fault = report(&[retry, DONE]).provider_fault.expect("a fault");
@@ -410,7 +433,8 @@ fn a_cost_that_is_none_is_unknown() {
         "\"inputTokens\":10",
         "\"costBasis\":\"unknown\",\"inputTokens\":10",
     );
-    let (events, _) = read(&[&guessed]);
+    let (events, guess) = read(&[&guessed]);
+    assert!(guess.provider_cost_is_guess && !report(&[DONE]).provider_cost_is_guess);
     assert!(
         events.iter().any(
             |event| matches!(&event.kind, EventKind::Warning { text } if text.contains("guess"))

@@ -73,6 +73,8 @@ pub(super) struct Told {
     cost_usd: Option<f64>,
     /// Whether what was told as a cost is no amount of money.
     cost_is_none: bool,
+    /// Whether the client does not know a model's price.
+    cost_is_guess: bool,
     by_model: Vec<ModelTokens>,
     text: Option<String>,
     /// Whether `usage` covers one of several parts only.
@@ -144,6 +146,7 @@ impl Told {
         self.by_model = apart.collect::<Option<_>>().unwrap_or_default();
         for (model, counts) in &models.0 {
             if counts.cost_basis.0.as_deref() == Some("unknown") {
+                self.cost_is_guess = true;
                 let model: String = model.chars().take(100).collect();
                 self.odd.push(format!(
                     "the CLI does not know the price of {model}: its cost is a guess"
@@ -181,6 +184,7 @@ pub(super) fn settle(running: &Running, told: Option<Told>, report: &mut StreamR
     report.by_model = told.by_model;
     report.provider_cost_usd = told.cost_usd;
     report.provider_cost_is_none = told.cost_is_none;
+    report.provider_cost_is_guess = told.cost_is_guess && told.cost_usd.is_some();
     let answered = &report.models;
     let further = told.models.into_iter();
     report.further_models = further.filter(|model| !answered.contains(model)).collect();

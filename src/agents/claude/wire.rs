@@ -259,6 +259,8 @@ pub(super) struct Final<'a> {
     #[serde(default)]
     pub(super) terminal_reason: Loose<String>,
     #[serde(default)]
+    pub(super) stop_reason: Loose<String>,
+    #[serde(default)]
     pub(super) errors: Loose<Few<String>>,
     #[serde(default)]
     pub(super) permission_denials: Loose<Few<Denial>>,

@@ -95,11 +95,15 @@ impl Dialect for OpencodeStream {
     /// Tokens and costs are those of all steps that ended; it tells neither model nor version.
     fn finish(self: Box<Self>, _sink: &mut Sink<'_>) -> StreamReport {
         let told = self.steps > 0 && self.unreadable == 0;
-        let priced = self.steps > 0 && self.unpriced == 0 && self.cost_usd.is_finite();
+        // It tells a cost of nothing for a model whose price it does not know.
+        let free = self.cost_usd == 0.0 && self.usage != Usage::default();
+        let priced = self.steps > 0 && self.unpriced == 0 && self.cost_usd.is_finite() && !free;
+        let lower_bound = told && (self.terminal == Terminal::None || self.had_sub_agents);
         StreamReport {
             terminal: self.terminal,
             usage: told.then_some(self.usage),
-            usage_is_lower_bound: told && (self.terminal == Terminal::None || self.had_sub_agents),
+            usage_is_lower_bound: lower_bound,
+            provider_cost_is_lower_bound: lower_bound && priced,
             provider_cost_usd: priced.then_some(self.cost_usd),
             answer: self.answer,
             finals: self.finals,
@@ -218,6 +222,8 @@ impl OpencodeStream {
                 code: match name {
                     Some("ProviderAuthError") => Some("authentication_failed"),
                     Some("ProviderModelNotFoundError") => Some("model_not_found"),
+                    Some("ContextOverflowError") => Some("context_length_exceeded"),
+                    Some("ContentFilterError") => Some("content_filter"),
                     _ => None,
                 },
                 message: message.or(name).unwrap_or_default(),
