@@ -82,9 +82,22 @@ impl Attestation {
         let shared = Self {
             workspace_files: BTreeMap::new(),
             further_models: Vec::new(),
+            cli_version: self.version().map(str::to_owned),
+            cli_version_by: None,
             ..self.clone()
         };
         text_digest(&serde_json::to_string(&shared).unwrap_or_default())
+    }
+
+    /// The number alone: a stream tells `2.1.329` and `--version` the same as `2.1.329 (Claude Code)`.
+    fn version(&self) -> Option<&str> {
+        let text = self.cli_version.as_deref()?;
+        let mut words = text.split_whitespace();
+        let is_number = |word: &&str| {
+            let word = word.strip_prefix('v').unwrap_or(word);
+            word.starts_with(|first: char| first.is_ascii_digit()) && word.contains('.')
+        };
+        Some(words.find(is_number).unwrap_or(text))
     }
 
     /// What the scenario asked for and the agent did not get.
@@ -111,7 +124,7 @@ impl Attestation {
             seen.programs.iter().map(pair).collect()
         };
         let names = |list: &[String]| -> BTreeSet<String> { list.iter().cloned().collect() };
-        let version = |seen: &Self| seen.cli_version.iter().cloned().collect();
+        let version = |seen: &Self| seen.version().into_iter().map(str::to_owned).collect();
         let told = [
             ("program", maps(&programs(self), &programs(first))),
             ("cli_version", sets(&version(self), &version(first))),

@@ -148,3 +148,19 @@ fn tools_that_a_server_tells_anew_are_another_treatment() {
     // A trial in which nobody asked for them tells nothing of them.
     assert!(seen().differences(&with("aaaa")).is_empty());
 }
+
+#[test]
+fn a_version_is_the_same_whoever_told_it() {
+    let told = |text: &str, by: &str| Attestation {
+        cli_version: Some(text.to_owned()),
+        cli_version_by: Some(by.to_owned()),
+        ..seen()
+    };
+    let asked = told("2.1.329 (Claude Code)", "--version");
+    let stream = told("2.1.329", "stream");
+    assert!(asked.differences(&stream).is_empty());
+    assert_eq!(asked.digest(), stream.digest());
+    let codex = told("codex-cli 0.169.0", "--version");
+    let newer = told("codex-cli 0.170.0", "--version");
+    assert_eq!(flags(&codex.differences(&newer)), ["cli_version"]);
+}

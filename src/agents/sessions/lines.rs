@@ -28,6 +28,7 @@ pub(super) struct Reading {
     main: Option<Usage>,
     sub_agents: Option<Usage>,
     by_model: Vec<ModelTokens>,
+    main_models: Vec<String>,
     /// By message. A message is written down more than once.
     messages: HashMap<String, Message>,
     /// Of the Codex rollout that is read: what its thread had spent before its first request, and at its last.
@@ -54,6 +55,7 @@ impl Reading {
             main: None,
             sub_agents: None,
             by_model: Vec::new(),
+            main_models: Vec::new(),
             messages: HashMap::new(),
             thread: None,
             model: String::new(),
@@ -91,6 +93,7 @@ impl Reading {
             main: self.main,
             sub_agents: self.sub_agents,
             by_model: self.by_model,
+            main_models: self.main_models,
         }
     }
 
@@ -158,6 +161,10 @@ impl Reading {
         }
         if line.kind == "turn_context" {
             self.model = payload.model.0.as_deref().map(model_name)?;
+            let known = self.main_models.contains(&self.model);
+            if !known && !self.of_sub_agent && self.main_models.len() < MODELS {
+                self.main_models.push(self.model.clone());
+            }
             return Some(());
         }
         let info = payload.info.0.filter(|_| payload.kind == "token_count")?;

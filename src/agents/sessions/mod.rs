@@ -22,6 +22,8 @@ pub struct SessionTokens {
     pub sub_agents: Option<Usage>,
     /// Of both, by model: its name is empty where the files name none.
     pub by_model: Vec<ModelTokens>,
+    /// The models that Codex asked in its main threads, each once.
+    pub main_models: Vec<String>,
 }
 
 /// What the session files in an agent's own folder tell (`CODEX_HOME`, `CLAUDE_CONFIG_DIR`, `~/.gemini`, `QWEN_HOME`,
@@ -67,6 +69,9 @@ pub fn settle_usage(
 ) -> Option<String> {
     report.usage_source = report.usage.map(|_| UsageSource::Stream);
     report.session = tokens.by_model;
+    if kind == AgentKind::Codex && report.models.is_empty() {
+        report.models = tokens.main_models;
+    }
     let told_all = report.usage.is_some() && !report.usage_is_lower_bound;
     if told_all && report.terminal != Terminal::None {
         let omitted = tokens.sub_agents.filter(|_| kind == AgentKind::Codex);

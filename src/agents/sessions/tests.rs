@@ -114,7 +114,11 @@ fn a_rollout_names_its_model() {
         r#"{"type":"event_msg","payload":{"type":"token_count","info":{"total_token_usage":{"input_tokens":7,"output_tokens":5}}}}"#,
     ];
     fs::write(sessions.join("rollout-a.jsonl"), text.join("\n")).unwrap();
-    let told = session_tokens(AgentKind::Codex, folder.path()).by_model;
+    let tokens = session_tokens(AgentKind::Codex, folder.path());
+    let mut silent = report(Terminal::Done, Some(usage(7, 0, 0, 5)));
+    settle_usage(AgentKind::Codex, tokens.clone(), &mut silent);
+    assert_eq!(silent.models, ["gpt-5.5"], "its stream names none");
+    let told = tokens.by_model;
     assert_eq!(told.len(), 1);
     assert_eq!(
         (told[0].model.as_str(), told[0].usage),
