@@ -22,7 +22,8 @@ pub(super) fn budget(request: &RunRequest) -> Budget {
 /// Which agent or judge, and what to do.
 pub(super) fn check(request: &RunRequest) -> Result<(), RunError> {
     judges_are_bounded(request)?;
-    if request.max_cost_usd.is_none() || request.max_trial_cost_usd.is_some() {
+    // With both, a trial whose cost nobody tells counts as all that it may spend.
+    if request.max_cost_usd.is_some() == request.max_trial_cost_usd.is_some() {
         return Ok(());
     }
     let mute = |kind| kind == AgentKind::Command;
@@ -32,7 +33,13 @@ pub(super) fn check(request: &RunRequest) -> Result<(), RunError> {
     if mute.is_empty() {
         return Ok(());
     }
-    Err(RunError::Budget(mute.join(", ")))
+    let mute = mute.join(", ");
+    if request.max_cost_usd.is_none() {
+        return Err(RunError::Missing(vec![format!(
+            "--max-trial-cost-usd cannot be kept: {mute} tells neither tokens nor cost; give the run a limit too (--max-cost-usd): such a trial then counts as all that it may spend"
+        )]));
+    }
+    Err(RunError::Budget(mute))
 }
 
 fn judges_are_bounded(request: &RunRequest) -> Result<(), RunError> {

@@ -149,6 +149,14 @@ fn a_budget_that_cannot_be_kept_is_refused_with_the_agents_name() {
             "--quiet",
         ])
         .expect_code(0);
+    let ran = sandbox
+        .proctor(&["run", "--max-trial-cost-usd", "1"])
+        .expect_code(2);
+    assert!(
+        ran.stderr.contains("mute") && ran.stderr.contains("--max-cost-usd"),
+        "{}",
+        ran.stderr
+    );
     for bad in ["-1", "nan", "much"] {
         let ran = sandbox
             .proctor(&["run", &format!("--max-cost-usd={bad}")])
