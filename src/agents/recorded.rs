@@ -10,7 +10,7 @@ use proptest::prelude::*;
 use crate::agents::StreamReader;
 use crate::config::AgentKind;
 use crate::model::{
-    AgentEvent, EventKind, ProviderFaultKind, StreamReport, Terminal, ToolCall, Usage,
+    AgentEvent, EventKind, ProviderFaultKind, Reset, StreamReport, Terminal, ToolCall, Usage,
 };
 
 fn folder() -> PathBuf {
@@ -327,6 +327,14 @@ fn a_cost_of_opencode_is_known_as_far_as_its_stream_tells_it() {
     assert_eq!(told("", "0.25"), (Some(0.25), false));
     assert_eq!(told(task, "0.25"), (Some(0.25), true));
     assert_eq!(told("", "0"), (None, false), "the price is not known");
+}
+
+#[test]
+fn a_header_tells_when_a_limit_of_opencode_ends() {
+    let line = "{\"type\":\"error\",\"sessionID\":\"s\",\"error\":{\"name\":\"APIError\",\"data\":{\"message\":\"Too Many Requests\",\"statusCode\":429,\"responseHeaders\":{\"retry-after\":\"1800\"}}}}\n";
+    let (_, report) = read(AgentKind::Opencode, line.as_bytes(), b"");
+    let reset = report.provider_fault.expect("a fault").reset;
+    assert_eq!(reset, Some(Reset::After(Duration::from_secs(1800))));
 }
 
 #[test]

@@ -177,6 +177,9 @@ fn time_after(mark: &str, rest: &str, original: &str) -> Option<Reset> {
     if let Some(number) = number_alone(rest) {
         return bare(mark, number, words);
     }
+    if rest.starts_with("less than a minute") {
+        return Some(Reset::After(Duration::from_secs(60)));
+    }
     span(rest)
         .map(Reset::After)
         .or_else(|| clock(rest, original))
@@ -361,6 +364,7 @@ mod tests {
                 "2026-11-21T12:30:20Z",
             ),
             ("Please try again in 6m0s.", "2026-11-21T12:36:00Z"),
+            ("Try again in less than a minute.", "2026-11-21T12:31:00Z"),
             ("please retry after 30 seconds", "2026-11-21T12:30:30Z"),
             (
                 "429 Too Many Requests; Retry-After: 120",

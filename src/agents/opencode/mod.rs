@@ -9,6 +9,7 @@ use crate::agents::fault::{Told, fault};
 use crate::agents::opencode::wire::{
     Failed, Invalid, Line, ShellInput, StepFinish, StepTokens, Text, Tool,
 };
+use crate::agents::reset::reset_in;
 use crate::agents::stream::{Dialect, Sink};
 use crate::agents::wire::{add, capped, read};
 use crate::model::{EventKind, StreamReport, Terminal, ToolCall, ToolResult, Usage};
@@ -209,6 +210,8 @@ impl OpencodeStream {
         let data = told.and_then(|told| told.data.0.as_ref());
         let name = told.and_then(|told| told.name.0.as_deref());
         let message = data.and_then(|data| data.message.0.as_deref());
+        let headers = data.and_then(|data| data.headers.0.as_ref());
+        let wait = headers.and_then(|headers| headers.retry_after.0.as_deref());
         let aborted = name == Some("MessageAbortedError");
         self.failed = true;
         self.terminal = Terminal::Failed;
@@ -228,7 +231,7 @@ impl OpencodeStream {
                 },
                 message: message.or(name).unwrap_or_default(),
                 fatal: true,
-                ..Told::default()
+                reset: wait.and_then(|wait| reset_in(&format!("retry-after: {wait}"))),
             })));
         }
         sink.push(EventKind::Finished {

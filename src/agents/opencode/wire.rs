@@ -143,4 +143,13 @@ pub(super) struct FailedData {
     pub(super) message: Loose<String>,
     #[serde(rename = "statusCode", default)]
     pub(super) status_code: Loose<u16>,
+    #[serde(rename = "responseHeaders", default)]
+    pub(super) headers: Loose<Headers>,
+}
+
+/// Headers of the provider's answer.
+#[derive(Debug, Deserialize)]
+pub(super) struct Headers {
+    #[serde(rename = "retry-after", default)]
+    pub(super) retry_after: Loose<String>,
 }
