@@ -5,156 +5,158 @@ use ProviderFaultKind::{
     Auth, ContextOverflow, Other, Overloaded, RateLimited, Refusal, Unreachable,
 };
 
+/// Messages as clients write them, with their kind and status.
+const MESSAGES: [(&str, ProviderFaultKind, Option<u16>); 41] = [
+    ("API Error: 429 rate_limit_error", RateLimited, Some(429)),
+    ("API Error (529 overloaded_error)", Overloaded, Some(529)),
+    ("API Error: Overloaded", Overloaded, None),
+    (
+        "[503 UNAVAILABLE] status: 503. The model is overloaded.",
+        Overloaded,
+        Some(503),
+    ),
+    (
+        "API Error: 400 prompt is too long: 210000 tokens > 200000 maximum",
+        ContextOverflow,
+        Some(400),
+    ),
+    (
+        "Your input exceeds the context window of this model.",
+        ContextOverflow,
+        None,
+    ),
+    ("status 413 Payload Too Large", ContextOverflow, Some(413)),
+    (
+        "API Error: Claude Code is unable to respond to this request, which appears to violate our Usage Policy",
+        Refusal,
+        None,
+    ),
+    ("API Error: 400 fake: prompt refused", Other, Some(400)),
+    (
+        "API Error: 500 Internal server error",
+        Unreachable,
+        Some(500),
+    ),
+    ("API Error: Connection error.", Unreachable, None),
+    ("API Error: terminated", Unreachable, None),
+    ("Not logged in · Please run /login", Auth, None),
+    ("Invalid API key · Fix external API key", Auth, None),
+    ("Credit balance is too low", Auth, None),
+    ("You've hit your limit · resets 4pm", RateLimited, None),
+    (
+        "Claude AI usage limit reached|1764000000",
+        RateLimited,
+        None,
+    ),
+    (
+        "unexpected status 401 Unauthorized: bad key, url: x",
+        Auth,
+        Some(401),
+    ),
+    (
+        "exceeded retry limit, last status: 429 Too Many Requests",
+        RateLimited,
+        Some(429),
+    ),
+    (
+        "unexpected status 404 Not Found: no /v1/responses",
+        Other,
+        Some(404),
+    ),
+    ("Missing environment variable: `FAKE_KEY`.", Auth, None),
+    (
+        "We’re currently experiencing high demand, which may cause temporary errors.",
+        Unreachable,
+        None,
+    ),
+    (
+        "Reconnecting... waiting for network (Connection failed)",
+        Unreachable,
+        None,
+    ),
+    (
+        "Quota exceeded. Check your plan and billing details.",
+        Auth,
+        None,
+    ),
+    (
+        "{\"error\": {\"type\": \"invalid_request_error\"}}",
+        Other,
+        None,
+    ),
+    (
+        "You exceeded your current quota. * Quota exceeded for metric: generate_content_free_tier_requests, limit: 10. Please retry in 34.07s.",
+        RateLimited,
+        None,
+    ),
+    (
+        "API Error: 429 Quota exceeded for online_prediction_input_tokens_per_minute.",
+        RateLimited,
+        Some(429),
+    ),
+    (
+        "API Error: 400 API key not valid. Please pass a valid API key.",
+        Auth,
+        Some(400),
+    ),
+    (
+        "Your access token could not be refreshed because your refresh token was already used. Please log out and sign in again.",
+        Auth,
+        None,
+    ),
+    ("Your refresh token has expired.", Auth, None),
+    ("Your refresh token was revoked.", Auth, None),
+    (
+        "Your workspace is out of credits. Add credits to continue.",
+        Auth,
+        None,
+    ),
+    (
+        "You hit your spend cap set in your workspace. Increase your spend cap to continue.",
+        Auth,
+        None,
+    ),
+    (
+        "To use Codex with your ChatGPT plan, upgrade to Plus: https://chatgpt.com/explore/plus.",
+        Auth,
+        None,
+    ),
+    (
+        "stream disconnected before completion: Incomplete response returned, reason: content_filter",
+        Refusal,
+        None,
+    ),
+    (
+        "This content was flagged for possible cybersecurity risk.",
+        Refusal,
+        None,
+    ),
+    (
+        "Your account has limited access to this model for safety reasons.",
+        Refusal,
+        None,
+    ),
+    (
+        "The answer was blocked due to safety settings.",
+        Refusal,
+        None,
+    ),
+    (
+        "400 prompt token count of 130000 exceeds the limit of 128000",
+        ContextOverflow,
+        None,
+    ),
+    (
+        "The provider rejected the prompt as too long.",
+        ContextOverflow,
+        None,
+    ),
+    ("model_max_prompt_tokens_exceeded", ContextOverflow, None),
+];
+
 #[test]
 fn each_message_of_a_client_is_of_its_kind() {
-    let cases: [(&str, ProviderFaultKind, Option<u16>); 41] = [
-        ("API Error: 429 rate_limit_error", RateLimited, Some(429)),
-        ("API Error (529 overloaded_error)", Overloaded, Some(529)),
-        ("API Error: Overloaded", Overloaded, None),
-        (
-            "[503 UNAVAILABLE] status: 503. The model is overloaded.",
-            Overloaded,
-            Some(503),
-        ),
-        (
-            "API Error: 400 prompt is too long: 210000 tokens > 200000 maximum",
-            ContextOverflow,
-            Some(400),
-        ),
-        (
-            "Your input exceeds the context window of this model.",
-            ContextOverflow,
-            None,
-        ),
-        ("status 413 Payload Too Large", ContextOverflow, Some(413)),
-        (
-            "API Error: Claude Code is unable to respond to this request, which appears to violate our Usage Policy",
-            Refusal,
-            None,
-        ),
-        ("API Error: 400 fake: prompt refused", Other, Some(400)),
-        (
-            "API Error: 500 Internal server error",
-            Unreachable,
-            Some(500),
-        ),
-        ("API Error: Connection error.", Unreachable, None),
-        ("API Error: terminated", Unreachable, None),
-        ("Not logged in · Please run /login", Auth, None),
-        ("Invalid API key · Fix external API key", Auth, None),
-        ("Credit balance is too low", Auth, None),
-        ("You've hit your limit · resets 4pm", RateLimited, None),
-        (
-            "Claude AI usage limit reached|1764000000",
-            RateLimited,
-            None,
-        ),
-        (
-            "unexpected status 401 Unauthorized: bad key, url: x",
-            Auth,
-            Some(401),
-        ),
-        (
-            "exceeded retry limit, last status: 429 Too Many Requests",
-            RateLimited,
-            Some(429),
-        ),
-        (
-            "unexpected status 404 Not Found: no /v1/responses",
-            Other,
-            Some(404),
-        ),
-        ("Missing environment variable: `FAKE_KEY`.", Auth, None),
-        (
-            "We’re currently experiencing high demand, which may cause temporary errors.",
-            Unreachable,
-            None,
-        ),
-        (
-            "Reconnecting... waiting for network (Connection failed)",
-            Unreachable,
-            None,
-        ),
-        (
-            "Quota exceeded. Check your plan and billing details.",
-            Auth,
-            None,
-        ),
-        (
-            "{\"error\": {\"type\": \"invalid_request_error\"}}",
-            Other,
-            None,
-        ),
-        (
-            "You exceeded your current quota. * Quota exceeded for metric: generate_content_free_tier_requests, limit: 10. Please retry in 34.07s.",
-            RateLimited,
-            None,
-        ),
-        (
-            "API Error: 429 Quota exceeded for online_prediction_input_tokens_per_minute.",
-            RateLimited,
-            Some(429),
-        ),
-        (
-            "API Error: 400 API key not valid. Please pass a valid API key.",
-            Auth,
-            Some(400),
-        ),
-        (
-            "Your access token could not be refreshed because your refresh token was already used. Please log out and sign in again.",
-            Auth,
-            None,
-        ),
-        ("Your refresh token has expired.", Auth, None),
-        ("Your refresh token was revoked.", Auth, None),
-        (
-            "Your workspace is out of credits. Add credits to continue.",
-            Auth,
-            None,
-        ),
-        (
-            "You hit your spend cap set in your workspace. Increase your spend cap to continue.",
-            Auth,
-            None,
-        ),
-        (
-            "To use Codex with your ChatGPT plan, upgrade to Plus: https://chatgpt.com/explore/plus.",
-            Auth,
-            None,
-        ),
-        (
-            "stream disconnected before completion: Incomplete response returned, reason: content_filter",
-            Refusal,
-            None,
-        ),
-        (
-            "This content was flagged for possible cybersecurity risk.",
-            Refusal,
-            None,
-        ),
-        (
-            "Your account has limited access to this model for safety reasons.",
-            Refusal,
-            None,
-        ),
-        (
-            "The answer was blocked due to safety settings.",
-            Refusal,
-            None,
-        ),
-        (
-            "400 prompt token count of 130000 exceeds the limit of 128000",
-            ContextOverflow,
-            None,
-        ),
-        (
-            "The provider rejected the prompt as too long.",
-            ContextOverflow,
-            None,
-        ),
-        ("model_max_prompt_tokens_exceeded", ContextOverflow, None),
-    ];
-    for (message, kind, status) in cases {
+    for (message, kind, status) in MESSAGES {
         let found = fault(&Told {
             message,
             ..Told::default()

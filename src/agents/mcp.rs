@@ -27,7 +27,7 @@ use changed::marked;
 /// The mark that makes a server's calls of watched commands count as the server's, not as the agent's.
 const MCP_PROCESS: (&str, &str) = ("EVAL_MCP_PROCESS", "1");
 
-/// With a ChatGPT login Codex (0.169) offers the account's apps as one more server. Versions without that feature take its
+/// Logged in with `ChatGPT`, Codex (0.169) offers the account's apps as one more server. Versions without that feature take its
 /// name for nothing.
 const NO_APPS: [&str; 2] = ["-c", "features.apps=false"];
 

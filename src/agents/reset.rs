@@ -89,7 +89,7 @@ pub fn reset_moment(reset: &Reset, now: &Zoned) -> Option<Timestamp> {
         } => {
             let clock = Clock::new(now, (*hour, *minute), zone.as_deref())?;
             match day {
-                None => clock.next((-1..=1).map(|days| days.days()))?,
+                None => clock.next((-1..=1).map(ToSpan::days))?,
                 Some(day) => clock.on(*day)?,
             }
         }
@@ -399,7 +399,16 @@ mod tests {
             ),
             ("resets at 23:15 UTC", "2026-11-21T23:16:00Z"),
             ("resets 16:05", "2026-11-21T15:06:00Z"),
-            // It is 13:30, and a Saturday.
+        ];
+        for (message, expected) in cases {
+            assert_eq!(ends(message).as_deref(), Some(expected), "{message}");
+        }
+    }
+
+    #[test]
+    fn a_clock_that_has_just_passed_is_not_that_of_tomorrow() {
+        // It is 13:30, and a Saturday.
+        let cases = [
             ("resets 1:25pm", "2026-11-21T12:30:00Z"),
             ("resets 1:30pm", "2026-11-21T12:31:00Z"),
             ("resets 1:15pm", "2026-11-22T12:16:00Z"),

@@ -228,6 +228,10 @@ pub enum Terminal {
 
 /// What a whole stream amounts to; the adapter makes it when the stream ends.
 #[derive(Debug, Clone, PartialEq, Default)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each tells of another figure whether it is all that it seems"
+)]
 pub struct StreamReport {
     /// How the stream ended.
     pub terminal: Terminal,
