@@ -187,18 +187,7 @@ fn noted() -> MutexGuard<'static, BTreeMap<u64, (String, Vec<File>)>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn process(pid: u32, parent: u32, session: u32, start: u64) -> Process {
-        Process {
-            pid,
-            parent,
-            group: session,
-            session,
-            start,
-            gone: false,
-            ticks: 0,
-        }
-    }
+    use crate::supervise::processes::process;
 
     #[test]
     fn a_noted_child_is_known_by_its_start_and_brings_its_session_and_its_descendants() {

@@ -16,6 +16,20 @@ pub(super) struct Process {
     pub(super) ticks: u64,
 }
 
+/// A process that lives, for tests of tables; it leads its group as it leads its session.
+#[cfg(test)]
+pub(super) fn process(pid: u32, parent: u32, session: u32, start: u64) -> Process {
+    Process {
+        pid,
+        parent,
+        group: session,
+        session,
+        start,
+        gone: false,
+        ticks: 0,
+    }
+}
+
 #[cfg(target_os = "linux")]
 pub(super) use linux::{
     argv, children_of_self, first_child, has_environment, peak_memory_kib, runs_from, snapshot,

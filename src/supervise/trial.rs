@@ -168,18 +168,7 @@ fn add_descendants(inside: &mut BTreeSet<u32>, all: &[Process], may: impl Fn(&Pr
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn process(pid: u32, parent: u32, session: u32, start: u64) -> Process {
-        Process {
-            pid,
-            parent,
-            group: session,
-            session,
-            start,
-            gone: false,
-            ticks: 0,
-        }
-    }
+    use crate::supervise::processes::process;
 
     fn around(others: &[(u32, u64)]) -> Surroundings {
         Surroundings {

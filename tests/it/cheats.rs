@@ -736,11 +736,36 @@ fn python_project(sandbox: &Sandbox) {
     sandbox.git(&["commit", "-q", "-m", "python"]);
 }
 
+fn has_python() -> bool {
+    let found = std::process::Command::new("python3").arg("-V").output();
+    let has = found.is_ok_and(|ran| ran.status.success());
+    if !has {
+        eprintln!("SKIPPED: no python3 here");
+    }
+    has
+}
+
+/// The row of an agent that does this, graded by a test of the project with these options.
+fn python_cheat(cheat: &str, options: &str) -> (Sandbox, Value) {
+    let graders = format!(
+        "    - type: command\n      argv: [python3, -m, unittest, -v, checks.test_a]\n{options}"
+    );
+    let sandbox = Sandbox::new()
+        .agent(
+            "fake",
+            "claude_code_cli",
+            &format!("{cheat}\n{CLAUDE_DONE}"),
+        )
+        .tasks(&task("", &graders));
+    python_project(&sandbox);
+    sandbox.proctor(&["run", "--quiet"]).expect_code(0);
+    let row = sandbox.row();
+    (sandbox, row)
+}
+
 #[test]
 fn a_python_solution_that_ends_the_run_with_0_or_empties_the_tests_does_not_pass() {
-    let found = std::process::Command::new("python3").arg("-V").output();
-    if !found.is_ok_and(|ran| ran.status.success()) {
-        eprintln!("SKIPPED: no python3 here");
+    if !has_python() {
         return;
     }
     let solved = "printf 'def f(): return 42\\n' > sol.py";
@@ -766,15 +791,7 @@ fn a_python_solution_that_ends_the_run_with_0_or_empties_the_tests_does_not_pass
         ),
         (emptied, "", "error", "no_tests_ran"),
     ] {
-        let sandbox = Sandbox::new()
-            .agent("fake", "claude_code_cli", &format!("{cheat}\n{CLAUDE_DONE}"))
-            .tasks(&task(
-                "",
-                &format!("    - type: command\n      argv: [python3, -m, unittest, -v, checks.test_a]\n{options}"),
-            ));
-        python_project(&sandbox);
-        sandbox.proctor(&["run", "--quiet"]).expect_code(0);
-        let row = sandbox.row();
+        let (_, row) = python_cheat(cheat, options);
         let told = row["failure_reason"].as_str().unwrap_or_default();
         assert_eq!(row["grade"], grade, "{cheat} {options}: {row:#}");
         assert_eq!(told, reason, "{cheat} {options}: {row:#}");
@@ -783,9 +800,7 @@ fn a_python_solution_that_ends_the_run_with_0_or_empties_the_tests_does_not_pass
 
 #[test]
 fn code_that_skips_its_tests_fails_and_code_that_hangs_them_is_a_timeout_of_a_named_grader() {
-    let found = std::process::Command::new("python3").arg("-V").output();
-    if !found.is_ok_and(|ran| ran.status.success()) {
-        eprintln!("SKIPPED: no python3 here");
+    if !has_python() {
         return;
     }
     let skips = "printf 'import unittest\\ndef f(): raise unittest.SkipTest(1)\\n' > sol.py";
@@ -817,15 +832,7 @@ fn code_that_skips_its_tests_fails_and_code_that_hangs_them_is_a_timeout_of_a_na
             "test_report_missing",
         ),
     ] {
-        let sandbox = Sandbox::new()
-            .agent("fake", "claude_code_cli", &format!("{cheat}\n{CLAUDE_DONE}"))
-            .tasks(&task(
-                "",
-                &format!("    - type: command\n      argv: [python3, -m, unittest, -v, checks.test_a]\n{options}"),
-            ));
-        python_project(&sandbox);
-        sandbox.proctor(&["run", "--quiet"]).expect_code(0);
-        let row = sandbox.row();
+        let (sandbox, row) = python_cheat(cheat, options);
         let told = row["failure_reason"].as_str().unwrap_or_default();
         assert_eq!(
             (row["grade"].as_str(), told),
@@ -845,9 +852,7 @@ fn code_that_skips_its_tests_fails_and_code_that_hangs_them_is_a_timeout_of_a_na
 
 #[test]
 fn tests_that_keep_their_names_and_assert_nothing_are_a_cheat_that_a_task_must_catch() {
-    let found = std::process::Command::new("python3").arg("-V").output();
-    if !found.is_ok_and(|ran| ran.status.success()) {
-        eprintln!("SKIPPED: no python3 here");
+    if !has_python() {
         return;
     }
     let task = |id: &str, keys: &str| {
