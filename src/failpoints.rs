@@ -1,11 +1,11 @@
-//! Named points of the durable path at which tests kill this process or let the system fail; ordinary builds have none.
+//! Named points of the durable path at which tests kill this process or let the system fail; release builds have none.
 //!
-//! Only the feature `failpoints` compiles them in. Then `PROCTOR_FAILPOINT` says what happens where: `journal.sync@2=kill`
+//! Builds with debug assertions, as `cargo test` makes them, have them. There `PROCTOR_FAILPOINT` says what happens where: `journal.sync@2=kill`
 //! kills the process when it comes to this point for the second time, `journal.sync@2=eio` lets what follows fail there
 //! once (`enospc`, `erofs`; `panic` panics), and `journal.sync@2+=eio` from then on. Every point that is passed is added to the file that
 //! `PROCTOR_FAILPOINT_TRACE` names.
 
-#[cfg(not(feature = "failpoints"))]
+#[cfg(not(debug_assertions))]
 mod inert {
     /// Passes a point: nothing happens.
     ///
@@ -18,7 +18,7 @@ mod inert {
     }
 }
 
-#[cfg(feature = "failpoints")]
+#[cfg(debug_assertions)]
 mod armed {
     use std::collections::HashMap;
     use std::fs::{File, OpenOptions};
@@ -52,16 +52,20 @@ mod armed {
             // A trace that cannot be written makes the test fail that reads it.
             trace.write_all(format!("{point}\n").as_bytes()).ok();
         }
+        let plan = PLAN.get_or_init(|| parse(&std::env::var("PROCTOR_FAILPOINT").ok()?));
+        let Some(plan) = plan else {
+            return Ok(());
+        };
         let mut passed = PASSED
             .get_or_init(Mutex::default)
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
         let count = passed.entry(point).or_default();
         *count += 1;
-        let plan = PLAN.get_or_init(|| parse(&std::env::var("PROCTOR_FAILPOINT").ok()?));
-        match plan {
-            Some(plan) if plan.is_now(point, *count) => act(&plan.action),
-            _ => Ok(()),
+        if plan.is_now(point, *count) {
+            act(&plan.action)
+        } else {
+            Ok(())
         }
     }
 
@@ -100,7 +104,7 @@ mod armed {
     }
 }
 
-#[cfg(feature = "failpoints")]
+#[cfg(debug_assertions)]
 pub use armed::reach;
-#[cfg(not(feature = "failpoints"))]
+#[cfg(not(debug_assertions))]
 pub use inert::reach;

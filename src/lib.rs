@@ -39,7 +39,7 @@
 //! | 1 | `gate` | the door of a network that leads to named hosts alone: a proxy with a list |
 //! | 1 | `rehearsal` | agents against a script: a model server and a name server on loopback |
 //! | 0 | `model` | what happened, as nouns: no I/O, no clock |
-//! | 0 | `failpoints` | where tests kill the harness or let the system fail; nothing in ordinary builds |
+//! | 0 | `failpoints` | where tests kill the harness or let the system fail; nothing in release builds |
 //! | 0 | `layers` | what an answer, a path of tool calls and a bill must hold to; the seam to judges |
 //! | 0 | `stats` | arithmetic, with the reference of each formula above it |
 //!

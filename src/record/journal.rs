@@ -158,13 +158,13 @@ impl Journal {
         Ok(())
     }
 
-    #[cfg(not(feature = "failpoints"))]
+    #[cfg(not(debug_assertions))]
     fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
         self.file.write_all(bytes)
     }
 
     /// In two parts, so that a test can cut a row.
-    #[cfg(feature = "failpoints")]
+    #[cfg(debug_assertions)]
     fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
         let (first, second) = bytes.split_at(bytes.len() / 2);
         self.file.write_all(first)?;

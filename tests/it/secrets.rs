@@ -206,7 +206,15 @@ n=0; while [ ! -e "$HOME/stop" ] && [ $n -lt 600 ]; do sleep 0.1; n=$((n + 1)); 
             file.and_then(|path| fs::read_to_string(path).ok())
                 .unwrap_or_default()
         };
-        files && sandbox.path("home/said").exists() && text("cmd_log.jsonl").contains("-key=")
+        let known = || {
+            text("stdout.raw")
+                .matches("[redacted:ANTHROPIC_API_KEY]")
+                .count()
+        };
+        files
+            && sandbox.path("home/said").exists()
+            && text("cmd_log.jsonl").contains("-key=")
+            && known() == 2
     };
     wait_for("the agent's words", said);
     harness.kill().expect("kill proctor");

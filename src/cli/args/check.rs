@@ -16,7 +16,6 @@ superset that every used tool is in the reference.
 
 Examples:
   proctor check agentci_spec.yaml golden/rag-agent/v1.json
-  proctor check tasks.yaml runs/20260101-120000
   proctor check tasks.yaml runs/20260101-120000 --judges",
     help_template = TEMPLATE
 )]
