@@ -104,3 +104,79 @@ fn environment() -> Vec<(OsString, OsString)> {
     env.push(("GIT_TERMINAL_PROMPT".into(), "0".into()));
     env
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::{ResolveOptions, resolve};
+    use crate::config::{BuildParams, Place, Project, ProjectSource, Simulators};
+
+    /// A commit without any file, on a branch; gives its name.
+    fn commit(repository: &git2::Repository, branch: &str, parents: &[git2::Oid]) -> git2::Oid {
+        let who = git2::Signature::now("A", "a@b").expect("a signature");
+        let tree = repository.treebuilder(None).and_then(|tree| tree.write());
+        let tree = repository.find_tree(tree.expect("an empty tree"));
+        let parents: Vec<_> = parents
+            .iter()
+            .map(|parent| repository.find_commit(*parent).expect("a commit"))
+            .collect();
+        let parents: Vec<_> = parents.iter().collect();
+        let name = format!("refs/heads/{branch}");
+        repository
+            .commit(
+                Some(&name),
+                &who,
+                &who,
+                branch,
+                &tree.expect("a tree"),
+                &parents,
+            )
+            .expect("commit")
+    }
+
+    // It stands here and not among the tests of the program, since whoever starts git by other means while a child of ours
+    // starts in the same process inherits that child's brand, and ends with it.
+    #[test]
+    fn fetching_brings_what_the_remote_has_gained() {
+        let home = tempfile::tempdir().expect("a temporary folder");
+        let (theirs, copy) = (home.path().join("theirs"), home.path().join("copy"));
+        let upstream = git2::Repository::init(&theirs).expect("a repository");
+        upstream.set_head("refs/heads/trunk").expect("a head");
+        let base = commit(&upstream, "trunk", &[]);
+        let clone = git2::Repository::clone(&theirs.to_string_lossy(), &copy).expect("a clone");
+        let solution = commit(&upstream, "solution", &[base]).to_string();
+        let project = |base_ref: &str| Project {
+            source: ProjectSource::Repository(copy.clone()),
+            base_ref: base_ref.to_owned(),
+            simulator_name: None,
+            simulators: Simulators::Single,
+            build_params: BuildParams::default(),
+            allow_lfs_pointers: false,
+            source_at: Place::default(),
+            base_ref_at: Place::default(),
+        };
+        let resolved = |base_ref, fetch| {
+            let scratch = home.path();
+            resolve(&project(base_ref), ResolveOptions { fetch, scratch })
+        };
+        let error = resolved("origin/solution", false).expect_err("not fetched yet");
+        assert!(error.to_string().contains("names no branch"), "{error}");
+        let source = resolved("origin/solution", true).expect("fetched");
+        assert_eq!((source.commit, source.warnings.len()), (solution, 0));
+        clone
+            .remote_set_url("origin", "/nowhere")
+            .expect("a new address");
+        let error = resolved("HEAD", true).expect_err("nobody answers");
+        let error = error.to_string();
+        assert!(
+            error.contains("/nowhere") && error.contains("suite.fetch_remote"),
+            "{error}"
+        );
+        clone.remote_delete("origin").expect("no remote");
+        let source = resolved("HEAD", true).expect("nothing to fetch");
+        assert!(
+            source.warnings[0].contains("has no remote"),
+            "{:?}",
+            source.warnings
+        );
+    }
+}

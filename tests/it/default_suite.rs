@@ -12,6 +12,7 @@ use proctor::model::{ProviderFaultKind, StreamReport, Terminal};
 use serde_json::Value;
 
 use crate::sandbox::read_rows;
+use crate::standin::copy;
 
 /// Keys of a cassette step that do something; `chatter_ms` goes with `out`.
 const ACTIONS: [&str; 9] = [
@@ -192,31 +193,57 @@ fn the_adapters_understand_every_cassette() {
     }
 }
 
-/// Why each failed trial of a part of the suite failed, by the end of its id; the built-in copy runs in an empty folder.
-fn failures(agent: &str, scenario: &str) -> BTreeMap<String, String> {
-    let folder = tempfile::tempdir().expect("a temporary folder");
+/// The rows of a part of the suite that lies in a folder, or of the built-in one where there is none.
+fn rows(folder: &Path, words: &[&str]) -> Vec<Value> {
     let output = Command::new(env!("CARGO_BIN_EXE_proctor"))
-        .args([
-            "run",
-            "--quiet",
-            "--jobs",
-            "2",
-            "--agents",
-            agent,
-            "--scenarios",
-            scenario,
-        ])
-        .current_dir(folder.path())
+        .args(["run", "--quiet", "--jobs", "2"])
+        .args(words)
+        .current_dir(folder)
         .output()
         .expect("run proctor");
     assert!(
         output.status.success(),
-        "{}",
+        "{}: {}",
+        output.status,
         String::from_utf8_lossy(&output.stderr)
     );
-    let mut runs = fs::read_dir(folder.path().join("runs")).expect("list the runs");
+    let mut runs = fs::read_dir(folder.join("runs")).expect("list the runs");
     let run = runs.next().expect("a run").expect("a folder").path();
-    let rows = read_rows(&run.join("runs.jsonl"));
+    read_rows(&run.join("runs.jsonl"))
+}
+
+#[test]
+fn the_built_in_suite_runs_in_an_empty_folder() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let words = "--agents claude --scenarios shell_primed --task-ids fix_amounts --trials 1";
+    let rows = rows(folder.path(), &words.split(' ').collect::<Vec<_>>());
+    assert_eq!(rows.len(), 2, "one trial, and a baseline");
+}
+
+/// Why each failed trial of a part of the suite failed, by the end of its id. Limits are long here, since other work of the machine is no
+/// reason of the suite's.
+fn failures(agent: &str, scenario: &str) -> BTreeMap<String, String> {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    for name in ["tasks.yaml", "config.yaml"] {
+        fs::copy(root().join(name), folder.path().join(name)).expect("copy a file");
+    }
+    copy(
+        &root().join("task_assets"),
+        &folder.path().join("task_assets"),
+    );
+    let config = folder.path().join("config.yaml");
+    let mut text = fs::read_to_string(&config).expect("the suite");
+    for (demo, long) in [
+        ("  timeout_sec: 7 ", "  timeout_sec: 25 "),
+        ("shell_primed: 6 ", "shell_primed: 25 "),
+        ("  stall_timeout_sec: 4 ", "  stall_timeout_sec: 20 "),
+    ] {
+        assert!(text.contains(demo), "{demo}");
+        text = text.replace(demo, long);
+    }
+    fs::write(config, text).expect("write the suite");
+    let words = ["--agents", agent, "--scenarios", scenario];
+    let rows = rows(folder.path(), &words);
     assert_eq!(
         rows.len(),
         10,

@@ -200,8 +200,12 @@ impl Sandbox {
             project = self.project,
             extra = self.extra,
         );
-        fs::write(self.path("config.yaml"), config).expect("write config.yaml");
-        fs::write(self.path("tasks.yaml"), &self.tasks).expect("write tasks.yaml");
+        // At once, since another start may be reading them.
+        for (name, text) in [("config.yaml", &config), ("tasks.yaml", &self.tasks)] {
+            let file = tempfile::NamedTempFile::new_in(self.folder.path()).expect("a new file");
+            fs::write(file.path(), text).expect("write a file");
+            file.persist(self.path(name)).expect("put it in place");
+        }
     }
 
     /// The program with the sandbox's environment.
