@@ -12,6 +12,7 @@ mod claude;
 mod codex;
 mod commands;
 mod copilot;
+mod cutting;
 mod fault;
 mod fault_words;
 mod gemini;

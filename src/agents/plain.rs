@@ -1,7 +1,7 @@
 //! Any program as an agent: each line of its output is a message, and its exit code is its end.
 
 use crate::agents::stream::{Dialect, Sink};
-use crate::agents::wire::capped;
+use crate::agents::wire::words;
 use crate::model::{EventKind, StreamReport, Terminal};
 
 /// What is kept of a plain program's output.
@@ -17,7 +17,7 @@ impl Dialect for PlainStream {
 
     /// Takes a line as a message.
     fn line(&mut self, line: &str, sink: &mut Sink<'_>) -> Result<(), String> {
-        let text = capped(line);
+        let text = words(line);
         self.last = Some(text.clone());
         sink.push(EventKind::Message { text });
         Ok(())

@@ -9,6 +9,7 @@ use serde_json::value::RawValue;
 use crate::agents::claude::ClaudeStream;
 use crate::agents::codex::CodexStream;
 use crate::agents::copilot::CopilotStream;
+use crate::agents::cutting::{cut_in, cut_said};
 use crate::agents::gemini::GeminiStream;
 use crate::agents::opencode::OpencodeStream;
 use crate::agents::plain::PlainStream;
@@ -109,19 +110,27 @@ impl<'a> Sink<'a> {
     /// Tells what is borrowed from the line: at once where nothing of this line waits, so that the order stays.
     pub(super) fn say(&mut self, said: &Said<'_>) {
         match &mut self.hearer {
-            Some(hearer) if self.out.is_empty() => hearer.hear(self.at, said),
+            Some(hearer) if self.out.is_empty() => {
+                hearer.hear(self.at, said);
+                if let Some(cut) = cut_said(said) {
+                    self.push(EventKind::Cut(cut));
+                }
+            }
             _ => self.push(said.event()),
         }
     }
 
     /// Adds an event.
     pub(super) fn push(&mut self, kind: EventKind) {
-        self.out.push(AgentEvent { at: self.at, kind });
+        self.push_at(self.at, kind);
     }
 
-    /// Adds an event that was told in pieces, the last of them at `at`.
+    /// Adds an event that was told in pieces, the last of them at `at`; what was cut in it is told right after it.
     pub(super) fn push_at(&mut self, at: Duration, kind: EventKind) {
+        let cut = cut_in(&kind);
         self.out.push(AgentEvent { at, kind });
+        let kind = cut.map(EventKind::Cut);
+        self.out.extend(kind.map(|kind| AgentEvent { at, kind }));
     }
 
     /// When what is read now came.

@@ -84,6 +84,7 @@ fn put(event: &AgentEvent, line: &mut Line<'_>) {
         }
         EventKind::Unknown { name } => line.pair("unknown event: ", name),
         EventKind::Unparsed { reason } => line.pair("no event: ", reason),
+        EventKind::Cut(what) => line.pair("cut, and not kept whole: ", what.as_str()),
     };
 }
 

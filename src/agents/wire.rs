@@ -10,11 +10,15 @@ use serde_json::value::RawValue;
 
 use crate::model::Usage;
 
-/// Outputs and arguments of tools are kept up to this many bytes.
+/// Outputs of tools, and whatever is not judged, are kept up to this many bytes.
 pub(super) const TEXT_CAP: usize = 64 * 1024;
 
+/// Words of the agent and arguments of its calls, which are judged, are kept up to this many bytes; what may have been cut
+/// is told, so that nobody takes a part for the whole.
+pub(super) const WORDS_CAP: usize = 1024 * 1024;
+
 /// Elements of a list that are read; the rest is skipped.
-pub(super) const LIST_CAP: usize = 1024;
+pub(super) const LIST_CAP: usize = 16 * 1024;
 
 /// The parts of an object that tell what it is.
 #[derive(Debug, Deserialize)]
@@ -49,7 +53,7 @@ pub(super) struct ServerState {
     pub(super) status: String,
 }
 
-/// A text, kept up to [`TEXT_CAP`] bytes: what is beyond is never copied.
+/// A text, kept up to [`WORDS_CAP`] bytes: what is beyond is never copied.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Capped(pub(super) String);
 
@@ -69,7 +73,7 @@ impl Visitor<'_> for CappedVisitor {
     }
 
     fn visit_str<E>(self, text: &str) -> Result<Capped, E> {
-        Ok(Capped(capped(text)))
+        Ok(Capped(words(text)))
     }
 }
 
@@ -160,7 +164,7 @@ impl<'de> Visitor<'de> for CountVisitor {
     }
 }
 
-/// The first elements of a list, at most 1,024, so that a hostile one costs no memory; `null` is empty.
+/// The first elements of a list, at most [`LIST_CAP`], so that a hostile one costs no memory; `null` is empty.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Few<T>(pub(super) Vec<T>);
 
@@ -242,7 +246,17 @@ pub(super) fn capped(text: &str) -> String {
     text[..border(text, TEXT_CAP)].to_owned()
 }
 
-/// The same of a text that is not needed any more.
+/// The same, cut to [`WORDS_CAP`] bytes.
+pub(super) fn words(text: &str) -> String {
+    text[..border(text, WORDS_CAP)].to_owned()
+}
+
+/// Whether a text of so many bytes was cut to `cap` on a character border, or just may have been.
+pub(super) const fn may_be_cut(bytes: usize, cap: usize) -> bool {
+    bytes + 4 > cap
+}
+
+/// [`capped`] of a text that is not needed any more.
 pub(super) fn cut(mut text: String) -> String {
     text.truncate(border(&text, TEXT_CAP));
     text
@@ -305,7 +319,7 @@ mod tests {
 
     #[test]
     fn a_list_is_read_up_to_its_cap() {
-        let json = format!("[{}1]", "1,".repeat(5000));
+        let json = format!("[{}1]", "1,".repeat(2 * LIST_CAP));
         assert_eq!(
             serde_json::from_str::<Few<u8>>(&json).unwrap().0.len(),
             LIST_CAP

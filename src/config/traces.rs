@@ -30,6 +30,8 @@ pub struct TraceSpec {
     pub digest: String,
     /// What of it is not used, and other warnings.
     pub warnings: Vec<String>,
+    /// Whether it is a tasks file, under which the defaults of a suite lie.
+    pub is_tasks: bool,
 }
 
 /// What one trace is held to.
@@ -60,6 +62,7 @@ pub fn load_trace_spec(path: &Path, config: Option<&Path>) -> Result<TraceSpec, 
         checked: true,
     };
     let root = parsed(&bytes, &mut report);
+    let is_tasks = matches!(root.as_ref().map(form), Some(Form::Tasks));
     let defaults = match root.as_ref().map(form) {
         Some(Form::Tasks) => {
             let beside = path.with_file_name(CONFIG_NAME);
@@ -78,6 +81,7 @@ pub fn load_trace_spec(path: &Path, config: Option<&Path>) -> Result<TraceSpec, 
         Some(spec) if !failed => Ok(TraceSpec {
             digest: sha256(&bytes),
             warnings: problems.items.iter().map(Problem::sentence).collect(),
+            is_tasks,
             ..spec
         }),
         _ => Err(problems),
@@ -108,6 +112,7 @@ fn empty(queries: Vec<TraceQuery>) -> TraceSpec {
         queries,
         digest: String::new(),
         warnings: Vec::new(),
+        is_tasks: false,
     }
 }
 

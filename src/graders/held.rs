@@ -108,6 +108,19 @@ impl LayersFound {
         &self.0
     }
 
+    /// The same by layer: what two graders of one layer found stands under its one name.
+    #[must_use]
+    pub fn by_layer(&self) -> Vec<(&'static str, Findings)> {
+        let mut all: Vec<(&'static str, Findings)> = Vec::new();
+        for (name, found) in &self.0 {
+            match all.iter_mut().find(|(known, _)| known == name) {
+                Some((_, findings)) => findings.join(found),
+                None => all.push((name, found.clone())),
+            }
+        }
+        all
+    }
+
     /// Where all of it ends up: at its worst layer.
     #[must_use]
     pub fn status(&self) -> LayerStatus {

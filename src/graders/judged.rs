@@ -37,7 +37,7 @@ pub struct Shown {
 impl Shown {
     pub(super) fn tools(&self) -> Result<Vec<String>, String> {
         let tools = self.tools.clone();
-        tools.ok_or_else(|| "the trace does not hold what tools told the agent".to_owned())
+        tools.ok_or_else(|| "the trace does not hold all that tools told the agent".to_owned())
     }
 }
 

@@ -9,7 +9,9 @@ use super::judged::Asked;
 use super::traced::traced;
 use super::{heard, judged};
 use crate::config::GraderSpec;
-use crate::layers::{Findings, Inquiry, LayerStatus, Outcome, Path, Trace, cost, path};
+use crate::layers::{
+    Findings, Inquiry, LayerStatus, Outcome, Path, Trace, cost, path, path_in_part,
+};
 use crate::model::{Grade, LayerVerdicts, Verdict};
 use crate::record::Reference;
 
@@ -140,7 +142,10 @@ impl Layered {
 /// What a grader finds that is a layer, but for what judges say.
 pub(super) fn layer(spec: &GraderSpec, trace: &Trace, baseline: Option<&Trace>) -> Option<Layer> {
     Some(match spec {
-        GraderSpec::Answer(spec) => Layer::Answer(Inquiry::new(spec, &trace.answer)),
+        GraderSpec::Answer(spec) => Layer::Answer(match &trace.gaps.answer {
+            Some(why) => Inquiry::in_part(spec, &trace.answer, why),
+            None => Inquiry::new(spec, &trace.answer),
+        }),
         GraderSpec::Path(spec) => {
             let tools = baseline.map(Trace::tools);
             let facts = Path {
@@ -148,7 +153,11 @@ pub(super) fn layer(spec: &GraderSpec, trace: &Trace, baseline: Option<&Trace>) 
                 baseline: tools.as_deref(),
                 handoffs: trace.handoffs.as_ref(),
             };
-            Layer::Found("path", path(spec, &facts))
+            let found = match &trace.gaps.calls {
+                Some(why) => path_in_part(spec, &facts, why),
+                None => path(spec, &facts),
+            };
+            Layer::Found("path", found)
         }
         GraderSpec::Budget(spec) => {
             let before = baseline.and_then(|baseline| baseline.spent.cost_usd);

@@ -1,7 +1,8 @@
 //! `privacy`: nothing sensitive is in the answer, the transcript or the diff. What leaked is never repeated in a verdict: it is
 //! named by its place in the task.
 
-use std::io::Read;
+use std::fs::File;
+use std::io::{self, Read, Seek as _};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
@@ -10,8 +11,8 @@ use regex::bytes::{Regex, RegexBuilder};
 use super::grade::{GradeContext, Opinion, PASS, aside, error, fail};
 use super::{heard, inside, readings};
 use crate::config::{LeakPlace, PrivacyOptions};
-use crate::record::Redactor;
-use crate::workspace::{ChangedPath, Content, Now};
+use crate::record::{Redactor, TrialDir};
+use crate::workspace::{ChangedPath, Content, LeftFile, Now, sha256_of};
 
 /// Files are read in pieces of so many bytes.
 const PIECE: usize = 1 << 20;
@@ -34,6 +35,8 @@ pub(super) async fn judge(options: &PrivacyOptions, ctx: &GradeContext<'_>) -> O
             .heard
             .map(|heard| [heard.dir.stdout_raw(), heard.dir.stderr_raw()]),
         left: ctx.left.map(<[_]>::to_vec).unwrap_or_default(),
+        tree: ctx.root.to_owned(),
+        kept: ctx.heard.map(|heard| heard.dir.clone()),
     };
     match aside(move || search.all()).await {
         Some(Ok(())) => PASS,
@@ -129,6 +132,7 @@ fn listed(path: &Path) -> Result<Vec<(usize, String)>, String> {
     let real = std::fs::canonicalize(path).map_err(|why| unreadable(&why))?;
     let bytes = inside::read_regular(&real, LONGEST_LIST).map_err(|why| unreadable(&why))?;
     let text = String::from_utf8(bytes).map_err(|_| unreadable(&"it is no UTF-8"))?;
+    let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
     let lines = text
         .lines()
         .zip(1..)
@@ -146,6 +150,10 @@ struct Search {
     /// Every byte that the agent printed.
     raw: Option<[PathBuf; 2]>,
     left: Vec<ChangedPath>,
+    /// The graders' tree.
+    tree: PathBuf,
+    /// The folder that keeps large files by their places in `left`; none where no agent ran.
+    kept: Option<TrialDir>,
 }
 
 impl Search {
@@ -156,7 +164,8 @@ impl Search {
             LeakPlace::Diff => self
                 .left
                 .iter()
-                .try_for_each(|changed| self.changed(changed)),
+                .enumerate()
+                .try_for_each(|(number, changed)| self.changed(number, changed)),
         })
     }
 
@@ -179,7 +188,11 @@ impl Search {
             return Ok(());
         };
         let words = heard::last_words(events).map_err(heard::unreadable)?;
-        self.look("answer", words.unwrap_or_default().as_bytes())
+        self.look(
+            "answer",
+            words.text.as_deref().unwrap_or_default().as_bytes(),
+        )?;
+        words.gap.map_or(Ok(()), |why| Err(error(why)))
     }
 
     /// Texts without the escapes of JSON, and the bytes as they were printed, which go on where texts are cut.
@@ -206,7 +219,7 @@ impl Search {
         Ok(())
     }
 
-    fn changed(&self, changed: &ChangedPath) -> Result<(), Opinion> {
+    fn changed(&self, number: usize, changed: &ChangedPath) -> Result<(), Opinion> {
         let name = changed.path.as_os_str().as_bytes();
         let shown = match self.needles.found(name) {
             Some(needle) => return Err(leaked("diff", needle)),
@@ -218,13 +231,35 @@ impl Search {
             Now::File(file) => match &file.content {
                 Content::Bytes(bytes) => self.look(&shown, bytes),
                 Content::In { .. } => {
-                    let file = file.content.open();
-                    let gone = || std::io::Error::other("it is gone");
-                    self.read(&shown, file.and_then(|file| file.ok_or_else(gone)))
+                    let input = self.open((number, &changed.path), file);
+                    self.read(&shown, input)
                 }
                 Content::Lost(why) => Err(error(format!("privacy_unread:{shown}: {why}"))),
             },
         }
+    }
+}
+
+impl Search {
+    /// Opens what is too large for memory. The agent's worktree may be gone by now: then it is in the graders' tree, if it was
+    /// carried there and no grader changed it, and else where the trial keeps it.
+    fn open(&self, (number, path): (usize, &Path), file: &LeftFile) -> io::Result<File> {
+        let carried = Content::In {
+            root: self.tree.clone(),
+            path: path.to_owned(),
+        };
+        for content in [&file.content, &carried] {
+            if let Ok(Some(mut input)) = content.open()
+                && sha256_of(&mut input).is_ok_and(|found| file.sha256 == Some(found))
+            {
+                input.rewind()?;
+                return Ok(input);
+            }
+        }
+        let kept = self.kept.as_ref().map(|dir| dir.large_change(number));
+        let gone = || io::Error::other("neither the graders' tree nor the trial's folder holds it");
+        let input = kept.map(File::open).and_then(Result::ok);
+        input.ok_or_else(gone)
     }
 }
 

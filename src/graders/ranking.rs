@@ -78,6 +78,7 @@ impl Source {
             Self::Events(None) => Err(fail("no_answer")),
             Self::Events(Some(events)) => heard::last_words(events)
                 .map_err(heard::unreadable)?
+                .whole()?
                 .ok_or_else(|| fail("no_answer")),
         }
     }

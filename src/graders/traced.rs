@@ -5,9 +5,9 @@ use std::path::Path;
 use serde_json::Value;
 
 use super::heard::{self, LastWords};
-use crate::layers::{Call, Trace};
+use crate::layers::{Call, Gaps, Trace};
 use crate::metrics::call_made;
-use crate::model::{AgentEvent, EventKind, ToolCall};
+use crate::model::{AgentEvent, Cut, EventKind, ToolCall};
 
 /// Reads the kept events of a trial.
 ///
@@ -15,16 +15,17 @@ use crate::model::{AgentEvent, EventKind, ToolCall};
 /// When a line cannot be read: nobody knows what it says.
 pub(super) fn traced(events: &Path) -> Result<Trace, String> {
     let mut listener = Listener::default();
-    heard::each(events, |event| listener.take(event))?;
-    Ok(listener.finish())
+    let dropped = heard::each(events, |event| listener.take(event))?;
+    Ok(listener.finish(dropped))
 }
 
-/// What events tell of a trace. Tokens and money are what the stream told while it ran, time is that of the last event.
+/// What events tell of a trace, where so many more were `dropped`. Tokens and money are what the stream told while it ran,
+/// time is that of the last event.
 #[must_use]
-pub fn trace_of(events: impl Iterator<Item = AgentEvent>) -> Trace {
+pub fn trace_of(events: impl Iterator<Item = AgentEvent>, dropped: u64) -> Trace {
     let mut listener = Listener::default();
     events.for_each(|event| listener.take(event));
-    listener.finish()
+    listener.finish(dropped)
 }
 
 #[derive(Default)]
@@ -49,13 +50,29 @@ impl Listener {
                 spent.total_tokens = Some(usage.input().saturating_add(usage.output));
             }
             EventKind::CostSeen(usd) => spent.cost_usd = Some(usd),
+            EventKind::Cut(Cut::Arguments) => {
+                if let Some(call) = trace.calls.last_mut() {
+                    call.is_cut = true;
+                }
+            }
+            EventKind::Cut(Cut::List) => {
+                let why = "calls_cut: more was said at once than is kept";
+                trace.gaps.calls = Some(why.to_owned());
+            }
             _ => {}
         }
     }
 
-    fn finish(self) -> Trace {
+    fn finish(self, dropped: u64) -> Trace {
+        let words = self.words.finish(dropped);
+        let full = (dropped > 0).then(|| format!("calls_cut: {}", heard::not_kept(dropped)));
+        let gaps = Gaps {
+            answer: words.gap,
+            calls: full.or(self.trace.gaps.calls),
+        };
         Trace {
-            answer: self.words.finish().unwrap_or_default(),
+            answer: words.text.unwrap_or_default(),
+            gaps,
             ..self.trace
         }
     }

@@ -19,6 +19,8 @@ pub struct Call {
     pub commands: Vec<Vec<String>>,
     /// The paths that its arguments and commands name.
     pub touched: Vec<Touched>,
+    /// Whether there is more to it than is known here.
+    pub is_cut: bool,
 }
 
 impl Call {
@@ -70,6 +72,13 @@ impl CallPattern {
             values.any(|value| pattern.found_in(&value).unwrap_or(true))
         });
         tool && command && path && pattern
+    }
+
+    /// Whether what is not known of a call could fit.
+    #[must_use]
+    pub fn may_fit(&self, call: &Call) -> bool {
+        let tool = self.tool.as_ref();
+        call.is_cut && tool.is_none_or(|tool| named(tool, &call.tool))
     }
 
     /// What it forbids, in words.

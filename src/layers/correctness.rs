@@ -98,6 +98,26 @@ impl Inquiry {
         }
     }
 
+    /// The same of the beginning of an answer: what its end could change is not known, and no judge is asked.
+    #[must_use]
+    pub fn in_part(spec: &CorrectnessSpec, begin: &str, why: &str) -> Self {
+        let mut made = Self::new(spec, begin);
+        made.findings.doubt(why, |finding| {
+            let is_held = finding.outcome == Outcome::Held;
+            match finding.check {
+                "expected_in_answer" | "any_expected_in_answer" => is_held,
+                "not_in_answer" => !is_held,
+                _ => false,
+            }
+        });
+        if made.is_open()
+            && let Some(check) = made.waiting.pop_front()
+        {
+            made.findings.unknown(check.kind.key(), why);
+        }
+        made
+    }
+
     /// What to ask a judge next; nothing once a check has failed or could not be made.
     #[must_use]
     pub fn question(&self) -> Option<&JudgeCheck> {

@@ -82,6 +82,11 @@ impl Findings {
         &self.0
     }
 
+    /// Adds those of another grader of the same layer.
+    pub fn join(&mut self, other: &Self) {
+        self.0.extend_from_slice(&other.0);
+    }
+
     /// Where the layer ends up: at its worst finding.
     #[must_use]
     pub fn status(&self) -> LayerStatus {
@@ -145,6 +150,16 @@ impl Findings {
             Outcome::Violated(LayerStatus::Warn)
         };
         self.add(check, outcome, detail);
+    }
+
+    /// Makes whatever was found unknown, but for what `is_sure`.
+    pub(super) fn doubt(&mut self, why: &str, is_sure: impl Fn(&Finding) -> bool) {
+        for finding in &mut self.0 {
+            if finding.outcome != Outcome::Skipped && !is_sure(finding) {
+                finding.outcome = Outcome::Unknown;
+                why.clone_into(&mut finding.detail);
+            }
+        }
     }
 
     fn add(&mut self, check: &'static str, outcome: Outcome, detail: impl Into<String>) {

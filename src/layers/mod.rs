@@ -26,12 +26,12 @@ pub use finding::{Finding, Findings, LayerStatus, Outcome};
 pub use judge::{
     JudgeCheck, JudgeFailure, JudgeKind, JudgeLabel, JudgeReply, Threshold, threshold_score,
 };
-pub use path::{Handoffs, Path, PathSpec, Similarity, path};
+pub use path::{Handoffs, Path, PathSpec, Similarity, path, path_in_part};
 pub use pattern::Pattern;
 pub use place::{Depth, PathRule, Touched};
 pub use schema::AnswerSchema;
 pub use sequence::{
     MatchMode, loop_count, sequence_edit, sequence_lcs, tool_f1, tool_precision, tool_recall,
 };
-pub use trace::Trace;
+pub use trace::{Gaps, Trace};
 pub use verdict::{Layers, Tally};

@@ -1,7 +1,7 @@
 //! Layer 2: which tools were called, and in which order. What does not hold warns; what is forbidden fails.
 
 use super::calls::{Call, CallPattern};
-use super::finding::Findings;
+use super::finding::{Findings, LayerStatus, Outcome};
 use super::sequence::{
     MatchMode, loop_count, sequence_edit, sequence_lcs, tool_f1, tool_precision, tool_recall,
 };
@@ -142,6 +142,16 @@ pub fn path(spec: &PathSpec, path: &Path<'_>) -> Findings {
     findings
 }
 
+/// Checks a path of which calls are missing, and says why: only what is forbidden and was found stands.
+#[must_use]
+pub fn path_in_part(spec: &PathSpec, path: &Path<'_>, why: &str) -> Findings {
+    let mut findings = self::path(spec, path);
+    findings.doubt(why, |finding| {
+        finding.outcome == Outcome::Violated(LayerStatus::Fail)
+    });
+    findings
+}
+
 const NO_REFERENCE: &str = "neither expected_tool_sequence nor a baseline";
 
 fn forbidden(spec: &PathSpec, calls: &[Call], findings: &mut Findings) {
@@ -165,7 +175,13 @@ fn forbidden(spec: &PathSpec, calls: &[Call], findings: &mut Findings) {
         let broken: Vec<String> = broken
             .map(|(index, rule)| format!("[{index}] {}", rule.words()))
             .collect();
-        if broken.is_empty() {
+        let may = |call: &&Call| spec.forbidden_calls.iter().any(|rule| rule.may_fit(call));
+        let unknown = calls.iter().zip(1..).find(|(call, _)| may(call));
+        if let (true, Some((call, number))) = (broken.is_empty(), unknown) {
+            let tool = &call.tool;
+            let why = format!("call_cut: call {number}, {tool}, is longer than can be looked at");
+            findings.unknown("forbidden_calls", why);
+        } else if broken.is_empty() {
             findings.held("forbidden_calls", "");
         } else {
             findings.fail("forbidden_calls", format!("made: {}", broken.join("; ")));
@@ -231,7 +247,15 @@ fn loops(spec: &PathSpec, (used, calls): (&[&str], &[Call]), findings: &mut Find
     findings.limit("max_loops", names as u64 <= most, detail);
     if let Some(most) = spec.max_loops_same_args {
         let detail = format!("{same} of at most {most}");
-        findings.limit("max_loops_same_args", same as u64 <= most, detail);
+        // What begins alike may go on in other ways.
+        if same as u64 > most && calls.iter().any(|call| call.is_cut) {
+            findings.unknown(
+                "max_loops_same_args",
+                "call_cut: not all arguments are known",
+            );
+        } else {
+            findings.limit("max_loops_same_args", same as u64 <= most, detail);
+        }
     }
 }
 

@@ -4,6 +4,15 @@ use super::calls::Call;
 use super::cost::Spent;
 use super::path::Handoffs;
 
+/// What of a trace is not whole, each with why. Whatever that could change is not judged.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Gaps {
+    /// The last words go on, or are others.
+    pub answer: Option<String>,
+    /// Calls are missing.
+    pub calls: Option<String>,
+}
+
 /// What an agent was asked, said, did and spent.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Trace {
@@ -21,6 +30,8 @@ pub struct Trace {
     pub model: Option<String>,
     /// The agent.
     pub agent: Option<String>,
+    /// What is not whole.
+    pub gaps: Gaps,
 }
 
 impl Trace {

@@ -38,7 +38,9 @@ impl Tally {
         if layers.any(LayerStatus::Fail) {
             self.failed += 1;
         } else if layers.any(LayerStatus::Error) {
+            // Whoever is not judged is not warned either.
             self.errors += 1;
+            return;
         } else {
             self.passed += 1;
         }

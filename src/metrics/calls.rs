@@ -86,6 +86,7 @@ pub fn call_made(tool: String, arguments: Value, command: Option<&str>) -> Call 
         commands,
         files,
         patches,
+        is_cut,
     } = seen.shown;
     let mut touched = seen.touched;
     touched.extend(patches.iter().flat_map(|text| patched(text)));
@@ -96,6 +97,7 @@ pub fn call_made(tool: String, arguments: Value, command: Option<&str>) -> Call 
         arguments,
         commands,
         touched,
+        is_cut,
     }
 }
 

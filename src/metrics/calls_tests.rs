@@ -302,3 +302,14 @@ fn hostile_arguments_end_soon() {
     let deep = (0..100).fold(json!("git push"), |inner, _| json!({"command": [inner]}));
     assert!(other("tool", deep).touched.len() < 10);
 }
+
+#[test]
+fn a_command_that_is_not_looked_at_to_its_end_is_known_to_be_cut() {
+    let long = format!("echo {} && git push", "w ".repeat(150_000));
+    assert!(shell(&long).is_cut);
+    let many = "ls;".repeat(2_001);
+    assert!(shell(&many).is_cut);
+    let deep = "$(".repeat(20) + "git push" + &")".repeat(20);
+    assert!(shell(&deep).is_cut);
+    assert!(!shell("bash -c 'git push'").is_cut);
+}

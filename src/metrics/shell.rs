@@ -7,7 +7,7 @@
 use crate::layers::begins_with;
 use crate::metrics::shell_lexer::{Simple, Word, cut};
 
-/// Longer command lines are cut: no person or model writes them.
+/// Longer command lines are cut, and are known to be.
 const LONGEST: usize = 256 * 1024;
 /// No more commands are looked for in one line.
 const MOST_COMMANDS: usize = 2_000;
@@ -84,6 +84,8 @@ pub(super) struct Shown {
     pub(super) files: Vec<String>,
     /// Texts that a program for patches is given.
     pub(super) patches: Vec<String>,
+    /// Whether there is more than is looked at.
+    pub(super) is_cut: bool,
 }
 
 /// The simple commands inside a shown shell command line, each as its program and arguments, as written.
@@ -101,6 +103,7 @@ impl Shown {
         while !line.is_char_boundary(end) {
             end -= 1;
         }
+        self.is_cut |= end < line.len();
         self.script(&line[..end], DEEPEST);
     }
 
@@ -111,12 +114,14 @@ impl Shown {
 
     fn script(&mut self, text: &str, depth: u32) {
         if depth == 0 {
+            self.is_cut = true;
             return;
         }
         let script = cut(text);
         let mut before: Option<&Simple> = None;
         for command in &script.commands {
             if self.commands.len() >= MOST_COMMANDS {
+                self.is_cut = true;
                 return;
             }
             self.files.extend(named(command));
@@ -136,6 +141,7 @@ impl Shown {
     fn command(&mut self, mut words: Vec<String>, input: &[String], depth: u32) {
         while let Some(name) = words.first().map(|first| base_name(first)) {
             if self.commands.len() >= MOST_COMMANDS || depth == 0 {
+                self.is_cut = true;
                 return;
             }
             if let Some(scripts) = scripts(name, &words[1..], input) {

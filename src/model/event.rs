@@ -73,11 +73,42 @@ pub enum EventKind {
         /// The type as told, or the empty text.
         name: String,
     },
+    /// Something of what was told right before is not in this stream: it was longer than is kept.
+    Cut(Cut),
     /// A line that is no event: kept and counted.
     Unparsed {
         /// Why it could not be read.
         reason: String,
     },
+}
+
+/// What was cut.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Cut {
+    /// The words of the last message or answer.
+    Words,
+    /// The arguments of the last call.
+    Arguments,
+    /// What the last tool printed.
+    Output,
+    /// The list of what was said at once: calls and words may be missing.
+    List,
+}
+
+impl Cut {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::Words, Self::Arguments, Self::Output, Self::List];
+
+    /// The word in `events.jsonl`.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Words => "words",
+            Self::Arguments => "arguments",
+            Self::Output => "output",
+            Self::List => "list",
+        }
+    }
 }
 
 /// An MCP server as the agent saw it.
@@ -103,7 +134,7 @@ pub struct ToolCall {
     pub mcp: Option<(String, String)>,
     /// The command line as shown, if this runs a shell command.
     pub command: Option<String>,
-    /// The arguments as JSON text, capped at 64 KiB on a character border.
+    /// The arguments as JSON text, capped at 1 MiB on a character border.
     pub arguments: String,
     /// The tool call that this one belongs to, when a sub-agent made it.
     pub parent: Option<String>,

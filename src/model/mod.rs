@@ -18,8 +18,8 @@ mod verdict;
 pub use axes::{Grade, Infra, Integrity, Termination};
 pub use command_call::{CallSource, CommandCall, McpServerCall};
 pub use event::{
-    AgentEvent, EventKind, McpServerSeen, ProviderFault, ProviderFaultKind, Reset, STDERR_CALL,
-    StreamReport, Terminal, ToolCall, ToolResult,
+    AgentEvent, Cut, EventKind, McpServerSeen, ProviderFault, ProviderFaultKind, Reset,
+    STDERR_CALL, StreamReport, Terminal, ToolCall, ToolResult,
 };
 pub use id::{AgentId, Cell, IdProblem, ScenarioId, TaskId, TrialKey, check_id};
 pub use measures::{Measures, ToolErrorSeen};

@@ -131,6 +131,16 @@ impl<'a> Spelled<'a> {
 }
 
 impl Arguments<'_> {
+    /// Bytes as they are spelled: no fewer than those of the text.
+    #[must_use]
+    pub const fn spelled_len(&self) -> usize {
+        match self {
+            Self::Json(text) => text.len(),
+            // {"KEY":"VALUE"}
+            Self::Member(key, value) => key.len() + value.inside.len() + 7,
+        }
+    }
+
     /// As JSON text.
     #[must_use]
     pub fn text(&self) -> Cow<'_, str> {

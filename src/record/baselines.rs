@@ -159,6 +159,7 @@ impl Baseline {
             arguments: call.arguments.clone(),
             commands: call.commands.clone(),
             touched: Vec::new(),
+            is_cut: false,
         });
         let handoffs = kept.handoffs.clone();
         Trace {
@@ -174,7 +175,7 @@ impl Baseline {
                 is_lower_bound: kept.is_lower_bound,
             },
             model: self.model.clone(),
-            agent: None,
+            ..Trace::default()
         }
     }
 }

@@ -6,7 +6,8 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::model::{
-    EventKind, McpServerSeen, ProviderFault, ProviderFaultKind, Reset, ToolCall, ToolResult, Usage,
+    Cut, EventKind, McpServerSeen, ProviderFault, ProviderFaultKind, Reset, ToolCall, ToolResult,
+    Usage,
 };
 
 fn maybe() -> impl Strategy<Value = Option<String>> {
@@ -120,6 +121,7 @@ fn kind() -> impl Strategy<Value = EventKind> {
         (any::<bool>(), maybe()).prop_map(|(ok, answer)| EventKind::Finished { ok, answer }),
         ".{0,9}".prop_map(|name| EventKind::Unknown { name }),
         ".{0,9}".prop_map(|reason| EventKind::Unparsed { reason }),
+        prop::sample::select(Cut::ALL.to_vec()).prop_map(EventKind::Cut),
     ]
 }
 

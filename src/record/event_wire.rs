@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::model::{
-    AgentEvent, EventKind, McpServerSeen, ProviderFault, ProviderFaultKind, Reset, ToolCall,
+    AgentEvent, Cut, EventKind, McpServerSeen, ProviderFault, ProviderFaultKind, Reset, ToolCall,
     ToolResult, Usage,
 };
 
@@ -55,10 +55,22 @@ enum WireKind<'a> {
     Unparsed {
         reason: Text<'a>,
     },
+    Cut {
+        what: WireCut,
+    },
     /// Not an event: so many were not kept because the log was full.
     Dropped {
         events: u64,
     },
+}
+
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum WireCut {
+    Words,
+    Arguments,
+    Output,
+    List,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -184,6 +196,9 @@ impl<'a> WireKind<'a> {
             EventKind::Unparsed { reason } => Self::Unparsed {
                 reason: reason.into(),
             },
+            EventKind::Cut(what) => Self::Cut {
+                what: WireCut::new(*what),
+            },
         }
     }
 
@@ -210,8 +225,29 @@ impl<'a> WireKind<'a> {
             Self::Unparsed { reason } => EventKind::Unparsed {
                 reason: reason.into(),
             },
+            Self::Cut { what } => EventKind::Cut(what.read()),
             Self::Dropped { events } => return Err(events),
         })
+    }
+}
+
+impl WireCut {
+    fn new(what: Cut) -> Self {
+        match what {
+            Cut::Words => Self::Words,
+            Cut::Arguments => Self::Arguments,
+            Cut::Output => Self::Output,
+            Cut::List => Self::List,
+        }
+    }
+
+    fn read(self) -> Cut {
+        match self {
+            Self::Words => Cut::Words,
+            Self::Arguments => Cut::Arguments,
+            Self::Output => Cut::Output,
+            Self::List => Cut::List,
+        }
     }
 }
 

@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::layers::{Handoffs, Spent, Trace};
+use crate::layers::{Gaps, Handoffs, Spent, Trace};
 use crate::metrics::call_made;
 
 /// A baseline file. Keys that say nothing of the trace are not read.
@@ -146,6 +146,7 @@ fn trace(wire: Wire, agent: Option<String>, query: Option<String>) -> Trace {
             .flat_map(|span| span.tool_calls)
             .map(|call| call_made(call.tool_name, call.arguments, None))
             .collect(),
+        gaps: Gaps::default(),
     }
 }
 

@@ -145,6 +145,10 @@ impl Steps {
                 let at_ms = millis(at);
                 self.finished = Some(json!({"ok": ok, "answer": answer, "at_ms": at_ms}));
             }
+            EventKind::Cut(what) => {
+                let told = json!({"cut": what.as_str()});
+                self.aside("what was told last is not kept whole", told, at);
+            }
             EventKind::Unknown { .. } | EventKind::Unparsed { .. } => self.unread += 1,
         }
     }

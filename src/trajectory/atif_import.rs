@@ -6,8 +6,8 @@ use jiff::Timestamp;
 use serde_json::Value;
 
 use crate::model::{
-    AgentEvent, EventKind, McpServerSeen, ProviderFault, ProviderFaultKind, ToolCall, ToolResult,
-    Usage,
+    AgentEvent, Cut, EventKind, McpServerSeen, ProviderFault, ProviderFaultKind, ToolCall,
+    ToolResult, Usage,
 };
 use crate::trajectory::atif_check::{answers, check, parsed};
 use crate::trajectory::atif_export::{OURS, RAW};
@@ -174,6 +174,9 @@ impl Reader {
         let text = step.message.text();
         if extra.contains_key("warning") {
             self.push(EventKind::Warning { text });
+        } else if let Some(what) = extra.get("cut").and_then(Value::as_str) {
+            let known = Cut::ALL.into_iter().find(|cut| cut.as_str() == what);
+            self.push(EventKind::Cut(known.unwrap_or(Cut::List)));
         } else if let Some(kind) = extra.get("provider_fault").and_then(Value::as_str) {
             let status = extra.get("status").and_then(Value::as_u64);
             self.push(EventKind::ProviderFault(ProviderFault {

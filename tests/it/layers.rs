@@ -183,3 +183,22 @@ fn defaults_of_the_suite_lie_under_every_task() {
     assert_eq!(of("a"), Some(["-", "warn", "warn"]));
     assert_eq!(of("b"), Some(["-", "pass", "-"]));
 }
+
+#[test]
+fn what_is_judged_is_judged_to_its_end() {
+    let long = "w ".repeat(35_000);
+    let calls = [
+        ("Write", json!({"content": long, "file_path": "secrets/a"})),
+        bash("ls"),
+    ];
+    let said = stream(&calls, &format!("{long}LAST"));
+    let asked = "expect: {answer: {not_in_answer: [last], expected_in_answer: [last]}, path: {forbidden_calls: [{path: 'secrets/**'}]}}";
+    let row = ran(&said, asked).rows().remove(0);
+    assert_eq!(words(&row), ["fail", "fail", "-"], "{row:#}");
+    let found = findings(&row);
+    assert_eq!(found[0], "answer.expected_in_answer pass");
+    assert!(
+        found[1].starts_with("answer.not_in_answer fail"),
+        "{found:?}"
+    );
+}

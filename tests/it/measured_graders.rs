@@ -18,8 +18,11 @@ fn ran(work: &str, answer: &str, grader: &str) -> Sandbox {
         .tasks(&format!(
             "- {{id: find, prompt: find it, graders: [{grader}]}}\n"
         ));
-    fs::write(sandbox.path("people.txt"), "Ada Lovelace\n\nGrace Hopper\n")
-        .expect("write the list");
+    fs::write(
+        sandbox.path("people.txt"),
+        "\u{feff}Ada Lovelace\n\nGrace Hopper\n",
+    )
+    .expect("write the list");
     sandbox.proctor(&["run", "--quiet"]);
     sandbox
 }
@@ -122,6 +125,13 @@ fn a_leak_fails_wherever_it_is_and_is_not_repeated() {
             "leaked:diff:strings[1]",
         ),
         (
+            // More than is held in memory.
+            "seq 1 300000 > big.txt; echo Ada Lovelace >> big.txt",
+            "done".to_owned(),
+            strings,
+            "leaked:diff:big.txt:strings[1]",
+        ),
+        (
             "ln -s 'Ada Lovelace' link",
             "done".to_owned(),
             strings,
@@ -132,6 +142,12 @@ fn a_leak_fails_wherever_it_is_and_is_not_repeated() {
             "call 555-0100".to_owned(),
             "{type: privacy, patterns: ['\\d{3}-\\d{4}']}",
             "leaked:answer:patterns[0]",
+        ),
+        (
+            "",
+            "ada lovelace".to_owned(),
+            "{type: privacy, strings_file: people.txt, ignore_case: true}",
+            "leaked:answer:strings_file:1",
         ),
         (
             "",
@@ -165,6 +181,8 @@ fn what_leaks_nothing_or_elsewhere_passes() {
         verdict(&ran("echo ada lovelace > new.txt", "5550-100", all)),
         passed
     );
+    let large = "seq 1 300000 > big.txt";
+    assert_eq!(verdict(&ran(large, "done", all)), passed);
     let elsewhere = "{type: privacy, strings: [Ada Lovelace], where: [diff]}";
     assert_eq!(verdict(&ran("", "Ada Lovelace", elsewhere)), passed);
 }

@@ -77,7 +77,8 @@ fn message<'a>(scan: &mut Scan<'a>) -> Option<Message<'a>> {
 fn blocks<'a>(scan: &mut Scan<'a>) -> Option<Vec<Block<'a>>> {
     let mut blocks = Vec::new();
     scan.elements(|scan| {
-        (blocks.len() < LIST_CAP).then_some(())?;
+        // A list of so many may have been cut: it is read the other way.
+        (blocks.len() + 1 < LIST_CAP).then_some(())?;
         blocks.push(block(scan)?);
         Some(())
     })?;

@@ -16,7 +16,7 @@ use crate::agents::claude::wire::{Final, Partial, RateLimit, System, Turn};
 use crate::agents::fault::{self, fault};
 use crate::agents::reset::reset_at;
 use crate::agents::stream::{Dialect, Sink};
-use crate::agents::wire::{Head, border, capped};
+use crate::agents::wire::{Head, border, capped, words};
 use crate::model::{EventKind, McpServerSeen, ProviderFault, Reset, StreamReport, Terminal, Usage};
 
 /// Warnings that standard error may give at most.
@@ -356,7 +356,7 @@ impl ClaudeStream {
         if !ok {
             self.failure(last, sink);
         }
-        self.answer = last.result.as_deref().map(capped).or(self.answer.take());
+        self.answer = last.result.as_deref().map(words).or(self.answer.take());
         sink.push(EventKind::Finished {
             ok,
             answer: self.answer.clone(),

@@ -8,10 +8,10 @@ use crate::agents::claude::wire::{
 };
 use crate::agents::fault::{Told, fault, speaks_of_failure};
 use crate::agents::stream::Sink;
-use crate::agents::wire::{Capped, Head, TEXT_CAP, capped, cut};
+use crate::agents::wire::{self, Capped, Head, LIST_CAP, TEXT_CAP, WORDS_CAP, capped, cut};
 use crate::agents::words::Words;
 use crate::model::{
-    Answered, Arguments, Called, EventKind, ProviderFault, Said, SeenIds, Side, ToolCall,
+    Answered, Arguments, Called, Cut, EventKind, ProviderFault, Said, SeenIds, Side, ToolCall,
     ToolResult,
 };
 use crate::record::run_before_escape;
@@ -65,10 +65,14 @@ impl Turns {
         match std::mem::take(&mut turn.message.content) {
             Content::Text(text) => self.message(&turn, &Words::Owned(text), sink),
             Content::Blocks(blocks) => {
+                let is_cut = blocks.len() >= LIST_CAP;
                 for block in blocks {
                     if let Err(reason) = self.assistant_block(&turn, block, sink) {
                         sink.push(EventKind::Unparsed { reason });
                     }
+                }
+                if is_cut {
+                    sink.push(EventKind::Cut(Cut::List));
                 }
             }
             Content::Read(blocks) => {
@@ -85,10 +89,14 @@ impl Turns {
         match std::mem::take(&mut turn.message.content) {
             Content::Text(_) => {}
             Content::Blocks(blocks) => {
+                let is_cut = blocks.len() >= LIST_CAP;
                 for block in blocks {
                     if let Err(reason) = self.user_block(&turn, block, sink) {
                         sink.push(EventKind::Unparsed { reason });
                     }
+                }
+                if is_cut {
+                    sink.push(EventKind::Cut(Cut::Output));
                 }
             }
             Content::Read(blocks) => {
@@ -191,12 +199,12 @@ impl Turns {
         if turn.parent_tool_use_id.is_none() {
             let answer = self.answer.get_or_insert_default();
             answer.clear();
-            words.push_to(answer, TEXT_CAP);
+            words.push_to(answer, WORDS_CAP);
         }
-        match words.spelled_cut(TEXT_CAP) {
+        match words.spelled_cut(WORDS_CAP) {
             Some(text) => sink.say(&Said::Message(text)),
             None => sink.push(EventKind::Message {
-                text: words.text(TEXT_CAP),
+                text: words.text(WORDS_CAP),
             }),
         }
     }
@@ -216,7 +224,7 @@ impl Turns {
             name: capped(call.name),
             mcp: mcp.map(|(server, tool)| (server.to_owned(), tool.to_owned())),
             command: shell_command(call.name, input),
-            arguments: capped(input),
+            arguments: wire::words(input),
             parent: turn.parent_tool_use_id.as_deref().map(str::to_owned),
         }));
     }
@@ -224,7 +232,7 @@ impl Turns {
     /// The call as it stands in its line, where it can be told so.
     fn called<'s>(&self, turn: &Turn<'_>, call: &Block<'s>, input: &'s str) -> Option<Called<'s>> {
         let is_plain = is_plain(call.id) && is_plain(call.name);
-        let fits = call.name.len().max(input.len()) <= TEXT_CAP;
+        let fits = call.name.len() <= TEXT_CAP && input.len() <= WORDS_CAP;
         (is_plain && fits && turn.parent_tool_use_id.is_none()).then_some(())?;
         let command = if runs_shell(call.name) {
             let command = text_member(input, "command")?;

@@ -199,7 +199,7 @@ fn message<'a>(scan: &mut Scan<'a>) -> Option<Message<'a>> {
 fn changes(scan: &mut Scan<'_>) -> Option<Vec<Change>> {
     let mut changes = Vec::new();
     scan.elements(|scan| {
-        (changes.len() < LIST_CAP).then_some(())?;
+        (changes.len() + 1 < LIST_CAP).then_some(())?;
         let (mut path, mut kind) = (None, None);
         scan.members(|scan, key| match key {
             "path" => once(&mut path, scan.string()?),

@@ -10,8 +10,8 @@ use crate::agents::codex::wire::{
     Collab, Command, FileChange, ItemHead, McpCall, Message, Text, WebSearch,
 };
 use crate::agents::stream::Sink;
-use crate::agents::wire::{TEXT_CAP, capped, cut};
-use crate::model::{EventKind, Said, SeenIds, Side, ToolResult};
+use crate::agents::wire::{LIST_CAP, TEXT_CAP, WORDS_CAP, capped, cut};
+use crate::model::{Cut, EventKind, Said, SeenIds, Side, ToolResult};
 use crate::record::run_before_escape;
 
 /// Plans that are told apart at most; a thread with more is no honest one.
@@ -103,7 +103,7 @@ impl Items {
     }
 
     fn message(&mut self, told: &Text<'_>, sink: &mut Sink<'_>) {
-        if let Some(text) = told.text.spelled_cut(TEXT_CAP) {
+        if let Some(text) = told.text.spelled_cut(WORDS_CAP) {
             let answer = self.answer.get_or_insert_default();
             answer.clear();
             text.each_piece(|piece| {
@@ -112,7 +112,7 @@ impl Items {
             });
             return sink.say(&Said::Message(text));
         }
-        let text = told.text.text(TEXT_CAP);
+        let text = told.text.text(WORDS_CAP);
         self.answer.get_or_insert_default().clone_from(&text);
         sink.push(EventKind::Message { text });
     }
@@ -122,7 +122,11 @@ impl Items {
         if stage == Stage::Completed && !self.seen.contains(id, Side::End) {
             sink.push(files_changed(change));
         }
+        let is_new = !self.seen.contains(id, Side::Begin);
         self.step(place, change, sink);
+        if is_new && change.changes.0.len() >= LIST_CAP {
+            sink.push(EventKind::Cut(Cut::Arguments));
+        }
     }
 
     /// A plan is one item that each call of the plan tool updates; its completion at the turn's end is no call.

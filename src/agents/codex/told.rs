@@ -3,13 +3,10 @@
 use std::borrow::Cow;
 
 use crate::agents::codex::wire::{Change, Collab, Command, FileChange, McpCall, WebSearch};
-use crate::agents::wire::{TEXT_CAP, border, capped};
+use crate::agents::wire::{TEXT_CAP, WORDS_CAP, words};
 use crate::agents::words::Words;
 use crate::model::{Answered, Arguments, Called, Spelled, ToolCall};
 use crate::record::push_quoted;
-
-/// Bytes of a text that become an argument: as JSON they fit the cap, however many must be escaped.
-const ARGUMENT_CAP: usize = TEXT_CAP / 8;
 
 /// What tells of a call: most calls are told twice, so that each side of it is made when it is wanted.
 pub(super) trait Told {
@@ -49,8 +46,8 @@ impl Told for Command<'_> {
     }
 
     fn called<'s>(&'s self, id: &'s str, _name: &'s mut String) -> Option<Called<'s>> {
-        // No more than what arguments may hold of it.
-        let command = self.command.spelled(ARGUMENT_CAP)?;
+        // With room for its name: no more than what arguments may hold of it.
+        let command = self.command.spelled(WORDS_CAP / 2)?;
         Some(Called {
             id,
             name: "shell",
@@ -79,10 +76,6 @@ impl Told for FileChange {
     fn call(&self, id: String) -> ToolCall {
         let mut list = "{\"changes\":[".to_owned();
         for (index, Change { path, kind }) in self.changes.0.iter().enumerate() {
-            // However much of a path must be escaped, what is here is JSON that fits the cap.
-            if list.len() + 8 * (path.len() + kind.len()) > TEXT_CAP / 2 {
-                break;
-            }
             list.push_str(if index > 0 {
                 ",{\"kind\":"
             } else {
@@ -94,7 +87,7 @@ impl Told for FileChange {
             list.push('}');
         }
         list.push_str("]}");
-        tool(id, "apply_patch", list)
+        tool(id, "apply_patch", words(&list))
     }
 
     fn answer(&self) -> Answer {
@@ -105,7 +98,7 @@ impl Told for FileChange {
 impl Told for McpCall<'_> {
     fn call(&self, id: String) -> ToolCall {
         let (server, tool_name) = (&*self.server, &*self.tool);
-        let arguments = self.arguments.map_or_else(String::new, capped);
+        let arguments = self.arguments.map_or_else(String::new, words);
         let name = ["mcp__", server, "__", tool_name].concat();
         ToolCall {
             mcp: Some((server.to_owned(), tool_name.to_owned())),
@@ -149,7 +142,7 @@ impl Told for McpCall<'_> {
             return None;
         };
         let arguments = self.arguments.unwrap_or_default();
-        (arguments.len() <= TEXT_CAP).then_some(())?;
+        (arguments.len() <= WORDS_CAP).then_some(())?;
         for part in ["mcp__", server, "__", tool] {
             name.push_str(part);
         }
@@ -208,7 +201,7 @@ pub(super) struct Plan<'a>(pub(super) &'a str);
 
 impl Told for Plan<'_> {
     fn call(&self, id: String) -> ToolCall {
-        tool(id, "update_plan", capped(self.0))
+        tool(id, "update_plan", words(self.0))
     }
 
     fn answer(&self) -> Answer {
@@ -254,12 +247,11 @@ pub(super) fn failed(status: Option<&str>) -> bool {
 
 /// Arguments of one text, as JSON.
 fn argument(key: &str, text: &str) -> String {
-    let kept = &text[..border(text, ARGUMENT_CAP)];
-    let mut json = String::with_capacity(key.len() + kept.len() + 16);
+    let mut json = String::with_capacity(key.len() + text.len() + 16);
     json.push_str("{\"");
     json.push_str(key);
     json.push_str("\":");
-    push_quoted(&mut json, kept);
+    push_quoted(&mut json, text);
     json.push('}');
-    json
+    words(&json)
 }

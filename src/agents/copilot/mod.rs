@@ -12,7 +12,7 @@ use crate::agents::copilot::wire::{
 };
 use crate::agents::fault::{Told, fault};
 use crate::agents::stream::{Dialect, Sink};
-use crate::agents::wire::{TEXT_CAP, capped, read};
+use crate::agents::wire::{TEXT_CAP, capped, read, words};
 use crate::model::{
     EventKind, McpServerSeen, ModelTokens, ProviderFault, StreamReport, Terminal, ToolCall,
     ToolResult, Usage,
@@ -178,7 +178,7 @@ impl CopilotStream {
         if text.is_empty() {
             return;
         }
-        let text = capped(&text);
+        let text = words(&text);
         if own {
             self.answer = Some(text.clone());
         }
@@ -198,7 +198,7 @@ impl CopilotStream {
                 .map_or_else(|| capped(&tool.tool_name), mcp_name),
             mcp,
             command: if shell { command() } else { None },
-            arguments: capped(input),
+            arguments: words(input),
             parent: tool.parent_tool_call_id.0.clone(),
         };
         self.calls.start(call, sink);

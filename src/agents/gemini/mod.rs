@@ -13,7 +13,7 @@ use crate::agents::gemini::wire::{
     ToolUse,
 };
 use crate::agents::stream::{Dialect, Sink};
-use crate::agents::wire::{Head, TEXT_CAP, border, capped, read};
+use crate::agents::wire::{Head, WORDS_CAP, border, capped, read, words};
 use crate::model::{EventKind, ModelTokens, StreamReport, Terminal, ToolCall, ToolResult, Usage};
 
 /// Warnings and retries that standard error may give at most.
@@ -133,7 +133,7 @@ impl GeminiStream {
         let text = message.content.ok_or("a message without a text")?;
         let (at, whole) = self.pending.get_or_insert_default();
         *at = sink.at();
-        let room = TEXT_CAP.saturating_sub(whole.len());
+        let room = WORDS_CAP.saturating_sub(whole.len());
         whole.push_str(&text[..border(&text, room)]);
         Ok(())
     }
@@ -157,7 +157,7 @@ impl GeminiStream {
                 .map_or_else(|| capped(&tool.tool_name), mcp_name),
             mcp,
             command: if shell { command() } else { None },
-            arguments: capped(input),
+            arguments: words(input),
             parent: None,
         };
         self.calls.start(call, sink);

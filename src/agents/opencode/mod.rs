@@ -11,7 +11,7 @@ use crate::agents::opencode::wire::{
 };
 use crate::agents::reset::reset_in;
 use crate::agents::stream::{Dialect, Sink};
-use crate::agents::wire::{add, capped, read};
+use crate::agents::wire::{add, capped, read, words};
 use crate::model::{EventKind, StreamReport, Terminal, ToolCall, ToolResult, Usage};
 
 /// Tools of opencode's own whose names hold a `_`, as those of MCP servers do.
@@ -123,7 +123,7 @@ impl OpencodeStream {
     }
 
     fn message(&mut self, text: &Text, sink: &mut Sink<'_>) {
-        let text = capped(text.text.as_deref().unwrap_or_default());
+        let text = words(text.text.as_deref().unwrap_or_default());
         self.answer = Some(text.clone());
         sink.push(EventKind::Message { text });
     }
@@ -149,7 +149,7 @@ impl OpencodeStream {
                 name: mcp.as_ref().map_or_else(|| capped(&name), mcp_name),
                 mcp,
                 command: if shell { command() } else { None },
-                arguments: capped(input),
+                arguments: words(input),
                 parent: None,
             },
             sink,

@@ -218,3 +218,84 @@ fn all_that_is_json_may_be_an_answer() {
         assert_eq!(one.holds(answer).is_ok(), holds, "{answer}");
     }
 }
+
+#[test]
+fn the_beginning_of_an_answer_decides_what_its_end_cannot_change() {
+    let terms = |term: &str| Some(vec![term.to_owned()]);
+    let spec = CorrectnessSpec {
+        expected: terms("there"),
+        any_expected: terms("gone"),
+        exact: Some("there".to_owned()),
+        judges: vec![check_of(JudgeKind::Rubric, &json!({"rule": "x"}))],
+        ..CorrectnessSpec::default()
+    };
+    let outcomes = |spec: &CorrectnessSpec| -> Vec<(&str, &str)> {
+        let found = Inquiry::in_part(spec, "there", "answer_cut: why").finish();
+        let each = found.all().iter();
+        each.map(|it| (it.check, it.outcome.word())).collect()
+    };
+    assert_eq!(
+        outcomes(&spec),
+        [
+            ("expected_in_answer", "pass"),
+            ("any_expected_in_answer", "error"),
+            ("exact_match", "error"),
+            ("llm_judge", "skipped"),
+        ]
+    );
+    for (term, word) in [("there", "fail"), ("gone", "error")] {
+        let spec = CorrectnessSpec {
+            forbidden: terms(term),
+            ..CorrectnessSpec::default()
+        };
+        assert_eq!(outcomes(&spec), [("not_in_answer", word)]);
+    }
+    let spec = CorrectnessSpec {
+        judges: vec![check_of(JudgeKind::Rubric, &json!({"rule": "x"}))],
+        ..CorrectnessSpec::default()
+    };
+    assert_eq!(outcomes(&spec), [("llm_judge", "error")]);
+}
+
+#[test]
+fn a_call_that_is_not_known_whole_is_not_known_to_be_allowed() {
+    let rule = |tool: &str| CallPattern {
+        tool: Some(tool.to_owned()),
+        command: Vec::new(),
+        path: None,
+        pattern: Some(Pattern::new("^z$").expect("a pattern")),
+    };
+    let cut = Call {
+        is_cut: true,
+        ..edit("a")
+    };
+    let known = Call {
+        tool: "Bash".to_owned(),
+        arguments: json!({"command": "z"}),
+        ..Call::default()
+    };
+    let found = |rules: &[&str], calls: &[Call], why: Option<&str>| {
+        let spec = PathSpec {
+            forbidden_calls: rules.iter().map(|tool| rule(tool)).collect(),
+            max_loops: 1,
+            ..PathSpec::default()
+        };
+        let facts = Path {
+            calls,
+            baseline: None,
+            handoffs: None,
+        };
+        match why {
+            Some(why) => path_in_part(&spec, &facts, why).status(),
+            None => path(&spec, &facts).status(),
+        }
+    };
+    let calls = [cut, known];
+    assert_eq!(found(&["Read"], &calls, None), LayerStatus::Pass);
+    assert_eq!(found(&["Edit"], &calls[1..], None), LayerStatus::Pass);
+    assert_eq!(found(&["E*"], &calls, None), LayerStatus::Error);
+    assert_eq!(found(&["E*", "Bash"], &calls, None), LayerStatus::Fail);
+    let why = Some("calls_cut: why");
+    assert_eq!(found(&["Bash"], &calls, why), LayerStatus::Fail);
+    assert_eq!(found(&["Read"], &calls, why), LayerStatus::Error);
+}

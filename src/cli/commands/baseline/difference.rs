@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use super::judged;
 use crate::layers::{Trace, sequence_edit, sequence_lcs};
 use crate::record::Baseline;
 use crate::report::whole;
@@ -10,6 +11,8 @@ use crate::report::whole;
 pub(super) struct Difference {
     /// What layer 1 said of each.
     correctness: [Option<String>; 2],
+    /// What judges decided of each, with how far they were known.
+    judged: [Vec<String>; 2],
     /// Tools that only the later one used, and only the earlier one.
     tools: [Vec<String>; 2],
     lcs: f64,
@@ -39,6 +42,7 @@ impl Difference {
         let figure = |name, pick: fn(&Trace) -> Option<f64>| (name, pick(&before), pick(&after));
         Self {
             correctness: [from.correctness.clone(), to.correctness.clone()],
+            judged: [from.judged.clone(), to.judged.clone()],
             tools: [only(&second, &first), only(&first, &second)],
             lcs: sequence_lcs(&right, &left),
             edit: sequence_edit(&right, &left),
@@ -70,6 +74,7 @@ impl Difference {
         json!({
             "schema": 1,
             "correctness": {"from": self.correctness[0], "to": self.correctness[1], "lost": self.is_lost()},
+            "judged": {"from": self.judged[0], "to": self.judged[1]},
             "tools_added": self.tools[0],
             "tools_removed": self.tools[1],
             "sequence_lcs": self.lcs,
@@ -83,11 +88,10 @@ impl Difference {
         let word = |status: &Option<String>| status.clone().unwrap_or_else(|| "-".to_owned());
         let lost = if self.is_lost() { "  LOST" } else { "" };
         let [before, after] = &self.correctness;
-        let mut lines = vec![format!(
-            "layer 1: {} -> {}{lost}",
-            word(before),
-            word(after)
-        )];
+        let [then, now] = &self.judged;
+        let (then, now) = (judged(then), judged(now));
+        let (before, after) = (word(before), word(after));
+        let mut lines = vec![format!("layer 1: {before}{then} -> {after}{now}{lost}")];
         for (sign, tools) in [("+", &self.tools[0]), ("-", &self.tools[1])] {
             lines.extend(tools.iter().map(|tool| format!("{sign} {tool}")));
         }

@@ -96,9 +96,14 @@ fn settled(
 
 /// Loads a spec for these traces and tells what of it is not used.
 pub(in crate::cli) fn loaded(path: &Path, traces: &[PathBuf]) -> Outcome<TraceSpec> {
-    let config = sources::config_of(traces)?;
-    let spec =
+    let (config, gone) = sources::config_of(traces)?;
+    let mut spec =
         load_trace_spec(path, config.as_deref()).map_err(|problems| config_failure(&problems))?;
+    let gone = gone.iter().filter(|_| spec.is_tasks && config.is_none());
+    spec.warnings.extend(gone.map(|config| {
+        let config = config.display();
+        format!("the config of the run, {config}, is not there: its suite.defaults are not asked, those of the config.yaml beside the spec are, if there is one")
+    }));
     for warning in &spec.warnings {
         say(
             Colour::AUTO,

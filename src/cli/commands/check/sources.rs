@@ -9,7 +9,7 @@ use crate::cli::failure::{Failure, Kind, Outcome};
 use crate::config::TraceSpec;
 use crate::graders::trace_of;
 use crate::layers::Trace;
-use crate::model::{AgentEvent, EventKind};
+use crate::model::{AgentEvent, Cut, EventKind};
 use crate::record::{BaselineKey, Baselines, Row, RunDir, RunMetadata, read_events};
 use crate::report::sanitize_line;
 use crate::trajectory::{Told, read_agentci, read_atif, trials_below};
@@ -43,19 +43,35 @@ pub(in crate::cli) fn all(paths: &[PathBuf]) -> Outcome<Vec<Source>> {
     Ok(found)
 }
 
-/// The config of the run whose trials are among the traces, if it is still there.
-pub(in crate::cli) fn config_of(paths: &[PathBuf]) -> Outcome<Option<PathBuf>> {
+/// The folder that a trace was given as, or is the events of.
+fn folder(path: &Path) -> Option<&Path> {
+    if path.is_dir() {
+        return Some(path);
+    }
+    let is_events = path.file_name().is_some_and(|name| name == "events.jsonl");
+    path.parent().filter(|_| is_events)
+}
+
+/// The config of the run whose trials are among the traces, and those that are not there any more.
+pub(in crate::cli) fn config_of(paths: &[PathBuf]) -> Outcome<(Option<PathBuf>, Vec<PathBuf>)> {
     let mut found: Option<PathBuf> = None;
-    for path in paths.iter().filter(|path| path.is_dir()) {
+    let mut gone = Vec::new();
+    for path in paths.iter().filter_map(|path| folder(path)) {
         let trials = trials_below(path).unwrap_or_default();
         let run = trials
             .first()
             .and_then(|(_, trial)| trial.root().parent()?.parent());
         let metadata = run.and_then(|run| RunMetadata::read(&RunDir::open(run).ok()?).ok()?);
         let config = metadata.and_then(|it| it.config_path).map(PathBuf::from);
-        let Some(config) = config.filter(|config| config.is_file()) else {
+        let Some(config) = config else {
             continue;
         };
+        if !config.is_file() {
+            if !gone.contains(&config) {
+                gone.push(config);
+            }
+            continue;
+        }
         if found.as_ref().is_some_and(|other| *other != config) {
             return Err(
                 refused(path, "is of another suite than the traces before it")
@@ -64,7 +80,7 @@ pub(in crate::cli) fn config_of(paths: &[PathBuf]) -> Outcome<Option<PathBuf>> {
         }
         found = Some(config);
     }
-    Ok(found)
+    Ok((found, gone))
 }
 
 fn refused(path: &Path, why: impl std::fmt::Display) -> Failure {
@@ -83,11 +99,13 @@ pub(in crate::cli) fn one(path: &Path) -> Outcome<Source> {
         version,
     };
     if path.extension().is_some_and(|ending| ending == "jsonl") {
-        let events = read_events(path).map_err(|error| refused(path, error))?;
-        let events: Result<Vec<AgentEvent>, _> = events.collect();
+        let mut reader = read_events(path).map_err(|error| refused(path, error))?;
+        let events: Result<Vec<AgentEvent>, _> = reader.by_ref().collect();
         let events = events.map_err(|problem| refused(path, problem))?;
-        let tools = told_by_tools(&events);
-        return Ok(source(trace_of(events.into_iter()), Some(tools), None));
+        let dropped = reader.dropped();
+        let tools = told_by_tools(&events, dropped);
+        let trace = trace_of(events.into_iter(), dropped);
+        return Ok(source(trace, tools, None));
     }
     let bytes = fs::read(path).map_err(|error| refused(path, error))?;
     let value: Value = serde_json::from_slice(&bytes)
@@ -96,13 +114,13 @@ pub(in crate::cli) fn one(path: &Path) -> Outcome<Source> {
     if version.is_some_and(|version| version.starts_with("ATIF")) {
         let read = read_atif(&bytes).map_err(|problem| refused(path, problem))?;
         let query = Some(read.users.join("\n")).filter(|query| !query.is_empty());
-        let tools = told_by_tools(&read.events);
+        let tools = told_by_tools(&read.events, 0);
         let trace = Trace {
             query,
             agent: Some(read.agent),
-            ..trace_of(read.events.into_iter())
+            ..trace_of(read.events.into_iter(), 0)
         };
-        return Ok(source(trace, Some(tools), None));
+        return Ok(source(trace, tools, None));
     }
     let read = read_agentci(&bytes).map_err(|why| {
         refused(
@@ -113,12 +131,17 @@ pub(in crate::cli) fn one(path: &Path) -> Outcome<Source> {
     Ok(source(read.trace, None, read.version))
 }
 
-fn told_by_tools(events: &[AgentEvent]) -> Vec<String> {
+/// What tools told; nothing where that is not kept whole.
+fn told_by_tools(events: &[AgentEvent], dropped: u64) -> Option<Vec<String>> {
+    let is_cut = |event: &AgentEvent| event.kind == EventKind::Cut(Cut::Output);
+    if dropped > 0 || events.iter().any(is_cut) {
+        return None;
+    }
     let told = events.iter().filter_map(|event| match &event.kind {
         EventKind::ToolEnded(result) => Some(result.output.clone()),
         _ => None,
     });
-    told.collect()
+    Some(told.collect())
 }
 
 /// The trials of a folder, each with what its row tells.
@@ -129,10 +152,15 @@ fn trials(path: &Path) -> Outcome<Vec<Source>> {
         let told = Told::read(&dir).map_err(|error| refused(path, error))?;
         let row = told.row.clone().unwrap_or_default();
         Ok(Source {
-            name: format!("{}/{name}", path.display()),
+            name: if path.ends_with(&name) {
+                // The folder of the trial itself.
+                path.display().to_string()
+            } else {
+                format!("{}/{name}", path.display())
+            },
             task: Some(row.task_id.clone()).filter(|task| !task.is_empty()),
             key: key_of(&row),
-            tools: Some(told_by_tools(&told.events)),
+            tools: told_by_tools(&told.events, 0),
             trace: trial(told),
             version: None,
         })
@@ -178,7 +206,7 @@ fn trial(told: Told) -> Result<Trace, String> {
         spent: row.spent(),
         model: row.model.clone(),
         agent: Some(row.agent_id.clone()),
-        ..trace_of(told.events.into_iter())
+        ..trace_of(told.events.into_iter(), 0)
     })
 }
 

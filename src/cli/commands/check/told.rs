@@ -124,10 +124,8 @@ fn trace(one: &Checked) -> Value {
 }
 
 fn layers(found: &LayersFound) -> Value {
-    let each = found
-        .all()
-        .iter()
-        .map(|(name, findings)| ((*name).to_owned(), layer(findings)));
+    let each = found.by_layer().into_iter();
+    let each = each.map(|(name, findings)| (name.to_owned(), layer(&findings)));
     Value::Object(each.collect())
 }
 
