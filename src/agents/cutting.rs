@@ -91,4 +91,21 @@ mod tests {
         ));
         assert_eq!(changed, [Cut::Arguments]);
     }
+
+    #[test]
+    fn a_line_that_was_cut_is_told() {
+        let said = r#"{"type":"assistant","message":{"id":"m","model":"x","content":[]}}"#;
+        let cut = &said[..said.len() - 1];
+        for (kind, line, longest, told) in [
+            (AgentKind::ClaudeCode, said, said.len() + 1, None),
+            (AgentKind::ClaudeCode, cut, cut.len(), Some(Cut::Line)),
+            (AgentKind::Command, cut, cut.len(), Some(Cut::Words)),
+        ] {
+            let mut reader = StreamReader::for_kind(kind).with_longest_line(longest);
+            let mut events = Vec::new();
+            reader.line(line.as_bytes(), Duration::ZERO, &mut events);
+            let last = events.last().map(|event| event.kind.clone());
+            assert_eq!(last == told.map(EventKind::Cut), told.is_some(), "{line}");
+        }
+    }
 }

@@ -16,7 +16,7 @@ use crate::agents::plain::PlainStream;
 use crate::agents::sound::sound;
 use crate::agents::wire::{Head, border};
 use crate::config::{AgentKind, AgentSpec};
-use crate::model::{AgentEvent, EventKind, ProviderFault, Said, StreamReport, Terminal};
+use crate::model::{AgentEvent, Cut, EventKind, ProviderFault, Said, StreamReport, Terminal};
 
 /// Names that stand in every row are kept on one line, up to this many bytes; the raw output holds the rest.
 const NAME_CAP: usize = 200;
@@ -26,6 +26,8 @@ const NAME_CAP: usize = 200;
 pub struct StreamReader {
     dialect: Box<dyn Dialect>,
     begun: bool,
+    /// A line of so many bytes may have been cut by whoever reads lines.
+    longest: usize,
     seen: Seen,
 }
 
@@ -165,6 +167,7 @@ impl StreamReader {
         Self {
             dialect,
             begun: false,
+            longest: usize::MAX,
             seen: Seen::default(),
         }
     }
@@ -175,6 +178,12 @@ impl StreamReader {
     pub fn with_servers(mut self, names: &[String]) -> Self {
         self.dialect.serve(names);
         self
+    }
+
+    /// Tells how many bytes of a line are read: of one that is longer, it is told that it was cut.
+    #[must_use]
+    pub fn with_longest_line(self, longest: usize) -> Self {
+        Self { longest, ..self }
     }
 
     /// Reads one line of standard output, with or without its line end; blank lines are nothing.
@@ -218,6 +227,11 @@ impl StreamReader {
         match read {
             Ok(()) => self.seen.events += 1,
             Err(reason) => sink.push(EventKind::Unparsed { reason }),
+        }
+        if line.len() >= self.longest {
+            let speaks_json = self.dialect.speaks_json();
+            let cut = if speaks_json { Cut::Line } else { Cut::Words };
+            sink.push(EventKind::Cut(cut));
         }
         self.seen.count(&sink.out[seen..]);
     }

@@ -55,35 +55,43 @@ pub(super) fn last_words(events: &Path) -> Result<Words, String> {
 pub(super) struct LastWords {
     answer: Option<String>,
     said: Vec<String>,
-    /// Whether the answer, and what was said since the last call, was cut.
-    cut: (bool, bool),
+    /// What of the answer was cut.
+    answer_cut: Option<Cut>,
+    /// What was cut since the last call.
+    said_cut: Option<Cut>,
+    /// What was cut since the last message: agents that name no answer of their own repeat that.
+    message_cut: Option<Cut>,
     /// Whether the answer was told last.
     is_over: bool,
 }
 
 impl LastWords {
-    /// Takes in what came next.
+    /// Takes in an event.
     pub(super) fn take(&mut self, event: &AgentEvent) {
         match &event.kind {
             EventKind::Finished {
                 answer: Some(text), ..
             } => {
                 self.answer = Some(text.clone());
-                self.cut.0 = self.cut.1;
+                self.answer_cut = self.message_cut;
                 self.is_over = true;
             }
             EventKind::Message { text } => {
                 self.said.push(text.clone());
+                self.message_cut = None;
                 self.is_over = false;
             }
             EventKind::ToolStarted(_) => {
                 self.said.clear();
-                self.cut.1 = false;
+                self.said_cut = None;
                 self.is_over = false;
             }
-            EventKind::Cut(Cut::Words | Cut::List) => {
-                self.cut.1 = true;
-                self.cut.0 |= self.is_over;
+            EventKind::Cut(what @ (Cut::Words | Cut::List | Cut::Line)) => {
+                self.said_cut = Some(*what);
+                self.message_cut = Some(*what);
+                if self.is_over {
+                    self.answer_cut = Some(*what);
+                }
             }
             _ => {}
         }
@@ -93,20 +101,32 @@ impl LastWords {
     pub(super) fn finish(self, dropped: u64) -> Words {
         let said = (!self.said.is_empty()).then(|| self.said.join("\n"));
         let answer = self.answer.filter(|text| !text.trim().is_empty());
-        let is_cut = if answer.is_some() {
-            self.cut.0
+        let cut = if answer.is_some() {
+            self.answer_cut
         } else {
-            self.cut.1
+            self.said_cut
         };
-        let text = answer.or(said);
-        let gap = if dropped > 0 {
-            Some(format!("answer_cut: {}", not_kept(dropped)))
-        } else {
-            let kept = text.as_ref().map_or(0, String::len);
-            is_cut.then(|| format!("answer_cut: it goes on after {kept} bytes, which are kept"))
-        };
-        Words { text, gap }
+        let full = (dropped > 0).then(|| not_kept(dropped));
+        let why = full.or_else(|| cut.map(lost));
+        Words {
+            text: answer.or(said),
+            gap: why.map(|why| format!("answer_cut: {why}")),
+        }
     }
+}
+
+/// Why what was cut is not known, and what would help.
+pub(super) fn lost(what: Cut) -> String {
+    let why = match what {
+        Cut::Words => {
+            "a text is longer than the 1 MiB that is kept of one; let the agent write it to a file and judge that"
+        }
+        Cut::Arguments => "arguments are longer than the 1 MiB that is kept of a call",
+        Cut::Output => "a tool told more than the 64 KiB that are kept; name a context_file",
+        Cut::List => "one message holds more than the 16,384 parts that are read",
+        Cut::Line => "a line of the agent is longer than suite.limits.line_kib; raise it",
+    };
+    why.to_owned()
 }
 
 /// That a log of events was full.
@@ -117,19 +137,17 @@ pub(super) fn not_kept(dropped: u64) -> String {
 /// What tools told the agent.
 pub(super) fn told_by_tools(events: &Path) -> Result<Vec<String>, String> {
     let mut told = Vec::new();
-    let mut is_cut = false;
+    let mut cut = None;
     let dropped = each(events, |event| match event.kind {
         EventKind::ToolEnded(result) => told.push(result.output),
-        EventKind::Cut(Cut::Output) => is_cut = true,
+        EventKind::Cut(what @ (Cut::Output | Cut::List | Cut::Line)) => cut = Some(what),
         _ => {}
     })?;
-    if dropped > 0 {
-        return Err(format!("tool_output_cut: {}", not_kept(dropped)));
+    let full = (dropped > 0).then(|| not_kept(dropped));
+    match full.or_else(|| cut.map(lost)) {
+        Some(why) => Err(format!("tool_output_cut: {why}")),
+        None => Ok(told),
     }
-    if is_cut {
-        return Err("tool_output_cut: a tool told more than the 64 KiB that are kept".to_owned());
-    }
-    Ok(told)
 }
 
 /// Calls `each` with every event; a line that cannot be read is an error, since nobody knows what it says. Gives how many
@@ -213,6 +231,7 @@ mod tests {
         };
         let cut = || EventKind::Cut(Cut::Words);
         let output = || EventKind::Cut(Cut::Output);
+        let line = || EventKind::Cut(Cut::Line);
         #[rustfmt::skip]
         let cases = [
             (vec![say("a"), cut()], 0, true),
@@ -221,6 +240,10 @@ mod tests {
             (vec![say("b"), cut(), end()], 0, true),
             (vec![say("b"), end(), cut()], 0, true),
             (vec![say("b"), call(), output(), end()], 0, false),
+            (vec![say("b"), line()], 0, true),
+            (vec![line(), say("b")], 0, true),
+            (vec![line(), say("b"), end()], 0, false),
+            (vec![say("b"), line(), end()], 0, true),
             (vec![say("b")], 1, true),
         ];
         for (kinds, dropped, is_cut) in cases {

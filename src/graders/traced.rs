@@ -55,9 +55,8 @@ impl Listener {
                     call.is_cut = true;
                 }
             }
-            EventKind::Cut(Cut::List) => {
-                let why = "calls_cut: more was said at once than is kept";
-                trace.gaps.calls = Some(why.to_owned());
+            EventKind::Cut(what @ (Cut::List | Cut::Line)) => {
+                trace.gaps.calls = Some(format!("calls_cut: {}", heard::lost(what)));
             }
             _ => {}
         }

@@ -179,7 +179,9 @@ fn forbidden(spec: &PathSpec, calls: &[Call], findings: &mut Findings) {
         let unknown = calls.iter().zip(1..).find(|(call, _)| may(call));
         if let (true, Some((call, number))) = (broken.is_empty(), unknown) {
             let tool = &call.tool;
-            let why = format!("call_cut: call {number}, {tool}, is longer than can be looked at");
+            let why = format!(
+                "call_cut: call {number}, {tool}, is longer than is looked at: 1 MiB, 2,000 commands, 8 shells within shells"
+            );
             findings.unknown("forbidden_calls", why);
         } else if broken.is_empty() {
             findings.held("forbidden_calls", "");

@@ -8,7 +8,7 @@ use crate::layers::begins_with;
 use crate::metrics::shell_lexer::{Simple, Word, cut};
 
 /// Longer command lines are cut, and are known to be.
-const LONGEST: usize = 256 * 1024;
+const LONGEST: usize = 1024 * 1024;
 /// No more commands are looked for in one line.
 const MOST_COMMANDS: usize = 2_000;
 /// Scripts within scripts are followed this far.

@@ -93,11 +93,19 @@ pub enum Cut {
     Output,
     /// The list of what was said at once: calls and words may be missing.
     List,
+    /// A line: whatever it told may be missing.
+    Line,
 }
 
 impl Cut {
     /// All of them.
-    pub const ALL: [Self; 4] = [Self::Words, Self::Arguments, Self::Output, Self::List];
+    pub const ALL: [Self; 5] = [
+        Self::Words,
+        Self::Arguments,
+        Self::Output,
+        Self::List,
+        Self::Line,
+    ];
 
     /// The word in `events.jsonl`.
     #[must_use]
@@ -107,6 +115,7 @@ impl Cut {
             Self::Arguments => "arguments",
             Self::Output => "output",
             Self::List => "list",
+            Self::Line => "line",
         }
     }
 }

@@ -71,6 +71,7 @@ enum WireCut {
     Arguments,
     Output,
     List,
+    Line,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -238,6 +239,7 @@ impl WireCut {
             Cut::Arguments => Self::Arguments,
             Cut::Output => Self::Output,
             Cut::List => Self::List,
+            Cut::Line => Self::Line,
         }
     }
 
@@ -247,6 +249,7 @@ impl WireCut {
             Self::Arguments => Cut::Arguments,
             Self::Output => Cut::Output,
             Self::List => Cut::List,
+            Self::Line => Cut::Line,
         }
     }
 }

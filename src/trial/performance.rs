@@ -135,7 +135,14 @@ fn ear(frame: &Frame<'_>, ready: &Ready) -> Result<Ear, RecordError> {
 fn reader(frame: &Frame<'_>) -> StreamReader {
     let config = frame.context.scenario(frame.planned).mcp_config.as_deref();
     let names = config.map(server_names).unwrap_or_default();
-    StreamReader::new(frame.context.agent(frame.planned)).with_servers(&names)
+    let longest = longest_line(frame);
+    let reader = StreamReader::new(frame.context.agent(frame.planned));
+    reader.with_servers(&names).with_longest_line(longest)
+}
+
+fn longest_line(frame: &Frame<'_>) -> usize {
+    let kept = &frame.context.suite.settings.limits;
+    usize::try_from(kept.line).unwrap_or(usize::MAX)
 }
 
 /// What is started, and the door of its network, if it has one.
@@ -172,7 +179,7 @@ fn child(frame: &Frame<'_>, workspace: &Workspace, ready: &Ready) -> (ChildSpec,
             grace: settings.stop_grace,
             linger: settings.linger,
             drain: settings.drain,
-            max_line: usize::try_from(kept.line).unwrap_or(usize::MAX),
+            max_line: longest_line(frame),
             max_kept_bytes: kept.output,
             disk: Some(DiskLimit {
                 folders: vec![workspace.root.clone(), frame.private.clone()],

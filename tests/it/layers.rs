@@ -186,19 +186,41 @@ fn defaults_of_the_suite_lie_under_every_task() {
 
 #[test]
 fn what_is_judged_is_judged_to_its_end() {
+    // What comes last is behind 64 KiB, and a script of one argument has at most 128.
     let long = "w ".repeat(35_000);
-    let calls = [
-        ("Write", json!({"content": long, "file_path": "secrets/a"})),
-        bash("ls"),
-    ];
-    let said = stream(&calls, &format!("{long}LAST"));
-    let asked = "expect: {answer: {not_in_answer: [last], expected_in_answer: [last]}, path: {forbidden_calls: [{path: 'secrets/**'}]}}";
-    let row = ran(&said, asked).rows().remove(0);
-    assert_eq!(words(&row), ["fail", "fail", "-"], "{row:#}");
+    let write = json!({"content": long, "file_path": "secrets/a"});
+    let asked = "expect: {path: {forbidden_calls: [{path: 'secrets/**'}]}}";
+    let row = ran(&stream(&[("Write", write)], "done"), asked).row();
+    assert_eq!(words(&row), ["-", "fail", "-"], "{row:#}");
+    let asked = "expect: {answer: {not_in_answer: [last], expected_in_answer: [last]}}";
+    let row = ran(&stream(&[], &format!("{long}LAST")), asked).row();
+    assert_eq!(words(&row), ["fail", "-", "-"], "{row:#}");
     let found = findings(&row);
     assert_eq!(found[0], "answer.expected_in_answer pass");
     assert!(
         found[1].starts_with("answer.not_in_answer fail"),
         "{found:?}"
     );
+}
+
+#[test]
+fn what_is_longer_than_is_kept_is_an_error_and_no_verdict() {
+    // So many letters take more room than is kept of an answer, or of a line.
+    let said = |letters: &str| {
+        format!(
+            "printf '{{\"type\":\"result\",\"subtype\":\"success\",\"is_error\":false,\"result\":\"'
+head -c {letters} /dev/zero | tr '\\0' w
+echo '\",\"num_turns\":1,\"usage\":{{\"input_tokens\":4,\"output_tokens\":2}}}}'"
+        )
+    };
+    for letters in ["1100000", "9000000"] {
+        let asked = "expect: {answer: {not_in_answer: [last]}, path: {forbidden_tools: [Bash]}}";
+        let row = ran(&said(letters), asked).row();
+        assert_eq!((&row["grade"], words(&row)[0]), (&json!("error"), "error"));
+        let found = findings(&row);
+        assert!(
+            found[0].starts_with("answer.not_in_answer error: answer_cut: "),
+            "{found:?}"
+        );
+    }
 }

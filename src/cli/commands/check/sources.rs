@@ -133,7 +133,12 @@ pub(in crate::cli) fn one(path: &Path) -> Outcome<Source> {
 
 /// What tools told; nothing where that is not kept whole.
 fn told_by_tools(events: &[AgentEvent], dropped: u64) -> Option<Vec<String>> {
-    let is_cut = |event: &AgentEvent| event.kind == EventKind::Cut(Cut::Output);
+    let is_cut = |event: &AgentEvent| {
+        matches!(
+            event.kind,
+            EventKind::Cut(Cut::Output | Cut::List | Cut::Line)
+        )
+    };
     if dropped > 0 || events.iter().any(is_cut) {
         return None;
     }
