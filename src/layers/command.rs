@@ -1,174 +1,19 @@
 //! The words of a command: its options and its operands, and whether it begins as a rule does.
 
-/// Options that take a value as a word of its own, by program: without these a value would be an operand.
-const VALUED: &[(&[&str], &[&str])] = &[
-    (
-        &["git"],
-        &[
-            "-C",
-            "-c",
-            "-m",
-            "-o",
-            "--config-env",
-            "--git-dir",
-            "--grep",
-            "--message",
-            "--namespace",
-            "--work-tree",
-        ],
-    ),
-    (
-        &["docker", "podman"],
-        &[
-            "-H",
-            "-c",
-            "-e",
-            "-f",
-            "-l",
-            "-p",
-            "-v",
-            "-w",
-            "--config",
-            "--context",
-            "--env",
-            "--env-file",
-            "--file",
-            "--host",
-            "--log-level",
-            "--name",
-            "--network",
-            "--profile",
-            "--project-directory",
-            "--project-name",
-            "--publish",
-            "--volume",
-            "--workdir",
-        ],
-    ),
-    (
-        &["kubectl", "helm"],
-        &[
-            "-c",
-            "-f",
-            "-l",
-            "-n",
-            "-o",
-            "-s",
-            "--as",
-            "--cluster",
-            "--context",
-            "--kube-context",
-            "--kubeconfig",
-            "--namespace",
-            "--server",
-            "--user",
-        ],
-    ),
-    (
-        &["npm", "pnpm", "yarn", "bun"],
-        &[
-            "-C",
-            "-F",
-            "-w",
-            "--cwd",
-            "--dir",
-            "--filter",
-            "--prefix",
-            "--registry",
-            "--workspace",
-        ],
-    ),
-    (
-        &["cargo"],
-        &[
-            "-C",
-            "-F",
-            "-Z",
-            "-j",
-            "-p",
-            "--color",
-            "--config",
-            "--features",
-            "--manifest-path",
-            "--package",
-            "--target",
-            "--target-dir",
-        ],
-    ),
-    (&["go", "make", "ninja"], &["-C", "-I", "-f", "-j", "-o"]),
-    (&["gh", "glab"], &["-R", "--repo", "--hostname"]),
-    (
-        &["aws", "az", "gcloud"],
-        &[
-            "--account",
-            "--output",
-            "--profile",
-            "--project",
-            "--region",
-            "--subscription",
-        ],
-    ),
-    (
-        &["apt", "apt-get", "systemctl"],
-        &["-H", "-M", "-c", "-o", "-t"],
-    ),
-    (&["hg", "svn"], &["-R", "-m", "--cwd", "--message"]),
-    (
-        &["find"],
-        &[
-            "-ilname",
-            "-iname",
-            "-ipath",
-            "-iregex",
-            "-maxdepth",
-            "-mindepth",
-            "-mtime",
-            "-name",
-            "-newer",
-            "-path",
-            "-perm",
-            "-regex",
-            "-size",
-            "-type",
-            "-user",
-        ],
-    ),
-    (
-        &["grep", "egrep", "fgrep", "zgrep", "rg", "ag", "ack"],
-        &[
-            "-A",
-            "-B",
-            "-C",
-            "-T",
-            "-e",
-            "-f",
-            "-g",
-            "-m",
-            "-t",
-            "--file",
-            "--glob",
-            "--max-count",
-            "--regexp",
-            "--type",
-        ],
-    ),
-    (
-        &["sed", "awk", "gawk"],
-        &["-F", "-e", "-f", "-v", "--expression", "--file"],
-    ),
-];
-/// An option of so many letters may be several in one.
-const CLUSTER: usize = 3;
+use super::options::{Given, Means, Options};
 
 /// The words of a command.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct CommandWords<'a> {
     /// The program, without its folder.
     pub program: &'a str,
-    /// Options as they are written, each with the value that is a word of its own, if it is known to take one.
-    pub options: Vec<(&'a str, Option<&'a str>)>,
+    /// Options, each with its value, if it is known to take one.
+    pub options: Vec<Given<'a>>,
     /// The words that are neither.
     pub operands: Vec<&'a str>,
+    /// How many operands stand before `--`, if that is there.
+    pub before_dashes: Option<usize>,
+    known: Options,
 }
 
 impl<'a> CommandWords<'a> {
@@ -180,15 +25,27 @@ impl<'a> CommandWords<'a> {
         let program = program.rsplit('/').next().unwrap_or(program);
         let mut told = Self {
             program,
+            known: Options::of(program, rest.iter().map(AsRef::as_ref)),
             ..Self::default()
         };
-        let mut rest = rest.iter().map(AsRef::as_ref);
+        let mut rest = rest.iter().map(AsRef::as_ref).peekable();
         while let Some(word) = rest.next() {
             if word == "--" {
+                told.before_dashes = Some(told.operands.len());
                 told.operands.extend(rest.by_ref());
             } else if word.len() > 1 && word.starts_with(['-', '+']) {
-                let value = takes_value(program, word).then(|| rest.next());
-                told.options.push((word, value.flatten()));
+                let (option, takes_next) = told.known.read(word, rest.peek().copied());
+                told.options.push(option);
+                if takes_next {
+                    rest.next();
+                }
+            } else if program == "make" && word.contains('=') {
+                // A variable is no goal.
+                told.options.push(Given {
+                    name: word,
+                    value: None,
+                    means: Means::Any,
+                });
             } else {
                 told.operands.push(word);
             }
@@ -196,33 +53,19 @@ impl<'a> CommandWords<'a> {
         Some(told)
     }
 
-    /// Whether an option is there, alone or among the letters of another.
-    fn has(&self, (option, value): (&str, Option<&str>)) -> bool {
-        let mut all = self.options.iter();
-        all.any(|it| *it == (option, value)) || value.is_none() && self.has_letters(option)
+    /// Whether it is this program with operands that begin so.
+    #[must_use]
+    pub fn begins(&self, rule: &[&str]) -> bool {
+        let (program, operands) = rule.split_first().unwrap_or((&"", &[]));
+        self.program == *program && self.operands.starts_with(operands)
     }
 
-    fn has_letters(&self, option: &str) -> bool {
-        let names = || self.options.iter().map(|(name, _)| *name);
-        let letter = |letter| names().filter_map(cluster).any(|it| it.contains(letter));
-        match cluster(option) {
-            Some(letters) => letters.chars().all(letter),
-            None => names().any(|name| name == option),
-        }
+    /// Whether an option is there, alone or among the letters of another, by this name or one that means the same.
+    fn has(&self, asked: &Given<'_>) -> bool {
+        let same = |it: &Given<'_>| (it.name, it.value) == (asked.name, asked.value);
+        self.options.iter().any(same)
+            || asked.value.is_none() && self.known.is_among(asked.name, &self.options)
     }
-}
-
-/// The letters of `-rf`.
-fn cluster(option: &str) -> Option<&str> {
-    let letters = option.strip_prefix('-')?;
-    let fits = (1..=CLUSTER).contains(&letters.len());
-    (fits && letters.bytes().all(|byte| byte.is_ascii_alphabetic())).then_some(letters)
-}
-
-fn takes_value(program: &str, option: &str) -> bool {
-    let mut rows = VALUED.iter();
-    let row = rows.find(|(programs, _)| programs.contains(&program));
-    row.is_some_and(|(_, options)| options.contains(&option))
 }
 
 /// Whether a command begins with the words of a rule, wherever its options stand: the operands begin with those of the rule,
@@ -235,5 +78,5 @@ pub fn begins_with<T: AsRef<str>, U: AsRef<str>>(command: &[T], rule: &[U]) -> b
     let same = made.program == asked.program
         && (rule[0].as_ref() == asked.program || command[0].as_ref() == rule[0].as_ref());
     same && made.operands.starts_with(&asked.operands)
-        && asked.options.iter().all(|option| made.has(*option))
+        && asked.options.iter().all(|option| made.has(option))
 }

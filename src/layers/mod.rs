@@ -7,6 +7,7 @@ mod cost;
 mod finding;
 mod json;
 mod judge;
+mod options;
 mod path;
 mod pattern;
 mod place;
@@ -26,6 +27,7 @@ pub use finding::{Finding, Findings, LayerStatus, Outcome};
 pub use judge::{
     JudgeCheck, JudgeFailure, JudgeKind, JudgeLabel, JudgeReply, Threshold, threshold_score,
 };
+pub use options::{Given, Means};
 pub use path::{Handoffs, Path, PathSpec, Similarity, path, path_in_part};
 pub use pattern::Pattern;
 pub use place::{Depth, PathRule, Touched};

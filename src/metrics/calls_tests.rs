@@ -72,6 +72,109 @@ fn a_call_is_forbidden_by_its_arguments() {
     }
 }
 
+/// Lines in which a rule should see what it forbids, and in which it should not; one a line, with `\n` for a new line.
+fn holds(rule: &CallPattern, (seen, unseen): (&str, &str)) {
+    for (lines, fits) in [(seen, true), (unseen, false)] {
+        for line in lines.lines().map(str::trim).filter(|line| !line.is_empty()) {
+            let line = line.replace("\\n", "\n");
+            assert_eq!(rule.fits(&shell(&line)), fits, "{} on {line}", rule.words());
+        }
+    }
+}
+
+#[test]
+fn a_command_is_seen_behind_options_of_shells_and_what_they_read() {
+    let seen = r#"
+        bash -euo pipefail -c "git push"
+        bash -eo pipefail -c 'git push'
+        bash -o errexit -ceu "git push"
+        bash -c -- "git push"
+        echo -n "git push" | bash
+        echo "git push" | bash -s origin
+        echo "git push" | tee f | bash
+        printf 'git %s' push | sh
+        cat - <<E | bash\ngit push\nE
+        bash /dev/stdin <<E\ngit push\nE
+        bash -o pipefail <<E\ngit push\nE
+        . /dev/stdin <<< "git push"
+        time { git push; }
+        time -p { git push; }
+        coproc git push
+        coproc { git push; }
+        coproc X { git push; }
+        a[0]=1 git push
+        a=($(git push))
+    "#;
+    let unseen = r#"
+        echo -n "git push" | cat
+        bash -euo pipefail -c "echo git push"
+        bash -o "git push" x.sh
+        bash x.sh <<E\ngit push\nE
+        cat - x <<E | bash\ngit push\nE
+        a=(git push)
+        [ a = git ] push
+        time
+    "#;
+    holds(&rule("", "git push", ("", "")), (seen, unseen));
+    let escaped = shell("echo -e 'cd x\\ngit push' | bash");
+    assert!(rule("", "git push", ("", "")).fits(&escaped));
+    let escaped = shell("printf '%s\\n' 'git push' | bash");
+    assert!(rule("", "git push", ("", "")).fits(&escaped));
+}
+
+#[test]
+fn a_command_is_seen_behind_whatever_runs_it() {
+    let seen = r#"
+        watch -n 5 git push
+        watch --interval 5 "git push"
+        env -S"git push" origin
+        env --split-string="git push"
+        su --command="git push" me
+        su -l me --command "git push"
+        su -lc "git push" me
+        xargs --max-args 1 git push
+        runuser -u me -- git push
+        runuser -l me -c "git push"
+        unshare -r git push
+        nsenter -t 1 -m git push
+        systemd-run --user -p A=b git push
+        xvfb-run -s "-screen 0" git push
+        script -qc "git push" /dev/null
+        flock -w 5 /tmp/l -c "git push"
+        flock -n /tmp/l git push
+        sg staff -c "git push"
+        ssh-agent bash -c "git push"
+        parallel ::: "git push"
+        poetry run git push
+        direnv exec . git push
+        nix-shell --run "git push"
+        git rebase -x "git push" main
+        git -C x rebase --exec="git push" main
+        git submodule foreach --recursive 'git push'
+        git submodule foreach git push
+        git bisect run git push
+    "#;
+    let unseen = r#"
+        watch "echo git push"
+        su -c "echo git push"
+        script git push
+        flock /tmp/l grep -c "git push"
+        git bisect run echo git push
+        git rebase -x "echo git push" main
+        git submodule status push
+        poetry add git push
+    "#;
+    holds(&rule("", "git push", ("", "")), (seen, unseen));
+    // What only runs another program is one all the same.
+    let seen = "sudo -u me rm x\\ncd x && sudo ls";
+    holds(
+        &rule("", "sudo", ("", "")),
+        (seen, "echo sudo\\nbash -c 'ls'"),
+    );
+    let rebase = rule("", "git rebase", ("", ""));
+    holds(&rebase, ("git rebase -x ls main", "git bisect run rebase"));
+}
+
 #[test]
 fn a_forbidden_command_is_seen_however_it_is_run() {
     let push = rule("", "git push", ("", ""));
@@ -138,6 +241,11 @@ fn a_command_may_be_a_list_of_words_in_an_argument() {
         json!({"cmd": "git push"}),
         json!({"commands": ["git add .", "git push"]}),
         json!({"commands": [["git", "add", "."], ["git", "push"]]}),
+        json!({"commands": ["ls", "git push"]}),
+        json!({"commands": ["npm test", {"command": "git push"}]}),
+        json!({"command": "git", "args": "push origin"}),
+        json!({"command": ["ls", "&&", "git", "push"]}),
+        json!({"command": "[\"bash\", \"-lc\", \"git push\"]"}),
         json!({"action": {"type": "exec", "command": ["env", "A=1", "git", "push"]}}),
     ] {
         assert!(
@@ -147,6 +255,8 @@ fn a_command_may_be_a_list_of_words_in_an_argument() {
     }
     for arguments in [
         json!({"command": ["echo", "git push"]}),
+        json!({"commands": [["echo", "git push"], ["ls"]]}),
+        json!({"command": "echo", "args": "git push"}),
         json!({"pattern": "git push"}),
         json!({"command": "create", "path": "a.sh", "file_text": "git push"}),
     ] {
@@ -173,6 +283,31 @@ fn options_of_a_rule_may_stand_anywhere_in_a_command() {
         ("git -C x push", "git -C x push", true),
         ("git -C x push", "git -C y push", false),
         ("git push", "git -- push", true),
+        ("git push", "git --attr-source x push", true),
+        ("git push --force", "git push origin -f", true),
+        ("git push -f", "git push -o f", false),
+        ("git push -f", "git push -of", false),
+        ("rm -rf", "rm --recursive --force x", true),
+        ("rm -rf", "rm -R -f x", true),
+        ("rm -rf", "rm -rfvI x", true),
+        ("rm --recursive --force", "rm -rf x", true),
+        ("rm -rf", "rm -- -rf", false),
+        ("rm -rf", "rm -r --force-x x", false),
+        ("sed -i", "sed -i.bak s/a/b/ f", true),
+        ("sed -i", "sed --in-place=.bak s/a/b/ f", true),
+        ("sed -i", "sed -nie p f", true),
+        ("sed -i", "sed -e -i f", false),
+        ("sed -i", "sed -es/i/x/ f", false),
+        ("kubectl delete", "kubectl --token x delete pod y", true),
+        ("kubectl delete", "kubectl -v 5 delete pod y", true),
+        ("kubectl delete", "kubectl get delete", false),
+        ("npm publish", "npm --otp 123 --tag x publish", true),
+        ("docker run", "docker --tlscacert x run y", true),
+        ("aws s3 rm", "aws --endpoint-url u s3 rm x", true),
+        ("make deploy", "make -j deploy", true),
+        ("make deploy", "make A=b deploy", true),
+        ("make deploy", "make -j 4 deploy", true),
+        ("find -exec", "find -execute", false),
     ];
     for (written, line, fits) in cases {
         let rule = rule("", written, ("", ""));
@@ -237,6 +372,78 @@ fn a_forbidden_path_is_seen_wherever_a_call_names_it() {
 }
 
 #[test]
+fn a_folder_that_is_worked_in_is_named_and_a_text_is_no_path() {
+    let seen = r#"
+        git -C secrets status
+        git --work-tree=secrets status
+        make -C secrets
+        tar xf x -C secrets
+        unzip x -d secrets
+        patch -d secrets -p1
+        cp -t secrets a
+        git checkout -- secrets
+        git diff a..b -- secrets
+        git log -- secrets
+        git commit -m x -- secrets
+        A=(a secrets/a); cat "${A[@]}"
+        A=(x $(cat secrets/a))
+        kubectl apply -f secrets
+        kubectl apply --filename=secrets/a
+        git commit -F secrets/a
+        grep -rne x secrets
+    "#;
+    let unseen = r#"
+        git commit --message="secrets/a"
+        git commit -am "docs:secrets/a"
+        git commit -m"secrets/a"
+        git log --grep=secrets/a
+        git log -S secrets/a
+        git log -Ssecrets/a
+        git tag -a v1 -m secrets/a
+        grep --regexp=secrets/a src
+        grep -rne secrets/a src
+        gh issue create --title secrets/a
+        gh pr create -b secrets/a
+        jj commit -m secrets/a
+        svn ci -m secrets/a
+        git checkout secrets
+        A=(secrets); echo
+    "#;
+    holds(&rule("", "", ("secrets/**", "")), (seen, unseen));
+}
+
+#[test]
+fn wildcards_of_a_shell_name_what_they_can_become() {
+    let seen = "cat .env*\\ncat x/.en?\\ncat .[e]nv\\nrm -f .e*v\\nfor f in .env*; do cat $f; done\\ncat {.env,x}";
+    let unseen = "cat *\\ncat *nv\\ncat .x*\\ncat .env*.ts\\nls src/*\\ngit add *.rs\\ncat .env.*";
+    for (lines, fits) in [(seen, true), (unseen, false)] {
+        for line in lines.split("\\n") {
+            let rule = rule("", "", (".env", ""));
+            assert_eq!(rule.fits(&shell(line)), fits, "{line}");
+        }
+    }
+    #[rustfmt::skip]
+    let cases = [
+        ("config/prod/*.key", "rm -rf config/prod/*", true),
+        ("config/prod/*.key", "cat config/prod/*", true),
+        ("config/prod/*.key", "rm -rf config/*", true),
+        ("config/prod/*.key", "cat config/*", false),
+        ("config/prod/*.key", "cat config/prod/*.pub", false),
+        ("config/prod/*.key", "rm -rf *", false),
+        ("*.key", "cat src/*", false),
+        ("Cargo.lock", "cat build/C*", true),
+        ("/etc/passwd", "cat /etc/pass*", true),
+        ("/etc/passwd", "cat /w/etc/pass*", false),
+        ("a/b.txt", "cat a/*.txt", true),
+        ("a/b.txt", "cat c/*.txt", false),
+    ];
+    for (glob, line, fits) in cases {
+        let rule = rule("", "", (glob, ""));
+        assert_eq!(rule.fits(&shell(line)), fits, "{glob} on {line}");
+    }
+}
+
+#[test]
 fn a_forbidden_path_is_seen_in_the_arguments_of_any_tool() {
     let secrets = rule("", "", ("secrets/**", ""));
     for arguments in [
@@ -244,6 +451,7 @@ fn a_forbidden_path_is_seen_in_the_arguments_of_any_tool() {
         json!({"file_path": "/w/My App/secrets/a"}),
         json!({"changes": [{"kind": "update", "path": "/w/secrets/a"}]}),
         json!({"input": "*** Begin Patch\n*** Update File: a\n*** Move to: secrets/a\n*** End Patch"}),
+        json!({"changes": {"secrets/a": {"type": "update"}}}),
         json!({"patchText": "--- secrets/a\n+++ secrets/a\n"}),
         json!({"pattern": "secrets/**"}),
     ] {
@@ -257,12 +465,28 @@ fn a_forbidden_path_is_seen_in_the_arguments_of_any_tool() {
         json!({"pattern": "secrets", "path": "src"}),
         json!({"url": "https://example.com/secrets/a"}),
         json!({"prompt": "Never open w/secrets/a."}),
+        json!({"file_path": "notes.md", "content": "secrets/a"}),
+        json!({"file_path": ".gitignore", "content": "secrets/\n"}),
+        json!({"file_path": "x", "edits": [{"old_string": "secrets/a", "newString": "b"}]}),
+        json!({"query": "secrets/a"}),
+        json!({"command": "ls", "description": "secrets/a"}),
     ] {
         assert!(
             !secrets.fits(&other("tool", arguments.clone())),
             "{arguments}"
         );
     }
+}
+
+#[test]
+fn what_is_looked_for_is_no_path() {
+    let secrets = rule("", "", ("secrets/**", ""));
+    let sought = json!({"pattern": "secrets/a", "path": "src"});
+    assert!(!secrets.fits(&other("Grep", sought.clone())));
+    assert!(!secrets.fits(&other("search_file_content", sought.clone())));
+    assert!(secrets.fits(&other("Glob", sought)));
+    let within = json!({"pattern": "x", "path": "secrets"});
+    assert!(secrets.fits(&other("Grep", within)));
 }
 
 #[test]
@@ -295,6 +519,10 @@ fn hostile_arguments_end_soon() {
         "echo 'sh' | ".repeat(20_000),
         "> a ".repeat(50_000),
         "su -c ".repeat(20_000),
+        "sudo ".repeat(100_000),
+        "A=(".repeat(50_000),
+        "a* ".repeat(100_000),
+        "git rebase -x ".repeat(20_000),
     ] {
         let call = shell(&line);
         assert!(call.commands.len() <= 4_000, "{}", &line[..12]);

@@ -33,6 +33,8 @@ pub(super) struct Script {
     pub(super) commands: Vec<Simple>,
     /// The scripts inside `$(...)`, backquotes, `<(...)` and `>(...)`.
     pub(super) nested: Vec<String>,
+    /// The lists of words inside `NAME=(...)`.
+    pub(super) lists: Vec<String>,
 }
 
 /// Cuts a script; whatever is unbalanced ends with the text.
@@ -200,6 +202,10 @@ impl<'a> Lexer<'a> {
     fn equals(&mut self) {
         let word = self.word();
         let name = word.bytes.strip_suffix(b"+").unwrap_or(&word.bytes);
+        // An element of an array.
+        let place = name.iter().position(|byte| *byte == b'[');
+        let place = place.filter(|_| name.ends_with(b"]"));
+        let name = &name[..place.unwrap_or(name.len())];
         let is_name = name.first().is_some_and(|first| !first.is_ascii_digit())
             && name
                 .iter()
@@ -214,7 +220,10 @@ impl<'a> Lexer<'a> {
             && word.assigns
             && word.bytes.ends_with(b"=")
         {
-            self.at = closing(self.bytes, self.at) + 1;
+            let end = closing(self.bytes, self.at);
+            let inner = String::from_utf8_lossy(&self.bytes[self.at.min(end)..end]);
+            self.script.lists.push(inner.into_owned());
+            self.at = end + 1;
             return;
         }
         self.end_word();

@@ -126,9 +126,9 @@ fn finished(board: &Board, outcome: &TrialOutcome, again: bool) -> String {
         .cost
         .billed_usd
         .map_or_else(|| "-".to_owned(), table::dollars);
-    let reason = reason(outcome);
+    let (reason, judged) = (reason(outcome), judged(outcome));
     format!(
-        "[{number:>width$}/{all}] {style}{word:<5}{style:#} {}  {time}  {cost}{reason}",
+        "[{number:>width$}/{all}] {style}{word:<5}{style:#} {}  {time}  {cost}{reason}{judged}",
         label(&outcome.key)
     )
 }
@@ -157,6 +157,17 @@ fn reason(outcome: &TrialOutcome) -> String {
         None => reason.clone(),
     };
     format!("  {}", shortened(&sanitize_line(&text), SHOWN_REASON))
+}
+
+/// How far the judges are known that decided about it.
+fn judged(outcome: &TrialOutcome) -> String {
+    let judges = outcome.layers.iter().flat_map(|it| &it.judges);
+    let each: Vec<&str> = judges.map(String::as_str).collect();
+    if each.is_empty() {
+        return String::new();
+    }
+    let text = sanitize_line(&each.join("; "));
+    format!("  judged: {}", shortened(&text, SHOWN_REASON))
 }
 
 /// At most `most` characters of `text`, the cut shown.
@@ -196,7 +207,7 @@ mod tests {
 
     use super::*;
     use crate::cli::console::samples::{finished as step, key, outcome, started};
-    use crate::model::Infra;
+    use crate::model::{Infra, LayerVerdicts};
 
     fn said(board: &Board, step: &Progress) -> Vec<String> {
         let strip = |text: &str| anstream::adapter::strip_str(text).to_string();
@@ -253,6 +264,19 @@ mod tests {
         for (outcome, expected) in cases {
             assert_eq!(said(&board(), &step(outcome)), [expected]);
         }
+    }
+
+    #[test]
+    fn a_judged_trial_tells_how_far_its_judge_is_known() {
+        let mut judged = outcome(2);
+        let layers = LayerVerdicts {
+            judges: vec!["answer.llm_judge: NOT CALIBRATED".to_owned()],
+            ..LayerVerdicts::default()
+        };
+        judged.layers = Some(layers);
+        let line = said(&board(), &step(judged)).remove(0);
+        let told = "$0.0123  judged: answer.llm_judge: NOT CALIBRATED";
+        assert!(line.ends_with(told), "{line}");
     }
 
     #[test]
