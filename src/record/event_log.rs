@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::failpoints::reach;
-use crate::model::{AgentEvent, Said};
+use crate::model::{AgentEvent, Cut, EventKind, Said};
 use crate::record::error::Doing as _;
 use crate::record::event_text::EventText;
 use crate::record::event_wire::EventLine;
@@ -15,7 +15,9 @@ use crate::record::lines::{BadLine, Found, LineReader};
 use crate::record::{RecordError, Redactor, RowProblem};
 
 /// Version of the format, in the first line of every file.
-const EVENTS_VERSION: u32 = 1;
+const EVENTS_VERSION: u32 = 2;
+/// The version that does not tell what was cut. Texts were kept up to so many bytes then.
+const WITHOUT_CUTS: (u32, usize) = (1, 64 * 1024);
 /// Events beyond this many bytes are counted and not kept.
 const MOST_BYTES: u64 = 256 * 1024 * 1024;
 /// What was written reaches the file within this time while events come.
@@ -184,6 +186,7 @@ pub fn read_events(path: &Path) -> Result<EventReader, RecordError> {
         header,
         problem,
         dropped: 0,
+        cut: None,
     })
 }
 
@@ -192,6 +195,7 @@ fn read_header(line: &[u8], ended: bool) -> Result<EventLogHeader, BadLine> {
         .map_err(|_| BadLine::explain::<EventLogHeader>(line, ended))?;
     match header.events {
         EVENTS_VERSION => Ok(header),
+        older if older == WITHOUT_CUTS.0 => Ok(header),
         0 => Err(BadLine::new(
             "it is no event log: the first line names no version",
         )),
@@ -207,6 +211,8 @@ pub struct EventReader {
     header: EventLogHeader,
     problem: Option<RowProblem>,
     dropped: u64,
+    /// What an older log does not tell of the event before.
+    cut: Option<AgentEvent>,
 }
 
 impl EventReader {
@@ -233,6 +239,9 @@ impl Iterator for EventReader {
         if self.header.events == 0 {
             return None;
         }
+        if let Some(cut) = self.cut.take() {
+            return Some(Ok(cut));
+        }
         loop {
             let read = match self.lines.advance() {
                 Found::End => return None,
@@ -240,12 +249,32 @@ impl Iterator for EventReader {
                 Found::Line(ended) => parse(&self.lines.line, ended),
             };
             match read {
-                Ok(Ok(event)) => return Some(Ok(event)),
+                Ok(Ok(event)) => {
+                    let at = event.at;
+                    let cut =
+                        untold_cut(&event.kind).filter(|_| self.header.events == WITHOUT_CUTS.0);
+                    self.cut = cut.map(EventKind::Cut).map(|kind| AgentEvent { at, kind });
+                    return Some(Ok(event));
+                }
                 Ok(Err(dropped)) => self.dropped += dropped,
                 Err(bad) => return Some(Err(bad.at(self.lines.number))),
             }
         }
     }
+}
+
+/// What may have been cut in an event of an older log: a text that is as long as was kept of one, up to a character.
+fn untold_cut(kind: &EventKind) -> Option<Cut> {
+    let (bytes, cut) = match kind {
+        EventKind::Message { text }
+        | EventKind::Finished {
+            answer: Some(text), ..
+        } => (text.len(), Cut::Words),
+        EventKind::ToolStarted(call) => (call.arguments.len(), Cut::Arguments),
+        EventKind::ToolEnded(result) => (result.output.len(), Cut::Output),
+        _ => return None,
+    };
+    (bytes + 4 > WITHOUT_CUTS.1).then_some(cut)
 }
 
 fn parse(line: &[u8], ended: bool) -> Result<Result<AgentEvent, u64>, BadLine> {

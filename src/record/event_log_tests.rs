@@ -222,13 +222,33 @@ fn what_is_no_event_is_a_problem_with_its_line() {
 }
 
 #[test]
+fn what_an_older_log_may_have_cut_is_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("events.jsonl");
+    for (version, letters, cuts) in [(1, 65_532, 0), (1, 65_533, 2), (2, 65_536, 0)] {
+        let text = "w".repeat(letters);
+        let lines = [
+            format!(r#"{{"events":{version},"run_id":"x"}}"#),
+            format!(r#"{{"at_ms":1,"type":"message","text":"{text}"}}"#),
+            r#"{"at_ms":2,"type":"message","text":"short"}"#.to_owned(),
+            format!(r#"{{"at_ms":3,"type":"finished","ok":true,"answer":"{text}"}}"#),
+        ];
+        fs::write(&path, lines.join("\n") + "\n").unwrap();
+        let read: Vec<_> = read_events(&path).unwrap().map(Result::unwrap).collect();
+        let is_cut = |event: &&AgentEvent| event.kind == EventKind::Cut(Cut::Words);
+        assert_eq!(read.iter().filter(is_cut).count(), cuts, "{letters}");
+        assert_eq!(read.len(), 3 + cuts);
+    }
+}
+
+#[test]
 fn a_log_without_a_known_first_line_gives_one_problem() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("events.jsonl");
     let cases = [
         ("", false),
         ("{}\n{}\n", false),
-        ("{\"events\":2}\n{}\n", true),
+        ("{\"events\":3}\n{}\n", true),
         ("[\n", false),
     ];
     for (text, newer) in cases {

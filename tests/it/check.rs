@@ -299,6 +299,75 @@ fn a_run_is_held_to_the_defaults_of_its_own_config() {
     let told = document(&sandbox, &["tasks.yaml", last], 1);
     let answer = &told["traces"][0]["layers"]["answer"];
     assert_eq!(answer["violations"], json!(["not_in_answer"]), "{told:#}");
+    // So is the events file of one of its trials, and a config that is gone is told.
+    let trials = fs::read_dir(std::path::Path::new(last).join("trials")).expect("the trials");
+    let trial = trials.flatten().next().expect("a trial").path();
+    let events = trial.join("events.jsonl");
+    let events = events.to_str().expect("text");
+    let words = ["tasks.yaml", events, "--query", "t"];
+    let told = document(&sandbox, &words, 1);
+    let answer = &told["traces"][0]["layers"]["answer"];
+    assert_eq!(answer["violations"], json!(["not_in_answer"]), "{told:#}");
+    fs::remove_file(sandbox.path("other.yaml")).expect("remove the config");
+    for path in [last, events] {
+        let words = ["check", "tasks.yaml", path, "--query", "t"];
+        let told = sandbox.proctor(&words).expect_code(0).stderr;
+        assert!(told.contains("other.yaml, is not there"), "{told}");
+    }
+}
+
+#[test]
+fn two_graders_of_one_layer_are_both_told() {
+    let tasks = "- {id: t, prompt: do it, graders: [{type: path, forbidden_tools: [Bash]}, {type: path, max_tool_calls: 4}]}\n";
+    let files = [
+        ("tasks.yaml", tasks.to_owned()),
+        ("trace.json", trace("done", &["Bash"], 0.1).to_string()),
+    ];
+    let told = document(
+        &folder(&files),
+        &["tasks.yaml", "trace.json", "--query", "t"],
+        1,
+    );
+    let path = &told["traces"][0]["layers"]["path"];
+    assert_eq!(path["violations"], json!(["forbidden_tools"]), "{told:#}");
+    let found = path["findings"].as_array().expect("findings");
+    let checks: Vec<_> = found.iter().map(|it| &it["check"]).collect();
+    for check in ["forbidden_tools", "max_tool_calls"] {
+        assert!(checks.contains(&&json!(check)), "{told:#}");
+    }
+}
+
+#[test]
+fn calls_that_are_not_all_known_pass_nothing_and_are_no_baseline() {
+    let events = [
+        r#"{"events":1,"run_id":"r"}"#,
+        r#"{"at_ms":1.0,"type":"tool_started","id":"a","name":"Bash","arguments":"{}"}"#,
+        r#"{"at_ms":2.0,"type":"cut","what":"line"}"#,
+        r#"{"at_ms":3.0,"type":"finished","ok":true,"answer":"done"}"#,
+    ];
+    let spec = "path: {forbidden_tools: [Edit]}\n";
+    let files = [
+        ("spec.yaml", spec.to_owned()),
+        ("events.jsonl", events.join("\n") + "\n"),
+    ];
+    let sandbox = folder(&files);
+    let told = document(&sandbox, &["spec.yaml", "events.jsonl"], 2);
+    let found = &told["traces"][0]["layers"]["path"]["findings"][0];
+    assert_eq!(found["outcome"], "error", "{told:#}");
+    let why = found["detail"].as_str().expect("text");
+    assert!(why.contains("suite.limits.line_kib"), "{why}");
+    let save = [
+        "baseline",
+        "save",
+        "spec.yaml",
+        "events.jsonl",
+        "--as",
+        "a/b/c",
+    ];
+    let refused = sandbox.proctor(&save).expect_code(2).stderr;
+    assert!(refused.contains("calls_cut: "), "{refused}");
+    let forced = [&save[..], &["--force"]].concat();
+    sandbox.proctor(&forced).expect_code(0);
 }
 
 #[test]

@@ -98,13 +98,17 @@ fn save(args: &SaveBaselineArgs) -> Outcome<ExitCode> {
     if !passes && !args.force {
         return not_passed(&found, status);
     }
+    if let Some(why) = trace.gaps.calls.as_ref().filter(|_| !args.force) {
+        let hint = "--force saves it all the same, and that is recorded";
+        return Err(refused(format!("{}: {why}; nothing was saved", source.name)).hint(hint));
+    }
     let mut baseline = Baseline::new(&trace);
     baseline.saved_at = jiff::Timestamp::now().to_string();
     baseline.source = source.name;
     baseline.spec_sha256.clone_from(&spec.digest);
     baseline.correctness = status.map(|status| status.word().to_owned());
     baseline.violations = violations(&found);
-    baseline.forced = !passes;
+    baseline.forced = !passes || trace.gaps.calls.is_some();
     baseline.judged = asked.judges;
     let saved = store(&args.store)
         .save(&key, args.version, baseline)

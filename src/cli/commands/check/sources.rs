@@ -49,7 +49,9 @@ fn folder(path: &Path) -> Option<&Path> {
         return Some(path);
     }
     let is_events = path.file_name().is_some_and(|name| name == "events.jsonl");
-    path.parent().filter(|_| is_events)
+    let folder = path.parent().filter(|_| is_events)?;
+    let is_here = folder.as_os_str().is_empty();
+    Some(if is_here { Path::new(".") } else { folder })
 }
 
 /// The config of the run whose trials are among the traces, and those that are not there any more.
@@ -266,4 +268,22 @@ fn numbered(version: &str) -> Vec<(u64, String)> {
         rest = after;
     }
     parts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn events_belong_to_the_folder_that_holds_them() {
+        let cases = [
+            ("r/trials/t/events.jsonl", Some("r/trials/t")),
+            ("events.jsonl", Some(".")),
+            ("r/trials/t/other.jsonl", None),
+        ];
+        for (path, expected) in cases {
+            let found = folder(Path::new(path));
+            assert_eq!(found, expected.map(Path::new), "{path}");
+        }
+    }
 }
