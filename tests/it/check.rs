@@ -320,14 +320,11 @@ fn a_run_is_held_to_the_defaults_of_its_own_config() {
 fn two_graders_of_one_layer_are_both_told() {
     let tasks = "- {id: t, prompt: do it, graders: [{type: path, forbidden_tools: [Bash]}, {type: path, max_tool_calls: 4}]}\n";
     let files = [
-        ("tasks.yaml", tasks.to_owned()),
+        ("two.yaml", tasks.to_owned()),
         ("trace.json", trace("done", &["Bash"], 0.1).to_string()),
     ];
-    let told = document(
-        &folder(&files),
-        &["tasks.yaml", "trace.json", "--query", "t"],
-        1,
-    );
+    let words = ["two.yaml", "trace.json", "--query", "t"];
+    let told = document(&folder(&files), &words, 1);
     let path = &told["traces"][0]["layers"]["path"];
     assert_eq!(path["violations"], json!(["forbidden_tools"]), "{told:#}");
     let found = path["findings"].as_array().expect("findings");

@@ -411,6 +411,36 @@ fn a_check_asks_judges_where_told_and_pays_nothing_for_what_a_run_recorded() {
 }
 
 #[test]
+fn a_check_asks_about_several_traces_at_once() {
+    // Each waits for another one, and likes what it judges only where one came.
+    let waits = r#"
+echo here >> "$HOME/here"
+for turn in $(seq 300); do [ "$(wc -l < "$HOME/here")" -ge 2 ] && break; sleep 0.1; done
+[ "$(wc -l < "$HOME/here")" -ge 2 ] || exit 1
+"#;
+    let sandbox = suite("please come in", RUBRIC, ALLOWED);
+    sandbox.script("polite", &format!("{waits}{JUDGE}"));
+    fs::write(sandbox.path("spec.yaml"), format!("answer: {{{RUBRIC}}}\n")).expect("the spec");
+    for name in ["a", "b"] {
+        let said = format!("please, {name}");
+        let trace = json!({"total_llm_calls": 1, "spans": [{"kind": "agent", "output_data": said, "tool_calls": []}]});
+        fs::write(sandbox.path(&format!("{name}.json")), trace.to_string()).expect("the trace");
+    }
+    let words = [
+        "check",
+        "spec.yaml",
+        "a.json",
+        "b.json",
+        "--judges",
+        "--json",
+    ];
+    let told = sandbox.proctor(&words).expect_code(0).stdout;
+    let told: Value = serde_json::from_str(&told).expect("JSON");
+    let names: Vec<_> = [0, 1].map(|place| &told["traces"][place]["trace"]).into();
+    assert_eq!(names, [&json!("a.json"), &json!("b.json")], "{told:#}");
+}
+
+#[test]
 fn a_check_asks_only_judges_that_may_decide() {
     let sandbox = suite("please come in", RUBRIC, ALLOWED);
     sandbox.proctor(&["run", "--quiet"]).expect_code(0);

@@ -192,8 +192,8 @@ fn what_is_judged_is_judged_to_its_end() {
     let asked = "expect: {path: {forbidden_calls: [{path: 'secrets/**'}]}}";
     let row = ran(&stream(&[("Write", write)], "done"), asked).row();
     assert_eq!(words(&row), ["-", "fail", "-"], "{row:#}");
-    let asked = "expect: {answer: {not_in_answer: [last], expected_in_answer: [last]}}";
-    let row = ran(&stream(&[], &format!("{long}LAST")), asked).row();
+    let asked = "expect: {answer: {not_in_answer: [end], expected_in_answer: [last]}}";
+    let row = ran(&stream(&[], &format!("{long}LAST END")), asked).row();
     assert_eq!(words(&row), ["fail", "-", "-"], "{row:#}");
     let found = findings(&row);
     assert_eq!(found[0], "answer.expected_in_answer pass");

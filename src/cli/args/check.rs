@@ -1,5 +1,6 @@
 //! Flags of `check`.
 
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use clap::{Args, ValueHint};
@@ -42,6 +43,10 @@ pub(in crate::cli) struct CheckArgs {
 
     #[command(flatten)]
     pub(in crate::cli) ask: AskArgs,
+
+    /// How many traces judges are asked about at once
+    #[arg(long, value_name = "N", default_value = "4", requires = "judges")]
+    pub(in crate::cli) jobs: NonZeroUsize,
 
     /// Print the result as one JSON document
     #[arg(long)]

@@ -1,6 +1,11 @@
 //! The judges of a config, for commands that ask them outside of a run.
 
+use std::collections::BTreeMap;
+use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use tokio::task::JoinSet;
 
 use crate::cli::args::AskArgs;
 use crate::cli::commands::engine;
@@ -13,6 +18,7 @@ use crate::graders::{Asked, Held, LayersFound, Shown};
 use crate::judge::{JudgeSetup, Judges, Purse};
 use crate::record::{JUDGE_REPLIES, Redactor, RunDir};
 use crate::report::sanitize_line;
+use crate::supervise::Cancel;
 
 /// The config that was named, else that of this folder.
 pub(super) fn needed_config(named: Option<&Path>) -> Outcome<PathBuf> {
@@ -56,8 +62,10 @@ pub(super) fn judges(settings: &JudgeSettings, recordings: &Path) -> Outcome<Jud
 
 /// Judges that are asked about recorded traces.
 pub(super) struct Asking {
-    judges: Judges,
-    purse: Purse,
+    judges: Arc<Judges>,
+    purse: Arc<Purse>,
+    /// About how many traces at once.
+    jobs: NonZeroUsize,
 }
 
 impl Asking {
@@ -71,9 +79,36 @@ impl Asking {
         let recordings = recordings_of_run(traces);
         let recordings = recordings.unwrap_or_else(|| beside_calibrations(&settings));
         Ok(Some(Self {
-            judges: judges(&settings, &recordings)?,
-            purse: Purse::new(None),
+            judges: Arc::new(judges(&settings, &recordings)?),
+            purse: Arc::new(Purse::new(None)),
+            jobs: NonZeroUsize::MIN,
         }))
+    }
+
+    /// The same about so many traces at once.
+    pub(super) fn at_once(self, jobs: NonZeroUsize) -> Self {
+        Self { jobs, ..self }
+    }
+
+    /// What is found with what judges say, in the order of the traces; less of them where a task broke down.
+    async fn each(&self, held: Vec<(Held, Shown)>, cancel: &Cancel) -> Vec<(LayersFound, Asked)> {
+        let mut found = BTreeMap::new();
+        let mut running = JoinSet::new();
+        for (index, (held, shown)) in held.into_iter().enumerate() {
+            if running.len() >= self.jobs.get() {
+                found.extend(running.join_next().await.and_then(Result::ok));
+            }
+            let (judges, purse) = (Arc::clone(&self.judges), Arc::clone(&self.purse));
+            let cancel = cancel.clone();
+            running.spawn(async move {
+                let asked = held.asked(&shown, (&judges, &purse, &cancel)).await;
+                (index, asked)
+            });
+        }
+        while let Some(ended) = running.join_next().await {
+            found.extend(ended.ok());
+        }
+        found.into_values().collect()
     }
 
     /// What new calls cost, in USD; nothing where nobody was asked or that is not known.
@@ -114,14 +149,15 @@ pub(super) fn settle(
         stream: false,
         colour: Colour::AUTO,
     };
+    let traces = held.len();
     let (found, cancelled) = engine::drive(view, |_sender, cancel| async move {
-        let mut found = Vec::new();
-        for (held, shown) in held {
-            let with = (&asking.judges, &asking.purse, &cancel);
-            found.push(held.asked(&shown, with).await);
-        }
+        let found = asking.each(held, &cancel).await;
         (found, cancel.level() > 0)
     })?;
+    if found.len() < traces {
+        let why = "asking judges broke down, which is a fault of proctor";
+        return Err(Failure::new(Kind::Infrastructure, why));
+    }
     if cancelled {
         return Err(Failure::new(Kind::Cancelled, "not all judges were asked")
             .hint("replies are recorded: the same command asks for the rest alone"));

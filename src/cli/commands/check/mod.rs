@@ -63,6 +63,7 @@ pub(in crate::cli) fn run(args: &CheckArgs) -> Outcome<ExitCode> {
         held.extend(layers);
         checked.push(one);
     }
+    let asking = asking.map(|asking| asking.at_once(args.jobs));
     let bill = settled(&mut checked, (asking.as_ref(), held))?;
     let mut tally = Tally::default();
     for one in &checked {
