@@ -13,6 +13,8 @@ pub struct Heard<'a> {
     pub dir: &'a TrialDir,
     /// What was taken out of its files.
     pub redactor: &'a Redactor,
+    /// How many bytes are kept of each stream that it printed.
+    pub most_raw: u64,
     /// What it spent.
     pub spent: Spent,
     /// What it is compared with.

@@ -34,6 +34,7 @@ pub(super) async fn judge(options: &PrivacyOptions, ctx: &GradeContext<'_>) -> O
         raw: ctx
             .heard
             .map(|heard| [heard.dir.stdout_raw(), heard.dir.stderr_raw()]),
+        most_raw: ctx.heard.map_or(u64::MAX, |heard| heard.most_raw),
         left: ctx.left.map(<[_]>::to_vec).unwrap_or_default(),
         tree: ctx.root.to_owned(),
         kept: ctx.heard.map(|heard| heard.dir.clone()),
@@ -149,6 +150,8 @@ struct Search {
     events: Option<PathBuf>,
     /// Every byte that the agent printed.
     raw: Option<[PathBuf; 2]>,
+    /// How much is kept of each of them.
+    most_raw: u64,
     left: Vec<ChangedPath>,
     /// The graders' tree.
     tree: PathBuf,
@@ -210,11 +213,20 @@ impl Search {
         })
         .map_err(heard::unreadable)?;
         found?;
+        let mut is_full = false;
         for path in self.raw.iter().flatten() {
-            match std::fs::File::open(path) {
-                Err(why) if why.kind() == std::io::ErrorKind::NotFound => {}
-                input => self.read("transcript", input)?,
+            match File::open(path) {
+                Err(why) if why.kind() == io::ErrorKind::NotFound => {}
+                input => {
+                    let length = input.as_ref().ok().and_then(|it| it.metadata().ok());
+                    is_full |= length.is_some_and(|it| it.len() >= self.most_raw);
+                    self.read("transcript", input)?;
+                }
             }
+        }
+        if is_full {
+            let why = "the agent printed more than is kept; raise suite.limits.output_mib";
+            return Err(error(format!("privacy_unread:transcript: {why}")));
         }
         Ok(())
     }

@@ -25,7 +25,7 @@ impl<'a> CommandWords<'a> {
         let program = program.rsplit('/').next().unwrap_or(program);
         let mut told = Self {
             program,
-            known: Options::of(program, rest.iter().map(AsRef::as_ref)),
+            known: Options::of(program, rest),
             ..Self::default()
         };
         let mut rest = rest.iter().map(AsRef::as_ref).peekable();

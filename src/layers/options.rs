@@ -242,10 +242,10 @@ pub(super) struct Options(Vec<&'static Known>);
 
 impl Options {
     /// What is known of a program, given these words.
-    pub(super) fn of<'a>(program: &str, words: impl Iterator<Item = &'a str> + Clone) -> Self {
+    pub(super) fn of<T: AsRef<str>>(program: &str, words: &[T]) -> Self {
         let fits = |known: &&Known| {
             holds(known.programs, program)
-                && (known.of.is_empty() || words.clone().any(|word| holds(known.of, word)))
+                && (known.of.is_empty() || words.iter().any(|word| holds(known.of, word.as_ref())))
         };
         Self(KNOWN.iter().filter(fits).collect())
     }

@@ -153,7 +153,9 @@ impl Seen<'_> {
         // No program has a space in its name: they are lines. So is each of several commands.
         let are_lines = words.first().is_some_and(|first| first.contains(' '));
         if are_lines || key == "commands" {
-            words.iter().for_each(|line| self.shown.add_line(line));
+            for line in &words {
+                self.shown.add_line(line);
+            }
         }
         if words.iter().any(joins) {
             self.shown.add_line(&words.join(" "));

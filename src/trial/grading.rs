@@ -353,6 +353,7 @@ async fn run(
         heard: work.told.map(|(dir, spent)| Heard {
             dir,
             spent,
+            most_raw: settings.limits.output,
             baseline: frame.context.reference(frame.planned),
             redactor: &frame.context.redactor,
         }),

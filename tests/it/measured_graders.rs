@@ -186,3 +186,21 @@ fn what_leaks_nothing_or_elsewhere_passes() {
     let elsewhere = "{type: privacy, strings: [Ada Lovelace], where: [diff]}";
     assert_eq!(verdict(&ran("", "Ada Lovelace", elsewhere)), passed);
 }
+
+#[test]
+fn what_was_printed_and_not_kept_is_not_known_to_leak_nothing() {
+    for (said, grade, reason) in [
+        ("w", "error", "privacy_unread:transcript: "),
+        ("Ada ", "fail", "leaked:transcript:strings[0]"),
+    ] {
+        let body = format!("echo '{said}'; head -c 3000000 /dev/zero | tr '\\0' w; echo");
+        let sandbox = Sandbox::new()
+            .agent("fake", "command", &body)
+            .suite("limits: {output_mib: 1}")
+            .tasks("- {id: find, prompt: find it, graders: [{type: privacy, strings: [Ada], where: [transcript]}]}\n");
+        sandbox.proctor(&["run", "--quiet"]);
+        let (graded, why) = verdict(&sandbox);
+        assert_eq!(graded, grade, "{why}");
+        assert!(why.starts_with(reason), "{why}");
+    }
+}
