@@ -63,9 +63,11 @@ fn of_the_code(kind: ProviderFaultKind, status: Option<u16>, topics: Topics) -> 
     kind
 }
 
-/// A quota that comes back by itself is a limit: HTTP 429 says so, or the time until then. Any other is the account's.
+/// A quota that comes back by itself is a limit: HTTP 429 says so, or the time until then, or that it is one of a day. Any
+/// other is the account's.
 fn kind_of_quota(message: &str, status: Option<u16>, topics: Topics) -> Option<ProviderFaultKind> {
-    let comes_back = || status == Some(429) || reset_in(message).is_some();
+    let comes_back =
+        || status == Some(429) || message.contains("daily") || reset_in(message).is_some();
     topics.has(Topic::Quota).then(|| {
         if comes_back() {
             ProviderFaultKind::RateLimited

@@ -250,6 +250,21 @@ fn a_quota_of_a_minute_tells_when_it_is_there_again() {
 }
 
 #[test]
+fn a_quota_of_a_day_comes_back_by_itself() {
+    let kind = |message| {
+        fault(&Told {
+            message,
+            ..Told::default()
+        })
+        .kind
+    };
+    let daily = "Qwen OAuth quota exceeded: Your free daily quota has been reached.";
+    assert_eq!(kind(daily), RateLimited);
+    let of_account = "Quota exceeded. Check your plan and billing details.";
+    assert_eq!(kind(of_account), Auth);
+}
+
+#[test]
 fn a_status_is_three_digits_of_a_failure() {
     assert_eq!(
         status_in("status 2000 and status 200 and status: 503"),

@@ -94,6 +94,8 @@ struct Reader {
     usage: Usage,
     /// Whether a step told any.
     tokens_told: bool,
+    /// The money of all steps so far, in USD; `None` once a step told none.
+    usd: Option<f64>,
 }
 
 impl Reader {
@@ -116,6 +118,7 @@ impl Reader {
             at: Duration::ZERO,
             usage: Usage::default(),
             tokens_told: false,
+            usd: Some(0.0),
         };
         reader.begin(trajectory);
         for step in &trajectory.steps {
@@ -203,6 +206,8 @@ impl Reader {
         for answer in answers(step) {
             self.answer(answer);
         }
+        let usd = usd_of(step);
+        self.usd = self.usd.zip(usd).map(|(sum, usd)| sum + usd);
         let files = extra.and_then(|extra| extra.get("files_changed")?.as_array());
         for change in files.into_iter().flatten() {
             let changes = change.get("changes").cloned().unwrap_or_default();
@@ -302,9 +307,12 @@ impl Reader {
             if let Some(total) = total.filter(is_told) {
                 self.push(EventKind::UsageSeen(total));
             }
-            if let Some(usd) = last.total_cost_usd {
-                self.push(EventKind::CostSeen(usd));
-            }
+        }
+        let last = trajectory.final_metrics.as_ref();
+        let total = last.and_then(|last| last.total_cost_usd);
+        let sum = self.usd.filter(|usd| *usd > 0.0 && usd.is_finite());
+        if let Some(usd) = total.or(sum) {
+            self.push(EventKind::CostSeen(usd));
         }
         if let Some(finished) = finished {
             let answer = finished.get("answer").and_then(Value::as_str);
@@ -314,6 +322,16 @@ impl Reader {
             });
         }
     }
+}
+
+/// What a step of the agent cost, in USD: unknown where it does not tell, or had a sub-agent, whose money stands elsewhere.
+fn usd_of(step: &Step) -> Option<f64> {
+    let had_sub_agent = answers(step).any(|answer| answer.subagent_trajectory_ref.is_some());
+    if had_sub_agent {
+        return None;
+    }
+    let usd = step.metrics.as_ref().and_then(|metrics| metrics.cost_usd);
+    usd.or((step.llm_call_count == Some(0)).then_some(0.0))
 }
 
 /// The kind with this word.

@@ -392,6 +392,52 @@ fn what_breaks_a_rule_of_the_format_is_refused_with_its_place() {
 }
 
 #[test]
+fn money_that_every_step_tells_is_added_up() {
+    let cost = |steps: Value, last: Value| {
+        let mut whole = good_one();
+        whole["steps"] = steps;
+        if !last.is_null() {
+            whole["final_metrics"] = last;
+        }
+        let imported = read(&whole).expect("it holds");
+        let told = imported.events.iter().filter_map(|event| match event.kind {
+            EventKind::CostSeen(usd) => Some(usd),
+            _ => None,
+        });
+        told.collect::<Vec<f64>>()
+    };
+    let step = |id: u64, metrics: Value| {
+        let mut step = json!({"step_id": id, "source": "agent", "message": "x"});
+        if !metrics.is_null() {
+            step["metrics"] = metrics;
+        }
+        step
+    };
+    let user = json!({"step_id": 1, "source": "user", "message": "hi"});
+    let told = |id, usd: f64| step(id, json!({"prompt_tokens": 1, "cost_usd": usd}));
+    let two = json!([user, told(2, 0.25), told(3, 0.5)]);
+    assert_eq!(cost(two.clone(), json!({"total_prompt_tokens": 2})), [0.75]);
+    assert_eq!(cost(two.clone(), Value::Null), [0.75]);
+    assert_eq!(cost(two, json!({"total_cost_usd": 0.9})), [0.9]);
+    for untold in [json!({"prompt_tokens": 1}), Value::Null] {
+        let steps = json!([user, told(2, 0.25), step(3, untold)]);
+        assert!(cost(steps, Value::Null).is_empty(), "a part is not the sum");
+    }
+    let mut by_hand = step(3, Value::Null);
+    by_hand["llm_call_count"] = json!(0);
+    let steps = json!([user, told(2, 0.25), by_hand]);
+    assert_eq!(cost(steps, Value::Null), [0.25], "no model was asked");
+    let mut with_sub = told(2, 0.25);
+    with_sub["observation"] =
+        json!({"results": [{"subagent_trajectory_ref": [{"trajectory_path": "sub.json"}]}]});
+    let steps = json!([user, with_sub]);
+    assert!(
+        cost(steps, Value::Null).is_empty(),
+        "its sub-agent's is not in it"
+    );
+}
+
+#[test]
 fn a_trajectory_that_is_cut_is_refused_with_line_and_column() {
     let cut = good_one().to_string();
     let problem = read_atif(&cut.as_bytes()[..cut.len() / 2]).expect_err("it is cut");

@@ -247,6 +247,9 @@ impl ClaudeStream {
 
     fn init(&mut self, system: System, sink: &mut Sink<'_>) {
         self.after_final = true;
+        if let Some(told) = &mut self.told {
+            told.begun_anew = true;
+        }
         self.inits = self.inits.saturating_add(1);
         let servers = system.mcp_servers.0.unwrap_or_default().0.into_iter();
         self.servers = servers
@@ -319,7 +322,7 @@ impl ClaudeStream {
     /// The final event. The last one counts: a sub-agent in the background makes two, and the last tells all.
     fn result(&mut self, last: &Final<'_>, sink: &mut Sink<'_>) -> Result<(), String> {
         let results = self.finals.saturating_add(1);
-        let told = Told::read(last, (results, self.is_qwen))?;
+        let told = Told::read(last, &self.running, (results, self.is_qwen))?;
         self.finals = self.finals.saturating_add(1);
         let subtype = last.subtype.as_deref().unwrap_or_default();
         let failed = self.qwen_failed(last, &told);
@@ -379,16 +382,25 @@ impl ClaudeStream {
     /// so it is a failure of the provider only where it begins as the client's own words do.
     fn failure(&mut self, last: &Final<'_>, sink: &mut Sink<'_>) {
         let errors: &[String] = last.errors.0.as_ref().map_or(&[], |errors| &errors.0);
-        let error = || last.error.0.as_ref()?.message.0.clone();
-        let message = last.result.clone().or_else(error);
+        let error = last
+            .error
+            .0
+            .as_ref()
+            .and_then(|error| error.message.0.clone());
+        let of_client = self.is_qwen && last.result.is_none() && error.is_some();
+        let message = last.result.clone().or(error);
         let message = message.unwrap_or_else(|| errors.join("; "));
         let refused = last.stop_reason.0.as_deref() == Some("refusal");
+        let by_model = self.turns.answer.as_ref() == last.result.as_ref();
         let by_api = last.api_error_status.0.is_some()
             || (self.is_qwen && message.starts_with(QWEN_FAILURE))
             || last.terminal_reason.0.as_deref() == Some("api_error")
             || self.client_fault.is_some()
             || refused
-            || (last.subtype.as_deref() == Some("success") && fault::begins_as_failure(&message));
+            || (of_client && fault::speaks_of_failure(&message))
+            || (last.subtype.as_deref() == Some("success")
+                && !by_model
+                && fault::begins_as_failure(&message));
         if !by_api {
             return;
         }

@@ -150,6 +150,40 @@ fn last_words_of_the_model_are_no_provider_fault_although_the_result_is_an_error
 }
 
 #[test]
+fn last_words_that_begin_as_the_client_does_are_the_models_where_it_used_tokens_for_them() {
+    let words = "API Error: 429 too many requests is what your server prints";
+    let by_model = format!(
+        r#"{{"type":"assistant","message":{{"id":"a","model":"m","content":[{{"type":"text","text":"{words}"}}],"usage":{{"input_tokens":10,"output_tokens":9}}}}}}"#
+    );
+    let result =
+        format!(r#"{{"type":"result","subtype":"success","is_error":true,"result":"{words}"}}"#);
+    assert_eq!(report(&[INIT, &by_model, &result]).provider_fault, None);
+    let of_client = report(&[INIT, &result]).provider_fault;
+    assert!(of_client.is_some_and(|fault| fault.fatal));
+}
+
+#[test]
+fn an_error_of_qwens_client_that_speaks_of_the_provider_is_a_provider_fault() {
+    let fault = |message: &str| {
+        let result = format!(
+            r#"{{"type":"result","subtype":"error_during_execution","is_error":true,"error":{{"message":"{message}"}}}}"#
+        );
+        let mut reader = StreamReader::for_kind(AgentKind::Qwen);
+        let mut events = Vec::new();
+        for line in [INIT, &result] {
+            reader.line(line.as_bytes(), Duration::ZERO, &mut events);
+        }
+        let told = reader.finish(Duration::ZERO, &mut events).provider_fault;
+        told.map(|fault| (fault.kind, fault.fatal))
+    };
+    assert_eq!(
+        fault("Qwen OAuth quota exceeded: Your free daily quota has been reached."),
+        Some((ProviderFaultKind::RateLimited, true))
+    );
+    assert_eq!(fault("Reached max session turns for this session."), None);
+}
+
+#[test]
 fn a_limit_told_by_the_client_is_a_provider_fault() {
     let said = r#"{"type":"assistant","message":{"id":"a","model":"<synthetic>","content":[{"type":"text","text":"You've hit your limit · resets 4pm"}]},"error":"rate_limit"}"#;
     let end = r#"{"type":"result","subtype":"success","is_error":true,"result":"You've hit your limit · resets 4pm","total_cost_usd":0}"#;
@@ -388,6 +422,36 @@ fn usage_without_a_result_counts_each_message_once() {
         self::report(&[&said("a", 10, 1), DONE]).usage,
         Some(usage(10, 30, 40, 20))
     );
+}
+
+#[test]
+fn what_follows_the_last_result_makes_its_tokens_and_cost_a_lower_bound() {
+    let ended = report(&[INIT, &said("a", 10, 1), DONE]);
+    let told = (
+        ended.usage_is_lower_bound,
+        ended.provider_cost_is_lower_bound,
+    );
+    assert_eq!(told, (false, false));
+    // A sub-agent in the background brings a second turn, and the agent is killed in it.
+    let mut lines = vec![INIT.to_owned(), said("a", 10, 1), DONE.to_owned()];
+    lines.push(INIT.to_owned());
+    for more in [None, Some(said("b", 500, 3))] {
+        lines.extend(more.clone());
+        let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
+        let cut = report(&lines);
+        let told = (cut.usage_is_lower_bound, cut.provider_cost_is_lower_bound);
+        assert_eq!(told, (true, true), "{more:?}");
+        assert_eq!(cut.provider_cost_usd, Some(0.5));
+        let usage = if more.is_some() {
+            usage(510, 30, 47, 23)
+        } else {
+            usage(10, 30, 40, 20)
+        };
+        assert_eq!(cut.usage, Some(usage), "what was told since is added");
+    }
+    // What comes again is nothing new.
+    let again = report(&[INIT, &said("a", 10, 1), DONE, &said("a", 10, 1)]);
+    assert!(!again.usage_is_lower_bound);
 }
 
 #[test]

@@ -81,6 +81,10 @@ pub(super) struct Told {
     partial: bool,
     /// The models that were paid for.
     models: Vec<String>,
+    /// What messages had told until then.
+    until: Usage,
+    /// Whether a turn began after it, of which no result told anything.
+    pub(super) begun_anew: bool,
     /// What is odd about it, for a warning.
     pub(super) odd: Vec<String>,
 }
@@ -92,9 +96,11 @@ impl Told {
     /// Why the objects cannot be read.
     pub(super) fn read(
         last: &Final<'_>,
+        running: &Running,
         (results, cached_inside): (u32, bool),
     ) -> Result<Self, String> {
         let mut told = Self {
+            until: running.total,
             cost_usd: last
                 .total_cost_usd
                 .filter(|cost| cost.is_finite() && *cost >= 0.0),
@@ -175,8 +181,12 @@ pub(super) fn settle(running: &Running, told: Option<Told>, report: &mut StreamR
         report.cache_writes = running.writes;
         return;
     };
-    report.usage = told.usage;
-    report.usage_is_lower_bound = told.partial && told.usage.is_some();
+    // What messages told after the last result is in no result, and the rest of their turn is not told at all.
+    let since = growth(told.until, running.total);
+    let is_cut = told.begun_anew || since != Usage::default();
+    report.usage = told.usage.map(|usage| add(usage, since));
+    report.usage_is_lower_bound = (told.partial || is_cut) && told.usage.is_some();
+    report.provider_cost_is_lower_bound = is_cut && told.cost_usd.is_some();
     report.cache_writes = match told.writes.ttl() {
         Some(_) => told.writes,
         None => running.writes,
