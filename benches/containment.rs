@@ -30,7 +30,7 @@ sh -c 'for j in 1 2 3 4 5 6; do sleep 600 >/dev/null 2>&1 & done; echo up; exec 
 done; wait";
 
 fn main() {
-    supervise::become_porter_if_asked();
+    supervise::become_helper_if_asked();
     let probe = supervise::probe();
     if probe.level != Isolation::Jail {
         let why = probe.obstacle.as_ref().map_or("", |(why, _)| why);

@@ -30,7 +30,7 @@ use crate::supervise;
 /// 0 done, 1 trials or gates failed, 2 configuration or infrastructure (a defect of the program among them), 130 cancelled.
 #[must_use]
 pub fn main() -> ExitCode {
-    supervise::become_porter_if_asked();
+    supervise::become_helper_if_asked();
     apology::install();
     let ended = std::panic::catch_unwind(AssertUnwindSafe(parse_and_run));
     ended.unwrap_or_else(|_| ExitCode::from(Kind::Infrastructure.code()))

@@ -15,7 +15,8 @@ use crate::report::post_run::{
 use crate::report::{sanitize, sanitize_line};
 use crate::runner::secrets::redactor;
 use crate::supervise::{
-    Cancel, ChildSpec, Containment, EndReason, Exit, Heard, Limits, Listener, StdinPlan, run,
+    Cancel, ChildSpec, Containment, EndReason, Exit, Heard, Keeper, Limits, Listener, StdinPlan,
+    run,
 };
 use crate::trial::{base_environment, program_path};
 
@@ -134,6 +135,8 @@ async fn by_agent(
         .map_err(|error| format!("create a folder: {error}"))?;
     let desk = folder.path().join("desk");
     let private = folder.path().join("p");
+    // Without one, the next start of any run removes what a killed one left.
+    let _keeper = Keeper::of(&private);
     for made in [&desk, &private] {
         fs::create_dir(made).map_err(|error| format!("create {}: {error}", made.display()))?;
     }

@@ -19,9 +19,10 @@ use crate::runner::references::references;
 use crate::runner::secrets::redactor;
 use crate::runner::{RunError, RunRequest};
 use crate::shims::watched_tools;
-use crate::supervise::{self, Cancel, find_program};
+use crate::supervise::{self, Cancel, Keeper, find_program};
 use crate::trial::{
-    Attested, Confinement, Guard, Places, RunContext, Teller, base_environment, program_path,
+    Attested, Confinement, Guard, PRIVATE, Places, RunContext, Teller, base_environment,
+    program_path,
 };
 use crate::workspace::{self, ResolveOptions, Template};
 
@@ -37,6 +38,8 @@ pub(super) struct Scratch {
     kept: bool,
     /// Says that it is in use, until this process is gone.
     _claim: fs::File,
+    /// Removes what trials were lent if this process dies; why there is none, where one should be.
+    keeper: Result<Option<Keeper>, String>,
 }
 
 /// However a start ends, nothing of it is left.
@@ -60,10 +63,14 @@ impl Scratch {
         let path = fs::canonicalize(&path).unwrap_or(path);
         let claim = workspace::claim(&path)
             .map_err(|error| RunError::at("mark the scratch folder", &error))?;
+        let keeper = Keeper::of(&path.join(PRIVATE)).map_err(|error| {
+            format!("logins that trials are lent would stay if this process is killed: {error}")
+        });
         Ok(Self {
             path,
             kept: false,
             _claim: claim,
+            keeper,
         })
     }
 
@@ -110,6 +117,9 @@ pub(super) async fn preflight(
         }
     };
     source.warnings.extend(orphans());
+    source
+        .warnings
+        .extend(scratch.keeper.as_ref().err().cloned());
     source.warnings.extend(pointers(&suite.project, &source));
     if suite.settings.agent_sees_suite_root {
         source.warnings.push(SEES_SUITE.to_owned());

@@ -6,6 +6,7 @@ use std::os::fd::AsFd as _;
 use std::sync::OnceLock;
 
 use super::jail::{self, PorterEnds, Unborn};
+use super::keeper;
 use crate::model::Isolation;
 
 /// The highest level of isolation that holds here.
@@ -19,10 +20,11 @@ pub struct Probe {
     pub root_of_all: bool,
 }
 
-/// Makes this process the helper of a jail, and does not return, if the command line says so. The program calls it before it
-/// does anything else; in a process that has not called it no jail can be had.
-pub fn become_porter_if_asked() {
+/// Makes this process the helper of a jail, or of a harness that dies, and does not return, if the command line says so. The
+/// program calls it before it does anything else; in a process that has not called it neither can be had.
+pub fn become_helper_if_asked() {
     jail::enter();
+    keeper::enter();
 }
 
 /// Tries once per process which level holds.

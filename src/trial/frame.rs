@@ -19,6 +19,9 @@ use crate::trial::environment::{Environment, Surroundings};
 use crate::trial::{RunContext, Teller, simulator};
 use crate::workspace::Workspace;
 
+/// The folder in a run's scratch folder that holds what trials have for themselves, logins among it.
+pub const PRIVATE: &str = "p";
+
 /// What does not change during a trial.
 pub(super) struct Frame<'a> {
     pub(super) context: &'a RunContext,
@@ -64,7 +67,7 @@ impl<'a> Frame<'a> {
             simulator: simulator::Slot::of(context, &marker),
             marker,
             trial_dir: context.run_dir.trial(&planned.key),
-            private: context.scratch.join("p").join(&short_name),
+            private: context.scratch.join(PRIVATE).join(&short_name),
             short_name,
             run_id,
             mcp_log_began: 0,

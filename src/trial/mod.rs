@@ -53,6 +53,7 @@ pub use door::hosts_ahead;
 pub use draft::crashed_outcome;
 pub use environment::{base_environment, program_path};
 pub use finish::finish_trial;
+pub use frame::PRIVATE;
 pub use guard::Guard;
 pub use kept::{Kept, read as read_kept};
 pub use regrade::{Regraded, regrade_trial};

@@ -32,7 +32,7 @@ fn holding(folder: &Path, text: &str) -> Vec<PathBuf> {
 }
 
 #[test]
-fn keys_that_a_killed_run_had_lent_are_removed_by_the_next_start_of_any_run() {
+fn keys_that_a_killed_run_had_lent_are_removed_without_another_start() {
     for (kind, theirs, lent) in [
         ("codex_cli", ".codex/auth.json", "$CODEX_HOME/auth.json"),
         (
@@ -96,8 +96,6 @@ fn killed_with_a_login(kind: &str, theirs: &str, lent: &str) {
     fs::write(&hold, "").expect("hold the agent");
     let mut child = sandbox.start(&["run", "--quiet"]);
     wait_for("the agent with its login", || mark.exists());
-    child.kill().expect("kill proctor");
-    child.wait().expect("reap proctor");
     let lent = holding(&sandbox.path("tmp"), KEY);
     // The login; and the servers, but where they are handed over in a variable alone.
     assert!(lent.len() >= 2, "{kind}: what the agent was lent: {lent:?}");
@@ -109,13 +107,24 @@ fn killed_with_a_login(kind: &str, theirs: &str, lent: &str) {
             .mode();
         assert_eq!(mode & 0o077, 0, "{kind}: {}", file.display());
     }
+    child.kill().expect("kill proctor");
+    child.wait().expect("reap proctor");
+    wait_for("the end of what was lent, with its agent alive", || {
+        holding(&sandbox.path("tmp"), KEY).is_empty()
+    });
+    let found = holding(&sandbox.path("runs"), KEY);
+    assert!(found.is_empty(), "{kind}: {found:?}");
     fs::remove_file(&hold).expect("let agents go");
-    // Another run, not the one that was killed.
+    // The next start of any run removes the rest.
     sandbox.proctor(&["run", "--quiet"]);
-    for folder in ["tmp", "runs"] {
-        let found = holding(&sandbox.path(folder), KEY);
-        assert!(found.is_empty(), "{kind}: {found:?}");
-    }
+    let rest = fs::read_dir(sandbox.path("tmp")).expect("list temporary files");
+    let rest = rest.flatten().map(|entry| entry.file_name());
+    let mut rest = rest.filter_map(|name| name.into_string().ok());
+    assert_eq!(
+        rest.find(|name| name.starts_with("proctor-")),
+        None,
+        "{kind}"
+    );
 }
 
 #[test]

@@ -1,0 +1,174 @@
+//! Who tidies up when the harness dies: a helper of our own binary that waits at a pipe for its end.
+//!
+//! Whatever ends the harness, SIGKILL included, closes the pipe. The helper stands outside of every trial, in a session of its
+//! own: it removes what trials were lent (logins, keys of servers) in an instant, long before a next start could.
+
+use std::ffi::{OsStr, OsString};
+use std::fs::{self, File};
+use std::io::{self, PipeWriter, Read as _, Write as _};
+use std::os::fd::{AsFd as _, OwnedFd};
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::Duration;
+
+use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, openat, statat, unlinkat};
+use rustix::process::{WaitOptions, waitpid};
+
+use super::jail;
+use super::registry::{self, Place};
+use super::session::Launch;
+
+/// The word on the command line that makes this program a keeper.
+const SWITCH: &str = "keeper";
+
+/// What the harness says when it has tidied up by itself.
+const DONE: &[u8] = b".";
+
+/// An agent that outlived the harness may write its login anew: the folder is looked at so often, so long apart.
+const LOOKS: u32 = 20;
+const APART: Duration = Duration::from_millis(100);
+
+/// Folders above a file with a secret, at most.
+const DEPTH: u32 = 6;
+
+/// A folder, and nothing that a link leads to.
+const FOLDER: OFlags = OFlags::DIRECTORY
+    .union(OFlags::NOFOLLOW)
+    .union(OFlags::CLOEXEC);
+
+/// How often a keeper that was dismissed is asked for its status, a millisecond apart.
+const REAP_TRIES: u32 = 100;
+
+/// Removes a folder if this process dies before it says that there is no need to. Dropped, it says so.
+#[derive(Debug)]
+pub struct Keeper {
+    line: PipeWriter,
+    place: Place,
+}
+
+impl Keeper {
+    /// Sets a keeper on a folder, which need not be there yet; none in a process that cannot be one (a test's).
+    ///
+    /// # Errors
+    /// It could not be started.
+    pub fn of(folder: &Path) -> io::Result<Option<Self>> {
+        if !jail::is_own_program() {
+            return Ok(None);
+        }
+        let (end, line) = io::pipe()?;
+        let nowhere = File::options().write(true).open("/dev/null")?;
+        let program = own_program()?;
+        let words: [OsString; 3] = ["proctor".into(), SWITCH.into(), folder.into()];
+        let (place, _) = registry::start(&Launch {
+            program: &program,
+            arguments: &words,
+            environment: &[],
+            folder: Path::new("/"),
+            streams: [end.as_fd(), nowhere.as_fd(), nowhere.as_fd()],
+            further: &[],
+        })?;
+        Ok(Some(Self { line, place }))
+    }
+}
+
+impl Drop for Keeper {
+    fn drop(&mut self) {
+        // One that was killed needs no word.
+        self.line.write_all(DONE).ok();
+        let keeper = registry::pid_of(self.place.pid);
+        for _ in 0..REAP_TRIES {
+            match waitpid(keeper, WaitOptions::NOHANG) {
+                Ok(None) => thread::sleep(Duration::from_millis(1)),
+                Ok(Some(_)) | Err(_) => return,
+            }
+        }
+    }
+}
+
+/// This very program, on Linux also if its file was replaced or removed meanwhile.
+fn own_program() -> io::Result<PathBuf> {
+    if cfg!(target_os = "linux") {
+        Ok(PathBuf::from("/proc/self/exe"))
+    } else {
+        std::env::current_exe()
+    }
+}
+
+/// Keeps a folder and ends this process, if the command line says so.
+pub(super) fn enter() {
+    let mut words = std::env::args_os().skip(1);
+    if words.next().as_deref() == Some(OsStr::new(SWITCH))
+        && let Some(folder) = words.next()
+    {
+        keep(Path::new(&folder));
+        std::process::exit(0);
+    }
+}
+
+fn keep(folder: &Path) {
+    let mut word = [0; DONE.len()];
+    if io::stdin().read_exact(&mut word).is_ok() {
+        return;
+    }
+    for _ in 0..LOOKS {
+        // What only its owner may read goes first: the rest may be large.
+        if let Ok(opened) = rustix::fs::open(folder, FOLDER, Mode::empty()) {
+            remove_private(&opened, DEPTH);
+        }
+        // The next start of anything removes what cannot be removed here.
+        fs::remove_dir_all(folder).ok();
+        thread::sleep(APART);
+    }
+}
+
+/// Removes the files below a folder that nobody else may read. No link is followed, whoever changes the folder meanwhile.
+fn remove_private(folder: &OwnedFd, depth: u32) {
+    for entry in Dir::read_from(folder).into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        let Ok(about) = statat(folder, name, AtFlags::SYMLINK_NOFOLLOW) else {
+            continue;
+        };
+        let is_folder = FileType::from_raw_mode(about.st_mode) == FileType::Directory;
+        let is_private = Mode::from_raw_mode(about.st_mode)
+            .intersection(Mode::RWXG | Mode::RWXO)
+            .is_empty();
+        if !is_folder && is_private {
+            // What is gone is gone.
+            unlinkat(folder, name, AtFlags::empty()).ok();
+        }
+        let inside = is_folder && depth > 0 && !matches!(name.to_bytes(), b"." | b"..");
+        if inside && let Ok(inner) = openat(folder, name, FOLDER, Mode::empty()) {
+            remove_private(&inner, depth - 1);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::Permissions;
+    use std::os::unix::fs::PermissionsExt as _;
+
+    use super::*;
+
+    #[test]
+    fn what_only_its_owner_may_read_is_removed_and_no_link_is_followed() {
+        let outside = tempfile::tempdir().expect("a folder");
+        let folder = tempfile::tempdir().expect("a folder");
+        let file = |at: PathBuf, mode| {
+            fs::write(&at, "x").expect("write a file");
+            fs::set_permissions(&at, Permissions::from_mode(mode)).expect("set its mode");
+            at
+        };
+        let theirs = file(outside.path().join("key"), 0o600);
+        let deep = folder.path().join("a/home/.claude");
+        fs::create_dir_all(&deep).expect("make folders");
+        let login = file(deep.join(".credentials.json"), 0o600);
+        let open = file(deep.join("notes"), 0o644);
+        let link = folder.path().join("a/out");
+        std::os::unix::fs::symlink(outside.path(), &link).expect("make a link");
+        let opened = rustix::fs::open(folder.path(), FOLDER, Mode::empty()).expect("open it");
+        remove_private(&opened, DEPTH);
+        let there = [&theirs, &login, &open].map(|path| path.exists());
+        assert_eq!(there, [true, false, true]);
+    }
+}
