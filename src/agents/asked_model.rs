@@ -1,14 +1,15 @@
 //! The model that a command line asks for, where an agent does not say which one answered.
 
-use std::ffi::OsString;
+use std::ffi::OsStr;
 
 /// The model named by `-m X`, `--model X`, `--model=X` or `-c model=X`; the last one counts, as it does for the CLIs.
 #[must_use]
-pub fn asked_model(command: &[OsString]) -> Option<String> {
+pub fn asked_model(command: &[impl AsRef<OsStr>]) -> Option<String> {
     let mut found = None;
     for (place, word) in command.iter().enumerate() {
-        let next = command.get(place + 1).and_then(|next| next.to_str());
-        let named = match word.to_str().unwrap_or_default() {
+        let next = command.get(place + 1);
+        let next = next.and_then(|next| next.as_ref().to_str());
+        let named = match word.as_ref().to_str().unwrap_or_default() {
             "-m" | "--model" => next,
             "-c" | "--config" => next.and_then(|setting| setting.strip_prefix("model=")),
             word => word.strip_prefix("--model="),
@@ -21,6 +22,8 @@ pub fn asked_model(command: &[OsString]) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use std::ffi::OsString;
+
     use super::*;
 
     #[test]

@@ -165,6 +165,9 @@ pub(super) fn quiet_variables(kind: AgentKind) -> Vec<(String, OsString)> {
             ("OPENCODE_DISABLE_LSP_DOWNLOAD", "1"),
             ("OPENCODE_DISABLE_MODELS_FETCH", "1"),
             ("OPENCODE_DISABLE_SHARE", "1"),
+            // While it tries a failed request again, nothing else tells why it is silent.
+            ("OPENCODE_LOG_LEVEL", "ERROR"),
+            ("OPENCODE_PRINT_LOGS", "1"),
         ],
         AgentKind::Qwen => vec![
             ("QWEN_CODE_SUPPRESS_YOLO_WARNING", "1"),

@@ -50,7 +50,7 @@ pub use mcp::{
 pub use prompt::compose_prompt;
 pub use provider::{hosts_of, provider_hosts};
 pub use reset::{reset_moment, zone_of};
-pub use sessions::{SessionTokens, session_tokens, settle_usage, usual_folder};
+pub use sessions::{SessionTokens, session_tokens, settle_fault, settle_usage, usual_folder};
 pub use stream::{Hearer, StreamReader};
 pub use transcript::{TranscriptText, transcript_line};
 pub use web::{WebTools, is_web_tool};

@@ -338,6 +338,38 @@ fn a_header_tells_when_a_limit_of_opencode_ends() {
 }
 
 #[test]
+fn the_log_of_opencode_tells_which_failure_it_waits_out() {
+    let log = |small: bool, message: &str, told: &str| {
+        format!(
+            "timestamp=2026-11-22T12:11:01.141Z level=ERROR run=a message=\"{message}\" providerID=p modelID=m session.id=s small={small} agent=build mode=primary error.error=\"AI_APICallError: {told}\"\n"
+        )
+    };
+    let fault = |log: &str| {
+        let (events, report) = read(AgentKind::Opencode, b"", log.as_bytes());
+        assert_eq!(report.events, 0, "{events:?}");
+        report.provider_fault
+    };
+    let limited = "Rate limit reached: Used \\\"3\\\". Please try again in 20s.";
+    let found = fault(&log(false, "stream error", limited)).expect("a fault");
+    assert_eq!(found.kind, ProviderFaultKind::RateLimited);
+    assert_eq!(found.reset, Some(Reset::After(Duration::from_secs(20))));
+    assert!(!found.fatal && found.message.starts_with("Rate limit reached: Used \"3\""));
+    let busy = fault(&log(
+        false,
+        "stream error",
+        "The server is currently overloaded",
+    ));
+    assert_eq!(busy.expect("a fault").kind, ProviderFaultKind::Overloaded);
+    for other in [
+        log(true, "stream error", limited),
+        log(false, "tool failed", limited),
+        "Rate limit reached\n".to_owned(),
+    ] {
+        assert_eq!(fault(&other), None, "{other}");
+    }
+}
+
+#[test]
 fn what_opencode_calls_a_refusal_or_too_long_is_that() {
     for (name, kind) in [
         ("ContentFilterError", ProviderFaultKind::Refusal),

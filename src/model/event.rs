@@ -326,4 +326,6 @@ pub struct StreamReport {
     /// Tokens by the session files that the CLI left in the trial's own home, sub-agents included; empty where none were
     /// read. Their model is empty where the files do not name it.
     pub session: Vec<ModelTokens>,
+    /// Calls of tools that sub-agents made and that only session files tell.
+    pub sub_agent_calls: Option<u64>,
 }

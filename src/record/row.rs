@@ -175,6 +175,8 @@ pub struct Row {
     pub mcp_destination_count: Option<u64>,
     #[serde(deserialize_with = "count")]
     pub mcp_destination_churn: Option<u64>,
+    #[serde(deserialize_with = "count")]
+    pub sub_agent_tool_calls: Option<u64>,
 }
 
 /// The keys of a row in order; `runs.csv` has all but `provider_usage`.
@@ -207,6 +209,7 @@ pub const COLUMNS: &[&str] = &[
     "judged", "judge_cost_usd", "layer_baseline", "judge_charged_usd",
     "peak_processes",
     "mcp_xcodebuild_repeat_count", "mcp_destination_count", "mcp_destination_churn",
+    "sub_agent_tool_calls",
 ];
 
 impl Row {

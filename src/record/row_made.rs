@@ -99,6 +99,7 @@ impl Row {
         self.unknown_events = Some(stream.unknown_events);
         self.unparsed_lines = Some(stream.unparsed_lines);
         self.model_requests = stream.model_requests;
+        self.sub_agent_tool_calls = stream.sub_agent_calls;
         let fault = stream.provider_fault.as_ref();
         let fault = fault.filter(|_| stream.terminal != Terminal::Done);
         self.provider_fault = fault.map(|fault| fault.kind.as_str().to_owned());

@@ -1,5 +1,6 @@
 //! What a run may spend, and the schedule that goes by it.
 
+use crate::agents::asked_model;
 use crate::config::{AgentKind, ReplayMode, Unbounded};
 use crate::plan::Plan;
 use crate::runner::judges::questions;
@@ -22,6 +23,7 @@ pub(super) fn budget(request: &RunRequest) -> Budget {
 /// Which agent or judge, and what to do.
 pub(super) fn check(request: &RunRequest) -> Result<(), RunError> {
     judges_are_bounded(request)?;
+    models_are_priced(request)?;
     // With both, a trial whose cost nobody tells counts as all that it may spend.
     if request.max_cost_usd.is_some() == request.max_trial_cost_usd.is_some() {
         return Ok(());
@@ -40,6 +42,32 @@ pub(super) fn check(request: &RunRequest) -> Result<(), RunError> {
         )]));
     }
     Err(RunError::Budget(mute))
+}
+
+/// Codex tells no money, its model in no line of its stream, and its tokens at the end of a turn alone: a model without a price
+/// could be stopped too late only. Of other agents the model that they tell counts, since a command line may name it otherwise.
+fn models_are_priced(request: &RunRequest) -> Result<(), RunError> {
+    if request.max_cost_usd.is_none() && request.max_trial_cost_usd.is_none() {
+        return Ok(());
+    }
+    let suite = &request.suite;
+    let agents = suite.agents.iter();
+    let unpriced = agents.filter_map(|agent| {
+        let model = asked_model(&agent.command).filter(|_| agent.kind == AgentKind::Codex)?;
+        let is_known = suite.price(agent, Some(&model)).is_some();
+        (!is_known).then(|| {
+            format!(
+                "agent {}: a limit of cost cannot be kept, since its model {model} has no known price; add it to `prices` of the config (prices: {{{model}: {{input: USD, output: USD}}}}, per million tokens), or give the agent `pricing`",
+                agent.id
+            )
+        })
+    });
+    let unpriced: Vec<String> = unpriced.collect();
+    if unpriced.is_empty() {
+        Ok(())
+    } else {
+        Err(RunError::Missing(unpriced))
+    }
 }
 
 fn judges_are_bounded(request: &RunRequest) -> Result<(), RunError> {

@@ -22,7 +22,6 @@ use crate::trial::kept;
 use crate::trial::listener::HeardAll;
 use crate::trial::money::money;
 use crate::trial::preparation::Ready;
-use crate::trial::sessions;
 use crate::trial::shim_cost;
 use crate::workspace::{Captured, Noted, Workspace, named};
 
@@ -190,9 +189,6 @@ pub(super) async fn measure(
     let agent = frame.context.agent(frame.planned);
     let mut tallied = heard.tally.finish(&shims.calls, agent.speaks().as_str());
     mcp_servers_own(frame, ended.clock, (&mut tallied, draft));
-    if let Some(note) = sessions::settle(frame, ended.ready, &mut heard.report) {
-        draft.note(note);
-    }
     let cost = money(frame, &heard.report, ended.ready).await;
     if let Err(error) = write_tool_logs(frame, &tallied, ended.clock) {
         draft.note(error.to_string());

@@ -44,6 +44,11 @@ impl BesideCommands {
         }
     }
 
+    /// Whether one runs that has not ended.
+    pub(super) const fn is_open(&self) -> bool {
+        !self.open.is_empty()
+    }
+
     /// Whether the last fault came while one ran.
     pub(super) const fn fault_told(&self) -> bool {
         self.told

@@ -197,6 +197,20 @@ impl Draft {
         self.no_more_money();
     }
 
+    /// Says that a trial was stopped since nobody knows what its model costs.
+    pub(super) fn lacked_a_price(&mut self, ending: &ChildEnding, model: Option<&str>) {
+        if let Some(model) = model.filter(|_| ending.reason == EndReason::OverBudget) {
+            let named = if model.is_empty() {
+                "its model, which it does not name,".to_owned()
+            } else {
+                format!("the model {model}")
+            };
+            self.note(format!(
+                "stopped, since a limit of cost cannot be kept: {named} has no known price; add it to `prices` of the config, or give the agent `pricing`"
+            ));
+        }
+    }
+
     /// Says what of the end the agent itself could have brought about.
     pub(super) fn doubt(&mut self, end: &AgentEnd, fault_beside_command: bool) {
         if end.infra == Infra::KilledByOther {

@@ -90,10 +90,14 @@ pub(super) struct HeardAll {
     pub(super) ended_in_fault: bool,
     /// Whether a command of the agent ran when its last fault was told.
     pub(super) fault_beside_command: bool,
+    /// Whether a command of the agent had not ended at the end.
+    pub(super) command_open: bool,
     /// What could not be written, if anything.
     pub(super) write_problem: Option<RecordError>,
     /// Limits of what is kept that were reached.
     pub(super) limits_hit: Vec<&'static str>,
+    /// The model for want of whose price no limit of cost could be kept; empty where its name is not told.
+    pub(super) unpriced: Option<String>,
     /// What went through the door of its network, if it has one.
     pub(super) door: Option<DoorUse>,
 }
@@ -181,8 +185,10 @@ impl Notebook {
             watch: self.watch,
             ended_in_fault: !self.went_on_after_fault,
             fault_beside_command: self.beside.fault_told(),
+            command_open: self.beside.is_open(),
             write_problem: self.write_problem,
             limits_hit,
+            unpriced: self.meter.unpriced().map(str::to_owned),
             door: None,
         }
     }

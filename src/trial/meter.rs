@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use crate::config::{AgentSpec, Suite};
+use crate::config::{AgentKind, AgentSpec, Suite};
 use crate::metrics::PricedTokens;
-use crate::model::{AgentEvent, CacheWrites, EventKind, Pricing};
+use crate::model::{AgentEvent, CacheWrites, EventKind, Pricing, Usage};
 
 /// Two amounts closer than this are one.
 const NOTHING: f64 = 1e-9;
@@ -18,6 +18,10 @@ pub(super) struct Meter {
     by_tokens: Option<f64>,
     told: Option<f64>,
     most: Option<f64>,
+    /// The model that is in use and has no price, where that is so; empty where its name is not told.
+    unpriced: Option<String>,
+    /// Whether a limit could not be kept for want of its price. An agent that is stopped for it may still tell a cost.
+    lacked_a_price: bool,
 }
 
 impl Meter {
@@ -35,6 +39,8 @@ impl Meter {
             by_tokens: None,
             told: None,
             most,
+            unpriced: None,
+            lacked_a_price: false,
         }
     }
 
@@ -46,8 +52,12 @@ impl Meter {
             } => {
                 let price = self.suite.price(&self.agent, Some(model));
                 self.pricing = price.map(|(pricing, _)| pricing).or(self.pricing);
+                self.uses(model);
             }
             EventKind::UsageSeen(usage) => {
+                if *usage != Usage::default() {
+                    self.uses("");
+                }
                 let usd = self.pricing.and_then(|pricing| {
                     let writes = CacheWrites::default();
                     let tokens = PricedTokens {
@@ -66,15 +76,37 @@ impl Meter {
         }
     }
 
+    /// Tokens are used, or will be.
+    fn uses(&mut self, model: &str) {
+        if self.pricing.is_none() {
+            self.unpriced.get_or_insert_with(|| model.to_owned());
+        }
+    }
+
+    /// Whether nobody can tell what is spent although a limit goes by it: neither is the model's price known, nor does the
+    /// agent tell a cost. A replay spends nothing.
+    fn lacks_a_price(&self) -> bool {
+        let counts = self.pricing.is_some() || self.told.is_some();
+        let limited = self.most.is_some() && self.agent.kind != AgentKind::Replay;
+        self.unpriced.is_some() && limited && !counts
+    }
+
+    /// The model for want of whose price a limit could not be kept; empty where its name is not told.
+    pub(super) fn unpriced(&self) -> Option<&str> {
+        self.unpriced.as_deref().filter(|_| self.lacked_a_price)
+    }
+
     /// USD so far: what the agent's own count says, else what its tokens cost; the higher one where both are known.
     pub(super) fn spent(&self) -> Option<f64> {
         larger(self.told, self.by_tokens)
     }
 
-    /// Whether all that the trial may spend is gone.
-    pub(super) fn is_empty(&self) -> bool {
+    /// Whether all that the trial may spend is gone, or nobody can tell whether it is.
+    pub(super) fn is_empty(&mut self) -> bool {
         let spent = self.spent().unwrap_or(0.0);
-        self.most.is_some_and(|most| spent >= most - NOTHING)
+        let is_gone = self.most.is_some_and(|most| spent >= most - NOTHING);
+        self.lacked_a_price |= self.lacks_a_price();
+        is_gone || self.lacked_a_price
     }
 }
 

@@ -2,24 +2,27 @@
 
 use std::path::PathBuf;
 
-use crate::agents::{SessionTokens, session_tokens, settle_usage, usual_folder};
-use crate::model::{Isolation, StreamReport};
+use crate::agents::{SessionTokens, session_tokens, settle_fault, settle_usage, usual_folder};
+use crate::model::Isolation;
 use crate::trial::frame::Frame;
 use crate::trial::jail;
+use crate::trial::listener::HeardAll;
 use crate::trial::preparation::Ready;
 
-/// Completes the token counts of a report; gives a sentence where the stream and the files tell different things.
-pub(super) fn settle(
-    frame: &Frame<'_>,
-    ready: &Ready,
-    report: &mut StreamReport,
-) -> Option<String> {
+/// Completes what was heard: the token counts, the model, and why an agent was silent; gives a sentence where stream and files
+/// tell different things.
+pub(super) fn settle(frame: &Frame<'_>, ready: &Ready, heard: &mut HeardAll) -> Option<String> {
     let agent = frame.context.agent(frame.planned);
     let folder = own_folder(frame, ready);
-    let tokens = folder.map_or_else(SessionTokens::default, |folder| {
+    let mut tokens = folder.map_or_else(SessionTokens::default, |folder| {
         session_tokens(agent.kind, &folder)
     });
-    settle_usage(agent.speaks(), tokens, report)
+    if settle_fault(&mut tokens, &mut heard.report) {
+        heard.ended_in_fault = true;
+        // A command that hangs could have written it.
+        heard.fault_beside_command |= heard.command_open;
+    }
+    settle_usage(agent.speaks(), tokens, &mut heard.report)
 }
 
 /// Whether what an agent keeps in its home is the trial's alone, and goes with it.

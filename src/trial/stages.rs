@@ -10,7 +10,7 @@ use crate::graders::no_panic;
 use crate::model::{Allowance, Grade, Infra, Progress, TrialOutcome, Verdict};
 use crate::plan::PlannedTrial;
 use crate::record::{Stage, TrialClock};
-use crate::supervise::{can_be_worked_in, host_load, memory_kills};
+use crate::supervise::{ChildEnding, can_be_worked_in, host_load, memory_kills};
 use crate::trial::aftermath::{self, Ended, Left};
 use crate::trial::app_left;
 use crate::trial::attest;
@@ -18,9 +18,11 @@ use crate::trial::draft::{Draft, Stop};
 use crate::trial::frame::Frame;
 use crate::trial::grading::Graded;
 use crate::trial::judgement::{AgentEnd, Evidence, agent_end, grade_of, worth_grading};
+use crate::trial::listener::HeardAll;
 use crate::trial::outside::Outside;
 use crate::trial::performance::{Performed, perform};
 use crate::trial::preparation;
+use crate::trial::sessions;
 use crate::trial::simulator;
 use crate::trial::{RunContext, Teller};
 use crate::workspace::Workspace;
@@ -97,7 +99,7 @@ async fn stages(frame: &Frame<'_>, draft: &mut Draft, slot: &mut Slot) -> Result
     let clock = TrialClock::now();
     let Performed {
         ending,
-        heard,
+        mut heard,
         seen,
     } = perform(frame, workspace, &ready).await?;
     if let Some(problem) = preparation::mcp_stop(frame, workspace, &ready).await {
@@ -105,6 +107,9 @@ async fn stages(frame: &Frame<'_>, draft: &mut Draft, slot: &mut Slot) -> Result
     }
     drop(place);
     frame.enter("grading");
+    if let Some(note) = sessions::settle(frame, &ready, &mut heard) {
+        draft.note(note);
+    }
     let mut end = agent_end(&Evidence {
         kind: frame.context.agent(frame.planned).speaks(),
         ending: &ending,
@@ -120,14 +125,7 @@ async fn stages(frame: &Frame<'_>, draft: &mut Draft, slot: &mut Slot) -> Result
         end.infra = Infra::WorkspaceDead;
     }
     draft.agent_ended(&end, &ending);
-    let kept = frame.context.suite.settings.limits.output;
-    if ending.stdout_bytes > kept || ending.stderr_bytes > kept {
-        draft.hit("output_mib");
-    }
-    heard.limits_hit.iter().for_each(|limit| draft.hit(limit));
-    if frame.context.confinement.was_full(&ending) {
-        draft.hit("max_processes");
-    }
+    tell_limits(frame, (&ending, &heard), draft);
     draft.suspect_all(outside.iter().flat_map(Outside::changed));
     let caught = aftermath::capture(frame, (workspace, &untouched), draft);
     draft.lacks_room_if(caught.no_room, &mut end);
@@ -164,6 +162,19 @@ async fn stages(frame: &Frame<'_>, draft: &mut Draft, slot: &mut Slot) -> Result
     let graded = aftermath::judge(frame, &mut slot.workspace, left).await;
     take_in(frame, (draft, end), (graded, to_grade));
     Ok(())
+}
+
+/// Tells which limits were reached.
+fn tell_limits(frame: &Frame<'_>, (ending, heard): (&ChildEnding, &HeardAll), draft: &mut Draft) {
+    draft.lacked_a_price(ending, heard.unpriced.as_deref());
+    let kept = frame.context.suite.settings.limits.output;
+    if ending.stdout_bytes > kept || ending.stderr_bytes > kept {
+        draft.hit("output_mib");
+    }
+    heard.limits_hit.iter().for_each(|limit| draft.hit(limit));
+    if frame.context.confinement.was_full(ending) {
+        draft.hit("max_processes");
+    }
 }
 
 /// Takes in what the graders said, unless a person or a full disk kept them from it.

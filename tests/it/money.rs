@@ -129,6 +129,66 @@ fn a_trial_whose_cost_nobody_tells_counts_as_all_that_it_may_spend() {
 }
 
 #[test]
+fn a_trial_of_a_model_without_a_price_is_stopped_where_it_has_a_limit() {
+    let wild = A_DOLLAR_A_TIME.replace("\"model\":\"m\"", "\"model\":\"acme-9\"");
+    let unnamed = A_DOLLAR_A_TIME
+        .replace("\"model\":\"m\",", "")
+        .replace("sleep 0.2", "sleep 1");
+    // Claude Code's last word when it is stopped.
+    let result = r#"{"type":"result","subtype":"error_during_execution","is_error":true,"total_cost_usd":0,"usage":{"input_tokens":0,"output_tokens":0}}"#;
+    let polite = format!("say() {{ echo '{result}'; exit 0; }}\ntrap say INT\n{wild}");
+    let cases = [
+        (&wild, "the model acme-9", Value::Null),
+        (&unnamed, "its model", Value::Null),
+        (&polite, "the model acme-9", serde_json::json!(0.0)),
+    ];
+    for (body, named, cost) in cases {
+        for limit in ["--max-trial-cost-usd", "--max-cost-usd"] {
+            let sandbox = Sandbox::new()
+                .agent("wild", CLAUDE, body)
+                .without_pricing()
+                .set("timeout_sec", "30");
+            sandbox.proctor(&["run", "--quiet", limit, "1000"]);
+            let row = sandbox.row();
+            assert_eq!(row["termination"], "budget", "{limit}: {row:#}");
+            assert_eq!(row["billed_cost_usd"], cost, "{row:#}");
+            let notes = row["notes"].to_string();
+            assert!(
+                notes.contains(named) && notes.contains("`prices`"),
+                "{notes}"
+            );
+        }
+    }
+    // Without a limit nobody asks.
+    let short = wild.replace("-lt 60", "-lt 2");
+    let sandbox = Sandbox::new()
+        .agent("wild", CLAUDE, &format!("{SOLVE}\n{short}"))
+        .without_pricing();
+    sandbox.proctor(&["run", "--quiet"]);
+    assert_eq!(sandbox.row()["limits_hit"], serde_json::json!([]));
+}
+
+#[test]
+fn a_codex_whose_model_has_no_price_is_refused_with_a_limit() {
+    let with = |model: &str| {
+        Sandbox::new()
+            .agent_with(("codex", "codex_cli"), &format!("-m, {model}, "), SOLVE)
+            .without_pricing()
+    };
+    for limit in ["--max-trial-cost-usd", "--max-cost-usd"] {
+        let ran = with("acme-9").proctor(&["run", limit, "1"]).expect_code(2);
+        assert!(
+            ran.stderr.contains("acme-9") && ran.stderr.contains("`prices`"),
+            "{}",
+            ran.stderr
+        );
+        let known = with("gpt-5.5");
+        known.proctor(&["run", "--quiet", limit, "1"]);
+        assert_eq!(known.rows().len(), 1, "its price is known");
+    }
+}
+
+#[test]
 fn a_budget_that_cannot_be_kept_is_refused_with_the_agents_name() {
     let sandbox = Sandbox::new().agent("mute", "command", SOLVE);
     let ran = sandbox

@@ -311,6 +311,39 @@ fn a_limit_told_by_one_who_was_killed_is_not_believed_and_one_beside_a_command_i
 }
 
 #[test]
+fn what_qwen_code_waits_out_in_silence_is_known_from_its_session() {
+    let told = |call: &str| {
+        let init = r#"{"type":"system","subtype":"init","session_id":"s","model":"m","tools":[],"mcp_servers":[]}"#;
+        let body = format!(
+            r#"{}
+mkdir -p "$QWEN_HOME/projects/p/chats"
+echo '{{"type":"system","subtype":"ui_telemetry","systemPayload":{{"uiEvent":{{"event.name":"qwen-code.api_error","error_message":"429 Rate limit reached","status_code":429}}}}}}' > "$QWEN_HOME/projects/p/chats/a.jsonl"
+exec sleep 60"#,
+            printed(&[init, call])
+        );
+        let sandbox = Sandbox::new()
+            .agent("fake", "qwen_code", &body)
+            .set("stall_timeout_sec", "1")
+            .suite("retries: {max_attempts: 1}");
+        sandbox.proctor(&["run", "--quiet"]);
+        sandbox.row()
+    };
+    let said =
+        r#"{"type":"assistant","message":{"id":"m","content":[{"type":"text","text":"I begin"}]}}"#;
+    let row = told(said);
+    let seen = [&row["termination"], &row["infra"], &row["integrity"]];
+    assert_eq!(
+        seen,
+        [&json!("stall"), &json!("rate_limited"), &json!("clean")],
+        "{row:#}"
+    );
+    let call = r#"{"type":"assistant","message":{"id":"m","content":[{"type":"tool_use","id":"t","name":"run_shell_command","input":{"command":"make"}}]}}"#;
+    let row = told(call);
+    let doubted = "suspect[provider_fault_beside_command]";
+    assert_eq!(row["integrity"], doubted, "{row:#}");
+}
+
+#[test]
 fn a_death_that_nobody_here_ordered_is_told_with_the_memory_that_was_held() {
     let row = row_of(
         CLAUDE,

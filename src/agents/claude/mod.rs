@@ -80,6 +80,8 @@ pub(super) struct ClaudeStream {
     limit_ends: Option<Reset>,
     background_tasks: usize,
     after_final: bool,
+    /// Whether a turn began after the last result.
+    begun_anew: bool,
     warnings: u32,
     /// Whether the model used tokens for the message that came last, and its id.
     last_message: (Option<String>, bool),
@@ -183,7 +185,7 @@ impl Dialect for ClaudeStream {
             spare_finals: self.finals.saturating_sub(self.inits.max(1)),
             ..StreamReport::default()
         };
-        settle(&self.running, self.told, &mut report);
+        settle(&self.running, (self.told, self.begun_anew), &mut report);
         if self.is_qwen {
             // Requests for titles and the like are told in the sum alone.
             report.model_requests = None;
@@ -247,9 +249,7 @@ impl ClaudeStream {
 
     fn init(&mut self, system: System, sink: &mut Sink<'_>) {
         self.after_final = true;
-        if let Some(told) = &mut self.told {
-            told.begun_anew = true;
-        }
+        self.begun_anew = true;
         self.inits = self.inits.saturating_add(1);
         let servers = system.mcp_servers.0.unwrap_or_default().0.into_iter();
         self.servers = servers
@@ -330,6 +330,7 @@ impl ClaudeStream {
         let ok = !is_error && !subtype.starts_with("error");
         self.terminal = if ok { Terminal::Done } else { Terminal::Failed };
         self.after_final = false;
+        self.begun_anew = false;
         let mut odd = told.odd.clone();
         if self.finals > self.inits.max(1) {
             odd.push("more results than sessions that began: one may be made up".to_owned());

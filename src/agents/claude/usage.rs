@@ -83,8 +83,6 @@ pub(super) struct Told {
     models: Vec<String>,
     /// What messages had told until then.
     until: Usage,
-    /// Whether a turn began after it, of which no result told anything.
-    pub(super) begun_anew: bool,
     /// What is odd about it, for a warning.
     pub(super) odd: Vec<String>,
 }
@@ -173,7 +171,12 @@ impl Told {
 }
 
 /// Puts the tokens and the money of a stream into `report`: of the last result, or what ran up without one.
-pub(super) fn settle(running: &Running, told: Option<Told>, report: &mut StreamReport) {
+/// `begun_anew`: a turn began after that result, of which no result told anything.
+pub(super) fn settle(
+    running: &Running,
+    (told, begun_anew): (Option<Told>, bool),
+    report: &mut StreamReport,
+) {
     report.model_requests = (running.requests > 0).then_some(running.requests);
     let Some(told) = told else {
         report.usage = (running.requests > 0).then_some(running.total);
@@ -183,7 +186,7 @@ pub(super) fn settle(running: &Running, told: Option<Told>, report: &mut StreamR
     };
     // What messages told after the last result is in no result, and the rest of their turn is not told at all.
     let since = growth(told.until, running.total);
-    let is_cut = told.begun_anew || since != Usage::default();
+    let is_cut = begun_anew || since != Usage::default();
     report.usage = told.usage.map(|usage| add(usage, since));
     report.usage_is_lower_bound = (told.partial || is_cut) && told.usage.is_some();
     report.provider_cost_is_lower_bound = is_cut && told.cost_usd.is_some();

@@ -24,6 +24,9 @@ const OWN_TOOLS: [&str; 6] = [
     "repo_clone",
 ];
 
+/// Failures that its log may tell at most.
+const WARNINGS_CAP: u32 = 100;
+
 /// What is kept of an opencode stream.
 #[derive(Debug, Default)]
 pub(super) struct OpencodeStream {
@@ -41,6 +44,8 @@ pub(super) struct OpencodeStream {
     finals: u32,
     answer: Option<String>,
     failed: bool,
+    /// Failures that its log told.
+    warnings: u32,
     /// Whether sub-agents worked, of which the stream tells neither tokens nor costs.
     had_sub_agents: bool,
 }
@@ -83,6 +88,29 @@ impl Dialect for OpencodeStream {
             }),
         }
         Ok(())
+    }
+
+    /// A request that failed and is tried again, in the words of its log. Requests for titles are none of the agent's.
+    fn stderr_line(&mut self, line: &str, sink: &mut Sink<'_>) {
+        let is_failure = line.starts_with("timestamp=")
+            && line.contains(" level=ERROR ")
+            && line.contains(" message=\"stream error\" ")
+            && !line.contains(" small=true ");
+        if !is_failure || self.warnings >= WARNINGS_CAP {
+            return;
+        }
+        let told = line.split_once(" error.error=").map(|(_, told)| told);
+        let told = told.map(|told| serde_json::from_str(told).unwrap_or_else(|_| told.to_owned()));
+        if let Some(told) = told {
+            self.warnings += 1;
+            let message = told
+                .split_once("Error: ")
+                .map_or(told.as_str(), |(_, it)| it);
+            sink.push(EventKind::ProviderFault(fault(&Told {
+                message,
+                ..Told::default()
+            })));
+        }
     }
 
     fn done(&self) -> bool {

@@ -9,9 +9,11 @@ use crate::agents::claude::ClaudeUsage;
 use crate::agents::codex::CodexUsage;
 use crate::agents::copilot::ModelUse;
 use crate::agents::sessions::SessionTokens;
+use crate::agents::sessions::calls::Calls;
+use crate::agents::sessions::qwen_told::QwenTold;
 use crate::agents::wire::{Count, Loose, add, model_name};
 use crate::config::AgentKind;
-use crate::model::{CacheWrites, ModelTokens, Usage};
+use crate::model::{CacheWrites, ModelTokens, ProviderFault, Usage};
 
 /// Messages that are told apart at most; a session with more is no honest one.
 const MESSAGES: usize = 100_000;
@@ -35,6 +37,9 @@ pub(super) struct Reading {
     thread: Option<(Usage, Usage)>,
     /// The model that it names last.
     model: String,
+    /// The failure of the last request, if it failed.
+    fault: Option<ProviderFault>,
+    calls: Calls,
 }
 
 /// The tokens of a message.
@@ -59,6 +64,8 @@ impl Reading {
             messages: HashMap::new(),
             thread: None,
             model: String::new(),
+            fault: None,
+            calls: Calls::default(),
         }
     }
 
@@ -94,6 +101,8 @@ impl Reading {
             sub_agents: self.sub_agents,
             by_model: self.by_model,
             main_models: self.main_models,
+            fault: self.fault,
+            sub_agent_calls: self.calls.of_sub_agents(),
         }
     }
 
@@ -157,6 +166,16 @@ impl Reading {
             let by_thread = payload.thread_source.0.as_deref() == Some("subagent");
             let by_source = payload.source.0.is_some_and(|source| source.has_sub_agent);
             self.of_sub_agent = by_thread || by_source;
+            if self.of_sub_agent {
+                self.calls.sub_agent();
+            }
+            return Some(());
+        }
+        if line.kind == "response_item" {
+            // A search for tools is the client's own.
+            let is_call = payload.kind.ends_with("_call") && payload.kind != "tool_search_call";
+            let id = payload.call_id.0.filter(|_| is_call)?;
+            self.calls.call(&id, self.of_sub_agent);
             return Some(());
         }
         if line.kind == "turn_context" {
@@ -209,8 +228,21 @@ impl Reading {
 
     fn qwen(&mut self, line: &[u8]) -> Option<()> {
         let line: QwenLine = serde_json::from_slice(line).ok()?;
-        let tokens = line.usage_metadata.0.filter(|_| line.kind == "assistant")?;
+        if let Some(told) = line.told.0.filter(|_| line.kind == "system") {
+            told.settle(&mut self.fault);
+            return Some(());
+        }
         let of_sub_agent = self.of_sub_agent || line.is_sidechain == Some(true);
+        let parts = line.message.0.and_then(|message| message.parts.0);
+        for part in parts.into_iter().flatten() {
+            if let Some(id) = part.call.0.and_then(|call| call.id.0) {
+                self.calls.call(&id, of_sub_agent);
+            }
+        }
+        let tokens = line.usage_metadata.0.filter(|_| line.kind == "assistant")?;
+        if of_sub_agent {
+            self.calls.sub_agent();
+        }
         let message = Message {
             of_sub_agent,
             usage: tokens.unified()?,
@@ -262,6 +294,8 @@ struct CodexPayload {
     info: Loose<CodexInfo>,
     #[serde(default)]
     model: Loose<String>,
+    #[serde(default)]
+    call_id: Loose<String>,
 }
 
 /// `exec`, or what made the thread.
@@ -351,10 +385,32 @@ struct QwenLine {
     uuid: Option<String>,
     #[serde(rename = "isSidechain", default)]
     is_sidechain: Option<bool>,
+    #[serde(rename = "systemPayload", default)]
+    told: Loose<QwenTold>,
+    #[serde(default)]
+    message: Loose<QwenMessage>,
     #[serde(rename = "usageMetadata", default)]
     usage_metadata: Loose<QwenTokens>,
     #[serde(default)]
     model: Loose<String>,
+}
+
+#[derive(Debug, Deserialize)]
+struct QwenMessage {
+    #[serde(default)]
+    parts: Loose<Vec<QwenPart>>,
+}
+
+#[derive(Debug, Deserialize)]
+struct QwenPart {
+    #[serde(rename = "functionCall", default)]
+    call: Loose<QwenCall>,
+}
+
+#[derive(Debug, Deserialize)]
+struct QwenCall {
+    #[serde(default)]
+    id: Loose<String>,
 }
 
 /// Tokens of a request, in Gemini's words with the API's meaning: reasoning is part of the output.

@@ -3,15 +3,17 @@
 //! An agent can write these files itself. So they are read with bounds, no link is followed, and what they say is never
 //! more than a lower bound of what its provider counted.
 
+mod calls;
 mod files;
 mod lines;
+mod qwen_told;
 
 use std::path::Path;
 
 use crate::agents::sessions::files::each_line;
 use crate::agents::sessions::lines::Reading;
 use crate::config::AgentKind;
-use crate::model::{ModelTokens, StreamReport, Terminal, Usage, UsageSource};
+use crate::model::{ModelTokens, ProviderFault, StreamReport, Terminal, Usage, UsageSource};
 
 /// Tokens by whom they were spent.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -24,6 +26,10 @@ pub struct SessionTokens {
     pub by_model: Vec<ModelTokens>,
     /// The models that Codex asked in its main threads, each once.
     pub main_models: Vec<String>,
+    /// The failure of the provider that the client met last, where no answer came since: Qwen Code writes it here alone.
+    pub fault: Option<ProviderFault>,
+    /// Calls of tools that sub-agents of Codex and Qwen Code made, which their streams do not tell; none without sub-agents.
+    pub sub_agent_calls: Option<u64>,
 }
 
 /// What the session files in an agent's own folder tell (`CODEX_HOME`, `CLAUDE_CONFIG_DIR`, `~/.gemini`, `QWEN_HOME`,
@@ -69,7 +75,9 @@ pub fn settle_usage(
 ) -> Option<String> {
     report.usage_source = report.usage.map(|_| UsageSource::Stream);
     report.session = tokens.by_model;
+    report.sub_agent_calls = tokens.sub_agent_calls;
     if kind == AgentKind::Codex && report.models.is_empty() {
+        report.model = report.model.take().or(tokens.main_models.last().cloned());
         report.models = tokens.main_models;
     }
     let told_all = report.usage.is_some() && !report.usage_is_lower_bound;
@@ -94,6 +102,16 @@ pub fn settle_usage(
         report.usage_source = Some(UsageSource::Sessions);
     }
     None
+}
+
+/// Takes over the failure that an agent waited out in silence until it was stopped; whether there was one.
+pub fn settle_fault(tokens: &mut SessionTokens, report: &mut StreamReport) -> bool {
+    let is_silent = report.terminal == Terminal::None && report.provider_fault.is_none();
+    report.provider_fault = report
+        .provider_fault
+        .take()
+        .or(tokens.fault.take().filter(|_| is_silent));
+    is_silent && report.provider_fault.is_some()
 }
 
 #[cfg(test)]

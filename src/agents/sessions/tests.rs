@@ -4,6 +4,7 @@ use std::fs;
 use std::os::unix::fs::symlink;
 
 use super::*;
+use crate::model::ProviderFaultKind;
 
 fn fixture(name: &str) -> std::path::PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -124,6 +125,84 @@ fn a_rollout_names_its_model() {
         (told[0].model.as_str(), told[0].usage),
         ("gpt-5.5", usage(7, 0, 0, 5))
     );
+}
+
+#[test]
+fn calls_of_sub_agents_are_counted_apart_and_each_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let sessions = folder.path().join("sessions");
+    fs::create_dir(&sessions).unwrap();
+    let meta = |source: &str| {
+        format!(r#"{{"type":"session_meta","payload":{{"thread_source":"{source}"}}}}"#)
+    };
+    let call = |kind: &str, id: &str| {
+        format!(r#"{{"type":"response_item","payload":{{"type":"{kind}","call_id":"{id}"}}}}"#)
+    };
+    let main = [meta("user"), call("function_call", "a")];
+    fs::write(sessions.join("rollout-a.jsonl"), main.join("\n")).unwrap();
+    let counted = || session_tokens(AgentKind::Codex, folder.path()).sub_agent_calls;
+    assert_eq!(counted(), None, "no sub-agent");
+    let forked = [
+        meta("subagent"),
+        call("function_call", "a"),
+        call("function_call", "b"),
+        call("function_call_output", "b"),
+        call("custom_tool_call", "c"),
+        call("tool_search_call", "d"),
+    ];
+    fs::write(sessions.join("rollout-b.jsonl"), forked.join("\n")).unwrap();
+    assert_eq!(
+        counted(),
+        Some(2),
+        "the search is the client's, the first the parent's"
+    );
+
+    let chats = folder.path().join("projects/p/subagents/s");
+    fs::create_dir_all(&chats).unwrap();
+    let line = r#"{"uuid":"u","type":"assistant","isSidechain":true,"message":{"role":"model","parts":[{"text":"x"},{"functionCall":{"id":"e","name":"run_shell_command","args":{}}}]}}"#;
+    fs::write(chats.join("agent-x.jsonl"), format!("{line}\n{line}\n")).unwrap();
+    let tokens = session_tokens(AgentKind::Qwen, folder.path());
+    assert_eq!(tokens.sub_agent_calls, Some(1));
+    let mut done = report(Terminal::Done, Some(THREE));
+    settle_usage(AgentKind::Qwen, tokens, &mut done);
+    assert_eq!(done.sub_agent_calls, Some(1));
+}
+
+#[test]
+fn a_session_of_qwen_code_tells_which_failure_it_waits_out() {
+    let told = |name: &str, more: &str| {
+        format!(
+            r#"{{"uuid":"u","type":"system","subtype":"ui_telemetry","systemPayload":{{"uiEvent":{{"event.name":"qwen-code.{name}"{more}}}}}}}"#
+        )
+    };
+    let failed = told(
+        "api_error",
+        r#","error_message":"429 Rate limit reached. Please try again in 20s.","error_type":"RateLimitError","status_code":429"#,
+    );
+    let folder = tempfile::tempdir().unwrap();
+    let chats = folder.path().join("projects/p/chats");
+    fs::create_dir_all(&chats).unwrap();
+    let read = |lines: &[&str]| {
+        fs::write(chats.join("a.jsonl"), lines.join("\n")).unwrap();
+        session_tokens(AgentKind::Qwen, folder.path())
+    };
+    let answered = told("api_response", "");
+    let tokens = read(&[&answered, &failed, &told("api_request", "")]);
+    let mut silent = report(Terminal::None, None);
+    assert!(settle_fault(&mut tokens.clone(), &mut silent));
+    let fault = silent.provider_fault.expect("a fault");
+    assert_eq!(fault.kind, ProviderFaultKind::RateLimited);
+    assert_eq!((fault.status, fault.fatal), (Some(429), false));
+    // One that came to an end tells by itself how.
+    let mut done = report(Terminal::Done, None);
+    assert!(!settle_fault(&mut tokens.clone(), &mut done));
+    assert_eq!(done.provider_fault, None);
+    // An answer came in the end.
+    let mut tokens = read(&[&failed, &answered]);
+    assert!(!settle_fault(
+        &mut tokens,
+        &mut report(Terminal::None, None)
+    ));
 }
 
 fn report(terminal: Terminal, usage: Option<Usage>) -> StreamReport {

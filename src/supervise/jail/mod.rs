@@ -36,6 +36,7 @@ use super::session::Launch;
 
 pub(super) use door::{enter, is_own_program};
 pub(super) use line::{Line, PorterEnds, Unborn, open, try_out};
+pub(super) use sys::leave;
 pub(super) use wire::Order;
 
 /// What a jailed child sees and how many it may be.

@@ -46,7 +46,7 @@ pub(super) fn fork() -> io::Result<Side> {
 }
 
 /// Ends this process at once, without any of the work of an orderly exit.
-pub(super) fn leave(code: i32) -> ! {
+pub(in super::super) fn leave(code: i32) -> ! {
     // SAFETY: never returns and touches no memory.
     unsafe { libc::_exit(code) }
 }

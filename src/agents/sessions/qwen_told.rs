@@ -1,0 +1,43 @@
+//! What Qwen Code's client writes of its requests into its session file: the only place that tells why it waits, since it tries
+//! HTTP 429 and 503 again past any limit and says nothing meanwhile.
+
+use serde::Deserialize;
+
+use crate::agents::fault::{Told, fault};
+use crate::agents::wire::Loose;
+use crate::model::ProviderFault;
+
+/// A line of the client's own.
+#[derive(Debug, Deserialize)]
+pub(super) struct QwenTold {
+    #[serde(rename = "uiEvent", default)]
+    event: Loose<Event>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Event {
+    #[serde(rename = "event.name", default)]
+    name: Loose<String>,
+    #[serde(default)]
+    error_message: Loose<String>,
+    #[serde(default)]
+    status_code: Loose<u16>,
+}
+
+impl QwenTold {
+    /// Puts down how a request ended: `last` is the failure of the last one that did.
+    pub(super) fn settle(self, last: &mut Option<ProviderFault>) {
+        let Some(event) = self.event.0 else { return };
+        match event.name.0.as_deref() {
+            Some("qwen-code.api_response") => *last = None,
+            Some("qwen-code.api_error") => {
+                *last = Some(fault(&Told {
+                    status: event.status_code.0,
+                    message: event.error_message.0.as_deref().unwrap_or_default(),
+                    ..Told::default()
+                }));
+            }
+            _ => {}
+        }
+    }
+}
