@@ -1,10 +1,8 @@
 //! Looks at what a trial really runs: programs by their content, settings in force, and what the agent says of itself.
 
 use std::collections::{BTreeMap, HashMap};
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::fs::{self, File, Metadata};
-use std::io::Read as _;
-use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -12,11 +10,12 @@ use crate::agents::{server_names, version};
 use crate::config::AgentKind;
 use crate::model::Isolation;
 use crate::record::{Arms, Attestation, ProgramSeen, RunDir};
-use crate::supervise::{ChildSpec, find_program};
+use crate::supervise::ChildSpec;
 use crate::trial::draft::Draft;
 use crate::trial::environment::program_path;
 use crate::trial::frame::Frame;
 use crate::trial::jail;
+use crate::trial::launched::programs;
 use crate::trial::listener::HeardAll;
 use crate::trial::mcp_seen;
 use crate::trial::preparation::Ready;
@@ -29,10 +28,6 @@ use crate::workspace::{Workspace, sha256_hex, sha256_of};
 /// Names of tools, servers and models are kept up to this many characters, and so many of them.
 const LONGEST_NAME: usize = 200;
 pub(super) const MOST_NAMES: usize = 1_000;
-/// Native programs behind one launcher.
-const MOST_NATIVES: usize = 8;
-/// A smaller file beside a launcher is not what it launches.
-const SMALLEST_NATIVE: u64 = 1 << 20;
 
 /// What all trials of a run know of agents: the first trial of each arm, and programs that were read before.
 #[derive(Debug)]
@@ -96,14 +91,11 @@ pub(super) fn before(
         ..Attestation::default()
     };
     // A replay is this very program, which the run's metadata names.
-    if agent.kind != AgentKind::Replay
-        && let Some(program) = program_of(&spec.argv, &ready.path, &spec.cwd)
-    {
+    if agent.kind != AgentKind::Replay {
+        let found = programs(&spec.argv, (&ready.path, &spec.cwd));
         let mut state = frame.context.attested.lock();
-        let script = script_of(&spec.argv).filter(|script| *script != program);
-        let natives = natives_beside(script.as_ref().unwrap_or(&program));
-        let programs = std::iter::once(program).chain(script).chain(natives);
-        seen.programs = programs.filter_map(|path| state.program(&path)).collect();
+        let found = found.iter().filter_map(|path| state.program(path));
+        seen.programs = found.collect();
     }
     seen
 }
@@ -220,76 +212,6 @@ impl State {
             sha256,
             bytes: about.len(),
         })
-    }
-}
-
-/// The program that a command line starts, links followed.
-fn program_of(argv: &[OsString], path: &OsStr, cwd: &Path) -> Option<PathBuf> {
-    let found = find_program(argv.first()?, path, cwd)?;
-    fs::canonicalize(found).ok()
-}
-
-/// The script that an interpreter is given as its first argument (`node CLI.js`).
-fn script_of(argv: &[OsString]) -> Option<PathBuf> {
-    let script = Path::new(argv.get(1)?);
-    let script = script.is_absolute().then(|| fs::canonicalize(script))?;
-    script.ok().filter(|script| script.is_file())
-}
-
-/// The native programs of the npm packages that belong to a launcher's own: `<name>-<system>` beside or below `<name>`.
-fn natives_beside(launcher: &Path) -> Vec<PathBuf> {
-    let mut start = [0; 2];
-    let is_script = launcher.extension().is_some_and(|name| name == "js")
-        || File::open(launcher)
-            .and_then(|mut file| file.read_exact(&mut start))
-            .is_ok_and(|()| start == *b"#!");
-    let package = launcher
-        .ancestors()
-        .find(|folder| folder.join("package.json").is_file());
-    let (true, Some(package)) = (is_script, package) else {
-        return Vec::new();
-    };
-    let Some(name) = package.file_name().and_then(OsStr::to_str) else {
-        return Vec::new();
-    };
-    let scope = package
-        .parent()
-        .and_then(Path::file_name)
-        .filter(|scope| scope.to_str().is_some_and(|scope| scope.starts_with('@')));
-    let inside = package.join("node_modules");
-    let inside = scope.map_or_else(|| inside.clone(), |scope| inside.join(scope));
-    let mut natives = Vec::new();
-    for folder in [package.parent(), Some(inside.as_path())]
-        .into_iter()
-        .flatten()
-    {
-        for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
-            let belongs = entry.file_name().to_str().is_some_and(|other| {
-                other
-                    .strip_prefix(name)
-                    .is_some_and(|rest| rest.starts_with('-'))
-            });
-            if belongs {
-                collect_natives(&entry.path(), 6, &mut natives);
-            }
-        }
-    }
-    natives.sort();
-    natives
-}
-
-fn collect_natives(folder: &Path, depth: u32, natives: &mut Vec<PathBuf>) {
-    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
-        let Ok(about) = entry.metadata() else {
-            continue;
-        };
-        if about.is_dir() && depth > 0 {
-            collect_natives(&entry.path(), depth - 1, natives);
-        }
-        let runs = about.is_file() && about.mode() & 0o111 != 0 && about.len() >= SMALLEST_NATIVE;
-        if runs && natives.len() < MOST_NATIVES {
-            natives.push(entry.path());
-        }
     }
 }
 

@@ -24,6 +24,7 @@ mod hollow;
 mod jail;
 mod judgement;
 mod kept;
+mod launched;
 mod listener;
 mod mcp_seen;
 mod meter;

@@ -23,7 +23,10 @@ echo '{{"type":"result","subtype":"success","is_error":false,"result":"OK","tota
 
 /// The rows of three trials of an agent whose third says what stands after the slash.
 fn three_trials(body: &str) -> (Sandbox, Vec<Value>) {
-    let sandbox = Sandbox::new().agent("fake", "claude_code_cli", body);
+    three_of(Sandbox::new().agent("fake", "claude_code_cli", body))
+}
+
+fn three_of(sandbox: Sandbox) -> (Sandbox, Vec<Value>) {
     let home = sandbox.path("home");
     let sandbox = sandbox
         .set("trials_per_cell", "3")
@@ -73,6 +76,34 @@ fn an_agent_that_changes_in_mid_run_is_flagged_by_what_changed() {
 }
 
 #[test]
+fn the_model_of_codex_is_the_one_of_its_session_files() {
+    let body = format!(
+        r#"n=$(cat "$EVAL_HOME_OF_TEST/n" 2>/dev/null || echo 0); echo $((n + 1)) > "$EVAL_HOME_OF_TEST/n"
+model=large; [ "$n" -ge 2 ] && model=small
+{SOLVE}
+mkdir -p "$CODEX_HOME/sessions"
+{{ echo '{{"type":"turn_context","payload":{{"model":"'$model'"}}}}'
+echo '{{"type":"event_msg","payload":{{"type":"token_count","info":{{"total_token_usage":{{"input_tokens":7,"output_tokens":5}}}}}}}}'
+}} > "$CODEX_HOME/sessions/rollout-a.jsonl"
+echo '{{"type":"thread.started","thread_id":"t"}}'
+echo '{{"type":"turn.started"}}'
+echo '{{"type":"turn.completed","usage":{{"input_tokens":7,"cached_input_tokens":0,"output_tokens":5}}}}'"#
+    );
+    let sandbox = Sandbox::new().agent("fake", "codex_cli", &body);
+    let (_, rows) = three_of(sandbox);
+    let told: Vec<_> = rows
+        .iter()
+        .map(|row| (&row["model"], &row["attestation_flags"]))
+        .collect();
+    let expected = [
+        (&json!("large"), &json!([])),
+        (&json!("large"), &json!([])),
+        (&json!("small"), &json!(["model"])),
+    ];
+    assert_eq!(told, expected);
+}
+
+#[test]
 fn a_program_that_replaces_itself_is_another_agent() {
     let body = format!(
         "{}\necho '# newer' >> \"$0\"",
@@ -92,6 +123,23 @@ fn a_program_that_replaces_itself_is_another_agent() {
         text.contains("EVAL_RUN_ID")
             && !text.contains(sandbox.path("home").to_str().expect("text")),
         "names of variables, and no values: {text}"
+    );
+}
+
+#[test]
+fn a_program_behind_a_shell_wrapper_that_replaces_itself_is_another_agent() {
+    let sandbox = Sandbox::new().agent(
+        "fake",
+        "claude_code_cli",
+        "exec \"$(dirname \"$0\")/the-real-one\" \"$@\"",
+    );
+    let body = told("1.0", "large", "", "\"Bash\"");
+    sandbox.script("the-real-one", &format!("{body}\necho '# newer' >> \"$0\""));
+    let (_, rows) = three_of(sandbox);
+    let flags: Vec<&Value> = rows.iter().map(|row| &row["attestation_flags"]).collect();
+    assert_eq!(
+        flags,
+        [&json!([]), &json!(["program"]), &json!(["program"])]
     );
 }
 
