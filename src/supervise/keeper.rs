@@ -5,8 +5,9 @@
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
-use std::io::{self, PipeWriter, Read as _, Write as _};
+use std::io::{self, BufRead, PipeWriter, Write as _};
 use std::os::fd::{AsFd as _, OwnedFd};
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
@@ -21,8 +22,9 @@ use super::session::Launch;
 /// The word on the command line that makes this program a keeper.
 const SWITCH: &str = "keeper";
 
-/// What the harness says when it has tidied up by itself.
-const DONE: &[u8] = b".";
+/// What the harness says behind the folder's path, and when it has tidied up by itself.
+const END: u8 = 0;
+const DONE: u8 = b'.';
 
 /// An agent that outlived the harness may write its login anew: the folder is looked at so often, so long apart.
 const LOOKS: u32 = 20;
@@ -55,10 +57,10 @@ impl Keeper {
         if !jail::is_own_program() {
             return Ok(None);
         }
-        let (end, line) = io::pipe()?;
+        let (end, mut line) = io::pipe()?;
         let nowhere = File::options().write(true).open("/dev/null")?;
         let program = own_program()?;
-        let words: [OsString; 3] = ["proctor".into(), SWITCH.into(), folder.into()];
+        let words: [OsString; 2] = ["proctor".into(), SWITCH.into()];
         let (place, _) = registry::start(&Launch {
             program: &program,
             arguments: &words,
@@ -67,6 +69,9 @@ impl Keeper {
             streams: [end.as_fd(), nowhere.as_fd(), nowhere.as_fd()],
             further: &[],
         })?;
+        // Not as a word: whoever calls this program so by hand names nothing that would be removed.
+        line.write_all(folder.as_os_str().as_bytes())?;
+        line.write_all(&[END])?;
         Ok(Some(Self { line, place }))
     }
 }
@@ -74,7 +79,7 @@ impl Keeper {
 impl Drop for Keeper {
     fn drop(&mut self) {
         // One that was killed needs no word.
-        self.line.write_all(DONE).ok();
+        self.line.write_all(&[DONE]).ok();
         let keeper = registry::pid_of(self.place.pid);
         for _ in 0..REAP_TRIES {
             match waitpid(keeper, WaitOptions::NOHANG) {
@@ -96,20 +101,31 @@ fn own_program() -> io::Result<PathBuf> {
 
 /// Keeps a folder and ends this process, if the command line says so.
 pub(super) fn enter() {
-    let mut words = std::env::args_os().skip(1);
-    if words.next().as_deref() == Some(OsStr::new(SWITCH))
-        && let Some(folder) = words.next()
-    {
-        keep(Path::new(&folder));
+    if std::env::args_os().nth(1).as_deref() == Some(OsStr::new(SWITCH)) {
+        if let Some(folder) = orphaned(io::stdin().lock()) {
+            tidy(&folder);
+        }
         jail::leave(0);
     }
 }
 
-fn keep(folder: &Path) {
-    let mut word = [0; DONE.len()];
-    if io::stdin().read_exact(&mut word).is_ok() {
-        return;
+/// The folder that is to be removed, once nobody else can: the line was closed without a last word.
+fn orphaned(line: impl BufRead) -> Option<PathBuf> {
+    let mut said = Vec::new();
+    for byte in line.bytes() {
+        // A line that breaks is closed, too.
+        let Ok(byte) = byte else { break };
+        if byte == DONE && said.last() == Some(&END) {
+            return None;
+        }
+        said.push(byte);
     }
+    // A path that was cut is none.
+    let path = said.strip_suffix(&[END])?;
+    Some(PathBuf::from(OsStr::from_bytes(path)))
+}
+
+fn tidy(folder: &Path) {
     for _ in 0..LOOKS {
         // What only its owner may read goes first: the rest may be large.
         if let Ok(opened) = rustix::fs::open(folder, FOLDER, Mode::empty()) {
@@ -149,6 +165,22 @@ mod tests {
     use std::os::unix::fs::PermissionsExt as _;
 
     use super::*;
+
+    #[test]
+    fn only_a_line_that_breaks_off_behind_a_whole_path_orphans_a_folder() {
+        let cases: [(&[u8], Option<&str>); 6] = [
+            (b"/tmp/a.b\0", Some("/tmp/a.b")),
+            (b"/tmp/a.b\0.", None),
+            (b"/tmp/a.", None),
+            (b"\0.", None),
+            (b"", None),
+            (b".", None),
+        ];
+        for (said, folder) in cases {
+            let found = orphaned(said);
+            assert_eq!(found.as_deref(), folder.map(Path::new), "{said:?}");
+        }
+    }
 
     #[test]
     fn what_only_its_owner_may_read_is_removed_and_no_link_is_followed() {
