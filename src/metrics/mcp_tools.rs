@@ -66,6 +66,8 @@ const TABLE: &[McpTool] = &[
     common(builder("build_run_device", "2.2 to 2.7")),
     common(builder("test_device", "2.x")),
     common(tool("clean", Drives::Xcodebuild, "2.x")),
+    common(tool("get_device_app_path", Drives::Xcodebuild, "2.7")),
+    common(tool("get_mac_app_path", Drives::Xcodebuild, "2.7")),
     tool("list_sims", Drives::Simctl, "1.x to 2.7"),
     tool("boot_sim", Drives::Simctl, "1.x to 2.7"),
     tool("shutdown_sim", Drives::Simctl, "1.x"),
@@ -103,6 +105,12 @@ const TABLE: &[McpTool] = &[
     common(tool("set_sim_location", Drives::Simctl, "2.x")),
     common(tool("reset_sim_location", Drives::Simctl, "2.x")),
     common(tool("sim_statusbar", Drives::Simctl, "2.x")),
+    common(tool(
+        "toggle_connect_hardware_keyboard",
+        Drives::Simctl,
+        "2.7",
+    )),
+    common(tool("toggle_software_keyboard", Drives::Simctl, "2.7")),
 ];
 
 /// Early versions (1.x) had a tool for each way to name a project and a device, with endings and short words of their own:

@@ -139,3 +139,31 @@ fn xcodebuildmcp_lists_builds_and_tests_as_the_code_says() {
     );
     server.end();
 }
+
+#[test]
+fn the_table_has_every_tool_of_the_pinned_version_that_drives_xcodebuild_or_simctl() {
+    /// What drives neither: folders, elements of screens, coverage by `xccov`.
+    const NEITHER: [&str; 6] = [
+        "discover_projs",
+        "get_mac_bundle_id",
+        "launch_mac_app",
+        "stop_mac_app",
+        "snapshot_ui",
+        "coverage",
+    ];
+    let Some(tools) = Tools::find() else { return };
+    let cli = tools.xcodebuildmcp();
+    let package = cli.ancestors().nth(2).expect("a package");
+    let mut seen = 0;
+    for workflow in ["simulator", "simulator-management", "macos"] {
+        let path = package.join(format!("manifests/workflows/{workflow}.yaml"));
+        let text = fs::read_to_string(&path).expect("read a manifest");
+        for name in text.lines().filter_map(|line| line.strip_prefix("  - ")) {
+            let drives_neither = NEITHER.iter().any(|known| name.contains(known));
+            let found = proctor::metrics::mcp_tool("XcodeBuildMCP", name);
+            assert_eq!(found.is_none(), drives_neither, "{workflow}: {name}");
+            seen += 1;
+        }
+    }
+    assert!(seen > 30, "{seen}");
+}
