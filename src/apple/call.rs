@@ -160,24 +160,38 @@ impl Xcode {
         words: &[&str],
         (cancel, is_answer): (&Cancel, impl Fn(&Trouble) -> bool),
     ) -> Result<String, Trouble> {
-        let is_curable = |trouble: &Trouble| match trouble {
+        match self.once(words, cancel).await {
+            Err(trouble) => {
+                self.cure(trouble, (cancel, is_answer)).await?;
+                self.once(words, cancel).await
+            }
+            answered => answered,
+        }
+    }
+
+    /// Restarts the service where that may cure a trouble, so that its call can be made once more; else gives the trouble back.
+    pub(super) async fn cure(
+        &self,
+        trouble: Trouble,
+        (cancel, is_answer): (&Cancel, impl Fn(&Trouble) -> bool),
+    ) -> Result<(), Trouble> {
+        let is_curable = match &trouble {
             Trouble::Silent(_) => true,
             Trouble::Failed { fault, .. } => match fault {
                 Fault::Service => true,
-                Fault::Unclear => !is_answer(trouble),
+                Fault::Unclear => !is_answer(&trouble),
                 Fault::Device | Fault::Work => false,
             },
             Trouble::Odd(_) | Trouble::Cancelled => false,
         };
-        match self.once(words, cancel).await {
-            Err(trouble) if is_curable(&trouble) => {
-                tracing::debug!(%trouble, "the service of the simulators is restarted");
-                if !self.restart_service(cancel).await {
-                    return Err(trouble);
-                }
-                self.once(words, cancel).await
-            }
-            answered => answered,
+        if !is_curable {
+            return Err(trouble);
+        }
+        tracing::debug!(%trouble, "the service of the simulators is restarted");
+        if self.restart_service(cancel).await {
+            Ok(())
+        } else {
+            Err(trouble)
         }
     }
 

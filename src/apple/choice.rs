@@ -77,6 +77,20 @@ pub enum Wanted {
     None,
 }
 
+impl Wanted {
+    /// Those that are not among `devices`.
+    pub fn absent<'a>(&'a self, devices: &[Device]) -> impl Iterator<Item = &'a Choice> {
+        let choices = match self {
+            Self::OneOf(choices) => choices.as_slice(),
+            Self::CopyOf(choice) => std::slice::from_ref(choice),
+            Self::None => &[],
+        };
+        choices
+            .iter()
+            .filter(move |choice| choice.find(devices).is_none())
+    }
+}
+
 /// What `project` asks for; nothing where it names no device at all.
 #[must_use]
 pub fn wanted(project: &Project) -> Option<Wanted> {
@@ -146,10 +160,16 @@ pub fn named_by(task: &TaskSpec) -> impl Iterator<Item = Choice> + '_ {
         GraderSpec::IosTestPass(options) => options.destination.as_deref(),
         _ => None,
     });
-    tests.filter_map(|destination| match meant(destination) {
+    tests.filter_map(meant_by)
+}
+
+/// The simulator that a destination names by id or name.
+#[must_use]
+pub fn meant_by(destination: &str) -> Option<Choice> {
+    match meant(destination) {
         Meant::Simulator(choice) => Some(choice),
         Meant::Elsewhere | Meant::Any => None,
-    })
+    }
 }
 
 /// What graders need of `project.build_params` and do not find there: they could judge nobody.

@@ -7,8 +7,10 @@
 //! | `simctl` | first domain below `com.apple.CoreSimulator.`, a launch that is refused because the device is busy, exit codes 148, 149, 164, 405 | the device |
 //! | `simctl` | first domain of the launcher or installer of apps ([`OF_APPS`]), or of a program that cannot be run ([`NO_PROGRAM`]) | the work |
 //! | `xcodebuild` | exit codes 69 (license, first launch), 71 to 73, 75, 77, above 128 (a signal) | the device, for want of a better cure |
-//! | `xcodebuild` | exit code 70, unless the device is named as too old for the project | the device |
-//! | `xcodebuild` | exit code 74 with a phrase of [`NETWORK`], or without packages | the device, likewise |
+//! | `xcodebuild` | exit code 70 with a phrase of [`NO_TESTS`], or where the device is named as too old for the project | the work |
+//! | `xcodebuild` | exit code 70 else | the device |
+//! | `xcodebuild` | exit code 74 with a phrase of [`NO_PROJECT`] | the work |
+//! | `xcodebuild` | exit code 74 else, with a phrase of [`NETWORK`] or without packages | the device, likewise |
 //! | `xcodebuild` | any other code with a phrase of [`DEVICE`], nothing that did not compile and no test that began | the device |
 //! | `xcodebuild` | the same with a phrase of [`NEVER_BEGAN`] | nobody knows |
 //! | `xcodebuild` | all else | the work |
@@ -62,6 +64,21 @@ const NEVER_BEGAN: [&str; 4] = [
     "Test runner never began executing tests",
     "The test runner timed out while preparing to run tests",
     "The test runner failed to initialize",
+];
+
+/// A project that cannot be read.
+const NO_PROJECT: [&str; 5] = [
+    "Unable to read project",
+    "Unable to read workspace",
+    "is damaged and cannot be opened",
+    "cannot be opened because the project file cannot be parsed",
+    "cannot be opened because it is missing its project.pbxproj",
+];
+
+/// Schemes and plans without the tests that are asked for.
+const NO_TESTS: [&str; 2] = [
+    "There are no test bundles available to test",
+    "a member of the specified test plan or scheme",
 ];
 
 /// A network that keeps packages away.
@@ -139,8 +156,9 @@ pub fn of_build(code: i32, said: &str, udid: Option<&str>) -> Fault {
     const NO_FILES: i32 = 74;
     match code {
         69 | 71..=73 | 75 | 77 | 129.. => Fault::Device,
-        NO_DESTINATION if is_too_old(said, udid) => Fault::Work,
+        NO_DESTINATION if has_no_tests(said) || is_too_old(said, udid) => Fault::Work,
         NO_DESTINATION => Fault::Device,
+        NO_FILES if holds(said, &NO_PROJECT) => Fault::Work,
         NO_FILES if holds(said, &NETWORK) || !said.contains("package") => Fault::Device,
         NO_FILES => Fault::Work,
         _ if holds(said, &NOT_BUILT) || tests_began(said) => Fault::Work,
@@ -149,6 +167,25 @@ pub fn of_build(code: i32, said: &str, udid: Option<&str>) -> Fault {
         _ if holds(said, &NEVER_BEGAN) => Fault::Unclear,
         _ => Fault::Work,
     }
+}
+
+/// Whether the scheme or plan is said to have no such tests.
+#[must_use]
+pub fn has_no_tests(said: &str) -> bool {
+    holds(said, &NO_TESTS)
+}
+
+/// The line that tells why the machine is at fault, else the first error.
+#[must_use]
+pub fn telling_line(said: &str) -> Option<&str> {
+    let decides = |line: &&str| {
+        [&SERVICE[..], &DEVICE, &NEVER_BEGAN, &NETWORK]
+            .iter()
+            .any(|all| holds(line, all))
+    };
+    let told = said.lines().find(decides);
+    let told = told.or_else(|| said.lines().find(|line| line.contains("error:")));
+    told.map(str::trim)
 }
 
 /// Whether a test has begun, as `XCTest` and Swift Testing tell it.
@@ -183,115 +220,4 @@ fn first_domain(said: &str) -> Option<(&str, i64)> {
     let (inner, _) = rest.split_once(')')?;
     let (domain, code) = inner.split_once(", code=")?;
     Some((domain, code.trim().parse().ok()?))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    const PROCESSING: &str = "An error was encountered processing the command";
-
-    #[test]
-    fn what_simctl_says_is_the_services_the_devices_or_the_works() {
-        let domain = |domain: &str, code: i64| {
-            format!("{PROCESSING} (domain={domain}, code={code}):\nsomething")
-        };
-        let cases = [
-            (60, domain("NSPOSIXErrorDomain", 60), Fault::Service),
-            (61, domain("NSPOSIXErrorDomain", 61), Fault::Service),
-            (2, domain("NSPOSIXErrorDomain", 2), Fault::Unclear),
-            (111, domain("NSPOSIXErrorDomain", 111), Fault::Work),
-            (1, domain("NSMachErrorDomain", -308), Fault::Service),
-            (3, domain("NSCocoaErrorDomain", 4099), Fault::Service),
-            (3, domain("NSCocoaErrorDomain", 260), Fault::Unclear),
-            (149, domain("com.apple.CoreSimulator.SimError", 405), Fault::Device),
-            (4, domain("FBSOpenApplicationServiceErrorDomain", 4), Fault::Work),
-            (
-                1,
-                domain("FBSOpenApplicationServiceErrorDomain", 1)
-                    + " was denied for reason: Busy (\"it is installing\")",
-                Fault::Device,
-            ),
-            (13, domain("IXUserPresentableErrorDomain", 1), Fault::Work),
-            // A bundle cannot name itself after a fault of others.
-            (
-                13,
-                domain("IXErrorDomain", 13)
-                    + " CoreSimulatorService connection became invalid (domain=NSMachErrorDomain, code=-308).app",
-                Fault::Work,
-            ),
-            (148, "Invalid device: X".to_owned(), Fault::Device),
-            (
-                1,
-                "CoreSimulatorService connection became invalid.  Simulator services will no longer be available.".to_owned(),
-                Fault::Service,
-            ),
-            (1, "whatever".to_owned(), Fault::Unclear),
-        ];
-        for (code, said, expected) in cases {
-            assert_eq!(of_tool(code, &said), expected, "{code} {said}");
-        }
-    }
-
-    #[test]
-    fn what_xcodebuild_says_is_the_machines_only_where_no_code_was_refused_and_no_test_began() {
-        let boot = "Testing failed:\n\tUnable to boot the Simulator.\n** TEST FAILED **";
-        let began = "Test Case '-[A.B c]' started.\nUnable to boot the Simulator.";
-        let built = "Unable to boot the Simulator.\nThe following build commands failed:\n\tPhaseScriptExecution";
-        let old = "xcodebuild: error: Unable to find a destination\n\tIneligible destinations for the \"T\" scheme:\n\t\t{ platform:iOS Simulator, id:UD, error:doesn't match the deployment target }";
-        let host = "xcodebuild: error: Could not resolve package dependencies:\n  Could not resolve host: example.org";
-        let manifest =
-            "xcodebuild: error: Could not resolve package dependencies:\n  invalid manifest";
-        let cases = [
-            (65, boot, Fault::Device),
-            (65, began, Fault::Work),
-            (65, built, Fault::Work),
-            (65, "a.swift:1:1: error: x", Fault::Work),
-            (65, "", Fault::Work),
-            (
-                65,
-                "The test runner hung before establishing connection.",
-                Fault::Unclear,
-            ),
-            (
-                65,
-                "CoreSimulatorService connection became invalid.",
-                Fault::Service,
-            ),
-            (
-                69,
-                "You have not agreed to the Xcode license",
-                Fault::Device,
-            ),
-            (70, "Unable to find a device matching", Fault::Device),
-            (70, old, Fault::Work),
-            (72, "xcrun: error: unable to find utility", Fault::Device),
-            (74, "xcodebuild: error: input/output", Fault::Device),
-            (74, host, Fault::Device),
-            (74, manifest, Fault::Work),
-            (134, "", Fault::Device),
-        ];
-        for (code, said, expected) in cases {
-            assert_eq!(of_build(code, said, Some("UD")), expected, "{code} {said}");
-        }
-        assert_eq!(of_build(70, old, Some("OTHER")), Fault::Device);
-    }
-
-    #[test]
-    fn the_first_test_is_seen_in_both_ways_of_writing_tests() {
-        for said in [
-            "Test Case '-[A.B c]' started.",
-            "  Test case 'B.c()' passed on 'iPhone 17 - A (1)' (0.01 seconds)",
-            "\u{25c7} Test addition() started.",
-        ] {
-            assert!(tests_began(said), "{said}");
-        }
-        for said in [
-            "",
-            "Test Suite 'All tests' started at 2026",
-            "Testing started",
-        ] {
-            assert!(!tests_began(said), "{said}");
-        }
-    }
 }

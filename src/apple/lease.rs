@@ -29,6 +29,8 @@ pub struct Lease {
     pub waited: Duration,
     /// Whether it was made for this trial, and goes with it.
     pub is_copy: bool,
+    /// The devices that graders name, and which ones these are.
+    pub beside: Vec<(Choice, Device)>,
     lock_path: PathBuf,
     /// Holds the locks, and notes in them who is started for the trial.
     _noting: Noting,
@@ -47,6 +49,7 @@ impl Held {
             device,
             waited: self.waited,
             is_copy,
+            beside: Vec::new(),
             lock_path: self.path,
             _noting: note_children(trial, self.locks),
         }
@@ -93,9 +96,13 @@ impl Leases {
             device.ok_or_else(|| missing(&choice.told()))
         };
         let mut also: Vec<&Device> = Vec::new();
+        let mut beside: Vec<(Choice, Device)> = Vec::new();
         for choice in ask.also {
             match find(choice) {
-                Ok(device) => also.push(device),
+                Ok(device) => {
+                    also.push(device);
+                    beside.push((choice.clone(), device.clone()));
+                }
                 // An id may be that of a device that is no simulator.
                 Err(_) if matches!(choice, Choice::Udid(_)) => {}
                 Err(why) => return Err(why),
@@ -104,8 +111,9 @@ impl Leases {
         let mut own: Vec<&Device> = Vec::new();
         match ask.wanted {
             Wanted::CopyOf(choice) => {
-                let lease = self.copy(simctl, (find(choice)?, &also), ask).await;
-                return lease.map(Some);
+                let mut lease = self.copy(simctl, (find(choice)?, &also), ask).await?;
+                lease.beside = beside;
+                return Ok(Some(lease));
             }
             Wanted::OneOf(choices) => {
                 for choice in choices {
@@ -122,7 +130,9 @@ impl Leases {
         }
         let held = self.first_free((&own, &also), (ask, simctl.cancel));
         let (device, held) = held.await?;
-        Ok(Some(held.lend(device, (false, ask.trial))))
+        let mut lease = held.lend(device, (false, ask.trial));
+        lease.beside = beside;
+        Ok(Some(lease))
     }
 
     /// The first of `devices` that is free together with all of `also`. Nobody waits while holding one of them.
@@ -224,10 +234,11 @@ impl Leases {
         if !lease.is_copy {
             return Ok(());
         }
-        let devices = simctl.devices().await?;
-        // The agent may have deleted it.
-        if devices.iter().any(|one| one.udid == lease.device.udid) {
-            simctl.delete(&lease.device.udid).await?;
+        // The agent may have deleted or renamed it.
+        for device in simctl.devices().await? {
+            if device.udid == lease.device.udid || device.name == lease.device.name {
+                simctl.delete(&device.udid).await?;
+            }
         }
         fs::remove_file(&lease.lock_path).ok();
         Ok(())
@@ -239,22 +250,26 @@ impl Leases {
     /// The tool fails.
     pub async fn sweep(&self, simctl: Simctl<'_>) -> Result<Vec<String>, Trouble> {
         let mut gone = Vec::new();
-        if !self.has_copies() {
+        let locks = self.locks_of_copies();
+        if locks.is_empty() {
             return Ok(gone);
         }
-        for device in simctl.devices().await? {
-            let path = self.path(&device.name);
-            // A copy had a lock before it was there; one without is somebody's own, whatever its name.
-            if !device.name.starts_with(PREFIX) || !path.exists() {
-                continue;
-            }
+        let devices = simctl.devices().await?;
+        // A copy had a lock before it was there; one without is somebody's own, whatever its name.
+        for path in locks {
             // Whoever is still at a copy of a dead run has no harness: it goes all the same.
-            if let Err(Taken::Lent) = self.try_lock(&path, "")? {
+            let held = self.try_lock(&path, "")?;
+            if let Err(Taken::Lent) = held {
                 continue;
             }
-            simctl.delete(&device.udid).await?;
+            let is_of_it = |device: &&Device| {
+                device.name.starts_with(PREFIX) && self.path(&device.name) == path
+            };
+            for device in devices.iter().filter(is_of_it) {
+                simctl.delete(&device.udid).await?;
+                gone.push(device.name.clone());
+            }
             fs::remove_file(&path).ok();
-            gone.push(device.name);
         }
         Ok(gone)
     }
@@ -268,11 +283,13 @@ impl Leases {
         self.folder.join(format!("{name}.lock"))
     }
 
-    /// Whether there is a lock of a copy.
-    fn has_copies(&self) -> bool {
+    fn locks_of_copies(&self) -> Vec<PathBuf> {
         let locks = fs::read_dir(&self.folder).into_iter().flatten().flatten();
-        let mut names = locks.map(|lock| lock.file_name());
-        names.any(|name| name.to_string_lossy().starts_with(PREFIX))
+        let is_of_copy = |lock: &fs::DirEntry| {
+            let name = lock.file_name();
+            name.to_string_lossy().starts_with(PREFIX)
+        };
+        locks.filter(is_of_copy).map(|lock| lock.path()).collect()
     }
 
     fn try_lock(&self, path: &Path, trial: &str) -> Result<Result<File, Taken>, Trouble> {

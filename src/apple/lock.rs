@@ -2,6 +2,7 @@
 
 use std::fs::{File, TryLockError};
 use std::io::{self, Read as _, Seek as _, Write as _};
+use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
 use crate::model::Leftover;
@@ -37,6 +38,14 @@ pub(super) fn take(path: &Path, trial: &str) -> io::Result<Result<File, Taken>> 
         Ok(()) => {}
         Err(TryLockError::WouldBlock) => return Ok(Err(Taken::Lent)),
         Err(TryLockError::Error(error)) => return Err(error),
+    }
+    // Whoever had it before may have removed the file meanwhile: then this is nobody's lock.
+    let is_same = path.metadata().is_ok_and(|now| {
+        file.metadata()
+            .is_ok_and(|mine| (mine.dev(), mine.ino()) == (now.dev(), now.ino()))
+    });
+    if !is_same {
+        return take(path, trial);
     }
     let mut words = Vec::new();
     (&file).take(LONGEST).read_to_end(&mut words)?;

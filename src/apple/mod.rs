@@ -4,11 +4,14 @@
 //! gets one recovery (the service of the simulators is restarted, or a device is shut down, booted or erased) and is made once more; what
 //! fails then is a [`Trouble`] of the machine, never of the agent.
 
+mod app;
 mod call;
 mod choice;
 mod derived;
 mod device;
 mod fault;
+#[cfg(test)]
+mod fault_tests;
 mod lease;
 mod lock;
 mod result;
@@ -18,11 +21,11 @@ mod tests;
 mod xcodebuild;
 
 pub use call::{Trouble, Xcode, XcodeParts};
-pub use choice::{Choice, Wanted, lacking, named_by, wanted};
+pub use choice::{Choice, Wanted, lacking, meant_by, named_by, wanted};
 pub use derived::sweep_derived_data;
 pub use device::{Device, devices_told};
-pub use fault::{Fault, of_build, tests_began};
+pub use fault::{Fault, has_no_tests, of_build, telling_line, tests_began};
 pub use lease::{Ask, Lease, Leases};
 pub use result::{Counts, bundle_counts, read_counts};
 pub use simctl::Simctl;
-pub use xcodebuild::{Resolve, TestCall, developer_dir, xcode_version};
+pub use xcodebuild::{DEVELOPER_DIR, Resolve, TestCall, developer_dir, xcode_version};

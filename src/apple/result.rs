@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use crate::apple::{Trouble, Xcode};
+use crate::apple::{Fault, Trouble, Xcode};
 use crate::supervise::Cancel;
 
 /// Tests of a bundle.
@@ -44,6 +44,7 @@ pub async fn bundle_counts(
                 let unread = || Trouble::Odd("xcresulttool tells no counts".to_owned());
                 return read_counts(&text).ok_or_else(unread);
             }
+            Err(trouble) if trouble.fault() == Some(Fault::Service) => return Err(trouble),
             // A version that does not know this way of asking.
             Err(trouble @ Trouble::Failed { .. }) => refused = Some(trouble),
             Err(trouble) => return Err(trouble),

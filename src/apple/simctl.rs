@@ -1,16 +1,10 @@
-//! `xcrun simctl`: devices and the apps on them.
-
-use std::path::Path;
-use std::time::Duration;
+//! `xcrun simctl`: devices.
 
 use serde::Deserialize;
 
 use crate::apple::device::{Device, devices_told};
 use crate::apple::{Fault, Trouble, Xcode};
 use crate::supervise::Cancel;
-
-/// How soon a launched app that crashes is seen to be gone.
-const SETTLED: Duration = Duration::from_millis(500);
 
 /// `simctl` of this machine.
 #[derive(Debug, Clone, Copy)]
@@ -22,7 +16,7 @@ pub struct Simctl<'a> {
 }
 
 impl Simctl<'_> {
-    async fn ask(&self, words: &[&str]) -> Result<String, Trouble> {
+    pub(super) async fn ask(&self, words: &[&str]) -> Result<String, Trouble> {
         let words: Vec<&str> = std::iter::once("simctl")
             .chain(words.iter().copied())
             .collect();
@@ -34,7 +28,7 @@ impl Simctl<'_> {
         self.demand_unless(words, |_| false).await
     }
 
-    async fn demand_unless(
+    pub(super) async fn demand_unless(
         &self,
         words: &[&str],
         is_answer: impl Fn(&Trouble) -> bool,
@@ -47,7 +41,7 @@ impl Simctl<'_> {
     }
 
     /// Does something to an app; where that is not the app's fault, once more after the device was booted anew.
-    async fn ask_of_app(&self, udid: &str, words: &[&str]) -> Result<String, Trouble> {
+    pub(super) async fn ask_of_app(&self, udid: &str, words: &[&str]) -> Result<String, Trouble> {
         match self.ask(words).await {
             Err(why) if matches!(why.fault(), Some(Fault::Device | Fault::Unclear)) => {
                 tracing::debug!(udid, %why, "a simulator takes no app; it is booted anew");
@@ -172,13 +166,25 @@ impl Simctl<'_> {
         self.demand(&["erase", udid]).await.map(drop)
     }
 
-    /// Copies a device, which is shut down for it; the copy's id.
+    /// Copies a device, which is shut down for it; the copy's id. It is the only device of its name afterwards: an earlier call may have
+    /// made a copy and never have come back.
     ///
     /// # Errors
     /// The copy cannot be made.
     pub async fn clone_as(&self, udid: &str, name: &str) -> Result<String, Trouble> {
         self.shutdown(udid).await?;
-        let told = self.demand(&["clone", udid, name]).await?;
+        self.delete_named(name).await?;
+        let words = ["simctl", "clone", udid, name];
+        let told = match self.xcode.once(&words, self.cancel).await {
+            Err(trouble) => {
+                let none_is_answer = |_: &Trouble| false;
+                let asked = (self.cancel, none_is_answer);
+                self.xcode.cure(trouble, asked).await?;
+                self.delete_named(name).await?;
+                self.xcode.once(&words, self.cancel).await?
+            }
+            Ok(told) => told,
+        };
         let made = told.trim();
         if made.is_empty() {
             return Err(Trouble::Odd("simctl clone names no device".to_owned()));
@@ -192,78 +198,27 @@ impl Simctl<'_> {
     /// It stays.
     pub async fn delete(&self, udid: &str) -> Result<(), Trouble> {
         self.shutdown(udid).await?;
-        self.demand(&["delete", udid]).await.map(drop)
-    }
-
-    /// Whether an app is installed: the tool names its folder, and there is one.
-    ///
-    /// # Errors
-    /// The tool does not answer.
-    pub async fn is_installed(&self, udid: &str, bundle: &str) -> Result<bool, Trouble> {
-        /// What the tool ends with where the device has no such app: the system's "no such file".
-        const ABSENT: i32 = 2;
-        let is_absent = |trouble: &Trouble| trouble.code() == Some(ABSENT);
-        let words = ["get_app_container", udid, bundle, "app"];
-        match self.demand_unless(&words, is_absent).await {
-            Ok(told) => Ok(Path::new(told.trim()).is_dir()),
-            Err(trouble) if is_absent(&trouble) => Ok(false),
-            Err(trouble) => Err(trouble),
+        match self.demand(&["delete", udid]).await {
+            // A call that never came back may have done it.
+            Err(Trouble::Failed { .. }) if !self.is_there(udid).await? => Ok(()),
+            other => other.map(drop),
         }
     }
 
-    /// Launches an app anew; whether it runs, and still does a moment later.
-    ///
-    /// # Errors
-    /// The tool does not answer.
-    pub async fn launch(&self, udid: &str, bundle: &str) -> Result<bool, Trouble> {
-        let words = ["launch", "--terminate-running-process", udid, bundle];
-        match self.ask_of_app(udid, &words).await {
-            Ok(_) => {}
-            Err(trouble) if trouble.fault() == Some(Fault::Work) => return Ok(false),
-            Err(trouble) => return Err(trouble),
-        }
-        tokio::time::sleep(SETTLED).await;
-        match self.ask(&["spawn", udid, "launchctl", "list"]).await {
-            Ok(jobs) => Ok(jobs.contains(&format!("UIKitApplication:{bundle}["))),
-            // A runtime without that list: the launch itself has to do.
-            Err(trouble) if trouble.fault() == Some(Fault::Unclear) => Ok(true),
-            Err(trouble) => Err(trouble),
-        }
+    async fn is_there(&self, udid: &str) -> Result<bool, Trouble> {
+        let devices = self.devices().await?;
+        Ok(devices.iter().any(|device| device.udid == udid))
     }
 
-    /// Ends an app and takes it from a device that is up; where it stays, the device is erased.
+    /// Deletes all devices of this name.
     ///
     /// # Errors
-    /// The app is still there.
-    pub async fn remove_app(&self, udid: &str, bundle: &str) -> Result<(), Trouble> {
-        self.boot_or_erase(udid).await?;
-        for word in ["terminate", "uninstall"] {
-            // An app that does not run or is not there is no trouble; whether it is gone is looked at.
-            match self.ask(&[word, udid, bundle]).await {
-                Ok(_) | Err(Trouble::Failed { .. }) => {}
-                Err(trouble) => return Err(trouble),
-            }
-        }
-        if !self.is_installed(udid, bundle).await? {
-            return Ok(());
-        }
-        self.erase(udid).await?;
-        self.boot(udid).await?;
-        if self.is_installed(udid, bundle).await? {
-            return Err(Trouble::Odd(format!(
-                "{bundle} cannot be removed from simulator {udid}"
-            )));
+    /// One stays.
+    pub async fn delete_named(&self, name: &str) -> Result<(), Trouble> {
+        let devices = self.devices().await?;
+        for device in devices.iter().filter(|device| device.name == name) {
+            self.delete(&device.udid).await?;
         }
         Ok(())
-    }
-
-    /// Installs an app from its folder.
-    ///
-    /// # Errors
-    /// It cannot be installed.
-    pub async fn install(&self, udid: &str, app: &Path) -> Result<(), Trouble> {
-        let app = app.to_string_lossy();
-        let words = ["install", udid, &app];
-        self.ask_of_app(udid, &words).await.map(drop)
     }
 }

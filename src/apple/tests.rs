@@ -74,6 +74,15 @@ fn counts_are_read_in_all_three_shapes() {
     }
 }
 
+#[test]
+fn an_app_runs_where_its_job_has_a_process() {
+    let runs = |line: &str| app::runs(&format!("PID\tStatus\tLabel\n{line}\n"), "org.a");
+    assert!(runs("4242\t0\tUIKitApplication:org.a[1f2a][rb-legacy]"));
+    assert!(!runs("-\t6\tUIKitApplication:org.a[1f2a][rb-legacy]"));
+    assert!(!runs("4242\t0\tUIKitApplication:org.a.b[1f2a]"));
+    assert!(!runs(""));
+}
+
 fn device(udid: &str, name: &str, os: &str, booted: bool) -> Device {
     Device {
         udid: udid.to_owned(),

@@ -10,6 +10,9 @@ use crate::supervise::{
     Cancel, CapturedOutput, ChildEnding, ChildSpec, EndReason, Exit, capture, find_program,
 };
 
+/// The variable that says which Xcode is used.
+pub const DEVELOPER_DIR: &str = "DEVELOPER_DIR";
+
 /// Limit of `xcode-select`.
 const SELECT: Duration = Duration::from_secs(10);
 

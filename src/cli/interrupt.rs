@@ -28,6 +28,15 @@ pub(super) fn listen(cancel: Cancel, progress: &UnboundedSender<Progress>) -> Ou
     Ok(())
 }
 
+/// Ends at the first signal.
+///
+/// # Errors
+/// The system gives no signals.
+pub(super) fn first() -> Outcome<impl Future<Output = ()>> {
+    let mut signals = signals().map_err(|error| Failure::at("listen to signals", error))?;
+    Ok(async move { next(&mut signals).await })
+}
+
 /// INT, TERM, and HUP unless the person wants the run to outlive the terminal.
 struct Signals {
     interrupt: Signal,

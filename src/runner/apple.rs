@@ -4,7 +4,8 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
 use crate::apple::{
-    Leases, Resolve, Simctl, Wanted, Xcode, XcodeParts, developer_dir, lacking, wanted,
+    Choice, DEVELOPER_DIR, Leases, Resolve, Simctl, Wanted, Xcode, XcodeParts, developer_dir,
+    lacking, wanted,
 };
 use crate::config::{GraderSpec, Simulators, Suite, TaskSpec};
 use crate::graders::system_path;
@@ -38,9 +39,9 @@ pub(super) async fn set_up(
     cancel: &Cancel,
 ) -> Result<Option<AppleSide>, RunError> {
     let path = program_path(base_env);
-    let names_xcode = base_env.iter().any(|(name, _)| name == "DEVELOPER_DIR");
+    let names_xcode = base_env.iter().any(|(name, _)| name == DEVELOPER_DIR);
     if !names_xcode && let Some(folder) = developer_dir(&path, cancel).await {
-        base_env.push(("DEVELOPER_DIR".to_owned(), folder.into_os_string()));
+        base_env.push((DEVELOPER_DIR.to_owned(), folder.into_os_string()));
     }
     let path = system_path(&path, &[]);
     let tools = match find(suite, &path) {
@@ -69,7 +70,7 @@ pub(super) async fn set_up(
     let [xcodebuild, xcrun] = tools;
     let root = settings.spm_cache_dir.clone();
     let root = root.unwrap_or_else(|| settings.output_root.join(PACKAGES));
-    Ok(Some(AppleSide {
+    let side = AppleSide {
         xcode: Xcode::new(XcodeParts {
             xcrun,
             xcodebuild,
@@ -83,7 +84,28 @@ pub(super) async fn set_up(
         wanted,
         home,
         packages: settings.prewarm_spm.then_some(root),
-    }))
+        not_fetched: None,
+    };
+    let absent = absent(&side, cancel).await;
+    if !absent.is_empty() {
+        return Err(RunError::Missing(absent));
+    }
+    Ok(Some(side))
+}
+
+/// Devices that the project names and that are not there, in sentences. None where nobody answers: that is for each trial to try.
+async fn absent(side: &AppleSide, cancel: &Cancel) -> Vec<String> {
+    let xcode = &side.xcode;
+    let Ok(devices) = (Simctl { xcode, cancel }).devices().await else {
+        return Vec::new();
+    };
+    let sentence = |choice: &Choice| {
+        format!(
+            "project: there is no simulator {}; `xcrun simctl list devices` names those that are there",
+            choice.told()
+        )
+    };
+    side.wanted.absent(&devices).map(sentence).collect()
 }
 
 fn find(suite: &Suite, path: &OsStr) -> Result<[PathBuf; 2], RunError> {
@@ -141,7 +163,7 @@ fn wanted_by(suite: &Suite) -> Result<Wanted, RunError> {
 }
 
 /// Deletes simulators of dead runs, and fetches packages where that is asked for; gives what went wrong, in sentences.
-pub(super) async fn before_trials(context: &RunContext) -> Vec<String> {
+pub(super) async fn before_trials(context: &mut RunContext) -> Vec<String> {
     let Some(apple) = &context.apple else {
         return Vec::new();
     };
@@ -163,9 +185,14 @@ pub(super) async fn before_trials(context: &RunContext) -> Vec<String> {
     if let Some(packages) = &apple.packages
         && let Err(why) = prewarm(context, apple, packages).await
     {
-        problems.push(format!(
+        let why = format!(
             "suite.prewarm_spm: the packages could not be fetched, so each build fetches them itself: {why}"
-        ));
+        );
+        problems.push(why.clone());
+        context
+            .apple
+            .iter_mut()
+            .for_each(|it| it.not_fetched = Some(why.clone()));
     }
     problems
 }

@@ -9,6 +9,7 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use crate::agents::version;
+use crate::apple::DEVELOPER_DIR;
 use crate::config::{AgentKind, PlanMode, ProjectSource, Suite};
 use crate::plan::Plan;
 use crate::record::{AgentMetadata, PlanMetadata, RunMetadata, StartMetadata};
@@ -164,6 +165,12 @@ fn notes(request: &RunRequest, context: &RunContext) -> Vec<String> {
     if request.suite.settings.workspace == crate::model::WorkspaceKind::Shared {
         notes.push("workspaces are worktrees of the user's own repository: agents can read its whole history (suite.workspace: shared)".to_owned());
     }
+    notes.extend(
+        context
+            .apple
+            .as_ref()
+            .and_then(|apple| apple.not_fetched.clone()),
+    );
     notes
 }
 
@@ -230,10 +237,16 @@ async fn told_version(context: &RunContext, name: &str, argument: &str) -> Optio
     let path = program_path(&context.base_env);
     let program = find_program(name.as_ref(), &path, Path::new("/"))?;
     let argv = vec![program.into_os_string(), OsString::from(argument)];
-    let env = context.base_env.iter();
-    let env = env
+    let mut env: Vec<(OsString, OsString)> = context
+        .base_env
+        .iter()
         .map(|(name, value)| (name.into(), value.clone()))
         .collect();
+    // The Xcode that builds of graders use.
+    if let Some(folder) = context.suite.settings.env.get(DEVELOPER_DIR) {
+        env.retain(|(name, _)| name != DEVELOPER_DIR);
+        env.push((DEVELOPER_DIR.into(), folder.into()));
+    }
     let spec = ChildSpec::helper(argv, &context.scratch, env, VERSION_LIMIT);
     let (ending, output) = capture(&spec, 4096, &context.cancel).await;
     let text = String::from_utf8_lossy(&output.stdout);

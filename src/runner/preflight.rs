@@ -189,7 +189,7 @@ pub(super) async fn preflight(
         cancel,
         suite,
     };
-    let told = apple::before_trials(&context).await;
+    let told = apple::before_trials(&mut context).await;
     context.source.warnings.extend(told);
     Ok(Preflight { context, scratch })
 }

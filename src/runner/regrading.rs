@@ -122,6 +122,12 @@ pub async fn regrade(
 type Chosen = (Vec<(Row, PlannedTrial)>, BTreeMap<&'static str, usize>);
 
 fn choose(request: &RunRequest, run_dir: &RunDir) -> Result<Chosen, RunError> {
+    if !run_dir.runs_jsonl().exists() && run_dir.reference_checks_jsonl().exists() {
+        return Err(RunError::Project(format!(
+            "{} holds checks of reference patches (`proctor validate`) and no trial, so there is nothing to grade again",
+            run_dir.root().display()
+        )));
+    }
     let read =
         rows(&run_dir.runs_jsonl()).map_err(|error| RunError::at("read the journal", &error))?;
     let mut chosen = Vec::new();

@@ -30,6 +30,8 @@ pub struct AppleSide {
     pub home: PathBuf,
     /// Packages that were fetched before the trials.
     pub packages: Option<PathBuf>,
+    /// Why packages that were to be fetched were not.
+    pub not_fetched: Option<String>,
 }
 
 /// The simulator of a trial, once it was asked for.
@@ -242,6 +244,10 @@ pub(super) async fn desk<'a>(frame: &'a Frame<'_>, task: &TaskSpec) -> Option<Ap
     Some(AppleDesk {
         xcode: frame.simulator.xcode.as_ref()?,
         params: &context.suite.project.build_params,
+        beside: match &lease {
+            Ok(Some(lease)) => &lease.beside,
+            Ok(None) | Err(_) => &[],
+        },
         udid: lease.map(|lease| lease.map(|lease| lease.device.udid.as_str())),
         left: frame.simulator.left(),
         home: &apple.home,

@@ -633,13 +633,18 @@ fn a_suite_that_cannot_work_here_is_refused_with_what_to_do() {
         &task("ios_test_pass"),
         &PROJECT.replace("iPhone 17", "iPhone 99"),
     );
-    let row = row(&sandbox_);
-    assert_eq!(told(&row), "not_graded simulator simulator");
-    assert!(
-        row["notes"].to_string().contains("there is no simulator"),
-        "{row:#}"
+    let ran = sandbox_.proctor(&["run", "--quiet"]).expect_code(2);
+    let why = "there is no simulator \"iPhone 99\"";
+    assert!(ran.stderr.contains(why), "{}", ran.stderr);
+    // One of a pool is enough.
+    let (sandbox_, _standin) = sandbox(CLAUDE_DONE);
+    let sandbox_ = sandbox_.apple(
+        &task("ios_test_pass"),
+        &format!("  simulators: [iPhone 99, iPhone 17]\n{PROJECT}"),
     );
-    assert_eq!(row["wall_time_sec"], Value::Null);
+    let ran = sandbox_.proctor(&["run", "--quiet"]).expect_code(2);
+    assert!(ran.stderr.contains(why), "{}", ran.stderr);
+    sandbox_.assert_no_run();
 }
 
 #[test]

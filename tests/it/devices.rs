@@ -313,8 +313,10 @@ fn packages_are_fetched_once_more_when_that_died() {
     for (mode, calls, is_told) in [("crash\ntimes 1", 2, false), ("crash", 2, true)] {
         let (sandbox, standin) = sandbox(CLAUDE_DONE);
         standin.mode("xcodebuild.resolve", mode);
+        let packages = sandbox.path("packages").display().to_string();
         let sandbox = sandbox
             .suite("prewarm_spm: true")
+            .suite(&format!("spm_cache_dir: '{packages}'"))
             .apple(&task("ios_test_pass"), PROJECT);
         let ran = sandbox.proctor(&["run"]);
         assert_eq!(
@@ -329,11 +331,15 @@ fn packages_are_fetched_once_more_when_that_died() {
             is_told,
             "{mode}: {said}"
         );
+        let kept = fs::read_to_string(sandbox.run_dir().join("run_metadata.json"));
+        let kept = kept.expect("read the metadata");
+        let is_kept = kept.contains("could not be fetched");
+        assert_eq!(is_kept, is_told, "{mode}: {kept}");
     }
 }
 
 /// State and finding of one check of `doctor`.
-fn examined(sandbox: &Sandbox, name: &str) -> String {
+pub(crate) fn examined(sandbox: &Sandbox, name: &str) -> String {
     let told = sandbox.proctor(&["doctor", "--json"]).stdout;
     let document: Value = serde_json::from_str(&told).expect("JSON");
     let checks = document["checks"].as_array().expect("checks");

@@ -6,7 +6,9 @@
 #![expect(clippy::print_stderr, reason = "a test that cannot run here says so")]
 
 mod apple;
+mod apple_blame;
 mod apple_faults;
+mod apple_machine;
 mod attempts;
 mod attest;
 mod backfill;

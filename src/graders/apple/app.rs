@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use super::build::Built;
-use super::test_pass::of_machine;
+use super::test_pass::{is_bundle, of_machine};
 use super::{Work, trouble};
 use crate::apple::{Fault, TestCall, Trouble, of_build};
 use crate::config::IosTestOptions;
@@ -95,10 +95,40 @@ async fn put(work: &Work<'_>, (udid, bundle): (&str, &str)) -> Result<(), Opinio
     let removed = simctl.remove_app(udid, bundle).await;
     removed.map_err(|why| trouble(&why))?;
     let app = build(work).await?;
-    simctl.install(udid, &app).await.map_err(|why| match why {
+    if installed(work, (udid, bundle), &app).await? {
+        return Ok(());
+    }
+    // It said that it had installed the app.
+    work.recover(Fault::Unclear)
+        .await
+        .map_err(|why| trouble(&why))?;
+    if installed(work, (udid, bundle), &app).await? {
+        return Ok(());
+    }
+    Err(error(
+        "simulator:simctl install left no app and says it did",
+    ))
+}
+
+/// Installs an app; whether the device has one of that folder's name then. That may be another than the one that is asked for: a tree
+/// can give it another bundle.
+async fn installed(
+    work: &Work<'_>,
+    (udid, bundle): (&str, &str),
+    app: &Path,
+) -> Result<bool, Opinion> {
+    let simctl = work.desk.simctl(work.ctx);
+    simctl.install(udid, app).await.map_err(|why| match why {
         why if why.fault() == Some(Fault::Work) => fail("app_not_installed"),
         why => trouble(&why),
-    })
+    })?;
+    let is_there = simctl.is_installed(udid, bundle).await;
+    if is_there.map_err(|why| trouble(&why))? {
+        return Ok(true);
+    }
+    let name = app.file_name().unwrap_or_default().to_string_lossy();
+    let has_other = simctl.has_app_folder(udid, &name).await;
+    has_other.map_err(|why| trouble(&why))
 }
 
 /// Builds the app; its folder. Where the machine keeps it from that, it gets a second go after a recovery.
@@ -133,12 +163,13 @@ async fn build_once(work: &Work<'_>, number: u32) -> Result<PathBuf, Failed> {
         Err(why) => return judged(error(format!("spm_cache:{why}"))),
     };
     let derived = work.derived();
+    let bundle = work.out.join(format!("build-{number}.xcresult"));
     let call = TestCall {
         options: &IosTestOptions::default(),
         params: work.desk.params,
         udid: work.udid,
         derived: &derived,
-        bundle: &work.out.join(format!("build-{number}.xcresult")),
+        bundle: &bundle,
         packages: packages.as_deref(),
     };
     let words = match call.words() {
@@ -148,9 +179,14 @@ async fn build_once(work: &Work<'_>, number: u32) -> Result<PathBuf, Failed> {
     let action = std::iter::once(OsString::from("build"));
     let words = action.chain(words.into_iter().skip(1)).collect();
     match work.xcodebuild(words, work.ctx.default_timeout).await {
-        Built::Code(0, _) => {
-            product(&derived).ok_or_else(|| Failed::Judged(fail("app_not_installed")))
-        }
+        Built::Code(0, _) => product(&derived).ok_or_else(|| {
+            // Every build leaves its results, also one of a scheme without an app.
+            Failed::Judged(if is_bundle(&bundle) {
+                fail("app_not_installed")
+            } else {
+                error("build_no_result_bundle")
+            })
+        }),
         Built::Cancelled => judged(error("cancelled")),
         Built::TooLarge => judged(error("over_limit:derived_data_mib")),
         Built::NotStarted(why) => judged(error(format!("build_not_started:{why}"))),

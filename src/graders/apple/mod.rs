@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use super::grade::{GradeContext, Opinion, error, fail};
 use super::tools::APPLE_TOOLS;
-use crate::apple::{Simctl, Trouble, Xcode};
+use crate::apple::{Choice, Device, Simctl, Trouble, Xcode, meant_by};
 use crate::config::{BuildParams, GraderSpec};
 use crate::record::AppLeft;
 
@@ -23,6 +23,8 @@ pub struct AppleDesk<'a> {
     pub params: &'a BuildParams,
     /// The trial's simulator; nothing where builds go elsewhere, and why where none could be had.
     pub udid: Result<Option<&'a str>, String>,
+    /// The devices that graders name by themselves.
+    pub beside: &'a [(Choice, Device)],
     /// What an agent left of the app; where none was there, an app that is looked for is first built and installed from the tree
     /// that is graded.
     pub left: Option<AppLeft>,
@@ -44,6 +46,13 @@ impl AppleDesk<'_> {
         }
     }
 
+    /// The device that a destination names, if it is known.
+    fn named(&self, destination: &str) -> Option<&str> {
+        let choice = meant_by(destination)?;
+        let (_, device) = self.beside.iter().find(|(known, _)| *known == choice)?;
+        Some(&device.udid)
+    }
+
     fn has_waited(&self, wait: Duration) {
         *self.waited.lock().unwrap_or_else(PoisonError::into_inner) += wait;
     }
@@ -53,6 +62,7 @@ impl AppleDesk<'_> {
 struct Work<'a> {
     ctx: &'a GradeContext<'a>,
     desk: &'a AppleDesk<'a>,
+    /// The device that it works on: the trial's, or the one that its own destination names. Nothing where it is none, or not known.
     udid: Option<&'a str>,
     out: PathBuf,
     log: &'a Path,
@@ -76,7 +86,7 @@ pub(super) async fn judge(
         return fail("simulator_deleted");
     }
     let udid = match &desk.udid {
-        Ok(udid) => *udid,
+        Ok(udid) => own_destination(spec).map_or(*udid, |told| desk.named(told)),
         Err(why) => return error(format!("simulator:{why}")),
     };
     let out = ctx.out.join(format!("{}-ios", index + 1));
@@ -97,6 +107,13 @@ pub(super) async fn judge(
         GraderSpec::IosInstallCheck { from_tree } => app::is_installed(&work, *from_tree).await,
         GraderSpec::IosLaunchCheck { from_tree } => app::launches(&work, *from_tree).await,
         _ => error("not_an_apple_grader"),
+    }
+}
+
+fn own_destination(spec: &GraderSpec) -> Option<&str> {
+    match spec {
+        GraderSpec::IosTestPass(options) => options.destination.as_deref(),
+        _ => None,
     }
 }
 

@@ -4,7 +4,10 @@ use std::path::Path;
 
 use super::build::Built;
 use super::{Work, trouble};
-use crate::apple::{Counts, Fault, TestCall, Trouble, bundle_counts, of_build, tests_began};
+use crate::apple::{
+    Counts, Fault, TestCall, Trouble, bundle_counts, has_no_tests, of_build, telling_line,
+    tests_began,
+};
 use crate::config::IosTestOptions;
 use crate::graders::grade::{Opinion, PASS, error, fail};
 use crate::model::Grade;
@@ -98,9 +101,10 @@ async fn go(options: &IosTestOptions, work: &Work<'_>, number: u32) -> Go {
 
 /// What Xcode says of a machine on which nothing can be built, as an error.
 pub(super) fn of_machine(code: i32, said: &str) -> Opinion {
-    let told = said.lines().find(|line| line.contains("error:"));
-    let told = told.map_or_else(|| format!("xcodebuild ended with {code}"), str::to_owned);
-    error(format!("simulator:{}", told.trim()))
+    const LONGEST: usize = 200;
+    let told = telling_line(said).map(|line| line.chars().take(LONGEST).collect());
+    let told: String = told.unwrap_or_else(|| format!("xcodebuild ended with {code}"));
+    error(format!("simulator:{told}"))
 }
 
 fn timed_out(reason: &str) -> Opinion {
@@ -113,7 +117,10 @@ async fn ended((code, said): (i32, &str), bundle: &Path, work: &Work<'_>) -> Go 
     let counts = if is_bundle(bundle) {
         match bundle_counts(work.desk.xcode, bundle, work.ctx.cancel).await {
             Ok(counts) => Ok(counts),
-            Err(why @ (Trouble::Silent(_) | Trouble::Cancelled)) => {
+            Err(why)
+                if matches!(why, Trouble::Silent(_) | Trouble::Cancelled)
+                    || why.fault() == Some(Fault::Service) =>
+            {
                 return Go::Judged(trouble(&why));
             }
             Err(_) => Err("tests_result_parse_failed"),
@@ -134,7 +141,7 @@ async fn ended((code, said): (i32, &str), bundle: &Path, work: &Work<'_>) -> Go 
 }
 
 /// Whether a bundle was written here: a folder, and neither it nor what lies in it leads elsewhere.
-fn is_bundle(path: &Path) -> bool {
+pub(super) fn is_bundle(path: &Path) -> bool {
     let is_folder = |path: &Path| path.symlink_metadata().is_ok_and(|about| about.is_dir());
     let Ok(mut inside) = std::fs::read_dir(path) else {
         return false;
@@ -156,6 +163,7 @@ fn verdict((code, said): (i32, &str), counts: Result<Counts, &str>) -> Opinion {
         (_, Ok(Counts { executed: 0, .. })) if !said.contains("error:") => {
             fail("tests_not_executed")
         }
+        _ if has_no_tests(said) => fail("tests_not_executed"),
         _ => fail("tests_failed"),
     }
 }
@@ -182,6 +190,12 @@ mod tests {
             (65, "", ran(0, 0), Some("tests_not_executed")),
             (65, "a.swift:1:1: error: x", ran(0, 0), Some("tests_failed")),
             (65, "", Err("tests_no_result_bundle"), Some("tests_failed")),
+            (
+                70,
+                "xcodebuild: error: There are no test bundles available to test.",
+                Err("tests_no_result_bundle"),
+                Some("tests_not_executed"),
+            ),
         ];
         for (code, said, counts, reason) in cases {
             let (grade, told) = verdict((code, said), counts);

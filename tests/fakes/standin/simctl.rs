@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use crate::devices::{self, Device};
-use crate::world::{Mode, World};
+use crate::world::{self, Mode, World};
 use crate::{Failure, failed, json, picture, swift};
 
 type Said = Result<String, Failure>;
@@ -19,8 +19,16 @@ pub(crate) fn answer(world: &World, words: &[&str]) -> Said {
         .take_while(|word| *command == "launch" && word.starts_with('-'));
     let rest = &rest[options.count()..];
     let mode = world.mode(&format!("simctl.{command}"))?;
+    let said = done(world, (*command, rest), &mode);
+    if mode.is("late") {
+        world::hang();
+    }
+    said
+}
+
+fn done(world: &World, (command, rest): (&str, &[&str]), mode: &Mode) -> Said {
     let _lock = world.lock();
-    match (*command, rest) {
+    match (command, rest) {
         ("list", rest) => Ok(list(world, rest)),
         ("create", [name, kind, rest @ ..]) => {
             let runtime = rest.first().copied().unwrap_or(devices::RUNTIME);
@@ -56,7 +64,7 @@ pub(crate) fn answer(world: &World, words: &[&str]) -> Said {
             }
         }
         (_, [device, rest @ ..]) => {
-            on_device(&devices::find(world, device)?, (command, rest), &mode)
+            on_device(&devices::find(world, device)?, (command, rest), mode)
         }
         _ => failed(1, format!("Unrecognized subcommand: {command}")),
     }
@@ -154,6 +162,7 @@ fn on_device(device: &Device, (command, rest): (&str, &[&str]), mode: &Mode) -> 
                 "An error was encountered processing the command (domain=NSPOSIXErrorDomain, code=2):\nNo such file or directory",
             ),
         },
+        ("listapps", []) => Ok(apps(device)),
         ("launch", rest) => launch(device, rest),
         ("terminate", [bundle]) => {
             match fs::remove_file(device.folder.join("running").join(bundle)) {
@@ -180,9 +189,10 @@ fn on_device(device: &Device, (command, rest): (&str, &[&str]), mode: &Mode) -> 
                 .into_iter()
                 .flatten()
                 .flatten();
+            let process = if mode.is("dead") { "-" } else { "4242" };
             let lines = running.map(|one| {
                 format!(
-                    "4242\t0\tUIKitApplication:{}[1][rb-legacy]\n",
+                    "{process}\t0\tUIKitApplication:{}[1][rb-legacy]\n",
                     one.file_name().to_string_lossy()
                 )
             });
@@ -205,7 +215,26 @@ pub(crate) fn install(device: &Device, app: &Path) -> Said {
     };
     fs::remove_dir_all(device.app(&bundle)).ok();
     devices::copy(app, &device.app(&bundle)).map_err(|error| (2, error.to_string()))?;
+    let name = app.file_name().unwrap_or_default().to_string_lossy();
+    device.set(&format!("apps/{bundle}/folder"), &name);
     Ok(String::new())
+}
+
+/// The apps on a device, as a list of properties in the old form.
+fn apps(device: &Device) -> String {
+    let folders = fs::read_dir(device.folder.join("apps"))
+        .into_iter()
+        .flatten()
+        .flatten();
+    let lines = folders.map(|one| {
+        let name = fs::read_to_string(one.path().join("folder")).unwrap_or_default();
+        format!(
+            "    \"{}\" =     {{\n        Path = \"{}/{name}\";\n    }};\n",
+            one.file_name().to_string_lossy(),
+            one.path().display()
+        )
+    });
+    format!("{{\n{}}}\n", lines.collect::<String>())
 }
 
 /// Starts an app; one whose code ends at once is not running afterwards.

@@ -18,6 +18,7 @@ pub(crate) struct World {
 ///
 /// A mode file holds one line each of: `slow MILLISECONDS`, `hang`, `crash`, `fail CODE WORDS`, `lie`, `until-restart` (a restart of
 /// the service takes the file away), `until-erase` (the same for `simctl erase`), `times N` (after N calls the file is gone), and
+/// for calls of `simctl`: `late` (it does its work and then hangs); for `simctl.spawn`: `dead` (jobs have no process);
 /// for `xcresulttool`: `legacy` (no test-results), `older` (nor `--legacy`), `strings` (numbers are texts), `miscount` (totals that are not
 /// the sum of their parts); for `xcodebuild.test`: `stale` (instead of results a link to those of `stale.xcresult` beside the modes).
 #[derive(Default)]
@@ -112,9 +113,7 @@ impl World {
             std::thread::sleep(Duration::from_millis(pause));
         }
         if mode.is("hang") {
-            loop {
-                std::thread::sleep(Duration::from_secs(3600));
-            }
+            hang();
         }
         if mode.is("crash") {
             std::process::abort();
@@ -142,5 +141,12 @@ impl World {
                 fs::remove_file(mode.path()).ok();
             }
         }
+    }
+}
+
+/// Does not come back.
+pub(crate) fn hang() -> ! {
+    loop {
+        std::thread::sleep(Duration::from_secs(3600));
     }
 }

@@ -85,7 +85,13 @@ pub(crate) fn answer(world: &World, words: &[&str]) -> Result<String, Failure> {
     let asked = Asked::read(words);
     if asked.has("-version") {
         world.mode("xcodebuild.version")?;
-        return Ok("Xcode 26.1\nBuild version 17B55\n".to_owned());
+        let folder = std::env::var("DEVELOPER_DIR").unwrap_or_default();
+        let told = if folder.contains("Xcode-beta") {
+            "Xcode 27.0\nBuild version 18A1\n"
+        } else {
+            "Xcode 26.1\nBuild version 17B55\n"
+        };
+        return Ok(told.to_owned());
     }
     let project = || Project::find(asked.get("-workspace").or(asked.get("-project")));
     if asked.has("-list") {
@@ -183,6 +189,9 @@ fn act(
             *said += &format!("** {upper} FAILED **\n");
             return Err(failure);
         }
+    }
+    if action == "build" {
+        bundle(asked, &[], said)?;
     }
     if action == "build-for-testing" {
         keep_prepared(project, &derived, asked).map_err(|error| (74, error.to_string()))?;

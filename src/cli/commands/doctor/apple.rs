@@ -6,15 +6,15 @@ use std::time::Duration;
 
 use crate::agents::server_programs;
 use crate::apple::{
-    Device, Simctl, Wanted, Xcode, XcodeParts, developer_dir, lacking, wanted, xcode_version,
+    DEVELOPER_DIR, Device, Simctl, Xcode, XcodeParts, developer_dir, lacking, wanted, xcode_version,
 };
 use crate::cli::commands::doctor::Patient;
 use crate::cli::commands::doctor::check::{Check, State};
 use crate::config::{GraderSpec, Simulators, Suite};
 use crate::supervise::{Cancel, find_program};
 
-/// Limit of `xcodebuild -version`, whose first call after an update is slow; that of `simctl` where no suite names one.
-const LIMIT: Duration = Duration::from_secs(60);
+/// The longest that a tool may take, `xcodebuild -version` and its slow first call after an update too. All are asked at once.
+const LIMIT: Duration = Duration::from_secs(30);
 
 /// Who needs it.
 const GRADERS: &str = "graders ios_test_pass, ios_install_check, ios_launch_check";
@@ -32,7 +32,7 @@ pub(super) async fn checks(patient: &Patient) -> Vec<Check> {
             xcrun: xcrun.clone(),
             xcodebuild: xcodebuild.clone(),
             killall: None,
-            env: std::env::vars_os().collect(),
+            env: environment(patient),
             limit,
             grace: Duration::from_secs(1),
             builds: None,
@@ -40,18 +40,37 @@ pub(super) async fn checks(patient: &Patient) -> Vec<Check> {
     };
     let of_suite = patient.suite.as_ref();
     let of_suite = of_suite.map(|suite| suite.settings.simulator_timeout);
-    let (xcode, slow) = (within(of_suite.unwrap_or(LIMIT)), within(LIMIT));
+    let (xcode, slow) = (
+        within(of_suite.map_or(LIMIT, |it| it.min(LIMIT))),
+        within(LIMIT),
+    );
     let simctl = Simctl {
         xcode: &xcode,
         cancel: &cancel,
     };
-    let mut checks = vec![
-        version(&slow, (patient, is_needed), &cancel).await,
-        runtimes(simctl, is_needed).await,
-        simulators(simctl, patient, is_needed).await,
-    ];
+    let (version, runtimes, simulators) = tokio::join!(
+        version(&slow, (patient, is_needed), &cancel),
+        runtimes(simctl, is_needed),
+        simulators(simctl, patient, is_needed),
+    );
+    let mut checks = vec![version, runtimes, simulators];
     checks.extend(patient.suite.as_ref().and_then(build_params));
     checks
+}
+
+/// The operator's, with the Xcode that the suite names.
+fn environment(patient: &Patient) -> Vec<(OsString, OsString)> {
+    let mut all: Vec<(OsString, OsString)> = std::env::vars_os().collect();
+    if let Some(folder) = folder_of_suite(patient) {
+        all.retain(|(name, _)| name != DEVELOPER_DIR);
+        all.push((DEVELOPER_DIR.into(), folder.into()));
+    }
+    all
+}
+
+fn folder_of_suite(patient: &Patient) -> Option<&str> {
+    let settings = &patient.suite.as_ref()?.settings;
+    settings.env.get(DEVELOPER_DIR).map(String::as_str)
 }
 
 /// What graders of the suite do not find in it.
@@ -109,7 +128,8 @@ fn absent(is_needed: bool) -> Check {
 
 async fn version(xcode: &Xcode, (patient, is_needed): (&Patient, bool), cancel: &Cancel) -> Check {
     let told = xcode_version(xcode, cancel).await;
-    let folder = match std::env::var_os("DEVELOPER_DIR") {
+    let named = folder_of_suite(patient).map(OsString::from);
+    let folder = match named.or_else(|| std::env::var_os(DEVELOPER_DIR)) {
         Some(folder) => Some(PathBuf::from(folder)),
         None => developer_dir(&patient.path, cancel).await,
     };
@@ -163,13 +183,9 @@ async fn simulators(simctl: Simctl<'_>, patient: &Patient, is_needed: bool) -> C
 
 /// The first device that the suite means and that is not there.
 fn missing(suite: &Suite, devices: &[Device]) -> Option<String> {
-    let choices = match wanted(&suite.project)? {
-        Wanted::OneOf(choices) => choices,
-        Wanted::CopyOf(choice) => vec![choice],
-        Wanted::None => Vec::new(),
-    };
-    let absent = choices.iter().find(|choice| choice.find(devices).is_none());
-    absent.map(crate::apple::Choice::told)
+    let wanted = wanted(&suite.project)?;
+    let mut absent = wanted.absent(devices);
+    absent.next().map(crate::apple::Choice::told)
 }
 
 fn listed(devices: &[Device]) -> String {

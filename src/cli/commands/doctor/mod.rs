@@ -17,6 +17,7 @@ use serde_json::json;
 use crate::cli::args::DoctorArgs;
 use crate::cli::columns::columns;
 use crate::cli::failure::{Failure, Kind, Outcome};
+use crate::cli::interrupt;
 use crate::cli::out::{Colour, Out};
 use crate::cli::suite::{config_here, tasks_for};
 use crate::config::{LoadRequest, Suite, load};
@@ -46,7 +47,14 @@ pub(in crate::cli) fn run(args: &DoctorArgs) -> Outcome<ExitCode> {
         .enable_all()
         .build()
         .map_err(|error| Failure::at("start the runtime", error))?
-        .block_on(examine(&patient, config));
+        .block_on(async {
+            let stopped = interrupt::first()?;
+            tokio::select! {
+                checks = examine(&patient, config) => Ok(checks),
+                // Whatever it has started goes with it.
+                () = stopped => Err(Failure::new(Kind::Cancelled, "the examination was stopped")),
+            }
+        })?;
     let mut out = Out::new(Colour::AUTO);
     if args.json {
         out.json(&document(&checks))?;

@@ -1,0 +1,132 @@
+//! Whose fault it is, by what tools say.
+
+use super::fault::{Fault, of_build, of_tool, telling_line, tests_began};
+
+const PROCESSING: &str = "An error was encountered processing the command";
+
+#[test]
+fn what_simctl_says_is_the_services_the_devices_or_the_works() {
+    let domain = |domain: &str, code: i64| {
+        format!("{PROCESSING} (domain={domain}, code={code}):\nsomething")
+    };
+    let cases = [
+        (60, domain("NSPOSIXErrorDomain", 60), Fault::Service),
+        (61, domain("NSPOSIXErrorDomain", 61), Fault::Service),
+        (2, domain("NSPOSIXErrorDomain", 2), Fault::Unclear),
+        (111, domain("NSPOSIXErrorDomain", 111), Fault::Work),
+        (1, domain("NSMachErrorDomain", -308), Fault::Service),
+        (3, domain("NSCocoaErrorDomain", 4099), Fault::Service),
+        (3, domain("NSCocoaErrorDomain", 260), Fault::Unclear),
+        (149, domain("com.apple.CoreSimulator.SimError", 405), Fault::Device),
+        (4, domain("FBSOpenApplicationServiceErrorDomain", 4), Fault::Work),
+        (
+            1,
+            domain("FBSOpenApplicationServiceErrorDomain", 1)
+                + " was denied for reason: Busy (\"it is installing\")",
+            Fault::Device,
+        ),
+        (13, domain("IXUserPresentableErrorDomain", 1), Fault::Work),
+        // A bundle cannot name itself after a fault of others.
+        (
+            13,
+            domain("IXErrorDomain", 13)
+                + " CoreSimulatorService connection became invalid (domain=NSMachErrorDomain, code=-308).app",
+            Fault::Work,
+        ),
+        (148, "Invalid device: X".to_owned(), Fault::Device),
+        (
+            1,
+            "CoreSimulatorService connection became invalid.  Simulator services will no longer be available.".to_owned(),
+            Fault::Service,
+        ),
+        (1, "whatever".to_owned(), Fault::Unclear),
+    ];
+    for (code, said, expected) in cases {
+        assert_eq!(of_tool(code, &said), expected, "{code} {said}");
+    }
+}
+
+#[test]
+fn what_xcodebuild_says_is_the_machines_only_where_no_code_was_refused_and_no_test_began() {
+    let boot = "Testing failed:\n\tUnable to boot the Simulator.\n** TEST FAILED **";
+    let began = "Test Case '-[A.B c]' started.\nUnable to boot the Simulator.";
+    let built = "Unable to boot the Simulator.\nThe following build commands failed:\n\tPhaseScriptExecution";
+    let old = "xcodebuild: error: Unable to find a destination\n\tIneligible destinations for the \"T\" scheme:\n\t\t{ platform:iOS Simulator, id:UD, error:doesn't match the deployment target }";
+    let host = "xcodebuild: error: Could not resolve package dependencies:\n  Could not resolve host: example.org";
+    let manifest = "xcodebuild: error: Could not resolve package dependencies:\n  invalid manifest";
+    let cases = [
+        (65, boot, Fault::Device),
+        (65, began, Fault::Work),
+        (65, built, Fault::Work),
+        (65, "a.swift:1:1: error: x", Fault::Work),
+        (65, "", Fault::Work),
+        (
+            65,
+            "The test runner hung before establishing connection.",
+            Fault::Unclear,
+        ),
+        (
+            65,
+            "CoreSimulatorService connection became invalid.",
+            Fault::Service,
+        ),
+        (
+            69,
+            "You have not agreed to the Xcode license",
+            Fault::Device,
+        ),
+        (70, "Unable to find a device matching", Fault::Device),
+        (70, old, Fault::Work),
+        (
+            70,
+            "There are no test bundles available to test.",
+            Fault::Work,
+        ),
+        (
+            70,
+            "\"T\" isn't a member of the specified test plan or scheme.",
+            Fault::Work,
+        ),
+        (72, "xcrun: error: unable to find utility", Fault::Device),
+        (74, "xcodebuild: error: input/output", Fault::Device),
+        (
+            74,
+            "xcodebuild: error: Unable to read project 'T.xcodeproj'.\n\tReason: The project \u{2018}T\u{2019} is damaged and cannot be opened.",
+            Fault::Work,
+        ),
+        (74, host, Fault::Device),
+        (74, manifest, Fault::Work),
+        (134, "", Fault::Device),
+    ];
+    for (code, said, expected) in cases {
+        assert_eq!(of_build(code, said, Some("UD")), expected, "{code} {said}");
+    }
+    assert_eq!(of_build(70, old, Some("OTHER")), Fault::Device);
+}
+
+#[test]
+fn the_first_test_is_seen_in_both_ways_of_writing_tests() {
+    for said in [
+        "Test Case '-[A.B c]' started.",
+        "  Test case 'B.c()' passed on 'iPhone 17 - A (1)' (0.01 seconds)",
+        "\u{25c7} Test addition() started.",
+    ] {
+        assert!(tests_began(said), "{said}");
+    }
+    for said in [
+        "",
+        "Test Suite 'All tests' started at 2026",
+        "Testing started",
+    ] {
+        assert!(!tests_began(said), "{said}");
+    }
+}
+
+#[test]
+fn the_line_that_says_whose_fault_it_is_is_found() {
+    let said = "note: x\nerror: something else\n\tUnable to boot the Simulator.\n** TEST FAILED **";
+    assert_eq!(telling_line(said), Some("Unable to boot the Simulator."));
+    let other = "note: x\nxcodebuild: error: input/output";
+    assert_eq!(telling_line(other), Some("xcodebuild: error: input/output"));
+    assert_eq!(telling_line("nothing"), None);
+}

@@ -1,0 +1,120 @@
+//! Copies that calls leave behind, the Xcode that is told of, and what `doctor` and other commands say of a machine, over the stand-in.
+
+use std::fs;
+
+use rustix::process::Signal;
+use serde_json::Value;
+
+use crate::apple::{PROJECT, row, sandbox, task, told};
+use crate::devices::examined;
+use crate::sandbox::{CLAUDE_DONE, Sandbox, send_signal, wait_for};
+
+/// The locks of copies that lie there.
+fn locks(sandbox: &Sandbox) -> Vec<String> {
+    let folder = sandbox.path("home/.local/state/proctor/simulators");
+    let locks = fs::read_dir(folder).into_iter().flatten().flatten();
+    let names = locks.map(|lock| lock.file_name().to_string_lossy().into_owned());
+    names.filter(|name| name.starts_with("proctor-")).collect()
+}
+
+#[test]
+fn a_copy_is_there_once_and_goes_though_calls_do_their_work_and_never_come_back() {
+    for call in ["simctl.clone", "simctl.delete"] {
+        let (sandbox, standin) = sandbox(CLAUDE_DONE);
+        let sandbox = sandbox.set("simulator_timeout_sec", "1").apple(
+            &task("ios_test_pass"),
+            &format!("  simulators: per_trial\n{PROJECT}"),
+        );
+        let before = standin.devices();
+        standin.mode(call, "late\ntimes 1");
+        let row = row(&sandbox);
+        assert_eq!(told(&row), "pass none -", "{call}: {row:#}");
+        let notes = row["notes"].to_string();
+        assert!(!notes.contains("could not be deleted"), "{call}: {notes}");
+        assert_eq!(standin.devices(), before, "{call}");
+        assert_eq!(locks(&sandbox), Vec::<String>::new(), "{call}");
+    }
+}
+
+#[test]
+fn all_copies_of_a_dead_run_go_and_locks_of_those_that_are_gone_too() {
+    let (sandbox, standin) = sandbox(CLAUDE_DONE);
+    let sandbox = sandbox.apple(&task("ios_test_pass"), PROJECT);
+    let before = standin.devices();
+    let folder = sandbox.path("home/.local/state/proctor/simulators");
+    fs::create_dir_all(&folder).expect("make a folder");
+    for name in ["proctor-1", "proctor-2"] {
+        fs::write(folder.join(format!("{name}.lock")), "").expect("write a lock");
+    }
+    for _ in 0..2 {
+        standin.simctl(&["create", "proctor-1", "iPhone 17"]);
+    }
+    assert_eq!(told(&row(&sandbox)), "pass none -");
+    assert_eq!(standin.devices().len(), before.len());
+    assert_eq!(locks(&sandbox), Vec::<String>::new());
+}
+
+#[test]
+fn the_xcode_that_the_suite_names_is_the_one_that_is_told_of() {
+    let (sandbox, _standin) = sandbox(CLAUDE_DONE);
+    let beta = "/Applications/Xcode-beta.app/Contents/Developer";
+    let sandbox = sandbox
+        .suite(&format!("env: {{DEVELOPER_DIR: {beta}}}"))
+        .apple(&task("ios_test_pass"), PROJECT);
+    row(&sandbox);
+    let kept = fs::read_to_string(sandbox.run_dir().join("run_metadata.json"));
+    let kept: Value = serde_json::from_str(&kept.expect("read the metadata")).expect("JSON");
+    assert_eq!(kept["tools"]["xcodebuild"], "Xcode 27.0", "{kept:#}");
+    assert_eq!(
+        examined(&sandbox, "Xcode"),
+        format!("ok: Xcode 27.0, build 18A1, {beta}")
+    );
+}
+
+#[test]
+fn doctor_says_the_level_of_isolation_that_the_suite_asks_for() {
+    let (sandbox, _standin) = sandbox(CLAUDE_DONE);
+    let sandbox = sandbox.apple(&task("ios_test_pass"), PROJECT);
+    assert_eq!(
+        examined(&sandbox, "isolation"),
+        "ok: none, as the suite says"
+    );
+}
+
+#[test]
+fn a_doctor_that_is_stopped_takes_the_tools_with_it_that_hang() {
+    let (sandbox, _standin) = sandbox(CLAUDE_DONE);
+    fs::remove_file(sandbox.path("bin/xcrun")).expect("take xcrun away");
+    let asked = sandbox.path("home/asked");
+    sandbox.script(
+        "xcrun",
+        &format!("echo $$ >> {}\nexec sleep 600", asked.display()),
+    );
+    let sandbox = sandbox.apple(&task("ios_test_pass"), PROJECT);
+    sandbox.write();
+    let mut child = sandbox.start(&["doctor"]);
+    let called = || crate::apple::lines(&asked);
+    // All are asked at once.
+    wait_for("the calls", || called().len() == 3);
+    send_signal(&child, Signal::TERM);
+    assert_eq!(child.wait().expect("wait for it").code(), Some(130));
+    wait_for("their end", || {
+        let mut pids = called().into_iter();
+        pids.all(|pid| {
+            let words = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+            words.is_empty()
+        })
+    });
+}
+
+#[test]
+fn a_folder_of_validations_is_told_apart_from_a_run_that_can_be_graded_again() {
+    let (sandbox, _standin) = sandbox(CLAUDE_DONE);
+    let sandbox = sandbox.apple(&task("ios_test_pass"), PROJECT);
+    sandbox.proctor(&["validate"]);
+    let run = sandbox.run_dir().display().to_string();
+    let words = ["regrade", "--run", &run, "--config", "config.yaml"];
+    let ran = sandbox.proctor(&words).expect_code(2);
+    let why = "holds checks of reference patches (`proctor validate`) and no trial";
+    assert!(ran.stderr.contains(why), "{}", ran.stderr);
+}
