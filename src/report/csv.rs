@@ -13,11 +13,12 @@ const OPENINGS: [char; 11] = [
     '=', '+', '-', '@', '\t', '\r', '\n', '\u{ff1d}', '\u{ff0b}', '\u{ff0d}', '\u{ff20}',
 ];
 
-/// A text cell that moves no terminal and that no spreadsheet takes for a formula: one that opens like one gets a
+/// A text cell that moves no terminal, is no command to a build server and that no spreadsheet takes for a formula: one that opens like one gets a
 /// leading `'`.
 #[must_use]
 pub fn text_cell(text: &str) -> Cow<'_, str> {
-    let text = if text.bytes().all(|byte| matches!(byte, b' '..=b'~')) {
+    let is_plain = text.bytes().all(|byte| matches!(byte, b' '..=b'~'));
+    let text = if is_plain && !text.contains("##") {
         Cow::Borrowed(text)
     } else {
         Cow::Owned(sanitize(text))

@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use crate::record::{COLUMNS, Row};
 use crate::report::csv::text_cell;
 use crate::report::number;
-use crate::report::sanitize::sanitize;
+use crate::report::sanitize::{sanitize, without_commands};
 
 /// Writes `runs.csv` row by row.
 pub(crate) struct RunsCsv<W: Write> {
@@ -120,9 +120,9 @@ macro_rules! whole_fields {
 
 whole_fields!(i64 u64 u32);
 
-/// JSON in which what could move a terminal or turn the reading order around is escaped, so that it stays JSON.
+/// JSON in which what could move a terminal, command a build server or turn the reading order around is escaped, so that it stays JSON.
 fn put_json(json: &str, cell: &mut String) {
-    for character in json.chars() {
+    for character in without_commands(json, "\\u0023").chars() {
         let shown = character.is_ascii()
             || sanitize(character.encode_utf8(&mut [0; 4])).starts_with(character);
         if shown && character != '\x7f' {

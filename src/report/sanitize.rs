@@ -1,10 +1,12 @@
-//! Text that agents wrote, made safe to show: nothing in it can move a cursor, set a title, open a link or turn the
-//! reading order around.
+//! Text that agents wrote, made safe to show: nothing in it can move a cursor, set a title, open a link, turn the
+//! reading order around or be a command to a build server that reads the log.
 
+use std::borrow::Cow;
 use std::fmt::Write as _;
 
 /// The text without control characters but newline and tab, without terminal sequences, and with every character that
-/// changes the reading order shown as `<U+202E>`.
+/// changes the reading order shown as `<U+202E>`; what marks a command of a build server (`##vso[`, `##[`, `##teamcity[`) is
+/// broken by a space.
 ///
 /// A carriage return becomes a newline, so that no line can be overwritten. A sequence that never ends loses only its
 /// opening, so that nothing after it can hide.
@@ -39,7 +41,30 @@ pub fn sanitize(text: &str) -> String {
             }
         };
     }
-    safe
+    match without_commands(&safe, " #") {
+        Cow::Owned(broken) => broken,
+        Cow::Borrowed(_) => safe,
+    }
+}
+
+/// The text with `other` for the second `#` of what marks a command: Azure Pipelines and `TeamCity` obey `##vso[`, `##[` and
+/// `##teamcity[`, the first anywhere in a line and in any case.
+pub(super) fn without_commands<'a>(text: &'a str, other: &str) -> Cow<'a, str> {
+    let mut broken = String::new();
+    let mut done = 0;
+    for (bracket, _) in text.match_indices('[') {
+        let before = text[..bracket].trim_end_matches(|one: char| one.is_ascii_alphanumeric());
+        if before.ends_with("##") {
+            broken.push_str(&text[done..before.len() - 1]);
+            broken.push_str(other);
+            done = before.len();
+        }
+    }
+    if done == 0 {
+        return Cow::Borrowed(text);
+    }
+    broken.push_str(&text[done..]);
+    Cow::Owned(broken)
 }
 
 /// [`sanitize`] on one line: newlines and tabs become spaces.
@@ -49,9 +74,10 @@ pub fn sanitize_line(text: &str) -> String {
 }
 
 /// JSON text that says the same, with every character escaped that controls a terminal or changes the reading order: JSON
-/// itself asks for an escape of the first 32 only.
+/// itself asks for an escape of the first 32 only. So is what marks a command of a build server.
 #[must_use]
 pub fn escape_json(json: &str) -> String {
+    let json = without_commands(json, "\\u0023");
     let mut safe = String::with_capacity(json.len());
     for character in json.chars() {
         let steers = turns_order(character) || ('\x7f'..='\u{9f}').contains(&character);
@@ -119,14 +145,14 @@ mod tests {
 
     #[test]
     fn json_for_a_person_holds_nothing_that_steers_and_says_the_same() {
-        let value = serde_json::json!({"a\u{85}": ["\u{9b}31m\u{202e}evil\u{2066}\u{7f}\u{2028}", "größer", 1]});
+        let value = serde_json::json!({"a\u{85}": ["\u{9b}31m\u{202e}evil\u{2066}\u{7f}\u{2028}", "größer", 1, "##vso[x]"]});
         let shown = escape_json(&format!("{value:#}"));
         let steers = |character: char| character.is_control() && character != '\n';
         assert!(
             !shown.contains(steers) && !shown.contains(turns_order),
             "{shown:?}"
         );
-        assert!(shown.contains("größer"));
+        assert!(shown.contains("größer") && !shown.contains("##vso["));
         assert_eq!(
             serde_json::from_str::<serde_json::Value>(&shown).unwrap(),
             value
@@ -153,6 +179,14 @@ mod tests {
             ("\x1b", ""),
             ("a\u{202e}b\u{2066}c\u{200f}", "a<U+202E>b<U+2066>c<U+200F>"),
             ("\x1b[1;\u{e9}x", "1;\u{e9}x"),
+            ("a ##vso[b]", "a # #vso[b]"),
+            ("###[error]", "## #[error]"),
+            ("##V\x1b[mso[x", "# #Vso[x"),
+            ("##teamcity[x ##[y", "# #teamcity[x # #[y"),
+            (
+                "## heading [link], #[derive]",
+                "## heading [link], #[derive]",
+            ),
         ];
         for (text, expected) in cases {
             assert_eq!(sanitize(text), expected, "{text:?}");
@@ -187,7 +221,7 @@ mod tests {
         }
 
         #[test]
-        fn text_without_controls_is_left_alone(text in "[ -~äöü語\n\t]{0,80}") {
+        fn text_without_controls_is_left_alone(text in "[ -\"$-~äöü語\n\t]{0,80}") {
             prop_assert_eq!(sanitize(&text), text);
         }
     }
