@@ -1,5 +1,6 @@
 //! How much of the disk a child takes: its file system is asked often, its folders are walked only when that tells of much.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
@@ -39,7 +40,12 @@ impl DiskUse {
 
     /// Whether the folders take too much now. Folders are walked only once the file system has lost half of what the child
     /// may take, and again after each further eighth; seldom without that.
-    pub(super) fn is_too_much(&mut self, now: Duration) -> bool {
+    /// `members` are the processes of the trial: what they hold open counts though no folder shows it any more.
+    pub(super) fn is_too_much(
+        &mut self,
+        now: Duration,
+        members: impl FnOnce() -> Vec<u32>,
+    ) -> bool {
         if now < self.next || self.limit.most == u64::MAX {
             return false;
         }
@@ -59,6 +65,11 @@ impl DiskUse {
         self.walked_at = Some(free);
         let began = Instant::now();
         let taken = taken(&self.limit.folders, self.limit.most);
+        let taken = if taken > self.limit.most {
+            taken
+        } else {
+            taken + held(&members())
+        };
         self.anyway = now + SELDOM.max(began.elapsed() * 200);
         taken > self.limit.most
     }
@@ -70,6 +81,26 @@ impl DiskLimit {
     pub fn is_passed(&self) -> bool {
         taken(&self.folders, self.most) > self.most
     }
+}
+
+/// Blocks in bytes of the files that have no name any more and that these processes hold open, each counted once. Where the
+/// system does not show them (anywhere but on Linux), nothing.
+fn held(processes: &[u32]) -> u64 {
+    let mut known = BTreeSet::new();
+    let mut bytes = 0;
+    for process in processes {
+        let open = fs::read_dir(format!("/proc/{process}/fd"));
+        for entry in open.into_iter().flatten().flatten() {
+            let Ok(found) = fs::metadata(entry.path()) else {
+                continue;
+            };
+            let is_nameless = found.is_file() && found.nlink() == 0;
+            if is_nameless && known.insert((found.dev(), found.ino())) {
+                bytes += found.blocks() * 512;
+            }
+        }
+    }
+    bytes
 }
 
 /// Blocks below `folders` in bytes; a walk that finds more than `enough` ends there.
@@ -110,5 +141,26 @@ mod tests {
         let bytes = taken(&folders, u64::MAX);
         assert!((300_000..600_000).contains(&bytes), "{bytes}");
         assert!(taken(&folders, 1000) > 1000);
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_file_without_a_name_counts_once_while_it_is_open() {
+        use std::io::Write as _;
+        let before = held(&[std::process::id()]);
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("big");
+        let mut file = fs::File::create(&path).unwrap();
+        file.write_all(&vec![1; 40_000_000]).unwrap();
+        let again = file.try_clone().unwrap();
+        fs::remove_file(&path).unwrap();
+        let own = std::process::id();
+        let while_open = held(&[own, own]);
+        assert!(
+            (39_000_000..60_000_000).contains(&while_open.saturating_sub(before)),
+            "{before} {while_open}"
+        );
+        drop((file, again));
+        assert!(held(&[own]) < while_open - 20_000_000);
     }
 }

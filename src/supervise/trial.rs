@@ -98,6 +98,13 @@ impl Trial {
             .collect()
     }
 
+    /// The processes that belong to it now.
+    pub(super) fn alive(&self) -> Vec<u32> {
+        let all = processes::snapshot();
+        let members = self.members(&all, &Surroundings::of(self));
+        members.into_iter().map(|process| process.pid).collect()
+    }
+
     /// Processor time of all that belongs to it so far, in ticks.
     pub(super) fn ticks(&self) -> u64 {
         let all = processes::snapshot();

@@ -187,7 +187,7 @@ impl<'a> Watch<'a> {
         }
         if !self.exited
             && let Some(disk) = &mut self.disk
-            && disk.is_too_much(now)
+            && disk.is_too_much(now, || self.leash.trial.alive())
         {
             self.course.over_disk();
         }

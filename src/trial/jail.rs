@@ -44,6 +44,7 @@ pub(super) fn containment(frame: &Frame<'_>, workspace: &Workspace, role: Role<'
         Isolation::Jail => Containment::Jail(Arc::new(Jail {
             mounts: mounts(frame, workspace, role),
             processes: Some(confinement.processes),
+            in_memory: Some(frame.context.suite.settings.limits.workspace),
             network: network(frame, role),
         })),
     }

@@ -112,6 +112,39 @@ fn an_agent_that_takes_too_much_of_the_disk_is_stopped_and_judged() {
     sandbox.assert_scratch_is_empty();
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn a_file_that_an_agent_removed_and_still_holds_open_counts() {
+    let body = format!(
+        "{SOLVE}\nexec 9> big; rm big; head -c 120000000 /dev/zero >&9; sync; exec sleep 50"
+    );
+    let sandbox = world("workspace_mib: 40", &body);
+    sandbox.proctor(&["run", "--quiet"]).expect_code(0);
+    let row = sandbox.row();
+    assert_eq!(
+        row["limits_hit"],
+        serde_json::json!(["workspace_mib"]),
+        "{row:#}"
+    );
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn folders_in_memory_take_no_more_than_a_workspace_may() {
+    if !crate::jail::can_be_had() {
+        return;
+    }
+    let body = format!(
+        "for f in /dev/shm/big /run/big; do head -c 60000000 /dev/zero > $f 2>/dev/null && touch too_much; done\n{SOLVE}\necho '{{\"type\":\"result\",\"subtype\":\"success\",\"is_error\":false,\"result\":\"ok\"}}'"
+    );
+    let sandbox =
+        world("workspace_mib: 40", &body).suite("isolation: {level: jail, require: true}");
+    sandbox.proctor(&["run", "--quiet"]).expect_code(0);
+    let patch = fs::read_to_string(sandbox.trial_file("changes.patch")).expect("the changes");
+    assert!(patch.contains("answer.txt"), "{patch}");
+    assert!(!patch.contains("too_much"), "{patch}");
+}
+
 #[test]
 fn a_run_that_takes_too_much_of_the_disk_starts_nothing_further() {
     let sandbox = world("run_mib: 1", &messages(1500)).set("trials_per_cell", "9");

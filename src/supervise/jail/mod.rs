@@ -48,6 +48,9 @@ pub struct Jail {
     pub mounts: Vec<Mount>,
     /// The most processes and threads at once.
     pub processes: Option<u64>,
+    /// The most bytes that each folder in memory takes that it can write to; without it what the system gives: half of its
+    /// memory.
+    pub in_memory: Option<u64>,
     /// Which network it has.
     pub network: JailNetwork,
 }
@@ -124,6 +127,7 @@ pub(super) fn trial_order() -> Order {
                 write: true,
             }],
             processes: None,
+            in_memory: None,
             network: JailNetwork::Host,
         },
     }

@@ -7,7 +7,7 @@ use std::os::unix::fs::symlink;
 use std::path::Path;
 
 use super::mounts::{self, NewMount};
-use super::wire::c_path;
+use super::wire::{c_path, c_text};
 use super::{Jail, Mount};
 
 /// Devices that every program may expect.
@@ -52,12 +52,13 @@ fn copy_if_there(path: &Path) -> io::Result<Option<OwnedFd>> {
 pub(super) fn assemble(jail: &Jail, copies: &Copies) -> io::Result<()> {
     let devices = device_copies()?;
     mounts::seal(c"/")?;
-    give_devices(&devices)?;
+    let size = size(jail.in_memory);
+    give_devices(&devices, &size)?;
     let mut emptied = Vec::new();
     for (mount, copy) in jail.mounts.iter().zip(copies) {
         match (mount, copy) {
             (Mount::Empty { at, write }, _) if at.is_dir() => {
-                empty(at).map_err(named(at))?;
+                empty(at, &size).map_err(named(at))?;
                 // It is sealed last: what is lent inside of it needs places.
                 emptied.extend((!write).then_some(at));
             }
@@ -90,12 +91,21 @@ pub(super) fn fresh_proc() -> io::Result<()> {
     })
 }
 
-fn empty(at: &Path) -> io::Result<()> {
+/// How much a folder in memory may take, as an option of its mount: what was asked for, unless the system's own limit, half of
+/// its memory, is lower.
+fn size(most: Option<u64>) -> String {
+    let told = rustix::system::sysinfo();
+    let half = u128::from(told.totalram) * u128::from(told.mem_unit.max(1)) / 2;
+    let most = most.filter(|most| u128::from(*most) < half);
+    most.map(|most| format!(",size={most}")).unwrap_or_default()
+}
+
+fn empty(at: &Path, size: &str) -> io::Result<()> {
     mounts::mount(&NewMount {
         kind: c"tmpfs",
         at: &c_path(at)?,
         flags: libc::MS_NOSUID | libc::MS_NODEV,
-        options: Some(c"mode=755"),
+        options: Some(&c_text(format!("mode=755{size}").as_ref())?),
     })
 }
 
@@ -147,7 +157,7 @@ fn device_copies() -> io::Result<Vec<(&'static str, OwnedFd)>> {
 }
 
 /// A `/dev` with harmless devices alone: root outside could open a disk, also one that is mounted read-only.
-fn give_devices(devices: &[(&'static str, OwnedFd)]) -> io::Result<()> {
+fn give_devices(devices: &[(&'static str, OwnedFd)], size: &str) -> io::Result<()> {
     mounts::mount(&NewMount {
         kind: c"tmpfs",
         at: c"/dev",
@@ -169,7 +179,7 @@ fn give_devices(devices: &[(&'static str, OwnedFd)]) -> io::Result<()> {
         kind: c"tmpfs",
         at: c"/dev/shm",
         flags: libc::MS_NOSUID | libc::MS_NODEV,
-        options: Some(c"mode=1777"),
+        options: Some(&c_text(format!("mode=1777{size}").as_ref())?),
     })?;
     mounts::mount(&NewMount {
         kind: c"devpts",

@@ -28,6 +28,7 @@ impl Order {
         out.texts(&self.environment);
         out.text(self.folder.as_os_str());
         out.number(self.jail.processes.unwrap_or(u64::MAX));
+        out.number(self.jail.in_memory.unwrap_or(u64::MAX));
         match &self.jail.network {
             JailNetwork::Host => out.number(0),
             JailNetwork::Loopback(ports) => {
@@ -51,6 +52,7 @@ impl Order {
         let (arguments, environment) = (from.texts()?, from.texts()?);
         let folder = from.path()?;
         let processes = Some(from.number()?).filter(|most| *most != u64::MAX);
+        let in_memory = Some(from.number()?).filter(|most| *most != u64::MAX);
         let network = from.network()?;
         let count = from.number()?;
         let mounts: Option<Vec<Mount>> = (0..count).map(|_| from.mount()).collect();
@@ -62,6 +64,7 @@ impl Order {
             jail: Jail {
                 mounts: mounts?,
                 processes,
+                in_memory,
                 network,
             },
         })
@@ -301,6 +304,7 @@ mod tests {
                     },
                 ],
                 processes: Some(7),
+                in_memory: Some(8),
                 network: JailNetwork::Loopback(vec![80, 65535]),
             },
         };
