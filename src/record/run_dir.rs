@@ -74,6 +74,15 @@ impl RunDir {
         marks.iter().any(|mark| mark.exists())
     }
 
+    /// Whether a folder is that of a run, with rows or about to have some.
+    #[must_use]
+    pub fn is_at(path: &Path) -> bool {
+        let run = Self {
+            root: path.to_owned(),
+        };
+        run.runs_jsonl().is_file() && run.run_metadata().is_file()
+    }
+
     /// Bytes of the files in all trials' folders.
     #[must_use]
     pub fn size_of_trials(&self) -> u64 {

@@ -1,5 +1,6 @@
 //! What the jails of a run hide and lend, worked out once.
 
+mod earlier;
 mod lending;
 
 use std::ffi::OsString;
@@ -125,6 +126,8 @@ impl Confinement {
             pasts.extend(histories(places.repository));
         }
         hidden.extend(pasts.iter().map(PathBuf::as_path));
+        let earlier = earlier_runs(places);
+        hidden.extend(earlier.iter().map(PathBuf::as_path));
         let mut made = Self {
             level,
             why: None,
@@ -178,6 +181,18 @@ impl Confinement {
         let mut hidden = hidden.chain(SHARED.map(Path::new));
         hidden.any(|hidden| !hidden.as_os_str().is_empty() && real.starts_with(hidden))
     }
+}
+
+/// Runs beside this one's output root, beside and below the suite and beside the repository, which earlier starts may have
+/// written to other output roots.
+fn earlier_runs(places: &Places<'_>) -> Vec<PathBuf> {
+    let suite = &places.suite.config_dir;
+    let output = &places.suite.settings.output_root;
+    let beside = [output.parent(), suite.parent(), places.repository.parent()];
+    let near = beside.into_iter().flatten().chain([suite.as_path()]);
+    let mut runs = earlier::runs_near(near);
+    runs.retain(|run| !run.starts_with(output));
+    runs
 }
 
 fn real(path: &Path) -> Option<PathBuf> {

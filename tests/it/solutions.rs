@@ -49,6 +49,42 @@ fn seen(sandbox: &Sandbox) -> String {
 const JAIL: &str = "isolation: {level: jail, require: true}";
 
 #[test]
+fn runs_below_another_output_root_are_seen_by_no_agent() {
+    if !can_be_had() {
+        return;
+    }
+    let near = elsewhere();
+    let earlier = near.path().join("runs_of_last_week/20250101_000000");
+    let alone = near.path().join("mixed/20250102_000000");
+    for run in [&earlier, &alone] {
+        write(&run.join("runs.jsonl"), "CANARY\n");
+        write(&run.join("run_metadata.json"), "{}");
+        write(&run.join("trials/t/changes.patch"), "CANARY\n");
+    }
+    write(&near.path().join("mixed/notes/n.txt"), "seen\n");
+    let root = near.path().join("runs");
+    let places = [earlier, alone, near.path().join("mixed/notes")];
+    let places = places.map(|place| place.display().to_string());
+    let sandbox = Sandbox::new()
+        .agent("fake", "claude_code_cli", &reader(&places))
+        .suite(JAIL);
+    let mut command = sandbox.command(&["run", "--quiet"]);
+    let config = fs::read_to_string(sandbox.path("config.yaml")).expect("read the config");
+    let own = sandbox.path("runs").display().to_string();
+    let config = config.replace(&own, &root.display().to_string());
+    fs::write(sandbox.path("config.yaml"), config).expect("write the config");
+    let ran = command.output().expect("run proctor");
+    assert!(ran.status.success(), "{ran:?}");
+    let mut runs = fs::read_dir(&root).expect("runs").flatten();
+    let run = runs.next().expect("a run").path();
+    let mut trials = fs::read_dir(run.join("trials")).expect("trials").flatten();
+    let trial = trials.next().expect("a trial").path();
+    let patch = fs::read_to_string(trial.join("changes.patch")).expect("read the changes");
+    assert!(patch.contains("seen"), "{patch}");
+    assert!(!patch.contains("CANARY"), "{patch}");
+}
+
+#[test]
 fn code_under_test_finds_no_solution_while_graders_run() {
     if !can_be_had() {
         return;
