@@ -81,6 +81,12 @@ impl TrialDir {
         self.last_of_marks(Some)
     }
 
+    /// The last mark of this stage.
+    #[must_use]
+    pub fn mark_of(&self, stage: Stage) -> Option<StageMark> {
+        self.last_of_marks(|mark| (mark.stage == stage).then_some(mark))
+    }
+
     /// What the agent left of the app on its simulator, where somebody looked.
     #[must_use]
     pub fn app_left(&self) -> Option<AppLeft> {

@@ -1,11 +1,14 @@
 //! What earlier starts left in a run directory: results, and trials that were cut off.
 
+use std::cell::OnceCell;
 use std::collections::HashSet;
 
+use crate::config::Suite;
 use crate::model::{Infra, Integrity, Isolation, RUN_BUDGET, Termination, TrialKey, TrialOutcome};
 use crate::plan::{Done, Plan, PlannedTrial};
-use crate::record::{Journal, ROW_SCHEMA, Row, RunDir, StageMark, rows};
+use crate::record::{Journal, Row, RunDir, StageMark, rows};
 use crate::runner::RunError;
+use crate::runner::believed::{Belief, DIED_BESIDE};
 use crate::runner::disk::Disk;
 use crate::runner::dispatch::is_result;
 use crate::runner::sealed::{Sealed, sealed_row};
@@ -37,11 +40,9 @@ struct CutOff {
 }
 
 impl CutOff {
-    fn look(run_dir: &RunDir, planned: &PlannedTrial) -> Self {
+    fn look(belief: &Belief<'_>, run_dir: &RunDir, planned: &PlannedTrial) -> Self {
         let trial = run_dir.trial(&planned.key);
-        let ours = |row: &Row| row.schema == ROW_SCHEMA && row.key() == planned.key;
-        let mark = trial.last_mark();
-        let mut mark = mark.filter(|mark| mark.row.as_ref().is_some_and(ours));
+        let mut mark = belief.mark(&trial, planned);
         if let Some(mark) = &mut mark
             && mark.to_grade
             && !trial.changes().is_file()
@@ -81,8 +82,12 @@ fn without_its_work(mark: &mut StageMark) {
 ///
 /// # Errors
 /// The journal is there but cannot be read, or a newer proctor wrote to it: what is done cannot be known then.
-pub(super) fn read_standing(run_dir: &RunDir, plan: &Plan) -> Result<Standing, RunError> {
+pub(super) fn read_standing(
+    (suite, run_dir): (&Suite, &RunDir),
+    plan: &Plan,
+) -> Result<Standing, RunError> {
     let mut standing = Standing::default();
+    let belief = OnceCell::new();
     let journal = run_dir.runs_jsonl();
     if journal.exists() {
         let rows = rows(&journal).map_err(|error| RunError::at("read the journal", &error))?;
@@ -102,7 +107,9 @@ pub(super) fn read_standing(run_dir: &RunDir, plan: &Plan) -> Result<Standing, R
         let mut planned = planned.clone();
         while known.contains(&planned.key) || run_dir.trial(&planned.key).root().exists() {
             if !known.contains(&planned.key) {
-                standing.cut_off.push(CutOff::look(run_dir, &planned));
+                let belief = belief.get_or_init(|| Belief::of(suite, run_dir));
+                let cut_off = CutOff::look(belief, run_dir, &planned);
+                standing.cut_off.push(cut_off);
             }
             planned.key.attempt += 1;
         }
@@ -213,7 +220,7 @@ fn interrupted(
     outcome.notes = vec!["the harness died while this trial ran".to_owned()];
     if outcome.isolation == Isolation::None {
         // Where there is no jail, whoever worked in this trial could have killed the harness, and nobody can say who did.
-        outcome.integrity = Integrity::Suspect(vec!["harness_died_beside_agent".to_owned()]);
+        outcome.integrity = Integrity::Suspect(vec![DIED_BESIDE.to_owned()]);
         outcome.notes.push(
             "who ended it is not known: without a jail an agent can; see the last calls in events.jsonl"
                 .to_owned(),

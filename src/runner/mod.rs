@@ -1,6 +1,7 @@
 //! The whole plan: preflight, order, concurrency, cancellation, one stream of progress.
 
 mod apple;
+mod believed;
 mod disk;
 mod dispatch;
 mod drift;
@@ -16,6 +17,7 @@ mod postmortem;
 mod preflight;
 mod preview;
 mod programs;
+mod project;
 mod purse;
 mod references;
 mod regrading;
@@ -30,6 +32,7 @@ pub use inputs::named_files;
 pub use postmortem::{PostRun, post_run};
 pub use preview::{Preview, preview};
 pub use programs::{Lack, lacking};
+pub use project::project_of;
 pub use regrading::{Comparison, Regrading, regrade};
 pub use request::{RunEnd, RunRequest, run};
 pub use validation::validate;

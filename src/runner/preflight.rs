@@ -15,6 +15,7 @@ use crate::record::RunDir;
 use crate::runner::apple;
 use crate::runner::judges::judges;
 use crate::runner::programs::{Lack, lacking};
+use crate::runner::project::project_of;
 use crate::runner::references::references;
 use crate::runner::secrets::redactor;
 use crate::runner::{RunError, RunRequest};
@@ -344,8 +345,7 @@ fn build_tree(
         scratch,
     };
     let suite = &request.suite;
-    let source = workspace::resolve(&suite.project, options)
-        .map_err(|error| RunError::project(suite, &error))?;
+    let source = project_of(suite, options).map_err(|error| RunError::project(suite, &error))?;
     let template = Template::build(&source, scratch, settings.workspace)
         .map_err(|error| RunError::project(suite, &error))?;
     Ok((source, template))

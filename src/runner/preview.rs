@@ -6,12 +6,13 @@ use crate::plan::{Missing, Plan, build};
 use crate::record::RunDir;
 use crate::runner::inputs::Given;
 use crate::runner::ledger::{Standing, read_standing};
+use crate::runner::project::project_of;
 use crate::runner::references::references;
 use crate::runner::request::run_to_resume;
 use crate::runner::secrets::redactor;
 use crate::runner::{RunError, RunRequest, drift};
 use crate::trial::base_environment;
-use crate::workspace::{self, ResolveOptions};
+use crate::workspace::ResolveOptions;
 
 /// What a run would do.
 #[derive(Debug)]
@@ -36,7 +37,7 @@ pub fn preview(request: &RunRequest) -> Result<Preview, RunError> {
         Some(path) => {
             let run_dir = run_to_resume(path)?;
             (
-                read_standing(&run_dir, &plan)?,
+                read_standing((&request.suite, &run_dir), &plan)?,
                 differences(request, &run_dir)?,
             )
         }
@@ -57,7 +58,7 @@ fn project_problem(request: &RunRequest) -> Result<Option<String>, RunError> {
         fetch: false,
         scratch: scratch.path(),
     };
-    let resolved = workspace::resolve(&request.suite.project, options);
+    let resolved = project_of(&request.suite, options);
     let problem = resolved.map_err(|error| RunError::project(&request.suite, &error));
     Ok(problem.err().map(|error| error.to_string()))
 }
@@ -70,8 +71,7 @@ fn differences(request: &RunRequest, run_dir: &RunDir) -> Result<Vec<String>, Ru
         fetch: false,
         scratch: scratch.path(),
     };
-    let source = workspace::resolve(&suite.project, options)
-        .map_err(|error| RunError::project(suite, &error))?;
+    let source = project_of(suite, options).map_err(|error| RunError::project(suite, &error))?;
     let operator: Vec<(OsString, OsString)> = std::env::vars_os().collect();
     let given = Given {
         suite,

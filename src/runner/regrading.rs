@@ -10,7 +10,7 @@ use crate::plan::PlannedTrial;
 use crate::record::{Row, RunDir, rows, write_atomically};
 use crate::runner::preflight::preflight;
 use crate::runner::request::{CLEANING, now_stamp};
-use crate::runner::secrets::forgotten;
+use crate::runner::secrets::{forgotten, redactor};
 use crate::runner::{RunError, RunRequest};
 use crate::supervise::Cancel;
 use crate::trial::{Regraded, RunContext, Teller, regrade_trial};
@@ -76,7 +76,7 @@ pub async fn regrade(
     run_dir: RunDir,
     (sender, cancel): (UnboundedSender<Progress>, Cancel),
 ) -> Result<Regrading, RunError> {
-    let teller = Teller::new(sender);
+    let teller = Teller::new(sender, redactor(&request.suite));
     let _lock = run_dir
         .lock()
         .map_err(|error| RunError::at("lock the run", &error))?;

@@ -97,7 +97,7 @@ pub async fn run(
     sender: UnboundedSender<Progress>,
     cancel: Cancel,
 ) -> Result<RunEnd, RunError> {
-    let teller = Teller::new(sender);
+    let teller = Teller::new(sender, redactor(&request.suite));
     purse::check(&request)?;
     find_agents(&request)?;
     may_decide(&request.suite)?;
@@ -135,7 +135,7 @@ async fn start(
     if let Some(torn) = torn {
         teller.tell(Progress::Notice { text: told(&torn) });
     }
-    let mut standing = read_standing(&run_dir, &whole)?;
+    let mut standing = read_standing((&request.suite, &run_dir), &whole)?;
     purse::check_standing(&request, &standing)?;
     for text in &standing.notices {
         teller.tell(Progress::Notice { text: text.clone() });

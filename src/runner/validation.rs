@@ -10,6 +10,7 @@ use crate::plan::{Plan, PlannedTrial, build};
 use crate::record::{RecordError, RunDir, append_reference_check};
 use crate::runner::preflight::{find_programs, preflight};
 use crate::runner::request::CLEANING;
+use crate::runner::secrets::redactor;
 use crate::runner::{RunError, RunRequest};
 use crate::supervise::Cancel;
 use crate::trial::{Proof, RunContext, Teller, Validation, validate_task};
@@ -23,10 +24,13 @@ pub async fn validate(
     run_dir: RunDir,
     (sender, cancel, proof): (UnboundedSender<Progress>, Cancel, Proof),
 ) -> Result<Vec<Validation>, RunError> {
-    let teller = Teller::new(sender);
+    let teller = Teller::new(sender, redactor(&request.suite));
     find_programs(&request, &teller).await?;
     let plan = build(&request.suite, 1);
     let ready = preflight(&request, run_dir, cancel).await?;
+    for text in &ready.context.source.warnings {
+        teller.tell(Progress::Notice { text: text.clone() });
+    }
     let validations = all(&ready.context, &plan, (&teller, proof)).await;
     let left = ready.context.template.finish(CLEANING).left;
     for text in left

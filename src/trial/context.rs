@@ -7,14 +7,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::OnceCell;
-use tokio::sync::mpsc::UnboundedSender;
 
 use crate::config::{AgentSpec, ScenarioSpec, Suite, TaskSpec};
 use crate::gate::WayOut;
 use crate::graders::Tools;
 use crate::judge::Judges;
 use crate::metrics::Upstream;
-use crate::model::{Network, Progress, TrialKey};
+use crate::model::Network;
 use crate::plan::PlannedTrial;
 use crate::record::{BaselineKey, Redactor, Reference, RunDir};
 use crate::shims::WatchedTool;
@@ -112,45 +111,5 @@ impl RunContext {
     #[must_use]
     pub fn task(&self, planned: &PlannedTrial) -> Option<&TaskSpec> {
         planned.task.map(|position| &self.suite.tasks[position])
-    }
-}
-
-/// Tells the one stream of progress; a listener that has gone is no error.
-#[derive(Debug, Clone)]
-pub struct Teller {
-    sender: UnboundedSender<Progress>,
-    answers: Option<UnboundedSender<TrialKey>>,
-}
-
-impl Teller {
-    /// A teller that speaks into `sender`.
-    #[must_use]
-    pub fn new(sender: UnboundedSender<Progress>) -> Self {
-        Self {
-            sender,
-            answers: None,
-        }
-    }
-
-    /// The same, and `answers` hears of each trial whose model has answered for the first time.
-    #[must_use]
-    pub fn with_answers(self, answers: UnboundedSender<TrialKey>) -> Self {
-        Self {
-            answers: Some(answers),
-            ..self
-        }
-    }
-
-    /// Tells that the model of a trial has answered.
-    pub fn answered(&self, key: &TrialKey) {
-        if let Some(answers) = &self.answers {
-            drop(answers.send(key.clone()));
-        }
-    }
-
-    /// Tells one step.
-    pub fn tell(&self, progress: Progress) {
-        // Whoever listened may be gone (a console that was closed); the run goes on.
-        drop(self.sender.send(progress));
     }
 }

@@ -64,6 +64,12 @@ fn judge(row: &mut Row, graded: Graded) {
     row.notes.get_or_insert_default().extend(graded.notes);
 }
 
+/// Makes a row suspect for this reason.
+pub fn suspect(row: &mut Row, why: &str) {
+    let label = row.integrity.take().unwrap_or_default();
+    row.integrity = Some(integrity(&label, Vec::new(), vec![why.to_owned()]));
+}
+
 /// The label of a row's `integrity` with further reasons: what is worse gives the word, all reasons stand.
 fn integrity(label: &str, violations: Vec<String>, suspicions: Vec<String>) -> String {
     if label == "uncontained" || (violations.is_empty() && suspicions.is_empty()) {

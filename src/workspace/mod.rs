@@ -42,6 +42,7 @@ mod tree;
 mod tree_digest;
 mod unified;
 mod weigh;
+mod without;
 
 pub use error::WorkspaceError;
 pub use fetch::{git_version, libgit2_version};

@@ -41,6 +41,7 @@ pub(super) fn from_folder(folder: &Path, scratch: &Path) -> Result<Source, Works
         warnings: Vec::new(),
         remotes: Vec::new(),
         lfs_pointers: Vec::new(),
+        left_out: Vec::new(),
         git_dir: repository.path().to_owned(),
     })
 }

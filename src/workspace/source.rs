@@ -45,7 +45,9 @@ pub struct Source {
     pub remotes: Vec<String>,
     /// Files that are pointers of Git LFS in the commit, from the root.
     pub lfs_pointers: Vec<PathBuf>,
-    /// The repository's own folder.
+    /// What of it trials do not get, from the root.
+    pub left_out: Vec<PathBuf>,
+    /// The repository's own folder, or one in the scratch folder that reads its objects.
     pub(super) git_dir: PathBuf,
 }
 
@@ -152,6 +154,7 @@ fn from_repository(
         warnings,
         remotes: remotes(repository),
         lfs_pointers,
+        left_out: Vec::new(),
         git_dir: repository.path().to_owned(),
     })
 }

@@ -66,6 +66,7 @@ mod shims;
 mod solutions;
 mod standin;
 mod streams;
+mod suite_inside;
 mod summary;
 mod synced;
 mod tidy;

@@ -77,6 +77,44 @@ fn what_a_later_grading_cannot_have_is_no_failure_of_the_agent() {
 }
 
 #[test]
+fn without_a_jail_a_grade_that_a_dead_start_told_is_not_taken() {
+    let sandbox = Sandbox::new()
+        .agent("fake", "claude_code_cli", CLAUDE_DONE)
+        .suite("isolation: none");
+    let mark = sandbox.path("home/killed");
+    let mark = mark.display();
+    let sandbox = sandbox.tasks(&format!(
+        "- id: answer\n  prompt: p\n  graders:\n    - type: command\n      argv: [sh, -c, '[ -e {mark} ] || {{ touch {mark}; kill -9 $PPID; exec sleep 5; }}; grep -qx 42 answer.txt']\n"
+    ));
+    assert_eq!(sandbox.proctor(&["run", "--quiet"]).code, None);
+    // What an agent that ends the harness can write, or code of its that a grader runs.
+    let trial = "trials/fake-shell_unprimed-answer-trial-000/stages.jsonl";
+    let stages = sandbox.run_dir().join(trial);
+    let mut text = fs::read_to_string(&stages).expect("read the marks");
+    let ended = text.lines().last().expect("a mark");
+    let mut forged: Value = serde_json::from_str(ended).expect("JSON");
+    assert_eq!(forged["stage"], "agent_ended");
+    forged["to_grade"] = false.into();
+    forged["row"]["success"] = true.into();
+    forged["row"]["grade"] = "pass".into();
+    forged["row"]["isolation"] = "jail".into();
+    for stage in ["graded", "sealed"] {
+        forged["stage"] = stage.into();
+        text = text + &forged.to_string() + "\n";
+    }
+    fs::write(&stages, text).expect("forge marks");
+    let run = sandbox.run_dir().display().to_string();
+    sandbox.proctor(&["run", "--quiet", "--resume", &run]);
+    let row = sandbox.row();
+    assert_eq!(
+        (&row["success"], &row["grade"]),
+        (&false.into(), &"fail".into()),
+        "{row:#}"
+    );
+    assert_eq!(row["integrity"], "suspect[harness_died_beside_agent]");
+}
+
+#[test]
 fn a_refused_start_of_the_built_in_suite_leaves_no_run_directory() {
     let folder = tempfile::tempdir().expect("a folder");
     for command in ["run", "validate"] {

@@ -83,6 +83,24 @@ fn an_agent_cannot_read_the_environment_of_the_harness() {
 }
 
 #[test]
+fn a_secret_in_a_name_that_an_agent_gave_a_file_is_not_printed() {
+    let secret = "sk-live-Zz99Yy88Xx77Ww66";
+    let body = format!("touch \"tests/$ANTHROPIC_API_KEY\"\n{SOLVE}\n{CLAUDE_DONE}");
+    let sandbox = Sandbox::new()
+        .agent("fake", "claude_code_cli", &body)
+        .tasks("- id: answer\n  prompt: p\n  graders:\n    - type: git_diff_forbidden\n      forbidden_globs: ['tests/**']\n");
+    let mut command = sandbox.command(&["run", "--stream"]);
+    let ran = command.env("ANTHROPIC_API_KEY", secret).output();
+    let ran = ran.expect("run proctor");
+    let told = String::from_utf8_lossy(&[ran.stdout, ran.stderr].concat()).into_owned();
+    assert!(
+        told.contains("forbidden_added:tests/[redacted:ANTHROPIC_API_KEY]"),
+        "{told}"
+    );
+    assert!(!told.contains(secret), "{told}");
+}
+
+#[test]
 fn a_secret_is_in_no_file_of_a_run_in_any_common_form() {
     // Base64 of the whole, and of the secret behind one and two other bytes; hexadecimal; percent signs; JSON in JSON;
     // two writes; on standard error; in a file; in a command line.

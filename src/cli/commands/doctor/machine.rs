@@ -8,8 +8,9 @@ use std::{fs, io};
 use crate::cli::commands::doctor::Patient;
 use crate::cli::commands::doctor::check::{Check, State};
 use crate::config::ProjectSource;
+use crate::runner::project_of;
 use crate::supervise::{Cancel, CapturedOutput, ChildEnding, ChildSpec, Exit, capture};
-use crate::workspace::{ResolveOptions, libgit2_version, resolve};
+use crate::workspace::{ResolveOptions, libgit2_version};
 
 /// Below this, builds of agents fail in ways that look like failing agents.
 const LITTLE_ROOM: u64 = 2 << 30;
@@ -43,11 +44,17 @@ pub(super) fn project(patient: &Patient) -> Option<Check> {
         fetch: false,
         scratch: patient.scratch.path(),
     };
-    Some(match resolve(&suite.project, options) {
-        Ok(source) => check(
-            State::Ok,
-            format!("{} at {}", path.display(), source.commit),
-        ),
+    Some(match project_of(suite, options) {
+        Ok(source) => {
+            let left_out = match source.left_out.len() {
+                0 => String::new(),
+                some => format!(", {some} place(s) of the suite in it left out for agents"),
+            };
+            check(
+                State::Ok,
+                format!("{} at {}{left_out}", path.display(), source.commit),
+            )
+        }
         // What is to be fetched cannot be known yet.
         Err(error) if suite.settings.fetch_remote => check(State::Warn, error.to_string())
             .advice("mend project.repo_path or project.base_ref, unless the fetch brings it"),

@@ -1,0 +1,71 @@
+//! What the marks of a start that died are worth. Without a jail an agent can end the harness, and write as well what its own
+//! trial has come to: nothing that speaks for it is taken from there.
+
+use crate::config::Suite;
+use crate::model::{Grade, Isolation};
+use crate::plan::PlannedTrial;
+use crate::record::{ROW_SCHEMA, Row, RunDir, RunMetadata, Stage, StageMark, TrialDir};
+use crate::supervise;
+use crate::trial::suspect;
+
+/// Why a trial is suspect that the harness died in.
+pub(super) const DIED_BESIDE: &str = "harness_died_beside_agent";
+
+/// Which marks of a run are believed.
+pub(super) struct Belief<'a> {
+    suite: &'a Suite,
+    /// The level of the start that died, where it kept agents away from what it wrote.
+    kept: Option<Isolation>,
+}
+
+impl<'a> Belief<'a> {
+    /// What is believed of the run in `run_dir`: as much as its level and the one that this start would have allow. An agent
+    /// that can write marks can write the run's metadata, too, but not what this start finds.
+    pub(super) fn of(suite: &'a Suite, run_dir: &RunDir) -> Self {
+        let asked = suite.settings.isolation.level.unwrap_or(Isolation::Jail);
+        let now = match asked {
+            Isolation::Jail => supervise::probe().level,
+            level => level,
+        };
+        // Who cannot read the file is told so where it is needed.
+        let before = RunMetadata::read(run_dir).ok().flatten();
+        let before = before.and_then(|metadata| metadata.isolation);
+        let same = before.as_deref() == Some(now.as_str());
+        let kept = (same && now != Isolation::None).then_some(now);
+        Self { suite, kept }
+    }
+
+    /// How far a trial had come, where its agent had ended.
+    pub(super) fn mark(&self, trial: &TrialDir, planned: &PlannedTrial) -> Option<StageMark> {
+        let ours = |mark: &StageMark| {
+            let row = mark.row.as_ref();
+            row.is_some_and(|row| row.schema == ROW_SCHEMA && row.key() == planned.key)
+        };
+        let last = trial.last_mark().filter(ours)?;
+        let told = last.row.as_ref().and_then(|row| row.isolation.as_deref());
+        if self.kept.is_some_and(|kept| told == Some(kept.as_str())) {
+            return Some(last);
+        }
+        let ended = trial.mark_of(Stage::AgentEnded).filter(ours);
+        let ended = ended.filter(|mark| mark.to_grade);
+        let mut mark = ended.or_else(|| self.speaks_for_nobody(planned, &last).then_some(last))?;
+        if let Some(row) = &mut mark.row {
+            suspect(row, DIED_BESIDE);
+            let note = "without a jail agents can end the harness and write marks of their trials: grades of the start that died are not taken";
+            row.notes.get_or_insert_default().push(note.to_owned());
+        }
+        Some(mark)
+    }
+
+    /// Whether a mark tells of no grade where graders were to be asked: who wrote it gains nothing by it.
+    fn speaks_for_nobody(&self, planned: &PlannedTrial, mark: &StageMark) -> bool {
+        let task = planned.task.and_then(|place| self.suite.tasks.get(place));
+        let asks = task.is_some_and(|task| !task.graders.is_empty());
+        let ungraded = |row: &Row| {
+            let grade = row.grade.as_deref();
+            grade.is_none_or(|grade| grade == Grade::NotGraded.as_str())
+        };
+        let row = mark.row.as_ref();
+        row.is_some_and(|row| !asks || (ungraded(row) && !row.success))
+    }
+}

@@ -1,0 +1,59 @@
+//! The project as trials get it: without what of the suite lies in its repository.
+
+use std::path::{Path, PathBuf};
+
+use crate::config::{ProjectSource, Suite};
+use crate::model::WorkspaceKind;
+use crate::workspace::{ResolveOptions, Source, WorkspaceError, resolve};
+
+/// Finds the project of a suite. What leads to a solution and lies in the project's own repository or folder is left out, and
+/// told among the warnings, unless agents may see the suite. `workspace: shared` is the repository itself, with all that is in it.
+///
+/// # Errors
+/// As [`resolve`].
+pub fn project_of(suite: &Suite, options: ResolveOptions<'_>) -> Result<Source, WorkspaceError> {
+    let source = resolve(&suite.project, options)?;
+    let is_shared = suite.settings.workspace == WorkspaceKind::Shared;
+    if suite.settings.agent_sees_suite_root || is_shared {
+        return Ok(source);
+    }
+    let mut source = source.without(own_files(suite, &source_folder(suite)), options.scratch)?;
+    if let Some(first) = source.left_out.first() {
+        source.warnings.push(format!(
+            "{} place(s) of the suite lie in the project's repository, the first {}: agents get a tree without them (suite.agent_sees_suite_root lets them see all)",
+            source.left_out.len(),
+            first.display()
+        ));
+    }
+    Ok(source)
+}
+
+/// Both files of the suite, solutions, what is laid for graders, baselines and recordings; where the suite has a folder of its
+/// own, all that it names in there.
+fn own_files(suite: &Suite, project: &Path) -> Vec<PathBuf> {
+    let folder = std::fs::canonicalize(&suite.config_dir);
+    let folder = folder.unwrap_or_else(|_| suite.config_dir.clone());
+    let has_own_folder = !project.starts_with(&folder);
+    let named = suite.asked.files.iter();
+    let named = named.filter(|file| has_own_folder && file.starts_with(&suite.config_dir));
+    let agents = suite.agents.iter().chain(&suite.further_agents);
+    let recordings = agents.filter_map(|agent| Some(&agent.replay.as_ref()?.cassettes));
+    let own = [
+        &suite.config_path,
+        &suite.tasks_path,
+        &suite.settings.baselines,
+    ];
+    let answers = suite.asked.solutions.iter().chain(&suite.asked.laid);
+    let all = own
+        .into_iter()
+        .chain(answers)
+        .chain(recordings)
+        .chain(named);
+    all.cloned().collect()
+}
+
+/// The real path of the folder that is worked on.
+fn source_folder(suite: &Suite) -> PathBuf {
+    let (ProjectSource::Repository(path) | ProjectSource::Template(path)) = &suite.project.source;
+    std::fs::canonicalize(path).unwrap_or_else(|_| path.clone())
+}
