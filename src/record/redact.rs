@@ -31,6 +31,11 @@ pub fn looks_secret(name: &str) -> bool {
             "AUTHORIZATION",
             "COOKIE",
             "PAT",
+            "PASS",
+            "PASSPHRASE",
+            "PRIVATE",
+            "DSN",
+            "SK",
         ]
         .contains(&part)
             || ["KEY", "TOKEN"].iter().any(|end| part.ends_with(end))
@@ -38,7 +43,8 @@ pub fn looks_secret(name: &str) -> bool {
                 .iter()
                 .any(|inside| part.contains(inside))
     };
-    name.split(['_', '-', '.']).any(word)
+    let address = ["DATABASE_URL", "WEBHOOK_URL", "CONNECTION_STRING"];
+    address.iter().any(|end| name.ends_with(end)) || name.split(['_', '-', '.']).any(word)
 }
 
 /// Knows the secrets of a run; cheap to clone.

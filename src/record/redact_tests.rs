@@ -53,6 +53,12 @@ fn names_tell_secrets_from_settings() {
         "GOOGLE_CREDENTIALS",
         "GITHUB_PAT",
         "api-key",
+        "DB_PASS",
+        "GPG_PASSPHRASE",
+        "DATABASE_URL",
+        "SENTRY_DSN",
+        "SLACK_WEBHOOK_URL",
+        "STRIPE_SK",
         "CLAUDE_CODE_OAUTH_TOKEN",
     ];
     for name in secret {
@@ -67,6 +73,8 @@ fn names_tell_secrets_from_settings() {
         "MAX_THINKING_TOKENS",
         "TOKENIZERS_PARALLELISM",
         "LANG",
+        "BYPASS",
+        "PROJECT_URL",
         "EVAL_RUN_ID",
     ];
     for name in plain {
