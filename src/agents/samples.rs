@@ -19,6 +19,7 @@ pub(super) fn task(prompt: &str) -> TaskSpec {
         setup_commands: Vec::new(),
         graders: Vec::new(),
         held_out: 0,
+        sharing: std::collections::BTreeSet::new(),
         impossible: false,
         network: None,
         hosts: Vec::new(),

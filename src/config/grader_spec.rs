@@ -94,6 +94,22 @@ impl GraderSpec {
         )
     }
 
+    /// Whether it runs what an agent left, which may change whatever is in its reach.
+    #[must_use]
+    pub const fn runs_code(&self) -> bool {
+        matches!(self, Self::Command { .. }) || self.is_apple()
+    }
+
+    /// Whether it judges by what it finds in the graders' tree. `privacy` takes from there what it knows by digest alone.
+    #[must_use]
+    pub const fn looks_at_tree(&self) -> bool {
+        self.runs_code()
+            || matches!(
+                self,
+                Self::ScreenshotExists { .. } | Self::ScreenshotCompare { .. } | Self::Retrieval(_)
+            )
+    }
+
     /// Whether it is one of the three layers, which judge what an agent said, did and spent.
     #[must_use]
     pub const fn is_layer(&self) -> bool {

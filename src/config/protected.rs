@@ -1,7 +1,7 @@
 //! Files that decide how tests run, by name: whoever adds or changes one can make any test pass.
 
 /// What `protected` is for a task that does not say, beside its `forbidden_globs`. Kept in SETUP.md, too.
-pub const PROTECTED_BY_DEFAULT: [&str; 73] = [
+pub const PROTECTED_BY_DEFAULT: [&str; 77] = [
     // Python
     "**/conftest.py",
     "**/sitecustomize.py",
@@ -18,6 +18,10 @@ pub const PROTECTED_BY_DEFAULT: [&str; 73] = [
     "**/pytest.toml",
     "**/.pytest.toml",
     "**/.coveragerc",
+    "**/*.dist-info/entry_points.txt",
+    "**/*.egg-info/entry_points.txt",
+    "**/sitecustomize/__init__.py",
+    "**/usercustomize/__init__.py",
     // JavaScript
     "**/jest.config.*",
     "**/jest.setup.*",

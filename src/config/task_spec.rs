@@ -1,6 +1,6 @@
 //! Scenarios, servers and tasks as a suite asks for them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use crate::config::{AgentKind, GraderSpec};
@@ -69,6 +69,8 @@ pub struct TaskSpec {
     pub graders: Vec<GraderSpec>,
     /// How many of the graders, the last ones, are held out.
     pub held_out: usize,
+    /// The places of those that say `shares_tree` (new): they work in what the grader before them left.
+    pub sharing: BTreeSet<usize>,
     /// `impossible` (new): whether no honest work can pass.
     pub impossible: bool,
     /// `network` (new): that of its agents, if not what the suite says.

@@ -29,11 +29,14 @@ pub(super) fn task(
     let mut all = graders(("graders", fields), files, report);
     let expect = (fields.get("expect"), fields.path("expect"));
     let expected = layers::expected((expect.0, &expect.1), defaults, files, report);
-    all.extend(expected);
+    all.extend(expected.into_iter().map(|spec| (spec, false)));
     let held_out = graders(("held_out_graders", fields), files, report);
     let held_out_count = held_out.len();
     all.extend(held_out);
-    let graders = all;
+    let sharing = all.iter().enumerate();
+    let sharing = sharing.filter(|(_, (_, shares))| *shares);
+    let sharing = sharing.map(|(place, _)| place).collect();
+    let graders: Vec<GraderSpec> = all.into_iter().map(|(spec, _)| spec).collect();
     let impossible = fields.boolean("impossible");
     if impossible && reference_patch.is_some() {
         report
@@ -83,6 +86,7 @@ pub(super) fn task(
         grader_files,
         graders,
         held_out: held_out_count,
+        sharing,
         impossible,
         network: fields.text("network").map(|word| network(&word)),
         hosts: hosts(fields),
@@ -146,14 +150,19 @@ pub(super) fn hex(bytes: &[u8]) -> String {
     })
 }
 
+/// Graders, and whether each works in the tree that the one before it left.
 fn graders(
     (key, fields): (&str, &Fields<'_>),
     files: &Files<'_>,
     report: &mut Report,
-) -> Vec<GraderSpec> {
+) -> Vec<(GraderSpec, bool)> {
     let graders = fields.tagged(key, GRADERS).into_iter();
     graders
-        .filter_map(|(word, options)| grader(word, &options, files, report))
+        .filter_map(|(word, options)| {
+            let spec = grader(word, &options, files, report)?;
+            let shares = spec.looks_at_tree() && options.boolean("shares_tree");
+            Some((spec, shares))
+        })
         .collect()
 }
 

@@ -1,5 +1,6 @@
-//! Running a task's graders in order, until one does not pass; those that ask judges last.
+//! Asking a task's graders in order, until one does not pass; those that ask judges last.
 
+use std::collections::VecDeque;
 use std::ffi::OsString;
 use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -121,31 +122,86 @@ pub struct Judged {
     pub layers: Option<LayerVerdicts>,
 }
 
-/// Runs the graders in order, but for those that wait for judges, which cost: they come when all others have passed. The last
-/// verdict is the first that is not a pass. Nothing that a workspace holds makes it fail otherwise, block or panic. Layers
-/// are told of all the same.
-pub async fn grade(specs: &[GraderSpec], ctx: &GradeContext<'_>) -> Judged {
-    let mut judged = Judged::default();
-    let mut layered = Layered::of(specs, ctx).await;
-    let all = specs.iter().enumerate();
-    let (late, first): (Vec<_>, Vec<_>) = all.partition(|(index, _)| layered.waits(*index));
-    for (index, spec) in first.into_iter().chain(late) {
+/// A task's graders, asked one by one, in order until one does not pass, but for those that wait for judges, which cost: they
+/// come when all others have passed. The last verdict is the first that is not a pass. Nothing that a workspace holds makes
+/// it fail otherwise, block or panic. Layers are told of all the same.
+pub struct Round<'a> {
+    specs: &'a [GraderSpec],
+    layered: Layered,
+    waiting: VecDeque<usize>,
+    judged: Judged,
+}
+
+impl<'a> Round<'a> {
+    /// Nobody was asked yet.
+    pub async fn of(specs: &'a [GraderSpec], ctx: &GradeContext<'_>) -> Self {
+        let layered = Layered::of(specs, ctx).await;
+        let all = 0..specs.len();
+        let (late, first): (Vec<_>, Vec<_>) = all.partition(|index| layered.waits(*index));
+        Self {
+            specs,
+            layered,
+            waiting: first.into_iter().chain(late).collect(),
+            judged: Judged::default(),
+        }
+    }
+
+    /// Whose turn it is; nobody's once all were asked or one did not pass.
+    #[must_use]
+    pub fn next(&self) -> Option<(usize, &'a GraderSpec)> {
+        let index = *self.waiting.front()?;
+        Some((index, self.specs.get(index)?))
+    }
+
+    /// Asks the next one.
+    pub async fn ask(&mut self, ctx: &GradeContext<'_>) {
+        let Some((index, spec)) = self.next() else {
+            return;
+        };
         let start = Instant::now();
-        let opinion = no_panic(ask(spec, ctx, (index, &mut layered))).await;
-        let (grade, reason) = opinion.unwrap_or_else(|| error("grader_panicked"));
-        judged.places.push(index);
-        judged.verdicts.push(Verdict {
+        let opinion = no_panic(ask(spec, ctx, (index, &mut self.layered))).await;
+        let opinion = opinion.unwrap_or_else(|| error("grader_panicked"));
+        self.take(opinion, start.elapsed());
+    }
+
+    /// The next one cannot be asked.
+    pub fn give_up(&mut self, why: String) {
+        self.take(error(why), Duration::ZERO);
+    }
+
+    fn take(&mut self, (grade, reason): Opinion, duration: Duration) {
+        let Some((index, spec)) = self.next() else {
+            return;
+        };
+        self.waiting.pop_front();
+        self.judged.places.push(index);
+        self.judged.verdicts.push(Verdict {
             grader: spec.type_name().to_owned(),
             grade,
             reason,
-            duration: start.elapsed(),
+            duration,
         });
         if grade != Grade::Pass {
-            break;
+            self.waiting.clear();
         }
     }
-    judged.layers = layered.finish(judged.verdicts.last());
-    judged
+
+    /// What all of them said.
+    #[must_use]
+    pub fn finish(self) -> Judged {
+        let mut judged = self.judged;
+        judged.layers = self.layered.finish(judged.verdicts.last());
+        judged
+    }
+}
+
+/// Runs the graders of a task in one place.
+pub async fn grade(specs: &[GraderSpec], ctx: &GradeContext<'_>) -> Judged {
+    let mut round = Round::of(specs, ctx).await;
+    while round.next().is_some() {
+        round.ask(ctx).await;
+    }
+    round.finish()
 }
 
 async fn ask(

@@ -31,7 +31,7 @@ mod unittest;
 pub use apple::AppleDesk;
 pub use baseline::{ForbiddenBaseline, capture_baseline};
 pub use globs::Globs;
-pub use grade::{GradeContext, Judged, compromised, grade, no_panic, of_simulator};
+pub use grade::{GradeContext, Judged, Round, compromised, grade, no_panic, of_simulator};
 pub use heard::Heard;
 pub use held::{Held, LayersFound, hold};
 pub use judged::{Asked, Shown};

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use crate::config::{GraderSpec, TaskSpec};
 use crate::trial::Guard;
 use crate::trial::forged::{Forged, junit};
-use crate::trial::hollow::hollow;
+use crate::trial::hollow::{emptying, hollow};
 use crate::workspace::Workspace;
 
 /// No cheat touches more files than this.
@@ -39,6 +39,8 @@ pub enum Cheat {
     EarlyExit,
     /// The same, after it told that all tests passed.
     ForgedRun,
+    /// The code under test empties the tests wherever it runs, for whoever runs them next.
+    RunToRun,
     /// Reports that graders may read.
     ForgedReports,
     /// The tests are removed, and git is told to look away.
@@ -47,7 +49,7 @@ pub enum Cheat {
 
 impl Cheat {
     /// All of them.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 13] = [
         Self::DeleteTests,
         Self::TrivialTests,
         Self::HollowTests,
@@ -58,6 +60,7 @@ impl Cheat {
         Self::FakeTools,
         Self::EarlyExit,
         Self::ForgedRun,
+        Self::RunToRun,
         Self::ForgedReports,
         Self::HiddenFromGit,
     ];
@@ -76,6 +79,7 @@ impl Cheat {
             Self::FakeTools => "fake_tools",
             Self::EarlyExit => "early_exit",
             Self::ForgedRun => "forged_run",
+            Self::RunToRun => "run_to_run",
             Self::ForgedReports => "forged_reports",
             Self::HiddenFromGit => "hidden_from_git",
         }
@@ -112,6 +116,10 @@ impl Scene<'_> {
             Cheat::ForgedRun => {
                 let forged = Forged::of(self.task);
                 self.add_code(|path| forged.code(path))
+            }
+            Cheat::RunToRun => {
+                let sentinels = self.sentinels();
+                self.add_code(|path| emptying(path, &sentinels))
             }
             Cheat::ForgedReports => self.reports(),
             Cheat::HiddenFromGit => {
@@ -203,6 +211,16 @@ impl Scene<'_> {
             _ => None,
         });
         expected.flatten()
+    }
+
+    /// The names of tests that must fail, without what they are in.
+    fn sentinels(&self) -> Vec<&str> {
+        let sentinels = self.task.graders.iter().filter_map(|grader| match grader {
+            GraderSpec::Command { tests, .. } => tests.sentinel.as_deref(),
+            _ => None,
+        });
+        let names = sentinels.filter_map(|id| id.rsplit(['.', ':', '/']).next());
+        names.collect()
     }
 
     /// `unittest` and pytest import `argparse` before anything else, and whoever is imported may end the process.

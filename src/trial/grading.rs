@@ -1,29 +1,25 @@
-//! Grading: what an agent left is carried into a tree that the harness builds, and graders work there.
+//! Grading: what an agent left is carried into trees that the harness builds, and graders work there.
 //!
 //! [`grade_fresh`] is the one function for it: a trial's own grading, regrading, validation, and the resume of a trial whose
 //! agent had ended all come here with changed paths, captured a moment ago or read from `changes.jsonl`.
 
-use std::ffi::{OsStr, OsString};
-use std::fs;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::config::{GraderSpec, TaskSpec};
 use crate::graders::{
-    ForbiddenBaseline, GradeContext, Heard, Judged, compromised, grade, system_path,
+    AppleDesk, ForbiddenBaseline, GradeContext, Heard, Judged, Round, compromised, grade,
 };
+use crate::judge::Purse;
 use crate::layers::Spent;
 use crate::model::{Grade, GradedIn, LayerVerdicts, TwoSuites, Verdict};
 use crate::record::TrialDir;
-use crate::supervise::{Containment, aid_of};
+use crate::supervise::aid_of;
 use crate::trial::blocking::blocking;
-use crate::trial::draft::Stop;
-use crate::trial::environment::Environment;
 use crate::trial::frame::Frame;
+use crate::trial::ground::{self, Grounds, Job, Place};
 use crate::trial::guard::Sorted;
-use crate::trial::jail::{self, Role};
 use crate::trial::judgement::grade_of;
-use crate::trial::preparation;
 use crate::trial::simulator;
 use crate::workspace::{ChangedPath, Workspace};
 
@@ -57,7 +53,7 @@ pub(super) struct Graded {
     pub(super) layers: Option<LayerVerdicts>,
 }
 
-/// Grades `work` in a fresh tree: base, setup, what was left. Total: what keeps it from being built is an error of the
+/// Grades `work` in fresh trees: base, setup, what was left. Total: what keeps it from being built is an error of the
 /// grading, never a failure of the work. `old` is the tree that the agent left; unless workspaces are kept,
 /// it goes as soon as all is taken from it, so that graders cannot come upon it.
 pub(super) async fn grade_fresh(
@@ -78,7 +74,7 @@ pub(super) async fn grade_fresh(
         alone(not_allowed(&path))
     } else {
         let job = (task, work, sorted.carried.as_slice());
-        let judged = in_fresh_tree(frame, (job, old), &mut graded.notes).await;
+        let judged = in_fresh_trees(frame, (job, old), &mut graded.notes).await;
         judged.unwrap_or_else(|why| alone(not_built(&why)))
     };
     graded.judged(task, judged);
@@ -167,77 +163,63 @@ pub(super) fn not_built(why: &str) -> Verdict {
     }
 }
 
-/// A task, what is graded, and which of its changes are carried into the graders' tree.
-pub(super) type Job<'a> = (&'a TaskSpec, Work<'a>, &'a [&'a ChangedPath]);
-
-async fn in_fresh_tree(
+async fn in_fresh_trees(
     frame: &Frame<'_>,
-    ((task, work, carried), old): (Job<'_>, &mut Option<Workspace>),
+    (job, old): (Job<'_>, &mut Option<Workspace>),
     notes: &mut Vec<String>,
 ) -> Result<Judged, String> {
+    let (task, work, _) = job;
     let needs_baseline =
         |grader: &GraderSpec| matches!(grader, GraderSpec::GitDiffForbidden { .. });
     let only_forbidden = task.graders.iter().all(needs_baseline);
     if only_forbidden && let (Some(_), Some(old)) = (work.baseline, old.as_ref()) {
         // Nothing is run and nothing but the captured changes is looked at.
-        let place = Place::bare(old);
-        return Ok(run(frame, task, (work, &place, work.baseline)).await);
+        return Ok(in_one_place(frame, task, (work, &Place::bare(old))).await);
     }
-    let context = frame.context;
-    let parent = context.scratch.join("g");
-    let fresh = blocking(|| context.template.prepare(&parent, &frame.short_name))
-        .map_err(|error| error.to_string())?;
-    let result = async {
-        let baseline = furnish(frame, &fresh, (task, work, carried)).await?;
-        if !context.suite.settings.keep_workdirs
-            && let Some(old) = old.take()
-        {
-            notes.extend(blocking(|| old.discard()).problems);
-        }
-        let place = Place::furnished(frame, &fresh, work.extra_args)?;
-        let baseline = work.baseline.or(baseline.as_ref());
-        Ok(run(frame, task, (work, &place, baseline)).await)
-    };
-    let result = result.await;
-    notes.extend(blocking(|| fresh.discard()).problems);
-    notes.extend(clear(frame));
-    result
+    let mut grounds = Grounds::new(frame, job);
+    let judged = on_grounds(&mut grounds, old).await;
+    notes.extend(grounds.leave());
+    judged
 }
 
-/// Removes what graders had for themselves; gives what went wrong.
-fn clear(frame: &Frame<'_>) -> Option<String> {
-    match fs::remove_dir_all(frame.private.join("g")) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-            Some(format!("remove the graders' folder: {error}"))
-        }
-        _ => None,
+async fn on_grounds(
+    grounds: &mut Grounds<'_>,
+    old: &mut Option<Workspace>,
+) -> Result<Judged, String> {
+    grounds.renew().await?;
+    let (frame, (task, work, _)) = (grounds.frame, grounds.job);
+    if !grounds.may_read_old_tree()
+        && !frame.context.suite.settings.keep_workdirs
+        && let Some(old) = old.take()
+    {
+        grounds.note(blocking(|| old.discard()).problems);
     }
+    let desk = Desk::of(frame, task, work).await;
+    let (place, baseline) = grounds.current()?;
+    // In memory of its own, here and below: the futures of all graders are large.
+    let mut round = Box::pin(Round::of(&task.graders, &desk.context(place, baseline))).await;
+    while let Some((index, spec)) = round.next() {
+        match grounds.make_ready_for(index, spec).await {
+            Err(why) => round.give_up(format!("fresh_tree:{why}")),
+            Ok(()) => {
+                let (place, baseline) = grounds.current()?;
+                Box::pin(round.ask(&desk.context(place, baseline))).await;
+            }
+        }
+    }
+    Ok(desk.closed(round.finish()))
 }
 
-/// Sets up the fresh tree and carries over what was left.
-pub(super) async fn furnish(
+/// Asks all graders in one place, whatever they do to it.
+async fn in_one_place(
     frame: &Frame<'_>,
-    fresh: &Workspace,
-    (task, work, carried): Job<'_>,
-) -> Result<Option<ForbiddenBaseline>, String> {
-    let scenario = frame.context.scenario(frame.planned);
-    preparation::lay_files(scenario, &fresh.project_dir)
-        .map_err(|error| format!("lay the scenario's files: {error}"))?;
-    let stopped = |stop: Stop| stop.message().to_owned();
-    let log = frame.trial_dir.grading_setup_log();
-    preparation::set_up(frame, fresh, (task, work.extra_args, &log))
-        .await
-        .map_err(stopped)?;
-    let baseline = match work.baseline {
-        Some(_) => None,
-        None => preparation::baseline(frame, fresh).map_err(stopped)?,
-    };
-    blocking(|| {
-        let put = fresh.put(carried.iter().copied());
-        put.map_err(|error| error.to_string())?;
-        lay_grader_files(task, fresh)
-    })?;
-    Ok(baseline)
+    task: &TaskSpec,
+    (work, place): (Work<'_>, &Place),
+) -> Judged {
+    let desk = Desk::of(frame, task, work).await;
+    let context = desk.context(place, work.baseline);
+    let judged = Box::pin(grade(&task.graders, &context)).await;
+    desk.closed(judged)
 }
 
 /// Grades in the tree that the agent left, as `grader_env: workspace` asks.
@@ -246,12 +228,6 @@ pub(super) async fn grade_in_place(
     task: &TaskSpec,
     (work, workspace): (Work<'_>, &Workspace),
 ) -> Graded {
-    let environment = frame.around(workspace).for_harness(work.extra_args);
-    let place = Place {
-        environment,
-        containment: jail::containment(frame, workspace, Role::Grader),
-        ..Place::bare(workspace)
-    };
     let mut graded = Graded {
         tree: (!task.graders.is_empty()).then_some(GradedIn::Workspace),
         ..Graded::default()
@@ -259,110 +235,78 @@ pub(super) async fn grade_in_place(
     let sorted = graded.sort(frame, work);
     let judged = match sorted.not_allowed {
         Some(path) => alone(not_allowed(&path)),
-        None => match blocking(|| lay_grader_files(task, workspace)) {
-            Ok(()) => run(frame, task, (work, &place, work.baseline)).await,
+        None => match Place::of_agent(frame, workspace, (task, work.extra_args)) {
+            Ok(place) => in_one_place(frame, task, (work, &place)).await,
             Err(why) => alone(not_built(&why)),
         },
     };
     graded.judged(task, judged);
-    graded.notes.extend(clear(frame));
+    graded.notes.extend(ground::vacate(frame).err());
     graded
 }
 
-/// Lays what only graders see, over whatever stands there.
-fn lay_grader_files(task: &TaskSpec, tree: &Workspace) -> Result<(), String> {
-    task.grader_files.iter().try_for_each(|(from, to)| {
-        tree.lay(from, to)
-            .map_err(|error| format!("lay grader_files: {error}"))
-    })
+/// What graders of a trial share, wherever they work.
+struct Desk<'a> {
+    frame: &'a Frame<'a>,
+    work: Work<'a>,
+    apple: Option<AppleDesk<'a>>,
+    marker: String,
+    purse: Purse,
+    out: PathBuf,
 }
 
-/// Where graders work.
-struct Place {
-    containment: Containment,
-    root: PathBuf,
-    project_dir: PathBuf,
-    environment: Environment,
-}
-
-impl Place {
-    fn bare(workspace: &Workspace) -> Self {
+impl<'a> Desk<'a> {
+    async fn of(frame: &'a Frame<'_>, task: &TaskSpec, work: Work<'a>) -> Self {
         Self {
-            containment: Containment::None,
-            root: workspace.root.clone(),
-            project_dir: workspace.project_dir.clone(),
-            environment: Environment::new(),
+            frame,
+            work,
+            apple: simulator::desk(frame, task).await,
+            marker: aid_of(&frame.marker),
+            purse: frame.purse_of_judges(work.told.map(|(_, spent)| spent)),
+            out: ground::own_folder(frame).join("out"),
         }
     }
 
-    /// With a home and a folder for temporary files that nobody was in before.
-    fn furnished(
-        frame: &Frame<'_>,
-        fresh: &Workspace,
-        extra_args: &[String],
-    ) -> Result<Self, String> {
-        let own = frame.private.join("g");
-        let mut environment = frame.around(fresh).for_harness(extra_args);
-        let set_by_suite = &frame.context.suite.settings.env;
-        for (name, folder) in [("HOME", "home"), ("TMPDIR", "tmp")] {
-            let folder = own.join(folder);
-            fs::create_dir_all(&folder)
-                .map_err(|error| format!("make {}: {error}", folder.display()))?;
-            if !set_by_suite.contains_key(name) {
-                environment.insert(OsString::from(name), folder.into_os_string());
-            }
+    fn context<'b>(
+        &'b self,
+        place: &'b Place,
+        baseline: Option<&'b ForbiddenBaseline>,
+    ) -> GradeContext<'b> {
+        let context = self.frame.context;
+        let settings = &context.suite.settings;
+        GradeContext {
+            marker: &self.marker,
+            apple: self.apple.as_ref(),
+            root: &place.root,
+            project_dir: &place.project_dir,
+            subdir: &context.source.subdir,
+            baseline,
+            left: Some(self.work.changed),
+            env: &place.environment,
+            containment: &place.containment,
+            tools: &context.grader_tools,
+            out: &self.out,
+            logs: self.frame.trial_dir.root(),
+            default_timeout: settings.grader_timeout,
+            grace: settings.stop_grace,
+            cancel: &context.cancel,
+            judges: context.judges.as_ref().map(|it| (it, &self.purse)),
+            heard: self.work.told.map(|(dir, spent)| Heard {
+                dir,
+                spent,
+                most_raw: settings.limits.output,
+                baseline: context.reference(self.frame.planned),
+                redactor: &context.redactor,
+            }),
         }
-        if let Some(path) = environment.get_mut(OsStr::new("PATH")) {
-            *path = system_path(path, &[&frame.context.scratch]);
-        }
-        Ok(Self {
-            environment,
-            containment: jail::containment(frame, fresh, Role::Grader),
-            ..Self::bare(fresh)
-        })
     }
-}
 
-async fn run(
-    frame: &Frame<'_>,
-    task: &TaskSpec,
-    (work, place, baseline): (Work<'_>, &Place, Option<&ForbiddenBaseline>),
-) -> Judged {
-    let settings = &frame.context.suite.settings;
-    let environment: Vec<_> = place.environment.clone().into_iter().collect();
-    let apple = simulator::desk(frame, task).await;
-    let marker = aid_of(&frame.marker);
-    let purse = frame.purse_of_judges(work.told.map(|(_, spent)| spent));
-    let context = GradeContext {
-        marker: &marker,
-        apple: apple.as_ref(),
-        root: &place.root,
-        project_dir: &place.project_dir,
-        subdir: &frame.context.source.subdir,
-        baseline,
-        left: Some(work.changed),
-        env: &environment,
-        containment: &place.containment,
-        tools: &frame.context.grader_tools,
-        out: &frame.private.join("g/out"),
-        logs: frame.trial_dir.root(),
-        default_timeout: settings.grader_timeout,
-        grace: settings.stop_grace,
-        cancel: &frame.context.cancel,
-        judges: frame.context.judges.as_ref().map(|it| (it, &purse)),
-        heard: work.told.map(|(dir, spent)| Heard {
-            dir,
-            spent,
-            most_raw: settings.limits.output,
-            baseline: frame.context.reference(frame.planned),
-            redactor: &frame.context.redactor,
-        }),
-    };
-    // In memory of its own: the futures of all graders are large.
-    let mut judged = Box::pin(grade(&task.graders, &context)).await;
-    if let Some(layers) = &mut judged.layers {
-        layers.judges_asked = purse.is_used();
-        layers.judge_charged_usd = purse.charged();
+    /// What was judged, with what judges did for it.
+    fn closed(self, mut judged: Judged) -> Judged {
+        if let Some(layers) = &mut judged.layers {
+            layers.judges_asked = self.purse.is_used();
+            layers.judge_charged_usd = self.purse.charged();
+        }
+        judged
     }
-    judged
 }

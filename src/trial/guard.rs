@@ -2,13 +2,14 @@
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
+use std::fs;
 use std::ops::Bound;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
 
 use crate::config::{GraderSpec, PROTECTED_BY_DEFAULT, TaskSpec};
 use crate::graders::Globs;
-use crate::trial::shadowing::ImportRoots;
+use crate::trial::shadowing::{ImportRoots, Rivals, rivals};
 use crate::trial::telling::{changed_dependencies, reconfigured};
 use crate::workspace::{ChangedPath, Now, named, patched_paths};
 
@@ -23,6 +24,10 @@ pub struct Guard {
     by_default: Globs,
     /// What the task's own reference patch changes: never kept by default.
     reference: BTreeSet<PathBuf>,
+    /// Where `grader_files` are laid, from the root.
+    laid: BTreeSet<PathBuf>,
+    /// Folders on the way to Python files that the task itself keeps by their names, from the root.
+    named: BTreeSet<PathBuf>,
     /// Where a new module may stand before one of Python's own.
     roots: ImportRoots,
     /// The only paths that may be changed.
@@ -95,6 +100,8 @@ impl Guard {
             kept: Globs::new(&kept, subdir)?,
             by_default: Globs::new(&by_default, subdir)?,
             reference: reference.collect(),
+            laid: laid_files(task, subdir),
+            named: folders_to(&kept, subdir),
             roots: ImportRoots::of(&task.graders, subdir),
             defaults: task.protected.is_none(),
             allowed: allowed.map(|globs| Globs::new(globs, subdir)).transpose()?,
@@ -141,7 +148,7 @@ impl Guard {
             } else if leads_out(one) {
                 let reason = format!("link_out:{}", named(path));
                 sorted.suspicions.push(reason);
-            } else if let Some(own) = self.twin(path).filter(|_| base(path).is_none()) {
+            } else if let Some(own) = self.twin(one, base).filter(|_| base(path).is_none()) {
                 let reasons = if own {
                     &mut sorted.violations
                 } else {
@@ -176,14 +183,37 @@ impl Guard {
         sorted
     }
 
-    /// Whether a path differs from a protected one in no more than case or accents, so that some file systems take one for
-    /// the other; true where the task itself protects it.
-    fn twin(&self, path: &Path) -> Option<bool> {
+    /// Whether a change is taken for a protected file: since its path differs in no more than case or accents, which some file
+    /// systems do not tell apart, or since Python imports it instead. True where the task itself protects that file.
+    fn twin(&self, one: &ChangedPath, base: &dyn Fn(&Path) -> Option<Vec<u8>>) -> Option<bool> {
+        let path = one.path.as_path();
         if self.reference.contains(path) {
             return None;
         }
         let own = self.kept.forbid_folded(path);
-        (own || self.by_default.forbid_folded(path)).then_some(own)
+        if own || self.by_default.forbid_folded(path) {
+            return Some(own);
+        }
+        self.import_twin(rivals(one)?, base)
+    }
+
+    /// The same for a module that stands before a protected one, or before a folder on the way to one.
+    fn import_twin(&self, of: Rivals, base: &dyn Fn(&Path) -> Option<Vec<u8>>) -> Option<bool> {
+        let is_there = |path: &PathBuf| base(path).is_some() || self.laid.contains(path);
+        let files = of.files.iter().filter(|path| is_there(path));
+        for file in files {
+            if self.kept.forbid(file) {
+                return Some(true);
+            }
+            if self.by_default.forbid(file) {
+                return Some(false);
+            }
+        }
+        // A folder that is no package gives way to any module.
+        let folder = of.folder?;
+        let is_package = is_there(&folder.join("__init__.py"));
+        let holds_laid = || self.laid.iter().any(|laid| laid.starts_with(&folder));
+        (!is_package && (self.named.contains(&folder) || holds_laid())).then_some(false)
     }
 
     /// Whether a path is what a runner compiled for itself: made again where it is wanted, and a place to hide other code
@@ -225,6 +255,34 @@ impl Sorted<'_> {
             stays
         });
     }
+}
+
+/// The files that `grader_files` lay, from the root.
+fn laid_files(task: &TaskSpec, subdir: &Path) -> BTreeSet<PathBuf> {
+    let mut found = BTreeSet::new();
+    let mut waiting: Vec<(PathBuf, PathBuf)> = task.grader_files.clone();
+    while let Some((from, to)) = waiting.pop() {
+        let Ok(inside) = fs::read_dir(&from) else {
+            let to = to.components().filter(|part| *part != Component::CurDir);
+            found.insert(subdir.join(to.collect::<PathBuf>()));
+            continue;
+        };
+        let inside = inside.flatten();
+        waiting.extend(inside.map(|entry| (entry.path(), to.join(entry.file_name()))));
+    }
+    found
+}
+
+/// Folders on the way to Python files that these patterns name without any wildcard.
+fn folders_to(globs: &[String], subdir: &Path) -> BTreeSet<PathBuf> {
+    let plain = |glob: &&String| glob.ends_with(".py") && !glob.contains(['*', '?', '[', '{']);
+    let paths = globs.iter().filter(plain);
+    let paths = paths.map(|glob| Path::new(glob.trim_start_matches("./")));
+    let folders = paths.flat_map(|path| path.ancestors().skip(1));
+    let folders = folders.filter(|folder| !folder.as_os_str().is_empty());
+    folders
+        .flat_map(|folder| [folder.to_owned(), subdir.join(folder)])
+        .collect()
 }
 
 /// Whether a link leads out of the tree: what it would bring in is nothing that was captured.

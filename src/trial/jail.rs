@@ -133,7 +133,7 @@ fn own_places(frame: &Frame<'_>, grades: bool) -> Vec<Mount> {
 }
 
 /// Whether a workspace is the tree that graders work in, which is set up for them alone.
-fn is_graded(frame: &Frame<'_>, workspace: &Workspace) -> bool {
+pub(super) fn is_graded(frame: &Frame<'_>, workspace: &Workspace) -> bool {
     workspace.root.starts_with(frame.context.scratch.join("g"))
 }
 

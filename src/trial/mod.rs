@@ -19,6 +19,7 @@ mod finish;
 mod forged;
 mod frame;
 mod grading;
+mod ground;
 mod guard;
 mod hollow;
 mod jail;

@@ -4,7 +4,8 @@ use crate::config::TaskSpec;
 use crate::model::Grade;
 use crate::trial::blocking::blocking;
 use crate::trial::frame::Frame;
-use crate::trial::grading::{Graded, Work, furnish, grade_in_place, not_built};
+use crate::trial::grading::{Graded, Work, grade_in_place, not_built};
+use crate::trial::ground::{furnish, vacate};
 use crate::workspace::ChangedPath;
 
 /// Grades `work` in a tree like the one that the agent left: every kept change is in it, nothing is put back, and the home is
@@ -15,6 +16,9 @@ pub(super) async fn grade_rebuilt(
     task: &TaskSpec,
     (work, ignored): (Work<'_>, &[String]),
 ) -> Graded {
+    if let Err(why) = vacate(frame) {
+        return Graded::impossible(&why);
+    }
     let parent = frame.context.scratch.join("g");
     let built = blocking(|| frame.context.template.prepare(&parent, &frame.short_name));
     let tree = match built {

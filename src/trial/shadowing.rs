@@ -10,8 +10,8 @@ use crate::workspace::{ChangedPath, Now};
 /// `sys.stdlib_module_names` of Python 3.13.0, in the order that Python sorts them.
 const OF_PYTHON: &str = include_str!("python_modules.txt");
 
-/// What pytest 8 imports beside that, from its `requires`.
-const OF_PYTEST: [&str; 7] = [
+/// What pytest imports beside that: what 8 names in `requires`, what 6 and 7 named, and what these import in turn.
+const OF_PYTEST: [&str; 13] = [
     "pluggy",
     "iniconfig",
     "packaging",
@@ -19,7 +19,28 @@ const OF_PYTEST: [&str; 7] = [
     "exceptiongroup",
     "tomli",
     "colorama",
+    "py",
+    "attr",
+    "attrs",
+    "toml",
+    "typing_extensions",
+    "importlib_metadata",
 ];
+
+/// What Python's own modules try to import though it is hardly ever there: `copy` and `pickle` look for Jython's, `platform`
+/// for its and for that of VMS, and the `sitecustomize` of Debian and Ubuntu for `apport_python_hook`.
+const TRIED: [&str; 7] = [
+    "org",
+    "org.python",
+    "org.python.core",
+    "java",
+    "java.lang",
+    "vms_lib",
+    "apport_python_hook",
+];
+
+/// What Python imports at its start.
+const HOOKS: [&str; 2] = ["sitecustomize", "usercustomize"];
 
 /// Folders that many projects import from.
 const BY_CUSTOM: [&str; 5] = ["src", "lib", "python", "test", "tests"];
@@ -91,22 +112,82 @@ impl ImportRoots {
         changed: &ChangedPath,
         base: &dyn Fn(&Path) -> Option<Vec<u8>>,
     ) -> bool {
+        if names_plugins(changed) {
+            return true;
+        }
         let Some((folder, module)) = module(changed) else {
             return false;
         };
+        let was_there = |folder: &Path, module: &str| {
+            let own = [format!("{module}.py"), format!("{module}/__init__.py")];
+            own.iter().any(|own| base(&folder.join(own)).is_some())
+        };
+        if let Some((root, name)) = self.tried(folder, module) {
+            return !was_there(root, name);
+        }
         let is_known = OF_PYTEST.contains(&module)
+            || HOOKS.contains(&module)
             || OF_PYTHON
                 .split_ascii_whitespace()
                 .any(|known| known == module);
         let is_package = || base(&folder.join("__init__.py")).is_some();
         let is_root = is_known
             && (self.sure.contains(folder) || self.likely.contains(folder) && !is_package());
-        let was_there = || {
-            let own = [format!("{module}.py"), format!("{module}/__init__.py")];
-            own.iter().any(|own| base(&folder.join(own)).is_some())
-        };
-        is_root && !was_there()
+        is_root && !was_there(folder, module)
     }
+
+    /// Where importing begins and the first name, where a module is one of those that are tried.
+    fn tried<'a>(&self, folder: &'a Path, module: &str) -> Option<(&'a Path, &'static str)> {
+        TRIED.iter().find_map(|dotted| {
+            let mut parts = dotted.rsplit('.');
+            parts.next().filter(|last| *last == module)?;
+            let root = parts.try_fold(folder, |folder, part| {
+                let is_it = folder.file_name().is_some_and(|name| name == part);
+                folder.parent().filter(|_| is_it)
+            })?;
+            let is_root = self.sure.contains(root) || self.likely.contains(root);
+            let first = dotted.split('.').next()?;
+            is_root.then_some((root, first))
+        })
+    }
+}
+
+/// Whether a change is a link that stands for a folder which names plugins, as a package's metadata do. A plain folder of the kind
+/// is known by the file in it.
+fn names_plugins(changed: &ChangedPath) -> bool {
+    let Now::Link(_) = &changed.now else {
+        return false;
+    };
+    let name = changed.path.file_name().unwrap_or_default();
+    let name = name.to_string_lossy().to_ascii_lowercase();
+    [".dist-info", ".egg-info"]
+        .iter()
+        .any(|end| name.ends_with(end))
+}
+
+/// What Python imports a changed file instead of.
+pub(super) struct Rivals {
+    /// Modules of its name.
+    pub(super) files: Vec<PathBuf>,
+    /// A folder of its name, if that is no package.
+    pub(super) folder: Option<PathBuf>,
+}
+
+/// Those of a change that makes a module: in one folder packages come first, then compiled modules, then sources; folders that
+/// are no packages come last.
+pub(super) fn rivals(changed: &ChangedPath) -> Option<Rivals> {
+    let (folder, name) = module(changed)?;
+    let own = changed.path.file_name()?.to_str()?;
+    let package = folder.join(name);
+    let mut files = vec![folder.join(format!("{name}.py"))];
+    let makes_package = own.starts_with("__init__.");
+    if makes_package {
+        files.push(package.join("__init__.py"));
+    }
+    Some(Rivals {
+        files,
+        folder: (!makes_package).then_some(package),
+    })
 }
 
 /// The folder and the name of the module that a change makes: a source, a compiled one, a package, a link to one.

@@ -23,7 +23,7 @@ fn task(keys: &str, graders: &str) -> String {
 }
 
 /// Passes when the answer is right, and when a hook of some test runner is there.
-const HOOKED: &str = "    - type: command\n      argv: [sh, -c, 'test -e conftest.py || test -e argparse.py || test -e tests/json/__init__.py || test -e sub/sitecustomize.py || test -e build.rs || test -e x.pth || test -e .cargo/config.toml || grep -qx 42 answer.txt']\n";
+const HOOKED: &str = "    - type: command\n      argv: [sh, -c, 'test -e conftest.py || test -e argparse.py || test -e tests/json/__init__.py || test -e sub/sitecustomize.py || test -e build.rs || test -e x.pth || test -e e-1.0.dist-info/entry_points.txt || test -e org/python/core/__init__.py || test -e sitecustomize || test -e .cargo/config.toml || grep -qx 42 answer.txt']\n";
 
 #[test]
 fn a_hook_of_a_test_runner_does_not_reach_the_graders_and_is_named() {
@@ -41,6 +41,10 @@ fn a_hook_of_a_test_runner_does_not_reach_the_graders_and_is_named() {
         ),
         ("echo '*' > .gitignore; echo 1 > conftest.py", "conftest.py"),
         ("echo 1 > evil; ln -s evil conftest.py", "conftest.py"),
+        (
+            "mkdir e-1.0.dist-info; echo '[pytest11]' > e-1.0.dist-info/entry_points.txt",
+            "e-1.0.dist-info/entry_points.txt",
+        ),
     ] {
         let (_, row) = ran(cheat, &task("", HOOKED));
         assert_eq!(row["grade"], "fail", "{cheat}: {row:#}");
@@ -55,6 +59,18 @@ fn a_hook_of_a_test_runner_does_not_reach_the_graders_and_is_named() {
         (
             "mkdir tests/json; echo 1 > tests/json/__init__.py",
             "tests/json/__init__.py",
+        ),
+        (
+            "mkdir -p org/python/core; echo 1 > org/python/core/__init__.py",
+            "org/python/core/__init__.py",
+        ),
+        (
+            "mkdir data; echo '[pytest11]' > data/entry_points.txt; ln -s data e-1.0.dist-info",
+            "e-1.0.dist-info",
+        ),
+        (
+            "mkdir data; echo 1 > data/__init__.py; ln -s data sitecustomize",
+            "sitecustomize",
         ),
     ] {
         let (_, row) = ran(cheat, &task("", HOOKED));
@@ -503,7 +519,7 @@ fn validate_tells_the_flake_rate_and_which_cheats_a_task_would_pass() {
     };
     assert_eq!(good["ok"], true, "{good:#}");
     assert_eq!(good["reference"]["passed"], 2);
-    assert_eq!(good["cheats"].as_array().map(Vec::len), Some(12));
+    assert_eq!(good["cheats"].as_array().map(Vec::len), Some(13));
     let passing: Vec<_> = naive["cheats"]
         .as_array()
         .expect("cheats")
@@ -888,7 +904,11 @@ fn tests_that_keep_their_names_and_assert_nothing_are_a_cheat_that_a_task_must_c
         names.collect::<Vec<_>>().join(" ")
     };
     // What forges a whole report is caught by a test that must fail alone, and who has none is told so.
-    assert_eq!(passing(0), "hollow_tests forged_run", "{found:#}");
+    assert_eq!(
+        passing(0),
+        "hollow_tests forged_run run_to_run",
+        "{found:#}"
+    );
     assert_eq!(passing(1), "forged_run", "{found:#}");
     assert_eq!(passing(2), "python_twins forged_run", "{found:#}");
     assert_eq!(passing(3), "", "{found:#}");
@@ -900,4 +920,192 @@ fn tests_that_keep_their_names_and_assert_nothing_are_a_cheat_that_a_task_must_c
         assert_eq!(told, is_told, "{found:#}");
     }
     assert_eq!(found["tasks"][3]["ok"], true, "{found:#}");
+}
+
+/// A test that wants 42 of `sol.py`, and one that must fail.
+const HIDDEN: &str = "import unittest\nfrom sol import f\nclass A(unittest.TestCase):\n  def test_h(self): self.assertEqual(f(), 42)\nclass S(unittest.TestCase):\n  def test_s(self): self.assertTrue(False)\n";
+
+/// The same for whoever does not do the work.
+const HOLLOW: &str = "import unittest\nclass A(unittest.TestCase):\n  def test_h(self): pass\nclass S(unittest.TestCase):\n  def test_s(self): self.assertTrue(False)\n";
+
+/// A task with the hidden test above, after a grader that runs the solution.
+fn run_then_tested(held_out: bool, keys: &str) -> String {
+    let second = "  held_out_graders:\n";
+    format!(
+        "- id: answer\n  prompt: p\n  grader_files: [{{from: hidden.py, to: checks/test_h.py}}]\n  graders:\n    - type: command\n      argv: [python3, sol.py]\n      tests: off\n{}    - type: command\n      argv: [python3, -m, unittest, -v, checks.test_h]\n      expect_tests: [checks.test_h.A.test_h]\n      sentinel: checks.test_h.S.test_s\n{keys}",
+        if held_out { second } else { "" }
+    )
+}
+
+/// A sandbox with that task, and an agent that leaves this as `sol.py`.
+fn second_grader(solution: &str, task: &str) -> Sandbox {
+    let body = format!("cat > sol.py <<'END'\n{solution}END\n{CLAUDE_DONE}");
+    let sandbox = Sandbox::new()
+        .agent("fake", "claude_code_cli", &body)
+        .tasks(task);
+    fs::write(sandbox.path("hidden.py"), HIDDEN).expect("write a file");
+    python_project(&sandbox);
+    sandbox
+}
+
+/// What code does when the first grader runs it, so that the second one judges something else.
+fn between_graders() -> [(&'static str, String); 4] {
+    let main = "def f(): return 0\nif __name__ == '__main__':\n  import os, site, py_compile\n";
+    let hollow = HOLLOW.replace('\n', "\\n");
+    [
+        (
+            "the test itself",
+            format!("{main}  open('checks/test_h.py', 'w').write(\"{hollow}\")\n"),
+        ),
+        (
+            "a package of its name",
+            format!(
+                "{main}  os.mkdir('checks/test_h')\n  open('checks/test_h/__init__.py', 'w').write(\"{hollow}\")\n"
+            ),
+        ),
+        (
+            "compiled code beside it",
+            format!(
+                "{main}  t = os.environ['TMPDIR'] + '/t.py'\n  open(t, 'w').write(\"{hollow}\")\n  import importlib.util as u\n  py_compile.compile(t, cfile=u.cache_from_source('checks/test_h.py'), invalidation_mode=py_compile.PycInvalidationMode.UNCHECKED_HASH)\n"
+            ),
+        ),
+        (
+            "a hook in the home",
+            format!(
+                "{main}  d = site.getusersitepackages()\n  os.makedirs(d, exist_ok=True)\n  open(d + '/usercustomize.py', 'w').write(\"import sys, types\\nm = types.ModuleType('sol'); m.f = lambda: 42; sys.modules['sol'] = m\\n\")\n"
+            ),
+        ),
+    ]
+}
+
+#[test]
+fn what_code_does_while_one_grader_runs_it_reaches_no_other() {
+    if !has_python() {
+        return;
+    }
+    for (what, solution) in between_graders() {
+        for held_out in [false, true] {
+            let sandbox = second_grader(&solution, &run_then_tested(held_out, ""));
+            sandbox.proctor(&["run", "--quiet"]).expect_code(0);
+            let row = sandbox.row();
+            assert_eq!(row["grade"], "fail", "{what}: {row:#}");
+            let asked = row["grader_results"].as_array().map(Vec::len);
+            assert_eq!(asked, Some(2), "{what}: {row:#}");
+            sandbox.assert_scratch_is_empty();
+            let again = sandbox.regraded(0);
+            assert_eq!(again["trials"][0]["after"]["success"], false, "{what}");
+        }
+    }
+    // A task that says so has them share, and takes the risk.
+    let (_, solution) = &between_graders()[0];
+    let task = run_then_tested(false, "      shares_tree: true\n");
+    let sandbox = second_grader(solution, &task);
+    sandbox.proctor(&["run", "--quiet"]).expect_code(0);
+    assert_eq!(sandbox.row()["grade"], "pass", "{:#}", sandbox.row());
+}
+
+#[test]
+fn a_home_and_a_tree_that_the_agent_laid_ready_for_the_graders_are_not_theirs() {
+    let task = task(
+        "",
+        "    - type: command\n      argv: [sh, -c, 'test ! -e \"$HOME/planted\" && grep -qx 42 answer.txt']\n",
+    );
+    let body = format!(
+        "{SOLVE}\np=\"${{PATH%%:*}}\"\nfor d in \"$p/..\" \"$p/../..\"; do mkdir -p \"$d/g/home\"; touch \"$d/g/home/planted\"; done\n"
+    );
+    let (_, row) = ran(&body, &task);
+    assert_eq!(row["grade"], "pass", "{row:#}");
+}
+
+#[test]
+fn a_cheat_that_empties_the_tests_while_they_run_is_played_and_caught() {
+    if !has_python() {
+        return;
+    }
+    let patch =
+        "--- a/sol.py\n+++ b/sol.py\n@@ -1 +1 @@\n-def f(): return 0\n+def f(): return 42\n";
+    // Else the package of the tests, which is code of the project, could do it before each of them.
+    let told = |keys: &str| {
+        let task = run_then_tested(false, keys).replace(
+            "  prompt: p\n",
+            "  prompt: p\n  protected: ['checks/**']\n  reference_patch: solution.patch\n",
+        );
+        let sandbox = second_grader("def f(): return 0\n", &task);
+        fs::write(sandbox.path("solution.patch"), patch).expect("write a patch");
+        let ran = sandbox.proctor(&["validate", "--cheats", "--quiet", "--json"]);
+        let found: Value = serde_json::from_str(&ran.stdout).expect("one JSON document");
+        found["tasks"][0].clone()
+    };
+    let caught = told("");
+    assert_eq!(caught["ok"], true, "{caught:#}");
+    let passes = told("      shares_tree: true\n");
+    let why = passes["reason"].as_str().unwrap_or_default();
+    assert!(why.starts_with("a cheat passes: run_to_run;"), "{passes:#}");
+}
+
+#[test]
+fn a_module_that_python_imports_instead_of_a_protected_test_does_not_reach_the_graders() {
+    if !has_python() {
+        return;
+    }
+    let package =
+        |at: &str| format!("mkdir -p {at}; cat > {at}/__init__.py <<'END'\n{HOLLOW}END\n");
+    let linked = |at: &str| format!("{}ln -s ../q {at}\n", package("q"));
+    let keys = "  grader_files: [{from: hidden.py, to: checks/test_h.py}]\n";
+    let graders = |name: &str| {
+        format!(
+            "    - type: command\n      argv: [python3, -m, unittest, -v, checks.{name}]\n      tests: unittest\n"
+        )
+    };
+    let forbids = "    - type: git_diff_forbidden\n      forbidden_globs: [checks/test_a.py]\n";
+    for (cheat, task, told) in [
+        (
+            package("checks/test_h"),
+            task(keys, &graders("test_h")),
+            "suspect[protected_twin:checks/test_h/__init__.py]",
+        ),
+        (
+            linked("checks/test_h"),
+            task(keys, &graders("test_h")),
+            "suspect[protected_twin:checks/test_h]",
+        ),
+        (
+            "echo x > checks/test_h.cpython-311-x86_64-linux-gnu.so\n".to_owned(),
+            task(keys, &graders("test_h")),
+            "suspect[protected_twin:checks/test_h.cpython-311-x86_64-linux-gnu.so]",
+        ),
+        (
+            package("checks/test_a"),
+            task("", &format!("{forbids}{}", graders("test_a"))),
+            "violated[protected_twin:checks/test_a/__init__.py]",
+        ),
+        (
+            linked("checks/test_a"),
+            task("", &format!("{forbids}{}", graders("test_a"))),
+            "violated[protected_twin:checks/test_a]",
+        ),
+        (
+            "echo x > checks/test_a.so\n".to_owned(),
+            task("", &format!("{forbids}{}", graders("test_a"))),
+            "violated[protected_twin:checks/test_a.so]",
+        ),
+    ] {
+        let sandbox = Sandbox::new()
+            .agent(
+                "fake",
+                "claude_code_cli",
+                &format!("{cheat}\n{CLAUDE_DONE}"),
+            )
+            .tasks(&task);
+        fs::write(
+            sandbox.path("hidden.py"),
+            HIDDEN.replace("assertTrue(False)", "assertTrue(True)"),
+        )
+        .expect("write a file");
+        python_project(&sandbox);
+        sandbox.proctor(&["run", "--quiet"]).expect_code(0);
+        let row = sandbox.row();
+        assert_eq!(row["grade"], "fail", "{cheat}: {row:#}");
+        assert_eq!(row["integrity"], told, "{cheat}");
+    }
 }

@@ -19,6 +19,14 @@ const TEST_FORMATS: &[Choice] = &[
     ("off", "nowhere"),
 ];
 
+/// Of graders that look at the tree.
+pub(in crate::config) const SHARES_TREE: Key = defaulted(
+    "shares_tree",
+    Shape::Bool,
+    "false",
+    "It works in the tree, with the home and the temporary files that the grader before it left, instead of new ones: code under test that ran there may have changed what it judges by.",
+);
+
 /// All graders; an empty section has no options.
 pub(in crate::config) const GRADERS: &[Variant] = &[
     ("git_diff_forbidden", &FORBIDDEN),
@@ -119,17 +127,21 @@ static COMMAND_GRADER: Section = Section {
             Shape::Filled,
             "Name of a test that must fail; where it passes, the tests themselves were tampered with.",
         ),
+        SHARES_TREE,
     ],
     open: None,
 };
 
 static SCREENSHOT_EXISTS: Section = Section {
     doc: "Passes when a PNG is there.",
-    keys: &[required(
-        "path",
-        Shape::Inside,
-        "The screenshot, relative to the project's folder.",
-    )],
+    keys: &[
+        required(
+            "path",
+            Shape::Inside,
+            "The screenshot, relative to the project's folder.",
+        ),
+        SHARES_TREE,
+    ],
     open: None,
 };
 
@@ -152,6 +164,7 @@ static SCREENSHOT_COMPARE: Section = Section {
             "10",
             "How many of the 64 bits of the perceptual hash may differ.",
         ),
+        SHARES_TREE,
     ],
     open: None,
 };
@@ -172,6 +185,7 @@ static IOS_TEST: Section = Section {
             Shape::Seconds,
             "Limit, instead of suite.grader_timeout_sec.",
         ),
+        SHARES_TREE,
     ],
     open: None,
 };
@@ -185,12 +199,12 @@ const FROM_TREE: Key = defaulted(
 
 static IOS_INSTALL: Section = Section {
     doc: "Passes when the app is installed on the simulator.",
-    keys: &[FROM_TREE],
+    keys: &[FROM_TREE, SHARES_TREE],
     open: None,
 };
 
 static IOS_LAUNCH: Section = Section {
     doc: "Passes when the app can be launched on the simulator.",
-    keys: &[FROM_TREE],
+    keys: &[FROM_TREE, SHARES_TREE],
     open: None,
 };

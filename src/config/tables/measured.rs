@@ -1,6 +1,7 @@
 //! Keys of the graders `retrieval` and `privacy`.
 
 use crate::config::shape::{Choice, Section, Shape, defaulted, optional, required};
+use crate::config::tables::graders::SHARES_TREE;
 
 const PLACES: &[Choice] = &[
     ("answer", "the agent's last words"),
@@ -45,6 +46,7 @@ pub(super) static RETRIEVAL: Section = Section {
         optional("min_recall", Shape::Number, "Least Recall@K, up to 1."),
         optional("min_ndcg", Shape::Number, "Least NDCG@K, up to 1."),
         optional("min_mrr", Shape::Number, "Least MRR@K, up to 1."),
+        SHARES_TREE,
     ],
     open: None,
 };

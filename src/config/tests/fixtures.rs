@@ -250,6 +250,7 @@ fn every_key_of_agents_scenarios_and_tasks_is_read() {
         ]
     );
     assert_eq!((task.held_out, task.impossible), (1, false));
+    assert_eq!(task.sharing, [2, 4].into());
     assert_eq!(task.network, Some(Network::Host));
     assert_eq!(task.hosts[0].to_string(), "assets.example.com");
     let GraderSpec::Command {
