@@ -199,13 +199,12 @@ async fn on_grounds(
     // In memory of its own, here and below: the futures of all graders are large.
     let mut round = Box::pin(Round::of(&task.graders, &desk.context(place, baseline))).await;
     while let Some((index, spec)) = round.next() {
-        match grounds.make_ready_for(index, spec).await {
-            Err(why) => round.give_up(format!("fresh_tree:{why}")),
-            Ok(()) => {
-                let (place, baseline) = grounds.current()?;
-                Box::pin(round.ask(&desk.context(place, baseline))).await;
-            }
+        if let Err(why) = grounds.make_ready_for(index, spec).await {
+            round.give_up(format!("fresh_tree:{why}"));
+            continue;
         }
+        let (place, baseline) = grounds.current()?;
+        Box::pin(round.ask(&desk.context(place, baseline))).await;
     }
     Ok(desk.closed(round.finish()))
 }

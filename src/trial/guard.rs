@@ -275,9 +275,10 @@ fn laid_files(task: &TaskSpec, subdir: &Path) -> BTreeSet<PathBuf> {
 
 /// Folders on the way to Python files that these patterns name without any wildcard.
 fn folders_to(globs: &[String], subdir: &Path) -> BTreeSet<PathBuf> {
-    let plain = |glob: &&String| glob.ends_with(".py") && !glob.contains(['*', '?', '[', '{']);
+    let plain = |glob: &&String| !glob.contains(['*', '?', '[', '{']);
     let paths = globs.iter().filter(plain);
     let paths = paths.map(|glob| Path::new(glob.trim_start_matches("./")));
+    let paths = paths.filter(|path| path.extension().is_some_and(|ending| ending == "py"));
     let folders = paths.flat_map(|path| path.ancestors().skip(1));
     let folders = folders.filter(|folder| !folder.as_os_str().is_empty());
     folders
