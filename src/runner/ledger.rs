@@ -192,7 +192,7 @@ impl Standing {
             let trial = context.run_dir.trial(&planned.key);
             let problems = scrub_folder(&trial, &context.redactor);
             let made = match mark {
-                Some(mark) => finish_trial(context, &planned, (teller, mark))
+                Some(mark) => Box::pin(finish_trial(context, &planned, (teller, mark)))
                     .await
                     .map(|row| sealed_row(context, disk, (&planned.key, row))),
                 None => Sealed::seal(context, disk, interrupted(context, &planned, problems)).row,
