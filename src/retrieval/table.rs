@@ -9,7 +9,7 @@ use super::lines::each_line;
 use super::observation::{Observation, Rules, Words, observe};
 use super::problem::{InputProblems, shown};
 use super::ranked::Ties;
-use super::wire::{KEYS, Line, unknown_keys};
+use super::wire::{Line, unknown_keys};
 
 /// The cutoffs of the columns.
 pub(super) const FIVE: NonZeroU32 = NonZeroU32::new(5).expect("5 is not 0");
@@ -71,8 +71,8 @@ impl Table {
         let read = each_line(input, |number, line| {
             if looked_at < LOOKED_AT {
                 looked_at += 1;
-                for key in unknown_keys(line) {
-                    strange.entry(key).or_insert(number);
+                for (key, known) in unknown_keys(line) {
+                    strange.entry(key).or_insert((number, known));
                 }
             }
             let observation = parse(line).and_then(|record| {
@@ -134,11 +134,11 @@ fn parse(line: &[u8]) -> Result<Line<'_>, String> {
     })
 }
 
-fn strange_key((key, line): (&String, &u64)) -> String {
-    let near = KEYS.iter().find(|known| {
-        let distance = strsim::osa_distance(known, &key.to_lowercase());
-        distance <= 2
-    });
+fn strange_key((key, (line, known)): (&String, &(u64, &[&str]))) -> String {
+    let name = key.rsplit('.').next().unwrap_or(key).to_lowercase();
+    let near = known
+        .iter()
+        .find(|known| strsim::osa_distance(known, &name) <= 2);
     let key = shown(key);
     match near {
         Some(near) => format!(

@@ -1,6 +1,7 @@
 //! One line of JSON as people write it; texts are borrowed from the line wherever JSON allows.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::fmt;
 
 use serde::Deserialize;
@@ -229,9 +230,34 @@ pub(super) const KEYS: [&str; 30] = [
     "groundedness",
 ];
 
-/// The keys of a line that this version does not know.
-pub(super) fn unknown_keys(line: &[u8]) -> Vec<String> {
-    let keys = serde_json::from_slice::<std::collections::BTreeMap<String, &RawValue>>(line);
-    let keys = keys.unwrap_or_default().into_keys();
-    keys.filter(|key| !KEYS.contains(&key.as_str())).collect()
+/// The keys of those keys of a record that are mappings.
+const INNER: [(&str, &[&str]); 6] = [
+    (
+        "timings",
+        &["total_ms", "parse_ms", "retrieval_ms", "synthesis_ms"],
+    ),
+    ("retry", &["attempts", "last_reason"]),
+    ("privacy", &["mode", "redacted", "blocked"]),
+    ("secure_fields", &["total", "bypassed"]),
+    ("tool_calls", &["total", "succeeded"]),
+    ("groundedness", &["score", "judge_model", "calibration_n"]),
+];
+
+/// The keys of a line that this version does not know, those of mappings in it behind a dot, each with the keys that there are.
+pub(super) fn unknown_keys(line: &[u8]) -> Vec<(String, &'static [&'static str])> {
+    let mut unknown = Vec::new();
+    for (key, value) in mapping(line) {
+        if !KEYS.contains(&key.as_str()) {
+            unknown.push((key, &KEYS[..]));
+        } else if let Some((_, known)) = INNER.iter().find(|(name, _)| *name == key) {
+            let inner = mapping(value.get().as_bytes()).into_keys();
+            let strange = inner.filter(|inner| !known.contains(&inner.as_str()));
+            unknown.extend(strange.map(|inner| (format!("{key}.{inner}"), *known)));
+        }
+    }
+    unknown
+}
+
+fn mapping(text: &[u8]) -> BTreeMap<String, &RawValue> {
+    serde_json::from_slice(text).unwrap_or_default()
 }

@@ -320,6 +320,16 @@ fn two_outputs_are_compared_query_by_query() {
     assert_eq!(mrr["t"], Value::Null, "all differences are equal");
     assert!(mrr["p_holm"].as_f64() > mrr["p_randomization"].as_f64());
     assert_eq!(metric("p50_ms")["p_randomization"], 1.0);
+    measured(&sandbox, &repeated("other", &["a"], [1; 3]), &[]).expect_code(0);
+    let other = sandbox.path("out");
+    let strange = [
+        words[0],
+        words[1],
+        &outputs[0],
+        other.to_str().expect("text"),
+    ];
+    let ran = sandbox.proctor(&strange).expect_code(2);
+    assert!(ran.stderr.contains("no query in common"), "{}", ran.stderr);
     fs::write(sandbox.path("one/metrics.csv"), "id,x\n").expect("write");
     let ran = sandbox.proctor(&words).expect_code(2);
     assert!(

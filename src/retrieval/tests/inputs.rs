@@ -116,6 +116,22 @@ fn a_misspelt_key_is_told() {
     assert!(notes.contains("\"team\" is not known"), "{notes}");
 }
 
+#[test]
+fn a_misspelt_key_of_a_mapping_is_told() {
+    let timings = json!({"total_ms": 1.0, "retrival_ms": 1.0});
+    let retry = json!({"attempts": 1, "reson": "x"});
+    let table =
+        table(&[json!({"id": "a", "expected_ids": ["x"], "timings": timings, "retry": retry})]);
+    let notes = table.notes().join("\n");
+    for told in [
+        "\"timings.retrival_ms\" is not known and not used; did you mean \"retrieval_ms\"?",
+        "\"retry.reson\" is not known and not used",
+    ] {
+        assert!(notes.contains(told), "{notes}");
+    }
+    assert_eq!(table.notes().len(), 2, "{notes}");
+}
+
 fn trec(qrels: &str, run: &str) -> Result<Table, InputProblems> {
     Table::read_trec(
         (&mut qrels.as_bytes(), "j.qrels"),

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::path::Path;
 
 use crate::cli::commands::metrics::{CSV, refused};
-use crate::cli::failure::{Failure, Outcome, shown_path};
+use crate::cli::failure::{Failure, Kind, Outcome, shown_path};
 use crate::cli::out::{Colour, Out};
 use crate::retrieval::{Compared, Comparison, Rows};
 
@@ -14,9 +14,15 @@ pub(super) fn run(first: &Path, second: &Path, json: bool) -> Outcome {
     let mut out = Out::new(Colour::AUTO);
     if json {
         let document = serde_json::to_value(&comparison);
-        return out.json(&document.map_err(|error| Failure::at("tell the comparison", error))?);
+        out.json(&document.map_err(|error| Failure::at("tell the comparison", error))?)?;
+    } else {
+        out.text(told(&comparison))?;
     }
-    out.text(told(&comparison))
+    if comparison.queries == 0 {
+        let why = "the two outputs have no query in common: nothing was compared";
+        return Err(Failure::new(Kind::Usage, why).hint("rows are paired by their id"));
+    }
+    Ok(())
 }
 
 fn read(output: &Path) -> Outcome<Rows> {
