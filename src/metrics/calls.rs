@@ -7,7 +7,17 @@ use crate::metrics::named::{itself, named, patched};
 use crate::metrics::shell::Shown;
 
 /// Arguments that are a command: a line, or its words.
-const COMMANDS: &[&str] = &["argv", "cmd", "command", "commands", "shell_command"];
+const COMMANDS: &[&str] = &[
+    "argv",
+    "cmd",
+    "command",
+    "commands",
+    "keystrokes",
+    "shell_command",
+];
+/// Arguments that are lines of a shell in tools whose names say that they speak to one.
+const LINES: &[&str] = &["chars", "script"];
+const SHELLS: &[&str] = &["bash", "shell", "stdin", "terminal"];
 /// Arguments that go on with the words of a command beside them.
 const REST: &[&str] = &["args", "arguments"];
 /// What the name of an argument says if it is a path, even of one that has spaces in it or looks like a word.
@@ -50,6 +60,7 @@ pub fn call_made(tool: String, arguments: Value, command: Option<&str>) -> Call 
     let mut seen = Seen {
         told: command,
         looks: LOOKERS.iter().any(|word| name.contains(word)),
+        is_shell: SHELLS.iter().any(|word| name.contains(word)),
         shown: Shown::default(),
         touched: Vec::new(),
     };
@@ -85,6 +96,8 @@ struct Seen<'a> {
     told: Option<&'a str>,
     /// Whether the tool looks for something.
     looks: bool,
+    /// Whether it speaks to a shell.
+    is_shell: bool,
     shown: Shown,
     touched: Vec<Touched>,
 }
@@ -98,7 +111,9 @@ impl Seen<'_> {
             Value::Object(entries) => {
                 let rest = REST.iter().find_map(|key| entries.get(*key));
                 for (key, value) in entries {
-                    let runs = COMMANDS.contains(&key.as_str()) && self.command(key, (value, rest));
+                    let is_line = self.is_shell && LINES.contains(&key.as_str());
+                    let may_run = is_line || COMMANDS.contains(&key.as_str());
+                    let runs = may_run && self.command(key, (value, rest));
                     if !runs {
                         self.value(key, value);
                     }

@@ -541,3 +541,18 @@ fn a_command_that_is_not_looked_at_to_its_end_is_known_to_be_cut() {
     assert!(shell(&deep).is_cut);
     assert!(!shell("bash -c 'git push'").is_cut);
 }
+
+#[test]
+fn what_is_typed_into_a_terminal_is_a_command() {
+    let push = rule("", "git push", ("", ""));
+    let typed = json!({"keystrokes": "cat secrets/a && git push\n", "duration": 1.0});
+    let terminal = other("bash_command", typed);
+    assert!(push.fits(&terminal));
+    assert!(rule("", "", ("secrets/**", "")).fits(&terminal));
+    let chars = json!({"session_id": 1, "chars": "git push\n"});
+    assert!(push.fits(&other("write_stdin", chars.clone())));
+    assert!(!push.fits(&other("say", chars)));
+    assert!(push.fits(&other("run_in_shell", json!({"script": "cd x\ngit push"}))));
+    let page = json!({"script": "git push"});
+    assert!(!push.fits(&other("evaluate_script", page)));
+}
