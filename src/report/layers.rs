@@ -113,6 +113,16 @@ impl LayerCounts {
         each.collect::<Vec<_>>().join("; ")
     }
 
+    /// Each layer that was asked for: `path 1 PASS, 2 WARN`.
+    pub(super) fn told(&self) -> Vec<String> {
+        let names = LAYERS.into_iter().zip(["answer", "path", "budget"]);
+        let each = names.map(|(layer, name)| (name, self.words(layer)));
+        let asked = each.filter(|(_, words)| !words.is_empty());
+        asked
+            .map(|(name, words)| format!("{name} {words}"))
+            .collect()
+    }
+
     fn words(&self, layer: Layer) -> String {
         let each = LayerStatus::ALL.into_iter().filter_map(|(word, status)| {
             let count = self.count(layer, status);

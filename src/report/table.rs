@@ -4,6 +4,7 @@ use anstyle::AnsiColor;
 
 use crate::report::cell_stats::CellStats;
 use crate::report::draft::{Draft, grouped, painted};
+use crate::report::layers::LayerCounts;
 use crate::report::markdown::percent;
 use crate::report::overview::{Overview, ScenarioLine};
 use crate::report::sanitize::sanitize_line;
@@ -94,6 +95,19 @@ pub fn scenarios(overview: &Overview, look: Look) -> String {
     text
 }
 
+/// How the layers of a run's trials ended, over all cells: a line, empty where none was asked for.
+#[must_use]
+pub fn layers(summary: &Summary) -> String {
+    let mut all = LayerCounts::default();
+    for stats in summary.cells.values() {
+        all.merge(&stats.layers);
+    }
+    match all.told().join("; ").as_str() {
+        "" => String::new(),
+        told => format!("layers: {told}\n"),
+    }
+}
+
 fn cell_row(stats: &CellStats) -> Vec<String> {
     vec![
         stats.runs.to_string(),
@@ -154,7 +168,7 @@ fn turned(header: &[&str], rows: &[Vec<String>]) -> Draft {
     Draft::new(&names, lines.collect(), 1..names.len())
 }
 
-/// `8 pass, 1 stall`, the most frequent first.
+/// `8 pass, 1 stall`, the most frequent first, and how layers ended: `8 pass; path 6 PASS, 2 WARN`.
 fn outcomes(stats: &CellStats) -> String {
     let mut mix: Vec<_> = stats.outcomes.iter().collect();
     mix.sort_by_key(|(name, count)| (std::cmp::Reverse(**count), (*name).clone()));
@@ -162,7 +176,9 @@ fn outcomes(stats: &CellStats) -> String {
         .iter()
         .map(|(name, count)| format!("{count} {}", sanitize_line(name)))
         .collect();
-    parts.join(", ")
+    let mut told = vec![parts.join(", ")];
+    told.extend(stats.layers.told());
+    told.join("; ")
 }
 
 fn optional(value: Option<f64>, show: impl Fn(f64) -> String) -> String {

@@ -28,6 +28,8 @@ pub struct Comparison {
     pub was_reason: Option<String>,
     /// Its grade.
     pub was_grade: Option<String>,
+    /// How its layers had ended: answer, path, budget.
+    pub was_layers: [Option<String>; 3],
     /// What today's graders say.
     pub now: Regraded,
     /// Whether it would be a success today; unknown where it could not be graded.
@@ -41,6 +43,41 @@ impl Comparison {
         self.is_success.is_some_and(|now| now != self.was_success)
             || (self.now.problem.is_none()
                 && self.was_grade.as_deref() != Some(self.now.grade.as_str()))
+    }
+
+    /// Which layers end otherwise today: `path pass -> warn`.
+    #[must_use]
+    pub fn layer_changes(&self) -> Vec<String> {
+        let Some(layers) = self.now.layers.as_ref() else {
+            return Vec::new();
+        };
+        let now = [&layers.answer, &layers.path, &layers.budget];
+        let pairs = self.was_layers.iter().zip(now);
+        let pairs = ["answer", "path", "budget"].into_iter().zip(pairs);
+        let word = |status: &Option<String>| status.clone().unwrap_or_else(|| "none".to_owned());
+        let changed = pairs.filter(|(_, (was, now))| was != now);
+        changed
+            .map(|(name, (was, now))| format!("{name} {} -> {}", word(was), word(now)))
+            .collect()
+    }
+
+    /// The checks that judges decided, each with how far the judge is known; nothing where none was asked.
+    #[must_use]
+    pub fn judged(&self) -> Option<&[String]> {
+        let layers = self.now.layers.as_ref();
+        let asked = layers.filter(|it| it.judges_asked);
+        asked.map(|it| it.judges.as_slice())
+    }
+
+    /// What it tells beside its grade: layers that end otherwise, and who judged.
+    #[must_use]
+    pub fn aside(&self) -> String {
+        let mut told = self.layer_changes();
+        told.extend(self.judged().unwrap_or_default().iter().cloned());
+        if told.is_empty() {
+            return String::new();
+        }
+        format!(" ({})", told.join("; "))
     }
 
     /// Why it is no success today.
@@ -199,6 +236,11 @@ async fn compare(
         was_success: row.success,
         was_reason: row.failure_reason.clone(),
         was_grade: row.grade.clone(),
+        was_layers: [
+            row.answer_layer.clone(),
+            row.path_layer.clone(),
+            row.budget_layer.clone(),
+        ],
         now,
         is_success,
     }
@@ -224,9 +266,10 @@ fn told(comparison: &Comparison) -> String {
         "same   "
     };
     format!(
-        "{word}  {}  {}{reason}",
+        "{word}  {}  {}{reason}{}",
         comparison.run_id,
-        comparison.now.grade.as_str()
+        comparison.now.grade.as_str(),
+        comparison.aside()
     )
 }
 
@@ -242,6 +285,7 @@ fn line(comparison: &Comparison) -> String {
         "run_id": comparison.run_id,
         "task_id": comparison.task,
         "changed": comparison.changed(),
+        "layer_changes": comparison.layer_changes(),
         "before": {"success": comparison.was_success, "grade": comparison.was_grade, "failure_reason": comparison.was_reason},
         "after": {"success": comparison.is_success, "grade": comparison.now.grade.as_str(),
                   "failure_reason": comparison.reason(), "grader_results": verdicts(&comparison.now.verdicts)},

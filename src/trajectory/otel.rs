@@ -174,11 +174,17 @@ impl<'a> Spans<'a> {
                 ("proctor.grade", row.grade.as_ref()),
                 ("proctor.integrity", row.integrity.as_ref()),
                 ("proctor.infra", row.infra.as_ref()),
+                ("proctor.answer_layer", row.answer_layer.as_ref()),
+                ("proctor.path_layer", row.path_layer.as_ref()),
+                ("proctor.budget_layer", row.budget_layer.as_ref()),
             ] {
                 attributes.extend(value.map(|value| text(name, value)));
             }
             let judged = row.judged.as_ref().map(|judged| judged.join("; "));
             attributes.extend(judged.map(|judged| text("proctor.judged", &judged)));
+            let findings = row.layer_findings.as_ref();
+            let findings = findings.map(|findings| findings.join("; "));
+            attributes.extend(findings.map(|all| text("proctor.layer_findings", &all)));
             attributes.push(json!({"key": "proctor.success", "value": {"boolValue": row.success}}));
             let cost = row.billed_cost_usd.filter(|cost| cost.is_finite());
             attributes.extend(

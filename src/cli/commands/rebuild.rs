@@ -111,7 +111,12 @@ fn page(args: &RebuildArgs, rebuilt: &Rebuilt, (run_dir, look): (&RunDir, table:
     let closing = format!("{} rows{rest}\n", rebuilt.rows);
     let lines: Vec<String> = told.chain(untold).chain([closing]).collect();
     let scenarios = table::scenarios(&rebuilt.overview, look);
-    format!("{scenarios}\n{}{}", columns(&rows), lines.join("\n"))
+    let layers = table::layers(&rebuilt.summary);
+    format!(
+        "{scenarios}{layers}\n{}{}",
+        columns(&rows),
+        lines.join("\n")
+    )
 }
 
 fn document(args: &RebuildArgs, rebuilt: &Rebuilt, run_dir: &RunDir) -> serde_json::Value {

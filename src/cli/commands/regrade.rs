@@ -62,19 +62,14 @@ fn trial(comparison: &Comparison) -> serde_json::Value {
         "run_id": comparison.run_id,
         "task_id": comparison.task,
         "changed": comparison.changed(),
+        "layer_changes": comparison.layer_changes(),
         "before": {"success": comparison.was_success, "grade": comparison.was_grade, "failure_reason": comparison.was_reason},
         "after": {"success": comparison.is_success, "grade": comparison.now.grade.as_str(), "failure_reason": comparison.reason(),
                   "integrity": comparison.now.integrity.label(),
-                  "judged": judged(comparison)},
+                  "layers": comparison.now.layers.as_ref().map(|it| json!({"answer": it.answer, "path": it.path, "budget": it.budget})),
+                  "judged": comparison.judged()},
         "notes": comparison.now.notes,
     })
-}
-
-/// The checks that judges decided, each with how far the judge is known; nothing where none was asked.
-fn judged(comparison: &Comparison) -> Option<&[String]> {
-    let layers = comparison.now.layers.as_ref();
-    let asked = layers.filter(|it| it.judges_asked);
-    asked.map(|it| it.judges.as_slice())
 }
 
 /// So many different notes of trials are shown; all stand in the regrading's file.
@@ -86,7 +81,10 @@ fn page(regrading: &Regrading) -> String {
         .iter()
         .filter(|one| one.changed())
         .collect();
-    let mut lines: Vec<String> = changed.iter().map(|one| change(one)).collect();
+    let in_layers = |one: &&Comparison| !one.changed() && !one.layer_changes().is_empty();
+    let by_layers: Vec<&Comparison> = regrading.trials.iter().filter(in_layers).collect();
+    let told = changed.iter().chain(&by_layers);
+    let mut lines: Vec<String> = told.map(|one| change(one)).collect();
     let notes = regrading.trials.iter().flat_map(|one| &one.now.notes);
     let notes: BTreeSet<&String> = notes.collect();
     lines.extend(
@@ -101,8 +99,12 @@ fn page(regrading: &Regrading) -> String {
             .iter()
             .map(|(why, count)| format!("{count} rows left out: {why}")),
     );
+    let layers = match by_layers.len() {
+        0 => String::new(),
+        count => format!(", {count} in a layer alone"),
+    };
     lines.push(format!(
-        "{} trials graded again, {} changed; the journal is as it was",
+        "{} trials graded again, {} changed{layers}; the journal is as it was",
         regrading.trials.len(),
         changed.len()
     ));
@@ -116,10 +118,6 @@ fn change(one: &Comparison) -> String {
         Some(true) => "success".to_owned(),
         _ => one.now.grade.as_str().to_owned(),
     });
-    let judged = judged(one).unwrap_or_default().join("; ");
-    let judged = match judged.as_str() {
-        "" => String::new(),
-        judged => format!(" ({judged})"),
-    };
-    sanitize_line(&format!("{}: {before} -> {after}{judged}", one.run_id))
+    let aside = one.aside();
+    sanitize_line(&format!("{}: {before} -> {after}{aside}", one.run_id))
 }
