@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use super::recording::{Recording, Started};
 use crate::layers::Spent;
 use crate::model::{AgentEvent, Cut, EventKind};
 use crate::record::{Redactor, Reference, TrialDir, read_events};
@@ -19,6 +20,28 @@ pub struct Heard<'a> {
     pub spent: Spent,
     /// What it is compared with.
     pub baseline: Option<&'a Reference>,
+}
+
+impl Heard<'_> {
+    /// What tools told the agent.
+    pub(super) fn told_by_tools(&self) -> Result<Vec<String>, String> {
+        let mut outputs = Outputs::default();
+        let recording = each_of((self.dir, self.spent), |event| outputs.take(event))?;
+        outputs.finish(&recording)
+    }
+}
+
+/// Calls `each` with every event of a trial; gives what else is known of them.
+pub(super) fn each_of(
+    (dir, spent): (&TrialDir, Spent),
+    each: impl FnMut(AgentEvent),
+) -> Result<Recording, String> {
+    let recording = self::each(&dir.events(), each)?;
+    Ok(Recording {
+        hidden_calls: spent.hidden_calls,
+        cmd_log: Some(dir.cmd_log()),
+        ..recording
+    })
 }
 
 /// A kept stream of events that cannot be read.
@@ -48,8 +71,8 @@ impl Words {
 /// The agent's last words: the answer that its stream names as such, else the texts after its last call.
 pub(super) fn last_words(events: &Path) -> Result<Words, String> {
     let mut words = LastWords::default();
-    let dropped = each(events, |event| words.take(&event))?;
-    Ok(words.finish(dropped))
+    let recording = each(events, |event| words.take(&event))?;
+    Ok(words.finish(recording.dropped))
 }
 
 /// Listens for the last words.
@@ -136,30 +159,61 @@ pub(super) fn not_kept(dropped: u64) -> String {
     format!("{dropped} events were not kept, since events.jsonl was full")
 }
 
-/// What tools told the agent.
-pub(super) fn told_by_tools(events: &Path) -> Result<Vec<String>, String> {
-    let mut told = Vec::new();
-    let mut cut = None;
-    let dropped = each(events, |event| match event.kind {
-        EventKind::ToolEnded(result) => told.push(result.output),
-        EventKind::Cut(what @ (Cut::Output | Cut::List | Cut::Line)) => cut = Some(what),
-        _ => {}
-    })?;
-    let full = (dropped > 0).then(|| not_kept(dropped));
-    match full.or_else(|| cut.map(lost)) {
-        Some(why) => Err(format!("tool_output_cut: {why}")),
-        None => Ok(told),
+/// What tools told the agent by recorded events.
+///
+/// # Errors
+/// Why that is not known whole.
+pub fn told_by_tools(
+    events: impl Iterator<Item = AgentEvent>,
+    recording: &Recording,
+) -> Result<Vec<String>, String> {
+    let mut outputs = Outputs::default();
+    events.for_each(|event| outputs.take(event));
+    outputs.finish(recording)
+}
+
+/// Listens for what tools tell.
+#[derive(Debug, Default)]
+struct Outputs {
+    told: Vec<String>,
+    cut: Option<Cut>,
+    started: Started,
+}
+
+impl Outputs {
+    fn take(&mut self, event: AgentEvent) {
+        self.started.take(&event);
+        match event.kind {
+            EventKind::ToolEnded(result) => self.told.push(result.output),
+            EventKind::Cut(what @ (Cut::Output | Cut::List | Cut::Line)) => self.cut = Some(what),
+            _ => {}
+        }
+    }
+
+    fn finish(self, recording: &Recording) -> Result<Vec<String>, String> {
+        let full = (recording.dropped > 0).then(|| not_kept(recording.dropped));
+        if let Some(why) = full.or_else(|| self.cut.map(lost)) {
+            return Err(format!("tool_output_cut: {why}"));
+        }
+        match recording.untold(self.started) {
+            Some(why) => Err(format!("tool_output_unknown: {why}; name a context_file")),
+            None => Ok(self.told),
+        }
     }
 }
 
-/// Calls `each` with every event; a line that cannot be read is an error, since nobody knows what it says. Gives how many
-/// events were not kept.
-pub(super) fn each(events: &Path, mut each: impl FnMut(AgentEvent)) -> Result<u64, String> {
+/// Calls `each` with every event; a line that cannot be read is an error, since nobody knows what it says. Gives the kind of
+/// the agent, and how many events were not kept.
+pub(super) fn each(events: &Path, mut each: impl FnMut(AgentEvent)) -> Result<Recording, String> {
     let mut reader = read_events(events).map_err(|error| error.to_string())?;
     for event in reader.by_ref() {
         each(event.map_err(|problem| problem.to_string())?);
     }
-    Ok(reader.dropped())
+    Ok(Recording {
+        kind: reader.header().agent_kind.clone(),
+        dropped: reader.dropped(),
+        ..Recording::default()
+    })
 }
 
 /// All texts of an event.

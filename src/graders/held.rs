@@ -71,7 +71,7 @@ impl Held {
                 cancel,
                 task: &shown.task,
                 answer: &self.answer,
-                tools: &|| shown.tools(),
+                tools: &|| shown.tools.clone(),
             };
             if let Layer::Answer(inquiry) = &mut self.layers[place] {
                 asked.add(put(inquiry, &hearing).await);

@@ -5,7 +5,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use super::grade::GradeContext;
-use super::{heard, inside};
+use super::inside;
 use crate::judge::{Given, Judgement, Judges, Material, NoVerdict, Purse};
 use crate::layers::{Inquiry, JudgeCheck, JudgeFailure, JudgeKind, JudgeReply};
 use crate::record;
@@ -26,19 +26,12 @@ pub struct Asked {
 }
 
 /// What judges are shown of a recorded trace beside its answer.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub struct Shown {
     /// What was asked of the agent; empty where that is not known.
     pub task: String,
-    /// What its tools told it, where the trace tells that.
-    pub tools: Option<Vec<String>>,
-}
-
-impl Shown {
-    pub(super) fn tools(&self) -> Result<Vec<String>, String> {
-        let tools = self.tools.clone();
-        tools.ok_or_else(|| "the trace does not hold all that tools told the agent".to_owned())
-    }
+    /// What its tools told it, or why that is not known.
+    pub tools: Result<Vec<String>, String>,
 }
 
 /// Who is asked, and what they are shown.
@@ -84,7 +77,7 @@ pub(super) async fn put_in_trial(
         Some(String::from_utf8_lossy(&bytes).into_owned())
     });
     let tools = || match ctx.heard {
-        Some(heard) => heard::told_by_tools(&heard.dir.events()),
+        Some(heard) => heard.told_by_tools(),
         None => Ok(Vec::new()),
     };
     let hearing = Hearing {

@@ -58,11 +58,10 @@ impl Layered {
         let used = specs.iter().any(GraderSpec::reads_baseline);
         let reference = heard.baseline.filter(|_| used);
         let before = reference.map(|it| it.trace.clone());
-        let (events, specs, spent) = (heard.dir.events(), specs.to_vec(), heard.spent);
+        let (dir, specs, spent) = (heard.dir.clone(), specs.to_vec(), heard.spent);
         // Patterns of a spec may look long at a long answer.
         let found = aside(move || {
-            let trace = traced(&events)?;
-            let trace = Trace { spent, ..trace };
+            let trace = traced((&dir, spent))?;
             let layers = specs.iter().enumerate();
             let layers = layers
                 .filter_map(|(index, spec)| Some((index, layer(spec, &trace, before.as_ref())?)));
@@ -150,6 +149,7 @@ pub(super) fn layer(spec: &GraderSpec, trace: &Trace, baseline: Option<&Trace>) 
             let tools = baseline.map(Trace::tools);
             let facts = Path {
                 calls: &trace.calls,
+                watched: &trace.watched,
                 baseline: tools.as_deref(),
                 handoffs: trace.handoffs.as_ref(),
             };

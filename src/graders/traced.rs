@@ -1,42 +1,44 @@
 //! The calls and the last words of an agent, as the layers judge them.
 
-use std::path::Path;
-
 use serde_json::Value;
 
 use super::heard::{self, LastWords};
-use crate::layers::{Call, Gaps, Trace};
+use super::recording::{Recording, Started};
+use crate::layers::{Call, Gaps, Spent, Trace};
 use crate::metrics::call_made;
 use crate::model::{AgentEvent, Cut, EventKind, ToolCall};
+use crate::record::TrialDir;
 
 /// Reads the kept events of a trial.
 ///
 /// # Errors
 /// When a line cannot be read: nobody knows what it says.
-pub(super) fn traced(events: &Path) -> Result<Trace, String> {
+pub(super) fn traced((dir, spent): (&TrialDir, Spent)) -> Result<Trace, String> {
     let mut listener = Listener::default();
-    let dropped = heard::each(events, |event| listener.take(event))?;
-    Ok(listener.finish(dropped))
+    let recording = heard::each_of((dir, spent), |event| listener.take(event))?;
+    let trace = listener.finish(&recording);
+    Ok(Trace { spent, ..trace })
 }
 
-/// What events tell of a trace, where so many more were `dropped`. Tokens and money are what the stream told while it ran,
-/// time is that of the last event.
+/// What recorded events tell of a trace. Tokens and money are what the stream told while it ran, time is that of the last event.
 #[must_use]
-pub fn trace_of(events: impl Iterator<Item = AgentEvent>, dropped: u64) -> Trace {
+pub fn trace_of(events: impl Iterator<Item = AgentEvent>, recording: &Recording) -> Trace {
     let mut listener = Listener::default();
     events.for_each(|event| listener.take(event));
-    listener.finish(dropped)
+    listener.finish(recording)
 }
 
 #[derive(Default)]
 struct Listener {
     words: LastWords,
     trace: Trace,
+    started: Started,
 }
 
 impl Listener {
     fn take(&mut self, event: AgentEvent) {
         self.words.take(&event);
+        self.started.take(&event);
         let trace = &mut self.trace;
         let spent = &mut trace.spent;
         let at = event.at.as_secs_f64() * 1000.0;
@@ -62,16 +64,25 @@ impl Listener {
         }
     }
 
-    fn finish(self, dropped: u64) -> Trace {
+    fn finish(self, recording: &Recording) -> Trace {
+        let dropped = recording.dropped;
         let words = self.words.finish(dropped);
         let full = (dropped > 0).then(|| format!("calls_cut: {}", heard::not_kept(dropped)));
+        let untold = recording.untold(self.started);
+        let untold = untold.map(|why| format!("calls_unknown: {why}"));
         let gaps = Gaps {
             answer: words.gap,
-            calls: full.or(self.trace.gaps.calls),
+            calls: full.or(self.trace.gaps.calls).or(untold),
         };
+        let is_gap = gaps.calls.is_some();
         Trace {
             answer: words.text.unwrap_or_default(),
             gaps,
+            watched: if is_gap {
+                recording.watched()
+            } else {
+                Vec::new()
+            },
             ..self.trace
         }
     }

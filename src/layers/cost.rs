@@ -30,6 +30,8 @@ pub struct Spent {
     pub latency_ms: Option<f64>,
     /// Whether more may have been spent than money and tokens tell.
     pub is_lower_bound: bool,
+    /// Calls of tools by sub-agents that no event tells, where that is known.
+    pub hidden_calls: Option<u64>,
 }
 
 /// A limit, what was spent of it, and whether that may have been more.

@@ -97,6 +97,8 @@ pub struct Handoffs {
 pub struct Path<'a> {
     /// The calls in their order.
     pub calls: &'a [Call],
+    /// Commands that are known from elsewhere, where not all calls are: only what is forbidden is looked for among them.
+    pub watched: &'a [Call],
     /// Tools of the baseline in their order, where there is one.
     pub baseline: Option<&'a [String]>,
     /// Handoffs, where the trace tells them.
@@ -113,7 +115,7 @@ pub fn path(spec: &PathSpec, path: &Path<'_>) -> Findings {
         let detail = format!("{calls} of at most {most}");
         findings.limit("max_tool_calls", calls <= most, detail);
     }
-    forbidden(spec, path.calls, &mut findings);
+    forbidden(spec, (path.calls, path.watched), &mut findings);
     expected(spec, &used, &mut findings);
     let sequence = spec.expected_tool_sequence.as_deref();
     let reference: Option<Vec<&str>> = sequence
@@ -142,19 +144,25 @@ pub fn path(spec: &PathSpec, path: &Path<'_>) -> Findings {
     findings
 }
 
-/// Checks a path of which calls are missing, and says why: only what is forbidden and was found stands.
+/// Checks a path of which calls are missing, and says why: only what is forbidden and was found stands, and that there were too
+/// many calls.
 #[must_use]
 pub fn path_in_part(spec: &PathSpec, path: &Path<'_>, why: &str) -> Findings {
     let mut findings = self::path(spec, path);
     findings.doubt(why, |finding| {
-        finding.outcome == Outcome::Violated(LayerStatus::Fail)
+        let is_over = finding.check == "max_tool_calls";
+        match finding.outcome {
+            Outcome::Violated(LayerStatus::Fail) => true,
+            Outcome::Violated(_) => is_over,
+            _ => false,
+        }
     });
     findings
 }
 
 const NO_REFERENCE: &str = "neither expected_tool_sequence nor a baseline";
 
-fn forbidden(spec: &PathSpec, calls: &[Call], findings: &mut Findings) {
+fn forbidden(spec: &PathSpec, (calls, watched): (&[Call], &[Call]), findings: &mut Findings) {
     if !spec.forbidden_tools.is_empty() {
         let mut found: Vec<&str> = Vec::new();
         for call in calls {
@@ -171,7 +179,8 @@ fn forbidden(spec: &PathSpec, calls: &[Call], findings: &mut Findings) {
     }
     if !spec.forbidden_calls.is_empty() {
         let rules = spec.forbidden_calls.iter().enumerate();
-        let broken = rules.filter(|(_, rule)| calls.iter().any(|call| rule.fits(call)));
+        let broken =
+            rules.filter(|(_, rule)| calls.iter().chain(watched).any(|call| rule.fits(call)));
         let broken: Vec<String> = broken
             .map(|(index, rule)| format!("[{index}] {}", rule.words()))
             .collect();

@@ -22,6 +22,8 @@ pub struct Trace {
     pub answer: String,
     /// The calls of tools in order, those of sub-agents included.
     pub calls: Vec<Call>,
+    /// Commands that were watched beside the stream, where it does not tell all calls: calls of tools without a name.
+    pub watched: Vec<Call>,
     /// Handoffs between agents, where the format tells them.
     pub handoffs: Option<Handoffs>,
     /// What was spent.

@@ -173,6 +173,7 @@ impl Baseline {
                 llm_calls: kept.llm_calls,
                 latency_ms: kept.latency_ms,
                 is_lower_bound: kept.is_lower_bound,
+                hidden_calls: None,
             },
             model: self.model.clone(),
             ..Trace::default()

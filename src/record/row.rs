@@ -231,6 +231,7 @@ impl Row {
             llm_calls: self.model_requests,
             latency_ms: self.wall_time_sec.map(|seconds| seconds * 1000.0),
             is_lower_bound: is_true(self.cost_is_lower_bound) || is_true(self.usage_is_lower_bound),
+            hidden_calls: self.sub_agent_tool_calls,
         }
     }
 

@@ -23,6 +23,7 @@ struct Wire {
     total_tokens: Option<u64>,
     total_duration_ms: Option<f64>,
     total_llm_calls: Option<u64>,
+    total_tool_calls: Option<u64>,
     agent_name: Option<String>,
     #[serde(default)]
     metadata: Value,
@@ -127,6 +128,12 @@ fn trace(wire: Wire, agent: Option<String>, query: Option<String>) -> Trace {
         .map(|call| &call.model)
         .find(|model| !model.is_empty());
     let name = wire.agent_name.filter(|name| !name.is_empty());
+    let told = wire.spans.iter().map(|span| span.tool_calls.len() as u64);
+    let told: u64 = told.sum();
+    let more = wire.total_tool_calls.filter(|count| *count > told);
+    let untold = more.map(|count| {
+        format!("calls_unknown: total_tool_calls is {count}, and the spans tell {told} of them")
+    });
     Trace {
         query,
         answer: answer.unwrap_or_default(),
@@ -137,7 +144,7 @@ fn trace(wire: Wire, agent: Option<String>, query: Option<String>) -> Trace {
             total_tokens: wire.total_tokens,
             llm_calls: wire.total_llm_calls,
             latency_ms: wire.total_duration_ms,
-            is_lower_bound: false,
+            ..Spent::default()
         },
         agent: agent.or(name),
         calls: wire
@@ -146,7 +153,11 @@ fn trace(wire: Wire, agent: Option<String>, query: Option<String>) -> Trace {
             .flat_map(|span| span.tool_calls)
             .map(|call| call_made(call.tool_name, call.arguments, None))
             .collect(),
-        gaps: Gaps::default(),
+        watched: Vec::new(),
+        gaps: Gaps {
+            calls: untold,
+            ..Gaps::default()
+        },
     }
 }
 
@@ -206,6 +217,13 @@ mod tests {
             (trace.spent.total_tokens, trace.spent.latency_ms),
             (Some(30), None)
         );
+        let counted = r#"{"total_tool_calls": 3, "spans": [{"tool_calls": [{"tool_name": "a"}]}]}"#;
+        let gap = read_agentci(counted.as_bytes())
+            .expect("a trace")
+            .trace
+            .gaps
+            .calls;
+        assert!(gap.is_some_and(|why| why.contains("the spans tell 1 of them")));
         for (wrong, why) in [
             ("[]", "neither `trace` nor `spans`"),
             ("{", "EOF"),

@@ -340,6 +340,22 @@ impl Steps {
             integrity: Option<&'a str>,
             infra: Option<&'a str>,
             wall_time_sec: Option<f64>,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            sub_agent_tool_calls: Option<u64>,
+            #[serde(flatten)]
+            layers: Layers<'a>,
+        }
+        /// How each layer ended, of those that were asked for, and every check.
+        #[derive(Serialize)]
+        struct Layers<'a> {
+            #[serde(skip_serializing_if = "Option::is_none")]
+            answer_layer: Option<&'a str>,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            path_layer: Option<&'a str>,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            budget_layer: Option<&'a str>,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            layer_findings: Option<&'a [String]>,
         }
         let row = told.row.as_ref().map(|row| OfRow {
             agent_id: &row.agent_id,
@@ -354,6 +370,13 @@ impl Steps {
             integrity: row.integrity.as_deref(),
             infra: row.infra.as_deref(),
             wall_time_sec: row.wall_time_sec,
+            sub_agent_tool_calls: row.sub_agent_tool_calls,
+            layers: Layers {
+                answer_layer: row.answer_layer.as_deref(),
+                path_layer: row.path_layer.as_deref(),
+                budget_layer: row.budget_layer.as_deref(),
+                layer_findings: row.layer_findings.as_deref(),
+            },
         });
         let ours = json!({
             "agent_kind": told.header.agent_kind,

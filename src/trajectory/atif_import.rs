@@ -55,11 +55,18 @@ pub struct Imported {
     pub users: Vec<String>,
     /// What the agent did; times are those of steps, from the first one's.
     pub events: Vec<AgentEvent>,
+    /// The kind of the agent, where we wrote the trajectory; else empty.
+    pub kind: String,
+    /// How many calls of sub-agents no step tells, where we wrote the trajectory and that is known.
+    pub hidden_calls: Option<u64>,
+    /// Whether the trajectory of a sub-agent stands in another file.
+    pub is_elsewhere: bool,
 }
 
 /// Reads a trajectory of any version from 1.0 to 1.8.
 ///
-/// Embedded sub-agents are checked and not read: their calls are not the main thread's.
+/// Of embedded sub-agents calls alone are read, with what tools told: they stand where the sub-agent's result does, those of sub-agents
+/// that no step names before all others.
 ///
 /// # Errors
 /// The first thing that is wrong, with its place.
@@ -108,11 +115,15 @@ impl Reader {
         let started = root.and_then(|root| root.get("started")?.as_str().map(str::to_owned));
         let started = started.filter(|time| parsed(time).is_some());
         let first = started.or_else(|| times.next().map(str::to_owned));
+        let kind = root.and_then(|root| root.get("agent_kind")?.as_str());
+        let trial = root.and_then(|root| root.get("trial"));
         let mut reader = Self {
             start: first.as_deref().and_then(parsed),
             told: Imported {
                 agent: trajectory.agent.name.clone(),
                 started: first.unwrap_or_default(),
+                kind: kind.unwrap_or_default().to_owned(),
+                hidden_calls: trial.and_then(|it| it.get("sub_agent_tool_calls")?.as_u64()),
                 ..Imported::default()
             },
             at: Duration::ZERO,
@@ -121,8 +132,9 @@ impl Reader {
             usd: Some(0.0),
         };
         reader.begin(trajectory);
+        reader.unnamed(trajectory);
         for step in &trajectory.steps {
-            reader.step(step);
+            reader.step(step, trajectory);
         }
         reader.end(trajectory, root);
         reader.told
@@ -156,7 +168,33 @@ impl Reader {
         });
     }
 
-    fn step(&mut self, step: &Step) {
+    /// The calls of embedded sub-agents that no step names.
+    fn unnamed(&mut self, trajectory: &Trajectory) {
+        let named = |inner: &Trajectory| {
+            let refs = trajectory.steps.iter().flat_map(answers);
+            let mut refs = refs.flat_map(|answer| answer.subagent_trajectory_ref.iter().flatten());
+            refs.any(|one| one.trajectory_id == inner.trajectory_id)
+        };
+        let inside = trajectory.subagent_trajectories.iter().flatten();
+        for inner in inside.filter(|inner| !named(inner)) {
+            self.sub_agent(inner, None);
+        }
+    }
+
+    /// The calls of a sub-agent and of those below it, with what tools told.
+    fn sub_agent(&mut self, inner: &Trajectory, parent: Option<&str>) {
+        self.unnamed(inner);
+        for step in &inner.steps {
+            for call in step.tool_calls.iter().flatten() {
+                self.call(call, parent);
+            }
+            for answer in answers(step) {
+                self.answer(answer, inner);
+            }
+        }
+    }
+
+    fn step(&mut self, step: &Step, within: &Trajectory) {
         let time = step.timestamp.as_deref().and_then(parsed);
         if let (Some(time), Some(start)) = (time, self.start) {
             // Steps of a clock that was set back keep their order.
@@ -167,7 +205,7 @@ impl Reader {
         match step.source {
             Source::User => self.told.users.push(step.message.text()),
             Source::System => self.aside(step, extra),
-            Source::Agent => self.agent(step, extra),
+            Source::Agent => self.agent(step, (extra, within)),
         }
     }
 
@@ -192,7 +230,7 @@ impl Reader {
         }
     }
 
-    fn agent(&mut self, step: &Step, extra: Option<&Extra>) {
+    fn agent(&mut self, step: &Step, (extra, within): (Option<&Extra>, &Trajectory)) {
         if let Some(text) = step.reasoning_content.clone() {
             self.push(EventKind::Reasoning { text });
         }
@@ -201,10 +239,10 @@ impl Reader {
             self.push(EventKind::Message { text });
         }
         for call in step.tool_calls.iter().flatten() {
-            self.call(call);
+            self.call(call, None);
         }
         for answer in answers(step) {
-            self.answer(answer);
+            self.answer(answer, within);
         }
         let usd = usd_of(step);
         self.usd = self.usd.zip(usd).map(|(sum, usd)| sum + usd);
@@ -240,7 +278,7 @@ impl Reader {
         }
     }
 
-    fn call(&mut self, call: &Call) {
+    fn call(&mut self, call: &Call, parent: Option<&str>) {
         let extra = ours(call.extra.as_ref());
         let text =
             |name: &str| extra.and_then(|extra| extra.get(name)?.as_str().map(str::to_owned));
@@ -252,13 +290,24 @@ impl Reader {
             mcp: mcp.and_then(|pair| serde_json::from_value(pair).ok()),
             command: text("command"),
             arguments: arguments(call.arguments.get()),
-            parent: text("parent_tool_call_id"),
+            parent: text("parent_tool_call_id").or(parent.map(str::to_owned)),
         };
         let kind = EventKind::ToolStarted(call);
         self.told.events.push(AgentEvent { at, kind });
     }
 
-    fn answer(&mut self, answer: &Answer) {
+    /// What a tool told, behind the calls of the sub-agents that it stands for.
+    fn answer(&mut self, answer: &Answer, within: &Trajectory) {
+        for one in answer.subagent_trajectory_ref.iter().flatten() {
+            let mut inside = within.subagent_trajectories.iter().flatten();
+            let inner = inside.find(|inner| {
+                inner.trajectory_id.is_some() && inner.trajectory_id == one.trajectory_id
+            });
+            match inner {
+                Some(inner) => self.sub_agent(inner, answer.source_call_id.as_deref()),
+                None => self.told.is_elsewhere = true,
+            }
+        }
         let extra = ours(answer.extra.as_ref());
         let get = |name: &str| extra.and_then(|extra| extra.get(name));
         let id = answer.source_call_id.clone();

@@ -471,3 +471,71 @@ fn a_trace_that_passes_is_kept_in_versions_and_compared_with() {
     assert_eq!(checked["traces"][0]["baseline"], format!("{key} v1"));
     assert_eq!(checked["traces"][0]["layers"]["path"]["skipped"], json!([]));
 }
+
+#[test]
+fn a_trial_whose_agent_failed_is_not_judged_however_it_failed() {
+    let failed = r#"echo '{"type":"result","subtype":"error_max_turns","is_error":true,"result":"done","num_turns":1,"total_cost_usd":0.1,"usage":{"input_tokens":1,"output_tokens":1}}'"#;
+    for (kind, said, why) in [
+        ("command", "echo done\nexit 3", "exit code 3"),
+        ("command", "echo done\nsleep 60", "hard_timeout"),
+        ("claude_code_cli", failed, "failed"),
+    ] {
+        let sandbox = Sandbox::new()
+            .agent("fake", kind, said)
+            .set("timeout_sec", "1")
+            .tasks("- {id: t, prompt: do it, expect: {answer: {expected_in_answer: [done]}}}\n");
+        sandbox.proctor(&["run", "--quiet"]);
+        let run = sandbox.run_dir();
+        let told = document(&sandbox, &["tasks.yaml", run.to_str().expect("text")], 2);
+        let found = told["traces"][0]["why"].as_str().unwrap_or_default();
+        assert!(found.contains(why), "{told:#}");
+        let trial = sandbox.trial_file("events.jsonl");
+        let trial = trial.parent().expect("a folder").to_str().expect("text");
+        let save = ["baseline", "save", "tasks.yaml", trial];
+        let refused = sandbox.proctor(&save).expect_code(2).stderr;
+        assert!(refused.contains(why), "{refused}");
+        sandbox
+            .proctor(&[&save[..], &["--force"]].concat())
+            .expect_code(0);
+    }
+}
+
+/// A trajectory of an agent that hands its work to a sub-agent, which pushes.
+fn handed_on(reference: &Value) -> String {
+    let call = |id: &str, tool: &str, arguments: &Value| json!({"tool_call_id": id, "function_name": tool, "arguments": arguments});
+    let agent = json!({"name": "a", "version": "1"});
+    let push = call("p", "shell", &json!({"command": "git push"}));
+    let inner = json!({"schema_version": "ATIF-v1.7", "trajectory_id": "sub", "agent": agent,
+        "steps": [{"step_id": 1, "source": "agent", "message": "x", "tool_calls": [push]}]});
+    let results =
+        json!([{"source_call_id": "c", "content": "y", "subagent_trajectory_ref": [reference]}]);
+    let outer = json!({"schema_version": "ATIF-v1.7", "agent": agent, "subagent_trajectories": [inner], "steps": [
+        {"step_id": 1, "source": "user", "message": "do it"},
+        {"step_id": 2, "source": "agent", "message": "m", "tool_calls": [call("c", "Task", &json!({}))],
+         "observation": {"results": results}},
+        {"step_id": 3, "source": "agent", "message": "All done."}]});
+    outer.to_string()
+}
+
+#[test]
+fn calls_of_embedded_sub_agents_are_judged() {
+    let spec = "answer: {expected_in_answer: [all done]}\npath: {forbidden_calls: [{command: git push}], max_tool_calls: 2}\n";
+    let inside = handed_on(&json!({"trajectory_id": "sub"}));
+    let elsewhere = handed_on(&json!({"trajectory_path": "sub.json"}));
+    let sandbox = folder(&[
+        ("spec.yaml", spec.to_owned()),
+        ("inside.json", inside.clone()),
+        ("elsewhere.json", elsewhere.replace("git push", "ls")),
+    ]);
+    let told = document(&sandbox, &["spec.yaml", "inside.json"], 1);
+    let layers = &told["traces"][0]["layers"];
+    assert_eq!(layers["answer"]["status"], "pass", "{told:#}");
+    assert_eq!(
+        layers["path"]["violations"],
+        json!(["forbidden_calls"]),
+        "{told:#}"
+    );
+    let told = document(&sandbox, &["spec.yaml", "elsewhere.json"], 2);
+    let why = told["traces"][0]["layers"]["path"].to_string();
+    assert!(why.contains("in another file"), "{told:#}");
+}

@@ -24,12 +24,16 @@ fn suite(said: &str, answer: &str, further: &str) -> Sandbox {
     judged(sandbox, answer, ("", further))
 }
 
+/// An agent that tells its calls, of which there are none, and costs half a dollar.
+fn telling() -> Sandbox {
+    let end = r#"{"type":"result","subtype":"success","is_error":false,"result":"please come in","num_turns":1,"total_cost_usd":0.5,"usage":{"input_tokens":1,"output_tokens":1}}"#;
+    Sandbox::new().agent("fake", "claude_code_cli", &format!("echo '{end}'"))
+}
+
 /// One whose agent costs half a dollar, and its judge a quarter each time and at most `most`.
 fn paid(most: &str) -> Sandbox {
-    let end = r#"{"type":"result","subtype":"success","is_error":false,"result":"please come in","num_turns":1,"total_cost_usd":0.5,"usage":{"input_tokens":1,"output_tokens":1}}"#;
-    let sandbox = Sandbox::new().agent("fake", "claude_code_cli", &format!("echo '{end}'"));
     judged(
-        sandbox,
+        telling(),
         RUBRIC,
         (most, &format!(", replay: 'off'{ALLOWED}")),
     )
@@ -469,7 +473,7 @@ fn a_check_asks_only_judges_that_may_decide() {
 
 #[test]
 fn a_baseline_that_judges_let_pass_says_how_far_they_are_known() {
-    let sandbox = suite("please come in", RUBRIC, ALLOWED);
+    let sandbox = judged(telling(), RUBRIC, ("", ALLOWED));
     sandbox.proctor(&["run", "--quiet"]).expect_code(0);
     let trial = sandbox.trial_file("events.jsonl");
     let trial = trial.parent().expect("a folder").to_str().expect("text");
@@ -483,4 +487,16 @@ fn a_baseline_that_judges_let_pass_says_how_far_they_are_known() {
     let listed = sandbox.proctor(&["baseline", "list"]).expect_code(0);
     assert!(listed.stdout.contains(known), "{listed:?}");
     assert_eq!(times_asked(&sandbox), 1);
+}
+
+#[test]
+fn claims_are_held_to_no_facts_where_nobody_knows_what_tools_told() {
+    let check = "hallucination_check: {rule: Every claim is in the facts.}";
+    let sandbox = suite("please come in", check, ALLOWED);
+    sandbox.proctor(&["run", "--quiet"]);
+    let row = sandbox.row();
+    assert_eq!(row["answer_layer"], "error", "{row:#}");
+    let told = row["layer_findings"].to_string();
+    assert!(told.contains("name a context_file"), "{told}");
+    assert_eq!(times_asked(&sandbox), 0);
 }

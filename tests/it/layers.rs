@@ -224,3 +224,111 @@ echo '\",\"num_turns\":1,\"usage\":{{\"input_tokens\":4,\"output_tokens\":2}}}}'
         );
     }
 }
+
+/// A run of a task that forbids pushing, any tool `Bash` and any call, by an agent whose calls are not told.
+fn unseen((kind, said): (&str, &str), suite: &str) -> Sandbox {
+    let task = "expect: {path: {forbidden_calls: [{command: git push}], forbidden_tools: [Bash], max_tool_calls: 0}}";
+    let mut sandbox = Sandbox::new()
+        .agent("fake", kind, said)
+        .tasks(&format!("- {{id: t, prompt: do it, {task}}}\n"));
+    if !suite.is_empty() {
+        sandbox = sandbox.suite(suite);
+    }
+    sandbox.proctor(&["run", "--quiet"]);
+    sandbox
+}
+
+#[test]
+fn calls_that_an_agent_does_not_tell_pass_no_path() {
+    let push = "git push origin HEAD\necho done";
+    let sandbox = unseen(("command", push), "");
+    let row = sandbox.row();
+    assert_eq!(words(&row), ["-", "error", "-"], "{row:#}");
+    let told = findings(&row);
+    for check in ["max_tool_calls", "forbidden_tools", "forbidden_calls"] {
+        let begins = format!("path.{check} error: calls_unknown: an agent of the kind command");
+        assert!(told.iter().any(|it| it.starts_with(&begins)), "{told:#?}");
+    }
+    let again = &sandbox.regraded(0)["trials"][0]["after"];
+    assert_eq!(again["grade"], "error");
+
+    // What the suite watched is known all the same.
+    let sandbox = unseen(("command", push), "shims: [git]");
+    let row = sandbox.row();
+    assert_eq!(words(&row), ["-", "fail", "-"], "{row:#}");
+    let told = findings(&row);
+    assert!(
+        told.contains(&"path.forbidden_calls fail: made: [0] command git push"),
+        "{told:#?}"
+    );
+    assert!(
+        told.iter()
+            .any(|it| it.starts_with("path.forbidden_tools error"))
+    );
+    let run = sandbox.run_dir();
+    let check = ["check", "tasks.yaml", run.to_str().expect("text")];
+    sandbox.proctor(&check).expect_code(1);
+    let trial = sandbox.trial_file("events.jsonl");
+    let trial = trial.parent().expect("a folder").to_str().expect("text");
+    let save = ["baseline", "save", "tasks.yaml", trial];
+    let refused = sandbox.proctor(&save).expect_code(2).stderr;
+    assert!(refused.contains("calls_unknown: "), "{refused}");
+}
+
+#[test]
+fn calls_of_sub_agents_that_a_stream_does_not_tell_pass_no_path() {
+    let said = r#"mkdir -p "$CODEX_HOME/sessions"
+printf '%s\n' '{"type":"session_meta","payload":{"thread_source":"user"}}' > "$CODEX_HOME/sessions/rollout-a.jsonl"
+printf '%s\n' '{"type":"session_meta","payload":{"thread_source":"subagent"}}' '{"type":"response_item","payload":{"type":"function_call","call_id":"b","name":"shell","arguments":"{}"}}' > "$CODEX_HOME/sessions/rollout-b.jsonl"
+cat <<'END'
+{"type":"thread.started","thread_id":"t"}
+{"type":"turn.started"}
+{"type":"item.completed","item":{"id":"i","type":"agent_message","text":"done"}}
+{"type":"turn.completed","usage":{"input_tokens":10,"cached_input_tokens":0,"output_tokens":1}}
+END"#;
+    let sandbox = unseen(("codex_cli", said), "");
+    let row = sandbox.row();
+    assert_eq!(row["sub_agent_tool_calls"], 1, "{row:#}");
+    assert_eq!(words(&row), ["-", "error", "-"], "{row:#}");
+    let told = findings(&row).join("\n");
+    assert!(told.contains("sub-agents made 1 calls"), "{told}");
+    let events = sandbox.trial_file("events.jsonl");
+    let events = events.to_str().expect("text");
+    let check = ["check", "tasks.yaml", events, "--query", "t"];
+    sandbox.proctor(&check).expect_code(2);
+
+    let said = "cat <<'END'\n".to_owned()
+        + include_str!("../fixtures/streams/opencode-1.18.33/subagent-done.jsonl")
+        + "END";
+    let sandbox = unseen(("opencode", &said), "");
+    let told = findings(&sandbox.row()).join("\n");
+    assert!(
+        told.contains("path.forbidden_calls error: calls_unknown: task starts sub-agents"),
+        "{told}"
+    );
+}
+
+#[test]
+fn a_layer_that_ends_otherwise_in_a_regrading_is_told() {
+    let sandbox = ran(
+        &stream(&[bash("ls")], "done"),
+        "expect: {path: {max_tool_calls: 1}}",
+    );
+    let table = sandbox.proctor(&[
+        "rebuild",
+        "--run",
+        sandbox.run_dir().to_str().expect("text"),
+    ]);
+    assert!(
+        table.stdout.contains("\nlayers: path 1 PASS\n"),
+        "{table:?}"
+    );
+    let sandbox = sandbox.tasks("- {id: t, prompt: do it, expect: {path: {max_tool_calls: 0}}}\n");
+    sandbox.write();
+    let told = sandbox.regraded(0);
+    assert_eq!(
+        told["trials"][0]["layer_changes"],
+        json!(["path pass -> warn"]),
+        "{told:#}"
+    );
+}

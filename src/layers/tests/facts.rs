@@ -117,6 +117,7 @@ fn paths_are_judged_by_every_check_in_order() {
         });
         let facts = Path {
             calls: &calls(&strs(&input["used"])),
+            watched: &[],
             baseline: baseline.as_deref(),
             handoffs: handoffs.as_ref(),
         };
@@ -144,6 +145,7 @@ fn bills_are_judged_by_every_limit_in_order() {
             llm_calls: actual["llm_calls"].as_u64(),
             latency_ms: actual["latency_ms"].as_f64(),
             is_lower_bound: false,
+            hidden_calls: None,
         };
         let found = cost(&spec, &spent, fact["input"]["baseline_cost_usd"].as_f64());
         let expect = &fact["expect"];

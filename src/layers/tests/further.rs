@@ -26,6 +26,7 @@ fn a_forbidden_call_fails_and_the_rest_of_a_path_warns() {
     };
     let facts = Path {
         calls: &[edit("a")],
+        watched: &[],
         baseline: None,
         handoffs: None,
     };
@@ -45,6 +46,7 @@ fn calls_with_other_arguments_are_no_loop_of_the_same() {
         };
         let facts = Path {
             calls: &made,
+            watched: &[],
             baseline: None,
             handoffs: None,
         };
@@ -66,6 +68,7 @@ fn a_reference_is_the_expected_sequence_before_the_baseline() {
     let made = calls(&["b", "a"]);
     let facts = Path {
         calls: &made,
+        watched: &[],
         baseline: Some(&baseline),
         handoffs: None,
     };
@@ -91,6 +94,7 @@ fn what_cannot_be_compared_is_skipped_and_listed() {
     };
     let facts = Path {
         calls: &[],
+        watched: &[],
         baseline: None,
         handoffs: None,
     };
@@ -282,6 +286,7 @@ fn a_call_that_is_not_known_whole_is_not_known_to_be_allowed() {
         };
         let facts = Path {
             calls,
+            watched: &[],
             baseline: None,
             handoffs: None,
         };

@@ -83,6 +83,11 @@ fn save(args: &SaveBaselineArgs) -> Outcome<ExitCode> {
             refused("the spec is not about this trace").hint("name a query or task: --query")
         );
     };
+    let flaw = source.failed.as_ref().or(trace.gaps.calls.as_ref());
+    if let Some(why) = flaw.filter(|_| !args.force) {
+        let hint = "--force saves it all the same, and that is recorded";
+        return Err(refused(format!("{}: {why}; nothing was saved", source.name)).hint(hint));
+    }
     let first = |spec: &&GraderSpec| matches!(spec, GraderSpec::Answer(_));
     let layer: Vec<GraderSpec> = query.layers.iter().filter(first).cloned().collect();
     let held = hold(&layer, &trace, None);
@@ -98,17 +103,14 @@ fn save(args: &SaveBaselineArgs) -> Outcome<ExitCode> {
     if !passes && !args.force {
         return not_passed(&found, status);
     }
-    if let Some(why) = trace.gaps.calls.as_ref().filter(|_| !args.force) {
-        let hint = "--force saves it all the same, and that is recorded";
-        return Err(refused(format!("{}: {why}; nothing was saved", source.name)).hint(hint));
-    }
+    let is_flawed = flaw.is_some();
     let mut baseline = Baseline::new(&trace);
     baseline.saved_at = jiff::Timestamp::now().to_string();
     baseline.source = source.name;
     baseline.spec_sha256.clone_from(&spec.digest);
     baseline.correctness = status.map(|status| status.word().to_owned());
     baseline.violations = violations(&found);
-    baseline.forced = !passes || trace.gaps.calls.is_some();
+    baseline.forced = !passes || is_flawed;
     baseline.judged = asked.judges;
     let saved = store(&args.store)
         .save(&key, args.version, baseline)

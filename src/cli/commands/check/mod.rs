@@ -186,6 +186,10 @@ fn check(
     let Some(query) = chosen.of(source.task.as_deref(), &trace) else {
         return (checked, None);
     };
+    if let Some(why) = source.failed {
+        checked.result = Held::Crashed(why);
+        return (checked, None);
+    }
     let (name, before) = baseline.unzip();
     checked.held_to = query.task.clone().or_else(|| query.query.clone());
     checked.baseline = name;

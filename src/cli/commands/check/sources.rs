@@ -7,10 +7,10 @@ use serde_json::Value;
 
 use crate::cli::failure::{Failure, Kind, Outcome};
 use crate::config::TraceSpec;
-use crate::graders::trace_of;
+use crate::graders::{Recording, told_by_tools, trace_of};
 use crate::layers::Trace;
-use crate::model::{AgentEvent, Cut, EventKind};
-use crate::record::{BaselineKey, Baselines, Row, RunDir, RunMetadata, read_events};
+use crate::model::{AgentEvent, EventKind};
+use crate::record::{BaselineKey, Baselines, Row, RunDir, RunMetadata, TrialDir, read_events};
 use crate::report::sanitize_line;
 use crate::trajectory::{Told, read_agentci, read_atif, trials_below};
 
@@ -22,8 +22,10 @@ pub(in crate::cli) struct Source {
     pub(in crate::cli) task: Option<String>,
     /// What it tells, or why it cannot be judged.
     pub(in crate::cli) trace: Result<Trace, String>,
-    /// What tools told the agent, where the format holds that.
-    pub(in crate::cli) tools: Option<Vec<String>>,
+    /// Why the agent did not come to its end, which leaves nothing to judge.
+    pub(in crate::cli) failed: Option<String>,
+    /// What tools told the agent, or why that is not known.
+    pub(in crate::cli) tools: Result<Vec<String>, String>,
     /// Whose baseline it would be, where it is told.
     pub(in crate::cli) key: Option<BaselineKey>,
     /// The version, if it is a baseline.
@@ -92,11 +94,12 @@ fn refused(path: &Path, why: impl std::fmt::Display) -> Failure {
 
 /// The trace of a file.
 pub(in crate::cli) fn one(path: &Path) -> Outcome<Source> {
-    let source = |trace, tools, version| Source {
+    let source = |trace, (failed, tools), version| Source {
         name: path.display().to_string(),
         task: None,
         key: None,
         trace: Ok(trace),
+        failed,
         tools,
         version,
     };
@@ -104,10 +107,15 @@ pub(in crate::cli) fn one(path: &Path) -> Outcome<Source> {
         let mut reader = read_events(path).map_err(|error| refused(path, error))?;
         let events: Result<Vec<AgentEvent>, _> = reader.by_ref().collect();
         let events = events.map_err(|problem| refused(path, problem))?;
-        let dropped = reader.dropped();
-        let tools = told_by_tools(&events, dropped);
-        let trace = trace_of(events.into_iter(), dropped);
-        return Ok(source(trace, tools, None));
+        let of_trial = folder(path).and_then(trial_of);
+        let recording = Recording {
+            kind: reader.header().agent_kind.clone(),
+            dropped: reader.dropped(),
+            ..of_trial.unwrap_or_default()
+        };
+        let beside = (said_failed(&events), tools_of(&events, &recording));
+        let trace = trace_of(events.into_iter(), &recording);
+        return Ok(source(trace, beside, None));
     }
     let bytes = fs::read(path).map_err(|error| refused(path, error))?;
     let value: Value = serde_json::from_slice(&bytes)
@@ -116,13 +124,22 @@ pub(in crate::cli) fn one(path: &Path) -> Outcome<Source> {
     if version.is_some_and(|version| version.starts_with("ATIF")) {
         let read = read_atif(&bytes).map_err(|problem| refused(path, problem))?;
         let query = Some(read.users.join("\n")).filter(|query| !query.is_empty());
-        let tools = told_by_tools(&read.events, 0);
+        let recording = Recording {
+            kind: read.kind,
+            hidden_calls: read.hidden_calls,
+            is_elsewhere: read.is_elsewhere,
+            ..Recording::default()
+        };
+        let beside = (
+            said_failed(&read.events),
+            tools_of(&read.events, &recording),
+        );
         let trace = Trace {
             query,
             agent: Some(read.agent),
-            ..trace_of(read.events.into_iter(), 0)
+            ..trace_of(read.events.into_iter(), &recording)
         };
-        return Ok(source(trace, tools, None));
+        return Ok(source(trace, beside, None));
     }
     let read = read_agentci(&bytes).map_err(|why| {
         refused(
@@ -130,25 +147,57 @@ pub(in crate::cli) fn one(path: &Path) -> Outcome<Source> {
             format!("neither an ATIF trajectory nor a trace of AgentCI: {why}"),
         )
     })?;
-    Ok(source(read.trace, None, read.version))
+    let untold = "a trace of AgentCI does not hold what tools told; name a context_file";
+    let beside = (None, Err(untold.to_owned()));
+    Ok(source(read.trace, beside, read.version))
 }
 
-/// What tools told; nothing where that is not kept whole.
-fn told_by_tools(events: &[AgentEvent], dropped: u64) -> Option<Vec<String>> {
-    let is_cut = |event: &AgentEvent| {
-        matches!(
-            event.kind,
-            EventKind::Cut(Cut::Output | Cut::List | Cut::Line)
-        )
-    };
-    if dropped > 0 || events.iter().any(is_cut) {
-        return None;
+/// What is known of a trial beside its events, by its folder.
+fn trial_of(folder: &Path) -> Option<Recording> {
+    let mut found = trials_below(folder).ok()?;
+    let (_, dir) = found.pop()?;
+    let row = dir.last_mark().and_then(|mark| mark.row);
+    Some(beside(&dir, row.as_ref()))
+}
+
+fn beside(dir: &TrialDir, row: Option<&Row>) -> Recording {
+    Recording {
+        hidden_calls: row.and_then(|row| row.sub_agent_tool_calls),
+        cmd_log: Some(dir.cmd_log()),
+        ..Recording::default()
     }
-    let told = events.iter().filter_map(|event| match &event.kind {
-        EventKind::ToolEnded(result) => Some(result.output.clone()),
+}
+
+fn tools_of(events: &[AgentEvent], recording: &Recording) -> Result<Vec<String>, String> {
+    told_by_tools(events.iter().cloned(), recording)
+}
+
+/// That the agent's own last word was that it failed.
+fn said_failed(events: &[AgentEvent]) -> Option<String> {
+    let mut ends = events.iter().rev().filter_map(|event| match event.kind {
+        EventKind::Finished { ok, .. } => Some(ok),
         _ => None,
     });
-    Some(told.collect())
+    let failed = ends.next() == Some(false);
+    failed.then(|| "the agent said that it failed".to_owned())
+}
+
+/// Why an agent did not come to its end by what its row tells.
+fn failed(row: &Row) -> Option<String> {
+    let infra = row.infra.as_deref().filter(|infra| *infra != "none");
+    if let Some(infra) = infra {
+        return Some(format!("the agent did not get to its work: {infra}"));
+    }
+    let ending = row.termination.as_deref();
+    if let Some(ending) = ending.filter(|ending| *ending != "completed") {
+        let why = match ending {
+            "hard_timeout" | "stall" | "budget" => "the agent was stopped by a limit: ",
+            _ => "the agent was ",
+        };
+        return Some(format!("{why}{ending}"));
+    }
+    let code = row.exit_code.filter(|code| *code != 0)?;
+    Some(format!("the agent ended with exit code {code}"))
 }
 
 /// The trials of a folder, each with what its row tells.
@@ -167,8 +216,9 @@ fn trials(path: &Path) -> Outcome<Vec<Source>> {
             },
             task: Some(row.task_id.clone()).filter(|task| !task.is_empty()),
             key: key_of(&row),
-            tools: told_by_tools(&told.events, 0),
-            trace: trial(told),
+            failed: failed(&row).or_else(|| said_failed(&told.events)),
+            tools: tools_of(&told.events, &recording(&told, &dir)),
+            trace: trial(told, &dir),
             version: None,
         })
     });
@@ -194,26 +244,27 @@ pub(in crate::cli) fn kept(
     Ok(current.map(|it| (it.name, it.trace)))
 }
 
-fn trial(told: Told) -> Result<Trace, String> {
+fn recording(told: &Told, dir: &TrialDir) -> Recording {
+    Recording {
+        kind: told.header.agent_kind.clone(),
+        ..beside(dir, told.row.as_ref())
+    }
+}
+
+fn trial(told: Told, dir: &TrialDir) -> Result<Trace, String> {
     if let Some(problem) = told.problems.first() {
         return Err(problem.clone());
     }
+    let recording = recording(&told, dir);
     let Some(row) = told.row else {
         return Err("the trial has no row: it did not end".to_owned());
     };
-    let infra = row.infra.as_deref().filter(|infra| *infra != "none");
-    if let Some(infra) = infra {
-        return Err(format!("the agent did not get to its work: {infra}"));
-    }
-    if let Some(ending @ ("crashed" | "interrupted" | "cancelled")) = row.termination.as_deref() {
-        return Err(format!("the agent was {ending}"));
-    }
     Ok(Trace {
         query: Some(told.prompt).filter(|prompt| !prompt.is_empty()),
         spent: row.spent(),
         model: row.model.clone(),
         agent: Some(row.agent_id.clone()),
-        ..trace_of(told.events.into_iter(), 0)
+        ..trace_of(told.events.into_iter(), &recording)
     })
 }
 
