@@ -285,13 +285,16 @@ fn copies_of_dead_runs_are_deleted_by_any_start() {
 }
 
 #[test]
-fn what_builds_of_graders_wrote_is_looked_at_at_their_end_too_and_for_all_of_a_trial() {
+fn what_builds_of_graders_wrote_is_looked_at_at_their_end_too_and_for_all_that_lies_there() {
     let tests = "{type: ios_test_pass, only_testing: [TallyTests/CounterTests]}";
+    let sharing = tests.replace('}', ", shares_tree: true}");
     let over = "error none over_limit:derived_data_mib";
     let cases = [
         (1, task(tests), over),
         (3, task(tests), "pass none -"),
-        (3, task(&format!("{tests}, {tests}")), over),
+        // What the first one wrote is gone when the second one begins, unless they share a tree.
+        (3, task(&format!("{tests}, {tests}")), "pass none -"),
+        (3, task(&format!("{tests}, {sharing}")), over),
     ];
     for (limit, tasks, expected) in cases {
         let (sandbox, _standin) = sandbox(CLAUDE_DONE);
