@@ -32,14 +32,19 @@ pub(super) fn process(pid: u32, parent: u32, session: u32, start: u64) -> Proces
 
 #[cfg(target_os = "linux")]
 pub(super) use linux::{
-    argv, children_of_self, first_child, has_environment, peak_memory_kib, runs_from, snapshot,
-    start_of, variable,
+    argv, children_of_self, first_child, has_environment, of, peak_memory_kib, runs_from, snapshot,
+    variable,
 };
 #[cfg(not(target_os = "linux"))]
 pub(super) use other::{
-    argv, children_of_self, first_child, has_environment, peak_memory_kib, runs_from, snapshot,
-    start_of, variable,
+    argv, children_of_self, first_child, has_environment, of, peak_memory_kib, runs_from, snapshot,
+    variable,
 };
+
+/// When a process started.
+pub(super) fn start_of(pid: u32) -> Option<u64> {
+    of(pid).map(|process| process.start)
+}
 
 /// Longest command line that is reported.
 const ARGV_SHOWN: usize = 4096;
@@ -68,12 +73,15 @@ mod linux {
 
     /// All processes.
     pub(in super::super) fn snapshot() -> Vec<Process> {
-        numbers("/proc").filter_map(read).collect()
+        numbers("/proc").filter_map(of).collect()
     }
 
-    /// When a process started.
-    pub(in super::super) fn start_of(pid: u32) -> Option<u64> {
-        read(pid).map(|process| process.start)
+    /// The process that has this id now.
+    pub(in super::super) fn of(pid: u32) -> Option<Process> {
+        let mut stat = [0; STAT_SIZE];
+        let mut file = fs::File::open(format!("/proc/{pid}/stat")).ok()?;
+        let count = file.read(&mut stat).ok()?;
+        parse(pid, &stat[..count])
     }
 
     /// The children of this process, zombies included; `None` where the kernel does not list them.
@@ -154,13 +162,6 @@ mod linux {
             .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
     }
 
-    fn read(pid: u32) -> Option<Process> {
-        let mut stat = [0; STAT_SIZE];
-        let mut file = fs::File::open(format!("/proc/{pid}/stat")).ok()?;
-        let count = file.read(&mut stat).ok()?;
-        parse(pid, &stat[..count])
-    }
-
     /// More than 52 numbers and a name of 64 bytes: the kernel gives all of it at once.
     const STAT_SIZE: usize = 2048;
 
@@ -202,10 +203,9 @@ mod other {
             .collect()
     }
 
-    pub(in super::super) fn start_of(pid: u32) -> Option<u64> {
+    pub(in super::super) fn of(pid: u32) -> Option<Process> {
         let pid = pid.to_string();
         parse(&ps(&["-p", &pid, "-o", "pid=,ppid=,pgid=,stat=,lstart="]))
-            .map(|process| process.start)
     }
 
     pub(in super::super) fn children_of_self() -> Option<Vec<u32>> {

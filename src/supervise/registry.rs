@@ -22,6 +22,9 @@ const LOOK: WaitIdOptions = WaitIdOptions::EXITED
     .union(WaitIdOptions::NOHANG)
     .union(WaitIdOptions::NOWAIT);
 
+/// So often the list of children is read at most until it says the same twice.
+const READINGS: usize = 5;
+
 /// What others must know of a child.
 #[derive(Debug, Clone)]
 pub(super) struct Leader {
@@ -155,11 +158,25 @@ fn adopted() -> Option<Vec<u32>> {
         leaders.contains_key(pid)
             || session_of(Some(*pid)).is_none_or(|session| session == own_session)
     };
-    // The kernel's list leaves some out where others die while it is read.
-    let mut children = processes::children_of_self()?;
-    children.extend(processes::children_of_self()?);
+    let mut children = all_children()?;
     children.retain(|pid| !is_known(pid));
     Some(children)
+}
+
+/// The children of this process. The kernel's list leaves some out where others before them are reaped while it is read, so
+/// that it is complete only where it reads the same twice; where it never does, all of them together are the answer.
+fn all_children() -> Option<Vec<u32>> {
+    let mut every = processes::children_of_self()?;
+    let mut last = every.clone();
+    for _ in 0..READINGS {
+        let next = processes::children_of_self()?;
+        if next == last {
+            return Some(next);
+        }
+        every.extend_from_slice(&next);
+        last = next;
+    }
+    Some(every)
 }
 
 /// The system's process id, if `pid` can be one.

@@ -226,7 +226,7 @@ impl<'a> Hunt<'a> {
             return self.swept;
         }
         loop {
-            if self.leader_is_gone && is_empty_soon() {
+            if self.leader_is_gone && is_empty_soon() && self.all_known_are_gone() {
                 return self.swept;
             }
             let alive = self.alive();
@@ -244,6 +244,14 @@ impl<'a> Hunt<'a> {
             thread::sleep(rest);
             rest = (rest * 2).min(Duration::from_millis(20));
         }
+    }
+
+    /// Whether everybody who was found and killed has died: whose parent lives on under another trial is no orphan.
+    fn all_known_are_gone(&self) -> bool {
+        self.known.iter().all(|(pid, start)| {
+            let process = processes::of(*pid);
+            process.is_none_or(|process| process.gone || process.start != *start)
+        })
     }
 
     /// Whether orphans are left that the list of all processes may have missed: where each process starts another and dies,
