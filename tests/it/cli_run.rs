@@ -4,10 +4,9 @@ use std::fs;
 use std::io::{BufRead, BufReader, Read};
 use std::process::Child;
 
-use rustix::process::Signal;
 use serde_json::Value;
 
-use crate::sandbox::{CLAUDE_DONE, Ran, SOLVE, Sandbox, send_signal};
+use crate::sandbox::{CLAUDE_DONE, Ran, SOLVE, Sandbox, send_signal, stops};
 
 pub(crate) fn solving() -> Sandbox {
     Sandbox::new().agent(
@@ -180,7 +179,7 @@ fn wait_for(child: &mut Child, words: &str) -> BufReader<std::process::ChildStde
 
 #[test]
 fn a_wish_to_stop_keeps_what_ended_and_says_how_to_go_on() {
-    for signal in [Signal::INT, Signal::TERM, Signal::HUP] {
+    for signal in stops() {
         let slow = "[ \"$1\" = --version ] && exit; echo '{\"type\":\"system\"}'; exec sleep 60";
         let sandbox = solving()
             .agent("slow", "claude_code_cli", slow)

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 
 use crate::jail::can_be_had;
-use crate::sandbox::{CLAUDE_DONE, SOLVE, Sandbox, wait_for};
+use crate::sandbox::{CLAUDE_DONE, SOLVE, Sandbox, stops, wait_for};
 
 const LEVELS: [&str; 2] = ["none", "auto"];
 
@@ -63,7 +63,7 @@ fn no_command_line_holds_a_word_of_the_prompt_so_killing_by_it_hits_nobody() {
 
 #[test]
 fn a_term_or_a_hang_up_stops_a_run_as_one_interrupt_does() {
-    for signal in [Signal::TERM, Signal::HUP] {
+    for signal in stops() {
         let sandbox = Sandbox::new()
             .agent(
                 "fake",

@@ -89,26 +89,37 @@ fn real_agents_work_through_a_door_that_leads_to_their_model_alone() {
     let (server, at) = model(&runtime);
     let proxied = format!("{address}:{}", leading(address, at));
     let home = format!("{}:{}", Ipv4Addr::LOCALHOST, at.port());
-    for (host, agents, hosts) in [
+    for (host, agents, work, hosts) in [
         (
             &proxied,
             &["claude", "codex", "gemini", "copilot"][..],
+            &["shell", "mcp"][..],
             "[]".to_owned(),
         ),
         // Where its model is stands in its settings alone.
-        (&proxied, &["opencode"][..], format!("['{proxied}']")),
-        (&home, &["claude", "codex"][..], "[]".to_owned()),
+        (
+            &proxied,
+            &["opencode"][..],
+            &["mcp"][..],
+            format!("['{proxied}']"),
+        ),
+        (
+            &home,
+            &["claude", "codex"][..],
+            &["mcp"][..],
+            "[]".to_owned(),
+        ),
     ] {
         let sandbox = suite(&tools, "jail", "lab")
             .suite("network: provider")
             .suite(&format!("hosts: {hosts}"))
             .agents_with(&format!("127.0.0.1:{PORT}"), host)
-            .tasks(&tasks(&["shell", "mcp"]));
+            .tasks(&tasks(work));
         let mut words = vec!["run", "--quiet", "--agents"];
         words.extend(agents);
         sandbox.proctor(&words).expect_code(0);
         let rows = sandbox.rows();
-        assert_eq!(rows.len(), 2 * agents.len());
+        assert_eq!(rows.len(), work.len() * agents.len());
         rows.iter().for_each(check);
     }
     assert!(!server.requests().is_empty());

@@ -457,9 +457,9 @@ fn check_overlay(run: &Rehearsed, wrong: &mut Wrong) {
     }
 }
 
-fn both_agents_at(isolation: &str) {
+fn both_agents_at(isolation: &str, expected: &[&Expected]) {
     let Some(tools) = Tools::find() else { return };
-    let names: Vec<&str> = EXPECTED.iter().map(|expected| expected.task).collect();
+    let names: Vec<&str> = expected.iter().map(|expected| expected.task).collect();
     let clean = if isolation == "none" { "false" } else { "true" };
     let sandbox = suite(&tools, isolation, "lab")
         .suite(&format!("clean_agent_env: {clean}"))
@@ -468,7 +468,7 @@ fn both_agents_at(isolation: &str) {
         return;
     };
     let mut wrong = Wrong::default();
-    for expected in &EXPECTED {
+    for expected in expected {
         check_row(&run, "claude", expected, &mut wrong);
         check_row(&run, "codex", expected, &mut wrong);
     }
@@ -486,12 +486,24 @@ fn both_agents_at(isolation: &str) {
 
 #[test]
 fn claude_code_and_codex_come_to_what_the_script_says_in_a_jail() {
-    both_agents_at("jail");
+    both_agents_at("jail", &EXPECTED.iter().collect::<Vec<_>>());
 }
 
 #[test]
 fn claude_code_and_codex_come_to_what_the_script_says_without_a_jail() {
-    both_agents_at("none");
+    // Those whose processes, files and servers stand otherwise there; what providers say is the same.
+    let tasks = [
+        "shell",
+        "edit",
+        "mcp",
+        "mcpcrash",
+        "subagent",
+        "background",
+        "http401",
+    ];
+    let all = EXPECTED.iter();
+    let expected = all.filter(|expected| tasks.contains(&expected.task));
+    both_agents_at("none", &expected.collect::<Vec<_>>());
 }
 
 #[test]
