@@ -286,14 +286,19 @@ impl<'a> Hunt<'a> {
             .collect()
     }
 
+    /// Tells of a process that was left, unless it has died by itself before it could be named.
     fn report(&mut self, process: &Process) {
         let is_the_child = self.session_is_the_child
             && [process.session, process.group].contains(&self.trial.leader);
-        if self.known.insert((process.pid, process.start)) && !is_the_child {
+        if !self.known.insert((process.pid, process.start)) || is_the_child {
+            return;
+        }
+        let argv = processes::argv(process.pid);
+        if processes::start_of(process.pid) == Some(process.start) {
             self.swept.leftovers.push(Leftover {
                 pid: process.pid,
                 ppid: process.parent,
-                argv: processes::argv(process.pid),
+                argv,
             });
         }
     }

@@ -104,10 +104,11 @@ async fn nobody_moves_before_all_are_asked_and_whoever_was_seen_then_is_killed()
 #[tokio::test]
 async fn a_child_that_lingers_after_its_last_word_has_completed() {
     let mut spec = script("echo FINISHED; exec sleep 60.14");
-    spec.limits.stall = Some(ms(100));
+    spec.limits.stall = Some(ms(1500));
+    spec.limits.linger = ms(2000);
     let (ending, _) = hear(&spec).await;
     assert_eq!(ending.reason, EndReason::Lingered);
-    assert!(ending.wall >= ms(300));
+    assert!(ending.wall >= ms(2000));
     assert!(!runs("sleep 60.14"));
 }
 

@@ -59,7 +59,7 @@ async fn whoever_left_the_group_is_killed_and_named() {
 async fn a_stalled_child_takes_a_setsid_child_with_it() {
     let mut spec =
         script("setsid sleep 61.11 & sleep 61.12 & trap '' INT TERM; while :; do sleep 0.05; done");
-    spec.limits.hard = Some(ms(300));
+    spec.limits.hard = Some(ms(600));
     let (ending, _) = hear(&spec).await;
     assert_eq!(
         (ending.reason, ending.exit),
@@ -84,7 +84,7 @@ async fn a_shell_whose_command_is_killed_does_not_go_on_to_the_next() {
         let mut spec = script(&format!("{GOES_ON}; {end}"));
         spec.argv[0] = "/bin/bash".into();
         spec.cwd = folder.path().to_owned();
-        spec.limits.hard = Some(ms(700));
+        spec.limits.hard = Some(ms(1500));
         let (ending, _) = hear(&spec).await;
         assert!(ending.leftovers.len() >= 12, "{ending:?}");
         let told = std::fs::read_to_string(folder.path().join("went-on"));
@@ -141,7 +141,7 @@ async fn a_daemon_writes_nothing_after_the_ending() {
 async fn a_sibling_that_outlives_its_leader_is_killed_too() {
     let mut spec =
         script("(trap '' INT TERM; while :; do sleep 0.05; done; : 61.41) & exec sleep 61.42");
-    spec.limits.hard = Some(ms(300));
+    spec.limits.hard = Some(ms(600));
     let (ending, _) = hear(&spec).await;
     assert_eq!(
         ending.exit,
