@@ -90,8 +90,14 @@ pub(super) fn begins_as_failure(text: &str) -> bool {
     is_limit || is_reached_limit(&begin) || OPENINGS.iter().any(|words| begin.starts_with(words))
 }
 
+/// Whether a line that a client wrote before all else says that nobody is logged in, or may have what is asked for.
+pub(super) fn tells_no_login(line: &str) -> bool {
+    let topics = Topics::of(&line[..border(line, LOOKED_AT)]);
+    topics.certain_kind() == Some(ProviderFaultKind::Auth)
+}
+
 /// Words in lower case with which clients begin to tell a failure.
-const OPENINGS: [&str; 24] = [
+const OPENINGS: [&str; 26] = [
     "api error",
     "authentication_error",
     "connection error.",
@@ -103,9 +109,11 @@ const OPENINGS: [&str; 24] = [
     "oauth token ",
     "please run /login",
     "prompt is too long",
+    "output blocked by content filtering policy",
     "repeated 529 ",
     "request rejected (",
     "request timed out",
+    "request too large (max ",
     "there's an issue with the selected model",
     "this organization has been disabled",
     "unable to connect to api",
@@ -156,9 +164,13 @@ fn kind_of_code(code: &str) -> Option<ProviderFaultKind> {
         | "model_context_window_exceeded"
         | "model_max_prompt_tokens_exceeded"
         | "request_too_large" => Some(ProviderFaultKind::ContextOverflow),
-        "refusal" | "content_policy_violation" | "content_filter" | "cyber_policy" | "SAFETY" => {
-            Some(ProviderFaultKind::Refusal)
-        }
+        "refusal"
+        | "content_policy_violation"
+        | "content_filter"
+        | "cyber_policy"
+        | "data_inspection_failed"
+        | "moderation_blocked"
+        | "SAFETY" => Some(ProviderFaultKind::Refusal),
         "authentication_failed"
         | "authentication_error"
         | "permission_error"
@@ -168,7 +180,9 @@ fn kind_of_code(code: &str) -> Option<ProviderFaultKind> {
         | "API_KEY_INVALID"
         | "oauth_org_not_allowed"
         | "usage_not_included"
-        | "model_not_found" => Some(ProviderFaultKind::Auth),
+        | "model_not_found"
+        | "model_not_supported"
+        | "unsupported_country_region_territory" => Some(ProviderFaultKind::Auth),
         "server_error" | "api_error" | "timeout_error" => Some(ProviderFaultKind::Unreachable),
         _ => None,
     }

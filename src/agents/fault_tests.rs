@@ -6,7 +6,7 @@ use ProviderFaultKind::{
 };
 
 /// Messages as clients write them, with their kind and status.
-const MESSAGES: [(&str, ProviderFaultKind, Option<u16>); 41] = [
+const MESSAGES: [(&str, ProviderFaultKind, Option<u16>); 67] = [
     ("API Error: 429 rate_limit_error", RateLimited, Some(429)),
     ("API Error (529 overloaded_error)", Overloaded, Some(529)),
     ("API Error: Overloaded", Overloaded, None),
@@ -152,6 +152,120 @@ const MESSAGES: [(&str, ProviderFaultKind, Option<u16>); 41] = [
         None,
     ),
     ("model_max_prompt_tokens_exceeded", ContextOverflow, None),
+    (
+        "API Error: 400 {\"type\":\"error\",\"error\":{\"type\":\"invalid_request_error\",\"message\":\"You have reached your specified API usage limits. You will regain access on 2026-12-01 at 00:00 UTC.\"}}",
+        RateLimited,
+        Some(400),
+    ),
+    (
+        "API Error: 400 Output blocked by content filtering policy",
+        Refusal,
+        Some(400),
+    ),
+    (
+        "API Error: Opus 5.5's safeguards flagged this message (https://www.anthropic.com/legal/aup).",
+        Refusal,
+        None,
+    ),
+    (
+        "The response was filtered due to the prompt triggering Azure OpenAI's content management policy.",
+        Refusal,
+        None,
+    ),
+    (
+        "Your request was rejected by the safety system.",
+        Refusal,
+        None,
+    ),
+    (
+        "[API Error: 400 <400> InternalError.Algo.DataInspectionFailed: Input text data may contain inappropriate content.]",
+        Refusal,
+        Some(400),
+    ),
+    (
+        "{\"detail\": \"The 'gpt-5.5' model is not supported when using Codex with a ChatGPT account.\"}",
+        Auth,
+        None,
+    ),
+    (
+        "unexpected status 400 Bad Request: {\"error\":{\"message\":\"Your organization must be verified to stream this model.\"}}",
+        Auth,
+        Some(400),
+    ),
+    ("API key expired. Please renew the API key.", Auth, None),
+    (
+        "User location is not supported for the API use.",
+        Auth,
+        None,
+    ),
+    ("x is not a valid model ID", Auth, None),
+    (
+        "Model not found: anthropic/claude-nope. Did you mean: claude-opus?",
+        Auth,
+        None,
+    ),
+    (
+        "Execution failed: CAPIError: 400 The requested model is not supported.",
+        Auth,
+        None,
+    ),
+    (
+        "API Error (us.anthropic.claude-x): 400 The provided model identifier is invalid.",
+        Auth,
+        None,
+    ),
+    ("[API Error: Requested entity was not found.]", Auth, None),
+    (
+        "[API Error: 400 Access denied, please make sure your account is in good standing.]",
+        Auth,
+        Some(400),
+    ),
+    ("Insufficient Balance", Auth, None),
+    (
+        "No auth type is selected. Please configure an auth type before running in non-interactive mode.",
+        Auth,
+        None,
+    ),
+    (
+        "[API Error: 400 <400> InternalError.Algo.InvalidParameter: Range of input length should be [1, 129024]]",
+        ContextOverflow,
+        Some(400),
+    ),
+    (
+        "Request too large (max 32MB). Try with a smaller file.",
+        ContextOverflow,
+        None,
+    ),
+    (
+        "[API Error: No capacity available for model gemini-3-pro-preview on the server]",
+        Overloaded,
+        None,
+    ),
+    (
+        "API Error: Unable to connect to API (FailedToOpenSocket)",
+        Unreachable,
+        None,
+    ),
+    (
+        "Cannot connect to API: Was there a typo in the url or port?",
+        Unreachable,
+        None,
+    ),
+    (
+        "stream disconnected before completion: Incomplete response returned, reason: max_output_tokens",
+        Other,
+        None,
+    ),
+    (
+        "API Error: Claude's response exceeded the 32000 output token maximum.",
+        Other,
+        None,
+    ),
+    (
+        "[API Error: Model stream ended with empty response text.]",
+        Other,
+        None,
+    ),
 ];
 
 #[test]
@@ -247,6 +361,45 @@ fn a_quota_of_a_minute_tells_when_it_is_there_again() {
     assert_eq!(found.kind, RateLimited);
     let time = std::time::Duration::from_millis(34_070);
     assert_eq!(found.reset, Some(Reset::After(time)));
+}
+
+#[test]
+fn a_limit_of_spending_tells_the_day_on_which_it_ends_whatever_its_status() {
+    let told = Told {
+        status: Some(400),
+        code: Some("invalid_request_error"),
+        message: "You have reached your specified API usage limits. You will regain access on 2026-12-01 at 00:00 UTC.",
+        ..Told::default()
+    };
+    let found = fault(&told);
+    assert_eq!(found.kind, RateLimited);
+    let Some(Reset::Clock { day, zone, .. }) = found.reset else {
+        panic!("no day: {:?}", found.reset)
+    };
+    assert_eq!(
+        (day, zone.as_deref()),
+        (Some((12, 1, Some(2026))), Some("UTC"))
+    );
+}
+
+#[test]
+fn a_client_tells_that_nobody_is_logged_in() {
+    for line in [
+        "Error: No authentication information found.",
+        "When using Gemini API, you must specify the GEMINI_API_KEY environment variable.",
+        "When using Vertex AI, you must specify either:",
+        "Please set an Auth method in your settings.json or specify one of the following environment variables before running: GEMINI_API_KEY",
+        "Invalid auth method selected.",
+    ] {
+        assert!(tells_no_login(line), "{line}");
+    }
+    for line in [
+        "Ripgrep is not available. Falling back to GrepTool.",
+        "Update your environment and try again (no reload needed if using .env)!",
+        "Warning: tools.exclude in settings.json is deprecated and will be removed in 1.0.",
+    ] {
+        assert!(!tells_no_login(line), "{line}");
+    }
 }
 
 #[test]

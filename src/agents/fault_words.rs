@@ -13,6 +13,10 @@ pub(super) enum Topic {
     Account,
     /// A quota that is used up: of the account, or of this minute.
     Quota,
+    /// What a person allowed an account to spend until some day.
+    Spending,
+    /// An answer that was as long as it may be.
+    Length,
     /// More than a model's context holds.
     Overflow,
     /// What the provider will not do.
@@ -34,7 +38,7 @@ pub(super) enum Topic {
 }
 
 /// Words in lower case, with what they speak of.
-const WORDS: [(Topic, &[&str]); 11] = [
+const WORDS: [(Topic, &[&str]); 13] = [
     (
         Topic::Account,
         &[
@@ -59,9 +63,40 @@ const WORDS: [(Topic, &[&str]); 11] = [
             "out of credits",
             "spend cap",
             "to use codex with your chatgpt plan",
+            "billing hard limit",
+            "insufficient balance",
+            "account is in good standing",
+            // Whose login nobody made.
+            "no auth type is selected",
+            "no authentication information found",
+            "set an auth method",
+            "invalid auth method",
+            "missing api key",
+            "when using gemini api, you must specify",
+            "when using vertex ai, you must specify",
+            "api key expired",
+            // Who may not have the model, or from where.
+            "model is not supported when using codex",
+            "organization must be verified",
+            "user location is not supported",
+            "country, region, or territory not supported",
+            // A model that is none.
+            "is not a valid model id",
+            "model not found",
+            "requested model is not supported",
+            "model identifier is invalid",
+            "requested entity was not found",
         ],
     ),
     (Topic::Quota, &["quota exceeded"]),
+    (
+        Topic::Spending,
+        &["specified api usage limits", "you will regain access"],
+    ),
+    (
+        Topic::Length,
+        &["reason: max_output_tokens", "output token maximum"],
+    ),
     (
         Topic::Overflow,
         &[
@@ -76,6 +111,8 @@ const WORDS: [(Topic, &[&str]); 11] = [
             "prompt as too long",
             "prompt token count",
             "model_max_prompt_tokens_exceeded",
+            "range of input length should be",
+            "request too large (max",
         ],
     ),
     (
@@ -91,6 +128,13 @@ const WORDS: [(Topic, &[&str]); 11] = [
             "cyber_policy",
             "for safety reasons",
             "due to safety settings",
+            "safeguards flagged",
+            "safety system",
+            "moderation_blocked",
+            "content filter",
+            "content management policy",
+            "datainspectionfailed",
+            "data_inspection_failed",
         ],
     ),
     (
@@ -108,7 +152,7 @@ const WORDS: [(Topic, &[&str]); 11] = [
         ],
     ),
     (Topic::Overload, &["overloaded"]),
-    (Topic::Capacity, &["at capacity"]),
+    (Topic::Capacity, &["at capacity", "no capacity available"]),
     (
         Topic::Auth,
         &[
@@ -132,9 +176,16 @@ const WORDS: [(Topic, &[&str]); 11] = [
             "timed out",
             "timeout",
             "fetch failed",
+            "connect to api",
+            "unable to connect",
+            "typo in the url or port",
             "econnrefused",
             "econnreset",
             "enotfound",
+            "eai_again",
+            "etimedout",
+            "ehostunreach",
+            "enetunreach",
             "socket hang up",
             "internal server error",
             "bad gateway",
@@ -190,12 +241,15 @@ impl Topics {
         self.0 & topic.bit() != 0
     }
 
-    /// By words that say more than the status beside them: an empty account answers 429 or 400, a bad model id 400.
+    /// By words that say more than the status beside them: an empty account answers 429 or 400, a bad model id or a limit of
+    /// spending 400.
     pub(super) fn certain_kind(self) -> Option<ProviderFaultKind> {
         self.first(&[
             (Topic::Account, ProviderFaultKind::Auth),
             (Topic::Overflow, ProviderFaultKind::ContextOverflow),
             (Topic::Refusal, ProviderFaultKind::Refusal),
+            (Topic::Spending, ProviderFaultKind::RateLimited),
+            (Topic::Length, ProviderFaultKind::Other),
         ])
     }
 

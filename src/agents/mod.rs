@@ -58,6 +58,8 @@ pub use web::{WebTools, is_web_tool};
 #[cfg(test)]
 mod both_ways;
 #[cfg(test)]
+mod client_tests;
+#[cfg(test)]
 mod recorded;
 #[cfg(test)]
 mod samples;

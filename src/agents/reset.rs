@@ -27,9 +27,10 @@ const MINUTE: SignedDuration = SignedDuration::from_secs(60);
 const JUST_PAST: SignedDuration = SignedDuration::from_mins(10);
 
 /// Words behind which such a time stands. Longer ones come first where one begins with another.
-const MARKS: [&str; 12] = [
+const MARKS: [&str; 13] = [
     "limit reached|",
     "resets_in_seconds",
+    "regain access",
     "resets",
     "reset",
     "retry_after",
@@ -399,6 +400,10 @@ mod tests {
             ),
             ("resets at 23:15 UTC", "2026-11-21T23:16:00Z"),
             ("resets 16:05", "2026-11-21T15:06:00Z"),
+            (
+                "You have reached your specified API usage limits. You will regain access on 2026-12-01 at 00:00 UTC.",
+                "2026-12-01T00:01:00Z",
+            ),
         ];
         for (message, expected) in cases {
             assert_eq!(ends(message).as_deref(), Some(expected), "{message}");

@@ -283,7 +283,7 @@ impl StreamReader {
         for name in names.into_iter().flatten().chain(lists) {
             *name = name[..border(name, NAME_CAP)].replace(char::is_control, " ");
         }
-        if report.models.is_empty() {
+        if report.models.is_empty() && !report.model_is_asked {
             report.models.extend(report.model.clone());
         }
         report.events = read.events;

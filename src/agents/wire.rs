@@ -228,6 +228,26 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Loose<T> {
     }
 }
 
+/// The body of an error of an API.
+#[derive(Debug, Deserialize)]
+struct ApiErrorBody {
+    error: ApiError,
+}
+
+#[derive(Debug, Deserialize)]
+struct ApiError {
+    #[serde(rename = "type", default)]
+    kind: Loose<String>,
+    #[serde(default)]
+    code: Loose<String>,
+}
+
+/// The provider's word for a failure in the body of its answer: its code, else its type.
+pub(super) fn api_word(body: &str) -> Option<String> {
+    let body: ApiErrorBody = serde_json::from_str(body).ok()?;
+    body.error.code.0.or(body.error.kind.0)
+}
+
 /// Reads a small type out of JSON text.
 ///
 /// # Errors

@@ -291,6 +291,8 @@ pub struct StreamReport {
     pub provider_cost_is_lower_bound: bool,
     /// The model that answered.
     pub model: Option<String>,
+    /// Whether nobody told which model answered, so that `model` is what was asked for.
+    pub model_is_asked: bool,
     /// All models that answered in the main thread, each once; empty where only `model` is told.
     pub models: Vec<String>,
     /// Models of sub-agents and side calls.
@@ -326,6 +328,8 @@ pub struct StreamReport {
     /// Tokens by the session files that the CLI left in the trial's own home, sub-agents included; empty where none were
     /// read. Their model is empty where the files do not name it.
     pub session: Vec<ModelTokens>,
+    /// Sub-agents that the stream tells of, but nothing of their tokens; session files may.
+    pub silent_sub_agents: u64,
     /// Calls of tools that sub-agents made and that only session files tell.
     pub sub_agent_calls: Option<u64>,
 }

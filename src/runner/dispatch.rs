@@ -17,7 +17,7 @@ use crate::runner::RunError;
 use crate::runner::disk::Disk;
 use crate::runner::lanes::Lanes;
 use crate::runner::lanes_told;
-use crate::runner::schedule::{Begin, Budget, End, Schedule, Step};
+use crate::runner::schedule::{Begin, Budget, End, Schedule, Spent, Step};
 use crate::runner::sealed::Sealed;
 use crate::trial::{RunContext, Teller, crashed_outcome, run_trial};
 
@@ -50,6 +50,8 @@ pub(super) struct Tally {
     pub(super) uncontained_by: Option<String>,
     /// Digest of the last row.
     pub(super) head: Option<String>,
+    /// Whether it was said that the run's limit counts costs of which not all is known.
+    pub(super) told_of_lower_bound: bool,
 }
 
 impl Dispatch {
@@ -238,6 +240,7 @@ impl Dispatch {
             self.heed_escape(&outcome, tally);
             tally.infra += usize::from(outcome.infra != Infra::None);
             tally.results += usize::from(settles(&outcome));
+            self.heed_lower_bound(&outcome, tally);
             let followed = schedule.end(&outcome.key, now, end_of(&outcome));
             let again = followed.again;
             if self.strict && !outcome.attestation_flags.is_empty() {
@@ -271,14 +274,13 @@ fn end_of(outcome: &TrialOutcome) -> End {
     End {
         infra: outcome.infra,
         reset: reset.map(|wait| Duration::try_from(wait).unwrap_or_default()),
-        cost: known_cost(outcome),
+        spent: spent(outcome),
         cancelled: outcome.termination == Termination::Cancelled,
     }
 }
 
-/// What a trial cost, as far as it is known; nothing where the agent was not started, or its provider refused all it was
-/// asked.
-fn known_cost(outcome: &TrialOutcome) -> Option<f64> {
+/// What a trial cost; nothing where the agent was not started, or its provider refused all it was asked.
+fn spent(outcome: &TrialOutcome) -> Spent {
     let refused = matches!(
         outcome.infra,
         Infra::RateLimited | Infra::Auth | Infra::ProviderUnreachable
@@ -288,7 +290,12 @@ fn known_cost(outcome: &TrialOutcome) -> Option<f64> {
         && outcome.measures.tool_calls == 0;
     let free = outcome.wall_time.is_none() || (refused && did_nothing);
     let agent = outcome.cost.billed_usd.or(free.then_some(0.0));
-    agent.map(|usd| usd + judges_took(outcome))
+    let all = agent.map(|usd| usd + judges_took(outcome));
+    match all {
+        Some(usd) if outcome.cost.is_lower_bound => Spent::AtLeast(usd),
+        Some(usd) => Spent::All(usd),
+        None => Spent::Unknown,
+    }
 }
 
 /// What of the run's money went to judges.
@@ -298,6 +305,23 @@ fn judges_took(outcome: &TrialOutcome) -> f64 {
 }
 
 impl Dispatch {
+    /// Says once that the run's limit cannot be kept exactly: without a limit of its own, a trial of which not all of the cost is
+    /// known counts as what is.
+    fn heed_lower_bound(&self, outcome: &TrialOutcome, tally: &mut Tally) {
+        let counts_whole = self.budget.run_usd.is_none() || self.budget.trial_usd.is_some();
+        let is_over = outcome.termination == Termination::Budget;
+        if counts_whole || is_over || !outcome.cost.is_lower_bound || tally.told_of_lower_bound {
+            return;
+        }
+        tally.told_of_lower_bound = true;
+        self.teller.tell(Progress::Notice {
+            text: format!(
+                "WARNING: not all that {} cost is known, and --max-cost-usd counts only what is, so that this run may cost more; with a limit for each trial too (--max-trial-cost-usd) such a trial counts as all that it may spend",
+                outcome.key.run_id()
+            ),
+        });
+    }
+
     /// Where processes of a trial still run: outside of a jail nobody knows what they do to the next ones, so the run pauses. In
     /// a jail they hang in the kernel and take a slot along.
     fn heed_escape(&self, outcome: &TrialOutcome, tally: &mut Tally) {

@@ -23,6 +23,8 @@ pub(super) struct Standing {
     pub(super) spent_usd: Option<f64>,
     /// What rows without a known cost were allowed to spend: it counts as spent.
     pub(super) unknown_usd: f64,
+    /// Rows of which not all of the cost is known: what is, and what they were allowed.
+    lower_bounds: Vec<(f64, f64)>,
     /// Rows whose judges cost what nobody knows, and that had no limit.
     pub(super) unknown_judges: usize,
     /// Trials whose folder is there but whose row is not: the harness died while they ran.
@@ -151,6 +153,11 @@ impl Standing {
         for usd in known.into_iter().flatten() {
             *self.spent_usd.get_or_insert(0.0) += usd;
         }
+        if row.cost_is_lower_bound == Some(true) {
+            let known = known.into_iter().flatten().sum();
+            let allowed = row.trial_max_cost_usd.unwrap_or(f64::INFINITY);
+            self.lower_bounds.push((known, allowed));
+        }
         // An agent that was never started took no time.
         if row.billed_cost_usd.is_none() && row.wall_time_sec.is_some() {
             let judges = row.judges_took().unwrap_or(0.0);
@@ -158,9 +165,14 @@ impl Standing {
         }
     }
 
-    /// What counts against the run's budget.
-    pub(super) fn charged(&self) -> f64 {
-        self.spent_usd.unwrap_or(0.0) + self.unknown_usd
+    /// What counts against the run's budget, where each trial may spend so much: one of which not all is known counts as that.
+    pub(super) fn charged(&self, trial_usd: Option<f64>) -> f64 {
+        let more = trial_usd.map_or(0.0, |most| {
+            let rows = self.lower_bounds.iter();
+            rows.map(|(known, allowed)| (allowed.min(most) - known).max(0.0))
+                .sum()
+        });
+        self.spent_usd.unwrap_or(0.0) + self.unknown_usd + more
     }
 
     fn tell_of_cut_off(&mut self) {

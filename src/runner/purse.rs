@@ -125,6 +125,9 @@ pub(super) fn schedule(request: &RunRequest, missing: Plan, standing: &Standing)
         gap: settings.start_gap,
         seed: settings.random_seed,
     };
-    let purse = Purse::new(budget(request), standing.charged());
+    let purse = Purse::new(
+        budget(request),
+        standing.charged(request.max_trial_cost_usd),
+    );
     Schedule::new(missing, rules, purse)
 }

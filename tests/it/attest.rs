@@ -104,6 +104,40 @@ echo '{{"type":"turn.completed","usage":{{"input_tokens":7,"cached_input_tokens"
 }
 
 #[test]
+fn the_model_of_gemini_is_the_one_that_answered_and_strict_stops_another() {
+    let body = format!(
+        r#"n=$(cat "$EVAL_HOME_OF_TEST/n" 2>/dev/null || echo 0); echo $((n + 1)) > "$EVAL_HOME_OF_TEST/n"
+model=gemini-3-pro; [ "$n" -ge 1 ] && model=gemini-3-flash
+{SOLVE}
+echo '{{"type":"init","session_id":"s","model":"pro"}}'
+echo '{{"type":"message","role":"assistant","content":"done"}}'
+echo '{{"type":"result","status":"success","stats":{{"total_tokens":15,"input_tokens":10,"output_tokens":5,"cached":0,"models":{{"'$model'":{{"total_tokens":15,"input_tokens":10,"output_tokens":5,"cached":0}}}}}}}}'"#
+    );
+    let sandbox = Sandbox::new().agent("fake", "gemini_cli", &body);
+    let home = sandbox.path("home");
+    let sandbox = sandbox
+        .set("trials_per_cell", "3")
+        .set("isolation", "none")
+        .suite(&format!("env: {{EVAL_HOME_OF_TEST: '{}'}}", home.display()));
+    let ran = sandbox.proctor(&["run", "--strict"]);
+    let rows = sandbox.rows();
+    let told: Vec<_> = rows
+        .iter()
+        .map(|row| (&row["model"], &row["attestation_flags"]))
+        .collect();
+    let expected = [
+        (&json!("gemini-3-pro"), &json!([])),
+        (&json!("gemini-3-flash"), &json!(["model"])),
+    ];
+    assert_eq!(told, expected, "{}", ran.stderr);
+    assert!(
+        ran.stderr.contains("not the agent that was asked for"),
+        "{}",
+        ran.stderr
+    );
+}
+
+#[test]
 fn a_program_that_replaces_itself_is_another_agent() {
     let body = format!(
         "{}\necho '# newer' >> \"$0\"",

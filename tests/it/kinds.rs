@@ -171,6 +171,19 @@ fn a_killed_codex_tells_its_tokens_through_its_rollouts() {
 }
 
 #[test]
+fn a_codex_that_keeps_no_sessions_tells_a_lower_bound_where_it_had_sub_agents() {
+    let body = format!("{SOLVE}\n{}", prints("codex-0.169.0/spawn-fallbackmodel"));
+    let row = row_of(&open("codex_cli", &body));
+    assert_eq!(row["usage_is_lower_bound"], true, "{row:#}");
+    assert_eq!(row["cost_is_lower_bound"], true, "{row:#}");
+    let row = row_of(&open(
+        "codex_cli",
+        &format!("{SOLVE}\n{}", prints("codex-0.169.0/shell")),
+    ));
+    assert_eq!(row["usage_is_lower_bound"], false, "{row:#}");
+}
+
+#[test]
 fn tokens_of_codexs_sub_agents_are_added_and_the_streams_own_kept() {
     let sessions = fixture("sessions/codex/sessions");
     let body = format!(

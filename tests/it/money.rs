@@ -128,6 +128,81 @@ fn a_trial_whose_cost_nobody_tells_counts_as_all_that_it_may_spend() {
     assert_eq!(sandbox.rows().len(), 5);
 }
 
+/// opencode's steps, each with its cost, and half a second between them.
+fn opencode(steps: &[(&str, &str)]) -> String {
+    let step = |(cost, why): &(&str, &str)| {
+        format!(
+            r#"echo '{{"type":"step_start","timestamp":1,"sessionID":"s","part":{{"type":"step-start"}}}}'
+echo '{{"type":"step_finish","timestamp":1,"sessionID":"s","part":{{"reason":"{why}","cost":{cost},"tokens":{{"input":100,"output":1,"reasoning":0,"cache":{{"read":0,"write":0}}}}}}}}'"#
+        )
+    };
+    let steps: Vec<String> = steps.iter().map(step).collect();
+    steps.join("\nsleep 0.5\n")
+}
+
+#[test]
+fn what_opencode_says_that_it_costs_is_a_price_and_stops_it_in_mid_run() {
+    let run = |steps: &str| {
+        let body = format!("{SOLVE}\n{steps}");
+        let sandbox = Sandbox::new()
+            .agent("open", "opencode", &body)
+            .without_pricing();
+        sandbox.proctor(&["run", "--quiet", "--max-cost-usd", "1"]);
+        sandbox.row()
+    };
+    let cheap = run(&opencode(&[("0.25", "tool-calls"), ("0.5", "stop")]));
+    let told = [&cheap["termination"], &cheap["success"]];
+    assert_eq!(
+        told,
+        [&Value::from("completed"), &Value::from(true)],
+        "{cheap:#}"
+    );
+    assert_eq!(cheap["billed_cost_usd"], 0.75);
+    let dear = opencode(&[("0.75", "tool-calls"), ("0.5", "tool-calls")]);
+    let dear = run(&format!("{dear}\nsleep 20"));
+    assert_eq!(dear["termination"], "budget", "{dear:#}");
+    assert_eq!(dear["limits_hit"], serde_json::json!(["max_cost_usd"]));
+    assert_eq!(dear["billed_cost_usd"], 1.25);
+    // A cost of nothing is no price.
+    let unknown = run(&opencode(&[("0", "tool-calls"), ("0", "stop")]));
+    assert_eq!(unknown["termination"], "budget", "{unknown:#}");
+}
+
+/// opencode with a sub-agent, whose cost it does not tell.
+const WITH_SUB_AGENT: &str = r#"echo '{"type":"tool_use","sessionID":"s","part":{"tool":"task","callID":"1","state":{"status":"completed","input":{},"output":"x","metadata":{"sessionId":"t"}}}}'"#;
+
+#[test]
+fn a_cost_of_which_not_all_is_known_counts_as_all_that_the_trial_may_spend() {
+    let body = format!(
+        "{SOLVE}\n{WITH_SUB_AGENT}\n{}",
+        opencode(&[("0.01", "stop")])
+    );
+    let run = |more: &[&str]| {
+        let sandbox = Sandbox::new()
+            .agent("open", "opencode", &body)
+            .set("trials_per_cell", "5");
+        let args = [&["run", "--max-cost-usd", "1"], more].concat();
+        let ran = sandbox.proctor(&args);
+        (sandbox, ran.stderr)
+    };
+    let (sandbox, _) = run(&["--max-trial-cost-usd", "0.5"]);
+    let rows = sandbox.rows();
+    assert_eq!(rows.len(), 2, "{rows:#?}");
+    assert!(rows.iter().all(|row| row["cost_is_lower_bound"] == true));
+    // It does so in a later start, too.
+    let dir = sandbox.run_dir().display().to_string();
+    let resume = |most| {
+        let limits = ["--max-cost-usd", most, "--max-trial-cost-usd", "0.5"];
+        sandbox.proctor(&[&["run", "--resume", &dir, "--quiet"], &limits[..]].concat());
+        sandbox.rows().len()
+    };
+    assert_eq!((resume("1.4"), resume("1.5")), (2, 3));
+    // Without a limit of its own only what is known can count, and that is said once.
+    let (sandbox, stderr) = run(&[]);
+    assert_eq!(sandbox.rows().len(), 5);
+    assert_eq!(stderr.matches("not all that").count(), 1, "{stderr}");
+}
+
 #[test]
 fn a_trial_of_a_model_without_a_price_is_stopped_where_it_has_a_limit() {
     let wild = A_DOLLAR_A_TIME.replace("\"model\":\"m\"", "\"model\":\"acme-9\"");

@@ -38,7 +38,8 @@ pub(super) fn turn(text: &str) -> Option<(Speaker, Turn<'_>)> {
         | "is_api_error_message"
         | "isApiErrorMessage"
         | "api_error_status"
-        | "api_error_type" => None,
+        | "api_error_type"
+        | "refused_message_id" => None,
         _ => scan.skip(),
     })?;
     scan.end()?;

@@ -221,7 +221,8 @@ impl ClaudeStream {
                 let message = system.error.0.unwrap_or_default();
                 retried(system.error_status.0, &message, sink);
             }
-            // Qwen Code's word for it, which only tells a wait where a limit of requests was met.
+            // Qwen Code's word for it, which only tells a wait where a limit of requests was met. Else the connection ended, or
+            // nothing was in the answer: its session file tells which.
             "retry" if self.is_qwen => {
                 let waits = system.data.0.is_some_and(|data| data.delay_ms.0.is_some());
                 let code = if waits { "rate_limit" } else { "server_error" };
@@ -407,8 +408,8 @@ impl ClaudeStream {
         }
         let known = self.client_fault.take();
         let cut_off = self.is_qwen && message.starts_with("[API Error: terminated");
-        let code = last.api_error_type.0.as_deref();
-        let code = code.or(refused.then_some("refusal"));
+        let code = refused.then_some("refusal");
+        let code = code.or(last.api_error_type.0.as_deref());
         let mut found = fault(&fault::Told {
             status: last.api_error_status.0,
             code: code.or(cut_off.then_some("server_error")),
@@ -417,7 +418,7 @@ impl ClaudeStream {
             reset: None,
         });
         if let Some(known) = known {
-            found.kind = known.kind;
+            found.kind = if refused { found.kind } else { known.kind };
             found.status = found.status.or(known.status);
             found.reset = found.reset.or(known.reset);
         }

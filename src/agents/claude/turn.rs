@@ -326,10 +326,11 @@ fn client_message(turn: &Turn<'_>, sink: &mut Sink<'_>) -> Option<ProviderFault>
         });
         return None;
     }
+    let refused = turn.refused_message_id.0.as_ref().map(|_| "refusal");
     let code = turn.error.0.as_deref().filter(|code| *code != "unknown");
     let found = fault(&Told {
         status: turn.api_error_status.0,
-        code: code.or(turn.api_error_type.0.as_deref()),
+        code: refused.or(code).or(turn.api_error_type.0.as_deref()),
         message: &text,
         fatal: false,
         reset: None,

@@ -63,6 +63,9 @@ pub(super) struct Turn<'a> {
     pub(super) api_error_status: Loose<u16>,
     #[serde(default)]
     pub(super) api_error_type: Loose<String>,
+    /// The answer that the provider refused to go on with.
+    #[serde(default)]
+    pub(super) refused_message_id: Loose<String>,
 }
 
 impl<'a> Turn<'a> {
@@ -76,6 +79,7 @@ impl<'a> Turn<'a> {
             is_api_error_message: None,
             api_error_status: Loose(None),
             api_error_type: Loose(None),
+            refused_message_id: Loose(None),
         }
     }
 }

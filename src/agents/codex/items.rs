@@ -24,6 +24,8 @@ pub(super) struct Items {
     plans: HashMap<String, u32>,
     /// The agent's last message.
     pub(super) answer: Option<String>,
+    /// Sub-agents that it started.
+    pub(super) sub_agents: u64,
 }
 
 /// Where an item stands.
@@ -50,6 +52,7 @@ impl Items {
     pub(super) fn forget(&mut self) {
         *self = Self {
             answer: self.answer.take(),
+            sub_agents: self.sub_agents,
             ..Self::default()
         };
     }
@@ -75,7 +78,7 @@ impl Items {
             "file_change" => self.changed(place, &read(raw)?, sink),
             "mcp_tool_call" => self.step(place, &read::<McpCall<'_>>(raw)?, sink),
             "web_search" => self.step(place, &read::<WebSearch>(raw)?, sink),
-            "collab_tool_call" => self.step(place, &read::<Collab>(raw)?, sink),
+            "collab_tool_call" => self.collab(place, &read(raw)?, sink),
             "todo_list" if stage != Stage::Completed => self.plan(id, raw, sink),
             // A message that is not complete, and the completion of a plan, which is no call.
             "agent_message" | "reasoning" | "todo_list" => {}
@@ -96,7 +99,7 @@ impl Items {
             Item::Command(command) => self.step(place, &command, sink),
             Item::Mcp(call) => self.step(place, &call, sink),
             Item::Files(change) => self.changed(place, &change, sink),
-            Item::Collab(collab) => self.step(place, &collab, sink),
+            Item::Collab(collab) => self.collab(place, &collab, sink),
             Item::Search(search) => self.step(place, &search, sink),
             Item::Warning(message) => warn(&message, sink),
         }
@@ -115,6 +118,14 @@ impl Items {
         let text = told.text.text(WORDS_CAP);
         self.answer.get_or_insert_default().clone_from(&text);
         sink.push(EventKind::Message { text });
+    }
+
+    fn collab(&mut self, place: (Stage, &str), collab: &Collab, sink: &mut Sink<'_>) {
+        let (stage, id) = place;
+        let is_over = stage == Stage::Completed && !self.seen.contains(id, Side::End);
+        let is_new = collab.tool == "spawn_agent" && !failed(collab.status.as_deref());
+        self.sub_agents += u64::from(is_over && is_new);
+        self.step(place, collab, sink);
     }
 
     fn changed(&mut self, place: (Stage, &str), change: &FileChange, sink: &mut Sink<'_>) {

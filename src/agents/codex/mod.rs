@@ -11,10 +11,10 @@ use serde_json::value::RawValue;
 use crate::agents::codex::items::Items;
 use crate::agents::codex::stderr::StderrReader;
 pub(super) use crate::agents::codex::wire::CodexUsage;
-use crate::agents::codex::wire::{ApiErrorBody, Line};
+use crate::agents::codex::wire::Line;
 use crate::agents::fault::{Told, fault};
 use crate::agents::stream::{Dialect, Sink};
-use crate::agents::wire::{add, capped};
+use crate::agents::wire::{add, api_word, capped};
 use crate::model::{EventKind, StreamReport, Terminal, Usage};
 
 /// What is kept of a Codex stream.
@@ -97,6 +97,7 @@ impl Dialect for CodexStream {
             usage: usage.filter(|_| !self.unreadable),
             usage_is_lower_bound: self.running && usage.is_some(),
             answer: self.items.answer,
+            silent_sub_agents: self.items.sub_agents,
             provider_usage: self.usage_text,
             mcp_failure: self.stderr.servers,
             finals: self.finals,
@@ -169,10 +170,7 @@ fn told_error(message: &str, sink: &mut Sink<'_>) {
 fn failure(message: &str, fatal: bool, sink: &mut Sink<'_>) {
     // Most are plain words.
     let may_be_json = message.trim_start().starts_with(['{', '[']);
-    let body: Option<ApiErrorBody> = may_be_json
-        .then(|| serde_json::from_str(message).ok())
-        .flatten();
-    let code = body.and_then(|body| body.error.code.0.or(body.error.kind.0));
+    let code = may_be_json.then(|| api_word(message)).flatten();
     sink.push(EventKind::ProviderFault(fault(&Told {
         status: None,
         code: code.as_deref(),

@@ -271,18 +271,3 @@ pub(super) struct WebSearch {
     #[serde(default)]
     pub(super) query: Loose<String>,
 }
-
-/// The body of an error of the API, as codex passes it on.
-#[derive(Debug, Deserialize)]
-pub(super) struct ApiErrorBody {
-    pub(super) error: ApiError,
-}
-
-/// What an API error says.
-#[derive(Debug, Deserialize)]
-pub(super) struct ApiError {
-    #[serde(rename = "type", default)]
-    pub(super) kind: Loose<String>,
-    #[serde(default)]
-    pub(super) code: Loose<String>,
-}

@@ -10,13 +10,17 @@ use crate::agents::copilot::wire::{
     CallFailure, Completed, Line, Said, ServersLoaded, SessionError, ShellInput, Started,
     UsageFile, WithModel,
 };
-use crate::agents::fault::{Told, fault};
+use crate::agents::fault::{Told, fault, tells_no_login};
 use crate::agents::stream::{Dialect, Sink};
 use crate::agents::wire::{TEXT_CAP, capped, read, words};
 use crate::model::{
-    EventKind, McpServerSeen, ModelTokens, ProviderFault, StreamReport, Terminal, ToolCall,
-    ToolResult, Usage,
+    EventKind, McpServerSeen, ModelTokens, ProviderFault, ProviderFaultKind, StreamReport,
+    Terminal, ToolCall, ToolResult, Usage,
 };
+
+/// What the client says in the model's place where the provider's filter left nothing of its answer.
+const FILTERED: &str =
+    "The model returned no content because the response was blocked by content filter";
 
 /// Beginnings of events that tell nothing that is measured.
 const QUIET: [&str; 16] = [
@@ -42,6 +46,8 @@ const QUIET: [&str; 16] = [
 #[derive(Debug, Default)]
 pub(super) struct CopilotStream {
     calls: Calls,
+    /// Lines that were printed.
+    lines: u64,
     begun: bool,
     model: Option<String>,
     servers: Vec<McpServerSeen>,
@@ -60,6 +66,7 @@ pub(super) struct CopilotStream {
 impl Dialect for CopilotStream {
     fn line(&mut self, text: &str, sink: &mut Sink<'_>) -> Result<(), String> {
         let line: Line<'_> = read(text)?;
+        self.lines += 1;
         let kind = line.kind.as_deref().unwrap_or_default();
         if kind == "result" {
             self.result(line.exit_code, sink);
@@ -94,6 +101,16 @@ impl Dialect for CopilotStream {
             }),
         }
         Ok(())
+    }
+
+    /// That nobody is logged in is told here, and nothing besides.
+    fn stderr_line(&mut self, line: &str, sink: &mut Sink<'_>) {
+        if self.lines == 0 && tells_no_login(line) {
+            sink.push(EventKind::ProviderFault(fault(&Told {
+                message: line,
+                ..Told::default()
+            })));
+        }
     }
 
     /// The file of `--usage-output-file`, which alone holds tokens.
@@ -178,6 +195,15 @@ impl CopilotStream {
         if text.is_empty() {
             return;
         }
+        if own && text.starts_with(FILTERED) {
+            let found = fault(&Told {
+                code: Some("content_filter"),
+                message: &text,
+                ..Told::default()
+            });
+            self.client_fault = Some(found.clone());
+            return sink.push(EventKind::ProviderFault(found));
+        }
         let text = words(&text);
         if own {
             self.answer = Some(text.clone());
@@ -257,11 +283,13 @@ impl CopilotStream {
         sink.push(EventKind::ProviderFault(found));
     }
 
-    /// The last word. An aborted run tells exit code 0.
+    /// The last word. An aborted run tells exit code 0, and so does one whose last answer the provider's filter took.
     fn result(&mut self, exit_code: Option<i64>, sink: &mut Sink<'_>) {
         self.finals = self.finals.saturating_add(1);
         self.after_final = false;
-        let ok = exit_code == Some(0) && !self.aborted;
+        let known = self.client_fault.as_ref();
+        let refused = known.is_some_and(|known| known.kind == ProviderFaultKind::Refusal);
+        let ok = exit_code == Some(0) && !self.aborted && !refused;
         self.terminal = if ok { Terminal::Done } else { Terminal::Failed };
         if let Some(known) = self.client_fault.take().filter(|_| !ok && !self.aborted) {
             let known = ProviderFault {

@@ -7,14 +7,17 @@ use std::time::Duration;
 use serde_json::value::RawValue;
 
 use crate::agents::calls::{Calls, mcp_name, server_and_tool};
-use crate::agents::fault::{Told, fault, speaks_of_failure};
+use crate::agents::fault::{Told, fault, speaks_of_failure, tells_no_login};
 use crate::agents::gemini::wire::{
     ApiErrorBody, Failure, Init, Message, Problem, RunResult, ShellInput, Stats, ToolResultLine,
     ToolUse,
 };
 use crate::agents::stream::{Dialect, Sink};
 use crate::agents::wire::{Head, WORDS_CAP, border, capped, read, words};
-use crate::model::{EventKind, ModelTokens, StreamReport, Terminal, ToolCall, ToolResult, Usage};
+use crate::model::{
+    EventKind, ModelTokens, ProviderFault, ProviderFaultKind, StreamReport, Terminal, ToolCall,
+    ToolResult, Usage,
+};
 
 /// Warnings and retries that standard error may give at most.
 const STDERR_CAP: u32 = 100;
@@ -26,7 +29,11 @@ pub(super) struct GeminiStream {
     /// The MCP servers that the agent was given; `None` where nobody said.
     servers: Option<Vec<String>>,
     pending: Option<(Duration, String)>,
-    model: Option<String>,
+    begun: bool,
+    /// The model that it asks, which may be a name for whatever is the newest.
+    asked: Option<String>,
+    /// A refusal that it told before its result, which does not repeat it.
+    refused: Option<ProviderFault>,
     usage: Option<Usage>,
     by_model: Vec<ModelTokens>,
     usage_text: Option<String>,
@@ -44,6 +51,7 @@ impl Dialect for GeminiStream {
 
     fn line(&mut self, text: &str, sink: &mut Sink<'_>) -> Result<(), String> {
         let head: Head<'_> = read(text)?;
+        self.begun = true;
         let kind = head.kind.as_deref().unwrap_or_default();
         if kind == "message" {
             return self.message(read(text)?, sink);
@@ -55,7 +63,7 @@ impl Dialect for GeminiStream {
             "tool_use" => self.tool_use(&read(text)?, sink),
             "tool_result" => self.tool_result(read(text)?, sink),
             "result" => self.result(&read(text)?, sink)?,
-            "error" => problem(&read(text)?, sink),
+            "error" => self.problem(&read(text)?, sink),
             other => sink.push(EventKind::Unknown {
                 name: capped(other),
             }),
@@ -63,16 +71,17 @@ impl Dialect for GeminiStream {
         Ok(())
     }
 
-    /// The client tells its retries here alone.
+    /// The client tells its retries here alone, and that nobody is logged in.
     fn stderr_line(&mut self, line: &str, sink: &mut Sink<'_>) {
         let retry = line.starts_with("Attempt ") && line.contains(" failed");
-        let told = retry || line.starts_with("Error") || line.starts_with("API Error");
+        let fault_told = retry || (!self.begun && tells_no_login(line));
+        let told = fault_told || line.starts_with("Error") || line.starts_with("API Error");
         if !told || self.stderr >= STDERR_CAP {
             return;
         }
         self.stderr += 1;
         let text = &line[..border(line, 2000)];
-        if retry {
+        if fault_told {
             sink.push(EventKind::ProviderFault(fault(&Told {
                 message: text,
                 ..Told::default()
@@ -94,11 +103,14 @@ impl Dialect for GeminiStream {
     /// Tokens come with the result alone; it tells no cost.
     fn finish(mut self: Box<Self>, sink: &mut Sink<'_>) -> StreamReport {
         self.flush(sink);
+        let (model, further_models) = served(&self.by_model);
         StreamReport {
             terminal: self.terminal,
             usage: self.usage,
+            model_is_asked: model.is_none(),
+            model: model.or(self.asked),
+            further_models,
             by_model: self.by_model,
-            model: self.model,
             answer: self.answer,
             provider_usage: self.usage_text,
             finals: self.finals,
@@ -110,10 +122,10 @@ impl Dialect for GeminiStream {
 
 impl GeminiStream {
     fn init(&mut self, init: Init, sink: &mut Sink<'_>) {
-        self.model = init.model.0.or(self.model.take());
+        self.asked = init.model.0.or(self.asked.take());
         sink.push(EventKind::Started {
             session: init.session_id.0,
-            model: self.model.clone(),
+            model: self.asked.clone(),
             cli_version: None,
             mcp_servers: Vec::new(),
             tools: Vec::new(),
@@ -205,8 +217,13 @@ impl GeminiStream {
                 }),
             }
         }
-        if !ok {
-            failure(last.error.0.as_ref(), sink);
+        match (last.error.0.as_ref(), self.refused.take()) {
+            (None, Some(refused)) if !ok => sink.push(EventKind::ProviderFault(ProviderFault {
+                fatal: true,
+                ..refused
+            })),
+            (error, _) if !ok => failure(error, sink),
+            _ => {}
         }
         sink.push(EventKind::Finished {
             ok,
@@ -214,12 +231,32 @@ impl GeminiStream {
         });
         Ok(())
     }
+
+    /// A remark of the client: a loop that was seen, turns that ran out. Of failures of the provider it tells refusals here
+    /// alone.
+    fn problem(&mut self, told: &Problem, sink: &mut Sink<'_>) {
+        let message = told.message.0.as_deref().unwrap_or_default();
+        let found = fault(&Told {
+            message,
+            ..Told::default()
+        });
+        if found.kind == ProviderFaultKind::Refusal {
+            self.refused = Some(found.clone());
+            return sink.push(EventKind::ProviderFault(found));
+        }
+        let text = capped(message);
+        sink.push(EventKind::Warning { text });
+    }
 }
 
-/// A remark of the client: a loop that was seen, turns that ran out. It is no failure of the provider.
-fn problem(told: &Problem, sink: &mut Sink<'_>) {
-    let text = capped(told.message.0.as_deref().unwrap_or_default());
-    sink.push(EventKind::Warning { text });
+/// The model that used most tokens, and the others that used any: which of them was asked for what is told nowhere, and
+/// routing, the mending of edits and the like are asked of small ones.
+fn served(by_model: &[ModelTokens]) -> (Option<String>, Vec<String>) {
+    let size = |told: &ModelTokens| told.usage.input().saturating_add(told.usage.output);
+    let mut used: Vec<&ModelTokens> = by_model.iter().filter(|told| size(told) > 0).collect();
+    used.sort_by_key(|told| std::cmp::Reverse(size(told)));
+    let mut names = used.iter().map(|told| told.model.clone());
+    (names.next(), names.collect())
 }
 
 /// The failure behind a result: `[API Error: {"error":{"code":400,"message":...,"status":...}}]`, or words.

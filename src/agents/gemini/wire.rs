@@ -4,7 +4,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::agents::by_model::ByModel;
-use crate::agents::wire::{Count, Loose, model_name};
+use crate::agents::wire::{Count, Few, Loose, model_name};
 use crate::model::{ModelTokens, Usage};
 
 /// `init`
@@ -162,6 +162,15 @@ pub(super) struct ApiErrorBody {
     pub(super) message: Loose<String>,
     #[serde(default)]
     status: Loose<String>,
+    #[serde(default)]
+    details: Loose<Few<Detail>>,
+}
+
+/// More about an error of the API.
+#[derive(Debug, Deserialize)]
+struct Detail {
+    #[serde(default)]
+    reason: Loose<String>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -179,6 +188,10 @@ impl ApiErrorBody {
 
     /// Google's word for the failure, in the words that faults are known by.
     pub(super) fn word(&self) -> Option<&'static str> {
+        let mut details = self.details.0.iter().flat_map(|details| &details.0);
+        if details.any(|detail| detail.reason.0.as_deref() == Some("API_KEY_INVALID")) {
+            return Some("API_KEY_INVALID");
+        }
         match self.status.0.as_deref()? {
             "RESOURCE_EXHAUSTED" => Some("rate_limit_exceeded"),
             "UNAUTHENTICATED" | "PERMISSION_DENIED" => Some("authentication_error"),

@@ -11,7 +11,7 @@ use crate::agents::opencode::wire::{
 };
 use crate::agents::reset::reset_in;
 use crate::agents::stream::{Dialect, Sink};
-use crate::agents::wire::{add, capped, read, words};
+use crate::agents::wire::{add, api_word, capped, read, words};
 use crate::model::{EventKind, StreamReport, Terminal, ToolCall, ToolResult, Usage};
 
 /// Tools of opencode's own whose names hold a `_`, as those of MCP servers do.
@@ -209,16 +209,20 @@ impl OpencodeStream {
     /// A step ends after each request. The model has no more to do where it did not stop for tools.
     fn step_finished(&mut self, step: &StepFinish, sink: &mut Sink<'_>) {
         self.steps += 1;
+        match step.cost.filter(|cost| cost.is_finite() && *cost >= 0.0) {
+            Some(cost) => self.cost_usd += cost,
+            None => self.unpriced += 1,
+        }
+        // A cost of nothing is what it tells of a model whose price it does not know.
+        if self.unpriced == 0 && self.cost_usd > 0.0 && self.cost_usd.is_finite() {
+            sink.push(EventKind::CostSeen(self.cost_usd));
+        }
         match step.tokens.as_ref().and_then(StepTokens::unified) {
             Some(usage) => {
                 self.usage = add(self.usage, usage);
                 sink.push(EventKind::UsageSeen(self.usage));
             }
             None => self.unreadable += 1,
-        }
-        match step.cost.filter(|cost| cost.is_finite() && *cost >= 0.0) {
-            Some(cost) => self.cost_usd += cost,
-            None => self.unpriced += 1,
         }
         let goes_on = matches!(
             step.reason.as_deref(),
@@ -241,6 +245,7 @@ impl OpencodeStream {
         let headers = data.and_then(|data| data.headers.0.as_ref());
         let wait = headers.and_then(|headers| headers.retry_after.0.as_deref());
         let aborted = name == Some("MessageAbortedError");
+        let by_provider = data.and_then(|data| api_word(data.body.0.as_deref()?));
         self.failed = true;
         self.terminal = Terminal::Failed;
         self.finals = self.finals.saturating_add(1);
@@ -255,7 +260,7 @@ impl OpencodeStream {
                     Some("ProviderModelNotFoundError") => Some("model_not_found"),
                     Some("ContextOverflowError") => Some("context_length_exceeded"),
                     Some("ContentFilterError") => Some("content_filter"),
-                    _ => None,
+                    _ => by_provider.as_deref(),
                 },
                 message: message.or(name).unwrap_or_default(),
                 fatal: true,

@@ -145,6 +145,9 @@ pub(super) struct FailedData {
     pub(super) status_code: Loose<u16>,
     #[serde(rename = "responseHeaders", default)]
     pub(super) headers: Loose<Headers>,
+    /// The provider's answer as it came.
+    #[serde(rename = "responseBody", default)]
+    pub(super) body: Loose<String>,
 }
 
 /// Headers of the provider's answer.

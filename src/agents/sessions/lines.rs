@@ -10,10 +10,10 @@ use crate::agents::codex::CodexUsage;
 use crate::agents::copilot::ModelUse;
 use crate::agents::sessions::SessionTokens;
 use crate::agents::sessions::calls::Calls;
-use crate::agents::sessions::qwen_told::QwenTold;
+use crate::agents::sessions::qwen_told::{LastRequest, QwenTold};
 use crate::agents::wire::{Count, Loose, add, model_name};
 use crate::config::AgentKind;
-use crate::model::{CacheWrites, ModelTokens, ProviderFault, Usage};
+use crate::model::{CacheWrites, ModelTokens, Usage};
 
 /// Messages that are told apart at most; a session with more is no honest one.
 const MESSAGES: usize = 100_000;
@@ -29,6 +29,7 @@ pub(super) struct Reading {
     of_sub_agent: bool,
     main: Option<Usage>,
     sub_agents: Option<Usage>,
+    sub_agent_sessions: u64,
     by_model: Vec<ModelTokens>,
     main_models: Vec<String>,
     /// By message. A message is written down more than once.
@@ -37,8 +38,7 @@ pub(super) struct Reading {
     thread: Option<(Usage, Usage)>,
     /// The model that it names last.
     model: String,
-    /// The failure of the last request, if it failed.
-    fault: Option<ProviderFault>,
+    last_request: LastRequest,
     calls: Calls,
 }
 
@@ -59,12 +59,13 @@ impl Reading {
             of_sub_agent: false,
             main: None,
             sub_agents: None,
+            sub_agent_sessions: 0,
             by_model: Vec::new(),
             main_models: Vec::new(),
             messages: HashMap::new(),
             thread: None,
             model: String::new(),
-            fault: None,
+            last_request: LastRequest::default(),
             calls: Calls::default(),
         }
     }
@@ -99,9 +100,11 @@ impl Reading {
         SessionTokens {
             main: self.main,
             sub_agents: self.sub_agents,
+            sub_agent_sessions: self.sub_agent_sessions,
             by_model: self.by_model,
             main_models: self.main_models,
-            fault: self.fault,
+            answered: self.last_request.was_answered(),
+            fault: self.last_request.failure(),
             sub_agent_calls: self.calls.of_sub_agents(),
         }
     }
@@ -168,6 +171,7 @@ impl Reading {
             self.of_sub_agent = by_thread || by_source;
             if self.of_sub_agent {
                 self.calls.sub_agent();
+                self.sub_agent_sessions = self.sub_agent_sessions.saturating_add(1);
             }
             return Some(());
         }
@@ -229,7 +233,7 @@ impl Reading {
     fn qwen(&mut self, line: &[u8]) -> Option<()> {
         let line: QwenLine = serde_json::from_slice(line).ok()?;
         if let Some(told) = line.told.0.filter(|_| line.kind == "system") {
-            told.settle(&mut self.fault);
+            told.settle(&mut self.last_request);
             return Some(());
         }
         let of_sub_agent = self.of_sub_agent || line.is_sidechain == Some(true);

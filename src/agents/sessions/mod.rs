@@ -13,7 +13,9 @@ use std::path::Path;
 use crate::agents::sessions::files::each_line;
 use crate::agents::sessions::lines::Reading;
 use crate::config::AgentKind;
-use crate::model::{ModelTokens, ProviderFault, StreamReport, Terminal, Usage, UsageSource};
+use crate::model::{
+    ModelTokens, ProviderFault, ProviderFaultKind, StreamReport, Terminal, Usage, UsageSource,
+};
 
 /// Tokens by whom they were spent.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -22,12 +24,16 @@ pub struct SessionTokens {
     pub main: Option<Usage>,
     /// Of its sub-agents.
     pub sub_agents: Option<Usage>,
+    /// Sub-agents of Codex whose session was read.
+    pub sub_agent_sessions: u64,
     /// Of both, by model: its name is empty where the files name none.
     pub by_model: Vec<ModelTokens>,
     /// The models that Codex asked in its main threads, each once.
     pub main_models: Vec<String>,
     /// The failure of the provider that the client met last, where no answer came since: Qwen Code writes it here alone.
     pub fault: Option<ProviderFault>,
+    /// Whether the last request of Qwen Code was answered.
+    pub answered: bool,
     /// Calls of tools that sub-agents of Codex and Qwen Code made, which their streams do not tell; none without sub-agents.
     pub sub_agent_calls: Option<u64>,
 }
@@ -67,7 +73,8 @@ pub const fn usual_folder(kind: AgentKind) -> Option<&'static str> {
 /// Puts what session files tell into a report, where its stream tells less; gives a sentence where both are kept.
 ///
 /// A stream that never came to its final figures takes the larger of both, as a lower bound. Codex's stream counts no
-/// tokens of sub-agents: theirs are added, and `provider_usage` keeps what the stream said.
+/// tokens of sub-agents: theirs are added, and `provider_usage` keeps what the stream said. Where the session of one was not
+/// read (`--ephemeral` writes none), what is known is a lower bound.
 pub fn settle_usage(
     kind: AgentKind,
     tokens: SessionTokens,
@@ -81,6 +88,8 @@ pub fn settle_usage(
         report.models = tokens.main_models;
     }
     let told_all = report.usage.is_some() && !report.usage_is_lower_bound;
+    let unread = report.silent_sub_agents > tokens.sub_agent_sessions;
+    report.usage_is_lower_bound |= unread && report.usage.is_some();
     if told_all && report.terminal != Terminal::None {
         let omitted = tokens.sub_agents.filter(|_| kind == AgentKind::Codex);
         let (sub_agents, told) = omitted.zip(report.usage)?;
@@ -105,7 +114,17 @@ pub fn settle_usage(
 }
 
 /// Takes over the failure that an agent waited out in silence until it was stopped; whether there was one.
+///
+/// Qwen Code asks again in the same words where the connection ended and where an answer was empty, as a filter of the
+/// provider leaves it: where its last request was answered, its provider was in reach.
 pub fn settle_fault(tokens: &mut SessionTokens, report: &mut StreamReport) -> bool {
+    if let Some(fault) = &mut report.provider_fault
+        && tokens.answered
+        && !fault.fatal
+        && fault.kind == ProviderFaultKind::Unreachable
+    {
+        fault.kind = ProviderFaultKind::Other;
+    }
     let is_silent = report.terminal == Terminal::None && report.provider_fault.is_none();
     report.provider_fault = report
         .provider_fault

@@ -25,19 +25,43 @@ struct Event {
 }
 
 impl QwenTold {
-    /// Puts down how a request ended: `last` is the failure of the last one that did.
-    pub(super) fn settle(self, last: &mut Option<ProviderFault>) {
+    /// Puts down how the last request ended.
+    pub(super) fn settle(self, last: &mut LastRequest) {
         let Some(event) = self.event.0 else { return };
         match event.name.0.as_deref() {
-            Some("qwen-code.api_response") => *last = None,
+            Some("qwen-code.api_response") => *last = LastRequest::Answered,
             Some("qwen-code.api_error") => {
-                *last = Some(fault(&Told {
+                *last = LastRequest::Failed(fault(&Told {
                     status: event.status_code.0,
                     message: event.error_message.0.as_deref().unwrap_or_default(),
                     ..Told::default()
                 }));
             }
             _ => {}
+        }
+    }
+}
+
+/// How the last request to the model ended.
+#[derive(Debug, Default)]
+pub(super) enum LastRequest {
+    /// Nobody tells.
+    #[default]
+    Unknown,
+    Answered,
+    Failed(ProviderFault),
+}
+
+impl LastRequest {
+    pub(super) fn was_answered(&self) -> bool {
+        matches!(self, Self::Answered)
+    }
+
+    /// The failure that it was, if it was one.
+    pub(super) fn failure(self) -> Option<ProviderFault> {
+        match self {
+            Self::Failed(fault) => Some(fault),
+            Self::Unknown | Self::Answered => None,
         }
     }
 }

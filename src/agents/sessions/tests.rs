@@ -205,6 +205,48 @@ fn a_session_of_qwen_code_tells_which_failure_it_waits_out() {
     ));
 }
 
+#[test]
+fn an_answer_that_qwen_code_drops_and_asks_for_again_is_no_provider_out_of_reach() {
+    let folder = tempfile::tempdir().unwrap();
+    let chats = folder.path().join("projects/p/chats");
+    fs::create_dir_all(&chats).unwrap();
+    let after = |event: &str| {
+        let line = format!(
+            r#"{{"uuid":"u","type":"system","subtype":"ui_telemetry","systemPayload":{{"uiEvent":{{"event.name":"qwen-code.{event}","error_message":"terminated"}}}}}}"#
+        );
+        fs::write(chats.join("a.jsonl"), line).unwrap();
+        let asked_again = ProviderFault {
+            kind: ProviderFaultKind::Unreachable,
+            status: None,
+            message: "a request failed and is tried again".to_owned(),
+            fatal: false,
+            reset: None,
+        };
+        let mut silent = report(Terminal::None, None);
+        silent.provider_fault = Some(asked_again);
+        let mut tokens = session_tokens(AgentKind::Qwen, folder.path());
+        assert!(!settle_fault(&mut tokens, &mut silent));
+        silent.provider_fault.map(|fault| fault.kind)
+    };
+    assert_eq!(after("api_response"), Some(ProviderFaultKind::Other));
+    assert_eq!(after("api_error"), Some(ProviderFaultKind::Unreachable));
+}
+
+#[test]
+fn tokens_of_codexs_sub_agents_whose_sessions_nobody_read_are_a_lower_bound() {
+    let with = |name: &str, sub_agents: u64| {
+        let mut done = report(Terminal::Done, Some(THREE));
+        done.silent_sub_agents = sub_agents;
+        let tokens = session_tokens(AgentKind::Codex, &fixture(name));
+        settle_usage(AgentKind::Codex, tokens, &mut done);
+        (done.usage, done.usage_is_lower_bound)
+    };
+    assert_eq!(with("codex", 1), (Some(THREE.plus(TWO)), false));
+    assert_eq!(with("codex", 2), (Some(THREE.plus(TWO)), true));
+    assert_eq!(with("none", 1), (Some(THREE), true));
+    assert_eq!(with("none", 0), (Some(THREE), false));
+}
+
 fn report(terminal: Terminal, usage: Option<Usage>) -> StreamReport {
     StreamReport {
         terminal,

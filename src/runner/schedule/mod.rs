@@ -14,7 +14,7 @@ use std::time::Duration;
 
 pub(super) use lane::Change;
 use policy::{is_retried, sign};
-pub(super) use purse::{Budget, Grant, Purse};
+pub(super) use purse::{Budget, Grant, Purse, Spent};
 
 use crate::config::RetrySettings;
 use crate::model::{Infra, TrialKey};
@@ -78,8 +78,7 @@ pub(super) struct End {
     pub(super) infra: Infra,
     /// How long the provider's limit lasts, where it told.
     pub(super) reset: Option<Duration>,
-    /// What it cost, as far as it is known.
-    pub(super) cost: Option<f64>,
+    pub(super) spent: Spent,
     /// Whether a person stopped it.
     pub(super) cancelled: bool,
 }
@@ -231,7 +230,7 @@ impl Schedule {
             grant,
         } = ongoing;
         self.work[work].running -= 1;
-        self.purse.settle(grant, end.cost);
+        self.purse.settle(grant, end.spent);
         let agent = &self.rules.agents[entry.planned.agent];
         let place = self.lane_of[entry.planned.agent];
         let sign = if end.cancelled || !agent.retried {

@@ -29,6 +29,17 @@ impl Budget {
     }
 }
 
+/// What a trial cost, in USD.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(in crate::runner) enum Spent {
+    /// All of it.
+    All(f64),
+    /// As much as is known of it.
+    AtLeast(f64),
+    /// Nobody tells.
+    Unknown,
+}
+
 /// What a trial may spend.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(in crate::runner) enum Grant {
@@ -46,7 +57,8 @@ pub(in crate::runner) enum Grant {
 #[derive(Debug, Clone, PartialEq)]
 pub(in crate::runner) struct Purse {
     budget: Budget,
-    /// What counts against the budget: what is known, and the whole grant where nothing is known.
+    /// What counts against the budget: what is known, and the whole grant where nothing is known. Where a trial has a limit of
+    /// its own, one of which not all is known counts as that limit, too.
     charged: f64,
     /// What running trials may still take.
     reserved: f64,
@@ -88,16 +100,17 @@ impl Purse {
     }
 
     /// Takes back what a trial got, less what it cost; an unknown cost is all of it.
-    pub(in crate::runner) fn settle(&mut self, grant: Grant, cost: Option<f64>) {
-        match grant {
-            Grant::UpTo(usd) => {
-                self.reserved = (self.reserved - usd).max(0.0);
-                self.charged += cost.unwrap_or(usd);
-            }
-            Grant::Unlimited | Grant::Wait | Grant::Exhausted => {
-                self.charged += cost.unwrap_or(0.0);
-            }
-        }
+    pub(in crate::runner) fn settle(&mut self, grant: Grant, spent: Spent) {
+        let granted = match grant {
+            Grant::UpTo(usd) => usd,
+            Grant::Unlimited | Grant::Wait | Grant::Exhausted => 0.0,
+        };
+        self.reserved = (self.reserved - granted).max(0.0);
+        self.charged += match spent {
+            Spent::AtLeast(usd) if self.budget.trial_usd.is_some() => usd.max(granted),
+            Spent::All(usd) | Spent::AtLeast(usd) => usd,
+            Spent::Unknown => granted,
+        };
     }
 }
 
@@ -117,10 +130,10 @@ mod tests {
         assert_eq!(purse.offer(), Grant::UpTo(3.0));
         purse.reserve(Grant::UpTo(3.0));
         assert_eq!(purse.offer(), Grant::Wait);
-        purse.settle(Grant::UpTo(3.0), Some(1.25));
+        purse.settle(Grant::UpTo(3.0), Spent::All(1.25));
         assert_eq!(purse.offer(), Grant::UpTo(1.75));
         purse.reserve(Grant::UpTo(1.75));
-        purse.settle(Grant::UpTo(1.75), None);
+        purse.settle(Grant::UpTo(1.75), Spent::Unknown);
         assert_eq!(
             purse.offer(),
             Grant::Exhausted,
@@ -136,19 +149,35 @@ mod tests {
             purse.reserve(Grant::UpTo(1.0));
         }
         assert_eq!(purse.offer(), Grant::Wait);
-        purse.settle(Grant::UpTo(1.0), Some(0.25));
+        purse.settle(Grant::UpTo(1.0), Spent::All(0.25));
         assert_eq!(purse.offer(), Grant::UpTo(1.0));
-        purse.settle(Grant::UpTo(1.0), Some(1.0));
+        purse.settle(Grant::UpTo(1.0), Spent::All(1.0));
         assert_eq!(purse.offer(), Grant::UpTo(1.0));
         purse.reserve(Grant::UpTo(1.0));
-        purse.settle(Grant::UpTo(1.0), Some(1.0));
+        purse.settle(Grant::UpTo(1.0), Spent::All(1.0));
         assert_eq!(purse.offer(), Grant::Exhausted);
+    }
+
+    #[test]
+    fn a_cost_of_which_not_all_is_known_counts_as_the_trials_own_limit_where_it_has_one() {
+        let mut limited = purse(Some(2.5), Some(1.0));
+        limited.reserve(Grant::UpTo(1.0));
+        limited.settle(Grant::UpTo(1.0), Spent::AtLeast(0.25));
+        limited.reserve(Grant::UpTo(1.0));
+        limited.settle(Grant::UpTo(1.0), Spent::AtLeast(1.25));
+        assert_eq!(limited.charged.to_bits(), 2.25_f64.to_bits());
+        assert_eq!(limited.offer(), Grant::Exhausted);
+        // All that is left is no limit of its own.
+        let mut whole = purse(Some(2.5), None);
+        whole.reserve(Grant::UpTo(2.5));
+        whole.settle(Grant::UpTo(2.5), Spent::AtLeast(0.5));
+        assert_eq!(whole.offer(), Grant::UpTo(2.0));
     }
 
     #[test]
     fn a_purse_without_limits_only_counts() {
         let mut unlimited = purse(None, None);
-        unlimited.settle(Grant::Unlimited, Some(1e9));
+        unlimited.settle(Grant::Unlimited, Spent::All(1e9));
         assert_eq!(unlimited.offer(), Grant::Unlimited);
         assert_eq!(purse(None, Some(2.0)).offer(), Grant::UpTo(2.0));
         assert_eq!(purse(Some(0.0), None).offer(), Grant::Exhausted);
@@ -170,7 +199,7 @@ mod tests {
                 }
                 if ends && let Some(usd) = running.pop() {
                     spent += usd * share;
-                    purse.settle(Grant::UpTo(usd), known.then_some(usd * share));
+                    purse.settle(Grant::UpTo(usd), if known { Spent::All(usd * share) } else { Spent::Unknown });
                 }
                 prop_assert!(spent + running.iter().sum::<f64>() <= run + 1e-5);
             }

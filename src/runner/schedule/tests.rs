@@ -62,7 +62,7 @@ const fn ends(infra: Infra) -> End {
     End {
         infra,
         reset: None,
-        cost: Some(0.0),
+        spent: Spent::All(0.0),
         cancelled: false,
     }
 }
@@ -422,7 +422,7 @@ fn an_empty_budget_leaves_what_has_not_started() {
         blocks: vec![block("all", many(0, 9))],
     };
     let world = World::new(Schedule::new(plan, rules(1), purse), 9, |_, _| End {
-        cost: Some(0.75),
+        spent: Spent::All(0.75),
         ..ends(Infra::None)
     })
     .run();

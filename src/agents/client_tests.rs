@@ -1,0 +1,208 @@
+//! What clients tell of logins, refusals, models and money, each in its own words.
+
+use std::time::Duration;
+
+use crate::agents::StreamReader;
+use crate::config::AgentKind;
+use crate::model::{
+    AgentEvent, EventKind, ProviderFault, ProviderFaultKind, StreamReport, Terminal,
+};
+
+/// Reads what a client printed, with what it wrote to standard error before it.
+fn read(kind: AgentKind, stderr: &[&str], stdout: &[&str]) -> (Vec<AgentEvent>, StreamReport) {
+    let mut reader = StreamReader::for_kind(kind);
+    let mut events = Vec::new();
+    for line in stderr {
+        reader.stderr_line(line.as_bytes(), Duration::ZERO, &mut events);
+    }
+    for line in stdout {
+        reader.line(line.as_bytes(), Duration::ZERO, &mut events);
+    }
+    let report = reader.finish(Duration::ZERO, &mut events);
+    (events, report)
+}
+
+fn fault(kind: AgentKind, stderr: &[&str], stdout: &[&str]) -> Option<ProviderFault> {
+    read(kind, stderr, stdout).1.provider_fault
+}
+
+#[test]
+fn a_client_without_a_login_says_so_in_its_own_place() {
+    let gemini = "When using Gemini API, you must specify the GEMINI_API_KEY environment variable.";
+    let copilot = "Error: No authentication information found.";
+    let qwen = r#"{"type":"result","subtype":"error_during_execution","is_error":true,"num_turns":0,"usage":{"input_tokens":0,"output_tokens":0},"error":{"message":"No auth type is selected. Please configure an auth type (e.g. via settings or `--auth-type`) before running in non-interactive mode."}}"#;
+    let told: [(AgentKind, &[&str], &[&str]); 3] = [
+        (AgentKind::Gemini, &["YOLO mode is enabled.", gemini], &[]),
+        (AgentKind::Copilot, &[copilot], &[]),
+        (AgentKind::Qwen, &[], &[qwen]),
+    ];
+    for (kind, stderr, stdout) in told {
+        let found = fault(kind, stderr, stdout).map(|fault| fault.kind);
+        assert_eq!(found, Some(ProviderFaultKind::Auth), "{kind:?}");
+    }
+}
+
+#[test]
+fn words_of_a_login_that_come_after_the_first_event_are_none_of_the_clients() {
+    let begun = [
+        (
+            AgentKind::Gemini,
+            r#"{"type":"init","session_id":"s","model":"m"}"#,
+        ),
+        (AgentKind::Copilot, r#"{"type":"user.message","data":{}}"#),
+    ];
+    for (kind, line) in begun {
+        let mut reader = StreamReader::for_kind(kind);
+        let mut events = Vec::new();
+        reader.line(line.as_bytes(), Duration::ZERO, &mut events);
+        let said = b"Error: No authentication information found.";
+        reader.stderr_line(said, Duration::ZERO, &mut events);
+        let report = reader.finish(Duration::ZERO, &mut events);
+        assert_eq!(report.provider_fault, None, "{kind:?}");
+    }
+}
+
+/// What each CLI printed where the model's provider refused: the lines that tell it.
+const REFUSALS: [(AgentKind, &[&str]); 5] = [
+    (
+        AgentKind::ClaudeCode,
+        &[
+            r#"{"type":"assistant","message":{"id":"a","model":"<synthetic>","stop_reason":"refusal","usage":{"input_tokens":0,"output_tokens":0},"content":[{"type":"text","text":"Claude Code can't respond to this message."}]},"parent_tool_use_id":null,"session_id":"s","error":"invalid_request","is_api_error_message":true,"refused_message_id":"msg_1"}"#,
+            r#"{"stop_reason":"refusal","session_id":"s","total_cost_usd":0.1,"terminal_reason":"api_error","is_error":true,"subtype":"success","api_error_status":null,"result":"Claude Code can't respond to this message.","type":"result"}"#,
+        ],
+    ),
+    (
+        AgentKind::Gemini,
+        &[
+            r#"{"type":"error","severity":"error","message":"The model response was blocked due to safety settings."}"#,
+            r#"{"type":"result","status":"error","stats":{"total_tokens":40,"input_tokens":40,"output_tokens":0,"cached":0,"models":{}}}"#,
+        ],
+    ),
+    (
+        AgentKind::Copilot,
+        &[
+            r#"{"type":"user.message","data":{}}"#,
+            r#"{"type":"assistant.message","data":{"model":"m","content":"The model returned no content because the response was blocked by content filtering.","toolRequests":[]}}"#,
+            r#"{"type":"result","exitCode":0,"usage":{}}"#,
+        ],
+    ),
+    (
+        AgentKind::Opencode,
+        &[
+            r#"{"type":"error","sessionID":"s","error":{"name":"APIError","data":{"message":"No.","statusCode":400,"responseBody":"{\"error\": {\"message\": \"No.\", \"type\": null, \"code\": \"content_filter\", \"status\": 400}}"}}}"#,
+        ],
+    ),
+    (
+        AgentKind::Codex,
+        &[
+            r#"{"type":"thread.started","thread_id":"t"}"#,
+            r#"{"type":"turn.failed","error":{"message":"stream disconnected before completion: Incomplete response returned, reason: content_filter"}}"#,
+        ],
+    ),
+];
+
+#[test]
+fn a_refusal_is_one_whichever_client_tells_it() {
+    for (kind, lines) in REFUSALS {
+        let (_, report) = read(kind, &[], lines);
+        assert_eq!(report.terminal, Terminal::Failed, "{kind:?}");
+        let found = report.provider_fault.map(|fault| (fault.kind, fault.fatal));
+        assert_eq!(found, Some((ProviderFaultKind::Refusal, true)), "{kind:?}");
+    }
+}
+
+#[test]
+fn a_key_that_google_calls_invalid_in_the_details_is_no_other_failure() {
+    let line = r#"{"type":"result","status":"error","error":{"type":"unknown","message":"[API Error: {\"error\":{\"code\":400,\"message\":\"Renew it.\",\"status\":\"INVALID_ARGUMENT\",\"details\":[{\"@type\":\"x\",\"reason\":\"API_KEY_INVALID\"}]}}]"}}"#;
+    let found = fault(AgentKind::Gemini, &[], &[line]).expect("a fault");
+    assert_eq!(
+        (found.kind, found.status),
+        (ProviderFaultKind::Auth, Some(400))
+    );
+}
+
+#[test]
+fn the_log_of_opencode_tells_that_its_provider_is_out_of_reach() {
+    for words in [
+        "Cannot connect to API: Unable to connect. Is the computer able to access the url? (cause: Error: Unable to connect.)",
+        "Cannot connect to API: Was there a typo in the url or port? (cause: Error: Was there a typo in the url or port?)",
+    ] {
+        let line = format!(
+            "timestamp=2026-11-22T13:09:26.968Z level=ERROR run=a message=\"stream error\" providerID=p modelID=m session.id=s small=false agent=build mode=primary error.error=\"AI_APICallError: {words}\""
+        );
+        let found = fault(AgentKind::Opencode, &[&line], &[]).map(|fault| fault.kind);
+        assert_eq!(found, Some(ProviderFaultKind::Unreachable), "{words}");
+    }
+}
+
+#[test]
+fn opencode_tells_what_it_has_cost_at_each_step_where_it_knows_a_price() {
+    let step = |cost: &str| {
+        format!(
+            r#"{{"type":"step_finish","sessionID":"s","part":{{"reason":"tool-calls","cost":{cost},"tokens":{{"input":100,"output":10,"reasoning":0,"cache":{{"read":0,"write":0}}}}}}}}"#
+        )
+    };
+    let costs = |told: &[&str]| {
+        let lines: Vec<String> = told.iter().map(|cost| step(cost)).collect();
+        let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
+        let (events, _) = read(AgentKind::Opencode, &[], &lines);
+        let costs = events.into_iter().filter_map(|event| match event.kind {
+            EventKind::CostSeen(usd) => Some(usd),
+            _ => None,
+        });
+        costs.collect::<Vec<f64>>()
+    };
+    assert_eq!(costs(&["0.25", "0.5"]), [0.25, 0.75]);
+    assert!(costs(&["0", "0"]).is_empty(), "the price is not known");
+    assert_eq!(costs(&["0.25", "null", "0.5"]), [0.25]);
+}
+
+#[test]
+fn the_model_of_gemini_is_the_one_that_answered_most() {
+    let init = r#"{"type":"init","session_id":"s","model":"pro"}"#;
+    let end = |models: &str| {
+        format!(
+            r#"{{"type":"result","status":"success","stats":{{"total_tokens":15,"input_tokens":10,"output_tokens":5,"cached":0,"models":{{{models}}}}}}}"#
+        )
+    };
+    let of = |model: &str, input: u32| {
+        format!(
+            r#""{model}":{{"total_tokens":{input},"input_tokens":{input},"output_tokens":0,"cached":0}}"#
+        )
+    };
+    let models = format!(
+        "{},{},{}",
+        of("lite", 10),
+        of("gemini-3", 900),
+        of("pro", 0)
+    );
+    let (_, report) = read(AgentKind::Gemini, &[], &[init, &end(&models)]);
+    assert_eq!(report.model.as_deref(), Some("gemini-3"));
+    assert_eq!(report.models, ["gemini-3"]);
+    assert_eq!(report.further_models, ["lite"]);
+    // Without figures nobody tells which model answered.
+    for lines in [&[init][..], &[init, &end(&of("pro", 0))]] {
+        let (_, report) = read(AgentKind::Gemini, &[], lines);
+        assert_eq!(report.model.as_deref(), Some("pro"));
+        assert!(report.model_is_asked && report.models.is_empty());
+    }
+}
+
+#[test]
+fn codex_tells_how_many_sub_agents_it_started() {
+    let stream = std::fs::read_to_string(concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/tests/fixtures/streams/codex-0.169.0/spawn-fallbackmodel.jsonl"
+    ))
+    .expect("a recorded stream");
+    let lines: Vec<&str> = stream.lines().collect();
+    let (_, report) = read(AgentKind::Codex, &[], &lines);
+    assert_eq!(report.silent_sub_agents, 1);
+    let failed: Vec<String> = lines
+        .iter()
+        .map(|line| line.replace(r#","status":"completed"}}"#, r#","status":"failed"}}"#))
+        .collect();
+    let failed: Vec<&str> = failed.iter().map(String::as_str).collect();
+    let (_, report) = read(AgentKind::Codex, &[], &failed);
+    assert_eq!(report.silent_sub_agents, 0);
+}
