@@ -6,7 +6,7 @@ use ProviderFaultKind::{
 };
 
 /// Messages as clients write them, with their kind and status.
-const MESSAGES: [(&str, ProviderFaultKind, Option<u16>); 67] = [
+const MESSAGES: [(&str, ProviderFaultKind, Option<u16>); 68] = [
     ("API Error: 429 rate_limit_error", RateLimited, Some(429)),
     ("API Error (529 overloaded_error)", Overloaded, Some(529)),
     ("API Error: Overloaded", Overloaded, None),
@@ -199,6 +199,11 @@ const MESSAGES: [(&str, ProviderFaultKind, Option<u16>); 67] = [
         None,
     ),
     ("x is not a valid model ID", Auth, None),
+    (
+        "The model `x` does not exist or you do not have access to it.",
+        Auth,
+        None,
+    ),
     (
         "Model not found: anthropic/claude-nope. Did you mean: claude-opus?",
         Auth,

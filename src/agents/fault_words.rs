@@ -84,6 +84,7 @@ const WORDS: [(Topic, &[&str]); 13] = [
             "is not a valid model id",
             "model not found",
             "requested model is not supported",
+            "does not exist or you do not have access",
             "model identifier is invalid",
             "requested entity was not found",
         ],

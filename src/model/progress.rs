@@ -67,6 +67,11 @@ pub enum Progress {
         /// The text.
         text: String,
     },
+    /// Something that a person must know even where little is told.
+    Warning {
+        /// The text.
+        text: String,
+    },
     /// A person asked to stop: 1 = let the running agents end, 2 = kill them.
     Cancelling {
         /// How often it was asked.

@@ -314,9 +314,9 @@ impl Dispatch {
             return;
         }
         tally.told_of_lower_bound = true;
-        self.teller.tell(Progress::Notice {
+        self.teller.tell(Progress::Warning {
             text: format!(
-                "WARNING: not all that {} cost is known, and --max-cost-usd counts only what is, so that this run may cost more; with a limit for each trial too (--max-trial-cost-usd) such a trial counts as all that it may spend",
+                "not all that {} cost is known, and --max-cost-usd counts only what is, so that this run may cost more; with a limit for each trial too (--max-trial-cost-usd) such a trial counts as all that it may spend",
                 outcome.key.run_id()
             ),
         });

@@ -44,7 +44,9 @@ impl Teller {
     pub fn tell(&self, mut progress: Progress) {
         if !self.redactor.is_empty() {
             match &mut progress {
-                Progress::TrialActivity { text, .. } | Progress::Notice { text } => {
+                Progress::TrialActivity { text, .. }
+                | Progress::Notice { text }
+                | Progress::Warning { text } => {
                     self.hide_in(text);
                 }
                 Progress::TrialFinished { outcome, .. } => self.hide_in_outcome(outcome),

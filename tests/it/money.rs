@@ -198,9 +198,13 @@ fn a_cost_of_which_not_all_is_known_counts_as_all_that_the_trial_may_spend() {
     };
     assert_eq!((resume("1.4"), resume("1.5")), (2, 3));
     // Without a limit of its own only what is known can count, and that is said once.
-    let (sandbox, stderr) = run(&[]);
+    let (sandbox, stderr) = run(&["--quiet"]);
     assert_eq!(sandbox.rows().len(), 5);
-    assert_eq!(stderr.matches("not all that").count(), 1, "{stderr}");
+    assert_eq!(
+        stderr.matches("WARNING: not all that").count(),
+        1,
+        "{stderr}"
+    );
 }
 
 #[test]

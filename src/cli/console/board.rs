@@ -183,7 +183,7 @@ impl Board {
             Progress::TrialFinished { outcome, again } => self.finish(&outcome, now, again),
             Progress::Lane { name, state } => self.lane(name, state, now),
             Progress::Cancelling { times } => self.cancelling = self.cancelling.max(times),
-            Progress::BlockStarted { .. } | Progress::Notice { .. } => {}
+            Progress::BlockStarted { .. } | Progress::Notice { .. } | Progress::Warning { .. } => {}
             Progress::RunFinished { .. } => self.running.clear(),
         }
     }

@@ -47,6 +47,9 @@ pub(super) fn lines(board: &Board, step: &Progress) -> Vec<Line> {
         }
         Progress::Lane { name, state } => vec![lane(&sanitize_line(name), state)],
         Progress::Notice { text } => vec![Line::Step(format!("note: {}", sanitize_line(text)))],
+        Progress::Warning { text } => {
+            vec![Line::Urgent(format!("WARNING: {}", sanitize_line(text)))]
+        }
         Progress::Cancelling { times } if *times > board.cancelling() => {
             vec![Line::Urgent(cancelling(*times).to_owned())]
         }
