@@ -6,7 +6,8 @@ use std::process::Child;
 
 use serde_json::Value;
 
-use crate::sandbox::{CLAUDE_DONE, Ran, SOLVE, Sandbox, send_signal, stops};
+use crate::processes::stops;
+use crate::sandbox::{CLAUDE_DONE, Ran, SOLVE, Sandbox, send_signal};
 
 pub(crate) fn solving() -> Sandbox {
     Sandbox::new().agent(

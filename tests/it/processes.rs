@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 
 use crate::jail::can_be_had;
-use crate::sandbox::{CLAUDE_DONE, SOLVE, Sandbox, stops, wait_for};
+use crate::sandbox::{CLAUDE_DONE, SOLVE, Sandbox, wait_for};
 
 const LEVELS: [&str; 2] = ["none", "auto"];
 
@@ -59,6 +59,21 @@ fn no_command_line_holds_a_word_of_the_prompt_so_killing_by_it_hits_nobody() {
             );
         }
     }
+}
+
+/// The signals that ask a run to stop; without the one that a start below `nohup` leaves ignored in all that it starts.
+pub(crate) fn stops() -> Vec<Signal> {
+    const HANG_UP: u64 = 1;
+    let mut stops = vec![Signal::TERM, Signal::INT];
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let ignored = ignored.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+    if ignored.is_some_and(|mask| mask & HANG_UP != 0) {
+        eprintln!("SKIPPED: hang-ups are ignored here (`nohup`)");
+    } else {
+        stops.push(Signal::HUP);
+    }
+    stops
 }
 
 #[test]

@@ -344,21 +344,6 @@ echo '{"type":"result","subtype":"success","is_error":false,"result":"done","num
 /// Solves the task of the sandbox.
 pub(crate) const SOLVE: &str = "echo 42 > answer.txt";
 
-/// The signals that ask a run to stop; without the one that a start below `nohup` leaves ignored in all that it starts.
-pub(crate) fn stops() -> Vec<Signal> {
-    const HANG_UP: u64 = 1;
-    let mut stops = vec![Signal::TERM, Signal::INT];
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
-    let ignored = ignored.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
-    if ignored.is_some_and(|mask| mask & HANG_UP != 0) {
-        eprintln!("SKIPPED: hang-ups are ignored here (`nohup`)");
-    } else {
-        stops.push(Signal::HUP);
-    }
-    stops
-}
-
 /// Sends a running `proctor` what Ctrl-C and its like send.
 pub(crate) fn send_signal(child: &Child, signal: Signal) {
     kill_process(Pid::from_child(child), signal).expect("send a signal");
