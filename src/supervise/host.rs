@@ -1,6 +1,7 @@
 //! How busy the machine is: what may make two trials differ although the agents did the same.
 
-use std::fs;
+use std::fs::{self, File};
+use std::io::Read as _;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -8,6 +9,9 @@ use crate::model::HostLoad;
 
 /// Averages of a minute change little meanwhile, and the system takes its time to tell them.
 const FRESH: Duration = Duration::from_millis(500);
+
+/// More than all of it takes.
+const VMSTAT: u64 = 1 << 20;
 
 static LAST: Mutex<Option<(Instant, HostLoad)>> = Mutex::new(None);
 
@@ -41,7 +45,10 @@ fn look() -> HostLoad {
 /// Linux, and below 4.13).
 #[must_use]
 pub fn memory_kills() -> Option<u64> {
-    let told = fs::read_to_string("/proc/vmstat").ok()?;
+    let mut told = String::with_capacity(16 << 10);
+    File::open("/proc/vmstat")
+        .and_then(|file| file.take(VMSTAT).read_to_string(&mut told))
+        .ok()?;
     let count = |line: &str| line.strip_prefix("oom_kill ")?.trim().parse().ok();
     told.lines().find_map(count)
 }

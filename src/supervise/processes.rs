@@ -87,9 +87,12 @@ mod linux {
     /// The children of this process, zombies included; `None` where the kernel does not list them.
     pub(in super::super) fn children_of_self() -> Option<Vec<u32>> {
         let mut children = Vec::new();
+        let mut list = String::with_capacity(LIST_SIZE);
         for thread in numbers("/proc/self/task") {
-            match fs::read_to_string(format!("/proc/self/task/{thread}/children")) {
-                Ok(list) => children.extend(
+            list.clear();
+            let opened = fs::File::open(format!("/proc/self/task/{thread}/children"));
+            match opened.and_then(|file| file.take(LONGEST_LIST).read_to_string(&mut list)) {
+                Ok(_) => children.extend(
                     list.split_ascii_whitespace()
                         .filter_map(|word| word.parse::<u32>().ok()),
                 ),
@@ -161,6 +164,10 @@ mod linux {
             .flatten()
             .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
     }
+
+    /// Most lists of children are shorter than the first; none is as long as the second.
+    const LIST_SIZE: usize = 1024;
+    const LONGEST_LIST: u64 = 64 << 20;
 
     /// More than 52 numbers and a name of 64 bytes: the kernel gives all of it at once.
     const STAT_SIZE: usize = 2048;

@@ -30,6 +30,8 @@ const READINGS: usize = 5;
 pub(super) struct Leader {
     /// Its start, in the system's unit, which tells it from a later process with the same id.
     pub(super) start: u64,
+    /// It starts nobody: no orphan is its own.
+    pub(super) is_childless: bool,
 }
 
 /// Keeps children from being started while a file that will be executed is open for writing.
@@ -45,6 +47,15 @@ pub fn spawn_gate() -> RwLockWriteGuard<'static, ()> {
 pub(super) struct Place {
     pub(super) pid: u32,
     pub(super) start: u64,
+}
+
+impl Place {
+    /// Notes that it starts nobody, so that orphans can still be told from each other beside it.
+    pub(super) fn is_childless(&self) {
+        if let Some(leader) = leaders().get_mut(&self.pid) {
+            leader.is_childless = true;
+        }
+    }
 }
 
 impl Drop for Place {
@@ -71,7 +82,14 @@ pub(super) fn start(launch: &Launch<'_>) -> io::Result<(Place, Option<Brand>)> {
     let (pid, brand) = brand::wearing(|| launch.spawn());
     let pid = u32::try_from(pid?).map_err(io::Error::other)?;
     let start = processes::start_of(pid).unwrap_or_default();
-    leaders.insert(pid, Leader { start });
+    let is_childless = false;
+    leaders.insert(
+        pid,
+        Leader {
+            start,
+            is_childless,
+        },
+    );
     Ok((Place { pid, start }, brand))
 }
 

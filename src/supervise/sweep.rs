@@ -265,7 +265,7 @@ impl<'a> Hunt<'a> {
             };
             start >= self.trial.start
                 && !around.spares(orphan)
-                && (around.others.is_empty() || self.trial.may_have_branded(orphan))
+                && (around.rivals().next().is_none() || self.trial.may_have_branded(orphan))
         })
     }
 

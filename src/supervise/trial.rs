@@ -60,6 +60,11 @@ impl Surroundings {
         !self.spared.is_empty() && brand::of_process(pid).is_some_and(spares)
     }
 
+    /// The other children that may have started somebody.
+    pub(super) fn rivals(&self) -> impl Iterator<Item = &Leader> {
+        self.others.values().filter(|other| !other.is_childless)
+    }
+
     fn foreign(&self, process: &Process) -> bool {
         process.pid == self.own_pid || self.others.contains_key(&process.pid)
     }
@@ -123,9 +128,8 @@ impl Trial {
             && process.parent == around.own_pid
             && process.session != around.own_session
             && process.start >= self.start;
-        let rivals = &around.others;
-        let rival_session = rivals.contains_key(&process.session);
-        let alone = !rivals.values().any(|rival| rival.start <= process.start);
+        let rival_session = around.others.contains_key(&process.session);
+        let alone = !around.rivals().any(|rival| rival.start <= process.start);
         orphan && !rival_session && alone && !around.spares(process.pid)
     }
 
@@ -177,13 +181,20 @@ mod tests {
     use super::*;
     use crate::supervise::processes::process;
 
+    fn leader(start: u64, is_childless: bool) -> Leader {
+        Leader {
+            start,
+            is_childless,
+        }
+    }
+
     fn around(others: &[(u32, u64)]) -> Surroundings {
         Surroundings {
             own_pid: 10,
             own_session: 5,
             others: others
                 .iter()
-                .map(|(pid, start)| (*pid, Leader { start: *start }))
+                .map(|(pid, start)| (*pid, leader(*start, false)))
                 .collect(),
             adopts: true,
             spared: Vec::new(),
@@ -248,5 +259,19 @@ mod tests {
             [100, 303],
             "the other started after the orphan was born"
         );
+    }
+
+    #[test]
+    fn whoever_starts_nobody_takes_no_orphan_from_a_trial() {
+        let all = [
+            process(100, 10, 100, 1000),
+            process(200, 10, 200, 7), // the keeper of the whole run
+            process(303, 10, 303, 1004),
+        ];
+        let mut around = around(&[]);
+        around.others.insert(200, leader(7, true));
+        assert_eq!(members(&all, &around), [100, 303]);
+        around.others.insert(200, leader(7, false));
+        assert_eq!(members(&all, &around), [100]);
     }
 }
