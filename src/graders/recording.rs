@@ -1,5 +1,6 @@
 //! What the events of a trial leave out: calls of agents that tell none, and of sub-agents.
 
+use std::borrow::Borrow;
 use std::path::PathBuf;
 
 use serde_json::{Value, json};
@@ -31,6 +32,18 @@ pub struct Recording {
     pub is_elsewhere: bool,
     /// The log of the commands that the suite watched, if there is one.
     pub cmd_log: Option<PathBuf>,
+}
+
+/// Whether an agent's own last word was that it failed.
+#[must_use]
+pub fn said_failed(events: impl IntoIterator<Item = impl Borrow<AgentEvent>>) -> bool {
+    let ends = events
+        .into_iter()
+        .filter_map(|event| match event.borrow().kind {
+            EventKind::Finished { ok, .. } => Some(ok),
+            _ => None,
+        });
+    ends.last() == Some(false)
 }
 
 impl Recording {

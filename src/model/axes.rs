@@ -20,6 +20,17 @@ pub enum Termination {
 }
 
 impl Termination {
+    /// All of them.
+    pub const ALL: [Self; 7] = [
+        Self::Completed,
+        Self::HardTimeout,
+        Self::Stall,
+        Self::Budget,
+        Self::Cancelled,
+        Self::Crashed,
+        Self::Interrupted,
+    ];
+
     /// The word in rows.
     #[must_use]
     pub const fn as_str(self) -> &'static str {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 use tokio::sync::mpsc::UnboundedSender;
 
-use crate::model::{Grade, Progress, Verdict};
+use crate::model::{Grade, Integrity, Progress, Verdict};
 use crate::plan::PlannedTrial;
 use crate::record::{Row, RunDir, rows, write_atomically};
 use crate::runner::preflight::preflight;
@@ -83,13 +83,8 @@ impl Comparison {
     /// Why it is no success today.
     #[must_use]
     pub fn reason(&self) -> Option<String> {
-        let failed = self
-            .now
-            .verdicts
-            .iter()
-            .find(|verdict| verdict.grade != Grade::Pass);
-        let failed = failed.and_then(|verdict| verdict.reason.clone());
-        self.now.problem.clone().or(failed)
+        let now = &self.now;
+        now.problem.clone().or_else(|| now.reason.clone())
     }
 }
 
@@ -191,6 +186,9 @@ fn place(request: &RunRequest, row: &Row) -> Result<PlannedTrial, &'static str> 
     if row.grade.as_deref().is_none_or(|grade| grade == not_graded) {
         return Err("it was not graded");
     }
+    if row.integrity.as_deref() == Some(Integrity::Uncontained.label().as_str()) {
+        return Err("processes of its agent could not be ended, so nothing that it left is judged");
+    }
     let position = |found: Option<usize>, why| found.ok_or(why);
     let task = suite
         .tasks
@@ -226,10 +224,7 @@ async fn compare(
     let kept = context.run_dir.trial(&planned.key);
     let folder = context.run_dir.regraded_trial(stamp, &row.run_id);
     let now = regrade_trial(context, (planned, row), (teller, &kept, folder)).await;
-    let is_success = now
-        .problem
-        .is_none()
-        .then(|| now.grade == Grade::Pass && ended_well(row));
+    let is_success = now.problem.is_none().then(|| now.reason.is_none());
     Comparison {
         run_id: row.run_id.clone(),
         task: row.task_id.clone(),
@@ -244,15 +239,6 @@ async fn compare(
         now,
         is_success,
     }
-}
-
-/// Whether the agent of a row ended well, as the run judged it.
-fn ended_well(row: &Row) -> bool {
-    let stopped_after_its_end = row.lingered == Some(true) && row.exit_code.is_none();
-    let completed = row.termination.as_deref() == Some("completed");
-    completed
-        && row.infra.as_deref() == Some("none")
-        && (row.exit_code == Some(0) || stopped_after_its_end)
 }
 
 fn told(comparison: &Comparison) -> String {

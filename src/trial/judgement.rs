@@ -1,7 +1,11 @@
 //! From what happened to the four axes, the seed's `success` and its `failure_reason`.
 
 use crate::config::AgentKind;
-use crate::model::{Grade, Infra, ProviderFaultKind, StreamReport, Terminal, Termination, Verdict};
+use crate::graders;
+use crate::model::{
+    Grade, Infra, ProviderFaultKind, RUN_BUDGET, StreamReport, Terminal, Termination, Verdict,
+};
+use crate::record::{Row, TrialDir, read_events};
 use crate::supervise::{ChildEnding, EndReason, Exit};
 
 /// What is known of the agent's end before anything is graded.
@@ -23,6 +27,58 @@ impl AgentEnd {
             && !self.said_failed
             && (self.exit_code == Some(0) || (self.lingered && self.exit_code.is_none()))
     }
+
+    /// The same as the row of a trial tells it that was graded, and the files that were kept of it.
+    fn of_row(row: &Row, kept: &TrialDir) -> Result<Self, String> {
+        let word = row.termination.as_deref();
+        let mut all = Termination::ALL.into_iter();
+        let termination = all.find(|one| word == Some(one.as_str()));
+        let word = row.infra.as_deref();
+        let infra = Infra::ALL
+            .into_iter()
+            .find(|one| word == Some(one.as_str()));
+        let (Some(termination), Some(infra)) = (termination, infra) else {
+            return Err("the row does not tell how its agent ended".to_owned());
+        };
+        Ok(Self {
+            termination,
+            // Of a trial that was graded this is what graders met, after the agent's end.
+            infra: if infra == Infra::Simulator {
+                Infra::None
+            } else {
+                infra
+            },
+            exit_code: row.exit_code.map(|code| i32::try_from(code).unwrap_or(-1)),
+            lingered: row.lingered == Some(true),
+            said_failed: row.exit_code == Some(0) && said_failed(row, kept)?,
+        })
+    }
+}
+
+/// Whether an agent that exited with 0 said that it failed. Where graders did not pass, the row names them instead.
+fn said_failed(row: &Row, kept: &TrialDir) -> Result<bool, String> {
+    if row.failure_reason.as_deref() == Some(SAID_FAILED) {
+        return Ok(true);
+    }
+    let unknown = |why: &dyn std::fmt::Display| {
+        format!("whether the agent said that it failed is not known: {why}")
+    };
+    let events = read_events(&kept.events()).map_err(|why| unknown(&why))?;
+    let mut unread = None;
+    let read = events.map_while(|event| event.map_err(|why| unread = Some(why)).ok());
+    let said = graders::said_failed(read);
+    unread.map_or(Ok(said), |why| Err(unknown(&why)))
+}
+
+/// Why a trial that was graded is no success whatever graders say, as its first grading decided.
+pub(super) fn decided(row: &Row, kept: &TrialDir) -> Result<Option<String>, String> {
+    if row.success {
+        return Ok(None);
+    }
+    if row.failure_reason.as_deref() == Some(RUN_BUDGET) {
+        return Ok(row.failure_reason.clone());
+    }
+    Ok(failure_reason(&AgentEnd::of_row(row, kept)?, &[]))
 }
 
 /// What the classification looks at.

@@ -9,7 +9,7 @@ use crate::trial::app_left;
 use crate::trial::blocking::blocking;
 use crate::trial::frame::Frame;
 use crate::trial::grading::{Graded, Work, grade_fresh};
-use crate::trial::judgement::grade_of;
+use crate::trial::judgement::{decided, grade_of, reason_with};
 use crate::trial::kept;
 use crate::trial::performance::extra_args;
 use crate::trial::rebuilt::grade_rebuilt;
@@ -29,6 +29,8 @@ pub struct Regraded {
     pub notes: Vec<String>,
     /// Whether the work can be trusted, as today's rules of the task say.
     pub integrity: Integrity,
+    /// Why the trial is no success: by how its agent ended, or by today's graders.
+    pub reason: Option<String>,
     /// Why nothing could be graded.
     pub problem: Option<String>,
     /// How long it took.
@@ -47,14 +49,15 @@ pub async fn regrade_trial(
     if let Some(task) = task {
         app_left::recall(&frame, (task, kept.app_left()));
     }
-    let (mut graded, problem) = match grade_kept(&frame, kept, row).await {
-        Ok(graded) => (graded, None),
-        Err(problem) => (Graded::default(), Some(problem)),
+    let (mut graded, decided, problem) = match again(&frame, kept, row).await {
+        Ok((graded, decided)) => (graded, decided, None),
+        Err(problem) => (Graded::default(), None, Some(problem)),
     };
     graded.notes.extend(task.and_then(app_left::told));
     graded.notes.extend(give_back(&mut frame).await);
     Regraded {
         grade: grade_of(&graded.verdicts),
+        reason: reason_with(decided, &graded.verdicts),
         verdicts: graded.verdicts,
         layers: graded.layers,
         notes: graded.notes,
@@ -62,6 +65,17 @@ pub async fn regrade_trial(
         problem,
         took: started.elapsed(),
     }
+}
+
+/// What today's graders say, and why the trial is no success whatever they say.
+async fn again(
+    frame: &Frame<'_>,
+    kept: &TrialDir,
+    row: &Row,
+) -> Result<(Graded, Option<String>), String> {
+    let decided = blocking(|| decided(row, kept))?;
+    let graded = grade_kept(frame, kept, row).await?;
+    Ok((graded, decided))
 }
 
 fn integrity(mut suspicions: Vec<String>, violations: Vec<String>) -> Integrity {

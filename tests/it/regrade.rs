@@ -2,6 +2,8 @@
 
 use std::fs;
 
+use serde_json::Value;
+
 use crate::sandbox::{CLAUDE_DONE, SOLVE, Sandbox};
 
 fn tasks(grader: &str) -> String {
@@ -118,4 +120,125 @@ fn validation_needs_no_agent_and_leaves_no_trial() {
             .exists()
     );
     assert!(!sandbox.run_dir().join("trials").exists());
+}
+
+/// An agent that tells in its stream that it failed.
+const SAYS_FAILED: &str = r#"echo '{"type":"result","subtype":"error_max_turns","is_error":true,"result":"no","num_turns":1,"total_cost_usd":0.5,"usage":{"input_tokens":1,"output_tokens":1}}'"#;
+
+/// Every way to end in which there is something to grade: id of the agent, what it does, and the reason where graders pass.
+fn ends() -> Vec<(&'static str, String, Option<&'static str>)> {
+    let word = "echo '{\"type\":\"system\"}'";
+    let spends = r#"for i in 1 2 3 4 5 6 7 8; do echo "{\"type\":\"assistant\",\"message\":{\"id\":\"m$i\",\"model\":\"claude-opus-4-8\",\"content\":[{\"type\":\"text\",\"text\":\"x\"}],\"usage\":{\"input_tokens\":9000000,\"output_tokens\":1}}}"; sleep 0.2; done; sleep 60"#;
+    vec![
+        ("done", CLAUDE_DONE.to_owned(), None),
+        (
+            "code",
+            format!("{CLAUDE_DONE}\nexit 7"),
+            Some("agent_exit_nonzero"),
+        ),
+        ("said", SAYS_FAILED.to_owned(), Some("agent_said_failed")),
+        (
+            "both",
+            format!("{SAYS_FAILED}\nexit 1"),
+            Some("agent_exit_nonzero"),
+        ),
+        ("mute", word.to_owned(), None),
+        ("stays", format!("{CLAUDE_DONE}\nexec sleep 60"), None),
+        (
+            "clings",
+            format!("{SAYS_FAILED}\nexec sleep 60"),
+            Some("agent_exit_nonzero"),
+        ),
+        (
+            "stalls",
+            format!("{word}\nexec sleep 60"),
+            Some("timeout_stall"),
+        ),
+        (
+            "talks",
+            format!("while :; do {word}; sleep 0.2; done"),
+            Some("timeout_hard"),
+        ),
+        ("spends", spends.to_owned(), Some("budget")),
+        (
+            "breaks",
+            format!("{word}\nkill -SEGV $$"),
+            Some("agent_exit_nonzero"),
+        ),
+        (
+            "killed",
+            format!("{word}\nkill -KILL $$"),
+            Some("killed_by_other"),
+        ),
+    ]
+}
+
+#[test]
+fn a_regrade_by_the_same_graders_changes_no_ending() {
+    let layers = "expect: {answer: {not_in_answer: [never]}, path: {max_tool_calls: 5}, budget: {max_latency_ms: 1}}";
+    let tasks = |fails: &str| {
+        format!(
+            "- {{id: passes, prompt: p, {layers}, graders: [{{type: command, argv: [grep, -qx, '42', answer.txt]}}]}}\n- {{id: fails, prompt: p, graders: [{{type: command, argv: ['{fails}']}}]}}\n"
+        )
+    };
+    let mut sandbox = Sandbox::new()
+        .suite("limits: {max_trial_cost_usd: 20}")
+        .tasks(&tasks("false"));
+    for (id, body, _) in ends() {
+        sandbox = sandbox.agent(id, "claude_code_cli", &format!("{SOLVE}\n{body}"));
+    }
+    sandbox.proctor(&["run", "--quiet", "--jobs", "4"]);
+    let rows = sandbox.rows();
+    let found = |trials: &Value, row: &Value| -> Value {
+        let trials = trials["trials"].as_array().expect("trials");
+        let mut of_row = trials
+            .iter()
+            .filter(|trial| trial["run_id"] == row["run_id"]);
+        of_row
+            .next()
+            .unwrap_or_else(|| panic!("not graded again: {row:#}"))
+            .clone()
+    };
+    let (same, solved) = (sandbox.regraded(0), sandbox.tasks(&tasks("true")));
+    let other = solved.regraded(1);
+    for (id, _, reason) in ends() {
+        let mut rows = rows.iter().filter(|row| row["agent_id"] == id);
+        let row = rows
+            .clone()
+            .find(|row| row["task_id"] == "passes")
+            .expect("a row");
+        let told = (
+            row["success"].as_bool(),
+            row["failure_reason"].as_str(),
+            row["grade"].as_str(),
+        );
+        assert_eq!(
+            told,
+            (Some(reason.is_none()), reason, Some("pass")),
+            "{id}: {row:#}"
+        );
+        for row in rows.clone() {
+            let trial = found(&same, row);
+            let told = (
+                &trial["changed"],
+                &trial["layer_changes"],
+                &trial["after"]["failure_reason"],
+            );
+            let wanted = (
+                &false.into(),
+                &Value::Array(Vec::new()),
+                &row["failure_reason"],
+            );
+            assert_eq!(told, wanted, "{id}: {trial:#}");
+            assert_eq!(trial["after"]["success"], row["success"], "{id}: {trial:#}");
+        }
+        // Graders that let it pass bring to light how its agent ended.
+        let failed = rows.find(|row| row["task_id"] == "fails").expect("a row");
+        let trial = found(&other, failed);
+        let told = (
+            trial["after"]["success"].as_bool(),
+            trial["after"]["failure_reason"].as_str(),
+        );
+        assert_eq!(told, (Some(reason.is_none()), reason), "{id}: {trial:#}");
+    }
 }

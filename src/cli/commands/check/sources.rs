@@ -7,9 +7,9 @@ use serde_json::Value;
 
 use crate::cli::failure::{Failure, Kind, Outcome};
 use crate::config::TraceSpec;
-use crate::graders::{Recording, told_by_tools, trace_of};
+use crate::graders::{self, Recording, told_by_tools, trace_of};
 use crate::layers::Trace;
-use crate::model::{AgentEvent, EventKind};
+use crate::model::AgentEvent;
 use crate::record::{BaselineKey, Baselines, Row, RunDir, RunMetadata, TrialDir, read_events};
 use crate::report::sanitize_line;
 use crate::trajectory::{Told, read_agentci, read_atif, trials_below};
@@ -174,12 +174,7 @@ fn tools_of(events: &[AgentEvent], recording: &Recording) -> Result<Vec<String>,
 
 /// That the agent's own last word was that it failed.
 fn said_failed(events: &[AgentEvent]) -> Option<String> {
-    let mut ends = events.iter().rev().filter_map(|event| match event.kind {
-        EventKind::Finished { ok, .. } => Some(ok),
-        _ => None,
-    });
-    let failed = ends.next() == Some(false);
-    failed.then(|| "the agent said that it failed".to_owned())
+    graders::said_failed(events).then(|| "the agent said that it failed".to_owned())
 }
 
 /// Why an agent did not come to its end by what its row tells.
