@@ -113,7 +113,7 @@ fn agent(key: &TrialKey, text: &str) -> Vec<Line> {
         .collect()
 }
 
-/// `[ 12/60] pass  claude/shell_primed/fix_rounding #2  1.3s  $0.0123`
+/// `[ 12/60] pass  claude/shell_primed/fix_rounding #2  1.3s  $0.0123  answer PASS, path WARN`
 fn finished(board: &Board, outcome: &TrialOutcome, again: bool) -> String {
     let all = board.already_done() + board.planned();
     let number = board.already_done() + board.finished() + 1;
@@ -129,9 +129,9 @@ fn finished(board: &Board, outcome: &TrialOutcome, again: bool) -> String {
         .cost
         .billed_usd
         .map_or_else(|| "-".to_owned(), table::dollars);
-    let (reason, judged) = (reason(outcome), judged(outcome));
+    let (layers, reason, judged) = (layers(outcome), reason(outcome), judged(outcome));
     format!(
-        "[{number:>width$}/{all}] {style}{word:<5}{style:#} {}  {time}  {cost}{reason}{judged}",
+        "[{number:>width$}/{all}] {style}{word:<5}{style:#} {}  {time}  {cost}{layers}{reason}{judged}",
         label(&outcome.key)
     )
 }
@@ -160,6 +160,26 @@ fn reason(outcome: &TrialOutcome) -> String {
         None => reason.clone(),
     };
     format!("  {}", shortened(&sanitize_line(&text), SHOWN_REASON))
+}
+
+/// How its layers ended, a word for each: `  answer PASS, path WARN`.
+fn layers(outcome: &TrialOutcome) -> String {
+    let Some(layers) = &outcome.layers else {
+        return String::new();
+    };
+    let each = [
+        ("answer", &layers.answer),
+        ("path", &layers.path),
+        ("budget", &layers.budget),
+    ];
+    let asked = each
+        .into_iter()
+        .filter_map(|(name, status)| Some(format!("{name} {}", status.as_ref()?.to_uppercase())));
+    let asked: Vec<String> = asked.collect();
+    if asked.is_empty() {
+        return String::new();
+    }
+    format!("  {}", asked.join(", "))
 }
 
 /// How far the judges are known that decided about it.
@@ -267,6 +287,27 @@ mod tests {
         for (outcome, expected) in cases {
             assert_eq!(said(&board(), &step(outcome)), [expected]);
         }
+    }
+
+    #[test]
+    fn a_finished_trial_tells_how_the_layers_ended_that_were_asked_for() {
+        let told = |answer: Option<&str>, path: Option<&str>, budget: Option<&str>| {
+            let mut outcome = outcome(2);
+            let word = |status: Option<&str>| status.map(str::to_owned);
+            outcome.layers = Some(LayerVerdicts {
+                answer: word(answer),
+                path: word(path),
+                budget: word(budget),
+                ..LayerVerdicts::default()
+            });
+            let line = said(&board(), &step(outcome)).remove(0);
+            let (_, told) = line.split_once("$0.0123").expect("what it costs");
+            told.to_owned()
+        };
+        let all = told(Some("pass"), Some("warn"), Some("error"));
+        assert_eq!(all, "  answer PASS, path WARN, budget ERROR");
+        assert_eq!(told(None, Some("fail"), None), "  path FAIL");
+        assert_eq!(told(None, None, None), "");
     }
 
     #[test]
