@@ -18,6 +18,8 @@ pub struct Heard<'a> {
     pub most_raw: u64,
     /// What it spent.
     pub spent: Spent,
+    /// Why the trial is no success, whatever graders say: nobody pays judges for it then.
+    pub decided: Option<&'a str>,
     /// What it is compared with.
     pub baseline: Option<&'a Reference>,
 }

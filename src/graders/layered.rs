@@ -108,6 +108,12 @@ impl Layered {
         };
         if let Layer::Answer(inquiry) = layer {
             let mut inquiry = std::mem::take(inquiry);
+            let decided = ctx.heard.and_then(|heard| heard.decided);
+            if let Some(why) = decided.filter(|_| inquiry.question().is_some()) {
+                let not_asked = format!("not asked, since the trial is no success: {why}");
+                *layer = Layer::Found("answer", inquiry.finish_unasked(Some(&not_asked)));
+                return (Grade::Pass, Some(format!("{UNJUDGED}{why}")));
+            }
             let asked = judged::put_in_trial(&mut inquiry, (&self.answer, ctx), log).await;
             self.asked.add(asked);
             *layer = Layer::Found("answer", inquiry.finish());
@@ -136,6 +142,17 @@ impl Layered {
             ..found.verdicts()
         })
     }
+}
+
+/// What a verdict without its judges says, before the reason.
+const UNJUDGED: &str = "judges_not_asked:";
+
+/// Whether a verdict waited for judges, who were not asked since nothing that they say makes the trial a success. All else of
+/// it holds.
+#[must_use]
+pub fn is_unjudged(verdict: &Verdict) -> bool {
+    let reason = verdict.reason.as_deref();
+    verdict.grade == Grade::Pass && reason.is_some_and(|reason| reason.starts_with(UNJUDGED))
 }
 
 /// What a grader finds that is a layer, but for what judges say.

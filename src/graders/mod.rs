@@ -36,6 +36,7 @@ pub use grade::{GradeContext, Judged, Round, compromised, grade, no_panic, of_si
 pub use heard::{Heard, told_by_tools};
 pub use held::{Held, LayersFound, hold};
 pub use judged::{Asked, Shown};
+pub use layered::is_unjudged;
 pub use recording::{Recording, said_failed};
 pub use test_config::{changed_test_config, says_how_tests_run};
 pub use test_run::tests_told_by;

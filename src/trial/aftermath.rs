@@ -16,7 +16,7 @@ use crate::supervise::ChildEnding;
 use crate::trial::door;
 use crate::trial::draft::Draft;
 use crate::trial::frame::Frame;
-use crate::trial::grading::{Graded, Work, grade_fresh, grade_in_place};
+use crate::trial::grading::{Graded, Told, Work, grade_fresh, grade_in_place};
 use crate::trial::judgement::{self, AgentEnd};
 use crate::trial::kept;
 use crate::trial::listener::HeardAll;
@@ -34,6 +34,8 @@ pub(super) struct Left<'a> {
     pub(super) baseline: Option<&'a ForbiddenBaseline>,
     pub(super) captured: Result<Captured, String>,
     pub(super) spent: Spent,
+    /// Why the trial is no success, whatever graders say.
+    pub(super) decided: Option<String>,
 }
 
 /// What the agent left, and whether it is on disk.
@@ -127,7 +129,11 @@ pub(super) async fn judge(
         changed: &captured.changed,
         baseline: left.baseline,
         extra_args: &left.ready.invocation.extra_args,
-        told: Some((&frame.trial_dir, left.spent)),
+        told: Some(Told {
+            dir: &frame.trial_dir,
+            spent: left.spent,
+            decided: left.decided.as_deref(),
+        }),
     };
     if let (GradedIn::Workspace, Some(workspace)) = (frame.grader_env(task), &*slot) {
         return grade_in_place(frame, task, (work, workspace)).await;

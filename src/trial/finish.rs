@@ -25,7 +25,12 @@ pub async fn finish_trial(
         if let Some(task) = context.task(planned) {
             app_left::recall(&frame, (task, mark.app));
         }
-        let graded = grade_kept(&frame, &frame.trial_dir, &row).await;
+        let graded = grade_kept(
+            &frame,
+            &frame.trial_dir,
+            (&row, row.failure_reason.as_deref()),
+        )
+        .await;
         row.notes
             .get_or_insert_default()
             .extend(give_back(&mut frame).await);

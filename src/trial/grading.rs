@@ -9,6 +9,7 @@ use std::time::Duration;
 use crate::config::{GraderSpec, TaskSpec};
 use crate::graders::{
     AppleDesk, ForbiddenBaseline, GradeContext, Heard, Judged, Round, compromised, grade,
+    is_unjudged,
 };
 use crate::judge::Purse;
 use crate::layers::Spent;
@@ -32,8 +33,18 @@ pub(super) struct Work<'a> {
     pub(super) baseline: Option<&'a ForbiddenBaseline>,
     /// Arguments that the scenario adds to the agent's; graders are told.
     pub(super) extra_args: &'a [String],
-    /// The folder of what the agent said, and what it spent; none where no agent ran.
-    pub(super) told: Option<(&'a TrialDir, Spent)>,
+    /// What is known of the agent; nothing where none ran.
+    pub(super) told: Option<Told<'a>>,
+}
+
+/// What is known of an agent whose work is graded.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Told<'a> {
+    /// The folder of what it said.
+    pub(super) dir: &'a TrialDir,
+    pub(super) spent: Spent,
+    /// Why the trial is no success, whatever graders say.
+    pub(super) decided: Option<&'a str>,
 }
 
 /// What came of it.
@@ -90,8 +101,9 @@ impl Graded {
         if task.impossible && grade_of(&verdicts) == Grade::Pass {
             self.violations.push(IMPOSSIBLE_PASSED.to_owned());
         }
-        let grades = verdicts.iter().map(|verdict| verdict.grade);
-        let asked: Vec<_> = judged.places.into_iter().zip(grades).collect();
+        let asked = judged.places.into_iter().zip(&verdicts);
+        let asked = asked.filter(|(_, verdict)| !is_unjudged(verdict));
+        let asked: Vec<_> = asked.map(|(place, it)| (place, it.grade)).collect();
         self.suites = TwoSuites::of(&asked, (task.graders.len(), task.held_out));
         self.verdicts = verdicts;
         self.layers = judged.layers;
@@ -261,7 +273,7 @@ impl<'a> Desk<'a> {
             work,
             apple: simulator::desk(frame, task).await,
             marker: aid_of(&frame.marker),
-            purse: frame.purse_of_judges(work.told.map(|(_, spent)| spent)),
+            purse: frame.purse_of_judges(work.told.map(|told| told.spent)),
             out: ground::own_folder(frame).join("out"),
         }
     }
@@ -290,9 +302,10 @@ impl<'a> Desk<'a> {
             grace: settings.stop_grace,
             cancel: &context.cancel,
             judges: context.judges.as_ref().map(|it| (it, &self.purse)),
-            heard: self.work.told.map(|(dir, spent)| Heard {
-                dir,
-                spent,
+            heard: self.work.told.map(|told| Heard {
+                dir: told.dir,
+                spent: told.spent,
+                decided: told.decided,
                 most_raw: settings.limits.output,
                 baseline: context.reference(self.frame.planned),
                 redactor: &context.redactor,

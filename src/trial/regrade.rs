@@ -8,7 +8,7 @@ use crate::record::{Row, TrialDir};
 use crate::trial::app_left;
 use crate::trial::blocking::blocking;
 use crate::trial::frame::Frame;
-use crate::trial::grading::{Graded, Work, grade_fresh};
+use crate::trial::grading::{Graded, Told, Work, grade_fresh};
 use crate::trial::judgement::{decided, grade_of, reason_with};
 use crate::trial::kept;
 use crate::trial::performance::extra_args;
@@ -74,7 +74,7 @@ async fn again(
     row: &Row,
 ) -> Result<(Graded, Option<String>), String> {
     let decided = blocking(|| decided(row, kept))?;
-    let graded = grade_kept(frame, kept, row).await?;
+    let graded = grade_kept(frame, kept, (row, decided.as_deref())).await?;
     Ok((graded, decided))
 }
 
@@ -90,14 +90,14 @@ fn integrity(mut suspicions: Vec<String>, violations: Vec<String>) -> Integrity 
 }
 
 /// Grades what was kept in the folder `kept` of a trial whose agent has ended, as the trial itself would have: no agent is
-/// started. Logs go to the frame's folder; `row` tells what the trial spent.
+/// started. Logs go to the frame's folder; `row` tells what the trial spent, `decided` why it is no success whatever graders say.
 ///
 /// # Errors
 /// When the changes were not kept, or cannot be read.
 pub(super) async fn grade_kept(
     frame: &Frame<'_>,
     kept: &TrialDir,
-    row: &Row,
+    (row, decided): (&Row, Option<&str>),
 ) -> Result<Graded, String> {
     let task = frame.context.task(frame.planned);
     let task = task.ok_or("a baseline is not graded")?;
@@ -123,7 +123,11 @@ pub(super) async fn grade_kept(
         changed: &read.changed,
         baseline: None,
         extra_args: &extra_args(kept),
-        told: Some((kept, row.spent())),
+        told: Some(Told {
+            dir: kept,
+            spent: row.spent(),
+            decided,
+        }),
     };
     let mut graded = match frame.grader_env(task) {
         GradedIn::Fresh => grade_fresh(frame, task, (work, &mut None)).await,

@@ -150,6 +150,77 @@ fn a_judge_is_not_asked_once_another_check_has_failed() {
 }
 
 #[test]
+fn no_judge_is_asked_about_a_trial_that_is_no_success_whatever_it_says() {
+    let polite = r#"{"type":"assistant","message":{"id":"m","model":"m","content":[{"type":"text","text":"please come in"}],"usage":{"input_tokens":9000000,"output_tokens":1}}}"#;
+    let end = |kind: &str, failed: bool| {
+        let end = json!({"type": "result", "subtype": kind, "is_error": failed, "result": "please come in", "num_turns": 1,
+            "total_cost_usd": 0.5, "usage": {"input_tokens": 1, "output_tokens": 1}});
+        format!("echo '{end}'")
+    };
+    let failed = end("error_max_turns", true);
+    let well = end("success", false);
+    let says = format!("echo '{polite}'");
+    let limits = "limits: {max_trial_cost_usd: 3}";
+    let cases = [
+        (failed, "agent_said_failed", "timeout_sec: 9"),
+        (
+            format!("{well}\nexit 3"),
+            "agent_exit_nonzero",
+            "timeout_sec: 9",
+        ),
+        (
+            format!("{says}\nexec sleep 60"),
+            "timeout_stall",
+            "timeout_sec: 9",
+        ),
+        (
+            format!("{says}\nkill -SEGV $$"),
+            "agent_exit_nonzero",
+            "timeout_sec: 9",
+        ),
+        (format!("{says}\nsleep 1.5\n{well}"), "budget", limits),
+    ];
+    for (body, reason, line) in cases {
+        let sandbox = Sandbox::new().agent("fake", "claude_code_cli", &body);
+        let sandbox = with_judge(sandbox, ("", ALLOWED));
+        let sandbox = match line.split_once(": ") {
+            Some(("timeout_sec", seconds)) => sandbox.set("timeout_sec", seconds),
+            _ => sandbox.suite(line),
+        };
+        let sandbox = sandbox.tasks(&format!(
+            "- {{id: t, prompt: Be polite., graders: [{{type: answer, not_in_answer: [stupid], {RUBRIC}}}], held_out_graders: [{{type: answer, {RUBRIC}}}]}}\n"
+        ));
+        sandbox.proctor(&["run", "--quiet"]);
+        let row = sandbox.row();
+        assert_eq!(times_asked(&sandbox), 0, "{reason}: {row:#}");
+        let told = [&row["success"], &row["grade"], &row["failure_reason"]];
+        assert_eq!(
+            told,
+            [&json!(false), &json!("pass"), &json!(reason)],
+            "{row:#}"
+        );
+        let why =
+            format!("answer.llm_judge skipped: not asked, since the trial is no success: {reason}");
+        let findings = row["layer_findings"].as_array().expect("findings");
+        let named = findings.iter().filter(|it| **it == json!(why));
+        assert_eq!(named.count(), 2, "{row:#}");
+        let why = format!("judges_not_asked:{reason}");
+        assert_eq!(row["grader_results"][0]["reason"], why, "{row:#}");
+        for key in [
+            "judged",
+            "judge_charged_usd",
+            "visible_pass",
+            "held_out_pass",
+        ] {
+            assert!(row[key].is_null(), "{key}: {row:#}");
+        }
+        let told = sandbox.regraded(0);
+        assert_eq!(told["trials"][0]["changed"], false, "{told:#}");
+        assert_eq!(times_asked(&sandbox), 0, "{reason}: a regrade");
+    }
+}
+
+#[test]
 fn judges_are_asked_when_every_other_grader_has_passed() {
     let judged = format!("{{type: answer, {RUBRIC}}}");
     let passing = "{type: command, argv: ['true']}";
