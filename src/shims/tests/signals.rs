@@ -73,7 +73,7 @@ fn a_call_whose_tool_must_be_killed_is_logged_with_that_signal_and_no_other() {
             let before = lab.calls().len();
             let mut spec = lab.spec(&["/bin/sh", "-c", &format!("{outer} & {last}")]);
             spec.limits = Limits {
-                hard: Some(Duration::from_secs(1)),
+                hard: Some(Duration::from_secs(2)),
                 grace: Duration::from_millis(100),
                 drain: Duration::from_millis(100),
                 ..spec.limits
