@@ -21,8 +21,7 @@ impl<'a> CommandWords<'a> {
     #[must_use]
     pub fn of<T: AsRef<str>>(words: &'a [T]) -> Option<Self> {
         let (program, rest) = words.split_first()?;
-        let program = program.as_ref();
-        let program = program.rsplit('/').next().unwrap_or(program);
+        let program = without_folder(program.as_ref());
         let mut told = Self {
             program,
             known: Options::of(program, rest),
@@ -68,15 +67,27 @@ impl<'a> CommandWords<'a> {
     }
 }
 
+fn without_folder(program: &str) -> &str {
+    program.rsplit('/').next().unwrap_or(program)
+}
+
 /// Whether a command begins with the words of a rule, wherever its options stand: the operands begin with those of the rule,
 /// and every option of the rule is there. Programs are known without their folder.
 #[must_use]
 pub fn begins_with<T: AsRef<str>, U: AsRef<str>>(command: &[T], rule: &[U]) -> bool {
+    let (Some(made), Some(asked)) = (command.first(), rule.first()) else {
+        return false;
+    };
+    let (made, asked) = (made.as_ref(), asked.as_ref());
+    // Most commands are known by this alone to be another one.
+    if without_folder(made) != without_folder(asked)
+        || made != asked && asked != without_folder(asked)
+    {
+        return false;
+    }
     let (Some(made), Some(asked)) = (CommandWords::of(command), CommandWords::of(rule)) else {
         return false;
     };
-    let same = made.program == asked.program
-        && (rule[0].as_ref() == asked.program || command[0].as_ref() == rule[0].as_ref());
-    same && made.operands.starts_with(&asked.operands)
+    made.operands.starts_with(&asked.operands)
         && asked.options.iter().all(|option| made.has(option))
 }
