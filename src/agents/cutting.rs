@@ -1,7 +1,8 @@
 //! What of an event is not whole, by the lengths to which texts are kept: whoever judges must know.
 
 use crate::agents::wire::{TEXT_CAP, WORDS_CAP, may_be_cut};
-use crate::model::{Cut, EventKind, Said};
+use crate::model::{Cut, EventKind, Said, Spelled};
+use crate::record::run_before_escape;
 
 /// What of an event may have been cut, by the lengths to which texts are kept.
 pub(super) fn cut_in(kind: &EventKind) -> Option<Cut> {
@@ -18,21 +19,43 @@ pub(super) fn cut_in(kind: &EventKind) -> Option<Cut> {
     may_be_cut(bytes, cap).then_some(cut)
 }
 
-/// The same of what is borrowed. No text is longer than it is spelled, and most are far from being cut.
+/// The same of what is borrowed.
 pub(super) fn cut_said(said: &Said<'_>) -> Option<Cut> {
-    let (spelled, cap) = match said {
-        Said::Message(text) => (text.inside().len(), WORDS_CAP),
-        Said::Answered(answer) => (answer.output.inside().len(), TEXT_CAP),
-        Said::Called(call) => (call.arguments.spelled_len(), WORDS_CAP),
+    let (text, cap, cut) = match said {
+        Said::Message(text) => (*text, WORDS_CAP, Cut::Words),
+        Said::Answered(answer) => (answer.output, TEXT_CAP, Cut::Output),
+        Said::Called(call) => {
+            let may = may_be_cut(call.arguments.spelled_len(), WORDS_CAP);
+            return may.then(|| cut_in(&said.event())).flatten();
+        }
         Said::Reasoning(_) => return None,
     };
-    let may = may_be_cut(spelled, cap);
-    may.then(|| cut_in(&said.event())).flatten()
+    // No text is longer than it is spelled, and most are far from being cut.
+    let may = may_be_cut(text.inside().len(), cap) && may_be_cut(length(text), cap);
+    may.then_some(cut)
+}
+
+/// How long a text is.
+fn length(text: Spelled<'_>) -> usize {
+    let (mut length, mut rest) = (0, text.inside());
+    loop {
+        let run = run_before_escape(rest.as_bytes());
+        length += run;
+        if run == rest.len() {
+            return length;
+        }
+        let escape = &rest[run..];
+        let (character, spelled) = Spelled::unescaped(escape);
+        length += character.len_utf8();
+        rest = escape.get(spelled..).unwrap_or_default();
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use std::time::Duration;
+
+    use proptest::prelude::*;
 
     use super::*;
     use crate::agents::StreamReader;
@@ -107,6 +130,16 @@ mod tests {
             let last = events.pop().map(|event| event.kind);
             let last = last.filter(|kind| matches!(kind, EventKind::Cut(_)));
             assert_eq!(last, told.map(EventKind::Cut), "{line}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_text_is_as_long_as_it_is_when_it_is_made(text in any::<String>(), times in 1_usize..4) {
+            let text = format!("\u{1f}\"{}", text.repeat(times));
+            let json = serde_json::Value::from(text.clone()).to_string();
+            let inside = &json[1..json.len() - 1];
+            prop_assert_eq!(length(Spelled::new(inside, true)), text.len());
         }
     }
 }
