@@ -1,6 +1,26 @@
 //! Which shell command lines cannot run a program of certain names: most are seen not to without cutting them into words.
 
+use std::borrow::Cow;
+
 use memchr::memmem::Finder;
+
+use crate::model::Spelled;
+
+/// A command line, as a text or as it is spelled in a line of a stream.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum CommandLine<'a> {
+    Text(&'a str),
+    Spelled(Spelled<'a>),
+}
+
+impl<'a> CommandLine<'a> {
+    pub(super) fn text(self) -> Cow<'a, str> {
+        match self {
+            Self::Text(text) => Cow::Borrowed(text),
+            Self::Spelled(spelled) => spelled.text(),
+        }
+    }
+}
 
 /// Names of programs.
 #[derive(Debug, Clone)]
@@ -26,18 +46,44 @@ impl Names {
 
     /// Whether a command line may hold one of the names as a word, however it is quoted. What quoting takes out of a word is
     /// taken out of the whole line, and the name looked for in what is left.
-    pub(super) fn may_be_run_by(&self, command: &str) -> bool {
+    pub(super) fn may_be_run_by(&self, command: CommandLine<'_>) -> bool {
         let Some(finders) = &self.finders else {
             return true;
         };
         let has_one = |text: &[u8]| finders.iter().any(|finder| finder.find(text).is_some());
-        if !command.bytes().any(goes_away) {
-            return has_one(command.as_bytes());
+        let (inside, is_spelled) = match command {
+            CommandLine::Text(text) => (text, false),
+            CommandLine::Spelled(spelled) => (spelled.inside(), true),
+        };
+        if !inside.bytes().any(goes_away) {
+            return has_one(inside.as_bytes());
         }
-        let mut bare = Vec::with_capacity(command.len());
-        bare.extend(command.bytes().filter(|byte| !goes_away(*byte)));
+        let bare = if is_spelled {
+            bare_of_spelled(inside)
+        } else {
+            bytes_that_stay(inside).collect()
+        };
         has_one(&bare)
     }
+}
+
+fn bytes_that_stay(text: &str) -> impl Iterator<Item = u8> {
+    text.bytes().filter(|byte| !goes_away(*byte))
+}
+
+/// What stays of a text that is spelled so.
+fn bare_of_spelled(inside: &str) -> Vec<u8> {
+    let mut bare = Vec::with_capacity(inside.len());
+    let mut rest = inside;
+    while let Some(run) = rest.find('\\') {
+        let (plain, escape) = rest.split_at(run);
+        bare.extend(bytes_that_stay(plain));
+        let (character, length) = Spelled::unescaped(escape);
+        bare.extend(bytes_that_stay(character.encode_utf8(&mut [0; 4])));
+        rest = escape.get(length..).unwrap_or_default();
+    }
+    bare.extend(bytes_that_stay(rest));
+    bare
 }
 
 /// Whether quoting may take this byte out of a word.
@@ -83,10 +129,12 @@ mod tests {
     #[test]
     fn lines_without_a_name_are_told_from_those_with_one() {
         let names = Names::of(&["xcodebuild".to_owned(), "xcrun".to_owned()]);
-        assert!(!names.may_be_run_by("bash -lc 'echo hi > out.txt && cat out.txt'"));
-        assert!(names.may_be_run_by("bash -lc 'xc\"ode\"bu\\ild -list'"));
-        assert!(Names::of(&["$x".to_owned()]).may_be_run_by("ls"));
-        assert!(!Names::default().may_be_run_by("ls"));
+        assert!(!names.may_be_run_by(CommandLine::Text(
+            "bash -lc 'echo hi > out.txt && cat out.txt'"
+        )));
+        assert!(names.may_be_run_by(CommandLine::Text("bash -lc 'xc\"ode\"bu\\ild -list'")));
+        assert!(Names::of(&["$x".to_owned()]).may_be_run_by(CommandLine::Text("ls")));
+        assert!(!Names::default().may_be_run_by(CommandLine::Text("ls")));
     }
 
     proptest! {
@@ -98,7 +146,12 @@ mod tests {
             let runs = shell_commands(&line).iter().any(|words| {
                 words.first().is_some_and(|program| watched.contains(&base_name(program)))
             });
-            prop_assert!(!runs || names.may_be_run_by(&line), "{line}");
+            let may = names.may_be_run_by(CommandLine::Text(&line));
+            prop_assert!(!runs || may, "{line}");
+            let spelled = serde_json::Value::from(line.as_str()).to_string();
+            let inside = &spelled[1..spelled.len() - 1];
+            let spelled = Spelled::new(inside, inside.contains('\\'));
+            prop_assert_eq!(names.may_be_run_by(CommandLine::Spelled(spelled)), may, "{}", line);
         }
     }
 }

@@ -9,11 +9,11 @@ use serde::{Deserialize, Serialize};
 use crate::metrics::kept::Kept;
 use crate::metrics::mcp_xcode::McpXcode;
 use crate::metrics::shell::{base_name, shell_commands};
-use crate::metrics::shell_names::Names;
+use crate::metrics::shell_names::{CommandLine, Names};
 use crate::metrics::watched::StreamCall;
 use crate::metrics::{ErrorClass, McpCallSeen, classify, mcp_server_and_tool, mcp_tools};
 use crate::model::{
-    AgentEvent, ById, EventKind, Measures, STDERR_CALL, Said, SeenIds, Side, Spelled, id_hash,
+    AgentEvent, ById, EventKind, Measures, STDERR_CALL, Said, SeenIds, Side, id_hash,
 };
 
 /// So many MCP calls, watched commands and calls that follow an error are kept; further ones are counted.
@@ -59,7 +59,7 @@ struct Shown<'a> {
     id: &'a str,
     name: &'a str,
     mcp: Option<(&'a str, &'a str)>,
-    command: Option<Cow<'a, str>>,
+    command: Option<CommandLine<'a>>,
     arguments: Later<'a>,
 }
 
@@ -129,7 +129,7 @@ impl Tally {
                     id: &call.id,
                     name: &call.name,
                     mcp: mcp.map(|(server, tool)| (server.as_str(), tool.as_str())),
-                    command: call.command.as_deref().map(Cow::Borrowed),
+                    command: call.command.as_deref().map(CommandLine::Text),
                     arguments: &|| Cow::Borrowed(&call.arguments),
                 };
                 self.tool_started(&call, event.at);
@@ -151,7 +151,7 @@ impl Tally {
                     id: call.id,
                     name: call.name,
                     mcp: call.mcp,
-                    command: call.command.map(Spelled::text),
+                    command: call.command.map(CommandLine::Spelled),
                     arguments: &|| call.arguments.text(),
                 };
                 self.tool_started(&shown, at);
@@ -193,7 +193,7 @@ impl Tally {
             });
         }
         let first = self.stream.len();
-        if let Some(command) = &call.command {
+        if let Some(command) = call.command {
             self.look_into(command, at);
         }
         if !call.id.is_empty() && self.open.len() < MOST_OPEN {
@@ -221,11 +221,12 @@ impl Tally {
     }
 
     /// Finds the watched commands in a shown command line.
-    fn look_into(&mut self, command: &str, at: Duration) {
-        if !self.names.may_be_run_by(command) {
+    fn look_into(&mut self, command: CommandLine<'_>, at: Duration) {
+        if self.stream.len() >= MOST_CALLS || !self.names.may_be_run_by(command) {
             return;
         }
-        for mut words in shell_commands(command) {
+        let command = command.text();
+        for mut words in shell_commands(&command) {
             if words.is_empty() || self.stream.len() >= MOST_CALLS {
                 continue;
             }
@@ -310,6 +311,9 @@ fn mcp_parts<'a>(call: &Shown<'a>) -> Option<(&'a str, &'a str)> {
 
 /// At most `longest` characters from the front.
 fn prefix(text: &str, longest: usize) -> &str {
+    if text.len() <= longest {
+        return text;
+    }
     match text.char_indices().nth(longest) {
         Some((end, _)) => &text[..end],
         None => text,
