@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use aho_corasick::AhoCorasick;
+use aho_corasick::{AhoCorasick, AhoCorasickKind};
 
 use crate::model::ProviderFaultKind;
 
@@ -215,7 +215,9 @@ impl Topics {
                     .iter()
                     .flat_map(|(topic, words)| words.iter().map(move |word| (word, *topic)))
             };
+            // By itself it takes a slower kind for more than a hundred words.
             let automaton = AhoCorasick::builder()
+                .kind(Some(AhoCorasickKind::DFA))
                 .ascii_case_insensitive(true)
                 .build(words().map(|(word, _)| word));
             Some((automaton.ok()?, words().map(|(_, topic)| topic).collect()))
