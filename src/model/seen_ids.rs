@@ -34,10 +34,12 @@ impl SeenIds {
     /// Takes in a side of an id; whether it is seen for the first time.
     pub fn is_new(&mut self, id: &str, side: Side) -> bool {
         let hash = id_hash(id);
-        let known = match self.young.seen(hash) {
-            0 => self.grow_old(hash),
-            seen => seen,
-        };
+        if let Some(taken) = self.young.taken(hash) {
+            let is_new = *taken & side.bit() == 0;
+            *taken |= side.bit();
+            return is_new;
+        }
+        let known = self.grow_old(hash);
         self.young.add(hash, known | side.bit());
         known & side.bit() == 0
     }
@@ -87,6 +89,12 @@ impl Generation {
     /// What was seen.
     fn seen(&self, hash: u64) -> u64 {
         self.at(hash).map_or(0, |(_, taken)| taken & SIDES)
+    }
+
+    /// The place of a hash that stands here.
+    fn taken(&mut self, hash: u64) -> Option<&mut u64> {
+        let (place, taken) = self.at(hash)?;
+        self.places.get_mut(place).filter(|_| taken != 0)
     }
 
     fn add(&mut self, hash: u64, sides: u64) {
