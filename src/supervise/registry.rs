@@ -153,7 +153,13 @@ fn somebody_died() -> bool {
 
 /// Whether this process has no children but first processes of trials and its own: then nothing can have been left.
 pub(super) fn no_orphans() -> bool {
-    adopts_orphans() && adopted().is_some_and(|orphans| orphans.is_empty())
+    count_orphans() == Some(0)
+}
+
+/// How many have come to this process and were not reaped; absent where nobody tells.
+pub(super) fn count_orphans() -> Option<usize> {
+    let orphans = adopts_orphans().then(adopted).flatten()?;
+    Some(orphans.len())
 }
 
 /// Orphans that have come to this process, those that have died and were not reaped included; none where none come.

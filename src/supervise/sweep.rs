@@ -23,12 +23,18 @@ const MOMENT: Duration = Duration::from_millis(3);
 /// Shims get at most so long to log calls whose tools were killed.
 const PATIENCE: Duration = Duration::from_millis(30);
 
-/// So often it is looked for those who are still dying before all processes are listed again, and the time between.
+/// So often in vain it is looked for those who are still dying before all processes are listed again, and the time between.
 const LOOKS: u32 = 8;
 const BETWEEN_LOOKS: Duration = Duration::from_micros(250);
 
+/// The longest that it is waited for them so.
+const DYING: Duration = Duration::from_millis(50);
+
 /// So many processes are held by a descriptor each between their stop and their kill; more are looked up twice.
 const HELD: usize = 200;
+
+/// The command line of whoever is no more.
+const NAMELESS: &str = "[]";
 
 /// What a sweep found.
 #[derive(Debug, Default)]
@@ -160,15 +166,23 @@ fn wait_for(waiting: &[&Process]) {
 }
 
 /// Whether nothing is left of any trial whose first process has been reaped: whoever was killed takes a moment to die, and
-/// the table of all processes takes longer to read.
+/// the table of all processes takes longer to read. As long as they become fewer, it is waited for them.
 fn is_empty_soon() -> bool {
-    (0..LOOKS).any(|look| {
-        if look > 0 {
-            thread::sleep(BETWEEN_LOOKS);
-        }
+    let begun = Instant::now();
+    let (mut fewest, mut in_vain) = (usize::MAX, 0);
+    loop {
         registry::reap_orphans();
-        registry::no_orphans()
-    })
+        match registry::count_orphans() {
+            Some(0) => return true,
+            Some(count) if count < fewest => (fewest, in_vain) = (count, 0),
+            Some(_) => in_vain += 1,
+            None => return false,
+        }
+        if in_vain == LOOKS || begun.elapsed() > DYING {
+            return false;
+        }
+        thread::sleep(BETWEEN_LOOKS);
+    }
 }
 
 struct Hunt<'a> {
@@ -226,7 +240,7 @@ impl<'a> Hunt<'a> {
             return self.swept;
         }
         loop {
-            if self.leader_is_gone && is_empty_soon() && self.all_known_are_gone() {
+            if self.leader_is_gone && is_empty_soon() {
                 return self.swept;
             }
             let alive = self.alive();
@@ -244,14 +258,6 @@ impl<'a> Hunt<'a> {
             thread::sleep(rest);
             rest = (rest * 2).min(Duration::from_millis(20));
         }
-    }
-
-    /// Whether everybody who was found and killed has died: whose parent lives on under another trial is no orphan.
-    fn all_known_are_gone(&self) -> bool {
-        self.known.iter().all(|(pid, start)| {
-            let process = processes::of(*pid);
-            process.is_none_or(|process| process.gone || process.start != *start)
-        })
     }
 
     /// Whether orphans are left that the list of all processes may have missed: where each process starts another and dies,
@@ -294,7 +300,7 @@ impl<'a> Hunt<'a> {
             return;
         }
         let argv = processes::argv(process.pid);
-        if processes::start_of(process.pid) == Some(process.start) {
+        if argv != NAMELESS || processes::start_of(process.pid) == Some(process.start) {
             self.swept.leftovers.push(Leftover {
                 pid: process.pid,
                 ppid: process.parent,
