@@ -1,6 +1,6 @@
 //! An input in blocks of whole lines: another thread takes them apart while those before are put to use, in their order.
 
-use std::io::{self, BufRead};
+use std::io::{BufRead, Read as _};
 use std::sync::mpsc::sync_channel;
 use std::thread;
 
@@ -64,6 +64,8 @@ pub(super) fn each_block<T: Send>(
             input,
             begun: Vec::new(),
             before: 0,
+            spare: Vec::new(),
+            failed: None,
         };
         let mut waiting = 0;
         let ended = loop {
@@ -82,6 +84,7 @@ pub(super) fn each_block<T: Send>(
             {
                 waiting -= 1;
                 each(&block, taken);
+                blocks.again(block.text);
             }
         };
         drop(give);
@@ -97,37 +100,51 @@ struct Blocks<'a> {
     /// What was read after the last whole line.
     begun: Vec<u8>,
     before: u64,
+    /// Memory of blocks that were put to use.
+    spare: Vec<Vec<u8>>,
+    /// Why reading failed, which is told behind the last whole line.
+    failed: Option<String>,
 }
 
 impl Blocks<'_> {
+    /// Takes memory back for blocks to come.
+    fn again(&mut self, mut text: Vec<u8>) {
+        text.clear();
+        if text.capacity() <= 4 * BLOCK {
+            self.spare.push(text);
+        }
+    }
+
     fn next(&mut self) -> Result<Option<Block>, (u64, String)> {
         loop {
-            let buffer = match self.input.fill_buf() {
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-                other => other.map_err(|error| (self.before + 1, error.to_string()))?,
-            };
-            let (looked, read) = (self.begun.len(), buffer.len());
-            self.begun.extend_from_slice(buffer);
-            self.input.consume(read);
-            if read == 0 {
-                let text = std::mem::take(&mut self.begun);
-                return Ok((!text.is_empty()).then(|| self.block(text)));
+            if let Some(why) = self.failed.take() {
+                return Err((self.before + 1, why));
             }
-            if self.begun.len() < BLOCK {
-                continue;
-            }
-            let from = if looked < BLOCK { 0 } else { looked };
-            if let Some(end) = memrchr(b'\n', &self.begun[from..]) {
-                let mut rest = Vec::with_capacity(BLOCK + read);
-                rest.extend_from_slice(&self.begun[from + end + 1..]);
-                self.begun.truncate(from + end + 1);
-                let text = std::mem::replace(&mut self.begun, rest);
-                return Ok(Some(self.block(text)));
+            let looked = self.begun.len();
+            // Straight to its place, and not by way of the buffer of the input.
+            let read = self.input.take(BLOCK as u64).read_to_end(&mut self.begun);
+            self.failed = read.err().map(|error| error.to_string());
+            if let Some(end) = memrchr(b'\n', &self.begun[looked..]) {
+                return Ok(Some(self.cut(looked + end + 1)));
             }
             if self.begun.len() > LONGEST {
                 return Err((self.before + 1, TOO_LONG.to_owned()));
             }
+            if self.begun.len() == looked && self.failed.is_none() {
+                let text = std::mem::take(&mut self.begun);
+                return Ok((!text.is_empty()).then(|| self.block(text)));
+            }
         }
+    }
+
+    /// The block that ends here; what was read behind it begins the next one.
+    fn cut(&mut self, end: usize) -> Block {
+        let mut rest = self.spare.pop().unwrap_or_default();
+        rest.reserve(2 * BLOCK);
+        rest.extend_from_slice(&self.begun[end..]);
+        self.begun.truncate(end);
+        let text = std::mem::replace(&mut self.begun, rest);
+        self.block(text)
     }
 
     fn block(&mut self, text: Vec<u8>) -> Block {
@@ -139,6 +156,8 @@ impl Blocks<'_> {
 
 #[cfg(test)]
 mod tests {
+    use std::io;
+
     use super::*;
 
     /// Lines of the input as they are known from elsewhere.
@@ -192,7 +211,7 @@ mod tests {
         let ended = each_block(&mut input, |_| (), |_, ()| ());
         assert_eq!(
             ended,
-            Err((1 + BLOCK as u64, "the disk is gone".to_owned()))
+            Err((1 + 3 * BLOCK as u64 / 2, "the disk is gone".to_owned()))
         );
     }
 }

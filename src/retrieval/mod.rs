@@ -4,11 +4,14 @@
 //! [`Summary`] and what its owners answer for. Only numbers of a record are kept, so that memory follows the number of
 //! queries. docs/retrieval.md has every formula.
 
+mod best;
 mod blocks;
 mod compare;
 mod coverage;
 mod determinism;
+mod fields;
 mod figures;
+mod groups;
 mod lines;
 mod observation;
 mod output;

@@ -117,16 +117,8 @@ pub enum Ties {
 }
 
 impl Ties {
-    /// Whether a score puts a result before another whatever their ids are.
-    pub(super) fn is_above(self, left: f64, right: f64) -> bool {
-        match self {
-            Self::Input => left > right,
-            Self::Trec => single(left) > single(right),
-        }
-    }
-
     /// Of two results, which comes first; later calls with the order of the input decide what is left open.
-    pub(super) fn order(self, left: (f64, &str), right: (f64, &str)) -> Ordering {
+    pub(super) fn order(self, left: (f64, &[u8]), right: (f64, &[u8])) -> Ordering {
         let falling = |left: f64, right: f64| right.partial_cmp(&left).unwrap_or(Ordering::Equal);
         match self {
             Self::Input => falling(left.0, right.0),
@@ -152,6 +144,7 @@ pub fn ranked<'a>(ids: &[&'a str], scores: Option<&[f64]>, ties: Ties) -> Vec<&'
         return ids.to_vec();
     };
     let mut pairs: Vec<(f64, &str)> = scores.iter().copied().zip(ids.iter().copied()).collect();
-    pairs.sort_by(|left, right| ties.order(*left, *right));
+    let key = |(score, id): &(f64, &'a str)| (*score, id.as_bytes());
+    pairs.sort_by(|left, right| ties.order(key(left), key(right)));
     pairs.into_iter().map(|(_, id)| id).collect()
 }

@@ -175,6 +175,12 @@ impl Draft {
         self.ids.words.len()
     }
 
+    /// Whether this is the number of a query.
+    pub(super) fn is_query(&self, number: u32, id: &str) -> bool {
+        let known = self.ids.words.get(number as usize);
+        known.is_some_and(|known| known == id)
+    }
+
     /// Puts everything in order, so that the order of the input does not matter.
     pub(super) fn into_table(
         self,

@@ -5,8 +5,10 @@
 
 use std::io::BufRead;
 
+use super::best::{Best, Hit, Span, place_among};
 use super::blocks::{Block, each_block};
-use super::lines::each_line;
+use super::fields::{fields, number, wrong_fields};
+use super::groups::{Found, Head, word};
 use super::observation::{Observation, Rules, Words as _};
 use super::problem::{InputProblems, shown};
 use super::ranked::{Expected, Judged, Ties};
@@ -34,7 +36,7 @@ impl Table {
         for query in 0..draft.queries() {
             let expected = judgements.expected(query);
             let found = results.get(query).filter(|found| !found.is_empty());
-            let ranking = found.into_iter().flatten().map(|hit| &*hit.id);
+            let ranking = found.into_iter().flat_map(Best::ids);
             let judged = Judged::new(ranking, &expected, reading.rules().depth);
             without += u64::from(found.is_none() && judged.is_scored());
             draft.observations.push(Observation {
@@ -64,32 +66,40 @@ fn notes(without: u64, graded: u64) -> Vec<String> {
 #[derive(Debug, Default)]
 struct Judgements {
     by_query: Vec<Vec<Judgement>>,
+    /// The ids of all documents, one behind the other.
+    text: String,
     /// How many are above 1.
     graded: u64,
 }
 
-#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy)]
 struct Judgement {
-    id: Box<str>,
+    id: Span,
     line: u64,
-    relevant: bool,
+    relevance: i64,
 }
 
 impl Judgements {
     fn read((input, file): Named<'_>, draft: &mut Draft) -> Result<Self, InputProblems> {
         let mut problems = InputProblems::of(file);
         let mut judgements = Self::default();
-        let read = each_line(input, |line, text| match judgement(text) {
-            Ok((query, id, relevance)) => {
-                judgements.graded += u64::from(relevance > 1);
-                let judged = place(&mut judgements.by_query, draft.query(query));
-                judged.push(Judgement {
-                    id: id.into(),
-                    line,
-                    relevant: relevance > 0,
-                });
+        let mut last = Last::default();
+        let read = each_block(input, judged_in, |block, found: Found<Judgement>| {
+            problems.append(found.problems);
+            for group in found.groups {
+                let query = last.number(group.query(block), draft);
+                let judged = place(&mut judgements.by_query, query);
+                judged.reserve(group.range.len());
+                for one in &found.all[group.range] {
+                    let id = one.id.of_text(&block.text);
+                    judged.push(Judgement {
+                        id: Span::new(judgements.text.len(), id),
+                        ..*one
+                    });
+                    judgements.text.push_str(word(id));
+                    judgements.graded += u64::from(one.relevance > 1);
+                }
             }
-            Err(message) => problems.add(line, message),
         });
         if let Err((line, message)) = read {
             problems.add(line, message);
@@ -103,12 +113,14 @@ impl Judgements {
 
     /// Sorts the judgements of each query; such as contradict each other are a problem.
     fn put_in_order(&mut self, problems: &mut InputProblems) {
+        let text = &self.text;
         for judged in &mut self.by_query {
-            judged.sort_unstable();
+            judged.sort_unstable_by_key(|it| (it.id.of_text(text.as_bytes()), it.line));
             for pair in judged.windows(2) {
                 let (first, second) = (&pair[0], &pair[1]);
-                if first.id == second.id && first.relevant != second.relevant {
-                    let id = shown(&second.id);
+                if first.is_relevant() != second.is_relevant() && first.id(text) == second.id(text)
+                {
+                    let id = shown(second.id(text));
                     let message = format!(
                         "judges {id} otherwise than line {}; keep one of the two",
                         first.line
@@ -121,66 +133,77 @@ impl Judgements {
 
     fn expected(&self, query: usize) -> Expected<'_> {
         let judged = self.by_query.get(query).map(Vec::as_slice);
-        let relevant = judged.unwrap_or_default().iter().filter(|it| it.relevant);
-        relevant.map(|it| &*it.id).collect()
+        let relevant = judged
+            .unwrap_or_default()
+            .iter()
+            .filter(|it| it.is_relevant());
+        relevant.map(|it| it.id(&self.text)).collect()
     }
 }
 
-/// Query, document and relevance of a line of judgements.
-fn judgement(line: &[u8]) -> Result<(&str, &str, i64), String> {
-    let line = text(line)?;
-    let [query, _, id, relevance] = fields(line)
-        .ok_or_else(|| wrong_fields(line, "4 fields: query, iteration, document, relevance"))?;
-    let relevance = relevance.parse::<i64>().map_err(|_| {
-        let relevance = shown(relevance);
-        format!("relevance must be a whole number, and is {relevance}")
-    })?;
-    Ok((query, id, relevance))
-}
-
-fn text(line: &[u8]) -> Result<&str, String> {
-    str::from_utf8(line).map_err(|error| format!("is no UTF-8 at byte {}", error.valid_up_to() + 1))
-}
-
-/// Exactly so many fields of a line.
-fn fields<const COUNT: usize>(line: &str) -> Option<[&str; COUNT]> {
-    // By hand: runs have many millions of lines.
-    let bytes = line.as_bytes();
-    let end_of = |mut at: usize, blank: bool| {
-        while bytes
-            .get(at)
-            .is_some_and(|byte| BLANK[usize::from(*byte)] == blank)
-        {
-            at += 1;
-        }
-        at
-    };
-    let mut fields = [""; COUNT];
-    let mut start = end_of(0, true);
-    for field in &mut fields {
-        let end = end_of(start, false);
-        *field = line.get(start..end).filter(|field| !field.is_empty())?;
-        start = end_of(end, true);
+impl Judgement {
+    const fn is_relevant(self) -> bool {
+        self.relevance > 0
     }
-    (start == bytes.len()).then_some(fields)
+
+    fn id(self, text: &str) -> &str {
+        word(self.id.of_text(text.as_bytes()))
+    }
 }
 
-/// Which bytes part fields: those that are white space in ASCII.
-static BLANK: [bool; 256] = {
-    let mut blank = [false; 256];
-    let mut byte = 0;
-    while byte < blank.len() {
-        #[expect(clippy::cast_possible_truncation, reason = "it is below 256")]
-        let told = (byte as u8).is_ascii_whitespace();
-        blank[byte] = told;
-        byte += 1;
-    }
-    blank
-};
+/// The number of the last query. As a rule the lines of a query follow each other, and a run has its queries in the order of
+/// the judgements.
+#[derive(Debug, Default)]
+struct Last(u32);
 
-fn wrong_fields(line: &str, wanted: &str) -> String {
-    let found = line.split_ascii_whitespace().count();
-    format!("has {found} fields, and must have {wanted}")
+impl Last {
+    /// The number of a query.
+    fn number(&mut self, id: &str, draft: &mut Draft) -> u32 {
+        let near = [self.0, self.0.saturating_add(1)];
+        let mut near = near
+            .into_iter()
+            .filter(|number| draft.is_query(*number, id));
+        let known = near.next();
+        self.0 = known.unwrap_or_else(|| draft.query(id));
+        self.0
+    }
+}
+
+/// Takes the lines of a block of judgements apart.
+fn judged_in(block: &Block) -> Found<Judgement> {
+    let mut found = Found::default();
+    let mut head = Head::default();
+    found.each(block, |line, (number, found)| {
+        let (id, relevance) = if let Some([id, relevance]) = head.tail(line).and_then(fields) {
+            (id, relevance_of(relevance)?)
+        } else {
+            let [query, _, id, relevance] = fields(line).ok_or_else(|| {
+                wrong_fields(line, "4 fields: query, iteration, document, relevance")
+            })?;
+            let is_new = head.query != query;
+            head = Head::of(line, (query, id), relevance);
+            if is_new {
+                found.begin(query, block);
+            }
+            (id, relevance_of(relevance)?)
+        };
+        let id = Span::of(id, &block.text);
+        found.all.push(Judgement {
+            id,
+            line: number,
+            relevance,
+        });
+        Ok(())
+    });
+    found.end();
+    found
+}
+
+fn relevance_of(field: &[u8]) -> Result<i64, String> {
+    word(field).parse().map_err(|_| {
+        let field = shown(word(field));
+        format!("relevance must be a whole number, and is {field}")
+    })
 }
 
 /// The entry of a query, which may be new.
@@ -192,45 +215,47 @@ fn place<T: Default>(by_query: &mut Vec<T>, query: u32) -> &mut T {
     &mut by_query[query]
 }
 
-/// A result that is among the best of its query.
-#[derive(Debug)]
-struct Hit {
-    score: f64,
-    id: Box<str>,
+/// Takes the lines of a block of a run apart; keeps the best of each group, best first.
+fn best_in(block: &Block, rules: Rules) -> Found<Hit> {
+    let mut found = Found::default();
+    let mut head = Head::default();
+    found.each(block, |line, (_, found)| {
+        let (id, score) = if let Some(known) = head.result(line) {
+            known
+        } else {
+            let [query, _, id, _, field, _] = fields(line).ok_or_else(|| {
+                wrong_fields(line, "6 fields: query, Q0, document, rank, score, tag")
+            })?;
+            let score = number(field).filter(|score| !score.is_nan());
+            let score = score
+                .ok_or_else(|| format!("score must be a number, and is {}", shown(word(field))))?;
+            if head.query != query {
+                found.begin(query, block);
+            }
+            head = Head::of(line, (query, id), field);
+            (id, score)
+        };
+        found.keep(block, (score, id), rules);
+        Ok(())
+    });
+    found.end();
+    found
 }
 
-/// A line of a run, as places in its block.
-#[derive(Debug)]
-struct Found {
-    query: Span,
-    id: Span,
-    score: f64,
-}
-
-/// Where a text begins and ends; no line is as long as 4 GiB.
-type Span = (u32, u32);
-
-/// What the lines of a block of a run say, and what is wrong with them.
-fn found_in(block: &Block) -> (Vec<Found>, InputProblems) {
-    let mut problems = InputProblems::default();
-    let mut found = Vec::with_capacity(block.text.len() / 32);
-    let start = block.text.as_ptr().addr();
-    let span = |text: &str| {
-        let at = text.as_ptr().addr() - start;
-        let place = |at: usize| u32::try_from(at).unwrap_or(u32::MAX);
-        (place(at), place(at + text.len()))
-    };
-    for (number, line) in block.lines() {
-        match result(line) {
-            Ok((query, id, score)) => found.push(Found {
-                query: span(query),
-                id: span(id),
-                score,
-            }),
-            Err(message) => problems.add(number, message),
+impl Found<Hit> {
+    /// Puts a result in its place among those of the last group, if it is among the best of them.
+    fn keep(&mut self, block: &Block, (score, id): (f64, &[u8]), rules: Rules) {
+        let start = self.groups.last().map_or(0, |group| group.range.start);
+        let hits = &self.all[start..];
+        let Some(place) = place_among((hits, &block.text), (score, id), rules) else {
+            return;
+        };
+        if hits.len() == rules.depth.get() as usize {
+            self.all.pop();
         }
+        let id = Span::of(id, &block.text);
+        self.all.insert(start + place, Hit { score, id });
     }
-    (found, problems)
 }
 
 /// The best results of each query, best first.
@@ -238,69 +263,30 @@ fn read_run(
     (input, file): Named<'_>,
     rules: Rules,
     draft: &mut Draft,
-) -> Result<Vec<Vec<Hit>>, InputProblems> {
+) -> Result<Vec<Best>, InputProblems> {
     let mut problems = InputProblems::of(file);
-    let mut results: Vec<Vec<Hit>> = Vec::new();
-    let (mut last, mut number) = (Vec::new(), 0);
-    let mut any = false;
-    let read = each_block(input, found_in, |block, (found, wrong)| {
-        problems.append(wrong);
-        let bytes = |span: Span| &block.text[span.0 as usize..span.1 as usize];
-        // It was found to be text when it was taken apart.
-        let word = |span: Span| str::from_utf8(bytes(span)).unwrap_or_default();
-        for one in found {
-            if !any || last != bytes(one.query) {
-                last.clear();
-                last.extend_from_slice(bytes(one.query));
-                number = draft.query(word(one.query));
-                any = true;
-            }
-            let best = place(&mut results, number);
-            if !is_below_all(best, one.score, rules) {
-                keep((word(one.id), one.score), best, rules);
+    let mut results: Vec<Best> = Vec::new();
+    let mut last = Last::default();
+    let take = |block: &Block| best_in(block, rules);
+    let read = each_block(input, take, |block, found| {
+        problems.append(found.problems);
+        for group in found.groups {
+            let query = last.number(group.query(block), draft);
+            let hits = &found.all[group.range];
+            let best = place(&mut results, query);
+            best.expect(hits);
+            for hit in hits {
+                best.keep((hit.score, hit.id.of_text(&block.text)), rules);
             }
         }
     });
     if let Err((line, message)) = read {
         problems.add(line, message);
     }
-    if !any && problems.is_empty() {
+    if results.is_empty() && problems.is_empty() {
         problems.add(0, "holds no result");
     }
     problems.into_result().map(|()| results)
-}
-
-/// Whether a result comes too late by its score alone.
-fn is_below_all(best: &[Hit], score: f64, rules: Rules) -> bool {
-    let is_full = best.len() == rules.depth.get() as usize;
-    let worst = best.last().filter(|_| is_full);
-    worst.is_some_and(|worst| rules.ties.is_above(worst.score, score))
-}
-
-/// Query, document and score of a line of a run.
-fn result(line: &[u8]) -> Result<(&str, &str, f64), String> {
-    let line = text(line)?;
-    let [query, _, id, _, score, _] = fields(line)
-        .ok_or_else(|| wrong_fields(line, "6 fields: query, Q0, document, rank, score, tag"))?;
-    match score.parse::<f64>() {
-        Ok(number) if !number.is_nan() => Ok((query, id, number)),
-        _ => Err(format!("score must be a number, and is {}", shown(score))),
-    }
-}
-
-/// Puts a result in its place, if it is among the best.
-fn keep((id, score): (&str, f64), best: &mut Vec<Hit>, rules: Rules) {
-    let not_after = |hit: &Hit| rules.ties.order((hit.score, &hit.id), (score, id)).is_le();
-    let depth = rules.depth.get() as usize;
-    if best.len() == depth {
-        if best.last().is_some_and(not_after) {
-            return;
-        }
-        best.pop();
-    }
-    let place = best.partition_point(not_after);
-    let id = id.into();
-    best.insert(place, Hit { score, id });
 }
 
 impl Reading {

@@ -59,4 +59,40 @@ proptest! {
             prop_assert_eq!(&table.observations[0].judged, &whole);
         }
     }
+
+    #[test]
+    fn how_lines_are_spelled_and_follow_each_other_changes_nothing(
+        lines in prop::collection::vec(("q[12]", "d[0-9]{1,4}", "[012]", "-?[0-4]{1,2}(\\.5|e1)?"), 1..80),
+        bad in 0_usize..160,
+        blanks in prop::collection::vec(prop::sample::select(vec![" ", "\t", "  ", " \r"]), 400),
+    ) {
+        let text = |blank: &dyn Fn(usize) -> &'static str, is_run: bool| {
+            let each = lines.iter().enumerate().map(|(place, (query, id, relevance, score))| {
+                let (rank, is_bad) = (place.to_string(), place == bad);
+                let (relevance, score) = if is_bad { ("x", "1,") } else { (&**relevance, &**score) };
+                let tag = if is_bad && bad % 2 == 0 { "t u" } else { "t" };
+                let words: Vec<&str> = if is_run {
+                    vec![query, "Q0", id, &rank, score, tag]
+                } else {
+                    vec![query, "0", id, relevance]
+                };
+                let words = words.iter().enumerate();
+                let words = words.map(|(word, text)| format!("{text}{}", blank(place * 5 + word)));
+                words.collect::<String>() + "\n"
+            });
+            each.collect::<String>()
+        };
+        let read = |blank: &dyn Fn(usize) -> &'static str, (judged, found): (bool, bool)| {
+            // Either file may be sound, so that both are looked at.
+            let judged = if judged { text(blank, false) } else { "q1 0 d1 1\nq2 0 d2 1\n".to_owned() };
+            let found = if found { text(blank, true) } else { "q1 Q0 d1 1 1 t\n".to_owned() };
+            let reading = Reading::of_trec();
+            let table = Table::read_trec((&mut judged.as_bytes(), "q"), (&mut found.as_bytes(), "r"), &reading);
+            table.map(|table| csv_of(&table)).map_err(|problems| problems.to_string())
+        };
+        for files in [(true, false), (false, true)] {
+            let plain = read(&|_| " ", files);
+            prop_assert_eq!(read(&|place| blanks[place % blanks.len()], files), plain);
+        }
+    }
 }
