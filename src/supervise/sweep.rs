@@ -108,22 +108,32 @@ pub(super) fn in_jail(trial: &Trial) -> Swept {
     hunt.ends(&alive)
 }
 
-/// The same when the first process has left by itself: whoever lives was left, in whatever session.
+/// Tells who is in a jail whose first process has left by itself: whoever lives was left, in whatever session. All of them end
+/// with the jail at once; only where shims wait their tools are killed before, so that they can log how these ended.
 pub(super) fn left_in_jail(trial: &Trial) -> Swept {
-    let hunt = Hunt::new(trial);
+    let mut hunt = Hunt::new(trial);
     let mut alive = hunt.alive();
     if alive.iter().any(|process| hunt.is_waiting(process)) {
         thread::sleep(MOMENT);
         alive = hunt.alive();
+        return hunt.ends(&alive);
     }
-    hunt.ends(&alive)
+    for process in &alive {
+        hunt.report(process);
+    }
+    hunt.swept
 }
 
 /// Kills everything that has outlived the first process, which has been reaped.
+///
+/// Whoever was seen when the child was asked to end is killed before anybody else is looked for.
 pub(super) fn without_leader(trial: &Trial) -> Swept {
     let mut hunt = Hunt::new(trial);
     hunt.leader_is_gone = true;
-    let mut alive = hunt.alive();
+    let mut alive = still_alive(&trial.seen);
+    if alive.is_empty() {
+        alive = hunt.alive();
+    }
     if alive.iter().any(|process| hunt.is_waiting(process)) {
         thread::sleep(MOMENT);
         alive = hunt.alive();
@@ -133,6 +143,15 @@ pub(super) fn without_leader(trial: &Trial) -> Swept {
     }
     wait_for(&hunt.kill_but_waiting(alive.iter()));
     hunt.run()
+}
+
+/// Those of them that live.
+fn still_alive(seen: &BTreeSet<(u32, u64)>) -> Vec<Process> {
+    let processes = seen.iter().filter_map(|(pid, start)| {
+        let process = processes::of(*pid)?;
+        (process.start == *start && !process.gone).then_some(process)
+    });
+    processes.collect()
 }
 
 /// Kills these: all are stopped before the first dies, since a parent whose child has died would go on with what comes next.
