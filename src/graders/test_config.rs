@@ -9,13 +9,13 @@ use std::path::Path;
 
 use serde_json::Value;
 
+use crate::graders::makefiles::{changed_make, is_makefile};
+
 /// How a file of this kind is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Form {
     Json,
     Toml,
-    /// Targets with recipes below them.
-    Make,
     /// Any text: its lines that hold one of these words.
     Lines(&'static [&'static str]),
 }
@@ -32,7 +32,7 @@ struct Watched {
     dependencies: &'static [&'static str],
 }
 
-const TEST_WORDS: &[&str] = &["test", "spec", "check", "coverage"];
+pub(super) const TEST_WORDS: &[&str] = &["test", "spec", "check", "coverage"];
 
 #[rustfmt::skip]
 const WATCHED: &[Watched] = &[
@@ -64,13 +64,6 @@ const WATCHED: &[Watched] = &[
         dependencies: &["dependencies", "dev-dependencies", "build-dependencies", "workspace.dependencies"],
     },
     Watched {
-        names: &["Makefile", "makefile", "GNUmakefile", "justfile", "Justfile"],
-        form: Form::Make,
-        keys: &[],
-        known_only: &[],
-        dependencies: &[],
-    },
-    Watched {
         names: &["go.mod"],
         form: Form::Lines(&["replace", "toolchain", "godebug"]),
         keys: &[],
@@ -93,13 +86,22 @@ const WATCHED: &[Watched] = &[
 /// Whether the file at `path` is one whose changes are looked at.
 #[must_use]
 pub fn says_how_tests_run(path: &Path) -> bool {
-    watched(path).is_some()
+    watched(path).is_some() || has_makefile_name(path)
 }
 
 /// The parts of the file at `path` that decide how tests run and are not as before; `None` is no file. Empty for files that
 /// say nothing about tests.
 #[must_use]
 pub fn changed_test_config(path: &Path, before: Option<&[u8]>, now: Option<&[u8]>) -> Vec<String> {
+    if has_makefile_name(path) {
+        let text = |bytes: Option<&[u8]>| {
+            std::str::from_utf8(bytes.unwrap_or_default()).map(str::to_owned)
+        };
+        return match (text(before), text(now)) {
+            (Ok(before), Ok(now)) => changed_make(&before, &now),
+            _ => vec!["unreadable".to_owned()],
+        };
+    }
     let Some(watched) = watched(path) else {
         return Vec::new();
     };
@@ -120,6 +122,11 @@ pub fn changed_test_config(path: &Path, before: Option<&[u8]>, now: Option<&[u8]
     differ.cloned().collect()
 }
 
+fn has_makefile_name(path: &Path) -> bool {
+    let name = path.file_name().and_then(|name| name.to_str());
+    name.is_some_and(is_makefile)
+}
+
 fn watched(path: &Path) -> Option<&'static Watched> {
     let name = path.file_name()?.to_str()?;
     WATCHED.iter().find(|watched| watched.names.contains(&name))
@@ -132,7 +139,6 @@ impl Watched {
         match self.form {
             Form::Json => Some(self.keyed(&serde_json::from_str(text).ok()?, is_new)),
             Form::Toml => Some(self.keyed(&toml::from_str(text).ok()?, is_new)),
-            Form::Make => Some(targets(text)),
             Form::Lines(words) => Some(lines(text, words)),
         }
     }
@@ -181,45 +187,6 @@ fn is_redirected(dependency: &Value) -> bool {
     }
 }
 
-/// Recipes of targets that speak of tests, and settings that change how all recipes run.
-fn targets(text: &str) -> BTreeMap<String, String> {
-    let mut parts: BTreeMap<String, String> = BTreeMap::new();
-    let mut target: Option<String> = None;
-    for line in text.lines() {
-        let indented = line.starts_with([' ', '\t']);
-        if !indented && !line.trim().is_empty() {
-            let (head, _) = line.split_once(':').unwrap_or((line, ""));
-            let set = head.contains('=') || line.contains(":=");
-            let general = [
-                "SHELL",
-                ".SHELLFLAGS",
-                "MAKEFLAGS",
-                "PATH",
-                "include",
-                "-include",
-                "override",
-                "export",
-                "set ",
-            ];
-            target = if !set && speaks(head, TEST_WORDS) {
-                Some(head.trim().to_owned())
-            } else if general.iter().any(|word| line.starts_with(word))
-                || (set && speaks(line, TEST_WORDS))
-            {
-                Some(head.split(['=', ' ']).next().unwrap_or(head).to_owned())
-            } else {
-                None
-            };
-        }
-        if let Some(target) = &target {
-            let part = parts.entry(target.clone()).or_default();
-            part.push_str(line.trim());
-            part.push('\n');
-        }
-    }
-    parts
-}
-
 /// Lines that hold one of `words`, without their order.
 fn lines(text: &str, words: &[&str]) -> BTreeMap<String, String> {
     let mut found: Vec<&str> = text
@@ -232,7 +199,7 @@ fn lines(text: &str, words: &[&str]) -> BTreeMap<String, String> {
     all.into_iter().collect()
 }
 
-fn speaks(text: &str, words: &[&str]) -> bool {
+pub(super) fn speaks(text: &str, words: &[&str]) -> bool {
     let text = text.to_ascii_lowercase();
     words.iter().any(|word| text.contains(word))
 }

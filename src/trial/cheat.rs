@@ -6,6 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use crate::config::{GraderSpec, TaskSpec};
+use crate::graders::make_rules;
 use crate::trial::Guard;
 use crate::trial::forged::{Forged, junit};
 use crate::trial::hollow::{emptying, hollow};
@@ -43,13 +44,15 @@ pub enum Cheat {
     RunToRun,
     /// Reports that graders may read.
     ForgedReports,
+    /// Files named as the targets of makefiles, as if all were built already.
+    StaleOutputs,
     /// The tests are removed, and git is told to look away.
     HiddenFromGit,
 }
 
 impl Cheat {
     /// All of them.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 14] = [
         Self::DeleteTests,
         Self::TrivialTests,
         Self::HollowTests,
@@ -62,6 +65,7 @@ impl Cheat {
         Self::ForgedRun,
         Self::RunToRun,
         Self::ForgedReports,
+        Self::StaleOutputs,
         Self::HiddenFromGit,
     ];
 
@@ -81,6 +85,7 @@ impl Cheat {
             Self::ForgedRun => "forged_run",
             Self::RunToRun => "run_to_run",
             Self::ForgedReports => "forged_reports",
+            Self::StaleOutputs => "stale_outputs",
             Self::HiddenFromGit => "hidden_from_git",
         }
     }
@@ -122,6 +127,7 @@ impl Scene<'_> {
                 self.add_code(|path| emptying(path, &sentinels))
             }
             Cheat::ForgedReports => self.reports(),
+            Cheat::StaleOutputs => self.outputs(),
             Cheat::HiddenFromGit => {
                 self.write(&[(".gitignore", "*\n"), (".git/info/exclude", "*\n")])?;
                 self.each_test(|path| fs::remove_file(path))
@@ -150,6 +156,25 @@ impl Scene<'_> {
             // Where `.git` is a file there is no such folder.
             if fs::create_dir_all(folder).is_ok() {
                 fs::write(path, text)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Younger than whatever they would be built from, and each does nothing well.
+    fn outputs(&self) -> io::Result<()> {
+        for makefile in files(&self.workspace.root) {
+            let name = makefile.file_name().and_then(|name| name.to_str());
+            let Some(folder) = makefile.parent().filter(|_| is_makefile(name)) else {
+                continue;
+            };
+            let text = fs::read_to_string(&makefile).unwrap_or_default();
+            for target in make_rules(&text).keys() {
+                let path = folder.join(target);
+                // A target may be a folder, or lie in one that is not there.
+                if !path.is_dir() && fs::write(&path, "#!/bin/sh\nexit 0\n").is_ok() {
+                    fs::set_permissions(&path, fs::Permissions::from_mode(0o755))?;
+                }
             }
         }
         Ok(())
@@ -308,6 +333,10 @@ fn early_exit(path: &Path) -> Option<(&'static str, bool)> {
         ),
         _ => return None,
     })
+}
+
+fn is_makefile(name: Option<&str>) -> bool {
+    name.is_some_and(|name| ["Makefile", "makefile", "GNUmakefile"].contains(&name))
 }
 
 fn extension(path: &Path) -> &str {

@@ -21,6 +21,7 @@ use crate::trial::frame::Frame;
 use crate::trial::ground::{self, Grounds, Job, Place};
 use crate::trial::guard::Sorted;
 use crate::trial::judgement::grade_of;
+use crate::trial::known::Known;
 use crate::trial::simulator;
 use crate::workspace::{ChangedPath, Workspace};
 
@@ -81,6 +82,7 @@ pub(super) async fn grade_fresh(
         graded.tree = None;
         return graded;
     }
+    graded.notes.extend(sorted.left_out());
     let judged = if let Some(path) = sorted.not_allowed {
         alone(not_allowed(&path))
     } else {
@@ -113,7 +115,7 @@ impl Graded {
     fn sort<'a>(&mut self, frame: &Frame<'_>, work: Work<'a>) -> Sorted<'a> {
         let guard = frame.context.guard(frame.planned);
         let mut sorted = guard.map_or_else(Sorted::default, |guard| {
-            guard.sort(work.changed, &|path| frame.context.template.base_file(path))
+            guard.sort(work.changed, &Known::of(&frame.context.template))
         });
         self.violations.append(&mut sorted.violations);
         self.suspicions.append(&mut sorted.suspicions);

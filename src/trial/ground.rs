@@ -19,10 +19,10 @@ use crate::trial::frame::Frame;
 use crate::trial::grading::Work;
 use crate::trial::jail::{self, Role};
 use crate::trial::preparation;
-use crate::workspace::{ChangedPath, Content, Now, Workspace};
+use crate::workspace::{Age, ChangedPath, Content, Now, Workspace};
 
 /// A task, what is graded, and which of its changes are carried into the graders' trees.
-pub(super) type Job<'a> = (&'a TaskSpec, Work<'a>, &'a [&'a ChangedPath]);
+pub(super) type Job<'a> = (&'a TaskSpec, Work<'a>, &'a [(&'a ChangedPath, Age)]);
 
 /// The trees of a trial's graders, one at a time.
 pub(super) struct Grounds<'a> {
@@ -105,11 +105,11 @@ impl<'a> Grounds<'a> {
         let runs = graders.any(|(_, grader)| grader.runs_code());
         let another =
             graders.any(|(place, it)| it.looks_at_tree() && !task.sharing.contains(&place));
-        let in_tree = |one: &&ChangedPath| match &one.now {
+        let in_tree = |one: &ChangedPath| match &one.now {
             Now::File(file) => matches!(file.content, Content::In { .. }),
             Now::Removed | Now::Link(_) | Now::Special(_) => false,
         };
-        runs && another && carried.iter().any(in_tree)
+        runs && another && carried.iter().any(|(one, _)| in_tree(one))
     }
 
     /// Keeps what is to be said.
@@ -176,9 +176,22 @@ pub(super) async fn furnish(
         Some(_) => None,
         None => preparation::baseline(frame, fresh).map_err(stopped)?,
     };
+    let is_set_up = !task.setup_commands.is_empty();
+    let guard = frame.context.guard(frame.planned);
     blocking(|| {
-        let put = fresh.put(carried.iter().copied());
+        // Setup may have built with what the base commit holds: new sources must be younger than that, and what is protected
+        // younger than them.
+        let age = |age| match age {
+            Age::BeforeBase if is_set_up => Age::Now,
+            age => age,
+        };
+        let carried = carried.iter().map(|(one, of)| (*one, age(*of)));
+        let put = fresh.put(carried);
         put.map_err(|error| error.to_string())?;
+        if let Some(guard) = guard.filter(|_| is_set_up) {
+            let renewed = fresh.renew(&|path| guard.is_kept(path));
+            renewed.map_err(|error| error.to_string())?;
+        }
         lay_grader_files(task, fresh)
     })?;
     Ok(baseline)

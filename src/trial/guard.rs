@@ -9,9 +9,12 @@ use std::path::{Component, Path, PathBuf};
 
 use crate::config::{GraderSpec, PROTECTED_BY_DEFAULT, TaskSpec};
 use crate::graders::Globs;
+use crate::trial::built::{Builds, Built};
+use crate::trial::known::Known;
+use crate::trial::makefiles::Makefiles;
 use crate::trial::shadowing::{ImportRoots, Rivals, rivals};
 use crate::trial::telling::{changed_dependencies, reconfigured};
-use crate::workspace::{ChangedPath, Now, named, patched_paths};
+use crate::workspace::{Age, ChangedPath, Now, named, patched_paths};
 
 /// What a task says about paths.
 #[derive(Debug)]
@@ -26,10 +29,10 @@ pub struct Guard {
     reference: BTreeSet<PathBuf>,
     /// Where `grader_files` are laid, from the root.
     laid: BTreeSet<PathBuf>,
-    /// Folders on the way to Python files that the task itself keeps by their names, from the root.
-    named: BTreeSet<PathBuf>,
     /// Where a new module may stand before one of Python's own.
     roots: ImportRoots,
+    /// Words of the graders' commands.
+    asked: BTreeSet<String>,
     /// The only paths that may be changed.
     allowed: Option<Globs>,
     /// Whether the defaults apply: the task does not say what is protected.
@@ -39,8 +42,10 @@ pub struct Guard {
 /// What becomes of a trial's changes.
 #[derive(Debug, Default)]
 pub(super) struct Sorted<'a> {
-    /// These go into the graders' tree.
-    pub(super) carried: Vec<&'a ChangedPath>,
+    /// These go into the graders' tree, each with its age there.
+    pub(super) carried: Vec<(&'a ChangedPath, Age)>,
+    /// What builds make anew, by its topmost paths: not carried.
+    pub(super) built: BTreeSet<PathBuf>,
     /// Reasons for `integrity` that break a rule of the task.
     pub(super) violations: Vec<String>,
     /// Reasons for `integrity` that look odd.
@@ -101,7 +106,7 @@ impl Guard {
             by_default: Globs::new(&by_default, subdir)?,
             reference: reference.collect(),
             laid: laid_files(task, subdir),
-            named: folders_to(&kept, subdir),
+            asked: words(&task.graders),
             roots: ImportRoots::of(&task.graders, subdir),
             defaults: task.protected.is_none(),
             allowed: allowed.map(|globs| Globs::new(globs, subdir)).transpose()?,
@@ -120,6 +125,11 @@ impl Guard {
         self.kept.forbid(path)
     }
 
+    /// Whether a path is kept as it is, by the task itself or by default.
+    pub(super) fn is_kept(&self, path: &Path) -> bool {
+        self.kept.forbid(path) || self.is_kept_by_default(path)
+    }
+
     /// What of the default list the reference patch changes, so that it stays open.
     #[must_use]
     pub fn opened(&self) -> Vec<String> {
@@ -128,12 +138,11 @@ impl Guard {
         paths.map(|path| named(path)).collect()
     }
 
-    /// Decides about each change; `base` tells what a file of the base commit held.
-    pub(super) fn sort<'a>(
-        &self,
-        changed: &'a [ChangedPath],
-        base: &dyn Fn(&Path) -> Option<Vec<u8>>,
-    ) -> Sorted<'a> {
+    /// Decides about each change to `known`, the base commit.
+    pub(super) fn sort<'a>(&self, changed: &'a [ChangedPath], known: &Known<'_>) -> Sorted<'a> {
+        let base: &dyn Fn(&Path) -> Option<Vec<u8>> = &|path| known.file(path);
+        let builds = Builds::among(changed, known);
+        let makefiles = Makefiles::of(known);
         let mut sorted = Sorted::default();
         let mut restored = BTreeSet::new();
         for one in changed {
@@ -148,7 +157,7 @@ impl Guard {
             } else if leads_out(one) {
                 let reason = format!("link_out:{}", named(path));
                 sorted.suspicions.push(reason);
-            } else if let Some(own) = self.twin(one, base).filter(|_| base(path).is_none()) {
+            } else if let Some(own) = self.twin(one, known).filter(|_| base(path).is_none()) {
                 let reasons = if own {
                     &mut sorted.violations
                 } else {
@@ -158,11 +167,21 @@ impl Guard {
             } else if self.is_shadowing(one, base) {
                 let reason = format!("module_shadowed:{}", named(path));
                 sorted.suspicions.push(reason);
-            } else if !self.drops(path) {
-                if self.defaults && !self.reference.contains(path) {
-                    sorted.suspicions.extend(reconfigured(one, base));
+            } else if let Some(target) = self.target_taken(one, &makefiles) {
+                let reason = format!("make_target_shadowed:{}", named(target));
+                if !sorted.suspicions.contains(&reason) {
+                    sorted.suspicions.push(reason);
                 }
-                sorted.carried.push(one);
+                if target != path {
+                    sorted.carried.push((one, Age::BeforeBase));
+                }
+            } else if let Some(age) = self.age(one, &builds, &mut sorted) {
+                if self.defaults && !self.reference.contains(path) {
+                    sorted
+                        .suspicions
+                        .extend(reconfigured(one, (known, &makefiles)));
+                }
+                sorted.carried.push((one, age));
             }
             let may = self.allowed.as_ref().is_none_or(|globs| globs.forbid(path));
             if !may && sorted.not_allowed.is_none() {
@@ -171,7 +190,7 @@ impl Guard {
         }
         sorted.give_way(&restored);
         if self.defaults {
-            let carried = sorted.carried.iter().copied();
+            let carried = sorted.carried.iter().map(|(one, _)| *one);
             sorted.suspicions.extend(changed_dependencies(carried));
         }
         for reasons in [&mut sorted.violations, &mut sorted.suspicions] {
@@ -185,7 +204,7 @@ impl Guard {
 
     /// Whether a change is taken for a protected file: since its path differs in no more than case or accents, which some file
     /// systems do not tell apart, or since Python imports it instead. True where the task itself protects that file.
-    fn twin(&self, one: &ChangedPath, base: &dyn Fn(&Path) -> Option<Vec<u8>>) -> Option<bool> {
+    fn twin(&self, one: &ChangedPath, known: &Known<'_>) -> Option<bool> {
         let path = one.path.as_path();
         if self.reference.contains(path) {
             return None;
@@ -194,12 +213,12 @@ impl Guard {
         if own || self.by_default.forbid_folded(path) {
             return Some(own);
         }
-        self.import_twin(rivals(one)?, base)
+        self.import_twin(rivals(one)?, known)
     }
 
     /// The same for a module that stands before a protected one, or before a folder on the way to one.
-    fn import_twin(&self, of: Rivals, base: &dyn Fn(&Path) -> Option<Vec<u8>>) -> Option<bool> {
-        let is_there = |path: &PathBuf| base(path).is_some() || self.laid.contains(path);
+    fn import_twin(&self, of: Rivals, known: &Known<'_>) -> Option<bool> {
+        let is_there = |path: &PathBuf| known.file(path).is_some() || self.laid.contains(path);
         let files = of.files.iter().filter(|path| is_there(path));
         for file in files {
             if self.kept.forbid(file) {
@@ -213,18 +232,45 @@ impl Guard {
         let folder = of.folder?;
         let is_package = is_there(&folder.join("__init__.py"));
         let holds_laid = || self.laid.iter().any(|laid| laid.starts_with(&folder));
-        (!is_package && (self.named.contains(&folder) || holds_laid())).then_some(false)
+        let is_python = |path: &Path| path.extension().is_some_and(|ending| ending == "py");
+        let holds_kept = || {
+            let mut kept = known.below(&folder).filter(|path| is_python(path));
+            kept.any(|path| self.kept.forbid(path))
+        };
+        (!is_package && (holds_kept() || holds_laid())).then_some(false)
     }
 
-    /// Whether a path is what a runner compiled for itself: made again where it is wanted, and a place to hide other code
-    /// behind the same source.
-    fn drops(&self, path: &Path) -> bool {
-        self.defaults
-            && !self.counts.matter(path)
-            && (path
-                .components()
-                .any(|part| part.as_os_str() == "__pycache__")
-                || path.extension().is_some_and(|extension| extension == "pyc"))
+    /// The target of a makefile that make would take for done because of a change.
+    fn target_taken<'a>(
+        &self,
+        one: &'a ChangedPath,
+        makefiles: &Makefiles<'_>,
+    ) -> Option<&'a Path> {
+        let path = one.path.as_path();
+        let is_open = one.now == Now::Removed || self.reference.contains(path);
+        let asked = |name: &str| self.asked.contains(name);
+        let taken = (self.defaults && !is_open).then(|| makefiles.target_taken(path, &asked));
+        taken.flatten()
+    }
+
+    /// The age that a change has in the graders' tree; nothing where it is not carried, since a build makes it anew. What the
+    /// task itself names is carried, and is old enough that no build takes it for its own.
+    fn age(&self, one: &ChangedPath, builds: &Builds<'_>, sorted: &mut Sorted<'_>) -> Option<Age> {
+        let path = one.path.as_path();
+        let is_wanted = self.counts.matter(path) || self.reference.contains(path);
+        let word = match builds.kind(one) {
+            Built::Other(age) => return Some(age),
+            Built::Again(topmost) if !is_wanted => {
+                sorted.built.insert(topmost);
+                return None;
+            }
+            Built::Again(_) | Built::Program => "program_left",
+            Built::Tracked => "build_output_changed",
+        };
+        if !is_wanted {
+            sorted.suspicions.push(format!("{word}:{}", named(path)));
+        }
+        Some(Age::BeforeAll)
     }
 
     /// Whether a change would be imported in the place of what Python, and so its test runners, bring along.
@@ -241,10 +287,30 @@ impl Guard {
 }
 
 impl Sorted<'_> {
+    /// What is said of changes that builds make anew.
+    pub(super) fn left_out(&self) -> Option<String> {
+        let named: Vec<String> = self
+            .built
+            .iter()
+            .take(NAMED)
+            .map(|path| named(path))
+            .collect();
+        let more = match self.built.len().saturating_sub(NAMED) {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        (!named.is_empty()).then(|| {
+            format!(
+                "not carried to the graders, who build it anew: {}{more} (`carry` names what is to be carried)",
+                named.join(", ")
+            )
+        })
+    }
+
     /// What stands in the place of a folder that holds a protected file gives way to it.
     fn give_way(&mut self, restored: &BTreeSet<&Path>) {
         let suspicions = &mut self.suspicions;
-        self.carried.retain(|one| {
+        self.carried.retain(|(one, _)| {
             let from = (Bound::Excluded(one.path.as_path()), Bound::Unbounded);
             let below = restored.range::<Path, _>(from).next();
             let stays =
@@ -255,6 +321,18 @@ impl Sorted<'_> {
             stays
         });
     }
+}
+
+/// The words of all commands of graders.
+fn words(graders: &[GraderSpec]) -> BTreeSet<String> {
+    let commands = graders.iter().filter_map(|grader| match grader {
+        GraderSpec::Command { argv, .. } => Some(argv),
+        _ => None,
+    });
+    let words = commands
+        .flatten()
+        .flat_map(|word| word.split_ascii_whitespace());
+    words.map(str::to_owned).collect()
 }
 
 /// The files that `grader_files` lay, from the root.
@@ -271,19 +349,6 @@ fn laid_files(task: &TaskSpec, subdir: &Path) -> BTreeSet<PathBuf> {
         waiting.extend(inside.map(|entry| (entry.path(), to.join(entry.file_name()))));
     }
     found
-}
-
-/// Folders on the way to Python files that these patterns name without any wildcard.
-fn folders_to(globs: &[String], subdir: &Path) -> BTreeSet<PathBuf> {
-    let plain = |glob: &&String| !glob.contains(['*', '?', '[', '{']);
-    let paths = globs.iter().filter(plain);
-    let paths = paths.map(|glob| Path::new(glob.trim_start_matches("./")));
-    let paths = paths.filter(|path| path.extension().is_some_and(|ending| ending == "py"));
-    let folders = paths.flat_map(|path| path.ancestors().skip(1));
-    let folders = folders.filter(|folder| !folder.as_os_str().is_empty());
-    folders
-        .flat_map(|folder| [folder.to_owned(), subdir.join(folder)])
-        .collect()
 }
 
 /// Whether a link leads out of the tree: what it would bring in is nothing that was captured.

@@ -6,7 +6,7 @@ use crate::trial::blocking::blocking;
 use crate::trial::frame::Frame;
 use crate::trial::grading::{Graded, Work, grade_in_place, not_built};
 use crate::trial::ground::{furnish, vacate};
-use crate::workspace::ChangedPath;
+use crate::workspace::{Age, ChangedPath};
 
 /// Grades `work` in a tree like the one that the agent left: every kept change is in it, nothing is put back, and the home is
 /// the operator's. What the base commit ignores was not kept (`ignored`): without it a grader that does not pass has
@@ -25,7 +25,7 @@ pub(super) async fn grade_rebuilt(
         Ok(tree) => tree,
         Err(error) => return Graded::impossible(&error.to_string()),
     };
-    let all: Vec<&ChangedPath> = work.changed.iter().collect();
+    let all: Vec<(&ChangedPath, Age)> = work.changed.iter().map(|one| (one, Age::Now)).collect();
     let mut graded = match furnish(frame, &tree, (task, work, &all)).await {
         Ok(baseline) => {
             let work = Work {

@@ -7,11 +7,52 @@ use std::path::{Component, Path, PathBuf};
 use crate::config::GraderSpec;
 use crate::workspace::{ChangedPath, Now};
 
-/// `sys.stdlib_module_names` of Python 3.13.0, in the order that Python sorts them.
+/// `sys.stdlib_module_names` of Python 3.11.7 and 3.13.0, and what 3.8 to 3.14 have or had beside these: each version looks for its
+/// own first, and which one graders run is not known here.
 const OF_PYTHON: &str = include_str!("python_modules.txt");
 
-/// What pytest imports beside that: what 8 names in `requires`, what 6 and 7 named, and what these import in turn.
-const OF_PYTEST: [&str; 13] = [
+/// pytest, and what it imports beside that: what 8 names in `requires`, what 6 and 7 named, what these import in turn, and the
+/// modules of plugins that are often installed, which it imports at its start.
+const OF_PYTEST: [&str; 51] = [
+    "pytest",
+    "_pytest",
+    "py",
+    "six",
+    "more_itertools",
+    "atomicwrites",
+    "wcwidth",
+    "pathlib2",
+    "zipp",
+    "xdist",
+    "execnet",
+    "anyio",
+    "sniffio",
+    "idna",
+    "typeguard",
+    "faker",
+    "syrupy",
+    "respx",
+    "hypothesis",
+    "_hypothesis_pytestplugin",
+    "_hypothesis_ftz_detector",
+    "_hypothesis_globals",
+    "sortedcontainers",
+    "coverage",
+    "nose",
+    "nose2",
+    "pytest_cov",
+    "pytest_asyncio",
+    "pytest_mock",
+    "pytest_timeout",
+    "pytest_django",
+    "pytest_flask",
+    "pytest_randomly",
+    "pytest_metadata",
+    "pytest_html",
+    "pytest_benchmark",
+    "pytest_subtests",
+    "pytest_rerunfailures",
+    "pytest_forked",
     "pluggy",
     "iniconfig",
     "packaging",
@@ -19,7 +60,6 @@ const OF_PYTEST: [&str; 13] = [
     "exceptiongroup",
     "tomli",
     "colorama",
-    "py",
     "attr",
     "attrs",
     "toml",

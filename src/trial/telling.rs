@@ -3,17 +3,13 @@
 use std::path::Path;
 
 use crate::graders::{changed_test_config, says_how_tests_run};
+use crate::trial::known::Known;
+use crate::trial::makefiles::Makefiles;
 use crate::workspace::{ChangedPath, Now, named};
 
 /// Folders that hold what others wrote, test runners among it. Where the base commit does not ignore them, they are carried.
-const DEPENDENCIES: [&str; 6] = [
-    "node_modules",
-    "site-packages",
-    ".venv",
-    "venv",
-    "vendor",
-    "DerivedData",
-];
+pub(super) const DEPENDENCIES: [&str; 5] =
+    ["node_modules", "site-packages", ".venv", "venv", "vendor"];
 
 /// Names the first change among installed dependencies: honest work installs some, and a cheat writes a runner there.
 pub(super) fn changed_dependencies<'a>(
@@ -27,24 +23,31 @@ pub(super) fn changed_dependencies<'a>(
     Some(format!("dependencies_changed:{}", named(&first.path)))
 }
 
-/// What of a file that also says how tests run was changed in just that; `base` tells what a file of the base commit held.
+/// What of a file that also says how tests run was changed in just that; `base` is the base commit.
 pub(super) fn reconfigured(
     one: &ChangedPath,
-    base: &dyn Fn(&Path) -> Option<Vec<u8>>,
+    (base, makefiles): (&Known<'_>, &Makefiles<'_>),
 ) -> Option<String> {
     /// No manifest that people write comes near this.
     const LONGEST: u64 = 1 << 20;
     let path = one.path.as_path();
-    if !says_how_tests_run(path) {
+    if !says_how_tests_run(path) && !makefiles.take(path) {
         return None;
     }
     let unread = || vec!["unreadable".to_owned()];
-    let before = base(path);
+    let before = base.file(path);
+    let changed = |now: Option<&[u8]>| {
+        let both = (before.as_deref(), now);
+        makefiles
+            .changed(path, both)
+            .unwrap_or_else(|| changed_test_config(path, both.0, both.1))
+    };
     let keys = match &one.now {
-        Now::Removed => changed_test_config(path, before.as_deref(), None),
-        Now::File(file) => file.content.bytes(LONGEST).map_or_else(unread, |now| {
-            changed_test_config(path, before.as_deref(), Some(&now))
-        }),
+        Now::Removed => changed(None),
+        Now::File(file) => {
+            let now = file.content.bytes(LONGEST);
+            now.map_or_else(unread, |now| changed(Some(&now)))
+        }
         Now::Link(_) | Now::Special(_) => unread(),
     };
     let key = keys.first()?;

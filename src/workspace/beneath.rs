@@ -7,7 +7,7 @@ use std::os::fd::OwnedFd;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Component, Path};
 
-use rustix::fs::{AtFlags, FileType, Mode, OFlags};
+use rustix::fs::{AtFlags, FileType, Mode, OFlags, Timespec, Timestamps};
 use rustix::io::Errno;
 use sha2::{Digest, Sha256};
 
@@ -131,6 +131,21 @@ pub(super) fn copy(
         }
         hasher.update(&buffer[..read]);
         to.write_all(&buffer[..read])?;
+    }
+}
+
+/// Says when `path` below `root` was changed, where it is there.
+pub(super) fn date(root: &Path, path: &Path, time: Timespec) -> io::Result<()> {
+    let Some((folder, name)) = parent(root, path, false)? else {
+        return Ok(());
+    };
+    let times = Timestamps {
+        last_access: time,
+        last_modification: time,
+    };
+    match rustix::fs::utimensat(&folder, &*name, &times, AtFlags::SYMLINK_NOFOLLOW) {
+        Ok(()) | Err(Errno::NOENT) => Ok(()),
+        Err(errno) => Err(errno.into()),
     }
 }
 

@@ -4,12 +4,27 @@ use std::fs::{self, File};
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
+use std::time::{SystemTime, UNIX_EPOCH};
 
+use rustix::fs::Timespec;
+
+use super::base::Base;
 use super::beneath::{self, Held};
 use super::diff::file_kind;
 use super::left::{ChangedPath, Content, LeftFile, Now};
 use super::tree::FileKind;
 use super::{Workspace, WorkspaceError};
+
+/// How old a path is that is put.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Age {
+    /// Older than all else: no build takes it for newer than what it was made from.
+    BeforeAll,
+    /// Older than the base commit's files.
+    BeforeBase,
+    /// Younger than all that is there.
+    Now,
+}
 
 impl Workspace {
     /// Makes `changed` true here: first everything goes that is gone, then everything comes that is there. What is no file
@@ -19,14 +34,15 @@ impl Workspace {
     /// When a path leads out of the workspace, content is no longer what it was when it was captured, or the disk says no.
     pub fn put<'a>(
         &self,
-        changed: impl Iterator<Item = &'a ChangedPath> + Clone,
+        changed: impl Iterator<Item = (&'a ChangedPath, Age)> + Clone,
     ) -> Result<(), WorkspaceError> {
-        for one in changed.clone() {
+        let now = now();
+        for (one, _) in changed.clone() {
             if one.now == Now::Removed {
                 told(&one.path, remove(&self.root, &one.path))?;
             }
         }
-        for one in changed {
+        for (one, age) in changed {
             let done = match &one.now {
                 Now::Removed | Now::Special(_) => Ok(()),
                 Now::Link(target) => {
@@ -38,9 +54,39 @@ impl Workspace {
                 }
                 Now::File(file) => self.put_file(&one.path, file),
             };
-            told(&one.path, done)?;
+            let dated = done.and_then(|()| match one.now {
+                Now::Removed | Now::Special(_) => Ok(()),
+                Now::Link(_) | Now::File(_) => {
+                    beneath::date(&self.root, &one.path, self.time_of(age, now))
+                }
+            });
+            told(&one.path, dated)?;
         }
         Ok(())
+    }
+
+    /// Makes those of the base commit's files younger than all else that `which` names.
+    ///
+    /// # Errors
+    /// When the disk says no.
+    pub fn renew(&self, which: &dyn Fn(&Path) -> bool) -> Result<(), WorkspaceError> {
+        let base = Base::of(&self.shared);
+        let now = now();
+        let mut named = base.files.keys().filter(|path| which(path));
+        named.try_for_each(|path| told(path, beneath::date(&self.root, path, now)))
+    }
+
+    fn time_of(&self, age: Age, now: Timespec) -> Timespec {
+        const DAY: i64 = 24 * 60 * 60;
+        let days = match age {
+            Age::Now => return now,
+            Age::BeforeBase => 1,
+            Age::BeforeAll => 2,
+        };
+        Timespec {
+            tv_sec: self.shared.plan.changed_at - days * DAY,
+            tv_nsec: 0,
+        }
     }
 
     /// Copies a file or folder of the operator's to `to`, from the project's folder, over whatever stands there.
@@ -75,6 +121,16 @@ impl Workspace {
                 }
             }
         }
+    }
+}
+
+/// What the clock says.
+fn now() -> Timespec {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    let since = since.unwrap_or_default();
+    Timespec {
+        tv_sec: i64::try_from(since.as_secs()).unwrap_or(i64::MAX),
+        tv_nsec: since.subsec_nanos().into(),
     }
 }
 

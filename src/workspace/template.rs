@@ -1,6 +1,6 @@
 //! The project checked out once per run, and everything else that every trial's folder starts with.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -120,6 +120,12 @@ impl Template {
         let piece = base.files.get(path)?;
         let held = base.held(piece).ok()?;
         (held.kind != FileKind::Link).then_some(held.bytes)
+    }
+
+    /// All files and links of the base commit, from the root.
+    #[must_use]
+    pub fn base_paths(&self) -> BTreeSet<PathBuf> {
+        Base::of(&self.shared).files.into_keys().collect()
     }
 
     /// Waits, at most for `patience`, until discarded workspaces are removed, then removes what was kept for making new ones.

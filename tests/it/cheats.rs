@@ -72,6 +72,18 @@ fn a_hook_of_a_test_runner_does_not_reach_the_graders_and_is_named() {
             "mkdir data; echo 1 > data/__init__.py; ln -s data sitecustomize",
             "sitecustomize",
         ),
+        (
+            "mkdir pytest; echo 1 > pytest/__init__.py; echo 1 > pytest/__main__.py",
+            "pytest/__init__.py",
+        ),
+        ("echo 1 > _pytest.py", "_pytest.py"),
+        (
+            "mkdir data; echo 1 > data/__init__.py; ln -s data pytest",
+            "pytest",
+        ),
+        ("echo 1 > _sha512.py", "_sha512.py"),
+        ("echo 1 > imp.py", "imp.py"),
+        ("echo 1 > pytest_cov.py", "pytest_cov.py"),
     ] {
         let (_, row) = ran(cheat, &task("", HOOKED));
         assert_eq!(row["grade"], "fail", "{cheat}: {row:#}");
@@ -519,7 +531,7 @@ fn validate_tells_the_flake_rate_and_which_cheats_a_task_would_pass() {
     };
     assert_eq!(good["ok"], true, "{good:#}");
     assert_eq!(good["reference"]["passed"], 2);
-    assert_eq!(good["cheats"].as_array().map(Vec::len), Some(13));
+    assert_eq!(good["cheats"].as_array().map(Vec::len), Some(14));
     let passing: Vec<_> = naive["cheats"]
         .as_array()
         .expect("cheats")

@@ -64,6 +64,7 @@ mod selftest;
 mod shared;
 mod shims;
 mod solutions;
+mod stale;
 mod standin;
 mod streams;
 mod suite_inside;

@@ -1,0 +1,41 @@
+//! The base commit as the rules about paths ask for it.
+
+use std::collections::BTreeSet;
+use std::ops::Bound;
+use std::path::{Path, PathBuf};
+
+use crate::workspace::Template;
+
+/// What the base commit holds.
+pub(super) struct Known<'a> {
+    template: &'a Template,
+    paths: BTreeSet<PathBuf>,
+}
+
+impl<'a> Known<'a> {
+    /// That of `template`.
+    pub(super) fn of(template: &'a Template) -> Self {
+        let paths = template.base_paths();
+        Self { template, paths }
+    }
+
+    /// What a file held; `None` where there was none, or a link.
+    pub(super) fn file(&self, path: &Path) -> Option<Vec<u8>> {
+        let is_there = self.paths.contains(path);
+        is_there.then(|| self.template.base_file(path)).flatten()
+    }
+
+    /// Whether there is a file or link at `path`.
+    pub(super) fn has(&self, path: &Path) -> bool {
+        self.paths.contains(path)
+    }
+
+    /// All files and links below a folder.
+    pub(super) fn below<'b>(&'b self, folder: &'b Path) -> impl Iterator<Item = &'b Path> {
+        // Paths are ordered by component, so that what is in a folder follows it.
+        let from = (Bound::Excluded(folder), Bound::Unbounded);
+        let after = self.paths.range::<Path, _>(from);
+        let after = after.map(PathBuf::as_path);
+        after.take_while(move |path| path.starts_with(folder))
+    }
+}
