@@ -60,6 +60,27 @@ pub fn verify(run: &RunDir, head: Option<&str>) -> Result<Verified, RecordError>
     Ok(verified)
 }
 
+/// The rows of a journal after the one whose digest is `head`: all of them where there is no such row.
+///
+/// # Errors
+/// When the journal cannot be read.
+pub fn rows_after(run: &RunDir, head: Option<&str>) -> Result<Vec<Row>, RecordError> {
+    let path = run.runs_jsonl();
+    let mut reader = BufReader::new(private::open_file(&path)?);
+    let (mut after, mut line) = (Vec::new(), Vec::new());
+    while reader.read_until(b'\n', &mut line).doing("read", &path)? > 0 {
+        line.pop_if(|byte| *byte == b'\n');
+        if head == Some(digest(&line).as_str()) {
+            after.clear();
+        } else {
+            // A line that is no row is told of where rows are read.
+            after.extend(serde_json::from_slice(&line).ok());
+        }
+        line.clear();
+    }
+    Ok(after)
+}
+
 impl Verified {
     fn line(&mut self, run: &RunDir, line: &[u8], before: &str) {
         let number = self.rows;

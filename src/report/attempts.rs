@@ -12,7 +12,9 @@ use crate::report::facts::Standing;
 #[derive(Debug, Default)]
 pub struct Ledger {
     cells: BTreeMap<Cell, [HashMap<u32, Latest>; 2]>,
+    attempts: BTreeMap<Cell, [HashMap<(u32, u32), u32>; 2]>,
     superseded: Vec<u32>,
+    restated: Vec<u32>,
     rows: u32,
 }
 
@@ -25,6 +27,8 @@ pub struct Seen {
     pub baseline: bool,
     /// Index of the trial; `None` in rows that know no identity.
     pub index: Option<u32>,
+    /// Which attempt at the trial; `None` in rows that do not tell.
+    pub attempt: Option<u32>,
     /// Whether the row speaks about the agent.
     pub standing: Standing,
 }
@@ -41,6 +45,11 @@ impl Ledger {
         let row = self.rows;
         self.rows = self.rows.saturating_add(1);
         let Some(index) = seen.index else { return };
+        let restated = seen.attempt.and_then(|attempt| {
+            let kinds = self.attempts.entry(seen.cell.clone()).or_default();
+            kinds[usize::from(seen.baseline)].insert((index, attempt), row)
+        });
+        self.restated.extend(restated);
         let kinds = self.cells.entry(seen.cell).or_default();
         let now = Latest {
             row,
@@ -50,6 +59,10 @@ impl Ledger {
             .entry(index)
             .or_insert(now);
         if latest.row == row {
+            return;
+        }
+        if restated == Some(latest.row) {
+            *latest = now;
             return;
         }
         if now.sound || !latest.sound {
@@ -70,19 +83,32 @@ impl Ledger {
     #[must_use]
     pub fn superseded(mut self) -> Superseded {
         self.superseded.sort_unstable();
-        Superseded(self.superseded)
+        self.restated.sort_unstable();
+        Superseded {
+            by_attempts: self.superseded,
+            restated: self.restated,
+        }
     }
 }
 
-/// The rows that a later attempt superseded.
+/// The rows that a later one took the place of.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
-pub struct Superseded(Vec<u32>);
+pub struct Superseded {
+    by_attempts: Vec<u32>,
+    restated: Vec<u32>,
+}
 
 impl Superseded {
     /// Whether `row`, from 0, is one.
     #[must_use]
     pub fn contains(&self, row: u32) -> bool {
-        self.0.binary_search(&row).is_ok()
+        self.by_attempts.binary_search(&row).is_ok() || self.is_restated(row)
+    }
+
+    /// Whether a later row tells the same attempt again, its money included.
+    #[must_use]
+    pub fn is_restated(&self, row: u32) -> bool {
+        self.restated.binary_search(&row).is_ok()
     }
 }
 
@@ -96,6 +122,7 @@ mod tests {
             cell,
             baseline: false,
             index,
+            attempt: None,
             standing,
         }
     }
@@ -139,6 +166,21 @@ mod tests {
         for (rows, expected) in cases {
             assert_eq!(standing(&rows), expected, "{rows:?}");
         }
+    }
+
+    #[test]
+    fn a_row_that_tells_an_attempt_again_stands_in_the_place_of_the_first() {
+        let mut ledger = Ledger::default();
+        for attempt in [0, 1, 0, 1] {
+            ledger.see(Seen {
+                attempt: Some(attempt),
+                ..seen(Some(0), Standing::Sound)
+            });
+        }
+        let superseded = ledger.superseded();
+        let of = |is: &dyn Fn(u32) -> bool| (0..4).filter(|row| is(*row)).collect::<Vec<_>>();
+        assert_eq!(of(&|row| superseded.is_restated(row)), [0, 1]);
+        assert_eq!(of(&|row| !superseded.contains(row)), [3]);
     }
 
     #[test]

@@ -159,6 +159,7 @@ pub(crate) fn first_pass(run: &RunDir) -> Result<FirstPass, ReportError> {
 }
 
 fn seen(facts: &RowFacts<'_>) -> Seen {
+    let identity = identity(facts.schema, facts.trial_index, facts.attempt);
     Seen {
         cell: Cell {
             agent: AgentId::recorded(&*facts.agent_id),
@@ -166,7 +167,8 @@ fn seen(facts: &RowFacts<'_>) -> Seen {
             task: TaskId::recorded(&*facts.task_id),
         },
         baseline: facts.baseline_run,
-        index: identity(facts.schema, facts.trial_index, facts.attempt).map(|(index, _)| index),
+        index: identity.map(|(index, _)| index),
+        attempt: identity.map(|(_, attempt)| attempt),
         standing: standing(
             facts.infra.as_deref(),
             facts.termination.as_deref(),
@@ -221,6 +223,9 @@ impl<'a> SecondPass<'a> {
             path: self.run.runs_csv(),
             source,
         })?;
+        if first.superseded.is_restated(number) {
+            return Ok(());
+        }
         self.spending.add(&row);
         self.shims.add(&row);
         let facts = Facts::of(&row);

@@ -4,7 +4,9 @@
 use crate::config::Suite;
 use crate::model::{Grade, Isolation};
 use crate::plan::PlannedTrial;
-use crate::record::{ROW_SCHEMA, Row, RunDir, RunMetadata, Stage, StageMark, TrialDir};
+use crate::record::{
+    ROW_SCHEMA, RecordError, Row, RunDir, RunMetadata, Stage, StageMark, TrialDir, rows_after,
+};
 use crate::supervise;
 use crate::trial::suspect;
 
@@ -33,6 +35,32 @@ impl<'a> Belief<'a> {
         let same = before.as_deref() == Some(now.as_str());
         let kept = (same && now != Isolation::None).then_some(now);
         Self { suite, kept }
+    }
+
+    /// Rows that a start which died may not have written: those since the last end of a start, where agents can write them.
+    pub(super) fn unwitnessed(&self, run_dir: &RunDir) -> Result<Vec<Row>, RecordError> {
+        if self.kept.is_some() {
+            return Ok(Vec::new());
+        }
+        let metadata = RunMetadata::read(run_dir).ok().flatten();
+        let known = metadata.is_some();
+        let head = metadata.and_then(|metadata| metadata.journal_head);
+        let mut rows = rows_after(run_dir, head.as_deref())?;
+        let is_told = |row: &Row| {
+            let integrity = row.integrity.as_deref().unwrap_or_default();
+            integrity.contains(DIED_BESIDE)
+        };
+        let told: Vec<_> = rows
+            .iter()
+            .filter(|row| is_told(row))
+            .map(Row::key)
+            .collect();
+        // Rows of versions without a chain are those of other harnesses, too.
+        rows.retain(|row| {
+            let is_ours = known || row.prev_sha256.is_some();
+            is_ours && !is_told(row) && !told.contains(&row.key())
+        });
+        Ok(rows)
     }
 
     /// How far a trial had come, where its agent had ended.

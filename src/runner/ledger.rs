@@ -12,7 +12,7 @@ use crate::runner::believed::{Belief, DIED_BESIDE};
 use crate::runner::disk::Disk;
 use crate::runner::dispatch::is_result;
 use crate::runner::sealed::{Sealed, sealed_row};
-use crate::trial::{RunContext, Teller, crashed_outcome, finish_trial, scrub_folder};
+use crate::trial::{RunContext, Teller, crashed_outcome, finish_trial, scrub_folder, suspect};
 
 /// How far a run had come.
 #[derive(Debug, Default)]
@@ -29,6 +29,8 @@ pub(super) struct Standing {
     pub(super) unknown_judges: usize,
     /// Trials whose folder is there but whose row is not: the harness died while they ran.
     cut_off: Vec<CutOff>,
+    /// Rows that the start which died may not have written: they are told again, as suspect.
+    unwitnessed: Vec<Row>,
     /// What a person should know of the journal.
     pub(super) notices: Vec<String>,
 }
@@ -91,11 +93,14 @@ pub(super) fn read_standing(
     let mut standing = Standing::default();
     let belief = OnceCell::new();
     let journal = run_dir.runs_jsonl();
+    let mut known_rows = HashSet::new();
     if journal.exists() {
         let rows = rows(&journal).map_err(|error| RunError::at("read the journal", &error))?;
         for row in rows {
             match row {
-                Ok(row) => standing.take_in(&row),
+                Ok(row) if known_rows.insert(row.key()) => standing.take_in(&row),
+                // It tells an earlier one again.
+                Ok(_) => {}
                 Err(problem) if problem.newer => {
                     let what = format!("read {}", journal.display());
                     return Err(RunError::at(what, &problem));
@@ -103,6 +108,12 @@ pub(super) fn read_standing(
                 Err(problem) => standing.notices.push(problem.to_string()),
             }
         }
+    }
+    if !standing.done.is_empty() {
+        let belief = belief.get_or_init(|| Belief::of(suite, run_dir));
+        let unwitnessed = belief.unwitnessed(run_dir);
+        standing.unwitnessed =
+            unwitnessed.map_err(|error| RunError::at("read the journal", &error))?;
     }
     let known: HashSet<TrialKey> = standing.done.iter().map(|done| done.key.clone()).collect();
     for planned in plan.trials() {
@@ -183,6 +194,12 @@ impl Standing {
                 "{cut} trial(s) were cut off when the run ended last time; they are recorded as interrupted and run again"
             ));
         }
+        let unwitnessed = self.unwitnessed.len();
+        if unwitnessed > 0 {
+            self.notices.push(format!(
+                "{unwitnessed} row(s) were told by a start that died where agents can write them; they are told again, as suspect"
+            ));
+        }
         if ended > 0 {
             self.notices.push(format!(
                 "{ended} trial(s) had no row yet when the run ended last time, but their agents had ended; no agent is started again for them"
@@ -200,6 +217,14 @@ impl Standing {
         (context, disk, teller): (&RunContext, &Disk, &Teller),
         journal: &mut Journal,
     ) -> Result<(), RunError> {
+        for mut row in std::mem::take(&mut self.unwitnessed) {
+            suspect(&mut row, DIED_BESIDE);
+            let note = "told again: without a jail an agent could have written this row before it ended the harness";
+            row.notes.get_or_insert_default().push(note.to_owned());
+            journal
+                .append(&row)
+                .map_err(|error| RunError::at("append to the journal", &error))?;
+        }
         for CutOff { planned, mark } in std::mem::take(&mut self.cut_off) {
             let trial = context.run_dir.trial(&planned.key);
             let problems = scrub_folder(&trial, &context.redactor);

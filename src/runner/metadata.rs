@@ -76,7 +76,8 @@ pub(super) fn write_end(context: &RunContext, head: Option<String>) -> Vec<Strin
     let written = RunMetadata::read(&context.run_dir).and_then(|metadata| {
         let mut metadata = metadata.unwrap_or_default();
         metadata.finished = Some(stamp());
-        metadata.journal_head = head;
+        // A start that could not write its rows knows no end.
+        metadata.journal_head = head.or(metadata.journal_head);
         metadata.write(&context.run_dir, &context.redactor)
     });
     written

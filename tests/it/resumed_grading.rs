@@ -162,3 +162,32 @@ fn a_refused_start_leaves_no_run_directory() {
         "a start that ends early leaves its scratch folder"
     );
 }
+
+#[test]
+fn without_a_jail_a_row_that_an_agent_wrote_before_it_ended_the_harness_is_not_believed() {
+    let body = "cd \"$(dirname \"$EVAL_CMD_LOG\")/../..\" || exit 1\nif [ ! -e \"$HOME/forged\" ]; then\n  touch \"$HOME/forged\"\n  sed 's/trial-000/trial-001/g; s/\"trial_index\":0/\"trial_index\":1/; s/\"success\":false/\"success\":true/; s/\"grade\":\"fail\"/\"grade\":\"pass\"/' runs.jsonl >> runs.jsonl\n  test -s runs.jsonl && kill -9 $PPID; sleep 2\nfi\n";
+    let first = "if [ ! -e \"$HOME/first\" ]; then touch \"$HOME/first\"; else\n";
+    let sandbox = Sandbox::new()
+        .agent(
+            "fake",
+            "claude_code_cli",
+            &format!("{first}{body}fi\n{CLAUDE_DONE}"),
+        )
+        .suite("isolation: none")
+        .set("trials_per_cell", "2");
+    let killed = sandbox.proctor(&["run", "--quiet"]);
+    assert_eq!(killed.code, None, "{}", killed.stderr);
+    let forged = sandbox.rows();
+    assert_eq!(forged.len(), 2, "{forged:#?}");
+    assert_eq!(forged[1]["success"], true, "it wrote a pass");
+    let run = sandbox.run_dir().display().to_string();
+    sandbox.proctor(&["run", "--quiet", "--resume", &run]);
+    let rows = sandbox.rows();
+    for row in &rows[2..] {
+        assert_eq!(row["integrity"], "suspect[harness_died_beside_agent]");
+    }
+    assert_eq!(rows.len(), 4, "none is lost: {rows:#?}");
+    // A further start tells nothing again.
+    sandbox.proctor(&["run", "--quiet", "--resume", &run]);
+    assert_eq!(sandbox.rows().len(), 4);
+}
