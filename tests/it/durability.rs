@@ -271,6 +271,22 @@ fn a_run_can_be_verified_and_a_changed_one_is_found_out() {
     };
     assert!(verify(0).stdout.contains("3 rows"));
 
+    // The end that was noted must be there: without it nobody misses the last row.
+    let (metadata, journal) = (run.join("run_metadata.json"), run.join("runs.jsonl"));
+    let (noted, rows) = (
+        fs::read_to_string(&metadata).expect("read"),
+        fs::read_to_string(&journal).expect("read"),
+    );
+    let cut = rows.trim_end().rsplit_once('\n').expect("rows").0;
+    fs::write(&journal, format!("{cut}\n")).expect("cut a row off");
+    assert!(verify(1).stdout.contains("the last row is not the one"));
+    fs::write(&metadata, noted.replace("journal_head", "journal_tail")).expect("write");
+    assert!(verify(1).stdout.contains("no end is known"));
+    fs::remove_file(&metadata).expect("remove");
+    assert!(verify(1).stdout.contains("no end is known"));
+    fs::write(&metadata, noted).expect("write");
+    fs::write(&journal, rows).expect("write");
+
     let transcript = run.join("trials/fake-shell_unprimed-answer-trial-001/transcript.txt");
     let before = fs::read(&transcript).expect("read a transcript");
     fs::write(&transcript, "nothing happened\n").expect("change a transcript");
