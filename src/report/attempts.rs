@@ -8,15 +8,18 @@ use crate::report::facts::Standing;
 /// Remembers, row by row, which one stands for each trial: the last that no infra fault or interruption decided, or
 /// the last of all where there is none such. Rows that know no identity all stand.
 ///
-/// Ten-odd bytes a row, dropped once [`Ledger::superseded`] is asked.
+/// Some thirty bytes a row, dropped once [`Ledger::superseded`] is asked.
 #[derive(Debug, Default)]
 pub struct Ledger {
     cells: BTreeMap<Cell, [HashMap<u32, Latest>; 2]>,
-    attempts: BTreeMap<Cell, [HashMap<(u32, u32), u32>; 2]>,
+    attempts: BTreeMap<Cell, [Attempts; 2]>,
     superseded: Vec<u32>,
     restated: Vec<u32>,
     rows: u32,
 }
+
+/// The last row of each index and attempt.
+type Attempts = HashMap<(u32, u32), u32>;
 
 /// What the ledger looks at.
 #[derive(Debug, Clone, PartialEq)]
