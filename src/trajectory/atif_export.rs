@@ -332,6 +332,8 @@ impl Steps {
             trial_index: Option<u32>,
             attempt: Option<u32>,
             success: bool,
+            failure_reason: Option<&'a str>,
+            exit_code: Option<i64>,
             termination: Option<&'a str>,
             grade: Option<&'a str>,
             /// How far the judges are known that had a part in the grade.
@@ -364,6 +366,8 @@ impl Steps {
             trial_index: row.trial_index,
             attempt: row.attempt,
             success: row.success,
+            failure_reason: row.failure_reason.as_deref(),
+            exit_code: row.exit_code,
             termination: row.termination.as_deref(),
             grade: row.grade.as_deref(),
             judged: row.judged.as_deref(),

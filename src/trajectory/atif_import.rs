@@ -3,12 +3,14 @@
 use std::time::Duration;
 
 use jiff::Timestamp;
+use serde::Deserialize;
 use serde_json::Value;
 
 use crate::model::{
     AgentEvent, Cut, EventKind, McpServerSeen, ProviderFault, ProviderFaultKind, ToolCall,
     ToolResult, Usage,
 };
+use crate::record::Row;
 use crate::trajectory::atif_check::{answers, check, parsed};
 use crate::trajectory::atif_export::{OURS, RAW};
 use crate::trajectory::atif_wire::{Answer, Call, Content, Extra, Source, Step, Trajectory};
@@ -57,8 +59,10 @@ pub struct Imported {
     pub events: Vec<AgentEvent>,
     /// The kind of the agent, where we wrote the trajectory; else empty.
     pub kind: String,
-    /// How many calls of sub-agents no step tells, where we wrote the trajectory and that is known.
-    pub hidden_calls: Option<u64>,
+    /// Whether we wrote it of a trial.
+    pub is_of_trial: bool,
+    /// What it tells of the row of that trial, if there was one.
+    pub row: Option<Row>,
     /// Whether the trajectory of a sub-agent stands in another file.
     pub is_elsewhere: bool,
 }
@@ -123,7 +127,8 @@ impl Reader {
                 agent: trajectory.agent.name.clone(),
                 started: first.unwrap_or_default(),
                 kind: kind.unwrap_or_default().to_owned(),
-                hidden_calls: trial.and_then(|it| it.get("sub_agent_tool_calls")?.as_u64()),
+                is_of_trial: trial.is_some(),
+                row: trial.and_then(|it| Row::deserialize(it).ok()),
                 ..Imported::default()
             },
             at: Duration::ZERO,

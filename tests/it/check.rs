@@ -497,7 +497,40 @@ fn a_trial_whose_agent_failed_is_not_judged_however_it_failed() {
         sandbox
             .proctor(&[&save[..], &["--force"]].concat())
             .expect_code(0);
+        for file in files_of(&sandbox) {
+            let words = ["tasks.yaml", &file, "--query", "t"];
+            let told = document(&sandbox, &words, 2);
+            let found = told["traces"][0]["why"].as_str().unwrap_or_default();
+            let is_older = file.ends_with("older.json") && why.starts_with("exit");
+            let why = if is_older { "why is not told" } else { why };
+            assert!(found.contains(why), "{file}: {told:#}");
+            let save = ["baseline", "save", "tasks.yaml", &file];
+            let save = [&save[..], &["--query", "t", "--as", "a/b/c"]].concat();
+            let refused = sandbox.proctor(&save).expect_code(2).stderr;
+            assert!(refused.contains(why), "{refused}");
+        }
     }
+}
+
+/// The only trial as its events, its export, and one of an older proctor.
+fn files_of(sandbox: &Sandbox) -> [String; 3] {
+    let run = sandbox.run_dir();
+    let words = ["export", "atif", run.to_str().expect("text")];
+    let exported = sandbox.proctor(&words).expect_code(0).stdout;
+    let mut older: Value = serde_json::from_str(&exported).expect("JSON");
+    let trial = older["extra"]["proctor"]["trial"].as_object_mut();
+    let trial = trial.expect("the trial");
+    for key in ["exit_code", "failure_reason"] {
+        assert!(trial.remove(key).is_some(), "{key}");
+    }
+    fs::write(sandbox.path("export.json"), exported).expect("write the export");
+    fs::write(sandbox.path("older.json"), older.to_string()).expect("write the export");
+    [
+        sandbox.trial_file("events.jsonl"),
+        sandbox.path("export.json"),
+        sandbox.path("older.json"),
+    ]
+    .map(|path| path.display().to_string())
 }
 
 /// A trajectory of an agent that hands its work to a sub-agent, which pushes.

@@ -1,5 +1,6 @@
 //! `proctor check`: recorded traces held to a spec, whoever recorded them.
 
+mod ended;
 pub(in crate::cli) mod sources;
 mod told;
 

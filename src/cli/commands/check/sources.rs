@@ -5,9 +5,10 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
+use crate::cli::commands::check::ended::{NO_ROW, failed, of_row, said_failed};
 use crate::cli::failure::{Failure, Kind, Outcome};
 use crate::config::TraceSpec;
-use crate::graders::{self, Recording, told_by_tools, trace_of};
+use crate::graders::{Recording, told_by_tools, trace_of};
 use crate::layers::Trace;
 use crate::model::AgentEvent;
 use crate::record::{BaselineKey, Baselines, Row, RunDir, RunMetadata, TrialDir, read_events};
@@ -107,13 +108,14 @@ pub(in crate::cli) fn one(path: &Path) -> Outcome<Source> {
         let mut reader = read_events(path).map_err(|error| refused(path, error))?;
         let events: Result<Vec<AgentEvent>, _> = reader.by_ref().collect();
         let events = events.map_err(|problem| refused(path, problem))?;
-        let of_trial = folder(path).and_then(trial_of);
+        let (of_trial, failed) = folder(path).and_then(trial_of).unwrap_or_default();
         let recording = Recording {
             kind: reader.header().agent_kind.clone(),
             dropped: reader.dropped(),
-            ..of_trial.unwrap_or_default()
+            ..of_trial
         };
-        let beside = (said_failed(&events), tools_of(&events, &recording));
+        let failed = failed.or_else(|| said_failed(&events));
+        let beside = (failed, tools_of(&events, &recording));
         let trace = trace_of(events.into_iter(), &recording);
         return Ok(source(trace, beside, None));
     }
@@ -124,14 +126,16 @@ pub(in crate::cli) fn one(path: &Path) -> Outcome<Source> {
     if version.is_some_and(|version| version.starts_with("ATIF")) {
         let read = read_atif(&bytes).map_err(|problem| refused(path, problem))?;
         let query = Some(read.users.join("\n")).filter(|query| !query.is_empty());
+        let row = read.row.as_ref();
+        let failed = if read.is_of_trial { of_row(row) } else { None };
         let recording = Recording {
             kind: read.kind,
-            hidden_calls: read.hidden_calls,
+            hidden_calls: row.and_then(|row| row.sub_agent_tool_calls),
             is_elsewhere: read.is_elsewhere,
             ..Recording::default()
         };
         let beside = (
-            said_failed(&read.events),
+            said_failed(&read.events).or(failed),
             tools_of(&read.events, &recording),
         );
         let trace = Trace {
@@ -152,12 +156,12 @@ pub(in crate::cli) fn one(path: &Path) -> Outcome<Source> {
     Ok(source(read.trace, beside, read.version))
 }
 
-/// What is known of a trial beside its events, by its folder.
-fn trial_of(folder: &Path) -> Option<Recording> {
+/// What is known of a trial beside its events, by its folder, and why its agent did not come to its end.
+fn trial_of(folder: &Path) -> Option<(Recording, Option<String>)> {
     let mut found = trials_below(folder).ok()?;
     let (_, dir) = found.pop()?;
     let row = dir.last_mark().and_then(|mark| mark.row);
-    Some(beside(&dir, row.as_ref()))
+    Some((beside(&dir, row.as_ref()), of_row(row.as_ref())))
 }
 
 fn beside(dir: &TrialDir, row: Option<&Row>) -> Recording {
@@ -170,29 +174,6 @@ fn beside(dir: &TrialDir, row: Option<&Row>) -> Recording {
 
 fn tools_of(events: &[AgentEvent], recording: &Recording) -> Result<Vec<String>, String> {
     told_by_tools(events.iter().cloned(), recording)
-}
-
-/// That the agent's own last word was that it failed.
-fn said_failed(events: &[AgentEvent]) -> Option<String> {
-    graders::said_failed(events).then(|| "the agent said that it failed".to_owned())
-}
-
-/// Why an agent did not come to its end by what its row tells.
-fn failed(row: &Row) -> Option<String> {
-    let infra = row.infra.as_deref().filter(|infra| *infra != "none");
-    if let Some(infra) = infra {
-        return Some(format!("the agent did not get to its work: {infra}"));
-    }
-    let ending = row.termination.as_deref();
-    if let Some(ending) = ending.filter(|ending| *ending != "completed") {
-        let why = match ending {
-            "hard_timeout" | "stall" | "budget" => "the agent was stopped by a limit: ",
-            _ => "the agent was ",
-        };
-        return Some(format!("{why}{ending}"));
-    }
-    let code = row.exit_code.filter(|code| *code != 0)?;
-    Some(format!("the agent ended with exit code {code}"))
 }
 
 /// The trials of a folder, each with what its row tells.
@@ -252,7 +233,7 @@ fn trial(told: Told, dir: &TrialDir) -> Result<Trace, String> {
     }
     let recording = recording(&told, dir);
     let Some(row) = told.row else {
-        return Err("the trial has no row: it did not end".to_owned());
+        return Err(NO_ROW.to_owned());
     };
     Ok(Trace {
         query: Some(told.prompt).filter(|prompt| !prompt.is_empty()),
