@@ -18,6 +18,7 @@ mod tests;
 mod text;
 mod trace;
 mod verdict;
+mod wild;
 
 pub use calls::{Call, CallPattern};
 pub use command::{CommandWords, begins_with};
@@ -37,3 +38,4 @@ pub use sequence::{
 };
 pub use trace::{Gaps, Trace};
 pub use verdict::{Layers, Tally};
+pub use wild::braces;

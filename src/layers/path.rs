@@ -189,7 +189,7 @@ fn forbidden(spec: &PathSpec, (calls, watched): (&[Call], &[Call]), findings: &m
         if let (true, Some((call, number))) = (broken.is_empty(), unknown) {
             let tool = &call.tool;
             let why = format!(
-                "call_cut: call {number}, {tool}, is longer than is looked at: 1 MiB, 2,000 commands, 8 shells within shells"
+                "call_cut: call {number}, {tool}, is longer than is looked at: 1 MiB, 2,000 commands, 8 shells within shells, 256 words of a brace"
             );
             findings.unknown("forbidden_calls", why);
         } else if broken.is_empty() {

@@ -2,6 +2,8 @@
 
 use globset::{GlobBuilder, GlobMatcher};
 
+use super::wild::{braces, is_open, is_wild, meet};
+
 /// A path that a call names.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Touched {
@@ -27,15 +29,44 @@ pub enum Depth {
 /// A glob for paths: one that does not begin at the root fits at any depth.
 #[derive(Debug, Clone)]
 pub struct PathRule {
-    glob: GlobMatcher,
+    written: String,
+    /// Each of what its braces stand for.
+    ways: Vec<Way>,
+}
+
+/// A glob without braces.
+#[derive(Debug, Clone)]
+struct Way {
+    glob: Shape,
     /// The folder of which it forbids every entry.
-    folder: Option<GlobMatcher>,
+    folder: Option<Shape>,
     /// The folders that hold what it forbids.
-    above: Vec<GlobMatcher>,
+    above: Vec<Shape>,
     /// The folder of what it forbids, where it is named.
-    beside: Option<GlobMatcher>,
-    /// What it forbids, where that has no wildcard.
-    name: Option<String>,
+    beside: Option<Shape>,
+}
+
+/// A glob, and its text.
+#[derive(Debug, Clone)]
+struct Shape {
+    glob: GlobMatcher,
+    text: String,
+}
+
+impl Shape {
+    fn of(text: &str) -> Result<Self, String> {
+        let built = GlobBuilder::new(text).literal_separator(true).build();
+        let glob = built.map_err(|error| error.kind().to_string())?;
+        Ok(Self {
+            glob: glob.compile_matcher(),
+            text: plain_path(text),
+        })
+    }
+
+    /// Whether a path is such a one, or can become it where a shell makes names of its wildcards.
+    fn fits(&self, path: &str, expands: bool) -> bool {
+        self.glob.is_match(path) || expands && meet(path, &self.text)
+    }
 }
 
 impl PathRule {
@@ -44,37 +75,12 @@ impl PathRule {
     /// # Errors
     /// What is wrong with it, as a fragment.
     pub fn new(written: &str) -> Result<Self, String> {
-        let anywhere = if written.starts_with('/') {
-            written.to_owned()
-        } else {
-            format!("**/{}", written.trim_start_matches("./"))
-        };
-        let mut above = Vec::new();
-        let mut folder = None;
-        let mut beside = None;
-        let mut rest = anywhere.as_str();
-        while let Some((parent, last)) = parent(rest) {
-            if !names_something(parent) {
-                break;
-            }
-            // A parent that is no glob by itself, such as half of a brace, is left out.
-            let built = glob(parent).ok();
-            let every = matches!(last, "*" | "**");
-            if every && rest == anywhere {
-                folder.clone_from(&built);
-            }
-            if rest == anywhere {
-                beside.clone_from(&built);
-            }
-            above.extend(built);
-            rest = parent;
-        }
+        Shape::of(written)?;
+        let each = braces(written).ok_or("its braces stand for more than 256 globs")?;
+        let ways: Result<Vec<Way>, String> = each.iter().map(|glob| Way::new(glob)).collect();
         Ok(Self {
-            glob: glob(&anywhere)?,
-            folder,
-            above,
-            beside,
-            name: (!is_wild(written) && !written.contains('{')).then(|| plain_path(written)),
+            written: written.to_owned(),
+            ways: ways?,
         })
     }
 
@@ -89,46 +95,82 @@ impl PathRule {
         };
         let depth = touched.depth.max(named);
         candidates(&touched.path).any(|path| {
-            let fits = |glob: &GlobMatcher| glob.is_match(&path);
-            fits(&self.glob)
-                || depth >= Depth::Entries && self.folder.as_ref().is_some_and(fits)
-                || depth == Depth::All && self.above.iter().any(fits)
-                || touched.expands && is_wild(&path) && self.fits_names(&path, depth)
+            let expands = touched.expands && is_wild(&path);
+            let fits = |way: &Way| {
+                way.fits(&path, (depth, false)) || expands && way.fits_names(&path, depth)
+            };
+            self.ways.iter().any(fits)
         })
+    }
+
+    /// As it was written.
+    #[must_use]
+    pub fn written(&self) -> &str {
+        self.written.trim_start_matches("./")
+    }
+}
+
+impl PartialEq for PathRule {
+    fn eq(&self, other: &Self) -> bool {
+        self.written() == other.written()
+    }
+}
+
+impl Way {
+    fn new(written: &str) -> Result<Self, String> {
+        let anywhere = if written.starts_with('/') {
+            written.to_owned()
+        } else {
+            format!("**/{}", written.trim_start_matches("./"))
+        };
+        let mut above = Vec::new();
+        let mut folder = None;
+        let mut beside = None;
+        let mut rest = anywhere.as_str();
+        while let Some((parent, last)) = parent(rest) {
+            if !names_something(parent) {
+                break;
+            }
+            // A parent that is no glob by itself, such as half of a brace, is left out.
+            let built = Shape::of(parent).ok();
+            let every = matches!(last, "*" | "**");
+            if every && rest == anywhere {
+                folder.clone_from(&built);
+            }
+            if rest == anywhere {
+                beside.clone_from(&built);
+            }
+            above.extend(built);
+            rest = parent;
+        }
+        Ok(Self {
+            glob: Shape::of(&anywhere)?,
+            folder,
+            above,
+            beside,
+        })
+    }
+
+    /// Whether a path is forbidden, as it is written or as what it can become.
+    fn fits(&self, path: &str, (depth, expands): (Depth, bool)) -> bool {
+        let fits = |shape: &Shape| shape.fits(path, expands);
+        fits(&self.glob)
+            || depth >= Depth::Entries && self.folder.as_ref().is_some_and(fits)
+            || depth == Depth::All && self.above.iter().any(fits)
     }
 
     /// Whether a path with wildcards can become what is forbidden: all that a folder holds, which is named, or a name of
     /// which a part is written.
     fn fits_names(&self, path: &str, depth: Depth) -> bool {
         let Some((folder, "*" | "**")) = parent(path) else {
-            let name = self.name.as_deref();
-            return name.is_some_and(|name| becomes(path, name));
+            let name = path.rsplit('/').next().unwrap_or(path);
+            return !is_open(name) && self.fits(path, (depth, true));
         };
-        let fits = |glob: &GlobMatcher| glob.is_match(folder);
+        let fits = |shape: &Shape| shape.fits(folder, true);
         names_something(folder)
             && (self.beside.as_ref().is_some_and(fits)
                 || depth == Depth::All && self.above.iter().any(fits))
     }
-
-    /// As it was written, but for what lets it fit at any depth.
-    #[must_use]
-    pub fn written(&self) -> &str {
-        let glob = self.glob.glob().glob();
-        glob.strip_prefix("**/").unwrap_or(glob)
-    }
-}
-
-impl PartialEq for PathRule {
-    fn eq(&self, other: &Self) -> bool {
-        self.glob.glob() == other.glob.glob()
-    }
-}
-
-fn glob(text: &str) -> Result<GlobMatcher, String> {
-    let built = GlobBuilder::new(text).literal_separator(true).build();
-    built
-        .map(|glob| glob.compile_matcher())
-        .map_err(|error| error.kind().to_string())
 }
 
 /// A glob without its last name, and that name.
@@ -147,67 +189,6 @@ fn parent(glob: &str) -> Option<(&str, &str)> {
 /// Whether a glob is more than any folder.
 fn names_something(glob: &str) -> bool {
     glob == "/" || glob.split('/').any(|name| !matches!(name, "" | "*" | "**"))
-}
-
-fn is_wild(text: &str) -> bool {
-    text.contains(['*', '?', '['])
-}
-
-/// Whether a path with wildcards may become `name`, at any depth unless that begins with `/`.
-fn becomes(path: &str, name: &str) -> bool {
-    let (mut written, mut names) = (path.rsplit('/'), name.rsplit('/'));
-    let is_open = |text: &str| text.chars().all(|letter| matches!(letter, '*' | '?'));
-    if written.clone().next().is_none_or(is_open) {
-        return false;
-    }
-    let fits = names.all(|name| written.next().is_some_and(|it| expands_to(it, name)));
-    fits && (!name.starts_with('/') || written.next().is_none())
-}
-
-/// Whether one name with wildcards may become another. A bracket counts as any letter.
-fn expands_to(written: &str, name: &str) -> bool {
-    if name.starts_with('.') && !written.starts_with('.') {
-        return false;
-    }
-    let (mut rest, mut left) = (written, name);
-    // Where the last `*` stood, and what it has not taken yet.
-    let mut last: Option<(&str, &str)> = None;
-    loop {
-        let mut after = rest.chars();
-        let mut further = left.chars();
-        let (sign, letter) = (after.next(), further.next());
-        let fits = match sign {
-            Some('*') => {
-                last = Some((after.as_str(), left));
-                rest = after.as_str();
-                continue;
-            }
-            None => letter.is_none(),
-            Some('[') => {
-                let end = after.as_str().find(']');
-                after = after.as_str()[end.map_or(0, |end| end + 1)..].chars();
-                letter.is_some()
-            }
-            Some('?') => letter.is_some(),
-            sign => sign == letter,
-        };
-        if fits && letter.is_none() {
-            return true;
-        }
-        if fits {
-            (rest, left) = (after.as_str(), further.as_str());
-            continue;
-        }
-        let Some((pattern, taken)) = last else {
-            return false;
-        };
-        let mut taken = taken.chars();
-        if taken.next().is_none() {
-            return false;
-        }
-        last = Some((pattern, taken.as_str()));
-        (rest, left) = (pattern, taken.as_str());
-    }
 }
 
 /// What a text may name: itself, and what stands beside `=`, `:` or `,` in it, as in `--file=x`, `HEAD:x` and `-v x:y`.

@@ -436,11 +436,63 @@ fn wildcards_of_a_shell_name_what_they_can_become() {
         ("/etc/passwd", "cat /w/etc/pass*", false),
         ("a/b.txt", "cat a/*.txt", true),
         ("a/b.txt", "cat c/*.txt", false),
+        ("**/.env", "cat .env*", true),
+        (".env*", "cat .en?", true),
+        (".env*", "cat .e*", true),
+        (".env*", "cat .[e]nv", true),
+        (".env*", "cat *", false),
+        (".env*", "cat *env", false),
+        (".env*", "cat .git*", false),
+        ("config/prod/*.key", "cat config/prod/a.k*", true),
+        ("config/prod/*.key", "cat config/prod/a.*", true),
+        ("config/prod/*.key", "rm config/prod/a.ke?", true),
+        ("config/prod/*.key", "rm config/dev/a.ke?", false),
+        ("config/prod/*.key", "cat config/p*/a.key", true),
+        ("config/prod/*.key", "cat */*/a.key", false),
+        ("secrets/**", "cat sec*/k", true),
+        ("secrets/**", "rm -rf sec*", true),
+        ("secrets/**", "cat sec*", false),
+        ("secrets/**", "cat */k", false),
+        ("secrets/**", "cat src/*.rs", false),
+        ("{.env,.netrc}", "cat .env*", true),
+        ("{.env,.netrc}", "cat .netrc", true),
+        (".env{,.local}", "cat .env*", true),
+        (".env{,.local}", "cat .env", true),
+        (".env{,.local}", "cat .environment", false),
     ];
     for (glob, line, fits) in cases {
         let rule = rule("", "", (glob, ""));
         assert_eq!(rule.fits(&shell(line)), fits, "{glob} on {line}");
     }
+}
+
+#[test]
+fn braces_of_a_shell_name_all_that_they_stand_for() {
+    #[rustfmt::skip]
+    let cases = [
+        (".env", "cat .{env,netrc}", true),
+        (".env", "cp .env{,.bak}", true),
+        (".env", "cat '.{env,netrc}'", false),
+        (".env", "X=.{env,netrc} true", false),
+        ("secrets/**", "cat {secrets,x}/k", true),
+        ("secrets/**", "cp {secrets,conf}/* /tmp", true),
+        ("secrets/**", "cat {src,x}/k", false),
+        ("config/prod/*.key", "cat config/{prod,dev}/a.key", true),
+        ("config/prod/*.key", "cat config/{test,dev}/a.key", false),
+    ];
+    for (glob, line, fits) in cases {
+        let rule = rule("", "", (glob, ""));
+        assert_eq!(rule.fits(&shell(line)), fits, "{glob} on {line}");
+    }
+    let push = rule("", "git push", ("", ""));
+    for line in ["git {push,pull}", "{git,push}", "git p{ush,ull}"] {
+        assert!(push.fits(&shell(line)), "{line}");
+    }
+    for line in ["git {stash,push}", "git '{push,pull}'", "git ${push,pull}"] {
+        assert!(!push.fits(&shell(line)), "{line}");
+    }
+    let many = shell(&format!("cat {}", "{a,b}".repeat(9)));
+    assert!(many.is_cut && !shell("cat {a,b}{c,d}").is_cut);
 }
 
 #[test]

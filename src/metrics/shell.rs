@@ -81,6 +81,7 @@ impl Shown {
             return;
         }
         let script = cut(text);
+        self.is_cut |= script.is_cut;
         let mut before: Option<String> = None;
         for command in &script.commands {
             if self.commands.len() >= MOST_COMMANDS {
@@ -108,6 +109,7 @@ impl Shown {
             return;
         }
         let script = cut(text);
+        self.is_cut |= script.is_cut;
         let words = script.commands.into_iter().flat_map(|it| it.words);
         self.files.extend(words.map(|word| word.text));
         for nested in &script.nested {

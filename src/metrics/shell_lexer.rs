@@ -1,6 +1,10 @@
 //! Cuts a shell script into simple commands and nested scripts: enough of the grammar to find what would run.
 
+use crate::layers::braces;
 use crate::metrics::shell_nesting::{Heredoc, closing, heredoc, heredoc_body};
+
+/// Braces are no more spelled out once they stand for so many words.
+const MOST_SPELLED: usize = 2_000;
 
 /// A word, its quotes removed; expansions stand in it as they were written.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -35,6 +39,8 @@ pub(super) struct Script {
     pub(super) nested: Vec<String>,
     /// The lists of words inside `NAME=(...)`.
     pub(super) lists: Vec<String>,
+    /// Whether there is more than is looked at.
+    pub(super) is_cut: bool,
 }
 
 /// Cuts a script; whatever is unbalanced ends with the text.
@@ -80,6 +86,8 @@ struct Lexer<'a> {
     command: Simple,
     /// Here-documents whose text is still to come, each with the place of its command.
     heredocs: Vec<(usize, Heredoc)>,
+    /// Words that braces stand for.
+    spelled: usize,
     script: Script,
 }
 
@@ -92,6 +100,7 @@ impl<'a> Lexer<'a> {
             role: Role::Argument,
             command: Simple::default(),
             heredocs: Vec::new(),
+            spelled: 0,
             script: Script::default(),
         }
     }
@@ -150,12 +159,27 @@ impl<'a> Lexer<'a> {
                     .all(|byte| byte.is_ascii_digit() || byte == b'-') => {}
             Role::Target | Role::Duplicate => command.targets.push(text),
             Role::Input => command.input.push(text),
-            Role::Argument => command.words.push(Word {
-                text,
-                quoted: building.quoted,
-                assigns: building.assigns,
-            }),
+            Role::Argument => self.add_word(text, &building),
         }
+    }
+
+    /// Adds a word, or the words that its braces stand for.
+    fn add_word(&mut self, text: String, building: &Building) {
+        let word = |text| Word {
+            text,
+            quoted: building.quoted,
+            assigns: building.assigns,
+        };
+        let words = &mut self.command.words;
+        if building.quoted || building.assigns || !text.contains('{') {
+            words.push(word(text));
+            return;
+        }
+        let spelled = braces(&text).filter(|_| self.spelled < MOST_SPELLED);
+        self.script.is_cut |= spelled.is_none();
+        let spelled = spelled.unwrap_or_else(|| vec![text]);
+        self.spelled += spelled.len();
+        words.extend(spelled.into_iter().map(word));
     }
 
     fn end_command(&mut self) {
