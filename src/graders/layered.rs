@@ -163,11 +163,13 @@ pub(super) fn layer(spec: &GraderSpec, trace: &Trace, baseline: Option<&Trace>) 
             None => Inquiry::new(spec, &trace.answer),
         }),
         GraderSpec::Path(spec) => {
-            let tools = baseline.map(Trace::tools);
+            let before = baseline.map(|it| (it.tools(), it.gaps.calls.as_deref()));
             let facts = Path {
                 calls: &trace.calls,
                 watched: &trace.watched,
-                baseline: tools.as_deref(),
+                baseline: before
+                    .as_ref()
+                    .map(|(tools, gap)| gap.map_or(Ok(&tools[..]), Err)),
                 handoffs: trace.handoffs.as_ref(),
             };
             let found = match &trace.gaps.calls {

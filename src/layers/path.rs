@@ -99,8 +99,8 @@ pub struct Path<'a> {
     pub calls: &'a [Call],
     /// Commands that are known from elsewhere, where not all calls are: only what is forbidden is looked for among them.
     pub watched: &'a [Call],
-    /// Tools of the baseline in their order, where there is one.
-    pub baseline: Option<&'a [String]>,
+    /// Tools of the baseline in their order, where there is one, or why they are not known.
+    pub baseline: Option<Result<&'a [String], &'a str>>,
     /// Handoffs, where the trace tells them.
     pub handoffs: Option<&'a Handoffs>,
 }
@@ -118,10 +118,8 @@ pub fn path(spec: &PathSpec, path: &Path<'_>) -> Findings {
     forbidden(spec, (path.calls, path.watched), &mut findings);
     expected(spec, &used, &mut findings);
     let sequence = spec.expected_tool_sequence.as_deref();
-    let reference: Option<Vec<&str>> = sequence
-        .or(path.baseline)
-        .map(|tools| tools.iter().map(String::as_str).collect());
-    similarity(spec, (&used, reference.as_deref()), &mut findings);
+    let reference = reference(sequence, path.baseline);
+    similarity(spec, (&used, &reference), &mut findings);
     loops(spec, (&used, path.calls), &mut findings);
     if let Some(sequence) = sequence {
         let holds = used == sequence;
@@ -133,12 +131,12 @@ pub fn path(spec: &PathSpec, path: &Path<'_>) -> Findings {
         findings.limit("expected_tool_sequence", holds, detail);
     }
     match reference {
-        Some(reference) => {
+        Ok(reference) => {
             let mode = spec.match_mode;
             let detail = format!("{}: {}", mode.word(), mode.rule());
             findings.limit("match_mode", mode.holds(&used, &reference), detail);
         }
-        None => findings.skip("match_mode", NO_REFERENCE),
+        Err(why) => findings.skip("match_mode", why),
     }
     handed_off(spec, path.handoffs, &mut findings);
     findings
@@ -160,7 +158,20 @@ pub fn path_in_part(spec: &PathSpec, path: &Path<'_>, why: &str) -> Findings {
     findings
 }
 
-const NO_REFERENCE: &str = "neither expected_tool_sequence nor a baseline";
+/// What a path is compared with, or why with nothing.
+fn reference<'a>(
+    sequence: Option<&'a [String]>,
+    baseline: Option<Result<&'a [String], &str>>,
+) -> Result<Vec<&'a str>, String> {
+    let tools = match (sequence, baseline) {
+        (Some(tools), _) | (None, Some(Ok(tools))) => tools,
+        (None, Some(Err(why))) => {
+            return Err(format!("the baseline's calls are not all known: {why}"));
+        }
+        (None, None) => return Err("neither expected_tool_sequence nor a baseline".to_owned()),
+    };
+    Ok(tools.iter().map(String::as_str).collect())
+}
 
 fn forbidden(spec: &PathSpec, (calls, watched): (&[Call], &[Call]), findings: &mut Findings) {
     if !spec.forbidden_tools.is_empty() {
@@ -232,16 +243,16 @@ fn expected(spec: &PathSpec, used: &[&str], findings: &mut Findings) {
 
 fn similarity(
     spec: &PathSpec,
-    (used, reference): (&[&str], Option<&[&str]>),
+    (used, reference): (&[&str], &Result<Vec<&str>, String>),
     findings: &mut Findings,
 ) {
     const CHECK: &str = "sequence_similarity";
     let Some(least) = spec.min_sequence_similarity else {
         return;
     };
-    let Some(reference) = reference else {
-        findings.skip(CHECK, NO_REFERENCE);
-        return;
+    let reference = match reference {
+        Ok(reference) => reference,
+        Err(why) => return findings.skip(CHECK, why),
     };
     let value = match spec.similarity {
         Similarity::Lcs => sequence_lcs(used, reference),

@@ -10,7 +10,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::layers::{Call, Handoffs, Spent, Trace};
+use crate::layers::{Call, Gaps, Handoffs, Spent, Trace};
 use crate::model::{Cell, check_id};
 use crate::record::atomic::create_atomically;
 use crate::record::{digest_of, private, write_atomically};
@@ -105,6 +105,9 @@ struct Kept {
     llm_calls: Option<u64>,
     latency_ms: Option<f64>,
     is_lower_bound: bool,
+    /// Why the calls are not all known. Older versions do not tell; theirs are taken for all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    calls_gap: Option<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -146,6 +149,7 @@ impl Baseline {
                 llm_calls: spent.llm_calls,
                 latency_ms: spent.latency_ms,
                 is_lower_bound: spent.is_lower_bound,
+                calls_gap: trace.gaps.calls.clone(),
             },
         }
     }
@@ -176,6 +180,10 @@ impl Baseline {
                 hidden_calls: None,
             },
             model: self.model.clone(),
+            gaps: Gaps {
+                calls: kept.calls_gap.clone(),
+                ..Gaps::default()
+            },
             ..Trace::default()
         }
     }

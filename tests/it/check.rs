@@ -572,3 +572,43 @@ fn calls_of_embedded_sub_agents_are_judged() {
     let why = told["traces"][0]["layers"]["path"].to_string();
     assert!(why.contains("in another file"), "{told:#}");
 }
+
+#[test]
+fn a_reference_whose_calls_are_not_known_is_none() {
+    let header = r#"{"events":1,"run_id":"r","agent_kind":"command"}"#;
+    let ended = r#"{"at_ms":3.0,"type":"finished","ok":true,"answer":"done"}"#;
+    let counted = json!({"spans": [{"kind": "agent", "tool_calls": [], "output_data": "done"}], "total_tool_calls": 3});
+    let spec = "path: {match_mode: strict, min_sequence_similarity: 1.0}\n";
+    let sandbox = folder(&[
+        ("spec.yaml", spec.to_owned()),
+        ("events.jsonl", format!("{header}\n{ended}\n")),
+        ("counted.json", baseline("x", "v1", &counted)),
+        (
+            "trace.json",
+            baseline("x", "v1", &trace("done", &["search"], 0.1)),
+        ),
+    ]);
+    for reference in ["events.jsonl", "counted.json"] {
+        let words = ["spec.yaml", "trace.json", "--baseline", reference];
+        let told = document(&sandbox, &words, 0);
+        let path = &told["traces"][0]["layers"]["path"];
+        let skipped = json!(["sequence_similarity", "match_mode"]);
+        assert_eq!(path["skipped"], skipped, "{told:#}");
+        assert!(path.to_string().contains("are not all known"), "{told:#}");
+    }
+    // A version that was saved all the same keeps that.
+    for trace in ["events.jsonl", "trace.json"] {
+        let save = ["baseline", "save", "spec.yaml", trace, "--as", "a/b/c"];
+        let save = [&save[..], &["--force"]].concat();
+        sandbox.proctor(&save).expect_code(0);
+    }
+    let diff = ["baseline", "diff", "a/b/c", "v1", "v2"];
+    let text = sandbox.proctor(&diff).expect_code(0).stdout;
+    assert!(text.contains("tools: ? (calls_unknown: "), "{text}");
+    assert!(text.contains("tool_calls: ? -> 1"), "{text}");
+    let told = sandbox.proctor(&[&diff[..], &["--json"]].concat());
+    let told: Value = serde_json::from_str(&told.expect_code(0).stdout).expect("JSON");
+    for key in ["tools_added", "sequence_lcs"] {
+        assert_eq!(told[key], Value::Null, "{told:#}");
+    }
+}

@@ -69,7 +69,7 @@ fn a_reference_is_the_expected_sequence_before_the_baseline() {
     let facts = Path {
         calls: &made,
         watched: &[],
-        baseline: Some(&baseline),
+        baseline: Some(Ok(&baseline)),
         handoffs: None,
     };
     let found = path(&spec, &facts);

@@ -13,10 +13,12 @@ pub(super) struct Difference {
     correctness: [Option<String>; 2],
     /// What judges decided of each, with how far they were known.
     judged: [Vec<String>; 2],
+    /// Why the calls of one of them are not all known.
+    gap: Option<String>,
     /// Tools that only the later one used, and only the earlier one.
-    tools: [Vec<String>; 2],
-    lcs: f64,
-    edit: f64,
+    tools: Option<[Vec<String>; 2]>,
+    /// Similarities: by the longest common subsequence and by edits.
+    alike: Option<(f64, f64)>,
     answer_changed: bool,
     /// Name, before, after.
     figures: Vec<(&'static str, Option<f64>, Option<f64>)>,
@@ -39,16 +41,21 @@ impl Difference {
         };
         let left: Vec<&str> = first.iter().map(String::as_str).collect();
         let right: Vec<&str> = second.iter().map(String::as_str).collect();
+        let gap = before.gaps.calls.clone().or(after.gaps.calls.clone());
+        let is_known = gap.is_none();
         let figure = |name, pick: fn(&Trace) -> Option<f64>| (name, pick(&before), pick(&after));
         Self {
             correctness: [from.correctness.clone(), to.correctness.clone()],
             judged: [from.judged.clone(), to.judged.clone()],
-            tools: [only(&second, &first), only(&first, &second)],
-            lcs: sequence_lcs(&right, &left),
-            edit: sequence_edit(&right, &left),
+            gap,
+            tools: is_known.then(|| [only(&second, &first), only(&first, &second)]),
+            alike: is_known.then(|| (sequence_lcs(&right, &left), sequence_edit(&right, &left))),
             answer_changed: before.answer != after.answer,
             figures: vec![
-                figure("tool_calls", |trace| Some(whole(trace.calls.len() as u64))),
+                figure("tool_calls", |trace| {
+                    let is_known = trace.gaps.calls.is_none();
+                    is_known.then(|| whole(trace.calls.len() as u64))
+                }),
                 figure("cost_usd", |trace| trace.spent.cost_usd),
                 figure("total_tokens", |trace| trace.spent.total_tokens.map(whole)),
                 figure("llm_calls", |trace| trace.spent.llm_calls.map(whole)),
@@ -75,10 +82,11 @@ impl Difference {
             "schema": 1,
             "correctness": {"from": self.correctness[0], "to": self.correctness[1], "lost": self.is_lost()},
             "judged": {"from": self.judged[0], "to": self.judged[1]},
-            "tools_added": self.tools[0],
-            "tools_removed": self.tools[1],
-            "sequence_lcs": self.lcs,
-            "sequence_edit": self.edit,
+            "calls_gap": self.gap,
+            "tools_added": self.tools.as_ref().map(|it| &it[0]),
+            "tools_removed": self.tools.as_ref().map(|it| &it[1]),
+            "sequence_lcs": self.alike.map(|it| it.0),
+            "sequence_edit": self.alike.map(|it| it.1),
             "answer_changed": self.answer_changed,
             "figures": figures.collect::<serde_json::Map<String, Value>>(),
         })
@@ -92,13 +100,15 @@ impl Difference {
         let (then, now) = (judged(then), judged(now));
         let (before, after) = (word(before), word(after));
         let mut lines = vec![format!("layer 1: {before}{then} -> {after}{now}{lost}")];
-        for (sign, tools) in [("+", &self.tools[0]), ("-", &self.tools[1])] {
+        for (sign, tools) in ["+", "-"].into_iter().zip(self.tools.iter().flatten()) {
             lines.extend(tools.iter().map(|tool| format!("{sign} {tool}")));
         }
-        lines.push(format!(
-            "sequence: lcs {:.6}, edit {:.6}",
-            self.lcs, self.edit
-        ));
+        if let Some(why) = &self.gap {
+            lines.push(format!("tools: ? ({why})"));
+        }
+        if let Some((lcs, edit)) = self.alike {
+            lines.push(format!("sequence: lcs {lcs:.6}, edit {edit:.6}"));
+        }
         let answer = if self.answer_changed {
             "changed"
         } else {

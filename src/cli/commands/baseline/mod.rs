@@ -178,6 +178,7 @@ fn about(key: &BaselineKey, baseline: &Baseline) -> Value {
         "judged": baseline.judged,
         "forced": baseline.forced,
         "tools": trace.tools(),
+        "calls_gap": trace.gaps.calls,
         "answer": trace.answer,
         "cost_usd": trace.spent.cost_usd,
         "total_tokens": trace.spent.total_tokens,
