@@ -133,11 +133,11 @@ pub async fn regrade(
         });
         trials.push(comparison);
     }
-    let kept_in = ready
-        .context
-        .run_dir
-        .regrades()
-        .join(format!("{stamp}.jsonl"));
+    // Only a trial that is graded makes the folder.
+    let folder = ready.context.run_dir.regrades();
+    std::fs::create_dir_all(&folder)
+        .map_err(|error| RunError::at("make the folder of regradings", &error))?;
+    let kept_in = folder.join(format!("{stamp}.jsonl"));
     let lines: String = trials.iter().map(line).collect();
     write_atomically(&kept_in, lines.as_bytes())
         .map_err(|error| RunError::at("write the regrading", &error))?;

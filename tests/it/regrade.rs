@@ -85,6 +85,19 @@ fn a_forbidden_edit_is_found_again_and_what_was_not_graded_is_left_out() {
 }
 
 #[test]
+fn a_run_of_which_nothing_can_be_graded_again_tells_why() {
+    let sandbox = Sandbox::new()
+        .agent("mute", "claude_code_cli", "exec sleep 600")
+        .tasks(&tasks("['true']"));
+    sandbox.proctor(&["run", "--quiet"]);
+    let found = sandbox.regraded(0);
+    assert_eq!(found["trials"], serde_json::json!([]), "{found:#}");
+    assert_eq!(found["left_out"]["it was not graded"], 1, "{found:#}");
+    let kept = found["kept_in"].as_str().expect("a file");
+    assert!(std::path::Path::new(kept).is_file(), "{kept}");
+}
+
+#[test]
 fn what_setup_laid_down_is_no_change_of_the_agents_and_todays_setup_counts() {
     let tasks = |line: &str| {
         format!(
