@@ -19,6 +19,9 @@ const STARTERS: [(AgentKind, &str); 4] = [
     (AgentKind::Qwen, "task"),
 ];
 
+/// Why neither calls nor the answer of a continued trajectory are all known.
+pub(super) const GOES_ON: &str = "the trajectory goes on in another file";
+
 /// Where events were read, and what else is known of their trial.
 #[derive(Debug, Clone, Default)]
 pub struct Recording {
@@ -30,6 +33,8 @@ pub struct Recording {
     pub hidden_calls: Option<u64>,
     /// Whether the trajectory of a sub-agent stands in another file.
     pub is_elsewhere: bool,
+    /// Whether the trajectory goes on in another file.
+    pub goes_on: bool,
     /// The log of the commands that the suite watched, if there is one.
     pub cmd_log: Option<PathBuf>,
 }
@@ -51,6 +56,9 @@ impl Recording {
     pub(super) fn untold(&self, started: Started) -> Option<String> {
         if self.kind == AgentKind::Command.as_str() {
             return Some("an agent of the kind command tells no calls of tools".to_owned());
+        }
+        if self.goes_on {
+            return Some(GOES_ON.to_owned());
         }
         if self.is_elsewhere {
             return Some("the trajectory of a sub-agent is in another file".to_owned());

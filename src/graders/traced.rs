@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::heard::{self, LastWords};
-use super::recording::{Recording, Started};
+use super::recording::{GOES_ON, Recording, Started};
 use crate::layers::{Call, Gaps, Spent, Trace};
 use crate::metrics::call_made;
 use crate::model::{AgentEvent, Cut, EventKind, ToolCall};
@@ -70,13 +70,19 @@ impl Listener {
         let full = (dropped > 0).then(|| format!("calls_cut: {}", heard::not_kept(dropped)));
         let untold = recording.untold(self.started);
         let untold = untold.map(|why| format!("calls_unknown: {why}"));
+        let goes_on = recording.goes_on;
+        let goes_on = goes_on.then(|| format!("answer_cut: {GOES_ON}"));
         let gaps = Gaps {
-            answer: words.gap,
+            answer: words.gap.or(goes_on),
             calls: full.or(self.trace.gaps.calls).or(untold),
         };
         let is_gap = gaps.calls.is_some();
         Trace {
-            answer: words.text.unwrap_or_default(),
+            // The last words are those of the file that follows.
+            answer: words
+                .text
+                .filter(|_| !recording.goes_on)
+                .unwrap_or_default(),
             gaps,
             watched: if is_gap {
                 recording.watched()

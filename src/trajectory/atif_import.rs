@@ -65,6 +65,8 @@ pub struct Imported {
     pub row: Option<Row>,
     /// Whether the trajectory of a sub-agent stands in another file.
     pub is_elsewhere: bool,
+    /// Whether the trajectory goes on in another file.
+    pub goes_on: bool,
 }
 
 /// Reads a trajectory of any version from 1.0 to 1.8.
@@ -127,6 +129,7 @@ impl Reader {
                 agent: trajectory.agent.name.clone(),
                 started: first.unwrap_or_default(),
                 kind: kind.unwrap_or_default().to_owned(),
+                goes_on: trajectory.continued_trajectory_ref.is_some(),
                 is_of_trial: trial.is_some(),
                 row: trial.and_then(|it| Row::deserialize(it).ok()),
                 ..Imported::default()
@@ -188,6 +191,7 @@ impl Reader {
 
     /// The calls of a sub-agent and of those below it, with what tools told.
     fn sub_agent(&mut self, inner: &Trajectory, parent: Option<&str>) {
+        self.told.is_elsewhere |= inner.continued_trajectory_ref.is_some();
         self.unnamed(inner);
         for step in &inner.steps {
             for call in step.tool_calls.iter().flatten() {

@@ -612,3 +612,34 @@ fn a_reference_whose_calls_are_not_known_is_none() {
         assert_eq!(told[key], Value::Null, "{told:#}");
     }
 }
+
+#[test]
+fn a_trajectory_that_goes_on_elsewhere_is_not_judged_as_whole() {
+    let spec = "answer: {expected_in_answer: [done]}\npath: {forbidden_calls: [{command: git push}], max_tool_calls: 1}\n";
+    let agent = json!({"name": "a", "version": "1"});
+    let continued = |command: &str| {
+        let call = json!({"tool_call_id": "c", "function_name": "bash", "arguments": {"command": command}});
+        json!({"schema_version": "ATIF-v1.6", "agent": agent, "continued_trajectory_ref": "next.json", "steps": [
+            {"step_id": 1, "source": "user", "message": "do it"},
+            {"step_id": 2, "source": "agent", "message": "done", "tool_calls": [call]}]})
+        .to_string()
+    };
+    let sandbox = folder(&[
+        ("spec.yaml", spec.to_owned()),
+        ("list.json", continued("ls")),
+        ("push.json", continued("git push")),
+    ]);
+    let told = document(&sandbox, &["spec.yaml", "list.json"], 2);
+    let layers = &told["traces"][0]["layers"];
+    for layer in ["answer", "path"] {
+        assert_eq!(layers[layer]["status"], "error", "{told:#}");
+        let why = layers[layer].to_string();
+        assert!(why.contains("goes on in another file"), "{told:#}");
+    }
+    // What is forbidden and was done stays so, whatever follows.
+    let told = document(&sandbox, &["spec.yaml", "push.json"], 1);
+    assert_eq!(
+        told["traces"][0]["layers"]["path"]["violations"],
+        json!(["forbidden_calls"])
+    );
+}

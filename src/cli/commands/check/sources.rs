@@ -132,6 +132,7 @@ pub(in crate::cli) fn one(path: &Path) -> Outcome<Source> {
             kind: read.kind,
             hidden_calls: row.and_then(|row| row.sub_agent_tool_calls),
             is_elsewhere: read.is_elsewhere,
+            goes_on: read.goes_on,
             ..Recording::default()
         };
         let beside = (
