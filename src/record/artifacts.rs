@@ -1,7 +1,7 @@
 //! Seals what a trial left: every file and its name are on disk, and their digests are listed, before a row names them.
 
 use std::fmt::Write as _;
-use std::fs::{self, File};
+use std::fs::{self, File, Metadata};
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
@@ -56,8 +56,8 @@ impl TrialDir {
         for path in self.listed()? {
             reach("artifacts.early")
                 .and_then(|()| {
-                    let file = open_plain(&path)?;
-                    looked.look(&path, &file.metadata()?);
+                    let (file, before) = open_listed(&path)?;
+                    looked.look(&path, &before);
                     file.sync_data()
                 })
                 .doing("sync", &path)?;
@@ -130,14 +130,24 @@ fn sum_and_sync(
     path: &Path,
     (buffer, synced): (&mut [u8], Option<&clean::Files>),
 ) -> io::Result<(String, u64)> {
-    let mut file = open_plain(path)?;
-    let before = file.metadata()?;
+    let (mut file, before) = open_listed(path)?;
     let sum = sum(&mut file, buffer)?;
     reach("artifacts.sync")?;
     if !clean::is_clean(synced, path, &before) {
         file.sync_data()?;
     }
     Ok(sum)
+}
+
+/// A file that its folder listed as a regular one, and what it is now; a link or a FIFO that took its place is neither
+/// followed nor waited for.
+fn open_listed(path: &Path) -> io::Result<(File, Metadata)> {
+    let file = private::unlinked().read(true).open(path)?;
+    let about = file.metadata()?;
+    if !about.is_file() {
+        return Err(io::Error::other("no regular file"));
+    }
+    Ok((file, about))
 }
 
 fn open_plain(path: &Path) -> io::Result<File> {

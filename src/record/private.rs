@@ -109,7 +109,7 @@ pub fn read_file(path: &Path, cap: u64) -> Option<Vec<u8>> {
 }
 
 /// Options that refuse a link in the last place of a path, and do not wait for the other end of a FIFO.
-fn unlinked() -> OpenOptions {
+pub(super) fn unlinked() -> OpenOptions {
     flagged(rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK)
 }
 

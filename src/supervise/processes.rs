@@ -16,6 +16,13 @@ pub(super) struct Process {
     pub(super) ticks: u64,
 }
 
+/// The children that one thread of this process has.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Children {
+    pub(super) thread: u32,
+    pub(super) pids: Vec<u32>,
+}
+
 /// A process that lives, for tests of tables; it leads its group as it leads its session.
 #[cfg(test)]
 pub(super) fn process(pid: u32, parent: u32, session: u32, start: u64) -> Process {
@@ -32,13 +39,13 @@ pub(super) fn process(pid: u32, parent: u32, session: u32, start: u64) -> Proces
 
 #[cfg(target_os = "linux")]
 pub(super) use linux::{
-    argv, children_of_self, first_child, has_environment, of, peak_memory_kib, runs_from, snapshot,
-    variable,
+    argv, children_of, children_of_self, first_child, has_environment, of, peak_memory_kib,
+    runs_from, snapshot, variable,
 };
 #[cfg(not(target_os = "linux"))]
 pub(super) use other::{
-    argv, children_of_self, first_child, has_environment, of, peak_memory_kib, runs_from, snapshot,
-    variable,
+    argv, children_of, children_of_self, first_child, has_environment, of, peak_memory_kib,
+    runs_from, snapshot, variable,
 };
 
 /// When a process started.
@@ -69,7 +76,7 @@ mod linux {
     use std::io::Read;
     use std::path::Path;
 
-    use super::{ARGV_SHOWN, Process, shown};
+    use super::{ARGV_SHOWN, Children, Process, shown};
 
     /// All processes.
     pub(in super::super) fn snapshot() -> Vec<Process> {
@@ -84,23 +91,33 @@ mod linux {
         parse(pid, &stat[..count])
     }
 
-    /// The children of this process, zombies included; `None` where the kernel does not list them.
-    pub(in super::super) fn children_of_self() -> Option<Vec<u32>> {
-        let mut children = Vec::new();
+    /// The children of this process, zombies included, by the threads that have some; `None` where the kernel does not list
+    /// them.
+    pub(in super::super) fn children_of_self() -> Option<Vec<Children>> {
+        children_of(numbers("/proc/self/task"))
+    }
+
+    /// The same of these threads alone.
+    pub(in super::super) fn children_of(
+        threads: impl Iterator<Item = u32>,
+    ) -> Option<Vec<Children>> {
+        let mut found = Vec::new();
         let mut list = String::with_capacity(LIST_SIZE);
-        for thread in numbers("/proc/self/task") {
+        for thread in threads {
             list.clear();
             let opened = fs::File::open(format!("/proc/self/task/{thread}/children"));
             match opened.and_then(|file| file.take(LONGEST_LIST).read_to_string(&mut list)) {
-                Ok(_) => children.extend(
-                    list.split_ascii_whitespace()
-                        .filter_map(|word| word.parse::<u32>().ok()),
-                ),
+                Ok(_) if list.is_empty() => {}
+                Ok(_) => {
+                    let words = list.split_ascii_whitespace();
+                    let pids = words.filter_map(|word| word.parse().ok()).collect();
+                    found.push(Children { thread, pids });
+                }
                 Err(_) if Path::new(&format!("/proc/self/task/{thread}")).exists() => return None,
                 Err(_) => {}
             }
         }
-        Some(children)
+        Some(found)
     }
 
     /// Whether the program of a process lies in this folder; `None` if nobody says.
@@ -215,7 +232,13 @@ mod other {
         parse(&ps(&["-p", &pid, "-o", "pid=,ppid=,pgid=,stat=,lstart="]))
     }
 
-    pub(in super::super) fn children_of_self() -> Option<Vec<u32>> {
+    pub(in super::super) fn children_of_self() -> Option<Vec<Children>> {
+        None
+    }
+
+    pub(in super::super) fn children_of(
+        _threads: impl Iterator<Item = u32>,
+    ) -> Option<Vec<Children>> {
         None
     }
 

@@ -5,7 +5,7 @@ use std::io;
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError, RwLock, RwLockWriteGuard};
 
 use super::brand::{self, Brand};
-use super::processes;
+use super::processes::{self, Children};
 use super::session::{Launch, session_of};
 use rustix::process::{Pid, WaitId, WaitIdOptions, WaitOptions};
 
@@ -22,8 +22,8 @@ const LOOK: WaitIdOptions = WaitIdOptions::EXITED
     .union(WaitIdOptions::NOHANG)
     .union(WaitIdOptions::NOWAIT);
 
-/// So often the list of children is read at most until it says the same twice.
-const READINGS: usize = 5;
+/// So often the lists of children are read twice at most until they say the same.
+const READINGS: usize = 3;
 
 /// What others must know of a child.
 #[derive(Debug, Clone)]
@@ -137,7 +137,7 @@ pub(super) fn reap_orphans() {
     }
     let leaders = leaders();
     let own_session = own_session();
-    for pid in processes::children_of_self().unwrap_or_default() {
+    for pid in together(&processes::children_of_self().unwrap_or_default()) {
         let is_adopted = session_of(Some(pid)).is_some_and(|session| session != own_session);
         let adopted = pid_of(pid).filter(|_| is_adopted);
         if let (Some(adopted), false) = (adopted, leaders.contains_key(&pid)) {
@@ -187,20 +187,26 @@ fn adopted() -> Option<Vec<u32>> {
     Some(children)
 }
 
-/// The children of this process. The kernel's list leaves some out where others before them are reaped while it is read, so
-/// that it is complete only where it reads the same twice; where it never does, all of them together are the answer.
+/// The children of this process. The kernel's list of a thread leaves some out where others before them are reaped while it is
+/// read, so that it is complete only where it reads the same twice; one that reads as empty is, since its first is always
+/// told. Where lists never do, all of them together are the answer.
 fn all_children() -> Option<Vec<u32>> {
-    let mut every = processes::children_of_self()?;
-    let mut last = every.clone();
+    let mut every = Vec::new();
     for _ in 0..READINGS {
-        let next = processes::children_of_self()?;
-        if next == last {
-            return Some(next);
+        let once = processes::children_of_self()?;
+        let again = processes::children_of(once.iter().map(|children| children.thread))?;
+        if again == once {
+            return Some(together(&again));
         }
-        every.extend_from_slice(&next);
-        last = next;
+        every.extend(together(&once));
+        every.extend(together(&again));
     }
     Some(every)
+}
+
+fn together(lists: &[Children]) -> Vec<u32> {
+    let lists = lists.iter().flat_map(|children| &children.pids);
+    lists.copied().collect()
 }
 
 /// The system's process id, if `pid` can be one.

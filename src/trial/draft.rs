@@ -8,12 +8,13 @@ use jiff::{Timestamp, Zoned};
 use crate::agents::{reset_moment, zone_of};
 use crate::config::AgentSpec;
 use crate::graders::of_simulator;
+use crate::layers::Spent;
 use crate::model::{
     Allowance, Cost, DoorUse, Grade, HostLoad, Infra, Integrity, Measures, Network, RUN_BUDGET,
     ShimLogKept, StreamReport, Termination, TrialKey, TrialOutcome,
 };
 use crate::plan::PlannedTrial;
-use crate::record::{Difference, Row, TrialDir};
+use crate::record::{Difference, Row, TrialDir, TrialPaths};
 use crate::shims::ShimLog;
 use crate::supervise::{ChildEnding, EndReason};
 use crate::trial::RunContext;
@@ -244,6 +245,12 @@ impl Draft {
     /// The row as far as it is known.
     pub(super) fn row(&self, trial: &TrialDir) -> Row {
         Row::from_outcome(&self.outcome, &trial.paths())
+    }
+
+    /// What the agent spent, and why the trial is no success whatever graders say: as the row will tell it.
+    pub(super) fn stands(&self) -> (Spent, Option<String>) {
+        let row = Row::from_outcome(&self.outcome, &TrialPaths::default());
+        (row.spent(), row.failure_reason)
     }
 
     /// [`Self::lacks_room`] where that is so.

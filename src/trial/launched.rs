@@ -130,10 +130,13 @@ fn natives(launcher: &Path) -> Vec<PathBuf> {
         || File::open(launcher)
             .and_then(|mut file| file.read_exact(&mut start))
             .is_ok_and(|()| start == *b"#!");
+    if !is_script {
+        return Vec::new();
+    }
     let package = launcher
         .ancestors()
         .find(|folder| folder.join("package.json").is_file());
-    let (true, Some(package)) = (is_script, package) else {
+    let Some(package) = package else {
         return Vec::new();
     };
     let Some(name) = package.file_name().and_then(OsStr::to_str) else {

@@ -151,15 +151,15 @@ async fn stages(frame: &Frame<'_>, draft: &mut Draft, slot: &mut Slot) -> Result
             draft.lacks_room(&mut end);
         }
     }
-    let row = draft.row(&frame.trial_dir);
+    let (spent, decided) = draft.stands();
     let left = Left {
         end: &end,
         uncontained: ending.uncontained,
         ready: &ready,
         baseline: baseline.as_ref(),
         captured: caught.captured,
-        spent: row.spent(),
-        decided: row.failure_reason,
+        spent,
+        decided,
     };
     let graded = aftermath::judge(frame, &mut slot.workspace, left).await;
     take_in(frame, (draft, end), (graded, to_grade));

@@ -75,6 +75,8 @@ pub(super) type Stamp = [i128; 7];
 
 /// So many names of a folder are listed; in one with more, each file is asked for.
 const MOST_LISTED: usize = 64;
+/// The same where it is remembered that nothing was found.
+const MOST_REMEMBERED: usize = 256;
 
 /// Folders in which nothing was found, as they were then: as long as they stay so, nothing is looked for in them again.
 #[derive(Debug, Default)]
@@ -95,7 +97,7 @@ impl Barren {
         if self.0.get(folder) == Some(&now) {
             return Vec::new();
         }
-        if !may_hold(folder, names) {
+        if !may_hold_of(folder, names, MOST_REMEMBERED) {
             self.0.insert(folder.to_owned(), now);
             return Vec::new();
         }
@@ -120,6 +122,11 @@ fn each(folder: &Path, prefix: &str, names: &[&str]) -> Vec<(String, String)> {
 
 /// Whether one of these files may be there, letter case aside: it is, or its first folder is, or there is too much to look at.
 pub(super) fn may_hold(folder: &Path, names: &[&str]) -> bool {
+    may_hold_of(folder, names, MOST_LISTED)
+}
+
+/// The same of so many names.
+fn may_hold_of(folder: &Path, names: &[&str], most: usize) -> bool {
     let first = |name: &str| name.split('/').next().unwrap_or_default().to_owned();
     let heads: Vec<String> = names.iter().map(|name| first(name)).collect();
     let entries = match fs::read_dir(folder) {
@@ -132,7 +139,7 @@ pub(super) fn may_hold(folder: &Path, names: &[&str]) -> bool {
         listed += 1;
         let name = entry.file_name();
         let is_head = heads.iter().any(|head| name.eq_ignore_ascii_case(head));
-        if is_head || listed > MOST_LISTED {
+        if is_head || listed > most {
             return true;
         }
     }
@@ -184,6 +191,20 @@ mod tests {
             found(&mut barren),
             ["above:AGENTS.md", "above:.claude/settings.json"]
         );
+    }
+
+    #[test]
+    fn a_large_folder_is_listed_where_it_is_remembered_that_it_holds_nothing() {
+        let folder = tempfile::tempdir().expect("a folder");
+        for number in 0..MOST_REMEMBERED {
+            fs::write(folder.path().join(number.to_string()), "").expect("write a file");
+        }
+        let mut barren = Barren::default();
+        assert!(barren.files(folder.path(), "", &NAMES).is_empty());
+        assert!(barren.0.contains_key(folder.path()));
+        fs::write(folder.path().join("AGENTS.md"), "x").expect("write a file");
+        assert_eq!(barren.files(folder.path(), "", &NAMES).len(), 1);
+        assert!(!barren.0.contains_key(folder.path()));
     }
 
     #[test]
