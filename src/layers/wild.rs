@@ -99,7 +99,8 @@ pub(super) fn meet(path: &str, rule: &str) -> bool {
             now[at] = if *name == "**" {
                 // Behind a slash it is at least one name.
                 let is_last = place + 1 == rule.len();
-                after[at] && !(is_last && !has_more) || has_more && (now[at + 1] || is_last)
+                let ends_here = after[at] && (has_more || !is_last);
+                ends_here || has_more && (now[at + 1] || is_last)
             } else {
                 has_more && after[at + 1] && names_meet(path[at], name)
             };
@@ -114,12 +115,12 @@ fn names_meet(path: &str, rule: &str) -> bool {
         return is_open(rule);
     }
     let rule = signs(rule);
-    let path = visible(signs(path));
+    let path = visible(&signs(path));
     path.iter().any(|path| signs_meet(path, &rule))
 }
 
 /// The same without names that begin with a dot, where a wildcard would have to take it, which those of a shell do not.
-fn visible(signs: Vec<Sign>) -> Vec<Vec<Sign>> {
+fn visible(signs: &[Sign]) -> Vec<Vec<Sign>> {
     let stars = signs.iter().take_while(|sign| **sign == Sign::Any).count();
     let rest = &signs[stars..];
     let shown = |rest: &[Sign]| [&[Sign::Visible], rest].concat();
