@@ -35,7 +35,12 @@ pub fn share(run: &RunDir, to: &Path, whereabouts: Whereabouts) -> Result<RunDir
         .map(|row| without_places(row, &nameless))
         .collect();
     journal.append_all(rows.iter())?;
-    kept(&metadata, &nameless).write(&shared, &Redactor::default())?;
+    let kept = RunMetadata {
+        // The last row of this folder, which `verify` asks for.
+        journal_head: (!rows.is_empty()).then(|| journal.head().to_owned()),
+        ..kept(&metadata, &nameless)
+    };
+    kept.write(&shared, &Redactor::default())?;
     write_file(&shared.root().join("README.md"), READ_ME.as_bytes())?;
     let options = RebuildOptions {
         in_place: true,

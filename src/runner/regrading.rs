@@ -1,6 +1,6 @@
 //! Grades a run again: what the agents left, by today's graders, without paying an agent.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use serde_json::{Value, json};
 use tokio::sync::mpsc::UnboundedSender;
@@ -162,8 +162,9 @@ fn choose(request: &RunRequest, run_dir: &RunDir) -> Result<Chosen, RunError> {
     }
     let read =
         rows(&run_dir.runs_jsonl()).map_err(|error| RunError::at("read the journal", &error))?;
-    let mut chosen = Vec::new();
     let mut left_out: BTreeMap<&'static str, usize> = BTreeMap::new();
+    // A row that tells a trial again stands in the place of the first.
+    let (mut told, mut places) = (Vec::new(), HashMap::new());
     for row in read {
         let Ok(row) = row else {
             *left_out.entry("the line is no row").or_default() += 1;
@@ -172,6 +173,15 @@ fn choose(request: &RunRequest, run_dir: &RunDir) -> Result<Chosen, RunError> {
         if row.baseline_run {
             continue;
         }
+        let place = *places.entry(row.key()).or_insert(told.len());
+        if place == told.len() {
+            told.push(row);
+        } else {
+            told[place] = row;
+        }
+    }
+    let mut chosen = Vec::new();
+    for row in told {
         match place(request, &row) {
             Ok(planned) => chosen.push((row, planned)),
             Err(why) => *left_out.entry(why).or_default() += 1,

@@ -190,4 +190,7 @@ fn without_a_jail_a_row_that_an_agent_wrote_before_it_ended_the_harness_is_not_b
     // A further start tells nothing again.
     sandbox.proctor(&["run", "--quiet", "--resume", &run]);
     assert_eq!(sandbox.rows().len(), 4);
+    let regraded = sandbox.proctor(&["regrade", "--run", &run, "--json"]);
+    let told: serde_json::Value = serde_json::from_str(&regraded.stdout).expect("JSON");
+    assert_eq!(told["trials"].as_array().map(Vec::len), Some(2), "{told:#}");
 }

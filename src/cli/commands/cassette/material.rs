@@ -131,10 +131,11 @@ fn finished_trial(folder: &Path) -> Outcome<(TrialDir, Row)> {
     let trial = run_dir
         .recorded_trial(&name)
         .ok_or_else(|| refused("is no folder of a trial"))?;
-    let mut all = rows(&run_dir.runs_jsonl())
+    let all = rows(&run_dir.runs_jsonl())
         .map_err(|error| refused(&format!("is no folder of a trial: {error}")))?;
-    let row = all.find_map(|row| row.ok().filter(|row| row.run_id == name));
-    match row {
+    // A later row tells it again.
+    let its = all.filter_map(|row| row.ok().filter(|row| row.run_id == name));
+    match its.last() {
         Some(row) => Ok((trial, row)),
         None => Err(refused(
             "the trial has no row in runs.jsonl: it has not ended",
