@@ -111,6 +111,7 @@ fn a_shared_folder_holds_the_numbers_and_no_place_user_or_host() {
         "host_arch",
         "host_os",
         "isolation",
+        "journal_head",
         "notes",
         "proctor_version",
         "recorded",
