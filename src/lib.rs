@@ -58,6 +58,10 @@
 //!   streams in `tests/fixtures/streams` with their rows in `expected.tsv`.
 //! - **a grader**: `config/grader_spec.rs`, `config/tables/graders.rs` (its keys), `config/tasks.rs` (reading them),
 //!   `graders/<name>.rs`, `graders/grade.rs`, SETUP.md.
+//! - **something of an agent that graders must not meet**: `trial/guard.rs` (what is carried to them), `trial/built.rs` (what builds
+//!   leave), `trial/shadowing.rs` (modules in the place of others), `graders/test_config.rs` and `graders/makefiles.rs` (what is named in
+//!   the row), `trial/cheat.rs` (for `validate --cheats`), `tests/it/cheats.rs` or `stale.rs`, docs/guarantees.md.
+//! - **words of a failure**: `agents/fault_words.rs` and `agents/reset.rs` (of a provider), `apple/fault.rs` (of Apple's tools).
 //! - **a check of a layer**: `layers/correctness.rs`, `layers/path.rs` or `layers/cost.rs`, `config/tables/layers.rs` (its key; of a
 //!   path in `PATH` and `TRACE_PATH`), `config/layers.rs` (reading it), `tests/fixtures/layers`, docs/layers.md, both schemas.
 //! - **a check that asks judges**: the same, `layers/judge.rs` (`JudgeKind`), `judge/prompt.rs`, `cli/args/judge.rs`, docs/judge.md.

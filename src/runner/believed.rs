@@ -1,6 +1,8 @@
 //! What the marks of a start that died are worth. Without a jail an agent can end the harness, and write as well what its own
 //! trial has come to: nothing that speaks for it is taken from there.
 
+use std::collections::HashSet;
+
 use crate::config::Suite;
 use crate::model::{Grade, Isolation};
 use crate::plan::PlannedTrial;
@@ -16,6 +18,7 @@ pub(super) const DIED_BESIDE: &str = "harness_died_beside_agent";
 /// Which marks of a run are believed.
 pub(super) struct Belief<'a> {
     suite: &'a Suite,
+    metadata: Option<RunMetadata>,
     /// The level of the start that died, where it kept agents away from what it wrote.
     kept: Option<Isolation>,
 }
@@ -30,11 +33,15 @@ impl<'a> Belief<'a> {
             level => level,
         };
         // Who cannot read the file is told so where it is needed.
-        let before = RunMetadata::read(run_dir).ok().flatten();
-        let before = before.and_then(|metadata| metadata.isolation);
-        let same = before.as_deref() == Some(now.as_str());
+        let metadata = RunMetadata::read(run_dir).ok().flatten();
+        let before = metadata.as_ref().and_then(|it| it.isolation.as_deref());
+        let same = before == Some(now.as_str());
         let kept = (same && now != Isolation::None).then_some(now);
-        Self { suite, kept }
+        Self {
+            suite,
+            metadata,
+            kept,
+        }
     }
 
     /// Rows that a start which died may not have written: those since the last end of a start, where agents can write them.
@@ -42,22 +49,18 @@ impl<'a> Belief<'a> {
         if self.kept.is_some() {
             return Ok(Vec::new());
         }
-        let metadata = RunMetadata::read(run_dir).ok().flatten();
-        let known = metadata.is_some();
-        let head = metadata.and_then(|metadata| metadata.journal_head);
-        let mut rows = rows_after(run_dir, head.as_deref())?;
+        let metadata = self.metadata.as_ref();
+        let head = metadata.and_then(|metadata| metadata.journal_head.as_deref());
+        let mut rows = rows_after(run_dir, head)?;
         let is_told = |row: &Row| {
             let integrity = row.integrity.as_deref().unwrap_or_default();
             integrity.contains(DIED_BESIDE)
         };
-        let told: Vec<_> = rows
-            .iter()
-            .filter(|row| is_told(row))
-            .map(Row::key)
-            .collect();
+        let told = rows.iter().filter(|row| is_told(row));
+        let told: HashSet<_> = told.map(Row::key).collect();
         // Rows of versions without a chain are those of other harnesses, too.
         rows.retain(|row| {
-            let is_ours = known || row.prev_sha256.is_some();
+            let is_ours = metadata.is_some() || row.prev_sha256.is_some();
             is_ours && !is_told(row) && !told.contains(&row.key())
         });
         Ok(rows)

@@ -69,7 +69,7 @@ impl Keeper {
             streams: [end.as_fd(), nowhere.as_fd(), nowhere.as_fd()],
             further: &[],
         })?;
-        place.is_childless();
+        place.starts_nobody();
         // Not as a word: whoever calls this program so by hand names nothing that would be removed.
         line.write_all(folder.as_os_str().as_bytes())?;
         line.write_all(&[END])?;

@@ -51,7 +51,7 @@ pub(super) struct Place {
 
 impl Place {
     /// Notes that it starts nobody, so that orphans can still be told from each other beside it.
-    pub(super) fn is_childless(&self) {
+    pub(super) fn starts_nobody(&self) {
         if let Some(leader) = leaders().get_mut(&self.pid) {
             leader.is_childless = true;
         }

@@ -112,10 +112,10 @@ pub(super) fn in_jail(trial: &Trial) -> Swept {
 /// with the jail at once; only where shims wait their tools are killed before, so that they can log how these ended.
 pub(super) fn left_in_jail(trial: &Trial) -> Swept {
     let mut hunt = Hunt::new(trial);
-    let mut alive = hunt.alive();
+    let alive = hunt.alive();
     if alive.iter().any(|process| hunt.is_waiting(process)) {
         thread::sleep(MOMENT);
-        alive = hunt.alive();
+        let alive = hunt.alive();
         return hunt.ends(&alive);
     }
     for process in &alive {

@@ -2,6 +2,8 @@
 
 use std::fs;
 
+use serde_json::Value;
+
 use crate::sandbox::{CLAUDE_DONE, SOLVE, Sandbox};
 
 fn world(limits: &str, body: &str) -> Sandbox {
@@ -86,10 +88,9 @@ fn a_row_names_the_limits_of_what_is_kept_that_were_reached() {
     }
 }
 
-#[test]
-fn an_agent_that_takes_too_much_of_the_disk_is_stopped_and_judged() {
-    let body = format!("{SOLVE}\nhead -c 120000000 /dev/zero > big; sync big; exec sleep 50");
-    let sandbox = world("workspace_mib: 40", &body);
+/// Runs an agent that meets the limit of its workspace.
+fn too_much_of_the_disk(body: &str) -> (Sandbox, Value) {
+    let sandbox = world("workspace_mib: 40", body);
     sandbox.proctor(&["run", "--quiet"]).expect_code(0);
     let row = sandbox.row();
     assert_eq!(
@@ -97,6 +98,13 @@ fn an_agent_that_takes_too_much_of_the_disk_is_stopped_and_judged() {
         serde_json::json!(["workspace_mib"]),
         "{row:#}"
     );
+    (sandbox, row)
+}
+
+#[test]
+fn an_agent_that_takes_too_much_of_the_disk_is_stopped_and_judged() {
+    let body = format!("{SOLVE}\nhead -c 120000000 /dev/zero > big; sync big; exec sleep 50");
+    let (sandbox, row) = too_much_of_the_disk(&body);
     assert_eq!(row["termination"], "budget", "{row:#}");
     assert_eq!(
         (&row["grade"], &row["infra"]),
@@ -118,14 +126,7 @@ fn a_file_that_an_agent_removed_and_still_holds_open_counts() {
     let body = format!(
         "{SOLVE}\nexec 9> big; rm big; head -c 120000000 /dev/zero >&9; sync; exec sleep 50"
     );
-    let sandbox = world("workspace_mib: 40", &body);
-    sandbox.proctor(&["run", "--quiet"]).expect_code(0);
-    let row = sandbox.row();
-    assert_eq!(
-        row["limits_hit"],
-        serde_json::json!(["workspace_mib"]),
-        "{row:#}"
-    );
+    too_much_of_the_disk(&body);
 }
 
 #[cfg(target_os = "linux")]
