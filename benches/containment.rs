@@ -13,7 +13,8 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use proctor::model::Isolation;
@@ -23,8 +24,10 @@ use proctor::supervise::{
 
 const ROUNDS: u32 = 5;
 const STOPS: usize = 20;
+/// From the last word of the shells until all sleepers sleep: what is timed is the end of a tree, not the beginning of one.
+const SETTLES: Duration = Duration::from_millis(100);
 const LEVELS: [&str; 2] = ["none", "jail"];
-/// One shell, 7 below it, and 42 sleepers below those; each of the 7 says when its own have been started.
+/// One shell, 7 below it, and 42 sleepers below those; each of the 7 says when its own have been forked.
 const TREE: &str = "for i in 1 2 3 4 5 6 7; do
 sh -c 'for j in 1 2 3 4 5 6; do sleep 600 >/dev/null 2>&1 & done; echo up; exec >/dev/null 2>&1; wait' &
 done; wait";
@@ -164,28 +167,32 @@ async fn stop(containment: Containment) -> Duration {
     let mut ear = Ear {
         cancel: cancel.clone(),
         up: 0,
-        asked: None,
+        asked: Arc::default(),
     };
     let ending = supervise::run(&spec, &mut ear, &cancel).await;
-    let took = ear.asked.expect("the tree was ready").elapsed();
+    let took = ear.asked.get().expect("the tree was ready").elapsed();
     assert_eq!(ending.reason, EndReason::Cancelled, "{ending:?}");
     assert!(!ending.uncontained);
     took
 }
 
-/// Asks for the stop as soon as the tree stands.
+/// Asks for the stop once the tree stands still.
 struct Ear {
     cancel: Cancel,
     up: u32,
-    asked: Option<Instant>,
+    asked: Arc<OnceLock<Instant>>,
 }
 
 impl Listener for Ear {
     fn stdout_line(&mut self, line: &[u8], _at: Duration) -> Heard {
         self.up += u32::from(line == b"up");
-        if self.up == 7 && self.asked.is_none() {
-            self.asked = Some(Instant::now());
-            self.cancel.request();
+        if self.up == 7 {
+            let (asked, cancel) = (self.asked.clone(), self.cancel.clone());
+            thread::spawn(move || {
+                thread::sleep(SETTLES);
+                asked.set(Instant::now()).expect("it is asked once");
+                cancel.request();
+            });
         }
         Heard::More
     }

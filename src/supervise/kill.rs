@@ -10,10 +10,23 @@ use rustix::process::{Pid, Signal};
 use super::processes::{self, Process};
 use super::registry::pid_of;
 
-/// Sends a signal to the group of a first process that its watcher has not reaped yet: its id cannot be anybody else's.
+/// Sends a signal to the group of a first process whose id cannot be anybody else's: its watcher has not reaped it yet, or others
+/// are in its group.
 pub(super) fn group(leader: u32, signal: Signal) {
     if let Some(pid) = pid_of(leader) {
         let _ = rustix::process::kill_process_group(pid, signal);
+    }
+}
+
+/// Sends a signal to the group of some of these, all of whom were in one group when they were seen: as long as one of them is, its
+/// number is nobody else's.
+pub(super) fn group_of(members: &[&Process], signal: Signal) {
+    let is_member = |member: &&&Process| {
+        let now = processes::of(member.pid);
+        now.is_some_and(|now| now.start == member.start && now.group == member.group && !now.gone)
+    };
+    if let Some(member) = members.iter().find(is_member) {
+        group(member.group, signal);
     }
 }
 

@@ -39,13 +39,13 @@ pub(super) fn process(pid: u32, parent: u32, session: u32, start: u64) -> Proces
 
 #[cfg(target_os = "linux")]
 pub(super) use linux::{
-    argv, children_of, children_of_self, first_child, has_environment, of, peak_memory_kib,
-    runs_from, snapshot, variable,
+    argv, children_of, children_of_self, descendants, first_child, has_environment, of,
+    peak_memory_kib, runs_from, snapshot, variable,
 };
 #[cfg(not(target_os = "linux"))]
 pub(super) use other::{
-    argv, children_of, children_of_self, first_child, has_environment, of, peak_memory_kib,
-    runs_from, snapshot, variable,
+    argv, children_of, children_of_self, descendants, first_child, has_environment, of,
+    peak_memory_kib, runs_from, snapshot, variable,
 };
 
 /// When a process started.
@@ -72,8 +72,9 @@ fn shown(mut bytes: Vec<u8>) -> String {
 
 #[cfg(target_os = "linux")]
 mod linux {
+    use std::collections::BTreeSet;
     use std::fs;
-    use std::io::Read;
+    use std::io::{self, Read};
     use std::path::Path;
 
     use super::{ARGV_SHOWN, Children, Process, shown};
@@ -85,6 +86,11 @@ mod linux {
 
     /// The process that has this id now.
     pub(in super::super) fn of(pid: u32) -> Option<Process> {
+        Some(with_threads(pid)?.0)
+    }
+
+    /// The same with the number of its threads.
+    fn with_threads(pid: u32) -> Option<(Process, u64)> {
         let mut stat = [0; STAT_SIZE];
         let mut file = fs::File::open(format!("/proc/{pid}/stat")).ok()?;
         let count = file.read(&mut stat).ok()?;
@@ -104,13 +110,10 @@ mod linux {
         let mut found = Vec::new();
         let mut list = String::with_capacity(LIST_SIZE);
         for thread in threads {
-            list.clear();
-            let opened = fs::File::open(format!("/proc/self/task/{thread}/children"));
-            match opened.and_then(|file| file.take(LONGEST_LIST).read_to_string(&mut list)) {
-                Ok(_) if list.is_empty() => {}
-                Ok(_) => {
-                    let words = list.split_ascii_whitespace();
-                    let pids = words.filter_map(|word| word.parse().ok()).collect();
+            match read_list(&format!("/proc/self/task/{thread}/children"), &mut list) {
+                Ok(()) if list.is_empty() => {}
+                Ok(()) => {
+                    let pids = in_list(&list).collect();
                     found.push(Children { thread, pids });
                 }
                 Err(_) if Path::new(&format!("/proc/self/task/{thread}")).exists() => return None,
@@ -118,6 +121,42 @@ mod linux {
             }
         }
         Some(found)
+    }
+
+    fn read_list(path: &str, list: &mut String) -> io::Result<()> {
+        list.clear();
+        let file = fs::File::open(path)?;
+        file.take(LONGEST_LIST).read_to_string(list)?;
+        Ok(())
+    }
+
+    fn in_list(list: &str) -> impl Iterator<Item = u32> {
+        let words = list.split_ascii_whitespace();
+        words.filter_map(|word| word.parse().ok())
+    }
+
+    /// These processes and all that descends from them, where the kernel lists children. Where some are reaped meanwhile their
+    /// siblings may be missed.
+    pub(in super::super) fn descendants(first: BTreeSet<u32>) -> Vec<Process> {
+        let mut waiting: Vec<u32> = first.iter().copied().collect();
+        let (mut met, mut found) = (first, Vec::new());
+        let mut list = String::with_capacity(LIST_SIZE);
+        while let Some(pid) = waiting.pop() {
+            let Some((process, threads)) = with_threads(pid) else {
+                continue;
+            };
+            let mut add = |thread: u32| {
+                read_list(&format!("/proc/{pid}/task/{thread}/children"), &mut list).ok();
+                waiting.extend(in_list(&list).filter(|child| met.insert(*child)));
+            };
+            if threads > 1 {
+                numbers(&format!("/proc/{pid}/task")).for_each(&mut add);
+            } else if !process.gone {
+                add(pid);
+            }
+            found.push(process);
+        }
+        found
     }
 
     /// Whether the program of a process lies in this folder; `None` if nobody says.
@@ -134,12 +173,11 @@ mod linux {
 
     /// The command line of a process, or its name in brackets.
     pub(in super::super) fn argv(pid: u32) -> String {
-        let mut bytes = Vec::new();
-        if let Ok(file) = fs::File::open(format!("/proc/{pid}/cmdline")) {
-            file.take(ARGV_SHOWN as u64 + 1)
-                .read_to_end(&mut bytes)
-                .ok();
-        }
+        // The kernel gives all that is asked for at once.
+        let mut bytes = vec![0; ARGV_SHOWN + 1];
+        let opened = fs::File::open(format!("/proc/{pid}/cmdline"));
+        let count = opened.and_then(|mut file| file.read(&mut bytes));
+        bytes.truncate(count.unwrap_or_default());
         if bytes.is_empty() {
             let name = fs::read(format!("/proc/{pid}/comm")).unwrap_or_default();
             return format!("[{}]", String::from_utf8_lossy(name.trim_ascii_end()));
@@ -193,12 +231,13 @@ mod linux {
     const EXITING: i64 = 4;
 
     /// Reads `/proc/PID/stat`; the name in parentheses may hold anything, parentheses and newlines included.
-    pub(super) fn parse(pid: u32, stat: &[u8]) -> Option<Process> {
+    pub(super) fn parse(pid: u32, stat: &[u8]) -> Option<(Process, u64)> {
         let name_end = stat.iter().rposition(|byte| *byte == b')')?;
         let rest = std::str::from_utf8(&stat[name_end + 1..]).ok()?;
         let fields: Vec<&str> = rest.split_ascii_whitespace().collect();
         let number = |index: usize| fields.get(index)?.parse::<i64>().ok();
-        Some(Process {
+        let threads = fields.get(17)?.parse().ok()?;
+        let process = Process {
             pid,
             parent: u32::try_from(number(1)?).ok()?,
             group: u32::try_from(number(2)?).unwrap_or_default(),
@@ -209,16 +248,18 @@ mod linux {
             ticks: (11..=14)
                 .filter_map(|field| u64::try_from(number(field)?).ok())
                 .fold(0, u64::saturating_add),
-        })
+        };
+        Some((process, threads))
     }
 }
 
 /// Best effort through `ps`: no sessions, no environments, no working folders.
 #[cfg(not(target_os = "linux"))]
 mod other {
+    use std::collections::BTreeSet;
     use std::process::{Command, Stdio};
 
-    use super::{Process, shown};
+    use super::{Children, Process, shown};
 
     pub(in super::super) fn snapshot() -> Vec<Process> {
         ps(&["-A", "-o", "pid=,ppid=,pgid=,stat=,lstart="])
@@ -240,6 +281,10 @@ mod other {
         _threads: impl Iterator<Item = u32>,
     ) -> Option<Vec<Children>> {
         None
+    }
+
+    pub(in super::super) fn descendants(_first: BTreeSet<u32>) -> Vec<Process> {
+        Vec::new()
     }
 
     pub(in super::super) fn first_child(_pid: u32) -> Option<u32> {
@@ -311,9 +356,9 @@ mod tests {
     #[test]
     fn a_name_cannot_forge_the_fields_behind_it() {
         let stat = b"77 (evil) R 1 1 1 (\n) S 5 6 7 0 -1 4194304 1 2 3 4 5 6 7 8 20 0 1 0 4242 1 1";
-        let process = parse(77, stat).expect("a stat line");
+        let found = parse(77, stat).expect("a stat line");
         assert_eq!(
-            process,
+            found.0,
             Process {
                 pid: 77,
                 parent: 5,
@@ -324,6 +369,7 @@ mod tests {
                 ticks: 5 + 6 + 7 + 8,
             }
         );
+        assert_eq!(found.1, 1);
         assert_eq!(parse(1, b"1 (cut"), None);
         assert_eq!(parse(1, b"1 (cut) S 1"), None);
     }
@@ -339,5 +385,31 @@ mod tests {
         assert!(!argv(me).is_empty() && !argv(me).contains('\0'));
         assert!(children_of_self().is_some());
         assert!(peak_memory_kib(me).is_some_and(|kib| kib > 100));
+    }
+
+    #[test]
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "a child of another thread, without anything of this room"
+    )]
+    fn descendants_are_found_whatever_thread_started_them() {
+        let start = || std::process::Command::new("sleep").arg("60.93").spawn();
+        let (tell, told) = std::sync::mpsc::channel();
+        let (keep, kept) = std::sync::mpsc::channel::<()>();
+        let starter = std::thread::spawn(move || {
+            tell.send(start().expect("start a child")).unwrap();
+            // Children of a thread that has ended are listed with another one.
+            kept.recv().ok();
+        });
+        let mut child: std::process::Child = told.recv().unwrap();
+        let me = std::process::id();
+        let found = descendants([me].into());
+        let named = |pid: u32| found.iter().find(|one| one.pid == pid);
+        assert_eq!(named(child.id()).map(|one| one.parent), Some(me));
+        assert!(named(me).is_some() && named(1).is_none_or(|_| me == 1));
+        child.kill().expect("end the child");
+        child.wait().expect("reap it");
+        drop(keep);
+        starter.join().unwrap();
     }
 }

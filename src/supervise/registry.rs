@@ -190,7 +190,7 @@ fn adopted() -> Option<Vec<u32>> {
 /// The children of this process. The kernel's list of a thread leaves some out where others before them are reaped while it is
 /// read, so that it is complete only where it reads the same twice; one that reads as empty is, since its first is always
 /// told. Where lists never do, all of them together are the answer.
-fn all_children() -> Option<Vec<u32>> {
+pub(super) fn all_children() -> Option<Vec<u32>> {
     let mut every = Vec::new();
     for _ in 0..READINGS {
         let once = processes::children_of_self()?;

@@ -141,7 +141,15 @@ pub(super) fn without_leader(trial: &Trial) -> Swept {
     for process in &alive {
         hunt.report(process);
     }
-    wait_for(&hunt.kill_but_waiting(alive.iter()));
+    // Nobody of the group sees another of it die: all of them get the signal at once.
+    let (group, others): (Vec<&Process>, Vec<&Process>) =
+        alive.iter().partition(|process| process.group == trial.pid);
+    if !others.is_empty() {
+        kill::group_of(&group, Signal::STOP);
+    }
+    let waiting = hunt.kill_but_waiting(others.into_iter());
+    kill::group_of(&group, Signal::KILL);
+    wait_for(&waiting);
     hunt.run()
 }
 
@@ -294,11 +302,19 @@ impl<'a> Hunt<'a> {
         })
     }
 
-    /// Members of the trial that live. A process once seen belongs for ever.
+    /// Members of the trial that live. A process once seen belongs for ever. Nobody is said to live only after a look at all
+    /// processes.
     fn alive(&self) -> Vec<Process> {
-        let all = processes::snapshot();
         let around = Surroundings::of(self.trial);
-        let members = self.trial.members(&all, &around);
+        let alive = self.alive_of(&around.descendants(), &around);
+        if alive.is_empty() {
+            return self.alive_of(&processes::snapshot(), &around);
+        }
+        alive
+    }
+
+    fn alive_of(&self, all: &[Process], around: &Surroundings) -> Vec<Process> {
+        let members = self.trial.members(all, around);
         let member_pids: BTreeSet<u32> = members.iter().map(|process| process.pid).collect();
         all.iter()
             .filter(|process| {

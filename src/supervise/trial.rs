@@ -60,6 +60,16 @@ impl Surroundings {
         !self.spared.is_empty() && brand::of_process(pid).is_some_and(spares)
     }
 
+    /// All that descends from this process, first processes of trials included; nobody where orphans do not come to it or the
+    /// kernel does not list children. It takes less than all processes of a machine do.
+    pub(super) fn descendants(&self) -> Vec<Process> {
+        let children = self.adopts.then(registry::all_children).flatten();
+        let leaders = registry::leaders().keys().copied().collect::<Vec<_>>();
+        children.map_or(Vec::new(), |children| {
+            processes::descendants(children.into_iter().chain(leaders).collect())
+        })
+    }
+
     /// The other children that may have started somebody.
     pub(super) fn rivals(&self) -> impl Iterator<Item = &Leader> {
         self.others.values().filter(|other| !other.is_childless)
@@ -85,19 +95,28 @@ impl Trial {
         let number_is_ours = !all
             .iter()
             .any(|process| process.pid == self.pid && process.start != self.start);
-        let mut inside: BTreeSet<u32> = all
-            .iter()
-            .filter(|process| near.contains(&process.pid) && !around.foreign(process))
+        let nearby = || {
+            all.iter()
+                .filter(|process| near.contains(&process.pid) && !around.foreign(process))
+        };
+        let may_descend = |process: &Process| !around.foreign(process);
+        let mut inside: BTreeSet<u32> = nearby()
             .filter(|process| {
                 (number_is_ours && self.is_in_its_session(process))
                     || self.seen.contains(&(process.pid, process.start))
-                    || self.is_branded(process)
                     || self.owns_orphan(process, around)
-                    || self.has_left_its_mark(process)
             })
             .map(|process| process.pid)
             .collect();
-        add_descendants(&mut inside, all, |process| !around.foreign(process));
+        add_descendants(&mut inside, all, may_descend);
+        // Brands and marks stand in a file of each process, so they are read where nothing else tells.
+        let marked: Vec<u32> = nearby()
+            .filter(|process| !inside.contains(&process.pid))
+            .filter(|process| self.is_branded(process) || self.has_left_its_mark(process))
+            .map(|process| process.pid)
+            .collect();
+        inside.extend(marked);
+        add_descendants(&mut inside, all, may_descend);
         all.iter()
             .filter(|process| inside.contains(&process.pid))
             .collect()
