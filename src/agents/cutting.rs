@@ -1,8 +1,8 @@
 //! What of an event is not whole, by the lengths to which texts are kept: whoever judges must know.
 
+use crate::agents::scan::length_of;
 use crate::agents::wire::{TEXT_CAP, WORDS_CAP, may_be_cut};
-use crate::model::{Cut, EventKind, Said, Spelled};
-use crate::record::run_before_escape;
+use crate::model::{Cut, EventKind, Said};
 
 /// What of an event may have been cut, by the lengths to which texts are kept.
 pub(super) fn cut_in(kind: &EventKind) -> Option<Cut> {
@@ -31,24 +31,8 @@ pub(super) fn cut_said(said: &Said<'_>) -> Option<Cut> {
         Said::Reasoning(_) => return None,
     };
     // No text is longer than it is spelled, and most are far from being cut.
-    let may = may_be_cut(text.inside().len(), cap) && may_be_cut(length(text), cap);
+    let may = may_be_cut(text.inside().len(), cap) && may_be_cut(length_of(text), cap);
     may.then_some(cut)
-}
-
-/// How long a text is.
-fn length(text: Spelled<'_>) -> usize {
-    let (mut length, mut rest) = (0, text.inside());
-    loop {
-        let run = run_before_escape(rest.as_bytes());
-        length += run;
-        if run == rest.len() {
-            return length;
-        }
-        let escape = &rest[run..];
-        let (character, spelled) = Spelled::unescaped(escape);
-        length += character.len_utf8();
-        rest = escape.get(spelled..).unwrap_or_default();
-    }
 }
 
 #[cfg(test)]
@@ -60,6 +44,7 @@ mod tests {
     use super::*;
     use crate::agents::StreamReader;
     use crate::config::AgentKind;
+    use crate::model::Spelled;
 
     /// What is told as cut of lines of `kind`.
     fn cuts(kind: AgentKind, lines: &[String]) -> Vec<Cut> {
@@ -139,7 +124,7 @@ mod tests {
             let text = format!("\u{1f}\"{}", text.repeat(times));
             let json = serde_json::Value::from(text.clone()).to_string();
             let inside = &json[1..json.len() - 1];
-            prop_assert_eq!(length(Spelled::new(inside, true)), text.len());
+            prop_assert_eq!(length_of(Spelled::new(inside, true)), text.len());
         }
     }
 }

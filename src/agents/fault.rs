@@ -1,5 +1,9 @@
 //! What kind of provider failure a message tells; asked only of fields that the provider's client writes.
 
+use std::sync::LazyLock;
+
+use memchr::memmem::Finder;
+
 use crate::agents::fault_words::{Topic, Topics};
 use crate::agents::reset::reset_in;
 use crate::agents::wire::border;
@@ -204,15 +208,15 @@ fn kind_of_status(status: u16, topics: Topics) -> Option<ProviderFaultKind> {
 
 /// The HTTP status that follows `API Error:`, `Request rejected`, `status` or `status code` in a client's message.
 fn status_in(message: &str) -> Option<u16> {
-    let after = |mark: &str| {
-        message
-            .match_indices(mark)
-            .find_map(|(place, _)| leading_status(&message[place + mark.len()..]))
-    };
-    after("API Error")
-        .or_else(|| after("Request rejected"))
-        .or_else(|| after("status code"))
-        .or_else(|| after("status"))
+    static MARKS: LazyLock<[Finder<'static>; 4]> = LazyLock::new(|| {
+        ["API Error", "Request rejected", "status code", "status"].map(|mark| Finder::new(mark))
+    });
+    MARKS.iter().find_map(|mark| {
+        let mut behind = mark
+            .find_iter(message.as_bytes())
+            .map(|place| &message[place + mark.needle().len()..]);
+        behind.find_map(leading_status)
+    })
 }
 
 fn leading_status(rest: &str) -> Option<u16> {

@@ -67,22 +67,15 @@ impl<'a> Raw<'a> {
         ))
     }
 
-    /// Where the first `limit` bytes of the text end.
+    /// Where the first `limit` bytes of the text end. Each usual escape stands for one byte.
     fn end_of(self, limit: usize) -> usize {
-        let (mut end, mut room) = (0, limit);
-        loop {
-            let rest = &self.inside[end..];
-            let run = stop(rest.as_bytes()).unwrap_or(rest.len());
-            end += border(&rest[..run], room);
-            let Some((character, length)) = escape(&rest.as_bytes()[run..]) else {
-                return end;
-            };
-            if run > room || character.len_utf8() > room - run {
-                return end;
-            }
-            room -= run + character.len_utf8();
-            end += length;
-        }
+        let mut spared = 0;
+        each_escape(self.inside, |place, length| {
+            let fits = place - spared < limit;
+            spared += if fits { length - 1 } else { 0 };
+            fits
+        });
+        border(self.inside, limit.saturating_add(spared))
     }
 
     /// A text in which nothing is escaped.
@@ -388,6 +381,49 @@ impl<'a> Scan<'a> {
     fn take(&mut self, byte: u8) -> Option<()> {
         self.took(byte).then_some(())
     }
+}
+
+/// How many bytes a text has that `serde_json` spelled so.
+pub(super) fn length_of(spelled: Spelled<'_>) -> usize {
+    let mut length = spelled.inside().len();
+    each_escape(spelled.inside(), |_, spared| {
+        length -= spared - 1;
+        true
+    });
+    length
+}
+
+/// Goes over the escapes of a text that `serde_json` spelled so: where each begins and how long it is, as long as more of them
+/// are wanted.
+fn each_escape(inside: &str, mut wants_more: impl FnMut(usize, usize) -> bool) {
+    let bytes = inside.as_bytes();
+    let (mut begin, mut behind) = (0, 0);
+    while let Some(rest) = bytes.get(begin..).filter(|rest| !rest.is_empty()) {
+        let piece = rest.first_chunk().copied();
+        let places = places_of_escapes(&piece.unwrap_or_else(|| with_spaces(rest)));
+        // What the last escape of the piece before holds is none.
+        let mut places = without_first(places, behind, begin);
+        while places != 0 {
+            let place = begin + places.trailing_zeros() as usize;
+            let length = if bytes.get(place + 1) == Some(&b'u') {
+                6
+            } else {
+                2
+            };
+            if !wants_more(place, length) {
+                return;
+            }
+            behind = place + length;
+            places = without_first(places, behind, begin);
+        }
+        begin += 64;
+    }
+}
+
+/// The places of a piece that begins at `begin`, from `from` on.
+fn without_first(places: u64, from: usize, begin: usize) -> u64 {
+    let passed = u32::try_from(from.saturating_sub(begin)).unwrap_or(u64::BITS);
+    places & u64::MAX.checked_shl(passed).unwrap_or(0)
 }
 
 /// Sets what a key tells; a key that was there already is odd.

@@ -210,13 +210,14 @@ impl StreamReader {
         if !std::mem::replace(&mut self.begun, true) {
             text = text.trim_start_matches('\u{feff}');
         }
-        if text.trim().is_empty() {
+        let is_object = text.starts_with('{');
+        if !is_object && text.trim().is_empty() {
             return;
         }
         let seen = sink.out.len();
         let read = if !self.dialect.speaks_json() {
             self.dialect.line(text, &mut sink)
-        } else if !text.trim_start().starts_with('{') {
+        } else if !is_object && !text.trim_start().starts_with('{') {
             // A list could pass for an object's fields in their order.
             self.dialect.bare_line(text, &mut sink)
         } else if self.dialect.at_once(text, &mut sink) {

@@ -3,10 +3,9 @@
 use std::sync::LazyLock;
 
 use aho_corasick::{AhoCorasick, MatchKind};
-use serde::{Deserialize, Serialize};
 
 /// What kind of error a tool gave.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ErrorClass {
     /// An MCP server asks for its session defaults first.
     Discovery,
@@ -19,6 +18,14 @@ pub enum ErrorClass {
 }
 
 impl ErrorClass {
+    /// All of them.
+    pub const ALL: [Self; 4] = [
+        Self::Discovery,
+        Self::SiblingCascade,
+        Self::ReportedFailure,
+        Self::Real,
+    ];
+
     /// The word in `tool_errors.jsonl` and manifests.
     #[must_use]
     pub const fn as_str(self) -> &'static str {

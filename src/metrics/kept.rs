@@ -5,23 +5,43 @@
 
 use std::fmt;
 use std::fs::File;
-use std::io::{self, BufReader, Read};
+use std::io::{self, BufReader, ErrorKind, Read};
 use std::marker::PhantomData;
 use std::os::unix::fs::FileExt as _;
 
-use serde::Serialize;
-use serde::de::DeserializeOwned;
+/// Bytes of a number.
+const NUMBER: usize = 8;
 
 /// So much is gathered before it is set aside.
 const PIECE: usize = 64 * 1024;
+
+/// A thing of such a list: it is put down as numbers and texts, and taken up in the same order.
+pub trait Keeps: Sized {
+    /// Puts it down.
+    fn put(&self, to: &mut Parts);
+
+    /// Takes it up.
+    ///
+    /// # Errors
+    /// It is none of these.
+    fn take(from: &mut Parts) -> io::Result<Self>;
+}
+
+/// Numbers and texts of one thing, one behind the other, as bytes.
+#[derive(Debug, Default)]
+pub struct Parts {
+    bytes: Vec<u8>,
+    /// Up to where they were taken.
+    taken: usize,
+}
 
 /// A list of things. Where no file can be had, or none can be written, it stays in memory.
 pub struct Kept<T> {
     count: usize,
     /// What was set aside, and how long it is.
     file: Option<(File, u64)>,
-    /// What follows it: a line of JSON for each thing.
-    recent: Vec<u8>,
+    /// What follows it: of each thing its length and its parts.
+    recent: Parts,
     things: PhantomData<fn() -> T>,
 }
 
@@ -30,7 +50,7 @@ impl<T> Default for Kept<T> {
         Self {
             count: 0,
             file: None,
-            recent: Vec::new(),
+            recent: Parts::default(),
             things: PhantomData,
         }
     }
@@ -65,37 +85,103 @@ impl<T> Kept<T> {
             .take()
             .or_else(|| Some((tempfile::tempfile().ok()?, 0)));
         if let Some((file, length)) = file {
-            let written = file.write_all_at(&self.recent, length).is_ok();
-            let more = if written { self.recent.len() as u64 } else { 0 };
+            let written = file.write_all_at(&self.recent.bytes, length).is_ok();
+            let more = if written {
+                self.recent.bytes.len() as u64
+            } else {
+                0
+            };
             self.file = Some((file, length + more));
             if written {
-                self.recent.clear();
+                self.recent.bytes.clear();
             }
         }
     }
 }
 
-impl<T: Serialize + DeserializeOwned> Kept<T> {
+impl<T: Keeps> Kept<T> {
     /// Adds a thing at the end.
     pub fn push(&mut self, thing: &T) {
-        let before = self.recent.len();
-        // Writing to memory does not fail, and every key is a text.
-        if serde_json::to_writer(&mut self.recent, thing).is_err() {
-            return self.recent.truncate(before);
-        }
-        self.recent.push(b'\n');
+        let before = self.recent.bytes.len();
+        self.recent.number(0);
+        let begin = self.recent.bytes.len();
+        thing.put(&mut self.recent);
+        let end = self.recent.bytes.len();
+        let length = (end - begin) as u64;
+        self.recent.bytes[before..begin].copy_from_slice(&length.to_le_bytes());
         self.count += 1;
-        if before / PIECE < self.recent.len() / PIECE {
+        if before / PIECE < end / PIECE {
             self.set_aside();
         }
     }
 
     /// All of them, in their order. What cannot be read back is the last one that comes.
     pub fn iter(&self) -> impl Iterator<Item = io::Result<T>> + '_ {
-        let lines = BufReader::new(Lines { kept: self, at: 0 });
-        let things = serde_json::Deserializer::from_reader(lines).into_iter();
-        things.map(|thing| thing.map_err(Into::into))
+        let mut bytes = BufReader::new(Lines { kept: self, at: 0 });
+        let mut left = self.count;
+        std::iter::from_fn(move || {
+            left = left.checked_sub(1)?;
+            let next = next(&mut bytes);
+            if next.is_err() {
+                left = 0;
+            }
+            Some(next)
+        })
     }
+}
+
+/// Reads the next thing.
+fn next<T: Keeps>(from: &mut impl Read) -> io::Result<T> {
+    let mut length = [0; NUMBER];
+    from.read_exact(&mut length)?;
+    let mut parts = Parts::default();
+    let length = u64::from_le_bytes(length);
+    from.take(length).read_to_end(&mut parts.bytes)?;
+    T::take(&mut parts)
+}
+
+impl Parts {
+    /// Puts down a number.
+    pub fn number(&mut self, number: u64) {
+        self.bytes.extend_from_slice(&number.to_le_bytes());
+    }
+
+    /// Puts down a text.
+    pub fn text(&mut self, text: &str) {
+        self.number(text.len() as u64);
+        self.bytes.extend_from_slice(text.as_bytes());
+    }
+
+    /// Takes up a number.
+    ///
+    /// # Errors
+    /// There is none.
+    pub fn take_number(&mut self) -> io::Result<u64> {
+        let number = self.next(NUMBER)?.first_chunk().copied();
+        number.map(u64::from_le_bytes).ok_or_else(no_such_thing)
+    }
+
+    /// Takes up a text.
+    ///
+    /// # Errors
+    /// There is none.
+    pub fn take_text(&mut self) -> io::Result<String> {
+        let length = usize::try_from(self.take_number()?).map_err(|_| no_such_thing())?;
+        let text = self.next(length)?.to_vec();
+        String::from_utf8(text).map_err(|_| no_such_thing())
+    }
+
+    fn next(&mut self, length: usize) -> io::Result<&[u8]> {
+        let rest = self.bytes.get(self.taken..);
+        let next = rest.and_then(|rest| rest.get(..length));
+        self.taken += length;
+        next.ok_or_else(no_such_thing)
+    }
+}
+
+/// What is put down cannot be taken up.
+pub(super) fn no_such_thing() -> io::Error {
+    ErrorKind::InvalidData.into()
 }
 
 /// Reads what was set aside, then what was not.
@@ -115,7 +201,7 @@ impl<T> Read for Lines<'_, T> {
             }
             _ => {
                 let from = usize::try_from(self.at - aside).unwrap_or(usize::MAX);
-                let mut rest = self.kept.recent.get(from..).unwrap_or_default();
+                let mut rest = self.kept.recent.bytes.get(from..).unwrap_or_default();
                 rest.read(buffer)?
             }
         };
@@ -128,6 +214,16 @@ impl<T> Read for Lines<'_, T> {
 mod tests {
     use super::*;
 
+    impl Keeps for String {
+        fn put(&self, to: &mut Parts) {
+            to.text(self);
+        }
+
+        fn take(from: &mut Parts) -> io::Result<Self> {
+            from.take_text()
+        }
+    }
+
     fn texts() -> impl Iterator<Item = String> {
         (0..3_000).map(|number| format!("{number}: \"\n\u{1}é{}", "x".repeat(number % 97)))
     }
@@ -138,7 +234,7 @@ mod tests {
         assert!(list.iter().next().is_none() && list.is_empty());
         for text in texts() {
             list.push(&text);
-            assert!(list.recent.capacity() <= 4 * PIECE);
+            assert!(list.recent.bytes.capacity() <= 4 * PIECE);
         }
         assert_eq!(list.len(), 3_000);
         assert!(

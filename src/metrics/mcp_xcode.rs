@@ -35,6 +35,8 @@ pub(super) struct McpXcode {
     defaults: BTreeMap<String, Arguments>,
     calls: HashSet<u64>,
     devices: HashSet<u64>,
+    /// Calls as they were spelled, of those in `calls`, since defaults last changed: one of these is a call again.
+    spelled: HashSet<u64>,
 }
 
 type Arguments = BTreeMap<String, Value>;
@@ -47,15 +49,24 @@ impl McpXcode {
         (server, tool, arguments): (&str, &str, &str),
     ) {
         let read = || serde_json::from_str::<Arguments>(arguments).unwrap_or_default();
-        match tool.replace('-', "_").as_str() {
-            "session_set_defaults" => return self.set_defaults(server, read()),
-            "session_clear_defaults" => return self.clear_defaults(server, &read()),
-            _ => {}
+        if is_named(tool, "session_set_defaults") {
+            return self.set_defaults(server, read());
+        }
+        if is_named(tool, "session_clear_defaults") {
+            return self.clear_defaults(server, &read());
         }
         let Some(known) = mcp_tool(server, tool).filter(|it| it.drives == Drives::Xcodebuild)
         else {
             return;
         };
+        let as_spelled = [server, known.name, arguments].map(id_hash);
+        let as_spelled = as_spelled
+            .iter()
+            .fold(0_u64, |sum, hash| sum.rotate_left(21) ^ hash);
+        if self.spelled.contains(&as_spelled) {
+            measures.mcp_xcodebuild_repeat_count += 1;
+            return;
+        }
         let mut all = self.defaults.get(server).cloned().unwrap_or_default();
         put(&mut all, read());
         if let Some(device) = DEVICES.iter().find_map(|name| all.get(*name)?.as_str())
@@ -71,18 +82,29 @@ impl McpXcode {
         } else if self.calls.len() < MOST {
             self.calls.insert(call);
         }
+        if self.calls.contains(&call) && self.spelled.len() < MOST {
+            self.spelled.insert(as_spelled);
+        }
         measures.mcp_destination_count = u64::try_from(self.devices.len()).unwrap_or(u64::MAX);
         measures.mcp_destination_churn = measures.mcp_destination_count.saturating_sub(1);
     }
 
     fn set_defaults(&mut self, server: &str, told: Arguments) {
-        if self.defaults.len() < MOST {
-            put(self.defaults.entry(server.to_owned()).or_default(), told);
+        if self.defaults.len() >= MOST {
+            return;
+        }
+        let defaults = self.defaults.entry(server.to_owned()).or_default();
+        let mut now = defaults.clone();
+        put(&mut now, told);
+        if now != *defaults {
+            *defaults = now;
+            self.spelled.clear();
         }
     }
 
     /// Those that are named, or all.
     fn clear_defaults(&mut self, server: &str, told: &Arguments) {
+        self.spelled.clear();
         let Some(named) = told.get("keys").and_then(Value::as_array) else {
             self.defaults.remove(server);
             return;
@@ -91,6 +113,12 @@ impl McpXcode {
             defaults.retain(|name, _| !named.iter().any(|key| key == name));
         }
     }
+}
+
+/// Whether a tool has this name, however its words are joined.
+fn is_named(tool: &str, name: &str) -> bool {
+    let joined = |byte: u8| if byte == b'-' { b'_' } else { byte };
+    tool.len() == name.len() && tool.bytes().map(joined).eq(name.bytes())
 }
 
 /// Puts arguments over others; one that names a device makes others that do void.
@@ -129,7 +157,7 @@ mod tests {
         let turned = r#"{"simulatorName":"iPhone 17","scheme":"A","derivedDataPath":"/x"}"#;
         let other = r#"{"scheme":"A","simulatorId":"0C6B"}"#;
         let defaults = r#"{"scheme":"A","simulatorId":"0C6B"}"#;
-        let cases: [(Calls, [u64; 3]); 7] = [
+        let cases: [(Calls, [u64; 3]); 8] = [
             (&[], [0, 0, 0]),
             (&[("build_sim", first), ("build_sim", turned)], [1, 1, 0]),
             // The same tool under the name of an early version.
@@ -148,6 +176,26 @@ mod tests {
                     ("build_sim", r#"{"simulatorName":"iPhone 17"}"#),
                     ("session_clear_defaults", "{}"),
                     ("build_sim", first),
+                ],
+                [2, 2, 1],
+            ),
+            // Defaults that are said again change nothing; others make the same words another call.
+            (
+                &[
+                    ("session_set_defaults", r#"{"scheme":"A"}"#),
+                    ("build_sim", "{}"),
+                    ("session-set-defaults", r#"{"scheme":"A"}"#),
+                    ("build_sim", "{}"),
+                    ("session_set_defaults", r#"{"scheme":"B"}"#),
+                    ("build_sim", "{}"),
+                    ("build_sim", "{}"),
+                    (
+                        "session_set_defaults",
+                        r#"{"simulatorId":"1","simulatorName":"a"}"#,
+                    ),
+                    ("build_sim", "{}"),
+                    ("session_set_defaults", r#"{"simulatorName":"a"}"#),
+                    ("build_sim", "{}"),
                 ],
                 [2, 2, 1],
             ),

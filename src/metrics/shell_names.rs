@@ -2,8 +2,6 @@
 
 use std::borrow::Cow;
 
-use memchr::memmem::Finder;
-
 use crate::model::Spelled;
 
 /// A command line, as a text or as it is spelled in a line of a stream.
@@ -25,8 +23,10 @@ impl<'a> CommandLine<'a> {
 /// Names of programs.
 #[derive(Debug, Clone)]
 pub(super) struct Names {
-    /// What looks for each; nothing where any line could hold one.
-    finders: Option<Vec<Finder<'static>>>,
+    /// Nothing where any line could hold one.
+    names: Option<Vec<Box<[u8]>>>,
+    /// The bytes that they begin with.
+    begins: Vec<u8>,
 }
 
 impl Default for Names {
@@ -37,53 +37,58 @@ impl Default for Names {
 
 impl Names {
     pub(super) fn of(names: &[String]) -> Self {
-        let odd = |name: &String| name.is_empty() || name.bytes().any(goes_away);
-        let finders = || names.iter().map(|name| Finder::new(name).into_owned());
+        let is_odd = |byte: u8| byte.is_ascii_control() || goes_away(byte);
+        let odd = |name: &String| name.is_empty() || name.bytes().any(is_odd);
+        let mut begins: Vec<u8> = names.iter().flat_map(|name| name.bytes().next()).collect();
+        begins.sort_unstable();
+        begins.dedup();
+        let all = || names.iter().map(|name| name.as_bytes().into()).collect();
         Self {
-            finders: (!names.iter().any(odd)).then(|| finders().collect()),
+            names: (!names.iter().any(odd)).then(all),
+            begins,
         }
     }
 
-    /// Whether a command line may hold one of the names as a word, however it is quoted. What quoting takes out of a word is
-    /// taken out of the whole line, and the name looked for in what is left.
+    /// Whether a command line may hold one of the names as a word, however it is quoted: what quoting takes out of a word is
+    /// passed over wherever it stands. Few lines have a place at which one could begin.
     pub(super) fn may_be_run_by(&self, command: CommandLine<'_>) -> bool {
-        let Some(finders) = &self.finders else {
+        let Some(names) = &self.names else {
             return true;
         };
-        let has_one = |text: &[u8]| finders.iter().any(|finder| finder.find(text).is_some());
         let (inside, is_spelled) = match command {
-            CommandLine::Text(text) => (text, false),
-            CommandLine::Spelled(spelled) => (spelled.inside(), true),
+            CommandLine::Text(text) => (text.as_bytes(), false),
+            CommandLine::Spelled(spelled) => (spelled.inside().as_bytes(), true),
         };
-        if !inside.bytes().any(goes_away) {
-            return has_one(inside.as_bytes());
+        self.begins.iter().any(|begin| {
+            memchr::memchr_iter(*begin, inside).any(|place| {
+                let rest = &inside[place..];
+                names.iter().any(|name| begins_with(name, rest, is_spelled))
+            })
+        })
+    }
+}
+
+/// Whether what stays of a text begins with a name. Of one that is spelled as JSON, a letter of an escape may be taken for the
+/// name's first: that is seen when the line is cut into words.
+fn begins_with(name: &[u8], text: &[u8], is_spelled: bool) -> bool {
+    let mut rest = text;
+    for letter in name {
+        loop {
+            match rest {
+                // Another escape is a control character, which stays; no name that is looked for has one.
+                [b'\\', b'n' | b'"' | b'\\', after @ ..] if is_spelled => rest = after,
+                [byte, after @ ..] if goes_away(*byte) && !(is_spelled && *byte == b'\\') => {
+                    rest = after;
+                }
+                [byte, after @ ..] if byte == letter => {
+                    rest = after;
+                    break;
+                }
+                _ => return false,
+            }
         }
-        let bare = if is_spelled {
-            bare_of_spelled(inside)
-        } else {
-            bytes_that_stay(inside).collect()
-        };
-        has_one(&bare)
     }
-}
-
-fn bytes_that_stay(text: &str) -> impl Iterator<Item = u8> {
-    text.bytes().filter(|byte| !goes_away(*byte))
-}
-
-/// What stays of a text that is spelled so.
-fn bare_of_spelled(inside: &str) -> Vec<u8> {
-    let mut bare = Vec::with_capacity(inside.len());
-    let mut rest = inside;
-    while let Some(run) = rest.find('\\') {
-        let (plain, escape) = rest.split_at(run);
-        bare.extend(bytes_that_stay(plain));
-        let (character, length) = Spelled::unescaped(escape);
-        bare.extend(bytes_that_stay(character.encode_utf8(&mut [0; 4])));
-        rest = escape.get(length..).unwrap_or_default();
-    }
-    bare.extend(bytes_that_stay(rest));
-    bare
+    true
 }
 
 /// Whether quoting may take this byte out of a word.

@@ -5,9 +5,7 @@ use std::io;
 use std::iter::Peekable;
 use std::time::Duration;
 
-use serde::{Deserialize, Serialize};
-
-use crate::metrics::kept::Kept;
+use crate::metrics::kept::{Keeps, Kept, Parts, no_such_thing};
 use crate::metrics::mcp_xcode::McpXcode;
 use crate::metrics::tally::{Follower, SeenError, Tally};
 use crate::metrics::watched::{StreamCall, stream_only};
@@ -15,7 +13,7 @@ use crate::metrics::{ErrorClass, mcp_tools, xcode};
 use crate::model::{CallSource, CommandCall, McpServerCall, Measures, ToolErrorSeen};
 
 /// An MCP tool call of the stream.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct McpCallSeen {
     /// When, since the agent's start.
     pub at: Duration,
@@ -48,6 +46,94 @@ pub struct ToolErrors {
     followers: Kept<Follower>,
     window: usize,
     agent_kind: String,
+}
+
+impl Keeps for McpCallSeen {
+    fn put(&self, to: &mut Parts) {
+        put_time(self.at, to);
+        for text in [&self.server, &self.tool, &self.arguments] {
+            to.text(text);
+        }
+    }
+
+    fn take(from: &mut Parts) -> io::Result<Self> {
+        Ok(Self {
+            at: take_time(from)?,
+            server: from.take_text()?,
+            tool: from.take_text()?,
+            arguments: from.take_text()?,
+        })
+    }
+}
+
+impl Keeps for Follower {
+    fn put(&self, to: &mut Parts) {
+        to.number(self.index as u64);
+        to.text(&self.name);
+        to.text(&self.arguments);
+    }
+
+    fn take(from: &mut Parts) -> io::Result<Self> {
+        Ok(Self {
+            index: take_place(from)?,
+            name: from.take_text()?,
+            arguments: from.take_text()?,
+        })
+    }
+}
+
+impl Keeps for SeenError {
+    fn put(&self, to: &mut Parts) {
+        put_time(self.at, to);
+        to.number(u64::from(self.call.is_some()));
+        if let Some((index, name)) = &self.call {
+            to.number(*index as u64);
+            to.text(name);
+        }
+        to.number(u64::from(self.mcp));
+        to.number(u64::from(self.on_stderr));
+        to.text(&self.payload);
+        to.number(self.class as u64);
+        to.number(self.calls_before as u64);
+    }
+
+    fn take(from: &mut Parts) -> io::Result<Self> {
+        let at = take_time(from)?;
+        let has_call = from.take_number()? == 1;
+        Ok(Self {
+            at,
+            call: has_call
+                .then(|| Ok::<_, io::Error>((take_place(from)?, from.take_text()?)))
+                .transpose()?,
+            mcp: from.take_number()? == 1,
+            on_stderr: from.take_number()? == 1,
+            payload: from.take_text()?,
+            class: take_class(from)?,
+            calls_before: take_place(from)?,
+        })
+    }
+}
+
+fn put_time(at: Duration, to: &mut Parts) {
+    to.number(at.as_secs());
+    to.number(at.subsec_nanos().into());
+}
+
+fn take_time(from: &mut Parts) -> io::Result<Duration> {
+    let seconds = from.take_number()?;
+    let nanos = u32::try_from(from.take_number()?).map_err(|_| no_such_thing())?;
+    Ok(Duration::new(seconds, nanos))
+}
+
+fn take_place(from: &mut Parts) -> io::Result<usize> {
+    usize::try_from(from.take_number()?).map_err(|_| no_such_thing())
+}
+
+fn take_class(from: &mut Parts) -> io::Result<ErrorClass> {
+    let number = from.take_number()?;
+    let mut classes = ErrorClass::ALL.into_iter();
+    let class = classes.find(|class| *class as u64 == number);
+    class.ok_or_else(no_such_thing)
 }
 
 impl Tally {

@@ -4,8 +4,6 @@ use std::borrow::Cow;
 use std::ops::Range;
 use std::time::Duration;
 
-use serde::{Deserialize, Serialize};
-
 use crate::metrics::kept::Kept;
 use crate::metrics::mcp_xcode::McpXcode;
 use crate::metrics::shell::{base_name, shell_commands};
@@ -77,7 +75,7 @@ struct OpenCall {
 }
 
 /// A call that follows an error.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone)]
 pub(super) struct Follower {
     /// Its place among all calls.
     pub(super) index: usize,
@@ -85,7 +83,7 @@ pub(super) struct Follower {
     pub(super) arguments: String,
 }
 
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug)]
 pub(super) struct SeenError {
     pub(super) at: Duration,
     /// The call's place among all calls, and the name of its tool.

@@ -5,10 +5,12 @@ use std::hash::{BuildHasherDefault, Hasher};
 
 /// Ids of one generation. At least so many of the last ids are known, at most twice as many.
 const GENERATION: usize = 16_384;
-/// Places of a generation, of which at most half are taken: what follows a hash is then never far.
-const PLACES: usize = 2 * GENERATION;
-/// The bits of a place that tell what was seen; the others are the hash's own.
-const SIDES: u64 = 0b11;
+/// Places for two generations, of which at most half are taken: what follows a hash is then never far.
+const PLACES: usize = 4 * GENERATION;
+/// The bits of a place that tell what was seen, and the one that tells the generation; the others are the hash's own.
+const SIDES: u64 = 0b011;
+const AGE: u64 = 0b100;
+const NOTES: u64 = SIDES | AGE;
 
 /// What was seen of an id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,12 +21,18 @@ pub enum Side {
     End,
 }
 
-/// Ids that were seen, as hashes of 62 bits: two ids of a session are taken for one once in some 10^9 sessions of that many
+/// Ids that were seen, as hashes of 61 bits: two ids of a session are taken for one once in some 10^9 sessions of that many
 /// calls. What is not asked for during 16,384 others may be forgotten; no agent speaks of a call that long after.
+///
+/// Each hash stands at the place that it names or at the next one that is free: one look into memory finds most, of either
+/// generation, and finds that a new one is in neither.
 #[derive(Debug, Clone, Default)]
 pub struct SeenIds {
-    young: Generation,
-    old: Generation,
+    /// Nothing before the first one is added.
+    places: Vec<u64>,
+    /// The age bit of the younger generation, and how many are in it.
+    young: u64,
+    count: usize,
 }
 
 /// Something for each id, by its [`id_hash`].
@@ -34,31 +42,57 @@ impl SeenIds {
     /// Takes in a side of an id; whether it is seen for the first time.
     pub fn is_new(&mut self, id: &str, side: Side) -> bool {
         let hash = id_hash(id);
-        if let Some(taken) = self.young.taken(hash) {
-            let is_new = *taken & side.bit() == 0;
-            *taken |= side.bit();
-            return is_new;
+        let (mut place, mut taken) = self.at(hash).unwrap_or_default();
+        let known = taken & SIDES;
+        if taken == 0 || taken & AGE != self.young {
+            if self.count >= GENERATION || self.places.is_empty() {
+                self.forget_old();
+                (place, taken) = self.at(hash).unwrap_or_default();
+            }
+            self.count += 1;
         }
-        let known = self.grow_old(hash);
-        self.young.add(hash, known | side.bit());
+        let own = if taken == 0 { hash } else { taken } & !NOTES;
+        if let Some(place) = self.places.get_mut(place) {
+            *place = own | known | side.bit() | self.young;
+        }
         known & side.bit() == 0
-    }
-
-    /// Makes room for a hash that is not among the young; what was seen of it before.
-    fn grow_old(&mut self, hash: u64) -> u64 {
-        let known = self.old.seen(hash);
-        if self.young.count >= GENERATION {
-            std::mem::swap(&mut self.old, &mut self.young);
-            self.young.clear();
-        }
-        known
     }
 
     /// Whether a side of an id was seen.
     #[must_use]
     pub fn contains(&self, id: &str, side: Side) -> bool {
-        let hash = id_hash(id);
-        (self.young.seen(hash) | self.old.seen(hash)) & side.bit() != 0
+        let seen = self.at(id_hash(id));
+        seen.is_some_and(|(_, taken)| taken & side.bit() != 0)
+    }
+
+    /// Leaves out the older generation; the younger one is the older one from now on.
+    fn forget_old(&mut self) {
+        let young = self.young;
+        let places = std::mem::replace(&mut self.places, vec![0; PLACES]);
+        for taken in places {
+            if taken != 0
+                && taken & AGE == young
+                && let Some((place, _)) = self.at(taken)
+            {
+                self.places[place] = taken;
+            }
+        }
+        self.young ^= AGE;
+        self.count = 0;
+    }
+
+    /// Where a hash stands or would stand, and what stands there; nothing where there are no places yet.
+    fn at(&self, hash: u64) -> Option<(usize, u64)> {
+        let places: &[u64; PLACES] = self.places.first_chunk()?;
+        let mut place = usize::try_from(hash >> 48).unwrap_or(0);
+        loop {
+            place %= PLACES;
+            let taken = places[place];
+            if taken == 0 || (taken ^ hash) & !NOTES == 0 {
+                return Some((place, taken));
+            }
+            place += 1;
+        }
     }
 }
 
@@ -67,58 +101,6 @@ impl Side {
         match self {
             Self::Begin => 0b01,
             Self::End => 0b10,
-        }
-    }
-}
-
-/// Hashes with what was seen of each, each at the place that it names or at the next one that is free: one look into memory
-/// finds most.
-#[derive(Debug, Clone, Default)]
-struct Generation {
-    /// Nothing before the first one is added.
-    places: Vec<u64>,
-    count: usize,
-}
-
-impl Generation {
-    fn clear(&mut self) {
-        self.places.fill(0);
-        self.count = 0;
-    }
-
-    /// What was seen.
-    fn seen(&self, hash: u64) -> u64 {
-        self.at(hash).map_or(0, |(_, taken)| taken & SIDES)
-    }
-
-    /// The place of a hash that stands here.
-    fn taken(&mut self, hash: u64) -> Option<&mut u64> {
-        let (place, taken) = self.at(hash)?;
-        self.places.get_mut(place).filter(|_| taken != 0)
-    }
-
-    fn add(&mut self, hash: u64, sides: u64) {
-        if self.places.is_empty() {
-            self.places = vec![0; PLACES];
-        }
-        let Some((place, taken)) = self.at(hash) else {
-            return;
-        };
-        self.count += usize::from(taken == 0);
-        self.places[place] = hash & !SIDES | taken & SIDES | sides;
-    }
-
-    /// Where a hash stands or would stand, and what stands there; nothing where there are no places yet.
-    fn at(&self, hash: u64) -> Option<(usize, u64)> {
-        let places: &[u64; PLACES] = self.places.first_chunk()?;
-        let mut place = usize::try_from(hash >> 49).unwrap_or(0);
-        loop {
-            place %= PLACES;
-            let taken = places[place];
-            if taken == 0 || (taken ^ hash) & !SIDES == 0 {
-                return Some((place, taken));
-            }
-            place += 1;
         }
     }
 }
@@ -181,11 +163,9 @@ mod tests {
         let never = ["0", ""].map(|id| ids.contains(id, Side::Begin));
         assert_eq!(never, [false, false]);
         assert!(!ids.contains("99999", Side::End));
-        assert!(ids.young.count <= GENERATION && ids.old.count <= GENERATION);
-        assert_eq!(
-            (ids.young.places.len(), ids.old.places.len()),
-            (PLACES, PLACES)
-        );
+        assert!(ids.count <= GENERATION && ids.places.len() == PLACES);
+        let taken = ids.places.iter().filter(|taken| **taken != 0);
+        assert!(taken.count() <= 2 * GENERATION);
     }
 
     proptest! {

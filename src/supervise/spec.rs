@@ -186,7 +186,7 @@ pub trait Listener: Send {
         Ok(())
     }
 
-    /// It is time to put down what is still in memory: called once within 20 ms after output came, whether or not more
+    /// It is time to put down what is still in memory: called once within 15 ms after output came, whether or not more
     /// has come since, so that what was heard is soon on disk however silent the child falls.
     fn settle(&mut self) {}
 

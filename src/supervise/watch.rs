@@ -25,7 +25,7 @@ use super::{kill, registry, sweep};
 use leash::Leash;
 
 /// The longest that a listener may keep in memory what it heard.
-const SETTLE: Duration = Duration::from_millis(20);
+const SETTLE: Duration = Duration::from_millis(15);
 
 /// Runs a child to its end. Total: whatever happens is an ending.
 ///

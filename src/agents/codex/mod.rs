@@ -15,7 +15,10 @@ use crate::agents::codex::wire::Line;
 use crate::agents::fault::{Told, fault};
 use crate::agents::stream::{Dialect, Sink};
 use crate::agents::wire::{add, api_word, capped};
-use crate::model::{EventKind, StreamReport, Terminal, Usage};
+use crate::model::{EventKind, ProviderFault, StreamReport, Terminal, Usage};
+
+/// How the message of a failure begins after which it tries again.
+const ATTEMPT: &str = "Reconnecting... ";
 
 /// What is kept of a Codex stream.
 #[derive(Debug, Default)]
@@ -32,6 +35,8 @@ pub(super) struct CodexStream {
     running: bool,
     terminal: Terminal,
     finals: u32,
+    /// What the last attempt failed for, and what that amounts to.
+    failed_for: Option<(String, ProviderFault)>,
 }
 
 impl Dialect for CodexStream {
@@ -41,7 +46,7 @@ impl Dialect for CodexStream {
             return true;
         }
         if let Some(message) = at_once::error(text) {
-            told_error(&message, sink);
+            self.told_error(&message, sink);
             return true;
         }
         false
@@ -67,7 +72,7 @@ impl Dialect for CodexStream {
                 failure(&message, true, sink);
                 self.ended(Terminal::Failed, sink);
             }
-            "error" => told_error(&line.message.0.unwrap_or_default(), sink),
+            "error" => self.told_error(&line.message.0.unwrap_or_default(), sink),
             _ => sink.push(EventKind::Unknown { name: capped(kind) }),
         }
         Ok(())
@@ -150,6 +155,28 @@ impl CodexStream {
         Ok(())
     }
 
+    /// Tells a failure that a line is for: codex goes on while it tries again. Each attempt fails for the same, as a rule, and the
+    /// number of the attempt says nothing of it.
+    fn told_error(&mut self, message: &str, sink: &mut Sink<'_>) {
+        let Some(told) = behind_attempt(message) else {
+            return failure(message, !message.starts_with(ATTEMPT.trim_end()), sink);
+        };
+        if let Some((last, fault)) = &self.failed_for
+            && last == told
+        {
+            return sink.push(EventKind::ProviderFault(ProviderFault {
+                message: message.to_owned(),
+                reset: fault.reset.clone(),
+                kind: fault.kind,
+                status: fault.status,
+                fatal: fault.fatal,
+            }));
+        }
+        let fault = fault_of(message, false);
+        self.failed_for = Some((told.to_owned(), fault.clone()));
+        sink.push(EventKind::ProviderFault(fault));
+    }
+
     fn ended(&mut self, terminal: Terminal, sink: &mut Sink<'_>) {
         self.running = false;
         self.terminal = terminal;
@@ -161,23 +188,32 @@ impl CodexStream {
     }
 }
 
-/// Tells a failure that a line is for: codex goes on while it tries again.
-fn told_error(message: &str, sink: &mut Sink<'_>) {
-    failure(message, !message.starts_with("Reconnecting..."), sink);
+/// What failed, as a message of another attempt tells it behind the attempt's number.
+fn behind_attempt(message: &str) -> Option<&str> {
+    const LONGEST: usize = 1_000;
+    let (attempt, told) = message.strip_prefix(ATTEMPT)?.split_once(" (")?;
+    let is_number = attempt
+        .bytes()
+        .all(|byte| byte.is_ascii_digit() || byte == b'/');
+    (is_number && told.len() <= LONGEST).then_some(told)
 }
 
 /// Tells a failure of the provider. The message may be the body of the API's answer, whose code says more than its words.
 fn failure(message: &str, fatal: bool, sink: &mut Sink<'_>) {
+    sink.push(EventKind::ProviderFault(fault_of(message, fatal)));
+}
+
+fn fault_of(message: &str, fatal: bool) -> ProviderFault {
     // Most are plain words.
     let may_be_json = message.trim_start().starts_with(['{', '[']);
     let code = may_be_json.then(|| api_word(message)).flatten();
-    sink.push(EventKind::ProviderFault(fault(&Told {
+    fault(&Told {
         status: None,
         code: code.as_deref(),
         message,
         fatal,
         reset: None,
-    })));
+    })
 }
 
 #[cfg(test)]
