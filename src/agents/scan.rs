@@ -8,7 +8,7 @@ use std::borrow::Cow;
 
 use crate::agents::wire::border;
 use crate::model::Spelled;
-use crate::record::{places_of_escapes, run_before_escape};
+use crate::record::{places_of_byte, places_of_escapes, run_before_escape};
 
 /// Nesting that is followed.
 const DEEPEST: u32 = 64;
@@ -69,12 +69,7 @@ impl<'a> Raw<'a> {
 
     /// Where the first `limit` bytes of the text end. Each usual escape stands for one byte.
     fn end_of(self, limit: usize) -> usize {
-        let mut spared = 0;
-        each_escape(self.inside, |place, length| {
-            let fits = place - spared < limit;
-            spared += if fits { length - 1 } else { 0 };
-            fits
-        });
+        let spared = spared(self.inside, limit);
         border(self.inside, limit.saturating_add(spared))
     }
 
@@ -159,11 +154,9 @@ impl<'a> Scan<'a> {
             let key = self.string()?.plain()?;
             self.take(b':')?;
             each(self, key)?;
-            if self.took(b'}') {
-                self.depth -= 1;
+            if self.ends(b'}')? {
                 return Some(());
             }
-            self.take(b',')?;
         }
     }
 
@@ -176,11 +169,9 @@ impl<'a> Scan<'a> {
         }
         loop {
             each(self)?;
-            if self.took(b']') {
-                self.depth -= 1;
+            if self.ends(b']')? {
                 return Some(());
             }
-            self.take(b',')?;
         }
     }
 
@@ -196,9 +187,13 @@ impl<'a> Scan<'a> {
     /// Passes over a string; what in it is escaped. In most nothing is, and this is made a part of what reads them.
     #[inline]
     fn pass_string(&mut self) -> Option<Escapes> {
-        self.take(b'"')?;
-        self.at += stop(self.text.as_bytes().get(self.at..)?)?;
-        if self.took(b'"') {
+        let [b'"', rest @ ..] = self.text.as_bytes().get(self.at..)? else {
+            return None;
+        };
+        let run = run_before_escape(rest);
+        self.at += 1 + run;
+        if *rest.get(run)? == b'"' {
+            self.at += 1;
             return Some(Escapes::None);
         }
         self.pass_escaped()
@@ -213,8 +208,12 @@ impl<'a> Scan<'a> {
             let begin = self.at;
             let rest = bytes.get(begin..).filter(|rest| !rest.is_empty())?;
             let piece = rest.first_chunk().copied();
-            let mut places = places_of_escapes(&piece.unwrap_or_else(|| with_spaces(rest)));
+            let piece = piece.unwrap_or_else(|| with_spaces(rest));
+            let mut places = places_of_escapes(&piece);
             self.at += rest.len().min(64);
+            if are_line_ends(&piece, places) {
+                continue;
+            }
             while places != 0 {
                 let place = begin + places.trailing_zeros() as usize;
                 // A quote, a backslash, or a control character, of which strings may hold none.
@@ -279,6 +278,15 @@ impl<'a> Scan<'a> {
         read(self).map(Some)
     }
 
+    /// Passes over what is spelled just so; whether it came next.
+    #[inline]
+    pub(super) fn passed(&mut self, spelled: &str) -> bool {
+        let rest = self.text.as_bytes().get(self.at..);
+        let is_next = rest.is_some_and(|rest| rest.starts_with(spelled.as_bytes()));
+        self.at += if is_next { spelled.len() } else { 0 };
+        is_next
+    }
+
     /// Reads any value and gives it as it stands.
     pub(super) fn piece(&mut self) -> Option<&'a str> {
         self.with_piece(Self::skip).map(|((), piece)| piece)
@@ -322,11 +330,9 @@ impl<'a> Scan<'a> {
             (self.pass_string()? == Escapes::None).then_some(())?;
             self.take(b':')?;
             self.skip()?;
-            if self.took(b'}') {
-                self.depth -= 1;
+            if self.ends(b'}')? {
                 return Some(());
             }
-            self.take(b',')?;
         }
     }
 
@@ -365,6 +371,18 @@ impl<'a> Scan<'a> {
         self.take(bracket)
     }
 
+    /// Goes on behind an element: to the next one, or to the end of all, which this bracket is.
+    #[inline]
+    fn ends(&mut self, bracket: u8) -> Option<bool> {
+        let next = self.peek()?;
+        self.at += 1;
+        if next == bracket {
+            self.depth -= 1;
+            return Some(true);
+        }
+        (next == b',').then_some(false)
+    }
+
     #[inline]
     fn peek(&self) -> Option<u8> {
         self.text.as_bytes().get(self.at).copied()
@@ -385,39 +403,47 @@ impl<'a> Scan<'a> {
 
 /// How many bytes a text has that `serde_json` spelled so.
 pub(super) fn length_of(spelled: Spelled<'_>) -> usize {
-    let mut length = spelled.inside().len();
-    each_escape(spelled.inside(), |_, spared| {
-        length -= spared - 1;
-        true
-    });
-    length
+    spelled.inside().len() - spared(spelled.inside(), usize::MAX)
 }
 
-/// Goes over the escapes of a text that `serde_json` spelled so: where each begins and how long it is, as long as more of them
-/// are wanted.
-fn each_escape(inside: &str, mut wants_more: impl FnMut(usize, usize) -> bool) {
+/// How many bytes fewer the first `limit` bytes of a text are than as `serde_json` spelled them: each escape stands for one.
+fn spared(inside: &str, limit: usize) -> usize {
     let bytes = inside.as_bytes();
-    let (mut begin, mut behind) = (0, 0);
+    let (mut begin, mut behind, mut spared) = (0, 0, 0);
     while let Some(rest) = bytes.get(begin..).filter(|rest| !rest.is_empty()) {
         let piece = rest.first_chunk().copied();
-        let places = places_of_escapes(&piece.unwrap_or_else(|| with_spaces(rest)));
+        let piece = piece.unwrap_or_else(|| with_spaces(rest));
+        let places = places_of_escapes(&piece);
         // What the last escape of the piece before holds is none.
         let mut places = without_first(places, behind, begin);
+        if begin + 64 - spared <= limit && are_line_ends(&piece, places) {
+            spared += places.count_ones() as usize;
+            places = 0;
+        }
         while places != 0 {
             let place = begin + places.trailing_zeros() as usize;
-            let length = if bytes.get(place + 1) == Some(&b'u') {
-                6
-            } else {
-                2
-            };
-            if !wants_more(place, length) {
-                return;
+            let is_number = bytes.get(place + 1) == Some(&b'u');
+            let length = if is_number { 6 } else { 2 };
+            if place - spared >= limit {
+                return spared;
             }
+            spared += length - 1;
             behind = place + length;
             places = without_first(places, behind, begin);
         }
         begin += 64;
     }
+    spared
+}
+
+/// Whether these places of a piece, several of them, are those of line ends and nothing else, each with its letter in the piece.
+#[inline]
+fn are_line_ends(piece: &[u8; 64], places: u64) -> bool {
+    const SEVERAL: u32 = 3;
+    places.count_ones() >= SEVERAL
+        && places >> 63 == 0
+        && places & !places_of_byte(piece, b'\\') == 0
+        && (places << 1) & !places_of_byte(piece, b'n') == 0
 }
 
 /// The places of a piece that begins at `begin`, from `from` on.
@@ -608,6 +634,19 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn a_text_of_many_escapes_is_what_serde_reads(pieces in prop::collection::vec(prop::sample::select(vec!["\n", "\n", "\n", "a", "n", "\\", "\"", "\u{1b}", "é", "line"]), 0..300), limit in 0_usize..400) {
+            let text = pieces.concat();
+            let json = serde_json::Value::from(text.clone()).to_string();
+            let mut scan = Scan::of(&json);
+            let raw = scan.string().unwrap();
+            prop_assert_eq!(scan.end(), Some(()));
+            let cut = raw.spelled_cut(limit).unwrap();
+            prop_assert_eq!(cut.text(), &text[..border(&text, limit)]);
+            prop_assert_eq!(length_of(cut), cut.text().len());
+            prop_assert_eq!(length_of(raw.spelled(json.len()).unwrap()), text.len());
+        }
+
         #[test]
         fn nothing_passes_that_serde_refuses(mut text in json(), place in any::<prop::sample::Index>(), odd in any::<Option<char>>()) {
             if let Some(odd) = odd {

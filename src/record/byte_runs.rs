@@ -15,9 +15,21 @@ pub fn run_before_escape(bytes: &[u8]) -> usize {
 #[must_use]
 #[inline]
 pub fn places_of_escapes(bytes: &[u8; 64]) -> u64 {
+    places_of(bytes, escapes)
+}
+
+/// A bit for each of 64 bytes that is this one, likewise.
+#[must_use]
+#[inline]
+pub fn places_of_byte(bytes: &[u8; 64], byte: u8) -> u64 {
+    places_of(bytes, |bytes| bytes.simd_eq(u8x16::splat(byte)))
+}
+
+#[inline]
+fn places_of(bytes: &[u8; 64], marks: impl Fn(u8x16) -> u8x16) -> u64 {
     let (pieces, _) = bytes.as_chunks::<PIECE>();
     let places = |sum: u64, piece: &[u8; PIECE]| {
-        sum >> PIECE | u64::from(escapes(u8x16::new(*piece)).to_bitmask()) << (64 - PIECE)
+        sum >> PIECE | u64::from(marks(u8x16::new(*piece)).to_bitmask()) << (64 - PIECE)
     };
     pieces.iter().fold(0, places)
 }
@@ -58,6 +70,10 @@ fn run_before(bytes: &[u8], marks: impl Fn(u8x16) -> u8x16) -> usize {
         let found = marks(u8x16::new(piece)).to_bitmask();
         (found != 0).then(|| found.trailing_zeros() as usize)
     };
+    // Most runs are short.
+    if let Some(found) = bytes.first_chunk().and_then(|piece| first(*piece)) {
+        return found;
+    }
     let (pieces, rest) = bytes.as_chunks();
     for (place, piece) in pieces.iter().enumerate() {
         if let Some(found) = first(*piece) {
@@ -95,6 +111,9 @@ mod tests {
             prop_assert_eq!(places.trailing_zeros() as usize, run_before_escape(&many).min(64));
             let marked = many.iter().take(64).filter(|byte| **byte < b' ' || **byte == b'"' || **byte == b'\\');
             prop_assert_eq!(places.count_ones() as usize, marked.count());
+            let places = places_of_byte(many.first_chunk().unwrap(), b'a');
+            let is_one = |place: usize| places >> place & 1 == 1;
+            prop_assert!((0..64).all(|place| is_one(place) == (many[place] == b'a')));
             prop_assert_eq!(run_of_plain(&bytes), run(|byte| byte == b'\\' || !(b' '..=b'~').contains(&byte)));
         }
     }

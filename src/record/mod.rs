@@ -54,7 +54,9 @@ pub use atomic::{AtomicFile, write_atomically};
 pub use attestation::{Arms, Attestation, Difference, ProgramSeen, ServerTools};
 pub use ballast::{Ballast, free_space};
 pub use baselines::{Baseline, BaselineKey, Baselines, Reference};
-pub use byte_runs::{places_of_escapes, run_before_escape, run_of_plain, run_of_printable};
+pub use byte_runs::{
+    places_of_byte, places_of_escapes, run_before_escape, run_of_plain, run_of_printable,
+};
 pub use chain::{Verified, rows_after, verify};
 pub use changes::{ChangedFile, keep_large, read_changes, write_changes};
 pub use clock::TrialClock;

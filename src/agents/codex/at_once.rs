@@ -8,6 +8,7 @@
 
 use std::borrow::Cow;
 
+use crate::agents::codex::in_order;
 use crate::agents::codex::items::Stage;
 use crate::agents::codex::wire::{
     Change, Collab, Command, FileChange, McpAnswer, McpBlock, McpCall, Message, Text, WebSearch,
@@ -55,6 +56,10 @@ pub(super) fn error(line: &str) -> Option<Cow<'_, str>> {
 /// An item's event and nothing besides.
 pub(super) fn item(line: &str) -> Option<Step<'_>> {
     line.starts_with("{\"type\":\"item.").then_some(())?;
+    in_order::item(line).or_else(|| in_any_order(line))
+}
+
+fn in_any_order(line: &str) -> Option<Step<'_>> {
     let mut scan = Scan::of(line);
     let (mut event, mut has_item, mut parts) = (None, None, Parts::default());
     scan.members(|scan, key| match key {
@@ -174,18 +179,18 @@ fn whole(raw: Option<Raw<'_>>) -> String {
     raw.map_or_else(String::new, |raw| raw.text(usize::MAX))
 }
 
-fn spoken(raw: Option<Raw<'_>>) -> Text<'_> {
+pub(super) fn spoken(raw: Option<Raw<'_>>) -> Text<'_> {
     Text {
         text: Words::of(raw),
         ..Text::default()
     }
 }
 
-fn plain<'a>(scan: &mut Scan<'a>) -> Option<&'a str> {
+pub(super) fn plain<'a>(scan: &mut Scan<'a>) -> Option<&'a str> {
     scan.string()?.plain()
 }
 
-fn message<'a>(scan: &mut Scan<'a>) -> Option<Message<'a>> {
+pub(super) fn message<'a>(scan: &mut Scan<'a>) -> Option<Message<'a>> {
     let mut message = None;
     scan.members(|scan, key| match key {
         "message" => once(&mut message, scan.string()?),
@@ -213,7 +218,7 @@ fn changes(scan: &mut Scan<'_>) -> Option<Vec<Change>> {
     Some(changes)
 }
 
-fn answer<'a>(scan: &mut Scan<'a>) -> Option<McpAnswer<'a>> {
+pub(super) fn answer<'a>(scan: &mut Scan<'a>) -> Option<McpAnswer<'a>> {
     let mut content = None;
     scan.members(|scan, key| match key {
         "content" => {
@@ -253,6 +258,7 @@ mod tests {
             env!("CARGO_MANIFEST_DIR"),
             "/tests/fixtures/streams/codex-0.169.0/"
         );
+        let mut in_order = 0;
         for name in [
             "shell",
             "mcp",
@@ -270,6 +276,11 @@ mod tests {
             let items = stream.lines().filter(|line| line.contains("\"item\""));
             for line in items {
                 assert!(item(line).is_some(), "{name}: {line}");
+                let told = |step: Option<Step<'_>>| format!("{step:?}");
+                if let step @ Some(_) = in_order::item(line) {
+                    assert_eq!(told(step), told(in_any_order(line)), "{name}: {line}");
+                    in_order += 1;
+                }
             }
             let errors = stream
                 .lines()
@@ -278,5 +289,6 @@ mod tests {
                 assert!(error(line).is_some(), "{name}: {line}");
             }
         }
+        assert!(in_order > 40, "{in_order}");
     }
 }

@@ -1,6 +1,7 @@
 //! What Codex prints with `codex exec --json`: one JSON object a line, items with ids, usage at the end of a turn.
 
 mod at_once;
+mod in_order;
 mod items;
 mod stderr;
 mod told;
