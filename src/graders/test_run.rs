@@ -80,7 +80,7 @@ pub fn tests_told_by(asked: &TestsSpec, argv: &[String]) -> Option<TestFormat> {
     }
 }
 
-fn guessed(argv: &[String]) -> Option<TestFormat> {
+pub(super) fn guessed(argv: &[String]) -> Option<TestFormat> {
     let mut words = argv.iter().map(String::as_str);
     let program = words.next()?.rsplit('/').next()?;
     let rest: Vec<&str> = words.collect();

@@ -79,7 +79,7 @@ impl Tools {
     }
 }
 
-fn is_plain(name: &str) -> bool {
+pub(super) fn is_plain(name: &str) -> bool {
     !name.is_empty() && (!name.contains('/') || name.starts_with('/'))
 }
 

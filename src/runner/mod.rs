@@ -19,6 +19,7 @@ mod preview;
 mod programs;
 mod project;
 mod purse;
+mod pythons;
 mod references;
 mod regrading;
 mod request;

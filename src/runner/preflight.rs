@@ -16,14 +16,14 @@ use crate::runner::apple;
 use crate::runner::judges::judges;
 use crate::runner::programs::{Lack, lacking};
 use crate::runner::project::project_of;
+use crate::runner::pythons::guards;
 use crate::runner::references::references;
 use crate::runner::secrets::redactor;
 use crate::runner::{RunError, RunRequest};
 use crate::shims::watched_tools;
 use crate::supervise::{self, Cancel, Keeper, find_program};
 use crate::trial::{
-    Attested, Confinement, Guard, PRIVATE, Places, RunContext, Teller, base_environment,
-    program_path,
+    Attested, Confinement, PRIVATE, Places, RunContext, Teller, base_environment, program_path,
 };
 use crate::workspace::{self, ResolveOptions, Template};
 
@@ -125,10 +125,9 @@ pub(super) async fn preflight(
     if suite.settings.agent_sees_suite_root {
         source.warnings.push(SEES_SUITE.to_owned());
     }
-    let guards = suite.tasks.iter();
-    let guards: Result<Vec<Guard>, String> =
-        guards.map(|task| Guard::of(task, &source.subdir)).collect();
-    let guards = match guards {
+    let graders_path = system_path(&path, &[&scratch.path]);
+    let tree = (&source, &template);
+    let guards = match guards(&suite, tree, (&graders_path, &scratch.path)).await {
         Ok(guards) => guards,
         Err(problem) => {
             drop(scratch.close(false));
@@ -177,7 +176,7 @@ pub(super) async fn preflight(
         source,
         template,
         guards,
-        grader_tools: Tools::find(suite.tasks.iter(), &system_path(&path, &[&scratch.path])),
+        grader_tools: Tools::find(suite.tasks.iter(), &graders_path),
         tools: watched_tools(&suite.settings.shims, &path),
         redactor,
         shim_cost: OnceCell::new(),

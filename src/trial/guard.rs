@@ -1,20 +1,23 @@
 //! What a task says about paths, and what becomes of each change under it.
 
+mod paths;
+mod sorted;
+mod twins;
+
 use std::collections::BTreeSet;
-use std::ffi::OsStr;
-use std::fs;
-use std::ops::Bound;
-use std::os::unix::ffi::OsStrExt;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
 use crate::config::{GraderSpec, PROTECTED_BY_DEFAULT, TaskSpec};
 use crate::graders::Globs;
 use crate::trial::built::{Builds, Built};
 use crate::trial::known::Known;
 use crate::trial::makefiles::Makefiles;
-use crate::trial::shadowing::{ImportRoots, Rivals, rivals};
+use crate::trial::shadowing::{Doubt, Imports, Layout, PythonSide, packages_made};
 use crate::trial::telling::{changed_dependencies, reconfigured};
 use crate::workspace::{Age, ChangedPath, Now, named, patched_paths};
+
+use paths::{laid_files, leads_out, literal, words};
+pub(super) use sorted::Sorted;
 
 /// What a task says about paths.
 #[derive(Debug)]
@@ -29,8 +32,8 @@ pub struct Guard {
     reference: BTreeSet<PathBuf>,
     /// Where `grader_files` are laid, from the root.
     laid: BTreeSet<PathBuf>,
-    /// Where a new module may stand before one of Python's own.
-    roots: ImportRoots,
+    /// What graders import, and from where.
+    imports: Imports,
     /// Words of the graders' commands.
     asked: BTreeSet<String>,
     /// The only paths that may be changed.
@@ -39,30 +42,20 @@ pub struct Guard {
     defaults: bool,
 }
 
-/// What becomes of a trial's changes.
-#[derive(Debug, Default)]
-pub(super) struct Sorted<'a> {
-    /// These go into the graders' tree, each with its age there.
-    pub(super) carried: Vec<(&'a ChangedPath, Age)>,
-    /// What builds make anew, by its topmost paths: not carried.
-    pub(super) built: BTreeSet<PathBuf>,
-    /// Reasons for `integrity` that break a rule of the task.
-    pub(super) violations: Vec<String>,
-    /// Reasons for `integrity` that look odd.
-    pub(super) suspicions: Vec<String>,
-    /// The first change where none is allowed.
-    pub(super) not_allowed: Option<String>,
+/// The base commit, as changes are looked at.
+struct Base<'a> {
+    known: &'a Known<'a>,
+    layout: Layout<'a>,
+    builds: Builds<'a>,
+    makefiles: Makefiles<'a>,
 }
 
-/// So many paths are named in `integrity`, of each kind.
-const NAMED: usize = 10;
-
 impl Guard {
-    /// The guard of a task.
+    /// The guard of a task, with what the base commit and the machine say of Python.
     ///
     /// # Errors
     /// When a pattern is none; says which.
-    pub fn of(task: &TaskSpec, subdir: &Path) -> Result<Self, String> {
+    pub fn of(task: &TaskSpec, subdir: &Path, python: &PythonSide) -> Result<Self, String> {
         let mut kept = task.protected.clone().unwrap_or_default();
         let mut by_default: Vec<String> = match task.protected {
             Some(_) => Vec::new(),
@@ -107,7 +100,7 @@ impl Guard {
             reference: reference.collect(),
             laid: laid_files(task, subdir),
             asked: words(&task.graders),
-            roots: ImportRoots::of(&task.graders, subdir),
+            imports: Imports::of(&task.graders, subdir, python),
             defaults: task.protected.is_none(),
             allowed: allowed.map(|globs| Globs::new(globs, subdir)).transpose()?,
         })
@@ -140,104 +133,79 @@ impl Guard {
 
     /// Decides about each change to `known`, the base commit.
     pub(super) fn sort<'a>(&self, changed: &'a [ChangedPath], known: &Known<'_>) -> Sorted<'a> {
-        let base: &dyn Fn(&Path) -> Option<Vec<u8>> = &|path| known.file(path);
-        let builds = Builds::among(changed, known);
-        let makefiles = Makefiles::of(known);
+        let made = packages_made(changed);
+        let base = Base {
+            known,
+            layout: Layout::of(known.paths(), &made),
+            builds: Builds::among(changed, known),
+            makefiles: Makefiles::of(known),
+        };
         let mut sorted = Sorted::default();
-        let mut restored = BTreeSet::new();
         for one in changed {
+            self.decide(one, &base, &mut sorted);
             let path = one.path.as_path();
-            let protected = || format!("protected_changed:{}", named(path));
-            if self.kept.forbid(path) || self.kept.want_folder_at(path) {
-                sorted.violations.push(protected());
-                restored.insert(path);
-            } else if self.is_kept_by_default(path) {
-                sorted.suspicions.push(protected());
-                restored.insert(path);
-            } else if leads_out(one) {
-                let reason = format!("link_out:{}", named(path));
-                sorted.suspicions.push(reason);
-            } else if let Some(own) = self.twin(one, known).filter(|_| base(path).is_none()) {
-                let reasons = if own {
-                    &mut sorted.violations
-                } else {
-                    &mut sorted.suspicions
-                };
-                reasons.push(format!("protected_twin:{}", named(path)));
-            } else if self.is_shadowing(one, base) {
-                let reason = format!("module_shadowed:{}", named(path));
-                sorted.suspicions.push(reason);
-            } else if let Some(target) = self.target_taken(one, &makefiles) {
-                let reason = format!("make_target_shadowed:{}", named(target));
-                if !sorted.suspicions.contains(&reason) {
-                    sorted.suspicions.push(reason);
-                }
-                if target != path {
-                    sorted.carried.push((one, Age::BeforeBase));
-                }
-            } else if let Some(age) = self.age(one, &builds, &mut sorted) {
-                if self.defaults && !self.reference.contains(path) {
-                    sorted
-                        .suspicions
-                        .extend(reconfigured(one, (known, &makefiles)));
-                }
-                sorted.carried.push((one, age));
-            }
             let may = self.allowed.as_ref().is_none_or(|globs| globs.forbid(path));
             if !may && sorted.not_allowed.is_none() {
                 sorted.not_allowed = Some(named(path));
             }
         }
-        sorted.give_way(&restored);
+        sorted.give_way();
         if self.defaults {
             let carried = sorted.carried.iter().map(|(one, _)| *one);
             sorted.suspicions.extend(changed_dependencies(carried));
         }
-        for reasons in [&mut sorted.violations, &mut sorted.suspicions] {
-            if let Some(more @ 1..) = reasons.len().checked_sub(NAMED) {
-                reasons.truncate(NAMED);
-                reasons.push(format!("and {more} more"));
-            }
-        }
+        sorted.cut();
         sorted
     }
 
-    /// Whether a change is taken for a protected file: since its path differs in no more than case or accents, which some file
-    /// systems do not tell apart, or since Python imports it instead. True where the task itself protects that file.
-    fn twin(&self, one: &ChangedPath, known: &Known<'_>) -> Option<bool> {
+    /// Decides about one change, by its path first.
+    fn decide<'a>(&self, one: &'a ChangedPath, base: &Base<'_>, sorted: &mut Sorted<'a>) {
         let path = one.path.as_path();
-        if self.reference.contains(path) {
-            return None;
+        if self.kept.forbid(path) || self.kept.want_folder_at(path) {
+            sorted.put_back(path, true);
+        } else if self.is_kept_by_default(path) {
+            sorted.put_back(path, false);
+        } else if leads_out(one) {
+            sorted.suspect("link_out", path);
+        } else if let Some(own) = self.twin(one, base.known)
+            && base.known.file(path).is_none()
+        {
+            sorted.object(own, "protected_twin", path);
+        } else {
+            self.decide_by_use(one, base, sorted);
         }
-        let own = self.kept.forbid_folded(path);
-        if own || self.by_default.forbid_folded(path) {
-            return Some(own);
-        }
-        self.import_twin(rivals(one)?, known)
     }
 
-    /// The same for a module that stands before a protected one, or before a folder on the way to one.
-    fn import_twin(&self, of: Rivals, known: &Known<'_>) -> Option<bool> {
-        let is_there = |path: &PathBuf| known.file(path).is_some() || self.laid.contains(path);
-        let files = of.files.iter().filter(|path| is_there(path));
-        for file in files {
-            if self.kept.forbid(file) {
-                return Some(true);
+    /// Decides about a change by what tools take it for.
+    fn decide_by_use<'a>(&self, one: &'a ChangedPath, base: &Base<'_>, sorted: &mut Sorted<'a>) {
+        let path = one.path.as_path();
+        let twin = self.twin_elsewhere(one, base);
+        let shadow = self.shadow(one, base);
+        if twin == Some(Doubt::Certain) {
+            sorted.suspect("protected_twin", path);
+        } else if shadow == Some(Doubt::Certain) {
+            sorted.suspect("module_shadowed", path);
+        } else if let Some(target) = self.target_taken(one, &base.makefiles) {
+            let reason = format!("make_target_shadowed:{}", named(target));
+            if !sorted.suspicions.contains(&reason) {
+                sorted.suspicions.push(reason);
             }
-            if self.by_default.forbid(file) {
-                return Some(false);
+            if target != path {
+                sorted.carried.push((one, Age::BeforeBase));
             }
+        } else if let Some(age) = self.age(one, &base.builds, sorted) {
+            if twin.is_some() {
+                sorted.suspect("twin_elsewhere", path);
+            }
+            if shadow.is_some() {
+                sorted.suspect("module_may_shadow", path);
+            }
+            if self.defaults && !self.reference.contains(path) {
+                let reason = reconfigured(one, (base.known, &base.makefiles));
+                sorted.suspicions.extend(reason);
+            }
+            sorted.carried.push((one, age));
         }
-        // A folder that is no package gives way to any module.
-        let folder = of.folder?;
-        let is_package = is_there(&folder.join("__init__.py"));
-        let holds_laid = || self.laid.iter().any(|laid| laid.starts_with(&folder));
-        let is_python = |path: &Path| path.extension().is_some_and(|ending| ending == "py");
-        let holds_kept = || {
-            let mut kept = known.below(&folder).filter(|path| is_python(path));
-            kept.any(|path| self.kept.forbid(path))
-        };
-        (!is_package && (holds_kept() || holds_laid())).then_some(false)
     }
 
     /// The target of a makefile that make would take for done because of a change.
@@ -273,135 +241,17 @@ impl Guard {
         Some(Age::BeforeAll)
     }
 
-    /// Whether a change would be imported in the place of what Python, and so its test runners, bring along.
-    fn is_shadowing(&self, one: &ChangedPath, base: &dyn Fn(&Path) -> Option<Vec<u8>>) -> bool {
-        self.defaults
-            && !self.reference.contains(&one.path)
-            && self.roots.are_shadowed_by(one, base)
+    /// Whether a change would be imported in the place of what Python, its test runners or the project bring along.
+    fn shadow(&self, one: &ChangedPath, base: &Base<'_>) -> Option<Doubt> {
+        if !self.defaults || self.reference.contains(&one.path) {
+            return None;
+        }
+        let beside = |folder: &Path| self.lies_beside_tests(folder, base.known);
+        self.imports.shadow(one, base.layout, &beside)
     }
 
     fn is_kept_by_default(&self, path: &Path) -> bool {
         let kept = self.by_default.forbid(path) || self.by_default.want_folder_at(path);
         kept && !self.reference.contains(path)
-    }
-}
-
-impl Sorted<'_> {
-    /// What is said of changes that builds make anew.
-    pub(super) fn left_out(&self) -> Option<String> {
-        let named: Vec<String> = self
-            .built
-            .iter()
-            .take(NAMED)
-            .map(|path| named(path))
-            .collect();
-        let more = match self.built.len().saturating_sub(NAMED) {
-            0 => String::new(),
-            more => format!(" and {more} more"),
-        };
-        (!named.is_empty()).then(|| {
-            format!(
-                "not carried to the graders, who build it anew: {}{more} (`carry` names what is to be carried)",
-                named.join(", ")
-            )
-        })
-    }
-
-    /// What stands in the place of a folder that holds a protected file gives way to it.
-    fn give_way(&mut self, restored: &BTreeSet<&Path>) {
-        let suspicions = &mut self.suspicions;
-        self.carried.retain(|(one, _)| {
-            let from = (Bound::Excluded(one.path.as_path()), Bound::Unbounded);
-            let below = restored.range::<Path, _>(from).next();
-            let stays =
-                one.now == Now::Removed || below.is_none_or(|below| !below.starts_with(&one.path));
-            if !stays {
-                suspicions.push(format!("protected_changed:{}", named(&one.path)));
-            }
-            stays
-        });
-    }
-}
-
-/// The words of all commands of graders.
-fn words(graders: &[GraderSpec]) -> BTreeSet<String> {
-    let commands = graders.iter().filter_map(|grader| match grader {
-        GraderSpec::Command { argv, .. } => Some(argv),
-        _ => None,
-    });
-    let words = commands
-        .flatten()
-        .flat_map(|word| word.split_ascii_whitespace());
-    words.map(str::to_owned).collect()
-}
-
-/// The files that `grader_files` lay, from the root.
-fn laid_files(task: &TaskSpec, subdir: &Path) -> BTreeSet<PathBuf> {
-    let mut found = BTreeSet::new();
-    let mut waiting: Vec<(PathBuf, PathBuf)> = task.grader_files.clone();
-    while let Some((from, to)) = waiting.pop() {
-        let Ok(inside) = fs::read_dir(&from) else {
-            let to = to.components().filter(|part| *part != Component::CurDir);
-            found.insert(subdir.join(to.collect::<PathBuf>()));
-            continue;
-        };
-        let inside = inside.flatten();
-        waiting.extend(inside.map(|entry| (entry.path(), to.join(entry.file_name()))));
-    }
-    found
-}
-
-/// Whether a link leads out of the tree: what it would bring in is nothing that was captured.
-fn leads_out(changed: &ChangedPath) -> bool {
-    let Now::Link(target) = &changed.now else {
-        return false;
-    };
-    let target = Path::new(OsStr::from_bytes(target));
-    let mut depth = changed.path.components().count().saturating_sub(1);
-    for component in target.components() {
-        match component {
-            Component::RootDir | Component::Prefix(_) => return true,
-            Component::CurDir => {}
-            Component::Normal(_) => depth += 1,
-            Component::ParentDir => match depth.checked_sub(1) {
-                Some(above) => depth = above,
-                None => return true,
-            },
-        }
-    }
-    false
-}
-
-/// A path as a pattern that means it alone.
-fn literal(path: &Path) -> String {
-    let text = path.to_string_lossy();
-    let escaped = text.chars().flat_map(|character| {
-        let special = "*?[]{}\\".contains(character);
-        special.then_some('\\').into_iter().chain([character])
-    });
-    escaped.collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_link_out_of_the_tree_is_known_by_its_words_alone() {
-        let link = |path: &str, target: &str| ChangedPath {
-            path: PathBuf::from(path),
-            now: Now::Link(target.as_bytes().to_vec()),
-        };
-        for (path, target, out) in [
-            ("a", "b", false),
-            ("a", "../b", true),
-            ("d/a", "../b", false),
-            ("d/a", "../../b", true),
-            ("a", "/etc/passwd", true),
-            ("d/e/a", "../x/../../b", false),
-            ("a", "x/../../b", true),
-        ] {
-            assert_eq!(leads_out(&link(path, target)), out, "{path} -> {target}");
-        }
     }
 }

@@ -30,12 +30,25 @@ impl<'a> Known<'a> {
         self.paths.contains(path)
     }
 
+    /// All files and links.
+    pub(super) const fn paths(&self) -> &BTreeSet<PathBuf> {
+        &self.paths
+    }
+
     /// All files and links below a folder.
     pub(super) fn below<'b>(&'b self, folder: &'b Path) -> impl Iterator<Item = &'b Path> {
-        // Paths are ordered by component, so that what is in a folder follows it.
-        let from = (Bound::Excluded(folder), Bound::Unbounded);
-        let after = self.paths.range::<Path, _>(from);
-        let after = after.map(PathBuf::as_path);
-        after.take_while(move |path| path.starts_with(folder))
+        below(&self.paths, folder)
     }
+}
+
+/// Those of `paths` that lie below a folder.
+pub(super) fn below<'a>(
+    paths: &'a BTreeSet<PathBuf>,
+    folder: &'a Path,
+) -> impl Iterator<Item = &'a Path> {
+    // Paths are ordered by component, so that what is in a folder follows it.
+    let from = (Bound::Excluded(folder), Bound::Unbounded);
+    let after = paths.range::<Path, _>(from);
+    let after = after.map(PathBuf::as_path);
+    after.take_while(move |path| path.starts_with(folder))
 }

@@ -63,6 +63,7 @@ pub use frame::PRIVATE;
 pub use guard::Guard;
 pub use kept::{Kept, read as read_kept};
 pub use regrade::{Regraded, regrade_trial};
+pub use shadowing::PythonSide;
 pub use simulator::AppleSide;
 pub use stages::run_trial;
 pub use steering::{memories_of_folder, memories_of_home};

@@ -15,12 +15,14 @@ pub(super) const DEPENDENCIES: [&str; 5] =
 pub(super) fn changed_dependencies<'a>(
     mut carried: impl Iterator<Item = &'a ChangedPath>,
 ) -> Option<String> {
-    let installed = |path: &Path| {
-        let mut parts = path.components();
-        parts.any(|part| DEPENDENCIES.iter().any(|name| part.as_os_str() == *name))
-    };
-    let first = carried.find(|one| installed(&one.path))?;
+    let first = carried.find(|one| is_dependency(&one.path))?;
     Some(format!("dependencies_changed:{}", named(&first.path)))
+}
+
+/// Whether a path lies among installed dependencies.
+pub(super) fn is_dependency(path: &Path) -> bool {
+    let mut parts = path.components();
+    parts.any(|part| DEPENDENCIES.iter().any(|name| part.as_os_str() == *name))
 }
 
 /// What of a file that also says how tests run was changed in just that; `base` is the base commit.

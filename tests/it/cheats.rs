@@ -81,8 +81,7 @@ fn a_hook_of_a_test_runner_does_not_reach_the_graders_and_is_named() {
             "mkdir data; echo 1 > data/__init__.py; ln -s data pytest",
             "pytest",
         ),
-        ("echo 1 > _sha512.py", "_sha512.py"),
-        ("echo 1 > imp.py", "imp.py"),
+        ("echo 1 > _sha3.py", "_sha3.py"),
         ("echo 1 > pytest_cov.py", "pytest_cov.py"),
     ] {
         let (_, row) = ran(cheat, &task("", HOOKED));
@@ -764,7 +763,7 @@ fn python_project(sandbox: &Sandbox) {
     sandbox.git(&["commit", "-q", "-m", "python"]);
 }
 
-fn has_python() -> bool {
+pub(crate) fn has_python() -> bool {
     let found = std::process::Command::new("python3").arg("-V").output();
     let has = found.is_ok_and(|ran| ran.status.success());
     if !has {

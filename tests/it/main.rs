@@ -43,6 +43,7 @@ mod measured_graders;
 mod measures;
 mod memories;
 mod metrics;
+mod modules;
 mod money;
 mod outcomes;
 mod output;
