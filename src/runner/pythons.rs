@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use crate::agents::version;
 use crate::config::{GraderSpec, Suite, TaskSpec};
-use crate::graders::{python_of, python_version};
+use crate::graders::{python_of, python_version, speaks_of_tests};
 use crate::trial::{Guard, PythonSide};
 use crate::workspace::{Source, Template};
 
@@ -29,40 +29,47 @@ pub(super) async fn guards(
     };
     let mut guards = Vec::new();
     for task in &suite.tasks {
-        let versions = pythons.versions(task).await.unwrap_or_default();
-        let side = side.with_versions(versions);
+        let (versions, installed) = pythons.of(task).await;
+        let side = side.with_graders(versions.unwrap_or_default(), installed);
         guards.push(Guard::of(task, &source.subdir, &side)?);
     }
     Ok(guards)
 }
 
-/// The versions of the Pythons that were met.
+/// The Pythons that were met.
 struct Pythons<'a> {
     path: &'a OsStr,
     home: &'a Path,
     /// Whether a file of the project leads `python3` to some version.
     is_led: bool,
+    /// The version of each, where it is known.
     known: BTreeMap<PathBuf, Option<u8>>,
 }
 
 impl Pythons<'_> {
-    /// Those of a task's graders; `None` where one of them is not known.
-    async fn versions(&mut self, task: &TaskSpec) -> Option<BTreeSet<u8>> {
-        let mut versions = BTreeSet::new();
+    /// The versions of those of a task's graders, `None` where one is not known, and what is installed for them.
+    async fn of(&mut self, task: &TaskSpec) -> (Option<BTreeSet<u8>>, BTreeSet<String>) {
+        let (mut versions, mut installed) = (Some(BTreeSet::new()), BTreeSet::new());
         let commands = task.graders.iter();
         for grader in commands.filter(|one| matches!(one, GraderSpec::Command { .. })) {
-            let python = python_of(grader, self.path)?;
-            let version = match self.known.get(&python) {
-                Some(version) => *version,
-                None => self.ask(python).await,
-            };
-            versions.insert(version?);
+            let mut version = None;
+            if let Some(python) = python_of(grader, self.path) {
+                installed.extend(installed_for(&python));
+                version = self.version(python).await;
+            }
+            versions = versions.zip(version).map(|(mut all, version)| {
+                all.insert(version);
+                all
+            });
         }
-        Some(versions)
+        (versions, installed)
     }
 
     /// The version of a Python: its name tells it, but of what stands for several only it can say it.
-    async fn ask(&mut self, python: PathBuf) -> Option<u8> {
+    async fn version(&mut self, python: PathBuf) -> Option<u8> {
+        if let Some(version) = self.known.get(&python) {
+            return *version;
+        }
         let real = fs::canonicalize(&python).ok();
         let name = real.as_deref().and_then(Path::file_name);
         let mut told = name.and_then(OsStr::to_str).and_then(python_version);
@@ -73,4 +80,25 @@ impl Pythons<'_> {
         self.known.insert(python, told);
         told
     }
+}
+
+/// The modules in a virtual environment, which has what a project needs; a Python of the system has what others need, too.
+fn installed_for(python: &Path) -> BTreeSet<String> {
+    let Some(home) = python.parent().and_then(Path::parent) else {
+        return BTreeSet::new();
+    };
+    if !home.join("pyvenv.cfg").is_file() {
+        return BTreeSet::new();
+    }
+    let inside = |folder: PathBuf| fs::read_dir(folder).into_iter().flatten().flatten();
+    let versions = inside(home.join("lib"));
+    let modules = versions.flat_map(|version| inside(version.path().join("site-packages")));
+    let names = modules.filter_map(|module| module.file_name().into_string().ok());
+    let modules = names.filter_map(|name| {
+        let (stem, ending) = name.split_once('.').unwrap_or((&name, ""));
+        let is_module = ending.is_empty() || ["py", "so"].iter().any(|it| ending.ends_with(it));
+        // Packages that bring their tests along leave a folder of them here.
+        (is_module && !speaks_of_tests(stem)).then(|| stem.to_owned())
+    });
+    modules.collect()
 }

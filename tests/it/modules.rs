@@ -14,20 +14,25 @@ const HOLLOW: &str = "import unittest\nclass A(unittest.TestCase):\n  def test_a
 
 /// The row of an agent on a project with these files, whose task has these keys and ends in graders.
 fn row(files: &[(&str, &str)], agent: &str, keys: &str) -> Value {
-    let sandbox = Sandbox::new()
-        .agent(
-            "fake",
-            "claude_code_cli",
-            &format!("{agent}\n{CLAUDE_DONE}"),
-        )
-        .tasks(&format!("- id: answer\n  prompt: p\n{keys}"));
-    for name in ["python3.13", "python3.9"] {
+    let sandbox = Sandbox::new().agent(
+        "fake",
+        "claude_code_cli",
+        &format!("{agent}\n{CLAUDE_DONE}"),
+    );
+    // A virtual environment with one module.
+    let installed = sandbox.path("venv/lib/python3.13/site-packages/assertions");
+    fs::create_dir_all(installed).expect("make a folder");
+    fs::create_dir(sandbox.path("venv/bin")).expect("make a folder");
+    fs::write(sandbox.path("venv/pyvenv.cfg"), "").expect("write a file");
+    let keys = keys.replace("VENV", &sandbox.path("venv").display().to_string());
+    for name in ["python3.13", "python3.9", "../venv/bin/python3"] {
         sandbox.script(name, "exec python3 \"$@\"");
     }
     sandbox.script(
         "python",
         "[ \"$1\" = --version ] && { echo Python 3.13.1; exit 0; }\nexec python3 \"$@\"",
     );
+    let sandbox = sandbox.tasks(&format!("- id: answer\n  prompt: p\n{keys}"));
     for (name, text) in files {
         let path = sandbox.path("repo").join(name);
         fs::create_dir_all(path.parent().expect("a folder")).expect("make a folder");
@@ -162,6 +167,17 @@ fn a_module_of_anothers_name_is_told_wherever_importing_may_begin() {
             word => format!("suspect[{word}:{path}]"),
         };
         assert_eq!(row["integrity"], told, "{path}");
+    }
+    for (agent, argv, told) in [
+        (
+            "echo 1 > assertions.py",
+            "VENV/bin/python3, -c, ''",
+            "suspect[module_may_shadow:assertions.py]",
+        ),
+        ("echo 1 > assertions.py", "python3.13, -c, ''", "clean"),
+    ] {
+        let row = row(&project, agent, &graders("checks/**", argv, ""));
+        assert_eq!(row["integrity"], told, "{argv}: {row:#}");
     }
     let agent = "mkdir new; echo > new/__init__.py; echo 1 > new/types.py";
     let row = row(&project, agent, &graders("checks/**", "'true'", ""));

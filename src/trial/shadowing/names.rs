@@ -80,7 +80,7 @@ pub(super) struct Names {
     pub(super) versions: BTreeSet<u8>,
     /// Whether graders may run pytest.
     pub(super) has_pytest: bool,
-    /// What the base commit says that it depends on, as modules are named.
+    /// What the project depends on or has installed, as modules are named.
     pub(super) declared: BTreeSet<String>,
 }
 

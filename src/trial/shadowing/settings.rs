@@ -28,7 +28,7 @@ const REQUIRES: [&str; 4] = [
 /// What the base commit and the machine say of Python.
 #[derive(Debug, Clone, Default)]
 pub struct PythonSide {
-    /// What the project depends on, as modules are named.
+    /// What the project depends on or has installed, as modules are named.
     pub(super) declared: BTreeSet<String>,
     /// Folders that settings put on Python's path, from the root.
     pub(super) on_path: BTreeSet<PathBuf>,
@@ -72,13 +72,15 @@ impl PythonSide {
         self.picks
     }
 
-    /// The same with what graders run: the second numbers of versions of Python 3.
+    /// The same with what graders run: the second numbers of versions of Python 3, and modules that are installed for them.
     #[must_use]
-    pub fn with_versions(&self, versions: BTreeSet<u8>) -> Self {
-        Self {
-            versions,
-            ..self.clone()
-        }
+    pub fn with_graders(&self, versions: BTreeSet<u8>, installed: BTreeSet<String>) -> Self {
+        let mut side = self.clone();
+        side.versions = versions;
+        let installed = installed.iter().map(|name| as_module(name));
+        let others = installed.filter(|name| !self.own.contains(name));
+        side.declared.extend(others);
+        side
     }
 
     fn read(&mut self, form: Form, text: &str, folder: &Path) {
