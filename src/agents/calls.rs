@@ -25,14 +25,14 @@ impl Calls {
     }
 }
 
-/// Server and tool of a name that is `<server><mark><tool>`: by the servers known, longest first.
+/// Server and tool of a name that begins with what `begins` makes of a server's: by the servers known, longest first.
 pub(super) fn server_and_tool(
     name: &str,
     servers: &[String],
-    mark: &str,
+    begins: fn(&str) -> String,
 ) -> Option<(String, String)> {
     let known = servers.iter().filter_map(|server| {
-        let tool = name.strip_prefix(server.as_str())?.strip_prefix(mark)?;
+        let tool = name.strip_prefix(&begins(server))?;
         Some((server.clone(), tool.to_owned()))
     });
     known.max_by_key(|(server, _)| server.len())

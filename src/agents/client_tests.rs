@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::agents::StreamReader;
 use crate::config::AgentKind;
 use crate::model::{
-    AgentEvent, EventKind, ProviderFault, ProviderFaultKind, StreamReport, Terminal,
+    AgentEvent, EventKind, ProviderFault, ProviderFaultKind, Reset, StreamReport, Terminal,
 };
 
 /// Reads what a client printed, with what it wrote to standard error before it.
@@ -205,4 +205,48 @@ fn codex_tells_how_many_sub_agents_it_started() {
     let failed: Vec<&str> = failed.iter().map(String::as_str).collect();
     let (_, report) = read(AgentKind::Codex, &[], &failed);
     assert_eq!(report.silent_sub_agents, 0);
+}
+
+#[test]
+fn a_server_of_opencode_is_known_by_its_name_as_opencode_writes_it() {
+    for (server, tool, expected) in [
+        ("my.server", "my_server_echo", Some(("my.server", "echo"))),
+        ("my server", "my_server_a_b", Some(("my server", "a_b"))),
+        ("plain-1", "plain-1_echo", Some(("plain-1", "echo"))),
+        ("my.server", "apply_patch", None),
+    ] {
+        let line = format!(
+            r#"{{"type":"tool_use","sessionID":"s","part":{{"type":"tool","callID":"c","tool":"{tool}","state":{{"status":"completed","input":{{}},"output":"x"}}}}}}"#
+        );
+        let mut reader =
+            StreamReader::for_kind(AgentKind::Opencode).with_servers(&[server.to_owned()]);
+        let mut events = Vec::new();
+        reader.line(line.as_bytes(), Duration::ZERO, &mut events);
+        let call = events.iter().find_map(|event| match &event.kind {
+            EventKind::ToolStarted(call) => Some(call.mcp.clone()),
+            _ => None,
+        });
+        let expected = expected.map(|(server, tool)| (server.to_owned(), tool.to_owned()));
+        assert_eq!(call, Some(expected), "{server}: {events:?}");
+    }
+}
+
+#[test]
+fn headers_of_a_refusal_tell_opencode_when_to_ask_again() {
+    let after = |seconds| Some(Reset::After(Duration::from_secs(seconds)));
+    for (headers, expected) in [
+        (r#""retry-after-ms":"90000","retry-after":"7""#, after(90)),
+        (r#""retry-after":"7""#, after(7)),
+        (
+            r#""anthropic-ratelimit-unified-reset":"1795700000""#,
+            Some(Reset::At(1_795_700_000)),
+        ),
+        (r#""retry-after-ms":"soon""#, None),
+    ] {
+        let line = format!(
+            r#"{{"type":"error","sessionID":"s","error":{{"name":"APIError","data":{{"message":"too many requests","statusCode":429,"responseHeaders":{{{headers}}}}}}}}}"#
+        );
+        let told = fault(AgentKind::Opencode, &[], &[&line]).expect("a fault");
+        assert_eq!(told.reset, expected, "{headers}");
+    }
 }

@@ -1,5 +1,6 @@
 //! How an agent is started: its command line, its environment, its input.
 
+use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -46,6 +47,8 @@ pub struct InvocationContext<'a> {
     pub home_is_own: bool,
     /// This program, if it is to stand before the MCP servers and note what they tell.
     pub go_between: Option<&'a Path>,
+    /// The root of the machine that the agent sees, whose settings may start servers; `None` where that may be another machine.
+    pub machine: Option<&'a Path>,
 }
 
 /// A started agent to be.
@@ -86,6 +89,14 @@ pub enum InvocationError {
     /// An MCP file is no such file.
     #[error("{}: {problem}", path.display())]
     Mcp {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        problem: String,
+    },
+    /// The operator's own settings of an agent cannot be read, so that nobody could take their MCP servers away.
+    #[error("{}: mend it, since the agent would not read it either: {problem}", path.display())]
+    Settings {
         /// The file.
         path: PathBuf,
         /// What is wrong.
@@ -253,7 +264,8 @@ fn extra_arguments(
             arguments
         }
         AgentKind::Codex => {
-            let servers = mcp::codex_servers(config, context.mcp.env.keys())?;
+            let others = servers_of_the_machine(context);
+            let servers = mcp::codex_servers(config, &others, context.mcp.env.keys())?;
             let lent = servers.env.into_iter();
             private
                 .env
@@ -295,6 +307,15 @@ fn web_setting(context: &InvocationContext<'_>) -> Option<(&'static str, Value)>
     web::setting(context.agent.kind).filter(|_| settled == WebTools::Off)
 }
 
+/// Servers that settings of the machine start, as far as they can be switched off.
+fn servers_of_the_machine(context: &InvocationContext<'_>) -> BTreeSet<String> {
+    let config = context.scenario.mcp_config.as_deref();
+    let found = context
+        .machine
+        .map(|root| mcp::machine_servers(context.agent.kind, config, root));
+    found.unwrap_or_default().off
+}
+
 /// The scenario's servers, each met through this program; `None` where there are none, or they are to be met directly.
 fn watched_servers(
     context: &InvocationContext<'_>,
@@ -304,9 +325,11 @@ fn watched_servers(
     let (Some(servers), Some(program)) = (servers, context.go_between) else {
         return Ok(None);
     };
-    let file = mcp::with_go_between(servers, (program, context.private))?;
-    private.secrets.push(file.clone());
-    Ok(Some(file))
+    let place = (program, context.private);
+    let between = mcp::with_go_between(servers, context.workdir, place)?;
+    private.secrets.extend(between.environments);
+    private.secrets.push(between.servers.clone());
+    Ok(Some(between.servers))
 }
 
 /// Claude Code keeps its sessions, which tell the tokens of a trial that was killed; but not in the person's own home, where
@@ -337,7 +360,8 @@ fn opencode_content(
         &context.settings.env,
     ];
     let given = set.iter().find_map(|env| env.get(OPENCODE_CONTENT));
-    let others = mcp::opencode_servers(operator.opencode_config.as_deref(), context.workdir);
+    let mut others = mcp::opencode_servers(operator, context.workdir);
+    others.extend(servers_of_the_machine(context));
     let given = given.map(String::as_str);
     mcp::opencode_content(config, &others, (given, web_setting(context)))
 }

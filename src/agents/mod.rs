@@ -44,8 +44,8 @@ pub use home::{Login, OperatorHome, copy_settings, login, login_texts, texts_of}
 pub use invocation::{Invocation, InvocationContext, InvocationError, invocation, invocation_for};
 pub use led::{Led, SCRIPTED_KEY, led};
 pub use mcp::{
-    Met, ServerNoted, ServerNotes, mcp_commands, server_names, server_programs, server_variables,
-    servers_noted,
+    MachineServers, Met, ServerNoted, ServerNotes, machine_servers, machine_settings, mcp_commands,
+    server_names, server_programs, server_variables, servers_noted, servers_with_folder,
 };
 pub use prompt::compose_prompt;
 pub use provider::{hosts_of, provider_hosts};

@@ -80,6 +80,11 @@ pub(super) trait Dialect: fmt::Debug + Send {
     /// Whether the agent said that it is done and nothing speaks for more to come.
     fn done(&self) -> bool;
 
+    /// Whether it told of work in the background that goes on.
+    fn works_beside(&self) -> bool {
+        false
+    }
+
     /// Whether a final event came.
     fn has_ended(&self) -> bool;
 
@@ -251,6 +256,12 @@ impl StreamReader {
     #[must_use]
     pub fn done(&self) -> bool {
         self.dialect.done()
+    }
+
+    /// Whether the agent told of work in the background that goes on, which may be that of a model.
+    #[must_use]
+    pub fn works_beside(&self) -> bool {
+        self.dialect.works_beside()
     }
 
     /// Reads what an agent wrote to `{OUT_JSON}`: its figures, where the CLI has a file for them; else, if no final event was

@@ -4,11 +4,7 @@ use std::fmt::Write as _;
 
 /// A key of a dotted path: bare where TOML allows, else quoted.
 pub(super) fn toml_key(key: &str) -> String {
-    let is_bare = !key.is_empty()
-        && key
-            .bytes()
-            .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-'));
-    if is_bare {
+    if is_bare(key) {
         key.to_owned()
     } else {
         toml_string(key)
@@ -34,6 +30,20 @@ pub(super) fn toml_string(text: &str) -> String {
     }
     quoted.push('"');
     quoted
+}
+
+/// A TOML inline table; its keys may be any text. Whoever sets a value by a dotted path may not know how to read quoted keys.
+pub(super) fn toml_table<'a>(values: impl Iterator<Item = (&'a str, String)>) -> String {
+    let pairs: Vec<String> = values
+        .map(|(key, value)| format!("{}={value}", toml_key(key)))
+        .collect();
+    format!("{{{}}}", pairs.join(", "))
+}
+
+/// Whether a key needs no quotes.
+pub(super) fn is_bare(key: &str) -> bool {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
+    !key.is_empty() && key.bytes().all(plain)
 }
 
 /// A TOML list of strings.

@@ -266,6 +266,14 @@ pub enum Terminal {
     Failed,
 }
 
+impl StreamReport {
+    /// A request to the model was open when the agent was stopped, and is in no figure.
+    pub fn lacks_a_request(&mut self) {
+        self.usage_is_lower_bound |= self.usage.is_some();
+        self.provider_cost_is_lower_bound |= self.provider_cost_usd.is_some();
+    }
+}
+
 /// What a whole stream amounts to; the adapter makes it when the stream ends.
 #[derive(Debug, Clone, PartialEq, Default)]
 #[expect(

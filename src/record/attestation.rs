@@ -69,7 +69,7 @@ pub struct ProgramSeen {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Difference {
     /// The word of the row: `program`, `cli_version`, `model`, `mcp_servers`, `tools`, `mcp_tools`,
-    /// `config_files`, `env_names`, `mcp_not_connected`.
+    /// `config_files`, `env_names`, `mcp_not_connected`, `mcp_unexpected`.
     pub flag: &'static str,
     /// What is different, for a person.
     pub text: String,
@@ -100,7 +100,7 @@ impl Attestation {
         Some(words.find(is_number).unwrap_or(text))
     }
 
-    /// What the scenario asked for and the agent did not get.
+    /// What the scenario asked for and the agent did not get, and what it got that nobody asked for.
     #[must_use]
     pub fn unmet(&self) -> Vec<Difference> {
         let mut unmet = Vec::new();
@@ -113,6 +113,14 @@ impl Attestation {
                 });
             }
         }
+        let others = self
+            .mcp_servers
+            .iter()
+            .filter(|(name, status)| !self.mcp_expected.contains(*name) && *status != "disabled");
+        unmet.extend(others.map(|(name, status)| Difference {
+            flag: "mcp_unexpected",
+            text: format!("the MCP server {name} is {status}, and the scenario names none such"),
+        }));
         unmet
     }
 

@@ -90,6 +90,21 @@ fn a_server_that_is_asked_for_must_be_connected() {
 }
 
 #[test]
+fn a_server_that_nobody_asked_for_is_told() {
+    for (status, expected) in [
+        ("connected", &["mcp_unexpected"][..]),
+        ("failed", &["mcp_unexpected"]),
+        ("disabled", &[]),
+    ] {
+        let now = Attestation {
+            mcp_servers: map(&[("lab", "connected"), ("mine", status)]),
+            ..seen()
+        };
+        assert_eq!(flags(&now.unmet()), expected, "{status}");
+    }
+}
+
+#[test]
 fn a_later_start_compares_with_the_first_trial_of_the_arm() {
     let folder = tempfile::tempdir().unwrap();
     let run = RunDir::create(folder.path(), "r").unwrap();

@@ -11,6 +11,7 @@ mod judges;
 mod lanes;
 mod lanes_told;
 mod ledger;
+mod machine;
 mod memories;
 mod metadata;
 mod postmortem;

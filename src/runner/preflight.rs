@@ -14,6 +14,7 @@ use crate::model::{Isolation, Network, Progress};
 use crate::record::RunDir;
 use crate::runner::apple;
 use crate::runner::judges::judges;
+use crate::runner::machine;
 use crate::runner::programs::{Lack, lacking};
 use crate::runner::project::project_of;
 use crate::runner::pythons::guards;
@@ -153,6 +154,10 @@ pub(super) async fn preflight(
             )]));
         }
     };
+    if let Err(problem) = machine::servers(&suite, confinement.level, Path::new("/")) {
+        drop(scratch.close(false));
+        return Err(problem);
+    }
     if let Some(why) = no_network_without_jail(&suite, &confinement) {
         drop(scratch.close(false));
         return Err(RunError::Missing(vec![why]));

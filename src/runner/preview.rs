@@ -1,7 +1,9 @@
 //! What a run would do, for `--dry-run`: nothing is run and nothing kept.
 
 use std::ffi::OsString;
+use std::path::Path;
 
+use crate::model::Isolation;
 use crate::plan::{Missing, Plan, build};
 use crate::record::RunDir;
 use crate::runner::inputs::Given;
@@ -10,7 +12,7 @@ use crate::runner::project::project_of;
 use crate::runner::references::references;
 use crate::runner::request::run_to_resume;
 use crate::runner::secrets::redactor;
-use crate::runner::{RunError, RunRequest, drift};
+use crate::runner::{RunError, RunRequest, drift, machine};
 use crate::trial::base_environment;
 use crate::workspace::ResolveOptions;
 
@@ -33,6 +35,13 @@ pub struct Preview {
 /// The run directory to resume cannot be read, or the project not be found.
 pub fn preview(request: &RunRequest) -> Result<Preview, RunError> {
     let plan = build(&request.suite, request.trials);
+    // Nothing is tried here, so that whoever asks for no level is taken to get the highest.
+    let level = request.suite.settings.isolation.level;
+    machine::servers(
+        &request.suite,
+        level.unwrap_or(Isolation::Jail),
+        Path::new("/"),
+    )?;
     let (standing, drift) = match &request.resume {
         Some(path) => {
             let run_dir = run_to_resume(path)?;

@@ -1,8 +1,10 @@
 //! A child between whose output and its reader this process stands: all is passed on as it comes, and each line is looked at.
 
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io::{self, Write as _};
 use std::os::unix::process::ExitStatusExt as _;
+use std::path::PathBuf;
 use std::process::Stdio;
 use std::time::Duration;
 
@@ -20,12 +22,25 @@ const LONGEST_LINE: usize = 8 << 20;
 /// What is left in the pipe of a dead child is there at once; only somebody else who holds it lets it stay open.
 const LAST_WORDS: Duration = Duration::from_millis(500);
 
-/// Starts `command` in this process's place: with its standard input and error, its folder and its environment, and with
+/// What a child has of its own; all else is this process's.
+#[derive(Debug, Default)]
+pub struct ServerPlace {
+    /// The folder that it begins in.
+    pub folder: Option<PathBuf>,
+    /// Variables.
+    pub variables: BTreeMap<String, String>,
+}
+
+/// Starts `command` in this process's place: with its standard input and error, in these surroundings, and with
 /// its standard output through here. Signals that ask to end are handed on. Gives how it ended.
 ///
 /// # Errors
 /// It could not be started.
-pub async fn go_between(command: &[OsString], look: &mut impl FnMut(&[u8])) -> io::Result<Exit> {
+pub async fn go_between(
+    command: &[OsString],
+    around: &ServerPlace,
+    look: &mut impl FnMut(&[u8]),
+) -> io::Result<Exit> {
     let (program, arguments) = command
         .split_first()
         .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "no command"))?;
@@ -35,7 +50,11 @@ pub async fn go_between(command: &[OsString], look: &mut impl FnMut(&[u8])) -> i
         reason = "this room's own start gives a session, limits and a supervisor, and here is none of them"
     )]
     let mut command = Command::new(program);
-    let mut child = command.args(arguments).stdout(Stdio::piped()).spawn()?;
+    command.args(arguments).envs(&around.variables);
+    if let Some(folder) = &around.folder {
+        command.current_dir(folder);
+    }
+    let mut child = command.stdout(Stdio::piped()).spawn()?;
     let pid = child.id();
     let mut passing = Passing {
         from: child.stdout.take(),

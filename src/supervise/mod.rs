@@ -48,7 +48,7 @@ pub use cancel::Cancel;
 pub use capture::{CapturedOutput, capture};
 pub use clock::monotonic_ns;
 pub use ending::{ChildEnding, EndReason, Exit};
-pub use go_between::go_between;
+pub use go_between::{ServerPlace, go_between};
 pub use health::can_be_worked_in;
 pub use host::{host_load, memory_kills};
 pub use isolation::{Probe, become_helper_if_asked, probe};

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::ending::EndReason;
 use super::jail::Jail;
 
 /// A program to start, and the limits of its life.
@@ -184,6 +185,11 @@ pub trait Listener: Send {
     fn reached(&mut self, hatches: Vec<TcpListener>) -> io::Result<()> {
         drop(hatches);
         Ok(())
+    }
+
+    /// It is about to be asked to end, or killed, for this reason; it may be told so more than once.
+    fn stopping(&mut self, reason: EndReason) {
+        let _ = reason;
     }
 
     /// It is time to put down what is still in memory: called once within 15 ms after output came, whether or not more

@@ -149,7 +149,7 @@ impl<'a> Watch<'a> {
         loop {
             let now = self.look(cancel);
             self.settle(now, listener);
-            self.act(now).await;
+            self.act(now, listener).await;
             let drained = self.exited && !self.stdout.is_open() && !self.stderr.is_open();
             if drained || self.course.is_over() {
                 return;
@@ -220,8 +220,12 @@ impl<'a> Watch<'a> {
         }
     }
 
-    async fn act(&mut self, now: Duration) {
-        match self.course.due(now) {
+    async fn act(&mut self, now: Duration, listener: &mut dyn Listener) {
+        let due = self.course.due(now);
+        if due.is_some() {
+            listener.stopping(self.course.reason());
+        }
+        match due {
             Some(Act::Interrupt) if self.leash.child.is_jailed() => {
                 self.leash.child.interrupt().await;
             }

@@ -6,7 +6,7 @@ use std::fs::{self, File, Metadata};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use crate::agents::{server_names, version};
+use crate::agents::{machine_settings, server_names, version};
 use crate::config::AgentKind;
 use crate::model::Isolation;
 use crate::record::{Arms, Attestation, ProgramSeen, RunDir};
@@ -18,7 +18,7 @@ use crate::trial::jail;
 use crate::trial::launched::programs;
 use crate::trial::listener::HeardAll;
 use crate::trial::mcp_seen;
-use crate::trial::preparation::Ready;
+use crate::trial::preparation::{Ready, hidden_settings, machine};
 use crate::trial::steering::{
     Barren, CLAUDE_FILES, CODEX_FILES, HOME_FILES, Stamp, WORKSPACE_FILES, digest, files, may_hold,
     stamp,
@@ -262,7 +262,25 @@ fn config_files(
             names.iter().filter_map(seen)
         })
     });
-    found.chain(mcp).collect()
+    found.chain(mcp).chain(of_the_machine(frame)).collect()
+}
+
+/// Settings of the machine that the agent reads, by whole paths.
+fn of_the_machine(frame: &Frame<'_>) -> Vec<(String, String)> {
+    let kind = frame.context.agent(frame.planned).kind;
+    let jailed = frame.context.confinement.level == Isolation::Jail;
+    let hidden = if jailed {
+        hidden_settings(frame)
+    } else {
+        Vec::new()
+    };
+    let files = machine(frame).into_iter().flat_map(|root| {
+        let names = machine_settings(kind).iter();
+        names.map(|name| root.join(name))
+    });
+    let seen = files.filter(|file| !hidden.contains(file));
+    seen.filter_map(|file| Some((format!("machine:{}", file.display()), digest(&file)?)))
+        .collect()
 }
 
 /// Where the operator's files lie that a jail may show in this folder of the home that stands for the operator's.

@@ -11,8 +11,9 @@ use crate::model::{
     AgentEvent, DoorUse, EventKind, McpServerSeen, Progress, Said, StreamReport, TrialKey,
 };
 use crate::record::{EventLog, RecordError, Redactor, Sieve, Transcript};
-use crate::supervise::{Heard, Listener, OutputStream};
+use crate::supervise::{EndReason, Heard, Listener, OutputStream};
 use crate::trial::Teller;
+use crate::trial::asking::Asking;
 use crate::trial::beside::BesideCommands;
 use crate::trial::meter::Meter;
 use crate::trial::watch::Watch;
@@ -30,6 +31,8 @@ pub(super) struct Ear {
     sieves: [Sieve; 2],
     /// The door of its network, if it has one.
     gate: Option<Gate>,
+    /// Whether a request to its model may have been open when it was stopped; `None` as long as nobody stops it.
+    stopped_asking: Option<bool>,
 }
 
 /// Everything that events are put down in.
@@ -51,6 +54,7 @@ struct Notebook {
     /// Whether the agent did anything after the last fault of its provider.
     went_on_after_fault: bool,
     beside: BesideCommands,
+    asking: Asking,
     write_problem: Option<RecordError>,
 }
 
@@ -121,6 +125,7 @@ impl Ear {
             has_answered: false,
             went_on_after_fault: true,
             beside: BesideCommands::default(),
+            asking: Asking::default(),
             write_problem: None,
         };
         Self {
@@ -129,6 +134,7 @@ impl Ear {
             fresh: Vec::new(),
             sieves,
             gate: None,
+            stopped_asking: None,
         }
     }
 
@@ -157,6 +163,9 @@ impl Ear {
         let report = self.reader.finish(at, &mut self.fresh);
         self.notebook.take_in(&self.fresh);
         let mut heard = self.notebook.close(report);
+        if self.stopped_asking == Some(true) {
+            heard.report.lacks_a_request();
+        }
         heard.door = self.gate.map(Gate::close);
         heard
     }
@@ -218,6 +227,7 @@ impl Notebook {
                 self.answered();
             }
             self.beside.see(event);
+            self.asking.see(event);
             self.meter.see(event);
             self.tally.see(event);
             self.watch.see(event);
@@ -287,6 +297,7 @@ impl Hearer for Notebook {
             Said::Answered(_) => self.went_on_after_fault = true,
         }
         self.beside.see_said(said);
+        self.asking.see_said(said);
         self.tally.see_said(at, said);
         self.watch.see_said(at, said);
         if let Err(error) = self.log.write_said(at, said) {
@@ -340,6 +351,17 @@ impl Listener for Ear {
             Some(gate) => gate.open(hatches),
             None => Ok(()),
         }
+    }
+
+    /// Figures that come from here on lack the request that is open now.
+    fn stopping(&mut self, reason: EndReason) {
+        if reason == EndReason::Lingered {
+            return;
+        }
+        let (reader, asking) = (&self.reader, &self.notebook.asking);
+        self.stopped_asking.get_or_insert_with(|| {
+            !reader.done() && (reader.works_beside() || asking.may_be_open())
+        });
     }
 
     fn settle(&mut self) {

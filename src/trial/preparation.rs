@@ -7,6 +7,7 @@ use std::{fs, io};
 
 use crate::agents::{
     Invocation, InvocationContext, OperatorHome, compose_prompt, copy_settings, invocation,
+    machine_servers,
 };
 use crate::config::{ScenarioSpec, TaskSpec};
 use crate::graders::{ForbiddenBaseline, capture_baseline};
@@ -74,6 +75,7 @@ pub(super) fn ready(frame: &Frame<'_>, workspace: &Workspace) -> Result<Ready, S
         path: &path,
         home_is_own: home_is_own(frame),
         go_between: go_between(frame).as_deref(),
+        machine: machine(frame),
     })
     .map_err(|error| Stop::spawn(error.to_string()))?;
     if context.confinement.level == Isolation::Jail && invocation.private_home.is_none() {
@@ -123,6 +125,21 @@ pub(super) fn go_between(frame: &Frame<'_>) -> Option<PathBuf> {
     (has_servers && reachable)
         .then(|| std::env::current_exe().ok())
         .flatten()
+}
+
+/// The root of the machine that the agent sees: a wrapper of the operator's may show another one.
+pub(super) fn machine<'a>(frame: &Frame<'_>) -> Option<&'a Path> {
+    let is_this = frame.context.confinement.level != Isolation::External;
+    is_this.then_some(Path::new("/"))
+}
+
+/// Files of the machine's settings that an agent of this trial must not see, since their servers cannot be switched off.
+pub(super) fn hidden_settings(frame: &Frame<'_>) -> Vec<PathBuf> {
+    let kind = frame.context.agent(frame.planned).kind;
+    let config = frame.context.scenario(frame.planned).mcp_config.as_deref();
+    let found = machine(frame).map(|root| machine_servers(kind, config, root));
+    let staying = found.unwrap_or_default().staying.into_iter();
+    staying.map(|(file, _)| file).collect()
 }
 
 /// Makes a trial's private folder, beside those of other trials but not close to them on the disk.

@@ -628,3 +628,19 @@ fn a_result_beyond_the_sessions_begun_is_warned_of() {
     assert!(!warned(&[init, init, DONE, DONE]));
     assert!(warned(&[init, DONE, DONE]));
 }
+
+#[test]
+fn a_result_of_a_client_that_was_stopped_in_a_request_is_a_lower_bound() {
+    for (reason, expected) in [
+        ("aborted_streaming", true),
+        ("aborted_tools", false),
+        ("completed", false),
+    ] {
+        let result = format!(
+            r#"{{"type":"result","subtype":"error_during_execution","is_error":true,"total_cost_usd":0.8,"terminal_reason":"{reason}","usage":{{"input_tokens":7,"output_tokens":1}}}}"#
+        );
+        let (_, report) = read(&[&result]);
+        assert_eq!(report.usage_is_lower_bound, expected, "{reason}");
+        assert_eq!(report.provider_cost_is_lower_bound, expected, "{reason}");
+    }
+}

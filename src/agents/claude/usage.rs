@@ -79,6 +79,8 @@ pub(super) struct Told {
     text: Option<String>,
     /// Whether `usage` covers one of several parts only.
     partial: bool,
+    /// Whether its client was stopped while a request was open, as it says itself: what that cost is in no figure.
+    lacks_a_request: bool,
     /// The models that were paid for.
     models: Vec<String>,
     /// What messages had told until then.
@@ -105,6 +107,7 @@ impl Told {
             text: last
                 .usage
                 .map(|usage| provider_usage(usage, last.model_usage)),
+            lacks_a_request: last.terminal_reason.0.as_deref() == Some("aborted_streaming"),
             ..Self::default()
         };
         told.cost_is_none = last.total_cost_usd.is_some() && told.cost_usd.is_none();
@@ -186,7 +189,7 @@ pub(super) fn settle(
     };
     // What messages told after the last result is in no result, and the rest of their turn is not told at all.
     let since = growth(told.until, running.total);
-    let is_cut = begun_anew || since != Usage::default();
+    let is_cut = begun_anew || told.lacks_a_request || since != Usage::default();
     report.usage = told.usage.map(|usage| add(usage, since));
     report.usage_is_lower_bound = (told.partial || is_cut) && told.usage.is_some();
     report.provider_cost_is_lower_bound = is_cut && told.cost_usd.is_some();

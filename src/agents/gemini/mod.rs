@@ -193,7 +193,7 @@ impl GeminiStream {
     fn mcp_parts(&self, name: &str) -> Option<(String, String)> {
         let rest = name.strip_prefix("mcp_")?;
         let known = self.servers.as_deref().unwrap_or_default();
-        server_and_tool(rest, known, "_").or_else(|| {
+        server_and_tool(rest, known, |server| format!("{server}_")).or_else(|| {
             let (server, tool) = rest.split_once('_')?;
             (!server.is_empty()).then(|| (server.to_owned(), tool.to_owned()))
         })

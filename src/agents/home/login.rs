@@ -219,7 +219,12 @@ pub(super) fn copy(
         }
         AgentKind::Codex => {
             for (_, text) in copied.iter_mut().filter(|(name, _)| *name == "config.toml") {
-                *text = settings::without_mcp_servers(text);
+                let path = || from.unwrap_or(to).join("config.toml");
+                let settings = settings::without_mcp_servers(text);
+                *text = settings.map_err(|problem| InvocationError::Settings {
+                    path: path(),
+                    problem,
+                })?;
             }
         }
         _ => {}

@@ -5,32 +5,14 @@ use serde_json::{Map, Value, json};
 use crate::agents::jsonc::plain_json;
 use crate::config::AgentKind;
 
-/// Codex settings less their `mcp_servers`, by lines: tables of that name, and keys of it before any table.
-pub(super) fn without_mcp_servers(settings: &str) -> String {
-    let mut kept = String::new();
-    let mut in_servers = false;
-    let mut in_table = false;
-    for line in settings.lines() {
-        let text = line.trim_start();
-        if let Some(table) = text.strip_prefix('[') {
-            let name = table.trim_start_matches('[').trim_start();
-            in_table = true;
-            in_servers = is_mcp_key(name);
-        } else if !in_table {
-            in_servers = is_mcp_key(text);
-        }
-        if !in_servers {
-            kept.push_str(line);
-            kept.push('\n');
-        }
-    }
-    kept
-}
-
-fn is_mcp_key(text: &str) -> bool {
-    let bare = text.trim_start_matches(['"', '\'']);
-    bare.strip_prefix("mcp_servers")
-        .is_some_and(|rest| !rest.starts_with(|next: char| next.is_alphanumeric() || next == '_'))
+/// Codex settings less their `mcp_servers`, tables and dotted keys alike, written anew without comments.
+///
+/// # Errors
+/// What is no TOML, which Codex would not take either.
+pub(super) fn without_mcp_servers(settings: &str) -> Result<String, String> {
+    let mut settings: toml::Table = toml::from_str(settings).map_err(|error| error.to_string())?;
+    settings.remove("mcp_servers");
+    toml::to_string(&settings).map_err(|error| error.to_string())
 }
 
 /// The settings of a Gemini CLI or a Qwen Code for a trial: the operator's less their MCP servers, or nothing of them but

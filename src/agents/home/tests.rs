@@ -75,9 +75,35 @@ fn without_a_clean_home_only_codex_sessions_are_private() {
     );
     assert_eq!(made.home, None);
     let settings = fs::read_to_string(private.path().join("codex/config.toml")).unwrap();
-    assert_eq!(settings, "model = \"m\"\n[tui]\nmcp_servers = 1\n");
+    assert_eq!(settings, "model = \"m\"\n\n[tui]\nmcp_servers = 1\n");
     let none = make(AgentKind::ClaudeCode, false, (private.path(), &operator)).unwrap();
     assert!(none.env.is_empty() && none.secrets.is_empty());
+}
+
+#[test]
+fn servers_are_taken_out_of_codex_settings_however_they_are_written() {
+    for servers in [
+        "mcp_servers.lab.command = \"z\"\nmcp_servers.lab.args = [\n  \"x\",\n  \"[y]\", # [\n]\n",
+        "mcp_servers = { lab = { command = \"z\" } }\n",
+        "\"mcp_servers\".lab.command = \"\"\"\n[tui]\n\"\"\"\n",
+    ] {
+        let text = format!(
+            "{servers}model = \"m\"\n[tui]\nmcp_servers = 1\n[mcp_servers.other]\ncommand = \"z\"\n"
+        );
+        let text = if servers.contains('{') {
+            text.replace("[mcp_servers.other]\ncommand = \"z\"\n", "")
+        } else {
+            text
+        };
+        let kept = settings::without_mcp_servers(&text).unwrap();
+        assert_eq!(kept, "model = \"m\"\n\n[tui]\nmcp_servers = 1\n", "{text}");
+    }
+    let (folder, operator) = operator();
+    fs::write(folder.path().join("codex/config.toml"), "model = [\n").unwrap();
+    let private = tempfile::tempdir().unwrap();
+    let refused = make(AgentKind::Codex, false, (private.path(), &operator)).unwrap_err();
+    let refused = refused.to_string();
+    assert!(refused.contains("codex/config.toml: mend it"), "{refused}");
 }
 
 #[test]

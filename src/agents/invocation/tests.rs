@@ -2,6 +2,7 @@
 
 use std::ffi::{OsStr, OsString};
 use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use super::*;
@@ -49,8 +50,13 @@ impl Case {
             path: OsStr::new("/shims:/usr/bin"),
             home_is_own: self.settings.clean_agent_env,
             go_between: self.go_between.as_deref(),
+            machine: Some(self.private.path()),
         };
-        invocation_for(&context, &OperatorHome::default())
+        let operator = OperatorHome {
+            home: Some(self.private.path().join("operator")),
+            ..OperatorHome::default()
+        };
+        invocation_for(&context, &operator)
     }
 
     fn argv(&self) -> Vec<String> {
@@ -358,7 +364,7 @@ fn a_go_between_stands_before_each_server_that_is_a_program() {
         crate::agents::default_command(AgentKind::Qwen),
     );
     let file = case.private.path().join("given.json");
-    let servers = r#"{"mcpServers":{"far":{"url":"http://x"},"lab":{"command":"lab","args":["-x"],"env":{"A":"b"},"timeout":2.50}}}"#;
+    let servers = r#"{"mcpServers":{"far":{"url":"http://x"},"lab":{"command":"lab","args":["-x"],"cwd":"sub","env":{"A":"$b"},"timeout":2.50},"off":{"command":"off","disabled":true}}}"#;
     fs::write(&file, servers).unwrap();
     case.scenario.mcp_config = Some(file);
     case.go_between = Some(PathBuf::from("/bin/proctor"));
@@ -366,12 +372,19 @@ fn a_go_between_stands_before_each_server_that_is_a_program() {
     let private = case.private.path();
     let told = read(&private.join("servers.json"));
     let note = private.join("m/0.jsonl");
+    let environment = private.join("servers/0.json");
     let expected = format!(
-        r#"{{"mcpServers":{{"far":{{"url":"http://x"}},"lab":{{"args":["mcp-go-between","--note","{}","--server","lab","--","lab","-x"],"command":"/bin/proctor","env":{{"A":"b"}},"timeout":2.50}}}}}}"#,
-        note.display()
+        r#"{{"mcpServers":{{"far":{{"url":"http://x"}},"lab":{{"args":["mcp-go-between","--note","{}","--server","lab","--cwd","/w/project/sub","--env","{}","--","lab","-x"],"command":"/bin/proctor","timeout":2.50}}}}}}"#,
+        note.display(),
+        environment.display()
     );
     assert_eq!(told, expected);
-    assert!(made.private_files.contains(&private.join("servers.json")));
+    assert_eq!(read(&environment), r#"{"A":"$b"}"#);
+    for secret in [&private.join("servers.json"), &environment] {
+        assert!(made.private_files.contains(secret));
+        let rights = fs::metadata(secret).unwrap().permissions();
+        assert_eq!(rights.mode() & 0o777, 0o600);
+    }
     assert!(read(&private.join("mcp.json")).contains("mcp-go-between"));
     assert!(private.join("m").is_dir());
 }
@@ -456,7 +469,11 @@ fn opencodes_other_servers_are_switched_off_wherever_they_are_named() {
         fs::write(path, text).unwrap();
     }
     let settings = folder.path().join("settings");
-    let names = mcp::opencode_servers(Some(&settings), &workdir);
+    let operator = OperatorHome {
+        opencode_config: Some(settings),
+        ..OperatorHome::default()
+    };
+    let names = mcp::opencode_servers(&operator, &workdir);
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     assert_eq!(names, ["global", "inner", "projects"]);
 
@@ -485,5 +502,41 @@ fn claude_keeps_sessions_only_in_a_home_of_the_trials_own() {
         let argv = case.argv();
         let without = argv.iter().any(|word| word == "--no-session-persistence");
         assert_eq!(without, !clean);
+    }
+}
+
+#[test]
+fn servers_of_the_machine_and_of_both_folders_of_opencode_are_switched_off() {
+    for (kind, files, expected) in [
+        (
+            AgentKind::Codex,
+            &[(
+                "etc/codex/config.toml",
+                "[mcp_servers.sys]\ncommand = \"x\"\n",
+            )][..],
+            "mcp_servers.sys.enabled=false",
+        ),
+        (
+            AgentKind::Opencode,
+            &[
+                ("etc/opencode/opencode.jsonc", r#"{"mcp":{"sys":{}}}"#),
+                (
+                    "operator/.opencode/opencode.json",
+                    r#"{"mcp":{"mine":{"enabled":true}}}"#,
+                ),
+            ],
+            r#""mcp":{"mine":{"enabled":false},"sys":{"enabled":false}}"#,
+        ),
+    ] {
+        let mut case = Case::new(kind, &["it", "{EXTRA_ARGS}", "{PROMPT}"]);
+        case.settings.clean_agent_env = false;
+        for (name, text) in files {
+            let file = case.private.path().join(name);
+            fs::create_dir_all(file.parent().unwrap()).unwrap();
+            fs::write(file, text).unwrap();
+        }
+        let made = case.run().unwrap();
+        let told = format!("{:?} {:?}", made.argv, made.env).replace('\\', "");
+        assert!(told.contains(expected), "{kind:?}: {told}");
     }
 }

@@ -8,42 +8,87 @@ use serde_json::value::{RawValue, to_raw_value};
 
 use crate::agents::InvocationError;
 use crate::agents::home::write_private;
+use crate::agents::mcp::further::headers;
 use crate::agents::mcp::noted::note_of;
-use crate::agents::mcp::{MCP_PROCESS, Server, read};
+use crate::agents::mcp::{MCP_PROCESS, Server, on};
 
-/// Keys of an entry and their new values.
-type Changes = Vec<(&'static str, Box<RawValue>)>;
+/// Keys of an entry and their new values; without one a key is taken away.
+type Changes = Vec<(&'static str, Option<Box<RawValue>>)>;
 
-/// The scenario's file with every program marked.
+/// The scenario's file in Claude Code's words: every program marked, and every address told for one, with all its headers.
 pub(super) fn marked(config: &Path) -> Result<String, InvocationError> {
     changed(config, |_, server| {
+        if server.url.is_some() {
+            return addressed(server);
+        }
         let mut env = server.env.clone();
         env.entry(MCP_PROCESS.0.to_owned())
             .or_insert_with(|| MCP_PROCESS.1.to_owned());
-        Ok(vec![("env", to_raw_value(&env)?)])
+        Ok(vec![("env", Some(to_raw_value(&env)?))])
     })
 }
 
-/// The scenario's file with `program` (this one) before each server that is a program, so that it is noted what they tell;
-/// a file in `private`.
+/// Claude Code leaves out an address without a type, and knows `headers` alone.
+fn addressed(server: &Server) -> Result<Changes, serde_json::Error> {
+    let mut changes = Changes::new();
+    if server.kind.is_none() {
+        changes.push(("type", Some(to_raw_value("http")?)));
+    }
+    let headers = headers(server, "$");
+    if headers.len() > server.headers.len() {
+        changes.push(("headers", Some(to_raw_value(&headers)?)));
+    }
+    Ok(changes)
+}
+
+/// What of servers is met through this program.
+#[derive(Debug)]
+pub(in crate::agents) struct Between {
+    /// The file with the servers.
+    pub(in crate::agents) servers: PathBuf,
+    /// Files with their variables.
+    pub(in crate::agents) environments: Vec<PathBuf>,
+}
+
+/// The scenario's file with `program` (this one) before each server that is a program, so that it is noted what they tell,
+/// that all begin in the folder that `cwd` names (from `workdir` on), and that their variables reach them as they are
+/// written: some agents know no `cwd`, and some read `$` in a variable. Files in `private`.
 ///
 /// # Errors
 /// A file that cannot be read, is no MCP file, or cannot be written.
 pub(in crate::agents) fn with_go_between(
     config: &Path,
+    workdir: &Path,
     (program, private): (&Path, &Path),
-) -> Result<PathBuf, InvocationError> {
+) -> Result<Between, InvocationError> {
+    let mut environments = Vec::new();
     let mut number = 0;
     let text = changed(config, |name, server| {
-        let note = note_of(private, number);
+        let Some(command) = &server.command else {
+            return Ok(Changes::new());
+        };
+        let text = |path: PathBuf| path.to_string_lossy().into_owned();
+        let note = text(note_of(private, number));
+        let mut arguments = ["mcp-go-between", "--note", &note, "--server", name]
+            .map(str::to_owned)
+            .to_vec();
+        if let Some(cwd) = &server.cwd {
+            arguments.extend(["--cwd".to_owned(), text(workdir.join(cwd))]);
+        }
+        if !server.env.is_empty() {
+            let file = environment_of(private, number);
+            arguments.extend(["--env".to_owned(), text(file.clone())]);
+            environments.push((file, serde_json::to_vec(&server.env)?));
+        }
         number += 1;
-        let note = note.to_string_lossy();
-        let mut arguments = vec!["mcp-go-between", "--note", &note, "--server", name, "--"];
-        let words = server.command.iter().chain(&server.args);
-        arguments.extend(words.map(String::as_str));
+        arguments.push("--".to_owned());
+        arguments.push(command.clone());
+        arguments.extend(server.args.iter().cloned());
         Ok(vec![
-            ("command", to_raw_value(program)?),
-            ("args", to_raw_value(&arguments)?),
+            ("command", Some(to_raw_value(program)?)),
+            ("args", Some(to_raw_value(&arguments)?)),
+            ("cwd", None),
+            ("env", None),
         ])
     })?;
     let folder = note_of(private, 0);
@@ -52,18 +97,30 @@ pub(in crate::agents) fn with_go_between(
         path: folder.to_owned(),
         source,
     })?;
-    let file = private.join("servers.json");
-    write_private(&file, text.as_bytes())?;
-    Ok(file)
+    for (file, text) in &environments {
+        write_private(file, text)?;
+    }
+    let servers = private.join("servers.json");
+    write_private(&servers, text.as_bytes())?;
+    Ok(Between {
+        servers,
+        environments: environments.into_iter().map(|(file, _)| file).collect(),
+    })
 }
 
-/// The scenario's file with keys of its programs changed; whatever else an entry holds is kept as it stands.
+/// Where the variables of a server are, by its number.
+fn environment_of(private: &Path, number: usize) -> PathBuf {
+    private.join("servers").join(format!("{number}.json"))
+}
+
+/// The scenario's file less the servers that are switched off, and with keys of others changed; whatever else an entry holds
+/// is kept as it stands.
 fn changed(
     path: &Path,
     mut change: impl FnMut(&str, &Server) -> Result<Changes, serde_json::Error>,
 ) -> Result<String, InvocationError> {
     type Entry = BTreeMap<String, Box<RawValue>>;
-    let programs = read(path)?.servers;
+    let on = on(path)?;
     let problem = |error: &dyn std::fmt::Display| InvocationError::Mcp {
         path: path.to_owned(),
         problem: error.to_string(),
@@ -75,15 +132,15 @@ fn changed(
         Some(servers) => serde_json::from_str(servers.get()).map_err(|error| problem(&error))?,
         None => BTreeMap::new(),
     };
-    let programs = programs.iter().filter(|(_, one)| one.command.is_some());
-    for (name, server) in programs {
-        let changes = change(name, server).map_err(|error| problem(&error))?;
+    servers.retain(|name, _| on.contains_key(name));
+    for (name, server) in &on {
         let entry = servers.entry(name.clone()).or_default();
-        entry.extend(
-            changes
-                .into_iter()
-                .map(|(key, value)| (key.to_owned(), value)),
-        );
+        for (key, value) in change(name, server).map_err(|error| problem(&error))? {
+            match value {
+                Some(value) => entry.insert(key.to_owned(), value),
+                None => entry.remove(key),
+            };
+        }
     }
     let servers = to_raw_value(&servers).map_err(|error| problem(&error))?;
     file.insert("mcpServers".to_owned(), servers);

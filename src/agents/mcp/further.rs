@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 use serde_json::{Map, Value, json};
 
 use crate::agents::InvocationError;
-use crate::agents::home::{set, write_private};
+use crate::agents::home::{OperatorHome, set, write_private};
 use crate::agents::jsonc::plain_json;
-use crate::agents::mcp::{MCP_PROCESS, Server, read};
+use crate::agents::mcp::{MCP_PROCESS, Server, on};
 
 /// A name that no server has: Gemini CLI takes an empty list for none at all.
 const NOBODY: &str = "proctor-allows-no-server";
@@ -143,14 +143,16 @@ pub(in crate::agents) fn opencode_content(
     Ok(Value::Object(content).to_string())
 }
 
-/// The names of the MCP servers in opencode's settings: of the operator, and of the project with the folders around it.
+/// The names of the MCP servers in opencode's settings: of the operator, who may have two folders of them, and of the project
+/// with the folders around it.
 pub(in crate::agents) fn opencode_servers(
-    settings: Option<&Path>,
+    operator: &OperatorHome,
     workdir: &Path,
 ) -> BTreeSet<String> {
     const NAMES: [&str; 3] = ["opencode.json", "opencode.jsonc", "config.json"];
-    let mut files: Vec<PathBuf> = settings
-        .into_iter()
+    let in_home = operator.home.as_ref().map(|home| home.join(".opencode"));
+    let folders = operator.opencode_config.iter().chain(&in_home);
+    let mut files: Vec<PathBuf> = folders
         .flat_map(|folder| NAMES.map(|name| folder.join(name)))
         .collect();
     for folder in workdir.ancestors() {
@@ -169,14 +171,6 @@ pub(in crate::agents) fn opencode_servers(
         names.extend(servers.into_iter().flat_map(Map::keys).cloned());
     }
     names
-}
-
-/// The scenario's servers that are not switched off.
-fn on(config: &Path) -> Result<Vec<(String, Server)>, InvocationError> {
-    let servers = read(config)?.servers.into_iter();
-    Ok(servers
-        .filter(|(_, server)| server.enabled != Some(false) && server.disabled != Some(true))
-        .collect())
 }
 
 /// The servers in the words of Gemini CLI, which Qwen Code shares.
@@ -216,7 +210,7 @@ fn marked(server: &Server) -> Map<String, Value> {
 }
 
 /// The headers of a server; a bearer's token is named by its variable, in the agent's own way.
-fn headers(server: &Server, mark: &str) -> Map<String, Value> {
+pub(super) fn headers(server: &Server, mark: &str) -> Map<String, Value> {
     let all = server.headers.iter().chain(&server.http_headers);
     let mut headers: Map<String, Value> = all
         .map(|(name, value)| (name.clone(), json!(value)))

@@ -1,5 +1,8 @@
 //! Cases of MCP dialects.
 
+use std::collections::BTreeSet;
+
+use super::codex::CodexServers;
 use super::*;
 
 const FILE: &str = r#"{"mcpServers": {
@@ -15,11 +18,16 @@ fn file(text: &str) -> (tempfile::TempDir, PathBuf) {
     (folder, path)
 }
 
+fn codex(config: Option<&Path>) -> Result<CodexServers, InvocationError> {
+    codex_servers(config, &BTreeSet::new(), std::iter::empty())
+}
+
 #[test]
 fn codex_gets_one_toml_value_per_entry() {
     let (_folder, path) = file(FILE);
     let suite_key = "SUITE_KEY".to_owned();
-    let servers = codex_servers(Some(&path), std::iter::once(&suite_key)).unwrap();
+    let servers =
+        codex_servers(Some(&path), &BTreeSet::new(), std::iter::once(&suite_key)).unwrap();
     let arguments = servers.arguments;
     assert_eq!(arguments[..2], ["-c", "features.apps=false"]);
     let values: Vec<&str> = arguments
@@ -30,19 +38,18 @@ fn codex_gets_one_toml_value_per_entry() {
     for expected in [
         r#"mcp_servers.XcodeBuildMCP-Dev.command="npx""#,
         r#"mcp_servers.XcodeBuildMCP-Dev.args=["-y", "a \"b\"\\c"]"#,
-        r#"mcp_servers.XcodeBuildMCP-Dev.env.MODE="x=1\n""#,
-        r#"mcp_servers.XcodeBuildMCP-Dev.env."odd name"="é""#,
-        r#"mcp_servers.XcodeBuildMCP-Dev.env.EVAL_MCP_PROCESS="1""#,
+        r#"mcp_servers.XcodeBuildMCP-Dev.env={EVAL_MCP_PROCESS="1", MODE="x=1\n", "odd name"="é"}"#,
         "mcp_servers.XcodeBuildMCP-Dev.tool_timeout_sec=600",
-        r#"mcp_servers."off.one".enabled=false"#,
         r#"mcp_servers.far.url="https://example.invalid/mcp""#,
-        r#"mcp_servers.far.http_headers.A="b""#,
+        r#"mcp_servers.far.http_headers={A="b"}"#,
     ] {
         assert!(
             values.contains(&expected),
             "{expected} is not in {values:#?}"
         );
     }
+    let off = |value: &&str| value.contains("off.one");
+    assert!(!values.iter().any(off), "{values:#?}");
     let inherited = values
         .iter()
         .find(|value| value.starts_with("mcp_servers.XcodeBuildMCP-Dev.env_vars"));
@@ -63,15 +70,14 @@ fn secrets_of_servers_stand_in_no_command_line_of_codex() {
         "c": {"url": "http://x", "headers": {"Authorization": "Bearer canary-2", "Accept": "plain"}},
         "d": {"url": "http://y", "http_headers": {"X-Api-Key": "canary-3"}}}}"#;
     let (_folder, path) = file(text);
-    let none = std::iter::empty::<&String>();
-    let servers = codex_servers(Some(&path), none).unwrap();
+    let servers = codex(Some(&path)).unwrap();
     let line = servers.arguments.join(" ");
     assert!(!line.contains("canary"), "{line}");
     for expected in [
-        "mcp_servers.a.env.MODE=\"plain\"",
-        "mcp_servers.c.http_headers.Accept=\"plain\"",
-        "mcp_servers.c.env_http_headers.Authorization=\"PROCTOR_MCP_HEADER_1\"",
-        "mcp_servers.d.env_http_headers.X-Api-Key=\"PROCTOR_MCP_HEADER_2\"",
+        "mcp_servers.a.env={EVAL_MCP_PROCESS=\"1\", MODE=\"plain\"}",
+        "mcp_servers.c.http_headers={Accept=\"plain\"}",
+        "mcp_servers.c.env_http_headers={Authorization=\"PROCTOR_MCP_HEADER_1\"}",
+        "mcp_servers.d.env_http_headers={X-Api-Key=\"PROCTOR_MCP_HEADER_2\"}",
     ] {
         assert!(line.contains(expected), "{expected}: {line}");
     }
@@ -81,16 +87,14 @@ fn secrets_of_servers_stand_in_no_command_line_of_codex() {
     assert_eq!(servers.env["PROCTOR_MCP_HEADER_1"], "Bearer canary-2");
 
     let (_folder, path) = file(&text.replacen("canary-1", "canary-9", 1));
-    let none = std::iter::empty::<&String>();
-    let message = codex_servers(Some(&path), none).unwrap_err().to_string();
+    let message = codex(Some(&path)).unwrap_err().to_string();
     assert!(message.contains("mcpServers.b.env.A_TOKEN"), "{message}");
 }
 
 #[test]
 fn a_shell_scenario_switches_mcp_off() {
-    let none = std::iter::empty::<&String>();
     assert_eq!(
-        codex_servers(None, none).unwrap().arguments,
+        codex(None).unwrap().arguments,
         ["-c", "features.apps=false", "-c", "mcp_servers={}"]
     );
     let folder = tempfile::tempdir().unwrap();
@@ -101,21 +105,69 @@ fn a_shell_scenario_switches_mcp_off() {
 }
 
 #[test]
-fn claude_gets_the_scenarios_file_with_its_programs_marked() {
+fn a_name_that_needs_quotes_stands_behind_the_sign_where_codex_can_read_it() {
+    let (_folder, path) = file(
+        r#"{"mcpServers": {"my.server": {"command": "x", "required": false}, "lab": {"url": "http://x"}, "ö": {"url": "http://y"}}}"#,
+    );
+    let others = BTreeSet::from(["odd one".to_owned(), "plain".to_owned()]);
+    let servers = codex_servers(Some(&path), &others, std::iter::empty()).unwrap();
+    let mut values = servers.arguments.iter().filter(|word| *word != "-c");
+    assert_eq!(values.next().unwrap(), "features.apps=false");
+    let odd = values.next().unwrap();
+    assert!(
+        odd.starts_with(r#"mcp_servers={"my.server"={command="x", args=[], env={EVAL_MCP_PROCESS="1"}, env_vars=["#)
+            && odd.ends_with(r#"], required=false}, "odd one"={enabled=false}, "ö"={url="http://y", required=true}}"#),
+        "{odd}"
+    );
+    let rest: Vec<&String> = values.collect();
+    assert_eq!(
+        rest,
+        [
+            r#"mcp_servers.lab.url="http://x""#,
+            "mcp_servers.lab.required=true",
+            "mcp_servers.plain.enabled=false"
+        ]
+    );
+}
+
+#[test]
+fn claude_gets_the_scenarios_file_with_its_programs_marked_and_less_what_is_off() {
     let (folder, path) = file(FILE);
     let (_, copy) = claude_arguments(Some(&path), folder.path()).unwrap();
-    let given: serde_json::Value = serde_json::from_str(FILE).unwrap();
-    let mut copied: serde_json::Value =
-        serde_json::from_str(&fs::read_to_string(copy).unwrap()).unwrap();
-    for name in ["XcodeBuildMCP-Dev", "off.one"] {
-        let env = copied["mcpServers"][name]["env"].as_object_mut().unwrap();
-        assert_eq!(env.remove("EVAL_MCP_PROCESS").unwrap(), "1");
-    }
-    copied["mcpServers"]["off.one"]
+    let mut given: serde_json::Value = serde_json::from_str(FILE).unwrap();
+    given["mcpServers"]
         .as_object_mut()
         .unwrap()
-        .remove("env");
+        .remove("off.one");
+    let mut copied: serde_json::Value =
+        serde_json::from_str(&fs::read_to_string(copy).unwrap()).unwrap();
+    let env = &mut copied["mcpServers"]["XcodeBuildMCP-Dev"]["env"];
+    let mark = env.as_object_mut().unwrap().remove("EVAL_MCP_PROCESS");
+    assert_eq!(mark.unwrap(), "1");
     assert_eq!(copied, given);
+}
+
+#[test]
+fn claude_is_told_that_an_address_is_one_and_all_its_headers() {
+    let (folder, path) = file(
+        r#"{"mcpServers": {
+            "far": {"url": "http://x", "headers": {"A": "b"}, "http_headers": {"C": "d"}, "bearer_token_env_var": "KEY"},
+            "old": {"url": "http://y", "type": "sse"}, "off": {"url": "http://z", "disabled": true}}}"#,
+    );
+    let (_, copy) = claude_arguments(Some(&path), folder.path()).unwrap();
+    let copied: serde_json::Value =
+        serde_json::from_str(&fs::read_to_string(copy).unwrap()).unwrap();
+    let servers = &copied["mcpServers"];
+    assert_eq!(servers["far"]["type"], "http");
+    assert_eq!(
+        servers["far"]["headers"],
+        serde_json::json!({"A": "b", "C": "d", "Authorization": "Bearer ${KEY}"})
+    );
+    assert_eq!(
+        servers["old"],
+        serde_json::json!({"url": "http://y", "type": "sse"})
+    );
+    assert_eq!(servers.as_object().unwrap().len(), 2);
 }
 
 #[test]
@@ -136,8 +188,7 @@ fn a_malformed_file_is_named_with_its_problem() {
     ];
     for (text, word) in cases {
         let (_folder, path) = file(text);
-        let none = std::iter::empty::<&String>();
-        let message = codex_servers(Some(&path), none).unwrap_err().to_string();
+        let message = codex(Some(&path)).unwrap_err().to_string();
         assert!(
             message.contains("servers.json") && message.contains(word),
             "{text}: {message}"

@@ -7,12 +7,20 @@ use serde_json::value::RawValue;
 use crate::agents::calls::{Calls, mcp_name, server_and_tool};
 use crate::agents::fault::{Told, fault};
 use crate::agents::opencode::wire::{
-    Failed, Invalid, Line, ShellInput, StepFinish, StepTokens, Text, Tool,
+    Failed, Headers, Invalid, Line, ShellInput, StepFinish, StepTokens, Text, Tool,
 };
-use crate::agents::reset::reset_in;
 use crate::agents::stream::{Dialect, Sink};
 use crate::agents::wire::{add, api_word, capped, read, words};
 use crate::model::{EventKind, StreamReport, Terminal, ToolCall, ToolResult, Usage};
+
+/// How the tools of a server begin: whatever its name holds beside letters, digits, `_` and `-` becomes `_`.
+fn as_written(server: &str) -> String {
+    let plain = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '_' | '-');
+    let written = server
+        .chars()
+        .map(|letter| if plain(letter) { letter } else { '_' });
+    written.chain(['_']).collect()
+}
 
 /// Tools of opencode's own whose names hold a `_`, as those of MCP servers do.
 const OWN_TOOLS: [&str; 6] = [
@@ -197,7 +205,7 @@ impl OpencodeStream {
     /// `<server>_<tool>`; where the servers are not known, any name with a `_` that is none of opencode's own.
     fn mcp_parts(&self, name: &str, invalid: bool) -> Option<(String, String)> {
         if let Some(servers) = &self.servers {
-            return server_and_tool(name, servers, "_");
+            return server_and_tool(name, servers, as_written);
         }
         if OWN_TOOLS.contains(&name) || invalid {
             return None;
@@ -243,7 +251,6 @@ impl OpencodeStream {
         let name = told.and_then(|told| told.name.0.as_deref());
         let message = data.and_then(|data| data.message.0.as_deref());
         let headers = data.and_then(|data| data.headers.0.as_ref());
-        let wait = headers.and_then(|headers| headers.retry_after.0.as_deref());
         let aborted = name == Some("MessageAbortedError");
         let by_provider = data.and_then(|data| api_word(data.body.0.as_deref()?));
         self.failed = true;
@@ -264,7 +271,7 @@ impl OpencodeStream {
                 },
                 message: message.or(name).unwrap_or_default(),
                 fatal: true,
-                reset: wait.and_then(|wait| reset_in(&format!("retry-after: {wait}"))),
+                reset: headers.and_then(Headers::reset),
             })));
         }
         sink.push(EventKind::Finished {

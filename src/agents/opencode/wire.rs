@@ -1,12 +1,14 @@
 //! The lines of `opencode run --format json`, as typed as they are needed.
 
 use std::borrow::Cow;
+use std::time::Duration;
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
+use crate::agents::reset::{reset_at, reset_in};
 use crate::agents::wire::{Count, Loose};
-use crate::model::Usage;
+use crate::model::{Reset, Usage};
 
 /// A line.
 #[derive(Debug, Deserialize)]
@@ -153,6 +155,23 @@ pub(super) struct FailedData {
 /// Headers of the provider's answer.
 #[derive(Debug, Deserialize)]
 pub(super) struct Headers {
+    #[serde(rename = "retry-after-ms", default)]
+    pub(super) retry_after_ms: Loose<String>,
     #[serde(rename = "retry-after", default)]
     pub(super) retry_after: Loose<String>,
+    /// When a limit of an account with Anthropic ends, in seconds since 1970.
+    #[serde(rename = "anthropic-ratelimit-unified-reset", default)]
+    pub(super) unified_reset: Loose<String>,
+}
+
+impl Headers {
+    /// When the provider may be asked again.
+    pub(super) fn reset(&self) -> Option<Reset> {
+        let number = |told: &Loose<String>| told.0.as_deref()?.trim().parse::<u64>().ok();
+        let wait =
+            number(&self.retry_after_ms).map(|wait| Reset::After(Duration::from_millis(wait)));
+        let seconds = self.retry_after.0.as_deref();
+        wait.or_else(|| reset_in(&format!("retry-after: {}", seconds?)))
+            .or_else(|| number(&self.unified_reset).map(reset_at))
+    }
 }

@@ -376,6 +376,14 @@ pub(in crate::cli) struct GoBetweenArgs {
     #[arg(long, value_name = "NAME")]
     pub(in crate::cli) server: String,
 
+    /// The folder that it begins in
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub(in crate::cli) cwd: Option<PathBuf>,
+
+    /// Its variables, a JSON object
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(in crate::cli) env: Option<PathBuf>,
+
     /// The server
     #[arg(
         value_name = "COMMAND",

@@ -1,11 +1,14 @@
 //! The hidden `proctor mcp-go-between`: what an agent starts in place of an MCP server.
 
+use std::fmt::Display;
+use std::path::Path;
 use std::process::ExitCode;
+use std::{fs, io};
 
 use crate::agents::ServerNotes;
 use crate::cli::args::GoBetweenArgs;
 use crate::cli::failure::{Failure, Outcome};
-use crate::supervise::{Exit, go_between};
+use crate::supervise::{Exit, ServerPlace, go_between};
 
 /// Starts the server and passes on what it says; its exit code is the server's.
 pub(in crate::cli) fn run(args: &GoBetweenArgs) -> Outcome<ExitCode> {
@@ -14,7 +17,11 @@ pub(in crate::cli) fn run(args: &GoBetweenArgs) -> Outcome<ExitCode> {
         .build()
         .map_err(|error| Failure::at("start the runtime", error))?;
     let mut notes = ServerNotes::begin(&args.note, &args.server);
-    let ended = runtime.block_on(go_between(&args.command, &mut |line| notes.look(line)));
+    let ended = surroundings(args).and_then(|around| {
+        runtime.block_on(go_between(&args.command, &around, &mut |line| {
+            notes.look(line)
+        }))
+    });
     let code = ended.as_ref().map_or(127, Exit::shell_code);
     notes.end(code);
     // What the server held open is not waited for.
@@ -30,4 +37,21 @@ pub(in crate::cli) fn run(args: &GoBetweenArgs) -> Outcome<ExitCode> {
             ))
         }
     }
+}
+
+/// Where the server begins, and its own variables.
+fn surroundings(args: &GoBetweenArgs) -> io::Result<ServerPlace> {
+    let because =
+        |path: &Path, why: &dyn Display| io::Error::other(format!("{}: {why}", path.display()));
+    if let Some(cwd) = args.cwd.as_deref().filter(|cwd| !cwd.is_dir()) {
+        return Err(because(cwd, &"`cwd` of the server is no folder"));
+    }
+    let env = args.env.as_deref().map(|file| {
+        let text = fs::read(file).map_err(|error| because(file, &error))?;
+        serde_json::from_slice(&text).map_err(|error| because(file, &error))
+    });
+    Ok(ServerPlace {
+        folder: args.cwd.clone(),
+        variables: env.transpose()?.unwrap_or_default(),
+    })
 }

@@ -1,0 +1,108 @@
+//! MCP servers of a scenario, as agents of every kind are to meet them.
+
+use std::fs;
+use std::process::Command;
+
+use serde_json::{Value, json};
+
+use crate::sandbox::{SOLVE, Sandbox};
+
+#[test]
+fn a_go_between_starts_a_server_in_its_folder_and_with_its_variables_as_they_are_written() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = |name: &str| folder.path().join(name);
+    fs::create_dir(at("sub")).expect("make a folder");
+    fs::write(
+        at("env.json"),
+        r#"{"A": "hello $HOME ${HOME}", "B": "a\"b"}"#,
+    )
+    .expect("write");
+    let started = |cwd: &str| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_proctor"));
+        command.arg("mcp-go-between").arg("--note").arg(at("note"));
+        command.args(["--server", "lab", "--cwd"]).arg(at(cwd));
+        command.arg("--env").arg(at("env.json"));
+        command.args(["--", "sh", "-c", "pwd -P; printf '%s|%s' \"$A\" \"$B\""]);
+        command.output().expect("start it")
+    };
+    let place = fs::canonicalize(at("sub")).expect("its real path");
+    let output = started("sub");
+    assert_eq!(
+        String::from_utf8_lossy(&output.stdout),
+        format!("{}\nhello $HOME ${{HOME}}|a\"b", place.display())
+    );
+    let output = started("nowhere");
+    let told = String::from_utf8_lossy(&output.stderr);
+    assert!(
+        !output.status.success() && told.contains("nowhere: `cwd`"),
+        "{told}"
+    );
+    let note = fs::read_to_string(at("note")).expect("read the note");
+    assert!(note.ends_with("{\"ended\":127}\n"), "{note}");
+}
+
+/// An agent of Claude Code's kind that keeps the file of its servers, and says that these are connected.
+fn keeps_its_servers(told: &str) -> String {
+    format!(
+        r#"{SOLVE}
+while [ $# -gt 1 ]; do [ "$1" = --mcp-config ] && cat "$2" > "$KEPT"; shift; done
+echo '{{"type":"system","subtype":"init","session_id":"s","model":"m","tools":[],"mcp_servers":[{told}]}}'
+echo '{{"type":"result","subtype":"success","is_error":false,"result":"done","usage":{{"input_tokens":1,"output_tokens":1}}}}'"#
+    )
+}
+
+fn with_servers(told: &str, servers: &Value) -> (Sandbox, Value) {
+    let sandbox = Sandbox::new().agent("fake", "claude_code_cli", &keeps_its_servers(told));
+    let kept = sandbox.path("home/kept.json");
+    let sandbox = sandbox
+        .suite(&format!("env: {{KEPT: '{}'}}", kept.display()))
+        .suite("scenarios: [with_lab]")
+        .section("scenarios:\n  - id: with_lab\n    mcp_config: lab.json\n");
+    let servers = json!({"mcpServers": servers}).to_string();
+    fs::write(sandbox.path("lab.json"), servers).expect("write the servers");
+    let ran = sandbox.proctor(&["run", "--quiet"]);
+    let kept = fs::read(kept).unwrap_or_else(|error| panic!("{error}: {}", ran.stderr));
+    (sandbox, serde_json::from_slice(&kept).expect("JSON"))
+}
+
+#[test]
+fn a_server_that_is_off_is_left_out_and_one_that_nobody_asked_for_is_flagged() {
+    let told = r#"{"name":"on","status":"connected"},{"name":"off","status":"connected"}"#;
+    let servers = json!({"on": {"command": "true"}, "off": {"command": "true", "disabled": true},
+        "out": {"command": "true", "enabled": false}, "far": {"url": "http://127.0.0.1:9/mcp"}});
+    let (sandbox, kept) = with_servers(told, &servers);
+    let names: Vec<&String> = kept["mcpServers"]
+        .as_object()
+        .expect("servers")
+        .keys()
+        .collect();
+    assert_eq!(names, ["far", "on"]);
+    assert_eq!(kept["mcpServers"]["far"]["type"], "http");
+    let row = sandbox.row();
+    let flags = json!(["mcp_not_connected", "mcp_unexpected"]);
+    assert_eq!(row["attestation_flags"], flags, "{row:#}");
+    assert!(
+        row["notes"]
+            .to_string()
+            .contains("the MCP server off is connected"),
+        "{row:#}"
+    );
+}
+
+#[test]
+fn neither_folder_nor_variables_of_a_server_are_left_to_the_agent() {
+    let told = r#"{"name":"on","status":"connected"}"#;
+    let servers =
+        json!({"on": {"command": "true", "cwd": "sub", "env": {"A_TOKEN": "canary-$HOME"}}});
+    let (_sandbox, kept) = with_servers(told, &servers);
+    let on = &kept["mcpServers"]["on"];
+    assert!(
+        !kept.to_string().contains("canary") && on["cwd"].is_null(),
+        "{kept:#}"
+    );
+    let words = on["args"].to_string();
+    assert!(
+        words.contains("\"--cwd\"") && words.contains("/sub\"") && words.contains("\"--env\""),
+        "{words}"
+    );
+}

@@ -1,0 +1,90 @@
+//! What is known of a request that was open when its agent was stopped: that it is in no figure.
+
+use serde_json::{Value, json};
+
+use crate::sandbox::Sandbox;
+
+/// What Claude Code prints until a tool has answered, so that its model is asked again.
+const CLAUDE_ASKS: &str = r#"echo '{"type":"system","subtype":"init","session_id":"s","model":"m","tools":["Bash"],"mcp_servers":[]}'
+echo '{"type":"assistant","message":{"id":"a","model":"m","content":[{"type":"tool_use","id":"t","name":"Bash","input":{"command":"ls"}}],"usage":{"input_tokens":1000,"output_tokens":50}},"parent_tool_use_id":null}'"#;
+const CLAUDE_ANSWER: &str = r#"echo '{"type":"user","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"t","content":"x"}]},"parent_tool_use_id":null}'"#;
+
+/// The final figures of Claude Code, which know the first request alone.
+const CLAUDE_END: &str = r#"echo '{"type":"result","subtype":"error_during_execution","is_error":true,"total_cost_usd":0.005,"usage":{"input_tokens":1000,"output_tokens":50}}'"#;
+
+/// The same of Copilot, whose figures stand in a file that is named before all else.
+const COPILOT_ASKS: &str = r#"file="$1"
+echo '{"type":"user.message","data":{"content":"p"}}'
+echo '{"type":"tool.execution_start","data":{"toolCallId":"t","toolName":"bash","arguments":{"command":"ls"}}}'"#;
+const COPILOT_ANSWER: &str = r#"echo '{"type":"tool.execution_complete","data":{"toolCallId":"t","success":true,"result":{"content":"x"}}}'"#;
+const COPILOT_END: &str = r#"echo '{"modelMetrics":{"m":{"usage":{"inputTokens":1000,"outputTokens":50,"cacheReadTokens":0,"cacheWriteTokens":0}}}}' > "$file"; echo '{"type":"result","exitCode":0}'"#;
+
+/// An agent that says this, waits, and tells its final figures once it is asked to end.
+fn stopped(kind: &str, said: &str) -> Sandbox {
+    let (words, end) = match kind {
+        "copilot_cli" => ("'{OUT_JSON}', ", COPILOT_END),
+        _ => ("", CLAUDE_END),
+    };
+    let end = end.replace('\'', r"'\''");
+    let body = format!("trap '{end}; exit 0' INT\n{said}\nsleep 30 & wait");
+    Sandbox::new()
+        .agent_with(("fake", kind), words, &body)
+        .set("timeout_sec", "2")
+        .set("stop_grace_sec", "2")
+}
+
+fn marks(row: &Value) -> [&Value; 4] {
+    [
+        "termination",
+        "output_tokens",
+        "usage_is_lower_bound",
+        "cost_is_lower_bound",
+    ]
+    .map(|key| &row[key])
+}
+
+#[test]
+fn figures_of_an_agent_that_was_stopped_while_its_model_was_asked_are_a_lower_bound() {
+    for (kind, asks, answer) in [
+        ("claude_code_cli", CLAUDE_ASKS, CLAUDE_ANSWER),
+        ("copilot_cli", COPILOT_ASKS, COPILOT_ANSWER),
+    ] {
+        for (said, expected) in [
+            (format!("{asks}\n{answer}"), true),
+            // Its model waits for the tool.
+            (asks.to_owned(), false),
+        ] {
+            let sandbox = stopped(kind, &said);
+            sandbox.proctor(&["run", "--quiet"]);
+            let row = sandbox.row();
+            let expected = [
+                json!("hard_timeout"),
+                json!(50),
+                json!(expected),
+                json!(expected),
+            ];
+            assert_eq!(marks(&row), expected.each_ref(), "{kind}: {said}\n{row:#}");
+        }
+    }
+}
+
+#[test]
+fn figures_that_came_before_the_stop_are_whole() {
+    let said = format!("{CLAUDE_ASKS}\n{CLAUDE_ANSWER}\n{CLAUDE_END}\nsleep 30");
+    let sandbox = Sandbox::new().agent("fake", "claude_code_cli", &said);
+    sandbox.proctor(&["run", "--quiet"]);
+    let row = sandbox.row();
+    let expected = [json!("completed"), json!(50), json!(false), json!(false)];
+    assert_eq!(marks(&row), expected.each_ref(), "{row:#}");
+}
+
+#[test]
+fn a_trial_that_was_stopped_while_its_model_was_asked_counts_as_all_that_it_may_spend() {
+    let said = format!("{COPILOT_ASKS}\n{COPILOT_ANSWER}");
+    let sandbox = stopped("copilot_cli", &said).set("trials_per_cell", "2");
+    let limits = ["--max-cost-usd", "0.3", "--max-trial-cost-usd", "0.25"];
+    let ran = sandbox.proctor(&[&["run", "--jobs", "1"][..], &limits].concat());
+    let rows = sandbox.rows();
+    assert_eq!(rows.len(), 1, "{rows:#?}\n{}", ran.stderr);
+    assert_eq!(rows[0]["cost_is_lower_bound"], true, "{:#}", rows[0]);
+}
