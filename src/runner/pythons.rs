@@ -30,7 +30,7 @@ pub(super) async fn guards(
     let mut guards = Vec::new();
     for task in &suite.tasks {
         let (versions, installed) = pythons.of(task).await;
-        let side = side.with_graders(versions.unwrap_or_default(), installed);
+        let side = side.with_graders(versions.unwrap_or_default(), &installed);
         guards.push(Guard::of(task, &source.subdir, &side)?);
     }
     Ok(guards)

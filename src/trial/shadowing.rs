@@ -132,7 +132,7 @@ impl Imports {
     fn namesake(&self, (own, other): (&Path, &Path), inner: &Path, doubt: Doubt) -> Namesake {
         let is_single = inner.components().count() == 1;
         let is_set = self.roots.has_on_path(own) || self.roots.has_on_path(other);
-        let mut names = inner.components().map(|part| part.as_os_str());
+        let mut names = inner.iter();
         let of_tests = names.any(|name| name.to_str().is_some_and(speaks_of_tests));
         Namesake {
             path: other.join(inner),

@@ -122,6 +122,17 @@ impl Template {
         (held.kind != FileKind::Link).then_some(held.bytes)
     }
 
+    /// The same of all files whose path is `wanted`.
+    pub fn base_files(&self, wanted: impl Fn(&Path) -> bool) -> Vec<(PathBuf, Vec<u8>)> {
+        let base = Base::of(&self.shared);
+        let wanted = base.files.iter().filter(|(path, _)| wanted(path));
+        let files = wanted.filter_map(|(path, piece)| {
+            let held = base.held(piece).ok()?;
+            (held.kind != FileKind::Link).then(|| (path.clone(), held.bytes))
+        });
+        files.collect()
+    }
+
     /// All files and links of the base commit, from the root.
     #[must_use]
     pub fn base_paths(&self) -> BTreeSet<PathBuf> {

@@ -24,7 +24,7 @@ impl Guard {
 
     /// The same for a module that stands before a protected one, or before a folder on the way to one.
     fn import_twin(&self, of: Rivals, known: &Known<'_>) -> Option<bool> {
-        let is_there = |path: &PathBuf| known.file(path).is_some() || self.laid.contains(path);
+        let is_there = |path: &PathBuf| known.has(path) || self.laid.contains(path);
         let files = of.files.iter().filter(|path| is_there(path));
         for file in files {
             if self.kept.forbid(file) {

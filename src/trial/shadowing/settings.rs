@@ -44,20 +44,13 @@ impl PythonSide {
     /// That of the base commit.
     #[must_use]
     pub fn of(template: &Template) -> Self {
-        let mut side = Self::default();
-        for path in template.base_paths() {
-            if is_dependency(&path) {
-                continue;
-            }
-            let Some(name) = path.file_name().and_then(|name| name.to_str()) else {
-                continue;
-            };
-            side.picks |= PICKS.contains(&name);
-            let Some(form) = form(&path, name) else {
-                continue;
-            };
-            let text = template.base_file(&path);
-            if let Some(text) = text.as_deref().and_then(|text| str::from_utf8(text).ok()) {
+        let mut side = Self {
+            picks: template.base_paths().iter().any(|path| picks(path)),
+            ..Self::default()
+        };
+        let is_read = |path: &Path| !is_dependency(path) && form(path).is_some();
+        for (path, bytes) in template.base_files(is_read) {
+            if let (Some(form), Ok(text)) = (form(&path), str::from_utf8(&bytes)) {
                 let folder = path.parent().unwrap_or(Path::new(""));
                 side.read(form, text, folder);
             }
@@ -74,7 +67,7 @@ impl PythonSide {
 
     /// The same with what graders run: the second numbers of versions of Python 3, and modules that are installed for them.
     #[must_use]
-    pub fn with_graders(&self, versions: BTreeSet<u8>, installed: BTreeSet<String>) -> Self {
+    pub fn with_graders(&self, versions: BTreeSet<u8>, installed: &BTreeSet<String>) -> Self {
         let mut side = self.clone();
         side.versions = versions;
         let installed = installed.iter().map(|name| as_module(name));
@@ -163,17 +156,23 @@ enum Form {
     Script,
 }
 
-fn form(path: &Path, name: &str) -> Option<Form> {
+/// Whether a file leads a Python on PATH to some version.
+fn picks(path: &Path) -> bool {
+    PICKS.iter().any(|name| path.ends_with(name))
+}
+
+fn form(path: &Path) -> Option<Form> {
+    let name = path.file_name()?.to_str()?;
     let folder = path.parent().and_then(Path::file_name);
-    let is_text = [".txt", ".in"].iter().any(|end| name.ends_with(end));
+    let ending = path.extension().and_then(|ending| ending.to_str());
     let of_requirements = name.contains("requirements")
         || folder.is_some_and(|folder| folder.to_string_lossy().contains("requirements"));
     match name {
         "pyproject.toml" | "Pipfile" | "pytest.toml" | ".pytest.toml" => Some(Form::Toml),
         "setup.cfg" | "tox.ini" | "pytest.ini" | ".pytest.ini" => Some(Form::Ini),
         "Makefile" | "makefile" | "GNUmakefile" | "justfile" | ".env" => Some(Form::Script),
-        _ if name.ends_with(".sh") => Some(Form::Script),
-        _ if is_text && of_requirements => Some(Form::Requirements),
+        _ if ending == Some("sh") => Some(Form::Script),
+        _ if of_requirements && matches!(ending, Some("txt" | "in")) => Some(Form::Requirements),
         _ => None,
     }
 }
