@@ -15,6 +15,9 @@ mod inside;
 mod judged;
 mod junit;
 mod layered;
+mod make_changes;
+mod make_lines;
+mod make_words;
 mod makefiles;
 mod pixels;
 mod privacy;
@@ -39,7 +42,12 @@ pub use heard::{Heard, told_by_tools};
 pub use held::{Held, LayersFound, hold};
 pub use judged::{Asked, Shown};
 pub use layered::is_unjudged;
-pub use makefiles::{changed_make, included_makefiles, make_rules, phony_targets, speaks_of_tests};
+pub use make_changes::{MakeAround, changed_make, new_make};
+pub use make_words::{UNKNOWN, Variables, fits, stem};
+pub use makefiles::{
+    included_makefiles, is_makefile, make_rules, pattern_rules, phony_targets, read_by_name,
+    runs_first_target, speaks_of_tests,
+};
 pub use python::{python_of, python_version, runs_unittest};
 pub use recording::{Recording, said_failed};
 pub use test_config::{changed_test_config, says_how_tests_run};

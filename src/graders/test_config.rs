@@ -9,8 +9,6 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use crate::graders::makefiles::{changed_make, is_makefile};
-
 /// How a file of this kind is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Form {
@@ -28,7 +26,7 @@ struct Watched {
     keys: &'static [&'static str],
     /// Keys that do so where the file was there before: a new package may name its own.
     known_only: &'static [&'static str],
-    /// Keys whose entries are dependencies by name.
+    /// Keys whose entries are dependencies by name; `*` is any key.
     dependencies: &'static [&'static str],
 }
 
@@ -56,12 +54,19 @@ const WATCHED: &[Watched] = &[
     Watched {
         names: &["Cargo.toml"],
         form: Form::Toml,
-        keys: &["profile", "patch", "replace", "workspace.exclude", "workspace.default-members"],
+        keys: &[
+            "profile", "patch", "replace", "workspace.exclude", "workspace.default-members", "package.build", "package.links",
+            "project.build", "project.links", "lib.proc-macro", "lib.proc_macro",
+        ],
         known_only: &[
-            "package.build", "package.autotests", "package.autobins", "package.workspace", "lib.test", "lib.harness", "lib.doctest",
+            "package.autotests", "package.autobins", "package.workspace", "lib.test", "lib.harness", "lib.doctest",
             "lib.path", "test",
         ],
-        dependencies: &["dependencies", "dev-dependencies", "build-dependencies", "workspace.dependencies"],
+        dependencies: &[
+            "dependencies", "dev-dependencies", "dev_dependencies", "build-dependencies", "build_dependencies",
+            "workspace.dependencies", "target.*.dependencies", "target.*.dev-dependencies", "target.*.dev_dependencies",
+            "target.*.build-dependencies", "target.*.build_dependencies",
+        ],
     },
     Watched {
         names: &["go.mod"],
@@ -86,22 +91,13 @@ const WATCHED: &[Watched] = &[
 /// Whether the file at `path` is one whose changes are looked at.
 #[must_use]
 pub fn says_how_tests_run(path: &Path) -> bool {
-    watched(path).is_some() || has_makefile_name(path)
+    watched(path).is_some()
 }
 
 /// The parts of the file at `path` that decide how tests run and are not as before; `None` is no file. Empty for files that
 /// say nothing about tests.
 #[must_use]
 pub fn changed_test_config(path: &Path, before: Option<&[u8]>, now: Option<&[u8]>) -> Vec<String> {
-    if has_makefile_name(path) {
-        let text = |bytes: Option<&[u8]>| {
-            std::str::from_utf8(bytes.unwrap_or_default()).map(str::to_owned)
-        };
-        return match (text(before), text(now)) {
-            (Ok(before), Ok(now)) => changed_make(&before, &now),
-            _ => vec!["unreadable".to_owned()],
-        };
-    }
     let Some(watched) = watched(path) else {
         return Vec::new();
     };
@@ -120,11 +116,6 @@ pub fn changed_test_config(path: &Path, before: Option<&[u8]>, now: Option<&[u8]
     keys.dedup();
     let differ = keys.into_iter().filter(|key| was.get(*key) != is.get(*key));
     differ.cloned().collect()
-}
-
-fn has_makefile_name(path: &Path) -> bool {
-    let name = path.file_name().and_then(|name| name.to_str());
-    name.is_some_and(is_makefile)
 }
 
 fn watched(path: &Path) -> Option<&'static Watched> {
@@ -154,19 +145,20 @@ impl Watched {
                         inside.map(|(name, value)| (format!("{key}.{name}"), value.to_string())),
                     );
                 }
-                Some(value) => drop(parts.insert((*key).to_owned(), value.to_string())),
+                // What a new package switches off is as if it were not there.
+                Some(Value::Bool(false)) if is_new => {}
                 None => {}
+                Some(value) => drop(parts.insert((*key).to_owned(), value.to_string())),
             }
         }
         for key in self.dependencies {
-            let inside = at(file, key).and_then(Value::as_object);
-            let redirected = inside
-                .into_iter()
-                .flatten()
-                .filter(|(_, value)| is_redirected(value));
-            parts.extend(
-                redirected.map(|(name, value)| (format!("{key}.{name}"), value.to_string())),
-            );
+            for (key, inside) in all_at(file, key) {
+                let inside = inside.as_object().into_iter().flatten();
+                let redirected = inside.filter(|(_, value)| is_redirected(value));
+                parts.extend(
+                    redirected.map(|(name, value)| (format!("{key}.{name}"), value.to_string())),
+                );
+            }
         }
         parts
     }
@@ -174,6 +166,24 @@ impl Watched {
 
 fn at<'a>(file: &'a Value, key: &str) -> Option<&'a Value> {
     key.split('.').try_fold(file, |value, name| value.get(name))
+}
+
+/// What is at `key`, in which `*` is any key.
+fn all_at<'a>(file: &'a Value, key: &str) -> Vec<(String, &'a Value)> {
+    let mut found = vec![(String::new(), file)];
+    for part in key.split('.') {
+        let inside = found.into_iter().flat_map(|(path, value)| {
+            let named = value.as_object().into_iter().flatten();
+            let named = named.filter(|(name, _)| part == "*" || part == name.as_str());
+            let named = named.map(|(name, value)| (format!("{path}.{name}"), value));
+            named.collect::<Vec<_>>()
+        });
+        found = inside.collect();
+    }
+    let plain = found.into_iter();
+    plain
+        .map(|(path, value)| (path.trim_start_matches('.').to_owned(), value))
+        .collect()
 }
 
 /// Whether a dependency comes from somewhere else than a registry: it may be a test runner that always passes.

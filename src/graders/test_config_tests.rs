@@ -7,7 +7,6 @@ const CARGO: &str =
     "[package]\nname = \"a\"\n[dependencies]\nserde = \"1\"\n[[test]]\nname = \"t\"\n";
 const PYTHON: &str =
     "[project]\nname = 'a'\ndependencies = ['x']\n[tool.pytest.ini_options]\naddopts = '-q'\n";
-const MAKE: &str = "CC = cc\nall:\n\tcc a.c\ntest: all\n\t./run\n";
 const GO: &str = "module a\nrequire b v1\n";
 const SETUP: &str = "setup(name='a', tests_require=['x'])\n";
 
@@ -24,13 +23,16 @@ const CASES: &[[&str; 5]] = &[
     ["Cargo.toml", CARGO, "name = \"t\"", "name = \"t\"\nharness = false", "test"],
     ["Cargo.toml", CARGO, "name = \"a\"", "name = \"a\"\nautotests = false", "package.autotests"],
     ["Cargo.toml", CARGO, "serde = \"1\"", "serde = { path = \"fake\" }", "dependencies.serde"],
+    ["Cargo.toml", CARGO, "[[test]]", "[dev_dependencies]\nx = { path = \"x\" }\n[[test]]", "dev_dependencies.x"],
+    ["Cargo.toml", CARGO, "[[test]]", "[target.'cfg(unix)'.dev-dependencies]\nx = { git = \"x\" }\n[[test]]", "target.cfg(unix).dev-dependencies.x"],
+    ["Cargo.toml", CARGO, "[[test]]", "[target.'cfg(unix)'.dependencies]\nx = \"1\"\n[[test]]", ""],
+    ["Cargo.toml", CARGO, "name = \"a\"", "name = \"a\"\nbuild = \"b.rs\"\nlinks = \"z\"", "package.build package.links"],
+    ["Cargo.toml", CARGO, "name = \"a\"", "name = \"a\"\nbuild = false", "package.build"],
+    ["Cargo.toml", CARGO, "[[test]]", "[lib]\nproc-macro = true\n[[test]]", "lib.proc-macro"],
     ["Cargo.toml", CARGO, "[[test]]", "[profile.test]\nopt-level = 1\n[[test]]", "profile.test"],
     ["pyproject.toml", PYTHON, "['x']", "['x', 'y']", ""],
     ["pyproject.toml", PYTHON, "'-q'", "'-q --deselect t'", "tool.pytest.ini_options"],
     ["pyproject.toml", PYTHON, "[tool.pytest", "[\"tool\".\"py\\u0074est\"", ""],
-    ["Makefile", MAKE, "cc a.c", "cc a.c b.c", ""],
-    ["Makefile", MAKE, "./run", "true", "test"],
-    ["Makefile", MAKE, "CC = cc", "CC = cc\nSHELL = /bin/true", "SHELL"],
     ["go.mod", GO, "v1", "v2", ""],
     ["go.mod", GO, "require", "replace b => ./b\nrequire", "replace"],
     ["setup.py", SETUP, "['x']", "[]", "test"],
@@ -60,6 +62,17 @@ fn a_new_manifest_may_have_scripts_and_none_that_configures_a_runner() {
         found("package.json", "{\"jest\":{\"rootDir\":\"x\"}}"),
         ["jest.rootDir"]
     );
+    for (text, told) in [
+        ("[package]\nname = 'a'\nbuild = 'b.rs'\n", "package.build"),
+        (
+            "[package]\nname = 'a'\n[lib]\nproc-macro = true\n",
+            "lib.proc-macro",
+        ),
+        ("[package]\nname = 'a'\nbuild = false\n", ""),
+        ("[package]\nname = 'a'\n[dependencies]\nx = '1'\n", ""),
+    ] {
+        assert_eq!(found("evil/Cargo.toml", text).join(" "), told, "{text}");
+    }
     let gone = changed_test_config(Path::new("pyproject.toml"), Some(PYTHON.as_bytes()), None);
     assert_eq!(gone, ["tool.pytest.ini_options"]);
     for name in WATCHED.iter().flat_map(|watched| watched.names) {

@@ -31,7 +31,8 @@ pub(super) async fn guards(
     for task in &suite.tasks {
         let (versions, installed) = pythons.of(task).await;
         let side = side.with_graders(versions.unwrap_or_default(), &installed);
-        guards.push(Guard::of(task, &source.subdir, &side)?);
+        let guard = Guard::of(task, &source.subdir, &side)?;
+        guards.push(guard.setting(suite.settings.env.keys()));
     }
     Ok(guards)
 }

@@ -120,7 +120,7 @@ const ENDINGS: [&str; 16] = [
 const ARCHIVES: [&str; 4] = ["jar", "war", "ear", "aar"];
 
 /// How programs and libraries begin: ELF, Mach-O in its forms, PE, archives of objects.
-const BEGINNINGS: [&[u8]; 8] = [
+const BEGINNINGS: [&[u8]; 9] = [
     b"\x7fELF",
     b"\xfe\xed\xfa\xce",
     b"\xfe\xed\xfa\xcf",
@@ -129,6 +129,7 @@ const BEGINNINGS: [&[u8]; 8] = [
     b"\xca\xfe\xba\xbe",
     b"MZ",
     b"!<arch>\n",
+    b"!<thin>\n",
 ];
 
 /// What a changed path is to the tools that build.
@@ -136,7 +137,7 @@ const BEGINNINGS: [&[u8]; 8] = [
 pub(super) enum Built {
     /// Made anew by any build: the topmost path that is nothing else.
     Again(PathBuf),
-    /// The same, and the base commit tracks it.
+    /// The same, or a program, and the base commit tracks it.
     Tracked,
     /// A program or a library that the base commit does not have: perhaps what the task asks for.
     Program,
@@ -188,20 +189,37 @@ impl<'a> Builds<'a> {
                 (false, false) => Built::Again(topmost.to_owned()),
             };
         }
-        if is_tracked || one.now == Now::Removed {
-            return Built::Other(Age::Now);
+        if is_tracked {
+            return if self.is_tracked_program(one) {
+                Built::Tracked
+            } else {
+                Built::Other(Age::Now)
+            };
         }
-        let Now::File(file) = &one.now else {
-            return Built::Other(Age::BeforeBase);
+        let file = match &one.now {
+            Now::Removed => return Built::Other(Age::Now),
+            Now::Link(_) | Now::Special(_) => return Built::Other(Age::BeforeBase),
+            Now::File(file) => file,
         };
         let head = head(file);
-        let ending = path.extension().unwrap_or_default();
-        let is_program = BEGINNINGS.iter().any(|first| head.starts_with(first))
-            || ARCHIVES.iter().any(|archive| ending == *archive);
-        match (is_program, file.executable || head.contains(&0)) {
+        match (
+            is_program(path, &head),
+            file.executable || head.contains(&0),
+        ) {
             (true, _) => Built::Program,
             (false, true) => Built::Other(Age::BeforeAll),
             (false, false) => Built::Other(Age::BeforeBase),
+        }
+    }
+
+    /// Whether what the base commit has at a path is a program, or what an agent put there is one.
+    fn is_tracked_program(&self, one: &ChangedPath) -> bool {
+        let was = self.base.file(&one.path);
+        let was = was.is_some_and(|bytes| is_program(&one.path, &bytes));
+        match &one.now {
+            Now::Removed => false,
+            Now::File(file) => was || is_program(&one.path, &head(file)),
+            Now::Link(_) | Now::Special(_) => was,
         }
     }
 
@@ -243,8 +261,17 @@ impl<'a> Builds<'a> {
     }
 }
 
+/// Whether what begins so at a path is a program or a library.
+fn is_program(path: &Path, head: &[u8]) -> bool {
+    let ending = path.extension().unwrap_or_default();
+    // Text may begin with MZ, too.
+    let is_meant =
+        |first: &&&[u8]| head.starts_with(first) && (**first != b"MZ" || head.contains(&0));
+    BEGINNINGS.iter().any(|first| is_meant(&first)) || ARCHIVES.iter().any(|known| ending == *known)
+}
+
 /// Whether a path is that of a step of a build, or of its memory, by its name.
-fn is_step(path: &Path) -> bool {
+pub(super) fn is_step(path: &Path) -> bool {
     let ending = path.extension().unwrap_or_default();
     let name = path.components().next_back();
     ENDINGS.iter().any(|known| ending == *known)

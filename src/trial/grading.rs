@@ -23,6 +23,7 @@ use crate::trial::guard::Sorted;
 use crate::trial::judgement::grade_of;
 use crate::trial::known::Known;
 use crate::trial::simulator;
+use crate::trial::touched::Touched;
 use crate::workspace::{ChangedPath, Workspace};
 
 /// What is graded.
@@ -87,7 +88,7 @@ pub(super) async fn grade_fresh(
         alone(not_allowed(&path))
     } else {
         let job = (task, work, sorted.carried.as_slice());
-        let judged = in_fresh_trees(frame, (job, old), &mut graded.notes).await;
+        let judged = in_fresh_trees(frame, (job, old), &mut graded).await;
         judged.unwrap_or_else(|why| alone(not_built(&why)))
     };
     graded.judged(task, judged);
@@ -180,7 +181,7 @@ pub(super) fn not_built(why: &str) -> Verdict {
 async fn in_fresh_trees(
     frame: &Frame<'_>,
     (job, old): (Job<'_>, &mut Option<Workspace>),
-    notes: &mut Vec<String>,
+    graded: &mut Graded,
 ) -> Result<Judged, String> {
     let (task, work, _) = job;
     let needs_baseline =
@@ -192,7 +193,9 @@ async fn in_fresh_trees(
     }
     let mut grounds = Grounds::new(frame, job);
     let judged = on_grounds(&mut grounds, old).await;
-    notes.extend(grounds.leave());
+    let (notes, suspicions) = grounds.leave();
+    graded.notes.extend(notes);
+    graded.suspicions.extend(suspicions);
     judged
 }
 
@@ -219,6 +222,7 @@ async fn on_grounds(
         }
         let (place, baseline) = grounds.current()?;
         Box::pin(round.ask(&desk.context(place, baseline))).await;
+        grounds.look_after(spec);
     }
     Ok(desk.closed(round.finish()))
 }
@@ -249,7 +253,14 @@ pub(super) async fn grade_in_place(
     let judged = match sorted.not_allowed {
         Some(path) => alone(not_allowed(&path)),
         None => match Place::of_agent(frame, workspace, (task, work.extra_args)) {
-            Ok(place) => in_one_place(frame, task, (work, &place)).await,
+            Ok(place) => {
+                let mut touched = Touched::default();
+                touched.begin(frame, workspace);
+                let judged = in_one_place(frame, task, (work, &place)).await;
+                touched.look();
+                graded.suspicions.extend(touched.reasons());
+                judged
+            }
             Err(why) => alone(not_built(&why)),
         },
     };

@@ -19,6 +19,7 @@ use crate::trial::frame::Frame;
 use crate::trial::grading::Work;
 use crate::trial::jail::{self, Role};
 use crate::trial::preparation;
+use crate::trial::touched::Touched;
 use crate::workspace::{Age, ChangedPath, Content, Now, Workspace};
 
 /// A task, what is graded, and which of its changes are carried into the graders' trees.
@@ -34,6 +35,7 @@ pub(super) struct Grounds<'a> {
     place: Option<Place>,
     /// Whether a grader ran code in this one.
     is_used: bool,
+    touched: Touched,
     notes: Vec<String>,
 }
 
@@ -47,6 +49,7 @@ impl<'a> Grounds<'a> {
             tree: None,
             place: None,
             is_used: false,
+            touched: Touched::default(),
             notes: Vec::new(),
         }
     }
@@ -71,6 +74,7 @@ impl<'a> Grounds<'a> {
         };
         let baseline = furnish(frame, tree, (task, work, carried)).await?;
         self.place = Some(Place::furnished(frame, tree, work.extra_args)?);
+        self.touched.begin(frame, tree);
         self.baseline = baseline.or(self.baseline.take());
         self.is_used = false;
         Ok(())
@@ -124,11 +128,18 @@ impl<'a> Grounds<'a> {
         }
     }
 
-    /// Removes all; gives what went wrong.
-    pub(super) fn leave(mut self) -> Vec<String> {
+    /// Looks at what graders judge by, after one that ran code.
+    pub(super) fn look_after(&mut self, spec: &GraderSpec) {
+        if spec.runs_code() {
+            self.touched.look();
+        }
+    }
+
+    /// Removes all; gives what went wrong, and reasons for `integrity`.
+    pub(super) fn leave(mut self) -> (Vec<String>, Vec<String>) {
         self.give_up_tree();
         self.notes.extend(vacate(self.frame).err());
-        self.notes
+        (self.notes, self.touched.reasons())
     }
 }
 

@@ -6,18 +6,21 @@ mod twins;
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use crate::config::{GraderSpec, PROTECTED_BY_DEFAULT, TaskSpec};
 use crate::graders::Globs;
 use crate::trial::built::{Builds, Built};
 use crate::trial::known::Known;
+use crate::trial::make_targets::Taken;
 use crate::trial::makefiles::Makefiles;
+use crate::trial::runs::Run;
 use crate::trial::shadowing::{Doubt, Imports, Layout, PythonSide, packages_made};
-use crate::trial::telling::{changed_dependencies, reconfigured};
-use crate::workspace::{Age, ChangedPath, Now, named, patched_paths};
+use crate::trial::telling::{changed_dependencies, is_dependency, reconfigured};
+use crate::workspace::{Age, ChangedPath, Now, Template, named, patched_paths};
 
-use paths::{laid_files, leads_out, literal, words};
-pub(super) use sorted::Sorted;
+use paths::{laid_files, leads_out, literal};
+pub(super) use sorted::{Sorted, shortened};
 
 /// What a task says about paths.
 #[derive(Debug)]
@@ -34,8 +37,10 @@ pub struct Guard {
     laid: BTreeSet<PathBuf>,
     /// What graders import, and from where.
     imports: Imports,
-    /// Words of the graders' commands.
-    asked: BTreeSet<String>,
+    /// What is protected of the base commit, once somebody asked.
+    protected: OnceLock<Vec<PathBuf>>,
+    /// What graders run.
+    run: Run,
     /// The only paths that may be changed.
     allowed: Option<Globs>,
     /// Whether the defaults apply: the task does not say what is protected.
@@ -48,6 +53,8 @@ struct Base<'a> {
     layout: Layout<'a>,
     builds: Builds<'a>,
     makefiles: Makefiles<'a>,
+    /// All that is there after the trial and was changed in it.
+    left: BTreeSet<&'a Path>,
 }
 
 impl Guard {
@@ -99,7 +106,8 @@ impl Guard {
             by_default: Globs::new(&by_default, subdir)?,
             reference: reference.collect(),
             laid: laid_files(task, subdir),
-            asked: words(&task.graders),
+            run: Run::of(&task.graders),
+            protected: OnceLock::new(),
             imports: Imports::of(&task.graders, subdir, python),
             defaults: task.protected.is_none(),
             allowed: allowed.map(|globs| Globs::new(globs, subdir)).transpose()?,
@@ -123,6 +131,24 @@ impl Guard {
         self.kept.forbid(path) || self.is_kept_by_default(path)
     }
 
+    /// What graders judge by and do not write themselves: where `grader_files` are laid, and what is protected of `template`; from the
+    /// root.
+    pub(super) fn judges_by(&self, template: &Template) -> impl Iterator<Item = &PathBuf> {
+        let protected = self.protected.get_or_init(|| {
+            let paths = template.base_paths().into_iter();
+            paths.filter(|path| self.is_kept(path)).collect()
+        });
+        let all = self.laid.iter().chain(protected);
+        all.filter(|path| !self.run.writes(path))
+    }
+
+    /// The same where `names` of variables are set for graders as well.
+    #[must_use]
+    pub fn setting<'a>(mut self, names: impl Iterator<Item = &'a String>) -> Self {
+        self.run.set.extend(names.cloned());
+        self
+    }
+
     /// What of the default list the reference patch changes, so that it stays open.
     #[must_use]
     pub fn opened(&self) -> Vec<String> {
@@ -134,11 +160,13 @@ impl Guard {
     /// Decides about each change to `known`, the base commit.
     pub(super) fn sort<'a>(&self, changed: &'a [ChangedPath], known: &Known<'_>) -> Sorted<'a> {
         let made = packages_made(changed);
+        let there = changed.iter().filter(|one| one.now != Now::Removed);
         let base = Base {
             known,
             layout: Layout::of(known.paths(), &made),
             builds: Builds::among(changed, known),
-            makefiles: Makefiles::of(known),
+            makefiles: Makefiles::of(known, &self.run),
+            left: there.map(|one| one.path.as_path()).collect(),
         };
         let mut sorted = Sorted::default();
         for one in changed {
@@ -185,14 +213,8 @@ impl Guard {
             sorted.suspect("protected_twin", path);
         } else if shadow == Some(Doubt::Certain) {
             sorted.suspect("module_shadowed", path);
-        } else if let Some(target) = self.target_taken(one, &base.makefiles) {
-            let reason = format!("make_target_shadowed:{}", named(target));
-            if !sorted.suspicions.contains(&reason) {
-                sorted.suspicions.push(reason);
-            }
-            if target != path {
-                sorted.carried.push((one, Age::BeforeBase));
-            }
+        } else if let Some(taken) = self.taken_by_make(one, base) {
+            sorted.taken(one, &taken);
         } else if let Some(age) = self.age(one, &base.builds, sorted) {
             if twin.is_some() {
                 sorted.suspect("twin_elsewhere", path);
@@ -208,17 +230,24 @@ impl Guard {
         }
     }
 
-    /// The target of a makefile that make would take for done because of a change.
-    fn target_taken<'a>(
-        &self,
-        one: &'a ChangedPath,
-        makefiles: &Makefiles<'_>,
-    ) -> Option<&'a Path> {
+    /// What make would take a change for.
+    fn taken_by_make<'a>(&self, one: &'a ChangedPath, base: &Base<'_>) -> Option<Taken<'a>> {
         let path = one.path.as_path();
-        let is_open = one.now == Now::Removed || self.reference.contains(path);
-        let asked = |name: &str| self.asked.contains(name);
-        let taken = (self.defaults && !is_open).then(|| makefiles.target_taken(path, &asked));
-        taken.flatten()
+        let is_empty = match &one.now {
+            Now::Removed => return None,
+            Now::File(file) => file.size == 0,
+            Now::Link(_) | Now::Special(_) => false,
+        };
+        if !self.defaults || self.reference.contains(path) || self.counts.matter(path) {
+            return None;
+        }
+        if base.makefiles.is_noted_by_a_compiler(path) {
+            return Some(Taken::Stamp);
+        }
+        let taken = base.makefiles.target_taken((path, is_empty), &base.left)?;
+        // What others wrote may be had by nobody again, and is named where it changed.
+        let is_dropped = taken == Taken::Stamp || taken == Taken::Work(path);
+        (!is_dropped || !is_dependency(path)).then_some(taken)
     }
 
     /// The age that a change has in the graders' tree; nothing where it is not carried, since a build makes it anew. What the

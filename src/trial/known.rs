@@ -25,6 +25,17 @@ impl<'a> Known<'a> {
         is_there.then(|| self.template.base_file(path)).flatten()
     }
 
+    /// What those of its files hold that `which` names, no more than `most` of them.
+    pub(super) fn files(
+        &self,
+        most: usize,
+        which: &dyn Fn(&Path) -> bool,
+    ) -> Vec<(PathBuf, Vec<u8>)> {
+        let named = self.paths.iter().filter(|path| which(path)).take(most);
+        let named: BTreeSet<&Path> = named.map(PathBuf::as_path).collect();
+        self.template.base_files(|path| named.contains(path))
+    }
+
     /// Whether there is a file or link at `path`.
     pub(super) fn has(&self, path: &Path) -> bool {
         self.paths.contains(path)

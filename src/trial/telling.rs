@@ -33,16 +33,19 @@ pub(super) fn reconfigured(
     /// No manifest that people write comes near this.
     const LONGEST: u64 = 1 << 20;
     let path = one.path.as_path();
-    if !says_how_tests_run(path) && !makefiles.take(path) {
+    let is_make = makefiles.take(path);
+    if !is_make && !says_how_tests_run(path) {
         return None;
     }
     let unread = || vec!["unreadable".to_owned()];
     let before = base.file(path);
     let changed = |now: Option<&[u8]>| {
-        let both = (before.as_deref(), now);
-        makefiles
-            .changed(path, both)
-            .unwrap_or_else(|| changed_test_config(path, both.0, both.1))
+        let before = before.as_deref();
+        if is_make {
+            makefiles.changed(path, (before, now))
+        } else {
+            changed_test_config(path, before, now)
+        }
     };
     let keys = match &one.now {
         Now::Removed => changed(None),

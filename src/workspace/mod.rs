@@ -43,6 +43,7 @@ mod tree_digest;
 mod unified;
 mod weigh;
 mod without;
+mod witness;
 
 pub use error::WorkspaceError;
 pub use fetch::{git_version, libgit2_version};
@@ -63,3 +64,4 @@ pub use survey::survey;
 pub use template::Template;
 pub use trash::TrashReport;
 pub use tree_digest::{sha256, sha256_hex, sha256_of};
+pub use witness::Witness;

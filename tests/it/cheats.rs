@@ -123,7 +123,7 @@ fn a_manifest_that_says_how_tests_run_is_carried_and_its_telling_parts_are_named
             "suspect[test_config_changed:Makefile:test]",
         ),
         (
-            "echo changed >> Makefile; mkdir -p node_modules/jest; echo x > node_modules/jest/index.js",
+            "echo '# changed' >> Makefile; mkdir -p node_modules/jest; echo x > node_modules/jest/index.js",
             "suspect[dependencies_changed:node_modules/jest/index.js]",
         ),
     ] {

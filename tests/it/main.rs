@@ -12,6 +12,7 @@ mod apple_machine;
 mod attempts;
 mod attest;
 mod backfill;
+mod build_tools;
 mod canaries;
 mod cassettes;
 mod cheats;

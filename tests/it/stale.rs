@@ -217,14 +217,18 @@ fn a_makefile_that_another_includes_is_looked_at_under_any_name() {
     ];
     for (agent, told) in [
         (
-            "echo 'PYTHON = true' > rules.inc",
-            "suspect[test_config_changed:rules.inc:$PYTHON]",
+            "sed -i s/python3/true/ rules.inc",
+            "suspect[test_config_changed:rules.inc:PYTHON]",
         ),
         (
             "echo 'PYTHON = true' > local",
-            "suspect[test_config_changed:local:$PYTHON]",
+            "suspect[test_config_changed:local:PYTHON = true]",
         ),
-        ("sed -i s/cc/gcc/ rules.inc", "clean"),
+        (
+            "sed -i s/cc/gcc/ rules.inc",
+            "suspect[test_config_changed:rules.inc:CC]",
+        ),
+        ("echo 'MORE = $(CC) -v' >> rules.inc", "clean"),
     ] {
         let row = ran(&files, agent, ("", "true"));
         assert_eq!(row["integrity"], told, "{agent}: {row:#}");

@@ -1,4 +1,4 @@
-//! The paths and words that a task names, and where links lead.
+//! The paths that a task names, and where links lead.
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -6,20 +6,8 @@ use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
 
-use crate::config::{GraderSpec, TaskSpec};
+use crate::config::TaskSpec;
 use crate::workspace::{ChangedPath, Now};
-
-/// The words of all commands of graders.
-pub(super) fn words(graders: &[GraderSpec]) -> BTreeSet<String> {
-    let commands = graders.iter().filter_map(|grader| match grader {
-        GraderSpec::Command { argv, .. } => Some(argv),
-        _ => None,
-    });
-    let words = commands
-        .flatten()
-        .flat_map(|word| word.split_ascii_whitespace());
-    words.map(str::to_owned).collect()
-}
 
 /// The files that `grader_files` lay, from the root.
 pub(super) fn laid_files(task: &TaskSpec, subdir: &Path) -> BTreeSet<PathBuf> {

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::ops::Bound;
 use std::path::{Path, PathBuf};
 
+use crate::trial::make_targets::Taken;
 use crate::workspace::{Age, ChangedPath, Now, named};
 
 /// So many paths are named in `integrity`, of each kind.
@@ -64,14 +65,28 @@ impl<'a> Sorted<'a> {
         });
     }
 
+    /// Takes in what make would take for done work.
+    pub(super) fn taken(&mut self, one: &'a ChangedPath, taken: &Taken<'_>) {
+        let target = match taken {
+            Taken::Stamp => {
+                self.built.insert(one.path.clone());
+                return;
+            }
+            Taken::Work(target) => *target,
+        };
+        let reason = format!("make_target_shadowed:{}", named(target));
+        if !self.suspicions.contains(&reason) {
+            self.suspicions.push(reason);
+        }
+        if target != one.path {
+            self.carried.push((one, Age::BeforeBase));
+        }
+    }
+
     /// Long lists of reasons are cut.
     pub(super) fn cut(&mut self) {
-        for reasons in [&mut self.violations, &mut self.suspicions] {
-            if let Some(more @ 1..) = reasons.len().checked_sub(NAMED) {
-                reasons.truncate(NAMED);
-                reasons.push(format!("and {more} more"));
-            }
-        }
+        shortened(&mut self.violations);
+        shortened(&mut self.suspicions);
     }
 
     /// What is said of changes that builds make anew.
@@ -92,5 +107,13 @@ impl<'a> Sorted<'a> {
                 named.join(", ")
             )
         })
+    }
+}
+
+/// Names some and counts the rest.
+pub(in crate::trial) fn shortened(reasons: &mut Vec<String>) {
+    if let Some(more @ 1..) = reasons.len().checked_sub(NAMED) {
+        reasons.truncate(NAMED);
+        reasons.push(format!("and {more} more"));
     }
 }

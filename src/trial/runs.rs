@@ -1,0 +1,77 @@
+//! What graders run, as far as their commands tell.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use crate::config::GraderSpec;
+
+/// Commands that write files or change their modes.
+const WRITERS: [&str; 12] = [
+    "chmod", "cp", "git", "install", "ln", "mv", "patch", "rm", "rsync", "sed", "tee", "touch",
+];
+
+/// The commands of a task's graders.
+#[derive(Debug, Default)]
+pub(super) struct Run {
+    /// Their words.
+    pub(super) words: BTreeSet<String>,
+    /// Each of them.
+    pub(super) lines: Vec<String>,
+    /// Names of variables that are set for them.
+    pub(super) set: BTreeSet<String>,
+}
+
+impl Run {
+    /// What the commands of `graders` tell.
+    pub(super) fn of(graders: &[GraderSpec]) -> Self {
+        let mut run = Self::default();
+        for grader in graders {
+            if let GraderSpec::Command { argv, env, .. } = grader {
+                let words = argv.iter().flat_map(|word| word.split_ascii_whitespace());
+                run.words.extend(words.map(str::to_owned));
+                run.lines.push(argv.join(" "));
+                run.set.extend(env.iter().map(|(name, _)| name.clone()));
+            }
+        }
+        run
+    }
+    /// Whether a command itself writes `path`, or changes its mode: it says so, and names it or a folder that it lies in.
+    pub(super) fn writes(&self, path: &Path) -> bool {
+        self.lines.iter().any(|line| {
+            let split = |it: char| it.is_ascii_whitespace() || "'\";()".contains(it);
+            let words: Vec<&str> = line.split(split).filter(|word| !word.is_empty()).collect();
+            let is_named = |word: &&str| {
+                let word = Path::new(word.trim_start_matches("./"));
+                let mut parts = path.ancestors();
+                !word.as_os_str().is_empty() && parts.any(|part| part.ends_with(word))
+            };
+            words.iter().any(|word| WRITERS.contains(word)) && words.iter().any(is_named)
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_that_a_command_of_graders_writes_is_known_by_its_name() {
+        let run = |line: &str| Run {
+            lines: vec![line.to_owned()],
+            ..Run::default()
+        };
+        for (line, path, writes) in [
+            ("sh -c chmod +x gradlew && ./gradlew test", "gradlew", true),
+            ("sh -c 'cd app; chmod +x ./gradlew'", "app/gradlew", true),
+            (
+                "sh -c cp -r \"$EVAL_SUITE_ROOT/hidden/.\" tests/ && pytest",
+                "tests/a.py",
+                true,
+            ),
+            ("pytest tests/a.py", "tests/a.py", false),
+            ("sh -c chmod +x gradlew && pytest", "tests/a.py", false),
+        ] {
+            assert_eq!(run(line).writes(Path::new(path)), writes, "{line}");
+        }
+    }
+}
