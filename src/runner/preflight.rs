@@ -154,13 +154,9 @@ pub(super) async fn preflight(
             )]));
         }
     };
-    if let Err(problem) = machine::servers(&suite, confinement.level, Path::new("/")) {
+    if let Err(problem) = level_suffices(&suite, &confinement) {
         drop(scratch.close(false));
         return Err(problem);
-    }
-    if let Some(why) = no_network_without_jail(&suite, &confinement) {
-        drop(scratch.close(false));
-        return Err(RunError::Missing(vec![why]));
     }
     let way_out = match way_out(&suite, &operator_env) {
         Ok(way_out) => way_out,
@@ -223,6 +219,13 @@ fn way_out(suite: &Suite, operator: &[(OsString, OsString)]) -> Result<WayOut, S
         let found = operator.iter().find(|(name, _)| name == wanted);
         found.and_then(|(_, value)| value.to_str().map(str::to_owned))
     })
+}
+
+/// Whether what keeps the processes keeps what is asked for: the servers of a scenario and no others, and its network.
+fn level_suffices(suite: &Suite, confinement: &Confinement) -> Result<(), RunError> {
+    machine::servers(suite, confinement.level, Path::new("/"))?;
+    let why = no_network_without_jail(suite, confinement);
+    why.map_or(Ok(()), |why| Err(RunError::Missing(vec![why])))
 }
 
 /// Why a suite that takes the network away cannot run here, if so: only a jail can do that.

@@ -67,6 +67,10 @@ impl Running {
 
 /// What the last result told of tokens and money.
 #[derive(Debug, Default)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each tells of another figure whether it is all that it seems"
+)]
 pub(super) struct Told {
     usage: Option<Usage>,
     writes: CacheWrites,

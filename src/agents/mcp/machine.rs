@@ -192,11 +192,11 @@ mod tests {
             let found = machine_servers(kind, Some(&lab), root.path());
             let names: Vec<&str> = found.off.iter().map(String::as_str).collect();
             assert_eq!(names, off, "{name}: {text}");
-            let why = found
+            let mut why = found
                 .staying
                 .iter()
                 .map(|(file, why)| (file.clone(), why.as_str()));
-            match why.last() {
+            match why.next() {
                 Some((file, why)) => assert!(
                     file == root.path().join(name) && why.contains(stays) && !stays.is_empty(),
                     "{name}: {why}"

@@ -19,7 +19,7 @@ pub(in crate::cli) fn run(args: &GoBetweenArgs) -> Outcome<ExitCode> {
     let mut notes = ServerNotes::begin(&args.note, &args.server);
     let ended = surroundings(args).and_then(|around| {
         runtime.block_on(go_between(&args.command, &around, &mut |line| {
-            notes.look(line)
+            notes.look(line);
         }))
     });
     let code = ended.as_ref().map_or(127, Exit::shell_code);
