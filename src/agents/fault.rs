@@ -209,7 +209,7 @@ fn kind_of_status(status: u16, topics: Topics) -> Option<ProviderFaultKind> {
 /// The HTTP status that follows `API Error:`, `Request rejected`, `status` or `status code` in a client's message.
 fn status_in(message: &str) -> Option<u16> {
     static MARKS: LazyLock<[Finder<'static>; 4]> = LazyLock::new(|| {
-        ["API Error", "Request rejected", "status code", "status"].map(|mark| Finder::new(mark))
+        ["API Error", "Request rejected", "status code", "status"].map(Finder::new)
     });
     MARKS.iter().find_map(|mark| {
         let mut behind = mark

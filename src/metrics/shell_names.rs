@@ -39,7 +39,10 @@ impl Names {
     pub(super) fn of(names: &[String]) -> Self {
         let is_odd = |byte: u8| byte.is_ascii_control() || goes_away(byte);
         let odd = |name: &String| name.is_empty() || name.bytes().any(is_odd);
-        let mut begins: Vec<u8> = names.iter().flat_map(|name| name.bytes().next()).collect();
+        let mut begins: Vec<u8> = names
+            .iter()
+            .filter_map(|name| name.bytes().next())
+            .collect();
         begins.sort_unstable();
         begins.dedup();
         let all = || names.iter().map(|name| name.as_bytes().into()).collect();

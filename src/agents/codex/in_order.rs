@@ -41,13 +41,14 @@ fn command<'a>(scan: &mut Scan<'a>) -> Option<Command<'a>> {
     let output = scan.maybe(Scan::string)?;
     scan.passed(",\"exit_code\":").then_some(())?;
     let exit_code = scan.maybe(Scan::whole)?;
-    Some(Command {
+    let mut command = Command {
         command: Words::Raw(command),
         aggregated_output: output.map(Words::Raw),
         exit_code,
-        status: status(scan)?,
         ..Command::default()
-    })
+    };
+    status(scan, &mut command.status)?;
+    Some(command)
 }
 
 fn call<'a>(scan: &mut Scan<'a>) -> Option<McpCall<'a>> {
@@ -60,18 +61,21 @@ fn call<'a>(scan: &mut Scan<'a>) -> Option<McpCall<'a>> {
     let result = scan.maybe(answer)?;
     scan.passed(",\"error\":").then_some(())?;
     let error = scan.maybe(message)?;
-    Some(McpCall {
+    let mut call = McpCall {
         server: Cow::Borrowed(server),
         tool: Cow::Borrowed(tool),
         arguments,
         result,
         error,
-        status: status(scan)?,
         ..McpCall::default()
-    })
+    };
+    status(scan, &mut call.status)?;
+    Some(call)
 }
 
-fn status<'a>(scan: &mut Scan<'a>) -> Option<Option<Cow<'a, str>>> {
+/// Sets the status, where there is one.
+fn status<'a>(scan: &mut Scan<'a>, status: &mut Option<Cow<'a, str>>) -> Option<()> {
     scan.passed(",\"status\":").then_some(())?;
-    Some(scan.maybe(plain)?.map(Cow::Borrowed))
+    *status = scan.maybe(plain)?.map(Cow::Borrowed);
+    Some(())
 }
