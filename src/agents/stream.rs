@@ -16,7 +16,9 @@ use crate::agents::plain::PlainStream;
 use crate::agents::sound::sound;
 use crate::agents::wire::{Head, border};
 use crate::config::{AgentKind, AgentSpec};
-use crate::model::{AgentEvent, Cut, EventKind, ProviderFault, Said, StreamReport, Terminal};
+use crate::model::{
+    AgentEvent, Cut, EventKind, ModelTokens, ProviderFault, Said, StreamReport, Terminal,
+};
 
 /// Names that stand in every row are kept on one line, up to this many bytes; the raw output holds the rest.
 const NAME_CAP: usize = 200;
@@ -87,6 +89,11 @@ pub(super) trait Dialect: fmt::Debug + Send {
 
     /// Whether a final event came.
     fn has_ended(&self) -> bool;
+
+    /// The tokens so far by model, where they are told apart; those of no named model have an empty name.
+    fn by_model(&self) -> &[ModelTokens] {
+        &[]
+    }
 
     /// What the stream amounts to.
     fn finish(self: Box<Self>, sink: &mut Sink<'_>) -> StreamReport;
@@ -262,6 +269,12 @@ impl StreamReader {
     #[must_use]
     pub fn works_beside(&self) -> bool {
         self.dialect.works_beside()
+    }
+
+    /// The tokens so far by model, where they are told apart; those of no named model have an empty name.
+    #[must_use]
+    pub fn by_model(&self) -> &[ModelTokens] {
+        self.dialect.by_model()
     }
 
     /// Reads what an agent wrote to `{OUT_JSON}`: its figures, where the CLI has a file for them; else, if no final event was

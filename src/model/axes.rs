@@ -103,6 +103,15 @@ impl Integrity {
             Self::Uncontained => "uncontained".to_owned(),
         }
     }
+
+    /// Adds what speaks against the result; nothing is worse than what is uncontained.
+    pub fn suspect(&mut self, reason: String) {
+        match self {
+            Self::Suspect(reasons) | Self::Violated(reasons) => reasons.push(reason),
+            Self::Clean => *self = Self::Suspect(vec![reason]),
+            Self::Uncontained => {}
+        }
+    }
 }
 
 /// Whether something else than the agent's work decided the trial.

@@ -25,16 +25,29 @@ pub struct Verified {
     pub problems: Vec<String>,
 }
 
-/// Compares a journal with its chain, and the files of its trials with their digests. `head` is the digest of the last row
-/// as it was noted elsewhere, if it was.
+/// What was noted of a journal elsewhere.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Noted<'a> {
+    /// Rows that it had.
+    pub rows: Option<u64>,
+    /// Digest of the last of them.
+    pub head: Option<&'a str>,
+    /// Whether that was its end.
+    pub has_ended: bool,
+}
+
+/// Compares a journal with its chain and with what was noted of it, and the files of its trials with their digests.
 ///
 /// # Errors
 /// When the journal cannot be read.
-pub fn verify(run: &RunDir, head: Option<&str>) -> Result<Verified, RecordError> {
+pub fn verify(run: &RunDir, noted: Noted<'_>) -> Result<Verified, RecordError> {
+    // Before the rows, which may come meanwhile.
+    let mut sealed = run.sealed_trials();
     let path = run.runs_jsonl();
     let mut reader = BufReader::new(private::open_file(&path)?);
     let mut verified = Verified::default();
     let mut before = GENESIS.to_owned();
+    let mut head_is_there = noted.rows == Some(0);
     let mut line = Vec::new();
     loop {
         line.clear();
@@ -48,52 +61,68 @@ pub fn verify(run: &RunDir, head: Option<&str>) -> Result<Verified, RecordError>
                 .problems
                 .push(format!("runs.jsonl:{number}: the row is cut off"));
         }
-        verified.line(run, &line, &before);
+        if let Some(run_id) = verified.line(run, &line, &before) {
+            sealed.remove(&run_id);
+        }
         before = digest(&line);
+        head_is_there |= noted.head == Some(before.as_str());
     }
-    if let Some(head) = head.filter(|head| *head != before) {
+    verified.end(noted, (&before, head_is_there));
+    for run_id in sealed {
         verified.problems.push(format!(
-            "runs.jsonl: the last row is not the one that the run ended with ({}...): rows were removed or added",
-            &head[..head.len().min(12)]
+            "trials/{run_id}: its files are sealed, but no row tells of it: the row was removed, or the harness died before it was written (then `run --resume` writes it)"
         ));
     }
     Ok(verified)
 }
 
-/// The rows of a journal after the one whose digest is `head`: all of them where there is no such row.
-///
-/// # Errors
-/// When the journal cannot be read.
-pub fn rows_after(run: &RunDir, head: Option<&str>) -> Result<Vec<Row>, RecordError> {
-    let path = run.runs_jsonl();
-    let mut reader = BufReader::new(private::open_file(&path)?);
-    let (mut after, mut line) = (Vec::new(), Vec::new());
-    while reader.read_until(b'\n', &mut line).doing("read", &path)? > 0 {
-        line.pop_if(|byte| *byte == b'\n');
-        if head == Some(digest(&line).as_str()) {
-            after.clear();
-        } else {
-            // A line that is no row is told of where rows are read.
-            after.extend(serde_json::from_slice(&line).ok());
-        }
-        line.clear();
-    }
-    Ok(after)
-}
-
 impl Verified {
-    fn line(&mut self, run: &RunDir, line: &[u8], before: &str) {
+    /// Compares the end with what was noted.
+    fn end(&mut self, noted: Noted<'_>, (last, head_is_there): (&str, bool)) {
+        let rows = self.rows;
+        let problems = &mut self.problems;
+        if let Some(head) = noted.head {
+            let head_is_last = last == head;
+            let head = head.get(..12).unwrap_or(head);
+            if noted.has_ended && !head_is_last {
+                problems.push(format!(
+                    "runs.jsonl: the last row is not the one that the run ended with ({head}...): rows were removed or added"
+                ));
+            } else if !head_is_there {
+                problems.push(format!(
+                    "runs.jsonl: the row that was noted as its last ({head}...) is gone: rows were removed or changed"
+                ));
+            }
+        }
+        if let Some(noted) = noted.rows.filter(|noted| rows < *noted) {
+            problems.push(format!(
+                "runs.jsonl: {rows} rows are there, and {noted} were noted: rows were removed"
+            ));
+        }
+    }
+
+    /// Looks at a row; gives its trial.
+    fn line(&mut self, run: &RunDir, line: &[u8], before: &str) -> Option<String> {
         let number = self.rows;
         let row: Row = match serde_json::from_slice(line) {
             Ok(row) => row,
             Err(error) => {
                 self.problems
                     .push(format!("runs.jsonl:{number}: no row: {error}"));
-                return;
+                return None;
             }
         };
         match row.prev_sha256.as_deref() {
-            None => self.unchained += 1,
+            None => {
+                // Only rows of an older version name none, and these come first.
+                if self.unchained + 1 < number {
+                    self.problems.push(format!(
+                        "runs.jsonl:{number}: row {} names no row before it, as those before it do: it was changed or added",
+                        row.run_id
+                    ));
+                }
+                self.unchained += 1;
+            }
             Some(named) if named == before => {}
             Some(_) => self.problems.push(format!(
                 "runs.jsonl:{number}: row {} does not follow the row before it: that row, or this one, was changed",
@@ -104,6 +133,7 @@ impl Verified {
         {
             self.files_of(&trial, sums);
         }
+        Some(row.run_id)
     }
 
     fn files_of(&mut self, trial: &TrialDir, sums: &str) {
@@ -167,14 +197,22 @@ mod tests {
         (folder, run)
     }
 
+    fn ended(head: &str) -> Noted<'_> {
+        Noted {
+            head: Some(head),
+            has_ended: true,
+            ..Noted::default()
+        }
+    }
+
     fn problems(run: &RunDir) -> Vec<String> {
-        verify(run, None).unwrap().problems
+        verify(run, Noted::default()).unwrap().problems
     }
 
     #[test]
     fn an_untouched_run_holds() {
         let (_folder, run) = run_of(4);
-        let verified = verify(&run, None).unwrap();
+        let verified = verify(&run, Noted::default()).unwrap();
         assert_eq!(verified.problems, [""; 0]);
         assert_eq!(
             (verified.rows, verified.unchained, verified.files),
@@ -208,15 +246,62 @@ mod tests {
             assert!(!problems(&run).is_empty(), "{order:?}");
         }
         fs::write(run.runs_jsonl(), format!("{}\n", lines[..3].join("\n"))).unwrap();
-        assert!(
-            problems(&run).is_empty(),
-            "a shorter journal is a whole one by itself"
-        );
+        let [sealed] = &problems(&run)[..] else {
+            panic!("a shorter journal is a whole one by itself")
+        };
+        assert!(sealed.starts_with("trials/a-b-c-trial-003: "), "{sealed}");
+        fs::remove_dir_all(run.recorded_trial("a-b-c-trial-003").unwrap().root()).unwrap();
         assert_eq!(
-            verify(&run, Some(&head)).unwrap().problems.len(),
+            verify(&run, ended(&head)).unwrap().problems.len(),
             1,
             "but not the one that was noted"
         );
+    }
+
+    #[test]
+    fn what_was_noted_is_missed_though_no_end_was() {
+        let (_folder, run) = run_of(3);
+        let text = fs::read_to_string(run.runs_jsonl()).unwrap();
+        let lines: Vec<&str> = text.lines().collect();
+        let head = digest(lines[1].as_bytes());
+        let found = |noted| verify(&run, noted).unwrap().problems.len();
+        let of_two = Noted {
+            rows: Some(2),
+            head: Some(&head),
+            has_ended: false,
+        };
+        assert_eq!(found(of_two), 0, "rows may have come since");
+        fs::write(run.runs_jsonl(), format!("{}\n", lines[0])).unwrap();
+        for index in [1, 2] {
+            let trial = format!("a-b-c-trial-{index:03}");
+            fs::remove_dir_all(run.recorded_trial(&trial).unwrap().root()).unwrap();
+        }
+        assert_eq!(found(Noted::default()), 0);
+        assert_eq!(found(of_two), 2);
+        let head_alone = Noted {
+            rows: None,
+            ..of_two
+        };
+        assert_eq!(found(head_alone), 1);
+        let rows_alone = Noted {
+            head: None,
+            ..of_two
+        };
+        assert_eq!(found(rows_alone), 1);
+    }
+
+    #[test]
+    fn a_row_without_a_chain_after_one_that_has_it_is_a_problem() {
+        let (_folder, run) = run_of(3);
+        let text = fs::read_to_string(run.runs_jsonl()).unwrap();
+        let (start, last) = text.trim_end().rsplit_once('\n').unwrap();
+        let mut row: Row = serde_json::from_str(last).unwrap();
+        row.prev_sha256 = None;
+        row.success = true;
+        let row = serde_json::to_string(&row).unwrap();
+        fs::write(run.runs_jsonl(), format!("{start}\n{row}\n")).unwrap();
+        let problems = problems(&run);
+        assert!(problems[0].starts_with("runs.jsonl:3:"), "{problems:?}");
     }
 
     #[test]
@@ -249,7 +334,7 @@ mod tests {
         fs::write(run.runs_jsonl(), "{\"run_id\":\"x\"}\n{\"run_id\":\"y\"}\n").unwrap();
         let (mut journal, _) = Journal::open(&run).unwrap();
         journal.append(&Row::default()).unwrap();
-        let verified = verify(&run, None).unwrap();
+        let verified = verify(&run, Noted::default()).unwrap();
         assert_eq!((verified.rows, verified.unchained), (3, 2));
         assert_eq!(verified.problems, [""; 0]);
     }

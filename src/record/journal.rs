@@ -2,13 +2,14 @@
 
 use std::fs::File;
 use std::io::{self, Write as _};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::failpoints::reach;
 use crate::record::artifacts::digest;
 use crate::record::chain::GENESIS;
 use crate::record::error::Doing as _;
 use crate::record::seal::{TornTail, last_line, seal};
+use crate::record::witness::{Foreign, Witness};
 use crate::record::{RecordError, Redactor, Row, RunDir, private};
 
 /// How a journal is written.
@@ -32,9 +33,11 @@ impl Default for JournalOptions {
 /// The open journal of a run; one process has it (see [`RunDir::lock`]), and one owner in it.
 ///
 /// Bytes that were there are never changed. A row that cannot be written is kept in memory and tried again
-/// before the next one, so that rows keep their order and none is lost while the process lives.
+/// before the next one, so that rows keep their order and none is lost while the process lives. What somebody else writes
+/// into the file meanwhile is kept aside, and the file is again what this process wrote.
 #[derive(Debug)]
 pub struct Journal {
+    run: RunDir,
     file: File,
     path: PathBuf,
     /// Length up to which the file holds whole, acknowledged rows.
@@ -44,6 +47,10 @@ pub struct Journal {
     pending: Vec<Vec<u8>>,
     /// Digest of the last row, which the next one names.
     head: String,
+    /// Rows up to `good`, and those that wait.
+    rows: u64,
+    witness: Witness,
+    foreign: Option<Foreign>,
     options: JournalOptions,
 }
 
@@ -66,24 +73,24 @@ impl Journal {
     ) -> Result<(Self, Option<TornTail>), RecordError> {
         let path = run.runs_jsonl();
         let existed = path.exists();
-        let mut file = private::options()
-            .read(true)
-            .append(true)
-            .create(true)
-            .open(&path)
-            .doing("open", &path)?;
+        let mut file = open_to_append(&path)?;
         if !existed {
             private::sync_dir(run.root())?;
         }
         let (good, tail) = seal(&mut file, run)?;
         let last = last_line(&mut file, good).doing("read", &path)?;
+        let (witness, rows) = Witness::of(run, &file, good).doing("read", &path)?;
         let journal = Self {
+            run: run.clone(),
             file,
             path,
             good,
             dirty: false,
             pending: Vec::new(),
             head: last.map_or_else(|| GENESIS.to_owned(), |line| digest(&line)),
+            rows,
+            witness,
+            foreign: None,
             options,
         };
         Ok((journal, tail))
@@ -113,6 +120,7 @@ impl Journal {
             };
             let line = line_of(&chained, &self.options.redactor).doing("write", &self.path)?;
             self.head = digest(line.trim_ascii_end());
+            self.rows += 1;
             self.pending.push(line);
         }
         self.flush()
@@ -126,6 +134,7 @@ impl Journal {
         if self.pending.is_empty() {
             return Ok(());
         }
+        self.look()?;
         let written = self.write_pending();
         if written.is_err() {
             // What a short write left goes away; should even that fail, the next flush cuts first.
@@ -136,12 +145,35 @@ impl Journal {
         written.doing("append to", &self.path)
     }
 
-    fn write_pending(&mut self) -> io::Result<()> {
+    /// Makes the file what this process wrote, where somebody else wrote to it since the last look: what was found is kept
+    /// under another name.
+    ///
+    /// # Errors
+    /// It cannot be read or made anew.
+    pub fn look(&mut self) -> Result<(), RecordError> {
         if self.dirty {
-            self.file.set_len(self.good)?;
+            self.file.set_len(self.good).doing("truncate", &self.path)?;
             self.dirty = false;
         }
-        self.good = self.file.metadata()?.len();
+        let ours = (&self.file, self.good);
+        if self
+            .witness
+            .holds(&self.path, ours)
+            .doing("read", &self.path)?
+        {
+            return Ok(());
+        }
+        self.foreign = Some(self.witness.restore(&self.run, self.good)?);
+        self.file = open_to_append(&self.path)?;
+        Ok(())
+    }
+
+    /// What somebody else did to the file since this was asked last.
+    pub const fn take_foreign(&mut self) -> Option<Foreign> {
+        self.foreign.take()
+    }
+
+    fn write_pending(&mut self) -> io::Result<()> {
         let bytes = self.pending.concat();
         reach("journal.write")?;
         self.write(&bytes)?;
@@ -149,7 +181,10 @@ impl Journal {
             reach("journal.sync")?;
             self.file.sync_data()?;
         }
+        let place = self.good;
         self.good += bytes.len() as u64;
+        let wrote = (&self.file, bytes.as_slice());
+        self.witness.wrote(wrote, place, self.good);
         tracing::debug!(
             bytes = bytes.len(),
             length = self.good,
@@ -178,6 +213,12 @@ impl Journal {
         &self.head
     }
 
+    /// How many rows it has, those that wait included.
+    #[must_use]
+    pub const fn rows(&self) -> u64 {
+        self.rows
+    }
+
     /// The lines of rows that could not be written, for a last resort such as standard error.
     pub fn unsaved(&self) -> impl Iterator<Item = &str> {
         self.pending
@@ -185,6 +226,12 @@ impl Journal {
             .filter_map(|line| std::str::from_utf8(line).ok())
             .map(str::trim_end)
     }
+}
+
+fn open_to_append(path: &Path) -> Result<File, RecordError> {
+    let mut options = private::options();
+    let options = options.read(true).append(true).create(true);
+    options.open(path).doing("open", path)
 }
 
 fn line_of(row: &Row, redactor: &Redactor) -> io::Result<Vec<u8>> {

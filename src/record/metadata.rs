@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::record::error::Doing as _;
-use crate::record::{RecordError, Redactor, RunDir, private, write_atomically};
+use crate::record::{RecordError, Redactor, RowRange, RunDir, private, write_atomically};
 
 /// Version of the metadata that this proctor writes.
 pub const METADATA_SCHEMA: u32 = 1;
@@ -57,8 +57,13 @@ pub struct RunMetadata {
     pub workspace: Option<String>,
     /// Isolation level.
     pub isolation: Option<String>,
-    /// Digest of the journal's last row when the run ended, so that removed rows are noticed.
+    /// Digest of the journal's last row when a start found or left it, so that removed rows are noticed.
     pub journal_head: Option<String>,
+    /// How many rows it had then: those behind were told by a start that has noted no end.
+    pub journal_rows: Option<u64>,
+    /// Rows that were found behind such an end where agents can write them: nobody witnessed who did.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub unwitnessed: Vec<RowRange>,
     /// Further things that a reader must know, each a sentence.
     pub notes: Vec<String>,
     /// The config as it was resolved.
@@ -140,6 +145,9 @@ pub struct StartMetadata {
     pub jobs: u32,
     /// Trials of each cell.
     pub trials_per_cell: u32,
+    /// Isolation level.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub isolation: Option<String>,
 }
 
 impl RunMetadata {
@@ -159,6 +167,12 @@ impl RunMetadata {
             .doing("write", &path)?;
         let text = redactor.redact_json(&text);
         write_atomically(&path, format!("{text}\n").as_bytes())
+    }
+
+    /// Whether it says anything of a run: what a start or its end writes.
+    #[must_use]
+    pub const fn tells_of_a_run(&self) -> bool {
+        self.started.is_some() || self.finished.is_some() || self.journal_head.is_some()
     }
 
     /// What another harness wrote under the same name; absent if it is ours, or no JSON.

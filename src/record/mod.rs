@@ -24,6 +24,7 @@ mod error;
 mod event_log;
 mod event_text;
 mod event_wire;
+mod extent;
 mod facts;
 mod journal;
 mod json_text;
@@ -46,6 +47,7 @@ mod stage_log;
 mod tool_files;
 mod transcript;
 mod trial_dir;
+mod witness;
 
 pub use app_left::AppLeft;
 pub use appended::{append_line, numbered_lines, read_appended};
@@ -57,11 +59,12 @@ pub use baselines::{Baseline, BaselineKey, Baselines, Reference};
 pub use byte_runs::{
     places_of_byte, places_of_escapes, run_before_escape, run_of_plain, run_of_printable,
 };
-pub use chain::{Verified, rows_after, verify};
+pub use chain::{Noted, Verified, verify};
 pub use changes::{ChangedFile, keep_large, read_changes, write_changes};
 pub use clock::TrialClock;
 pub use error::RecordError;
 pub use event_log::{EventLog, EventLogHeader, EventReader, read_events};
+pub use extent::{Extent, RowRange, each_row, extent};
 pub use facts::{FactsReader, RowFacts, Text};
 pub use journal::{Journal, JournalOptions};
 pub use json_text::push_quoted;
@@ -87,3 +90,4 @@ pub use tool_files::{
 };
 pub use transcript::Transcript;
 pub use trial_dir::TrialDir;
+pub use witness::Foreign;

@@ -1,11 +1,12 @@
 //! The folder of a run, and the name of every file directly below it.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
 use crate::model::TrialKey;
 use crate::record::error::Doing as _;
-use crate::record::{RecordError, RunLock, TrialDir, atomic, private, trial_dir};
+use crate::record::{RecordError, RunLock, Stage, TrialDir, atomic, private, trial_dir};
 
 /// Who works in the folder.
 const LOCK: &str = ".lock";
@@ -175,6 +176,21 @@ impl RunDir {
         (component(run_id) == run_id).then(|| TrialDir::new(self.root.clone(), folder))
     }
 
+    /// Names of the trials whose files are sealed, which only the row is missing for then: by the run's own marks, others
+    /// were cut off before.
+    pub(super) fn sealed_trials(&self) -> BTreeSet<String> {
+        let entries = fs::read_dir(self.trials()).into_iter().flatten().flatten();
+        let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
+        let is_sealed = |name: &String| {
+            let trial = self.recorded_trial(name);
+            trial.is_some_and(|trial| {
+                let mark = trial.last_mark();
+                trial.sums().is_file() && mark.is_none_or(|mark| mark.stage == Stage::Sealed)
+            })
+        };
+        names.filter(is_sealed).collect()
+    }
+
     /// A path relative to the run directory as rows hold it; as it is when it lies elsewhere.
     #[must_use]
     pub fn relative(&self, path: &Path) -> String {
@@ -205,6 +221,8 @@ files! {
     runs_jsonl => JOURNAL;
     /// What crashes left of rows that were never acknowledged.
     runs_jsonl_torn => "runs.jsonl.torn";
+    /// The journal as it was found after somebody else had written to it; further ones are numbered.
+    runs_jsonl_foreign => "runs.jsonl.foreign";
     /// Room that is set aside while a run goes on.
     ballast => ".ballast";
     /// The rows as a flat table.

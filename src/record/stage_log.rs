@@ -47,6 +47,9 @@ pub struct StageMark {
     /// What the agent left of the app on its simulator, where graders ask for it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub app: Option<AppLeft>,
+    /// What the trial may spend, in USD; there when it has started and has a limit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trial_max_cost_usd: Option<f64>,
 }
 
 impl TrialDir {
@@ -129,6 +132,7 @@ mod tests {
                 to_grade: true,
                 row,
                 app: None,
+                trial_max_cost_usd: None,
             };
             trial.mark(&mark, &redactor).unwrap();
         }

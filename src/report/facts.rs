@@ -39,6 +39,8 @@ pub struct Facts {
     pub layers: LayerFacts,
     /// Whether it passed a task that no honest work can pass.
     pub impossible: bool,
+    /// Whether somebody else wrote to the journal while it ran.
+    pub journal_touched: bool,
     /// Numbers that are measured once per trial.
     pub measured: Measured,
 }
@@ -135,6 +137,10 @@ impl Facts {
                 .integrity
                 .as_deref()
                 .is_some_and(|integrity| integrity.contains("impossible_task_passed")),
+            journal_touched: row
+                .integrity
+                .as_deref()
+                .is_some_and(|integrity| integrity.contains("journal_written_by_others")),
             measured: Measured::of(row),
         }
     }
@@ -278,6 +284,7 @@ pub(crate) mod tests {
             suites: None,
             layers: LayerFacts::default(),
             impossible: false,
+            journal_touched: false,
             measured: Measured::default(),
         }
     }

@@ -38,6 +38,7 @@ pub fn share(run: &RunDir, to: &Path, whereabouts: Whereabouts) -> Result<RunDir
     let kept = RunMetadata {
         // The last row of this folder, which `verify` asks for.
         journal_head: (!rows.is_empty()).then(|| journal.head().to_owned()),
+        journal_rows: Some(journal.rows()),
         ..kept(&metadata, &nameless)
     };
     kept.write(&shared, &Redactor::default())?;

@@ -1,19 +1,68 @@
 //! What the marks of a start that died are worth. Without a jail an agent can end the harness, and write as well what its own
 //! trial has come to: nothing that speaks for it is taken from there.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 
 use crate::config::Suite;
-use crate::model::{Grade, Isolation};
+use crate::model::{Grade, Isolation, TrialKey};
 use crate::plan::PlannedTrial;
 use crate::record::{
-    ROW_SCHEMA, RecordError, Row, RunDir, RunMetadata, Stage, StageMark, TrialDir, rows_after,
+    ROW_SCHEMA, RecordError, Row, RowRange, RunDir, RunMetadata, Stage, StageMark, TrialDir,
+    each_row, extent,
 };
 use crate::supervise;
 use crate::trial::suspect;
 
 /// Why a trial is suspect that the harness died in.
 pub(super) const DIED_BESIDE: &str = "harness_died_beside_agent";
+
+/// Which rows a start finds in a journal.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Found {
+    /// Rows that earlier starts found and nobody had witnessed.
+    known: Vec<RowRange>,
+    /// The same that this start found: it notes them before it writes any row.
+    pub(super) fresh: Option<RowRange>,
+    /// Whether rows that were noted are gone or changed.
+    pub(super) changed: bool,
+    /// All rows.
+    pub(super) rows: u64,
+    /// Digest of the last one.
+    pub(super) head: Option<String>,
+}
+
+impl Found {
+    /// The rows that nobody witnessed and no later start has told again: of each trial what the journal said of it first.
+    pub(super) fn untold(&self, run_dir: &RunDir) -> Result<Vec<Row>, RecordError> {
+        let zones: Vec<RowRange> = self.known.iter().copied().chain(self.fresh).collect();
+        if zones.is_empty() {
+            return Ok(Vec::new());
+        }
+        let in_zone = |place| zones.iter().any(|zone| zone.holds(place));
+        // Whether what stands last of a trial is a row that nobody witnessed.
+        let mut untold: HashMap<TrialKey, bool> = HashMap::new();
+        each_row(run_dir, |place, row| {
+            if in_zone(place) {
+                untold.insert(row.key(), true);
+            } else if is_told(&row) {
+                untold.entry(row.key()).and_modify(|untold| *untold = false);
+            }
+        })?;
+        let mut rows = Vec::new();
+        each_row(run_dir, |_, row| {
+            if untold.remove(&row.key()) == Some(true) {
+                rows.push(row);
+            }
+        })?;
+        Ok(rows)
+    }
+}
+
+/// Whether a row says of itself that the harness died in its trial.
+pub(super) fn is_told(row: &Row) -> bool {
+    let integrity = row.integrity.as_deref().unwrap_or_default();
+    integrity.contains(DIED_BESIDE)
+}
 
 /// Which marks of a run are believed.
 pub(super) struct Belief<'a> {
@@ -34,7 +83,9 @@ impl<'a> Belief<'a> {
         };
         // Who cannot read the file is told so where it is needed.
         let metadata = RunMetadata::read(run_dir).ok().flatten();
-        let before = metadata.as_ref().and_then(|it| it.isolation.as_deref());
+        let last_start = metadata.as_ref().and_then(|it| it.starts.last());
+        let before = last_start.and_then(|start| start.isolation.as_deref());
+        let before = before.or(metadata.as_ref().and_then(|it| it.isolation.as_deref()));
         let same = before == Some(now.as_str());
         let kept = (same && now != Isolation::None).then_some(now);
         Self {
@@ -44,26 +95,34 @@ impl<'a> Belief<'a> {
         }
     }
 
-    /// Rows that a start which died may not have written: those since the last end of a start, where agents can write them.
-    pub(super) fn unwitnessed(&self, run_dir: &RunDir) -> Result<Vec<Row>, RecordError> {
-        if self.kept.is_some() {
-            return Ok(Vec::new());
-        }
-        let metadata = self.metadata.as_ref();
-        let head = metadata.and_then(|metadata| metadata.journal_head.as_deref());
-        let mut rows = rows_after(run_dir, head)?;
-        let is_told = |row: &Row| {
-            let integrity = row.integrity.as_deref().unwrap_or_default();
-            integrity.contains(DIED_BESIDE)
+    /// What stands in the journal behind the rows that were noted: nothing of it was witnessed where agents can write it.
+    pub(super) fn found(&self, run_dir: &RunDir) -> Result<Found, RecordError> {
+        let blank = RunMetadata::default();
+        let noted = self.metadata.as_ref().unwrap_or(&blank);
+        let head = noted.journal_head.as_deref();
+        let extent = extent(run_dir, (noted.journal_rows, head), &noted.unwitnessed)?;
+        let has_ended = noted.finished.is_some();
+        let from = match (&self.metadata, extent.noted) {
+            // Rows of versions without a chain are those of other harnesses, too.
+            (None, _) => extent.first_chained.unwrap_or(extent.rows),
+            (Some(_), Some(noted)) if extent.holds => noted,
+            (Some(_), _) => 0,
         };
-        let told = rows.iter().filter(|row| is_told(row));
-        let told: HashSet<_> = told.map(Row::key).collect();
-        // Rows of versions without a chain are those of other harnesses, too.
-        rows.retain(|row| {
-            let is_ours = metadata.is_some() || row.prev_sha256.is_some();
-            is_ours && !is_told(row) && !told.contains(&row.key())
-        });
-        Ok(rows)
+        // What came after an end was written by no start at all.
+        let came_later = has_ended && extent.holds && extent.noted.is_some();
+        let is_witnessed = self.kept.is_some() && !came_later;
+        let fresh = RowRange {
+            from,
+            to: extent.rows,
+        };
+        let is_empty = is_witnessed || from >= extent.rows;
+        Ok(Found {
+            known: noted.unwitnessed.clone(),
+            fresh: (!is_empty).then_some(fresh),
+            changed: !extent.holds,
+            rows: extent.rows,
+            head: extent.head,
+        })
     }
 
     /// How far a trial had come, where its agent had ended.

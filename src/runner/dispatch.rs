@@ -15,8 +15,10 @@ use crate::plan::PlannedTrial;
 use crate::record::Journal;
 use crate::runner::RunError;
 use crate::runner::disk::Disk;
+use crate::runner::doubts::Doubts;
 use crate::runner::lanes::Lanes;
 use crate::runner::lanes_told;
+use crate::runner::metadata::JournalEnd;
 use crate::runner::schedule::{Begin, Budget, End, Schedule, Spent, Step};
 use crate::runner::sealed::Sealed;
 use crate::trial::{RunContext, Teller, crashed_outcome, run_trial};
@@ -30,6 +32,8 @@ pub(super) struct Dispatch {
     pub(super) budget: Budget,
     /// Whether an agent that changes inside an arm is not started again (`--strict`).
     pub(super) strict: bool,
+    /// Trials that ran while somebody else wrote to the journal.
+    pub(super) doubts: Doubts,
 }
 
 /// What was counted.
@@ -48,8 +52,8 @@ pub(super) struct Tally {
     pub(super) left: Vec<String>,
     /// The same where processes of a trial still run.
     pub(super) uncontained_by: Option<String>,
-    /// Digest of the last row.
-    pub(super) head: Option<String>,
+    /// How the journal ended.
+    pub(super) end: Option<JournalEnd>,
     /// Whether it was said that the run's limit counts costs of which not all is known.
     pub(super) told_of_lower_bound: bool,
 }
@@ -63,10 +67,18 @@ impl Dispatch {
         for text in &tally.left {
             self.teller.tell(Progress::Notice { text: text.clone() });
         }
-        tally.head = Some(self.journal.head().to_owned());
         // Rows that could not be written wait in memory; this is their last chance.
-        match self.disk.with_room(|| self.journal.flush()) {
-            Ok(()) => Ok(tally),
+        let written = self.disk.with_room(|| self.journal.flush());
+        match written.and_then(|()| self.journal.look()) {
+            Ok(()) => {
+                self.doubts.heed(&mut self.journal, &self.teller);
+                tally.end = Some(JournalEnd {
+                    rows: self.journal.rows(),
+                    head: self.journal.head().to_owned(),
+                    note: self.doubts.told(),
+                });
+                Ok(tally)
+            }
             Err(error) => Err(RunError::Journal {
                 disk_full: error.is_disk_full(),
                 why: error.to_string(),
@@ -112,6 +124,9 @@ impl Dispatch {
                     while let Some(joined) = running.try_join_next_with_id() {
                         ended.push(self.outcome(joined, &mut started));
                     }
+                    let beside = started.values().map(|planned| &planned.key);
+                    self.doubts.look(&mut self.journal, &self.teller, beside);
+                    self.doubts.cast_on(&mut ended);
                     self.keep(ended, (schedule, clock.elapsed()), tally);
                 }
                 Some(key) = answers.recv() => schedule.answered(&key),

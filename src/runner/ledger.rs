@@ -3,16 +3,18 @@
 use std::cell::OnceCell;
 use std::collections::HashSet;
 
-use crate::config::Suite;
+use crate::config::{AgentKind, Suite};
 use crate::model::{Infra, Integrity, Isolation, RUN_BUDGET, Termination, TrialKey, TrialOutcome};
 use crate::plan::{Done, Plan, PlannedTrial};
 use crate::record::{Journal, Row, RunDir, StageMark, rows};
 use crate::runner::RunError;
-use crate::runner::believed::{Belief, DIED_BESIDE};
+use crate::runner::believed::{Belief, DIED_BESIDE, Found, is_told};
 use crate::runner::disk::Disk;
 use crate::runner::dispatch::is_result;
 use crate::runner::sealed::{Sealed, sealed_row};
-use crate::trial::{RunContext, Teller, crashed_outcome, finish_trial, scrub_folder, suspect};
+use crate::trial::{
+    Recovered, RunContext, Teller, crashed_outcome, finish_trial, scrub_folder, suspect,
+};
 
 /// How far a run had come.
 #[derive(Debug, Default)]
@@ -25,10 +27,14 @@ pub(super) struct Standing {
     pub(super) unknown_usd: f64,
     /// Rows of which not all of the cost is known: what is, and what they were allowed.
     lower_bounds: Vec<(f64, f64)>,
+    /// Trials of which nobody knows what they cost, and that had no limit.
+    pub(super) boundless: usize,
     /// Rows whose judges cost what nobody knows, and that had no limit.
     pub(super) unknown_judges: usize,
     /// Trials whose folder is there but whose row is not: the harness died while they ran.
     cut_off: Vec<CutOff>,
+    /// What of the journal was witnessed: a start notes it.
+    pub(super) found: Found,
     /// Rows that the start which died may not have written: they are told again, as suspect.
     unwitnessed: Vec<Row>,
     /// What a person should know of the journal.
@@ -41,10 +47,16 @@ struct CutOff {
     planned: PlannedTrial,
     /// How far it had come, where its agent had ended.
     mark: Option<StageMark>,
+    /// What it is known to have spent, where it had not come so far.
+    recovered: Recovered,
 }
 
 impl CutOff {
-    fn look(belief: &Belief<'_>, run_dir: &RunDir, planned: &PlannedTrial) -> Self {
+    fn look(
+        (suite, belief): (&Suite, &Belief<'_>),
+        run_dir: &RunDir,
+        planned: &PlannedTrial,
+    ) -> Self {
         let trial = run_dir.trial(&planned.key);
         let mut mark = belief.mark(&trial, planned);
         if let Some(mark) = &mut mark
@@ -53,10 +65,18 @@ impl CutOff {
         {
             without_its_work(mark);
         }
+        let agent = suite.agents.get(planned.agent).filter(|_| mark.is_none());
+        let recovered = agent.map(|agent| Recovered::of(suite, agent, &trial));
         Self {
             planned: planned.clone(),
             mark,
+            recovered: recovered.unwrap_or_default(),
         }
+    }
+
+    fn is_boundless(&self) -> bool {
+        let row = self.mark.as_ref().and_then(|mark| mark.row.as_ref());
+        row.map_or(self.recovered.is_boundless(), is_boundless)
     }
 
     fn is_result(&self) -> bool {
@@ -65,9 +85,8 @@ impl CutOff {
     }
 
     fn is_run_again(&self) -> bool {
-        let interrupted = Some(Termination::Interrupted.as_str());
         let row = self.mark.as_ref().and_then(|mark| mark.row.as_ref());
-        row.is_none_or(|row| row.termination.as_deref() == interrupted)
+        row.is_none_or(was_interrupted)
     }
 }
 
@@ -109,11 +128,11 @@ pub(super) fn read_standing(
             }
         }
     }
-    if !standing.done.is_empty() {
+    let unread = |error| RunError::at("read the journal", &error);
+    if !standing.done.is_empty() || run_dir.run_metadata().exists() {
         let belief = belief.get_or_init(|| Belief::of(suite, run_dir));
-        let unwitnessed = belief.unwitnessed(run_dir);
-        standing.unwitnessed =
-            unwitnessed.map_err(|error| RunError::at("read the journal", &error))?;
+        standing.found = belief.found(run_dir).map_err(unread)?;
+        standing.unwitnessed = standing.found.untold(run_dir).map_err(unread)?;
     }
     let known: HashSet<TrialKey> = standing.done.iter().map(|done| done.key.clone()).collect();
     for planned in plan.trials() {
@@ -121,7 +140,8 @@ pub(super) fn read_standing(
         while known.contains(&planned.key) || run_dir.trial(&planned.key).root().exists() {
             if !known.contains(&planned.key) {
                 let belief = belief.get_or_init(|| Belief::of(suite, run_dir));
-                let cut_off = CutOff::look(belief, run_dir, &planned);
+                let cut_off = CutOff::look((suite, belief), run_dir, &planned);
+                standing.boundless += usize::from(cut_off.is_boundless());
                 standing.cut_off.push(cut_off);
             }
             planned.key.attempt += 1;
@@ -155,12 +175,14 @@ impl Standing {
             is_result: settles(row),
         });
         self.unknown_judges += usize::from(row.judged.is_some() && row.judges_took().is_none());
+        self.boundless += usize::from(is_boundless(row));
         self.charge(row);
     }
 
     /// Takes in what a row cost.
     fn charge(&mut self, row: &Row) {
-        let known = [row.billed_cost_usd, row.judges_took()];
+        let amount = |usd: &f64| *usd >= 0.0 && usd.is_finite();
+        let known = [row.billed_cost_usd, row.judges_took()].map(|usd| usd.filter(amount));
         for usd in known.into_iter().flatten() {
             *self.spent_usd.get_or_insert(0.0) += usd;
         }
@@ -169,8 +191,7 @@ impl Standing {
             let allowed = row.trial_max_cost_usd.unwrap_or(f64::INFINITY);
             self.lower_bounds.push((known, allowed));
         }
-        // An agent that was never started took no time.
-        if row.billed_cost_usd.is_none() && row.wall_time_sec.is_some() {
+        if is_unknown(row) {
             let judges = row.judges_took().unwrap_or(0.0);
             self.unknown_usd += (row.trial_max_cost_usd.unwrap_or(0.0) - judges).max(0.0);
         }
@@ -183,7 +204,9 @@ impl Standing {
             rows.map(|(known, allowed)| (allowed.min(most) - known).max(0.0))
                 .sum()
         });
-        self.spent_usd.unwrap_or(0.0) + self.unknown_usd + more
+        // Such a trial had no limit of its own, and counts as what one may spend now.
+        let boundless: f64 = std::iter::repeat_n(trial_usd.unwrap_or(0.0), self.boundless).sum();
+        self.spent_usd.unwrap_or(0.0) + self.unknown_usd + more + boundless
     }
 
     fn tell_of_cut_off(&mut self) {
@@ -193,6 +216,12 @@ impl Standing {
             self.notices.push(format!(
                 "{cut} trial(s) were cut off when the run ended last time; they are recorded as interrupted and run again"
             ));
+        }
+        if self.found.changed {
+            self.notices.push(
+                "rows that this run had are gone or changed; `proctor verify` says which"
+                    .to_owned(),
+            );
         }
         let unwitnessed = self.unwitnessed.len();
         if unwitnessed > 0 {
@@ -218,21 +247,31 @@ impl Standing {
         journal: &mut Journal,
     ) -> Result<(), RunError> {
         for mut row in std::mem::take(&mut self.unwitnessed) {
-            suspect(&mut row, DIED_BESIDE);
+            if !is_told(&row) {
+                suspect(&mut row, DIED_BESIDE);
+            }
             let note = "told again: without a jail an agent could have written this row before it ended the harness";
             row.notes.get_or_insert_default().push(note.to_owned());
             journal
                 .append(&row)
                 .map_err(|error| RunError::at("append to the journal", &error))?;
         }
-        for CutOff { planned, mark } in std::mem::take(&mut self.cut_off) {
+        for CutOff {
+            planned,
+            mark,
+            recovered,
+        } in std::mem::take(&mut self.cut_off)
+        {
             let trial = context.run_dir.trial(&planned.key);
             let problems = scrub_folder(&trial, &context.redactor);
             let made = match mark {
                 Some(mark) => Box::pin(finish_trial(context, &planned, (teller, mark)))
                     .await
                     .map(|row| sealed_row(context, disk, (&planned.key, row))),
-                None => Sealed::seal(context, disk, interrupted(context, &planned, problems)).row,
+                None => {
+                    let outcome = interrupted(context, &planned, recovered);
+                    Sealed::seal(context, disk, noting(outcome, problems)).row
+                }
             };
             // A person who cancels it leaves it for the next start.
             let Some(row) = made else { continue };
@@ -245,16 +284,13 @@ impl Standing {
     }
 }
 
-fn interrupted(
-    context: &RunContext,
-    planned: &PlannedTrial,
-    problems: Vec<String>,
-) -> TrialOutcome {
+fn interrupted(context: &RunContext, planned: &PlannedTrial, recovered: Recovered) -> TrialOutcome {
     let mut outcome = crashed_outcome(context, planned, "");
     outcome.termination = Termination::Interrupted;
     outcome.infra = Infra::None;
     outcome.failure_reason = Some("interrupted".to_owned());
     outcome.notes = vec!["the harness died while this trial ran".to_owned()];
+    recovered.tell(&mut outcome);
     if outcome.isolation == Isolation::None {
         // Where there is no jail, whoever worked in this trial could have killed the harness, and nobody can say who did.
         outcome.integrity = Integrity::Suspect(vec![DIED_BESIDE.to_owned()]);
@@ -263,7 +299,40 @@ fn interrupted(
                 .to_owned(),
         );
     }
-    outcome.notes.extend(problems);
     debug_assert!(!is_result(outcome.infra, outcome.termination));
     outcome
+}
+
+fn noting(mut outcome: TrialOutcome, problems: Vec<String>) -> TrialOutcome {
+    outcome.notes.extend(problems);
+    outcome
+}
+
+/// Whether a row is that of a trial in which the harness died.
+fn was_interrupted(row: &Row) -> bool {
+    row.termination.as_deref() == Some(Termination::Interrupted.as_str())
+}
+
+fn pays(row: &Row) -> bool {
+    row.agent_kind.as_deref() != Some(AgentKind::Replay.as_str())
+}
+
+/// Whether an agent ran of which nobody knows what it cost. One that was never started took no time; of one in which the
+/// harness died nobody measured any, and where it was not started, it cost nothing.
+fn is_unknown(row: &Row) -> bool {
+    let ran = row.wall_time_sec.is_some() || (was_interrupted(row) && pays(row));
+    row.billed_cost_usd.is_none() && ran
+}
+
+/// The same where it had no limit, either.
+fn is_boundless(row: &Row) -> bool {
+    pays(row) && is_unknown(row) && row.trial_max_cost_usd.is_none() && !was_refused(row)
+}
+
+/// Whether a provider refused all that was asked of it: that costs nothing.
+fn was_refused(row: &Row) -> bool {
+    let refusals = [Infra::RateLimited, Infra::Auth, Infra::ProviderUnreachable];
+    let infra = row.infra.as_deref();
+    let tells_nothing = row.uncached_input_tokens.is_none() && row.output_tokens.is_none();
+    tells_nothing && refusals.iter().any(|one| infra == Some(one.as_str()))
 }

@@ -13,6 +13,7 @@ use crate::apple::DEVELOPER_DIR;
 use crate::config::{AgentKind, PlanMode, ProjectSource, Suite};
 use crate::plan::Plan;
 use crate::record::{AgentMetadata, PlanMetadata, RunMetadata, StartMetadata};
+use crate::runner::believed::Found;
 use crate::runner::drift::Inputs;
 use crate::runner::preflight::SEES_SUITE;
 use crate::runner::{RunError, RunRequest, memories};
@@ -23,12 +24,12 @@ use crate::workspace;
 /// How long a program may take to tell its version.
 const VERSION_LIMIT: Duration = Duration::from_secs(10);
 
-/// Writes the file at the start of a run; a resumed run adds its own start to it.
+/// Writes the file at the start of a run; a resumed run adds its own start to it, and what it found in the journal.
 pub(super) async fn write_start(
     request: &RunRequest,
     context: &RunContext,
-    (plan, inputs): (&Plan, Inputs),
-) -> Result<(), RunError> {
+    (plan, inputs, found): (&Plan, Inputs, &Found),
+) -> Result<RunMetadata, RunError> {
     let before = RunMetadata::read(&context.run_dir).unwrap_or_default();
     let mut metadata = if let Some(mut metadata) = before {
         metadata.resumed.push(stamp());
@@ -47,18 +48,22 @@ pub(super) async fn write_start(
     metadata.secret_names.extend(known);
     metadata.inputs = inputs.now;
     metadata.accepted_drift.extend(inputs.accepted);
-    metadata.starts.push(start(request));
-    metadata
-        .write(&context.run_dir, &context.redactor)
-        .map_err(|error| RunError::at("write run_metadata.json", &error))
+    metadata.starts.push(start(request, context));
+    metadata.unwitnessed.extend(found.fresh);
+    metadata.journal_rows = Some(found.rows);
+    metadata.journal_head.clone_from(&found.head);
+    let written = metadata.write(&context.run_dir, &context.redactor);
+    written.map_err(|error| RunError::at("write run_metadata.json", &error))?;
+    Ok(metadata)
 }
 
-fn start(request: &RunRequest) -> StartMetadata {
+fn start(request: &RunRequest, context: &RunContext) -> StartMetadata {
     StartMetadata {
         at: stamp(),
         command: request.command_line.clone(),
         jobs: request.jobs,
         trials_per_cell: request.trials,
+        isolation: Some(context.confinement.level.as_str().to_owned()),
     }
 }
 
@@ -71,20 +76,32 @@ fn add_notes(metadata: &mut RunMetadata, notes: Vec<String>) {
     metadata.notes.extend(new);
 }
 
-/// Adds the end.
-pub(super) fn write_end(context: &RunContext, head: Option<String>) -> Vec<String> {
-    let written = RunMetadata::read(&context.run_dir).and_then(|metadata| {
-        let mut metadata = metadata.unwrap_or_default();
+/// How a journal ended.
+#[derive(Debug, Clone)]
+pub(super) struct JournalEnd {
+    pub(super) rows: u64,
+    /// Digest of its last row.
+    pub(super) head: String,
+    /// What a reader must know of it.
+    pub(super) note: Option<String>,
+}
+
+/// Adds the end to what the start wrote, whatever the file says by now.
+pub(super) fn write_end(
+    context: &RunContext,
+    mut metadata: RunMetadata,
+    end: Option<JournalEnd>,
+) -> Vec<String> {
+    // A start that could not write its rows knows no end.
+    if let Some(JournalEnd { rows, head, note }) = end {
         metadata.finished = Some(stamp());
-        // A start that could not write its rows knows no end.
-        metadata.journal_head = head.or(metadata.journal_head);
-        metadata.write(&context.run_dir, &context.redactor)
-    });
-    written
-        .err()
-        .map(|error| error.to_string())
-        .into_iter()
-        .collect()
+        metadata.journal_rows = Some(rows);
+        metadata.journal_head = (rows > 0).then_some(head);
+        add_notes(&mut metadata, note.into_iter().collect());
+    }
+    let written = metadata.write(&context.run_dir, &context.redactor);
+    let problem = written.err().map(|error| error.to_string());
+    problem.into_iter().collect()
 }
 
 async fn fresh(request: &RunRequest, context: &RunContext, plan: &Plan) -> RunMetadata {

@@ -4,6 +4,7 @@ mod apple;
 mod believed;
 mod disk;
 mod dispatch;
+mod doubts;
 mod drift;
 mod failure;
 mod inputs;

@@ -100,9 +100,19 @@ fn judges_are_bounded(request: &RunRequest) -> Result<(), RunError> {
 /// Refuses a budget where nobody knows what of it is gone.
 ///
 /// # Errors
-/// How many rows do not tell what their judges cost.
+/// How many rows do not tell what their judges cost, or what they cost at all.
 pub(super) fn check_standing(request: &RunRequest, standing: &Standing) -> Result<(), RunError> {
-    if request.max_cost_usd.is_none() || standing.unknown_judges == 0 {
+    if request.max_cost_usd.is_none() {
+        return Ok(());
+    }
+    let boundless = standing.boundless;
+    let counts_none = request.max_trial_cost_usd.is_none() && !request.accept_unknown_cost;
+    if boundless > 0 && counts_none {
+        return Err(RunError::Missing(vec![format!(
+            "--max-cost-usd cannot be kept: nobody knows what {boundless} trial(s) of this run cost, and they had no limit of their own; give each trial a limit (--max-trial-cost-usd), which each of them then counts as, or let them count as nothing (--accept-unknown-cost)"
+        )]));
+    }
+    if standing.unknown_judges == 0 {
         return Ok(());
     }
     let rows = standing.unknown_judges;

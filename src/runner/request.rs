@@ -11,12 +11,14 @@ use tokio::sync::mpsc::UnboundedSender;
 use crate::config::Suite;
 use crate::model::Progress;
 use crate::plan::{Missing, build};
-use crate::record::{Journal, JournalOptions, RunDir, TornTail};
+use crate::record::{Journal, JournalOptions, RunDir, RunMetadata, TornTail};
 use crate::report::write_all;
 use crate::runner::disk::Disk;
 use crate::runner::dispatch::Dispatch;
+use crate::runner::doubts::Doubts;
 use crate::runner::judges::may_decide;
 use crate::runner::ledger::read_standing;
+use crate::runner::metadata::JournalEnd;
 use crate::runner::preflight::Scratch;
 use crate::runner::preflight::{Preflight, find_agents, find_programs, preflight};
 use crate::runner::secrets::{forgotten, redactor};
@@ -45,6 +47,8 @@ pub struct RunRequest {
     pub resume: Option<PathBuf>,
     /// Finish it even where the inputs are not those that it was started with.
     pub accept_drift: bool,
+    /// Go on with a limit of cost although nobody knows what trials cost in which the harness died.
+    pub accept_unknown_cost: bool,
     /// A run directory that was made beforehand (it holds the embedded suite).
     pub prepared: Option<PathBuf>,
     /// Check the reference patches first.
@@ -164,7 +168,8 @@ async fn start(
             return Err(error);
         }
     };
-    metadata::write_start(&request, &context, (&whole, inputs)).await?;
+    let noted = (&whole, inputs, &standing.found);
+    let metadata = metadata::write_start(&request, &context, noted).await?;
     Box::pin(standing.settle((&context, &disk, &teller), &mut journal)).await?;
     let schedule = purse::schedule(&request, plan.clone(), &standing);
     if request.validate {
@@ -187,14 +192,17 @@ async fn start(
         disk: disk.clone(),
         budget: purse::budget(&request),
         strict: request.strict,
+        doubts: Doubts::default(),
     };
     let tally = dispatch.all(schedule).await;
     // Only reports are left to be written.
     disk.release();
-    let head = tally.as_ref().ok().and_then(|tally| tally.head.clone());
+    let end = tally.as_ref().ok().and_then(|tally| tally.end.clone());
     let cancelled = cancel.level() > 0;
     let run_dir = context.run_dir.clone();
-    let problems = close(&request, context, (scratch, head)).await;
+    let foreign = end.as_ref().and_then(|end| end.note.clone());
+    let mut problems = close(&request, context, (scratch, metadata, end)).await;
+    problems.extend(foreign);
     let tally = tally?;
     teller.tell(Progress::RunFinished {
         finished: tally.finished,
@@ -219,10 +227,10 @@ async fn start(
 async fn close(
     request: &RunRequest,
     context: Arc<RunContext>,
-    (scratch, head): (Scratch, Option<String>),
+    (scratch, metadata, end): (Scratch, RunMetadata, Option<JournalEnd>),
 ) -> Vec<String> {
     let settings = &request.suite.settings;
-    let mut problems = metadata::write_end(&context, head);
+    let mut problems = metadata::write_end(&context, metadata, end);
     if let Err(error) = write_all(&context.run_dir, settings.summary_cache_strata) {
         problems.push(format!("write the reports: {error}"));
     }

@@ -3,7 +3,7 @@
 use crate::model::{TrialKey, TrialOutcome};
 use crate::record::{Row, Stage, StageMark, TrialDir};
 use crate::runner::disk::Disk;
-use crate::trial::RunContext;
+use crate::trial::{RunContext, suspect};
 
 /// An outcome with its row.
 pub(super) struct Sealed {
@@ -24,6 +24,15 @@ impl Sealed {
         let row = Some(sealed_row(context, disk, (&outcome.key, row)));
         Self { outcome, row }
     }
+
+    /// Makes it suspect for this reason, and says why.
+    pub(super) fn doubt(&mut self, why: &str, note: &str) {
+        self.outcome.integrity.suspect(why.to_owned());
+        if let Some(row) = &mut self.row {
+            suspect(row, why);
+            row.notes.get_or_insert_default().push(note.to_owned());
+        }
+    }
 }
 
 /// The same for a row that was made by an earlier start.
@@ -43,6 +52,7 @@ pub(super) fn sealed_row(
         to_grade: false,
         row: Some(row.clone()),
         app: None,
+        trial_max_cost_usd: None,
     };
     let sealed = disk
         .with_room(|| trial.mark(&mark, &context.redactor))

@@ -394,11 +394,10 @@ impl Draft {
 
     /// Says that something speaks against the result.
     pub(super) fn suspect(&mut self, reason: String) {
-        match &mut self.outcome.integrity {
-            Integrity::Suspect(reasons) | Integrity::Violated(reasons) => reasons.push(reason),
-            clean @ Integrity::Clean => *clean = Integrity::Suspect(vec![reason]),
-            Integrity::Uncontained => self.note(reason),
+        if self.outcome.integrity == Integrity::Uncontained {
+            return self.note(reason);
         }
+        self.outcome.integrity.suspect(reason);
     }
 
     /// Adds such reasons.

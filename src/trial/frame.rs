@@ -143,6 +143,7 @@ impl<'a> Frame<'a> {
             to_grade,
             row,
             app: self.simulator.left(),
+            trial_max_cost_usd: self.allowance.trial_usd.filter(|_| stage == Stage::Started),
         };
         if let Err(error) = self.trial_dir.mark(&mark, &self.context.redactor) {
             draft.note(format!("stages.jsonl: {error}"));

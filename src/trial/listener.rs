@@ -8,7 +8,8 @@ use crate::agents::{Hearer, StreamReader, TranscriptText, transcript_line};
 use crate::gate::Gate;
 use crate::metrics::Tally;
 use crate::model::{
-    AgentEvent, DoorUse, EventKind, McpServerSeen, Progress, Said, StreamReport, TrialKey,
+    AgentEvent, DoorUse, EventKind, McpServerSeen, ModelTokens, Progress, Said, StreamReport,
+    TrialKey,
 };
 use crate::record::{EventLog, RecordError, Redactor, Sieve, Transcript};
 use crate::supervise::{EndReason, Heard, Listener, OutputStream};
@@ -154,14 +155,14 @@ impl Ear {
     pub(super) fn read(&mut self, file: &[u8], at: Duration) {
         self.fresh.clear();
         self.reader.file(file, at, &mut self.fresh);
-        self.notebook.take_in(&self.fresh);
+        self.notebook.take_in(&self.fresh, self.reader.by_model());
     }
 
     /// Ends the stream and gives what it amounts to.
     pub(super) fn finish(mut self, at: Duration) -> HeardAll {
         self.fresh.clear();
         let report = self.reader.finish(at, &mut self.fresh);
-        self.notebook.take_in(&self.fresh);
+        self.notebook.take_in(&self.fresh, &report.by_model);
         let mut heard = self.notebook.close(report);
         if self.stopped_asking == Some(true) {
             heard.report.lacks_a_request();
@@ -202,7 +203,7 @@ impl Notebook {
         }
     }
 
-    fn take_in(&mut self, fresh: &[AgentEvent]) {
+    fn take_in(&mut self, fresh: &[AgentEvent], by_model: &[ModelTokens]) {
         for event in fresh {
             match event.kind {
                 EventKind::ProviderFault(_) => self.went_on_after_fault = false,
@@ -219,16 +220,16 @@ impl Notebook {
                 }
                 _ => {}
             }
-            let by_model = matches!(
+            let is_of_model = matches!(
                 event.kind,
                 EventKind::Message { .. } | EventKind::Reasoning { .. } | EventKind::ToolStarted(_)
             );
-            if by_model {
+            if is_of_model {
                 self.answered();
             }
             self.beside.see(event);
             self.asking.see(event);
-            self.meter.see(event);
+            self.meter.see(event, by_model);
             self.tally.see(event);
             self.watch.see(event);
             self.write(event);
@@ -321,7 +322,7 @@ impl Listener for Ear {
         self.fresh.clear();
         let to = (&mut self.fresh, &mut self.notebook as &mut dyn Hearer);
         self.reader.line_heard(line, at, to);
-        self.notebook.take_in(&self.fresh);
+        self.notebook.take_in(&self.fresh, self.reader.by_model());
         if self.reader.done() {
             Heard::Finished
         } else if self.notebook.meter.is_empty() {
@@ -334,7 +335,7 @@ impl Listener for Ear {
     fn stderr_line(&mut self, line: &[u8], at: Duration) -> Heard {
         self.fresh.clear();
         self.reader.stderr_line(line, at, &mut self.fresh);
-        self.notebook.take_in(&self.fresh);
+        self.notebook.take_in(&self.fresh, self.reader.by_model());
         Heard::More
     }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::config::{AgentKind, AgentSpec, Suite};
 use crate::metrics::PricedTokens;
-use crate::model::{AgentEvent, CacheWrites, EventKind, Pricing, Usage};
+use crate::model::{AgentEvent, CacheWrites, EventKind, ModelTokens, Pricing, Usage};
 
 /// Two amounts closer than this are one.
 const NOTHING: f64 = 1e-9;
@@ -20,6 +20,8 @@ pub(super) struct Meter {
     most: Option<f64>,
     /// The model that is in use and has no price, where that is so; empty where its name is not told.
     unpriced: Option<String>,
+    /// Prices of models that were looked up, by the names that the stream gives them.
+    known: Vec<(String, Option<Pricing>)>,
     /// Whether a limit could not be kept for want of its price. An agent that is stopped for it may still tell a cost.
     lacked_a_price: bool,
 }
@@ -40,12 +42,13 @@ impl Meter {
             told: None,
             most,
             unpriced: None,
+            known: Vec::new(),
             lacked_a_price: false,
         }
     }
 
-    /// Takes an event in.
-    pub(super) fn see(&mut self, event: &AgentEvent) {
+    /// Takes an event in; `by_model` are the tokens so far by model, where the stream tells them apart.
+    pub(super) fn see(&mut self, event: &AgentEvent, by_model: &[ModelTokens]) {
         match &event.kind {
             EventKind::Started {
                 model: Some(model), ..
@@ -55,18 +58,15 @@ impl Meter {
                 self.uses(model);
             }
             EventKind::UsageSeen(usage) => {
-                if *usage != Usage::default() {
-                    self.uses("");
-                }
-                let usd = self.pricing.and_then(|pricing| {
-                    let writes = CacheWrites::default();
-                    let tokens = PricedTokens {
-                        usage: *usage,
-                        writes,
-                        pricing,
-                    };
-                    tokens.usd()
-                });
+                let usd = if by_model.is_empty() {
+                    if *usage != Usage::default() {
+                        self.uses("");
+                    }
+                    self.pricing
+                        .and_then(|pricing| usd(*usage, CacheWrites::default(), pricing))
+                } else {
+                    self.apart(by_model)
+                };
                 self.by_tokens = larger(self.by_tokens, usd);
             }
             EventKind::CostSeen(usd) if usd.is_finite() => {
@@ -74,6 +74,42 @@ impl Meter {
             }
             _ => {}
         }
+    }
+
+    /// What tokens of several models cost, each by its own price; those of a model that is not named or has no price by the
+    /// dearest that is known.
+    fn apart(&mut self, by_model: &[ModelTokens]) -> Option<f64> {
+        let used = |part: &&ModelTokens| part.usage != Usage::default();
+        let mut dearest: Vec<Pricing> = self.pricing.into_iter().collect();
+        let mut priced = Vec::new();
+        for part in by_model.iter().filter(used) {
+            let named = Some(part.model.as_str()).filter(|name| !name.is_empty());
+            let pricing = named.and_then(|name| self.price(name));
+            dearest.extend(pricing);
+            priced.push((part, pricing));
+        }
+        if let (Some((part, _)), true) = (priced.first(), dearest.is_empty()) {
+            self.uses(&part.model);
+        }
+        let costs = priced.into_iter().filter_map(|(part, pricing)| {
+            let of = |pricing| usd(part.usage, part.writes, pricing);
+            match pricing {
+                Some(pricing) => of(pricing),
+                None => dearest.iter().filter_map(|it| of(*it)).reduce(f64::max),
+            }
+        });
+        costs.reduce(|one, other| one + other)
+    }
+
+    /// The price of a model of the stream.
+    fn price(&mut self, name: &str) -> Option<Pricing> {
+        if let Some((_, price)) = self.known.iter().find(|(known, _)| known == name) {
+            return *price;
+        }
+        let price = self.suite.price(&self.agent, Some(name));
+        let price = price.map(|(pricing, _)| pricing);
+        self.known.push((name.to_owned(), price));
+        price
     }
 
     /// Tokens are used, or will be.
@@ -86,7 +122,7 @@ impl Meter {
     /// Whether nobody can tell what is spent although a limit goes by it: neither is the model's price known, nor does the
     /// agent tell a cost. A replay spends nothing.
     fn lacks_a_price(&self) -> bool {
-        let counts = self.pricing.is_some() || self.told.is_some();
+        let counts = self.by_tokens.is_some() || self.pricing.is_some() || self.told.is_some();
         let limited = self.most.is_some() && self.agent.kind != AgentKind::Replay;
         self.unpriced.is_some() && limited && !counts
     }
@@ -108,6 +144,15 @@ impl Meter {
         self.lacked_a_price |= self.lacks_a_price();
         is_gone || self.lacked_a_price
     }
+}
+
+fn usd(usage: Usage, writes: CacheWrites, pricing: Pricing) -> Option<f64> {
+    let tokens = PricedTokens {
+        usage,
+        writes,
+        pricing,
+    };
+    tokens.usd()
 }
 
 fn larger(one: Option<f64>, other: Option<f64>) -> Option<f64> {

@@ -1,9 +1,9 @@
 //! What a trial cost, from every source that there is.
 
 use crate::agents::{CcusageReport, asked_model, ccusage};
-use crate::config::{AgentKind, AgentSpec, PriceSource};
+use crate::config::{AgentKind, AgentSpec, PriceSource, Suite};
 use crate::metrics::{KnownCost, PricedTokens, cost, priced_usd};
-use crate::model::{Cost, ModelTokens, StreamReport, Usage};
+use crate::model::{Cost, ModelTokens, StreamReport, Usage, UsageSource};
 use crate::trial::environment::program_path;
 use crate::trial::frame::Frame;
 use crate::trial::preparation::Ready;
@@ -12,8 +12,15 @@ use crate::trial::preparation::Ready;
 pub(super) async fn money(frame: &Frame<'_>, report: &StreamReport, ready: &Ready) -> Cost {
     let agent = frame.context.agent(frame.planned);
     let told = tokens_of_the_stream(report);
-    let stream = priced((frame, ready), agent, &told);
-    let session = priced((frame, ready), agent, &report.session);
+    let asked = asked_model(&ready.invocation.argv);
+    let by = (&*frame.context.suite, asked.as_deref());
+    let mut stream = priced(by, agent, &told);
+    let session = priced(by, agent, &report.session);
+    // Both are less than all where the stream was cut: what tells of more money is nearer.
+    let is_cut = report.usage_source == Some(UsageSource::Sessions);
+    if is_cut && priced_usd(&session.parts) > priced_usd(&stream.parts) {
+        stream = session.clone();
+    }
     let by_ccusage = ask_ccusage(frame, agent, ready).await;
     let known = KnownCost {
         provider_usd: report.provider_cost_usd,
@@ -104,13 +111,25 @@ async fn ask_ccusage(frame: &Frame<'_>, agent: &AgentSpec, ready: &Ready) -> Ccu
     ccusage(asked, &path, &frame.context.cancel).await
 }
 
-/// By model where the stream tells them apart, else all together.
-fn tokens_of_the_stream(report: &StreamReport) -> Vec<ModelTokens> {
+/// By model where they are told apart, else all together. Where session files tell of all tokens and the stream of fewer, as
+/// these files tell them apart.
+pub(super) fn tokens_of_the_stream(report: &StreamReport) -> Vec<ModelTokens> {
+    let by_sessions = report.usage_source == Some(UsageSource::Sessions);
+    if by_sessions && all_tokens(&report.session) == report.usage {
+        return report.session.clone();
+    }
+    let model = || report.model.clone().unwrap_or_default();
     if !report.by_model.is_empty() {
-        return report.by_model.clone();
+        let mut parts = report.by_model.clone();
+        for part in &mut parts {
+            if part.model.is_empty() {
+                part.model = model();
+            }
+        }
+        return parts;
     }
     let all = report.usage.map(|usage| ModelTokens {
-        model: report.model.clone().unwrap_or_default(),
+        model: model(),
         usage,
         writes: report.cache_writes,
     });
@@ -118,25 +137,24 @@ fn tokens_of_the_stream(report: &StreamReport) -> Vec<ModelTokens> {
 }
 
 /// Tokens with their prices; none where one has no price.
-#[derive(Default)]
-struct Priced {
-    parts: Vec<PricedTokens>,
+#[derive(Clone, Default)]
+pub(super) struct Priced {
+    pub(super) parts: Vec<PricedTokens>,
     /// Where the prices stand.
-    price: Option<String>,
+    pub(super) price: Option<String>,
 }
 
-fn priced(
-    (frame, ready): (&Frame<'_>, &Ready),
+/// Puts prices to tokens; those of no named model are of the one that was asked for.
+pub(super) fn priced(
+    (suite, asked): (&Suite, Option<&str>),
     agent: &AgentSpec,
     tokens: &[ModelTokens],
 ) -> Priced {
-    let asked = asked_model(&ready.invocation.argv);
-    let suite = &frame.context.suite;
     let mut priced = Priced::default();
     let mut labels: Vec<String> = Vec::new();
     for one in tokens {
         let model = Some(one.model.as_str()).filter(|model| !model.is_empty());
-        let Some((pricing, source)) = suite.price(agent, model.or(asked.as_deref())) else {
+        let Some((pricing, source)) = suite.price(agent, model.or(asked)) else {
             return Priced::default();
         };
         let label = PriceSource::label(&source);

@@ -301,6 +301,57 @@ fn a_run_can_be_verified_and_a_changed_one_is_found_out() {
     assert!(verify(1).stdout.contains("rows were removed"));
 }
 
+#[test]
+fn rows_that_were_cut_off_are_missed_though_the_end_was_taken_out_too() {
+    let sandbox = Sandbox::new()
+        .agent(
+            "fake",
+            "claude_code_cli",
+            &format!("{SOLVE}\n{CLAUDE_DONE}"),
+        )
+        .set("trials_per_cell", "3");
+    sandbox.proctor(&["run", "--quiet"]).expect_code(0);
+    let run = sandbox.run_dir();
+    let folder = run.display().to_string();
+    let (metadata, journal) = (run.join("run_metadata.json"), run.join("runs.jsonl"));
+    let noted = fs::read_to_string(&metadata).expect("read the metadata");
+    let rows = fs::read_to_string(&journal).expect("read the journal");
+    let (first, last) = rows.trim_end().rsplit_once('\n').expect("rows");
+    let mut unchained: serde_json::Value = serde_json::from_str(last).expect("JSON");
+    unchained
+        .as_object_mut()
+        .expect("a row")
+        .remove("prev_sha256");
+    let unchained = format!("{first}\n{unchained}\n");
+    let cut = format!("{first}\n");
+    let without = |keys: &[&str]| {
+        let mut left: serde_json::Value = serde_json::from_str(&noted).expect("JSON");
+        for key in keys {
+            left.as_object_mut().expect("an object").remove(*key);
+        }
+        left.to_string()
+    };
+    let end = ["finished", "journal_head", "journal_rows"];
+    let cases = [
+        (cut.as_str(), without(&end[..1]), "was noted as its last"),
+        (&cut, without(&end[..2]), "rows were removed"),
+        (&cut, without(&end), "no row tells of it"),
+        (&cut, "{\"schema\":1}".to_owned(), "no end is known"),
+        (&cut, "no JSON".to_owned(), "no end is known"),
+        (&cut, "{\"schema\":1,\"agents\":7}".to_owned(), "agents"),
+        ("", without(&end), "no row tells of it"),
+        (&unchained, without(&end), "names no row before it"),
+    ];
+    for (rows, metadata_now, problem) in cases {
+        fs::write(&journal, rows).expect("write the journal");
+        fs::write(&metadata, metadata_now).expect("write the metadata");
+        let told = sandbox
+            .proctor(&["verify", "--run", &folder])
+            .expect_code(1);
+        assert!(told.stdout.contains(problem), "{problem}: {}", told.stdout);
+    }
+}
+
 /// An agent that says one thing, and does its work only if that is on disk while it says nothing more.
 #[test]
 fn what_an_agent_said_is_on_disk_while_it_is_silent() {

@@ -29,6 +29,7 @@ mod drift;
 mod durability;
 mod endings;
 mod exports;
+mod foreign_rows;
 mod grading;
 mod ios_suite;
 mod isolation;

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::sandbox::{CLAUDE_DONE, SOLVE, Sandbox};
+use crate::sandbox::{CLAUDE_DONE, SOLVE, Sandbox, wait_for};
 
 const CLAUDE: &str = "claude_code_cli";
 
@@ -375,4 +375,155 @@ echo '{{"type":"result","subtype":"success","is_error":false,"result":"done","us
         assert_eq!(row["billed_cost_usd"].as_f64(), cost, "{row:#}");
         assert_eq!(row["cost_price"].as_str().unwrap_or_default(), price);
     }
+}
+
+/// A main model that does little, and a cheaper one that uses a million tokens (one dollar) in its sub-agent.
+fn with_a_cheap_sub_agent(last: &str) -> String {
+    let said = |id: &str, model: &str, tokens: u32| {
+        let parent = if model.contains("haiku") {
+            ",\"parent_tool_use_id\":\"t1\""
+        } else {
+            ""
+        };
+        format!(
+            "echo '{{\"type\":\"assistant\",\"message\":{{\"id\":\"{id}\",\"model\":\"{model}\",\"content\":[{{\"type\":\"text\",\"text\":\"on\"}}],\"usage\":{{\"input_tokens\":{tokens},\"output_tokens\":0}}}}{parent}}}'\n"
+        )
+    };
+    let mut body = "echo '{\"type\":\"system\",\"subtype\":\"init\",\"session_id\":\"s\",\"model\":\"claude-opus-4-8\",\"tools\":[],\"mcp_servers\":[]}'\n".to_owned();
+    body += &said("m1", "claude-opus-4-8", 1_000);
+    for number in 0..10 {
+        body += &said(&format!("h{number}"), "claude-haiku-4-5-20251001", 100_000);
+    }
+    body + last
+}
+
+#[test]
+fn tokens_of_a_sub_agent_are_priced_as_those_of_its_own_model() {
+    let result = "sleep 0.3; echo 42 > answer.txt\necho '{\"type\":\"result\",\"subtype\":\"success\",\"is_error\":false,\"result\":\"done\",\"usage\":{\"input_tokens\":1000,\"output_tokens\":0},\"modelUsage\":{\"claude-opus-4-8\":{\"inputTokens\":1000,\"outputTokens\":0},\"claude-haiku-4-5\":{\"inputTokens\":1000000,\"outputTokens\":0}}}'";
+    // The second is stopped before it tells what it used.
+    for (last, termination) in [(result, "completed"), ("sleep 20", "stalled")] {
+        let sandbox = Sandbox::new()
+            .agent("frugal", CLAUDE, &with_a_cheap_sub_agent(last))
+            .without_pricing();
+        sandbox.proctor(&["run", "--quiet", "--max-trial-cost-usd", "3"]);
+        let row = sandbox.row();
+        assert_ne!(row["termination"], "budget", "{row:#}");
+        assert_eq!(
+            row["cost_is_lower_bound"] == true,
+            termination != "completed",
+            "{row:#}"
+        );
+        let cost = usd(&row, "billed_cost_usd");
+        assert!((1.0..1.01).contains(&cost), "{row:#}");
+    }
+    // What its model costs is spent all the same.
+    let sandbox = Sandbox::new()
+        .agent("frugal", CLAUDE, &with_a_cheap_sub_agent("sleep 20"))
+        .without_pricing();
+    sandbox.proctor(&["run", "--quiet", "--max-trial-cost-usd", "0.5"]);
+    assert_eq!(sandbox.row()["termination"], "budget");
+}
+
+#[test]
+fn a_sub_agent_whose_model_has_no_price_counts_as_the_dearest_that_is_known() {
+    let body =
+        with_a_cheap_sub_agent("sleep 20").replace("claude-haiku-4-5-20251001", "acme-haiku-9");
+    // A million tokens at the price of the main model, which is five dollars.
+    for (limit, is_over) in [("4.9", true), ("5.1", false)] {
+        let sandbox = Sandbox::new()
+            .agent("frugal", CLAUDE, &body)
+            .without_pricing();
+        sandbox.proctor(&["run", "--quiet", "--max-trial-cost-usd", limit]);
+        let row = sandbox.row();
+        assert_eq!(row["termination"] == "budget", is_over, "{row:#}");
+        assert_eq!(row["billed_cost_usd"], Value::Null, "nobody knows it");
+    }
+}
+
+/// Starts a run of an agent that does this, kills it when the agent has said so, and lets the agents that follow do nothing.
+fn killed(body: &str, limits: &[&str]) -> Sandbox {
+    let agent = format!(
+        "if [ ! -e \"$HOME/begun\" ]; then\n{body}\ntouch \"$HOME/begun\"; sleep 20; fi\n{CLAUDE_DONE}"
+    );
+    let sandbox = Sandbox::new()
+        .agent("wild", CLAUDE, &agent)
+        .set("timeout_sec", "30")
+        .set("stall_timeout_sec", "30")
+        .set("trials_per_cell", "2");
+    let mut child = sandbox.start(&[&["run", "--quiet"], limits].concat());
+    wait_for("the agent", || sandbox.path("home/begun").exists());
+    // What it said is read some milliseconds later.
+    std::thread::sleep(std::time::Duration::from_millis(300));
+    child.kill().expect("kill proctor");
+    child.wait().expect("reap proctor");
+    sandbox
+}
+
+fn resumed(sandbox: &Sandbox, limits: &[&str]) -> crate::sandbox::Ran {
+    let run = sandbox.run_dir().display().to_string();
+    sandbox.proctor(&[&["run", "--resume", &run], limits].concat())
+}
+
+fn interrupted(sandbox: &Sandbox) -> Value {
+    let mut rows = sandbox.rows().into_iter();
+    let interrupted = rows.find(|row| row["termination"] == "interrupted");
+    interrupted.expect("a row of the trial in which the harness died")
+}
+
+#[test]
+fn what_a_trial_had_spent_when_the_harness_died_counts() {
+    let two_dollars = A_DOLLAR_A_TIME.replace("-lt 60", "-lt 2");
+    let limits = ["--max-cost-usd", "3", "--max-trial-cost-usd", "2.5"];
+    let sandbox = killed(&two_dollars, &limits);
+    let ran = resumed(&sandbox, &limits);
+    let row = interrupted(&sandbox);
+    assert!((usd(&row, "billed_cost_usd") - 2.0).abs() < 1e-6, "{row:#}");
+    assert_eq!(row["cost_is_lower_bound"], true);
+    assert!((usd(&row, "trial_max_cost_usd") - 2.5).abs() < 1e-6);
+    // All that it may have spent is gone, so that no other trial could have its share.
+    assert_eq!(sandbox.rows().len(), 1, "{}", ran.stderr);
+    // A later start counts it, too.
+    resumed(&sandbox, &limits);
+    assert_eq!(sandbox.rows().len(), 1);
+    resumed(
+        &sandbox,
+        &["--max-cost-usd", "5.5", "--max-trial-cost-usd", "2.5"],
+    )
+    .expect_code(0);
+    assert_eq!(sandbox.rows().len(), 3);
+    // Without a limit of each trial, what is known of it counts.
+    let sandbox = killed(&two_dollars, &[]);
+    resumed(&sandbox, &["--max-cost-usd", "1.5"]);
+    assert_eq!(sandbox.rows().len(), 1);
+    resumed(&sandbox, &["--max-cost-usd", "4"]).expect_code(0);
+    assert_eq!(sandbox.rows().len(), 3);
+}
+
+#[test]
+fn a_trial_whose_cost_the_dead_harness_took_along_counts_as_its_limit_or_is_refused() {
+    let silent =
+        "echo '{\"type\":\"system\",\"subtype\":\"init\",\"session_id\":\"s\",\"model\":\"m\"}'";
+    let limits = ["--max-cost-usd", "3", "--max-trial-cost-usd", "2"];
+    let sandbox = killed(silent, &limits);
+    for _ in 0..2 {
+        resumed(&sandbox, &limits);
+        let row = interrupted(&sandbox);
+        assert_eq!(row["billed_cost_usd"], Value::Null, "{row:#}");
+        assert_eq!(sandbox.rows().len(), 1);
+    }
+    // Nobody can say what one without any limit has cost.
+    let sandbox = killed(silent, &[]);
+    let run = ["--max-cost-usd", "3"];
+    for accept in [
+        &[][..],
+        &["--max-trial-cost-usd", "2"],
+        &["--accept-unknown-cost"],
+    ] {
+        let ran = resumed(&sandbox, &[&run[..], accept].concat());
+        let refused = ran.stderr.contains("--accept-unknown-cost");
+        assert_eq!(refused, accept.is_empty(), "{}", ran.stderr);
+        let rows = if accept.is_empty() { 0 } else { 1 };
+        assert!(sandbox.rows().len() >= rows, "{accept:?}: {}", ran.stderr);
+    }
+    assert_eq!(sandbox.rows().len(), 3);
 }

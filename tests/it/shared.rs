@@ -112,6 +112,7 @@ fn a_shared_folder_holds_the_numbers_and_no_place_user_or_host() {
         "host_os",
         "isolation",
         "journal_head",
+        "journal_rows",
         "notes",
         "proctor_version",
         "recorded",

@@ -226,8 +226,8 @@ fn system_field(key: &str) -> u16 {
     }
 }
 
-/// What a part of a message tells: the message's id, and its tokens so far.
-pub(super) fn partial(text: &str) -> Option<Option<(&str, ClaudeUsage)>> {
+/// What a part of a message tells: the message's id, its model, where it is named, and its tokens so far.
+pub(super) fn partial(text: &str) -> Option<Option<(&str, Option<&str>, ClaudeUsage)>> {
     text.starts_with("{\"type\":\"stream_event\"")
         .then_some(())?;
     let mut scan = Scan::of(text);
@@ -241,26 +241,28 @@ pub(super) fn partial(text: &str) -> Option<Option<(&str, ClaudeUsage)>> {
     })?;
     scan.end()?;
     (kind == Some("stream_event")).then_some(())?;
-    Some(match event? {
-        (Some((id, usage)), _) => id.zip(usage),
-        (None, usage) => id.zip(usage),
-    })
+    let (id, model, usage) = match event? {
+        (Some((id, model, usage)), _) => (id, model, usage),
+        (None, usage) => (id, None, usage),
+    };
+    Some(id.zip(usage).map(|(id, usage)| (id, model, usage)))
 }
 
-/// Id and tokens of the message that a part of one brings.
-type Started<'a> = (Option<&'a str>, Option<ClaudeUsage>);
+/// Id, model and tokens of the message that a part of one brings.
+type Started<'a> = (Option<&'a str>, Option<&'a str>, Option<ClaudeUsage>);
 
 fn partial_event<'a>(scan: &mut Scan<'a>) -> Option<(Option<Started<'a>>, Option<ClaudeUsage>)> {
     let (mut message, mut usage) = (None, None);
     scan.members(|scan, key| match key {
         "message" => {
-            let (mut id, mut usage) = (None, None);
+            let (mut id, mut model, mut usage) = (None, None, None);
             scan.members(|scan, key| match key {
                 "id" => once(&mut id, plain(scan)?),
+                "model" => once(&mut model, scan.maybe(plain)?),
                 "usage" => once(&mut usage, ClaudeUsage::at_once(scan)?),
                 _ => scan.skip(),
             })?;
-            once(&mut message, (id, usage))
+            once(&mut message, (id, model.flatten(), usage))
         }
         "usage" => once(&mut usage, ClaudeUsage::at_once(scan)?),
         _ => scan.skip(),

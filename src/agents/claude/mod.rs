@@ -17,7 +17,9 @@ use crate::agents::fault::{self, fault};
 use crate::agents::reset::reset_at;
 use crate::agents::stream::{Dialect, Sink};
 use crate::agents::wire::{Head, border, capped, words};
-use crate::model::{EventKind, McpServerSeen, ProviderFault, Reset, StreamReport, Terminal, Usage};
+use crate::model::{
+    EventKind, McpServerSeen, ModelTokens, ProviderFault, Reset, StreamReport, Terminal, Usage,
+};
 
 /// Warnings that standard error may give at most.
 const WARNINGS_CAP: u32 = 100;
@@ -97,8 +99,8 @@ impl Dialect for ClaudeStream {
             return true;
         }
         if let Some(told) = at_once::partial(text) {
-            if let Some((id, usage)) = told {
-                self.usage(id, &usage, sink);
+            if let Some((id, model, usage)) = told {
+                self.usage((id, model), &usage, sink);
             }
             return true;
         }
@@ -175,6 +177,12 @@ impl Dialect for ClaudeStream {
 
     fn has_ended(&self) -> bool {
         self.finals > 0
+    }
+
+    fn by_model(&self) -> &[ModelTokens] {
+        let told = self.told.as_ref().map(Told::by_model);
+        let told = told.filter(|told| !told.is_empty());
+        told.unwrap_or(self.running.by_model())
     }
 
     fn finish(self: Box<Self>, _sink: &mut Sink<'_>) -> StreamReport {
@@ -287,6 +295,7 @@ impl ClaudeStream {
     fn assistant(&mut self, mut turn: Turn<'_>, sink: &mut Sink<'_>) {
         self.after_final = true;
         let (id, usage) = (turn.message.id.take(), turn.message.usage.0.take());
+        let model = turn.message.model.clone();
         if self.is_qwen && (id.is_none() || self.last_message.0.as_deref() != id.as_deref()) {
             self.last_message = (id.as_deref().map(str::to_owned), false);
         }
@@ -296,31 +305,35 @@ impl ClaudeStream {
         }
         self.client_fault = None;
         if let (Some(id), Some(usage)) = (id, usage) {
-            self.usage(&id, &usage, sink);
+            self.usage((&id, model.as_deref()), &usage, sink);
         }
     }
 
-    fn usage(&mut self, id: &str, usage: &ClaudeUsage, sink: &mut Sink<'_>) {
+    /// Takes in the tokens of a message of this model, where it is named.
+    fn usage(&mut self, message: (&str, Option<&str>), usage: &ClaudeUsage, sink: &mut Sink<'_>) {
         if self.is_qwen && usage.is_nothing() {
             // Qwen Code tells a request's tokens with its last event; those before hold zeros.
             return;
         }
         self.last_message.1 = true;
         let usage = usage.of(self.is_qwen);
-        if let Some(total) = self.running.see(id, &usage) {
-            sink.push(EventKind::UsageSeen(total));
+        if let Some(more) = self.running.see(message, &usage) {
+            if let Some(told) = &mut self.told {
+                told.add(&more);
+            }
+            sink.push(EventKind::UsageSeen(more.total));
         }
     }
 
     /// A part of a message: the full event tells its content, so only its token counts are of interest.
     fn partial(&mut self, partial: Partial, sink: &mut Sink<'_>) {
         let Some(event) = partial.event.0 else { return };
-        let (id, usage) = match event.message.0 {
-            Some(message) => (message.id.0, message.usage.0),
-            None => (partial.api_message_id.0, event.usage.0),
+        let (id, model, usage) = match event.message.0 {
+            Some(message) => (message.id.0, message.model.0, message.usage.0),
+            None => (partial.api_message_id.0, None, event.usage.0),
         };
         if let (Some(id), Some(usage)) = (id, usage) {
-            self.usage(&id, &usage, sink);
+            self.usage((&id, model.as_deref()), &usage, sink);
         }
     }
 

@@ -4,14 +4,21 @@ use serde_json::value::RawValue;
 
 use crate::agents::claude::counts::{ClaudeUsage, ModelCounts, ModelUsage};
 use crate::agents::claude::wire::Final;
-use crate::agents::wire::{TEXT_CAP, add, model_name};
+use crate::agents::wire::{TEXT_CAP, add, border, model_name};
 use crate::model::{ById, CacheWrites, ModelTokens, StreamReport, Usage, id_hash};
 
 /// Messages of one generation. At least so many of the last ones are told apart, at most twice as many; of others their sum
 /// is kept.
 const MESSAGES_CAP: usize = 1_024;
 
-type Messages = ById<(Usage, CacheWrites)>;
+/// Models that are told apart. Further ones count as the last of them; no honest session has so many.
+const MODELS_CAP: usize = 64;
+
+/// A longer name of a model is cut to so many bytes.
+const NAME_CAP: usize = 200;
+
+/// The place of its model, and its tokens.
+type Messages = ById<(usize, Usage, CacheWrites)>;
 
 /// Tokens seen message by message. An event of a message repeats its usage per block, with a placeholder for output
 /// tokens, so each message counts once, with the largest figures told.
@@ -22,36 +29,69 @@ pub(super) struct Running {
     earlier: Messages,
     requests: u64,
     writes: CacheWrites,
+    /// The same by model; its name is empty where a message names none.
+    by_model: Vec<ModelTokens>,
     /// What was told last: events of one message follow each other and repeat it.
     last: (u64, Usage, CacheWrites),
 }
 
+/// What an event tells more than what was known.
+#[derive(Debug)]
+pub(super) struct More {
+    /// All tokens by now.
+    pub(super) total: Usage,
+    /// What is new.
+    of: ModelTokens,
+}
+
 impl Running {
-    /// Takes the usage of an event of message `id`; tells the new total if it grew.
-    pub(super) fn see(&mut self, id: &str, usage: &ClaudeUsage) -> Option<Usage> {
+    /// Takes the usage of an event of message `id` of this model, where it names one; tells what grew.
+    pub(super) fn see(
+        &mut self,
+        (id, model): (&str, Option<&str>),
+        usage: &ClaudeUsage,
+    ) -> Option<More> {
         let told = usage.unified()?;
         let id = id_hash(id);
         let this = (id, told, usage.writes());
         if std::mem::replace(&mut self.last, this) == this {
             return None;
         }
-        let (known, known_writes) = self.known(id);
+        let (place, known, known_writes) = self.known(id, model);
         let larger = larger(known, told);
         let writes = known_writes.at_least(usage.writes());
         if let Some(message) = self.messages.get_mut(&id) {
-            *message = (larger, writes);
+            *message = (place, larger, writes);
         }
-        self.total = add(self.total, growth(known, larger));
-        self.writes = self.writes.plus(growth_of_writes(known_writes, writes));
-        (larger != known).then_some(self.total)
+        let more = growth(known, larger);
+        let more_writes = growth_of_writes(known_writes, writes);
+        self.total = add(self.total, more);
+        self.writes = self.writes.plus(more_writes);
+        let of = &mut self.by_model[place];
+        of.usage = add(of.usage, more);
+        of.writes = of.writes.plus(more_writes);
+        let of = ModelTokens {
+            model: of.model.clone(),
+            usage: more,
+            writes: more_writes,
+        };
+        let total = self.total;
+        (larger != known).then_some(More { total, of })
     }
-}
 
-impl Running {
-    /// What is known of a message; a new one counts as a request.
-    fn known(&mut self, id: u64) -> (Usage, CacheWrites) {
-        if let Some(known) = self.messages.get(&id) {
-            return *known;
+    /// The tokens by model.
+    pub(super) fn by_model(&self) -> &[ModelTokens] {
+        &self.by_model
+    }
+
+    /// What is known of a message, and the place of its model; a new one counts as a request.
+    fn known(&mut self, id: u64, model: Option<&str>) -> (usize, Usage, CacheWrites) {
+        if let Some((place, usage, writes)) = self.messages.get(&id).copied() {
+            return (
+                model.map_or(place, |model| self.place(model)),
+                usage,
+                writes,
+            );
         }
         if self.messages.len() >= MESSAGES_CAP {
             std::mem::swap(&mut self.earlier, &mut self.messages);
@@ -59,9 +99,28 @@ impl Running {
         }
         let known = self.earlier.remove(&id);
         self.requests += u64::from(known.is_none());
-        let known = known.unwrap_or_default();
-        self.messages.insert(id, known);
-        known
+        let place = match (model, known) {
+            (None, Some((place, ..))) => place,
+            (model, _) => self.place(model.unwrap_or_default()),
+        };
+        let (_, usage, writes) = known.unwrap_or_default();
+        self.messages.insert(id, (place, usage, writes));
+        (place, usage, writes)
+    }
+
+    /// Where the tokens of a model are counted.
+    fn place(&mut self, model: &str) -> usize {
+        let model = &model[..border(model, NAME_CAP)];
+        let known = self.by_model.iter().position(|one| one.model == model);
+        known.unwrap_or_else(|| {
+            if self.by_model.len() < MODELS_CAP {
+                self.by_model.push(ModelTokens {
+                    model: model.to_owned(),
+                    ..ModelTokens::default()
+                });
+            }
+            self.by_model.len() - 1
+        })
     }
 }
 
@@ -171,6 +230,26 @@ impl Told {
         self.usage
     }
 
+    /// Takes in what messages tell after it.
+    pub(super) fn add(&mut self, more: &More) {
+        if self.by_model.is_empty() {
+            return;
+        }
+        let known = self.by_model.iter_mut();
+        match known.into_iter().find(|one| one.model == more.of.model) {
+            Some(one) => {
+                one.usage = add(one.usage, more.of.usage);
+                one.writes = one.writes.plus(more.of.writes);
+            }
+            None => self.by_model.push(more.of.clone()),
+        }
+    }
+
+    /// The tokens by model, where they were told apart.
+    pub(super) fn by_model(&self) -> &[ModelTokens] {
+        &self.by_model
+    }
+
     /// The money so far: it covers the whole session, sub-agents included.
     pub(super) fn cost_usd(&self) -> Option<f64> {
         self.cost_usd
@@ -189,6 +268,7 @@ pub(super) fn settle(
         report.usage = (running.requests > 0).then_some(running.total);
         report.usage_is_lower_bound = report.usage.is_some();
         report.cache_writes = running.writes;
+        report.by_model.clone_from(&running.by_model);
         return;
     };
     // What messages told after the last result is in no result, and the rest of their turn is not told at all.

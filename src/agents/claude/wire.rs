@@ -222,6 +222,8 @@ pub(super) struct PartialMessage {
     #[serde(default)]
     pub(super) id: Loose<String>,
     #[serde(default)]
+    pub(super) model: Loose<String>,
+    #[serde(default)]
     pub(super) usage: Loose<ClaudeUsage>,
 }
 

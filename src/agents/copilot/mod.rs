@@ -141,6 +141,10 @@ impl Dialect for CopilotStream {
         self.finals > 0
     }
 
+    fn by_model(&self) -> &[ModelTokens] {
+        &self.by_model
+    }
+
     fn finish(self: Box<Self>, _sink: &mut Sink<'_>) -> StreamReport {
         StreamReport {
             terminal: self.terminal,

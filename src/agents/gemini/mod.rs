@@ -100,6 +100,10 @@ impl Dialect for GeminiStream {
         self.finals > 0
     }
 
+    fn by_model(&self) -> &[ModelTokens] {
+        &self.by_model
+    }
+
     /// Tokens come with the result alone; it tells no cost.
     fn finish(mut self: Box<Self>, sink: &mut Sink<'_>) -> StreamReport {
         self.flush(sink);

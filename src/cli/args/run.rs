@@ -92,6 +92,10 @@ pub(in crate::cli) struct RunArgs {
     #[arg(long, requires = "resume", hide = true)]
     pub(in crate::cli) accept_drift: bool,
 
+    /// Finish it with a limit of cost although nobody knows what some trials cost; told with `--resume`
+    #[arg(long, requires = "resume", hide = true)]
+    pub(in crate::cli) accept_unknown_cost: bool,
+
     /// Trials at once; changes timings [suite.jobs]
     #[arg(long, short, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000), help_heading = "How to run")]
     pub(in crate::cli) jobs: Option<u32>,

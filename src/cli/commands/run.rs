@@ -119,6 +119,7 @@ fn request(args: &RunArgs, chosen: &Chosen) -> RunRequest {
             .or(settings.limits.max_trial_cost_usd),
         resume: args.resume.clone(),
         accept_drift: args.accept_drift,
+        accept_unknown_cost: args.accept_unknown_cost,
         validate: args.validate_tasks || settings.validate_tasks,
         stream: args.show.stream,
         filters: filters(&args.suite),
@@ -137,6 +138,7 @@ pub(super) fn plain_request(chosen: &Chosen) -> RunRequest {
         max_trial_cost_usd: settings.limits.max_trial_cost_usd,
         resume: None,
         accept_drift: false,
+        accept_unknown_cost: false,
         prepared: chosen
             .prepared
             .as_ref()

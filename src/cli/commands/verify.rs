@@ -7,43 +7,42 @@ use serde_json::json;
 use crate::cli::args::VerifyArgs;
 use crate::cli::failure::{Failure, Kind, Outcome};
 use crate::cli::out::{Colour, Out};
-use crate::record::{RunDir, RunMetadata, Verified, verify};
+use crate::record::{Noted, RunDir, RunMetadata, Verified, verify};
 use crate::report::sanitize_line;
 
 /// Checks the chain of rows and the digests of all kept files.
 pub(in crate::cli) fn run(args: &VerifyArgs) -> Outcome<ExitCode> {
     let run_dir = RunDir::open(&args.run).map_err(|error| Failure::at("open the run", error))?;
-    let metadata =
-        RunMetadata::read(&run_dir).map_err(|error| Failure::at("read the run", error))?;
+    let (metadata, unread) = match RunMetadata::read(&run_dir) {
+        Ok(metadata) => (metadata, None),
+        Err(error) => (None, Some(error.to_string())),
+    };
+    // Every start writes when it was; a file that holds nothing of it was emptied.
+    let metadata = metadata.filter(RunMetadata::tells_of_a_run);
     let is_there = metadata.is_some();
-    // A run that is not finished has no last row yet.
-    let finished = metadata.filter(|metadata| metadata.finished.is_some());
-    let has_ended = finished.is_some();
-    let head = finished.and_then(|metadata| metadata.journal_head);
-    let mut verified = verify(&run_dir, head.as_deref())
-        .map_err(|error| Failure::new(Kind::Infrastructure, error))?;
-    let mut unknown_end = None;
-    if head.is_none() {
-        let why = match (is_there, has_ended) {
-            (false, _) => "no end is known: run_metadata.json is missing or is not proctor's",
-            (true, true) => "no end is known: run_metadata.json names no last row of an ended run",
-            (true, false) => "no end is known: the run has not ended, or was cut off",
-        };
-        // Older versions noted none, and neither did a run that goes on.
-        let chained = verified.rows > verified.unchained;
-        if chained && (has_ended || !is_there) {
-            let problem = format!("{why}; rows may have been removed at the end");
-            verified.problems.push(problem);
-        } else {
-            unknown_end = Some(why);
-        }
+    let metadata = metadata.unwrap_or_default();
+    let noted = Noted {
+        rows: metadata.journal_rows,
+        head: metadata.journal_head.as_deref(),
+        has_ended: metadata.finished.is_some(),
+    };
+    let mut verified =
+        verify(&run_dir, noted).map_err(|error| Failure::new(Kind::Infrastructure, error))?;
+    verified.problems.extend(unread);
+    let unknown_end = unknown_end(is_there, noted);
+    // Older versions noted none, and neither did a run that goes on.
+    let chained = verified.rows > verified.unchained || noted.rows.is_some_and(|rows| rows > 0);
+    let is_missed = chained && (noted.has_ended || !is_there);
+    if let Some(why) = unknown_end.filter(|_| is_missed) {
+        let problem = format!("{why}; rows may have been removed at the end");
+        verified.problems.push(problem);
     }
     let mut out = Out::new(Colour::AUTO);
     if args.json {
         out.json(&document(&verified))?;
     } else {
         out.text(told(&verified))?;
-        if let Some(why) = unknown_end {
+        if let Some(why) = unknown_end.filter(|_| !is_missed) {
             out.text(format!("{why}\n"))?;
         }
     }
@@ -53,6 +52,18 @@ pub(in crate::cli) fn run(args: &VerifyArgs) -> Outcome<ExitCode> {
     } else {
         ExitCode::FAILURE
     })
+}
+
+/// Why nobody knows which row is the last.
+fn unknown_end(is_there: bool, noted: Noted<'_>) -> Option<&'static str> {
+    match (is_there, noted.has_ended) {
+        (false, _) => Some("no end is known: run_metadata.json is missing or is not proctor's"),
+        (true, true) if noted.head.is_none() => {
+            Some("no end is known: run_metadata.json names no last row of an ended run")
+        }
+        (true, true) => None,
+        (true, false) => Some("no end is known: the run has not ended, or was cut off"),
+    }
 }
 
 fn document(verified: &Verified) -> serde_json::Value {

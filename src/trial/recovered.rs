@@ -1,0 +1,120 @@
+//! What a trial is known to have spent in which the harness died: nobody counted it at its end, but its stream is on disk.
+
+use std::fs::File;
+use std::io::{BufRead as _, BufReader, Read as _};
+use std::time::Duration;
+
+use crate::agents::{StreamReader, asked_model};
+use crate::config::{AgentKind, AgentSpec, Suite};
+use crate::metrics::{KnownCost, cost};
+use crate::model::{Allowance, Cost, StreamReport, TrialOutcome};
+use crate::record::{Stage, TrialDir};
+use crate::trial::money::{priced, tokens_of_the_stream};
+
+/// A longer line is no line of an agent; it is read in pieces, which are none.
+const LONGEST_LINE: u64 = 16 << 20;
+
+/// What is known of the money of such a trial.
+#[derive(Debug, Clone, Default)]
+pub struct Recovered {
+    report: StreamReport,
+    cost: Cost,
+    /// What it was allowed to spend; nothing where it had no limit.
+    most: Option<f64>,
+    /// Whether its agent may have been started.
+    started: bool,
+    /// Whether it can have cost anything.
+    pays: bool,
+}
+
+impl Recovered {
+    /// What the stream of a trial of `agent` tells, as far as it was kept.
+    #[must_use]
+    pub fn of(suite: &Suite, agent: &AgentSpec, trial: &TrialDir) -> Self {
+        let started = trial.mark_of(Stage::Started);
+        let most = started.and_then(|mark| mark.trial_max_cost_usd);
+        let pays = agent.kind != AgentKind::Replay;
+        let Some(mut report) = read(agent, trial) else {
+            let nothing = Cost {
+                billed_usd: Some(0.0),
+                ..Cost::default()
+            };
+            return Self {
+                cost: nothing,
+                ..Self::default()
+            };
+        };
+        let asked = asked_model(&agent.command);
+        let told = tokens_of_the_stream(&report);
+        let priced = priced((suite, asked.as_deref()), agent, &told);
+        report.usage_is_lower_bound = report.usage.is_some();
+        let known = KnownCost {
+            provider_usd: report.provider_cost_usd,
+            tokens_are_lower_bound: true,
+            provider_is_lower_bound: true,
+            ..KnownCost::default()
+        };
+        let cost = Cost {
+            price: priced.price,
+            ..cost(report.usage.as_ref(), &priced.parts, known)
+        };
+        Self {
+            report,
+            cost,
+            most,
+            started: true,
+            pays,
+        }
+    }
+
+    /// Whether nobody knows what it cost, and it had no limit.
+    #[must_use]
+    pub fn is_boundless(&self) -> bool {
+        let is_unknown = self.started && self.pays && self.cost.billed_usd.is_none();
+        is_unknown && self.most.is_none()
+    }
+
+    /// Puts it into the outcome of the trial: a lower bound.
+    pub fn tell(self, outcome: &mut TrialOutcome) {
+        let report = self.report;
+        outcome.budget = Allowance {
+            trial_usd: self.most,
+            ..Allowance::default()
+        };
+        if self.started {
+            let of_stream = match self.cost.billed_usd {
+                Some(usd) => format!("at least ${usd:.4} of it was told by its stream"),
+                None => "its stream tells no cost".to_owned(),
+            };
+            outcome.notes.push(format!(
+                "not all that this trial cost is known: {of_stream}"
+            ));
+        }
+        outcome.cost = self.cost;
+        outcome.stream = StreamReport {
+            usage: report.usage,
+            usage_is_lower_bound: report.usage_is_lower_bound,
+            model: report.model,
+            models: report.models,
+            cache_writes: report.cache_writes,
+            by_model: report.by_model,
+            provider_cost_usd: report.provider_cost_usd,
+            provider_cost_is_lower_bound: report.provider_cost_usd.is_some(),
+            ..StreamReport::default()
+        };
+    }
+}
+
+/// Reads what the agent printed; nothing where it was never started.
+fn read(agent: &AgentSpec, trial: &TrialDir) -> Option<StreamReport> {
+    let mut lines = BufReader::new(File::open(trial.stdout_raw()).ok()?);
+    let mut reader = StreamReader::new(agent);
+    let (mut line, mut events) = (Vec::new(), Vec::new());
+    // A stream that cannot be read any further tells what it told until then.
+    while let Ok(1..) = (&mut lines).take(LONGEST_LINE).read_until(b'\n', &mut line) {
+        reader.line(&line, Duration::ZERO, &mut events);
+        events.clear();
+        line.clear();
+    }
+    Some(reader.finish(Duration::ZERO, &mut events))
+}

@@ -1,0 +1,164 @@
+//! Rows that proctor did not write: while it lives its memory counts, and what nobody witnessed is suspect for ever.
+
+use std::fs;
+
+use serde_json::Value;
+
+use crate::sandbox::{CLAUDE_DONE, Sandbox};
+
+const SUSPECT: &str = "suspect[harness_died_beside_agent]";
+
+/// Two trials without a jail; in the second the agent does this in the run's folder, where `$last` is the last row, `$me` the
+/// name of its trial, and `forge` makes a clean pass of that trial out of a row.
+fn meddler(body: &str) -> Sandbox {
+    let prepare = "cd \"$(dirname \"$EVAL_CMD_LOG\")/../..\" || exit 1\nme=$(basename \"$(dirname \"$EVAL_CMD_LOG\")\")\nlast=$(tail -n 1 runs.jsonl)\nforge() { sed \"s/trial-000/$me/g; s/\\\"trial_index\\\":0/\\\"trial_index\\\":1/; s/\\\"success\\\":false/\\\"success\\\":true/; s/\\\"grade\\\":\\\"fail\\\"/\\\"grade\\\":\\\"pass\\\"/; s/suspect.harness_died_beside_agent./clean/\"; }";
+    let agent = format!(
+        "echo run >> \"$HOME/starts\"\nif [ \"$(wc -l < \"$HOME/starts\")\" -eq 2 ]; then (\n{prepare}\n{body}\n) fi\n{CLAUDE_DONE}"
+    );
+    Sandbox::new()
+        .agent("fake", "claude_code_cli", &agent)
+        .suite("isolation: none")
+        .set("trials_per_cell", "2")
+}
+
+fn told(rows: &[Value], keys: [&str; 3]) -> Vec<[String; 3]> {
+    let told = rows.iter().map(|row| keys.map(|key| row[key].to_string()));
+    told.collect()
+}
+
+fn told_plainly(rows: &[Value]) -> Vec<[String; 3]> {
+    told(rows, ["trial_index", "success", "integrity"])
+}
+
+fn row_of(index: u8, integrity: &str) -> [String; 3] {
+    [
+        index.to_string(),
+        "false".to_owned(),
+        format!("\"{integrity}\""),
+    ]
+}
+
+#[test]
+fn what_an_agent_writes_into_the_journal_of_a_living_run_is_set_aside_and_told() {
+    let forged =
+        "printf '%s\\n' \"$last\" | sed 's/\"success\":false/\"success\":true/' >> runs.jsonl";
+    let cases = [
+        ("rows", forged),
+        ("half a line", "printf '{\"x\":' >> runs.jsonl"),
+        ("another file", "cp runs.jsonl mine; mv mine runs.jsonl"),
+        ("no file", "rm runs.jsonl"),
+        ("a folder", "rm runs.jsonl; mkdir runs.jsonl"),
+        ("nothing", ": > runs.jsonl"),
+        (
+            "a changed row",
+            "sed 's/\"success\":false/\"success\":true /' runs.jsonl > \"$HOME/mine\"; dd if=\"$HOME/mine\" of=runs.jsonl conv=notrunc status=none",
+        ),
+    ];
+    for (name, body) in cases {
+        let sandbox = meddler(body);
+        let ran = sandbox.proctor(&["run"]).expect_code(0);
+        let rows = sandbox.rows();
+        let expected = [
+            row_of(0, "clean"),
+            row_of(1, "suspect[journal_written_by_others]"),
+        ];
+        assert_eq!(told_plainly(&rows), expected, "{name}: {}", ran.stderr);
+        let warning = "somebody else wrote to the journal";
+        assert!(ran.stderr.contains(warning), "{name}: {}", ran.stderr);
+        let run = sandbox.run_dir();
+        let summary = fs::read_to_string(run.join("summary.md")).expect("read the summary");
+        assert!(summary.contains(warning), "{name}: {summary}");
+        assert_eq!(
+            run.join("runs.jsonl.foreign").symlink_metadata().is_ok(),
+            name != "no file",
+            "{name}"
+        );
+        sandbox
+            .proctor(&["verify", "--run", &run.display().to_string()])
+            .expect_code(0);
+    }
+}
+
+#[test]
+fn a_told_row_that_an_agent_wrote_itself_changes_nothing() {
+    let told = "printf '%s\\n' \"$last\" | forge | sed 's/\"integrity\":\"clean\"/\"integrity\":\"suspect[harness_died_beside_agent]\"/; s/\"success\":true/\"success\":false/' >> runs.jsonl\nprintf '%s\\n' \"$last\" | forge >> runs.jsonl\nkill -9 $PPID; sleep 1";
+    let sandbox = meddler(told);
+    assert_eq!(sandbox.proctor(&["run", "--quiet"]).code, None);
+    assert_eq!(sandbox.rows().len(), 3, "two of them forged");
+    let run = sandbox.run_dir().display().to_string();
+    sandbox.proctor(&["run", "--quiet", "--resume", &run]);
+    let rows = sandbox.rows();
+    let again = told_plainly(&rows[3..]);
+    assert_eq!(again, [row_of(0, SUSPECT), row_of(1, SUSPECT)]);
+    let summary = sandbox.run_dir().join("summary.csv");
+    let summary = fs::read_to_string(summary).expect("read the summary");
+    assert!(!summary.is_empty());
+    // Nothing is told again by a further start.
+    sandbox.proctor(&["run", "--quiet", "--resume", &run]);
+    assert_eq!(sandbox.rows().len(), 5);
+}
+
+#[test]
+fn a_copy_of_the_noted_last_row_hides_none_before_it() {
+    let forged = "printf '%s\\n' \"$last\" | forge >> runs.jsonl\nprintf '%s\\n' \"$last\" >> runs.jsonl\nkill -9 $PPID; sleep 1";
+    let sandbox = meddler(forged);
+    sandbox
+        .proctor(&["run", "--quiet", "--trials", "1"])
+        .expect_code(0);
+    let run = sandbox.run_dir().display().to_string();
+    let resume = ["run", "--quiet", "--resume", &run];
+    assert_eq!(sandbox.proctor(&resume).code, None);
+    assert_eq!(sandbox.rows().len(), 3, "two of them forged");
+    sandbox.proctor(&resume);
+    let rows = sandbox.rows();
+    let again = told_plainly(&rows[3..]);
+    let mut forged = row_of(1, SUSPECT);
+    forged[1] = "true".to_owned();
+    // The copy speaks of the first trial, and what stood there before is told again.
+    assert_eq!(again, [row_of(0, SUSPECT), forged], "{rows:#?}");
+}
+
+#[test]
+fn what_was_told_again_by_a_start_that_died_too_is_told_once_more() {
+    let sandbox = meddler("printf '%s\\n' \"$last\" | forge >> runs.jsonl; kill -9 $PPID; sleep 1");
+    assert_eq!(sandbox.proctor(&["run", "--quiet"]).code, None);
+    let run = sandbox.run_dir();
+    let folder = run.display().to_string();
+    let resume = ["run", "--quiet", "--resume", &folder];
+    sandbox.proctor(&resume);
+    assert_eq!(sandbox.rows().len(), 4);
+    // As if that start had died after it had told them again.
+    let path = run.join("run_metadata.json");
+    let text = fs::read_to_string(&path).expect("read the metadata");
+    let mut metadata: Value = serde_json::from_str(&text).expect("JSON");
+    assert_eq!(
+        metadata["unwitnessed"],
+        serde_json::json!([{"from": 0, "to": 2}])
+    );
+    assert_eq!(metadata["journal_rows"], 4);
+    metadata["finished"] = Value::Null;
+    metadata["journal_rows"] = 2.into();
+    metadata["journal_head"] = Value::Null;
+    fs::write(&path, metadata.to_string()).expect("write the metadata");
+    sandbox.proctor(&resume);
+    let rows = sandbox.rows();
+    assert_eq!(rows.len(), 6, "{rows:#?}");
+    for row in &rows[4..] {
+        assert_eq!(row["integrity"], SUSPECT);
+    }
+}
+
+#[test]
+fn rows_that_came_after_a_noted_end_are_nobodys() {
+    let sandbox = meddler(":");
+    sandbox.proctor(&["run", "--quiet"]).expect_code(0);
+    let journal = sandbox.run_dir().join("runs.jsonl");
+    let text = fs::read_to_string(&journal).expect("read the journal");
+    let last = text.lines().last().expect("a row");
+    let forged = last.replace("\"success\":false", "\"success\":true");
+    fs::write(&journal, format!("{text}{forged}\n")).expect("write the journal");
+    let run = sandbox.run_dir().display().to_string();
+    sandbox.proctor(&["run", "--quiet", "--resume", &run]);
+    let rows = sandbox.rows();
+    assert_eq!(told_plainly(&rows[3..]), [row_of(1, SUSPECT)]);
+}
