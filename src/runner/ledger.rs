@@ -264,14 +264,15 @@ impl Standing {
         {
             let trial = context.run_dir.trial(&planned.key);
             let problems = scrub_folder(&trial, &context.redactor);
+            let died = |recovered| {
+                let outcome = interrupted(context, &planned, recovered);
+                Sealed::seal(context, disk, noting(outcome, problems)).row
+            };
             let made = match mark {
                 Some(mark) => Box::pin(finish_trial(context, &planned, (teller, mark)))
                     .await
                     .map(|row| sealed_row(context, disk, (&planned.key, row))),
-                None => {
-                    let outcome = interrupted(context, &planned, recovered);
-                    Sealed::seal(context, disk, noting(outcome, problems)).row
-                }
+                None => died(recovered),
             };
             // A person who cancels it leaves it for the next start.
             let Some(row) = made else { continue };
