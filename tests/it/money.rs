@@ -522,7 +522,7 @@ fn a_trial_whose_cost_the_dead_harness_took_along_counts_as_its_limit_or_is_refu
         let ran = resumed(&sandbox, &[&run[..], accept].concat());
         let refused = ran.stderr.contains("--accept-unknown-cost");
         assert_eq!(refused, accept.is_empty(), "{}", ran.stderr);
-        let rows = if accept.is_empty() { 0 } else { 1 };
+        let rows = usize::from(!accept.is_empty());
         assert!(sandbox.rows().len() >= rows, "{accept:?}: {}", ran.stderr);
     }
     assert_eq!(sandbox.rows().len(), 3);
