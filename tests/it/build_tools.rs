@@ -1,8 +1,6 @@
 //! What build tools are made to believe: makefiles, targets, programs and build scripts that an agent left, and what these do to tests
 //! while graders run.
 
-use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
 
 use serde_json::Value;
@@ -16,17 +14,8 @@ fn project(files: &[(&str, &str)], body: &str, (keys, check): (&str, &str)) -> S
     );
     let sandbox = Sandbox::new()
         .agent("fake", "claude_code_cli", &format!("{body}\n{CLAUDE_DONE}"))
-        .tasks(&task);
-    for (name, text) in files {
-        let path = sandbox.path("repo").join(name);
-        fs::create_dir_all(path.parent().expect("a folder")).expect("make a folder");
-        fs::write(&path, text).expect("write a file");
-        if text.starts_with("#!") || text.starts_with('\u{7f}') {
-            fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("a mode");
-        }
-    }
-    sandbox.git(&["add", "-A"]);
-    sandbox.git(&["commit", "-q", "-m", "more"]);
+        .tasks(&task)
+        .base(files);
     sandbox.proctor(&["run", "--quiet"]).expect_code(0);
     sandbox
 }

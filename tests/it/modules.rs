@@ -32,14 +32,9 @@ fn row(files: &[(&str, &str)], agent: &str, keys: &str) -> Value {
         "python",
         "[ \"$1\" = --version ] && { echo Python 3.13.1; exit 0; }\nexec python3 \"$@\"",
     );
-    let sandbox = sandbox.tasks(&format!("- id: answer\n  prompt: p\n{keys}"));
-    for (name, text) in files {
-        let path = sandbox.path("repo").join(name);
-        fs::create_dir_all(path.parent().expect("a folder")).expect("make a folder");
-        fs::write(path, text).expect("write a file");
-    }
-    sandbox.git(&["add", "-A"]);
-    sandbox.git(&["commit", "-q", "-m", "more"]);
+    let sandbox = sandbox
+        .tasks(&format!("- id: answer\n  prompt: p\n{keys}"))
+        .base(files);
     sandbox.proctor(&["run", "--quiet"]).expect_code(0);
     sandbox.row()
 }

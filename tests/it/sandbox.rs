@@ -84,6 +84,21 @@ impl Sandbox {
         git(&self.path("repo"), arguments)
     }
 
+    /// Adds files to the project's last commit; programs and scripts may be run.
+    pub(crate) fn base(self, files: &[(&str, &str)]) -> Self {
+        for (name, text) in files {
+            let path = self.path("repo").join(name);
+            fs::create_dir_all(path.parent().expect("a folder")).expect("make a folder");
+            fs::write(&path, text).expect("write a file");
+            if text.starts_with("#!") || text.starts_with('\u{7f}') {
+                fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("a mode");
+            }
+        }
+        self.git(&["add", "-A"]);
+        self.git(&["commit", "-q", "-m", "more"]);
+        self
+    }
+
     /// Adds an agent of `kind` whose program is a shell script with this body.
     pub(crate) fn agent(self, id: &str, kind: &str, body: &str) -> Self {
         self.agent_with((id, kind), "", body)

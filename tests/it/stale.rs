@@ -1,6 +1,5 @@
 //! What builds leave, and modules and files that tools take for others: none of it is believed in the graders' tree.
 
-use std::fs;
 use std::process::Command;
 
 use serde_json::Value;
@@ -18,15 +17,9 @@ fn ran(files: &[(&str, &str)], agent: &str, (keys, check): (&str, &str)) -> Valu
 }
 
 fn project(files: &[(&str, &str)], body: &str) -> Sandbox {
-    let sandbox = Sandbox::new().agent("fake", "claude_code_cli", body);
-    for (name, text) in files {
-        let path = sandbox.path("repo").join(name);
-        fs::create_dir_all(path.parent().expect("a folder")).expect("make a folder");
-        fs::write(path, text).expect("write a file");
-    }
-    sandbox.git(&["add", "-A"]);
-    sandbox.git(&["commit", "-q", "-m", "more"]);
-    sandbox
+    Sandbox::new()
+        .agent("fake", "claude_code_cli", body)
+        .base(files)
 }
 
 fn has(tool: &str) -> bool {
