@@ -169,6 +169,15 @@ impl Infra {
         Self::HarnessBug,
     ];
 
+    /// Whether the provider refused or could not be reached.
+    #[must_use]
+    pub const fn is_by_provider(self) -> bool {
+        matches!(
+            self,
+            Self::RateLimited | Self::Auth | Self::ProviderUnreachable
+        )
+    }
+
     /// The word in rows.
     #[must_use]
     pub const fn as_str(self) -> &'static str {

@@ -296,10 +296,7 @@ fn end_of(outcome: &TrialOutcome) -> End {
 
 /// What a trial cost; nothing where the agent was not started, or its provider refused all it was asked.
 fn spent(outcome: &TrialOutcome) -> Spent {
-    let refused = matches!(
-        outcome.infra,
-        Infra::RateLimited | Infra::Auth | Infra::ProviderUnreachable
-    );
+    let refused = outcome.infra.is_by_provider();
     let did_nothing = outcome.stream.usage.is_none()
         && outcome.stream.answer.is_none()
         && outcome.measures.tool_calls == 0;

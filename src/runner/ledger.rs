@@ -332,8 +332,8 @@ fn is_boundless(row: &Row) -> bool {
 
 /// Whether a provider refused all that was asked of it: that costs nothing.
 fn was_refused(row: &Row) -> bool {
-    let refusals = [Infra::RateLimited, Infra::Auth, Infra::ProviderUnreachable];
     let infra = row.infra.as_deref();
+    let mut refusals = Infra::ALL.iter().filter(|one| one.is_by_provider());
     let tells_nothing = row.uncached_input_tokens.is_none() && row.output_tokens.is_none();
-    tells_nothing && refusals.iter().any(|one| infra == Some(one.as_str()))
+    tells_nothing && refusals.any(|one| infra == Some(one.as_str()))
 }

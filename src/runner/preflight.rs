@@ -200,8 +200,9 @@ fn upstream(suite: &Suite, source: &workspace::Source, template: &Template) -> U
     if let Some(patterns) = &suite.settings.upstream {
         return Upstream::new(patterns);
     }
+    let base = template.base();
     let names = MANIFESTS.iter().filter_map(|file| {
-        let bytes = template.base_file(&source.subdir.join(file))?;
+        let bytes = base.file(&source.subdir.join(file))?;
         package_name(file, std::str::from_utf8(&bytes).ok()?)
     });
     Upstream::new(source.remotes.iter().cloned().chain(names))

@@ -217,7 +217,7 @@ impl Draft {
         if end.infra == Infra::KilledByOther {
             self.suspect("agent_killed".to_owned());
         }
-        if is_by_provider(end.infra) && fault_beside_command {
+        if end.infra.is_by_provider() && fault_beside_command {
             self.suspect("provider_fault_beside_command".to_owned());
         }
     }
@@ -352,7 +352,7 @@ impl Draft {
 
     /// Keeps what the provider said where it decided the trial, and when it will answer again.
     fn met_a_fault(&mut self, stream: &StreamReport) {
-        let by_provider = is_by_provider(self.outcome.infra);
+        let by_provider = self.outcome.infra.is_by_provider();
         let Some(fault) = stream.provider_fault.as_ref().filter(|_| by_provider) else {
             return;
         };
@@ -453,13 +453,6 @@ pub fn crashed_outcome(
     let mut draft = Draft::new(context, planned);
     draft.stop(Stop::defect(message));
     draft.finish(Duration::ZERO)
-}
-
-const fn is_by_provider(infra: Infra) -> bool {
-    matches!(
-        infra,
-        Infra::RateLimited | Infra::Auth | Infra::ProviderUnreachable
-    )
 }
 
 /// UTC with microseconds, as rows have it.

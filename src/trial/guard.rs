@@ -135,8 +135,9 @@ impl Guard {
     /// root.
     pub(super) fn judges_by(&self, template: &Template) -> impl Iterator<Item = &PathBuf> {
         let protected = self.protected.get_or_init(|| {
-            let paths = template.base_paths().into_iter();
-            paths.filter(|path| self.is_kept(path)).collect()
+            let base = template.base();
+            let kept = base.paths().filter(|path| self.is_kept(path));
+            kept.map(Path::to_owned).collect()
         });
         let all = self.laid.iter().chain(protected);
         all.filter(|path| !self.run.writes(path))

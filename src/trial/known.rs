@@ -4,25 +4,25 @@ use std::collections::BTreeSet;
 use std::ops::Bound;
 use std::path::{Path, PathBuf};
 
-use crate::workspace::Template;
+use crate::workspace::{BaseCommit, Template};
 
 /// What the base commit holds.
 pub(super) struct Known<'a> {
-    template: &'a Template,
+    commit: BaseCommit<'a>,
     paths: BTreeSet<PathBuf>,
 }
 
 impl<'a> Known<'a> {
     /// That of `template`.
     pub(super) fn of(template: &'a Template) -> Self {
-        let paths = template.base_paths();
-        Self { template, paths }
+        let commit = template.base();
+        let paths = commit.paths().map(Path::to_owned).collect();
+        Self { commit, paths }
     }
 
     /// What a file held; `None` where there was none, or a link.
     pub(super) fn file(&self, path: &Path) -> Option<Vec<u8>> {
-        let is_there = self.paths.contains(path);
-        is_there.then(|| self.template.base_file(path)).flatten()
+        self.commit.file(path)
     }
 
     /// What those of its files hold that `which` names, no more than `most` of them.
@@ -32,8 +32,8 @@ impl<'a> Known<'a> {
         which: &dyn Fn(&Path) -> bool,
     ) -> Vec<(PathBuf, Vec<u8>)> {
         let named = self.paths.iter().filter(|path| which(path)).take(most);
-        let named: BTreeSet<&Path> = named.map(PathBuf::as_path).collect();
-        self.template.base_files(|path| named.contains(path))
+        let files = named.filter_map(|path| Some((path.clone(), self.commit.file(path)?)));
+        files.collect()
     }
 
     /// Whether there is a file or link at `path`.

@@ -35,6 +35,7 @@ impl Run {
         }
         run
     }
+
     /// Whether a command itself writes `path`, or changes its mode: it says so, and names it or a folder that it lies in.
     pub(super) fn writes(&self, path: &Path) -> bool {
         self.lines.iter().any(|line| {

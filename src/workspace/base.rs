@@ -17,6 +17,27 @@ use super::store::{Piece, Shape};
 use super::template::Shared;
 use super::tree::FileKind;
 
+/// The base commit, for those who ask it several things.
+pub struct BaseCommit<'a>(Base<'a>);
+
+impl<'a> BaseCommit<'a> {
+    pub(super) fn of(shared: &'a Shared) -> Self {
+        Self(Base::of(shared))
+    }
+
+    /// What the file at `path` (from the root) held; `None` where there was none, or a link.
+    #[must_use]
+    pub fn file(&self, path: &Path) -> Option<Vec<u8>> {
+        let held = self.0.held(self.0.files.get(path)?).ok()?;
+        (held.kind != FileKind::Link).then_some(held.bytes)
+    }
+
+    /// All files and links, from the root, in the order of their paths.
+    pub fn paths(&self) -> impl Iterator<Item = &Path> {
+        self.0.files.keys().map(PathBuf::as_path)
+    }
+}
+
 /// The project's files by path.
 pub(super) struct Base<'a> {
     shared: &'a Shared,

@@ -45,6 +45,7 @@ mod weigh;
 mod without;
 mod witness;
 
+pub use base::BaseCommit;
 pub use error::WorkspaceError;
 pub use fetch::{git_version, libgit2_version};
 pub use histories::histories;

@@ -1,6 +1,6 @@
 //! The project checked out once per run, and everything else that every trial's folder starts with.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use git2::{Oid, Repository};
 
-use super::base::Base;
+use super::base::BaseCommit;
 use super::place::Place;
 use super::seal::{self, Layout, Seal, Tracked};
 use super::spare::Spare;
@@ -113,30 +113,10 @@ impl Template {
         &self.shared.commit
     }
 
-    /// What the file at `path` (from the root) held in the base commit; `None` where there was none, or a link.
+    /// What the base commit holds.
     #[must_use]
-    pub fn base_file(&self, path: &Path) -> Option<Vec<u8>> {
-        let base = Base::of(&self.shared);
-        let piece = base.files.get(path)?;
-        let held = base.held(piece).ok()?;
-        (held.kind != FileKind::Link).then_some(held.bytes)
-    }
-
-    /// The same of all files whose path is `wanted`.
-    pub fn base_files(&self, wanted: impl Fn(&Path) -> bool) -> Vec<(PathBuf, Vec<u8>)> {
-        let base = Base::of(&self.shared);
-        let wanted = base.files.iter().filter(|(path, _)| wanted(path));
-        let files = wanted.filter_map(|(path, piece)| {
-            let held = base.held(piece).ok()?;
-            (held.kind != FileKind::Link).then(|| (path.clone(), held.bytes))
-        });
-        files.collect()
-    }
-
-    /// All files and links of the base commit, from the root.
-    #[must_use]
-    pub fn base_paths(&self) -> BTreeSet<PathBuf> {
-        Base::of(&self.shared).files.into_keys().collect()
+    pub fn base(&self) -> BaseCommit<'_> {
+        BaseCommit::of(&self.shared)
     }
 
     /// Waits, at most for `patience`, until discarded workspaces are removed, then removes what was kept for making new ones.

@@ -44,13 +44,15 @@ impl PythonSide {
     /// That of the base commit.
     #[must_use]
     pub fn of(template: &Template) -> Self {
+        let base = template.base();
         let mut side = Self {
-            picks: template.base_paths().iter().any(|path| picks(path)),
+            picks: base.paths().any(picks),
             ..Self::default()
         };
         let is_read = |path: &Path| !is_dependency(path) && form(path).is_some();
-        for (path, bytes) in template.base_files(is_read) {
-            if let (Some(form), Ok(text)) = (form(&path), str::from_utf8(&bytes)) {
+        for path in base.paths().filter(|path| is_read(path)) {
+            let bytes = base.file(path).unwrap_or_default();
+            if let (Some(form), Ok(text)) = (form(path), str::from_utf8(&bytes)) {
                 let folder = path.parent().unwrap_or(Path::new(""));
                 side.read(form, text, folder);
             }
