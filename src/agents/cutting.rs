@@ -30,7 +30,7 @@ pub(super) fn cut_said(said: &Said<'_>) -> Option<Cut> {
         }
         Said::Reasoning(_) => return None,
     };
-    // No text is longer than it is spelled, and most are far from being cut.
+    // No text is longer than it is spelled, and most are far from being cut. Of one that was cut its length is known.
     let may = may_be_cut(text.inside().len(), cap) && may_be_cut(length_of(text), cap);
     may.then_some(cut)
 }

@@ -55,22 +55,22 @@ impl<'a> Raw<'a> {
 
     /// The same cut to the first `limit` bytes of the text, as [`Self::text`] cuts it.
     pub(super) fn spelled_cut(self, limit: usize) -> Option<Spelled<'a>> {
-        let end = match self.escapes {
-            Escapes::Odd => return None,
-            _ if self.inside.len() <= limit => self.inside.len(),
-            Escapes::None => border(self.inside, limit),
-            Escapes::Usual => self.end_of(limit),
-        };
-        Some(Spelled::new(
-            &self.inside[..end],
-            self.escapes != Escapes::None,
-        ))
-    }
-
-    /// Where the first `limit` bytes of the text end. Each usual escape stands for one byte.
-    fn end_of(self, limit: usize) -> usize {
-        let spared = spared(self.inside, limit);
-        border(self.inside, limit.saturating_add(spared))
+        let whole = Spelled::new(self.inside, self.escapes != Escapes::None);
+        match self.escapes {
+            Escapes::Odd => None,
+            _ if self.inside.len() <= limit => Some(whole),
+            Escapes::None => Some(Spelled::new(
+                &self.inside[..border(self.inside, limit)],
+                false,
+            )),
+            Escapes::Usual => {
+                // Each usual escape stands for one byte.
+                let spared = spared(self.inside, limit);
+                let end = border(self.inside, limit.saturating_add(spared));
+                let cut = Spelled::new(&self.inside[..end], true);
+                Some(cut.with_length(end - spared))
+            }
+        }
     }
 
     /// A text in which nothing is escaped.
@@ -403,7 +403,9 @@ impl<'a> Scan<'a> {
 
 /// How many bytes a text has that `serde_json` spelled so.
 pub(super) fn length_of(spelled: Spelled<'_>) -> usize {
-    spelled.inside().len() - spared(spelled.inside(), usize::MAX)
+    let inside = spelled.inside();
+    let known = spelled.length();
+    known.unwrap_or_else(|| inside.len() - spared(inside, usize::MAX))
 }
 
 /// How many bytes fewer the first `limit` bytes of a text are than as `serde_json` spelled them: each escape stands for one.

@@ -10,6 +10,7 @@ use crate::model::{EventKind, ToolCall, ToolResult};
 pub struct Spelled<'a> {
     inside: &'a str,
     escaped: bool,
+    length: Option<usize>,
 }
 
 /// One thing that an agent said: what an [`EventKind`] of the same name tells.
@@ -69,7 +70,27 @@ impl<'a> Spelled<'a> {
     /// What stands between the quotes; `escaped` tells whether a backslash is in it.
     #[must_use]
     pub const fn new(inside: &'a str, escaped: bool) -> Self {
-        Self { inside, escaped }
+        let length = if escaped { None } else { Some(inside.len()) };
+        Self {
+            inside,
+            escaped,
+            length,
+        }
+    }
+
+    /// The same where it is known how many bytes the text has.
+    #[must_use]
+    pub const fn with_length(self, length: usize) -> Self {
+        Self {
+            length: Some(length),
+            ..self
+        }
+    }
+
+    /// How many bytes the text has, where that is known without reading it.
+    #[must_use]
+    pub const fn length(self) -> Option<usize> {
+        self.length
     }
 
     /// As it is spelled.
