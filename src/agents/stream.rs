@@ -82,11 +82,6 @@ pub(super) trait Dialect: fmt::Debug + Send {
     /// Whether the agent said that it is done and nothing speaks for more to come.
     fn done(&self) -> bool;
 
-    /// Whether it told of work in the background that goes on.
-    fn works_beside(&self) -> bool {
-        false
-    }
-
     /// Whether a final event came.
     fn has_ended(&self) -> bool;
 
@@ -263,12 +258,6 @@ impl StreamReader {
     #[must_use]
     pub fn done(&self) -> bool {
         self.dialect.done()
-    }
-
-    /// Whether the agent told of work in the background that goes on, which may be that of a model.
-    #[must_use]
-    pub fn works_beside(&self) -> bool {
-        self.dialect.works_beside()
     }
 
     /// The tokens so far by model, where they are told apart; those of no named model have an empty name.

@@ -267,8 +267,8 @@ pub enum Terminal {
 }
 
 impl StreamReport {
-    /// A request to the model was open when the agent was stopped, and is in no figure.
-    pub fn lacks_a_request(&mut self) {
+    /// The agent was stopped before its end: what its models were asked just then is in no figure.
+    pub fn lacks_what_was_open(&mut self) {
         self.usage_is_lower_bound |= self.usage.is_some();
         self.provider_cost_is_lower_bound |= self.provider_cost_usd.is_some();
     }

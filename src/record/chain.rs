@@ -7,7 +7,7 @@ use std::io::{BufRead as _, BufReader};
 
 use crate::record::artifacts::{digest, digest_of_file, is_plain};
 use crate::record::error::Doing as _;
-use crate::record::{RecordError, Row, RunDir, TrialDir, private};
+use crate::record::{JournalBreak, RecordError, Row, RunDir, TrialDir, private};
 
 /// What the first row of a journal names as the one before it.
 pub(super) const GENESIS: &str = "0000000000000000000000000000000000000000000000000000000000000000";
@@ -34,6 +34,8 @@ pub struct Noted<'a> {
     pub head: Option<&'a str>,
     /// Whether that was its end.
     pub has_ended: bool,
+    /// Where earlier starts found it to be another than was noted.
+    pub breaks: &'a [JournalBreak],
 }
 
 /// Compares a journal with its chain and with what was noted of it, and the files of its trials with their digests.
@@ -81,6 +83,13 @@ impl Verified {
     fn end(&mut self, noted: Noted<'_>, (last, head_is_there): (&str, bool)) {
         let rows = self.rows;
         let problems = &mut self.problems;
+        problems.extend(noted.breaks.iter().map(|one| {
+            let had = one.noted_rows.map_or_else(|| "its".to_owned(), |rows| rows.to_string());
+            format!(
+                "runs.jsonl: {had} rows had been noted when the run was resumed at {}, and {} were found: rows were removed or changed before",
+                one.at, one.found_rows
+            )
+        }));
         if let Some(head) = noted.head {
             let head_is_last = last == head;
             let head = head.get(..12).unwrap_or(head);
@@ -268,7 +277,7 @@ mod tests {
         let of_two = Noted {
             rows: Some(2),
             head: Some(&head),
-            has_ended: false,
+            ..Noted::default()
         };
         assert_eq!(found(of_two), 0, "rows may have come since");
         fs::write(run.runs_jsonl(), format!("{}\n", lines[0])).unwrap();

@@ -39,6 +39,8 @@ pub struct Extent {
     pub noted: Option<u64>,
     /// Whether these are there, follow each other, and end with the one whose digest was noted.
     pub holds: bool,
+    /// Whether all of these but the last one are there and follow each other.
+    pub lacks_the_last: bool,
     /// The first row that names the one before it.
     pub first_chained: Option<u64>,
 }
@@ -85,6 +87,7 @@ pub fn extent(
     let noted = found.noted.unwrap_or(0);
     let follow = broken.is_none_or(|place| place >= noted);
     found.holds = head_is_there && follow && noted <= found.rows;
+    found.lacks_the_last = follow && noted == found.rows + 1;
     found.head = (found.rows > 0).then_some(before);
     Ok(found)
 }

@@ -9,7 +9,7 @@ use crate::record::artifacts::digest;
 use crate::record::chain::GENESIS;
 use crate::record::error::Doing as _;
 use crate::record::seal::{TornTail, last_line, seal};
-use crate::record::witness::{Foreign, Witness};
+use crate::record::witness::{Foreign, Reach, Witness};
 use crate::record::{RecordError, Redactor, Row, RunDir, private};
 
 /// How a journal is written.
@@ -151,6 +151,18 @@ impl Journal {
     /// # Errors
     /// It cannot be read or made anew.
     pub fn look(&mut self) -> Result<(), RecordError> {
+        self.look_at(Reach::Tail)
+    }
+
+    /// The same once more at the end, where every byte is compared.
+    ///
+    /// # Errors
+    /// It cannot be read or made anew.
+    pub fn look_at_all(&mut self) -> Result<(), RecordError> {
+        self.look_at(Reach::Whole)
+    }
+
+    fn look_at(&mut self, reach: Reach) -> Result<(), RecordError> {
         if self.dirty {
             self.file.set_len(self.good).doing("truncate", &self.path)?;
             self.dirty = false;
@@ -158,7 +170,7 @@ impl Journal {
         let ours = (&self.file, self.good);
         if self
             .witness
-            .holds(&self.path, ours)
+            .holds(&self.path, ours, reach)
             .doing("read", &self.path)?
         {
             return Ok(());

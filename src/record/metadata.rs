@@ -64,6 +64,9 @@ pub struct RunMetadata {
     /// Rows that were found behind such an end where agents can write them: nobody witnessed who did.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub unwitnessed: Vec<RowRange>,
+    /// Where a start found the journal to be another than had been noted.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub journal_breaks: Vec<JournalBreak>,
     /// Further things that a reader must know, each a sentence.
     pub notes: Vec<String>,
     /// The config as it was resolved.
@@ -77,6 +80,22 @@ pub struct RunMetadata {
     /// Keys of other writers, kept as they are.
     #[serde(flatten)]
     pub other: Map<String, Value>,
+}
+
+/// A journal whose noted rows were gone or changed when a start found it.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct JournalBreak {
+    /// When it was found, UTC.
+    pub at: String,
+    /// How many rows had been noted.
+    pub noted_rows: Option<u64>,
+    /// Digest of the last of them.
+    pub noted_head: Option<String>,
+    /// How many rows were found.
+    pub found_rows: u64,
+    /// Digest of the last of them.
+    pub found_head: Option<String>,
 }
 
 /// Changed inputs that a run was resumed with all the same.

@@ -71,8 +71,8 @@ pub use json_text::push_quoted;
 pub use lines::RowProblem;
 pub use lock::{RunLock, host};
 pub use metadata::{
-    AcceptedDrift, AgentMetadata, InputChange, METADATA_SCHEMA, PlanMetadata, RunMetadata,
-    StartMetadata,
+    AcceptedDrift, AgentMetadata, InputChange, JournalBreak, METADATA_SCHEMA, PlanMetadata,
+    RunMetadata, StartMetadata,
 };
 pub use private::{create_dir, read_file, set_apart, write_file};
 pub use redact::{Redactor, looks_secret};
@@ -83,7 +83,7 @@ pub use row_parts::{GraderResult, LeftoverRow, ProviderUsage, TrialPaths};
 pub use rows::{Rows, rows};
 pub use run_dir::{JOURNAL, JUDGE_REPLIES, RunDir};
 pub use seal::TornTail;
-pub use stage_log::{Stage, StageMark};
+pub use stage_log::{SealedMark, Stage, StageMark};
 pub use tool_files::{
     McpCallLine, ToolErrorLines, append_stream_calls, mcp_server_log_length, read_mcp_server_log,
     write_mcp_tool_calls, write_tool_errors,

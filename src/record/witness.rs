@@ -3,6 +3,7 @@
 
 use std::fs::{self, File, Metadata};
 use std::io::{self, Read as _, Seek as _, SeekFrom};
+use std::ops::Range;
 use std::os::unix::fs::{FileExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 
@@ -11,6 +12,15 @@ use crate::record::{AtomicFile, RecordError, RunDir};
 
 /// So much is compared and copied at once.
 const PIECE: usize = 64 * 1024;
+
+/// How much of the journal is compared with what is known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Reach {
+    /// The last bytes, where the file's stamp is the known one: somebody may have written before it was taken.
+    Tail,
+    /// All of them.
+    Whole,
+}
 
 /// What somebody else did to the journal while this process had it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -72,20 +82,26 @@ impl Witness {
     }
 
     /// Whether the file at `path` still is the journal behind `file`, of `good` bytes, as this process wrote it.
-    pub(super) fn holds(&mut self, path: &Path, (file, good): (&File, u64)) -> io::Result<bool> {
+    pub(super) fn holds(
+        &mut self,
+        path: &Path,
+        (file, good): (&File, u64),
+        reach: Reach,
+    ) -> io::Result<bool> {
         let Ok(found) = path.symlink_metadata() else {
             return Ok(false);
         };
         let stamp = Stamp::of(&found);
-        if self.stamp == Some(stamp) {
-            return Ok(true);
-        }
+        let is_known = self.stamp == Some(stamp);
         let ours = Stamp::of(&file.metadata()?).place;
         if !found.is_file() || stamp.place != ours || stamp.length != good {
             return Ok(false);
         }
         let same = match &self.copy {
-            Some(copy) => is_same(file, copy, good)?,
+            Some(copy) if is_known && reach == Reach::Tail => {
+                is_same(file, copy, good.saturating_sub(PIECE as u64)..good)?
+            }
+            Some(copy) => is_same(file, copy, 0..good)?,
             None => true,
         };
         self.stamp = Some(stamp).filter(|_| same);
@@ -134,11 +150,12 @@ fn keep(path: &Path, as_name: &Path) -> Result<PathBuf, RecordError> {
     Ok(name)
 }
 
-fn is_same(one: &File, other: &File, length: u64) -> io::Result<bool> {
+/// Whether two files hold the same at these places.
+fn is_same(one: &File, other: &File, places: Range<u64>) -> io::Result<bool> {
     let mut pieces = [vec![0; PIECE], vec![0; PIECE]];
-    let mut place = 0;
-    while place < length {
-        let most = PIECE.min(usize::try_from(length - place).unwrap_or(PIECE));
+    let mut place = places.start;
+    while place < places.end {
+        let most = PIECE.min(usize::try_from(places.end - place).unwrap_or(PIECE));
         let [left, right] = &mut pieces;
         one.read_exact_at(&mut left[..most], place)?;
         other.read_exact_at(&mut right[..most], place)?;
@@ -148,4 +165,49 @@ fn is_same(one: &File, other: &File, length: u64) -> io::Result<bool> {
         place += most as u64;
     }
     Ok(true)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::private;
+
+    #[test]
+    fn what_was_written_before_the_stamp_was_taken_is_found_at_the_end_at_once_and_else_at_last() {
+        let row = |letter: &str| format!("{}\n", letter.repeat(PIECE - 1));
+        let dir = tempfile::tempdir().unwrap();
+        let run = RunDir::open(dir.path()).unwrap();
+        let path = run.runs_jsonl();
+        for (rows, edited, expected) in [
+            (3, None, [true, true]),
+            (3, Some(2), [false, false]),
+            (3, Some(0), [true, false]),
+        ] {
+            let file = private::options()
+                .read(true)
+                .write(true)
+                .create(true)
+                .truncate(true)
+                .open(&path)
+                .unwrap();
+            let (mut witness, _) = Witness::of(&run, &file, 0).unwrap();
+            for number in 0..rows {
+                let place = number * PIECE as u64;
+                file.write_all_at(row("a").as_bytes(), place).unwrap();
+                // Somebody is quicker than the stamp.
+                if number + 1 == rows
+                    && let Some(edited) = edited
+                {
+                    let place = edited * PIECE as u64;
+                    file.write_all_at(row("b").as_bytes(), place).unwrap();
+                }
+                let written = row("a");
+                witness.wrote((&file, written.as_bytes()), place, place + PIECE as u64);
+            }
+            let all = rows * PIECE as u64;
+            let found = [Reach::Tail, Reach::Whole]
+                .map(|reach| witness.holds(&path, (&file, all), reach).unwrap());
+            assert_eq!(found, expected, "{edited:?}");
+        }
+    }
 }

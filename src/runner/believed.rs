@@ -7,14 +7,27 @@ use crate::config::Suite;
 use crate::model::{Grade, Isolation, TrialKey};
 use crate::plan::PlannedTrial;
 use crate::record::{
-    ROW_SCHEMA, RecordError, Row, RowRange, RunDir, RunMetadata, Stage, StageMark, TrialDir,
-    each_row, extent,
+    JournalBreak, ROW_SCHEMA, RecordError, Row, RowRange, RunDir, RunMetadata, SealedMark, Stage,
+    StageMark, TrialDir, each_row, extent,
 };
 use crate::supervise;
 use crate::trial::suspect;
 
 /// Why a trial is suspect that the harness died in.
 pub(super) const DIED_BESIDE: &str = "harness_died_beside_agent";
+
+const OPEN: &str = "without a jail agents can end the harness and write marks of their trials: grades of the start that died are not taken";
+
+/// Why a trial is suspect whose row was made anew in a run of which noted rows were gone.
+const ROWS_GONE: &str = "noted_rows_gone";
+
+/// Why a trial is suspect whose marks are not those that were summed up with its files.
+const MARKS_CHANGED: &str = "marks_changed_since_sealed";
+const CHANGED: &str =
+    "stages.jsonl is not what SHA256SUMS of the trial stands for: no grade is taken from there";
+
+/// What a person is told where noted rows are not there, at the start and for good.
+pub(super) const BROKEN: &str = "rows that this run had noted were gone or changed when it was resumed: `journal_breaks` of run_metadata.json has what was noted and what was found, and `proctor verify` fails from here on";
 
 /// Which rows a start finds in a journal.
 #[derive(Debug, Clone, Default)]
@@ -23,8 +36,10 @@ pub(super) struct Found {
     known: Vec<RowRange>,
     /// The same that this start found: it notes them before it writes any row.
     pub(super) fresh: Option<RowRange>,
-    /// Whether rows that were noted are gone or changed.
-    pub(super) changed: bool,
+    /// What was noted and what is there, where rows that were noted are gone or changed.
+    pub(super) broken: Option<JournalBreak>,
+    /// Whether of these the last one alone is gone.
+    lacks_the_last: bool,
     /// All rows.
     pub(super) rows: u64,
     /// Digest of the last one.
@@ -32,6 +47,21 @@ pub(super) struct Found {
 }
 
 impl Found {
+    /// The last row was torn, and what is left of it was put aside: that explains why it is gone.
+    pub(super) fn is_torn(&mut self) {
+        self.broken.take_if(|_| self.lacks_the_last);
+    }
+
+    /// Makes a trial suspect whose row is made from its marks, where rows that had been noted were gone or changed.
+    pub(super) fn doubt(&self, mut mark: StageMark) -> StageMark {
+        if let (Some(row), Some(_)) = (&mut mark.row, &self.broken) {
+            suspect(row, ROWS_GONE);
+            let note = "this row was made from the trial's marks, in a run of which rows that had been noted were gone or changed";
+            row.notes.get_or_insert_default().push(note.to_owned());
+        }
+        mark
+    }
+
     /// The rows that nobody witnessed and no later start has told again: of each trial what the journal said of it first.
     pub(super) fn untold(&self, run_dir: &RunDir) -> Result<Vec<Row>, RecordError> {
         let zones: Vec<RowRange> = self.known.iter().copied().chain(self.fresh).collect();
@@ -119,7 +149,14 @@ impl<'a> Belief<'a> {
         Ok(Found {
             known: noted.unwitnessed.clone(),
             fresh: (!is_empty).then_some(fresh),
-            changed: !extent.holds,
+            broken: (!extent.holds).then(|| JournalBreak {
+                at: String::new(),
+                noted_rows: noted.journal_rows,
+                noted_head: noted.journal_head.clone(),
+                found_rows: extent.rows,
+                found_head: extent.head.clone(),
+            }),
+            lacks_the_last: extent.lacks_the_last,
             rows: extent.rows,
             head: extent.head,
         })
@@ -131,17 +168,22 @@ impl<'a> Belief<'a> {
             let row = mark.row.as_ref();
             row.is_some_and(|row| row.schema == ROW_SCHEMA && row.key() == planned.key)
         };
-        let last = trial.last_mark().filter(ours)?;
+        let (last, why, note) = match trial.sealed_mark() {
+            SealedMark::NotSealed => (trial.last_mark(), DIED_BESIDE, OPEN),
+            SealedMark::Is(mark) => (Some(*mark), DIED_BESIDE, OPEN),
+            SealedMark::Changed => (trial.last_mark(), MARKS_CHANGED, CHANGED),
+        };
+        let last = last.filter(ours)?;
         let told = last.row.as_ref().and_then(|row| row.isolation.as_deref());
-        if self.kept.is_some_and(|kept| told == Some(kept.as_str())) {
+        let is_kept = self.kept.is_some_and(|kept| told == Some(kept.as_str()));
+        if is_kept && why == DIED_BESIDE {
             return Some(last);
         }
         let ended = trial.mark_of(Stage::AgentEnded).filter(ours);
         let ended = ended.filter(|mark| mark.to_grade);
         let mut mark = ended.or_else(|| self.speaks_for_nobody(planned, &last).then_some(last))?;
         if let Some(row) = &mut mark.row {
-            suspect(row, DIED_BESIDE);
-            let note = "without a jail agents can end the harness and write marks of their trials: grades of the start that died are not taken";
+            suspect(row, why);
             row.notes.get_or_insert_default().push(note.to_owned());
         }
         Some(mark)

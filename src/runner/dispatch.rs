@@ -69,7 +69,7 @@ impl Dispatch {
         }
         // Rows that could not be written wait in memory; this is their last chance.
         let written = self.disk.with_room(|| self.journal.flush());
-        match written.and_then(|()| self.journal.look()) {
+        match written.and_then(|()| self.journal.look_at_all()) {
             Ok(()) => {
                 self.doubts.heed(&mut self.journal, &self.teller);
                 tally.end = Some(JournalEnd {

@@ -217,12 +217,6 @@ impl Standing {
                 "{cut} trial(s) were cut off when the run ended last time; they are recorded as interrupted and run again"
             ));
         }
-        if self.found.changed {
-            self.notices.push(
-                "rows that this run had are gone or changed; `proctor verify` says which"
-                    .to_owned(),
-            );
-        }
         let unwitnessed = self.unwitnessed.len();
         if unwitnessed > 0 {
             self.notices.push(format!(
@@ -268,6 +262,7 @@ impl Standing {
                 let outcome = interrupted(context, &planned, recovered);
                 Sealed::seal(context, disk, noting(outcome, problems)).row
             };
+            let mark = mark.map(|mark| self.found.doubt(mark));
             let made = match mark {
                 Some(mark) => Box::pin(finish_trial(context, &planned, (teller, mark)))
                     .await

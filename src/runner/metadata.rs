@@ -12,8 +12,8 @@ use crate::agents::version;
 use crate::apple::DEVELOPER_DIR;
 use crate::config::{AgentKind, PlanMode, ProjectSource, Suite};
 use crate::plan::Plan;
-use crate::record::{AgentMetadata, PlanMetadata, RunMetadata, StartMetadata};
-use crate::runner::believed::Found;
+use crate::record::{AgentMetadata, JournalBreak, PlanMetadata, RunMetadata, StartMetadata};
+use crate::runner::believed::{BROKEN, Found};
 use crate::runner::drift::Inputs;
 use crate::runner::preflight::SEES_SUITE;
 use crate::runner::{RunError, RunRequest, memories};
@@ -50,6 +50,13 @@ pub(super) async fn write_start(
     metadata.accepted_drift.extend(inputs.accepted);
     metadata.starts.push(start(request, context));
     metadata.unwitnessed.extend(found.fresh);
+    if let Some(broken) = &found.broken {
+        add_notes(&mut metadata, vec![BROKEN.to_owned()]);
+        metadata.journal_breaks.push(JournalBreak {
+            at: stamp(),
+            ..broken.clone()
+        });
+    }
     metadata.journal_rows = Some(found.rows);
     metadata.journal_head.clone_from(&found.head);
     let written = metadata.write(&context.run_dir, &context.redactor);

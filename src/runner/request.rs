@@ -13,6 +13,7 @@ use crate::model::Progress;
 use crate::plan::{Missing, build};
 use crate::record::{Journal, JournalOptions, RunDir, RunMetadata, TornTail};
 use crate::report::write_all;
+use crate::runner::believed::BROKEN;
 use crate::runner::disk::Disk;
 use crate::runner::dispatch::Dispatch;
 use crate::runner::doubts::Doubts;
@@ -136,10 +137,15 @@ async fn start(
         },
     )
     .map_err(|error| RunError::at("open the journal", &error))?;
+    let mut standing = read_standing((&request.suite, &run_dir), &whole)?;
     if let Some(torn) = torn {
         teller.tell(Progress::Notice { text: told(&torn) });
+        standing.found.is_torn();
     }
-    let mut standing = read_standing((&request.suite, &run_dir), &whole)?;
+    if standing.found.broken.is_some() {
+        let text = BROKEN.to_owned();
+        teller.tell(Progress::Notice { text });
+    }
     purse::check_standing(&request, &standing)?;
     for text in &standing.notices {
         teller.tell(Progress::Notice { text: text.clone() });

@@ -14,7 +14,6 @@ use crate::model::{
 use crate::record::{EventLog, RecordError, Redactor, Sieve, Transcript};
 use crate::supervise::{EndReason, Heard, Listener, OutputStream};
 use crate::trial::Teller;
-use crate::trial::asking::Asking;
 use crate::trial::beside::BesideCommands;
 use crate::trial::meter::Meter;
 use crate::trial::watch::Watch;
@@ -32,8 +31,8 @@ pub(super) struct Ear {
     sieves: [Sieve; 2],
     /// The door of its network, if it has one.
     gate: Option<Gate>,
-    /// Whether a request to its model may have been open when it was stopped; `None` as long as nobody stops it.
-    stopped_asking: Option<bool>,
+    /// Whether it was stopped before its end; `None` as long as nobody stops it.
+    stopped_midway: Option<bool>,
 }
 
 /// Everything that events are put down in.
@@ -55,7 +54,6 @@ struct Notebook {
     /// Whether the agent did anything after the last fault of its provider.
     went_on_after_fault: bool,
     beside: BesideCommands,
-    asking: Asking,
     write_problem: Option<RecordError>,
 }
 
@@ -126,7 +124,6 @@ impl Ear {
             has_answered: false,
             went_on_after_fault: true,
             beside: BesideCommands::default(),
-            asking: Asking::default(),
             write_problem: None,
         };
         Self {
@@ -135,7 +132,7 @@ impl Ear {
             fresh: Vec::new(),
             sieves,
             gate: None,
-            stopped_asking: None,
+            stopped_midway: None,
         }
     }
 
@@ -164,8 +161,8 @@ impl Ear {
         let report = self.reader.finish(at, &mut self.fresh);
         self.notebook.take_in(&self.fresh, &report.by_model);
         let mut heard = self.notebook.close(report);
-        if self.stopped_asking == Some(true) {
-            heard.report.lacks_a_request();
+        if self.stopped_midway == Some(true) {
+            heard.report.lacks_what_was_open();
         }
         heard.door = self.gate.map(Gate::close);
         heard
@@ -228,7 +225,6 @@ impl Notebook {
                 self.answered();
             }
             self.beside.see(event);
-            self.asking.see(event);
             self.meter.see(event, by_model);
             self.tally.see(event);
             self.watch.see(event);
@@ -298,7 +294,6 @@ impl Hearer for Notebook {
             Said::Answered(_) => self.went_on_after_fault = true,
         }
         self.beside.see_said(said);
-        self.asking.see_said(said);
         self.tally.see_said(at, said);
         self.watch.see_said(at, said);
         if let Err(error) = self.log.write_said(at, said) {
@@ -354,15 +349,12 @@ impl Listener for Ear {
         }
     }
 
-    /// Figures that come from here on lack the request that is open now.
+    /// Figures that come from here on lack what the model is asked just now.
     fn stopping(&mut self, reason: EndReason) {
-        if reason == EndReason::Lingered {
-            return;
+        if reason != EndReason::Lingered {
+            let is_midway = !self.reader.done();
+            self.stopped_midway.get_or_insert(is_midway);
         }
-        let (reader, asking) = (&self.reader, &self.notebook.asking);
-        self.stopped_asking.get_or_insert_with(|| {
-            !reader.done() && (reader.works_beside() || asking.may_be_open())
-        });
     }
 
     fn settle(&mut self) {

@@ -6,7 +6,6 @@ mod aftermath;
 mod alone;
 mod answers;
 mod app_left;
-mod asking;
 mod attest;
 mod beside;
 mod blocking;

@@ -123,6 +123,8 @@ fn a_torn_tail_is_put_aside_and_its_trial_runs_again() {
     let rows = sandbox.rows();
     let done: Vec<_> = rows.iter().filter(|row| row["success"] == true).collect();
     assert_eq!(done.len(), 2, "{rows:#?}");
+    // What is left of it lies aside, so that the row that was noted is not missed.
+    sandbox.proctor(&["verify", "--run", &run]).expect_code(0);
 }
 
 #[test]

@@ -162,3 +162,73 @@ fn rows_that_came_after_a_noted_end_are_nobodys() {
     let rows = sandbox.rows();
     assert_eq!(told_plainly(&rows[3..]), [row_of(1, SUSPECT)]);
 }
+
+/// A run of two trials in the usual level, whose graders fail the work; the row of its last trial is cut out afterwards.
+fn cut_run() -> Sandbox {
+    let sandbox = Sandbox::new()
+        .agent("fake", "claude_code_cli", CLAUDE_DONE)
+        .set("trials_per_cell", "2");
+    sandbox.proctor(&["run", "--quiet"]).expect_code(0);
+    let journal = sandbox.run_dir().join("runs.jsonl");
+    let text = fs::read_to_string(&journal).expect("read the journal");
+    let first = text.lines().next().expect("a row");
+    fs::write(&journal, format!("{first}\n")).expect("write the journal");
+    sandbox
+}
+
+#[test]
+fn a_resumed_run_whose_noted_rows_were_gone_tells_of_it_for_good() {
+    let sandbox = cut_run();
+    let run = sandbox.run_dir().display().to_string();
+    let verify = ["verify", "--run", &run];
+    sandbox.proctor(&verify).expect_code(1);
+    let resumed = sandbox.proctor(&["run", "--resume", &run]).expect_code(0);
+    assert!(
+        resumed.stderr.contains("gone or changed"),
+        "{}",
+        resumed.stderr
+    );
+    let rows = sandbox.rows();
+    let again = told_plainly(&rows[1..]);
+    assert_eq!(again, [row_of(1, "suspect[noted_rows_gone]")], "{rows:#?}");
+    let told = "2 rows had been noted when the run was resumed at";
+    for _ in 0..2 {
+        let verified = sandbox.proctor(&verify).expect_code(1);
+        assert_eq!(
+            verified.stdout.matches(told).count(),
+            1,
+            "{}",
+            verified.stdout
+        );
+        // A further start finds nothing new.
+        sandbox
+            .proctor(&["run", "--quiet", "--resume", &run])
+            .expect_code(0);
+    }
+}
+
+#[test]
+fn marks_that_were_changed_after_their_trial_was_sealed_are_worth_no_grade() {
+    let sandbox = cut_run();
+    let run = sandbox.run_dir();
+    let row = sandbox.row();
+    let name = row["run_id"]
+        .as_str()
+        .expect("an id")
+        .replace("-trial-000", "-trial-001");
+    let last = run.join("trials").join(name);
+    let stages = last.join("stages.jsonl");
+    let text = fs::read_to_string(&stages).expect("read the marks");
+    let forged = text
+        .replace("\"grade\":\"fail\"", "\"grade\":\"pass\"")
+        .replace("\"success\":false", "\"success\":true");
+    assert_ne!(forged, text);
+    fs::write(&stages, forged).expect("write the marks");
+    let folder = run.display().to_string();
+    sandbox
+        .proctor(&["run", "--quiet", "--resume", &folder])
+        .expect_code(0);
+    let rows = sandbox.rows();
+    let suspect = "suspect[marks_changed_since_sealed;noted_rows_gone]";
+    assert_eq!(told_plainly(&rows[1..]), [row_of(1, suspect)], "{rows:#?}");
+}

@@ -171,10 +171,6 @@ impl Dialect for ClaudeStream {
         self.finals > 0 && !self.after_final && self.background_tasks == 0
     }
 
-    fn works_beside(&self) -> bool {
-        self.background_tasks > 0
-    }
-
     fn has_ended(&self) -> bool {
         self.finals > 0
     }

@@ -25,6 +25,7 @@ pub(in crate::cli) fn run(args: &VerifyArgs) -> Outcome<ExitCode> {
         rows: metadata.journal_rows,
         head: metadata.journal_head.as_deref(),
         has_ended: metadata.finished.is_some(),
+        breaks: &metadata.journal_breaks,
     };
     let mut verified =
         verify(&run_dir, noted).map_err(|error| Failure::new(Kind::Infrastructure, error))?;
