@@ -48,7 +48,7 @@ const TOLERANCE: f64 = 0.02;
 const TRIFLE: f64 = 0.000_1;
 
 /// The cost of a trial. Billed is the provider's figure, else ccusage's, else computed from the stream's tokens, else from
-/// those of the session files; `parts` are the tokens with their prices, none where one has no price. What cannot be
+/// those of the session files; where the provider's figure is known to lack something, it is the highest of these. `parts` are the tokens with their prices, none where one has no price. What cannot be
 /// known, or is no finite number, is absent.
 ///
 /// - computed = uncached x in + read x in x read multiplier + written x in x write multiplier + out x out, where the
@@ -63,12 +63,25 @@ pub fn cost(usage: Option<&Usage>, parts: &[PricedTokens], known: KnownCost) -> 
     let ccusage_usd = known.ccusage_usd.and_then(amount);
     let session_usd = known.session_usd.and_then(amount);
     let by = |source, usd: Option<f64>| usd.map(|usd| (usd, source));
-    let billed = by(CostSource::Provider, provider_usd)
-        .or_else(|| by(CostSource::Ccusage, ccusage_usd))
-        .or_else(|| by(CostSource::Computed, computed_usd))
-        .or_else(|| by(CostSource::Computed, session_usd));
+    let sources = [
+        by(CostSource::Provider, provider_usd),
+        by(CostSource::Ccusage, ccusage_usd),
+        by(CostSource::Computed, computed_usd),
+        by(CostSource::Computed, session_usd),
+    ];
+    let mut sources = sources.into_iter().flatten();
+    let billed = if known.provider_is_lower_bound {
+        sources.reduce(|most, next| if next.0 > most.0 { next } else { most })
+    } else {
+        sources.next()
+    };
     let savings = cold.zip(billed).map(|(cold, (billed, _))| cold - billed);
     let lower_bound = known.tokens_are_lower_bound;
+    // What is known to lack something is expected to be less.
+    let told = |usd: &f64| {
+        let lacks_less = known.provider_is_lower_bound && provider_usd < Some(*usd);
+        !lower_bound || lacks_less
+    };
     Cost {
         billed_usd: billed.map(|(usd, _)| usd),
         source: billed.map(|(_, source)| source),
@@ -83,14 +96,13 @@ pub fn cost(usage: Option<&Usage>, parts: &[PricedTokens], known: KnownCost) -> 
         flags: disagreements(&[
             ("provider", provider_usd),
             ("ccusage", ccusage_usd),
-            // What is known to lack something is expected to be less.
-            ("session", session_usd.filter(|_| !lower_bound)),
-            ("computed", computed_usd.filter(|_| !lower_bound)),
+            ("session", session_usd.filter(told)),
+            ("computed", computed_usd.filter(told)),
         ]),
         is_lower_bound: billed.is_some_and(|(_, source)| match source {
             CostSource::Provider => known.provider_is_lower_bound,
-            CostSource::Computed => lower_bound,
-            CostSource::Ccusage => false,
+            CostSource::Computed => lower_bound || known.provider_is_lower_bound,
+            CostSource::Ccusage => known.provider_is_lower_bound,
         }),
     }
 }
@@ -354,6 +366,28 @@ mod tests {
         };
         assert_eq!((bound(None, false), bound(Some(1.0), false)), (true, false));
         assert!(bound(Some(1.0), true), "of a stream without its sub-agents");
+    }
+
+    #[test]
+    fn where_the_provider_knows_less_than_others_the_highest_is_billed_and_the_difference_is_told()
+    {
+        let known = KnownCost {
+            provider_usd: Some(0.01),
+            session_usd: Some(0.2),
+            tokens_are_lower_bound: true,
+            provider_is_lower_bound: true,
+            ..KnownCost::default()
+        };
+        let tokens = [priced(USAGE, CacheWrites::default())];
+        let cost = cost(Some(&USAGE), &tokens, known);
+        assert_eq!(cost.billed_usd, Some(0.2));
+        assert_eq!(cost.source, Some(CostSource::Computed));
+        assert!(cost.is_lower_bound);
+        assert!(
+            cost.flags.contains(&"provider<session:95%".to_owned()),
+            "{:?}",
+            cost.flags
+        );
     }
 
     proptest! {

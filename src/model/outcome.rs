@@ -125,6 +125,14 @@ pub struct Allowance {
     pub is_the_rest: bool,
 }
 
+impl Allowance {
+    /// The share that every trial gets, where there is one.
+    #[must_use]
+    pub fn own_usd(&self) -> Option<f64> {
+        self.trial_usd.filter(|_| !self.is_the_rest)
+    }
+}
+
 /// The `failure_reason` of a trial that was stopped because the run had no more money, which says nothing of the agent.
 pub const RUN_BUDGET: &str = "run_budget";
 

@@ -146,37 +146,44 @@ impl Verified {
     }
 
     fn files_of(&mut self, trial: &TrialDir, sums: &str) {
-        let name = trial.relative(&trial.sums());
-        let list = match private::read_all(&trial.sums()) {
-            Ok(list) => list,
+        let (files, problems) = trial.compared(sums);
+        self.files += files;
+        self.problems.extend(problems);
+    }
+}
+
+impl TrialDir {
+    /// Compares the trial's files with the list of digests that a row names by its own: how many were compared, and what is not
+    /// as it was, with its place in the run.
+    #[must_use]
+    pub fn compared(&self, sums: &str) -> (u64, Vec<String>) {
+        let name = self.relative(&self.sums());
+        let list = match private::read_all(&self.sums()) {
+            Ok(list) if digest(&list) == sums => list,
+            Ok(_) => return (0, vec![format!("{name}: not the list that the row names")]),
             Err(error) => {
                 let why = match error.kind() {
                     std::io::ErrorKind::NotFound => "missing".to_owned(),
                     _ => error.to_string(),
                 };
-                self.problems.push(format!("{name}: {why}"));
-                return;
+                return (0, vec![format!("{name}: {why}")]);
             }
         };
-        if digest(&list) != sums {
-            self.problems
-                .push(format!("{name}: not the list that the row names"));
-            return;
-        }
+        let (mut files, mut problems) = (0, Vec::new());
         for line in String::from_utf8_lossy(&list).lines() {
             let Some((sum, file)) = line.split_once("  ").filter(|(_, file)| is_plain(file)) else {
                 continue;
             };
-            self.files += 1;
-            let path = trial.root().join(file);
+            files += 1;
+            let path = self.root().join(file);
             let problem = match digest_of_file(&path) {
                 Ok(found) if found == sum => continue,
                 Ok(_) => "changed since its row was written".to_owned(),
                 Err(error) => error.to_string(),
             };
-            self.problems
-                .push(format!("{}: {problem}", trial.relative(&path)));
+            problems.push(format!("{}: {problem}", self.relative(&path)));
         }
+        (files, problems)
     }
 }
 

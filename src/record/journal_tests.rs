@@ -157,6 +157,8 @@ fn a_full_disk_leaves_whole_rows_and_is_told() {
     journal.append(&row(0)).unwrap();
     let full = OpenOptions::new().append(true).open("/dev/full").unwrap();
     let real = std::mem::replace(&mut journal.file, full);
+    // What it reads is not compared with what was written.
+    journal.good = 0;
     let error = journal.append(&row(1)).unwrap_err();
     assert!(error.is_disk_full(), "{error}");
     journal.file = real;

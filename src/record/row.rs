@@ -177,6 +177,7 @@ pub struct Row {
     pub mcp_destination_churn: Option<u64>,
     #[serde(deserialize_with = "count")]
     pub sub_agent_tool_calls: Option<u64>,
+    pub trial_max_is_rest: Option<bool>,
 }
 
 /// The keys of a row in order; `runs.csv` has all but `provider_usage`.
@@ -209,7 +210,7 @@ pub const COLUMNS: &[&str] = &[
     "judged", "judge_cost_usd", "layer_baseline", "judge_charged_usd",
     "peak_processes",
     "mcp_xcodebuild_repeat_count", "mcp_destination_count", "mcp_destination_churn",
-    "sub_agent_tool_calls",
+    "sub_agent_tool_calls", "trial_max_is_rest",
 ];
 
 impl Row {

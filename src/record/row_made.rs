@@ -122,6 +122,7 @@ impl Row {
         self.cost_is_lower_bound = Some(cost.is_lower_bound);
         self.trial_max_cost_usd = finite(outcome.budget.trial_usd);
         self.run_max_cost_usd = finite(outcome.budget.run_usd);
+        self.trial_max_is_rest = outcome.budget.is_the_rest.then_some(true);
     }
 
     fn take_measures(&mut self, measures: &Measures) {

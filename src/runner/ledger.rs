@@ -26,7 +26,7 @@ pub(super) struct Standing {
     /// What rows without a known cost were allowed to spend: it counts as spent.
     pub(super) unknown_usd: f64,
     /// Rows of which not all of the cost is known: what is, and what they were allowed.
-    lower_bounds: Vec<(f64, f64)>,
+    lower_bounds: Vec<(f64, Option<f64>)>,
     /// Trials of which nobody knows what they cost, and that had no limit.
     pub(super) boundless: usize,
     /// Rows whose judges cost what nobody knows, and that had no limit.
@@ -188,8 +188,9 @@ impl Standing {
         }
         if row.cost_is_lower_bound == Some(true) {
             let known = known.into_iter().flatten().sum();
-            let allowed = row.trial_max_cost_usd.unwrap_or(f64::INFINITY);
-            self.lower_bounds.push((known, allowed));
+            let is_own = row.trial_max_is_rest != Some(true);
+            let own = row.trial_max_cost_usd.filter(|_| is_own);
+            self.lower_bounds.push((known, own));
         }
         if is_unknown(row) {
             let judges = row.judges_took().unwrap_or(0.0);
@@ -197,13 +198,14 @@ impl Standing {
         }
     }
 
-    /// What counts against the run's budget, where each trial may spend so much: one of which not all is known counts as that.
+    /// What counts against the run's budget: a trial of which not all is known counts as what it was allowed to spend, and one
+    /// that had no limit as what each may spend now.
     pub(super) fn charged(&self, trial_usd: Option<f64>) -> f64 {
-        let more = trial_usd.map_or(0.0, |most| {
-            let rows = self.lower_bounds.iter();
-            rows.map(|(known, allowed)| (allowed.min(most) - known).max(0.0))
-                .sum()
+        let rows = self.lower_bounds.iter().map(|(known, allowed)| {
+            let most = allowed.or(trial_usd).unwrap_or(*known);
+            (most - known).max(0.0)
         });
+        let more: f64 = rows.sum();
         // Such a trial had no limit of its own, and counts as what one may spend now.
         let boundless: f64 = std::iter::repeat_n(trial_usd.unwrap_or(0.0), self.boundless).sum();
         self.spent_usd.unwrap_or(0.0) + self.unknown_usd + more + boundless

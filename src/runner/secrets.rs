@@ -7,7 +7,7 @@ use std::ffi::OsString;
 use serde_json::Value;
 
 use crate::agents::{OperatorHome, login_texts, server_variables, texts_of};
-use crate::config::{AgentKind, Suite};
+use crate::config::{AgentKind, GraderSpec, Suite};
 use crate::judge::keys;
 use crate::record::{Redactor, RunDir, RunMetadata};
 
@@ -38,7 +38,7 @@ pub(super) fn forgotten(run_dir: &RunDir, redactor: &Redactor) -> Option<String>
 }
 
 /// Knows the values of all variables whose names say that they are secret: the operator's, the agents', the scenarios',
-/// the suite's, and those of MCP servers with their headers; and what logs the suite's agents in, as it lies on disk now.
+/// the suite's, those of graders, and those of MCP servers with their headers; and what logs the suite's agents in, as it lies on disk now.
 pub(super) fn redactor(suite: &Suite) -> Redactor {
     let environment: Vec<(OsString, OsString)> = std::env::vars_os().collect();
     let operator = environment
@@ -59,6 +59,11 @@ pub(super) fn redactor(suite: &Suite) -> Redactor {
     {
         variables.extend(written.clone());
     }
+    let graders = suite.tasks.iter().flat_map(|task| &task.graders);
+    variables.extend(graders.flat_map(|grader| match grader {
+        GraderSpec::Command { env, .. } => env.clone(),
+        _ => Vec::new(),
+    }));
     let inside: Vec<(String, String)> = variables
         .iter()
         .filter_map(|(_, value)| serde_json::from_str(value).ok())

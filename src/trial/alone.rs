@@ -4,6 +4,7 @@ use std::path::Path;
 
 use crate::config::TaskSpec;
 use crate::model::GradedIn;
+use crate::trial::aftermath::scrub_folder;
 use crate::trial::app_left;
 use crate::trial::blocking::blocking;
 use crate::trial::cheat::{Cheat, Scene};
@@ -41,10 +42,13 @@ pub(super) async fn graded_alone(
         .map_err(|error| format!("workspace: {error}"))?;
     let mut slot = Some(workspace);
     let mut graded = graded(frame, task, (job, &mut slot)).await;
-    if let (Some(workspace), Ok(graded)) = (slot, &mut graded) {
-        graded
-            .notes
-            .extend(blocking(|| workspace.discard()).problems);
+    let discarded = slot.map(|workspace| blocking(|| workspace.discard()).problems);
+    let mut problems = discarded.unwrap_or_default();
+    problems.extend(blocking(|| {
+        scrub_folder(&frame.trial_dir, &context.redactor)
+    }));
+    if let Ok(graded) = &mut graded {
+        graded.notes.extend(problems);
     }
     graded
 }

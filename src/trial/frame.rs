@@ -94,7 +94,7 @@ impl<'a> Frame<'a> {
         let allowance = Allowance {
             trial_usd: row.trial_max_cost_usd,
             run_usd: row.run_max_cost_usd,
-            is_the_rest: false,
+            is_the_rest: row.trial_max_is_rest == Some(true),
         };
         Self {
             judged_before: true,
@@ -143,7 +143,7 @@ impl<'a> Frame<'a> {
             to_grade,
             row,
             app: self.simulator.left(),
-            trial_max_cost_usd: self.allowance.trial_usd.filter(|_| stage == Stage::Started),
+            trial_max_cost_usd: self.allowance.own_usd().filter(|_| stage == Stage::Started),
         };
         if let Err(error) = self.trial_dir.mark(&mark, &self.context.redactor) {
             draft.note(format!("stages.jsonl: {error}"));

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 use crate::model::{Grade, GradedIn, Integrity, LayerVerdicts, Verdict};
 use crate::plan::PlannedTrial;
 use crate::record::{Row, TrialDir};
+use crate::trial::aftermath::scrub_folder;
 use crate::trial::app_left;
 use crate::trial::blocking::blocking;
 use crate::trial::frame::Frame;
@@ -89,6 +90,9 @@ fn integrity(mut suspicions: Vec<String>, violations: Vec<String>) -> Integrity 
     }
 }
 
+/// Why a regraded trial is suspect whose kept files are not those that its row names.
+const KEPT_CHANGED: &str = "kept_work_changed";
+
 /// Grades what was kept in the folder `kept` of a trial whose agent has ended, as the trial itself would have: no agent is
 /// started. Logs go to the frame's folder; `row` tells what the trial spent, `decided` why it is no success whatever graders say.
 ///
@@ -133,6 +137,17 @@ pub(super) async fn grade_kept(
         GradedIn::Fresh => grade_fresh(frame, task, (work, &mut None)).await,
         GradedIn::Workspace => grade_rebuilt(frame, task, (work, &read.ignored)).await,
     };
+    if let Some(sums) = &row.artifacts_sha256 {
+        let (_, changed) = blocking(|| kept.compared(sums));
+        if let Some(first) = changed.first() {
+            graded.suspicions.push(KEPT_CHANGED.to_owned());
+            graded.notes.push(format!(
+                "what was kept is not what the row stands for, so that this grade may be that of other work ({first}; `proctor verify` says all)"
+            ));
+        }
+    }
+    let problems = blocking(|| scrub_folder(&frame.trial_dir, &frame.context.redactor));
+    graded.notes.extend(problems);
     if !read.altered.is_empty() {
         graded.notes.push(format!(
             "a secret was taken out of what was kept, so that graders may judge otherwise: {}",

@@ -255,3 +255,23 @@ fn a_regrade_by_the_same_graders_changes_no_ending() {
         assert_eq!(told, (Some(reason.is_none()), reason), "{id}: {trial:#}");
     }
 }
+
+#[test]
+fn kept_work_that_is_not_what_its_row_stands_for_is_suspect() {
+    let sandbox = Sandbox::new()
+        .agent("fake", "claude_code_cli", CLAUDE_DONE)
+        .tasks(&tasks("[grep, -qx, '42', answer.txt]"));
+    sandbox.proctor(&["run", "--quiet"]).expect_code(0);
+    let integrity = |found: &Value| found["trials"][0]["after"]["integrity"].clone();
+    assert_eq!(integrity(&sandbox.regraded(0)), "clean");
+    let path = sandbox.trial_file("changes.jsonl");
+    let mut kept = fs::read(&path).expect("read the changes");
+    kept.push(b'\n');
+    fs::write(&path, kept).expect("write the changes");
+    let found = sandbox.regraded(0);
+    assert_eq!(integrity(&found), "suspect[kept_work_changed]", "{found:#}");
+    assert!(
+        found.to_string().contains("changes.jsonl: changed"),
+        "{found:#}"
+    );
+}

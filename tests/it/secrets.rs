@@ -144,6 +144,50 @@ echo "$k" >&2; echo "$k" > note.txt; xcodebuild "-key=$k""#;
 }
 
 #[test]
+fn a_secret_that_a_grader_prints_is_in_no_log_of_a_validation_a_run_a_resume_or_a_regrade() {
+    let (passed, own) = ("canary+/0123456789ab", "sparrow+/0123456789ab");
+    let sandbox = Sandbox::new()
+        .agent(
+            "fake",
+            "claude_code_cli",
+            &format!("{SOLVE}\n{CLAUDE_DONE}"),
+        )
+        .suite("isolation: none")
+        .suite("env_pass: [OP_TOKEN]");
+    let patch = "diff --git a/answer.txt b/answer.txt\nnew file mode 100644\n--- /dev/null\n+++ b/answer.txt\n@@ -0,0 +1 @@\n+42\n";
+    fs::write(sandbox.path("answer.patch"), patch).expect("write a patch");
+    let mark = sandbox.path("home/killed").display().to_string();
+    // Validation comes first; then the harness dies while its graders run.
+    let script = format!(
+        "env; echo again >> {mark}; [ \"$(wc -l < {mark})\" -ne 3 ] || {{ kill -9 $PPID; exec sleep 5; }}; grep -qx 42 answer.txt"
+    );
+    let sandbox = sandbox.tasks(&format!(
+        "- id: answer\n  prompt: p\n  reference_patch: answer.patch\n  graders:\n    - type: command\n      argv: [sh, -c, '{script}']\n      env: {{GRADER_TOKEN: {own}}}\n"
+    ));
+    let proctor = |arguments: &[&str]| {
+        let mut command = sandbox.command(arguments);
+        let output = command.env("OP_TOKEN", passed).output();
+        output.expect("run proctor")
+    };
+    let ran = proctor(&["run", "--quiet", "--validate-tasks"]);
+    assert_eq!(ran.status.code(), None, "{ran:?}");
+    let run = sandbox.run_dir().display().to_string();
+    let resumed = proctor(&["run", "--quiet", "--resume", &run]);
+    assert_eq!(sandbox.row()["success"], true, "{resumed:?}");
+    let regraded = proctor(&["regrade", "--run", &run, "--config", "config.yaml"]);
+    assert_eq!(regraded.status.code(), Some(0), "{regraded:?}");
+    assert_in_no_file(&sandbox, &[passed, own]);
+    let logs = files_below(&sandbox.run_dir()).into_iter().filter(|path| {
+        let text = fs::read(path).unwrap_or_default();
+        let text = String::from_utf8_lossy(&text);
+        text.contains("OP_TOKEN=[redacted:OP_TOKEN]")
+            && text.contains("GRADER_TOKEN=[redacted:GRADER_TOKEN]")
+    });
+    let logs: Vec<_> = logs.collect();
+    assert!(logs.len() >= 3, "{logs:?}");
+}
+
+#[test]
 fn secrets_that_a_run_knew_and_a_later_start_does_not_are_told_by_name() {
     let secret = "canary+/0123456789ab";
     let sandbox = Sandbox::new().agent(
