@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use crate::agents::commands::quiet_variables;
+use crate::agents::hidden;
 use crate::agents::home::{self, OperatorHome};
 use crate::agents::mcp;
 use crate::agents::replay;
@@ -289,6 +290,8 @@ fn extra_arguments(
         }
         AgentKind::Command | AgentKind::Replay => Vec::new(),
     };
+    let hidden = hidden::switches(context.agent, context.scenario).iter();
+    arguments.extend(hidden.map(|word| (*word).to_owned()));
     if web::settle(context.agent, (context.scenario, context.settings)) == WebTools::Off {
         let switches = web::switches(kind).iter();
         arguments.extend(switches.map(|word| (*word).to_owned()));

@@ -1,8 +1,9 @@
-//! What an agent says that it does on the web: where a solution could come from, and tools that it should not have.
+//! What an agent says that it does on the web: where a solution could come from, and tools that it should not have. And
+//! tools whose own calls nobody sees.
 
 use std::time::Duration;
 
-use crate::agents::{WebTools, is_web_tool};
+use crate::agents::{WebTools, hides_its_calls, is_web_tool};
 use crate::metrics::Upstream;
 use crate::model::{AgentEvent, CommandCall, EventKind, Said};
 use crate::workspace::named;
@@ -44,6 +45,9 @@ impl Watch {
                 if self.web_tools != WebTools::Kept && is_web_tool(&call.name) {
                     self.found.suspect("web_tool_used", &call.name);
                 }
+                if hides_its_calls(&call.name) {
+                    self.found.suspect("calls_hidden", &call.name);
+                }
                 let by_command = call
                     .command
                     .as_deref()
@@ -62,7 +66,8 @@ impl Watch {
     /// Looks at what is borrowed from a line of a stream.
     pub(super) fn see_said(&mut self, at: Duration, said: &Said<'_>) {
         let Said::Called(call) = said else { return };
-        let tells = !self.upstream.is_empty() || is_web_tool(call.name);
+        let is_told = is_web_tool(call.name) || hides_its_calls(call.name);
+        let tells = !self.upstream.is_empty() || is_told;
         if tells {
             let kind = said.event();
             self.see(&AgentEvent { at, kind });

@@ -179,6 +179,15 @@ fn web_tools_of_the_provider_are_switched_off_and_one_that_is_there_all_the_same
         let words = std::fs::read_to_string(sandbox.path("home/words")).expect("read its words");
         assert_eq!(words.contains(switch), switched, "{words}");
     }
+    // So is what hides calls, and whoever used it all the same is suspect.
+    let begin = CLAUDE_DONE.lines().next().expect("a line");
+    let done = CLAUDE_DONE.lines().last().expect("a line");
+    let flow = call("Workflow", r#"{"script":"export default 1"}"#);
+    let body = format!("{words}\n{SOLVE}\n{begin}\n{flow}\n{done}");
+    let sandbox = Sandbox::new().agent("fake", "claude_code_cli", &body);
+    assert_eq!(ran(&sandbox)["integrity"], "suspect[calls_hidden:Workflow]");
+    let told = std::fs::read_to_string(sandbox.path("home/words")).expect("read its words");
+    assert!(told.contains("--disallowedTools=Workflow"), "{told}");
     // Codex has a switch of its own.
     let body = format!("{words}\n{SOLVE}");
     let sandbox = Sandbox::new().agent("fake", "codex_cli", &body);

@@ -192,6 +192,7 @@ fn claude_gets_an_empty_mcp_file_of_its_own_that_is_removed_later() {
         .chain([
             file.clone().into_os_string(),
             "--no-session-persistence".into(),
+            "--disallowedTools=Workflow".into(),
             "--disallowedTools=WebSearch,WebFetch".into(),
             "--".into(),
             "Fix it.\n".into(),
