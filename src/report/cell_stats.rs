@@ -59,7 +59,7 @@ fn per(sum: &Sum, count: usize) -> Option<f64> {
 
 /// The rows of one cell, or of all cells of a scenario, as they are counted.
 ///
-/// `runs` counts every planned trial; times, costs and tool metrics are of the trials that speak about the agent,
+/// `runs` counts every trial that has a row; times, costs and tool metrics are of the trials that speak about the agent,
 /// so those that an infra fault or an interruption decided are left out of them, but not out of what a success costs.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct CellStats {

@@ -20,7 +20,7 @@ which trial met a warm cache is luck.
 and scenario: the price of the work alone.
 
 Times, costs and tool metrics leave out trials that an infra fault or an interruption decided; `runs` and `success_rate` count \
-every planned trial, `graded` and `success_rate_graded` those with a verdict. An empty cell is unknown, never zero.
+every trial that has a row, `graded` and `success_rate_graded` those with a verdict. An empty cell is unknown, never zero.
 ";
 
 const COLD: &str = "Only trials that read no token from a cache (`cached_read_tokens` = 0).\n";

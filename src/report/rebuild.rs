@@ -5,7 +5,9 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use crate::model::{AgentId, Cell, ScenarioId, TaskId};
-use crate::record::{FactsReader, RecordError, Row, RowFacts, RowProblem, RunDir, rows};
+use crate::record::{
+    FactsReader, RecordError, Row, RowFacts, RowProblem, RunDir, RunMetadata, rows,
+};
 use crate::report::attempts::{Ledger, Seen, Superseded};
 use crate::report::backfill;
 use crate::report::facts::{Facts, Standing, identity, standing};
@@ -190,6 +192,17 @@ fn baseline_run(facts: &RowFacts<'_>, seen: &Seen, row: u32) -> Option<BaselineR
     })
 }
 
+/// Says so where trials of the last start's plan have no row: rates over planned trials do not know them.
+fn without_rows(run: &RunDir, trials: u64) -> Option<String> {
+    // A run of another harness has no plan, and who cannot read the file is told so where it is needed.
+    let plan = RunMetadata::read(run).ok().flatten()?.plan?;
+    let missing = plan.trials.checked_sub(trials).filter(|some| *some > 0)?;
+    Some(format!(
+        "{missing} of {} planned trials have no row and are in no rate here: the run was stopped before them; `run --resume` finishes it",
+        plan.trials
+    ))
+}
+
 struct SecondPass<'a> {
     run: &'a RunDir,
     options: &'a RebuildOptions,
@@ -198,6 +211,8 @@ struct SecondPass<'a> {
     cold: Summary,
     spending: Spending,
     shims: ShimCost,
+    /// Trials whose standing row was taken in.
+    trials: u64,
 }
 
 impl<'a> SecondPass<'a> {
@@ -212,6 +227,7 @@ impl<'a> SecondPass<'a> {
             cold: Summary::default(),
             spending: Spending::new(),
             shims: ShimCost::default(),
+            trials: 0,
         })
     }
 
@@ -233,6 +249,7 @@ impl<'a> SecondPass<'a> {
             self.summary.add_superseded(&facts);
             return Ok(());
         }
+        self.trials += 1;
         self.summary.add(&facts);
         if self.options.summary_cache_strata && facts.measured.cached_read_tokens == Some(0.0) {
             self.cold.add(&facts);
@@ -243,7 +260,10 @@ impl<'a> SecondPass<'a> {
     fn finish(mut self, first: FirstPass) -> Result<Rebuilt, ReportError> {
         self.summary.finish();
         self.cold.finish();
-        let overview = Overview::new(&self.summary);
+        let mut overview = Overview::new(&self.summary);
+        overview
+            .warnings
+            .extend(without_rows(self.run, self.trials));
         let (run, in_place) = (self.run, self.options.in_place);
         let mut csv = Vec::new();
         let fail = |path: PathBuf| move |source| ReportError::Write { path, source };

@@ -16,7 +16,7 @@ use crate::trial::suspect;
 /// Why a trial is suspect that the harness died in.
 pub(super) const DIED_BESIDE: &str = "harness_died_beside_agent";
 
-const OPEN: &str = "without a jail agents can end the harness and write marks of their trials: grades of the start that died are not taken";
+const OPEN: &str = "without a jail agents can end the harness and write marks of their trials: grades of an earlier start are not taken";
 
 /// Why a trial is suspect whose row was made anew in a run of which noted rows were gone.
 const ROWS_GONE: &str = "noted_rows_gone";
@@ -29,6 +29,12 @@ const CHANGED: &str =
 /// What a person is told where noted rows are not there, at the start and for good.
 pub(super) const BROKEN: &str = "rows that this run had noted were gone or changed when it was resumed: `journal_breaks` of run_metadata.json has what was noted and what was found, and `proctor verify` fails from here on";
 
+/// The same where the start before ended in order, as its metadata says.
+const MARKS_OPEN: &str = "marks_open_to_agents";
+
+/// Why a row is suspect that stood behind the end which a run had noted: no start wrote it.
+pub(super) const BEHIND_END: &str = "row_behind_noted_end";
+
 /// Which rows a start finds in a journal.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Found {
@@ -38,6 +44,8 @@ pub(super) struct Found {
     pub(super) fresh: Option<RowRange>,
     /// What was noted and what is there, where rows that were noted are gone or changed.
     pub(super) broken: Option<JournalBreak>,
+    /// Whether `fresh` stood behind a noted end.
+    came_later: bool,
     /// Whether of these the last one alone is gone.
     lacks_the_last: bool,
     /// All rows.
@@ -52,6 +60,32 @@ impl Found {
         self.broken.take_if(|_| self.lacks_the_last);
     }
 
+    /// A row as it is told again; `is_unwitnessed` where nobody knows who wrote it, and not only one behind it of the same trial.
+    fn told_again(&self, mut row: Row, is_unwitnessed: bool) -> Row {
+        let (why, note) = if self.came_later {
+            if is_unwitnessed {
+                row.success = false;
+                row.grade = Some(Grade::NotGraded.as_str().to_owned());
+                row.failure_reason = Some(BEHIND_END.to_owned());
+            }
+            let note = "told again: a row of this trial stood behind the end that the run had noted, so that no start wrote it";
+            (BEHIND_END, note)
+        } else {
+            let note = "told again: without a jail an agent could have written this row before it ended the harness";
+            (DIED_BESIDE, note)
+        };
+        if !is_told(&row) {
+            suspect(&mut row, why);
+        }
+        row.notes.get_or_insert_default().push(note.to_owned());
+        row
+    }
+
+    /// Whether rows stood behind a noted end.
+    pub(super) const fn came_later(&self) -> bool {
+        self.came_later
+    }
+
     /// Makes a trial suspect whose row is made from its marks, where rows that had been noted were gone or changed.
     pub(super) fn doubt(&self, mut mark: StageMark) -> StageMark {
         if let (Some(row), Some(_)) = (&mut mark.row, &self.broken) {
@@ -62,7 +96,8 @@ impl Found {
         mark
     }
 
-    /// The rows that nobody witnessed and no later start has told again: of each trial what the journal said of it first.
+    /// The rows that nobody witnessed and no later start has told again, as they are to be told: of each trial what the journal
+    /// said of it first.
     pub(super) fn untold(&self, run_dir: &RunDir) -> Result<Vec<Row>, RecordError> {
         let zones: Vec<RowRange> = self.known.iter().copied().chain(self.fresh).collect();
         if zones.is_empty() {
@@ -79,9 +114,9 @@ impl Found {
             }
         })?;
         let mut rows = Vec::new();
-        each_row(run_dir, |_, row| {
+        each_row(run_dir, |place, row| {
             if untold.remove(&row.key()) == Some(true) {
-                rows.push(row);
+                rows.push(self.told_again(row, in_zone(place)));
             }
         })?;
         Ok(rows)
@@ -91,7 +126,9 @@ impl Found {
 /// Whether a row says of itself that the harness died in its trial.
 pub(super) fn is_told(row: &Row) -> bool {
     let integrity = row.integrity.as_deref().unwrap_or_default();
-    integrity.contains(DIED_BESIDE)
+    [DIED_BESIDE, BEHIND_END]
+        .iter()
+        .any(|why| integrity.contains(why))
 }
 
 /// Which marks of a run are believed.
@@ -156,6 +193,7 @@ impl<'a> Belief<'a> {
                 found_rows: extent.rows,
                 found_head: extent.head.clone(),
             }),
+            came_later,
             lacks_the_last: extent.lacks_the_last,
             rows: extent.rows,
             head: extent.head,
@@ -168,15 +206,17 @@ impl<'a> Belief<'a> {
             let row = mark.row.as_ref();
             row.is_some_and(|row| row.schema == ROW_SCHEMA && row.key() == planned.key)
         };
+        let ended = self.metadata.as_ref().and_then(|it| it.finished.as_ref());
+        let open = ended.map_or(DIED_BESIDE, |_| MARKS_OPEN);
         let (last, why, note) = match trial.sealed_mark() {
-            SealedMark::NotSealed => (trial.last_mark(), DIED_BESIDE, OPEN),
-            SealedMark::Is(mark) => (Some(*mark), DIED_BESIDE, OPEN),
+            SealedMark::NotSealed => (trial.last_mark(), open, OPEN),
+            SealedMark::Is(mark) => (Some(*mark), open, OPEN),
             SealedMark::Changed => (trial.last_mark(), MARKS_CHANGED, CHANGED),
         };
         let last = last.filter(ours)?;
         let told = last.row.as_ref().and_then(|row| row.isolation.as_deref());
         let is_kept = self.kept.is_some_and(|kept| told == Some(kept.as_str()));
-        if is_kept && why == DIED_BESIDE {
+        if is_kept && why == open {
             return Some(last);
         }
         let ended = trial.mark_of(Stage::AgentEnded).filter(ours);

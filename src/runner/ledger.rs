@@ -8,13 +8,11 @@ use crate::model::{Infra, Integrity, Isolation, RUN_BUDGET, Termination, TrialKe
 use crate::plan::{Done, Plan, PlannedTrial};
 use crate::record::{Journal, Row, RunDir, StageMark, rows};
 use crate::runner::RunError;
-use crate::runner::believed::{Belief, DIED_BESIDE, Found, is_told};
+use crate::runner::believed::{Belief, DIED_BESIDE, Found};
 use crate::runner::disk::Disk;
 use crate::runner::dispatch::is_result;
 use crate::runner::sealed::{Sealed, sealed_row};
-use crate::trial::{
-    Recovered, RunContext, Teller, crashed_outcome, finish_trial, scrub_folder, suspect,
-};
+use crate::trial::{Recovered, RunContext, Teller, crashed_outcome, finish_trial, scrub_folder};
 
 /// How far a run had come.
 #[derive(Debug, Default)]
@@ -221,8 +219,13 @@ impl Standing {
         }
         let unwitnessed = self.unwitnessed.len();
         if unwitnessed > 0 {
+            let whose = if self.found.came_later() {
+                "stood behind the end that the run had noted"
+            } else {
+                "were told by a start that died where agents can write them"
+            };
             self.notices.push(format!(
-                "{unwitnessed} row(s) were told by a start that died where agents can write them; they are told again, as suspect"
+                "{unwitnessed} row(s) {whose}; they are told again, as suspect"
             ));
         }
         if ended > 0 {
@@ -242,12 +245,7 @@ impl Standing {
         (context, disk, teller): (&RunContext, &Disk, &Teller),
         journal: &mut Journal,
     ) -> Result<(), RunError> {
-        for mut row in std::mem::take(&mut self.unwitnessed) {
-            if !is_told(&row) {
-                suspect(&mut row, DIED_BESIDE);
-            }
-            let note = "told again: without a jail an agent could have written this row before it ended the harness";
-            row.notes.get_or_insert_default().push(note.to_owned());
+        for row in std::mem::take(&mut self.unwitnessed) {
             journal
                 .append(&row)
                 .map_err(|error| RunError::at("append to the journal", &error))?;

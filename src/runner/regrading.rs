@@ -166,9 +166,16 @@ fn choose(request: &RunRequest, run_dir: &RunDir) -> Result<Chosen, RunError> {
     // A row that tells a trial again stands in the place of the first.
     let (mut told, mut places) = (Vec::new(), HashMap::new());
     for row in read {
-        let Ok(row) = row else {
-            *left_out.entry("the line is no row").or_default() += 1;
-            continue;
+        let row = match row {
+            Ok(row) => row,
+            Err(problem) if problem.newer => {
+                let what = format!("read {}", run_dir.runs_jsonl().display());
+                return Err(RunError::at(what, &problem));
+            }
+            Err(_) => {
+                *left_out.entry("the line is no row").or_default() += 1;
+                continue;
+            }
         };
         if row.baseline_run {
             continue;

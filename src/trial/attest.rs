@@ -9,7 +9,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use crate::agents::{machine_settings, server_names, version};
 use crate::config::AgentKind;
 use crate::model::Isolation;
-use crate::record::{Arms, Attestation, ProgramSeen, RunDir};
+use crate::record::{Arms, Attestation, ProgramSeen, RunDir, text_digest};
 use crate::supervise::ChildSpec;
 use crate::trial::draft::Draft;
 use crate::trial::environment::program_path;
@@ -256,13 +256,27 @@ fn config_files(
             let seen = move |name: &&str| {
                 let shown = lent.as_ref().map(|home| home.join(name));
                 let shown = shown.filter(|path| is_lent(frame, path));
-                let digest = digest(&shown.unwrap_or_else(|| folder.join(name)))?;
+                let file = shown.unwrap_or_else(|| folder.join(name));
+                let digest = digest_in(frame, &file)?;
                 Some((format!("home/{prefix}{name}"), digest))
             };
             names.iter().filter_map(seen)
         })
     });
     found.chain(mcp).chain(of_the_machine(frame)).collect()
+}
+
+/// The digest of a file in the agent's home. What the harness itself put there may name folders of this trial, which are called
+/// differently in each.
+fn digest_in(frame: &Frame<'_>, file: &Path) -> Option<String> {
+    let digest = digest(file)?;
+    let text = fs::read_to_string(file).unwrap_or_default();
+    if !text.contains(&frame.short_name) {
+        return Some(digest);
+    }
+    let scratch = frame.context.scratch.display().to_string();
+    let text = text.replace(&scratch, "SCRATCH");
+    Some(text_digest(&text.replace(&frame.short_name, "TRIAL")))
 }
 
 /// Settings of the machine that the agent reads, by whole paths.

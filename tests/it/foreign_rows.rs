@@ -156,11 +156,27 @@ fn rows_that_came_after_a_noted_end_are_nobodys() {
     let text = fs::read_to_string(&journal).expect("read the journal");
     let last = text.lines().last().expect("a row");
     let forged = last.replace("\"success\":false", "\"success\":true");
-    fs::write(&journal, format!("{text}{forged}\n")).expect("write the journal");
+    let unplanned = forged.replace("\"trial_index\":1", "\"trial_index\":7");
+    let unplanned = unplanned.replace("trial-001", "trial-007");
+    fs::write(&journal, format!("{text}{forged}\n{unplanned}\n")).expect("write the journal");
     let run = sandbox.run_dir().display().to_string();
-    sandbox.proctor(&["run", "--quiet", "--resume", &run]);
+    let resumed = sandbox.proctor(&["run", "--resume", &run]);
+    assert!(
+        resumed.stderr.contains("stood behind the end"),
+        "{}",
+        resumed.stderr
+    );
     let rows = sandbox.rows();
-    assert_eq!(told_plainly(&rows[3..]), [row_of(1, SUSPECT)]);
+    let why = "suspect[row_behind_noted_end]";
+    let again = told(&rows[4..], ["trial_index", "success", "grade"]);
+    let plain =
+        |index: &str, grade: &str| [index.to_owned(), "false".to_owned(), format!("{grade:?}")];
+    // What the run itself had said stays, and what only somebody else said is worth nothing.
+    assert_eq!(again, [plain("1", "fail"), plain("7", "not_graded")]);
+    assert!(
+        rows[4..].iter().all(|row| row["integrity"] == why),
+        "{rows:#?}"
+    );
 }
 
 /// A run of two trials in the usual level, whose graders fail the work; the row of its last trial is cut out afterwards.

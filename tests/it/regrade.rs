@@ -275,3 +275,19 @@ fn kept_work_that_is_not_what_its_row_stands_for_is_suspect() {
         "{found:#}"
     );
 }
+
+#[test]
+fn a_journal_of_a_newer_proctor_is_refused() {
+    let sandbox = Sandbox::new()
+        .agent("fake", "claude_code_cli", CLAUDE_DONE)
+        .tasks(&tasks("[grep, -qx, '42', answer.txt]"));
+    sandbox.proctor(&["run", "--quiet"]).expect_code(0);
+    let journal = sandbox.run_dir().join("runs.jsonl");
+    let mut row = sandbox.row();
+    row["schema"] = 999.into();
+    fs::write(&journal, format!("{row}\n")).expect("write the journal");
+    let run = sandbox.run_dir().display().to_string();
+    let ran = sandbox.proctor(&["regrade", "--run", &run, "--config", "config.yaml"]);
+    let ran = ran.expect_code(2);
+    assert!(ran.stderr.contains("newer"), "{}", ran.stderr);
+}

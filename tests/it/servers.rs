@@ -106,3 +106,26 @@ fn neither_folder_nor_variables_of_a_server_are_left_to_the_agent() {
         "{words}"
     );
 }
+
+#[test]
+fn settings_that_name_folders_of_their_trial_are_the_same_in_each() {
+    let body = format!(
+        r#"{SOLVE}
+echo '{{"type":"init","session_id":"s","model":"pro"}}'
+echo '{{"type":"message","role":"assistant","content":"done"}}'
+echo '{{"type":"result","status":"success","stats":{{"total_tokens":15,"input_tokens":10,"output_tokens":5,"cached":0}}}}'"#
+    );
+    let sandbox = Sandbox::new()
+        .agent("fake", "gemini_cli", &body)
+        .set("trials_per_cell", "2")
+        .suite("scenarios: [with_lab]")
+        .section("scenarios:\n  - id: with_lab\n    mcp_config: lab.json\n");
+    let servers = json!({"mcpServers": {"lab": {"command": "cat"}}});
+    fs::write(sandbox.path("lab.json"), servers.to_string()).expect("write the servers");
+    sandbox.proctor(&["run", "--quiet"]);
+    for row in sandbox.rows() {
+        assert_eq!(row["success"], true, "{row:#}");
+        let flags = row["attestation_flags"].to_string();
+        assert!(!flags.contains("config_files"), "{row:#}");
+    }
+}

@@ -79,4 +79,15 @@ fn a_trial_that_was_stopped_counts_as_all_that_it_may_spend() {
     let rows = sandbox.rows();
     assert_eq!(rows.len(), 1, "{rows:#?}\n{}", ran.stderr);
     assert_eq!(rows[0]["cost_is_lower_bound"], true, "{:#}", rows[0]);
+    // What was planned and never ran is told beside the rates.
+    let summary = std::fs::read_to_string(sandbox.run_dir().join("summary.md"));
+    let summary = summary.expect("read the summary");
+    let told = "1 of 2 planned trials have no row";
+    assert!(summary.contains(told), "{summary}");
+    assert!(
+        ran.stdout.contains(told) || ran.stderr.contains(told),
+        "{}{}",
+        ran.stdout,
+        ran.stderr
+    );
 }
