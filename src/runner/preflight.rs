@@ -24,7 +24,8 @@ use crate::runner::{RunError, RunRequest};
 use crate::shims::watched_tools;
 use crate::supervise::{self, Cancel, Keeper, find_program};
 use crate::trial::{
-    Attested, Confinement, PRIVATE, Places, RunContext, Teller, base_environment, program_path,
+    AtStart, Attested, Confinement, PRIVATE, Places, RunContext, Teller, base_environment,
+    program_path,
 };
 use crate::workspace::{self, ResolveOptions, Template};
 
@@ -173,6 +174,7 @@ pub(super) async fn preflight(
         upstream: upstream(&suite, &source, &template),
         confinement,
         attested: Attested::open(&run_dir),
+        outside: AtStart::default(),
         run_dir,
         source,
         template,

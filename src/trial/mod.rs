@@ -66,6 +66,7 @@ pub use finish::{finish_trial, suspect};
 pub use frame::PRIVATE;
 pub use guard::Guard;
 pub use kept::{Kept, read as read_kept};
+pub use outside::AtStart;
 pub use recovered::Recovered;
 pub use regrade::{Regraded, regrade_trial};
 pub use shadowing::PythonSide;

@@ -6,8 +6,10 @@ use std::ffi::OsString;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use crate::model::Isolation;
+use crate::trial::RunContext;
 use crate::trial::frame::Frame;
 use crate::workspace::{named, sha256};
 
@@ -43,11 +45,25 @@ const WATCHED: [&str; 24] = [
 const LARGEST: u64 = 1 << 20;
 /// In a home with more names than this, each file is asked for by itself.
 const MOST_NAMES: usize = 2_000;
+/// So many reasons are told at once.
+const MOST_REASONS: usize = 20;
 /// No more files of the suite are looked at.
 const MOST_FILES: usize = 2_000;
 
-/// What stood outside before the agent.
-pub(super) struct Outside {
+/// What stood outside when the run looked first: before its first agent.
+#[derive(Debug, Default)]
+pub struct AtStart(OnceLock<Seen>);
+
+/// What stood outside before the agent of a trial.
+pub(super) struct Outside<'a> {
+    start: &'a Seen,
+    before: Seen,
+    told: BTreeSet<String>,
+}
+
+/// What stands outside.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Seen {
     home: Option<PathBuf>,
     settings: BTreeMap<PathBuf, Look>,
     suite: BTreeMap<PathBuf, Option<Look>>,
@@ -60,13 +76,40 @@ enum Look {
     Stamp(u64, i64, i64),
 }
 
-impl Outside {
+impl<'a> Outside<'a> {
     /// Looks, unless a jail keeps agents from all of it.
-    pub(super) fn look(frame: &Frame<'_>) -> Option<Self> {
+    pub(super) fn look(frame: &Frame<'a>) -> Option<Self> {
         let context = frame.context;
         if context.confinement.level == Isolation::Jail {
             return None;
         }
+        let before = Seen::now(context);
+        Some(Self {
+            start: context.outside.0.get_or_init(|| before.clone()),
+            before,
+            told: BTreeSet::new(),
+        })
+    }
+
+    /// Reasons for `integrity` that were not told yet: what is different now, and what was different before this trial began.
+    /// Who changed it nobody can say.
+    pub(super) fn changed(&mut self) -> Vec<String> {
+        let now = self.before.again();
+        let earlier = self.start.differing(&self.before, "_earlier");
+        let reasons = self
+            .before
+            .differing(&now, "")
+            .chain(earlier)
+            .take(MOST_REASONS);
+        let fresh = reasons.filter(|reason| !self.told.contains(reason));
+        let fresh: Vec<String> = fresh.collect();
+        self.told.extend(fresh.iter().cloned());
+        fresh
+    }
+}
+
+impl Seen {
+    fn now(context: &RunContext) -> Self {
         let home = context.base_env.iter().find(|(name, _)| name == "HOME");
         let home = home.map(|(_, home)| PathBuf::from(home));
         let suite = &context.suite;
@@ -74,27 +117,39 @@ impl Outside {
         for path in &suite.asked.files {
             collect(path, &mut files);
         }
-        Some(Self {
+        Self {
             settings: home.as_deref().map(settings).unwrap_or_default(),
             home,
             suite: files
                 .into_iter()
                 .map(|path| (path.clone(), stamp(&path)))
                 .collect(),
-        })
+        }
     }
 
-    /// Reasons for `integrity`: what is different now. Who changed it nobody can say.
-    pub(super) fn changed(&self) -> Vec<String> {
-        let now = self.home.as_deref().map(settings).unwrap_or_default();
-        let paths: BTreeSet<&PathBuf> = self.settings.keys().chain(now.keys()).collect();
+    /// The same files as they are now.
+    fn again(&self) -> Self {
+        Self {
+            home: self.home.clone(),
+            settings: self.home.as_deref().map(settings).unwrap_or_default(),
+            suite: self
+                .suite
+                .keys()
+                .map(|path| (path.clone(), stamp(path)))
+                .collect(),
+        }
+    }
+
+    /// Reasons for what is different in a later look.
+    fn differing<'b>(&'b self, later: &'b Self, when: &'b str) -> impl Iterator<Item = String> {
+        let paths: BTreeSet<&PathBuf> = self.settings.keys().chain(later.settings.keys()).collect();
         let home = paths.into_iter();
-        let home = home.filter(|path| self.settings.get(*path) != now.get(*path));
+        let home = home.filter(|path| self.settings.get(*path) != later.settings.get(*path));
         let suite = self.suite.iter();
-        let suite = suite.filter(|(path, then)| stamp(path) != **then);
-        let home = home.map(|path| format!("home_changed:{}", named(path)));
-        let suite = suite.map(|(path, _)| format!("suite_changed:{}", named(path)));
-        home.chain(suite).take(20).collect()
+        let suite = suite.filter(|(path, then)| later.suite.get(*path) != Some(*then));
+        let home = home.map(move |path| format!("home_changed{when}:{}", named(path)));
+        let suite = suite.map(move |(path, _)| format!("suite_changed{when}:{}", named(path)));
+        home.chain(suite)
     }
 }
 
@@ -108,9 +163,22 @@ fn settings(home: &Path) -> BTreeMap<PathBuf, Look> {
     };
     let watched = WATCHED.iter().map(Path::new).filter(|path| may_be(path));
     let watched = watched.map(|path| home.join(path));
+    let watched = watched.chain(python_hooks(home));
     watched
         .filter_map(|path| content(&path).map(|look| (path, look)))
         .collect()
+}
+
+/// What Python reads at each start from the user's own packages.
+fn python_hooks(home: &Path) -> impl Iterator<Item = PathBuf> {
+    let listed = |folder: PathBuf| fs::read_dir(folder).into_iter().flatten().flatten();
+    let versions = listed(home.join(".local/lib")).map(|entry| entry.path().join("site-packages"));
+    let files = versions.flat_map(move |folder| listed(folder).map(|entry| entry.path()));
+    let hooks = files.filter(|path| {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        name.ends_with(".pth") || name == "usercustomize.py" || name == "sitecustomize.py"
+    });
+    hooks.take(MOST_NAMES)
 }
 
 /// What stands in a folder; `None` where that cannot be told, or is too much.

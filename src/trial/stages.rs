@@ -92,7 +92,7 @@ async fn stages(frame: &Frame<'_>, draft: &mut Draft, slot: &mut Slot) -> Result
     let untouched = workspace
         .noted(&frame.counts())
         .map_err(|error| Stop::setup(error.to_string()))?;
-    let outside = Outside::look(frame);
+    let mut outside = Outside::look(frame);
     frame.enter("agent");
     draft.starts_beside(host_load());
     let killed_before = memory_kills();
@@ -126,7 +126,7 @@ async fn stages(frame: &Frame<'_>, draft: &mut Draft, slot: &mut Slot) -> Result
     }
     draft.agent_ended(&end, &ending);
     tell_limits(frame, (&ending, &heard), draft);
-    draft.suspect_all(outside.iter().flat_map(Outside::changed));
+    draft.suspect_all(outside.iter_mut().flat_map(Outside::changed));
     let caught = aftermath::capture(frame, (workspace, &untouched), draft);
     draft.lacks_room_if(caught.no_room, &mut end);
     attest::after(frame, &heard, (seen, draft)).await;
@@ -161,7 +161,10 @@ async fn stages(frame: &Frame<'_>, draft: &mut Draft, slot: &mut Slot) -> Result
         spent,
         decided,
     };
-    let graded = aftermath::judge(frame, &mut slot.workspace, left).await;
+    let mut graded = aftermath::judge(frame, &mut slot.workspace, left).await;
+    // Code under test could reach it as well as the agent.
+    let by_graders = outside.iter_mut().flat_map(Outside::changed);
+    graded.suspicions.extend(by_graders);
     take_in(frame, (draft, end), (graded, to_grade));
     Ok(())
 }

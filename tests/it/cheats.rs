@@ -733,7 +733,11 @@ fn without_a_jail_settings_of_the_home_and_files_of_the_suite_are_watched() {
     for row in sandbox.rows() {
         let told = row["integrity"].as_str().unwrap_or_default();
         if row["agent_id"] == "honest" {
-            assert_eq!(told, "clean");
+            // Where it comes later, it works beside what was changed.
+            let earlier =
+                told.contains("home_changed_earlier:") && told.contains("suite_changed_earlier:");
+            assert!(told == "clean" || earlier, "{told}");
+            assert!(!told.contains("_changed:"), "{told}");
         } else {
             assert!(
                 told.contains("home_changed:") && told.contains(".zshrc"),
@@ -1119,4 +1123,31 @@ fn a_module_that_python_imports_instead_of_a_protected_test_does_not_reach_the_g
         assert_eq!(row["grade"], "fail", "{cheat}: {row:#}");
         assert_eq!(row["integrity"], told, "{cheat}");
     }
+}
+
+#[test]
+fn what_graded_code_does_to_the_suite_without_a_jail_is_told_of_its_trial_and_of_those_that_follow()
+{
+    let graders = "    - type: command\n      argv: [sh, -c, '[ -e \"$EVAL_SUITE_ROOT/home/done\" ] || echo x >> \"$EVAL_SUITE_ROOT/task_assets/t.txt\"; echo x > \"$EVAL_SUITE_ROOT/home/done\"']\n";
+    let sandbox = Sandbox::new()
+        .agent("fake", "claude_code_cli", CLAUDE_DONE)
+        .suite("isolation: none")
+        .set("trials_per_cell", "2")
+        .tasks(&task("", graders));
+    fs::create_dir(sandbox.path("task_assets")).expect("create a folder");
+    fs::write(sandbox.path("task_assets/t.txt"), "expected\n").expect("write a file");
+    sandbox.proctor(&["run", "--quiet"]).expect_code(0);
+    let told: Vec<Vec<String>> = sandbox
+        .rows()
+        .iter()
+        .map(|row| {
+            let integrity = row["integrity"].as_str().unwrap_or_default();
+            let reasons = integrity
+                .trim_start_matches("suspect[")
+                .split([';', ']', ':']);
+            let kinds = reasons.filter(|word| word.starts_with("suite_changed"));
+            kinds.map(str::to_owned).collect()
+        })
+        .collect();
+    assert_eq!(told, [["suite_changed"], ["suite_changed_earlier"]]);
 }
