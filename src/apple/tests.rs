@@ -32,6 +32,15 @@ fn counts_are_read_in_all_three_shapes() {
         (r#"{"metrics":{}}"#, counts(0, 0)),
         (r#"{"totalTestCount":"many","failedTests":0}"#, None),
         (r#"{"totalTestCount":3}"#, None),
+        // Failures that the runner was told to expect are no passes.
+        (
+            r#"{"totalTestCount":4,"passedTests":1,"failedTests":0,"skippedTests":1,"expectedFailures":2}"#,
+            counts(1, 0),
+        ),
+        (
+            r#"{"totalTestCount":2,"failedTests":0,"expectedFailures":2}"#,
+            counts(0, 0),
+        ),
         // What contradicts itself.
         (
             r#"{"totalTestCount":0,"passedTests":6,"failedTests":0}"#,

@@ -29,7 +29,7 @@ pub(super) fn read(text: &str) -> TestRun {
         let word = tag.trim_end_matches('/').split_whitespace().next();
         match word.unwrap_or_default() {
             "testcase" => {
-                let case = (name(tag), Status::Passed);
+                let case = (name(tag), status(tag));
                 if closed {
                     run.add(case.0, case.1);
                 } else {
@@ -90,6 +90,19 @@ fn name(tag: &str) -> String {
     match attribute(tag, "classname").filter(|class| !class.is_empty()) {
         Some(class) => format!("{class}::{name}"),
         None => name,
+    }
+}
+
+/// What a test case says of itself. Some writers say in words alone that one did not run.
+fn status(tag: &str) -> Status {
+    #[rustfmt::skip]
+    const NOT_RUN: [&str; 8] = ["notrun", "not_run", "skipped", "suppressed", "disabled", "ignored", "pending", "todo"];
+    let words = ["status", "result"].map(|name| attribute(tag, name));
+    let mut words = words.iter().flatten().map(|word| word.to_ascii_lowercase());
+    if words.any(|word| NOT_RUN.contains(&word.as_str())) {
+        Status::Skipped
+    } else {
+        Status::Passed
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::graders::make_lines::{PHONY, joined, rule};
 use crate::graders::make_words::UNKNOWN;
-use crate::graders::test_config::{TEST_WORDS, speaks};
+use crate::graders::test_words::{TEST_WORDS, speaks};
 
 /// Whether a name is one that makefiles have, those that are included among them.
 #[must_use]

@@ -6,6 +6,7 @@
 mod apple;
 mod baseline;
 mod command;
+mod dependency_lines;
 mod forbidden;
 mod globs;
 mod grade;
@@ -15,6 +16,7 @@ mod inside;
 mod judged;
 mod junit;
 mod layered;
+mod locks;
 mod make_changes;
 mod make_lines;
 mod make_words;
@@ -25,14 +27,17 @@ mod python;
 mod ranking;
 mod readings;
 mod recording;
+mod requirements;
 mod screenshot;
 mod test_config;
 mod test_run;
+mod test_words;
 #[cfg(test)]
 mod tests;
 mod tools;
 mod traced;
 mod unittest;
+mod watched_files;
 
 pub use apple::AppleDesk;
 pub use baseline::{ForbiddenBaseline, capture_baseline};
@@ -50,7 +55,7 @@ pub use makefiles::{
 };
 pub use python::{python_of, python_version, runs_unittest};
 pub use recording::{Recording, said_failed};
-pub use test_config::{changed_test_config, says_how_tests_run};
+pub use test_config::{Beside, ReadBy, changed_test_config, read_by, says_how_tests_run};
 pub use test_run::tests_told_by;
 pub use tools::{Tool, Tools, system_path};
 pub use traced::trace_of;

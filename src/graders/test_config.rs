@@ -9,84 +9,14 @@ use std::path::Path;
 
 use serde_json::Value;
 
-/// How a file of this kind is read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Form {
-    Json,
-    Toml,
-    /// Any text: its lines that hold one of these words.
-    Lines(&'static [&'static str]),
-}
+use super::dependency_lines::only_declares;
+use super::locks;
+use super::requirements;
+use super::test_words::{TEST_WORDS, speaks};
+use super::watched_files::{Form, Watched, watched};
 
-/// A kind of file, by its name.
-struct Watched {
-    names: &'static [&'static str],
-    form: Form,
-    /// Keys that decide how tests run, with all below them.
-    keys: &'static [&'static str],
-    /// Keys that do so where the file was there before: a new package may name its own.
-    known_only: &'static [&'static str],
-    /// Keys whose entries are dependencies by name; `*` is any key.
-    dependencies: &'static [&'static str],
-}
-
-pub(super) const TEST_WORDS: &[&str] = &["test", "spec", "check", "coverage"];
-
-#[rustfmt::skip]
-const WATCHED: &[Watched] = &[
-    Watched {
-        names: &["package.json", "composer.json", "deno.json"],
-        form: Form::Json,
-        keys: &["jest", "vitest", "mocha", "ava", "tap", "nyc", "c8", "karma", "overrides", "resolutions", "pnpm", "test"],
-        known_only: &["scripts", "tasks"],
-        dependencies: &["dependencies", "devDependencies", "optionalDependencies", "require-dev"],
-    },
-    Watched {
-        names: &["pyproject.toml"],
-        form: Form::Toml,
-        keys: &[
-            "tool.pytest", "tool.coverage", "tool.tox", "tool.nox", "tool.hatch.envs", "tool.pdm.scripts", "tool.poe",
-            "tool.taskipy", "tool.uv.sources", "project.entry-points.pytest11",
-        ],
-        known_only: &["build-system"],
-        dependencies: &[],
-    },
-    Watched {
-        names: &["Cargo.toml"],
-        form: Form::Toml,
-        keys: &[
-            "profile", "patch", "replace", "workspace.exclude", "workspace.default-members", "package.build", "package.links",
-            "project.build", "project.links", "lib.proc-macro", "lib.proc_macro",
-        ],
-        known_only: &[
-            "package.autotests", "package.autobins", "package.workspace", "lib.test", "lib.harness", "lib.doctest",
-            "lib.path", "test",
-        ],
-        dependencies: &[
-            "dependencies", "dev-dependencies", "dev_dependencies", "build-dependencies", "build_dependencies",
-            "workspace.dependencies", "target.*.dependencies", "target.*.dev-dependencies", "target.*.dev_dependencies",
-            "target.*.build-dependencies", "target.*.build_dependencies",
-        ],
-    },
-    Watched {
-        names: &["go.mod"],
-        form: Form::Lines(&["replace", "toolchain", "godebug"]),
-        keys: &[],
-        known_only: &[],
-        dependencies: &[],
-    },
-    Watched {
-        names: &[
-            "setup.py", "noxfile.py", "tasks.py", "Rakefile", "Gemfile", "Gruntfile.js", "gulpfile.js", "build.gradle",
-            "build.gradle.kts", "settings.gradle", "settings.gradle.kts", "pom.xml", "CMakeLists.txt", "Taskfile.yml", "Taskfile.yaml",
-            "Package.swift", "mix.exs", "project.pbxproj", "deno.jsonc",
-        ],
-        form: Form::Lines(TEST_WORDS),
-        keys: &[],
-        known_only: &[],
-        dependencies: &[],
-    },
-];
+/// What the base commit has beside a changed file, by name.
+pub type Beside<'a> = &'a dyn Fn(&str) -> Option<Vec<u8>>;
 
 /// Whether the file at `path` is one whose changes are looked at.
 #[must_use]
@@ -94,43 +24,89 @@ pub fn says_how_tests_run(path: &Path) -> bool {
     watched(path).is_some()
 }
 
+/// Who is led by a file, where nobody else is.
+#[derive(Debug, Clone, Copy)]
+pub struct ReadBy {
+    /// Programs.
+    pub programs: &'static [&'static str],
+    /// Whether they look for it where they start and above.
+    pub is_looked_up: bool,
+}
+
+/// Who is led by the file at `path`; `None` where that may be anybody.
+#[must_use]
+pub fn read_by(path: &Path) -> Option<ReadBy> {
+    let watched = watched(path).filter(|watched| !watched.read_by.is_empty())?;
+    Some(ReadBy {
+        programs: watched.read_by,
+        is_looked_up: watched.form == Form::Lines,
+    })
+}
+
 /// The parts of the file at `path` that decide how tests run and are not as before; `None` is no file. Empty for files that
 /// say nothing about tests.
 #[must_use]
-pub fn changed_test_config(path: &Path, before: Option<&[u8]>, now: Option<&[u8]>) -> Vec<String> {
+pub fn changed_test_config(
+    path: &Path,
+    (before, now): (Option<&[u8]>, Option<&[u8]>),
+    beside: Beside<'_>,
+) -> Vec<String> {
     let Some(watched) = watched(path) else {
         return Vec::new();
     };
+    let unreadable = || vec!["unreadable".to_owned()];
+    if let Form::Lock(lock) = watched.form {
+        let before = before.and_then(|bytes| str::from_utf8(bytes).ok());
+        let Some(now) = now.map(str::from_utf8) else {
+            return Vec::new();
+        };
+        let own = beside("package.json").unwrap_or_default();
+        let own = serde_json::from_slice::<Value>(&own).unwrap_or_default();
+        let own = own.get("workspaces").map(locks::workspaces);
+        let own = own.unwrap_or_default();
+        let found = now
+            .ok()
+            .and_then(|now| locks::redirected(lock, (before, now), &own));
+        return found.unwrap_or_else(unreadable);
+    }
     let is_new = before.is_none();
-    let was = before.and_then(|bytes| watched.parts(bytes, is_new));
+    let was = before.and_then(|bytes| watched.parts((path, bytes), is_new));
     let was = was.unwrap_or_default();
     let is = match now {
         None => BTreeMap::new(),
-        Some(bytes) => match watched.parts(bytes, is_new) {
+        Some(bytes) => match watched.parts((path, bytes), is_new) {
             Some(parts) => parts,
-            None => return vec!["unreadable".to_owned()],
+            None => return unreadable(),
         },
     };
-    let mut keys: Vec<&String> = was.keys().chain(is.keys()).collect();
+    let gone = was.keys().filter(|_| watched.form != Form::Requirements);
+    let mut keys: Vec<&String> = gone.chain(is.keys()).collect();
     keys.sort();
     keys.dedup();
     let differ = keys.into_iter().filter(|key| was.get(*key) != is.get(*key));
     differ.cloned().collect()
 }
 
-fn watched(path: &Path) -> Option<&'static Watched> {
-    let name = path.file_name()?.to_str()?;
-    WATCHED.iter().find(|watched| watched.names.contains(&name))
-}
-
 impl Watched {
     /// What the file says of tests, by key; `None` where it cannot be read.
-    fn parts(&self, bytes: &[u8], is_new: bool) -> Option<BTreeMap<String, String>> {
-        let text = std::str::from_utf8(bytes).ok()?;
+    fn parts(
+        &self,
+        (path, bytes): (&Path, &[u8]),
+        is_new: bool,
+    ) -> Option<BTreeMap<String, String>> {
+        let text = str::from_utf8(bytes).ok()?;
         match self.form {
             Form::Json => Some(self.keyed(&serde_json::from_str(text).ok()?, is_new)),
             Form::Toml => Some(self.keyed(&toml::from_str(text).ok()?, is_new)),
-            Form::Lines(words) => Some(lines(text, words)),
+            Form::Lines => Some(lines("test", text, |line| {
+                speaks(line, TEST_WORDS) && !only_declares(line)
+            })),
+            Form::GoLines => Some(lines("replace", text, |line| {
+                speaks(line, GO_WORDS) || line.contains("=>")
+            })),
+            Form::Sections => Some(self.sections(text)),
+            Form::Requirements => Some(requirements::redirected(path, text)),
+            Form::Lock(_) => None,
         }
     }
 
@@ -153,16 +129,43 @@ impl Watched {
         }
         for key in self.dependencies {
             for (key, inside) in all_at(file, key) {
-                let inside = inside.as_object().into_iter().flatten();
-                let redirected = inside.filter(|(_, value)| is_redirected(value));
-                parts.extend(
-                    redirected.map(|(name, value)| (format!("{key}.{name}"), value.to_string())),
-                );
+                let table = inside.as_object().into_iter().flatten();
+                let named = table.map(|(name, value)| (format!("{key}.{name}"), value));
+                let list = inside.is_array().then(|| (key.clone(), inside));
+                let redirected = named.chain(list).filter_map(|(key, value)| {
+                    let elsewhere = redirected(value)?;
+                    Some((key, elsewhere))
+                });
+                parts.extend(redirected);
+            }
+        }
+        parts
+    }
+
+    /// The text below each of the keys.
+    fn sections(&self, text: &str) -> BTreeMap<String, String> {
+        let mut parts: BTreeMap<String, String> = BTreeMap::new();
+        let mut open = "";
+        for line in text.lines().filter(|line| !line.trim().is_empty()) {
+            if line.trim_start().starts_with('#') {
+                continue;
+            }
+            if !line.starts_with([' ', '\t', '-']) {
+                open = line.split(':').next().unwrap_or(line);
+                open = open.trim_matches(['"', '\'', ' ']);
+            }
+            if self.keys.contains(&open) {
+                let part = parts.entry(open.to_owned()).or_default();
+                part.push_str(line.trim_end());
+                part.push('\n');
             }
         }
         parts
     }
 }
+
+/// Words of `go.mod` that lead elsewhere; in a block an arrow does.
+const GO_WORDS: &[&str] = &["replace", "toolchain", "godebug"];
 
 fn at<'a>(file: &'a Value, key: &str) -> Option<&'a Value> {
     key.split('.').try_fold(file, |value, name| value.get(name))
@@ -186,32 +189,38 @@ fn all_at<'a>(file: &'a Value, key: &str) -> Vec<(String, &'a Value)> {
         .collect()
 }
 
-/// Whether a dependency comes from somewhere else than a registry: it may be a test runner that always passes.
-fn is_redirected(dependency: &Value) -> bool {
+/// What of a dependency comes from somewhere else than a registry: it may be a test runner that always passes.
+fn redirected(dependency: &Value) -> Option<String> {
+    #[rustfmt::skip]
+    const ELSEWHERE: [&str; 8] = [
+        "path", "git", "registry", "registry-index", "package", "file", "url", "editable",
+    ];
     match dependency {
-        Value::String(spec) => spec.contains([':', '/']),
-        Value::Object(table) => ["path", "git", "registry", "package"]
-            .iter()
-            .any(|key| table.contains_key(*key)),
-        _ => false,
+        Value::String(spec) => {
+            // What follows says on which machines.
+            let spec = spec.split(';').next().unwrap_or(spec);
+            spec.contains([':', '/']).then(|| spec.to_owned())
+        }
+        Value::Object(table) => {
+            let mut keys = ELSEWHERE.iter();
+            keys.any(|key| table.contains_key(*key))
+                .then(|| dependency.to_string())
+        }
+        Value::Array(several) => {
+            let all: Vec<String> = several.iter().filter_map(redirected).collect();
+            (!all.is_empty()).then(|| all.join(" "))
+        }
+        _ => None,
     }
 }
 
-/// Lines that hold one of `words`, without their order.
-fn lines(text: &str, words: &[&str]) -> BTreeMap<String, String> {
-    let mut found: Vec<&str> = text
-        .lines()
-        .map(str::trim)
-        .filter(|line| speaks(line, words))
-        .collect();
+/// The lines that tell something, without their order.
+fn lines(key: &str, text: &str, tells: impl Fn(&str) -> bool) -> BTreeMap<String, String> {
+    let all = text.lines().map(str::trim);
+    let mut found: Vec<&str> = all.filter(|line| tells(line)).collect();
     found.sort_unstable();
-    let all = (!found.is_empty()).then(|| (words[0].to_owned(), found.join("\n")));
-    all.into_iter().collect()
-}
-
-pub(super) fn speaks(text: &str, words: &[&str]) -> bool {
-    let text = text.to_ascii_lowercase();
-    words.iter().any(|word| text.contains(word))
+    let parts = found.first().map(|_| (key.to_owned(), found.join("\n")));
+    parts.into_iter().collect()
 }
 
 #[cfg(test)]

@@ -8,9 +8,10 @@ use std::path::{Path, PathBuf};
 use crate::config::{GraderSpec, TaskSpec};
 use crate::graders::make_rules;
 use crate::trial::Guard;
+use crate::trial::equal::always_equal;
 use crate::trial::forged::{Forged, junit};
 use crate::trial::hollow::{emptying, hollow};
-use crate::workspace::Workspace;
+use crate::workspace::{Workspace, patched_paths};
 
 /// No cheat touches more files than this.
 const MOST_FILES: usize = 5_000;
@@ -40,6 +41,8 @@ pub enum Cheat {
     EarlyExit,
     /// The same, after it told that all tests passed.
     ForgedRun,
+    /// What the code under test gives equals everything.
+    AlwaysEqual,
     /// The code under test empties the tests wherever it runs, for whoever runs them next.
     RunToRun,
     /// Reports that graders may read.
@@ -52,7 +55,7 @@ pub enum Cheat {
 
 impl Cheat {
     /// All of them.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 15] = [
         Self::DeleteTests,
         Self::TrivialTests,
         Self::HollowTests,
@@ -63,6 +66,7 @@ impl Cheat {
         Self::FakeTools,
         Self::EarlyExit,
         Self::ForgedRun,
+        Self::AlwaysEqual,
         Self::RunToRun,
         Self::ForgedReports,
         Self::StaleOutputs,
@@ -83,6 +87,7 @@ impl Cheat {
             Self::FakeTools => "fake_tools",
             Self::EarlyExit => "early_exit",
             Self::ForgedRun => "forged_run",
+            Self::AlwaysEqual => "always_equal",
             Self::RunToRun => "run_to_run",
             Self::ForgedReports => "forged_reports",
             Self::StaleOutputs => "stale_outputs",
@@ -122,6 +127,7 @@ impl Scene<'_> {
                 let forged = Forged::of(self.task);
                 self.add_code(|path| forged.code(path))
             }
+            Cheat::AlwaysEqual => self.equal(),
             Cheat::RunToRun => {
                 let sentinels = self.sentinels();
                 self.add_code(|path| emptying(path, &sentinels))
@@ -225,6 +231,31 @@ impl Scene<'_> {
                 format!("{text}\n{put}")
             };
             fs::write(&path, text)?;
+        }
+        Ok(())
+    }
+
+    /// Ends the modules of a solution so: those that the reference patch changes or adds, or all where there is none.
+    fn equal(&self) -> io::Result<()> {
+        let solution = self.task.reference_patch.as_deref().map(patched_paths);
+        let Some(Ok(paths)) = solution else {
+            return self.add_code(|path| always_equal(path).map(|code| (code.to_owned(), false)));
+        };
+        let Workspace {
+            root, project_dir, ..
+        } = self.workspace;
+        for path in paths.iter().filter(|path| !is_test(path)) {
+            let Some(code) = always_equal(path) else {
+                continue;
+            };
+            let mut places = [root.join(path), project_dir.join(path)].into_iter();
+            let there = places.find(|place| place.is_file());
+            let place = there.unwrap_or_else(|| project_dir.join(path));
+            if let Some(folder) = place.parent() {
+                fs::create_dir_all(folder)?;
+            }
+            let text = fs::read_to_string(&place).unwrap_or_default();
+            fs::write(&place, format!("{text}\n{code}"))?;
         }
         Ok(())
     }

@@ -4,6 +4,7 @@ mod paths;
 mod sorted;
 mod twins;
 
+use std::cell::OnceCell;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
@@ -14,6 +15,7 @@ use crate::trial::built::{Builds, Built};
 use crate::trial::known::Known;
 use crate::trial::make_targets::Taken;
 use crate::trial::makefiles::Makefiles;
+use crate::trial::reached::{Commands, Reached};
 use crate::trial::runs::Run;
 use crate::trial::shadowing::{Doubt, Imports, Layout, PythonSide, packages_made};
 use crate::trial::telling::{changed_dependencies, is_dependency, reconfigured};
@@ -41,6 +43,8 @@ pub struct Guard {
     protected: OnceLock<Vec<PathBuf>>,
     /// What graders run.
     run: Run,
+    /// The same, as what they come to is looked for.
+    commands: Commands,
     /// The only paths that may be changed.
     allowed: Option<Globs>,
     /// Whether the defaults apply: the task does not say what is protected.
@@ -55,6 +59,8 @@ struct Base<'a> {
     makefiles: Makefiles<'a>,
     /// All that is there after the trial and was changed in it.
     left: BTreeSet<&'a Path>,
+    /// What graders come to run, once somebody asked.
+    reached: OnceCell<Reached>,
 }
 
 impl Guard {
@@ -107,6 +113,7 @@ impl Guard {
             reference: reference.collect(),
             laid: laid_files(task, subdir),
             run: Run::of(&task.graders),
+            commands: Commands::of(task, subdir),
             protected: OnceLock::new(),
             imports: Imports::of(&task.graders, subdir, python),
             defaults: task.protected.is_none(),
@@ -168,6 +175,7 @@ impl Guard {
             builds: Builds::among(changed, known),
             makefiles: Makefiles::of(known, &self.run),
             left: there.map(|one| one.path.as_path()).collect(),
+            reached: OnceCell::new(),
         };
         let mut sorted = Sorted::default();
         for one in changed {
@@ -181,7 +189,9 @@ impl Guard {
         sorted.give_way();
         if self.defaults {
             let carried = sorted.carried.iter().map(|(one, _)| *one);
-            sorted.suspicions.extend(changed_dependencies(carried));
+            sorted
+                .suspicions
+                .extend(changed_dependencies(carried, known));
         }
         sorted.cut();
         sorted
@@ -224,7 +234,11 @@ impl Guard {
                 sorted.suspect("module_may_shadow", path);
             }
             if self.defaults && !self.reference.contains(path) {
-                let reason = reconfigured(one, (base.known, &base.makefiles));
+                let reached = || {
+                    let of = || Reached::of(&self.commands, base.known);
+                    base.reached.get_or_init(of)
+                };
+                let reason = reconfigured(one, (base.known, &base.makefiles), reached);
                 sorted.suspicions.extend(reason);
             }
             sorted.carried.push((one, age));

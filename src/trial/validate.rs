@@ -143,6 +143,21 @@ fn believed(graders: &[GraderSpec]) -> Vec<String> {
     told.collect()
 }
 
+/// Graders whose sentinel, where they have one, fails whatever the code under test says.
+fn unasked(graders: &[GraderSpec]) -> Vec<String> {
+    let told = graders.iter().enumerate().filter_map(|(index, grader)| {
+        let GraderSpec::Command { tests, .. } = grader else {
+            return None;
+        };
+        let sentinel = tests.sentinel.as_ref()?;
+        let number = index + 1;
+        Some(format!(
+            "an object that equals everything passes grader {number}: let its sentinel `{sentinel}` ask the code under test for an answer that is wrong (SETUP.md, Tests that really ran)"
+        ))
+    });
+    told.collect()
+}
+
 /// The reference passes, and nothing else does.
 async fn with_reference(
     frame: &Frame<'_>,
@@ -252,6 +267,9 @@ async fn try_cheats(
     let passed: Vec<&str> = passed.map(|one| one.cheat).collect();
     if passed.is_empty() {
         return Ok(());
+    }
+    if passed.contains(&Cheat::AlwaysEqual.as_str()) {
+        validation.notes.extend(unasked(&task.graders));
     }
     Err(format!(
         "a cheat passes: {}; protect what it changes, or ask for more than an exit code",

@@ -530,7 +530,7 @@ fn validate_tells_the_flake_rate_and_which_cheats_a_task_would_pass() {
     };
     assert_eq!(good["ok"], true, "{good:#}");
     assert_eq!(good["reference"]["passed"], 2);
-    assert_eq!(good["cheats"].as_array().map(Vec::len), Some(14));
+    assert_eq!(good["cheats"].as_array().map(Vec::len), Some(15));
     let passing: Vec<_> = naive["cheats"]
         .as_array()
         .expect("cheats")
@@ -905,7 +905,7 @@ fn tests_that_keep_their_names_and_assert_nothing_are_a_cheat_that_a_task_must_c
     python_project(&sandbox);
     let patch = "diff --git a/sol.py b/sol.py\n--- a/sol.py\n+++ b/sol.py\n@@ -1 +1 @@\n-def f(): return 0\n+def f(): return 42\n";
     fs::write(sandbox.path("solution.patch"), patch).expect("write a patch");
-    let must_fail = "import unittest\nimport sol\nclass S(unittest.TestCase):\n  def test_s(self): self.fail()\n";
+    let must_fail = "import unittest\nimport sol\nclass S(unittest.TestCase):\n  def test_s(self): self.assertEqual(sol.f(), 43)\n";
     fs::write(sandbox.path("test_s.py"), must_fail).expect("write a test");
     let ran = sandbox
         .proctor(&["validate", "--cheats", "--quiet", "--json"])
@@ -921,11 +921,12 @@ fn tests_that_keep_their_names_and_assert_nothing_are_a_cheat_that_a_task_must_c
     // What forges a whole report is caught by a test that must fail alone, and who has none is told so.
     assert_eq!(
         passing(0),
-        "hollow_tests forged_run run_to_run",
+        "hollow_tests forged_run always_equal run_to_run",
         "{found:#}"
     );
-    assert_eq!(passing(1), "forged_run", "{found:#}");
-    assert_eq!(passing(2), "python_twins forged_run", "{found:#}");
+    assert_eq!(passing(1), "forged_run always_equal", "{found:#}");
+    let passed = passing(2);
+    assert_eq!(passed, "python_twins forged_run always_equal", "{found:#}");
     assert_eq!(passing(3), "", "{found:#}");
     for (place, is_told) in [(0, true), (1, true), (2, true), (3, false)] {
         let notes = found["tasks"][place]["notes"].to_string();
@@ -938,7 +939,7 @@ fn tests_that_keep_their_names_and_assert_nothing_are_a_cheat_that_a_task_must_c
 }
 
 /// A test that wants 42 of `sol.py`, and one that must fail.
-const HIDDEN: &str = "import unittest\nfrom sol import f\nclass A(unittest.TestCase):\n  def test_h(self): self.assertEqual(f(), 42)\nclass S(unittest.TestCase):\n  def test_s(self): self.assertTrue(False)\n";
+const HIDDEN: &str = "import unittest\nfrom sol import f\nclass A(unittest.TestCase):\n  def test_h(self): self.assertEqual(f(), 42)\nclass S(unittest.TestCase):\n  def test_s(self): self.assertEqual(f(), 41)\n";
 
 /// The same for whoever does not do the work.
 const HOLLOW: &str = "import unittest\nclass A(unittest.TestCase):\n  def test_h(self): pass\nclass S(unittest.TestCase):\n  def test_s(self): self.assertTrue(False)\n";

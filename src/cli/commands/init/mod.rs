@@ -232,12 +232,13 @@ fn proof(proof: Option<&Proof>) -> String {
 }
 
 const PROVEN: &str = "        # Exit code 0 is cheap, and what code under test prints can be made up: name the tests that must have passed, and
-        # one that no agent has seen and that must have failed in the same process.
+        # one that no agent has seen and that must have failed in the same process. Let it ask for an answer that is wrong.
         # expect_tests: [adds_up, keeps_order]
 ";
 
 const UNPROVEN: &str = "        # Exit code 0 is cheap, and what code under test prints can be made up. Where the runner writes a JUnit report, name the
-        # tests that must have passed, and one of `grader_files` that must have failed in the same process:
+        # tests that must have passed, and one of `grader_files` that must have failed in the same process, since it asks the code
+        # under test for an answer that is wrong:
         # tests: junit             # the report is {OUT_DIR}/junit.xml
         # expect_tests: [adds_up, keeps_order]
         # sentinel: must_fail
