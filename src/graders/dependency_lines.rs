@@ -1,5 +1,6 @@
 //! Lines of build scripts that declare a dependency by its name and version and do nothing else: whoever adds a library of tests adds one.
 
+use std::borrow::Cow;
 use std::sync::LazyLock;
 
 use regex::Regex;
@@ -7,12 +8,17 @@ use regex::Regex;
 /// A name and a version in quotes, as Gradle and Ruby write them, or an entry of a catalog.
 const QUOTED: &str = r#"(?:"[\w.:\-+~<>=, $\{\}]*"|'[\w.:\-+~<>=, ]*')"#;
 
-/// The kinds of such lines.
-fn forms() -> [String; 6] {
-    // Of pip: a name, its extras, its versions.
+/// Of pip: a name, its extras, its versions, in quotes; and several.
+fn of_pip() -> (String, String) {
     let pip = r"[A-Za-z0-9][\w.\-]*(?:\[[\w, \-]*\])?(?: ?(?:[=!~]=|[<>]=?)[\w.*, <>=!~]*)?";
     let pip = format!(r#"(?:"{pip}"|'{pip}')"#);
-    let list = format!(r"\[?\s*(?:{pip}(?:\s*,\s*{pip})*)?\s*\]?");
+    let several = format!(r"(?:{pip}(?:\s*,\s*{pip})*)?\s*,?");
+    (pip, several)
+}
+
+/// The kinds of such lines.
+fn forms() -> [String; 6] {
+    let (_, several) = of_pip();
     [
         // Gradle.
         format!(
@@ -29,21 +35,33 @@ fn forms() -> [String; 6] {
         // Mix.
         r#"\{:\w+,\s*"[\w.~<>=! \-]*"(?:,\s*only:\s*(?::\w+|\[[:\w, ]*\]))?(?:,\s*runtime:\s*false)?\}"#
             .to_owned(),
-        // setup.py.
-        format!(
-            r#"(?:(?:tests_require|extras_require)\s*=\s*)?\{{?\s*(?:["'][A-Za-z_\-]+["']\s*:\s*)?{list}\s*\}}?"#
-        ),
+        // An entry of a list of setup.py.
+        format!(r#"(?:["'][A-Za-z_\-]+["']\s*:\s*)?\[?\s*{several}\s*\]?"#),
     ]
 }
 
-/// Whether a line of a build script does no more than declare a dependency of a registry.
-pub(super) fn only_declares(line: &str) -> bool {
-    static FORMS: LazyLock<Option<Regex>> = LazyLock::new(|| {
+/// A list of dependencies of setup.py, or where one begins.
+fn lists() -> String {
+    let (pip, several) = of_pip();
+    let list = format!(r"\[\s*{several}\s*\]");
+    let entry = format!(r#"["'][A-Za-z_\-]+["']\s*:\s*{list}"#);
+    let table = format!(r"\{{\s*(?:{entry}(?:\s*,\s*{entry})*)?\s*,?\s*\}}");
+    format!(r"(?:tests_require|extras_require)\s*=\s*(?:{list}|{table}|{pip}|[\[\{{]\s*$)\s*,?")
+}
+
+/// A line of a build script less the dependencies of a registry that it declares.
+pub(super) fn beyond_dependencies(line: &str) -> Cow<'_, str> {
+    static FORMS: LazyLock<Option<[Regex; 2]>> = LazyLock::new(|| {
         let all = forms().map(|form| format!("(?:{form})"));
-        Regex::new(&format!(r"^(?:{})\s*,?$", all.join("|"))).ok()
+        let whole = Regex::new(&format!(r"^(?:{})\s*,?$", all.join("|"))).ok()?;
+        Some([whole, Regex::new(&lists()).ok()?])
     });
     let line = line.trim();
-    FORMS.as_ref().is_some_and(|forms| forms.is_match(line))
+    match &*FORMS {
+        Some([whole, _]) if whole.is_match(line) => Cow::Borrowed(""),
+        Some([_, lists]) => lists.replace_all(line, ""),
+        None => Cow::Borrowed(line),
+    }
 }
 
 #[cfg(test)]
@@ -65,10 +83,11 @@ mod tests {
             "{:ex_check, \"~> 0.14\", only: [:dev], runtime: false},",
             "tests_require=['x>=1', \"y[z]\"],",
             "extras_require={'test': ['pytest>=7,<9']},",
+            "extras_require={",
             "'test': [",
             "\"pytest-cov\",",
         ] {
-            assert!(only_declares(line), "{line}");
+            assert_eq!(beyond_dependencies(line), "", "{line}");
         }
         for line in [
             "testImplementation files('fake.jar')",
@@ -85,11 +104,16 @@ mod tests {
             "'test': PyTest,",
             "\"test = evil:run\",",
             "test_suite='evil',",
-            "setup(name='a', tests_require=[])",
+            "setup(name='a', tests_require=['pytest @ file:///x'])",
             "add_test(NAME a COMMAND b)",
             "test",
         ] {
-            assert!(!only_declares(line), "{line}");
+            assert_eq!(beyond_dependencies(line), line, "{line}");
         }
+        let line = "setup(name='a', extras_require={'test': ['b'], 'doc': []}, test_suite='c')";
+        assert_eq!(
+            beyond_dependencies(line),
+            "setup(name='a',  test_suite='c')"
+        );
     }
 }

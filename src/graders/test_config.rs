@@ -9,7 +9,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use super::dependency_lines::only_declares;
+use super::dependency_lines::beyond_dependencies;
 use super::locks;
 use super::requirements;
 use super::test_words::{TEST_WORDS, speaks};
@@ -99,10 +99,12 @@ impl Watched {
             Form::Json => Some(self.keyed(&serde_json::from_str(text).ok()?, is_new)),
             Form::Toml => Some(self.keyed(&toml::from_str(text).ok()?, is_new)),
             Form::Lines => Some(lines("test", text, |line| {
-                speaks(line, TEST_WORDS) && !only_declares(line)
+                let rest = beyond_dependencies(line);
+                speaks(&rest, TEST_WORDS).then(|| rest.into_owned())
             })),
             Form::GoLines => Some(lines("replace", text, |line| {
-                speaks(line, GO_WORDS) || line.contains("=>")
+                let is_told = speaks(line, GO_WORDS) || line.contains("=>");
+                is_told.then(|| line.to_owned())
             })),
             Form::Sections => Some(self.sections(text)),
             Form::Requirements => Some(requirements::redirected(path, text)),
@@ -214,10 +216,9 @@ fn redirected(dependency: &Value) -> Option<String> {
     }
 }
 
-/// The lines that tell something, without their order.
-fn lines(key: &str, text: &str, tells: impl Fn(&str) -> bool) -> BTreeMap<String, String> {
-    let all = text.lines().map(str::trim);
-    let mut found: Vec<&str> = all.filter(|line| tells(line)).collect();
+/// What lines tell, without their order.
+fn lines(key: &str, text: &str, told: impl Fn(&str) -> Option<String>) -> BTreeMap<String, String> {
+    let mut found: Vec<String> = text.lines().map(str::trim).filter_map(told).collect();
     found.sort_unstable();
     let parts = found.first().map(|_| (key.to_owned(), found.join("\n")));
     parts.into_iter().collect()

@@ -144,11 +144,15 @@ pub(super) const WATCHED: &[Watched] = &[
     plain(&["uv.lock", "poetry.lock", "pdm.lock"], Form::Lock(Lock::Packages), PIP),
     plain(&["go.mod"], Form::GoLines, &[]),
     plain(&["tasks.py"], Form::Lines, &["invoke", "inv"]),
+    plain(&["noxfile.py"], Form::Lines, &["nox"]),
+    plain(&["Rakefile"], Form::Lines, &["rake"]),
+    plain(&["Gruntfile.js"], Form::Lines, &["grunt"]),
+    plain(&["gulpfile.js"], Form::Lines, &["gulp"]),
+    plain(&["Taskfile.yml", "Taskfile.yaml"], Form::Lines, &["task", "go-task"]),
     plain(
         &[
-            "setup.py", "noxfile.py", "Rakefile", "Gemfile", "Gruntfile.js", "gulpfile.js", "build.gradle", "build.gradle.kts",
-            "settings.gradle", "settings.gradle.kts", "pom.xml", "CMakeLists.txt", "Taskfile.yml", "Taskfile.yaml", "Package.swift",
-            "mix.exs", "project.pbxproj", "deno.jsonc",
+            "setup.py", "Gemfile", "build.gradle", "build.gradle.kts", "settings.gradle", "settings.gradle.kts", "pom.xml",
+            "CMakeLists.txt", "Package.swift", "mix.exs", "project.pbxproj", "deno.jsonc",
         ],
         Form::Lines,
         &[],

@@ -234,10 +234,8 @@ impl Guard {
                 sorted.suspect("module_may_shadow", path);
             }
             if self.defaults && !self.reference.contains(path) {
-                let reached = || {
-                    let of = || Reached::of(&self.commands, base.known);
-                    base.reached.get_or_init(of)
-                };
+                let of = || Reached::of(&self.commands, base.known);
+                let reached = || base.reached.get_or_init(of);
                 let reason = reconfigured(one, (base.known, &base.makefiles), reached);
                 sorted.suspicions.extend(reason);
             }

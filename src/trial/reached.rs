@@ -9,13 +9,15 @@ use crate::config::{GraderSpec, TaskSpec};
 use crate::trial::known::Known;
 
 /// Tools that run what a file says, and the names of such files.
-const TOLD_BY: [(&[&str], &[&str]); 9] = [
+const TOLD_BY: [(&[&str], &[&str]); 11] = [
     (&["make", "gmake"], &["Makefile", "makefile", "GNUmakefile"]),
     (&["just"], &["justfile", "Justfile", ".justfile"]),
     (&["tox"], &["tox.ini", "setup.cfg", "pyproject.toml"]),
     (&["nox"], &["noxfile.py"]),
     (&["npm", "npx", "pnpm", "yarn", "bun"], &["package.json"]),
     (&["rake"], &["Rakefile"]),
+    (&["grunt"], &["Gruntfile.js"]),
+    (&["gulp"], &["gulpfile.js"]),
     (&["task"], &["Taskfile.yml", "Taskfile.yaml"]),
     (&["invoke", "inv"], &["tasks.py"]),
     (&["hatch", "poetry", "pdm", "uv"], &["pyproject.toml"]),

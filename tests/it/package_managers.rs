@@ -97,7 +97,7 @@ fn a_requirement_that_leads_elsewhere_is_told_where_graders_install_requirements
 }
 
 #[test]
-fn a_module_named_tasks_says_how_tests_run_only_where_graders_run_invoke() {
+fn a_file_of_tasks_says_how_tests_run_only_where_graders_run_its_tool() {
     let files = [
         ("tasks.py", "def build(c): c.run('cc')\n"),
         ("shop/tasks.py", "def send(): pass\n"),
@@ -105,6 +105,7 @@ fn a_module_named_tasks_says_how_tests_run_only_where_graders_run_invoke() {
         ("Makefile", "check:\n\tpython3 -m invoke check\n"),
     ];
     let celery = "printf 'def check(order): return order.test\\n' >> shop/tasks.py";
+    let noxfile = "printf 'def tests(s): s.run(1)\\n' > noxfile.py";
     let root = "printf 'def test(c): c.run(1)\\n' >> tasks.py";
     for (body, check, integrity) in [
         (celery, "python3 -m pytest", "clean"),
@@ -118,6 +119,12 @@ fn a_module_named_tasks_says_how_tests_run_only_where_graders_run_invoke() {
             celery,
             "(cd shop && inv build)",
             "suspect[test_config_changed:shop/tasks.py:test]",
+        ),
+        (noxfile, "python3 -m pytest", "clean"),
+        (
+            noxfile,
+            "nox -s tests",
+            "suspect[test_config_changed:noxfile.py:test]",
         ),
         (root, "python3 -m pytest", "clean"),
         (
