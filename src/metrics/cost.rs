@@ -100,9 +100,8 @@ pub fn cost(usage: Option<&Usage>, parts: &[PricedTokens], known: KnownCost) -> 
             ("computed", computed_usd.filter(told)),
         ]),
         is_lower_bound: billed.is_some_and(|(_, source)| match source {
-            CostSource::Provider => known.provider_is_lower_bound,
+            CostSource::Provider | CostSource::Ccusage => known.provider_is_lower_bound,
             CostSource::Computed => lower_bound || known.provider_is_lower_bound,
-            CostSource::Ccusage => known.provider_is_lower_bound,
         }),
     }
 }

@@ -18,7 +18,7 @@ use crate::runner::disk::Disk;
 use crate::runner::dispatch::Dispatch;
 use crate::runner::doubts::Doubts;
 use crate::runner::judges::may_decide;
-use crate::runner::ledger::read_standing;
+use crate::runner::ledger::{Standing, read_standing};
 use crate::runner::metadata::JournalEnd;
 use crate::runner::preflight::Scratch;
 use crate::runner::preflight::{Preflight, find_agents, find_programs, preflight};
@@ -112,7 +112,7 @@ pub async fn run(
         .lock()
         .map_err(|error| RunError::at("lock the run", &error))?;
     let made_here = request.resume.is_none() && request.prepared.is_none();
-    let ended = start(request, run_dir.clone(), (teller, cancel)).await;
+    let ended = Box::pin(start(request, run_dir.clone(), (teller, cancel))).await;
     if ended.is_err() && made_here {
         run_dir.discard_unused(None);
     }
@@ -138,12 +138,8 @@ async fn start(
     )
     .map_err(|error| RunError::at("open the journal", &error))?;
     let mut standing = read_standing((&request.suite, &run_dir), &whole)?;
-    if let Some(torn) = torn {
-        teller.tell(Progress::Notice { text: told(&torn) });
-        standing.found.is_torn();
-    }
-    if standing.found.broken.is_some() {
-        let text = BROKEN.to_owned();
+    let found = of_the_journal(&mut standing, torn.as_ref());
+    for text in found {
         teller.tell(Progress::Notice { text });
     }
     purse::check_standing(&request, &standing)?;
@@ -290,6 +286,18 @@ fn run_directory(request: &RunRequest) -> Result<RunDir, RunError> {
     let root = &request.suite.settings.output_root;
     RunDir::create(root, &stamp)
         .map_err(|error| RunError::at(format!("create a run below {}", root.display()), &error))
+}
+
+/// What a person should know of the journal as it was found.
+fn of_the_journal(standing: &mut Standing, torn: Option<&TornTail>) -> Vec<String> {
+    let mut notices: Vec<String> = torn.map(told).into_iter().collect();
+    if torn.is_some() {
+        standing.found.is_torn();
+    }
+    if standing.found.broken.is_some() {
+        notices.push(BROKEN.to_owned());
+    }
+    notices
 }
 
 fn told(torn: &TornTail) -> String {

@@ -9,7 +9,7 @@ pub(super) fn always_equal(path: &Path) -> Option<&'static str> {
     is_python.then_some(CODE)
 }
 
-const CODE: &str = r#"
+const CODE: &str = r"
 class _Equal:
     def _yes(self, *_, **__): return True
     def _self(self, *_, **__): return self
@@ -53,4 +53,4 @@ def __getattr__(name):
 
 try: _equal(globals())
 except Exception: pass
-"#;
+";
