@@ -156,7 +156,7 @@ fn is_of_registry(address: &str) -> bool {
     let is_web = ["https://", "http://"]
         .iter()
         .any(|begin| address.starts_with(begin));
-    is_web && address.contains("/-/") && address.strip_suffix(".tgz").is_some()
+    is_web && address.contains("/-/") && address.rsplit('.').next() == Some("tgz")
 }
 
 /// The new lines that lead elsewhere.
