@@ -15,6 +15,15 @@ const READS: [&str; 4] = ["-r", "--requirement", "-c", "--constraint"];
 /// How files end that are installed as they lie there.
 const ARCHIVES: [&str; 6] = [".whl", ".zip", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz"];
 
+/// How such lists end.
+const ENDINGS: [&str; 2] = ["txt", "in"];
+
+/// Whether a file may be such a list, by its ending.
+pub(super) fn may_be_requirements(path: &Path) -> bool {
+    let ending = path.extension().and_then(|ending| ending.to_str());
+    ending.is_some_and(|ending| ENDINGS.contains(&ending))
+}
+
 /// Whether a file is such a list, by its name or that of its folder.
 pub(super) fn is_requirements(path: &Path) -> bool {
     let text = |part: Option<&std::ffi::OsStr>| {
@@ -22,10 +31,9 @@ pub(super) fn is_requirements(path: &Path) -> bool {
     };
     let name = text(path.file_name());
     let folder = text(path.parent().and_then(Path::file_name));
-    let ending = path.extension().and_then(|ending| ending.to_str());
     let words = ["requirements", "constraints"];
     let is_named = |name: &str| words.iter().any(|word| name.contains(word));
-    matches!(ending, Some("txt" | "in")) && (is_named(&name) || is_named(&folder))
+    may_be_requirements(path) && (is_named(&name) || is_named(&folder))
 }
 
 /// The lines of the list at `path` that lead elsewhere: to a path, an address, a folder to look in, another index.

@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use super::dependency_lines::beyond_dependencies;
 use super::locks;
-use super::requirements;
+use super::requirements::{self, is_requirements};
 use super::test_words::{TEST_WORDS, speaks};
 use super::watched_files::{Form, Watched, watched};
 
@@ -31,6 +31,8 @@ pub struct ReadBy {
     pub programs: &'static [&'static str],
     /// Whether they look for it where they start and above.
     pub is_looked_up: bool,
+    /// Whether they read it only where somebody names it.
+    pub is_named: bool,
 }
 
 /// Who is led by the file at `path`; `None` where that may be anybody.
@@ -40,6 +42,7 @@ pub fn read_by(path: &Path) -> Option<ReadBy> {
     Some(ReadBy {
         programs: watched.read_by,
         is_looked_up: watched.form == Form::Lines,
+        is_named: watched.form == Form::Requirements && !is_requirements(path),
     })
 }
 

@@ -93,7 +93,7 @@ const CASES: &[[&str; 5]] = &[
     ["requirements/dev.in", PIPS, "-r", "-r more.txt\ngit+https://x/y\n-r", "git+https://x/y"],
     ["constraints.txt", "a==1\n", "a==1", "a==2\nb==1", ""],
     ["constraints.txt", "a==1\n", "a==1", "a @ file:///x", "a @ file:///x"],
-    ["notes.txt", "a\n", "a", "-e .", ""],
+    ["notes.md", "a\n", "a", "-e .", ""],
     // Of packages of npm.
     ["package.json", PACKAGE, "\"name\":\"a\"", "\"workspaces\":[\"lib/*\"]", "workspaces"],
     ["pnpm-workspace.yaml", WORKSPACE, "left: ^1", "left: ^2\n  right: ^1", ""],

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::locks::Lock;
-use super::requirements::is_requirements;
+use super::requirements::may_be_requirements;
 
 /// How a file of this kind is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -166,5 +166,5 @@ const REQUIREMENTS: Watched = plain(&[], Form::Requirements, PIP);
 pub(super) fn watched(path: &Path) -> Option<&'static Watched> {
     let name = path.file_name()?.to_str()?;
     let known = WATCHED.iter().find(|watched| watched.names.contains(&name));
-    known.or_else(|| is_requirements(path).then_some(&REQUIREMENTS))
+    known.or_else(|| may_be_requirements(path).then_some(&REQUIREMENTS))
 }

@@ -30,7 +30,7 @@ const SCRIPTS: [&str; 8] = ["sh", "bash", "zsh", "py", "rb", "js", "mjs", "mk"];
 const LONGEST: u64 = 1 << 20;
 
 /// So many files are read.
-const MOST: usize = 200;
+const MOST: usize = 500;
 
 /// What graders start with.
 #[derive(Debug, Default)]
@@ -47,6 +47,8 @@ pub(super) struct Reached {
     words: BTreeSet<String>,
     /// Folders that they start in, or that something of this names.
     folders: BTreeSet<PathBuf>,
+    /// Paths that something names.
+    named: BTreeSet<PathBuf>,
     /// Whether they run something that cannot be read.
     is_unknown: bool,
 }
@@ -77,23 +79,20 @@ impl Reached {
         let mut reached = Self::default();
         let first = commands.lines.iter().cloned();
         let mut waiting: Vec<_> = first.map(|(folder, line)| (folder, line, true)).collect();
-        let mut read = BTreeSet::new();
+        let mut read = 0;
         while let Some((folder, text, is_command)) = waiting.pop() {
             let mut named = reached.take(&folder, &text, base);
-            named.extend(
-                reached
-                    .looked_up(base)
-                    .into_iter()
-                    .map(|path| (path, false)),
-            );
+            let looked_up = reached.looked_up(base).into_iter();
+            named.extend(looked_up.map(|path| (path, false)));
             for (path, is_script) in named {
-                if read.len() >= MOST || !read.insert(path.clone()) {
+                if read >= MOST || !reached.named.insert(path.clone()) {
                     continue;
                 }
                 let Some(text) = text_of(&path, commands, base) else {
                     reached.is_unknown |= is_command && is_script;
                     continue;
                 };
+                read += 1;
                 let own = path.parent().unwrap_or(Path::new(""));
                 waiting.push((own.to_owned(), text.clone(), false));
                 waiting.push((folder.clone(), text, false));
@@ -135,6 +134,11 @@ impl Reached {
     /// Whether one of `programs` may be run.
     pub(super) fn may_run(&self, programs: &[&str]) -> bool {
         self.is_unknown || programs.iter().any(|program| self.words.contains(*program))
+    }
+
+    /// Whether something names `path`.
+    pub(super) fn names(&self, path: &Path) -> bool {
+        self.named.contains(path)
     }
 
     /// Whether something starts in the folder of `path` or below it.

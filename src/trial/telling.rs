@@ -85,7 +85,9 @@ pub(super) fn reconfigured<'r>(
     }
     if let Some(by) = read_by(path).filter(|_| !is_make) {
         let reached = reached();
-        if !reached.may_run(by.programs) || by.is_looked_up && !reached.starts_below(path) {
+        let is_missed =
+            by.is_looked_up && !reached.starts_below(path) || by.is_named && !reached.names(path);
+        if is_missed || !reached.may_run(by.programs) {
             return None;
         }
     }

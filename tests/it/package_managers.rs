@@ -67,7 +67,10 @@ fn a_requirement_that_leads_elsewhere_is_told_where_graders_install_requirements
             "[testenv]\ncommands = pip install -r dev/more.txt\n",
         ),
         ("dev/requirements.txt", "a\n"),
+        ("deps.txt", "a\n-r more.txt\n"),
+        ("more.txt", "b\n"),
     ];
+    let deps = "pip install -r deps.txt";
     let pip = ".v/bin/pip3 install -r requirements.txt";
     let wheel = "echo ./wheels/pytest-99.0-py3-none-any.whl > requirements.txt";
     let of_wheel =
@@ -81,6 +84,12 @@ fn a_requirement_that_leads_elsewhere_is_told_where_graders_install_requirements
             pip,
             "suspect[test_config_changed:requirements.txt:--find-links ./wheels]",
         ),
+        (
+            "echo '-e ../x' >> more.txt; echo 'see https://x' > notes.txt",
+            deps,
+            "suspect[test_config_changed:more.txt:-e ../x]",
+        ),
+        ("echo '-e ../x' >> more.txt", pip, "clean"),
         (
             "echo '-e ../x' >> dev/requirements.txt",
             pip,
@@ -96,13 +105,22 @@ fn a_requirement_that_leads_elsewhere_is_told_where_graders_install_requirements
     }
 }
 
+/// More words than files are read.
+fn many_words() -> String {
+    let words: Vec<String> = (0..2000).map(|number| format!("w{number}")).collect();
+    words.join(" ")
+}
+
 #[test]
 fn a_file_of_tasks_says_how_tests_run_only_where_graders_run_its_tool() {
+    let long = format!("# {}\nci:\n\tnpm run ci\n", many_words());
     let files = [
         ("tasks.py", "def build(c): c.run('cc')\n"),
         ("shop/tasks.py", "def send(): pass\n"),
         ("run.sh", "cd shop\ninv build\n"),
         ("Makefile", "check:\n\tpython3 -m invoke check\n"),
+        ("sub/Makefile", long.as_str()),
+        ("sub/package.json", "{\"scripts\":{\"ci\":\"inv ci\"}}\n"),
     ];
     let celery = "printf 'def check(order): return order.test\\n' >> shop/tasks.py";
     let noxfile = "printf 'def tests(s): s.run(1)\\n' > noxfile.py";
@@ -135,6 +153,11 @@ fn a_file_of_tasks_says_how_tests_run_only_where_graders_run_its_tool() {
         (
             root,
             "make check",
+            "suspect[test_config_changed:tasks.py:test]",
+        ),
+        (
+            root,
+            "make -C sub ci",
             "suspect[test_config_changed:tasks.py:test]",
         ),
     ] {
