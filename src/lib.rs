@@ -59,8 +59,9 @@
 //! - **a grader**: `config/grader_spec.rs`, `config/tables/graders.rs` (its keys), `config/tasks.rs` (reading them),
 //!   `graders/<name>.rs`, `graders/grade.rs`, SETUP.md.
 //! - **something of an agent that graders must not meet**: `trial/guard.rs` (what is carried to them), `trial/built.rs` (what builds
-//!   leave), `trial/shadowing.rs` (modules in the place of others), `graders/watched_files.rs`, `graders/test_config.rs`, `trial/reached.rs` (which programs graders come to), `graders/make_changes.rs` and `trial/touched.rs` (what is
-//!   named in the row), `trial/makefiles.rs` and `trial/make_targets.rs` (what make reads and believes), `trial/cheat.rs` (for `validate --cheats`), `tests/it/cheats.rs` or `stale.rs`, docs/guarantees.md.
+//!   leave), `trial/shadowing.rs` (modules in the place of others), `graders/watched_files.rs`, `graders/test_config.rs`, `graders/make_changes.rs` and `trial/touched.rs` (what is
+//!   named in the row), `trial/makefiles.rs`, `trial/make_sources.rs` and `trial/make_targets.rs` (what make reads, makes and
+//!   believes), `trial/namesakes.rs` (headers and programs that are found first), `trial/errands.rs` and `trial/reached.rs` (what graders run), `trial/cheat.rs` (for `validate --cheats`), `tests/it/cheats.rs` or `stale.rs`, docs/guarantees.md.
 //! - **words of a failure**: `agents/fault_words.rs` and `agents/reset.rs` (of a provider), `apple/fault.rs` (of Apple's tools).
 //! - **a check of a layer**: `layers/correctness.rs`, `layers/path.rs` or `layers/cost.rs`, `config/tables/layers.rs` (its key; of a
 //!   path in `PATH` and `TRACE_PATH`), `config/layers.rs` (reading it), `tests/fixtures/layers`, docs/layers.md, both schemas.

@@ -19,12 +19,14 @@ mod layered;
 mod locks;
 mod make_changes;
 mod make_lines;
+mod make_paths;
 mod make_words;
 mod makefiles;
 mod pixels;
 mod privacy;
 mod python;
 mod ranking;
+mod readers;
 mod readings;
 mod recording;
 mod requirements;
@@ -48,12 +50,14 @@ pub use held::{Held, LayersFound, hold};
 pub use judged::{Asked, Shown};
 pub use layered::is_unjudged;
 pub use make_changes::{MakeAround, changed_make, new_make};
+pub use make_paths::{pattern_list, put_on_path, searched_by_compilers, searched_by_make};
 pub use make_words::{UNKNOWN, Variables, fits, stem};
 pub use makefiles::{
     included_makefiles, is_makefile, make_rules, pattern_rules, phony_targets, read_by_name,
     runs_first_target, speaks_of_tests,
 };
 pub use python::{python_of, python_version, runs_unittest};
+pub use readers::tools_that_read;
 pub use recording::{Recording, said_failed};
 pub use test_config::{Beside, ReadBy, changed_test_config, read_by, says_how_tests_run};
 pub use test_run::tests_told_by;

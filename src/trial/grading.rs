@@ -17,6 +17,8 @@ use crate::model::{Grade, GradedIn, LayerVerdicts, TwoSuites, Verdict};
 use crate::record::TrialDir;
 use crate::supervise::aid_of;
 use crate::trial::blocking::blocking;
+use crate::trial::environment::program_path;
+use crate::trial::errands::Spot;
 use crate::trial::frame::Frame;
 use crate::trial::ground::{self, Grounds, Job, Place};
 use crate::trial::guard::Sorted;
@@ -116,7 +118,13 @@ impl Graded {
     fn sort<'a>(&mut self, frame: &Frame<'_>, work: Work<'a>) -> Sorted<'a> {
         let guard = frame.context.guard(frame.planned);
         let mut sorted = guard.map_or_else(Sorted::default, |guard| {
-            guard.sort(work.changed, &Known::of(&frame.context.template))
+            let path = program_path(&frame.context.base_env);
+            let spot = Spot {
+                path: &path,
+                suite: &frame.context.suite.config_dir,
+            };
+            let known = Known::of(&frame.context.template);
+            guard.sort(work.changed, (&known, spot))
         });
         self.violations.append(&mut sorted.violations);
         self.suspicions.append(&mut sorted.suspicions);

@@ -1,7 +1,9 @@
 //! What a task says about paths, and what becomes of each change under it.
 
+mod builds;
 mod paths;
 mod sorted;
+mod told;
 mod twins;
 
 use std::cell::OnceCell;
@@ -11,15 +13,16 @@ use std::sync::OnceLock;
 
 use crate::config::{GraderSpec, PROTECTED_BY_DEFAULT, TaskSpec};
 use crate::graders::Globs;
-use crate::trial::built::{Builds, Built};
+use crate::trial::built::Builds;
+use crate::trial::errands::{Errands, Spot};
 use crate::trial::known::Known;
-use crate::trial::make_targets::Taken;
 use crate::trial::makefiles::Makefiles;
+use crate::trial::namesakes::Namesakes;
 use crate::trial::reached::{Commands, Reached};
 use crate::trial::runs::Run;
 use crate::trial::shadowing::{Doubt, Imports, Layout, PythonSide, packages_made};
-use crate::trial::telling::{changed_dependencies, is_dependency, reconfigured};
-use crate::workspace::{Age, ChangedPath, Now, Template, named, patched_paths};
+use crate::trial::telling::changed_dependencies;
+use crate::workspace::{ChangedPath, Now, Template, named, patched_paths};
 
 use paths::{laid_files, leads_out, literal};
 pub(super) use sorted::{Sorted, shortened};
@@ -35,13 +38,13 @@ pub struct Guard {
     by_default: Globs,
     /// What the task's own reference patch changes: never kept by default.
     reference: BTreeSet<PathBuf>,
-    /// Where `grader_files` are laid, from the root.
-    laid: BTreeSet<PathBuf>,
     /// What graders import, and from where.
     imports: Imports,
     /// What is protected of the base commit, once somebody asked.
     protected: OnceLock<Vec<PathBuf>>,
-    /// What graders run.
+    /// What of that the task itself protects, with what it lays.
+    tests: OnceLock<Vec<PathBuf>>,
+    /// What graders run, and where `grader_files` are laid.
     run: Run,
     /// The same, as what they come to is looked for.
     commands: Commands,
@@ -57,6 +60,8 @@ struct Base<'a> {
     layout: Layout<'a>,
     builds: Builds<'a>,
     makefiles: Makefiles<'a>,
+    errands: &'a Errands<'a>,
+    namesakes: Namesakes<'a>,
     /// All that is there after the trial and was changed in it.
     left: BTreeSet<&'a Path>,
     /// What graders come to run, once somebody asked.
@@ -111,10 +116,10 @@ impl Guard {
             kept: Globs::new(&kept, subdir)?,
             by_default: Globs::new(&by_default, subdir)?,
             reference: reference.collect(),
-            laid: laid_files(task, subdir),
-            run: Run::of(&task.graders),
+            run: Run::of(&task.graders, laid_files(task, subdir)),
             commands: Commands::of(task, subdir),
             protected: OnceLock::new(),
+            tests: OnceLock::new(),
             imports: Imports::of(&task.graders, subdir, python),
             defaults: task.protected.is_none(),
             allowed: allowed.map(|globs| Globs::new(globs, subdir)).transpose()?,
@@ -146,7 +151,7 @@ impl Guard {
             let kept = base.paths().filter(|path| self.is_kept(path));
             kept.map(Path::to_owned).collect()
         });
-        let all = self.laid.iter().chain(protected);
+        let all = self.run.laid.keys().chain(protected);
         all.filter(|path| !self.run.writes(path))
     }
 
@@ -165,15 +170,23 @@ impl Guard {
         paths.map(|path| named(path)).collect()
     }
 
-    /// Decides about each change to `known`, the base commit.
-    pub(super) fn sort<'a>(&self, changed: &'a [ChangedPath], known: &Known<'_>) -> Sorted<'a> {
+    /// Decides about each change to `known`, the base commit, for graders at `spot`.
+    pub(super) fn sort<'a>(
+        &self,
+        changed: &'a [ChangedPath],
+        (known, spot): (&Known<'_>, Spot<'_>),
+    ) -> Sorted<'a> {
+        let is_kept = |path: &Path| self.is_kept(path);
+        let errands = Errands::of(&self.run, (known, spot), &is_kept);
         let made = packages_made(changed);
         let there = changed.iter().filter(|one| one.now != Now::Removed);
         let base = Base {
             known,
             layout: Layout::of(known.paths(), &made),
             builds: Builds::among(changed, known),
-            makefiles: Makefiles::of(known, &self.run),
+            makefiles: Makefiles::of(known, &errands),
+            errands: &errands,
+            namesakes: Namesakes::of(known, &errands),
             left: there.map(|one| one.path.as_path()).collect(),
             reached: OnceCell::new(),
         };
@@ -218,7 +231,9 @@ impl Guard {
     /// Decides about a change by what tools take it for.
     fn decide_by_use<'a>(&self, one: &'a ChangedPath, base: &Base<'_>, sorted: &mut Sorted<'a>) {
         let path = one.path.as_path();
-        let twin = self.twin_elsewhere(one, base);
+        let twin = self
+            .twin_elsewhere(one, base)
+            .max(self.make_twin(one, base));
         let shadow = self.shadow(one, base);
         if twin == Some(Doubt::Certain) {
             sorted.suspect("protected_twin", path);
@@ -234,53 +249,10 @@ impl Guard {
                 sorted.suspect("module_may_shadow", path);
             }
             if self.defaults && !self.reference.contains(path) {
-                let of = || Reached::of(&self.commands, base.known);
-                let reached = || base.reached.get_or_init(of);
-                let reason = reconfigured(one, (base.known, &base.makefiles), reached);
-                sorted.suspicions.extend(reason);
+                self.tell(one, base, sorted);
             }
             sorted.carried.push((one, age));
         }
-    }
-
-    /// What make would take a change for.
-    fn taken_by_make<'a>(&self, one: &'a ChangedPath, base: &Base<'_>) -> Option<Taken<'a>> {
-        let path = one.path.as_path();
-        let is_empty = match &one.now {
-            Now::Removed => return None,
-            Now::File(file) => file.size == 0,
-            Now::Link(_) | Now::Special(_) => false,
-        };
-        if !self.defaults || self.reference.contains(path) || self.counts.matter(path) {
-            return None;
-        }
-        if base.makefiles.is_noted_by_a_compiler(path) {
-            return Some(Taken::Stamp);
-        }
-        let taken = base.makefiles.target_taken((path, is_empty), &base.left)?;
-        // What others wrote may be had by nobody again, and is named where it changed.
-        let is_dropped = taken == Taken::Stamp || taken == Taken::Work(path);
-        (!is_dropped || !is_dependency(path)).then_some(taken)
-    }
-
-    /// The age that a change has in the graders' tree; nothing where it is not carried, since a build makes it anew. What the
-    /// task itself names is carried, and is old enough that no build takes it for its own.
-    fn age(&self, one: &ChangedPath, builds: &Builds<'_>, sorted: &mut Sorted<'_>) -> Option<Age> {
-        let path = one.path.as_path();
-        let is_wanted = self.counts.matter(path) || self.reference.contains(path);
-        let word = match builds.kind(one) {
-            Built::Other(age) => return Some(age),
-            Built::Again(topmost) if !is_wanted => {
-                sorted.built.insert(topmost);
-                return None;
-            }
-            Built::Again(_) | Built::Program => "program_left",
-            Built::Tracked => "build_output_changed",
-        };
-        if !is_wanted {
-            sorted.suspicions.push(format!("{word}:{}", named(path)));
-        }
-        Some(Age::BeforeAll)
     }
 
     /// Whether a change would be imported in the place of what Python, its test runners or the project bring along.

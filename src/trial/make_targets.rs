@@ -16,7 +16,9 @@ pub(super) struct Targets {
     rules: BTreeMap<String, BTreeSet<String>>,
     patterns: BTreeMap<String, BTreeSet<String>>,
     phony: BTreeSet<String>,
-    /// All that is made on the way to tests and to what graders ask for.
+    /// All that is made on the way to what graders ask for.
+    asked: BTreeSet<String>,
+    /// The same, and on the way to tests.
     wanted: BTreeSet<String>,
     /// Targets whose recipes only make folders.
     folders: BTreeSet<String>,
@@ -39,18 +41,27 @@ impl Targets {
             rules: make_rules(&expanded),
             patterns: pattern_rules(&expanded),
             phony: phony_targets(&expanded),
+            asked: BTreeSet::new(),
             wanted: BTreeSet::new(),
             folders: folders(text),
         };
         let own = targets.rules.keys().filter(|name| speaks_of_tests(name));
-        let mut waiting: Vec<String> = own.chain(asked).cloned().collect();
+        targets.wanted = targets.way_to(own.chain(asked));
+        targets.asked = targets.way_to(asked.iter());
+        targets
+    }
+
+    /// All that is made on the way to `names`, and these.
+    fn way_to<'a>(&self, names: impl Iterator<Item = &'a String>) -> BTreeSet<String> {
+        let mut found = BTreeSet::new();
+        let mut waiting: Vec<String> = names.cloned().collect();
         while let Some(name) = waiting.pop() {
-            if !targets.wanted.contains(&name) {
-                waiting.extend(targets.made_from(&name));
-                targets.wanted.insert(name);
+            if !found.contains(&name) {
+                waiting.extend(self.made_from(&name));
+                found.insert(name);
             }
         }
-        targets
+        found
     }
 
     /// What a target is made from, by its own rules and by patterns.
@@ -118,12 +129,26 @@ impl Makefiles<'_> {
         let taken = parts.find(|part| self.is_taken(part, (path, left)))?;
         let name = taken.file_name().and_then(|name| name.to_str());
         let is_asked =
-            name.is_some_and(|name| speaks_of_tests(name) || self.run.words.contains(name));
+            name.is_some_and(|name| speaks_of_tests(name) || self.errands.words().contains(name));
         let is_stamp = empty && taken == path && !is_asked;
         Some(if is_stamp {
             Taken::Stamp
         } else {
             Taken::Work(taken)
+        })
+    }
+
+    /// Whether graders have make make `path` anew, which is not carried to them, by a rule of its own.
+    pub(super) fn is_made_anew(&self, path: &Path) -> bool {
+        self.families().iter().any(|family| {
+            let Ok(inside) = path.strip_prefix(&family.folder) else {
+                return false;
+            };
+            let name = named(inside);
+            let targets = family.targets(self.errands);
+            targets.asked.contains(&name)
+                && targets.rules.contains_key(&name)
+                && !targets.phony.contains(&name)
         })
     }
 
@@ -133,7 +158,7 @@ impl Makefiles<'_> {
                 return false;
             };
             let name = named(inside);
-            let targets = family.targets(self.run);
+            let targets = family.targets(self.errands);
             let is_left = |name: &str| {
                 let among = |path: &&Path| !is_step(path) && is_named(name, &family.folder, path);
                 left.iter()

@@ -2,147 +2,44 @@
 
 use std::cell::{OnceCell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
 use crate::graders::{
-    MakeAround, UNKNOWN, Variables, changed_make, fits, included_makefiles, is_makefile, new_make,
-    read_by_name, runs_first_target, speaks_of_tests,
+    MakeAround, changed_make, is_makefile, new_make, read_by_name, runs_first_target,
+    speaks_of_tests,
 };
+use crate::trial::errands::{Errands, MAKE_TOOLS};
 use crate::trial::known::Known;
-use crate::trial::make_targets::Targets;
-use crate::trial::runs::Run;
+use crate::trial::make_family::{Family, MOST, is_meant, within};
+use crate::trial::make_sources::Sources;
 use crate::workspace::named;
 
 /// What make reads by itself, the first that is there, and just.
 const MAKE: [&str; 3] = ["GNUmakefile", "makefile", "Makefile"];
 const JUST: [&str; 3] = ["justfile", "Justfile", ".justfile"];
-/// Of the files that an include with an unknown name may mean, those that end so.
-const INCLUDED: [&str; 8] = ["mk", "mak", "make", "just", "inc", "conf", "config", "d"];
 /// How files end in which compilers note what a source was made from.
 const NOTED: [&str; 4] = ["d", "Po", "Plo", "dep"];
-/// No project has more that are included by one.
-const MOST: usize = 100;
 /// No project has more makefiles.
 const MOST_FILES: usize = 5000;
-
-/// A makefile of the base commit with all that it includes.
-pub(super) struct Family {
-    pub(super) folder: PathBuf,
-    /// Paths and texts.
-    members: BTreeMap<PathBuf, String>,
-    /// What is included, by path; it may have wildcards.
-    included: BTreeSet<String>,
-    targets: OnceCell<Targets>,
-}
 
 /// The makefiles of the base commit.
 pub(super) struct Makefiles<'a> {
     pub(super) base: &'a Known<'a>,
-    pub(super) run: &'a Run,
+    pub(super) errands: &'a Errands<'a>,
+    pub(super) sources: OnceCell<Vec<Sources>>,
     texts: OnceCell<BTreeMap<PathBuf, String>>,
     /// What includes with wildcards mean.
     meant: RefCell<BTreeMap<String, Vec<PathBuf>>>,
     families: OnceCell<Vec<Family>>,
 }
 
-impl Family {
-    fn of(root: &Path, makefiles: &Makefiles<'_>) -> Self {
-        let folder = root.parent().unwrap_or(Path::new("")).to_owned();
-        let mut family = Self {
-            members: BTreeMap::new(),
-            included: BTreeSet::new(),
-            targets: OnceCell::new(),
-            folder,
-        };
-        let mut waiting = vec![root.to_owned()];
-        while let Some(path) = waiting.pop() {
-            if family.members.contains_key(&path) || family.members.len() >= MOST {
-                continue;
-            }
-            if let Some(text) = makefiles.text(&path) {
-                family.members.insert(path, text);
-                waiting.extend(family.look_for_more(makefiles));
-            }
-        }
-        family
-    }
-
-    /// Reads anew what is included, since a variable may be set anywhere; gives those that are there.
-    fn look_for_more(&mut self, makefiles: &Makefiles<'_>) -> Vec<PathBuf> {
-        let all = self.text();
-        if !all.contains("include") && !all.contains("import") {
-            return Vec::new();
-        }
-        let variables = Variables::of(&all);
-        let mut included = BTreeSet::new();
-        for (path, text) in &self.members {
-            let folders = [Some(self.folder.as_path()), path.parent()];
-            for names in included_makefiles(text) {
-                let names = variables.expand(&names);
-                for name in names.split_ascii_whitespace() {
-                    let folders = folders.iter().flatten();
-                    included.extend(folders.map(|folder| within(folder, name)));
-                }
-            }
-        }
-        let fresh = included.difference(&self.included);
-        let found = fresh.flat_map(|name| makefiles.meant(name)).collect();
-        self.included = included;
-        found
-    }
-
-    /// Whether `path` is in it, or would be if it were there.
-    fn takes(&self, path: &Path) -> bool {
-        self.members.contains_key(path) || self.included.iter().any(|name| is_meant(name, path))
-    }
-
-    fn text(&self) -> String {
-        let texts: Vec<&str> = self.members.values().map(String::as_str).collect();
-        texts.join("\n")
-    }
-
-    pub(super) fn targets(&self, run: &Run) -> &Targets {
-        self.targets
-            .get_or_init(|| Targets::of(&self.text(), &run.words))
-    }
-}
-
-/// Whether an include may mean `path`; one that tells nothing means what looks like a makefile.
-fn is_meant(name: &str, path: &Path) -> bool {
-    let last = name.rsplit('/').next().unwrap_or(name);
-    if last == UNKNOWN {
-        let ending = path.extension().and_then(|ending| ending.to_str());
-        let own = path.file_name().and_then(|name| name.to_str());
-        return own.is_some_and(is_makefile)
-            || ending.is_some_and(|ending| INCLUDED.contains(&ending));
-    }
-    path.to_str().is_some_and(|path| {
-        fits(name, path) || name.strip_prefix("*/").is_some_and(|name| fits(name, path))
-    })
-}
-
-/// The path of `name` from the root, where it is named in `folder`. One that begins with what is not known may be anywhere.
-fn within(folder: &Path, name: &str) -> String {
-    if name.starts_with(UNKNOWN) && name.contains('/') {
-        return name.to_owned();
-    }
-    let mut path = PathBuf::new();
-    for part in folder.join(name).components() {
-        match part {
-            Component::ParentDir => drop(path.pop()),
-            Component::Normal(part) => path.push(part),
-            Component::CurDir | Component::RootDir | Component::Prefix(_) => {}
-        }
-    }
-    path.to_string_lossy().into_owned()
-}
-
 impl<'a> Makefiles<'a> {
     /// Those of `base`.
-    pub(super) fn of(base: &'a Known<'a>, run: &'a Run) -> Self {
+    pub(super) fn of(base: &'a Known<'a>, errands: &'a Errands<'a>) -> Self {
         Self {
             base,
-            run,
+            errands,
+            sources: OnceCell::new(),
             texts: OnceCell::new(),
             meant: RefCell::default(),
             families: OnceCell::new(),
@@ -156,7 +53,9 @@ impl<'a> Makefiles<'a> {
                 let text = String::from_utf8_lossy(&bytes).into_owned();
                 (path, text)
             });
-            texts.collect()
+            let laid = self.errands.run.laid.keys().filter(|path| has_name(path));
+            let laid = laid.filter_map(|path| Some((path.clone(), self.errands.text(path)?)));
+            texts.chain(laid).collect()
         })
     }
 
@@ -166,8 +65,8 @@ impl<'a> Makefiles<'a> {
             let mut roots: BTreeSet<PathBuf> =
                 texts.keys().filter(|path| is_root(path)).cloned().collect();
             let lines = self
-                .run
-                .lines
+                .errands
+                .lines()
                 .iter()
                 .map(|line| (Path::new(""), line.as_str()));
             let recipes = texts.iter().flat_map(|(path, text)| {
@@ -178,22 +77,23 @@ impl<'a> Makefiles<'a> {
                 let named = read_by_name(line)
                     .into_iter()
                     .map(|name| within(folder, &name));
-                roots.extend(named.map(PathBuf::from).filter(|path| self.base.has(path)));
+                roots.extend(
+                    named
+                        .map(PathBuf::from)
+                        .filter(|path| self.errands.has(path)),
+                );
             }
             roots.iter().map(|root| Family::of(root, self)).collect()
         })
     }
 
-    fn text(&self, path: &Path) -> Option<String> {
+    pub(super) fn text(&self, path: &Path) -> Option<String> {
         let known = self.texts().get(path).cloned();
-        known.or_else(|| {
-            let bytes = self.base.file(path)?;
-            Some(String::from_utf8_lossy(&bytes).into_owned())
-        })
+        known.or_else(|| self.errands.text(path))
     }
 
     /// What of the base commit an include means.
-    fn meant(&self, name: &str) -> Vec<PathBuf> {
+    pub(super) fn meant(&self, name: &str) -> Vec<PathBuf> {
         if !name.contains(['*', '?', '[']) {
             return vec![PathBuf::from(name)];
         }
@@ -208,7 +108,12 @@ impl<'a> Makefiles<'a> {
 
     /// Whether `path` is read by make, or has the name of such a file.
     pub(super) fn take(&self, path: &Path) -> bool {
-        has_name(path) || self.families().iter().any(|family| family.takes(path))
+        has_name(path) || self.families().iter().any(|it| self.is_of(it, path))
+    }
+
+    /// Whether a family reads `path`, or what make makes of it.
+    fn is_of(&self, family: &Family, path: &Path) -> bool {
+        family.takes(path) || !self.base.has(path) && family.makes_of(path, self.base)
     }
 
     /// Whether a file that is not there is one in which a compiler notes what a source was made from: any build makes it anew.
@@ -230,15 +135,16 @@ impl<'a> Makefiles<'a> {
         let name = path.file_name().and_then(|name| name.to_str());
         let name = name.unwrap_or_default();
         let now = text(now);
+        if before.is_none() && !self.errands.may_run(&MAKE_TOOLS) {
+            return Vec::new();
+        }
         if before.is_none()
             && let Some(other) = self.stands_before(path)
         {
             return vec![format!("read in the place of {}", named(&other))];
         }
-        let families: Vec<&Family> = self.families().iter().filter(|it| it.takes(path)).collect();
-        if before.is_none() && families.is_empty() {
-            return new_make(name, &now, &speaks_of_tests);
-        }
+        let families = self.families().iter();
+        let families: Vec<&Family> = families.filter(|it| self.is_of(it, path)).collect();
         let beside: Vec<&str> = families
             .iter()
             .flat_map(|family| &family.members)
@@ -248,7 +154,7 @@ impl<'a> Makefiles<'a> {
         let around = MakeAround {
             name,
             beside: &beside.join("\n"),
-            set: &self.run.set,
+            set: &self.errands.run.set,
             first_target_runs: self.first_target_runs(),
             is_there: &|target| {
                 let is_read = |family: &&Family| {
@@ -258,7 +164,26 @@ impl<'a> Makefiles<'a> {
                 is_makefile(target) || families.iter().any(is_read)
             },
         };
-        changed_make((&text(before), &now), &around)
+        let mut told = changed_make((&text(before), &now), &around);
+        if before.is_none() && families.is_empty() {
+            told = self.new_make((name, &now), told);
+        }
+        told
+    }
+
+    /// What of a makefile is told that nobody read before: rules that speak of tests or that graders ask for. Where graders run make and
+    /// there was none at all, also what is `unfair`.
+    fn new_make(&self, (name, now): (&str, &str), unfair: Vec<String>) -> Vec<String> {
+        let asked = self.errands.words();
+        let speaks = |targets: &str| {
+            let mut names = targets.split_ascii_whitespace();
+            speaks_of_tests(targets) || names.any(|name| asked.contains(name))
+        };
+        let mut told = new_make(name, now, &speaks);
+        if self.families().is_empty() {
+            told.extend(unfair);
+        }
+        told
     }
 
     /// The makefile of the base commit that make would read if there were none at `path`.
@@ -273,11 +198,10 @@ impl<'a> Makefiles<'a> {
 
     /// Whether a grader, a script that one names or a makefile runs make without saying which target.
     fn first_target_runs(&self) -> bool {
-        let words = self.run.words.iter();
-        let named = words.map(|word| PathBuf::from(within(Path::new(""), word)));
-        let mut scripts = named.filter_map(|path| self.text(&path));
-        self.run.lines.iter().any(|line| runs_first_target(line))
-            || scripts.any(|text| text.lines().any(runs_first_target))
+        self.errands
+            .lines()
+            .iter()
+            .any(|line| runs_first_target(line))
             || self.texts().values().any(|text| {
                 let mut recipes = text.lines().filter(|line| line.starts_with('\t'));
                 recipes.any(runs_first_target)

@@ -1,7 +1,7 @@
 //! What graders run, as far as their commands tell.
 
-use std::collections::BTreeSet;
-use std::path::Path;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
 
 use crate::config::GraderSpec;
 
@@ -19,18 +19,29 @@ pub(super) struct Run {
     pub(super) lines: Vec<String>,
     /// Names of variables that are set for them.
     pub(super) set: BTreeSet<String>,
+    /// What they have as PATH of their own.
+    pub(super) paths: Vec<String>,
+    /// Where `grader_files` are laid, from the root, and where each comes from.
+    pub(super) laid: BTreeMap<PathBuf, PathBuf>,
 }
 
 impl Run {
-    /// What the commands of `graders` tell.
-    pub(super) fn of(graders: &[GraderSpec]) -> Self {
-        let mut run = Self::default();
+    /// What the commands of `graders` tell, beside the files that are `laid`.
+    pub(super) fn of(graders: &[GraderSpec], laid: BTreeMap<PathBuf, PathBuf>) -> Self {
+        let mut run = Self {
+            laid,
+            ..Self::default()
+        };
         for grader in graders {
             if let GraderSpec::Command { argv, env, .. } = grader {
                 let words = argv.iter().flat_map(|word| word.split_ascii_whitespace());
                 run.words.extend(words.map(str::to_owned));
                 run.lines.push(argv.join(" "));
                 run.set.extend(env.iter().map(|(name, _)| name.clone()));
+                let paths = env.iter().filter(|(name, _)| name == "PATH");
+                run.paths.extend(paths.map(|(_, value)| value.clone()));
+            } else if grader.is_apple() {
+                run.lines.push("xcodebuild".to_owned());
             }
         }
         run

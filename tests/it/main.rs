@@ -41,6 +41,7 @@ mod laws;
 mod layers;
 mod left_behind;
 mod limits;
+mod made_by_make;
 mod measured_graders;
 mod measures;
 mod memories;

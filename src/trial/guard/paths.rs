@@ -1,6 +1,6 @@
 //! The paths that a task names, and where links lead.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
@@ -9,14 +9,14 @@ use std::path::{Component, Path, PathBuf};
 use crate::config::TaskSpec;
 use crate::workspace::{ChangedPath, Now};
 
-/// The files that `grader_files` lay, from the root.
-pub(super) fn laid_files(task: &TaskSpec, subdir: &Path) -> BTreeSet<PathBuf> {
-    let mut found = BTreeSet::new();
+/// The files that `grader_files` lay, from the root, each with the one that it is a copy of.
+pub(super) fn laid_files(task: &TaskSpec, subdir: &Path) -> BTreeMap<PathBuf, PathBuf> {
+    let mut found = BTreeMap::new();
     let mut waiting: Vec<(PathBuf, PathBuf)> = task.grader_files.clone();
     while let Some((from, to)) = waiting.pop() {
         let Ok(inside) = fs::read_dir(&from) else {
             let to = to.components().filter(|part| *part != Component::CurDir);
-            found.insert(subdir.join(to.collect::<PathBuf>()));
+            found.insert(subdir.join(to.collect::<PathBuf>()), from);
             continue;
         };
         let inside = inside.flatten();

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use crate::trial::guard::{Base, Guard};
 use crate::trial::known::Known;
 use crate::trial::shadowing::{Doubt, Rivals, rivals};
-use crate::workspace::ChangedPath;
+use crate::workspace::{ChangedPath, Now};
 
 impl Guard {
     /// Whether a change is taken for a protected file: since its path differs in no more than case or accents, which some file
@@ -24,7 +24,7 @@ impl Guard {
 
     /// The same for a module that stands before a protected one, or before a folder on the way to one.
     fn import_twin(&self, of: Rivals, known: &Known<'_>) -> Option<bool> {
-        let is_there = |path: &PathBuf| known.has(path) || self.laid.contains(path);
+        let is_there = |path: &PathBuf| known.has(path) || self.run.laid.contains_key(path);
         let files = of.files.iter().filter(|path| is_there(path));
         for file in files {
             if self.kept.forbid(file) {
@@ -62,9 +62,29 @@ impl Guard {
         doubts.max()
     }
 
+    /// Whether make may take a new path for a file that the task itself protects or lays.
+    pub(super) fn make_twin(&self, one: &ChangedPath, base: &Base<'_>) -> Option<Doubt> {
+        let path = one.path.as_path();
+        let is_new = one.now != Now::Removed && !base.known.has(path);
+        let tests = self.tests(base.known);
+        if !is_new || tests.is_empty() || self.reference.contains(path) {
+            return None;
+        }
+        let is_link = matches!(one.now, Now::Link(_));
+        base.makefiles.twin((path, is_link), tests)
+    }
+
+    /// What the task itself keeps as it is of the base commit, and what it lays.
+    pub(super) fn tests(&self, known: &Known<'_>) -> &[PathBuf] {
+        self.tests.get_or_init(|| {
+            let kept = known.paths().iter().filter(|path| self.kept.forbid(path));
+            kept.chain(self.run.laid.keys()).cloned().collect()
+        })
+    }
+
     /// Whether protected or hidden tests lie right in `folder`.
     pub(super) fn lies_beside_tests(&self, folder: &Path, known: &Known<'_>) -> bool {
-        let laid = self.laid.iter().map(PathBuf::as_path);
+        let laid = self.run.laid.keys().map(PathBuf::as_path);
         let beside = known.below(folder);
         let beside = beside.filter(|path| path.parent() == Some(folder) && is_python(path));
         let mut laid = laid.filter(|path| path.parent() == Some(folder) && is_python(path));
@@ -74,12 +94,13 @@ impl Guard {
     /// Whether protected or hidden code lies below `folder`.
     fn holds_tests(&self, folder: &Path, known: &Known<'_>) -> bool {
         let is_kept = |path: &Path| is_python(path) && self.kept.forbid(path);
-        known.below(folder).any(is_kept) || self.laid.iter().any(|laid| laid.starts_with(folder))
+        known.below(folder).any(is_kept)
+            || self.run.laid.keys().any(|laid| laid.starts_with(folder))
     }
 
     /// Whether `path` is a file that the task keeps as it is, or lays.
     fn is_test(&self, path: &Path, known: &Known<'_>) -> bool {
-        self.laid.contains(path) || known.has(path) && self.kept.forbid(path)
+        self.run.laid.contains_key(path) || known.has(path) && self.kept.forbid(path)
     }
 }
 
