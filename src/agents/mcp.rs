@@ -17,6 +17,7 @@ mod noted;
 
 pub(super) use changed::with_go_between;
 pub(super) use codex::codex_servers;
+pub use further::opencode_settings_named;
 pub(super) use further::{
     copilot_arguments, gemini_arguments, opencode_content, opencode_servers, qwen_arguments,
 };

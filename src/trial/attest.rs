@@ -6,7 +6,7 @@ use std::fs::{self, File, Metadata};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use crate::agents::{machine_settings, server_names, version};
+use crate::agents::{machine_settings, opencode_settings_named, server_names, version};
 use crate::config::AgentKind;
 use crate::model::Isolation;
 use crate::record::{Arms, Attestation, ProgramSeen, RunDir, text_digest};
@@ -85,6 +85,7 @@ pub(super) fn before(
         config_files: config_files(frame, ready, &spec.env)
             .into_iter()
             .chain(frame.context.attested.lock().above(frame, &workspace.root))
+            .chain(named_settings(frame, spec))
             .collect(),
         env_names: names.map(std::borrow::Cow::into_owned).collect(),
         mcp_expected: servers.into_iter().flatten().collect(),
@@ -277,6 +278,31 @@ fn digest_in(frame: &Frame<'_>, file: &Path) -> Option<String> {
     let scratch = frame.context.scratch.display().to_string();
     let text = text.replace(&scratch, "SCRATCH");
     Some(text_digest(&text.replace(&frame.short_name, "TRIAL")))
+}
+
+/// Settings to which opencode's variables lead, by these.
+fn named_settings(frame: &Frame<'_>, spec: &ChildSpec) -> Vec<(String, String)> {
+    if frame.context.agent(frame.planned).kind != AgentKind::Opencode {
+        return Vec::new();
+    }
+    let value = |wanted: &str| {
+        let found = spec.env.iter().find(|(name, _)| name == wanted);
+        found.map(|(_, value)| PathBuf::from(value))
+    };
+    let confinement = &frame.context.confinement;
+    let is_seen = |file: &Path| {
+        let real = fs::canonicalize(file);
+        confinement.level != Isolation::Jail
+            || real.is_ok_and(|real| {
+                real.starts_with(&spec.cwd)
+                    || confinement.is_lent(&real)
+                    || !confinement.hides(&real)
+            })
+    };
+    let named = opencode_settings_named(value, &spec.cwd).into_iter();
+    let seen = named.filter(|(_, file)| is_seen(file));
+    seen.filter_map(|(name, file)| Some((name, digest(&file)?)))
+        .collect()
 }
 
 /// Settings of the machine that the agent reads, by whole paths.

@@ -27,6 +27,10 @@ pub struct OperatorHome {
     pub opencode: Option<PathBuf>,
     /// `opencode` in `XDG_CONFIG_HOME`, else in `~/.config`: its settings.
     pub opencode_config: Option<PathBuf>,
+    /// `OPENCODE_CONFIG`: a file of settings more.
+    pub opencode_file: Option<PathBuf>,
+    /// `OPENCODE_CONFIG_DIR`: a folder of settings more.
+    pub opencode_folder: Option<PathBuf>,
 }
 
 impl OperatorHome {
@@ -52,6 +56,8 @@ impl OperatorHome {
             copilot: path("COPILOT_HOME").or_else(|| below(".copilot")),
             opencode: within("XDG_DATA_HOME", ".local/share", "opencode"),
             opencode_config: within("XDG_CONFIG_HOME", ".config", "opencode"),
+            opencode_file: path("OPENCODE_CONFIG"),
+            opencode_folder: path("OPENCODE_CONFIG_DIR"),
             home,
         }
     }

@@ -17,6 +17,7 @@ struct Case {
     mcp: McpSettings,
     go_between: Option<PathBuf>,
     prompt: String,
+    operator: OperatorHome,
     private: tempfile::TempDir,
 }
 
@@ -29,6 +30,7 @@ impl Case {
             mcp: McpSettings::default(),
             go_between: None,
             prompt: "Fix it.\n".to_owned(),
+            operator: OperatorHome::default(),
             private: tempfile::tempdir().unwrap(),
         }
     }
@@ -54,7 +56,7 @@ impl Case {
         };
         let operator = OperatorHome {
             home: Some(self.private.path().join("operator")),
-            ..OperatorHome::default()
+            ..self.operator.clone()
         };
         invocation_for(&context, &operator)
     }
@@ -474,7 +476,7 @@ fn opencodes_other_servers_are_switched_off_wherever_they_are_named() {
         opencode_config: Some(settings),
         ..OperatorHome::default()
     };
-    let names = mcp::opencode_servers(&operator, &workdir);
+    let names = mcp::opencode_servers(&operator, &workdir, None);
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     assert_eq!(names, ["global", "inner", "projects"]);
 
@@ -491,6 +493,36 @@ fn opencodes_other_servers_are_switched_off_wherever_they_are_named() {
     let content = content.unwrap().1.to_str().unwrap().to_owned();
     assert!(content.contains("\"provider\":{\"p\":{}}"), "{content}");
     assert!(content.contains("\"own\":{\"enabled\":false}"), "{content}");
+}
+
+#[test]
+fn servers_in_files_that_variables_of_opencode_name_are_switched_off() {
+    for place in ["agent", "scenario", "suite", "operator"] {
+        let mut case = Case::new(
+            AgentKind::Opencode,
+            &["opencode", "{EXTRA_ARGS}", "{PROMPT}"],
+        );
+        let folder = case.private.path().join("named");
+        fs::create_dir_all(&folder).unwrap();
+        let (file, inner) = (folder.join("my.json"), folder.join("opencode.jsonc"));
+        fs::write(&file, r#"{"mcp": {"first": {"enabled": true}}, }"#).unwrap();
+        fs::write(&inner, r#"{"mcp": {"second": {}}} // mine"#).unwrap();
+        let named = [("OPENCODE_CONFIG", &file), ("OPENCODE_CONFIG_DIR", &folder)];
+        let named = named.map(|(name, path)| (name.to_owned(), path.display().to_string()));
+        match place {
+            "agent" => case.agent.env.extend(named),
+            "scenario" => case.scenario.env.extend(named),
+            "suite" => case.settings.env.extend(named),
+            _ => {
+                case.operator.opencode_file = Some(file);
+                case.operator.opencode_folder = Some(folder);
+            }
+        }
+        let made = case.run().unwrap();
+        let told = format!("{:?}", made.env).replace('\\', "");
+        let expected = r#""mcp":{"first":{"enabled":false},"second":{"enabled":false}}"#;
+        assert!(told.contains(expected), "{place}: {told}");
+    }
 }
 
 #[test]

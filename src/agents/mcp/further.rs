@@ -143,26 +143,48 @@ pub(in crate::agents) fn opencode_content(
     Ok(Value::Object(content).to_string())
 }
 
-/// The names of the MCP servers in opencode's settings: of the operator, who may have two folders of them, and of the project
-/// with the folders around it.
+/// Files in a folder of opencode's settings.
+const OPENCODE_FILES: [&str; 3] = ["opencode.json", "opencode.jsonc", "config.json"];
+
+/// Files of opencode's settings to which its variables lead, each by its variable; what they hold is what `value` says, and it
+/// works in `workdir`.
+pub fn opencode_settings_named(
+    value: impl Fn(&str) -> Option<PathBuf>,
+    workdir: &Path,
+) -> Vec<(String, PathBuf)> {
+    let path = |name| {
+        let value = value(name).filter(|value| !value.as_os_str().is_empty());
+        value.map(|value| workdir.join(value))
+    };
+    let (file, folder) = ("OPENCODE_CONFIG", "OPENCODE_CONFIG_DIR");
+    let inside = path(folder)
+        .into_iter()
+        .flat_map(|path| OPENCODE_FILES.map(|name| (format!("{folder}/{name}"), path.join(name))));
+    let named = path(file).into_iter().map(|path| (file.to_owned(), path));
+    named.chain(inside).collect()
+}
+
+/// The names of the MCP servers in opencode's settings: of the operator, who may have two folders of them, of the project
+/// with the folders around it, and in the files that are named `besides`.
 pub(in crate::agents) fn opencode_servers(
     operator: &OperatorHome,
     workdir: &Path,
+    besides: impl IntoIterator<Item = PathBuf>,
 ) -> BTreeSet<String> {
-    const NAMES: [&str; 3] = ["opencode.json", "opencode.jsonc", "config.json"];
     let in_home = operator.home.as_ref().map(|home| home.join(".opencode"));
     let folders = operator.opencode_config.iter().chain(&in_home);
     let mut files: Vec<PathBuf> = folders
-        .flat_map(|folder| NAMES.map(|name| folder.join(name)))
+        .flat_map(|folder| OPENCODE_FILES.map(|name| folder.join(name)))
         .collect();
     for folder in workdir.ancestors() {
         for place in [folder.to_owned(), folder.join(".opencode")] {
-            files.extend(NAMES[..2].iter().map(|name| place.join(name)));
+            files.extend(OPENCODE_FILES[..2].iter().map(|name| place.join(name)));
         }
         if folder.join(".git").exists() {
             break;
         }
     }
+    files.extend(besides);
     let mut names = BTreeSet::new();
     for file in files.iter().filter(|file| file.is_file()) {
         let text = fs::read_to_string(file).unwrap_or_default();
