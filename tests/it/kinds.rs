@@ -262,3 +262,47 @@ fn a_command_without_an_end_is_counted_and_is_no_error() {
     assert_eq!(told, [1, 0], "{row:#}");
     assert_eq!(row["success"], true);
 }
+
+#[test]
+fn codex_that_begins_a_further_thread_in_one_stream_tells_the_calls_of_both() {
+    let item = |stage: &str, code: &str| {
+        format!(
+            r#"echo '{{"type":"item.{stage}","item":{{"id":"item_0","type":"command_execution","command":"x","aggregated_output":"","exit_code":{code},"status":"completed"}}}}'"#
+        )
+    };
+    let part = |thread: &str, code: &str| {
+        let begin = format!(r#"echo '{{"type":"thread.started","thread_id":"{thread}"}}'"#);
+        let end =
+            r#"echo '{"type":"turn.completed","usage":{"input_tokens":10,"output_tokens":1}}'"#;
+        let lines = [
+            begin,
+            item("started", "null"),
+            item("completed", code),
+            end.to_owned(),
+        ];
+        lines.join("\n")
+    };
+    let body = format!("{SOLVE}\n{}\n{}", part("one", "0"), part("two", "3"));
+    let sandbox = Sandbox::new().agent("fake", "codex_cli", &body);
+    let row = row_of(&sandbox);
+    let told = [
+        &row["tool_calls"],
+        &row["tool_error_total"],
+        &row["uncached_input_tokens"],
+    ];
+    assert_eq!(told, [&json!(2), &json!(1), &json!(20)], "{row:#}");
+    let read = |name: &str| fs::read_to_string(sandbox.trial_file(name)).expect("read a file");
+    assert_eq!(read("tool_errors.jsonl").lines().count(), 1);
+    assert!(read("events.jsonl").contains("2:item_0"));
+    let events = sandbox.trial_file("events.jsonl");
+    let trial = events.parent().expect("a folder").to_str().expect("text");
+    for (format, mark) in [("atif", "\"tool_call_id\""), ("otel", "execute_tool")] {
+        let told = sandbox
+            .proctor(&["export", format, trial])
+            .expect_code(0)
+            .stdout;
+        assert!(told.contains("2:item_0"), "{format}: {told}");
+        assert!(told.matches(mark).count() >= 2, "{format}: {told}");
+    }
+}
+

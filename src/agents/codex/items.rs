@@ -1,5 +1,6 @@
 //! The items of a Codex turn: messages, commands, file changes, MCP calls and the rest.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 use serde::Deserialize;
@@ -14,12 +15,14 @@ use crate::agents::wire::{LIST_CAP, TEXT_CAP, WORDS_CAP, capped, cut};
 use crate::model::{Cut, EventKind, Said, SeenIds, Side, ToolResult};
 use crate::record::run_before_escape;
 
-/// Plans that are told apart at most; a thread with more is no honest one.
+/// Plans that are told apart at most; a stream with more is no honest one.
 const PLANS_CAP: usize = 4_096;
 
 /// Which calls began, so that each begins and ends once.
 #[derive(Debug, Default)]
 pub(super) struct Items {
+    /// Threads that began.
+    threads: u32,
     seen: SeenIds,
     plans: HashMap<String, u32>,
     /// The agent's last message.
@@ -48,13 +51,17 @@ impl Stage {
 }
 
 impl Items {
-    /// Forgets all ids: a new thread counts its items anew.
-    pub(super) fn forget(&mut self) {
-        *self = Self {
-            answer: self.answer.take(),
-            sub_agents: self.sub_agents,
-            ..Self::default()
-        };
+    /// A thread begins, which counts its items anew.
+    pub(super) fn begin_thread(&mut self) {
+        self.threads = self.threads.saturating_add(1);
+    }
+
+    /// The id of an item in the whole stream: as it was told in the first thread, with the thread's number before it in others.
+    fn id_in_stream<'a>(&self, told: &'a str) -> Cow<'a, str> {
+        if self.threads < 2 {
+            return Cow::Borrowed(told);
+        }
+        Cow::Owned(format!("{}:{told}", self.threads))
     }
 
     /// Reads the item of an `item.*` line.
@@ -69,7 +76,7 @@ impl Items {
     ) -> Result<(), String> {
         let head: ItemHead = read(raw)?;
         let stage = Stage::of(event);
-        let id = &*head.id;
+        let id = &*self.id_in_stream(&head.id);
         let place = (stage, id);
         match &*head.kind {
             "agent_message" if stage == Stage::Completed => self.message(&read(raw)?, sink),
@@ -92,7 +99,8 @@ impl Items {
 
     /// Takes in an item that was read together with its line.
     pub(super) fn take_in(&mut self, step: Step<'_>, sink: &mut Sink<'_>) {
-        let place = (step.stage, step.id);
+        let id = &*self.id_in_stream(step.id);
+        let place = (step.stage, id);
         match step.item {
             Item::Message(text) => self.message(&text, sink),
             Item::Reasoning(text) => reasoning(&text, sink),

@@ -122,7 +122,7 @@ impl CodexStream {
             };
         }
         self.thread.clone_from(&thread);
-        self.items.forget();
+        self.items.begin_thread();
         self.running = true;
         sink.push(EventKind::Started {
             session: thread,

@@ -284,6 +284,33 @@ fn a_call_begins_and_ends_once_and_begins_before_it_ends() {
 }
 
 #[test]
+fn items_of_a_further_thread_are_no_repeats_of_those_of_the_first() {
+    let body = |code| {
+        format!(
+            r#""type":"command_execution","command":"x","aggregated_output":"","exit_code":{code},"status":"completed""#
+        )
+    };
+    // As the CLI prints them, and with a member that it does not print.
+    for more in ["", r#","more":1"#] {
+        let part = |code| item("completed", &(body(code) + more));
+        let (one, two) = (thread("one"), thread("two"));
+        let lines = [&one, &part(0), &part(0), &two, &part(3), &one, &part(4)];
+        let (events, _) = read(&lines.map(String::as_str), &[]);
+        let told: Vec<_> = ended(&events)
+            .into_iter()
+            .map(|result| (result.id.as_str(), result.exit_code))
+            .collect();
+        let expected = [
+            ("item_1", Some(0)),
+            ("2:item_1", Some(3)),
+            ("3:item_1", Some(4)),
+        ];
+        assert_eq!(told, expected, "{more}");
+        assert_eq!(begun(&events).len(), 3);
+    }
+}
+
+#[test]
 fn a_web_search_has_its_items_id_and_not_its_own() {
     let line = item(
         "completed",
