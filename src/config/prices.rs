@@ -259,6 +259,7 @@ mod tests {
             ("claude-sonnet-4-5-20250929", "3.00"),
             ("claude-sonnet-4-5@20250929", "3.00"),
             ("anthropic/claude-haiku-4-5", "1.00"),
+            ("claude-haiku-5-5", "0.10"),
             ("us.anthropic.claude-sonnet-4-5-20250929-v1:0", "3.00"),
             ("gpt-5-2025-08-07", "1.25"),
             ("models/gemini-2.5-pro", "1.25"),

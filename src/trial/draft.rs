@@ -201,13 +201,19 @@ impl Draft {
     /// Says that a trial was stopped since nobody knows what its model costs.
     pub(super) fn lacked_a_price(&mut self, ending: &ChildEnding, model: Option<&str>) {
         if let Some(model) = model.filter(|_| ending.reason == EndReason::OverBudget) {
-            let named = if model.is_empty() {
-                "its model, which it does not name,".to_owned()
-            } else {
-                format!("the model {model}")
-            };
+            let named = model_in_note(model);
             self.note(format!(
                 "stopped, since a limit of cost cannot be kept: {named} has no known price; add it to `prices` of the config, or give the agent `pricing`"
+            ));
+        }
+    }
+
+    /// Says that a trial was stopped by what its tokens would have cost at the price of another model.
+    pub(super) fn guessed_a_price(&mut self, ending: &ChildEnding, model: Option<&str>) {
+        if let Some(model) = model.filter(|_| ending.reason == EndReason::OverBudget) {
+            let named = model_in_note(model);
+            self.note(format!(
+                "stopped by a guess of what it cost: {named} has no known price, so its tokens were counted at the dearest price of this trial's models; add it to `prices` of the config"
             ));
         }
     }
@@ -506,5 +512,14 @@ fn blank(key: &TrialKey, agent_kind: &str, task_kind: &str) -> TrialOutcome {
         layers: None,
         simulator_wait: Duration::ZERO,
         xcodebuild_wait: Duration::ZERO,
+    }
+}
+
+/// How a note speaks of a model.
+fn model_in_note(model: &str) -> String {
+    if model.is_empty() {
+        "its model, which it does not name,".to_owned()
+    } else {
+        format!("the model {model}")
     }
 }

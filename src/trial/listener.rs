@@ -101,6 +101,8 @@ pub(super) struct HeardAll {
     pub(super) limits_hit: Vec<&'static str>,
     /// The model for want of whose price no limit of cost could be kept; empty where its name is not told.
     pub(super) unpriced: Option<String>,
+    /// The model whose tokens were counted at another's price, the dearest; empty where its name is not told.
+    pub(super) guessed: Option<String>,
     /// What went through the door of its network, if it has one.
     pub(super) door: Option<DoorUse>,
 }
@@ -196,6 +198,7 @@ impl Notebook {
             write_problem: self.write_problem,
             limits_hit,
             unpriced: self.meter.unpriced().map(str::to_owned),
+            guessed: self.meter.guessed().map(str::to_owned),
             door: None,
         }
     }

@@ -22,6 +22,11 @@ pub(super) struct Meter {
     unpriced: Option<String>,
     /// Prices of models that were looked up, by the names that the stream gives them.
     known: Vec<(String, Option<Pricing>)>,
+    /// The model whose tokens were counted at another's price, the dearest, where that is so, and USD without them. An empty name
+    /// is not told.
+    guess: Option<(String, f64)>,
+    /// Once the limit is reached: the model without whose tokens it would not be, where they were counted so.
+    guessed: Option<Option<String>>,
     /// Whether a limit could not be kept for want of its price. An agent that is stopped for it may still tell a cost.
     lacked_a_price: bool,
 }
@@ -42,6 +47,8 @@ impl Meter {
             told: None,
             most,
             unpriced: None,
+            guess: None,
+            guessed: None,
             known: Vec::new(),
             lacked_a_price: false,
         }
@@ -91,6 +98,11 @@ impl Meter {
         if let (Some((part, _)), true) = (priced.first(), dearest.is_empty()) {
             self.uses(&part.model);
         }
+        let unpriced = priced.iter().find(|(_, pricing)| pricing.is_none());
+        let known = priced
+            .iter()
+            .filter_map(|(part, pricing)| usd(part.usage, part.writes, (*pricing)?));
+        self.guess = unpriced.map(|(part, _)| (part.model.clone(), known.sum()));
         let costs = priced.into_iter().filter_map(|(part, pricing)| {
             let of = |pricing| usd(part.usage, part.writes, pricing);
             match pricing {
@@ -132,6 +144,11 @@ impl Meter {
         self.unpriced.as_deref().filter(|_| self.lacked_a_price)
     }
 
+    /// The model for which another's price was taken, where the limit was reached by that alone; empty where its name is not told.
+    pub(super) fn guessed(&self) -> Option<&str> {
+        self.guessed.as_ref()?.as_deref()
+    }
+
     /// USD so far: what the agent's own count says, else what its tokens cost; the higher one where both are known.
     pub(super) fn spent(&self) -> Option<f64> {
         larger(self.told, self.by_tokens)
@@ -140,7 +157,13 @@ impl Meter {
     /// Whether all that the trial may spend is gone, or nobody can tell whether it is.
     pub(super) fn is_empty(&mut self) -> bool {
         let spent = self.spent().unwrap_or(0.0);
-        let is_gone = self.most.is_some_and(|most| spent >= most - NOTHING);
+        let reaches = |usd: f64| self.most.is_some_and(|most| usd >= most - NOTHING);
+        let is_gone = reaches(spent);
+        if is_gone && self.guessed.is_none() {
+            let is_sure = |known: f64| reaches(known) || self.told.is_some_and(reaches);
+            let guess = self.guess.as_ref().filter(|(_, known)| !is_sure(*known));
+            self.guessed = Some(guess.map(|(model, _)| model.clone()));
+        }
         self.lacked_a_price |= self.lacks_a_price();
         is_gone || self.lacked_a_price
     }

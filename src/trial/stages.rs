@@ -172,6 +172,7 @@ async fn stages(frame: &Frame<'_>, draft: &mut Draft, slot: &mut Slot) -> Result
 /// Tells which limits were reached.
 fn tell_limits(frame: &Frame<'_>, (ending, heard): (&ChildEnding, &HeardAll), draft: &mut Draft) {
     draft.lacked_a_price(ending, heard.unpriced.as_deref());
+    draft.guessed_a_price(ending, heard.guessed.as_deref());
     let kept = frame.context.suite.settings.limits.output;
     if ending.stdout_bytes > kept || ending.stderr_bytes > kept {
         draft.hit("output_mib");

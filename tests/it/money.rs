@@ -421,7 +421,9 @@ fn tokens_of_a_sub_agent_are_priced_as_those_of_its_own_model() {
         .agent("frugal", CLAUDE, &with_a_cheap_sub_agent("sleep 20"))
         .without_pricing();
     sandbox.proctor(&["run", "--quiet", "--max-trial-cost-usd", "0.5"]);
-    assert_eq!(sandbox.row()["termination"], "budget");
+    let row = sandbox.row();
+    assert_eq!(row["termination"], "budget");
+    assert_eq!(row["notes"], serde_json::json!([]), "no guess: {row:#}");
 }
 
 #[test]
@@ -437,6 +439,9 @@ fn a_sub_agent_whose_model_has_no_price_counts_as_the_dearest_that_is_known() {
         let row = sandbox.row();
         assert_eq!(row["termination"] == "budget", is_over, "{row:#}");
         assert_eq!(row["billed_cost_usd"], Value::Null, "nobody knows it");
+        let notes = row["notes"].to_string();
+        let is_told = notes.contains("stopped by a guess") && notes.contains("acme-haiku-9");
+        assert_eq!(is_told, is_over, "{row:#}");
     }
 }
 
