@@ -306,3 +306,14 @@ fn codex_that_begins_a_further_thread_in_one_stream_tells_the_calls_of_both() {
     }
 }
 
+#[test]
+fn opencode_that_waits_for_a_broken_provider_until_its_limit_is_known_for_that() {
+    let line = r#"echo 'timestamp=2026-11-22T22:30:17.591Z level=ERROR run=a message="stream error" providerID=p modelID=m session.id=ses_1 small=false agent=build mode=primary error.error="AI_APICallError: broken inside"' >&2"#;
+    let sandbox = Sandbox::new()
+        .agent("fake", "opencode", &format!("{line}\n{line}\nsleep 30"))
+        .set("timeout_sec", "1");
+    let row = row_of(&sandbox);
+    let told = ["termination", "infra", "provider_fault"].map(|key| row[key].as_str());
+    let expected = ["hard_timeout", "provider_unreachable", "unreachable"].map(Some);
+    assert_eq!(told, expected, "{row:#}");
+}

@@ -11,7 +11,9 @@ use crate::agents::opencode::wire::{
 };
 use crate::agents::stream::{Dialect, Sink};
 use crate::agents::wire::{add, api_word, capped, read, words};
-use crate::model::{EventKind, StreamReport, Terminal, ToolCall, ToolResult, Usage};
+use crate::model::{
+    EventKind, ProviderFaultKind, StreamReport, Terminal, ToolCall, ToolResult, Usage,
+};
 
 /// How the tools of a server begin: whatever its name holds beside letters, digits, `_` and `-` becomes `_`.
 fn as_written(server: &str) -> String {
@@ -31,6 +33,9 @@ const OWN_TOOLS: [&str; 6] = [
     "plan_exit",
     "repo_clone",
 ];
+
+/// How its log names an answer of the API that is a failure.
+const API_ERROR: &str = "AI_APICallError: ";
 
 /// Failures that its log may tell at most.
 const WARNINGS_CAP: u32 = 100;
@@ -54,6 +59,8 @@ pub(super) struct OpencodeStream {
     failed: bool,
     /// Failures that its log told.
     warnings: u32,
+    /// Sessions whose request failed since the model answered last.
+    failing: Vec<String>,
     /// Whether sub-agents worked, of which the stream tells neither tokens nor costs.
     had_sub_agents: bool,
 }
@@ -114,10 +121,15 @@ impl Dialect for OpencodeStream {
             let message = told
                 .split_once("Error: ")
                 .map_or(told.as_str(), |(_, it)| it);
-            sink.push(EventKind::ProviderFault(fault(&Told {
+            let mut found = fault(&Told {
                 message,
                 ..Told::default()
-            })));
+            });
+            let is_tried_again = told.starts_with(API_ERROR) && self.fails_again(line);
+            if is_tried_again && found.kind == ProviderFaultKind::Other {
+                found.kind = ProviderFaultKind::Unreachable;
+            }
+            sink.push(EventKind::ProviderFault(found));
         }
     }
 
@@ -151,8 +163,23 @@ impl Dialect for OpencodeStream {
 }
 
 impl OpencodeStream {
-    /// A step that begins says that the one before was not the last.
+    /// Whether the request of this line's session failed before and was not answered since. It asks again only where the API
+    /// itself failed, which its log does not tell by its status.
+    fn fails_again(&mut self, line: &str) -> bool {
+        let session = line.split_once(" session.id=").map(|(_, told)| told);
+        let session = session.and_then(|told| told.split(' ').next());
+        let session = session.unwrap_or_default().to_owned();
+        let is_known = self.failing.contains(&session);
+        if !is_known {
+            self.failing.push(session);
+        }
+        is_known
+    }
+
+    /// A step begins with the model's answer and says that the one before was not the last. Where that one has not ended, its
+    /// answer broke off, and it is asked for again.
     fn step_started(&mut self) {
+        self.failing.clear();
         if !self.failed {
             self.terminal = Terminal::None;
         }
