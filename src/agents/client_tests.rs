@@ -170,6 +170,122 @@ fn what_opencode_tries_again_is_a_provider_out_of_reach_whatever_the_words() {
     assert_eq!(report.provider_fault.map(|fault| fault.kind), Some(other));
 }
 
+/// What each CLI printed where an answer broke off and was asked for again.
+const BROKEN_OFF: [(AgentKind, &[&str]); 6] = [
+    (
+        AgentKind::Codex,
+        &[
+            r#"{"type":"thread.started","thread_id":"t"}"#,
+            r#"{"type":"error","message":"Reconnecting... 1/1 (stream disconnected before completion: Transport error: network error: error decoding response body)"}"#,
+        ],
+    ),
+    (
+        AgentKind::ClaudeCode,
+        &[
+            r#"{"type":"system","subtype":"api_retry","attempt":1,"max_retries":1,"retry_delay_ms":526,"error_status":null,"error":"unknown","session_id":"s","uuid":"u"}"#,
+        ],
+    ),
+    (
+        AgentKind::Qwen,
+        &[
+            r#"{"type":"system","subtype":"retry","uuid":"u","session_id":"s","parent_tool_use_id":null,"data":{"reason":"retry","discardedToolCalls":0,"preserveText":true}}"#,
+        ],
+    ),
+    (
+        AgentKind::Copilot,
+        &[
+            r#"{"type":"model.call_start","data":{"turnId":"1","model":"m"}}"#,
+            r#"{"type":"assistant.message_start","data":{"messageId":"5"}}"#,
+            r#"{"type":"model.call_failure","data":{"model":"m","failureKind":"transport","errorMessage":"\"Failed native model HTTP request: error decoding response body\""}}"#,
+        ],
+    ),
+    (
+        AgentKind::Opencode,
+        &[
+            r#"{"type":"step_start","sessionID":"s","part":{"type":"step-start"}}"#,
+            r#"{"type":"step_start","sessionID":"s","part":{"type":"step-start"}}"#,
+        ],
+    ),
+    (
+        AgentKind::Gemini,
+        &[
+            r#"{"type":"result","status":"error","error":{"type":"unknown","message":"[API Error: terminated]"},"stats":{"total_tokens":40,"input_tokens":40,"output_tokens":0,"cached":0,"models":{}}}"#,
+        ],
+    ),
+];
+
+/// Requests that were refused, or reached nobody: they took nothing.
+const REFUSED: [(AgentKind, &[&str]); 8] = [
+    (
+        AgentKind::Codex,
+        &[
+            r#"{"type":"error","message":"Reconnecting... 1/5 (unexpected status 500 Internal Server Error: x)"}"#,
+            r#"{"type":"error","message":"Reconnecting... 5/5 (stream disconnected before completion: failed to lookup address information: Name does not resolve)"}"#,
+            r#"{"type":"error","message":"Reconnecting... 1/5 (stream disconnected before completion: Rate limit reached for m. Please try again in 1s.)"}"#,
+        ],
+    ),
+    (
+        AgentKind::ClaudeCode,
+        &[
+            r#"{"type":"system","subtype":"api_retry","attempt":1,"max_retries":9,"retry_delay_ms":526,"error_status":500,"error":"server_error","session_id":"s","uuid":"u"}"#,
+            r#"{"type":"system","subtype":"api_retry","attempt":1,"max_retries":9,"retry_delay_ms":526,"error_status":null,"error":"rate_limit","session_id":"s","uuid":"u"}"#,
+        ],
+    ),
+    (
+        AgentKind::Qwen,
+        &[
+            r#"{"type":"system","subtype":"retry","uuid":"u","session_id":"s","data":{"reason":"retry","attempt":1,"maxRetries":10,"delayMs":60000,"discardedToolCalls":0,"preserveText":false}}"#,
+        ],
+    ),
+    (
+        AgentKind::Copilot,
+        &[
+            r#"{"type":"model.call_start","data":{"turnId":"0","model":"m"}}"#,
+            r#"{"type":"assistant.message_start","data":{"messageId":"5"}}"#,
+            r#"{"type":"model.call_start","data":{"turnId":"1","model":"m"}}"#,
+            r#"{"type":"model.call_failure","data":{"model":"m","failureKind":"transport","errorMessage":"\"error sending request\""}}"#,
+        ],
+    ),
+    (
+        AgentKind::Copilot,
+        &[
+            r#"{"type":"model.call_start","data":{"turnId":"1","model":"m"}}"#,
+            r#"{"type":"assistant.message_start","data":{"messageId":"5"}}"#,
+            r#"{"type":"model.call_failure","data":{"model":"m","statusCode":500,"failureKind":"api","errorMessage":"x"}}"#,
+        ],
+    ),
+    (
+        AgentKind::Opencode,
+        &[
+            r#"{"type":"step_start","sessionID":"s","part":{"type":"step-start"}}"#,
+            r#"{"type":"step_finish","sessionID":"s","part":{"reason":"tool-calls","cost":0.1,"tokens":{"input":1,"output":1,"reasoning":0,"cache":{"read":0,"write":0}}}}"#,
+            r#"{"type":"step_start","sessionID":"s","part":{"type":"step-start"}}"#,
+        ],
+    ),
+    (
+        AgentKind::Opencode,
+        &[
+            r#"{"type":"error","sessionID":"s","error":{"name":"APIError","data":{"message":"No.","statusCode":500}}}"#,
+        ],
+    ),
+    (
+        AgentKind::Gemini,
+        &[
+            r#"{"type":"result","status":"error","error":{"type":"unknown","message":"[API Error: {\"error\":{\"code\":500,\"message\":\"terminated\",\"status\":\"INTERNAL\"}}]"},"stats":{"total_tokens":40,"input_tokens":40,"output_tokens":0,"cached":0,"models":{}}}"#,
+        ],
+    ),
+];
+
+#[test]
+fn an_answer_that_broke_off_is_known_in_the_words_of_each_client() {
+    for (kind, lines) in BROKEN_OFF {
+        assert!(read(kind, &[], lines).1.broke_off, "{kind:?}");
+    }
+    for (kind, lines) in REFUSED {
+        assert!(!read(kind, &[], lines).1.broke_off, "{kind:?}: {lines:?}");
+    }
+}
+
 #[test]
 fn opencode_tells_what_it_has_cost_at_each_step_where_it_knows_a_price() {
     let step = |cost: &str| {

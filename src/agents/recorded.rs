@@ -91,6 +91,9 @@ fn row(name: &str) -> String {
         report.usage_is_lower_bound == had_sub_agent || report.terminal == Terminal::None,
         "{name}"
     );
+    // opencode was stopped before it asked again.
+    let is_cut = name.ends_with("/cut") && !name.starts_with("opencode");
+    assert_eq!(report.broke_off, is_cut, "{name}");
     let started = calls(&events);
     let ended = ended(&events);
     let ended_ids: BTreeSet<&str> = ended.iter().map(|(id, _)| *id).collect();

@@ -267,7 +267,7 @@ pub enum Terminal {
 }
 
 impl StreamReport {
-    /// The agent was stopped before its end: what its models were asked just then is in no figure.
+    /// The agent was stopped before its end, or an answer broke off: what its models were asked just then is in no figure.
     pub fn lacks_what_was_open(&mut self) {
         self.usage_is_lower_bound |= self.usage.is_some();
         self.provider_cost_is_lower_bound |= self.provider_cost_usd.is_some();
@@ -340,4 +340,6 @@ pub struct StreamReport {
     pub silent_sub_agents: u64,
     /// Calls of tools that sub-agents made and that only session files tell.
     pub sub_agent_calls: Option<u64>,
+    /// Whether an answer of the model broke off, as far as the stream tells: what it took is in no figure, or not all of it.
+    pub broke_off: bool,
 }

@@ -22,7 +22,11 @@ pub(super) fn settle(frame: &Frame<'_>, ready: &Ready, heard: &mut HeardAll) -> 
         // A command that hangs could have written it.
         heard.fault_beside_command |= heard.command_open;
     }
-    settle_usage(agent.speaks(), tokens, &mut heard.report)
+    let note = settle_usage(agent.speaks(), tokens, &mut heard.report);
+    if heard.report.broke_off {
+        heard.report.lacks_what_was_open();
+    }
+    note
 }
 
 /// Whether what an agent keeps in its home is the trial's alone, and goes with it.

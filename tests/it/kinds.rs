@@ -307,6 +307,35 @@ fn codex_that_begins_a_further_thread_in_one_stream_tells_the_calls_of_both() {
 }
 
 #[test]
+fn an_answer_that_broke_off_makes_figures_a_lower_bound_and_is_told() {
+    let begin = r#"echo '{"type":"thread.started","thread_id":"t"}'"#;
+    let end = r#"echo '{"type":"turn.completed","usage":{"input_tokens":10,"output_tokens":1}}'"#;
+    let again =
+        |why: &str| format!(r#"echo '{{"type":"error","message":"Reconnecting... 1/5 ({why})"}}'"#);
+    for (why, expected) in [
+        (
+            "stream disconnected before completion: Transport error: network error",
+            true,
+        ),
+        ("unexpected status 500 Internal Server Error: x", false),
+        ("unexpected status 429 Too Many Requests: x", false),
+    ] {
+        let body = format!("{SOLVE}\n{begin}\n{}\n{end}", again(why));
+        let sandbox = Sandbox::new().agent("fake", "codex_cli", &body);
+        let row = row_of(&sandbox);
+        let told = ["success", "usage_is_lower_bound", "cost_is_lower_bound"].map(|key| &row[key]);
+        assert_eq!(
+            told,
+            [&json!(true), &json!(expected), &json!(expected)],
+            "{why}: {row:#}"
+        );
+        assert!(row["billed_cost_usd"].is_number(), "{row:#}");
+        let notes = row["notes"].to_string();
+        assert_eq!(notes.contains("broke off"), expected, "{row:#}");
+    }
+}
+
+#[test]
 fn opencode_that_waits_for_a_broken_provider_until_its_limit_is_known_for_that() {
     let line = r#"echo 'timestamp=2026-11-22T22:30:17.591Z level=ERROR run=a message="stream error" providerID=p modelID=m session.id=ses_1 small=false agent=build mode=primary error.error="AI_APICallError: broken inside"' >&2"#;
     let sandbox = Sandbox::new()

@@ -18,7 +18,8 @@ use crate::agents::reset::reset_at;
 use crate::agents::stream::{Dialect, Sink};
 use crate::agents::wire::{Head, border, capped, words};
 use crate::model::{
-    EventKind, McpServerSeen, ModelTokens, ProviderFault, Reset, StreamReport, Terminal, Usage,
+    EventKind, McpServerSeen, ModelTokens, ProviderFault, ProviderFaultKind, Reset, StreamReport,
+    Terminal, Usage,
 };
 
 /// Warnings that standard error may give at most.
@@ -87,6 +88,8 @@ pub(super) struct ClaudeStream {
     warnings: u32,
     /// Whether the model used tokens for the message that came last, and its id.
     last_message: (Option<String>, bool),
+    /// Whether an answer of the model broke off.
+    broke_off: bool,
 }
 
 impl Dialect for ClaudeStream {
@@ -104,7 +107,7 @@ impl Dialect for ClaudeStream {
             }
             return true;
         }
-        at_once::note(text).is_some_and(|note| Self::noted(&note, sink))
+        at_once::note(text).is_some_and(|note| self.noted(&note, sink))
     }
 
     fn line(&mut self, text: &str, sink: &mut Sink<'_>) -> Result<(), String> {
@@ -191,6 +194,7 @@ impl Dialect for ClaudeStream {
             answer: self.answer.or(self.turns.answer),
             finals: self.finals,
             spare_finals: self.finals.saturating_sub(self.inits.max(1)),
+            broke_off: self.broke_off,
             ..StreamReport::default()
         };
         settle(&self.running, (self.told, self.begun_anew), &mut report);
@@ -213,13 +217,30 @@ impl ClaudeStream {
     }
 
     /// Takes in an event of the client of which no more is of interest; says whether it is one.
-    fn noted(note: &at_once::Note<'_>, sink: &mut Sink<'_>) -> bool {
+    fn noted(&mut self, note: &at_once::Note<'_>, sink: &mut Sink<'_>) -> bool {
         match note.subtype {
-            "api_retry" => retried(note.status, note.error.unwrap_or_default(), sink),
+            "api_retry" => self.retried(note.status, note.error.unwrap_or_default(), sink),
             quiet if QUIET_SYSTEM.contains(&quiet) => {}
             _ => return false,
         }
         true
+    }
+
+    /// Tells a request that failed and is tried again. Without a status it was answered by nobody, or the answer broke off:
+    /// which of both is not told.
+    fn retried(&mut self, status: Option<u16>, message: &str, sink: &mut Sink<'_>) {
+        let found = fault(&fault::Told {
+            status,
+            code: Some(message),
+            message,
+            ..fault::Told::default()
+        });
+        let is_of_line = matches!(
+            found.kind,
+            ProviderFaultKind::Unreachable | ProviderFaultKind::Other
+        );
+        self.broke_off |= found.status.is_none() && is_of_line;
+        sink.push(EventKind::ProviderFault(found));
     }
 
     fn system(&mut self, subtype: &str, system: System, sink: &mut Sink<'_>) {
@@ -227,13 +248,14 @@ impl ClaudeStream {
             "init" => self.init(system, sink),
             "api_retry" => {
                 let message = system.error.0.unwrap_or_default();
-                retried(system.error_status.0, &message, sink);
+                self.retried(system.error_status.0, &message, sink);
             }
             // Qwen Code's word for it, which only tells a wait where a limit of requests was met. Else the connection ended, or
             // nothing was in the answer: its session file tells which.
             "retry" if self.is_qwen => {
                 let waits = system.data.0.is_some_and(|data| data.delay_ms.0.is_some());
                 let code = if waits { "rate_limit" } else { "server_error" };
+                self.broke_off |= !waits;
                 sink.push(EventKind::ProviderFault(fault(&fault::Told {
                     code: Some(code),
                     message: "a request failed and is tried again",
@@ -421,6 +443,7 @@ impl ClaudeStream {
         }
         let known = self.client_fault.take();
         let cut_off = self.is_qwen && message.starts_with("[API Error: terminated");
+        self.broke_off |= cut_off || message.starts_with("API Error: terminated");
         let code = refused.then_some("refusal");
         let code = code.or(last.api_error_type.0.as_deref());
         let mut found = fault(&fault::Told {
@@ -456,16 +479,6 @@ impl ClaudeStream {
             })));
         }
     }
-}
-
-/// Tells a request that failed and is tried again.
-fn retried(status: Option<u16>, message: &str, sink: &mut Sink<'_>) {
-    sink.push(EventKind::ProviderFault(fault(&fault::Told {
-        status,
-        code: Some(message),
-        message,
-        ..fault::Told::default()
-    })));
 }
 
 fn read<'a, T: Deserialize<'a>>(text: &'a str) -> Result<T, String> {

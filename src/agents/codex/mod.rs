@@ -16,7 +16,7 @@ use crate::agents::codex::wire::Line;
 use crate::agents::fault::{Told, fault};
 use crate::agents::stream::{Dialect, Sink};
 use crate::agents::wire::{add, api_word, capped};
-use crate::model::{EventKind, ProviderFault, StreamReport, Terminal, Usage};
+use crate::model::{EventKind, ProviderFault, ProviderFaultKind, StreamReport, Terminal, Usage};
 
 /// How the message of a failure begins after which it tries again.
 const ATTEMPT: &str = "Reconnecting... ";
@@ -38,6 +38,8 @@ pub(super) struct CodexStream {
     finals: u32,
     /// What the last attempt failed for, and what that amounts to.
     failed_for: Option<(String, ProviderFault)>,
+    /// Whether an answer of the model broke off.
+    broke_off: bool,
 }
 
 impl Dialect for CodexStream {
@@ -70,7 +72,7 @@ impl Dialect for CodexStream {
             "turn.failed" => {
                 let message = line.error.0.map(|error| error.message.text(usize::MAX));
                 let message = message.unwrap_or_default();
-                failure(&message, true, sink);
+                self.failure(&message, true, sink);
                 self.ended(Terminal::Failed, sink);
             }
             "error" => self.told_error(&line.message.0.unwrap_or_default(), sink),
@@ -106,6 +108,7 @@ impl Dialect for CodexStream {
             silent_sub_agents: self.items.sub_agents,
             provider_usage: self.usage_text,
             mcp_failure: self.stderr.servers,
+            broke_off: self.broke_off,
             finals: self.finals,
             spare_finals: self.finals.saturating_sub(1),
             ..StreamReport::default()
@@ -160,7 +163,7 @@ impl CodexStream {
     /// number of the attempt says nothing of it.
     fn told_error(&mut self, message: &str, sink: &mut Sink<'_>) {
         let Some(told) = behind_attempt(message) else {
-            return failure(message, !message.starts_with(ATTEMPT.trim_end()), sink);
+            return self.failure(message, !message.starts_with(ATTEMPT.trim_end()), sink);
         };
         if let Some((last, fault)) = &self.failed_for
             && last == told
@@ -174,7 +177,15 @@ impl CodexStream {
             }));
         }
         let fault = fault_of(message, false);
+        self.broke_off |= broke_off(&fault);
         self.failed_for = Some((told.to_owned(), fault.clone()));
+        sink.push(EventKind::ProviderFault(fault));
+    }
+
+    /// Tells a failure of the provider. The message may be the body of the API's answer, whose code says more than its words.
+    fn failure(&mut self, message: &str, fatal: bool, sink: &mut Sink<'_>) {
+        let fault = fault_of(message, fatal);
+        self.broke_off |= broke_off(&fault);
         sink.push(EventKind::ProviderFault(fault));
     }
 
@@ -199,9 +210,13 @@ fn behind_attempt(message: &str) -> Option<&str> {
     (is_number && told.len() <= LONGEST).then_some(told)
 }
 
-/// Tells a failure of the provider. The message may be the body of the API's answer, whose code says more than its words.
-fn failure(message: &str, fatal: bool, sink: &mut Sink<'_>) {
-    sink.push(EventKind::ProviderFault(fault_of(message, fatal)));
+/// Whether an answer ended before it was whole. A request that reached nobody may be told in the same words.
+fn broke_off(fault: &ProviderFault) -> bool {
+    const REACHED_NOBODY: [&str; 3] = ["error sending request", "lookup address", "refused"];
+    let told = &fault.message;
+    fault.kind == ProviderFaultKind::Unreachable
+        && told.contains("stream disconnected before completion")
+        && !REACHED_NOBODY.iter().any(|words| told.contains(words))
 }
 
 fn fault_of(message: &str, fatal: bool) -> ProviderFault {

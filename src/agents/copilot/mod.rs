@@ -23,14 +23,10 @@ const FILTERED: &str =
     "The model returned no content because the response was blocked by content filter";
 
 /// Beginnings of events that tell nothing that is measured.
-const QUIET: [&str; 16] = [
+const QUIET: [&str; 12] = [
     "agent.",
     "assistant.idle",
     "assistant.intent",
-    "assistant.message_",
-    "assistant.reasoning_",
-    "assistant.streaming_",
-    "assistant.tool_call_delta",
     "assistant.turn_",
     "assistant.usage",
     "hook.",
@@ -40,6 +36,14 @@ const QUIET: [&str; 16] = [
     "system.",
     "tool.execution_p",
     "tool.shell_output",
+];
+
+/// Beginnings of events that tell a piece of an answer, which is told whole when it is.
+const PIECES: [&str; 4] = [
+    "assistant.message_",
+    "assistant.reasoning_",
+    "assistant.streaming_",
+    "assistant.tool_call_delta",
 ];
 
 /// What is kept of a Copilot CLI stream.
@@ -61,6 +65,10 @@ pub(super) struct CopilotStream {
     after_final: bool,
     answer: Option<String>,
     client_fault: Option<ProviderFault>,
+    /// Whether the model has begun to answer what it was asked last.
+    is_answering: bool,
+    /// Whether an answer of the model broke off.
+    broke_off: bool,
 }
 
 impl Dialect for CopilotStream {
@@ -81,7 +89,10 @@ impl Dialect for CopilotStream {
             "session.tools_updated" => self.model = read::<WithModel>(data)?.model.0,
             "session.error" => self.session_error(&read(data)?, sink),
             "user.message" => self.begin(sink),
-            "model.call_start" => self.requests += 1,
+            "model.call_start" => {
+                self.requests += 1;
+                self.is_answering = false;
+            }
             "model.call_failure" => self.call_failure(&read(data)?, sink),
             "assistant.message" => self.message(read(data)?, sink),
             "assistant.reasoning" => {
@@ -94,6 +105,9 @@ impl Dialect for CopilotStream {
                 self.aborted = true;
                 let text = "the run was aborted".to_owned();
                 sink.push(EventKind::Warning { text });
+            }
+            piece if PIECES.iter().any(|known| piece.starts_with(known)) => {
+                self.is_answering = true;
             }
             quiet if QUIET.iter().any(|known| quiet.starts_with(known)) => {}
             other => sink.push(EventKind::Unknown {
@@ -156,6 +170,7 @@ impl Dialect for CopilotStream {
             provider_usage: self.usage_text,
             finals: self.finals,
             spare_finals: self.finals.saturating_sub(1),
+            broke_off: self.broke_off,
             model_requests: (self.requests > 0).then_some(self.requests),
             ..StreamReport::default()
         }
@@ -260,6 +275,7 @@ impl CopilotStream {
             fatal: false,
             ..Told::default()
         });
+        self.broke_off |= self.is_answering && found.status.is_none();
         self.client_fault = Some(found.clone());
         sink.push(EventKind::ProviderFault(found));
     }

@@ -42,6 +42,8 @@ pub(super) struct GeminiStream {
     after_final: bool,
     answer: Option<String>,
     stderr: u32,
+    /// Whether an answer of the model broke off.
+    broke_off: bool,
 }
 
 impl Dialect for GeminiStream {
@@ -119,6 +121,7 @@ impl Dialect for GeminiStream {
             provider_usage: self.usage_text,
             finals: self.finals,
             spare_finals: self.finals.saturating_sub(1),
+            broke_off: self.broke_off,
             ..StreamReport::default()
         }
     }
@@ -226,7 +229,11 @@ impl GeminiStream {
                 fatal: true,
                 ..refused
             })),
-            (error, _) if !ok => failure(error, sink),
+            (error, _) if !ok => {
+                let message = error.and_then(|error| error.message.0.as_deref());
+                self.broke_off |= message.is_some_and(tells_a_cut);
+                failure(error, sink);
+            }
             _ => {}
         }
         sink.push(EventKind::Finished {
@@ -263,6 +270,11 @@ fn served(by_model: &[ModelTokens]) -> (Option<String>, Vec<String>) {
     (names.next(), names.collect())
 }
 
+/// Whether the connection ended in the middle of an answer: words of the client, without a body of the API's.
+fn tells_a_cut(message: &str) -> bool {
+    message.contains("terminated") && ApiErrorBody::inside(message).is_none()
+}
+
 /// The failure behind a result: `[API Error: {"error":{"code":400,"message":...,"status":...}}]`, or words.
 fn failure(told: Option<&Failure>, sink: &mut Sink<'_>) {
     let message = told.and_then(|told| told.message.0.as_deref());
@@ -278,7 +290,7 @@ fn failure(told: Option<&Failure>, sink: &mut Sink<'_>) {
     let code = match kind {
         Some("FatalAuthenticationError") => Some("authentication_failed"),
         // The connection ended before the answer did.
-        _ if body.is_none() && message.contains("terminated") => Some("server_error"),
+        _ if tells_a_cut(message) => Some("server_error"),
         _ => body.as_ref().and_then(ApiErrorBody::word),
     };
     sink.push(EventKind::ProviderFault(fault(&Told {

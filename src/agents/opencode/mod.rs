@@ -61,6 +61,10 @@ pub(super) struct OpencodeStream {
     warnings: u32,
     /// Sessions whose request failed since the model answered last.
     failing: Vec<String>,
+    /// Whether a step began and has not ended.
+    step_is_open: bool,
+    /// Whether an answer of the model broke off.
+    broke_off: bool,
     /// Whether sub-agents worked, of which the stream tells neither tokens nor costs.
     had_sub_agents: bool,
 }
@@ -156,6 +160,7 @@ impl Dialect for OpencodeStream {
             provider_cost_usd: priced.then_some(self.cost_usd),
             answer: self.answer,
             finals: self.finals,
+            broke_off: self.broke_off,
             model_requests: (self.steps > 0).then_some(self.steps),
             ..StreamReport::default()
         }
@@ -180,6 +185,7 @@ impl OpencodeStream {
     /// answer broke off, and it is asked for again.
     fn step_started(&mut self) {
         self.failing.clear();
+        self.broke_off |= std::mem::replace(&mut self.step_is_open, true);
         if !self.failed {
             self.terminal = Terminal::None;
         }
@@ -244,6 +250,7 @@ impl OpencodeStream {
     /// A step ends after each request. The model has no more to do where it did not stop for tools.
     fn step_finished(&mut self, step: &StepFinish, sink: &mut Sink<'_>) {
         self.steps += 1;
+        self.step_is_open = false;
         match step.cost.filter(|cost| cost.is_finite() && *cost >= 0.0) {
             Some(cost) => self.cost_usd += cost,
             None => self.unpriced += 1,
@@ -281,6 +288,7 @@ impl OpencodeStream {
         let aborted = name == Some("MessageAbortedError");
         let by_provider = data.and_then(|data| api_word(data.body.0.as_deref()?));
         self.failed = true;
+        self.broke_off |= std::mem::take(&mut self.step_is_open) && !aborted;
         self.terminal = Terminal::Failed;
         self.finals = self.finals.saturating_add(1);
         if aborted {
