@@ -25,8 +25,9 @@ pub(super) struct Meter {
     /// The model whose tokens were counted at another's price, the dearest, where that is so, and USD without them. An empty name
     /// is not told.
     guess: Option<(String, f64)>,
-    /// Once the limit is reached: the model without whose tokens it would not be, where they were counted so.
-    guessed: Option<Option<String>>,
+    /// Whether the limit was reached, and the model without whose tokens it would not have been, where they were counted so.
+    is_gone: bool,
+    guessed: Option<String>,
     /// Whether a limit could not be kept for want of its price. An agent that is stopped for it may still tell a cost.
     lacked_a_price: bool,
 }
@@ -48,6 +49,7 @@ impl Meter {
             most,
             unpriced: None,
             guess: None,
+            is_gone: false,
             guessed: None,
             known: Vec::new(),
             lacked_a_price: false,
@@ -146,7 +148,7 @@ impl Meter {
 
     /// The model for which another's price was taken, where the limit was reached by that alone; empty where its name is not told.
     pub(super) fn guessed(&self) -> Option<&str> {
-        self.guessed.as_ref()?.as_deref()
+        self.guessed.as_deref()
     }
 
     /// USD so far: what the agent's own count says, else what its tokens cost; the higher one where both are known.
@@ -159,10 +161,10 @@ impl Meter {
         let spent = self.spent().unwrap_or(0.0);
         let reaches = |usd: f64| self.most.is_some_and(|most| usd >= most - NOTHING);
         let is_gone = reaches(spent);
-        if is_gone && self.guessed.is_none() {
+        if is_gone && !std::mem::replace(&mut self.is_gone, true) {
             let is_sure = |known: f64| reaches(known) || self.told.is_some_and(reaches);
             let guess = self.guess.as_ref().filter(|(_, known)| !is_sure(*known));
-            self.guessed = Some(guess.map(|(model, _)| model.clone()));
+            self.guessed = guess.map(|(model, _)| model.clone());
         }
         self.lacked_a_price |= self.lacks_a_price();
         is_gone || self.lacked_a_price

@@ -65,6 +65,10 @@ const QWEN_FAILURE: &str = "[API Error: ";
 
 /// What is kept of a Claude Code stream.
 #[derive(Debug, Default)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each remembers another thing that the stream told"
+)]
 pub(super) struct ClaudeStream {
     /// Whether it is Qwen Code that speaks: the same words, other token bases, failures in other places.
     is_qwen: bool,

@@ -48,6 +48,10 @@ const PIECES: [&str; 4] = [
 
 /// What is kept of a Copilot CLI stream.
 #[derive(Debug, Default)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each remembers another thing that the stream told"
+)]
 pub(super) struct CopilotStream {
     calls: Calls,
     /// Lines that were printed.

@@ -42,6 +42,10 @@ const WARNINGS_CAP: u32 = 100;
 
 /// What is kept of an opencode stream.
 #[derive(Debug, Default)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each remembers another thing that the stream told"
+)]
 pub(super) struct OpencodeStream {
     calls: Calls,
     /// The MCP servers that the agent was given; `None` where nobody said.
