@@ -328,7 +328,7 @@ fn what_a_laid_script_has_make_do_counts_like_a_command() {
 
 #[test]
 fn a_new_file_of_a_tool_that_no_grader_runs_is_no_suspicion() {
-    let agent = "printf 'test:\\n\\ttrue\\n' > Makefile; echo 'test' > noxfile.py; echo 'extras_require={\"test\": []}' > setup.py";
+    let agent = "printf 'test:\\n\\ttrue\\n' > Makefile; echo 'test' > noxfile.py; echo 'test_suite=\"a\"' > setup.py";
     let files = [("sol.py", "x = 1\n")];
     all(
         &files,
