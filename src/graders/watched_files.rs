@@ -86,7 +86,7 @@ pub(super) const WATCHED: &[Watched] = &[
         form: Form::Toml,
         keys: &[
             "tool.pytest", "tool.coverage", "tool.tox", "tool.nox", "tool.hatch.envs", "tool.pdm.scripts", "tool.poe", "tool.taskipy",
-            "tool.uv.sources", "project.entry-points.pytest11", "tool.poetry.source", "tool.pdm.source", "tool.uv.index",
+            "tool.uv.sources", "project.entry-points.pytest11", "tool.poetry.plugins.pytest11", "tool.setuptools.dynamic.entry-points", "tool.poetry.source", "tool.pdm.source", "tool.uv.index",
             "tool.uv.index-url", "tool.uv.extra-index-url", "tool.uv.find-links", "tool.uv.pip",
         ],
         known_only: &["build-system"],

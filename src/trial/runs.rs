@@ -49,17 +49,30 @@ impl Run {
 
     /// Whether a command itself writes `path`, or changes its mode: it says so, and names it or a folder that it lies in.
     pub(super) fn writes(&self, path: &Path) -> bool {
-        self.lines.iter().any(|line| {
-            let split = |it: char| it.is_ascii_whitespace() || "'\";()".contains(it);
+        let mut commands = self
+            .lines
+            .iter()
+            .flat_map(|line| line.split([';', '&', '|', '\n']));
+        commands.any(|line| {
+            let split = |it: char| it.is_ascii_whitespace() || "'\"()".contains(it);
             let words: Vec<&str> = line.split(split).filter(|word| !word.is_empty()).collect();
             let is_named = |word: &&str| {
                 let word = Path::new(word.trim_start_matches("./"));
                 let mut parts = path.ancestors();
                 !word.as_os_str().is_empty() && parts.any(|part| part.ends_with(word))
             };
-            words.iter().any(|word| WRITERS.contains(word)) && words.iter().any(is_named)
+            let program = words.iter().find(|word| !leads(word));
+            program.is_some_and(|it| WRITERS.contains(it)) && words.iter().any(is_named)
         })
     }
+}
+
+/// Whether a word only leads to the program of a command.
+fn leads(word: &str) -> bool {
+    const LEADS: [&str; 12] = [
+        "bash", "dash", "do", "else", "env", "exec", "sh", "sudo", "then", "time", "xargs", "zsh",
+    ];
+    word.starts_with('-') || word.contains('=') || LEADS.contains(&word)
 }
 
 #[cfg(test)]
@@ -82,6 +95,18 @@ mod tests {
             ),
             ("pytest tests/a.py", "tests/a.py", false),
             ("sh -c chmod +x gradlew && pytest", "tests/a.py", false),
+            // The program of a command counts, not any word of any command.
+            ("sh -c pip install . && pytest tests/", "tests/a.py", false),
+            (
+                "sh -c set -e; env A=1 git apply tests/x.patch",
+                "tests/a.py",
+                false,
+            ),
+            (
+                "sh -c set -e; env A=1 git checkout HEAD tests",
+                "tests/a.py",
+                true,
+            ),
         ] {
             assert_eq!(run(line).writes(Path::new(path)), writes, "{line}");
         }
