@@ -2,7 +2,7 @@
 
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
 use crate::graders::{UNKNOWN, Variables, fits, included_makefiles, is_makefile};
 use crate::trial::errands::Errands;
@@ -10,6 +10,7 @@ use crate::trial::known::Known;
 use crate::trial::make_sources::copies;
 use crate::trial::make_targets::Targets;
 use crate::trial::makefiles::Makefiles;
+use crate::trial::reached;
 
 /// Of the files that an include with an unknown name may mean, those that end so.
 const INCLUDED: [&str; 8] = ["mk", "mak", "make", "just", "inc", "conf", "config", "d"];
@@ -114,13 +115,6 @@ pub(super) fn within(folder: &Path, name: &str) -> String {
     if name.starts_with(UNKNOWN) && name.contains('/') {
         return name.to_owned();
     }
-    let mut path = PathBuf::new();
-    for part in folder.join(name).components() {
-        match part {
-            Component::ParentDir => drop(path.pop()),
-            Component::Normal(part) => path.push(part),
-            Component::CurDir | Component::RootDir | Component::Prefix(_) => {}
-        }
-    }
+    let path = reached::within(folder, Path::new(name));
     path.to_string_lossy().into_owned()
 }

@@ -186,7 +186,7 @@ fn is_script(word: &str) -> bool {
 }
 
 /// The path of `name` from the root, where it is named in `folder`.
-fn within(folder: &Path, name: &Path) -> PathBuf {
+pub(super) fn within(folder: &Path, name: &Path) -> PathBuf {
     let mut path = PathBuf::new();
     for part in folder.join(name).components() {
         match part {
