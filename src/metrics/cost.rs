@@ -100,8 +100,11 @@ pub fn cost(usage: Option<&Usage>, parts: &[PricedTokens], known: KnownCost) -> 
             ("computed", computed_usd.filter(told)),
         ]),
         is_lower_bound: billed.is_some_and(|(_, source)| match source {
-            CostSource::Provider | CostSource::Ccusage => known.provider_is_lower_bound,
-            CostSource::Computed => lower_bound || known.provider_is_lower_bound,
+            CostSource::Provider => known.provider_is_lower_bound,
+            // Session files lack what the stream lacks: what was open when the agent was stopped.
+            CostSource::Ccusage | CostSource::Computed => {
+                lower_bound || known.provider_is_lower_bound
+            }
         }),
     }
 }
@@ -364,6 +367,15 @@ mod tests {
             .is_lower_bound
         };
         assert_eq!((bound(None, false), bound(Some(1.0), false)), (true, false));
+        let by_ccusage = KnownCost {
+            ccusage_usd: Some(1.0),
+            tokens_are_lower_bound: true,
+            ..KnownCost::default()
+        };
+        assert!(
+            cost(None, &[], by_ccusage).is_lower_bound,
+            "of its sessions"
+        );
         assert!(bound(Some(1.0), true), "of a stream without its sub-agents");
     }
 

@@ -89,8 +89,12 @@ fn integrity(label: &str, violations: Vec<String>, suspicions: Vec<String>) -> S
         _ if !violations.is_empty() => "violated",
         _ => "suspect",
     };
-    reasons.extend(suspicions);
-    reasons.extend(violations);
+    for reason in suspicions.into_iter().chain(violations) {
+        // A row may be told again by each start.
+        if !reasons.contains(&reason) {
+            reasons.push(reason);
+        }
+    }
     format!("{word}[{}]", reasons.join(";"))
 }
 
