@@ -29,11 +29,11 @@ const CHANGED: &str =
 /// What a person is told where noted rows are not there, at the start and for good.
 pub(super) const BROKEN: &str = "rows that this run had noted were gone or changed when it was resumed: `journal_breaks` of run_metadata.json has what was noted and what was found, and `proctor verify` fails from here on";
 
-/// The same where the start before ended in order, as its metadata says.
+/// Why a trial is suspect whose marks agents could have written, where the start before ended in order, as its metadata says.
 const MARKS_OPEN: &str = "marks_open_to_agents";
 
 /// Why a row is suspect that stood behind the end which a run had noted: no start wrote it.
-pub(super) const BEHIND_END: &str = "row_behind_noted_end";
+const BEHIND_END: &str = "row_behind_noted_end";
 
 /// Which rows a start finds in a journal.
 #[derive(Debug, Clone, Default)]
@@ -208,21 +208,27 @@ impl<'a> Belief<'a> {
         };
         let ended = self.metadata.as_ref().and_then(|it| it.finished.as_ref());
         let open = ended.map_or(DIED_BESIDE, |_| MARKS_OPEN);
-        let (last, why, note) = match trial.sealed_mark() {
-            SealedMark::NotSealed => (trial.last_mark(), open, OPEN),
-            SealedMark::Is(mark) => (Some(*mark), open, OPEN),
-            SealedMark::Changed => (trial.last_mark(), MARKS_CHANGED, CHANGED),
+        let sealed = trial.sealed_mark();
+        let is_changed = sealed == SealedMark::Changed;
+        let last = match sealed {
+            SealedMark::Is(mark) => Some(*mark),
+            SealedMark::NotSealed | SealedMark::Changed => trial.last_mark(),
         };
         let last = last.filter(ours)?;
         let told = last.row.as_ref().and_then(|row| row.isolation.as_deref());
         let is_kept = self.kept.is_some_and(|kept| told == Some(kept.as_str()));
-        if is_kept && why == open {
+        if is_kept && !is_changed {
             return Some(last);
         }
         let ended = trial.mark_of(Stage::AgentEnded).filter(ours);
         let ended = ended.filter(|mark| mark.to_grade);
         let mut mark = ended.or_else(|| self.speaks_for_nobody(planned, &last).then_some(last))?;
         if let Some(row) = &mut mark.row {
+            let (why, note) = if is_changed {
+                (MARKS_CHANGED, CHANGED)
+            } else {
+                (open, OPEN)
+            };
             suspect(row, why);
             row.notes.get_or_insert_default().push(note.to_owned());
         }
