@@ -14,7 +14,6 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use super::ending::Exit;
 use super::jail::{Line, Unborn};
-use super::kill;
 use super::registry::{Place, pid_of};
 use crate::failpoints::reach;
 
@@ -22,88 +21,125 @@ use crate::failpoints::reach;
 pub(super) struct Child {
     pub(super) place: Place,
     changes: Signal,
-    /// The line into its jail, if it is in one.
-    line: Option<Line>,
-    /// Nobody was left in its jail when it exited.
+    keeper: Keeper,
+    /// Nobody else was left in its jail, or below its supervisor, when it exited.
     alone: bool,
+    /// Its supervisor was killed before it had left.
+    unsupervised: bool,
+}
+
+/// Who stands between this process and the program, and the line to them.
+pub(super) enum Keeper {
+    /// Nobody: the program is this process's own child.
+    Nobody,
+    /// A supervisor.
+    Supervisor(Line),
+    /// The porter and the warden of a jail.
+    Jail(Line),
+}
+
+impl Keeper {
+    fn line(&mut self) -> Option<&mut Line> {
+        match self {
+            Self::Nobody => None,
+            Self::Supervisor(line) | Self::Jail(line) => Some(line),
+        }
+    }
 }
 
 impl Child {
     /// `changes` must be older than the child, so that no change is missed.
-    pub(super) fn new(place: Place, changes: Signal, line: Option<Line>) -> Self {
+    pub(super) fn new(place: Place, changes: Signal, keeper: Keeper) -> Self {
         Self {
             place,
             changes,
-            line,
+            keeper,
             alone: false,
+            unsupervised: false,
         }
     }
 
     /// Whether it is in a jail.
     pub(super) fn is_jailed(&self) -> bool {
-        self.line.is_some()
+        matches!(self.keeper, Keeper::Jail(_))
     }
 
-    /// Whether nobody was left in its jail when it exited.
+    /// Whether it has a supervisor that was not killed.
+    pub(super) fn is_supervised(&self) -> bool {
+        matches!(self.keeper, Keeper::Supervisor(_)) && !self.unsupervised
+    }
+
+    /// Whether its supervisor was killed before it had left.
+    pub(super) fn lost_its_supervisor(&self) -> bool {
+        self.unsupervised
+    }
+
+    /// Whether nobody else was left in its jail, or below its supervisor, when it exited.
     pub(super) fn left_nobody(&self) -> bool {
         self.alone
     }
 
     /// The most processes and threads that were seen in its jail at once.
-    pub(super) fn most(&self) -> Option<u64> {
-        let most = self.line.as_ref().map(Line::most);
+    pub(super) fn most(&mut self) -> Option<u64> {
+        let most = self.keeper.line().map(|line| line.most());
         most.filter(|most| *most > 0)
     }
 
-    /// Waits until a program in a jail runs: since when.
-    pub(super) async fn started(&mut self) -> Result<u64, Unborn> {
-        match &mut self.line {
+    /// Waits until the program of a keeper runs: since when, and its id where the keeper knows it.
+    pub(super) async fn started(&mut self) -> Result<(u64, u32), Unborn> {
+        match self.keeper.line() {
             Some(line) => line.started().await,
-            None => Ok(0),
+            None => Ok((0, 0)),
         }
     }
 
     /// The sockets that listen at the ports of its jail's network.
     pub(super) fn hatches(&mut self) -> io::Result<Vec<TcpListener>> {
-        let line = self.line.as_mut();
+        let line = self.keeper.line();
         line.map_or(Ok(Vec::new()), Line::hatches)
     }
 
-    /// Asks it to end, with INT.
+    /// Asks a jailed program to end, with INT.
     pub(super) async fn interrupt(&mut self) {
-        match &mut self.line {
-            Some(line) => line.interrupt().await,
-            None => kill::group(self.place.pid, rustix::process::Signal::INT),
+        if let Some(line) = self.keeper.line() {
+            line.interrupt().await;
         }
     }
 
-    /// Asks it to end, with TERM.
+    /// Asks a jailed program to end, with TERM.
     pub(super) async fn terminate(&mut self) {
-        match &mut self.line {
-            Some(line) => line.terminate().await,
-            None => kill::group(self.place.pid, rustix::process::Signal::TERM),
+        if let Some(line) = self.keeper.line() {
+            line.terminate().await;
         }
     }
 
-    /// Ends its jail and all that is in it.
-    pub(super) fn end_jail(&mut self) {
-        if let Some(line) = &mut self.line {
+    /// Lets its jail, or its supervisor, end all that is left.
+    pub(super) fn end_keeper(&mut self) {
+        if let Some(line) = self.keeper.line() {
             line.end();
+        }
+    }
+
+    /// Lets its supervisor leave alone whoever is left.
+    pub(super) async fn let_go(&mut self) {
+        if let Some(line) = self.keeper.line() {
+            line.let_go().await;
         }
     }
 
     /// Waits for its exit; `None` if its status was lost. Nothing is lost if the wait is dropped.
     pub(super) async fn exit(&mut self) -> Option<Exit> {
-        let Some(line) = &mut self.line else {
+        let Some(line) = self.keeper.line() else {
             return self.reaped().await;
         };
         if let Some((exit, alone)) = line.left().await {
             self.alone = alone;
             return Some(exit);
         }
-        // Whoever kills the warden kills the jail.
         self.reaped().await;
-        self.alone = true;
+        // Whoever kills the warden kills the jail. A supervisor is outlived by all that it kept: they will be killed.
+        self.alone = self.is_jailed();
+        self.unsupervised = !self.alone;
         Some(Exit::Signal(rustix::process::Signal::KILL.as_raw()))
     }
 

@@ -68,6 +68,8 @@ pub struct ChildEnding {
     pub leftovers: Vec<Leftover>,
     /// Whether some of them could not be killed.
     pub uncontained: bool,
+    /// Whether its supervisor was killed before it had left: only it, or what it started, can have known of that one.
+    pub unsupervised: bool,
     /// Bytes read from its standard output.
     pub stdout_bytes: u64,
     /// Bytes read from its standard error.
@@ -106,6 +108,7 @@ impl ChildEnding {
             leak: false,
             leftovers: Vec::new(),
             uncontained: false,
+            unsupervised: false,
             stdout_bytes: 0,
             stderr_bytes: 0,
             oversize_lines: 0,

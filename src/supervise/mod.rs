@@ -9,7 +9,8 @@
 //!    process (a child subreaper on Linux) and are known by the brand that each child hands down (`brand.rs`), or as a
 //!    backstop by the variable `PROCTOR_TRIAL`.
 //!
-//! On systems other than Linux the second step sees descendants and the process group only.
+//! What belongs to a trial and has no jail gets a supervisor of its own on Linux: orphans come to that, and it ends what is left
+//! when this process dies. On systems other than Linux the second step sees descendants and the process group only.
 
 mod activity;
 mod brand;
@@ -27,6 +28,7 @@ mod isolation;
 mod jail;
 mod keeper;
 mod kill;
+mod launch;
 mod lines;
 mod loopback;
 mod noted;

@@ -12,8 +12,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use super::processes::{self, Process};
-use super::registry::Place;
 use super::sweep::kill_all;
+use super::trial::Trial;
 use crate::model::Leftover;
 
 /// The variable with the mark, as others show it.
@@ -72,8 +72,8 @@ pub fn note_children(trial: &str, files: Vec<File>) -> Noting {
     Noting { number }
 }
 
-/// Notes a child that has just been started.
-pub(super) fn note(mark: Option<&str>, child: &Place) {
+/// Notes a child that has just been started: the program where it has a supervisor, which dies with the harness.
+pub(super) fn note(mark: Option<&str>, trial: &Trial) {
     let Some(mark) = mark else {
         return;
     };
@@ -85,7 +85,11 @@ pub(super) fn note(mark: Option<&str>, child: &Place) {
     if files.peek().is_none() {
         return;
     }
-    let line = format!("{CHILD}{} {} {} {mark}\n", child.pid, child.start, boot());
+    let (pid, start) = match trial.supervisor {
+        Some(_) => (trial.leader, trial.leader_start),
+        None => (trial.pid, trial.start),
+    };
+    let line = format!("{CHILD}{pid} {start} {} {mark}\n", boot());
     for file in files {
         // Where it cannot be written the mark alone has to do.
         file.write_all(line.as_bytes()).ok();

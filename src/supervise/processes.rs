@@ -39,18 +39,23 @@ pub(super) fn process(pid: u32, parent: u32, session: u32, start: u64) -> Proces
 
 #[cfg(target_os = "linux")]
 pub(super) use linux::{
-    argv, children_of, children_of_self, descendants, first_child, has_environment, of,
+    argv, children_of, children_of_one, children_of_self, descendants, has_environment, of,
     peak_memory_kib, runs_from, snapshot, variable,
 };
 #[cfg(not(target_os = "linux"))]
 pub(super) use other::{
-    argv, children_of, children_of_self, descendants, first_child, has_environment, of,
+    argv, children_of, children_of_one, children_of_self, descendants, has_environment, of,
     peak_memory_kib, runs_from, snapshot, variable,
 };
 
 /// When a process started.
 pub(super) fn start_of(pid: u32) -> Option<u64> {
     of(pid).map(|process| process.start)
+}
+
+/// The first child of a process that has one thread.
+pub(super) fn first_child(pid: u32) -> Option<u32> {
+    children_of_one(pid)?.first().copied()
 }
 
 /// Longest command line that is reported.
@@ -165,10 +170,11 @@ mod linux {
         Some(program.parent() == Some(folder))
     }
 
-    /// The first child of a process that has one thread.
-    pub(in super::super) fn first_child(pid: u32) -> Option<u32> {
-        let list = fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).ok()?;
-        list.split_ascii_whitespace().next()?.parse().ok()
+    /// The children of a process that has one thread, the oldest first; `None` where it is gone or the kernel lists none.
+    pub(in super::super) fn children_of_one(pid: u32) -> Option<Vec<u32>> {
+        let mut list = String::new();
+        read_list(&format!("/proc/{pid}/task/{pid}/children"), &mut list).ok()?;
+        Some(in_list(&list).collect())
     }
 
     /// The command line of a process, or its name in brackets.
@@ -287,7 +293,7 @@ mod other {
         Vec::new()
     }
 
-    pub(in super::super) fn first_child(_pid: u32) -> Option<u32> {
+    pub(in super::super) fn children_of_one(_pid: u32) -> Option<Vec<u32>> {
         None
     }
 

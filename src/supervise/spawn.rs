@@ -1,22 +1,14 @@
 //! Starting a child, or saying why it cannot be started.
 
-use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::io;
-use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::child::{self, Child, Streams};
-use super::jail::{self, Jail, Unborn};
-use super::session::{self, Launch};
-use super::spec::{ChildSpec, Containment, StdinPlan};
-use super::trial::Trial;
-use super::{clock, noted, processes, registry};
+use super::launch::{self, Started, Wanted};
+use super::spec::{ChildSpec, Containment};
+use super::{noted, session};
 use crate::failpoints::reach;
-
-/// Name of the variable that holds a trial's marker.
-const MARKER: &str = "PROCTOR_TRIAL";
 
 /// The system's error for a file that may be executed but is no program (`ENOEXEC`, 8 everywhere).
 const NO_INTERPRETER: i32 = 8;
@@ -27,17 +19,6 @@ const BUSY_WAITS: [Duration; 3] = [
     Duration::from_millis(50),
     Duration::from_millis(250),
 ];
-
-/// A child that runs.
-pub(super) struct Started {
-    pub(super) child: Child,
-    pub(super) streams: Streams,
-    pub(super) trial: Trial,
-    /// `CLOCK_MONOTONIC` right before the spawn.
-    pub(super) at: Duration,
-    /// Sockets that listen in the network of its jail.
-    pub(super) hatches: io::Result<Vec<TcpListener>>,
-}
 
 /// Finds a program as a shell would: on `path`, or relative to `cwd` if its name has a slash.
 #[must_use]
@@ -76,20 +57,12 @@ pub(super) async fn start(spec: &ChildSpec) -> Result<Started, String> {
     .map_err(|error| in_words(spec, &explained(spec, &error)))
 }
 
-/// A program to start, with its name as the first of its words.
-struct Wanted<'a> {
-    spec: &'a ChildSpec,
-    program: &'a Path,
-    words: &'a [OsString],
-    environment: Vec<(OsString, OsString)>,
-}
-
 /// Starts a program, and tries again while it is still open for writing somewhere.
 async fn try_start(spec: &ChildSpec, program: &Path, words: &[OsString]) -> io::Result<Started> {
     let mut environment = spec.env.clone();
     if let Some(marker) = &spec.marker {
-        environment.retain(|(name, _)| name != MARKER);
-        environment.push((MARKER.into(), marker.into()));
+        environment.retain(|(name, _)| name != launch::MARKER);
+        environment.push((launch::MARKER.into(), marker.into()));
     }
     session::keep_descriptors_private();
     let wanted = Wanted {
@@ -101,10 +74,7 @@ async fn try_start(spec: &ChildSpec, program: &Path, words: &[OsString]) -> io::
     let mut waits = BUSY_WAITS.iter();
     loop {
         reach("spawn")?;
-        let started = match &spec.containment {
-            Containment::None | Containment::Wrapped(_) => in_the_open(&wanted),
-            Containment::Jail(jail) => in_jail(&wanted, jail).await,
-        };
+        let started = launch::start(&wanted).await;
         match started {
             Err(error) if error.kind() == io::ErrorKind::ExecutableFileBusy => match waits.next() {
                 Some(wait) => tokio::time::sleep(*wait).await,
@@ -112,103 +82,12 @@ async fn try_start(spec: &ChildSpec, program: &Path, words: &[OsString]) -> io::
             },
             started => {
                 if let Ok(started) = &started {
-                    noted::note(spec.marker.as_deref(), &started.child.place);
+                    noted::note(spec.marker.as_deref(), &started.trial);
                 }
                 return started;
             }
         }
     }
-}
-
-fn in_the_open(wanted: &Wanted<'_>) -> io::Result<Started> {
-    let spec = wanted.spec;
-    let changes = child::changes_of_children()?;
-    let (streams, ends) = child::open_streams(matches!(spec.stdin, StdinPlan::Bytes(_)))?;
-    let at = clock::monotonic();
-    let (place, brand) = registry::start(&Launch {
-        program: wanted.program,
-        arguments: wanted.words,
-        environment: &wanted.environment,
-        folder: &spec.cwd,
-        streams: ends.borrowed(),
-        further: &[],
-    })?;
-    if let Some(brand) = brand.as_ref().filter(|_| spec.limits.spare_leftovers) {
-        registry::spare(brand);
-    }
-    let trial = Trial {
-        pid: place.pid,
-        start: place.start,
-        leader: place.pid,
-        wardens: Vec::new(),
-        brand,
-        marker: mark(spec),
-        shims: shims(spec),
-        seen: BTreeSet::new(),
-    };
-    Ok(Started {
-        child: Child::new(place, changes, None),
-        streams,
-        trial,
-        at,
-        hatches: Ok(Vec::new()),
-    })
-}
-
-/// The same in a jail: what is started is the porter, and time counts from when the program itself runs.
-async fn in_jail(wanted: &Wanted<'_>, jail: &Jail) -> io::Result<Started> {
-    let spec = wanted.spec;
-    let changes = child::changes_of_children()?;
-    let (streams, ends) = child::open_streams(matches!(spec.stdin, StdinPlan::Bytes(_)))?;
-    let order = jail::order(
-        wanted.program,
-        (wanted.words, &wanted.environment),
-        &spec.cwd,
-        jail,
-    );
-    let (line, porter_ends) = jail::open(&order)?;
-    let (place, brand) = jail::start_porter(ends.borrowed(), &porter_ends)?;
-    drop((ends, porter_ends));
-    let mut child = Child::new(place, changes, Some(line));
-    let since = match child.started().await {
-        Ok(since) => since,
-        Err(unborn) => {
-            child.reaped().await;
-            return Err(match unborn {
-                Unborn::Program(error) => error,
-                Unborn::Jail(why) => io::Error::other(format!("the jail could not be made: {why}")),
-            });
-        }
-    };
-    let (pid, start) = (child.place.pid, child.place.start);
-    let warden = processes::first_child(pid).unwrap_or_default();
-    let trial = Trial {
-        pid,
-        start,
-        leader: processes::first_child(warden).unwrap_or_default(),
-        wardens: vec![pid, warden],
-        brand,
-        marker: mark(spec),
-        shims: shims(spec),
-        seen: BTreeSet::new(),
-    };
-    Ok(Started {
-        hatches: child.hatches(),
-        child,
-        streams,
-        trial,
-        at: Duration::from_nanos(since),
-    })
-}
-
-fn shims(spec: &ChildSpec) -> Option<PathBuf> {
-    let folder = spec.limits.shims.as_ref()?;
-    std::fs::canonicalize(folder).ok()
-}
-
-fn mark(spec: &ChildSpec) -> Option<String> {
-    let marker = spec.marker.as_ref()?;
-    Some(format!("{MARKER}={marker}"))
 }
 
 fn check_folder(spec: &ChildSpec) -> Result<(), String> {

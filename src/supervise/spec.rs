@@ -38,13 +38,16 @@ pub struct ChildSpec {
 /// What keeps a child and all that it starts.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum Containment {
-    /// A session of its own, and a sweep at its end.
+    /// A session of its own, and a sweep at its end: for helpers of the harness, whose code is known.
     #[default]
     None,
+    /// The same below a supervisor of its own, which is its parent and to which its orphans come. On systems other than Linux
+    /// there is none, and this is as [`Containment::None`].
+    Supervised,
     /// A jail (Linux; see [`probe`](super::probe)). It leaves nothing running: `limits.spare_leftovers` has no meaning.
     Jail(Arc<Jail>),
     /// Whatever the program does that these words start: they stand before the command line, which it must run. The
-    /// operator vouches for it.
+    /// operator vouches for it. It has a supervisor as well.
     Wrapped(Vec<OsString>),
 }
 

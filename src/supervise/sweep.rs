@@ -55,14 +55,15 @@ const FREEZE: Duration = Duration::from_millis(100);
 /// nobody new; where processes start others faster than that, the set is not exact and the sweep at the end has to do.
 pub(super) fn freeze(trial: &Trial) -> Vec<Process> {
     let begun = Instant::now();
-    kill::group(trial.pid, Signal::STOP);
+    let whole = trial.signal_group(Signal::STOP);
     let hunt = Hunt::new(trial);
     let mut frozen = BTreeSet::new();
     loop {
         let alive = hunt.alive();
         let mut strangers = 0;
         for process in &alive {
-            if frozen.insert((process.pid, process.start)) && process.group != trial.pid {
+            let stands = whole && process.group == trial.leader;
+            if frozen.insert((process.pid, process.start)) && !stands {
                 kill::send(process, Signal::STOP);
                 strangers += 1;
             }
@@ -76,8 +77,9 @@ pub(super) fn freeze(trial: &Trial) -> Vec<Process> {
 /// Lets those go on that were stopped, the group first: nobody who was asked to end dies while others are still stopped, for
 /// the kernel hangs up on a stopped group whose last parent in its session has died.
 pub(super) fn thaw(trial: &Trial, frozen: &[Process]) {
-    kill::group(trial.pid, Signal::CONT);
-    for process in frozen.iter().filter(|process| process.group != trial.pid) {
+    let whole = trial.signal_group(Signal::CONT);
+    let goes_on = |process: &&Process| whole && process.group == trial.leader;
+    for process in frozen.iter().filter(|process| !goes_on(process)) {
         kill::send(process, Signal::CONT);
     }
 }
@@ -93,9 +95,11 @@ pub(super) fn with_leader(trial: &Trial) -> Swept {
         hunt.report(process);
     }
     // The group comes last: its members are the parents of the others, and die all at once.
-    let others = alive.iter().filter(|process| process.group != trial.pid);
-    let waiting = hunt.kill_but_waiting(others);
-    kill::group(trial.pid, Signal::KILL);
+    let (group, others) = trial.by_group(&alive);
+    let waiting = hunt.kill_but_waiting(others.into_iter());
+    if !trial.signal_group(Signal::KILL) {
+        kill::group_of(&group, Signal::KILL);
+    }
     wait_for(&waiting);
     hunt.run()
 }
@@ -142,8 +146,7 @@ pub(super) fn without_leader(trial: &Trial) -> Swept {
         hunt.report(process);
     }
     // Nobody of the group sees another of it die: all of them get the signal at once.
-    let (group, others): (Vec<&Process>, Vec<&Process>) =
-        alive.iter().partition(|process| process.group == trial.pid);
+    let (group, others) = trial.by_group(&alive);
     if !others.is_empty() {
         kill::group_of(&group, Signal::STOP);
     }
@@ -194,12 +197,11 @@ fn wait_for(waiting: &[&Process]) {
 
 /// Whether nothing is left of any trial whose first process has been reaped: whoever was killed takes a moment to die, and
 /// the table of all processes takes longer to read. As long as they become fewer, it is waited for them.
-fn is_empty_soon() -> bool {
+fn is_empty_soon(trial: &Trial) -> bool {
     let begun = Instant::now();
     let (mut fewest, mut in_vain) = (usize::MAX, 0);
     loop {
-        registry::reap_orphans();
-        match registry::count_orphans() {
+        match trial.left_to_supervisor().or_else(left_here) {
             Some(0) => return true,
             Some(count) if count < fewest => (fewest, in_vain) = (count, 0),
             Some(_) => in_vain += 1,
@@ -210,6 +212,12 @@ fn is_empty_soon() -> bool {
         }
         thread::sleep(BETWEEN_LOOKS);
     }
+}
+
+/// How many of all trials without a supervisor have been left to this process.
+fn left_here() -> Option<usize> {
+    registry::reap_orphans();
+    registry::count_orphans()
 }
 
 struct Hunt<'a> {
@@ -267,7 +275,8 @@ impl<'a> Hunt<'a> {
             return self.swept;
         }
         loop {
-            if self.leader_is_gone && is_empty_soon() {
+            self.trial.wake_supervisor();
+            if self.leader_is_gone && is_empty_soon(self.trial) {
                 return self.swept;
             }
             let alive = self.alive();
@@ -288,8 +297,12 @@ impl<'a> Hunt<'a> {
     }
 
     /// Whether orphans are left that the list of all processes may have missed: where each process starts another and dies,
-    /// none of them need live while the list comes to its number, but one of them is always a child of this process.
+    /// none of them need live while the list comes to its number, but one of them is always a child of the supervisor, or of this
+    /// process.
     fn may_be_outrun(&self) -> bool {
+        if let Some(left) = self.trial.left_to_supervisor() {
+            return left > 0;
+        }
         registry::reap_orphans();
         let around = Surroundings::of(self.trial);
         registry::orphans().into_iter().any(|orphan| {

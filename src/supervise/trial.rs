@@ -3,7 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
+use rustix::process::Signal;
+
 use super::brand::{self, Brand};
+use super::kill;
 use super::processes::{self, Process};
 use super::registry::{self, Leader};
 
@@ -16,7 +19,11 @@ pub(super) struct Trial {
     pub(super) start: u64,
     /// The first process of the program itself, which leads a session and a group: another one only in a jail.
     pub(super) leader: u32,
-    /// The two processes that keep its jail, if it is in one; they are no part of what it left.
+    /// When that started; zero if it was gone before anybody could look.
+    pub(super) leader_start: u64,
+    /// Its supervisor, if it has one: its orphans come to that.
+    pub(super) supervisor: Option<u32>,
+    /// The processes that keep its jail, or its supervisor; they are no part of what it left.
     pub(super) wardens: Vec<u32>,
     /// What all its descendants carry, where the system has such a thing.
     pub(super) brand: Option<Brand>,
@@ -91,10 +98,7 @@ impl Trial {
         around: &Surroundings,
     ) -> Vec<&'a Process> {
         let near = near(all, around);
-        // While a session or a group has members, its number is given to no new process.
-        let number_is_ours = !all
-            .iter()
-            .any(|process| process.pid == self.pid && process.start != self.start);
+        let numbers = self.numbers(all);
         let nearby = || {
             all.iter()
                 .filter(|process| near.contains(&process.pid) && !around.foreign(process))
@@ -102,7 +106,7 @@ impl Trial {
         let may_descend = |process: &Process| !around.foreign(process);
         let mut inside: BTreeSet<u32> = nearby()
             .filter(|process| {
-                (number_is_ours && self.is_in_its_session(process))
+                numbers.iter().any(|number| is_in_session(process, *number))
                     || self.seen.contains(&(process.pid, process.start))
                     || self.owns_orphan(process, around)
             })
@@ -137,8 +141,55 @@ impl Trial {
         ticks.fold(0, u64::saturating_add)
     }
 
-    fn is_in_its_session(&self, process: &Process) -> bool {
-        [process.pid, process.session, process.group].contains(&self.pid)
+    /// The ids that its sessions and groups have, as far as no other process has got one: while a session or a group has members, its
+    /// number is given to no new process.
+    fn numbers(&self, all: &[Process]) -> Vec<u32> {
+        let ours = [(self.pid, self.start), (self.leader, self.leader_start)];
+        let is_ours = |(pid, start): &(u32, u64)| {
+            let is_other = |process: &Process| process.pid == *pid && process.start != *start;
+            *pid != 0 && !all.iter().any(is_other)
+        };
+        ours.into_iter()
+            .filter(is_ours)
+            .map(|(pid, _)| pid)
+            .collect()
+    }
+
+    /// Sends a signal to the group of the program while that number is nobody else's; whether it was. The harness's own child is
+    /// reaped by its watcher alone, but that of a supervisor at any time.
+    pub(super) fn signal_group(&self, signal: Signal) -> bool {
+        let is_its = self.supervisor.is_none()
+            || processes::start_of(self.leader) == Some(self.leader_start);
+        if is_its {
+            kill::group(self.leader, signal);
+        }
+        is_its
+    }
+
+    /// Its members in two: those in the group of the program, and the others.
+    pub(super) fn by_group<'p>(
+        &self,
+        members: &'p [Process],
+    ) -> (Vec<&'p Process>, Vec<&'p Process>) {
+        members
+            .iter()
+            .partition(|process| process.group == self.leader)
+    }
+
+    /// Wakes its supervisor, which an agent may have stopped.
+    pub(super) fn wake_supervisor(&self) {
+        // The watcher reaps it, and nobody else: its id is nobody else's.
+        if let Some(pid) = self.supervisor.and_then(registry::pid_of) {
+            let _ = rustix::process::kill_process(pid, Signal::CONT);
+        }
+    }
+
+    /// How many have been left to its supervisor, dead ones included; absent where it has none or that is no more.
+    pub(super) fn left_to_supervisor(&self) -> Option<usize> {
+        let supervisor = self.supervisor?;
+        let lives = processes::start_of(supervisor) == Some(self.start);
+        let children = lives.then(|| processes::children_of_one(supervisor));
+        children.flatten().map(|children| children.len())
     }
 
     /// An unbranded orphan belongs to the only trial that lived at its birth; of several none can be told.
@@ -169,6 +220,10 @@ impl Trial {
         let marker = self.marker.as_ref();
         marker.is_some_and(|marker| processes::has_environment(process.pid, marker))
     }
+}
+
+fn is_in_session(process: &Process, number: u32) -> bool {
+    [process.pid, process.session, process.group].contains(&number)
 }
 
 /// Where to look: if orphans come to this process, all that a trial starts descends from it.
@@ -225,6 +280,8 @@ mod tests {
             pid: 100,
             start: 1000,
             leader: 100,
+            leader_start: 1000,
+            supervisor: None,
             wardens: Vec::new(),
             brand: None,
             marker: None,

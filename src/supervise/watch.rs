@@ -17,11 +17,12 @@ use super::course::{Act, Course};
 use super::disk::DiskUse;
 use super::ending::{ChildEnding, EndReason, Exit};
 use super::health::Health;
-use super::spawn::{self, Started};
+use super::launch::Started;
+use super::spawn;
 use super::spec::{ChildSpec, Listener, OutputStream, StdinPlan};
 use super::sweep::Swept;
 use super::tap::{Ear, Tap};
-use super::{kill, registry, sweep};
+use super::{registry, sweep};
 use leash::Leash;
 
 /// The longest that a listener may keep in memory what it heard.
@@ -230,11 +231,16 @@ impl<'a> Watch<'a> {
                 self.leash.child.interrupt().await;
             }
             Some(Act::Interrupt) => self.freeze_and_ask().await,
-            Some(Act::Terminate) => self.leash.child.terminate().await,
+            Some(Act::Terminate) if self.leash.child.is_jailed() => {
+                self.leash.child.terminate().await;
+            }
+            Some(Act::Terminate) => {
+                self.leash.trial.signal_group(Signal::TERM);
+            }
             Some(Act::Kill) if self.leash.child.is_jailed() => {
                 self.was_killed = true;
                 self.sweep(sweep::in_jail).await;
-                self.leash.child.end_jail();
+                self.leash.child.end_keeper();
             }
             Some(Act::Kill) => self.sweep(sweep::with_leader).await,
             None => {}
@@ -251,8 +257,9 @@ impl<'a> Watch<'a> {
         let seen = frozen.iter().map(|process| (process.pid, process.start));
         self.leash.trial.seen.extend(seen);
         sweep::thaw(&self.leash.trial, &frozen);
-        self.leash.child.interrupt().await;
-        kill::group(self.leash.trial.pid, Signal::CONT);
+        for signal in [Signal::INT, Signal::CONT] {
+            self.leash.trial.signal_group(signal);
+        }
     }
 
     fn hear(&mut self, stream: OutputStream, count: usize, listener: &mut dyn Listener) {

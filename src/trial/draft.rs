@@ -169,6 +169,14 @@ impl Draft {
         if ending.uncontained {
             outcome.integrity = Integrity::Uncontained;
         }
+        if ending.unsupervised {
+            let why = "supervisor_tampered".to_owned();
+            match end.infra {
+                Infra::Oom => self.suspect(why),
+                _ => self.violate(why),
+            }
+        }
+        let outcome = &mut self.outcome;
         outcome.wall_time = (end.infra != Infra::Spawn).then_some(ending.wall);
         outcome.failure_reason = failure_reason(end, &[]);
         outcome.success = outcome.failure_reason.is_none();

@@ -30,7 +30,7 @@ pub(super) enum Role<'a> {
 pub(super) fn containment(frame: &Frame<'_>, workspace: &Workspace, role: Role<'_>) -> Containment {
     let confinement = &frame.context.confinement;
     match confinement.level {
-        Isolation::None => Containment::None,
+        Isolation::None => Containment::Supervised,
         Isolation::External => {
             let fill = |word: &String| {
                 let workdir = workspace.project_dir.to_string_lossy();

@@ -129,6 +129,9 @@ fn infra(evidence: &Evidence<'_>) -> Infra {
         EndReason::Cancelled | EndReason::OverBudget | EndReason::OverDisk => {
             return Infra::None;
         }
+        // Who killed it can only have been the agent itself, or a system that lacked memory.
+        _ if ending.unsupervised && evidence.memory_ran_out => return Infra::Oom,
+        _ if ending.unsupervised => return Infra::None,
         _ => {}
     }
     if report.terminal != Terminal::Done

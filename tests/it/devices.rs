@@ -6,7 +6,7 @@ use std::fs;
 use serde_json::Value;
 
 use crate::apple::{INSTALL, PROJECT, row, sandbox, task, told};
-use crate::sandbox::{CLAUDE_DONE, Sandbox, wait_for};
+use crate::sandbox::{CLAUDE_DONE, KILL_HARNESS, Sandbox, kill_alone, wait_for};
 use crate::standin::Standin;
 
 /// A suite whose first grading kills the harness; the row that a later start makes.
@@ -16,7 +16,7 @@ fn judged_later(work: &str, graders: &str) -> (Value, Sandbox, Standin) {
     ));
     let mark = sandbox.path("home/killed");
     let kill = format!(
-        "[ -e {mark} ] || {{ touch {mark}; kill -9 $PPID; exec sleep 5; }}",
+        "[ -e {mark} ] || {{ touch {mark}; {KILL_HARNESS}; exec sleep 5; }}",
         mark = mark.display()
     );
     let first = format!("{{type: command, argv: [sh, -c, '{kill}']}}, {graders}");
@@ -94,18 +94,24 @@ fn neither_setup_nor_a_test_run_of_graders_installs_for_the_agent_or_takes_from_
     }
 }
 
-/// Waits until an agent works, then kills its harness at once.
+/// Waits until an agent works, then kills its harness at once, and nobody else.
 fn kill_beside_agent(sandbox: &Sandbox, began: &str) {
     let mut first = sandbox.start(&["run", "--quiet"]);
-    wait_for("the agent", || sandbox.path(began).exists());
-    first.kill().expect("kill it");
-    first.wait().expect("wait for it");
+    let agent = || {
+        fs::read_to_string(sandbox.path(began))
+            .ok()?
+            .trim()
+            .parse()
+            .ok()
+    };
+    wait_for("the agent", || agent().is_some());
+    kill_alone(&mut first, agent().expect("its id"));
 }
 
 #[test]
 fn a_simulator_on_which_the_agent_of_a_dead_harness_still_works_is_nobody_elses() {
     let (sandbox, standin) = sandbox(&format!(
-        "if mkdir \"$HOME/first\"; then touch \"$HOME/began\"; while ! [ -e \"$HOME/end\" ]; do sleep 0.1; done; rm \"$HOME/began\"; exit; fi\necho \"$EVAL_SIMULATOR_UDID\" >> \"$HOME/used\"\n{CLAUDE_DONE}"
+        "if mkdir \"$HOME/first\"; then echo $$ > \"$HOME/began\"; while ! [ -e \"$HOME/end\" ]; do sleep 0.1; done; rm \"$HOME/began\"; exit; fi\necho \"$EVAL_SIMULATOR_UDID\" >> \"$HOME/used\"\n{CLAUDE_DONE}"
     ));
     let sandbox = sandbox.apple(&task("ios_test_pass"), PROJECT);
     kill_beside_agent(&sandbox, "home/began");
@@ -157,7 +163,7 @@ fn late_installer(sandbox: &Sandbox, standin: &Standin) {
         ],
     );
     assert!(built.status.success(), "{built:?}");
-    let body = "mkdir \"HOME/first\" 2>/dev/null || exit 0\ntouch \"HOME/began\"\nwhile ! [ -e \"HOME/go\" ]; do sleep 0.05; done\nxcrun simctl bootstatus \"$EVAL_SIMULATOR_UDID\" -b >/dev/null\nxcrun simctl install \"$EVAL_SIMULATOR_UDID\" \"HOME/dd/Build/Products/Debug-iphonesimulator/Tally.app\"\ntouch \"HOME/late\"";
+    let body = "mkdir \"HOME/first\" 2>/dev/null || exit 0\necho $$ > \"HOME/began\"\nwhile ! [ -e \"HOME/go\" ]; do sleep 0.05; done\nxcrun simctl bootstatus \"$EVAL_SIMULATOR_UDID\" -b >/dev/null\nxcrun simctl install \"$EVAL_SIMULATOR_UDID\" \"HOME/dd/Build/Products/Debug-iphonesimulator/Tally.app\"\ntouch \"HOME/late\"";
     sandbox.script("late", &body.replace("HOME", &home.display().to_string()));
 }
 
@@ -270,7 +276,9 @@ fn the_simulator_of_a_tasks_own_destination_is_lent_too() {
 
 #[test]
 fn copies_of_dead_runs_are_deleted_by_any_start() {
-    let (sandbox, standin) = sandbox(&format!("mkdir \"$HOME/began\" && sleep 30\n{CLAUDE_DONE}"));
+    let (sandbox, standin) = sandbox(&format!(
+        "[ ! -e \"$HOME/began\" ] && echo $$ > \"$HOME/began\" && sleep 30\n{CLAUDE_DONE}"
+    ));
     let sandbox = sandbox
         .set("timeout_sec", "60")
         .set("stall_timeout_sec", "60")

@@ -5,7 +5,7 @@ use std::fs;
 use rustix::process::Signal;
 use serde_json::json;
 
-use crate::sandbox::{CLAUDE_DONE, SOLVE, Sandbox, read_rows, send_signal, wait_for};
+use crate::sandbox::{CLAUDE_DONE, SOLVE, Sandbox, kill_alone, read_rows, send_signal, wait_for};
 
 /// An agent that solves the task, but hangs while a file `hold` is in the home folder.
 fn patient() -> String {
@@ -30,11 +30,10 @@ fn agents_that_outlived_a_killed_harness_are_told_at_the_next_start() {
     wait_for("the agent", || {
         fs::read_to_string(&pid).is_ok_and(|text| text.ends_with('\n'))
     });
-    child.kill().expect("kill proctor");
-    child.wait().expect("reap proctor");
-    fs::write(sandbox.path("home/go"), "").expect("let the next agent go");
     let pid = fs::read_to_string(pid).expect("read the agent's id");
     let pid: i32 = pid.trim().parse().expect("a process id");
+    kill_alone(&mut child, pid);
+    fs::write(sandbox.path("home/go"), "").expect("let the next agent go");
     let ran = sandbox.proctor(&["run", "--resume", &sandbox.run_dir().display().to_string()]);
     let orphan = rustix::process::Pid::from_raw(pid).expect("a process id");
     rustix::process::kill_process(orphan, rustix::process::Signal::KILL)

@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::Value;
 
-use crate::sandbox::{CLAUDE_DONE, Sandbox};
+use crate::sandbox::{CLAUDE_DONE, KILL_HARNESS, Sandbox};
 
 const SUSPECT: &str = "suspect[harness_died_beside_agent]";
 
@@ -81,8 +81,10 @@ fn what_an_agent_writes_into_the_journal_of_a_living_run_is_set_aside_and_told()
 
 #[test]
 fn a_told_row_that_an_agent_wrote_itself_changes_nothing() {
-    let told = "printf '%s\\n' \"$last\" | forge | sed 's/\"integrity\":\"clean\"/\"integrity\":\"suspect[harness_died_beside_agent]\"/; s/\"success\":true/\"success\":false/' >> runs.jsonl\nprintf '%s\\n' \"$last\" | forge >> runs.jsonl\nkill -9 $PPID; sleep 1";
-    let sandbox = meddler(told);
+    let told = format!(
+        "printf '%s\\n' \"$last\" | forge | sed 's/\"integrity\":\"clean\"/\"integrity\":\"suspect[harness_died_beside_agent]\"/; s/\"success\":true/\"success\":false/' >> runs.jsonl\nprintf '%s\\n' \"$last\" | forge >> runs.jsonl\n{KILL_HARNESS}; sleep 1"
+    );
+    let sandbox = meddler(&told);
     assert_eq!(sandbox.proctor(&["run", "--quiet"]).code, None);
     assert_eq!(sandbox.rows().len(), 3, "two of them forged");
     let run = sandbox.run_dir().display().to_string();
@@ -100,8 +102,10 @@ fn a_told_row_that_an_agent_wrote_itself_changes_nothing() {
 
 #[test]
 fn a_copy_of_the_noted_last_row_hides_none_before_it() {
-    let forged = "printf '%s\\n' \"$last\" | forge >> runs.jsonl\nprintf '%s\\n' \"$last\" >> runs.jsonl\nkill -9 $PPID; sleep 1";
-    let sandbox = meddler(forged);
+    let forged = format!(
+        "printf '%s\\n' \"$last\" | forge >> runs.jsonl\nprintf '%s\\n' \"$last\" >> runs.jsonl\n{KILL_HARNESS}; sleep 1"
+    );
+    let sandbox = meddler(&forged);
     sandbox
         .proctor(&["run", "--quiet", "--trials", "1"])
         .expect_code(0);
@@ -120,7 +124,9 @@ fn a_copy_of_the_noted_last_row_hides_none_before_it() {
 
 #[test]
 fn what_was_told_again_by_a_start_that_died_too_is_told_once_more() {
-    let sandbox = meddler("printf '%s\\n' \"$last\" | forge >> runs.jsonl; kill -9 $PPID; sleep 1");
+    let sandbox = meddler(&format!(
+        "printf '%s\\n' \"$last\" | forge >> runs.jsonl; {KILL_HARNESS}; sleep 1"
+    ));
     assert_eq!(sandbox.proctor(&["run", "--quiet"]).code, None);
     let run = sandbox.run_dir();
     let folder = run.display().to_string();

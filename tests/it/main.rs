@@ -77,6 +77,7 @@ mod stopped;
 mod streams;
 mod suite_inside;
 mod summary;
+mod supervisors;
 mod synced;
 mod tidy;
 mod workspace;

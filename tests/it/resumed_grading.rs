@@ -5,7 +5,7 @@ use std::process::Command;
 
 use serde_json::Value;
 
-use crate::sandbox::{CLAUDE_DONE, SOLVE, Sandbox};
+use crate::sandbox::{CLAUDE_DONE, KILL_HARNESS, SOLVE, Sandbox};
 
 /// The row of a trial whose first grading killed the harness, graded by a later start; `check` is the grader's script.
 fn graded_later(agent: &str, keys: &str, check: &str) -> Value {
@@ -22,7 +22,7 @@ fn graded_later(agent: &str, keys: &str, check: &str) -> Value {
     sandbox.git(&["commit", "-q", "-m", "ignore"]);
     let mark = sandbox.path("home/killed");
     let script = format!(
-        "[ -e {mark} ] || {{ touch {mark}; kill -9 $PPID; exec sleep 5; }}; {check}",
+        "[ -e {mark} ] || {{ touch {mark}; {KILL_HARNESS}; exec sleep 5; }}; {check}",
         mark = mark.display()
     );
     let sandbox = sandbox.tasks(&format!(
@@ -84,7 +84,7 @@ fn without_a_jail_a_grade_that_a_dead_start_told_is_not_taken() {
     let mark = sandbox.path("home/killed");
     let mark = mark.display();
     let sandbox = sandbox.tasks(&format!(
-        "- id: answer\n  prompt: p\n  graders:\n    - type: command\n      argv: [sh, -c, '[ -e {mark} ] || {{ touch {mark}; kill -9 $PPID; exec sleep 5; }}; grep -qx 42 answer.txt']\n"
+        "- id: answer\n  prompt: p\n  graders:\n    - type: command\n      argv: [sh, -c, '[ -e {mark} ] || {{ touch {mark}; {KILL_HARNESS}; exec sleep 5; }}; grep -qx 42 answer.txt']\n"
     ));
     assert_eq!(sandbox.proctor(&["run", "--quiet"]).code, None);
     // What an agent that ends the harness can write, or code of its that a grader runs.
@@ -165,7 +165,9 @@ fn a_refused_start_leaves_no_run_directory() {
 
 #[test]
 fn without_a_jail_a_row_that_an_agent_wrote_before_it_ended_the_harness_is_not_believed() {
-    let body = "cd \"$(dirname \"$EVAL_CMD_LOG\")/../..\" || exit 1\nif [ ! -e \"$HOME/forged\" ]; then\n  touch \"$HOME/forged\"\n  sed 's/trial-000/trial-001/g; s/\"trial_index\":0/\"trial_index\":1/; s/\"success\":false/\"success\":true/; s/\"grade\":\"fail\"/\"grade\":\"pass\"/' runs.jsonl >> runs.jsonl\n  test -s runs.jsonl && kill -9 $PPID; sleep 2\nfi\n";
+    let body = format!(
+        "cd \"$(dirname \"$EVAL_CMD_LOG\")/../..\" || exit 1\nif [ ! -e \"$HOME/forged\" ]; then\n  touch \"$HOME/forged\"\n  sed 's/trial-000/trial-001/g; s/\"trial_index\":0/\"trial_index\":1/; s/\"success\":false/\"success\":true/; s/\"grade\":\"fail\"/\"grade\":\"pass\"/' runs.jsonl >> runs.jsonl\n  test -s runs.jsonl && {{ {KILL_HARNESS}; }}; sleep 2\nfi\n"
+    );
     let first = "if [ ! -e \"$HOME/first\" ]; then touch \"$HOME/first\"; else\n";
     let sandbox = Sandbox::new()
         .agent(

@@ -356,6 +356,9 @@ impl Ran {
 pub(crate) const CLAUDE_DONE: &str = r#"echo '{"type":"system","subtype":"init","session_id":"s","model":"claude-test","tools":[],"mcp_servers":[],"claude_code_version":"2.1.329"}'
 echo '{"type":"result","subtype":"success","is_error":false,"result":"done","num_turns":1,"total_cost_usd":0.5,"usage":{"input_tokens":100,"cache_creation_input_tokens":10,"cache_read_input_tokens":900,"output_tokens":20}}'"#;
 
+/// What an agent or a grader without a jail does to end the harness: its own parent is its supervisor.
+pub(crate) const KILL_HARNESS: &str = "read -r _ _ _ h _ < /proc/$PPID/stat; kill -9 $h";
+
 /// Solves the task of the sandbox.
 pub(crate) const SOLVE: &str = "echo 42 > answer.txt";
 
@@ -374,4 +377,23 @@ pub(crate) fn wait_for(what: &str, mut ready: impl FnMut() -> bool) {
         );
         std::thread::sleep(Duration::from_millis(10));
     }
+}
+
+/// Kills a harness so that an agent without a jail lives on: the agent's supervisor, which would end it, is stopped before and dies
+/// after.
+pub(crate) fn kill_alone(harness: &mut Child, agent: i32) {
+    let stat = fs::read_to_string(format!("/proc/{agent}/stat")).expect("it lives");
+    let rest = stat.rsplit(") ").next().unwrap_or_default();
+    let parent = rest
+        .split(' ')
+        .nth(1)
+        .and_then(|parent| parent.parse().ok());
+    let supervisor = parent
+        .and_then(rustix::process::Pid::from_raw)
+        .expect("a parent");
+    let send = |signal| rustix::process::kill_process(supervisor, signal).expect("signal it");
+    send(rustix::process::Signal::STOP);
+    harness.kill().expect("kill proctor");
+    harness.wait().expect("reap proctor");
+    send(rustix::process::Signal::KILL);
 }

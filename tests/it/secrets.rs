@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use crate::sandbox::{CLAUDE_DONE, SOLVE, Sandbox, wait_for};
+use crate::sandbox::{CLAUDE_DONE, KILL_HARNESS, SOLVE, Sandbox, wait_for};
 
 /// All files below a folder.
 fn files_below(folder: &Path) -> Vec<PathBuf> {
@@ -159,7 +159,7 @@ fn a_secret_that_a_grader_prints_is_in_no_log_of_a_validation_a_run_a_resume_or_
     let mark = sandbox.path("home/killed").display().to_string();
     // Validation comes first; then the harness dies while its graders run.
     let script = format!(
-        "env; echo again >> {mark}; [ \"$(wc -l < {mark})\" -ne 3 ] || {{ kill -9 $PPID; exec sleep 5; }}; grep -qx 42 answer.txt"
+        "env; echo again >> {mark}; [ \"$(wc -l < {mark})\" -ne 3 ] || {{ {KILL_HARNESS}; exec sleep 5; }}; grep -qx 42 answer.txt"
     );
     let sandbox = sandbox.tasks(&format!(
         "- id: answer\n  prompt: p\n  reference_patch: answer.patch\n  graders:\n    - type: command\n      argv: [sh, -c, '{script}']\n      env: {{GRADER_TOKEN: {own}}}\n"

@@ -86,7 +86,8 @@ pub(super) fn tell(says: &OwnedFd, said: &Said) {
     rustix::io::write(says, &said.bytes()).ok();
 }
 
-fn ordered() -> Result<Order, Failed> {
+/// What the harness ordered.
+pub(super) fn ordered() -> Result<Order, Failed> {
     let mut file = File::from(sys::inherited(ORDER));
     let mut bytes = Vec::new();
     file.rewind()

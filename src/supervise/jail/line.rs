@@ -1,4 +1,4 @@
-//! The harness's side of a jail: the line to its warden.
+//! The harness's side of a jail, or of a supervisor: the line to whoever reaps there.
 
 use std::io;
 use std::net::TcpListener;
@@ -16,19 +16,22 @@ use super::super::ending::Exit;
 use super::JailNetwork;
 use super::door::{ASKS, HATCHES, ORDER, SAYS};
 use super::hatches;
+use super::supervisor::{BIRTH, LET_GO};
 use super::warden::{INTERRUPT, TERMINATE};
 use super::wire::{MESSAGE, Order, Said};
 
 /// Numbers above those that the porter expects its descriptors at.
 const ABOVE: i32 = 16;
 
-/// The line of the harness to a warden. Dropped, it is the end of the jail.
+/// The line of the harness to a warden or a supervisor. Dropped, it is the end of all that these keep.
 #[derive(Debug)]
 pub(in super::super) struct Line {
     asks: Option<ChildStdin>,
     says: ChildStdout,
     /// Where sockets of its network come out.
     hatches: Option<UnixStream>,
+    /// Where the program of a supervisor tells of its birth.
+    birth: Option<ChildStdout>,
     /// Most processes and threads that were told to be in it at once.
     most: u64,
 }
@@ -92,15 +95,37 @@ pub(in super::super) fn open(order: &Order) -> io::Result<(Line, PorterEnds)> {
         hatches: way_out(order, &mut ends)?,
         asks: Some(ChildStdin::from_std(process::ChildStdin::from(asks))?),
         says: ChildStdout::from_std(process::ChildStdout::from(says))?,
+        birth: None,
         most: 0,
     };
     Ok((line, ends))
 }
 
+/// The same for a supervisor.
+pub(in super::super) fn open_supervised(order: &Order) -> io::Result<(Line, PorterEnds)> {
+    let (mut line, mut ends) = open(order)?;
+    let (birth, born) = io::pipe()?;
+    let born = rustix::io::fcntl_dupfd_cloexec(OwnedFd::from(born), ABOVE)?;
+    ends.0.push((born, BIRTH));
+    let birth = process::ChildStdout::from(OwnedFd::from(birth));
+    line.birth = Some(ChildStdout::from_std(birth)?);
+    Ok((line, ends))
+}
+
 impl Line {
-    /// Waits until the program runs: since when, in nanoseconds of `CLOCK_MONOTONIC`.
-    pub(in super::super) async fn started(&mut self) -> Result<u64, Unborn> {
-        started(self.hear().await)
+    /// Waits until the program runs: since when, in nanoseconds of `CLOCK_MONOTONIC`, and its id where that is known.
+    pub(in super::super) async fn started(&mut self) -> Result<(u64, u32), Unborn> {
+        let Some(mut birth) = self.birth.take() else {
+            return started(self.hear().await);
+        };
+        // It ends when the program has taken over, or could not.
+        let mut told = Vec::new();
+        birth.read_to_end(&mut told).await.ok();
+        let last = told.chunks_exact(MESSAGE).next_back();
+        match last.and_then(|bytes| Said::read(bytes.try_into().ok()?)) {
+            Some(said) => started(Some(said)),
+            None => started(self.hear().await),
+        }
     }
 
     /// The sockets that listen at the ports of its network, once the program runs.
@@ -109,7 +134,7 @@ impl Line {
         way.as_ref().map_or(Ok(Vec::new()), hatches::take)
     }
 
-    /// Waits until the program has left, and says whether nobody else is in the jail; `None` if the warden was killed.
+    /// Waits until the program has left, and says whether nobody else is left; `None` if whoever reaps was killed.
     /// Nothing is lost if the wait is dropped.
     pub(in super::super) async fn left(&mut self) -> Option<(Exit, bool)> {
         loop {
@@ -154,11 +179,16 @@ impl Line {
     pub(in super::super) fn end(&mut self) {
         self.asks = None;
     }
+
+    /// Asks a supervisor to leave alone whoever is left.
+    pub(in super::super) async fn let_go(&mut self) {
+        self.ask(LET_GO).await;
+    }
 }
 
-fn started(said: Option<Said>) -> Result<u64, Unborn> {
+fn started(said: Option<Said>) -> Result<(u64, u32), Unborn> {
     Err(match said {
-        Some(Said::Started(since)) => return Ok(since),
+        Some(Said::Started(since, pid)) => return Ok((since, pid)),
         Some(Said::NotStarted(error)) => Unborn::Program(io::Error::from_raw_os_error(error)),
         Some(Said::NotMade(step, why)) => Unborn::Jail(format!("cannot {}: {why}", step.words())),
         Some(Said::Left(..) | Said::Most(_)) | None => {
@@ -188,5 +218,5 @@ pub(in super::super) fn try_out(
         _ => 0,
     };
     drop(asks);
-    started(Said::read(&message).filter(|_| count == MESSAGE)).map(|strangers| strangers == 1)
+    started(Said::read(&message).filter(|_| count == MESSAGE)).map(|(strangers, _)| strangers == 1)
 }

@@ -11,6 +11,8 @@
 //!    root inside of that namespace can neither unmount nor remount nor move what hides and seals.
 //!
 //! The porter is reaped after the last process of the jail: that proves that nothing is left.
+//!
+//! Where there is no jail, a [`supervisor`] stands between the harness and the program: the same without walls.
 
 mod census;
 mod door;
@@ -19,6 +21,8 @@ mod line;
 mod mounts;
 mod network;
 mod newborn;
+mod reaper;
+mod supervisor;
 mod sys;
 mod users;
 mod view;
@@ -35,7 +39,8 @@ use super::registry::{self, Place};
 use super::session::Launch;
 
 pub(super) use door::{enter, is_own_program};
-pub(super) use line::{Line, PorterEnds, Unborn, open, try_out};
+pub(super) use line::{Line, PorterEnds, Unborn, open, open_supervised, try_out};
+pub(super) use supervisor::{enter as enter_as_supervisor, start_supervisor};
 pub(super) use sys::leave;
 pub(super) use wire::Order;
 

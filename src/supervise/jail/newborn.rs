@@ -4,6 +4,7 @@ use std::convert::Infallible;
 use std::ffi::CString;
 use std::fs::File;
 use std::io::{self, Read as _, Write as _};
+use std::path::Path;
 
 use rustix::process::{Pid, Resource, Rlimit, chdir, setrlimit, setsid};
 
@@ -110,6 +111,11 @@ fn become_program(
     let Some(program) = &order.program else {
         return Err(nothing_to_start());
     };
+    take_over(program, order)
+}
+
+/// The program takes this process over; only a failure comes back.
+pub(super) fn take_over(program: &Path, order: &Order) -> io::Result<Infallible> {
     chdir(&order.folder)?;
     sys::seal_descriptors();
     sys::default_actions();

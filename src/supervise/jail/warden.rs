@@ -3,12 +3,12 @@
 use std::os::fd::{AsFd, OwnedFd};
 
 use rustix::io::Errno;
-use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, kill_process_group, wait};
+use rustix::process::{Signal, kill_process_group};
 
-use super::super::ending::Exit;
 use super::census::{APART, Census};
 use super::door::{Inside, at, not_made, tell};
 use super::newborn::{self, Birth};
+use super::reaper::Reaper;
 use super::sys;
 use super::view;
 use super::wire::{Said, Step};
@@ -53,16 +53,15 @@ fn life(inside: Inside) -> Result<(), ()> {
             Err(())
         }
         Birth::Tried => {
-            tell(&says, &Said::Started(u64::from(users.are_strangers())));
+            tell(&says, &Said::Started(u64::from(users.are_strangers()), 0));
             Ok(())
         }
         Birth::Lives { pid, since } => {
-            tell(&says, &Said::Started(since));
+            tell(&says, &Said::Started(since, 0));
             Watch {
                 asks,
                 says,
-                signals,
-                program: Some(pid),
+                reaper: Reaper::new(signals, pid),
                 census: Census::begun(),
             }
             .run();
@@ -71,17 +70,10 @@ fn life(inside: Inside) -> Result<(), ()> {
     }
 }
 
-fn exit_of(status: WaitStatus) -> Exit {
-    let signal = status.terminating_signal().map(Exit::Signal);
-    signal.unwrap_or(Exit::Code(status.exit_status().unwrap_or_default()))
-}
-
 struct Watch {
     asks: OwnedFd,
     says: OwnedFd,
-    signals: OwnedFd,
-    /// The program, until it has been reaped.
-    program: Option<Pid>,
+    reaper: Reaper,
     census: Census,
 }
 
@@ -92,49 +84,22 @@ impl Watch {
             if self.reap() {
                 return;
             }
-            let more = self.census.look();
-            self.tell_of(more);
-            match sys::wait_for([self.asks.as_fd(), self.signals.as_fd()], APART) {
+            tell_of(&self.says, self.census.look());
+            match sys::wait_for([self.asks.as_fd(), self.reaper.signals()], APART) {
                 Some([true, _]) if self.obey() => return self.end(),
-                Some([_, true]) => self.forget_signals(),
+                Some([_, true]) => self.reaper.forget_signals(),
                 _ => {}
             }
         }
     }
 
-    fn tell_of(&self, processes: Option<u64>) {
-        if let Some(count) = processes {
-            tell(&self.says, &Said::Most(count));
-        }
-    }
-
     /// Reaps all that have died; whether nobody is left.
     fn reap(&mut self) -> bool {
-        loop {
-            match wait(WaitOptions::NOHANG) {
-                Ok(Some((pid, status))) if Some(pid) == self.program => {
-                    self.program = None;
-                    let rest = self.census.rest();
-                    self.tell_of(rest);
-                    let alone = Self::is_alone();
-                    tell(&self.says, &Said::Left(exit_of(status), alone));
-                }
-                Ok(Some(_)) | Err(Errno::INTR) => {}
-                Ok(None) => return false,
-                Err(_) => return true,
-            }
-        }
-    }
-
-    /// Whether no child is left, dead ones reaped.
-    fn is_alone() -> bool {
-        loop {
-            match wait(WaitOptions::NOHANG) {
-                Ok(Some(_)) | Err(Errno::INTR) => {}
-                Ok(None) => return false,
-                Err(_) => return true,
-            }
-        }
+        let (says, census) = (&self.says, &mut self.census);
+        self.reaper.reap(|exit, alone| {
+            tell_of(says, census.rest());
+            tell(says, &Said::Left(exit, alone));
+        })
     }
 
     /// Does what the harness asks; whether it wants an end, or is gone.
@@ -147,7 +112,7 @@ impl Watch {
                     TERMINATE => Signal::TERM,
                     _ => return false,
                 };
-                if let Some(program) = self.program {
+                if let Some(program) = self.reaper.program {
                     // Nobody moves until all have been asked.
                     sys::signal_all(Signal::STOP);
                     kill_process_group(program, signal).ok();
@@ -164,16 +129,16 @@ impl Watch {
     fn end(mut self) {
         sys::signal_all(Signal::KILL);
         for _ in 0..LAST_LOOKS {
-            if self.program.is_none() || self.reap() {
+            if self.reaper.program.is_none() || self.reap() {
                 return;
             }
             std::thread::sleep(std::time::Duration::from_millis(1));
         }
     }
+}
 
-    /// All that counts is that something happened.
-    fn forget_signals(&self) {
-        let mut buffer = [0; 1024];
-        while rustix::io::read(&self.signals, &mut buffer).is_ok_and(|count| count > 0) {}
+fn tell_of(says: &OwnedFd, processes: Option<u64>) {
+    if let Some(count) = processes {
+        tell(says, &Said::Most(count));
     }
 }

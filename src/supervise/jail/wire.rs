@@ -1,4 +1,4 @@
-//! What the harness tells the helper of a jail, as bytes in a file without a name: never on a command line.
+//! What the harness tells a helper that keeps a trial, as bytes in a file without a name: never on a command line.
 
 use std::ffi::{CString, OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -174,14 +174,15 @@ pub(super) fn c_text(text: &OsStr) -> std::io::Result<CString> {
 /// What the helper says, in messages of this many bytes.
 pub(super) const MESSAGE: usize = 512;
 
-/// Where the text of a message begins.
+/// Where the text of a message begins, or the id of a process, and the length of that.
 const TEXT: usize = 16;
+const PID: usize = 4;
 
 /// A word of the helper.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Said {
-    /// The program runs, since this time of `CLOCK_MONOTONIC` in nanoseconds.
-    Started(u64),
+    /// The program runs, since this time of `CLOCK_MONOTONIC` in nanoseconds; its id, or zero where it has another one outside.
+    Started(u64, u32),
     /// The jail could not be made: at which step, and why.
     NotMade(Step, String),
     /// The program could not be started: the system's error.
@@ -235,7 +236,7 @@ impl Step {
 impl Said {
     pub(super) fn bytes(&self) -> [u8; MESSAGE] {
         let (kind, small, large) = match *self {
-            Self::Started(at) => (1, 0, at),
+            Self::Started(at, _) => (1, 0, at),
             Self::NotMade(step, ref why) => (2, step as u8, why.len().min(MESSAGE - TEXT) as u64),
             Self::NotStarted(error) => (3, 0, from_i32(error)),
             Self::Left(Exit::Code(code), alone) => (4, u8::from(alone), from_i32(code)),
@@ -246,9 +247,13 @@ impl Said {
         out[0] = kind;
         out[1] = small;
         out[8..TEXT].copy_from_slice(&large.to_le_bytes());
-        if let Self::NotMade(_, why) = self {
-            let length = why.len().min(MESSAGE - TEXT);
-            out[TEXT..TEXT + length].copy_from_slice(&why.as_bytes()[..length]);
+        match self {
+            Self::NotMade(_, why) => {
+                let length = why.len().min(MESSAGE - TEXT);
+                out[TEXT..TEXT + length].copy_from_slice(&why.as_bytes()[..length]);
+            }
+            Self::Started(_, pid) => out[TEXT..TEXT + PID].copy_from_slice(&pid.to_le_bytes()),
+            _ => {}
         }
         out
     }
@@ -257,7 +262,10 @@ impl Said {
         let large = u64::from_le_bytes(bytes[8..TEXT].try_into().ok()?);
         let number = i32::try_from(large).ok();
         Some(match bytes[0] {
-            1 => Self::Started(large),
+            1 => {
+                let pid = bytes[TEXT..TEXT + PID].try_into().ok()?;
+                Self::Started(large, u32::from_le_bytes(pid))
+            }
             2 => {
                 let text = bytes[TEXT..].get(..usize::try_from(large).ok()?)?;
                 let why = String::from_utf8_lossy(text).into_owned();
@@ -318,7 +326,8 @@ mod tests {
     #[test]
     fn messages_read_back() {
         for said in [
-            Said::Started(u64::MAX - 1),
+            Said::Started(u64::MAX - 1, 0),
+            Said::Started(1, u32::MAX - 1),
             Said::NotMade(Step::Proc, "not permitted".to_owned()),
             Said::NotStarted(2),
             Said::Left(Exit::Signal(9), true),

@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::Watch;
 use crate::model::Leftover;
 use crate::supervise::course::UNKILLABLE;
-use crate::supervise::ending::{ChildEnding, EndReason};
+use crate::supervise::ending::{ChildEnding, EndReason, Exit};
 use crate::supervise::registry;
 use crate::supervise::spec::{Listener, OutputStream};
 use crate::supervise::sweep::{self, Swept};
@@ -31,6 +31,8 @@ impl Watch<'_> {
             self.swept.uncontained = true;
         } else if self.leash.child.is_jailed() {
             self.empty_jail().await;
+        } else if self.leash.child.is_supervised() {
+            self.empty_supervisor().await;
         } else if !self.spares_leftovers() && !registry::no_orphans() {
             self.sweep(sweep::without_leader).await;
         }
@@ -57,9 +59,23 @@ impl Watch<'_> {
             };
             self.sweep(how).await;
         }
-        self.leash.child.end_jail();
+        self.leash.child.end_keeper();
         let reaped = tokio::time::timeout(UNKILLABLE, self.leash.child.reaped()).await;
         self.swept.uncontained = reaped.is_err();
+    }
+
+    /// Kills whoever is left below the supervisor and waits for its word that nobody is.
+    async fn empty_supervisor(&mut self) {
+        let spares = self.spares_leftovers();
+        if spares {
+            self.leash.child.let_go().await;
+        } else if !self.leash.child.left_nobody() {
+            self.sweep(sweep::without_leader).await;
+        }
+        self.leash.child.end_keeper();
+        let reaped = tokio::time::timeout(UNKILLABLE, self.leash.child.reaped()).await;
+        let empty = matches!(reaped, Ok(Some(Exit::Code(0))));
+        self.swept.uncontained |= !empty && !spares;
     }
 
     /// A command that starts a daemon and ends by itself leaves it running.
@@ -77,18 +93,20 @@ impl Watch<'_> {
     }
 
     fn told(mut self) -> ChildEnding {
+        let most_processes = self.leash.child.most();
         ChildEnding {
             reason: self.course.reason(),
             paused: self.clock.paused(),
             leftovers: self.swept.leftovers,
             uncontained: self.swept.uncontained,
+            unsupervised: self.leash.child.lost_its_supervisor(),
             stdout_bytes: self.stdout.bytes,
             stderr_bytes: self.stderr.bytes,
             oversize_lines: self.stdout.oversize_lines() + self.stderr.oversize_lines(),
             tee_error: self.stdout.take_error().or(self.stderr.take_error()),
             stderr_tail: self.stderr.into_tail(),
             max_rss_kib: self.samples.highest,
-            most_processes: self.leash.child.most(),
+            most_processes,
             ..self.ending
         }
     }

@@ -1,0 +1,207 @@
+//! Starting a child in each manner of containment.
+
+use std::collections::BTreeSet;
+use std::ffi::OsString;
+use std::io;
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use tokio::signal::unix::Signal;
+
+use super::child::{self, Child, ChildEnds, Keeper, Streams};
+use super::jail::{self, Jail, Unborn};
+use super::session::Launch;
+use super::spec::{ChildSpec, Containment, StdinPlan};
+use super::trial::Trial;
+use super::{clock, processes, registry};
+
+/// Name of the variable that holds a trial's marker.
+pub(super) const MARKER: &str = "PROCTOR_TRIAL";
+
+/// A child that runs.
+pub(super) struct Started {
+    pub(super) child: Child,
+    pub(super) streams: Streams,
+    pub(super) trial: Trial,
+    /// `CLOCK_MONOTONIC` right before the spawn.
+    pub(super) at: Duration,
+    /// Sockets that listen in the network of its jail.
+    pub(super) hatches: io::Result<Vec<TcpListener>>,
+}
+
+/// A program to start, with its name as the first of its words.
+pub(super) struct Wanted<'a> {
+    pub(super) spec: &'a ChildSpec,
+    pub(super) program: &'a Path,
+    pub(super) words: &'a [OsString],
+    pub(super) environment: Vec<(OsString, OsString)>,
+}
+
+/// Starts a child as its containment says.
+pub(super) async fn start(wanted: &Wanted<'_>) -> io::Result<Started> {
+    match &wanted.spec.containment {
+        Containment::Supervised | Containment::Wrapped(_) if jail::is_own_program() => {
+            supervised(wanted).await
+        }
+        Containment::None | Containment::Supervised | Containment::Wrapped(_) => {
+            in_the_open(wanted)
+        }
+        Containment::Jail(jail) => in_jail(wanted, jail).await,
+    }
+}
+
+fn in_the_open(wanted: &Wanted<'_>) -> io::Result<Started> {
+    let spec = wanted.spec;
+    let changes = child::changes_of_children()?;
+    let (streams, ends) = child::open_streams(matches!(spec.stdin, StdinPlan::Bytes(_)))?;
+    let at = clock::monotonic();
+    let (place, brand) = registry::start(&Launch {
+        program: wanted.program,
+        arguments: wanted.words,
+        environment: &wanted.environment,
+        folder: &spec.cwd,
+        streams: ends.borrowed(),
+        further: &[],
+    })?;
+    if let Some(brand) = brand.as_ref().filter(|_| spec.limits.spare_leftovers) {
+        registry::spare(brand);
+    }
+    let trial = Trial {
+        pid: place.pid,
+        start: place.start,
+        leader: place.pid,
+        leader_start: place.start,
+        supervisor: None,
+        wardens: Vec::new(),
+        brand,
+        marker: mark(spec),
+        shims: shims(spec),
+        seen: BTreeSet::new(),
+    };
+    Ok(Started {
+        child: Child::new(place, changes, Keeper::Nobody),
+        streams,
+        trial,
+        at,
+        hatches: Ok(Vec::new()),
+    })
+}
+
+/// The same in a jail: what is started is the porter, and time counts from when the program itself runs.
+async fn in_jail(wanted: &Wanted<'_>, jail: &Jail) -> io::Result<Started> {
+    let (order, opened) = ordered(wanted, jail)?;
+    let (line, porter_ends) = jail::open(&order)?;
+    let (place, brand) = jail::start_porter(opened.ends.borrowed(), &porter_ends)?;
+    drop((opened.ends, porter_ends));
+    let mut child = Child::new(place, opened.changes, Keeper::Jail(line));
+    let (since, _) = begun(&mut child, "the jail").await?;
+    let (pid, start) = (child.place.pid, child.place.start);
+    let warden = processes::first_child(pid).unwrap_or_default();
+    let leader = processes::first_child(warden).unwrap_or_default();
+    let trial = Trial {
+        pid,
+        start,
+        leader,
+        leader_start: processes::start_of(leader).unwrap_or_default(),
+        supervisor: None,
+        wardens: vec![pid, warden],
+        brand,
+        marker: mark(wanted.spec),
+        shims: shims(wanted.spec),
+        seen: BTreeSet::new(),
+    };
+    Ok(Started {
+        hatches: child.hatches(),
+        child,
+        streams: opened.streams,
+        trial,
+        at: Duration::from_nanos(since),
+    })
+}
+
+/// The same below a supervisor, which is what is started.
+async fn supervised(wanted: &Wanted<'_>) -> io::Result<Started> {
+    let (order, opened) = ordered(wanted, &Jail::default())?;
+    let (line, supervisor_ends) = jail::open_supervised(&order)?;
+    let (place, brand) = jail::start_supervisor(opened.ends.borrowed(), &supervisor_ends)?;
+    drop((opened.ends, supervisor_ends));
+    let mut child = Child::new(place, opened.changes, Keeper::Supervisor(line));
+    let (since, leader) = begun(&mut child, "its supervisor").await?;
+    if let Some(brand) = brand
+        .as_ref()
+        .filter(|_| wanted.spec.limits.spare_leftovers)
+    {
+        registry::spare(brand);
+    }
+    let (pid, start) = (child.place.pid, child.place.start);
+    let trial = Trial {
+        pid,
+        start,
+        leader,
+        leader_start: processes::start_of(leader).unwrap_or_default(),
+        supervisor: Some(pid),
+        wardens: vec![pid],
+        brand,
+        marker: mark(wanted.spec),
+        shims: shims(wanted.spec),
+        seen: BTreeSet::new(),
+    };
+    Ok(Started {
+        child,
+        streams: opened.streams,
+        trial,
+        at: Duration::from_nanos(since),
+        hatches: Ok(Vec::new()),
+    })
+}
+
+/// What a helper of our own binary is started with.
+struct Opened {
+    changes: Signal,
+    streams: Streams,
+    ends: ChildEnds,
+}
+
+fn ordered(wanted: &Wanted<'_>, jail: &Jail) -> io::Result<(jail::Order, Opened)> {
+    let spec = wanted.spec;
+    let changes = child::changes_of_children()?;
+    let (streams, ends) = child::open_streams(matches!(spec.stdin, StdinPlan::Bytes(_)))?;
+    let order = jail::order(
+        wanted.program,
+        (wanted.words, &wanted.environment),
+        &spec.cwd,
+        jail,
+    );
+    let opened = Opened {
+        changes,
+        streams,
+        ends,
+    };
+    Ok((order, opened))
+}
+
+/// Waits until a helper tells that the program runs: since when, and its id where the helper knows it.
+async fn begun(child: &mut Child, what: &str) -> io::Result<(u64, u32)> {
+    match child.started().await {
+        Ok(begun) => Ok(begun),
+        Err(unborn) => {
+            child.end_keeper();
+            child.reaped().await;
+            Err(match unborn {
+                Unborn::Program(error) => error,
+                Unborn::Jail(why) => io::Error::other(format!("{what} could not be made: {why}")),
+            })
+        }
+    }
+}
+
+fn shims(spec: &ChildSpec) -> Option<PathBuf> {
+    let folder = spec.limits.shims.as_ref()?;
+    std::fs::canonicalize(folder).ok()
+}
+
+fn mark(spec: &ChildSpec) -> Option<String> {
+    let marker = spec.marker.as_ref()?;
+    Some(format!("{MARKER}={marker}"))
+}

@@ -1,0 +1,137 @@
+//! The supervisor of a trial without a jail: what an agent does to it, and what it does when the harness is gone.
+
+use std::fs;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use crate::sandbox::{CLAUDE_DONE, SOLVE, Sandbox, wait_for};
+
+/// Whether only Linux has what this needs; says so.
+fn is_elsewhere() -> bool {
+    let elsewhere = !cfg!(target_os = "linux");
+    if elsewhere {
+        eprintln!("SKIPPED: supervisors without a jail are Linux's alone");
+    }
+    elsewhere
+}
+
+fn sandbox(body: &str) -> Sandbox {
+    Sandbox::new()
+        .agent("fake", "claude_code_cli", body)
+        .suite("isolation: none")
+        .set("timeout_sec", "30")
+        .set("stall_timeout_sec", "30")
+}
+
+/// How many seconds a nap is that only this test has.
+fn nap(number: u32) -> String {
+    format!("{}.{number}", 6000 + std::process::id() % 1000)
+}
+
+/// Processes with this word at the end of their command line.
+fn sleepers(nap: &str) -> usize {
+    let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
+    let lines = processes.filter_map(|one| fs::read(one.path().join("cmdline")).ok());
+    let word = format!("sleep\0{nap}\0");
+    lines.filter(|line| line.ends_with(word.as_bytes())).count()
+}
+
+/// Three kinds of processes: one that stays, one in a session of its own, one that nobody's variables mark.
+fn three(nap: &str) -> String {
+    format!(
+        "sleep {nap} &\nsetsid sleep {nap} &\nenv -i setsid sleep {nap} </dev/null >/dev/null 2>&1 &"
+    )
+}
+
+#[test]
+fn an_agent_that_kills_its_supervisor_is_ended_and_the_run_goes_on() {
+    if is_elsewhere() {
+        return;
+    }
+    let nap = nap(1);
+    let body = format!("{}\n{SOLVE}\nkill -9 $PPID; sleep {nap}", three(&nap));
+    let sandbox = sandbox(&body).set("trials_per_cell", "2");
+    let begun = Instant::now();
+    let ran = sandbox.proctor(&["run", "--quiet"]).expect_code(0);
+    assert!(begun.elapsed() < Duration::from_secs(25), "{}", ran.stderr);
+    let rows = sandbox.rows();
+    assert_eq!(rows.len(), 2, "{rows:#?}");
+    for row in rows {
+        assert_eq!(row["integrity"], "violated[supervisor_tampered]", "{row:#}");
+        assert_eq!(row["termination"], "crashed", "{row:#}");
+        // What ended it was its own doing: it counts, and is not tried again.
+        assert_eq!(
+            (&row["infra"], &row["success"]),
+            (&Value::from("none"), &Value::from(false))
+        );
+        let left = row["leftovers"].as_array().expect("a list");
+        let asleep = left
+            .iter()
+            .filter(|one| one["argv"] == format!("sleep {nap}"));
+        assert_eq!(asleep.count(), 4, "{row:#}");
+    }
+    assert_eq!(sleepers(&nap), 0);
+}
+
+#[test]
+fn a_stopped_supervisor_keeps_no_trial_from_its_end() {
+    if is_elsewhere() {
+        return;
+    }
+    let nap = nap(2);
+    let body = format!("{}\nkill -STOP $PPID\n{SOLVE}\n{CLAUDE_DONE}", three(&nap));
+    let sandbox = sandbox(&body).set("timeout_sec", "2");
+    let begun = Instant::now();
+    sandbox.proctor(&["run", "--quiet"]);
+    assert!(begun.elapsed() < Duration::from_secs(20));
+    let row = sandbox.row();
+    assert_ne!(row["integrity"], "uncontained", "{row:#}");
+    assert_eq!(sleepers(&nap), 0, "{row:#}");
+}
+
+#[test]
+fn graded_code_that_kills_its_supervisor_fails_and_the_harness_lives() {
+    if is_elsewhere() {
+        return;
+    }
+    let nap = nap(3);
+    let check = format!("kill -9 $PPID; sleep {nap}");
+    let sandbox = sandbox(&format!("{SOLVE}\n{CLAUDE_DONE}")).tasks(&format!(
+        "- id: answer\n  prompt: p\n  graders:\n    - {{type: command, argv: [sh, -c, '{check}']}}\n"
+    ));
+    sandbox.proctor(&["run", "--quiet"]).expect_code(0);
+    let row = sandbox.row();
+    assert_eq!(row["grade"], "fail", "{row:#}");
+    assert_eq!(sleepers(&nap), 0, "{row:#}");
+}
+
+#[test]
+fn nothing_of_a_trial_outlives_a_killed_harness_without_a_jail_either() {
+    if is_elsewhere() {
+        return;
+    }
+    let nap = nap(4);
+    let body = format!(
+        "[ -e \"$HOME/go\" ] || {{ {}\n: > \"$HOME/up\"; sleep {nap}; }}\n{SOLVE}\n{CLAUDE_DONE}",
+        three(&nap)
+    );
+    let sandbox = sandbox(&body);
+    let mut child = sandbox.start(&["run", "--quiet"]);
+    wait_for("the agent", || {
+        sandbox.path("home/up").exists() && sleepers(&nap) == 4
+    });
+    child.kill().expect("kill proctor");
+    child.wait().expect("reap proctor");
+    wait_for("the end of all", || sleepers(&nap) == 0);
+    fs::write(sandbox.path("home/go"), "").expect("let the next agent go");
+    let run = sandbox.run_dir().display().to_string();
+    let ran = sandbox.proctor(&["run", "--resume", &run]).expect_code(0);
+    assert!(!ran.stderr.contains("still alive"), "{}", ran.stderr);
+    let ends: Vec<Value> = sandbox
+        .rows()
+        .iter()
+        .map(|row| row["termination"].clone())
+        .collect();
+    assert_eq!(ends, ["interrupted", "completed"]);
+}
