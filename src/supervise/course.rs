@@ -130,6 +130,11 @@ impl<'a> Course<'a> {
         self.stage = Stage::Draining(now + self.limits.drain);
     }
 
+    /// Nothing is awaited any more.
+    pub(super) fn give_up(&mut self) {
+        self.stage = Stage::Over;
+    }
+
     /// Whether the stall limit is reached unless there was activity elsewhere.
     pub(super) fn looks_stalled(&self, now: Duration) -> bool {
         self.stage == Stage::Running && self.stall_at().is_some_and(|at| now >= at)

@@ -289,7 +289,12 @@ impl<'a> Watch<'a> {
         self.exited = true;
         self.ending.exit = exit;
         self.ending.wall = now;
-        self.course.exited(now);
+        if self.leash.child.lost_its_supervisor() {
+            // It lives on, and is not waited for.
+            self.course.give_up();
+        } else {
+            self.course.exited(now);
+        }
     }
 }
 

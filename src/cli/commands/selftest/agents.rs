@@ -170,6 +170,22 @@ fn faults(nap: &str) -> Vec<Fault> {
             },
         },
         Fault {
+            id: "P14",
+            what: "an agent that kills its parent ends its own trial at most, and its row says so",
+            name: "patricide",
+            // Elsewhere that is proctor itself.
+            script: format!("[ \"$(uname)\" != Linux ] || kill -9 $PPID\n{}", solved("")),
+            check: |seen| match (cfg!(target_os = "linux"), seen.text("isolation")) {
+                (false, _) => {
+                    Held::NotHere("supervisors without a jail are Linux's alone".to_owned())
+                }
+                (true, "jail") => seen.left_nobody(&[("integrity", json!("clean"))]),
+                (true, _) => {
+                    seen.left_nobody(&[("integrity", json!("violated[supervisor_tampered]"))])
+                }
+            },
+        },
+        Fault {
             id: "P21",
             what: "an agent that is done and will not exit has completed",
             name: "lingering",

@@ -81,7 +81,7 @@ pub(super) async fn all(world: &World, isolation: &str) -> Outcome<Vec<Tried>> {
     let mut tried = vec![
         Tried {
             id: "P13",
-            what: "after SIGKILL of proctor its agents are dead (jail), or told at the next start (none)",
+            what: "after SIGKILL of proctor its agents are dead, or told at the next start (none)",
             held: processes,
         },
         Tried {
