@@ -97,6 +97,8 @@ pub struct CellStats {
     pub outcomes: BTreeMap<String, usize>,
     /// Billed USD of every attempt, superseded or not.
     pub spent: Sum,
+    /// Attempts that cost more than their rows tell, superseded or not.
+    pub cost_incomplete: usize,
     /// Billed USD and agent-only seconds of all `runs`, however they came out: what a success is paid with.
     pub paid: (Sum, Sum),
     /// Agent-only seconds.
@@ -168,6 +170,7 @@ impl CellStats {
         self.flagged += usize::from(facts.flagged);
         self.another_agent += usize::from(facts.another_agent);
         self.spent.add_if(facts.measured.cost);
+        self.cost_incomplete += usize::from(facts.measured.cost_is_incomplete);
         self.paid.0.add_if(facts.measured.cost);
         self.paid.1.add_if(facts.measured.time);
         *self.outcomes.entry(facts.outcome.clone()).or_default() += 1;
@@ -200,6 +203,7 @@ impl CellStats {
     pub fn add_superseded(&mut self, facts: &Facts) {
         self.superseded += 1;
         self.spent.add_if(facts.measured.cost);
+        self.cost_incomplete += usize::from(facts.measured.cost_is_incomplete);
     }
 
     /// Takes in all that another cell counted.
@@ -224,6 +228,7 @@ impl CellStats {
             *self.outcomes.entry(outcome.clone()).or_default() += count;
         }
         self.spent.merge(&other.spent);
+        self.cost_incomplete += other.cost_incomplete;
         self.paid.0.merge(&other.paid.0);
         self.paid.1.merge(&other.paid.1);
         self.times.0.extend(other.times.values());

@@ -239,6 +239,7 @@ const COLUMNS: &[Column] = &[
         kind: Kind::Text,
         value: |_, stats| Value::Text(stats.layers.judged()),
     },
+    count!("cost_incomplete_rows", cost_incomplete),
 ];
 
 impl Value {

@@ -4,6 +4,7 @@ use crate::model::{AgentId, Cell, RUN_BUDGET, ScenarioId, TaskId, Termination};
 use crate::record::Row;
 use crate::report::layers::LayerFacts;
 use crate::report::number;
+use crate::report::spending::cost_is_incomplete;
 
 /// One row of the journal, reduced to what is counted.
 #[derive(Debug, Clone, PartialEq)]
@@ -63,6 +64,8 @@ pub struct Measured {
     pub time: Option<f64>,
     /// Billed USD.
     pub cost: Option<f64>,
+    /// Whether it cost more than `cost`, or nobody knows what.
+    pub cost_is_incomplete: bool,
     /// Cold-equivalent USD.
     pub cold_cost: Option<f64>,
     /// Cold-equivalent less billed.
@@ -214,6 +217,7 @@ impl Measured {
         Self {
             time: row.wall_time_sec,
             cost: row.billed_cost_usd,
+            cost_is_incomplete: cost_is_incomplete(row),
             cold_cost: row.cold_equivalent_cost_usd,
             cache_savings: row.cache_savings_usd,
             cache_read_rate: row.cache_read_rate,

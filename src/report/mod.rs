@@ -44,5 +44,5 @@ pub use runs_csv::runs_csv_columns;
 pub use sanitize::{escape_json, sanitize, sanitize_line};
 pub use share::{share, whereabouts_here};
 pub use sink::{ChangeKind, FileChange};
-pub use spending::Spending;
+pub use spending::{Spending, cost_is_unknown, is_paid};
 pub use summary::Summary;

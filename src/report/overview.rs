@@ -46,6 +46,8 @@ pub struct ScenarioLine {
     pub tool_errors_mean: Option<f64>,
     /// USD billed for all attempts, as far as it is known.
     pub spent: Option<f64>,
+    /// Attempts that cost more than is known.
+    pub cost_incomplete: usize,
 }
 
 impl Overview {
@@ -94,6 +96,7 @@ impl ScenarioLine {
             "interrupted_trials": self.interrupted, "time_median": self.time_median, "tokens_mean": self.tokens_mean,
             "cold_cost_median": self.cold_cost_median, "xcodebuild_calls_mean": self.xcodebuild_calls_mean,
             "tool_error_mean": self.tool_errors_mean, "cost_total_usd": self.spent,
+            "cost_incomplete_rows": self.cost_incomplete,
         })
     }
 }
@@ -118,6 +121,7 @@ fn line(cells: &[&CellStats]) -> ScenarioLine {
         xcodebuild_calls_mean: all.sums.xcodebuild_calls.mean(),
         tool_errors_mean: all.sums.tool_errors.mean(),
         spent: (all.spent.count() > 0).then(|| all.spent.total()),
+        cost_incomplete: all.cost_incomplete,
     }
 }
 

@@ -2,8 +2,30 @@
 
 use std::fmt::Write as _;
 
+use crate::config::AgentKind;
+use crate::model::Termination;
 use crate::record::Row;
 use crate::stats::Sum;
+
+/// Whether an agent ran of which nobody knows what it cost. One that was never started took no time; of one in which the
+/// harness died nobody measured any, and where it was not started, it cost nothing.
+#[must_use]
+pub fn cost_is_unknown(row: &Row) -> bool {
+    let is_cut_off = row.termination.as_deref() == Some(Termination::Interrupted.as_str());
+    let ran = row.wall_time_sec.is_some() || (is_cut_off && is_paid(row));
+    row.billed_cost_usd.is_none() && ran
+}
+
+/// Whether its agent is one that can cost anything: a recording costs nothing.
+#[must_use]
+pub fn is_paid(row: &Row) -> bool {
+    row.agent_kind.as_deref() != Some(AgentKind::Replay.as_str())
+}
+
+/// Whether more was spent on it than its row tells.
+pub(super) fn cost_is_incomplete(row: &Row) -> bool {
+    row.cost_is_lower_bound == Some(true) || cost_is_unknown(row)
+}
 
 /// The money of a run, in USD.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -53,7 +75,7 @@ impl Spending {
         self.budget = row.run_max_cost_usd.or(self.budget);
         self.lower_bounds += usize::from(row.cost_is_lower_bound == Some(true));
         self.disagreeing += usize::from(row.cost_flags.as_ref().is_some_and(|all| !all.is_empty()));
-        if row.billed_cost_usd.is_none() && row.wall_time_sec.is_some() {
+        if cost_is_unknown(row) {
             self.unknown += 1;
             self.unknown_allowed += row.trial_max_cost_usd.unwrap_or(0.0);
         }
@@ -64,6 +86,12 @@ impl Spending {
     pub fn usd(&self) -> Option<f64> {
         let told = self.spent.count() + self.judges.count() > 0;
         told.then(|| self.spent.total() + self.judges.total())
+    }
+
+    /// Whether more was spent than [`Self::usd`] tells.
+    #[must_use]
+    pub const fn is_lower_bound(&self) -> bool {
+        self.lower_bounds + self.unknown > 0
     }
 
     /// What a reader should know of the sum, each a sentence.
@@ -116,9 +144,14 @@ impl Spending {
         let of = self
             .budget
             .map_or_else(String::new, |usd| format!(" of {usd:.6}"));
+        let at_least = if self.is_lower_bound() {
+            "at least "
+        } else {
+            ""
+        };
         // Writing to a String cannot fail.
         let mut text = format!(
-            "\n## Money\n\nSpent: {:.6}{of} USD, all attempts and baselines included.\n",
+            "\n## Money\n\nSpent: {at_least}{:.6}{of} USD, all attempts and baselines included.\n",
             self.usd().unwrap_or(0.0)
         );
         let told = self.sources.iter().filter(|(_, sum)| sum.count() > 0);
@@ -150,7 +183,7 @@ impl Spending {
             })
             .collect();
         serde_json::json!({
-            "spent_usd": self.usd(), "judges_usd": (self.judges.count() > 0).then(|| self.judges.total()), "max_cost_usd": self.budget, "rows_known": self.spent.count(),
+            "spent_usd": self.usd(), "spent_is_lower_bound": self.is_lower_bound(), "judges_usd": (self.judges.count() > 0).then(|| self.judges.total()), "max_cost_usd": self.budget, "rows_known": self.spent.count(),
             "rows_unknown": self.unknown, "rows_lower_bound": self.lower_bounds, "rows_disagreeing": self.disagreeing,
             "sources": sources,
         })
@@ -193,7 +226,7 @@ mod tests {
         assert_eq!((spending.spent.total(), spending.unknown), (1.75, 1));
         let text = spending.to_markdown();
         for words in [
-            "Spent: 1.750000 of 5.000000 USD",
+            "Spent: at least 1.750000 of 5.000000 USD",
             "by computed: 1.750000 USD in 2 rows",
             "counts them as 2.000000",
             "do not agree",
@@ -201,5 +234,39 @@ mod tests {
             assert!(text.contains(words), "{text}");
         }
         assert_eq!(Spending::new().to_markdown(), "");
+    }
+
+    #[test]
+    fn a_trial_that_the_harness_died_in_makes_the_sum_a_lower_bound() {
+        let interrupted = |kind: AgentKind| Row {
+            agent_kind: Some(kind.as_str().to_owned()),
+            termination: Some(Termination::Interrupted.as_str().to_owned()),
+            wall_time_sec: None,
+            ..row(None)
+        };
+        let mut spending = Spending::new();
+        spending.add(&row(Some(0.4)));
+        // A recording costs nothing, and so does an agent that was never started.
+        spending.add(&interrupted(AgentKind::Replay));
+        let not_started = Row {
+            billed_cost_usd: Some(0.0),
+            ..interrupted(AgentKind::Codex)
+        };
+        spending.add(&not_started);
+        assert!(!spending.is_lower_bound());
+        assert!(spending.to_markdown().contains("Spent: 0.400000 USD"));
+        spending.add(&interrupted(AgentKind::Codex));
+        let text = spending.to_markdown();
+        for words in [
+            "Spent: at least 0.400000 USD",
+            "the cost of 1 row is not known and not in the sum",
+        ] {
+            assert!(text.contains(words), "{text}");
+        }
+        let told = spending.to_json();
+        assert_eq!(
+            (&told["spent_is_lower_bound"], &told["rows_unknown"]),
+            (&true.into(), &1.into())
+        );
     }
 }

@@ -134,8 +134,17 @@ fn scenario_row(name: &str, line: &ScenarioLine) -> Vec<String> {
         optional(line.cold_cost_median, dollars),
         optional(line.xcodebuild_calls_mean, |calls| format!("{calls:.1}")),
         optional(line.tool_errors_mean, |errors| format!("{errors:.1}")),
-        optional(line.spent, dollars),
+        spent(line),
     ]
+}
+
+/// What was spent; `>=` where more was.
+fn spent(line: &ScenarioLine) -> String {
+    let told = optional(line.spent, dollars);
+    match (line.spent, line.cost_incomplete) {
+        (Some(_), 1..) => format!(">={told}"),
+        _ => told,
+    }
 }
 
 /// The same table with its rows as columns, in as many tables as the width asks for.

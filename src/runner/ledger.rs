@@ -3,10 +3,11 @@
 use std::cell::OnceCell;
 use std::collections::HashSet;
 
-use crate::config::{AgentKind, Suite};
+use crate::config::Suite;
 use crate::model::{Infra, Integrity, Isolation, RUN_BUDGET, Termination, TrialKey, TrialOutcome};
 use crate::plan::{Done, Plan, PlannedTrial};
 use crate::record::{Journal, Row, RunDir, StageMark, rows};
+use crate::report::{cost_is_unknown, is_paid};
 use crate::runner::RunError;
 use crate::runner::believed::{Belief, DIED_BESIDE, Found};
 use crate::runner::disk::Disk;
@@ -190,7 +191,7 @@ impl Standing {
             let own = row.trial_max_cost_usd.filter(|_| is_own);
             self.lower_bounds.push((known, own));
         }
-        if is_unknown(row) {
+        if cost_is_unknown(row) {
             let judges = row.judges_took().unwrap_or(0.0);
             self.unknown_usd += (row.trial_max_cost_usd.unwrap_or(0.0) - judges).max(0.0);
         }
@@ -309,20 +310,9 @@ fn was_interrupted(row: &Row) -> bool {
     row.termination.as_deref() == Some(Termination::Interrupted.as_str())
 }
 
-fn pays(row: &Row) -> bool {
-    row.agent_kind.as_deref() != Some(AgentKind::Replay.as_str())
-}
-
-/// Whether an agent ran of which nobody knows what it cost. One that was never started took no time; of one in which the
-/// harness died nobody measured any, and where it was not started, it cost nothing.
-fn is_unknown(row: &Row) -> bool {
-    let ran = row.wall_time_sec.is_some() || (was_interrupted(row) && pays(row));
-    row.billed_cost_usd.is_none() && ran
-}
-
-/// The same where it had no limit, either.
+/// Whether nobody knows what a row cost, and it had no limit.
 fn is_boundless(row: &Row) -> bool {
-    pays(row) && is_unknown(row) && row.trial_max_cost_usd.is_none() && !was_refused(row)
+    is_paid(row) && cost_is_unknown(row) && row.trial_max_cost_usd.is_none() && !was_refused(row)
 }
 
 /// Whether a provider refused all that was asked of it: that costs nothing.

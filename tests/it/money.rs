@@ -532,3 +532,45 @@ fn a_trial_whose_cost_the_dead_harness_took_along_counts_as_its_limit_or_is_refu
     }
     assert_eq!(sandbox.rows().len(), 3);
 }
+
+#[test]
+fn what_a_dead_start_took_along_makes_every_sum_a_lower_bound() {
+    let silent =
+        "echo '{\"type\":\"system\",\"subtype\":\"init\",\"session_id\":\"s\",\"model\":\"m\"}'";
+    let sandbox = killed(silent, &[]);
+    let ran = resumed(&sandbox, &[]).expect_code(0);
+    assert_eq!(interrupted(&sandbox)["billed_cost_usd"], Value::Null);
+    let lacking = "the cost of 1 row is not known and not in the sum";
+    for words in ["at least $1.00 spent", ">=$1.00", lacking] {
+        assert!(ran.stdout.contains(words), "{words}: {}", ran.stdout);
+    }
+    let read =
+        |name| std::fs::read_to_string(sandbox.run_dir().join(name)).expect("read a summary");
+    let page = read("summary.md");
+    for words in ["Spent: at least 1.000000 USD", lacking] {
+        assert!(page.contains(words), "{words}: {page}");
+    }
+    let table = read("summary.csv");
+    assert!(table.contains("cost_incomplete_rows"), "{table}");
+    assert!(
+        table
+            .lines()
+            .nth(1)
+            .is_some_and(|line| line.ends_with(",1")),
+        "{table}"
+    );
+    let json = sandbox.proctor(&[
+        "run",
+        "--json",
+        "--resume",
+        &sandbox.run_dir().display().to_string(),
+    ]);
+    let told = document(&json.stdout);
+    let money = &told["money"];
+    assert_eq!(
+        (&money["spent_is_lower_bound"], &money["rows_unknown"]),
+        (&true.into(), &1.into()),
+        "{money:#}"
+    );
+    assert_eq!(told["scenarios"][0]["cost_incomplete_rows"], 1);
+}

@@ -37,6 +37,7 @@ struct Totals {
     infra: usize,
     interrupted: usize,
     spent_usd: Option<f64>,
+    spent_is_lower_bound: bool,
     max_cost_usd: Option<f64>,
 }
 
@@ -78,6 +79,7 @@ impl Totals {
             infra: cells().map(|cell| cell.infra).sum(),
             interrupted: cells().map(|cell| cell.interrupted).sum(),
             spent_usd: rebuilt.spending.usd(),
+            spent_is_lower_bound: rebuilt.spending.is_lower_bound(),
             max_cost_usd: rebuilt.spending.budget,
         }
     }
@@ -100,17 +102,17 @@ impl Totals {
             .filter(|(count, _)| *count > 0)
             .map(|(count, word)| format!("{count} {word}"))
             .collect();
-        let spent = match self.spent_usd {
-            Some(usd) if usd > 0.0 => match self.max_cost_usd {
-                Some(most) => format!(
-                    "; {} of {} spent",
-                    table::dollars(usd),
-                    table::dollars(most)
-                ),
-                None => format!("; {} spent", table::dollars(usd)),
-            },
-            _ => String::new(),
+        let at_least = if self.spent_is_lower_bound {
+            "at least "
+        } else {
+            ""
         };
+        let most = self.max_cost_usd.map(table::dollars);
+        let of = most.map_or_else(String::new, |most| format!(" of {most}"));
+        let spent = self.spent_usd.filter(|usd| *usd > 0.0);
+        let spent = spent.map_or_else(String::new, |usd| {
+            format!("; {at_least}{}{of} spent", table::dollars(usd))
+        });
         let trials = counted(self.trials, "trial");
         match told.as_slice() {
             [] => trials,
