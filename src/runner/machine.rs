@@ -110,6 +110,13 @@ mod tests {
         assert_eq!(told(&claude, Isolation::Jail, root), "");
         let codex = suite(root, "codex_cli", "'{EXTRA_ARGS}', ");
         assert_eq!(told(&codex, Isolation::None, root), "");
+        let gemini = suite(root, "gemini_cli", "'{EXTRA_ARGS}', ");
+        assert_eq!(told(&gemini, Isolation::None, root), "");
+        let file = root.join("etc/gemini-cli/settings.json");
+        fs::create_dir_all(file.parent().expect("its folder")).expect("make it");
+        fs::write(&file, r#"{"mcpServers":{"lab":{"command":"y"}}}"#).expect("write it");
+        let refused = told(&gemini, Isolation::None, root);
+        assert!(refused.contains("mcpServers.lab has the name"), "{refused}");
         // Whoever takes no arguments has nothing switched off, and is warned of.
         let bare = suite(root, "claude_code_cli", "");
         assert_eq!(told(&bare, Isolation::None, root), "");

@@ -91,6 +91,9 @@ fn staying(
             ("mcp_servers", name.ends_with("managed_config.toml"))
         }
         AgentKind::Opencode => ("mcp", true),
+        // It stands above the trial's settings, but names that are not allowed do not start; defaults stand below, and Qwen Code's
+        // `--mcp-config` above all.
+        AgentKind::Gemini if name.ends_with("/settings.json") => ("mcpServers", false),
         AgentKind::ClaudeCode if name.ends_with("managed-mcp.json") => {
             return Err(
                 "with this file Claude Code takes no other servers, and refuses --strict-mcp-config"
@@ -103,7 +106,7 @@ fn staying(
     for (name, enabled) in &servers {
         if given.contains(name) {
             return Err(format!(
-                "{key}.{name} has the name of a server of the scenario, and the agent would make one of both"
+                "{key}.{name} has the name of a server of the scenario, and the agent would take it instead or make one of both"
             ));
         }
         if stands_above && *enabled == Some(true) {
@@ -153,6 +156,10 @@ mod tests {
         let one = "[mcp_servers.one]\ncommand = \"x\"\n";
         let on = "[mcp_servers.one]\ncommand = \"x\"\nenabled = true\n";
         let lab = "mcp_servers.lab.command = \"x\"\n";
+        let gemini = "Library/Application Support/GeminiCli/settings.json";
+        let defaults = "etc/gemini-cli/system-defaults.json";
+        let other = r#"{"mcpServers":{"other":{"command":"x"}}}"#;
+        let same = r#"{"mcpServers":{"lab":{"command":"x"}}}"#;
         let (codex, opencode) = (AgentKind::Codex, AgentKind::Opencode);
         for (kind, name, text, off, stays) in [
             (codex, system, one, &["one"][..], ""),
@@ -183,6 +190,22 @@ mod tests {
                 "takes no other servers",
             ),
             (AgentKind::Gemini, claude, "{}", &[], ""),
+            (AgentKind::Gemini, gemini, other, &["other"], ""),
+            (
+                AgentKind::Gemini,
+                gemini,
+                same,
+                &[],
+                "mcpServers.lab has the name",
+            ),
+            (AgentKind::Gemini, defaults, same, &[], ""),
+            (
+                AgentKind::Qwen,
+                "etc/qwen-code/settings.json",
+                same,
+                &[],
+                "",
+            ),
         ] {
             let root = machine(&[
                 (name, text),
