@@ -18,8 +18,23 @@ const HIGHEST_LIKELY_PRICE: f64 = 10_000.0;
 /// Prices by model.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct PriceTable {
-    own: Vec<(String, Pricing)>,
+    own: Vec<(PriceKey, Pricing)>,
     shipped: bool,
+}
+
+/// What a price is known by.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PriceKey {
+    model: String,
+    up_to_input: Option<u64>,
+}
+
+impl std::fmt::Display for PriceKey {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.model)?;
+        self.up_to_input
+            .map_or(Ok(()), |tokens| write!(f, " up to {tokens}"))
+    }
 }
 
 /// Where a price stands.
@@ -28,19 +43,29 @@ pub enum PriceSource {
     /// `agents[].pricing`.
     Agent,
     /// `prices:`, under this key.
-    Config(String),
+    Config(PriceKey),
     /// The shipped table, under this key.
-    Shipped(String),
+    Shipped(PriceKey),
 }
 
 impl PriceSource {
-    /// The word in rows: `agent`, `prices:KEY`, `default DATE:KEY`.
+    /// The word in rows: `agent`, `prices:KEY`, `default DATE:KEY`; the last two with ` up to TOKENS` where longer requests cost
+    /// more.
     #[must_use]
     pub fn label(&self) -> String {
         match self {
             Self::Agent => "agent".to_owned(),
             Self::Config(key) => format!("prices:{key}"),
             Self::Shipped(key) => format!("default {}:{key}", shipped_date()),
+        }
+    }
+
+    /// The tokens of input of the longest requests that have this price, where longer ones cost more.
+    #[must_use]
+    pub const fn up_to_input(&self) -> Option<u64> {
+        match self {
+            Self::Agent => None,
+            Self::Config(key) | Self::Shipped(key) => key.up_to_input,
         }
     }
 }
@@ -81,13 +106,18 @@ pub(super) fn prices(node: Option<&Node>, shipped: bool, report: &mut Report) ->
     }
 }
 
-fn read(node: &Node, report: &mut Report) -> Vec<(String, Pricing)> {
+fn read(node: &Node, report: &mut Report) -> Vec<(PriceKey, Pricing)> {
     let entries = node.map().unwrap_or_default().iter();
     let prices = entries.filter_map(|entry| {
         let path = format!("prices.{}", entry.key);
         let fields = Fields::new(Some(&entry.value), &PRICE, &path);
         let pricing = pricing(&fields, report)?;
-        Some((entry.key.to_lowercase(), pricing))
+        let step = fields.is_written("up_to_input");
+        let key = PriceKey {
+            model: entry.key.to_lowercase(),
+            up_to_input: step.then(|| fields.whole("up_to_input")),
+        };
+        Some((key, pricing))
     });
     prices.collect()
 }
@@ -130,7 +160,7 @@ fn pricing(fields: &Fields<'_>, report: &mut Report) -> Option<Pricing> {
 
 struct Shipped {
     date: String,
-    prices: Vec<(String, Pricing)>,
+    prices: Vec<(PriceKey, Pricing)>,
 }
 
 /// A test reads it, so it can be read.
@@ -152,11 +182,11 @@ static TABLE: LazyLock<Shipped> = LazyLock::new(|| {
     }
 });
 
-fn exact<'a>(prices: &'a [(String, Pricing)], name: &str) -> Option<&'a (String, Pricing)> {
-    prices.iter().find(|(key, _)| key == name)
+fn exact<'a>(prices: &'a [(PriceKey, Pricing)], name: &str) -> Option<&'a (PriceKey, Pricing)> {
+    prices.iter().find(|(key, _)| key.model == name)
 }
 
-fn wildcard<'a>(prices: &'a [(String, Pricing)], name: &str) -> Option<&'a (String, Pricing)> {
+fn wildcard<'a>(prices: &'a [(PriceKey, Pricing)], name: &str) -> Option<&'a (PriceKey, Pricing)> {
     let fits = |key: &str| {
         let parts = key.split_once('*');
         parts.is_some_and(|(before, after)| {
@@ -164,8 +194,8 @@ fn wildcard<'a>(prices: &'a [(String, Pricing)], name: &str) -> Option<&'a (Stri
                 .is_some_and(|rest| rest.ends_with(after))
         })
     };
-    let fitting = prices.iter().filter(|(key, _)| fits(key));
-    fitting.max_by_key(|(key, _)| key.len())
+    let fitting = prices.iter().filter(|(key, _)| fits(&key.model));
+    fitting.max_by_key(|(key, _)| key.model.len())
 }
 
 /// A model's name and what is left of it without parts that change no price, the whole one first.
@@ -319,10 +349,38 @@ mod tests {
     }
 
     #[test]
+    fn a_price_of_shorter_requests_alone_says_so() {
+        let table = table(
+            "acme-1: {input: 1, output: 2, up_to_input: 32000}\nacme-2: {input: 1, output: 2}\n",
+        );
+        for (model, label, step) in [
+            ("acme-1", "prices:acme-1 up to 32000", Some(32_000)),
+            ("acme-2", "prices:acme-2", None),
+            (
+                "claude-haiku-5-5",
+                "default 2026-07-24:claude-haiku-5-5 up to 100000",
+                Some(100_000),
+            ),
+            (
+                "gemini-2.5-pro",
+                "default 2026-07-24:gemini-2.5-pro up to 200000",
+                Some(200_000),
+            ),
+            ("gpt-5.1", "default 2026-07-24:gpt-5.1", None),
+        ] {
+            let (_, source) = table.find(model).expect(model);
+            assert_eq!(
+                (source.label().as_str(), source.up_to_input()),
+                (label, step)
+            );
+        }
+    }
+
+    #[test]
     fn the_shipped_prices_are_whole_dated_and_plausible() {
         assert_eq!(shipped_date().len(), 10);
         assert!(TABLE.prices.len() > 40);
-        for (model, pricing) in &TABLE.prices {
+        for (PriceKey { model, .. }, pricing) in &TABLE.prices {
             let input = pricing.input_per_token * 1e6;
             assert!((0.01..50.0).contains(&input), "{model}");
             assert!(

@@ -70,6 +70,26 @@ fn models_are_priced(request: &RunRequest) -> Result<(), RunError> {
     }
 }
 
+/// Agents whose price, as far as their command line names a model, is that of shorter requests alone: a limit that their cost is
+/// computed for may be overshot. Each a sentence; none without a limit.
+pub(super) fn prices_of_shorter_requests(request: &RunRequest) -> Vec<String> {
+    if request.max_cost_usd.is_none() && request.max_trial_cost_usd.is_none() {
+        return Vec::new();
+    }
+    let suite = &request.suite;
+    let told = suite.agents.iter().filter_map(|agent| {
+        let model = asked_model(&agent.command)?;
+        let (_, source) = suite.price(agent, Some(&model))?;
+        let tokens = source.up_to_input()?;
+        Some(format!(
+            "agent {}: the price of {model} ({}) is that of requests with up to {tokens} tokens of input; longer ones cost more, which a limit of cost does not know unless the agent tells its cost; a dearer entry in `prices` of the config keeps it safe",
+            agent.id,
+            source.label()
+        ))
+    });
+    told.collect()
+}
+
 fn judges_are_bounded(request: &RunRequest) -> Result<(), RunError> {
     let suite = &request.suite;
     let Some(settings) = suite

@@ -159,6 +159,9 @@ async fn start(
     teller.tell(Progress::Notice {
         text: context.confinement.told(),
     });
+    for text in purse::prices_of_shorter_requests(&request) {
+        teller.tell(Progress::Notice { text });
+    }
     for text in memories::reached(&context) {
         teller.tell(Progress::Notice { text });
     }

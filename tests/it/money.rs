@@ -574,3 +574,21 @@ fn what_a_dead_start_took_along_makes_every_sum_a_lower_bound() {
     );
     assert_eq!(told["scenarios"][0]["cost_incomplete_rows"], 1);
 }
+
+#[test]
+fn a_limit_that_long_requests_may_overshoot_is_told_at_the_start() {
+    let sandbox = Sandbox::new()
+        .agent_with(("fake", CLAUDE), "--model, claude-haiku-5-5, ", CLAUDE_DONE)
+        .without_pricing();
+    let told = "the price of claude-haiku-5-5 (default 2026-07-24:claude-haiku-5-5 up to 100000) is that of requests with up to 100000 tokens";
+    for (limits, is_told) in [
+        (
+            &["--max-cost-usd", "3", "--max-trial-cost-usd", "2"][..],
+            true,
+        ),
+        (&[], false),
+    ] {
+        let ran = sandbox.proctor(&[&["run", "--json"], limits].concat());
+        assert_eq!(ran.stderr.contains(told), is_told, "{}", ran.stderr);
+    }
+}

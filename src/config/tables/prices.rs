@@ -28,6 +28,14 @@ pub(in crate::config) static PRICE: Section = Section {
             Shape::Number,
             "Input written to a cache that lives an hour; as cache_write_5m where it is not given.",
         ),
+        optional(
+            "up_to_input",
+            Shape::Whole {
+                least: 1,
+                most: 1_000_000_000,
+            },
+            "The prices are those of requests with up to so many tokens of input, cached ones included: longer ones cost more.",
+        ),
     ],
     open: None,
 };
