@@ -246,6 +246,8 @@ fn a_panic_in_a_trial_is_a_row_and_the_others_go_on() {
         let bug = bug.expect("the row of the defect");
         assert_eq!(bug["success"], false, "{fault}: {bug:#}");
         assert_eq!(bug["grade"], "not_graded", "{fault}: {bug:#}");
+        // What its agent had cost until then is not lost.
+        assert_eq!(bug["billed_cost_usd"], 0.5, "{fault}: {bug:#}");
         let folder = only_run(&sandbox).expect("a run directory");
         let id = bug["run_id"].as_str().expect("a text");
         let raw = fs::read(folder.join("trials").join(id).join("stdout.raw"));

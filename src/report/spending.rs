@@ -7,12 +7,13 @@ use crate::model::Termination;
 use crate::record::Row;
 use crate::stats::Sum;
 
-/// Whether an agent ran of which nobody knows what it cost. One that was never started took no time; of one in which the
-/// harness died nobody measured any, and where it was not started, it cost nothing.
+/// Whether an agent ran of which nobody knows what it cost. One that was never started took no time; of one that broke off or in
+/// which the harness died nobody measured any, and where it was not started, it cost nothing.
 #[must_use]
 pub fn cost_is_unknown(row: &Row) -> bool {
     let is_cut_off = row.termination.as_deref() == Some(Termination::Interrupted.as_str());
-    let ran = row.wall_time_sec.is_some() || (is_cut_off && is_paid(row));
+    let is_known_to_cost = row.cost_is_lower_bound == Some(true);
+    let ran = row.wall_time_sec.is_some() || is_known_to_cost || (is_cut_off && is_paid(row));
     row.billed_cost_usd.is_none() && ran
 }
 
@@ -73,7 +74,8 @@ impl Spending {
         self.spent.add_if(row.billed_cost_usd);
         self.judges.add_if(row.judges_took());
         self.budget = row.run_max_cost_usd.or(self.budget);
-        self.lower_bounds += usize::from(row.cost_is_lower_bound == Some(true));
+        let is_lower_bound = row.cost_is_lower_bound == Some(true) && !cost_is_unknown(row);
+        self.lower_bounds += usize::from(is_lower_bound);
         self.disagreeing += usize::from(row.cost_flags.as_ref().is_some_and(|all| !all.is_empty()));
         if cost_is_unknown(row) {
             self.unknown += 1;

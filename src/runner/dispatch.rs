@@ -21,7 +21,7 @@ use crate::runner::lanes_told;
 use crate::runner::metadata::JournalEnd;
 use crate::runner::schedule::{Begin, Budget, End, Schedule, Spent, Step};
 use crate::runner::sealed::Sealed;
-use crate::trial::{RunContext, Teller, crashed_outcome, run_trial};
+use crate::trial::{RunContext, Teller, crashed_outcome, recover, run_trial};
 
 /// Works a plan off.
 pub(super) struct Dispatch {
@@ -194,7 +194,8 @@ impl Dispatch {
                 let planned = started
                     .remove(&error.id())
                     .expect("every running trial was remembered when it started");
-                let outcome = crashed_outcome(&self.context, &planned, &error.to_string());
+                let mut outcome = crashed_outcome(&self.context, &planned, &error.to_string());
+                recover(&self.context, &planned, &mut outcome);
                 Sealed::seal(&self.context, &self.disk, outcome)
             }
         }
@@ -300,7 +301,8 @@ fn spent(outcome: &TrialOutcome) -> Spent {
     let did_nothing = outcome.stream.usage.is_none()
         && outcome.stream.answer.is_none()
         && outcome.measures.tool_calls == 0;
-    let free = outcome.wall_time.is_none() || (refused && did_nothing);
+    let never_ran = outcome.wall_time.is_none() && !outcome.cost.is_lower_bound;
+    let free = never_ran || (refused && did_nothing);
     let agent = outcome.cost.billed_usd.or(free.then_some(0.0));
     let all = agent.map(|usd| usd + judges_took(outcome));
     match all {

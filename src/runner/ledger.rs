@@ -185,7 +185,7 @@ impl Standing {
         for usd in known.into_iter().flatten() {
             *self.spent_usd.get_or_insert(0.0) += usd;
         }
-        if row.cost_is_lower_bound == Some(true) {
+        if row.cost_is_lower_bound == Some(true) && row.billed_cost_usd.is_some() {
             let known = known.into_iter().flatten().sum();
             let is_own = row.trial_max_is_rest != Some(true);
             let own = row.trial_max_cost_usd.filter(|_| is_own);

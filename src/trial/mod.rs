@@ -75,7 +75,7 @@ pub use frame::PRIVATE;
 pub use guard::Guard;
 pub use kept::{Kept, read as read_kept};
 pub use outside::AtStart;
-pub use recovered::Recovered;
+pub use recovered::{Recovered, recover};
 pub use regrade::{Regraded, regrade_trial};
 pub use shadowing::PythonSide;
 pub use simulator::AppleSide;

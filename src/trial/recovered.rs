@@ -1,4 +1,5 @@
-//! What a trial is known to have spent in which the harness died: nobody counted it at its end, but its stream is on disk.
+//! What a trial is known to have spent that broke off, or in which the harness died: nobody counted it at its end, but its
+//! stream is on disk.
 
 use std::fs::File;
 use std::io::{BufRead as _, BufReader, Read as _};
@@ -8,7 +9,9 @@ use crate::agents::{StreamReader, asked_model};
 use crate::config::{AgentKind, AgentSpec, Suite};
 use crate::metrics::{KnownCost, cost};
 use crate::model::{Allowance, Cost, StreamReport, TrialOutcome};
+use crate::plan::PlannedTrial;
 use crate::record::{Stage, TrialDir};
+use crate::trial::RunContext;
 use crate::trial::money::{priced, tokens_of_the_stream};
 
 /// A longer line is no line of an agent; it is read in pieces, which are none.
@@ -54,10 +57,12 @@ impl Recovered {
             provider_is_lower_bound: true,
             ..KnownCost::default()
         };
-        let cost = Cost {
+        let mut cost = Cost {
             price: priced.price,
             ..cost(report.usage.as_ref(), &priced.parts, known)
         };
+        // Nobody took the time of such an agent: that it ran is known by this alone.
+        cost.is_lower_bound |= pays;
         Self {
             report,
             cost,
@@ -102,6 +107,21 @@ impl Recovered {
             provider_cost_is_lower_bound: report.provider_cost_usd.is_some(),
             ..StreamReport::default()
         };
+    }
+}
+
+/// Puts into the outcome of a trial that broke off while its agent ran, or before its figures were taken, what its stream tells
+/// of its cost.
+pub fn recover(context: &RunContext, planned: &PlannedTrial, outcome: &mut TrialOutcome) {
+    if outcome.cost.billed_usd.is_some() || outcome.stream.usage.is_some() {
+        return;
+    }
+    let trial = context.run_dir.trial(&planned.key);
+    let recovered = Recovered::of(&context.suite, context.agent(planned), &trial);
+    if recovered.started {
+        let allowed = outcome.budget;
+        recovered.tell(outcome);
+        outcome.budget = allowed;
     }
 }
 

@@ -22,6 +22,7 @@ use crate::trial::listener::HeardAll;
 use crate::trial::outside::Outside;
 use crate::trial::performance::{Performed, perform};
 use crate::trial::preparation;
+use crate::trial::recovered::recover;
 use crate::trial::sessions;
 use crate::trial::simulator;
 use crate::trial::{RunContext, Teller};
@@ -48,7 +49,9 @@ pub async fn run_trial(
             .hard_limit(&planned.key.cell.scenario),
     });
     // A panic must not keep the trial from being cleaned up: keys and processes would be left.
-    match no_panic(Box::pin(stages(&frame, &mut draft, &mut slot))).await {
+    let came = no_panic(Box::pin(stages(&frame, &mut draft, &mut slot))).await;
+    let broke_off = !matches!(came, Some(Ok(())));
+    match came {
         Some(Ok(())) => {}
         Some(Err(stop)) => draft.stop(stop),
         None => draft.stop(Stop::defect("it panicked; standard error says where")),
@@ -64,7 +67,11 @@ pub async fn run_trial(
     if let Some(problem) = simulator::give_back(&mut frame).await {
         draft.note(problem);
     }
-    draft.finish(started.elapsed())
+    let mut outcome = draft.finish(started.elapsed());
+    if broke_off {
+        recover(context, planned, &mut outcome);
+    }
+    outcome
 }
 
 async fn stages(frame: &Frame<'_>, draft: &mut Draft, slot: &mut Slot) -> Result<(), Stop> {
