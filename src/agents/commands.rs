@@ -4,6 +4,7 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use crate::agents::home::COMMITTER;
 use crate::config::{AgentKind, names_variable};
 use crate::supervise::{Cancel, ChildSpec, capture, find_program};
 
@@ -156,7 +157,7 @@ pub const fn default_command(kind: AgentKind) -> &'static [&'static str] {
     }
 }
 
-/// What an agent of this kind needs to run unwatched and quiet.
+/// What an agent of this kind needs to run unwatched and quiet, and to commit.
 pub(super) fn quiet_variables(kind: AgentKind) -> Vec<(String, OsString)> {
     let mut variables: Vec<(&str, &str)> = match kind {
         AgentKind::ClaudeCode => vec![("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1")],
@@ -173,7 +174,14 @@ pub(super) fn quiet_variables(kind: AgentKind) -> Vec<(String, OsString)> {
             ("QWEN_CODE_SUPPRESS_YOLO_WARNING", "1"),
             ("QWEN_TELEMETRY_ENABLED", "false"),
         ],
-        AgentKind::Gemini => vec![("GEMINI_TELEMETRY_ENABLED", "false")],
+        AgentKind::Gemini => vec![
+            ("GEMINI_TELEMETRY_ENABLED", "false"),
+            // Git reads no settings of the home in its commands, so that nobody would be there to commit.
+            ("GIT_AUTHOR_NAME", COMMITTER.0),
+            ("GIT_AUTHOR_EMAIL", COMMITTER.1),
+            ("GIT_COMMITTER_NAME", COMMITTER.0),
+            ("GIT_COMMITTER_EMAIL", COMMITTER.1),
+        ],
         AgentKind::Copilot => vec![("COPILOT_AUTO_UPDATE", "false")],
         AgentKind::Codex | AgentKind::Command | AgentKind::Replay => Vec::new(),
     };

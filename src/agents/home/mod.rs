@@ -18,6 +18,9 @@ pub(super) use settings::set;
 pub use kept_apart::{login_texts, texts_of};
 pub use login::{Login, OperatorHome, copy_settings, login};
 
+/// Agents commit, and git wants to know who; the operator's name is not theirs.
+pub(super) const COMMITTER: (&str, &str) = ("agent", "agent@localhost");
+
 /// What a trial's own home amounts to.
 #[derive(Debug, Default)]
 pub(super) struct PrivateHome {
@@ -104,9 +107,9 @@ fn whole(
     for (_, path) in &places {
         folder(path)?;
     }
-    // Agents commit, and git wants to know who; the operator's name is not theirs.
-    let identity = b"[user]\n\tname = agent\n\temail = agent@localhost\n";
-    write_private(&home.join(".gitconfig"), identity)?;
+    let (name, email) = COMMITTER;
+    let identity = format!("[user]\n\tname = {name}\n\temail = {email}\n");
+    write_private(&home.join(".gitconfig"), identity.as_bytes())?;
     let own = match kind {
         AgentKind::Codex => Some(below(".codex")),
         AgentKind::ClaudeCode => Some(below(".claude")),

@@ -296,7 +296,11 @@ fn every_kind_is_quiet_and_has_mcp_off_unless_a_scenario_gives_it() {
         (
             AgentKind::Gemini,
             &["--allowed-mcp-server-names=proctor-allows-no-server"],
-            &["GEMINI_CLI_HOME", "GEMINI_TELEMETRY_ENABLED"],
+            &[
+                "GEMINI_CLI_HOME",
+                "GEMINI_TELEMETRY_ENABLED",
+                "GIT_COMMITTER_EMAIL",
+            ],
         ),
         (
             AgentKind::Qwen,

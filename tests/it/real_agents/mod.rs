@@ -81,7 +81,14 @@ const EXPECTED: [Expected; 18] = [
 const BOTH: [&str; 2] = ["claude", "codex"];
 
 /// Tasks whose work is the file that their grader looks for.
-const SOLVED: [&str; 5] = ["shell", "edit", "parallel", "subagent", "background"];
+const SOLVED: [&str; 6] = [
+    "shell",
+    "commit",
+    "edit",
+    "parallel",
+    "subagent",
+    "background",
+];
 
 /// The tools that npm installed.
 pub(crate) struct Tools {
@@ -508,9 +515,11 @@ fn claude_code_and_codex_come_to_what_the_script_says_without_a_jail() {
 
 #[test]
 fn gemini_comes_to_what_the_script_says() {
-    const TASKS: [Expected; 7] = [
+    const TASKS: [Expected; 8] = [
         done("text", [0, 0], 0, 0),
         done("shell", [1, 1], 0, 0),
+        // Its commands read no settings of git but the repository's.
+        done("commit", [1, 1], 0, 0),
         done("edit", [3, 3], 0, 0),
         // It calls a command that failed a success.
         done("shellfail", [1, 1], 0, 0),
