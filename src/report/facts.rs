@@ -4,7 +4,7 @@ use crate::model::{AgentId, Cell, RUN_BUDGET, ScenarioId, TaskId, Termination};
 use crate::record::Row;
 use crate::report::layers::LayerFacts;
 use crate::report::number;
-use crate::report::spending::cost_is_incomplete;
+use crate::report::unknown_cost::cost_is_incomplete;
 
 /// One row of the journal, reduced to what is counted.
 #[derive(Debug, Clone, PartialEq)]

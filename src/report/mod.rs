@@ -26,6 +26,7 @@ mod sink;
 mod spending;
 mod summary;
 pub mod table;
+mod unknown_cost;
 mod wrap;
 
 pub use attempts::{Ledger, Seen, Superseded};
@@ -44,5 +45,6 @@ pub use runs_csv::runs_csv_columns;
 pub use sanitize::{escape_json, sanitize, sanitize_line};
 pub use share::{share, whereabouts_here};
 pub use sink::{ChangeKind, FileChange};
-pub use spending::{Spending, cost_is_unknown, is_paid};
+pub use spending::Spending;
 pub use summary::Summary;
+pub use unknown_cost::{cost_is_unknown, is_paid};

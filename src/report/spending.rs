@@ -2,31 +2,13 @@
 
 use std::fmt::Write as _;
 
-use crate::config::AgentKind;
-use crate::model::Termination;
+use crate::model::CostSource;
 use crate::record::Row;
+use crate::report::unknown_cost::cost_is_unknown;
 use crate::stats::Sum;
 
-/// Whether an agent ran of which nobody knows what it cost. One that was never started took no time; of one that broke off or in
-/// which the harness died nobody measured any, and where it was not started, it cost nothing.
-#[must_use]
-pub fn cost_is_unknown(row: &Row) -> bool {
-    let is_cut_off = row.termination.as_deref() == Some(Termination::Interrupted.as_str());
-    let is_known_to_cost = row.cost_is_lower_bound == Some(true);
-    let ran = row.wall_time_sec.is_some() || is_known_to_cost || (is_cut_off && is_paid(row));
-    row.billed_cost_usd.is_none() && ran
-}
-
-/// Whether its agent is one that can cost anything: a recording costs nothing.
-#[must_use]
-pub fn is_paid(row: &Row) -> bool {
-    row.agent_kind.as_deref() != Some(AgentKind::Replay.as_str())
-}
-
-/// Whether more was spent on it than its row tells.
-pub(super) fn cost_is_incomplete(row: &Row) -> bool {
-    row.cost_is_lower_bound == Some(true) || cost_is_unknown(row)
-}
+/// The flag of a cost that the agent's client guessed.
+const GUESS: &str = "provider:guess";
 
 /// The money of a run, in USD.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -43,6 +25,8 @@ pub struct Spending {
     pub unknown_allowed: f64,
     /// Rows whose sources do not agree.
     pub disagreeing: usize,
+    /// Rows whose cost the agent's client guessed, and that is in the sum.
+    pub guessed: usize,
     /// What each source says, over the rows of which it says anything.
     pub sources: [(&'static str, Sum); 4],
     /// What the run might spend, as its last row has it.
@@ -76,7 +60,11 @@ impl Spending {
         self.budget = row.run_max_cost_usd.or(self.budget);
         let is_lower_bound = row.cost_is_lower_bound == Some(true) && !cost_is_unknown(row);
         self.lower_bounds += usize::from(is_lower_bound);
-        self.disagreeing += usize::from(row.cost_flags.as_ref().is_some_and(|all| !all.is_empty()));
+        let flags = row.cost_flags.as_deref().unwrap_or_default();
+        let is_guess = |flag: &String| flag == GUESS;
+        self.disagreeing += usize::from(flags.iter().any(|flag| !is_guess(flag)));
+        let is_by_provider = row.cost_source.as_deref() == Some(CostSource::Provider.as_str());
+        self.guessed += usize::from(is_by_provider && flags.iter().any(is_guess));
         if cost_is_unknown(row) {
             self.unknown += 1;
             self.unknown_allowed += row.trial_max_cost_usd.unwrap_or(0.0);
@@ -126,6 +114,12 @@ impl Spending {
             remarks.push(format!(
                 "the cost of {} is not known and not in the sum{counted}",
                 rows(self.unknown)
+            ));
+        }
+        if self.guessed > 0 {
+            remarks.push(format!(
+                "the cost of {} is a guess of the agent's client, which does not know the model's price (`{GUESS}`)",
+                rows(self.guessed)
             ));
         }
         if self.disagreeing > 0 {
@@ -187,6 +181,7 @@ impl Spending {
         serde_json::json!({
             "spent_usd": self.usd(), "spent_is_lower_bound": self.is_lower_bound(), "judges_usd": (self.judges.count() > 0).then(|| self.judges.total()), "max_cost_usd": self.budget, "rows_known": self.spent.count(),
             "rows_unknown": self.unknown, "rows_lower_bound": self.lower_bounds, "rows_disagreeing": self.disagreeing,
+            "rows_guessed": self.guessed,
             "sources": sources,
         })
     }
@@ -195,6 +190,8 @@ impl Spending {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::AgentKind;
+    use crate::model::Termination;
 
     fn row(billed: Option<f64>) -> Row {
         Row {
@@ -236,6 +233,26 @@ mod tests {
             assert!(text.contains(words), "{text}");
         }
         assert_eq!(Spending::new().to_markdown(), "");
+    }
+
+    #[test]
+    fn a_cost_that_a_client_guessed_is_called_a_guess_and_no_disagreement() {
+        let guess = |source: CostSource| Row {
+            cost_source: Some(source.as_str().to_owned()),
+            cost_flags: Some(vec![GUESS.to_owned()]),
+            ..row(Some(2.0))
+        };
+        let mut spending = Spending::new();
+        // What our own price comes to is no guess.
+        spending.add(&guess(CostSource::Computed));
+        assert_eq!(spending.remarks(), [""; 0]);
+        spending.add(&guess(CostSource::Provider));
+        let remarks = spending.remarks();
+        assert!(
+            remarks.len() == 1 && remarks[0].starts_with("the cost of 1 row is a guess"),
+            "{remarks:?}"
+        );
+        assert_eq!(spending.to_json()["rows_guessed"], 1);
     }
 
     #[test]

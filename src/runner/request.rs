@@ -159,10 +159,8 @@ async fn start(
     teller.tell(Progress::Notice {
         text: context.confinement.told(),
     });
-    for text in purse::prices_of_shorter_requests(&request) {
-        teller.tell(Progress::Notice { text });
-    }
-    for text in memories::reached(&context) {
+    let dear = purse::prices_of_shorter_requests(&request);
+    for text in dear.into_iter().chain(memories::reached(&context)) {
         teller.tell(Progress::Notice { text });
     }
     let inputs = match drift::compare(&request, &context, &teller) {

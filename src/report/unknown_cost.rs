@@ -1,0 +1,26 @@
+//! Of which rows nobody knows what they cost, or not all of it.
+
+use crate::config::AgentKind;
+use crate::model::Termination;
+use crate::record::Row;
+
+/// Whether an agent ran of which nobody knows what it cost. One that was never started took no time; of one that broke off or in
+/// which the harness died nobody measured any, and where it was not started, it cost nothing.
+#[must_use]
+pub fn cost_is_unknown(row: &Row) -> bool {
+    let is_cut_off = row.termination.as_deref() == Some(Termination::Interrupted.as_str());
+    let is_known_to_cost = row.cost_is_lower_bound == Some(true);
+    let ran = row.wall_time_sec.is_some() || is_known_to_cost || (is_cut_off && is_paid(row));
+    row.billed_cost_usd.is_none() && ran
+}
+
+/// Whether its agent is one that can cost anything: a recording costs nothing.
+#[must_use]
+pub fn is_paid(row: &Row) -> bool {
+    row.agent_kind.as_deref() != Some(AgentKind::Replay.as_str())
+}
+
+/// Whether more was spent on it than its row tells.
+pub(super) fn cost_is_incomplete(row: &Row) -> bool {
+    row.cost_is_lower_bound == Some(true) || cost_is_unknown(row)
+}
