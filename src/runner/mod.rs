@@ -1,6 +1,7 @@
 //! The whole plan: preflight, order, concurrency, cancellation, one stream of progress.
 
 mod apple;
+mod before_shims;
 mod believed;
 mod disk;
 mod dispatch;

@@ -23,7 +23,9 @@ use crate::runner::metadata::JournalEnd;
 use crate::runner::preflight::Scratch;
 use crate::runner::preflight::{Preflight, find_agents, find_programs, preflight};
 use crate::runner::secrets::{forgotten, redactor};
-use crate::runner::{PostRun, RunError, drift, memories, metadata, post_run, purse, validation};
+use crate::runner::{
+    PostRun, RunError, before_shims, drift, memories, metadata, post_run, purse, validation,
+};
 use crate::supervise::Cancel;
 use crate::trial::{RunContext, Teller};
 
@@ -93,6 +95,15 @@ pub struct RunEnd {
     pub problems: Vec<String>,
 }
 
+/// What a person should know before the first agent starts, each a sentence.
+fn known_before(request: &RunRequest, context: &RunContext) -> Vec<String> {
+    let agents = &request.suite.agents;
+    let mut told = purse::prices_of_shorter_requests(request);
+    told.extend(before_shims::found(agents, &context.tools, Path::new("/")));
+    told.extend(memories::reached(context));
+    told
+}
+
 /// Runs everything that is missing.
 ///
 /// # Errors
@@ -159,8 +170,7 @@ async fn start(
     teller.tell(Progress::Notice {
         text: context.confinement.told(),
     });
-    let dear = purse::prices_of_shorter_requests(&request);
-    for text in dear.into_iter().chain(memories::reached(&context)) {
+    for text in known_before(&request, &context) {
         teller.tell(Progress::Notice { text });
     }
     let inputs = match drift::compare(&request, &context, &teller) {

@@ -143,7 +143,7 @@ fn every_key_is_read() {
         .collect();
     assert_eq!(lanes, [("recorded", None), ("one-account", Some(2))]);
     let (price, from) = suite.prices.find("acme-7").expect("a price");
-    assert_eq!(from.label(), "prices:acme-*");
+    assert_eq!(from.label(), "prices:acme-* up to 200000");
     let multipliers = [
         price.cache_read_multiplier,
         price.cache_write_multiplier_5m,
