@@ -1,7 +1,7 @@
 //! Files that decide how tests run, by name: whoever adds or changes one can make any test pass.
 
 /// What `protected` is for a task that does not say, beside its `forbidden_globs`. Kept in SETUP.md, too.
-pub const PROTECTED_BY_DEFAULT: [&str; 77] = [
+pub const PROTECTED_BY_DEFAULT: [&str; 78] = [
     // Python
     "**/conftest.py",
     "**/sitecustomize.py",
@@ -27,6 +27,7 @@ pub const PROTECTED_BY_DEFAULT: [&str; 77] = [
     "**/jest.setup.*",
     "**/vitest.config.*",
     "**/vitest.setup.*",
+    "**/setupTests.*",
     "**/vitest.workspace.*",
     "**/.mocharc*",
     "**/karma.conf.*",

@@ -103,8 +103,11 @@ impl Watched {
             Form::Toml => Some(self.keyed(&toml::from_str(text).ok()?, is_new)),
             Form::Lines => Some(lines("test", text, |line| {
                 let rest = beyond_dependencies(line);
-                speaks(&rest, TEST_WORDS).then(|| rest.into_owned())
+                let is_told = speaks(&rest, TEST_WORDS) || speaks(&rest, self.keys);
+                is_told.then(|| rest.into_owned())
             })),
+            Form::Text => Some(part("config", text.lines())),
+            Form::GoTests => Some(part("TestMain", test_main(text))),
             Form::GoLines => Some(lines("replace", text, |line| {
                 let is_told = speaks(line, GO_WORDS) || line.contains("=>");
                 is_told.then(|| line.to_owned())
@@ -217,6 +220,23 @@ fn redirected(dependency: &Value) -> Option<String> {
         }
         _ => None,
     }
+}
+
+/// The lines of the function that runs the tests of a package of Go.
+fn test_main(text: &str) -> impl Iterator<Item = &str> {
+    let lines = text.lines();
+    let from = lines.skip_while(|line| !line.trim_start().starts_with("func TestMain("));
+    from.take_while(|line| *line != "}")
+}
+
+/// What lines tell in their order, but for blank ones.
+fn part<'a>(key: &str, lines: impl Iterator<Item = &'a str>) -> BTreeMap<String, String> {
+    let lines: Vec<&str> = lines
+        .map(str::trim)
+        .filter(|line| !line.is_empty())
+        .collect();
+    let part = lines.first().map(|_| (key.to_owned(), lines.join("\n")));
+    part.into_iter().collect()
 }
 
 /// What lines tell, without their order.

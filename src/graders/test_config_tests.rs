@@ -20,6 +20,8 @@ const GRADLE: &str =
     "dependencies {\n  implementation \"a:b:1\"\n}\ntest {\n  useJUnitPlatform()\n}\n";
 const XCODE: &str = "objects = {\n\tA1 /* View.swift in Sources */ = {isa = PBXBuildFile; };\n};\n";
 const CMAKE: &str = "add_library(core core.c)\nadd_test(NAME a COMMAND run)\n";
+const VITE: &str = "export default {\n  plugins: [react()],\n};\n";
+const GO_TEST: &str = "package a\n\nfunc TestA(t *testing.T) {\n\tt.Fatal()\n}\n";
 const POM: &str = "<dependencies>\n</dependencies>\n";
 const PIPS: &str = "# the index\nrequests==2.31 --hash=sha256:ab\n-r base-requirements.txt\n";
 const WORKSPACE: &str = "packages:\n  - 'packages/*'\ncatalog:\n  left: ^1\n";
@@ -69,6 +71,16 @@ const CASES: &[[&str; 5]] = &[
     ["build.gradle", GRADLE, "test {", "test.enabled = false\ntest {", "test"],
     ["pom.xml", POM, "<dependencies>", "<dependencies>\n<scope>test</scope>", ""],
     ["pom.xml", POM, "<dependencies>", "<skipTests>true</skipTests>\n<dependencies>", "test"],
+    ["pom.xml", POM, "<dependencies>", "<plugin>\n<configuration>\n<skip>true</skip>\n</configuration>\n</plugin>\n<dependencies>", "test"],
+    ["pom.xml", POM, "<dependencies>", "<artifactId>maven-surefire-plugin</artifactId>\n<dependencies>", "test"],
+    ["pom.xml", POM, "<dependencies>", "<exclude>**/*</exclude>\n<dependencies>", "test"],
+    ["pom.xml", POM, "<dependencies>", "<dependencies>\n<artifactId>skipper</artifactId>\n<exclusions>\n</exclusions>", ""],
+    ["app/vite.config.mts", VITE, "react()", "react(), fake()", "config"],
+    ["vite.config.js", VITE, "plugins", "\n  \n  plugins", ""],
+    ["vite.config.local.js", VITE, "react()", "react(), fake()", ""],
+    ["a/a_test.go", GO_TEST, "t.Fatal()", "t.Log()", ""],
+    ["a/a_test.go", GO_TEST, "func TestA", "func TestMain(m *testing.M) {\n\tos.Exit(0)\n}\n\nfunc TestA", "TestMain"],
+    ["a/a.go", GO_TEST, "func TestA", "func TestMain(m *testing.M) {\n\tos.Exit(0)\n}\n\nfunc TestA", ""],
     ["Gemfile", "source 'x'\n", "'x'\n", "'x'\ngroup :test do\n  gem 'rspec', '~> 3'\nend\n", ""],
     ["Gemfile", "source 'x'\n", "'x'\n", "'x'\ngem 'rspec', path: 'fake'\n", "test"],
     // What pip and others install.
@@ -131,6 +143,10 @@ fn a_new_manifest_may_have_scripts_and_none_that_configures_a_runner() {
     ] {
         assert_eq!(found("evil/Cargo.toml", text).join(" "), told, "{text}");
     }
+    assert_eq!(found("vite.config.ts", VITE), ["config"]);
+    assert_eq!(found("new_test.go", GO_TEST), Vec::<String>::new());
+    let main = "package a\n\nfunc TestMain(m *testing.M) { os.Exit(0) }\n";
+    assert_eq!(found("main_test.go", main), ["TestMain"]);
     let gone = told("pyproject.toml", Some(PYTHON), None);
     assert_eq!(gone, ["tool.pytest.ini_options"]);
     for name in crate::graders::watched_files::WATCHED

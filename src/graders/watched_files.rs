@@ -10,8 +10,12 @@ use super::requirements::may_be_requirements;
 pub(super) enum Form {
     Json,
     Toml,
-    /// Any text: its lines that speak of tests and do not only declare a dependency.
+    /// Any text: its lines that speak of tests, or hold a word of `keys`, and do not only declare a dependency.
     Lines,
+    /// Any text: all of it but blank lines.
+    Text,
+    /// Tests of Go: the function that runs those of a package.
+    GoTests,
     /// The same, with the words of `go.mod`.
     GoLines,
     /// The sections of YAML that begin at the left.
@@ -25,7 +29,7 @@ pub(super) enum Form {
 pub(super) struct Watched {
     pub(super) names: &'static [&'static str],
     pub(super) form: Form,
-    /// Keys that decide how tests run, with all below them.
+    /// Keys that decide how tests run, with all below them; words of such lines.
     pub(super) keys: &'static [&'static str],
     /// Keys that do so where the file was there before: a new package may name its own.
     pub(super) known_only: &'static [&'static str],
@@ -142,6 +146,11 @@ pub(super) const WATCHED: &[Watched] = &[
     plain(&["package-lock.json", "npm-shrinkwrap.json"], Form::Lock(Lock::Npm), NPM),
     plain(&["yarn.lock", "pnpm-lock.yaml", "bun.lock"], Form::Lock(Lock::Lines), NPM),
     plain(&["uv.lock", "poetry.lock", "pdm.lock"], Form::Lock(Lock::Packages), PIP),
+    plain(
+        &["vite.config.js", "vite.config.mjs", "vite.config.cjs", "vite.config.ts", "vite.config.mts", "vite.config.cts"],
+        Form::Text,
+        &["vitest"],
+    ),
     plain(&["go.mod"], Form::GoLines, &[]),
     plain(&["tasks.py"], Form::Lines, &["invoke", "inv"]),
     plain(&["noxfile.py"], Form::Lines, &["nox"]),
@@ -149,9 +158,13 @@ pub(super) const WATCHED: &[Watched] = &[
     plain(&["Gruntfile.js"], Form::Lines, &["grunt"]),
     plain(&["gulpfile.js"], Form::Lines, &["gulp"]),
     plain(&["Taskfile.yml", "Taskfile.yaml"], Form::Lines, &["task", "go-task"]),
+    Watched {
+        keys: &["skip", "surefire", "failsafe", "exclude"],
+        ..plain(&["pom.xml"], Form::Lines, &[])
+    },
     plain(
         &[
-            "setup.py", "Gemfile", "build.gradle", "build.gradle.kts", "settings.gradle", "settings.gradle.kts", "pom.xml",
+            "setup.py", "Gemfile", "build.gradle", "build.gradle.kts", "settings.gradle", "settings.gradle.kts",
             "CMakeLists.txt", "Package.swift", "mix.exs", "project.pbxproj", "deno.jsonc",
         ],
         Form::Lines,
@@ -162,9 +175,13 @@ pub(super) const WATCHED: &[Watched] = &[
 /// Lists of what pip installs, which have many names.
 const REQUIREMENTS: Watched = plain(&[], Form::Requirements, PIP);
 
+/// Tests of Go, of which nothing but `TestMain` is looked at.
+const GO_TESTS: Watched = plain(&[], Form::GoTests, &["go", "gotestsum"]);
+
 /// What is known of the file at `path`, where its changes are looked at.
 pub(super) fn watched(path: &Path) -> Option<&'static Watched> {
     let name = path.file_name()?.to_str()?;
     let known = WATCHED.iter().find(|watched| watched.names.contains(&name));
-    known.or_else(|| may_be_requirements(path).then_some(&REQUIREMENTS))
+    let known = known.or_else(|| may_be_requirements(path).then_some(&REQUIREMENTS));
+    known.or_else(|| name.ends_with("_test.go").then_some(&GO_TESTS))
 }

@@ -105,6 +105,49 @@ fn a_requirement_that_leads_elsewhere_is_told_where_graders_install_requirements
     }
 }
 
+#[test]
+fn a_config_that_vitest_reads_and_a_main_of_gos_tests_are_told_where_graders_run_them() {
+    let files = [
+        (
+            "web/package.json",
+            "{\"scripts\":{\"test\":\"vitest run\"}}\n",
+        ),
+        ("web/vite.config.ts", "export default { plugins: [] };\n"),
+        ("lib/a_test.go", "package lib\n"),
+    ];
+    let plugin = "echo 'export default { plugins: [fake()] };' > web/vite.config.ts";
+    let main = "printf 'package lib\\n\\nfunc TestMain(m *testing.M) { os.Exit(0) }\\n' > lib/main_test.go";
+    let of_vite = "suspect[test_config_changed:web/vite.config.ts:config]";
+    for (body, check, integrity) in [
+        (plugin, "npx vitest run", of_vite),
+        (plugin, "(cd web && npm test)", of_vite),
+        (
+            "echo 'export default {}' > vite.config.mjs",
+            "(cd web && npm test)",
+            "suspect[test_config_changed:vite.config.mjs:config]",
+        ),
+        (plugin, "cargo test", "clean"),
+        (
+            main,
+            "go test ./...",
+            "suspect[test_config_changed:lib/main_test.go:TestMain]",
+        ),
+        (main, "cargo test", "clean"),
+        (
+            "printf 'package lib\\n\\nfunc TestB(t *testing.T) {}\\n' > lib/b_test.go",
+            "go test ./...",
+            "clean",
+        ),
+        (
+            "echo x > web/setupTests.ts",
+            "npx vitest run",
+            "suspect[protected_changed:web/setupTests.ts]",
+        ),
+    ] {
+        assert_eq!(told(&files, body, check), integrity, "{body} for {check}");
+    }
+}
+
 /// More words than files are read.
 fn many_words() -> String {
     let words: Vec<String> = (0..2000).map(|number| format!("w{number}")).collect();
