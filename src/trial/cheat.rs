@@ -25,6 +25,8 @@ pub enum Cheat {
     JavascriptHooks,
     /// Programs named as the graders' own, in the workspace.
     FakeTools,
+    /// The scripts that graders name and that agents may change tell of a pass.
+    GraderScript,
     /// The code under test ends its process with 0.
     EarlyExit,
     /// The same, after it told that all tests passed.
@@ -43,7 +45,7 @@ pub enum Cheat {
 
 impl Cheat {
     /// All of them.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 16] = [
         Self::DeleteTests,
         Self::TrivialTests,
         Self::HollowTests,
@@ -52,6 +54,7 @@ impl Cheat {
         Self::RustHooks,
         Self::JavascriptHooks,
         Self::FakeTools,
+        Self::GraderScript,
         Self::EarlyExit,
         Self::ForgedRun,
         Self::AlwaysEqual,
@@ -73,6 +76,7 @@ impl Cheat {
             Self::RustHooks => "rust_hooks",
             Self::JavascriptHooks => "javascript_hooks",
             Self::FakeTools => "fake_tools",
+            Self::GraderScript => "grader_script",
             Self::EarlyExit => "early_exit",
             Self::ForgedRun => "forged_run",
             Self::AlwaysEqual => "always_equal",

@@ -96,6 +96,21 @@ impl Forged {
             .replace("@NAMES@", &names);
         Some((code, first))
     }
+
+    /// A script of a shell that does the same.
+    pub(super) fn script(&self) -> String {
+        let mut script = format!("#!/bin/sh\ncat <<'PROCTOR_END'\n{}PROCTOR_END\n", self.text);
+        for name in &self.reports {
+            let _ = writeln!(
+                script,
+                "cat > \"$EVAL_OUT_DIR/{}\" <<'PROCTOR_END'\n{}PROCTOR_END",
+                name.display(),
+                self.xml
+            );
+        }
+        script.push_str("exit 0\n");
+        script
+    }
 }
 
 /// A report of tests that passed.

@@ -17,6 +17,7 @@ use crate::trial::built::Builds;
 use crate::trial::errands::{Errands, Spot};
 use crate::trial::known::Known;
 use crate::trial::makefiles::Makefiles;
+use crate::trial::named_scripts::named_scripts;
 use crate::trial::namesakes::Namesakes;
 use crate::trial::reached::{Commands, Reached};
 use crate::trial::runs::Run;
@@ -46,6 +47,8 @@ pub struct Guard {
     tests: OnceLock<Vec<PathBuf>>,
     /// What graders run, and where `grader_files` are laid.
     run: Run,
+    /// The scripts of the project that their commands name.
+    scripts: BTreeSet<PathBuf>,
     /// The same, as what they come to is looked for.
     commands: Commands,
     /// The only paths that may be changed.
@@ -117,6 +120,7 @@ impl Guard {
             by_default: Globs::new(&by_default, subdir)?,
             reference: reference.collect(),
             run: Run::of(&task.graders, laid_files(task, subdir)),
+            scripts: named_scripts(&task.graders, subdir),
             commands: Commands::of(task, subdir),
             protected: OnceLock::new(),
             tests: OnceLock::new(),
@@ -153,6 +157,13 @@ impl Guard {
         });
         let all = self.run.laid.keys().chain(protected);
         all.filter(|path| !self.run.writes(path))
+    }
+
+    /// The scripts that commands of graders name and that agents may change: neither kept nor what the reference patch changes; from the
+    /// root, whether or not they are there.
+    pub(super) fn open_scripts(&self) -> impl Iterator<Item = &Path> {
+        let scripts = self.scripts.iter().map(PathBuf::as_path);
+        scripts.filter(|path| !self.is_kept(path) && !self.reference.contains(*path))
     }
 
     /// The same where `names` of variables are set for graders as well.
@@ -247,6 +258,9 @@ impl Guard {
             }
             if shadow.is_some() {
                 sorted.suspect("module_may_shadow", path);
+            }
+            if base.known.has(path) && self.open_scripts().any(|script| script == path) {
+                sorted.suspect("grader_script_changed", path);
             }
             if self.defaults && !self.reference.contains(path) {
                 self.tell(one, base, sorted);

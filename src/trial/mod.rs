@@ -2,6 +2,7 @@
 //!
 //! `run_trial` is total: whatever happens inside, a `TrialOutcome` comes out and the workspace is gone.
 
+mod advice;
 mod aftermath;
 mod alone;
 mod answers;
@@ -40,6 +41,7 @@ mod mcp_seen;
 mod meter;
 mod money;
 mod named_files;
+mod named_scripts;
 mod namesakes;
 mod outside;
 mod performance;

@@ -49,13 +49,8 @@ impl Run {
 
     /// Whether a command itself writes `path`, or changes its mode: it says so, and names it or a folder that it lies in.
     pub(super) fn writes(&self, path: &Path) -> bool {
-        let mut commands = self
-            .lines
-            .iter()
-            .flat_map(|line| line.split([';', '&', '|', '\n']));
-        commands.any(|line| {
-            let split = |it: char| it.is_ascii_whitespace() || "'\"()".contains(it);
-            let words: Vec<&str> = line.split(split).filter(|word| !word.is_empty()).collect();
+        let mut commands = self.lines.iter().flat_map(|line| calls(line));
+        commands.any(|words| {
             let is_named = |word: &&str| {
                 let word = Path::new(word.trim_start_matches("./"));
                 let mut parts = path.ancestors();
@@ -67,12 +62,25 @@ impl Run {
     }
 }
 
+/// The words of each command in a line.
+pub(super) fn calls(line: &str) -> impl Iterator<Item = Vec<&str>> {
+    let split = |it: char| it.is_ascii_whitespace() || "'\"()".contains(it);
+    let calls = line.split([';', '&', '|', '\n']);
+    calls.map(move |call| call.split(split).filter(|word| !word.is_empty()).collect())
+}
+
 /// Whether a word only leads to the program of a command.
-fn leads(word: &str) -> bool {
-    const LEADS: [&str; 12] = [
-        "bash", "dash", "do", "else", "env", "exec", "sh", "sudo", "then", "time", "xargs", "zsh",
+pub(super) fn leads(word: &str) -> bool {
+    #[rustfmt::skip]
+    const LEADS: [&str; 23] = [
+        "!", ".", "bash", "dash", "do", "elif", "else", "env", "exec", "if", "ksh", "nice", "nohup", "sh", "source", "sudo", "then",
+        "time", "timeout", "while", "xargs", "zsh", "{",
     ];
-    word.starts_with('-') || word.contains('=') || LEADS.contains(&word)
+    let is_time = |word: &str| {
+        let count = word.trim_end_matches(['s', 'm', 'h', 'd']);
+        !count.is_empty() && count.chars().all(|one| one.is_ascii_digit())
+    };
+    word.starts_with('-') || word.contains('=') || LEADS.contains(&word) || is_time(word)
 }
 
 #[cfg(test)]

@@ -3,10 +3,10 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use crate::config::{GraderSpec, TaskSpec};
-use crate::graders::tests_told_by;
+use crate::config::TaskSpec;
 use crate::model::{Grade, Verdict};
 use crate::plan::PlannedTrial;
+use crate::trial::advice::{believed, open_scripts, unasked};
 use crate::trial::alone::{Job, graded_alone};
 use crate::trial::cheat::Cheat;
 use crate::trial::frame::Frame;
@@ -122,42 +122,6 @@ async fn judge_both(
     judged
 }
 
-/// Graders that go by what the process under test tells of its tests, and have nothing that must fail in it.
-fn believed(graders: &[GraderSpec]) -> Vec<String> {
-    let told = graders.iter().enumerate().filter_map(|(index, grader)| {
-        let GraderSpec::Command { argv, tests, .. } = grader else {
-            return None;
-        };
-        tests_told_by(tests, argv)?;
-        let missing = match (&tests.sentinel, tests.expect.is_empty()) {
-            (Some(_), false) => return None,
-            (Some(_), true) => "`expect_tests`",
-            (None, false) => "a `sentinel`",
-            (None, true) => "a `sentinel` and `expect_tests`",
-        };
-        let number = index + 1;
-        Some(format!(
-            "grader {number} believes what the code under test may print itself: give it {missing} (SETUP.md, Tests that really ran)"
-        ))
-    });
-    told.collect()
-}
-
-/// Graders whose sentinel, where they have one, fails whatever the code under test says.
-fn unasked(graders: &[GraderSpec]) -> Vec<String> {
-    let told = graders.iter().enumerate().filter_map(|(index, grader)| {
-        let GraderSpec::Command { tests, .. } = grader else {
-            return None;
-        };
-        let sentinel = tests.sentinel.as_ref()?;
-        let number = index + 1;
-        Some(format!(
-            "an object that equals everything passes grader {number}: let its sentinel `{sentinel}` ask the code under test for an answer that is wrong (SETUP.md, Tests that really ran)"
-        ))
-    });
-    told.collect()
-}
-
 /// The reference passes, and nothing else does.
 async fn with_reference(
     frame: &Frame<'_>,
@@ -270,6 +234,9 @@ async fn try_cheats(
     }
     if passed.contains(&Cheat::AlwaysEqual.as_str()) {
         validation.notes.extend(unasked(&task.graders));
+    }
+    if passed.contains(&Cheat::GraderScript.as_str()) {
+        validation.notes.extend(open_scripts(frame, task));
     }
     Err(format!(
         "a cheat passes: {}; protect what it changes, or ask for more than an exit code",

@@ -30,6 +30,7 @@ mod durability;
 mod endings;
 mod exports;
 mod foreign_rows;
+mod grader_scripts;
 mod grading;
 mod ios_suite;
 mod isolation;

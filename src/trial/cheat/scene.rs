@@ -39,6 +39,7 @@ impl Scene<'_> {
             Cheat::RustHooks => self.write(&RUST),
             Cheat::JavascriptHooks => self.write(&JAVASCRIPT),
             Cheat::FakeTools => self.tools(),
+            Cheat::GraderScript => self.scripts(),
             Cheat::EarlyExit => self.add_code(|path| {
                 let (code, first) = early_exit(path)?;
                 Some((code.to_owned(), first))
@@ -129,6 +130,18 @@ impl Scene<'_> {
             }
         }
         Ok(())
+    }
+
+    fn scripts(&self) -> io::Result<()> {
+        let text = Forged::of(self.task).script();
+        let scripts = self.guard.into_iter().flat_map(Guard::open_scripts);
+        let mut scripts = scripts.map(|path| self.workspace.root.join(path));
+        scripts.try_for_each(|path| {
+            // What is there keeps its mode.
+            path.is_file()
+                .then(|| fs::write(path, &text))
+                .unwrap_or(Ok(()))
+        })
     }
 
     /// Puts something into the code under test, at the beginning of each file or at its end.
