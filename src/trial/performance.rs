@@ -145,6 +145,14 @@ fn longest_line(frame: &Frame<'_>) -> usize {
     usize::try_from(kept.line).unwrap_or(usize::MAX)
 }
 
+/// What the trial may take of the disk, and where.
+pub(super) fn disk_limit(frame: &Frame<'_>, workspace: &Workspace) -> DiskLimit {
+    DiskLimit {
+        folders: vec![workspace.root.clone(), frame.private.clone()],
+        most: frame.context.suite.settings.limits.workspace,
+    }
+}
+
 /// What is started, and the door of its network, if it has one.
 fn child(frame: &Frame<'_>, workspace: &Workspace, ready: &Ready) -> (ChildSpec, Option<Gate>) {
     let settings = &frame.context.suite.settings;
@@ -181,10 +189,7 @@ fn child(frame: &Frame<'_>, workspace: &Workspace, ready: &Ready) -> (ChildSpec,
             drain: settings.drain,
             max_line: longest_line(frame),
             max_kept_bytes: kept.output,
-            disk: Some(DiskLimit {
-                folders: vec![workspace.root.clone(), frame.private.clone()],
-                most: kept.workspace,
-            }),
+            disk: Some(disk_limit(frame, workspace)),
             ..Limits::default()
         },
         stdout_to: Some(frame.trial_dir.stdout_raw()),

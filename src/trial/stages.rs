@@ -20,7 +20,7 @@ use crate::trial::grading::Graded;
 use crate::trial::judgement::{AgentEnd, Evidence, agent_end, grade_of, worth_grading};
 use crate::trial::listener::HeardAll;
 use crate::trial::outside::Outside;
-use crate::trial::performance::{Performed, perform};
+use crate::trial::performance::{Performed, disk_limit, perform};
 use crate::trial::preparation;
 use crate::trial::recovered::recover;
 use crate::trial::sessions;
@@ -132,7 +132,7 @@ async fn stages(frame: &Frame<'_>, draft: &mut Draft, slot: &mut Slot) -> Result
         end.infra = Infra::WorkspaceDead;
     }
     draft.agent_ended(&end, &ending);
-    tell_limits(frame, (&ending, &heard), draft);
+    tell_limits(frame, (workspace, &ending, &heard), draft);
     draft.suspect_all(outside.iter_mut().flat_map(Outside::changed));
     let caught = aftermath::capture(frame, (workspace, &untouched), draft);
     draft.lacks_room_if(caught.no_room, &mut end);
@@ -177,7 +177,15 @@ async fn stages(frame: &Frame<'_>, draft: &mut Draft, slot: &mut Slot) -> Result
 }
 
 /// Tells which limits were reached.
-fn tell_limits(frame: &Frame<'_>, (ending, heard): (&ChildEnding, &HeardAll), draft: &mut Draft) {
+fn tell_limits(
+    frame: &Frame<'_>,
+    (workspace, ending, heard): (&Workspace, &ChildEnding, &HeardAll),
+    draft: &mut Draft,
+) {
+    // It is looked at now and then while an agent works, and what a quick one left was not seen.
+    if disk_limit(frame, workspace).is_passed() {
+        draft.hit("workspace_mib");
+    }
     draft.lacked_a_price(ending, heard.unpriced.as_deref());
     draft.guessed_a_price(ending, heard.guessed.as_deref());
     let kept = frame.context.suite.settings.limits.output;

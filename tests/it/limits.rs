@@ -120,6 +120,17 @@ fn an_agent_that_takes_too_much_of_the_disk_is_stopped_and_judged() {
     sandbox.assert_scratch_is_empty();
 }
 
+#[test]
+fn what_an_agent_that_ends_at_once_leaves_on_the_disk_is_told_as_well() {
+    let write = "for f in a b c d; do head -c 30000000 /dev/zero > $f; done";
+    let (_, row) = too_much_of_the_disk(write);
+    assert_eq!(
+        (&row["termination"], &row["grade"]),
+        (&"completed".into(), &"pass".into()),
+        "{row:#}"
+    );
+}
+
 #[cfg(target_os = "linux")]
 #[test]
 fn a_file_that_an_agent_removed_and_still_holds_open_counts() {
