@@ -56,6 +56,27 @@ fn results_go_to_stdout_and_progress_to_stderr() {
 }
 
 #[test]
+fn a_pass_that_is_not_clean_says_so_on_the_terminal_and_in_the_closing_line() {
+    let body = format!("{SOLVE}\necho 1 > conftest.py\n{CLAUDE_DONE}");
+    let sandbox = solving().agent("odd", "claude_code_cli", &body);
+    let ran = sandbox.proctor(&["run"]).expect_code(0);
+    let told = "suspect[protected_changed:conftest.py]";
+    for line in ran.stderr.lines() {
+        let is_odd = line.contains("pass  odd/shell_unprimed/answer #0");
+        assert_eq!(line.contains(told), is_odd, "{}", ran.stderr);
+    }
+    assert!(ran.stderr.contains(told), "{}", ran.stderr);
+    let closing = "2 trials: 2 pass; 1 of them not clean (integrity); $1.00 spent\n";
+    assert!(ran.stdout.contains(closing), "{}", ran.stdout);
+    let document = json(
+        &sandbox
+            .proctor(&["run", "--json", "--quiet"])
+            .expect_code(0),
+    );
+    assert_eq!(document["counts"]["integrity_flagged"], 1, "{document:#}");
+}
+
+#[test]
 fn quiet_leaves_the_results_alone() {
     let ran = mixed().proctor(&["run", "--quiet"]).expect_code(0);
     assert_eq!(ran.stderr, "");

@@ -36,6 +36,8 @@ struct Totals {
     passed: usize,
     infra: usize,
     interrupted: usize,
+    /// Trials whose integrity is not clean, however they came out.
+    flagged: usize,
     spent_usd: Option<f64>,
     spent_is_lower_bound: bool,
     max_cost_usd: Option<f64>,
@@ -78,6 +80,7 @@ impl Totals {
             passed: cells().map(|cell| cell.sound_successes).sum(),
             infra: cells().map(|cell| cell.infra).sum(),
             interrupted: cells().map(|cell| cell.interrupted).sum(),
+            flagged: cells().map(|cell| cell.flagged).sum(),
             spent_usd: rebuilt.spending.usd(),
             spent_is_lower_bound: rebuilt.spending.is_lower_bound(),
             max_cost_usd: rebuilt.spending.budget,
@@ -89,7 +92,7 @@ impl Totals {
             .saturating_sub(self.passed + self.infra + self.interrupted)
     }
 
-    /// `54 trials: 31 pass, 18 fail, 5 infra; $1.23 spent`
+    /// `54 trials: 31 pass, 18 fail, 5 infra; 2 of them not clean (integrity); $1.23 spent`
     fn line(self) -> String {
         let parts = [
             (self.passed, "pass"),
@@ -102,6 +105,10 @@ impl Totals {
             .filter(|(count, _)| *count > 0)
             .map(|(count, word)| format!("{count} {word}"))
             .collect();
+        let flagged = match self.flagged {
+            0 => String::new(),
+            flagged => format!("; {flagged} of them not clean (integrity)"),
+        };
         let at_least = if self.spent_is_lower_bound {
             "at least "
         } else {
@@ -116,7 +123,7 @@ impl Totals {
         let trials = counted(self.trials, "trial");
         match told.as_slice() {
             [] => trials,
-            told => format!("{trials}: {}{spent}", told.join(", ")),
+            told => format!("{trials}: {}{flagged}{spent}", told.join(", ")),
         }
     }
 }
@@ -156,7 +163,7 @@ fn document(told: &Told<'_>, rebuilt: &Rebuilt, totals: Totals) -> serde_json::V
         "recorded": told.recorded,
         "counts": {
             "trials": totals.trials, "passed": totals.passed, "failed": totals.failed(), "infra": totals.infra,
-            "interrupted": totals.interrupted, "missing": end.missing, "finished_now": end.finished,
+            "interrupted": totals.interrupted, "integrity_flagged": totals.flagged, "missing": end.missing, "finished_now": end.finished,
         },
         "spent_usd": totals.spent_usd,
         "max_cost_usd": end.max_cost_usd,

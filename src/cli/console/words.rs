@@ -5,7 +5,7 @@ use std::time::Duration;
 use anstyle::{AnsiColor, Style};
 
 use crate::cli::console::board::{Board, Ending};
-use crate::model::{LaneState, Progress, TrialKey, TrialOutcome};
+use crate::model::{Integrity, LaneState, Progress, TrialKey, TrialOutcome};
 use crate::report::{sanitize_line, table};
 
 /// Something to say.
@@ -113,7 +113,7 @@ fn agent(key: &TrialKey, text: &str) -> Vec<Line> {
         .collect()
 }
 
-/// `[ 12/60] pass  claude/shell_primed/fix_rounding #2  1.3s  $0.0123  answer PASS, path WARN`
+/// `[ 12/60] pass  claude/shell_primed/fix_rounding #2  1.3s  $0.0123  answer PASS, path WARN  suspect[program_left:a]`
 fn finished(board: &Board, outcome: &TrialOutcome, again: bool) -> String {
     let all = board.already_done() + board.planned();
     let number = board.already_done() + board.finished() + 1;
@@ -130,8 +130,9 @@ fn finished(board: &Board, outcome: &TrialOutcome, again: bool) -> String {
         .billed_usd
         .map_or_else(|| "-".to_owned(), table::dollars);
     let (layers, reason, judged) = (layers(outcome), reason(outcome), judged(outcome));
+    let doubted = doubted(outcome);
     format!(
-        "[{number:>width$}/{all}] {style}{word:<5}{style:#} {}  {time}  {cost}{layers}{reason}{judged}",
+        "[{number:>width$}/{all}] {style}{word:<5}{style:#} {}  {time}  {cost}{layers}{reason}{doubted}{judged}",
         label(&outcome.key)
     )
 }
@@ -160,6 +161,16 @@ fn reason(outcome: &TrialOutcome) -> String {
         None => reason.clone(),
     };
     format!("  {}", shortened(&sanitize_line(&text), SHOWN_REASON))
+}
+
+/// What speaks against the result, in the words of its row.
+fn doubted(outcome: &TrialOutcome) -> String {
+    if outcome.integrity == Integrity::Clean {
+        return String::new();
+    }
+    let style = AnsiColor::Yellow.on_default();
+    let label = sanitize_line(&outcome.integrity.label());
+    format!("  {style}{}{style:#}", shortened(&label, SHOWN_REASON))
 }
 
 /// How its layers ended, a word for each: `  answer PASS, path WARN`.
@@ -286,6 +297,28 @@ mod tests {
         ];
         for (outcome, expected) in cases {
             assert_eq!(said(&board(), &step(outcome)), [expected]);
+        }
+    }
+
+    #[test]
+    fn a_trial_that_is_not_clean_says_so_in_its_line() {
+        let reasons = || vec!["program_left:a\u{1b}[2J".to_owned(), "x".repeat(200)];
+        for (integrity, expected) in [
+            (Integrity::Clean, ""),
+            (Integrity::Suspect(reasons()), "  suspect[program_left:a;xx"),
+            (
+                Integrity::Violated(reasons()),
+                "  violated[program_left:a;xx",
+            ),
+            (Integrity::Uncontained, "  uncontained"),
+        ] {
+            let mut outcome = outcome(2);
+            outcome.integrity = integrity;
+            let line = said(&board(), &step(outcome)).remove(0);
+            let (_, told) = line.split_once("$0.0123").expect("what it costs");
+            assert!(told.starts_with(expected), "{line}");
+            assert_eq!(told.is_empty(), expected.is_empty(), "{line}");
+            assert!(told.len() < 200, "{line}");
         }
     }
 
