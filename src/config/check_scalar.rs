@@ -34,6 +34,16 @@ pub(super) fn check(node: &Node, shape: &Shape, path: &str, report: &mut Report)
         Shape::Number => number(node, (shape, f64::MAX), path, report),
         Shape::Share => number(node, (shape, 1.0), path, report),
         Shape::Word => word(node, scalar, path, report),
+        Shape::Id if is_switch(scalar) => {
+            let message = format!(
+                "must be {}, not {}, which readers of YAML 1.1 take for a boolean",
+                shape.wanted(),
+                scalar.text
+            );
+            report
+                .error(node.place, path, message)
+                .hint(format!("quote it: {}", quoted(&scalar.text)));
+        }
         _ if scalar.typed == Typed::Text => text(node, &scalar.text, (shape, path), report),
         _ => {
             let message = format!("must be {}, not {}", shape.wanted(), node.shown());
@@ -43,6 +53,13 @@ pub(super) fn check(node: &Node, shape: &Shape, path: &str, report: &mut Report)
             }
         }
     }
+}
+
+/// Whether YAML 1.1 reads a word as a boolean that is text since.
+fn is_switch(scalar: &Scalar) -> bool {
+    const WORDS: [&str; 6] = ["y", "yes", "n", "no", "on", "off"];
+    let mut words = WORDS.iter();
+    scalar.plain && words.any(|word| scalar.text.eq_ignore_ascii_case(word))
 }
 
 fn not_a_scalar(node: &Node, shape: &Shape, path: &str, report: &mut Report) {

@@ -41,7 +41,7 @@ fn ids_are_text_fit_for_paths_and_given_once() {
         let tasks = format!("- {{id: {id}, prompt: x, graders: [ios_install_check]}}\n");
         check_tasks(&tasks, &[&format!("1:8: tasks[0].id: {expected}")]);
     }
-    let suite = load_texts(CONFIG, "- {id: no, prompt: x}\n").expect("`no` is text");
+    let suite = load_texts(CONFIG, "- {id: 'no', prompt: x}\n").expect("text in quotes");
     assert_eq!(suite.tasks[0].id.as_str(), "no");
     let task = |id: &str| format!("- {{id: {id}, prompt: x, graders: [ios_install_check]}}\n");
     check_tasks(

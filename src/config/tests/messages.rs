@@ -53,6 +53,22 @@ fn a_problem_is_told_with_its_place_key_words_and_hint() {
 }
 
 #[test]
+fn an_id_that_yaml_1_1_reads_as_a_boolean_must_be_quoted() {
+    for word in ["no", "Yes", "ON", "off", "y", "true", "False"] {
+        let tasks = TASKS.replace("id: t", &format!("id: {word}"));
+        assert_ne!(tasks, TASKS, "the task has an id");
+        let problems = load_texts(CONFIG, &tasks).expect_err(word).to_string();
+        let place = "tasks.yaml:1:";
+        assert!(problems.contains(place), "{word}: {problems}");
+        assert!(problems.contains("].id: must be an id, not "), "{problems}");
+        let hint = format!("hint: quote it: \"{word}\"");
+        assert!(problems.contains(&hint), "{word}: {problems}");
+        let quoted = TASKS.replace("id: t", &format!("id: \"{word}\""));
+        assert!(load_texts(CONFIG, &quoted).is_ok(), "{quoted}");
+    }
+}
+
+#[test]
 fn a_number_in_the_words_of_yaml_1_1_has_a_hint() {
     for (written, hint) in [
         (
