@@ -72,7 +72,7 @@ const CASES: &[[&str; 5]] = &[
     ["pom.xml", POM, "<dependencies>", "<dependencies>\n<scope>test</scope>", ""],
     ["pom.xml", POM, "<dependencies>", "<skipTests>true</skipTests>\n<dependencies>", "test"],
     ["pom.xml", POM, "<dependencies>", "<plugin>\n<configuration>\n<skip>true</skip>\n</configuration>\n</plugin>\n<dependencies>", "test"],
-    ["pom.xml", POM, "<dependencies>", "<artifactId>maven-surefire-plugin</artifactId>\n<dependencies>", "test"],
+    ["pom.xml", POM, "<dependencies>", "<artifactId>maven-surefire-plugin</artifactId>\n<dependencies>", ""],
     ["pom.xml", POM, "<dependencies>", "<exclude>**/*</exclude>\n<dependencies>", "test"],
     ["pom.xml", POM, "<dependencies>", "<dependencies>\n<artifactId>skipper</artifactId>\n<exclusions>\n</exclusions>", ""],
     ["app/vite.config.mts", VITE, "react()", "react(), fake()", "config"],

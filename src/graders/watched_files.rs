@@ -159,7 +159,7 @@ pub(super) const WATCHED: &[Watched] = &[
     plain(&["gulpfile.js"], Form::Lines, &["gulp"]),
     plain(&["Taskfile.yml", "Taskfile.yaml"], Form::Lines, &["task", "go-task"]),
     Watched {
-        keys: &["skip", "surefire", "failsafe", "exclude"],
+        keys: &["skip", "exclude"],
         ..plain(&["pom.xml"], Form::Lines, &[])
     },
     plain(
