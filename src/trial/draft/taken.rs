@@ -1,0 +1,262 @@
+//! What an outcome takes in as its trial goes on: the agent's end, what it left and said, and what graders say.
+
+use std::time::Duration;
+
+use jiff::Zoned;
+
+use crate::agents::reset_moment;
+use crate::graders::of_simulator;
+use crate::model::{
+    Cost, Infra, Integrity, Measures, RUN_BUDGET, ShimLogKept, StreamReport, Termination,
+};
+use crate::record::Difference;
+use crate::shims::ShimLog;
+use crate::supervise::{ChildEnding, EndReason};
+use crate::trial::draft::Draft;
+use crate::trial::grading::Graded;
+use crate::trial::judgement::{AgentEnd, failure_reason, grade_of};
+use crate::workspace::Captured;
+
+/// One unknown event in so many is a word to the person.
+const HARDLY_UNDERSTOOD: u64 = 5;
+
+impl Draft {
+    /// Takes in how the agent ended.
+    pub(in crate::trial) fn agent_ended(&mut self, end: &AgentEnd, ending: &ChildEnding) {
+        let is_the_rest = self.outcome.budget.is_the_rest;
+        let outcome = &mut self.outcome;
+        outcome.termination = end.termination;
+        outcome.infra = end.infra;
+        outcome.exit_code = end.exit_code;
+        outcome.lingered = end.lingered;
+        outcome.paused = ending.paused;
+        outcome.peak_memory_kib = ending.max_rss_kib;
+        outcome.peak_processes = ending.most_processes;
+        outcome.leftovers.clone_from(&ending.leftovers);
+        if ending.uncontained {
+            outcome.integrity = Integrity::Uncontained;
+        }
+        if ending.unsupervised {
+            let why = "supervisor_tampered".to_owned();
+            match end.infra {
+                Infra::Oom => self.suspect(why),
+                _ => self.violate(why),
+            }
+        }
+        let outcome = &mut self.outcome;
+        outcome.wall_time = (end.infra != Infra::Spawn).then_some(ending.wall);
+        outcome.failure_reason = failure_reason(end, &[]);
+        outcome.success = outcome.failure_reason.is_none();
+        if let Some(error) = &ending.spawn_error {
+            self.note(error.clone());
+        }
+        if ending.leak {
+            self.note(
+                "leak=stdout: a process held the agent's output after it had exited".to_owned(),
+            );
+        }
+        if ending.oversize_lines > 0 {
+            self.note(format!("oversize_lines={}", ending.oversize_lines));
+            self.hit("line_kib");
+        }
+        if ending.reason == EndReason::OverBudget {
+            let whose = if is_the_rest {
+                "max_cost_usd"
+            } else {
+                "max_trial_cost_usd"
+            };
+            self.hit(whose);
+        }
+        if ending.reason == EndReason::OverDisk {
+            self.hit("workspace_mib");
+        }
+        self.no_more_money();
+    }
+
+    /// Says that a trial was stopped since nobody knows what its model costs.
+    pub(in crate::trial) fn lacked_a_price(&mut self, ending: &ChildEnding, model: Option<&str>) {
+        if let Some(model) = model.filter(|_| ending.reason == EndReason::OverBudget) {
+            let named = model_in_note(model);
+            self.note(format!(
+                "stopped, since a limit of cost cannot be kept: {named} has no known price; add it to `prices` of the config, or give the agent `pricing`"
+            ));
+        }
+    }
+
+    /// Says that a trial was stopped by what its tokens would have cost at the price of another model.
+    pub(in crate::trial) fn guessed_a_price(&mut self, ending: &ChildEnding, model: Option<&str>) {
+        if let Some(model) = model.filter(|_| ending.reason == EndReason::OverBudget) {
+            let named = model_in_note(model);
+            self.note(format!(
+                "stopped by a guess of what it cost: {named} has no known price, so its tokens were counted at the dearest price of this trial's models; add it to `prices` of the config"
+            ));
+        }
+    }
+
+    /// Says what of the end the agent itself could have brought about.
+    pub(in crate::trial) fn doubt(&mut self, end: &AgentEnd, fault_beside_command: bool) {
+        if end.infra == Infra::KilledByOther {
+            self.suspect("agent_killed".to_owned());
+        }
+        if end.infra.is_by_provider() && fault_beside_command {
+            self.suspect("provider_fault_beside_command".to_owned());
+        }
+    }
+
+    /// What the run's budget cut off has a reason of its own: another trial might have gone on.
+    fn no_more_money(&mut self) {
+        let outcome = &mut self.outcome;
+        if outcome
+            .limits_hit
+            .iter()
+            .any(|limit| limit == "max_cost_usd")
+        {
+            outcome.failure_reason = Some(RUN_BUDGET.to_owned());
+        }
+    }
+
+    /// [`Self::lacks_room`] where that is so.
+    pub(in crate::trial) fn lacks_room_if(&mut self, is_so: bool, end: &mut AgentEnd) {
+        if is_so {
+            self.lacks_room(end);
+        }
+    }
+
+    /// Says that the disk had no room for what the agent left: nothing is judged, and the trial is run again.
+    pub(in crate::trial) fn lacks_room(&mut self, end: &mut AgentEnd) {
+        end.infra = Infra::DiskFull;
+        self.outcome.infra = end.infra;
+        self.outcome.failure_reason = failure_reason(end, &[]);
+        self.outcome.success = false;
+    }
+
+    /// Takes in what the graders said.
+    pub(in crate::trial) fn graded(&mut self, end: &AgentEnd, graded: Graded) {
+        let outcome = &mut self.outcome;
+        outcome.grade = grade_of(&graded.verdicts);
+        outcome.failure_reason = failure_reason(end, &graded.verdicts);
+        outcome.success = outcome.failure_reason.is_none();
+        outcome.graded_in = graded.tree;
+        outcome.suites = graded.suites;
+        outcome.layers = graded.layers;
+        if outcome.infra == Infra::None && graded.verdicts.iter().any(of_simulator) {
+            outcome.infra = Infra::Simulator;
+        }
+        self.no_more_money();
+        let outcome = &mut self.outcome;
+        outcome.verdicts = graded.verdicts;
+        outcome.notes.extend(graded.notes);
+        graded
+            .suspicions
+            .into_iter()
+            .for_each(|why| self.suspect(why));
+        graded
+            .violations
+            .into_iter()
+            .for_each(|why| self.violate(why));
+    }
+
+    /// Graders were stopped by a person: they said nothing, and a later start asks them again.
+    pub(in crate::trial) fn awaits_grading(&mut self) {
+        self.outcome.awaits_grading = true;
+        self.outcome.termination = Termination::Cancelled;
+        self.outcome.failure_reason = Some("cancelled".to_owned());
+    }
+
+    /// Takes in what was captured of the agent's tree.
+    pub(in crate::trial) fn captured(&mut self, captured: &Captured) {
+        self.outcome.tree_sha256 = Some(captured.tree_sha256.clone());
+        for oddity in &captured.oddities {
+            self.suspect(oddity.clone());
+        }
+    }
+
+    /// Takes in which agent it was, and what of it is not as in the first trial of its arm.
+    pub(in crate::trial) fn attested(&mut self, digest: String, differences: Vec<Difference>) {
+        self.outcome.attestation_sha256 = Some(digest);
+        for Difference { flag, text } in differences {
+            let flags = &mut self.outcome.attestation_flags;
+            if flags.iter().all(|known| known != flag) {
+                flags.push(flag.to_owned());
+            }
+            self.note(format!("not the agent that was asked for: {text}"));
+        }
+    }
+
+    /// Takes in the numbers.
+    pub(in crate::trial) fn measured(
+        &mut self,
+        stream: StreamReport,
+        cost: Cost,
+        measures: Measures,
+    ) {
+        // A renamed event leaves its numbers unknown: the person should hear why.
+        if stream.unknown_events * HARDLY_UNDERSTOOD > stream.events {
+            self.note(format!(
+                "{} of {} events are of unknown kinds: is this version of the agent newer than its adapter?",
+                stream.unknown_events, stream.events
+            ));
+        }
+        if stream.broke_off && stream.usage.is_some() {
+            self.note(
+                "an answer of the model broke off, as far as its client tells: what it took is in no figure, or not all of it, so tokens and cost are a lower bound"
+                    .to_owned(),
+            );
+        }
+        self.met_a_fault(&stream);
+        self.outcome.stream = stream;
+        self.outcome.cost = cost;
+        self.outcome.measures = measures;
+    }
+
+    /// Keeps what the provider said where it decided the trial, and when it will answer again.
+    fn met_a_fault(&mut self, stream: &StreamReport) {
+        let by_provider = self.outcome.infra.is_by_provider();
+        let Some(fault) = stream.provider_fault.as_ref().filter(|_| by_provider) else {
+            return;
+        };
+        let now = Zoned::now();
+        let now = match &self.zone {
+            Some(zone) => now.with_time_zone(zone.clone()),
+            None => now,
+        };
+        let moment = fault.reset.as_ref();
+        let moment = moment.and_then(|reset| reset_moment(reset, &now));
+        self.outcome.retry_at = moment.map(|moment| moment.to_string());
+        // The first note is the one that a live view shows.
+        let message = format!("the provider: {}", fault.message);
+        self.outcome.notes.insert(0, message);
+    }
+
+    /// Takes in how calls of watched commands were told, and what speaks against that.
+    pub(in crate::trial) fn heard_shims(&mut self, shims: &ShimLog, cost: Option<Duration>) {
+        self.outcome.shim_log = Some(ShimLogKept {
+            by_socket: shims.by_socket,
+            lost: shims.lost,
+            calls: shims.calls.len() as u64,
+            cost,
+        });
+        if shims.bad_lines > 0 {
+            self.suspect(format!("cmd_log_bad_lines={}", shims.bad_lines));
+        }
+        if shims.changed {
+            self.suspect("cmd_log_changed".to_owned());
+        }
+        if shims.forged > 0 {
+            let by = shims.strangers.join(",");
+            self.suspect(format!("cmd_log_forged={} by {by}", shims.forged));
+        }
+        if shims.unproven > 0 {
+            self.suspect(format!("cmd_log_unproven={}", shims.unproven));
+        }
+    }
+}
+
+/// How a note speaks of a model.
+fn model_in_note(model: &str) -> String {
+    if model.is_empty() {
+        "its model, which it does not name,".to_owned()
+    } else {
+        format!("the model {model}")
+    }
+}
