@@ -62,7 +62,7 @@
 //! - **something of an agent that graders must not meet**: `trial/guard.rs` (what is carried to them), `trial/built.rs` (what builds
 //!   leave), `trial/shadowing.rs` (modules in the place of others), `graders/watched_files.rs`, `graders/test_config.rs`, `graders/make_changes.rs` and `trial/touched.rs` (what is
 //!   named in the row), `trial/makefiles.rs`, `trial/make_sources.rs` and `trial/make_targets.rs` (what make reads, makes and
-//!   believes), `trial/namesakes.rs` (headers and programs that are found first), `trial/errands.rs` and `trial/reached.rs` (what graders run), `trial/named_scripts.rs` (scripts that they name), `trial/cheat.rs` (for `validate --cheats`), `tests/it/cheats.rs` or `stale.rs`, docs/guarantees.md.
+//!   believes), `trial/namesakes.rs` (headers and programs that are found first), `trial/errands.rs` (what graders run: what they start, and what that comes to in `trial/reached.rs`), `trial/named_scripts.rs` (scripts that they name), `trial/cheat.rs` (for `validate --cheats`), `tests/it/cheats.rs` or `stale.rs`, docs/guarantees.md.
 //! - **what outlives a start, and who could have written it**: `record/journal.rs`, `record/witness.rs`, `record/extent.rs` (how much of it was
 //!   noted), `record/chain.rs` (`verify`), `runner/believed.rs` (what a later start takes from it), `tests/it/foreign_rows.rs`, docs/guarantees.md.
 //! - **what is watched where no jail is**: `trial/outside.rs` (home and suite), `trial/watch.rs` (what an agent says), `supervise/sweep.rs`.

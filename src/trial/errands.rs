@@ -1,7 +1,10 @@
-//! What graders run, with the scripts that their commands name, and what else of the project may start a tool.
+//! What graders run: what they start (commands and scripts of shells), what that comes to (`reached`), and what else of the project may
+//! start a tool.
+
+mod started;
 
 use std::cell::OnceCell;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,10 +12,11 @@ use std::path::{Path, PathBuf};
 use crate::graders::is_makefile;
 use crate::supervise::find_program;
 use crate::trial::known::Known;
+use crate::trial::reached::Reached;
 use crate::trial::runs::Run;
 
-/// Nobody has graders that run more scripts.
-const MOST: usize = 200;
+pub(super) use started::Started;
+
 /// Of so many files it is looked what they start.
 const MOST_TEXTS: usize = 2000;
 /// No script and no manifest is longer.
@@ -20,9 +24,6 @@ const LONGEST: u64 = 1 << 20;
 
 /// What reads makefiles.
 pub(super) const MAKE_TOOLS: [&str; 4] = ["make", "gmake", "bmake", "just"];
-
-/// How scripts of shells end.
-const SHELLS: [&str; 5] = ["sh", "bash", "dash", "ksh", "zsh"];
 
 /// Files that say what a tool is to start.
 #[rustfmt::skip]
@@ -44,10 +45,12 @@ pub(super) struct Spot<'a> {
 /// What graders run.
 pub(super) struct Errands<'a> {
     pub(super) run: &'a Run,
-    base: &'a Known<'a>,
+    pub(super) base: &'a Known<'a>,
     spot: Spot<'a>,
     is_kept: &'a dyn Fn(&Path) -> bool,
+    started: OnceCell<Vec<Started>>,
     lines: OnceCell<Vec<String>>,
+    reached: OnceCell<Reached>,
     words: OnceCell<BTreeSet<String>>,
     texts: OnceCell<Vec<(PathBuf, String)>>,
 }
@@ -64,7 +67,9 @@ impl<'a> Errands<'a> {
             base,
             spot,
             is_kept,
+            started: OnceCell::new(),
             lines: OnceCell::new(),
+            reached: OnceCell::new(),
             words: OnceCell::new(),
             texts: OnceCell::new(),
         }
@@ -79,33 +84,28 @@ impl<'a> Errands<'a> {
         Some(String::from_utf8_lossy(&bytes).into_owned())
     }
 
+    /// The same, where it can be read.
+    pub(super) fn plain_text(&self, path: &Path) -> Option<String> {
+        self.text(path).filter(|text| !text.contains('\u{fffd}'))
+    }
+
     /// Whether the base commit has a file, or one is laid there.
     pub(super) fn has(&self, path: &Path) -> bool {
         self.base.has(path) || self.run.laid.contains_key(path)
     }
 
-    /// Commands of graders, and lines of the scripts that these name.
+    /// The lines of what graders start.
     pub(super) fn lines(&self) -> &[String] {
-        self.lines.get_or_init(|| {
-            let mut lines = self.run.lines.clone();
-            let names = self.names();
-            let mut seen = BTreeSet::new();
-            let mut next = 0;
-            while next < lines.len() && seen.len() < MOST {
-                for script in self.scripts(&lines[next], &names) {
-                    if seen.insert(script.clone())
-                        && let Some(text) = self.script(&script)
-                    {
-                        lines.extend(commands(&text));
-                    }
-                }
-                next += 1;
-            }
-            lines
-        })
+        let lines = || self.started().iter().flat_map(Started::lines).collect();
+        self.lines.get_or_init(lines)
     }
 
-    /// The words of all of these.
+    /// What that comes to.
+    pub(super) fn reached(&self) -> &Reached {
+        self.reached.get_or_init(|| Reached::of(self))
+    }
+
+    /// The words of what graders start.
     pub(super) fn words(&self) -> &BTreeSet<String> {
         self.words.get_or_init(|| {
             let lines = self.lines().iter();
@@ -154,73 +154,11 @@ impl<'a> Errands<'a> {
     pub(super) fn finds(&self, name: &OsStr) -> bool {
         find_program(name, self.spot.path, Path::new("/")).is_some()
     }
-
-    /// The files of the base commit and those that are laid, by their names.
-    fn names(&self) -> BTreeMap<&OsStr, Vec<&Path>> {
-        let mut names: BTreeMap<&OsStr, Vec<&Path>> = BTreeMap::new();
-        for path in self.base.paths().iter().chain(self.run.laid.keys()) {
-            let name = path.file_name().unwrap_or_default();
-            names.entry(name).or_default().push(path);
-        }
-        names
-    }
-
-    /// The files that a line may name: of the project, or of the suite by absolute paths.
-    fn scripts(&self, line: &str, names: &BTreeMap<&OsStr, Vec<&Path>>) -> Vec<PathBuf> {
-        let mut found = Vec::new();
-        for word in split(line) {
-            if let Some((_, inside)) = word.split_once("EVAL_SUITE_ROOT") {
-                let inside = inside.trim_start_matches(['}', '/']);
-                found.push(self.spot.suite.join(inside));
-                continue;
-            }
-            let word = Path::new(word.trim_start_matches("./"));
-            if word.is_absolute() {
-                found.extend(word.starts_with(self.spot.suite).then(|| word.to_owned()));
-                continue;
-            }
-            let alike = word.file_name().and_then(|name| names.get(name));
-            let alike = alike.into_iter().flatten();
-            found.extend(
-                alike
-                    .filter(|path| path.ends_with(word))
-                    .map(|it| (*it).to_owned()),
-            );
-        }
-        found
-    }
-
-    /// The text of a script of a shell.
-    fn script(&self, path: &Path) -> Option<String> {
-        let name = path.file_name()?.to_str()?;
-        let ending = path.extension().and_then(OsStr::to_str);
-        if is_makefile(name) || ending.is_some_and(|ending| !SHELLS.contains(&ending)) {
-            return None;
-        }
-        let text = if path.is_absolute() {
-            read(path)?
-        } else {
-            self.text(path).filter(|text| !text.contains('\u{fffd}'))?
-        };
-        let other = text.strip_prefix("#!").is_some_and(|rest| {
-            let first = rest.lines().next().unwrap_or_default();
-            !first.contains("sh")
-        });
-        (!other).then_some(text)
-    }
 }
 
 fn read(path: &Path) -> Option<String> {
     let about = fs::metadata(path).ok()?;
     (about.is_file() && about.len() <= LONGEST).then(|| fs::read_to_string(path).ok())?
-}
-
-/// The lines of a script without its comments, those that go on joined.
-fn commands(text: &str) -> Vec<String> {
-    let text = text.replace("\\\n", " ");
-    let lines = text.lines().map(str::trim);
-    let lines = lines.filter(|line| !line.is_empty() && !line.starts_with('#'));
-    lines.map(str::to_owned).collect()
 }
 
 /// The words of a line, as a shell parts them.

@@ -6,7 +6,6 @@ mod sorted;
 mod told;
 mod twins;
 
-use std::cell::OnceCell;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
@@ -19,7 +18,6 @@ use crate::trial::known::Known;
 use crate::trial::makefiles::Makefiles;
 use crate::trial::named_scripts::named_scripts;
 use crate::trial::namesakes::Namesakes;
-use crate::trial::reached::{Commands, Reached};
 use crate::trial::runs::Run;
 use crate::trial::shadowing::{Doubt, Imports, Layout, PythonSide, packages_made};
 use crate::trial::telling::changed_dependencies;
@@ -49,8 +47,6 @@ pub struct Guard {
     run: Run,
     /// The scripts of the project that their commands name.
     scripts: BTreeSet<PathBuf>,
-    /// The same, as what they come to is looked for.
-    commands: Commands,
     /// The only paths that may be changed.
     allowed: Option<Globs>,
     /// Whether the defaults apply: the task does not say what is protected.
@@ -67,8 +63,6 @@ struct Base<'a> {
     namesakes: Namesakes<'a>,
     /// All that is there after the trial and was changed in it.
     left: BTreeSet<&'a Path>,
-    /// What graders come to run, once somebody asked.
-    reached: OnceCell<Reached>,
 }
 
 impl Guard {
@@ -114,14 +108,14 @@ impl Guard {
             .into_iter()
             .flat_map(|path| [subdir.join(&path), path]);
         let allowed = task.allowed_changes.as_deref();
+        let run = Run::of(&task.graders, subdir, laid_files(task, subdir));
         Ok(Self {
             counts: Globs::new(&seen, subdir)?,
             kept: Globs::new(&kept, subdir)?,
             by_default: Globs::new(&by_default, subdir)?,
             reference: reference.collect(),
-            run: Run::of(&task.graders, laid_files(task, subdir)),
-            scripts: named_scripts(&task.graders, subdir),
-            commands: Commands::of(task, subdir),
+            scripts: named_scripts(&run),
+            run,
             protected: OnceLock::new(),
             tests: OnceLock::new(),
             imports: Imports::of(&task.graders, subdir, python),
@@ -199,7 +193,6 @@ impl Guard {
             errands: &errands,
             namesakes: Namesakes::of(known, &errands),
             left: there.map(|one| one.path.as_path()).collect(),
-            reached: OnceCell::new(),
         };
         let mut sorted = Sorted::default();
         for one in changed {

@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 
 use crate::graders::{UNKNOWN, Variables, fits, included_makefiles, is_makefile};
 use crate::trial::errands::Errands;
+use crate::trial::folders;
 use crate::trial::known::Known;
 use crate::trial::make_sources::copies;
 use crate::trial::make_targets::Targets;
 use crate::trial::makefiles::Makefiles;
-use crate::trial::reached;
 
 /// Of the files that an include with an unknown name may mean, those that end so.
 const INCLUDED: [&str; 8] = ["mk", "mak", "make", "just", "inc", "conf", "config", "d"];
@@ -115,6 +115,6 @@ pub(super) fn within(folder: &Path, name: &str) -> String {
     if name.starts_with(UNKNOWN) && name.contains('/') {
         return name.to_owned();
     }
-    let path = reached::within(folder, Path::new(name));
+    let path = folders::within(folder, Path::new(name));
     path.to_string_lossy().into_owned()
 }

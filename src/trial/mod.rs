@@ -20,6 +20,7 @@ mod environment;
 mod equal;
 mod errands;
 mod finish;
+mod folders;
 mod forged;
 mod frame;
 mod grading;

@@ -3,25 +3,18 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use crate::config::GraderSpec;
-use crate::trial::reached::within;
-use crate::trial::runs::{calls, leads};
+use crate::trial::folders::within;
+use crate::trial::runs::{Run, calls, leads};
 
 /// What runs the file that comes next.
 const SHELLS: [&str; 7] = [".", "bash", "dash", "ksh", "sh", "source", "zsh"];
 
-/// Where such scripts lie, from the root, for a project in `subdir`. What a shell runs counts, and a program that is named with its
-/// folder; what other interpreters run cannot be told from the code under test.
-pub(super) fn named_scripts(graders: &[GraderSpec], subdir: &Path) -> BTreeSet<PathBuf> {
-    let lines = graders.iter().filter_map(|grader| match grader {
-        GraderSpec::Command { argv, cwd, .. } => {
-            let cwd = cwd.as_deref().unwrap_or(Path::new(""));
-            Some((within(subdir, cwd), argv.join(" ")))
-        }
-        _ => None,
-    });
+/// Where the scripts of such commands lie, from the root. What a shell runs counts, and a program that is named with its folder; what other
+/// interpreters run cannot be told from the code under test.
+pub(super) fn named_scripts(run: &Run) -> BTreeSet<PathBuf> {
+    let lines = run.lines.iter();
     lines
-        .flat_map(|(folder, line)| in_line(folder, &line))
+        .flat_map(|(folder, line)| in_line(folder.clone(), line))
         .collect()
 }
 

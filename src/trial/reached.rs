@@ -1,11 +1,11 @@
-//! Which programs graders can come to run, as far as can be read: the words of their commands, of the scripts that these name, and of the
-//! files in which the tools that they call look up what to do.
+//! Which programs graders can come to run, as far as can be read: the words of what they start, of the files that these name, and of
+//! those in which the tools that they call look up what to do.
 
 use std::collections::BTreeSet;
-use std::fs;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
-use crate::config::{GraderSpec, TaskSpec};
+use crate::trial::errands::Errands;
+use crate::trial::folders::within;
 use crate::trial::known::Known;
 
 /// Tools that run what a file says, and the names of such files.
@@ -26,22 +26,10 @@ const TOLD_BY: [(&[&str], &[&str]); 11] = [
 /// How scripts end.
 const SCRIPTS: [&str; 8] = ["sh", "bash", "zsh", "py", "rb", "js", "mjs", "mk"];
 
-/// No script that people write is longer.
-const LONGEST: u64 = 1 << 20;
-
 /// So many files are read.
 const MOST: usize = 500;
 
-/// What graders start with.
-#[derive(Debug, Default)]
-pub(super) struct Commands {
-    /// Each command, with the folder that it starts in.
-    lines: Vec<(PathBuf, String)>,
-    /// Where `grader_files` are laid, from the root, and from where they come.
-    laid: Vec<(PathBuf, PathBuf)>,
-}
-
-/// What they come to.
+/// What graders come to.
 #[derive(Debug, Default)]
 pub(super) struct Reached {
     words: BTreeSet<String>,
@@ -53,42 +41,29 @@ pub(super) struct Reached {
     is_unknown: bool,
 }
 
-impl Commands {
-    /// Those of a task whose project lies in `subdir`.
-    pub(super) fn of(task: &TaskSpec, subdir: &Path) -> Self {
-        let lines = task.graders.iter().filter_map(|grader| match grader {
-            GraderSpec::Command { argv, cwd, .. } => {
-                let folder = within(subdir, cwd.as_deref().unwrap_or(Path::new("")));
-                Some((folder, argv.join(" ")))
-            }
-            _ => None,
-        });
-        let laid = task.grader_files.iter();
-        Self {
-            lines: lines.collect(),
-            laid: laid
-                .map(|(from, to)| (within(subdir, to), from.clone()))
-                .collect(),
-        }
-    }
-}
-
 impl Reached {
-    /// What `commands` come to in the base commit.
-    pub(super) fn of(commands: &Commands, base: &Known<'_>) -> Self {
+    /// What `errands` come to in the base commit.
+    pub(super) fn of(errands: &Errands<'_>) -> Self {
         let mut reached = Self::default();
-        let first = commands.lines.iter().cloned();
-        let mut waiting: Vec<_> = first.map(|(folder, line)| (folder, line, true)).collect();
+        let mut waiting = Vec::new();
+        for one in errands.started() {
+            let own = one.path.as_deref().filter(|path| path.is_relative());
+            reached.named.extend(own.map(Path::to_owned));
+            let folders = [own.and_then(Path::parent), Some(one.folder.as_path())];
+            let is_command = one.path.is_none();
+            let folders = folders.into_iter().flatten();
+            waiting.extend(folders.map(|folder| (folder.to_owned(), one.text.clone(), is_command)));
+        }
         let mut read = 0;
         while let Some((folder, text, is_command)) = waiting.pop() {
-            let mut named = reached.take(&folder, &text, base);
-            let looked_up = reached.looked_up(base).into_iter();
+            let mut named = reached.take(&folder, &text, errands.base);
+            let looked_up = reached.looked_up(errands.base).into_iter();
             named.extend(looked_up.map(|path| (path, false)));
             for (path, is_script) in named {
                 if read >= MOST || !reached.named.insert(path.clone()) {
                     continue;
                 }
-                let Some(text) = text_of(&path, commands, base) else {
+                let Some(text) = errands.plain_text(&path) else {
                     reached.is_unknown |= is_command && is_script;
                     continue;
                 };
@@ -131,7 +106,7 @@ impl Reached {
         paths.filter(|path| base.has(path)).collect()
     }
 
-    /// Whether one of `programs` may be run.
+    /// Whether one of `programs` may be run, by what leads to it alone; [`Errands::may_run`] also asks manifests that nothing leads to.
     pub(super) fn may_run(&self, programs: &[&str]) -> bool {
         self.is_unknown || programs.iter().any(|program| self.words.contains(*program))
     }
@@ -146,22 +121,6 @@ impl Reached {
         let folder = path.parent().unwrap_or(Path::new(""));
         self.folders.iter().any(|start| start.starts_with(folder))
     }
-}
-
-fn text_of(path: &Path, commands: &Commands, base: &Known<'_>) -> Option<String> {
-    let laid = commands.laid.iter().find_map(|(to, from)| {
-        let inside = path.strip_prefix(to).ok()?;
-        let from = if inside.as_os_str().is_empty() {
-            from.clone()
-        } else {
-            from.join(inside)
-        };
-        let is_short =
-            fs::metadata(&from).is_ok_and(|about| about.is_file() && about.len() <= LONGEST);
-        is_short.then(|| fs::read(from).ok()).flatten()
-    });
-    let bytes = laid.or_else(|| base.file(path))?;
-    String::from_utf8(bytes).ok()
 }
 
 /// The words of a command or a script.
@@ -183,17 +142,4 @@ fn is_script(word: &str) -> bool {
         .extension()
         .and_then(|ending| ending.to_str());
     ending.is_some_and(|ending| SCRIPTS.contains(&ending))
-}
-
-/// The path of `name` from the root, where it is named in `folder`.
-pub(super) fn within(folder: &Path, name: &Path) -> PathBuf {
-    let mut path = PathBuf::new();
-    for part in folder.join(name).components() {
-        match part {
-            Component::ParentDir => drop(path.pop()),
-            Component::Normal(part) => path.push(part),
-            Component::CurDir | Component::RootDir | Component::Prefix(_) => {}
-        }
-    }
-    path
 }

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use crate::config::GraderSpec;
+use crate::trial::folders::within;
 
 /// Commands that write files or change their modes.
 const WRITERS: [&str; 12] = [
@@ -15,8 +16,8 @@ const WRITERS: [&str; 12] = [
 pub(super) struct Run {
     /// Their words.
     pub(super) words: BTreeSet<String>,
-    /// Each of them.
-    pub(super) lines: Vec<String>,
+    /// Each of them, with the folder that it starts in, from the root.
+    pub(super) lines: Vec<(PathBuf, String)>,
     /// Names of variables that are set for them.
     pub(super) set: BTreeSet<String>,
     /// What they have as PATH of their own.
@@ -26,22 +27,27 @@ pub(super) struct Run {
 }
 
 impl Run {
-    /// What the commands of `graders` tell, beside the files that are `laid`.
-    pub(super) fn of(graders: &[GraderSpec], laid: BTreeMap<PathBuf, PathBuf>) -> Self {
+    /// What the commands of `graders` tell for a project in `subdir`, beside the files that are `laid`.
+    pub(super) fn of(
+        graders: &[GraderSpec],
+        subdir: &Path,
+        laid: BTreeMap<PathBuf, PathBuf>,
+    ) -> Self {
         let mut run = Self {
             laid,
             ..Self::default()
         };
         for grader in graders {
-            if let GraderSpec::Command { argv, env, .. } = grader {
+            if let GraderSpec::Command { argv, env, cwd, .. } = grader {
                 let words = argv.iter().flat_map(|word| word.split_ascii_whitespace());
                 run.words.extend(words.map(str::to_owned));
-                run.lines.push(argv.join(" "));
+                let cwd = cwd.as_deref().unwrap_or(Path::new(""));
+                run.lines.push((within(subdir, cwd), argv.join(" ")));
                 run.set.extend(env.iter().map(|(name, _)| name.clone()));
                 let paths = env.iter().filter(|(name, _)| name == "PATH");
                 run.paths.extend(paths.map(|(_, value)| value.clone()));
             } else if grader.is_apple() {
-                run.lines.push("xcodebuild".to_owned());
+                run.lines.push((subdir.to_owned(), "xcodebuild".to_owned()));
             }
         }
         run
@@ -49,7 +55,7 @@ impl Run {
 
     /// Whether a command itself writes `path`, or changes its mode: it says so, and names it or a folder that it lies in.
     pub(super) fn writes(&self, path: &Path) -> bool {
-        let mut commands = self.lines.iter().flat_map(|line| calls(line));
+        let mut commands = self.lines.iter().flat_map(|(_, line)| calls(line));
         commands.any(|words| {
             let is_named = |word: &&str| {
                 let word = Path::new(word.trim_start_matches("./"));
@@ -90,7 +96,7 @@ mod tests {
     #[test]
     fn a_file_that_a_command_of_graders_writes_is_known_by_its_name() {
         let run = |line: &str| Run {
-            lines: vec![line.to_owned()],
+            lines: vec![(PathBuf::new(), line.to_owned())],
             ..Run::default()
         };
         for (line, path, writes) in [

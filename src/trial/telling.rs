@@ -6,9 +6,9 @@ use std::path::Path;
 use serde_json::Value;
 
 use crate::graders::{changed_test_config, read_by, says_how_tests_run};
+use crate::trial::errands::Errands;
 use crate::trial::known::Known;
 use crate::trial::makefiles::Makefiles;
-use crate::trial::reached::Reached;
 use crate::workspace::{ChangedPath, Now, named};
 
 /// Folders that hold what others wrote, test runners among it. Where the base commit does not ignore them, they are carried.
@@ -70,11 +70,11 @@ pub(super) fn is_dependency(path: &Path) -> bool {
     path.iter().any(is_name)
 }
 
-/// What of a file that also says how tests run was changed in just that; `base` is the base commit, `reached` what graders run in it.
-pub(super) fn reconfigured<'r>(
+/// What of a file that also says how tests run was changed in just that; `base` is the base commit, `errands` what graders run in it.
+pub(super) fn reconfigured(
     one: &ChangedPath,
     (base, makefiles): (&Known<'_>, &Makefiles<'_>),
-    reached: impl FnOnce() -> &'r Reached,
+    errands: &Errands<'_>,
 ) -> Option<String> {
     /// No manifest or lock file that people keep comes near this.
     const LONGEST: u64 = 8 << 20;
@@ -84,7 +84,7 @@ pub(super) fn reconfigured<'r>(
         return None;
     }
     if let Some(by) = read_by(path).filter(|_| !is_make) {
-        let reached = reached();
+        let reached = errands.reached();
         let is_missed =
             by.is_looked_up && !reached.starts_below(path) || by.is_named && !reached.names(path);
         if is_missed || !reached.may_run(by.programs) {

@@ -4,7 +4,6 @@ use std::path::Path;
 
 use crate::graders::tools_that_read;
 use crate::trial::guard::{Base, Guard, Sorted};
-use crate::trial::reached::Reached;
 use crate::trial::telling::reconfigured;
 use crate::workspace::{ChangedPath, Now};
 
@@ -20,9 +19,7 @@ impl Guard {
             sorted.suspect("program_may_shadow", path);
         }
         if one.now == Now::Removed || base.known.has(path) || may_be_read(path, base) {
-            let of = || Reached::of(&self.commands, base.known);
-            let reached = || base.reached.get_or_init(of);
-            let reason = reconfigured(one, (base.known, makefiles), reached);
+            let reason = reconfigured(one, (base.known, makefiles), base.errands);
             sorted.suspicions.extend(reason);
         }
     }
