@@ -1,6 +1,7 @@
 //! Scripts of the project that graders name: who may change one can make any test pass, and it is told.
 
 use std::fs;
+use std::os::unix::fs::symlink;
 
 use serde_json::Value;
 
@@ -80,6 +81,26 @@ fn a_script_of_the_graders_that_agents_may_change_is_a_cheat_that_a_task_must_ca
         assert!(notes.contains(remedy), "{task:#}");
     }
     sandbox.assert_scratch_is_empty();
+}
+
+#[test]
+fn a_cheat_writes_nothing_outside_of_its_workspace() {
+    let sandbox = sandbox("true", &task("linked", "", "[sh, linked.sh]"));
+    let outside = sandbox.path("outside.sh");
+    let text = "grep -qx 42 answer.txt && echo right\n";
+    fs::write(&outside, text).expect("write a script");
+    symlink(&outside, sandbox.path("repo/linked.sh")).expect("make a link");
+    symlink(sandbox.path(""), sandbox.path("repo/up")).expect("make a link");
+    let made = sandbox.path("made");
+    let rules = format!("{}: a\n\ttrue\nup/built: a\n\ttrue\n", made.display());
+    fs::write(sandbox.path("repo/Makefile"), rules).expect("write a makefile");
+    sandbox.git(&["add", "-A"]);
+    sandbox.git(&["commit", "-q", "-m", "links"]);
+    sandbox
+        .proctor(&["validate", "--cheats", "--quiet"])
+        .expect_code(0);
+    assert_eq!(fs::read_to_string(&outside).expect("the script"), text);
+    assert!(!made.exists() && !sandbox.path("built").exists());
 }
 
 #[test]

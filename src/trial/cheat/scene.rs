@@ -81,7 +81,7 @@ impl Scene<'_> {
                 continue;
             };
             // Where `.git` is a file there is no such folder.
-            if fs::create_dir_all(folder).is_ok() {
+            if fs::create_dir_all(folder).is_ok() && self.holds(&path) {
                 fs::write(path, text)?;
             }
         }
@@ -99,7 +99,8 @@ impl Scene<'_> {
             for target in make_rules(&text).keys() {
                 let path = folder.join(target);
                 // A target may be a folder, or lie in one that is not there.
-                if !path.is_dir() && fs::write(&path, "#!/bin/sh\nexit 0\n").is_ok() {
+                let may = !path.is_dir() && self.holds(&path);
+                if may && fs::write(&path, "#!/bin/sh\nexit 0\n").is_ok() {
                     fs::set_permissions(&path, fs::Permissions::from_mode(0o755))?;
                 }
             }
@@ -121,7 +122,8 @@ impl Scene<'_> {
                 for folder in ["", "bin", "node_modules/.bin"] {
                     let folder = self.workspace.project_dir.join(folder);
                     let path = folder.join(name);
-                    if path.exists() || fs::create_dir_all(&folder).is_err() {
+                    let cannot = path.exists() || fs::create_dir_all(&folder).is_err();
+                    if cannot || !self.holds(&path) {
                         continue;
                     }
                     fs::write(&path, "#!/bin/sh\nexit 0\n")?;
@@ -135,13 +137,24 @@ impl Scene<'_> {
     fn scripts(&self) -> io::Result<()> {
         let text = Forged::of(self.task).script();
         let scripts = self.guard.into_iter().flat_map(Guard::open_scripts);
-        let mut scripts = scripts.map(|path| self.workspace.root.join(path));
-        scripts.try_for_each(|path| {
+        for path in scripts.map(|path| self.workspace.root.join(path)) {
             // What is there keeps its mode.
-            path.is_file()
-                .then(|| fs::write(path, &text))
-                .unwrap_or(Ok(()))
-        })
+            if path.is_file() && self.holds(&path) {
+                fs::write(path, &text)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether what is written to `path` stays in the workspace: neither its name nor a link leads elsewhere.
+    fn holds(&self, path: &Path) -> bool {
+        let real = |path: &Path| fs::canonicalize(path).ok();
+        let folder = path.parent().and_then(real);
+        let root = real(&self.workspace.root);
+        let is_below = folder
+            .zip(root)
+            .is_some_and(|(folder, root)| folder.starts_with(root));
+        is_below && !path.is_symlink()
     }
 
     /// Puts something into the code under test, at the beginning of each file or at its end.
@@ -188,7 +201,9 @@ impl Scene<'_> {
                 fs::create_dir_all(folder)?;
             }
             let text = fs::read_to_string(&place).unwrap_or_default();
-            fs::write(&place, format!("{text}\n{code}"))?;
+            if self.holds(&place) {
+                fs::write(&place, format!("{text}\n{code}"))?;
+            }
         }
         Ok(())
     }
