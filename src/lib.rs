@@ -88,9 +88,10 @@
 //!
 //! # Unsafe code
 //!
-//! Denied but in five named places: `supervise/session.rs` (a child in a session of its own without copying this process),
-//! `supervise/jail/sys.rs` and `supervise/jail/mounts.rs` (the system calls of a jail), `supervise/loopback.rs` (a network of loopback alone) and `shims/relay/`
-//! (the program behind every shim, which runs without a C library).
+//! Denied but in six named places: `supervise/session.rs` (a child in a session of its own without copying this process),
+//! `supervise/jail/sys.rs` and `supervise/jail/mounts.rs` (the system calls of a jail), `supervise/loopback.rs` (a network of loopback alone),
+//! `supervise/own_program.rs` (a helper leaves at once) and `shims/relay/` (the program behind every shim, which runs without a C
+//! library); and, for tests alone, `supervise/fifo.rs`.
 
 pub mod agents;
 pub mod apple;

@@ -31,6 +31,9 @@ const DOOR: u32 = 0;
 /// So many calls are heard at once; further ones wait for their turn, and are lost if that takes too long.
 const MOST_VISITORS: usize = 100;
 
+/// The longest path that a socket's address holds.
+const LONGEST_SOCKET: usize = 107;
+
 /// Nothing is kept beyond this.
 const LONGEST_LOG: u64 = 64 << 20;
 
@@ -354,7 +357,7 @@ fn bind(place: &Path) -> io::Result<UnixListener> {
     let (Some(folder), Some(name)) = (place.parent(), place.file_name()) else {
         return Err(io::ErrorKind::InvalidInput.into());
     };
-    if place.as_os_str().len() <= super::overlay::LONGEST_SOCKET {
+    if place.as_os_str().len() <= LONGEST_SOCKET {
         return UnixListener::bind(place);
     }
     let folder = File::open(folder)?;

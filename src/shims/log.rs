@@ -94,12 +94,14 @@ pub(super) fn parse(log: impl Read, agent_started_mono_ns: u64) -> io::Result<Sh
 }
 
 /// Whether a line is what a shim says of a call.
+#[cfg(target_os = "linux")]
 pub(super) fn is_call(line: &[u8]) -> bool {
     line.ends_with(b"}\n")
         && serde_json::from_slice::<Line>(line).is_ok_and(|line| line.seen_by.is_none())
 }
 
 /// Whether two files hold the same, from where they stand.
+#[cfg(target_os = "linux")]
 pub(super) fn is_same(one: impl Read, other: impl Read) -> io::Result<bool> {
     let (mut one, mut other) = (BufReader::new(one), BufReader::new(other));
     loop {
@@ -211,7 +213,7 @@ mod tests {
         );
         assert!(read_log(folder.path(), 0).is_err());
         let fifo = folder.path().join("fifo");
-        rustix::fs::mkfifoat(rustix::fs::CWD, &fifo, 0o600.into()).expect("make a fifo");
+        crate::supervise::make_fifo(&fifo);
         assert!(
             read_log(&fifo, 0).is_err(),
             "it is not opened: that would block"

@@ -24,9 +24,6 @@ const SIGN: &str = ".proctor-shims";
 /// Longest path that a shim handles.
 const LONGEST_PATH: usize = 4000;
 
-/// The longest path that a socket's address holds.
-pub(super) const LONGEST_SOCKET: usize = 107;
-
 /// Commands that are always watched.
 const ALWAYS: [&str; 2] = ["xcodebuild", "xcrun"];
 

@@ -7,6 +7,7 @@ use std::sync::OnceLock;
 
 use super::jail::{self, PorterEnds, Unborn};
 use super::keeper;
+use super::own_program;
 use crate::model::Isolation;
 
 /// The highest level of isolation that holds here.
@@ -23,6 +24,7 @@ pub struct Probe {
 /// Makes this process the helper of a jail, of a trial without one, or of a harness that dies, and does not return, if the command line says so. The
 /// program calls it before it does anything else; in a process that has not called it neither can be had.
 pub fn become_helper_if_asked() {
+    own_program::declare();
     jail::enter();
     jail::enter_as_supervisor();
     keeper::enter();
@@ -46,16 +48,10 @@ pub fn probe() -> &'static Probe {
 }
 
 fn tried() -> Result<bool, String> {
-    if !cfg!(target_os = "linux") {
-        return Err("jails are made of namespaces, which only Linux has".to_owned());
-    }
-    if !jail::is_own_program() {
+    if cfg!(target_os = "linux") && !own_program::is_own_program() {
         return Err("this process is not the proctor program".to_owned());
     }
-    jail::try_out(&jail::trial_order(), start).map_err(|unborn| match unborn {
-        Unborn::Jail(why) => why,
-        Unborn::Program(error) => error.to_string(),
-    })
+    jail::try_out(&jail::trial_order(), start).map_err(Unborn::why)
 }
 
 /// Starts a porter that nobody listens to; a thread of its own waits for it.

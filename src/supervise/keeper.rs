@@ -15,7 +15,7 @@ use std::time::Duration;
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, openat, statat, unlinkat};
 use rustix::process::{WaitOptions, waitpid};
 
-use super::jail;
+use super::own_program::{is_own_program, leave, own_program};
 use super::registry::{self, Place};
 use super::session::Launch;
 
@@ -54,7 +54,7 @@ impl Keeper {
     /// # Errors
     /// It could not be started.
     pub fn of(folder: &Path) -> io::Result<Option<Self>> {
-        if !jail::is_own_program() {
+        if !is_own_program() {
             return Ok(None);
         }
         let (end, mut line) = io::pipe()?;
@@ -91,22 +91,13 @@ impl Drop for Keeper {
     }
 }
 
-/// This very program, on Linux also if its file was replaced or removed meanwhile.
-fn own_program() -> io::Result<PathBuf> {
-    if cfg!(target_os = "linux") {
-        Ok(PathBuf::from("/proc/self/exe"))
-    } else {
-        std::env::current_exe()
-    }
-}
-
 /// Keeps a folder and ends this process, if the command line says so.
 pub(super) fn enter() {
     if std::env::args_os().nth(1).as_deref() == Some(OsStr::new(SWITCH)) {
         if let Some(folder) = orphaned(io::stdin().lock()) {
             tidy(&folder);
         }
-        jail::leave(0);
+        leave(0);
     }
 }
 

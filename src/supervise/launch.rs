@@ -10,10 +10,11 @@ use std::time::Duration;
 use tokio::signal::unix::Signal;
 
 use super::child::{self, Child, ChildEnds, Keeper, Streams};
-use super::jail::{self, Jail, Unborn};
+use super::jail;
 use super::session::Launch;
 use super::spec::{ChildSpec, Containment, StdinPlan};
 use super::trial::Trial;
+use super::walls::Jail;
 use super::{clock, processes, registry};
 
 /// Name of the variable that holds a trial's marker.
@@ -41,7 +42,7 @@ pub(super) struct Wanted<'a> {
 /// Starts a child as its containment says.
 pub(super) async fn start(wanted: &Wanted<'_>) -> io::Result<Started> {
     match &wanted.spec.containment {
-        Containment::Supervised | Containment::Wrapped(_) if jail::is_own_program() => {
+        Containment::Supervised | Containment::Wrapped(_) if jail::can_supervise() => {
             supervised(wanted).await
         }
         Containment::None | Containment::Supervised | Containment::Wrapped(_) => {
@@ -188,10 +189,7 @@ async fn begun(child: &mut Child, what: &str) -> io::Result<(u64, u32)> {
         Err(unborn) => {
             child.end_keeper();
             child.reaped().await;
-            Err(match unborn {
-                Unborn::Program(error) => error,
-                Unborn::Jail(why) => io::Error::other(format!("{what} could not be made: {why}")),
-            })
+            Err(unborn.into_error(what))
         }
     }
 }

@@ -1,8 +1,4 @@
 //! A network of loopback alone for this process and all that it starts (Linux): what asks for the world asks nobody.
-#![expect(
-    unsafe_code,
-    reason = "namespaces, mounts and the flags of a network interface have no safe door in std or rustix"
-)]
 
 use std::path::Path;
 
@@ -70,6 +66,10 @@ mod system {
 }
 
 #[cfg(target_os = "linux")]
+#[expect(
+    unsafe_code,
+    reason = "namespaces, mounts and the flags of a network interface have no safe door in std or rustix"
+)]
 mod system {
     use std::ffi::{CStr, CString};
     use std::fs;

@@ -21,10 +21,16 @@ mod clock;
 mod course;
 mod disk;
 mod ending;
+#[cfg(test)]
+mod fifo;
 mod go_between;
 mod health;
 mod host;
 mod isolation;
+#[cfg(target_os = "linux")]
+mod jail;
+#[cfg(not(target_os = "linux"))]
+#[path = "no_jail.rs"]
 mod jail;
 mod keeper;
 mod kill;
@@ -33,6 +39,7 @@ mod lines;
 mod loopback;
 mod noted;
 mod orphans;
+mod own_program;
 mod privacy;
 mod processes;
 mod registry;
@@ -44,17 +51,19 @@ mod tap;
 #[cfg(test)]
 mod tests;
 mod trial;
+mod walls;
 mod watch;
 
 pub use cancel::Cancel;
 pub use capture::{CapturedOutput, capture};
 pub use clock::monotonic_ns;
 pub use ending::{ChildEnding, EndReason, Exit};
+#[cfg(test)]
+pub(crate) use fifo::make_fifo;
 pub use go_between::{ServerPlace, go_between};
 pub use health::can_be_worked_in;
 pub use host::{host_load, memory_kills};
 pub use isolation::{Probe, become_helper_if_asked, probe};
-pub use jail::{Jail, JailNetwork, Mount};
 pub use keeper::Keeper;
 pub use lines::LineSplitter;
 pub use loopback::{leave_network, strayed};
@@ -66,4 +75,5 @@ pub use spawn::find_program;
 pub use spec::{
     ChildSpec, Containment, DiskLimit, Heard, Limits, Listener, OutputStream, StdinPlan,
 };
+pub use walls::{Jail, JailNetwork, Mount};
 pub use watch::run;

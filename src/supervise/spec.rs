@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::ending::EndReason;
-use super::jail::Jail;
+use super::walls::Jail;
 
 /// A program to start, and the limits of its life.
 #[derive(Debug, Clone, PartialEq, Eq)]

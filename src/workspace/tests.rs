@@ -12,16 +12,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use proptest::prelude::*;
-use rustix::fs::{CWD, FileType, Mode, OFlags};
+use rustix::fs::{Mode, OFlags};
 
 use super::*;
+use crate::supervise::make_fifo;
 
 fn home() -> tempfile::TempDir {
     tempfile::tempdir().expect("make a folder")
-}
-
-fn pipe(path: &Path) {
-    rustix::fs::mknodat(CWD, path, FileType::Fifo, Mode::RWXU, 0).expect("make a pipe");
 }
 
 /// Makes `levels` folders in each other, deeper than any path may be long.
@@ -74,7 +71,7 @@ fn everything_is_noted_by_its_type_and_nothing_is_followed_or_waited_for() {
     sparse.set_len(10 << 40).expect("grow");
     symlink("/dev/zero", root.join("zero")).expect("link");
     symlink("/", root.join("folder/up")).expect("link");
-    pipe(&root.join("pipe"));
+    make_fifo(&root.join("pipe"));
     let _socket = UnixListener::bind(root.join("socket")).expect("bind");
     let seen = manifest(&root).expect("look");
     let wanted = [
@@ -137,7 +134,7 @@ fn removal_opens_closed_folders_and_never_goes_through_a_link() {
     fs::create_dir_all(top.join("a/b/c")).expect("make folders");
     fs::write(top.join("a/b/file"), "").expect("write");
     symlink(&outside, top.join("a/link")).expect("link");
-    pipe(&top.join("a/pipe"));
+    make_fifo(&top.join("a/pipe"));
     for (path, mode) in [("a/b/c", 0o000), ("a/b", 0o500), ("a", 0o000), ("", 0o200)] {
         fs::set_permissions(top.join(path), fs::Permissions::from_mode(mode)).expect("chmod");
     }

@@ -1,5 +1,4 @@
 //! A network that leads to an agent's provider alone, on the built program.
-#![cfg(target_os = "linux")]
 
 use std::io::{Read as _, Write as _};
 use std::net::{IpAddr, Ipv4Addr, TcpListener, UdpSocket};

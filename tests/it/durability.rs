@@ -5,7 +5,7 @@ use std::fs;
 use rustix::process::Signal;
 use serde_json::json;
 
-use crate::sandbox::{CLAUDE_DONE, SOLVE, Sandbox, kill_alone, read_rows, send_signal, wait_for};
+use crate::sandbox::{CLAUDE_DONE, SOLVE, Sandbox, read_rows, send_signal, wait_for};
 
 /// An agent that solves the task, but hangs while a file `hold` is in the home folder.
 fn patient() -> String {
@@ -32,7 +32,7 @@ fn agents_that_outlived_a_killed_harness_are_told_at_the_next_start() {
     });
     let pid = fs::read_to_string(pid).expect("read the agent's id");
     let pid: i32 = pid.trim().parse().expect("a process id");
-    kill_alone(&mut child, pid);
+    crate::sandbox::kill_alone(&mut child, pid);
     fs::write(sandbox.path("home/go"), "").expect("let the next agent go");
     let ran = sandbox.proctor(&["run", "--resume", &sandbox.run_dir().display().to_string()]);
     let orphan = rustix::process::Pid::from_raw(pid).expect("a process id");

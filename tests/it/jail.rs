@@ -1,6 +1,5 @@
 //! The jail, on the built program: what an agent does in it, and what it cannot do. Where this machine gives none, each test
 //! says so and does nothing: some of these agents would harm a machine.
-#![cfg(target_os = "linux")]
 
 use std::fs;
 use std::path::Path;

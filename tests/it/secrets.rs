@@ -35,6 +35,7 @@ fn assert_in_no_file(sandbox: &Sandbox, forms: &[&str]) {
 }
 
 /// The same command without the special rights of root.
+#[cfg(target_os = "linux")]
 fn as_an_ordinary_user(command: &Command) -> Command {
     if !rustix::process::geteuid().is_root() {
         return same(command, command.get_program(), &[]);
@@ -43,6 +44,7 @@ fn as_an_ordinary_user(command: &Command) -> Command {
     same(command, "setpriv".as_ref(), &drop)
 }
 
+#[cfg(target_os = "linux")]
 fn same(command: &Command, program: &std::ffi::OsStr, before: &[&str]) -> Command {
     let mut other = Command::new(program);
     other.args(before);

@@ -163,7 +163,7 @@ fn a_link_out_of_the_workspace_is_never_followed() {
 fn a_pipe_in_the_way_is_replaced_not_opened() {
     let stage = Stage::new(r#"{"at_ms":0,"write":{"path":"pipe","text":"x"}}"#);
     let pipe = stage.workdir().join("pipe");
-    rustix::fs::mkfifoat(rustix::fs::CWD, &pipe, rustix::fs::Mode::RWXU).unwrap();
+    crate::supervise::make_fifo(&pipe);
     stage.play().0.unwrap();
     assert_eq!(fs::read_to_string(pipe).unwrap(), "x");
 }

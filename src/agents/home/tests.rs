@@ -138,7 +138,7 @@ fn a_login_that_is_a_pipe_is_left_alone() {
     let (folder, operator) = operator();
     let path = folder.path().join("codex/auth.json");
     fs::remove_file(&path).unwrap();
-    rustix::fs::mkfifoat(rustix::fs::CWD, &path, rustix::fs::Mode::RUSR).unwrap();
+    crate::supervise::make_fifo(&path);
     let private = tempfile::tempdir().unwrap();
     let made = make(AgentKind::Codex, true, (private.path(), &operator)).unwrap();
     assert!(made.secrets.is_empty());

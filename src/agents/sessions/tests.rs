@@ -330,7 +330,7 @@ fn what_an_agent_left_in_place_of_sessions_tells_nothing_and_blocks_nothing() {
     let sessions = folder.path().join("sessions");
     fs::create_dir(&sessions).unwrap();
     let pipe = sessions.join("rollout-pipe.jsonl");
-    rustix::fs::mkfifoat(rustix::fs::CWD, &pipe, rustix::fs::Mode::RUSR).unwrap();
+    crate::supervise::make_fifo(&pipe);
     symlink(fixture("codex/sessions"), sessions.join("linked")).unwrap();
     let real = fixture("codex/sessions/2026/11/21");
     let real = fs::read_dir(real).unwrap().next().unwrap().unwrap().path();

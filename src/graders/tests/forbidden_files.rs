@@ -124,12 +124,7 @@ const CASES: [Case; 17] = [
     ),
     (
         "a pipe",
-        |desk| {
-            let path = desk.at("App/Tests/pipe");
-            let mode = rustix::fs::Mode::RWXU;
-            rustix::fs::mknodat(rustix::fs::CWD, path, rustix::fs::FileType::Fifo, mode, 0)
-                .expect("make a pipe");
-        },
+        |desk| crate::supervise::make_fifo(&desk.at("App/Tests/pipe")),
         "forbidden_added:App/Tests/pipe",
     ),
 ];

@@ -57,10 +57,7 @@ async fn a_screenshot_is_a_png_inside_the_workspace() {
     symlink("../../outside.png", desk.at("App/out.png")).expect("link");
     symlink("shot.png", desk.at("App/link.png")).expect("link");
     symlink("loop.png", desk.at("App/loop.png")).expect("link");
-    let pipe = desk.at("App/pipe.png");
-    let mode = rustix::fs::Mode::RWXU;
-    rustix::fs::mknodat(rustix::fs::CWD, pipe, rustix::fs::FileType::Fifo, mode, 0)
-        .expect("make a pipe");
+    crate::supervise::make_fifo(&desk.at("App/pipe.png"));
     let hole = fs::File::create(desk.at("App/hole.png")).expect("create");
     hole.set_len(10 << 40).expect("grow");
     for (name, reason) in [

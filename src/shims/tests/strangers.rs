@@ -181,7 +181,7 @@ fn a_shim_that_writes_into_a_file_stops_at_the_cap_and_never_waits() {
     run(&lab.spec(&["xcodebuild"]));
     assert_eq!(log.metadata().expect("the log").len(), 64 << 20);
     fs::remove_file(&lab.overlay.log).expect("remove");
-    rustix::fs::mkfifoat(rustix::fs::CWD, &lab.overlay.log, 0o600.into()).expect("a fifo");
+    crate::supervise::make_fifo(&lab.overlay.log);
     let (ending, output) = run(&lab.spec(&["xcodebuild"]));
     assert_eq!((code(&ending), text(&output.stdout)), (Some(0), "ran"));
 }

@@ -4,7 +4,6 @@ use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{self, Read as _, Seek as _};
 use std::os::fd::OwnedFd;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use rustix::process::{Pid, WaitOptions, WaitStatus, waitpid};
 
@@ -25,16 +24,8 @@ pub(super) const ORDER: i32 = 5;
 /// The same for the way on which sockets go out; only a jail with ports has it.
 pub(super) const HATCHES: i32 = 6;
 
-static OWN_PROGRAM: AtomicBool = AtomicBool::new(false);
-
-/// Whether this process runs the program that knows [`SWITCH`]: only that can be a porter.
-pub(in super::super) fn is_own_program() -> bool {
-    OWN_PROGRAM.load(Ordering::Relaxed)
-}
-
 /// Becomes a porter and never returns, if the command line says so. To be called before anything else: no thread may run.
 pub(in super::super) fn enter() {
-    OWN_PROGRAM.store(true, Ordering::Relaxed);
     if std::env::args_os().nth(1).as_deref() == Some(OsStr::new(SWITCH)) {
         sys::leave(porter());
     }

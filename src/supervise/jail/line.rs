@@ -57,6 +57,24 @@ pub(in super::super) enum Unborn {
     Program(io::Error),
 }
 
+impl Unborn {
+    /// The cause alone, as a fragment.
+    pub(in super::super) fn why(self) -> String {
+        match self {
+            Self::Jail(why) => why,
+            Self::Program(error) => error.to_string(),
+        }
+    }
+
+    /// The failure of a start for which `what` had to be made first.
+    pub(in super::super) fn into_error(self, what: &str) -> io::Error {
+        match self {
+            Self::Program(error) => error,
+            Self::Jail(why) => io::Error::other(format!("{what} could not be made: {why}")),
+        }
+    }
+}
+
 /// The pipes of a line as plain descriptors, and the ends of the porter.
 fn plain(order: &Order) -> io::Result<(OwnedFd, OwnedFd, PorterEnds)> {
     let (asked, asks) = io::pipe()?;

@@ -12,6 +12,8 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::ptr;
 use std::time::Duration;
 
+pub(super) use super::super::own_program::leave;
+
 pub(super) fn done(returned: c_int) -> io::Result<()> {
     if returned == 0 {
         Ok(())
@@ -43,12 +45,6 @@ pub(super) fn fork() -> io::Result<Side> {
         pid if pid > 0 => Ok(Side::Parent(pid)),
         _ => Err(io::Error::last_os_error()),
     }
-}
-
-/// Ends this process at once, without any of the work of an orderly exit.
-pub(in super::super) fn leave(code: i32) -> ! {
-    // SAFETY: never returns and touches no memory.
-    unsafe { libc::_exit(code) }
 }
 
 /// Leaves namespaces for new ones.

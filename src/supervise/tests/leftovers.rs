@@ -4,6 +4,7 @@ use std::io::Write;
 
 use super::*;
 
+#[cfg(target_os = "linux")]
 fn python() -> bool {
     let found = find_program(
         "python3".as_ref(),
@@ -16,6 +17,7 @@ fn python() -> bool {
     found.is_some()
 }
 
+#[cfg(target_os = "linux")]
 fn names(ending: &ChildEnding) -> Vec<&str> {
     ending
         .leftovers
@@ -74,6 +76,7 @@ async fn a_stalled_child_takes_a_setsid_child_with_it() {
 }
 
 /// Shells in a row, each in the way of job control or in a session of its own, of which each would go on when the one below dies.
+#[cfg(target_os = "linux")]
 const GOES_ON: &str = "set -m; for n in 1 2 3 4 5 6; do sh -c 'sleep 61.13; echo job >> went-on' & setsid sh -c 'sh -c \"sleep 61.13; echo inner >> went-on\"; echo outer >> went-on' & done; sleep 0.2";
 
 #[cfg(target_os = "linux")]
