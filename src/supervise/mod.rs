@@ -10,7 +10,8 @@
 //!    backstop by the variable `PROCTOR_TRIAL`.
 //!
 //! What belongs to a trial and has no jail gets a supervisor of its own on Linux: orphans come to that, and it ends what is left
-//! when this process dies. On systems other than Linux the second step sees descendants and the process group only.
+//! when this process dies. On systems other than Linux the second step sees descendants and the process group only, and no jail can
+//! be had (`no_jail.rs` answers in the place of `jail`).
 
 mod activity;
 mod brand;

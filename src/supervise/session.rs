@@ -219,7 +219,7 @@ fn seal_one_by_one() {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, target_os = "linux"))]
 mod tests {
     use super::*;
 

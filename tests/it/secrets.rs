@@ -2,7 +2,9 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+#[cfg(target_os = "linux")]
+use std::process::Command;
+use std::process::Stdio;
 
 use crate::sandbox::{CLAUDE_DONE, KILL_HARNESS, SOLVE, Sandbox, wait_for};
 

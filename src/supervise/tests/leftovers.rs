@@ -1,11 +1,11 @@
 //! What outlives a child, and that it does not live long.
 
-use std::io::Write;
-
 use super::*;
 
 #[cfg(target_os = "linux")]
 fn python() -> bool {
+    use std::io::Write as _;
+
     let found = find_program(
         "python3".as_ref(),
         "/usr/local/bin:/usr/bin:/bin".as_ref(),
