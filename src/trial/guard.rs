@@ -6,7 +6,7 @@ mod sorted;
 mod told;
 mod twins;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
@@ -37,6 +37,10 @@ pub struct Guard {
     by_default: Globs,
     /// What the task's own reference patch changes: never kept by default.
     reference: BTreeSet<PathBuf>,
+    /// That patch, and the folder that its paths begin at.
+    patch: Option<(PathBuf, PathBuf)>,
+    /// What the base commit is after it, once somebody asked.
+    after: OnceLock<BTreeMap<PathBuf, Option<Vec<u8>>>>,
     /// What graders import, and from where.
     imports: Imports,
     /// What is protected of the base commit, once somebody asked.
@@ -114,6 +118,11 @@ impl Guard {
             kept: Globs::new(&kept, subdir)?,
             by_default: Globs::new(&by_default, subdir)?,
             reference: reference.collect(),
+            patch: task
+                .reference_patch
+                .clone()
+                .map(|patch| (patch, subdir.to_owned())),
+            after: OnceLock::new(),
             scripts: named_scripts(&run),
             run,
             protected: OnceLock::new(),
@@ -255,7 +264,7 @@ impl Guard {
             if base.known.has(path) && self.open_scripts().any(|script| script == path) {
                 sorted.suspect("grader_script_changed", path);
             }
-            if self.defaults && !self.reference.contains(path) {
+            if self.defaults {
                 self.tell(one, base, sorted);
             }
             sorted.carried.push((one, age));
@@ -269,6 +278,17 @@ impl Guard {
         }
         let beside = |folder: &Path| self.lies_beside_tests(folder, base.known);
         self.imports.shadow(one, base.layout, &beside)
+    }
+
+    /// What the reference patch makes of a file that it changes; absent where it changes none there.
+    fn after_reference(&self, path: &Path, base: &Base<'_>) -> Option<&Option<Vec<u8>>> {
+        let after = self.after.get_or_init(|| {
+            let patch = self.patch.as_ref();
+            patch.map_or_else(BTreeMap::new, |(patch, subdir)| {
+                base.known.after(patch, subdir)
+            })
+        });
+        after.get(path)
     }
 
     fn is_kept_by_default(&self, path: &Path) -> bool {

@@ -1,6 +1,6 @@
 //! The base commit as the rules about paths ask for it.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
 use std::path::{Path, PathBuf};
 
@@ -23,6 +23,11 @@ impl<'a> Known<'a> {
     /// What a file held; `None` where there was none, or a link.
     pub(super) fn file(&self, path: &Path) -> Option<Vec<u8>> {
         self.commit.file(path)
+    }
+
+    /// What a patch makes of its files, as far as it changes them.
+    pub(super) fn after(&self, patch: &Path, subdir: &Path) -> BTreeMap<PathBuf, Option<Vec<u8>>> {
+        self.commit.after(patch, subdir)
     }
 
     /// What those of its files hold that `which` names, no more than `most` of them.

@@ -70,11 +70,12 @@ pub(super) fn is_dependency(path: &Path) -> bool {
     path.iter().any(is_name)
 }
 
-/// What of a file that also says how tests run was changed in just that; `base` is the base commit, `errands` what graders run in it.
+/// What of a file that also says how tests run was changed in just that; `base` is the base commit, `errands` what graders run in it,
+/// `reference` what the reference patch makes of the file, if it changes it: what that one changes may be changed.
 pub(super) fn reconfigured(
     one: &ChangedPath,
     (base, makefiles): (&Known<'_>, &Makefiles<'_>),
-    errands: &Errands<'_>,
+    (errands, reference): (&Errands<'_>, Option<Option<&[u8]>>),
 ) -> Option<String> {
     /// No manifest or lock file that people keep comes near this.
     const LONGEST: u64 = 8 << 20;
@@ -105,7 +106,7 @@ pub(super) fn reconfigured(
         }
         keys
     };
-    let keys = match &one.now {
+    let mut keys = match &one.now {
         Now::Removed => changed(None),
         Now::File(file) => {
             let now = file.content.bytes(LONGEST);
@@ -113,6 +114,10 @@ pub(super) fn reconfigured(
         }
         Now::Link(_) | Now::Special(_) => unread(),
     };
+    if let Some(after) = reference {
+        let own = changed(after);
+        keys.retain(|key| !own.contains(key));
+    }
     let key = keys.first()?;
     let more = match keys.len() - 1 {
         0 => String::new(),

@@ -1,7 +1,7 @@
 //! Applying a task's reference patch: libgit2 reads the patch and fits the hunks, the files are read and written by us.
 
 use std::cell::RefCell;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::fs;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -10,7 +10,9 @@ use std::sync::atomic::Ordering;
 
 use git2::{ApplyOptions, Delta, Diff, Index, IndexEntry, IndexTime, Repository};
 
+use super::base::BaseCommit;
 use super::beneath::{self, Held};
+use super::template::Shared;
 use super::tree::FileKind;
 use super::{Workspace, WorkspaceError, patch_text, seal};
 
@@ -156,57 +158,106 @@ impl Workspace {
         touches: &[Touch],
         base: &Path,
     ) -> Result<Vec<Option<Held>>, String> {
-        let serial = self.shared.serial.fetch_add(1, Ordering::Relaxed);
-        let home = self.shared.home.join(format!("patch-{serial}.git"));
-        let fitted = seal::init_bare(&home)
-            .map_err(|error| error.to_string())
-            .and_then(|repository| self.fit_in(&repository, diff, (touches, base)));
-        fs::remove_dir_all(&home).ok();
-        fitted
+        let held = |path: &Path| self.held(path);
+        fit(&self.shared, diff, (touches, base, &held))
     }
+}
 
-    fn fit_in(
-        &self,
-        repository: &Repository,
-        diff: &Diff<'_>,
-        (touches, base): (&[Touch], &Path),
-    ) -> Result<Vec<Option<Held>>, String> {
-        let words = |error: git2::Error| error.message().to_owned();
-        let mut before = Index::new().map_err(words)?;
-        for old in touches.iter().filter_map(|touch| touch.old.as_ref()) {
-            if let Some(held) = self.held(&base.join(old))? {
-                let id = repository.blob(&held.bytes).map_err(words)?;
-                before.add(&entry(old, id, held.kind)).map_err(words)?;
+impl BaseCommit<'_> {
+    /// What a patch makes of the base commit: the files that it changes, from the root, as they are after it; nothing where it cannot
+    /// be read or does not fit. Its paths are understood from `subdir`, or from the root where that does not fit.
+    #[must_use]
+    pub fn after(&self, patch: &Path, subdir: &Path) -> BTreeMap<PathBuf, Option<Vec<u8>>> {
+        let Ok(bytes) = fs::read(patch) else {
+            return BTreeMap::new();
+        };
+        let bytes = patch_text::with_headers(&bytes);
+        let bytes = patch_text::with_empty_files(&bytes);
+        let Ok(diff) = Diff::from_buffer(&bytes) else {
+            return BTreeMap::new();
+        };
+        let Ok(touches) = touches(&diff) else {
+            return BTreeMap::new();
+        };
+        let held = |path: &Path| self.held(path);
+        let fitted = [subdir, Path::new("")].into_iter().find_map(|base| {
+            let results = fit(self.shared(), &diff, (&touches, base, &held)).ok()?;
+            Some((base, results))
+        });
+        let Some((base, results)) = fitted else {
+            return BTreeMap::new();
+        };
+        let mut after = BTreeMap::new();
+        for (touch, held) in touches.iter().zip(results) {
+            if let Some(old) = touch.old.as_ref().filter(|_| touch.moves) {
+                after.insert(base.join(old), None);
+            }
+            if let Some(new) = &touch.new {
+                after.insert(base.join(new), held.map(|held| held.bytes));
             }
         }
-        let tree = before.write_tree_to(repository).map_err(words)?;
-        let tree = repository.find_tree(tree).map_err(words)?;
-        let at = RefCell::new(PathBuf::new());
-        let mut options = ApplyOptions::new();
-        options.delta_callback(|delta| {
-            let path = delta.and_then(|delta| delta.new_file().path().map(Path::to_owned));
-            *at.borrow_mut() = path.unwrap_or_default();
-            true
-        });
-        let applied = repository.apply_to_tree(&tree, diff, Some(&mut options));
-        drop(options);
-        let after = applied.map_err(|error| {
-            let file = base.join(&*at.borrow());
-            format!("{}: {}", file.display(), error.message())
-        })?;
-        let finish = |touch: &Touch| {
-            let Some(new) = &touch.new else {
-                return Ok(None);
-            };
-            let mut held = result(repository, &after, new)?;
-            if let (Some(old), false) = (&touch.old, touch.sets_mode) {
-                let known = self.held(&base.join(old))?;
-                held.kind = known.map_or(held.kind, |known| known.kind);
-            }
-            Ok(Some(held))
-        };
-        touches.iter().map(finish).collect()
+        after
     }
+}
+
+/// What files there are, by path from the root.
+type Holds<'a> = &'a dyn Fn(&Path) -> Result<Option<Held>, String>;
+
+/// The files as they will be, by path in the patch, whose paths begin at a folder.
+fn fit(
+    shared: &Shared,
+    diff: &Diff<'_>,
+    (touches, base, held): (&[Touch], &Path, Holds<'_>),
+) -> Result<Vec<Option<Held>>, String> {
+    let serial = shared.serial.fetch_add(1, Ordering::Relaxed);
+    let home = shared.home.join(format!("patch-{serial}.git"));
+    let fitted = seal::init_bare(&home)
+        .map_err(|error| error.to_string())
+        .and_then(|repository| fit_in(&repository, diff, (touches, base, held)));
+    fs::remove_dir_all(&home).ok();
+    fitted
+}
+
+fn fit_in(
+    repository: &Repository,
+    diff: &Diff<'_>,
+    (touches, base, held): (&[Touch], &Path, Holds<'_>),
+) -> Result<Vec<Option<Held>>, String> {
+    let words = |error: git2::Error| error.message().to_owned();
+    let mut before = Index::new().map_err(words)?;
+    for old in touches.iter().filter_map(|touch| touch.old.as_ref()) {
+        if let Some(held) = held(&base.join(old))? {
+            let id = repository.blob(&held.bytes).map_err(words)?;
+            before.add(&entry(old, id, held.kind)).map_err(words)?;
+        }
+    }
+    let tree = before.write_tree_to(repository).map_err(words)?;
+    let tree = repository.find_tree(tree).map_err(words)?;
+    let at = RefCell::new(PathBuf::new());
+    let mut options = ApplyOptions::new();
+    options.delta_callback(|delta| {
+        let path = delta.and_then(|delta| delta.new_file().path().map(Path::to_owned));
+        *at.borrow_mut() = path.unwrap_or_default();
+        true
+    });
+    let applied = repository.apply_to_tree(&tree, diff, Some(&mut options));
+    drop(options);
+    let after = applied.map_err(|error| {
+        let file = base.join(&*at.borrow());
+        format!("{}: {}", file.display(), error.message())
+    })?;
+    let finish = |touch: &Touch| {
+        let Some(new) = &touch.new else {
+            return Ok(None);
+        };
+        let mut made = result(repository, &after, new)?;
+        if let (Some(old), false) = (&touch.old, touch.sets_mode) {
+            let known = held(&base.join(old))?;
+            made.kind = known.map_or(made.kind, |known| known.kind);
+        }
+        Ok(Some(made))
+    };
+    touches.iter().map(finish).collect()
 }
 
 fn result(repository: &Repository, after: &Index, path: &Path) -> Result<Held, String> {

@@ -8,18 +8,25 @@ use crate::trial::telling::reconfigured;
 use crate::workspace::{ChangedPath, Now};
 
 impl Guard {
-    /// Tells what a change may be taken for, and what it changes in how tests run.
+    /// Tells what a change may be taken for, and what it changes in how tests run. Of a file that the reference patch changes as well, it
+    /// is told what that one leaves as it was.
     pub(super) fn tell(&self, one: &ChangedPath, base: &Base<'_>, sorted: &mut Sorted<'_>) {
         let path = one.path.as_path();
         let (names, makefiles) = (&base.namesakes, &base.makefiles);
-        if names.header(one, (makefiles, self.tests(base.known))) {
+        let reference = self.after_reference(path, base).map(Option::as_deref);
+        if reference.is_none() && self.reference.contains(path) {
+            // A patch that does not fit is told by validation.
+            return;
+        }
+        let is_own = reference.is_none();
+        if is_own && names.header(one, (makefiles, self.tests(base.known))) {
             sorted.suspect("header_may_shadow", path);
         }
-        if names.program(one, makefiles) {
+        if is_own && names.program(one, makefiles) {
             sorted.suspect("program_may_shadow", path);
         }
         if one.now == Now::Removed || base.known.has(path) || may_be_read(path, base) {
-            let reason = reconfigured(one, (base.known, makefiles), base.errands);
+            let reason = reconfigured(one, (base.known, makefiles), (base.errands, reference));
             sorted.suspicions.extend(reason);
         }
     }
