@@ -8,11 +8,13 @@ use std::process;
 use std::task::Poll;
 
 use rustix::io::Errno;
-use rustix::process::{WaitOptions, waitpid};
+use rustix::process::{
+    Signal as Sent, WaitId, WaitIdOptions, WaitOptions, kill_process, waitid, waitpid,
+};
 use tokio::process::{ChildStderr, ChildStdin, ChildStdout};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-use super::ending::Exit;
+use super::ending::{Exit, Supervisor};
 use super::jail::{Line, Unborn};
 use super::registry::{Place, pid_of};
 use crate::failpoints::reach;
@@ -24,8 +26,8 @@ pub(super) struct Child {
     keeper: Keeper,
     /// Nobody else was left in its jail, or below its supervisor, when it exited.
     alone: bool,
-    /// Its supervisor was killed before it had left.
-    unsupervised: bool,
+    /// What happened to its supervisor before it had left.
+    supervisor: Supervisor,
 }
 
 /// Who stands between this process and the program, and the line to them.
@@ -55,7 +57,7 @@ impl Child {
             changes,
             keeper,
             alone: false,
-            unsupervised: false,
+            supervisor: Supervisor::Unharmed,
         }
     }
 
@@ -66,12 +68,25 @@ impl Child {
 
     /// Whether it has a supervisor that was not killed.
     pub(super) fn is_supervised(&self) -> bool {
-        matches!(self.keeper, Keeper::Supervisor(_)) && !self.unsupervised
+        matches!(self.keeper, Keeper::Supervisor(_)) && self.supervisor != Supervisor::Killed
     }
 
-    /// Whether its supervisor was killed before it had left.
-    pub(super) fn lost_its_supervisor(&self) -> bool {
-        self.unsupervised
+    /// What happened to its supervisor before it had left.
+    pub(super) fn supervisor(&self) -> Supervisor {
+        self.supervisor
+    }
+
+    /// Lets a supervisor go on that somebody stopped: nobody else hears how the program left.
+    pub(super) fn wake_supervisor(&mut self) {
+        let pid = pid_of(self.place.pid).filter(|_| self.is_supervised());
+        let Some(pid) = pid else {
+            return;
+        };
+        let stopped = WaitIdOptions::STOPPED | WaitIdOptions::NOHANG;
+        if matches!(waitid(WaitId::Pid(pid), stopped), Ok(Some(_))) {
+            self.supervisor = Supervisor::Stopped;
+            let _ = kill_process(pid, Sent::CONT);
+        }
     }
 
     /// Whether nobody else was left in its jail, or below its supervisor, when it exited.
@@ -139,7 +154,9 @@ impl Child {
         self.reaped().await;
         // Whoever kills the warden kills the jail. A supervisor is outlived by all that it kept: they will be killed.
         self.alone = self.is_jailed();
-        self.unsupervised = !self.alone;
+        if !self.alone {
+            self.supervisor = Supervisor::Killed;
+        }
         Some(Exit::Signal(rustix::process::Signal::KILL.as_raw()))
     }
 

@@ -27,6 +27,18 @@ pub enum EndReason {
     NotStarted,
 }
 
+/// What happened to the supervisor of a child.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Supervisor {
+    /// Nothing, or it has none.
+    #[default]
+    Unharmed,
+    /// Somebody stopped it; it was let go on.
+    Stopped,
+    /// Somebody killed it.
+    Killed,
+}
+
 /// How a process left.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Exit {
@@ -68,8 +80,8 @@ pub struct ChildEnding {
     pub leftovers: Vec<Leftover>,
     /// Whether some of them could not be killed.
     pub uncontained: bool,
-    /// Whether its supervisor was killed before it had left: only it, or what it started, can have known of that one.
-    pub unsupervised: bool,
+    /// What happened to its supervisor before it had left: only it, or what it started, can have known of that one.
+    pub supervisor: Supervisor,
     /// Bytes read from its standard output.
     pub stdout_bytes: u64,
     /// Bytes read from its standard error.
@@ -108,7 +120,7 @@ impl ChildEnding {
             leak: false,
             leftovers: Vec::new(),
             uncontained: false,
-            unsupervised: false,
+            supervisor: Supervisor::Unharmed,
             stdout_bytes: 0,
             stderr_bytes: 0,
             oversize_lines: 0,

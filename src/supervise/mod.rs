@@ -58,7 +58,7 @@ mod watch;
 pub use cancel::Cancel;
 pub use capture::{CapturedOutput, capture};
 pub use clock::monotonic_ns;
-pub use ending::{ChildEnding, EndReason, Exit};
+pub use ending::{ChildEnding, EndReason, Exit, Supervisor};
 #[cfg(test)]
 pub(crate) use fifo::make_fifo;
 pub use go_between::{ServerPlace, go_between};

@@ -15,7 +15,7 @@ use super::cancel::Cancel;
 use super::clock::{AgentClock, TICK};
 use super::course::{Act, Course};
 use super::disk::DiskUse;
-use super::ending::{ChildEnding, EndReason, Exit};
+use super::ending::{ChildEnding, EndReason, Exit, Supervisor};
 use super::health::Health;
 use super::launch::Started;
 use super::spawn;
@@ -179,6 +179,9 @@ impl<'a> Watch<'a> {
         self.wishes = cancel.level();
         self.course.cancel(self.wishes);
         self.look_for_work(now);
+        if !self.exited {
+            self.leash.child.wake_supervisor();
+        }
         if !self.exited && self.health.is_lost(now) {
             self.course.homeless();
         }
@@ -289,7 +292,7 @@ impl<'a> Watch<'a> {
         self.exited = true;
         self.ending.exit = exit;
         self.ending.wall = now;
-        if self.leash.child.lost_its_supervisor() {
+        if self.leash.child.supervisor() == Supervisor::Killed {
             // It lives on, and is not waited for.
             self.course.give_up();
         } else {

@@ -49,7 +49,14 @@ pub(super) fn open_scripts(frame: &Frame<'_>, task: &TaskSpec) -> Option<String>
     let there = guard
         .open_scripts()
         .filter(|path| base.file(path).is_some());
-    let names = there.map(named);
+    let (own, there): (Vec<_>, Vec<_>) = there.partition(|path| guard.is_worked_on(path));
+    if let Some(own) = own.first() {
+        return Some(format!(
+            "graders run {}, which the work itself changes: let them run a script of the suite in its place (`grader_files`)",
+            named(own)
+        ));
+    }
+    let names = there.into_iter().map(named);
     let names = names.collect::<Vec<_>>().join(", ");
     let instead = match task.protected {
         Some(_) => "",

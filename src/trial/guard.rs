@@ -40,7 +40,7 @@ pub struct Guard {
     /// That patch, and the folder that its paths begin at.
     patch: Option<(PathBuf, PathBuf)>,
     /// What the base commit is after it, once somebody asked.
-    after: OnceLock<BTreeMap<PathBuf, Option<Vec<u8>>>>,
+    after: OnceLock<BTreeMap<PathBuf, Vec<u8>>>,
     /// What graders import, and from where.
     imports: Imports,
     /// What is protected of the base commit, once somebody asked.
@@ -162,11 +162,15 @@ impl Guard {
         all.filter(|path| !self.run.writes(path))
     }
 
-    /// The scripts that commands of graders name and that agents may change: neither kept nor what the reference patch changes; from the
-    /// root, whether or not they are there.
+    /// The scripts that commands of graders name and that agents may change, from the root, whether or not they are there.
     pub(super) fn open_scripts(&self) -> impl Iterator<Item = &Path> {
         let scripts = self.scripts.iter().map(PathBuf::as_path);
-        scripts.filter(|path| !self.is_kept(path) && !self.reference.contains(*path))
+        scripts.filter(|path| !self.is_kept(path))
+    }
+
+    /// Whether the reference patch changes a file, so that to change it is part of the work.
+    pub(super) fn is_worked_on(&self, path: &Path) -> bool {
+        self.reference.contains(path)
     }
 
     /// The same where `names` of variables are set for graders as well.
@@ -261,7 +265,8 @@ impl Guard {
             if shadow.is_some() {
                 sorted.suspect("module_may_shadow", path);
             }
-            if base.known.has(path) && self.open_scripts().any(|script| script == path) {
+            let is_open = || self.open_scripts().any(|script| script == path);
+            if base.known.has(path) && !self.is_worked_on(path) && is_open() {
                 sorted.suspect("grader_script_changed", path);
             }
             if self.defaults {
@@ -280,15 +285,15 @@ impl Guard {
         self.imports.shadow(one, base.layout, &beside)
     }
 
-    /// What the reference patch makes of a file that it changes; absent where it changes none there.
-    fn after_reference(&self, path: &Path, base: &Base<'_>) -> Option<&Option<Vec<u8>>> {
+    /// What the reference patch makes of a file that it changes and leaves there.
+    fn after_reference(&self, path: &Path, base: &Base<'_>) -> Option<&[u8]> {
         let after = self.after.get_or_init(|| {
-            let patch = self.patch.as_ref();
-            patch.map_or_else(BTreeMap::new, |(patch, subdir)| {
-                base.known.after(patch, subdir)
+            let reference = self.patch.as_ref();
+            reference.map_or_else(BTreeMap::new, |(file, subdir)| {
+                base.known.after(file, subdir)
             })
         });
-        after.get(path)
+        after.get(path).map(Vec::as_slice)
     }
 
     fn is_kept_by_default(&self, path: &Path) -> bool {

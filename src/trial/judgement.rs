@@ -6,7 +6,7 @@ use crate::model::{
     Grade, Infra, ProviderFaultKind, RUN_BUDGET, StreamReport, Terminal, Termination, Verdict,
 };
 use crate::record::{Row, TrialDir, read_events};
-use crate::supervise::{ChildEnding, EndReason, Exit};
+use crate::supervise::{ChildEnding, EndReason, Exit, Supervisor};
 
 /// What is known of the agent's end before anything is graded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -130,8 +130,13 @@ fn infra(evidence: &Evidence<'_>) -> Infra {
             return Infra::None;
         }
         // Who killed it can only have been the agent itself, or a system that lacked memory.
-        _ if ending.unsupervised && evidence.memory_ran_out => return Infra::Oom,
-        _ if ending.unsupervised => return Infra::None,
+        _ if ending.supervisor == Supervisor::Killed => {
+            return if evidence.memory_ran_out {
+                Infra::Oom
+            } else {
+                Infra::None
+            };
+        }
         _ => {}
     }
     if report.terminal != Terminal::Done

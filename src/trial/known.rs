@@ -26,7 +26,7 @@ impl<'a> Known<'a> {
     }
 
     /// What a patch makes of its files, as far as it changes them.
-    pub(super) fn after(&self, patch: &Path, subdir: &Path) -> BTreeMap<PathBuf, Option<Vec<u8>>> {
+    pub(super) fn after(&self, patch: &Path, subdir: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
         self.commit.after(patch, subdir)
     }
 

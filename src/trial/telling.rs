@@ -75,7 +75,7 @@ pub(super) fn is_dependency(path: &Path) -> bool {
 pub(super) fn reconfigured(
     one: &ChangedPath,
     (base, makefiles): (&Known<'_>, &Makefiles<'_>),
-    (errands, reference): (&Errands<'_>, Option<Option<&[u8]>>),
+    (errands, reference): (&Errands<'_>, Option<&[u8]>),
 ) -> Option<String> {
     /// No manifest or lock file that people keep comes near this.
     const LONGEST: u64 = 8 << 20;
@@ -115,7 +115,7 @@ pub(super) fn reconfigured(
         Now::Link(_) | Now::Special(_) => unread(),
     };
     if let Some(after) = reference {
-        let own = changed(after);
+        let own = changed(Some(after));
         keys.retain(|key| !own.contains(key));
     }
     let key = keys.first()?;

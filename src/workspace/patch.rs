@@ -164,10 +164,10 @@ impl Workspace {
 }
 
 impl BaseCommit<'_> {
-    /// What a patch makes of the base commit: the files that it changes, from the root, as they are after it; nothing where it cannot
-    /// be read or does not fit. Its paths are understood from `subdir`, or from the root where that does not fit.
+    /// What a patch makes of the base commit: the files that it leaves changed, from the root, as they are after it; nothing where it
+    /// cannot be read or does not fit. Its paths are understood from `subdir`, or from the root where that does not fit.
     #[must_use]
-    pub fn after(&self, patch: &Path, subdir: &Path) -> BTreeMap<PathBuf, Option<Vec<u8>>> {
+    pub fn after(&self, patch: &Path, subdir: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
         let Ok(bytes) = fs::read(patch) else {
             return BTreeMap::new();
         };
@@ -187,16 +187,10 @@ impl BaseCommit<'_> {
         let Some((base, results)) = fitted else {
             return BTreeMap::new();
         };
-        let mut after = BTreeMap::new();
-        for (touch, held) in touches.iter().zip(results) {
-            if let Some(old) = touch.old.as_ref().filter(|_| touch.moves) {
-                after.insert(base.join(old), None);
-            }
-            if let Some(new) = &touch.new {
-                after.insert(base.join(new), held.map(|held| held.bytes));
-            }
-        }
+        let after = touches.iter().zip(results);
         after
+            .filter_map(|(touch, held)| Some((base.join(touch.new.as_ref()?), held?.bytes)))
+            .collect()
     }
 }
 

@@ -54,15 +54,21 @@ fn a_script_of_the_graders_that_agents_may_change_is_a_cheat_that_a_task_must_ca
         .proctor(&["validate", "--cheats", "--quiet", "--json"])
         .expect_code(1);
     let found: Value = serde_json::from_str(&ran.stdout).expect("one JSON document");
+    let kept = "agents may change what graders run: `protected: [scripts/ci.sh]` keeps it, which takes the place of the default list (";
     for (place, open, remedy) in [
+        (0, true, kept),
         (
-            0,
+            1,
             true,
-            "`protected: [scripts/ci.sh]` keeps it, which takes the place of the default list (",
+            "agents may change what graders run: `protected: [run_all]` keeps it (",
         ),
-        (1, true, "`protected: [run_all]` keeps it ("),
         (2, false, ""),
-        (3, false, ""),
+        // Where the script is the work itself, anybody may write one that tells of a pass.
+        (
+            3,
+            true,
+            "graders run scripts/ci.sh, which the work itself changes: let them run a script of the suite",
+        ),
     ] {
         let task = &found["tasks"][place];
         let reason = task["reason"].as_str().unwrap_or_default();
@@ -74,7 +80,7 @@ fn a_script_of_the_graders_that_agents_may_change_is_a_cheat_that_a_task_must_ca
         assert_eq!(task["ok"], !open, "{task:#}");
         let notes = task["notes"].to_string();
         assert_eq!(
-            notes.contains("agents may change what graders run"),
+            notes.contains("what graders run") || notes.contains("graders run "),
             open,
             "{task:#}"
         );

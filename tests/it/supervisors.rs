@@ -80,18 +80,19 @@ fn an_agent_that_kills_its_supervisor_is_ended_and_the_run_goes_on() {
 }
 
 #[test]
-fn a_stopped_supervisor_keeps_no_trial_from_its_end() {
+fn a_supervisor_that_is_stopped_goes_on_and_the_row_tells_of_it() {
     if is_elsewhere() {
         return;
     }
     let nap = nap(2);
     let body = format!("{}\nkill -STOP $PPID\n{SOLVE}\n{CLAUDE_DONE}", three(&nap));
-    let sandbox = sandbox(&body).set("timeout_sec", "2");
+    let sandbox = sandbox(&body);
     let begun = Instant::now();
-    sandbox.proctor(&["run", "--quiet"]);
+    sandbox.proctor(&["run", "--quiet"]).expect_code(0);
     assert!(begun.elapsed() < Duration::from_secs(20));
     let row = sandbox.row();
-    assert_ne!(row["integrity"], "uncontained", "{row:#}");
+    assert_eq!(row["termination"], "completed", "{row:#}");
+    assert_eq!(row["integrity"], "suspect[supervisor_stopped]", "{row:#}");
     assert_eq!(sleepers(&nap), 0, "{row:#}");
 }
 

@@ -99,7 +99,7 @@ impl Watch<'_> {
             paused: self.clock.paused(),
             leftovers: self.swept.leftovers,
             uncontained: self.swept.uncontained,
-            unsupervised: self.leash.child.lost_its_supervisor(),
+            supervisor: self.leash.child.supervisor(),
             stdout_bytes: self.stdout.bytes,
             stderr_bytes: self.stderr.bytes,
             oversize_lines: self.stdout.oversize_lines() + self.stderr.oversize_lines(),

@@ -13,9 +13,9 @@ impl Guard {
     pub(super) fn tell(&self, one: &ChangedPath, base: &Base<'_>, sorted: &mut Sorted<'_>) {
         let path = one.path.as_path();
         let (names, makefiles) = (&base.namesakes, &base.makefiles);
-        let reference = self.after_reference(path, base).map(Option::as_deref);
+        let reference = self.after_reference(path, base);
         if reference.is_none() && self.reference.contains(path) {
-            // A patch that does not fit is told by validation.
+            // It removes the file, or does not fit, which validation tells.
             return;
         }
         let is_own = reference.is_none();
