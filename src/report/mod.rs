@@ -47,4 +47,4 @@ pub use share::{share, whereabouts_here};
 pub use sink::{ChangeKind, FileChange};
 pub use spending::Spending;
 pub use summary::Summary;
-pub use unknown_cost::{cost_is_unknown, is_paid};
+pub use unknown_cost::{cost_is_unknown, is_paid, unknown_counts_as};

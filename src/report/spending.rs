@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use crate::model::CostSource;
 use crate::record::Row;
-use crate::report::unknown_cost::cost_is_unknown;
+use crate::report::unknown_cost::{cost_is_unknown, unknown_counts_as};
 use crate::stats::Sum;
 
 /// The flag of a cost that the agent's client guessed.
@@ -21,7 +21,7 @@ pub struct Spending {
     pub lower_bounds: usize,
     /// Rows of started agents whose cost nobody told.
     pub unknown: usize,
-    /// What these were allowed to spend, where they had a limit: a budget counts it as spent.
+    /// What these were allowed to spend, where they had a limit, less what of it judges took: a budget counts it as spent.
     pub unknown_allowed: f64,
     /// Rows whose sources do not agree.
     pub disagreeing: usize,
@@ -65,10 +65,8 @@ impl Spending {
         self.disagreeing += usize::from(flags.iter().any(|flag| !is_guess(flag)));
         let is_by_provider = row.cost_source.as_deref() == Some(CostSource::Provider.as_str());
         self.guessed += usize::from(is_by_provider && flags.iter().any(is_guess));
-        if cost_is_unknown(row) {
-            self.unknown += 1;
-            self.unknown_allowed += row.trial_max_cost_usd.unwrap_or(0.0);
-        }
+        self.unknown += usize::from(cost_is_unknown(row));
+        self.unknown_allowed += unknown_counts_as(row);
     }
 
     /// All of it, judges included; nothing where no row tells any.
@@ -233,6 +231,19 @@ mod tests {
             assert!(text.contains(words), "{text}");
         }
         assert_eq!(Spending::new().to_markdown(), "");
+    }
+
+    #[test]
+    fn what_judges_took_is_in_the_sum_and_not_counted_as_unknown_again() {
+        let mut spending = Spending::new();
+        spending.add(&Row {
+            trial_max_cost_usd: Some(2.0),
+            judge_charged_usd: Some(0.5),
+            ..row(None)
+        });
+        assert_eq!(spending.usd(), Some(0.5));
+        let remarks = spending.remarks().join("\n");
+        assert!(remarks.contains("counts them as 1.500000"), "{remarks}");
     }
 
     #[test]

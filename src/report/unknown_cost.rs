@@ -14,6 +14,15 @@ pub fn cost_is_unknown(row: &Row) -> bool {
     row.billed_cost_usd.is_none() && ran
 }
 
+/// What a budget counts an unknown cost as, in USD, beside what judges took of it: all that the trial might spend. Nothing where the
+/// cost is known, or the trial had no limit.
+#[must_use]
+pub fn unknown_counts_as(row: &Row) -> f64 {
+    let judges = row.judges_took().unwrap_or(0.0);
+    let most = row.trial_max_cost_usd.filter(|_| cost_is_unknown(row));
+    (most.unwrap_or(0.0) - judges).max(0.0)
+}
+
 /// Whether its agent is one that can cost anything: a recording costs nothing.
 #[must_use]
 pub fn is_paid(row: &Row) -> bool {

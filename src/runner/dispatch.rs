@@ -295,15 +295,10 @@ fn end_of(outcome: &TrialOutcome) -> End {
     }
 }
 
-/// What a trial cost; nothing where the agent was not started, or its provider refused all it was asked.
+/// What a trial cost; nothing where the agent was not started. What it cost that its provider refused is in the outcome.
 fn spent(outcome: &TrialOutcome) -> Spent {
-    let refused = outcome.infra.is_by_provider();
-    let did_nothing = outcome.stream.usage.is_none()
-        && outcome.stream.answer.is_none()
-        && outcome.measures.tool_calls == 0;
     let never_ran = outcome.wall_time.is_none() && !outcome.cost.is_lower_bound;
-    let free = never_ran || (refused && did_nothing);
-    let agent = outcome.cost.billed_usd.or(free.then_some(0.0));
+    let agent = outcome.cost.billed_usd.or(never_ran.then_some(0.0));
     let all = agent.map(|usd| usd + judges_took(outcome));
     match all {
         Some(usd) if outcome.cost.is_lower_bound => Spent::AtLeast(usd),

@@ -7,7 +7,7 @@ use crate::config::Suite;
 use crate::model::{Infra, Integrity, Isolation, RUN_BUDGET, Termination, TrialKey, TrialOutcome};
 use crate::plan::{Done, Plan, PlannedTrial};
 use crate::record::{Journal, Row, RunDir, StageMark, rows};
-use crate::report::{cost_is_unknown, is_paid};
+use crate::report::{cost_is_unknown, is_paid, unknown_counts_as};
 use crate::runner::RunError;
 use crate::runner::believed::{Belief, DIED_BESIDE, Found};
 use crate::runner::disk::Disk;
@@ -191,10 +191,7 @@ impl Standing {
             let own = row.trial_max_cost_usd.filter(|_| is_own);
             self.lower_bounds.push((known, own));
         }
-        if cost_is_unknown(row) {
-            let judges = row.judges_took().unwrap_or(0.0);
-            self.unknown_usd += (row.trial_max_cost_usd.unwrap_or(0.0) - judges).max(0.0);
-        }
+        self.unknown_usd += unknown_counts_as(row);
     }
 
     /// What counts against the run's budget: a trial of which not all is known counts as what it was allowed to spend, and one
@@ -312,13 +309,5 @@ fn was_interrupted(row: &Row) -> bool {
 
 /// Whether nobody knows what a row cost, and it had no limit.
 fn is_boundless(row: &Row) -> bool {
-    is_paid(row) && cost_is_unknown(row) && row.trial_max_cost_usd.is_none() && !was_refused(row)
-}
-
-/// Whether a provider refused all that was asked of it: that costs nothing.
-fn was_refused(row: &Row) -> bool {
-    let infra = row.infra.as_deref();
-    let mut refusals = Infra::ALL.iter().filter(|one| one.is_by_provider());
-    let tells_nothing = row.uncached_input_tokens.is_none() && row.output_tokens.is_none();
-    tells_nothing && refusals.any(|one| infra == Some(one.as_str()))
+    is_paid(row) && cost_is_unknown(row) && row.trial_max_cost_usd.is_none()
 }

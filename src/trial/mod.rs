@@ -51,6 +51,7 @@ mod preparation;
 mod reached;
 mod rebuilt;
 mod recovered;
+mod refused;
 mod regrade;
 mod runs;
 mod sessions;

@@ -592,3 +592,85 @@ fn a_limit_that_long_requests_may_overshoot_is_told_at_the_start() {
         assert_eq!(ran.stderr.contains(told), is_told, "{}", ran.stderr);
     }
 }
+
+/// A Codex that tells this failure and nothing else, in a run of three trials at most three attempts each.
+fn failing_codex(message: &str) -> Sandbox {
+    let body = format!(
+        r#"echo '{{"type":"thread.started","thread_id":"t"}}'
+echo '{{"type":"turn.started"}}'
+echo '{{"type":"turn.failed","error":{{"message":"{message}"}}}}'
+exit 1"#
+    );
+    Sandbox::new()
+        .agent_with(("codex", "codex_cli"), "-m, gpt-5.5, ", &body)
+        .without_pricing()
+        .suite("retries: {max_attempts: 3, backoff_sec: 0.1, max_backoff_sec: 0.2}")
+        .set("trials_per_cell", "3")
+}
+
+#[test]
+fn answers_that_broke_off_count_as_all_that_a_trial_may_spend_while_the_run_goes_on_too() {
+    let cut = "stream disconnected before completion: Transport error";
+    for (limits, attempts, counted) in [
+        (&["--max-cost-usd", "1"][..], 1, "1.000000"),
+        (
+            &["--max-cost-usd", "2.5", "--max-trial-cost-usd", "1"],
+            2,
+            "2.000000",
+        ),
+    ] {
+        let sandbox = failing_codex(cut);
+        let ran = sandbox.proctor(&[&["run"], limits].concat()).expect_code(1);
+        let rows = sandbox.rows();
+        assert_eq!(rows.len(), attempts, "{rows:#?}");
+        let told = [&rows[0]["infra"], &rows[0]["billed_cost_usd"]];
+        assert_eq!(told, [&Value::from("provider_unreachable"), &Value::Null]);
+        let words = format!("a budget counts them as {counted} USD");
+        assert!(ran.stdout.contains(&words), "{}", ran.stdout);
+        // A later start counts the same.
+        resumed(&sandbox, limits).expect_code(1);
+        assert_eq!(sandbox.rows().len(), attempts);
+    }
+}
+
+#[test]
+fn a_trial_that_was_refused_at_the_door_costs_nothing_now_and_on_resume() {
+    for (message, infra) in [
+        ("unexpected status 401 Unauthorized: bad key", "auth"),
+        (
+            "exceeded retry limit, last status: 429 Too Many Requests",
+            "rate_limited",
+        ),
+    ] {
+        let sandbox = failing_codex(message);
+        let limit = ["--max-cost-usd", "1"];
+        let ran = sandbox
+            .proctor(&[&["run"], &limit[..]].concat())
+            .expect_code(1);
+        let before = sandbox.rows();
+        assert!(before.len() > 1, "the budget is whole: {before:#?}");
+        for row in &before {
+            let told = [&row["infra"], &row["billed_cost_usd"], &row["cost_source"]];
+            assert_eq!(told, [&Value::from(infra), &0.0.into(), &Value::Null]);
+        }
+        assert!(!ran.stdout.contains("is not known"), "{}", ran.stdout);
+        let again = resumed(&sandbox, &limit);
+        assert!(sandbox.rows().len() > before.len(), "{}", again.stderr);
+    }
+}
+
+#[test]
+fn a_refusal_after_an_answer_broke_off_is_not_free() {
+    let cut = "Reconnecting... 1/5 (stream disconnected before completion: Transport error)";
+    let refused = "unexpected status 401 Unauthorized: bad key";
+    let both = format!(
+        "{cut}\"}}}}'\necho '{{\"type\":\"turn.failed\",\"error\":{{\"message\":\"{refused}"
+    );
+    let sandbox = failing_codex(&both);
+    sandbox
+        .proctor(&["run", "--quiet", "--max-cost-usd", "1"])
+        .expect_code(1);
+    let row = sandbox.row();
+    let told = [&row["infra"], &row["billed_cost_usd"]];
+    assert_eq!(told, [&Value::from("auth"), &Value::Null], "{row:#}");
+}

@@ -15,6 +15,7 @@ use crate::supervise::{ChildEnding, EndReason, Supervisor};
 use crate::trial::draft::Draft;
 use crate::trial::grading::Graded;
 use crate::trial::judgement::{AgentEnd, failure_reason, grade_of};
+use crate::trial::refused::is_refused_at_the_door;
 use crate::workspace::Captured;
 
 /// One unknown event in so many is a word to the person.
@@ -207,6 +208,9 @@ impl Draft {
         self.outcome.stream = stream;
         self.outcome.cost = cost;
         self.outcome.measures = measures;
+        if is_refused_at_the_door(&self.outcome) {
+            self.outcome.cost.billed_usd.get_or_insert(0.0);
+        }
     }
 
     /// Keeps what the provider said where it decided the trial, and when it will answer again.
