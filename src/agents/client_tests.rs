@@ -171,7 +171,7 @@ fn what_opencode_tries_again_is_a_provider_out_of_reach_whatever_the_words() {
 }
 
 /// What each CLI printed where an answer broke off and was asked for again.
-const BROKEN_OFF: [(AgentKind, &[&str]); 6] = [
+const BROKEN_OFF: [(AgentKind, &[&str]); 7] = [
     (
         AgentKind::Codex,
         &[
@@ -207,6 +207,12 @@ const BROKEN_OFF: [(AgentKind, &[&str]); 6] = [
         ],
     ),
     (
+        AgentKind::Opencode,
+        &[
+            r#"{"type":"error","sessionID":"s","error":{"name":"APIError","data":{"message":"Cannot connect to API: The socket connection was closed unexpectedly. For more information, pass `verbose: true` in the second argument to fetch()","isRetryable":true}}}"#,
+        ],
+    ),
+    (
         AgentKind::Gemini,
         &[
             r#"{"type":"result","status":"error","error":{"type":"unknown","message":"[API Error: terminated]"},"stats":{"total_tokens":40,"input_tokens":40,"output_tokens":0,"cached":0,"models":{}}}"#,
@@ -215,7 +221,7 @@ const BROKEN_OFF: [(AgentKind, &[&str]); 6] = [
 ];
 
 /// Requests that were refused, or reached nobody: they took nothing.
-const REFUSED: [(AgentKind, &[&str]); 8] = [
+const REFUSED: [(AgentKind, &[&str]); 9] = [
     (
         AgentKind::Codex,
         &[
@@ -269,6 +275,12 @@ const REFUSED: [(AgentKind, &[&str]); 8] = [
         ],
     ),
     (
+        AgentKind::Opencode,
+        &[
+            r#"{"type":"error","sessionID":"s","error":{"name":"APIError","data":{"message":"Cannot connect to API: Unable to connect. Is the computer able to access the url?","isRetryable":true}}}"#,
+        ],
+    ),
+    (
         AgentKind::Gemini,
         &[
             r#"{"type":"result","status":"error","error":{"type":"unknown","message":"[API Error: {\"error\":{\"code\":500,\"message\":\"terminated\",\"status\":\"INTERNAL\"}}]"},"stats":{"total_tokens":40,"input_tokens":40,"output_tokens":0,"cached":0,"models":{}}}"#,
@@ -284,6 +296,41 @@ fn an_answer_that_broke_off_is_known_in_the_words_of_each_client() {
     for (kind, lines) in REFUSED {
         assert!(!read(kind, &[], lines).1.broke_off, "{kind:?}: {lines:?}");
     }
+}
+
+#[test]
+fn an_answer_that_broke_off_before_its_first_word_is_known_from_the_log_of_opencode() {
+    let line = |small: bool, told: &str| {
+        format!(
+            "timestamp=1 level=ERROR run=1 message=\"stream error\" providerID=p modelID=m session.id=s small={small} agent=build mode=primary error.error=\"AI_APICallError: {told}\""
+        )
+    };
+    let cut = "Cannot connect to API: The socket connection was closed unexpectedly. For more information, pass `verbose: true`";
+    let nobody =
+        "Cannot connect to API: Unable to connect. Is the computer able to access the url?";
+    for (small, told, expected) in [
+        (false, cut, true),
+        (true, cut, false),
+        (false, nobody, false),
+    ] {
+        let (_, report) = read(AgentKind::Opencode, &[&line(small, told)], &[]);
+        assert_eq!(report.broke_off, expected, "{small}: {told}");
+    }
+}
+
+#[test]
+fn a_part_that_opencode_tells_twice_counts_once() {
+    let lines = [
+        r#"{"type":"step_start","sessionID":"s","part":{"id":"prt_1","type":"step-start"}}"#,
+        r#"{"type":"text","sessionID":"s","part":{"id":"prt_2","type":"text","text":"Done."}}"#,
+        r#"{"type":"step_finish","sessionID":"s","part":{"id":"prt_3","reason":"stop","cost":0.5,"tokens":{"input":7,"output":1,"reasoning":0,"cache":{"read":0,"write":0}}}}"#,
+    ];
+    let once = read(AgentKind::Opencode, &[], &lines);
+    let twice: Vec<&str> = lines.iter().flat_map(|line| [*line, *line]).collect();
+    let (events, mut report) = read(AgentKind::Opencode, &[], &twice);
+    assert_eq!(report.events, 6, "each was read");
+    report.events = once.1.events;
+    assert_eq!((events, report), once);
 }
 
 #[test]

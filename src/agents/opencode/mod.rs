@@ -7,12 +7,13 @@ use serde_json::value::RawValue;
 use crate::agents::calls::{Calls, mcp_name, server_and_tool};
 use crate::agents::fault::{Told, fault};
 use crate::agents::opencode::wire::{
-    Failed, Headers, Invalid, Line, ShellInput, StepFinish, StepTokens, Text, Tool,
+    Failed, Headers, Invalid, Line, Part, ShellInput, StepFinish, StepTokens, Text, Tool,
 };
 use crate::agents::stream::{Dialect, Sink};
 use crate::agents::wire::{add, api_word, capped, read, words};
 use crate::model::{
-    EventKind, ProviderFaultKind, StreamReport, Terminal, ToolCall, ToolResult, Usage,
+    EventKind, ProviderFaultKind, SeenIds, Side, StreamReport, Terminal, ToolCall, ToolResult,
+    Usage,
 };
 
 /// How the tools of a server begin: whatever its name holds beside letters, digits, `_` and `-` becomes `_`.
@@ -37,8 +38,16 @@ const OWN_TOOLS: [&str; 6] = [
 /// How its log names an answer of the API that is a failure.
 const API_ERROR: &str = "AI_APICallError: ";
 
+/// How it says that a connection ended before the answer did. A request that reached nobody has other words.
+const CUT: [&str; 2] = ["socket connection was closed", "ECONNRESET"];
+
 /// Failures that its log may tell at most.
 const WARNINGS_CAP: u32 = 100;
+
+/// Whether the connection ended in the middle of an answer, in the words of the client.
+fn tells_a_cut(message: &str) -> bool {
+    CUT.iter().any(|words| message.contains(words))
+}
 
 /// What is kept of an opencode stream.
 #[derive(Debug, Default)]
@@ -48,6 +57,8 @@ const WARNINGS_CAP: u32 = 100;
 )]
 pub(super) struct OpencodeStream {
     calls: Calls,
+    /// Parts that were told: each is told once.
+    parts: SeenIds,
     /// The MCP servers that the agent was given; `None` where nobody said.
     servers: Option<Vec<String>>,
     begun: bool,
@@ -95,6 +106,12 @@ impl Dialect for OpencodeStream {
                 .ok_or("an event without its part")
         };
         let kind = line.kind.as_deref().unwrap_or_default();
+        // A tool has an id of its own.
+        let part_alone = line.part.filter(|_| kind != "tool_use");
+        let id = part_alone.and_then(|part| read::<Part>(part.get()).ok()?.id.0);
+        if id.is_some_and(|id| !self.parts.is_new(&id, Side::End)) {
+            return Ok(());
+        }
         match kind {
             "step_start" => self.step_started(),
             "text" => self.message(&read(part()?)?, sink),
@@ -126,6 +143,7 @@ impl Dialect for OpencodeStream {
         let told = told.map(|told| serde_json::from_str(told).unwrap_or_else(|_| told.to_owned()));
         if let Some(told) = told {
             self.warnings += 1;
+            self.broke_off |= told.starts_with(API_ERROR) && tells_a_cut(&told);
             let message = told
                 .split_once("Error: ")
                 .map_or(told.as_str(), |(_, it)| it);
@@ -292,7 +310,9 @@ impl OpencodeStream {
         let aborted = name == Some("MessageAbortedError");
         let by_provider = data.and_then(|data| api_word(data.body.0.as_deref()?));
         self.failed = true;
-        self.broke_off |= std::mem::take(&mut self.step_is_open) && !aborted;
+        let status = data.and_then(|data| data.status_code.0);
+        let is_cut = status.is_none() && message.is_some_and(tells_a_cut);
+        self.broke_off |= (std::mem::take(&mut self.step_is_open) || is_cut) && !aborted;
         self.terminal = Terminal::Failed;
         self.finals = self.finals.saturating_add(1);
         if aborted {
@@ -300,7 +320,7 @@ impl OpencodeStream {
             sink.push(EventKind::Warning { text });
         } else {
             sink.push(EventKind::ProviderFault(fault(&Told {
-                status: data.and_then(|data| data.status_code.0),
+                status,
                 code: match name {
                     Some("ProviderAuthError") => Some("authentication_failed"),
                     Some("ProviderModelNotFoundError") => Some("model_not_found"),

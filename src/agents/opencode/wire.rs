@@ -23,6 +23,13 @@ pub(super) struct Line<'a> {
     pub(super) error: Loose<Failed>,
 }
 
+/// What all parts have.
+#[derive(Debug, Deserialize)]
+pub(super) struct Part {
+    #[serde(default)]
+    pub(super) id: Loose<String>,
+}
+
 /// `text`, `reasoning`
 #[derive(Debug, Deserialize)]
 pub(super) struct Text {
