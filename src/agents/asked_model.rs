@@ -2,6 +2,18 @@
 
 use std::ffi::OsStr;
 
+use crate::config::AgentKind;
+use crate::model::StreamReport;
+
+/// Takes the model that was asked for where an agent's stream never names one: which one answered is then told by nobody.
+/// `kind` is what the agent prints as.
+pub fn settle_model(kind: AgentKind, asked: Option<String>, report: &mut StreamReport) {
+    if kind == AgentKind::Opencode && report.model.is_none() {
+        report.model_is_asked = asked.is_some();
+        report.model = asked;
+    }
+}
+
 /// The model named by `-m X`, `--model X`, `--model=X` or `-c model=X`; the last one counts, as it does for the CLIs.
 #[must_use]
 pub fn asked_model(command: &[impl AsRef<OsStr>]) -> Option<String> {

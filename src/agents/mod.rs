@@ -38,7 +38,7 @@ mod web;
 mod wire;
 mod words;
 
-pub use asked_model::asked_model;
+pub use asked_model::{asked_model, settle_model};
 pub use ccusage::{CcusageReport, ccusage, ccusage_report};
 pub use commands::{KNOWN_AGENTS, default_command, find_on_path, lent_to, version};
 pub use hidden::hides_its_calls;

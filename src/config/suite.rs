@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::config::{
-    AgentSpec, Asked, IsolationSettings, JudgeSettings, LimitSettings, McpSettings, Place,
-    PriceSource, PriceTable, RetrySettings, ScenarioSpec, TaskSpec,
+    AgentKind, AgentSpec, Asked, IsolationSettings, JudgeSettings, LimitSettings, McpSettings,
+    Place, PriceSource, PriceTable, RetrySettings, ScenarioSpec, TaskSpec,
 };
 use crate::model::host::HostRule;
 use crate::model::{AgentId, GradedIn, Network, Pricing, ScenarioId, WorkspaceKind};
@@ -59,6 +59,20 @@ impl Suite {
     pub fn price(&self, agent: &AgentSpec, model: Option<&str>) -> Option<(Pricing, PriceSource)> {
         let own = agent.pricing.map(|pricing| (pricing, PriceSource::Agent));
         own.or_else(|| self.prices.find(model?))
+            .or_else(|| self.price_behind_provider(agent, model?))
+    }
+
+    /// opencode is asked for `PROVIDER/MODEL`: the config may give that model a price without the provider. List prices are of
+    /// whoever makes a model, and no other provider need keep to them.
+    fn price_behind_provider(
+        &self,
+        agent: &AgentSpec,
+        model: &str,
+    ) -> Option<(Pricing, PriceSource)> {
+        let is_asked_so = agent.speaks() == AgentKind::Opencode;
+        let (_, bare) = model.split_once('/').filter(|_| is_asked_so)?;
+        let found = self.prices.find(bare);
+        found.filter(|(_, source)| matches!(source, PriceSource::Config(_)))
     }
 
     /// The network of agents under a scenario and a task that say this: the narrower one, or else that of the suite.

@@ -14,6 +14,8 @@ const NOTHING: f64 = 1e-9;
 pub(super) struct Meter {
     suite: Arc<Suite>,
     agent: AgentSpec,
+    /// The model that its command line asks for; empty where that names none.
+    asked: String,
     pricing: Option<Pricing>,
     by_tokens: Option<f64>,
     told: Option<f64>,
@@ -43,6 +45,7 @@ impl Meter {
         Self {
             suite: suite.clone(),
             agent: agent.clone(),
+            asked: model.unwrap_or_default().to_owned(),
             pricing: price.map(|(pricing, _)| pricing),
             by_tokens: None,
             told: None,
@@ -126,10 +129,11 @@ impl Meter {
         price
     }
 
-    /// Tokens are used, or will be.
+    /// Tokens are used, or will be; of the model that was asked for where the stream names none.
     fn uses(&mut self, model: &str) {
         if self.pricing.is_none() {
-            self.unpriced.get_or_insert_with(|| model.to_owned());
+            let named = if model.is_empty() { &self.asked } else { model };
+            self.unpriced.get_or_insert_with(|| named.to_owned());
         }
     }
 

@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::time::Duration;
 
-use crate::agents::{StreamReader, asked_model};
+use crate::agents::{StreamReader, asked_model, settle_model};
 use crate::config::{AgentKind, AgentSpec, Suite};
 use crate::metrics::{KnownCost, cost};
 use crate::model::{Allowance, Cost, StreamReport, TrialOutcome};
@@ -48,6 +48,7 @@ impl Recovered {
             };
         };
         let asked = asked_model(&agent.command);
+        settle_model(agent.speaks(), asked.clone(), &mut report);
         let told = tokens_of_the_stream(&report);
         let priced = priced((suite, asked.as_deref()), agent, &told);
         report.usage_is_lower_bound = report.usage.is_some();

@@ -2,7 +2,10 @@
 
 use std::path::PathBuf;
 
-use crate::agents::{SessionTokens, session_tokens, settle_fault, settle_usage, usual_folder};
+use crate::agents::{
+    SessionTokens, asked_model, session_tokens, settle_fault, settle_model, settle_usage,
+    usual_folder,
+};
 use crate::model::Isolation;
 use crate::trial::frame::Frame;
 use crate::trial::jail;
@@ -23,6 +26,8 @@ pub(super) fn settle(frame: &Frame<'_>, ready: &Ready, heard: &mut HeardAll) -> 
         heard.fault_beside_command |= heard.command_open;
     }
     let note = settle_usage(agent.speaks(), tokens, &mut heard.report);
+    let asked = asked_model(&ready.invocation.argv);
+    settle_model(agent.speaks(), asked, &mut heard.report);
     if heard.report.broke_off {
         heard.report.lacks_what_was_open();
     }

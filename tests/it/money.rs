@@ -168,6 +168,64 @@ fn what_opencode_says_that_it_costs_is_a_price_and_stops_it_in_mid_run() {
     assert_eq!(unknown["termination"], "budget", "{unknown:#}");
 }
 
+#[test]
+fn the_model_that_the_command_of_opencode_asks_for_is_its_model_and_has_its_price() {
+    let run = |(prices, words): (&str, &str), steps: &[(&str, &str)], limit: &str| {
+        let sandbox = Sandbox::new()
+            .agent_with(
+                ("open", "opencode"),
+                words,
+                &format!("{SOLVE}\n{}", opencode(steps)),
+            )
+            .without_pricing()
+            .section(prices);
+        sandbox.proctor(&["run", "--quiet", "--max-cost-usd", limit]);
+        sandbox.row()
+    };
+    let asked = "-m, fake/fake-model, ";
+    let mute = [("0", "tool-calls"), ("0", "stop")];
+    // A hundred tokens of input and one of output at a time.
+    for (name, priced) in [
+        ("fake-model", "prices:fake-model"),
+        ("fake/fake-model", "prices:fake/fake-model"),
+        ("fake-*", "prices:fake-*"),
+    ] {
+        let prices = format!("prices: {{'{name}': {{input: 1000, output: 1000}}}}\n");
+        let row = run((&prices, asked), &mute, "100");
+        assert_eq!(row["termination"], "completed", "{name}: {row:#}");
+        assert_eq!(row["model"], "fake/fake-model", "{row:#}");
+        assert!(
+            (usd(&row, "billed_cost_usd") - 0.202).abs() < 1e-9,
+            "{row:#}"
+        );
+        assert_eq!(row["cost_price"], priced, "{row:#}");
+    }
+    let prices = "prices: {fake-model: {input: 1000, output: 1000}}\n";
+    let dear = [("0", "tool-calls"), ("0", "tool-calls"), ("0", "stop")];
+    let row = run((prices, asked), &dear, "0.15");
+    assert_eq!(row["termination"], "budget", "{row:#}");
+    // What opencode tells is held against it.
+    let row = run((prices, asked), &[("0.7", "stop")], "100");
+    assert!(
+        (usd(&row, "cost_computed_usd") - 0.101).abs() < 1e-9,
+        "{row:#}"
+    );
+    assert!(
+        row["cost_flags"].to_string().contains("computed"),
+        "{row:#}"
+    );
+    // Without its price the note says which name is to have one.
+    let row = run(("", asked), &mute, "100");
+    let notes = row["notes"].to_string();
+    assert!(
+        notes.contains("the model fake/fake-model has no known price"),
+        "{notes}"
+    );
+    // List prices are those of whoever makes a model, and not of everybody who serves it.
+    let row = run(("", "-m, fake/gpt-5.5, "), &mute, "100");
+    assert!(row["billed_cost_usd"].is_null(), "{row:#}");
+}
+
 /// opencode with a sub-agent, whose cost it does not tell.
 const WITH_SUB_AGENT: &str = r#"echo '{"type":"tool_use","sessionID":"s","part":{"tool":"task","callID":"1","state":{"status":"completed","input":{},"output":"x","metadata":{"sessionId":"t"}}}}'"#;
 
