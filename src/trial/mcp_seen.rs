@@ -14,8 +14,8 @@ use crate::trial::listener::HeardAll;
 pub(super) fn add(frame: &Frame<'_>, heard: &HeardAll, seen: &mut Attestation) {
     let noted = servers_noted(&frame.private);
     let told = told_by_agent(frame, heard);
+    let went_well = heard.report.terminal == Terminal::Done;
     seen.mcp_servers = told.unwrap_or_else(|| {
-        let went_well = heard.report.terminal == Terminal::Done;
         let expected = seen.mcp_expected.iter();
         let status = |name: &String| {
             let status = noted.as_ref().map_or("given", |noted| {
@@ -30,12 +30,27 @@ pub(super) fn add(frame: &Frame<'_>, heard: &HeardAll, seen: &mut Attestation) {
         };
         expected.map(status).collect()
     });
-    let noted = noted.unwrap_or_default().into_iter();
-    let told = noted.filter(|(_, server)| !server.tools_sha256.is_empty());
+    let noted = noted.unwrap_or_default();
+    for (name, status) in &mut seen.mcp_servers {
+        let server = noted.get(name).filter(|_| is_program(frame, name));
+        if went_well && server.is_some_and(|server| told_no_tools(status, server)) {
+            WITHOUT_TOOLS.clone_into(status);
+        }
+    }
+    let told = noted
+        .into_iter()
+        .filter(|(_, server)| !server.tools_sha256.is_empty());
     seen.mcp_tools = told
         .take(MOST_NAMES)
         .map(|(name, server)| (short(&name), tools(&server)))
         .collect();
+}
+
+/// The status of a server that came up and told nobody its tools: an agent that did its work without them calls it connected.
+const WITHOUT_TOOLS: &str = "connected_without_tools";
+
+fn told_no_tools(status: &str, server: &ServerNoted) -> bool {
+    status == "connected" && server.met == Met::Answered && server.tools.is_empty()
 }
 
 /// The servers as the agent told them; `None` where it told nothing.
@@ -86,6 +101,23 @@ fn tools(server: &ServerNoted) -> ServerTools {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_server_that_told_no_tools_is_not_plainly_connected() {
+        let server = |met, tools: &[&str]| ServerNoted {
+            met,
+            tools: tools.iter().map(|&name| name.to_owned()).collect(),
+            ..ServerNoted::default()
+        };
+        assert!(told_no_tools("connected", &server(Met::Answered, &[])));
+        assert!(!told_no_tools(
+            "connected",
+            &server(Met::Answered, &["echo"])
+        ));
+        // What never answered, and what the agent gave up, has a word of its own.
+        assert!(!told_no_tools("connected", &server(Met::Ended, &[])));
+        assert!(!told_no_tools("failed", &server(Met::Answered, &[])));
+    }
 
     #[test]
     fn a_server_that_an_agent_did_without_is_told() {
