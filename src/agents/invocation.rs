@@ -363,17 +363,9 @@ fn opencode_content(
         &context.settings.env,
     ];
     let given = set.iter().find_map(|env| env.get(OPENCODE_CONTENT));
-    let by_suite = set.iter().flat_map(|env| {
-        let value = |name: &str| env.get(name).map(PathBuf::from);
-        mcp::opencode_settings_named(value, context.workdir)
-    });
-    // Whether it is lent is known where the environment is made: a name that is switched off in vain harms nobody.
-    let by_operator = |name: &str| match name {
-        "OPENCODE_CONFIG" => operator.opencode_file.clone(),
-        _ => operator.opencode_folder.clone(),
-    };
-    let named = by_suite.chain(mcp::opencode_settings_named(by_operator, context.workdir));
-    let named = named.map(|(_, file)| file);
+    let whose = (context.agent, context.scenario, context.settings);
+    mcp::opencode_merges(whose, operator, context.workdir)?;
+    let named = mcp::opencode_besides(whose, operator, context.workdir);
     let mut others = mcp::opencode_servers(operator, context.workdir, named);
     others.extend(servers_of_the_machine(context));
     let given = given.map(String::as_str);

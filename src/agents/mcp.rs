@@ -13,6 +13,7 @@ mod changed;
 mod codex;
 mod further;
 mod machine;
+mod merged;
 mod noted;
 
 pub(super) use changed::with_go_between;
@@ -22,6 +23,8 @@ pub(super) use further::{
     copilot_arguments, gemini_arguments, opencode_content, opencode_servers, qwen_arguments,
 };
 pub use machine::{MachineServers, machine_servers, machine_settings};
+pub(super) use merged::opencode_besides;
+pub use merged::opencode_merges;
 pub use noted::{Met, ServerNoted, ServerNotes, servers_noted};
 
 use changed::marked;

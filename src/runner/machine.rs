@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use crate::agents::{machine_servers, servers_with_folder};
-use crate::config::{AgentKind, AgentSpec, ScenarioSpec, Suite};
+use crate::agents::{OperatorHome, machine_servers, opencode_merges, servers_with_folder};
+use crate::config::{AgentKind, AgentSpec, ProjectSource, ScenarioSpec, Suite};
 use crate::model::Isolation;
 use crate::runner::RunError;
 
@@ -13,8 +13,7 @@ use crate::runner::RunError;
 /// Which file or entry is in the way, and what to do.
 pub(super) fn servers(suite: &Suite, level: Isolation, root: &Path) -> Result<(), RunError> {
     let mut problems = Vec::new();
-    let takes = |agent: &&AgentSpec| agent.command.iter().any(|word| word == "{EXTRA_ARGS}");
-    for agent in suite.agents.iter().filter(takes) {
+    for agent in suite.agents.iter().filter(|agent| takes_servers(agent)) {
         for scenario in &suite.scenarios {
             let found = match level {
                 Isolation::None => staying(agent, scenario, root),
@@ -25,6 +24,34 @@ pub(super) fn servers(suite: &Suite, level: Isolation, root: &Path) -> Result<()
             problems.extend(found);
         }
     }
+    refused(problems)
+}
+
+/// Looks at the settings of opencode in the home of `operator`, in the project as it lies there now, and where variables lead: a
+/// trial looks again, at the project as it was copied.
+///
+/// # Errors
+/// Which key of which file would be in a scenario's server, and what to do.
+pub(super) fn merged(suite: &Suite, operator: &OperatorHome) -> Result<(), RunError> {
+    let (ProjectSource::Repository(project) | ProjectSource::Template(project)) =
+        &suite.project.source;
+    let agents = suite.agents.iter().filter(|agent| takes_servers(agent));
+    let agents = agents.filter(|agent| agent.kind == AgentKind::Opencode);
+    let problems = agents.flat_map(|agent| {
+        suite.scenarios.iter().filter_map(move |scenario| {
+            let whose = (agent, scenario, &suite.settings);
+            let refused = opencode_merges(whose, operator, project).err()?;
+            Some(format!("agent {}: {refused}", agent.id))
+        })
+    });
+    refused(problems.collect())
+}
+
+fn takes_servers(agent: &AgentSpec) -> bool {
+    agent.command.iter().any(|word| word == "{EXTRA_ARGS}")
+}
+
+fn refused(mut problems: Vec<String>) -> Result<(), RunError> {
     problems.dedup();
     if problems.is_empty() {
         Ok(())
@@ -120,6 +147,28 @@ mod tests {
         // Whoever takes no arguments has nothing switched off, and is warned of.
         let bare = suite(root, "claude_code_cli", "");
         assert_eq!(told(&bare, Isolation::None, root), "");
+    }
+
+    #[test]
+    fn a_server_of_the_project_that_opencode_would_put_into_the_scenarios_is_refused_before_the_run()
+     {
+        let folder = tempfile::tempdir().expect("a folder");
+        let root = folder.path();
+        let theirs = r#"{"mcp":{"lab":{"environment":{"MINE":"1"}}}}"#;
+        fs::write(root.join("opencode.json"), theirs).expect("write it");
+        let nobody = OperatorHome::default();
+        for (kind, words, expected) in [
+            ("opencode", "'{EXTRA_ARGS}', ", "agent it: "),
+            ("opencode", "", ""),
+            ("codex_cli", "'{EXTRA_ARGS}', ", ""),
+        ] {
+            let refused = merged(&suite(root, kind, words), &nobody);
+            let refused = refused.map_or_else(|error| error.to_string(), |()| String::new());
+            assert!(refused.contains(expected), "{kind}: {refused}");
+            assert_eq!(refused.is_empty(), expected.is_empty(), "{kind}: {refused}");
+            let key = "opencode.json: mcp.lab.environment.MINE";
+            assert!(refused.is_empty() || refused.contains(key), "{refused}");
+        }
     }
 
     #[test]

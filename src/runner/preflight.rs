@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use tokio::sync::OnceCell;
 
+use crate::agents::OperatorHome;
 use crate::config::{AgentKind, AgentSpec, Project, Suite};
 use crate::gate::WayOut;
 use crate::graders::{Tools, system_path};
@@ -227,6 +228,7 @@ fn way_out(suite: &Suite, operator: &[(OsString, OsString)]) -> Result<WayOut, S
 /// Whether what keeps the processes keeps what is asked for: the servers of a scenario and no others, and its network.
 fn level_suffices(suite: &Suite, confinement: &Confinement) -> Result<(), RunError> {
     machine::servers(suite, confinement.level, Path::new("/"))?;
+    machine::merged(suite, &OperatorHome::from_env())?;
     let why = no_network_without_jail(suite, confinement);
     why.map_or(Ok(()), |why| Err(RunError::Missing(vec![why])))
 }

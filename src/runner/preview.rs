@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::path::Path;
 
+use crate::agents::OperatorHome;
 use crate::model::Isolation;
 use crate::plan::{Missing, Plan, build};
 use crate::record::RunDir;
@@ -42,6 +43,7 @@ pub fn preview(request: &RunRequest) -> Result<Preview, RunError> {
         level.unwrap_or(Isolation::Jail),
         Path::new("/"),
     )?;
+    machine::merged(&request.suite, &OperatorHome::from_env())?;
     let (standing, drift) = match &request.resume {
         Some(path) => {
             let run_dir = run_to_resume(path)?;

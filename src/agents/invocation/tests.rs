@@ -19,6 +19,7 @@ struct Case {
     prompt: String,
     operator: OperatorHome,
     private: tempfile::TempDir,
+    workdir: PathBuf,
 }
 
 impl Case {
@@ -32,6 +33,7 @@ impl Case {
             prompt: "Fix it.\n".to_owned(),
             operator: OperatorHome::default(),
             private: tempfile::tempdir().unwrap(),
+            workdir: PathBuf::from("/w/project"),
         }
     }
 
@@ -43,7 +45,7 @@ impl Case {
             settings: &self.settings,
             mcp: &self.mcp,
             prompt: &self.prompt,
-            workdir: Path::new("/w/project"),
+            workdir: &self.workdir,
             out_json: Path::new("/t/out.json"),
             private: self.private.path(),
             task: Some(&task),
@@ -575,5 +577,52 @@ fn servers_of_the_machine_and_of_both_folders_of_opencode_are_switched_off() {
         let made = case.run().unwrap();
         let told = format!("{:?} {:?}", made.argv, made.env).replace('\\', "");
         assert!(told.contains(expected), "{kind:?}: {told}");
+    }
+}
+
+#[test]
+fn a_server_of_opencode_that_would_be_made_of_two_is_refused_with_the_key_that_would_be_in_it() {
+    let variable = r#"{"mcp":{"lab":{"type":"local","command":["y"],"environment":{"MINE":"1"}}}}"#;
+    let limit = r#"{"mcp":{"lab":{"timeout":1}}} // mine"#;
+    let same = r#"{"mcp":{"lab":{"type":"local","command":["y"],"enabled":false,"environment":{"A":"2"}},"other":{"timeout":1}}}"#;
+    let home = "operator/.opencode/opencode.json";
+    for (place, clean, text, expected) in [
+        (home, false, variable, "mcp.lab.environment.MINE would be"),
+        (home, false, limit, "mcp.lab.timeout would be"),
+        (home, false, same, ""),
+        (home, true, variable, ""),
+        (
+            "workdir/opencode.json",
+            true,
+            variable,
+            "mcp.lab.environment.MINE would be",
+        ),
+        ("named.json", true, limit, "mcp.lab.timeout would be"),
+    ] {
+        let mut case = Case::new(AgentKind::Opencode, &["it", "{EXTRA_ARGS}", "{PROMPT}"]);
+        case.settings.clean_agent_env = clean;
+        case.workdir = case.private.path().join("workdir");
+        let file = case.private.path().join(place);
+        fs::create_dir_all(file.parent().unwrap()).unwrap();
+        fs::write(&file, text).unwrap();
+        let lab = case.private.path().join("lab.json");
+        let server = r#"{"mcpServers":{"lab":{"command":"x","env":{"A":"1"}}}}"#;
+        fs::write(&lab, server).unwrap();
+        case.scenario.mcp_config = Some(lab);
+        if place == "named.json" {
+            let named = file.display().to_string();
+            case.scenario
+                .env
+                .insert("OPENCODE_CONFIG".to_owned(), named);
+        }
+        let told = case.run().err().map(|error| error.to_string());
+        let told = told.unwrap_or_default();
+        assert!(told.contains(expected), "{place}: {text}: {told}");
+        assert_eq!(
+            told.is_empty(),
+            expected.is_empty(),
+            "{place}: {text}: {told}"
+        );
+        assert!(told.is_empty() || told.contains(place), "{place}: {told}");
     }
 }

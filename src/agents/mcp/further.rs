@@ -116,16 +116,7 @@ pub(in crate::agents) fn opencode_content(
         servers.insert(name.clone(), json!({"enabled": false}));
     }
     for (name, server) in config.map(on).transpose()?.unwrap_or_default() {
-        let command: Vec<&String> = server.command.iter().chain(&server.args).collect();
-        let mut entry = match &server.url {
-            Some(url) => json!({"type": "remote", "url": url, "headers": headers(&server, "env:")}),
-            None => json!({"type": "local", "command": command, "environment": marked(&server)}),
-        };
-        entry["enabled"] = json!(true);
-        if let Some(entry) = entry.as_object_mut() {
-            timeout(&server, entry);
-        }
-        servers.insert(name, entry);
+        servers.insert(name, opencode_entry(&server));
     }
     content.insert("mcp".to_owned(), Value::Object(servers));
     if let Some((name, values)) = further {
@@ -141,6 +132,20 @@ pub(in crate::agents) fn opencode_content(
     content.insert("autoupdate".to_owned(), json!(false));
     content.insert("share".to_owned(), json!("disabled"));
     Ok(Value::Object(content).to_string())
+}
+
+/// A server in the words of opencode.
+pub(super) fn opencode_entry(server: &Server) -> Value {
+    let command: Vec<&String> = server.command.iter().chain(&server.args).collect();
+    let mut entry = match &server.url {
+        Some(url) => json!({"type": "remote", "url": url, "headers": headers(server, "env:")}),
+        None => json!({"type": "local", "command": command, "environment": marked(server)}),
+    };
+    entry["enabled"] = json!(true);
+    if let Some(entry) = entry.as_object_mut() {
+        timeout(server, entry);
+    }
+    entry
 }
 
 /// Files in a folder of opencode's settings.
@@ -171,6 +176,18 @@ pub(in crate::agents) fn opencode_servers(
     workdir: &Path,
     besides: impl IntoIterator<Item = PathBuf>,
 ) -> BTreeSet<String> {
+    let files = opencode_files(operator, workdir, besides).into_iter();
+    files
+        .flat_map(|file| opencode_mcp(&file).into_iter().map(|(name, _)| name))
+        .collect()
+}
+
+/// The same settings, file by file.
+pub(super) fn opencode_files(
+    operator: &OperatorHome,
+    workdir: &Path,
+    besides: impl IntoIterator<Item = PathBuf>,
+) -> Vec<PathBuf> {
     let in_home = operator.home.as_ref().map(|home| home.join(".opencode"));
     let folders = operator.opencode_config.iter().chain(&in_home);
     let mut files: Vec<PathBuf> = folders
@@ -185,14 +202,16 @@ pub(in crate::agents) fn opencode_servers(
         }
     }
     files.extend(besides);
-    let mut names = BTreeSet::new();
-    for file in files.iter().filter(|file| file.is_file()) {
-        let text = fs::read_to_string(file).unwrap_or_default();
-        let settings: Value = serde_json::from_str(&plain_json(&text)).unwrap_or_default();
-        let servers = settings.get("mcp").and_then(Value::as_object);
-        names.extend(servers.into_iter().flat_map(Map::keys).cloned());
-    }
-    names
+    files.retain(|file| file.is_file());
+    files
+}
+
+/// The servers in a file of opencode's settings; none in what cannot be read, which opencode cannot read either.
+pub(super) fn opencode_mcp(file: &Path) -> Map<String, Value> {
+    let text = fs::read_to_string(file).unwrap_or_default();
+    let settings: Value = serde_json::from_str(&plain_json(&text)).unwrap_or_default();
+    let servers = settings.get("mcp").and_then(Value::as_object);
+    servers.cloned().unwrap_or_default()
 }
 
 /// The servers in the words of Gemini CLI, which Qwen Code shares.

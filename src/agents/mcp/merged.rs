@@ -1,0 +1,84 @@
+//! Servers that opencode would make of two: the scenario's, and one of the same name in settings that it reads.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use crate::agents::InvocationError;
+use crate::agents::home::OperatorHome;
+use crate::agents::mcp::further::{
+    opencode_entry, opencode_files, opencode_mcp, opencode_settings_named,
+};
+use crate::agents::mcp::on;
+use crate::config::{AgentSpec, ScenarioSpec, Settings};
+
+/// Files of settings to which the variables of opencode lead, those of the suite and the operator's.
+pub(in crate::agents) fn opencode_besides(
+    (agent, scenario, settings): (&AgentSpec, &ScenarioSpec, &Settings),
+    operator: &OperatorHome,
+    workdir: &Path,
+) -> Vec<PathBuf> {
+    let set = [&agent.env, &scenario.env, &settings.env];
+    let by_suite = set.iter().flat_map(|env| {
+        let value = |name: &str| env.get(name).map(PathBuf::from);
+        opencode_settings_named(value, workdir)
+    });
+    // Whether it is lent is known where the environment is made: what is taken for seen in vain harms nobody.
+    let by_operator = |name: &str| match name {
+        "OPENCODE_CONFIG" => operator.opencode_file.clone(),
+        _ => operator.opencode_folder.clone(),
+    };
+    let named = by_suite.chain(opencode_settings_named(by_operator, workdir));
+    named.map(|(_, file)| file).collect()
+}
+
+/// Refuses servers of a scenario that would not be what the scenario says: opencode merges settings key by key, so that keys of
+/// a server of the same name that the scenario's has not, such as a variable or a time limit, would be in it.
+///
+/// # Errors
+/// The file and the key, and what to do; or the scenario's file cannot be read.
+pub fn opencode_merges(
+    whose: (&AgentSpec, &ScenarioSpec, &Settings),
+    operator: &OperatorHome,
+    workdir: &Path,
+) -> Result<(), InvocationError> {
+    let (_, scenario, settings) = whose;
+    let Some(config) = scenario.mcp_config.as_deref() else {
+        return Ok(());
+    };
+    let besides = opencode_besides(whose, operator, workdir);
+    let nobody = OperatorHome::default();
+    // A home of the trial's own has no settings of the operator's.
+    let home = if settings.clean_agent_env {
+        &nobody
+    } else {
+        operator
+    };
+    let servers = on(config)?;
+    for file in opencode_files(home, workdir, besides) {
+        let theirs = opencode_mcp(&file);
+        for (name, server) in &servers {
+            let ours = opencode_entry(server);
+            let added = theirs.get(name).and_then(|theirs| added(theirs, &ours));
+            if let Some(key) = added {
+                let problem = format!(
+                    "mcp.{name}{key} would be in the scenario's server {name}, since opencode makes one of two servers of the same name; take the key out while you measure, or call one of the servers otherwise"
+                );
+                return Err(InvocationError::Mcp {
+                    path: file,
+                    problem,
+                });
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The first key of `theirs` that stays where `ours` is merged over it, with a dot before each of its parts.
+fn added(theirs: &Value, ours: &Value) -> Option<String> {
+    let (theirs, ours) = (theirs.as_object()?, ours.as_object()?);
+    theirs.iter().find_map(|(key, value)| match ours.get(key) {
+        Some(known) => Some(format!(".{key}{}", added(value, known)?)),
+        None => Some(format!(".{key}")),
+    })
+}
