@@ -97,7 +97,7 @@ impl Steps {
             cost_usd: None,
             finished: None,
             unread: 0,
-            output_is_placeholder: told.header.agent_kind == "claude_code_cli",
+            output_is_placeholder: told.output_is_placeholder(),
         }
     }
 

@@ -190,6 +190,13 @@ impl<'a> Spans<'a> {
             attributes.extend(
                 cost.map(|usd| json!({"key": "proctor.cost_usd", "value": {"doubleValue": usd}})),
             );
+            for (name, value) in [
+                ("proctor.cost_is_lower_bound", row.cost_is_lower_bound),
+                ("proctor.usage_is_lower_bound", row.usage_is_lower_bound),
+            ] {
+                attributes
+                    .extend(value.map(|value| json!({"key": name, "value": {"boolValue": value}})));
+            }
             error = error_of(row.infra.as_deref(), row.termination.as_deref());
         }
         if self.options.content {
@@ -250,6 +257,9 @@ impl<'a> Spans<'a> {
                 _ => {}
             }
         }
+        // What is told once, at the end of several turns, is of all of them.
+        let is_of_all = |(first, _): (Usage, Usage)| number > 0 && first == Usage::default();
+        turn.usage = turn.usage.filter(|usage| !is_of_all(*usage));
         self.turn(&turn, (from, number));
     }
 
@@ -263,14 +273,21 @@ impl<'a> Spans<'a> {
             attributes.push(text("gen_ai.request.model", model));
             attributes.push(text("gen_ai.response.model", model));
         }
-        attributes.extend(turn.usage.iter().flat_map(|(first, last)| {
-            tokens(Usage {
-                uncached_input: last.uncached_input.saturating_sub(first.uncached_input),
-                cached_read: last.cached_read.saturating_sub(first.cached_read),
-                cache_write: last.cache_write.saturating_sub(first.cache_write),
-                output: last.output.saturating_sub(first.output),
-            })
-        }));
+        let usage = turn.usage.map(|(first, last)| Usage {
+            uncached_input: last.uncached_input.saturating_sub(first.uncached_input),
+            cached_read: last.cached_read.saturating_sub(first.cached_read),
+            cache_write: last.cache_write.saturating_sub(first.cache_write),
+            output: last.output.saturating_sub(first.output),
+        });
+        let mut told = usage.map_or_else(Vec::new, tokens);
+        if self.told.output_is_placeholder() {
+            told.retain(|attribute| attribute["key"] != OUTPUT);
+            told.extend(usage.map(|usage| {
+                let output = i64::try_from(usage.output).unwrap_or(i64::MAX);
+                int("proctor.usage.output_tokens_at_least", output)
+            }));
+        }
+        attributes.extend(told);
         let reason = if turn.calls > 0 { "tool_calls" } else { "stop" };
         attributes.push(json!({
             "key": "gen_ai.response.finish_reasons",
@@ -371,6 +388,9 @@ fn error_of(infra: Option<&str>, termination: Option<&str>) -> Option<String> {
     infra.or(termination).map(str::to_owned)
 }
 
+/// Where output tokens are.
+const OUTPUT: &str = "gen_ai.usage.output_tokens";
+
 /// Tokens; cached ones are part of the input.
 fn tokens(usage: Usage) -> Vec<Value> {
     let cached = usage.cached_read.saturating_add(usage.cache_write);
@@ -380,7 +400,7 @@ fn tokens(usage: Usage) -> Vec<Value> {
             "gen_ai.usage.input_tokens",
             usage.uncached_input.saturating_add(cached),
         ),
-        count("gen_ai.usage.output_tokens", usage.output),
+        count(OUTPUT, usage.output),
         count("gen_ai.usage.cache_read.input_tokens", usage.cached_read),
         count(
             "gen_ai.usage.cache_creation.input_tokens",

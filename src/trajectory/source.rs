@@ -29,6 +29,11 @@ pub struct Told {
 }
 
 impl Told {
+    /// Whether its stream tells but a placeholder of the tokens that came out, until its end.
+    pub(super) fn output_is_placeholder(&self) -> bool {
+        self.header.agent_kind == "claude_code_cli"
+    }
+
     /// Reads the folder of a trial.
     ///
     /// # Errors

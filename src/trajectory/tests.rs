@@ -269,6 +269,75 @@ fn assert_nested(request: &Value, path: &Path) {
     }
 }
 
+/// A trial of two turns, with figures after each of these events.
+fn two_turns(kind: &str, told_after: [bool; 2]) -> Value {
+    let mut events = Vec::new();
+    let mut add = |kind: EventKind| {
+        let at = Duration::from_secs(events.len() as u64);
+        events.push(AgentEvent { at, kind });
+    };
+    for (turn, is_told) in told_after.into_iter().enumerate() {
+        let id = format!("c{turn}");
+        add(EventKind::ToolStarted(ToolCall {
+            id: id.clone(),
+            name: "shell".to_owned(),
+            mcp: None,
+            command: None,
+            arguments: "{}".to_owned(),
+            parent: None,
+        }));
+        add(EventKind::ToolEnded(ToolResult {
+            id,
+            is_error: false,
+            exit_code: None,
+            output: String::new(),
+        }));
+        if is_told {
+            add(EventKind::UsageSeen(Usage {
+                uncached_input: 10 * (turn as u64 + 1),
+                output: 3 * (turn as u64 + 1),
+                ..Usage::default()
+            }));
+        }
+    }
+    let spans = otel(&told(kind, events), OtelOptions { content: false });
+    let spans = &spans["resourceSpans"][0]["scopeSpans"][0]["spans"];
+    let chats = spans.as_array().expect("spans").iter();
+    let chats = chats.filter(|span| {
+        span["name"]
+            .as_str()
+            .is_some_and(|name| name.starts_with("chat"))
+    });
+    let output = |span: &Value| {
+        let all = span["attributes"].as_array().expect("attributes").iter();
+        let mut output = all.filter(|one| {
+            one["key"]
+                .as_str()
+                .is_some_and(|key| key.contains("output_tokens"))
+        });
+        output.next().map_or(Value::Null, |one| {
+            json!([one["key"], one["value"]["intValue"]])
+        })
+    };
+    chats.map(output).collect()
+}
+
+#[test]
+fn a_turn_has_the_tokens_that_are_its_own_and_a_placeholder_is_called_one() {
+    let exact = "gen_ai.usage.output_tokens";
+    let least = "proctor.usage.output_tokens_at_least";
+    assert_eq!(
+        two_turns("opencode", [true, true]),
+        json!([[exact, "3"], [exact, "3"]])
+    );
+    assert_eq!(
+        two_turns("claude_code_cli", [true, true]),
+        json!([[least, "3"], [least, "3"]])
+    );
+    // What is told once, at the end, is of all turns.
+    assert_eq!(two_turns("codex_cli", [false, true]), json!([null, null]));
+}
+
 fn read(value: &Value) -> Result<Imported, AtifProblem> {
     read_atif(value.to_string().as_bytes())
 }
