@@ -65,7 +65,8 @@
 //!   believes), `trial/namesakes.rs` (headers and programs that are found first), `trial/errands.rs` (what graders run: what they start, and what that comes to in `trial/reached.rs`), `trial/named_scripts.rs` (scripts that they name), `trial/cheat.rs` (for `validate --cheats`), `tests/it/cheats.rs` or `stale.rs`, docs/guarantees.md.
 //! - **what outlives a start, and who could have written it**: `record/journal.rs`, `record/witness.rs`, `record/extent.rs` (how much of it was
 //!   noted), `record/chain.rs` (`verify`), `runner/believed.rs` (what a later start takes from it), `tests/it/foreign_rows.rs`, docs/guarantees.md.
-//! - **what is watched where no jail is**: `trial/outside.rs` (home and suite), `trial/watch.rs` (what an agent says), `supervise/sweep.rs`.
+//! - **what is watched where no jail is**: `trial/outside.rs` (home and suite), `trial/watch.rs` (what an agent says), `supervise/sweep.rs`, `supervise/jail/supervisor.rs` (its
+//!   parent, where there is Linux).
 //! - **words of a failure**: `agents/fault_words.rs` and `agents/reset.rs` (of a provider), `apple/fault.rs` (of Apple's tools).
 //! - **a check of a layer**: `layers/correctness.rs`, `layers/path.rs` or `layers/cost.rs`, `config/tables/layers.rs` (its key; of a
 //!   path in `PATH` and `TRACE_PATH`), `config/layers.rs` (reading it), `tests/fixtures/layers`, docs/layers.md, both schemas.
