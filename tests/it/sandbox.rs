@@ -379,21 +379,23 @@ pub(crate) fn wait_for(what: &str, mut ready: impl FnMut() -> bool) {
     }
 }
 
-/// Kills a harness so that an agent without a jail lives on: the agent's supervisor, which would end it, is stopped before and dies
-/// after.
-pub(crate) fn kill_alone(harness: &mut Child, agent: i32) {
-    let stat = fs::read_to_string(format!("/proc/{agent}/stat")).expect("it lives");
-    let rest = stat.rsplit(") ").next().unwrap_or_default();
-    let parent = rest
-        .split(' ')
-        .nth(1)
-        .and_then(|parent| parent.parse().ok());
-    let supervisor = parent
-        .and_then(rustix::process::Pid::from_raw)
-        .expect("a parent");
+/// Kills a harness so that what it runs without a jail lives on: the supervisor, which would end it, is stopped before and dies after.
+pub(crate) fn kill_alone(harness: &mut Child, started: i32) {
+    let own = i32::try_from(harness.id()).expect("a process id");
+    let above = std::iter::successors(Some(started), |pid| parent_of(*pid));
+    let mut supervisors = above.filter(|pid| parent_of(*pid) == Some(own));
+    let supervisor = supervisors.next().and_then(Pid::from_raw);
+    let supervisor = supervisor.expect("a supervisor");
     let send = |signal| rustix::process::kill_process(supervisor, signal).expect("signal it");
+    // A harness that runs would wake it.
+    send_signal(harness, rustix::process::Signal::STOP);
     send(rustix::process::Signal::STOP);
     harness.kill().expect("kill proctor");
     harness.wait().expect("reap proctor");
     send(rustix::process::Signal::KILL);
+}
+
+fn parent_of(pid: i32) -> Option<i32> {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    stat.rsplit(") ").next()?.split(' ').nth(1)?.parse().ok()
 }
