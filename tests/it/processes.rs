@@ -212,7 +212,7 @@ fn a_silent_build_is_no_stall_and_a_sleeping_agent_is() {
         return;
     }
     // The build is silent, makes short processes and works twice as long as the limit of silence.
-    let build = "end=$(($(date +%s) + 5)); while [ \"$(date +%s)\" -lt $end ]; do head -c 4000000 /dev/zero | cksum >/dev/null; done";
+    let build = "end=$(($(date +%s) + 6)); while [ \"$(date +%s)\" -lt $end ]; do head -c 4000000 /dev/zero | cksum >/dev/null; done";
     for level in LEVELS {
         for (work, silence, termination) in [
             (build, "", "completed"),
