@@ -21,8 +21,8 @@ pub struct Probe {
     pub root_of_all: bool,
 }
 
-/// Makes this process the helper of a jail, of a trial without one, or of a harness that dies, and does not return, if the command line says so. The
-/// program calls it before it does anything else; in a process that has not called it neither can be had.
+/// Makes this process the helper of a jail, of a trial without one, or of a harness that dies, and does not return, if the command
+/// line says so. The program calls it before it does anything else; in a process that has not called it none of them can be had.
 pub fn become_helper_if_asked() {
     own_program::declare();
     jail::enter();

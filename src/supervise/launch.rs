@@ -9,8 +9,10 @@ use std::time::Duration;
 
 use tokio::signal::unix::Signal;
 
+use super::brand::Brand;
 use super::child::{self, Child, ChildEnds, Keeper, Streams};
 use super::jail;
+use super::registry::Place;
 use super::session::Launch;
 use super::spec::{ChildSpec, Containment, StdinPlan};
 use super::trial::Trial;
@@ -65,21 +67,8 @@ fn in_the_open(wanted: &Wanted<'_>) -> io::Result<Started> {
         streams: ends.borrowed(),
         further: &[],
     })?;
-    if let Some(brand) = brand.as_ref().filter(|_| spec.limits.spare_leftovers) {
-        registry::spare(brand);
-    }
-    let trial = Trial {
-        pid: place.pid,
-        start: place.start,
-        leader: place.pid,
-        leader_start: place.start,
-        supervisor: None,
-        wardens: Vec::new(),
-        brand,
-        marker: mark(spec),
-        shims: shims(spec),
-        seen: BTreeSet::new(),
-    };
+    spare(wanted, brand.as_ref());
+    let trial = trial(wanted, &place, brand);
     Ok(Started {
         child: Child::new(place, changes, Keeper::Nobody),
         streams,
@@ -97,20 +86,14 @@ async fn in_jail(wanted: &Wanted<'_>, jail: &Jail) -> io::Result<Started> {
     drop((opened.ends, porter_ends));
     let mut child = Child::new(place, opened.changes, Keeper::Jail(line));
     let (since, _) = begun(&mut child, "the jail").await?;
-    let (pid, start) = (child.place.pid, child.place.start);
-    let warden = processes::first_child(pid).unwrap_or_default();
+    let porter = child.place.pid;
+    let warden = processes::first_child(porter).unwrap_or_default();
     let leader = processes::first_child(warden).unwrap_or_default();
     let trial = Trial {
-        pid,
-        start,
         leader,
         leader_start: processes::start_of(leader).unwrap_or_default(),
-        supervisor: None,
-        wardens: vec![pid, warden],
-        brand,
-        marker: mark(wanted.spec),
-        shims: shims(wanted.spec),
-        seen: BTreeSet::new(),
+        wardens: vec![porter, warden],
+        ..trial(wanted, &child.place, brand)
     };
     Ok(Started {
         hatches: child.hatches(),
@@ -129,24 +112,14 @@ async fn supervised(wanted: &Wanted<'_>) -> io::Result<Started> {
     drop((opened.ends, supervisor_ends));
     let mut child = Child::new(place, opened.changes, Keeper::Supervisor(line));
     let (since, leader) = begun(&mut child, "its supervisor").await?;
-    if let Some(brand) = brand
-        .as_ref()
-        .filter(|_| wanted.spec.limits.spare_leftovers)
-    {
-        registry::spare(brand);
-    }
-    let (pid, start) = (child.place.pid, child.place.start);
+    spare(wanted, brand.as_ref());
+    let supervisor = child.place.pid;
     let trial = Trial {
-        pid,
-        start,
         leader,
         leader_start: processes::start_of(leader).unwrap_or_default(),
-        supervisor: Some(pid),
-        wardens: vec![pid],
-        brand,
-        marker: mark(wanted.spec),
-        shims: shims(wanted.spec),
-        seen: BTreeSet::new(),
+        supervisor: Some(supervisor),
+        wardens: vec![supervisor],
+        ..trial(wanted, &child.place, brand)
     };
     Ok(Started {
         child,
@@ -191,6 +164,29 @@ async fn begun(child: &mut Child, what: &str) -> io::Result<(u64, u32)> {
             child.reaped().await;
             Err(unborn.into_error(what))
         }
+    }
+}
+
+/// What is known of a child whose program is what was started.
+fn trial(wanted: &Wanted<'_>, place: &Place, brand: Option<Brand>) -> Trial {
+    Trial {
+        pid: place.pid,
+        start: place.start,
+        leader: place.pid,
+        leader_start: place.start,
+        supervisor: None,
+        wardens: Vec::new(),
+        brand,
+        marker: mark(wanted.spec),
+        shims: shims(wanted.spec),
+        seen: BTreeSet::new(),
+    }
+}
+
+/// Notes what a command may leave running on purpose.
+fn spare(wanted: &Wanted<'_>, brand: Option<&Brand>) {
+    if let Some(brand) = brand.filter(|_| wanted.spec.limits.spare_leftovers) {
+        registry::spare(brand);
     }
 }
 

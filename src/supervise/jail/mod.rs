@@ -42,7 +42,7 @@ use super::walls::{Jail, JailNetwork, Mount};
 
 pub(super) use door::enter;
 pub(super) use line::{Line, PorterEnds, Unborn, open, open_supervised, try_out};
-pub(super) use supervisor::{enter as enter_as_supervisor, start_supervisor};
+pub(super) use supervisor::enter as enter_as_supervisor;
 pub(super) use wire::Order;
 
 /// Whether a child without a jail can have a supervisor: a process that is not the proctor program can start none.
@@ -89,15 +89,32 @@ pub(super) fn trial_order() -> Order {
     }
 }
 
-/// Starts a porter from this process's own binary, also if its file was replaced or removed meanwhile. Its command line and
-/// environment tell nobody anything.
+/// Starts a porter, on the way to a jail.
 pub(super) fn start_porter(
+    streams: [BorrowedFd<'_>; 3],
+    ends: &PorterEnds,
+) -> io::Result<(Place, Option<Brand>)> {
+    start_helper(door::SWITCH, streams, ends)
+}
+
+/// Starts a supervisor, where no jail is.
+pub(super) fn start_supervisor(
+    streams: [BorrowedFd<'_>; 3],
+    ends: &PorterEnds,
+) -> io::Result<(Place, Option<Brand>)> {
+    start_helper(supervisor::SWITCH, streams, ends)
+}
+
+/// Starts a helper from this process's own binary, also if its file was replaced or removed meanwhile. Its command line and
+/// environment tell nobody anything.
+fn start_helper(
+    switch: &str,
     streams: [BorrowedFd<'_>; 3],
     ends: &PorterEnds,
 ) -> io::Result<(Place, Option<Brand>)> {
     registry::start(&Launch {
         program: Path::new("/proc/self/exe"),
-        arguments: &["proctor".into(), door::SWITCH.into()],
+        arguments: &["proctor".into(), switch.into()],
         environment: &[],
         folder: Path::new("/"),
         streams,

@@ -8,25 +8,21 @@
 use std::convert::Infallible;
 use std::ffi::OsStr;
 use std::io::{self, Read as _};
-use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
-use std::path::Path;
+use std::os::fd::{AsFd as _, OwnedFd};
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, getpid, kill_process, set_child_subreaper, setsid};
 
-use super::super::brand::Brand;
-use super::super::registry::{self, Place, pid_of};
-use super::super::session::Launch;
+use super::super::registry::pid_of;
 use super::super::{monotonic_ns, processes};
 use super::door::{ASKS, Failed, SAYS, at, not_made, ordered, tell};
-use super::line::PorterEnds;
 use super::newborn::take_over;
 use super::reaper::Reaper;
 use super::sys::{self, Side};
 use super::wire::{Order, Said, Step};
 
 /// The word on the command line that makes this program a supervisor.
-const SWITCH: &str = "trial-supervisor";
+pub(super) const SWITCH: &str = "trial-supervisor";
 
 /// What the harness asks where daemons are left on purpose: that they are.
 pub(super) const LET_GO: u8 = b'l';
@@ -47,21 +43,6 @@ const BETWEEN_LOOKS: Duration = Duration::from_millis(1);
 
 /// Nothing has to be looked at but what is told.
 const FOR_EVER: Duration = Duration::from_secs(3600);
-
-/// Starts a supervisor from this process's own binary. Its command line and environment tell nobody anything.
-pub(in super::super) fn start_supervisor(
-    streams: [BorrowedFd<'_>; 3],
-    ends: &PorterEnds,
-) -> io::Result<(Place, Option<Brand>)> {
-    registry::start(&Launch {
-        program: Path::new("/proc/self/exe"),
-        arguments: &["proctor".into(), SWITCH.into()],
-        environment: &[],
-        folder: Path::new("/"),
-        streams,
-        further: &ends.numbered(),
-    })
-}
 
 /// Becomes a supervisor and never returns, if the command line says so. To be called before anything else: no thread may run.
 pub(in super::super) fn enter() {
