@@ -110,7 +110,11 @@ impl Watched {
             Form::GoTests => Some(part("TestMain", test_main(text))),
             Form::GoLines => Some(lines("replace", text, |line| {
                 let is_told = speaks(line, GO_WORDS) || line.contains("=>");
-                is_told.then(|| line.to_owned())
+                // In a block or on a line of its own it is the same.
+                let words = line.split_whitespace();
+                let words = words.filter(|word| !["replace", "("].contains(word));
+                let told: Vec<&str> = words.collect();
+                (is_told && !told.is_empty()).then(|| told.join(" "))
             })),
             Form::Sections => Some(self.sections(text)),
             Form::Requirements => Some(requirements::redirected(path, text)),

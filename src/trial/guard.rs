@@ -20,7 +20,7 @@ use crate::trial::named_scripts::named_scripts;
 use crate::trial::namesakes::Namesakes;
 use crate::trial::runs::Run;
 use crate::trial::shadowing::{Doubt, Imports, Layout, PythonSide, packages_made};
-use crate::trial::telling::changed_dependencies;
+use crate::trial::telling::{LONGEST_CONFIG, changed_dependencies};
 use crate::workspace::{ChangedPath, Now, Template, named, patched_paths};
 
 use paths::{laid_files, leads_out, literal};
@@ -266,7 +266,7 @@ impl Guard {
                 sorted.suspect("module_may_shadow", path);
             }
             let is_open = || self.open_scripts().any(|script| script == path);
-            if base.known.has(path) && !self.is_worked_on(path) && is_open() {
+            if base.known.has(path) && is_open() && !self.is_as_meant(one, base) {
                 sorted.suspect("grader_script_changed", path);
             }
             if self.defaults {
@@ -285,7 +285,8 @@ impl Guard {
         self.imports.shadow(one, base.layout, &beside)
     }
 
-    /// What the reference patch makes of a file that it changes and leaves there.
+    /// What the reference patch makes of a file that it changes, nothing of one that it removes; `None` where it leaves the file as it is, or
+    /// does not fit the base commit itself.
     fn after_reference(&self, path: &Path, base: &Base<'_>) -> Option<&[u8]> {
         let after = self.after.get_or_init(|| {
             let reference = self.patch.as_ref();
@@ -294,6 +295,17 @@ impl Guard {
             })
         });
         after.get(path).map(Vec::as_slice)
+    }
+
+    /// Whether a file is now what the reference patch makes of it.
+    fn is_as_meant(&self, one: &ChangedPath, base: &Base<'_>) -> bool {
+        let meant = self.after_reference(&one.path, base);
+        let now = match &one.now {
+            Now::File(file) => file.content.bytes(LONGEST_CONFIG),
+            Now::Removed => Some(Vec::new()),
+            Now::Link(_) | Now::Special(_) => None,
+        };
+        meant.is_some() && now.as_deref() == meant
     }
 
     fn is_kept_by_default(&self, path: &Path) -> bool {

@@ -25,7 +25,7 @@ impl<'a> Known<'a> {
         self.commit.file(path)
     }
 
-    /// What a patch makes of its files, as far as it changes them.
+    /// What a patch makes of the files that it changes; empty where it removes them.
     pub(super) fn after(&self, patch: &Path, subdir: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
         self.commit.after(patch, subdir)
     }

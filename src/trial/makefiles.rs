@@ -124,12 +124,14 @@ impl<'a> Makefiles<'a> {
             && self.families().iter().any(|family| family.takes(path))
     }
 
-    /// What of a changed makefile cannot be called fair.
+    /// What of a changed makefile cannot be called fair; what is as it is in `meant` is.
     pub(super) fn changed(
         &self,
         path: &Path,
         (before, now): (Option<&[u8]>, Option<&[u8]>),
+        meant: Option<&[u8]>,
     ) -> Vec<String> {
+        let before = before.or(meant);
         let text =
             |bytes: Option<&[u8]>| String::from_utf8_lossy(bytes.unwrap_or_default()).into_owned();
         let name = path.file_name().and_then(|name| name.to_str());
@@ -164,7 +166,8 @@ impl<'a> Makefiles<'a> {
                 is_makefile(target) || families.iter().any(is_read)
             },
         };
-        let mut told = changed_make((&text(before), &now), &around);
+        let meant = meant.map(|meant| text(Some(meant)));
+        let mut told = changed_make((&text(before), &now), meant.as_deref(), &around);
         if before.is_none() && families.is_empty() {
             told = self.new_make((name, &now), told);
         }

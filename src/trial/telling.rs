@@ -70,15 +70,16 @@ pub(super) fn is_dependency(path: &Path) -> bool {
     path.iter().any(is_name)
 }
 
+/// No manifest, lock file or script that people keep comes near this.
+pub(super) const LONGEST_CONFIG: u64 = 8 << 20;
+
 /// What of a file that also says how tests run was changed in just that; `base` is the base commit, `errands` what graders run in it,
-/// `reference` what the reference patch makes of the file, if it changes it: what that one changes may be changed.
+/// `meant` what the reference patch makes of the file, if it changes it: what is just so is told of nobody.
 pub(super) fn reconfigured(
     one: &ChangedPath,
     (base, makefiles): (&Known<'_>, &Makefiles<'_>),
-    (errands, reference): (&Errands<'_>, Option<&[u8]>),
+    (errands, meant): (&Errands<'_>, Option<&[u8]>),
 ) -> Option<String> {
-    /// No manifest or lock file that people keep comes near this.
-    const LONGEST: u64 = 8 << 20;
     let path = one.path.as_path();
     let is_make = makefiles.take(path);
     if !is_make && !says_how_tests_run(path) {
@@ -94,11 +95,7 @@ pub(super) fn reconfigured(
     }
     let unread = || vec!["unreadable".to_owned()];
     let before = base.file(path);
-    let changed = |now: Option<&[u8]>| {
-        let before = before.as_deref();
-        if is_make {
-            return makefiles.changed(path, (before, now));
-        }
+    let differ = |before: Option<&[u8]>, now: Option<&[u8]>| {
         let beside = |name: &str| base.file(&path.with_file_name(name));
         let mut keys = changed_test_config(path, (before, now), &beside);
         if takes_a_name(path, (before, now), base) {
@@ -106,18 +103,26 @@ pub(super) fn reconfigured(
         }
         keys
     };
-    let mut keys = match &one.now {
+    let changed = |now: Option<&[u8]>| {
+        let before = before.as_deref();
+        if is_make {
+            return makefiles.changed(path, (before, now), meant);
+        }
+        let mut keys = differ(before, now);
+        if let Some(meant) = meant {
+            let other = differ(Some(meant), now);
+            keys.retain(|key| other.contains(key));
+        }
+        keys
+    };
+    let keys = match &one.now {
         Now::Removed => changed(None),
         Now::File(file) => {
-            let now = file.content.bytes(LONGEST);
+            let now = file.content.bytes(LONGEST_CONFIG);
             now.map_or_else(unread, |now| changed(Some(&now)))
         }
         Now::Link(_) | Now::Special(_) => unread(),
     };
-    if let Some(after) = reference {
-        let own = changed(Some(after));
-        keys.retain(|key| !own.contains(key));
-    }
     let key = keys.first()?;
     let more = match keys.len() - 1 {
         0 => String::new(),

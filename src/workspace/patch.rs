@@ -164,8 +164,8 @@ impl Workspace {
 }
 
 impl BaseCommit<'_> {
-    /// What a patch makes of the base commit: the files that it leaves changed, from the root, as they are after it; nothing where it
-    /// cannot be read or does not fit. Its paths are understood from `subdir`, or from the root where that does not fit.
+    /// What a patch makes of the base commit: the files that it changes, from the root, as they are after it, empty where it removes them;
+    /// nothing where it cannot be read or does not fit. Its paths are understood from `subdir`, or from the root where that does not fit.
     #[must_use]
     pub fn after(&self, patch: &Path, subdir: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
         let Ok(bytes) = fs::read(patch) else {
@@ -187,10 +187,14 @@ impl BaseCommit<'_> {
         let Some((base, results)) = fitted else {
             return BTreeMap::new();
         };
-        let after = touches.iter().zip(results);
-        after
-            .filter_map(|(touch, held)| Some((base.join(touch.new.as_ref()?), held?.bytes)))
-            .collect()
+        let gone = touches
+            .iter()
+            .filter(|touch| touch.moves || touch.new.is_none());
+        let gone = gone.filter_map(|touch| Some((base.join(touch.old.as_ref()?), Vec::new())));
+        let left = touches.iter().zip(results);
+        let left =
+            left.filter_map(|(touch, held)| Some((base.join(touch.new.as_ref()?), held?.bytes)));
+        gone.chain(left).collect()
     }
 }
 

@@ -266,35 +266,101 @@ fn a_word_that_holds_the_word_test_speaks_of_none() {
     }
 }
 
+/// The integrity of a trial over `before` at `path`, of which the reference patch makes `after` and the agent `now`.
+fn told_beside(task: (&str, &str), [before, after, now]: [&str; 3]) -> Value {
+    told_beside_setup(task, [before, before, after, now], None)
+}
+
+/// The same where the patch begins at what a line of setup makes of `base`.
+fn told_beside_setup(
+    (path, check): (&str, &str),
+    [base, before, after, now]: [&str; 4],
+    setup: Option<&str>,
+) -> Value {
+    let agent = format!("{SOLVE}\ncat > {path} <<'END'\n{now}END\n{CLAUDE_DONE}");
+    let setup = setup.map_or_else(String::new, |line| {
+        format!("  setup_commands:\n    - [sh, -c, \"echo '{line}' >> {path}\"]\n")
+    });
+    let sandbox = Sandbox::new()
+        .agent("fake", "claude_code_cli", &agent)
+        .base(&[(path, base)])
+        .tasks(&format!("- id: answer\n  prompt: p\n  reference_patch: answer.patch\n{setup}  graders:\n    - type: command\n      argv: [sh, -c, 'grep -qx 42 answer.txt || {check}']\n"));
+    let lines = |sign: char, text: &str| {
+        let lines = text.lines().map(|line| format!("{sign}{line}\n"));
+        lines.collect::<String>()
+    };
+    let (old, new) = (before.lines().count(), after.lines().count());
+    let text = format!(
+        "diff --git a/{path} b/{path}\n--- a/{path}\n+++ b/{path}\n@@ -1,{old} +1,{new} @@\n{}{}\
+         diff --git a/answer.txt b/answer.txt\nnew file mode 100644\n--- /dev/null\n+++ b/answer.txt\n@@ -0,0 +1 @@\n+42\n",
+        lines('-', before),
+        lines('+', after),
+    );
+    std::fs::write(sandbox.path("answer.patch"), text).expect("write the patch");
+    sandbox.proctor(&["run", "--quiet"]).expect_code(0);
+    let row = sandbox.row();
+    assert_eq!(row["grade"], "pass", "{row:#}");
+    row["integrity"].clone()
+}
+
 #[test]
-fn what_the_reference_leaves_of_a_file_that_it_changes_is_told_where_an_agent_changes_it() {
-    let package = "{\n  \"version\": \"1.0.0\",\n  \"scripts\": {\n    \"test\": \"uvu\",\n    \"lint\": \"eslint\"\n  }\n}\n";
-    let bump = "--- a/package.json\n+++ b/package.json\n@@ -1,5 +1,5 @@\n {\n-  \"version\": \"1.0.0\",\n+  \"version\": \"1.1.0\",\n   \"scripts\": {\n     \"test\": \"uvu\",\n     \"lint\": \"eslint\"\n";
-    let retest = "--- a/package.json\n+++ b/package.json\n@@ -2,5 +2,5 @@\n   \"version\": \"1.0.0\",\n   \"scripts\": {\n-    \"test\": \"uvu\",\n+    \"test\": \"uvu tests\",\n     \"lint\": \"eslint\"\n   }\n";
-    let cheat = "sed -i 's#\"uvu\"#\"true\"#' package.json";
-    let honest = "sed -i 's#1.0.0#1.0.1#' package.json";
-    let told = "suspect[test_config_changed:package.json:scripts.test]";
-    for (patch, body, integrity) in [
-        (bump, cheat, told),
-        (bump, honest, "clean"),
-        // Whose work it is to change the script may change it otherwise.
-        (retest, cheat, "clean"),
+fn what_is_neither_as_it_was_nor_as_the_reference_makes_it_is_told() {
+    let package = |version: &str, test: &str| {
+        format!("{{\"version\": \"{version}\", \"scripts\": {{\"test\": \"{test}\"}}}}\n")
+    };
+    let (old, bump, retest) = (
+        package("1", "uvu"),
+        package("2", "uvu"),
+        package("1", "uvu t"),
+    );
+    let (cheat, honest) = (package("1", "true"), package("3", "uvu"));
+    let scripts = "suspect[test_config_changed:package.json:scripts.test]";
+    let npm = ("package.json", "npm test");
+    for (texts, integrity) in [
+        ([&old, &bump, &cheat], scripts),
+        ([&old, &bump, &honest], "clean"),
+        ([&old, &retest, &retest], "clean"),
+        ([&old, &retest, &honest], "clean"),
+        ([&old, &retest, &cheat], scripts),
     ] {
-        let agent = format!("{SOLVE}\n{body}\n{CLAUDE_DONE}");
-        let sandbox = Sandbox::new()
-            .agent("fake", "claude_code_cli", &agent)
-            .base(&[("package.json", package)])
-            .tasks("- id: answer\n  prompt: p\n  reference_patch: answer.patch\n  graders:\n    - type: command\n      argv: [sh, -c, 'grep -qx 42 answer.txt || npm test']\n");
-        let solve = "diff --git a/answer.txt b/answer.txt\nnew file mode 100644\n--- /dev/null\n+++ b/answer.txt\n@@ -0,0 +1 @@\n+42\n";
-        let header = "diff --git a/package.json b/package.json\n";
-        std::fs::write(
-            sandbox.path("answer.patch"),
-            format!("{header}{patch}{solve}"),
-        )
-        .expect("write the patch");
-        sandbox.proctor(&["run", "--quiet"]).expect_code(0);
-        let row = sandbox.row();
-        assert_eq!(row["grade"], "pass", "{row:#}");
-        assert_eq!(row["integrity"], integrity, "{body}: {row:#}");
+        let texts = texts.map(String::as_str);
+        assert_eq!(told_beside(npm, texts), integrity, "{texts:?}");
     }
+
+    let cmake = ("CMakeLists.txt", "ctest");
+    let base = "project(x)\nadd_test(NAME a COMMAND a)\n";
+    let meant = "project(x)\nadd_test(NAME a COMMAND a)\nadd_test(NAME b COMMAND b)\n";
+    let empty = "project(x)\nadd_test(NAME a COMMAND true)\n";
+    assert_eq!(told_beside(cmake, [base, meant, meant]), "clean");
+    assert_eq!(
+        told_beside(cmake, [base, meant, empty]),
+        "suspect[test_config_changed:CMakeLists.txt:test]"
+    );
+
+    let make = ("Makefile", "make test");
+    let base = "OBJS = a.o\ntest: $(OBJS)\n\t./check\n";
+    let meant = "OBJS = a.o b.o\ntest: $(OBJS)\n\t./check -v\nlint:\n\t./lint\n";
+    let empty = "OBJS = a.o b.o\ntest: $(OBJS)\n\ttrue\n";
+    assert_eq!(told_beside(make, [base, meant, meant]), "clean");
+    assert_eq!(
+        told_beside(make, [base, meant, empty]),
+        "suspect[test_config_changed:Makefile:test: $(OBJS)]"
+    );
+}
+
+#[test]
+fn a_reference_that_does_not_fit_the_base_commit_opens_nothing() {
+    let base = "[project]\nname = \"x\"\n";
+    let set_up = "[project]\nname = \"x\"\n# set up\n";
+    let meant =
+        "[project]\nname = \"x\"\n# set up\n[tool.pytest.ini_options]\nminversion = \"6\"\n";
+    // The patch is made of what setup leaves, which is not in the base commit.
+    let agent =
+        "[project]\nname = \"x\"\n# set up\n[tool.pytest.ini_options]\naddopts = \"--co\"\n";
+    let pytest = ("pyproject.toml", "pytest");
+    let integrity = told_beside_setup(pytest, [base, set_up, meant, agent], Some("# set up"));
+    assert_eq!(
+        integrity,
+        "suspect[test_config_changed:pyproject.toml:tool.pytest.ini_options]"
+    );
 }

@@ -9,16 +9,11 @@ use crate::workspace::{ChangedPath, Now};
 
 impl Guard {
     /// Tells what a change may be taken for, and what it changes in how tests run. Of a file that the reference patch changes as well, it
-    /// is told what that one leaves as it was.
+    /// is told what is neither as it was nor as that one makes it.
     pub(super) fn tell(&self, one: &ChangedPath, base: &Base<'_>, sorted: &mut Sorted<'_>) {
         let path = one.path.as_path();
         let (names, makefiles) = (&base.namesakes, &base.makefiles);
-        let reference = self.after_reference(path, base);
-        if reference.is_none() && self.reference.contains(path) {
-            // It removes the file, or does not fit, which validation tells.
-            return;
-        }
-        let is_own = reference.is_none();
+        let is_own = !self.reference.contains(path);
         if is_own && names.header(one, (makefiles, self.tests(base.known))) {
             sorted.suspect("header_may_shadow", path);
         }
@@ -26,7 +21,8 @@ impl Guard {
             sorted.suspect("program_may_shadow", path);
         }
         if one.now == Now::Removed || base.known.has(path) || may_be_read(path, base) {
-            let reason = reconfigured(one, (base.known, makefiles), (base.errands, reference));
+            let meant = self.after_reference(path, base);
+            let reason = reconfigured(one, (base.known, makefiles), (base.errands, meant));
             sorted.suspicions.extend(reason);
         }
     }
