@@ -46,9 +46,9 @@ pub use home::{Login, OperatorHome, copy_settings, login, login_texts, texts_of}
 pub use invocation::{Invocation, InvocationContext, InvocationError, invocation, invocation_for};
 pub use led::{Led, SCRIPTED_KEY, led};
 pub use mcp::{
-    MachineServers, Met, ServerNoted, ServerNotes, machine_servers, machine_settings, mcp_commands,
-    opencode_merges, opencode_settings_named, server_names, server_programs, server_variables,
-    servers_noted, servers_with_folder,
+    MachineServers, Met, ServerNoted, ServerNotes, ToolList, machine_servers, machine_settings,
+    mcp_commands, opencode_merges, opencode_settings_named, server_names, server_programs,
+    server_variables, servers_noted, servers_with_folder,
 };
 pub use prompt::compose_prompt;
 pub use provider::{hosts_of, provider_hosts};

@@ -267,8 +267,15 @@ pub enum Terminal {
 }
 
 impl StreamReport {
-    /// The agent was stopped before its end, or an answer broke off: what its models were asked just then is in no figure.
+    /// The agent was stopped before its end, or an answer broke off: what its models were asked just then is in no figure. Where all
+    /// figures are zero nothing was counted, which does not say that nothing was used: then they are unknown.
     pub fn lacks_what_was_open(&mut self) {
+        let nothing = Usage::default();
+        self.usage = self.usage.filter(|usage| *usage != nothing);
+        self.provider_cost_usd = self.provider_cost_usd.filter(|usd| *usd > 0.0);
+        for parts in [&mut self.by_model, &mut self.session] {
+            parts.retain(|part| part.usage != nothing);
+        }
         self.usage_is_lower_bound |= self.usage.is_some();
         self.provider_cost_is_lower_bound |= self.provider_cost_usd.is_some();
     }
@@ -319,6 +326,8 @@ pub struct StreamReport {
     pub mcp_servers: Vec<McpServerSeen>,
     /// Why the agent did not begin, where that was an MCP server that it must have.
     pub mcp_failure: Option<String>,
+    /// Whether the agent said that one of its MCP servers gave trouble, without a word which.
+    pub mcp_trouble: bool,
     /// Number of final events.
     pub finals: u32,
     /// Final events beyond those that the stream explains: somebody else may have made them up.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::agents::{Met, ServerNoted, servers_noted};
+use crate::agents::{Met, ServerNoted, ToolList, servers_noted};
 use crate::config::AgentKind;
 use crate::model::Terminal;
 use crate::record::{Attestation, ServerTools};
@@ -31,10 +31,13 @@ pub(super) fn add(frame: &Frame<'_>, heard: &HeardAll, seen: &mut Attestation) {
         expected.map(status).collect()
     });
     let noted = noted.unwrap_or_default();
+    let kind = frame.context.agent(frame.planned).speaks();
     for (name, status) in &mut seen.mcp_servers {
         let server = noted.get(name).filter(|_| is_program(frame, name));
-        if went_well && server.is_some_and(|server| told_no_tools(status, server)) {
+        if went_well && server.is_some_and(|server| has_no_tools(status, server, kind)) {
             WITHOUT_TOOLS.clone_into(status);
+        } else if heard.report.mcp_trouble && matches!(status.as_str(), "connected" | "given") {
+            IN_TROUBLE.clone_into(status);
         }
     }
     let told = noted
@@ -46,11 +49,27 @@ pub(super) fn add(frame: &Frame<'_>, heard: &HeardAll, seen: &mut Attestation) {
         .collect();
 }
 
-/// The status of a server that came up and told nobody its tools: an agent that did its work without them calls it connected.
+/// The status of a server that came up and whose tools the agent has not: one that did its work without them calls it connected.
 const WITHOUT_TOOLS: &str = "connected_without_tools";
 
-fn told_no_tools(status: &str, server: &ServerNoted) -> bool {
-    status == "connected" && server.met == Met::Answered && server.tools.is_empty()
+/// The status of all servers of which nothing worse is known, where the agent said that one of them gave trouble.
+const IN_TROUBLE: &str = "trouble_told";
+
+fn has_no_tools(status: &str, server: &ServerNoted, kind: AgentKind) -> bool {
+    let is_lacking = match server.list {
+        ToolList::Sound => server.tools.is_empty(),
+        ToolList::Cut => true,
+        ToolList::Flawed => takes_sound_lists_alone(kind),
+    };
+    status == "connected" && server.met == Met::Answered && is_lacking
+}
+
+/// Whether an agent takes none of a server's tools where one of them is not what MCP asks for. Codex and Copilot CLI take the others.
+fn takes_sound_lists_alone(kind: AgentKind) -> bool {
+    match kind {
+        AgentKind::ClaudeCode | AgentKind::Gemini | AgentKind::Opencode | AgentKind::Qwen => true,
+        AgentKind::Codex | AgentKind::Copilot | AgentKind::Command | AgentKind::Replay => false,
+    }
 }
 
 /// The servers as the agent told them; `None` where it told nothing.
@@ -103,20 +122,62 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_server_that_told_no_tools_is_not_plainly_connected() {
-        let server = |met, tools: &[&str]| ServerNoted {
+    fn a_server_whose_tools_the_agent_has_not_is_not_plainly_connected() {
+        let server = |met, tools: &[&str], list| ServerNoted {
             met,
             tools: tools.iter().map(|&name| name.to_owned()).collect(),
+            list,
             ..ServerNoted::default()
         };
-        assert!(told_no_tools("connected", &server(Met::Answered, &[])));
-        assert!(!told_no_tools(
-            "connected",
-            &server(Met::Answered, &["echo"])
-        ));
-        // What never answered, and what the agent gave up, has a word of its own.
-        assert!(!told_no_tools("connected", &server(Met::Ended, &[])));
-        assert!(!told_no_tools("failed", &server(Met::Answered, &[])));
+        let (codex, claude) = (AgentKind::Codex, AgentKind::ClaudeCode);
+        for (status, met, tools, list, kind, expected) in [
+            (
+                "connected",
+                Met::Answered,
+                &[][..],
+                ToolList::Sound,
+                codex,
+                true,
+            ),
+            (
+                "connected",
+                Met::Answered,
+                &["echo"],
+                ToolList::Sound,
+                codex,
+                false,
+            ),
+            (
+                "connected",
+                Met::Answered,
+                &["echo"],
+                ToolList::Cut,
+                codex,
+                true,
+            ),
+            (
+                "connected",
+                Met::Answered,
+                &["echo"],
+                ToolList::Flawed,
+                claude,
+                true,
+            ),
+            (
+                "connected",
+                Met::Answered,
+                &["echo"],
+                ToolList::Flawed,
+                codex,
+                false,
+            ),
+            // What never answered, and what the agent gave up, has a word of its own.
+            ("connected", Met::Ended, &[], ToolList::Sound, claude, false),
+            ("failed", Met::Answered, &[], ToolList::Sound, claude, false),
+        ] {
+            let server = server(met, tools, list);
+            assert_eq!(has_no_tools(status, &server, kind), expected, "{server:?}");
+        }
     }
 
     #[test]

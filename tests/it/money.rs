@@ -692,6 +692,34 @@ fn answers_that_broke_off_count_as_all_that_a_trial_may_spend_while_the_run_goes
 }
 
 #[test]
+fn zeros_beside_an_answer_that_broke_off_are_no_figures_and_close_a_budget() {
+    for kind in ["gemini_cli", "copilot_cli"] {
+        let recorded = match kind {
+            "gemini_cli" => "gemini-0.61.0/cut",
+            _ => "copilot-1.0.102/cut",
+        };
+        let stream = format!(
+            "{}/tests/fixtures/streams/{recorded}",
+            env!("CARGO_MANIFEST_DIR")
+        );
+        let body = format!("cat '{stream}.stderr' >&2; cat '{stream}.jsonl'; exit 1");
+        let sandbox = Sandbox::new()
+            .agent("fake", kind, &body)
+            .suite("retries: {max_attempts: 3, backoff_sec: 0.1, max_backoff_sec: 0.2}")
+            .set("trials_per_cell", "3");
+        let limit = ["run", "--max-cost-usd", "1"];
+        let ran = sandbox.proctor(&limit).expect_code(1);
+        let rows = sandbox.rows();
+        assert_eq!(rows.len(), 1, "{kind}: {rows:#?}");
+        let told = [&rows[0]["billed_cost_usd"], &rows[0]["total_tokens"]];
+        assert_eq!(told, [&Value::Null, &Value::Null], "{kind}: {:#}", rows[0]);
+        assert!(rows[0]["notes"].to_string().contains("not known"));
+        let words = "a budget counts them as 1.000000 USD";
+        assert!(ran.stdout.contains(words), "{kind}: {}", ran.stdout);
+    }
+}
+
+#[test]
 fn a_trial_that_was_refused_at_the_door_costs_nothing_now_and_on_resume() {
     for (message, infra) in [
         ("unexpected status 401 Unauthorized: bad key", "auth"),

@@ -24,6 +24,10 @@ const STDERR_CAP: u32 = 100;
 
 /// What is kept of a Gemini CLI stream.
 #[derive(Debug, Default)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is another thing that was or was not told"
+)]
 pub(super) struct GeminiStream {
     calls: Calls,
     /// The MCP servers that the agent was given; `None` where nobody said.
@@ -44,6 +48,7 @@ pub(super) struct GeminiStream {
     stderr: u32,
     /// Whether an answer of the model broke off.
     broke_off: bool,
+    mcp_trouble: bool,
 }
 
 impl Dialect for GeminiStream {
@@ -75,6 +80,7 @@ impl Dialect for GeminiStream {
 
     /// The client tells its retries here alone, and that nobody is logged in.
     fn stderr_line(&mut self, line: &str, sink: &mut Sink<'_>) {
+        self.mcp_trouble |= line.starts_with("MCP issues detected");
         let retry = line.starts_with("Attempt ") && line.contains(" failed");
         let fault_told = retry || (!self.begun && tells_no_login(line));
         let told = fault_told || line.starts_with("Error") || line.starts_with("API Error");
@@ -122,6 +128,7 @@ impl Dialect for GeminiStream {
             finals: self.finals,
             spare_finals: self.finals.saturating_sub(1),
             broke_off: self.broke_off,
+            mcp_trouble: self.mcp_trouble,
             ..StreamReport::default()
         }
     }

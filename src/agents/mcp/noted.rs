@@ -9,6 +9,7 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use serde_json::value::RawValue;
 
 use crate::record::{read_file, text_digest};
@@ -35,6 +36,19 @@ pub enum Met {
     Answered,
 }
 
+/// What a server's list of its tools was like.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ToolList {
+    /// All of it came, as MCP asks for it; or none was told.
+    #[default]
+    Sound,
+    /// More was to come and never did.
+    Cut,
+    /// A tool of it is not what MCP asks for: some agents then take none of them.
+    Flawed,
+}
+
 /// What was noted of a server.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ServerNoted {
@@ -44,6 +58,8 @@ pub struct ServerNoted {
     pub tools: BTreeSet<String>,
     /// Digest of all that it told of them the last time; empty where it told none.
     pub tools_sha256: String,
+    /// What that list was like.
+    pub list: ToolList,
 }
 
 /// A line of a note.
@@ -58,6 +74,8 @@ struct Line {
     tools: Option<Vec<String>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     tools_sha256: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    list: Option<ToolList>,
     #[serde(skip_serializing_if = "Option::is_none")]
     ended: Option<i32>,
 }
@@ -104,7 +122,8 @@ impl ServerNotes {
         }
         if let Some((tools, text)) = answer.tools() {
             self.write(&Line {
-                tools: Some(tools),
+                list: Some(answer.list(&tools)),
+                tools: Some(tools.into_iter().map(|tool| tool.name).collect()),
                 tools_sha256: Some(text_digest(text)),
                 ..Line::default()
             });
@@ -140,14 +159,34 @@ struct Answer<'a> {
 }
 
 #[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
 struct Answered<'a> {
     #[serde(borrow, default)]
     tools: Option<&'a RawValue>,
+    #[serde(default)]
+    next_cursor: Option<Value>,
 }
 
 #[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
 struct Tool {
     name: String,
+    #[serde(default = "empty")]
+    description: Value,
+    #[serde(default)]
+    input_schema: Value,
+}
+
+/// What stands for a description that is left out, which it may be; `null` is none.
+fn empty() -> Value {
+    Value::String(String::new())
+}
+
+impl Tool {
+    /// Whether it is as MCP asks for: arguments are an object, a description is a text.
+    fn is_sound(&self) -> bool {
+        self.description.is_string() && self.input_schema["type"] == "object"
+    }
 }
 
 impl<'a> Answer<'a> {
@@ -155,12 +194,27 @@ impl<'a> Answer<'a> {
         serde_json::from_slice(line).ok()
     }
 
-    /// The names of the tools that it lists, and all that it says of them.
-    fn tools(&self) -> Option<(Vec<String>, &'a str)> {
+    /// The tools that it lists, and all that it says of them.
+    fn tools(&self) -> Option<(Vec<Tool>, &'a str)> {
         let text = self.result.tools?.get();
-        let tools: Vec<Tool> = serde_json::from_str(text).ok()?;
-        let names = tools.into_iter().take(MOST_TOOLS).map(|tool| tool.name);
-        Some((names.collect(), text))
+        let mut tools: Vec<Tool> = serde_json::from_str(text).ok()?;
+        tools.truncate(MOST_TOOLS);
+        Some((tools, text))
+    }
+
+    fn list(&self, tools: &[Tool]) -> ToolList {
+        if !tools.iter().all(Tool::is_sound) {
+            ToolList::Flawed
+        } else if self
+            .result
+            .next_cursor
+            .as_ref()
+            .is_some_and(Value::is_string)
+        {
+            ToolList::Cut
+        } else {
+            ToolList::Sound
+        }
     }
 }
 
@@ -196,6 +250,11 @@ impl ServerNoted {
             (_, line) if line.answered == Some(true) => Met::Answered,
             (_, line) if line.ended.is_some() => Met::Ended,
             _ => Met::Started,
+        };
+        // The pages of a list are one: the last of them ends it, and none makes good what was flawed before it.
+        self.list = match (self.list, line.list) {
+            (ToolList::Flawed, _) => ToolList::Flawed,
+            (known, told) => told.unwrap_or(known),
         };
         let room = MOST_TOOLS.saturating_sub(self.tools.len());
         self.tools
@@ -241,6 +300,38 @@ mod tests {
             Met::Ended
         );
         assert_eq!(noted(&[], None).met, Met::Started);
+    }
+
+    #[test]
+    fn a_list_of_tools_that_is_cut_or_flawed_is_known() {
+        let list = |tool: &str, more: &str| {
+            format!(
+                r#"{{"id":1,"jsonrpc":"2.0","result":{{"tools":[{{"name":"a",{tool}}}]{more}}}}}"#
+            )
+        };
+        let sound = r#""inputSchema":{"type":"object"}"#;
+        let more = r#","nextCursor":"2""#;
+        for (lines, expected) in [
+            (vec![list(sound, "")], ToolList::Sound),
+            (
+                vec![list(&format!("\"description\":\"d\",{sound}"), "")],
+                ToolList::Sound,
+            ),
+            (vec![list(sound, more)], ToolList::Cut),
+            (vec![list(sound, more), list(sound, "")], ToolList::Sound),
+            (vec![list("\"title\":\"t\"", "")], ToolList::Flawed),
+            (
+                vec![list(r#""inputSchema":{"type":"string"}"#, "")],
+                ToolList::Flawed,
+            ),
+            (
+                vec![list(&format!("\"description\":null,{sound}"), "")],
+                ToolList::Flawed,
+            ),
+        ] {
+            let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
+            assert_eq!(noted(&lines, None).list, expected, "{lines:?}");
+        }
     }
 
     #[test]

@@ -198,11 +198,14 @@ impl Draft {
                 stream.unknown_events, stream.events
             ));
         }
-        if stream.broke_off && stream.usage.is_some() {
-            self.note(
-                "an answer of the model broke off, as far as its client tells: what it took is in no figure, or not all of it, so tokens and cost are a lower bound"
-                    .to_owned(),
-            );
+        if stream.broke_off {
+            let so = match stream.usage {
+                Some(_) => "or not all of it, so tokens and cost are a lower bound",
+                None => "so tokens and cost are not known",
+            };
+            self.note(format!(
+                "an answer of the model broke off, as far as its client tells: what it took is in no figure, {so}"
+            ));
         }
         self.met_a_fault(&stream);
         self.outcome.stream = stream;
