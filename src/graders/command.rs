@@ -6,14 +6,17 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::grade::{GradeContext, Opinion, PASS, error, fail};
+use super::grade::{
+    GradeContext, Opinion, PASS, SUPERVISOR_TAMPERED, error, fail, tells_of_tampering,
+};
 use super::inside;
 use super::test_run::{self, TestRun, objection};
 use crate::config::{GraderSpec, TestFormat, TestsSpec};
 use crate::model::Grade;
 use crate::record::write_file;
 use crate::supervise::{
-    CapturedOutput, ChildEnding, ChildSpec, EndReason, Exit, Limits, StdinPlan, capture,
+    CapturedOutput, ChildEnding, ChildSpec, EndReason, Exit, Limits, StdinPlan, Supervisor,
+    capture, memory_kills,
 };
 
 /// Most bytes of each output stream that are looked at and logged.
@@ -88,8 +91,12 @@ pub(super) async fn judge(
     agreed(opinions)
 }
 
-/// What several goes amount to.
+/// What several goes amount to: one that was tampered with speaks for all.
 fn agreed(opinions: Vec<Opinion>) -> Opinion {
+    let tampers = |(_, why): &&Opinion| why.as_deref().is_some_and(tells_of_tampering);
+    if let Some(tampered) = opinions.iter().find(tampers) {
+        return tampered.clone();
+    }
     let mut opinions = opinions.into_iter();
     let Some(first) = opinions.next() else {
         return error("command_not_run");
@@ -119,9 +126,13 @@ async fn once(asked: &Asked<'_>, ctx: &GradeContext<'_>, go: &Go<'_>) -> Opinion
         return error(format!("grader_folder:{problem}"));
     }
     let child = child(asked, ctx, go);
+    let killed_before = memory_kills();
     let (ending, output) = capture(&child, KEPT, ctx.cancel).await;
     // A log that cannot be written is no reason to lose a verdict.
     write_file(&go.log, &log_text(&child, &ending, &output)).ok();
+    if ending.supervisor == Supervisor::Killed && memory_kills() == killed_before {
+        return fail(SUPERVISOR_TAMPERED);
+    }
     opinion(asked, (&ending, &output), &go.out)
 }
 

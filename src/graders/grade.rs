@@ -1,4 +1,4 @@
-//! Asking a task's graders in order, until one does not pass; those that ask judges last.
+//! Asking a task's graders in order, until one does not pass where nobody wants to hear the others; those that ask judges last.
 
 use std::collections::VecDeque;
 use std::ffi::OsString;
@@ -55,6 +55,8 @@ pub struct GradeContext<'a> {
     pub judges: Option<(&'a Judges, &'a Purse)>,
     /// What the agent said; nothing where none ran.
     pub heard: Option<Heard<'a>>,
+    /// Whether graders behind one that does not pass are asked, too.
+    pub to_the_end: bool,
 }
 
 impl GradeContext<'_> {
@@ -80,13 +82,20 @@ impl GradeContext<'_> {
 /// Why a verdict says that the judging itself was tampered with, if it does.
 #[must_use]
 pub fn compromised(verdict: &Verdict) -> Option<&str> {
-    let reason = verdict.reason.as_deref()?;
-    let telling = ["sentinel_passed:", "tool_changed:"];
-    telling
-        .iter()
-        .any(|word| reason.starts_with(word))
-        .then_some(reason)
+    verdict
+        .reason
+        .as_deref()
+        .filter(|it| tells_of_tampering(it))
 }
+
+/// Whether the reason of a verdict says so.
+pub(super) fn tells_of_tampering(reason: &str) -> bool {
+    let telling = ["sentinel_passed:", "tool_changed:", SUPERVISOR_TAMPERED];
+    telling.iter().any(|word| reason.starts_with(word))
+}
+
+/// Why code fails that killed the supervisor of its own grader.
+pub(super) const SUPERVISOR_TAMPERED: &str = "supervisor_tampered";
 
 /// Whether a verdict says that a simulator or Xcode itself kept it from being one.
 #[must_use]
@@ -123,10 +132,11 @@ pub struct Judged {
 }
 
 /// A task's graders, asked one by one, in order until one does not pass, but for those that wait for judges, which cost: they
-/// come when all others have passed. The last verdict is the first that is not a pass. Nothing that a workspace holds makes
-/// it fail otherwise, block or panic. Layers are told of all the same.
+/// come when all others have passed. The last verdict is the first that is not a pass, unless all are to be heard. Nothing that
+/// a workspace holds makes it fail otherwise, block or panic. Layers are told of all the same.
 pub struct Round<'a> {
     specs: &'a [GraderSpec],
+    to_the_end: bool,
     layered: Layered,
     waiting: VecDeque<usize>,
     judged: Judged,
@@ -140,13 +150,14 @@ impl<'a> Round<'a> {
         let (late, first): (Vec<_>, Vec<_>) = all.partition(|index| layered.waits(*index));
         Self {
             specs,
+            to_the_end: ctx.to_the_end,
             layered,
             waiting: first.into_iter().chain(late).collect(),
             judged: Judged::default(),
         }
     }
 
-    /// Whose turn it is; nobody's once all were asked or one did not pass.
+    /// Whose turn it is; nobody's once all were asked, or one did not pass and nobody wants to hear the others.
     #[must_use]
     pub fn next(&self) -> Option<(usize, &'a GraderSpec)> {
         let index = *self.waiting.front()?;
@@ -181,7 +192,7 @@ impl<'a> Round<'a> {
             reason,
             duration,
         });
-        if grade != Grade::Pass {
+        if grade != Grade::Pass && !self.to_the_end {
             self.waiting.clear();
         }
     }

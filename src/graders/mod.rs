@@ -9,6 +9,7 @@ mod command;
 mod dependency_lines;
 mod forbidden;
 mod globs;
+mod go_code;
 mod grade;
 mod heard;
 mod held;

@@ -10,6 +10,7 @@ use std::path::Path;
 use serde_json::Value;
 
 use super::dependency_lines::beyond_dependencies;
+use super::go_code::test_main_at;
 use super::locks;
 use super::requirements::{self, is_requirements};
 use super::test_words::{TEST_WORDS, speaks};
@@ -228,9 +229,8 @@ fn redirected(dependency: &Value) -> Option<String> {
 
 /// The lines of the function that runs the tests of a package of Go.
 fn test_main(text: &str) -> impl Iterator<Item = &str> {
-    let lines = text.lines();
-    let from = lines.skip_while(|line| !line.trim_start().starts_with("func TestMain("));
-    from.take_while(|line| *line != "}")
+    let from = test_main_at(text).map_or("", |at| &text[at..]);
+    from.lines().take_while(|line| *line != "}")
 }
 
 /// What lines tell in their order, but for blank ones.

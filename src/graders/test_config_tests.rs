@@ -147,6 +147,8 @@ fn a_new_manifest_may_have_scripts_and_none_that_configures_a_runner() {
     assert_eq!(found("new_test.go", GO_TEST), Vec::<String>::new());
     let main = "package a\n\nfunc TestMain(m *testing.M) { os.Exit(0) }\n";
     assert_eq!(found("main_test.go", main), ["TestMain"]);
+    let spelt = main.replace("TestMain(", "/*x*/ TestMain /*y*/ (");
+    assert_eq!(found("main_test.go", &spelt), ["TestMain"]);
     let gone = told("pyproject.toml", Some(PYTHON), None);
     assert_eq!(gone, ["tool.pytest.ini_options"]);
     for name in crate::graders::watched_files::WATCHED

@@ -115,8 +115,14 @@ pub(super) fn digest(line: &[u8]) -> String {
     hex(&Sha256::digest(line))
 }
 
+/// What a list holds: digests, each with the name of its file in the trial's own folder.
+pub(super) fn names_in(list: &str) -> impl Iterator<Item = (&str, &str)> {
+    let lines = list.lines().filter_map(|line| line.split_once("  "));
+    lines.filter(|(_, file)| is_plain(file))
+}
+
 /// Whether a name of the list is that of a file in the trial's own folder.
-pub(super) fn is_plain(name: &str) -> bool {
+fn is_plain(name: &str) -> bool {
     !name.is_empty() && !name.contains(['/', '\n', '\r', '\\']) && name != "." && name != ".."
 }
 

@@ -5,7 +5,7 @@
 
 use std::io::{BufRead as _, BufReader};
 
-use crate::record::artifacts::{digest, digest_of_file, is_plain};
+use crate::record::artifacts::{digest, digest_of_file, names_in};
 use crate::record::error::Doing as _;
 use crate::record::{JournalBreak, RecordError, Row, RunDir, TrialDir, private};
 
@@ -70,6 +70,7 @@ pub fn verify(run: &RunDir, noted: Noted<'_>) -> Result<Verified, RecordError> {
         head_is_there |= noted.head == Some(before.as_str());
     }
     verified.end(noted, (&before, head_is_there));
+    verified.problems.extend(run.strangers_among_trials());
     for run_id in sealed {
         verified.problems.push(format!(
             "trials/{run_id}: its files are sealed, but no row tells of it: the row was removed, or the harness died before it was written (then `run --resume` writes it)"
@@ -141,6 +142,7 @@ impl Verified {
         if let (Some(sums), Some(trial)) = (&row.artifacts_sha256, run.recorded_trial(&row.run_id))
         {
             self.files_of(&trial, sums);
+            self.problems.extend(trial.added(sums));
         }
         Some(row.run_id)
     }
@@ -170,10 +172,7 @@ impl TrialDir {
             }
         };
         let (mut files, mut problems) = (0, Vec::new());
-        for line in String::from_utf8_lossy(&list).lines() {
-            let Some((sum, file)) = line.split_once("  ").filter(|(_, file)| is_plain(file)) else {
-                continue;
-            };
+        for (sum, file) in names_in(&String::from_utf8_lossy(&list)) {
             files += 1;
             let path = self.root().join(file);
             let problem = match digest_of_file(&path) {
@@ -341,6 +340,37 @@ mod tests {
             "{problems:?}"
         );
         assert!(problems[2].contains("not the list"), "{problems:?}");
+    }
+
+    #[test]
+    fn what_was_added_to_a_sealed_trial_or_among_the_trials_is_named() {
+        let (folder, run) = run_of(2);
+        let trial = run.recorded_trial("a-b-c-trial-001").unwrap();
+        let outside = folder.path().join("outside");
+        fs::write(&outside, "").unwrap();
+        let link = |place: &std::path::Path| std::os::unix::fs::symlink(&outside, place).unwrap();
+        fs::write(trial.root().join("changes.patch"), "mine").unwrap();
+        fs::create_dir(trial.root().join("folder")).unwrap();
+        link(&trial.root().join("link"));
+        fs::write(run.trials().join("stray"), "").unwrap();
+        link(&run.trials().join("elsewhere"));
+        // Those of a start that was killed, and what a file manager leaves.
+        fs::create_dir(run.trials().join("a-b-c-trial-002")).unwrap();
+        fs::write(trial.root().join(".DS_Store"), "").unwrap();
+        fs::write(run.trials().join(".DS_Store"), "").unwrap();
+        let mut problems = problems(&run);
+        problems.sort_unstable();
+        let places = problems.iter().map(|one| one.split(':').next().unwrap());
+        let places: Vec<&str> = places.collect();
+        let inside = |name: &str| format!("trials/a-b-c-trial-001/{name}");
+        let expected = [
+            inside("changes.patch"),
+            inside("folder"),
+            inside("link"),
+            "trials/elsewhere".to_owned(),
+            "trials/stray".to_owned(),
+        ];
+        assert_eq!(places, expected, "{problems:?}");
     }
 
     #[test]

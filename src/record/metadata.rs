@@ -202,10 +202,17 @@ impl RunMetadata {
         value.get("schema").is_none().then_some(value)
     }
 
+    /// Whether the file is there and holds no JSON: nobody writes it so.
+    #[must_use]
+    pub fn is_broken(run: &RunDir) -> bool {
+        let text = private::read_all(&run.run_metadata());
+        text.is_ok_and(|text| serde_json::from_slice::<Value>(&text).is_err())
+    }
+
     /// Reads the file; absent if there is none of ours.
     ///
     /// # Errors
-    /// When it is there and cannot be read, or a newer proctor wrote it.
+    /// When it is there and cannot be read, or a newer proctor wrote it (`Unsupported`).
     pub fn read(run: &RunDir) -> Result<Option<Self>, RecordError> {
         let path = run.run_metadata();
         if path.symlink_metadata().is_err() {
@@ -221,7 +228,7 @@ impl RunMetadata {
                 let why = format!(
                     "it has version {schema}, and this proctor reads up to {METADATA_SCHEMA}; use the proctor that wrote it, or a newer one"
                 );
-                Err(std::io::Error::new(std::io::ErrorKind::InvalidData, why)).doing("read", &path)
+                Err(std::io::Error::new(std::io::ErrorKind::Unsupported, why)).doing("read", &path)
             }
             Some(_) => serde_path_to_error::deserialize(value)
                 .map(Some)

@@ -44,6 +44,7 @@ mod rows;
 mod run_dir;
 mod seal;
 mod stage_log;
+mod strangers;
 mod tool_files;
 mod transcript;
 mod trial_dir;

@@ -105,14 +105,28 @@ impl RunDir {
         }
     }
 
+    /// Whether its journal holds anything.
+    #[must_use]
+    pub fn has_rows(&self) -> bool {
+        let journal = self.runs_jsonl().metadata();
+        journal.is_ok_and(|file| file.len() > 0)
+    }
+
+    /// Whether some trial has told how far it had come.
+    #[must_use]
+    pub fn has_marks(&self) -> bool {
+        let folders = fs::read_dir(self.trials()).into_iter().flatten().flatten();
+        let mut trials = folders.map(|folder| TrialDir::new(self.root.clone(), folder.path()));
+        trials.any(|trial| trial.stages().is_file())
+    }
+
     /// Removes the folder of a run that was refused before anything was kept in it; one that holds anything stays. Only
     /// for who holds the lock. A folder that was `brought` into it for the start goes along.
     pub fn discard_unused(&self, brought: Option<&Path>) {
-        let journal = self.runs_jsonl();
-        let has_rows = journal.metadata().is_ok_and(|file| file.len() > 0);
-        if has_rows {
+        if self.has_rows() {
             return;
         }
+        let journal = self.runs_jsonl();
         // A folder that is not empty is not removed, and neither is the run then.
         fs::remove_dir(self.trials()).ok();
         let ours = [journal.as_path(), &self.ballast(), &self.root.join(LOCK)];

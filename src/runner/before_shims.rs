@@ -32,22 +32,13 @@ mod tests {
     use std::fs;
 
     use super::*;
-    use crate::config::{LoadBytes, LoadRequest, load_bytes};
+    use crate::runner::samples;
 
     fn agents(folder: &Path, kind: &str) -> Vec<AgentSpec> {
         let config = format!(
             "project: {{repo_path: .}}\nagents:\n  - {{id: it, kind: {kind}, command: [it, '{{PROMPT}}']}}\n"
         );
-        let loaded = load_bytes(&LoadBytes {
-            request: LoadRequest {
-                config: &folder.join("config.yaml"),
-                tasks: &folder.join("tasks.yaml"),
-                check_files: false,
-            },
-            config: config.as_bytes(),
-            tasks: Some(b"- {id: t, prompt: p, graders: [{type: command, argv: ['true']}]}"),
-        });
-        loaded.expect("a suite").agents
+        samples::suite(folder, &config).agents
     }
 
     #[test]

@@ -10,16 +10,11 @@ use crate::record::{
     JournalBreak, ROW_SCHEMA, RecordError, Row, RowRange, RunDir, RunMetadata, SealedMark, Stage,
     StageMark, TrialDir, each_row, extent,
 };
+use crate::runner::unwitnessed::{DIED_BESIDE, ROWS_GONE, Unwitnessed, is_told};
 use crate::supervise;
 use crate::trial::suspect;
 
-/// Why a trial is suspect that the harness died in.
-pub(super) const DIED_BESIDE: &str = "harness_died_beside_agent";
-
 const OPEN: &str = "without a jail agents can end the harness and write marks of their trials: grades of an earlier start are not taken";
-
-/// Why a trial is suspect whose row was made anew in a run of which noted rows were gone.
-const ROWS_GONE: &str = "noted_rows_gone";
 
 /// Why a trial is suspect whose marks are not those that were summed up with its files.
 const MARKS_CHANGED: &str = "marks_changed_since_sealed";
@@ -32,9 +27,6 @@ pub(super) const BROKEN: &str = "rows that this run had noted were gone or chang
 /// Why a trial is suspect whose marks agents could have written, where the start before ended in order, as its metadata says.
 const MARKS_OPEN: &str = "marks_open_to_agents";
 
-/// Why a row is suspect that stood behind the end which a run had noted: no start wrote it.
-const BEHIND_END: &str = "row_behind_noted_end";
-
 /// Which rows a start finds in a journal.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Found {
@@ -44,8 +36,8 @@ pub(super) struct Found {
     pub(super) fresh: Option<RowRange>,
     /// What was noted and what is there, where rows that were noted are gone or changed.
     pub(super) broken: Option<JournalBreak>,
-    /// Whether `fresh` stood behind a noted end.
-    came_later: bool,
+    /// Why nobody knows who wrote `fresh`.
+    why: Unwitnessed,
     /// Whether of these the last one alone is gone.
     lacks_the_last: bool,
     /// All rows.
@@ -62,28 +54,22 @@ impl Found {
 
     /// A row as it is told again; `is_unwitnessed` where nobody knows who wrote it, and not only one behind it of the same trial.
     fn told_again(&self, mut row: Row, is_unwitnessed: bool) -> Row {
-        let (why, note) = if self.came_later {
-            if is_unwitnessed {
-                row.success = false;
-                row.grade = Some(Grade::NotGraded.as_str().to_owned());
-                row.failure_reason = Some(BEHIND_END.to_owned());
-            }
-            let note = "told again: a row of this trial stood behind the end that the run had noted, so that no start wrote it";
-            (BEHIND_END, note)
-        } else {
-            let note = "told again: without a jail an agent could have written this row before it ended the harness";
-            (DIED_BESIDE, note)
-        };
-        if !is_told(&row) {
-            suspect(&mut row, why);
+        if is_unwitnessed && self.why == Unwitnessed::BehindEnd {
+            row.success = false;
+            row.grade = Some(Grade::NotGraded.as_str().to_owned());
+            row.failure_reason = Some(self.why.word().to_owned());
         }
-        row.notes.get_or_insert_default().push(note.to_owned());
+        if !is_told(&row) {
+            suspect(&mut row, self.why.word());
+        }
+        let note = self.why.note().to_owned();
+        row.notes.get_or_insert_default().push(note);
         row
     }
 
-    /// Whether rows stood behind a noted end.
-    pub(super) const fn came_later(&self) -> bool {
-        self.came_later
+    /// Why nobody knows who wrote the rows that are told again.
+    pub(super) const fn why(&self) -> Unwitnessed {
+        self.why
     }
 
     /// Makes a trial suspect whose row is made from its marks, where rows that had been noted were gone or changed.
@@ -121,14 +107,6 @@ impl Found {
         })?;
         Ok(rows)
     }
-}
-
-/// Whether a row says of itself that the harness died in its trial.
-pub(super) fn is_told(row: &Row) -> bool {
-    let integrity = row.integrity.as_deref().unwrap_or_default();
-    [DIED_BESIDE, BEHIND_END]
-        .iter()
-        .any(|why| integrity.contains(why))
 }
 
 /// Which marks of a run are believed.
@@ -175,9 +153,14 @@ impl<'a> Belief<'a> {
             (Some(_), Some(noted)) if extent.holds => noted,
             (Some(_), _) => 0,
         };
-        // What came after an end was written by no start at all.
-        let came_later = has_ended && extent.holds && extent.noted.is_some();
-        let is_witnessed = self.kept.is_some() && !came_later;
+        let why = match (has_ended, extent.holds) {
+            _ if self.metadata.is_none() => Unwitnessed::EndLost,
+            // What came after an end was written by no start at all.
+            (true, true) if extent.noted.is_some() => Unwitnessed::BehindEnd,
+            (true, false) => Unwitnessed::RowsGone,
+            _ => Unwitnessed::Died,
+        };
+        let is_witnessed = self.kept.is_some() && why != Unwitnessed::BehindEnd;
         let fresh = RowRange {
             from,
             to: extent.rows,
@@ -193,7 +176,7 @@ impl<'a> Belief<'a> {
                 found_rows: extent.rows,
                 found_head: extent.head.clone(),
             }),
-            came_later,
+            why,
             lacks_the_last: extent.lacks_the_last,
             rows: extent.rows,
             head: extent.head,

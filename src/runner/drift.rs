@@ -1,11 +1,12 @@
 //! Whether a run goes on with what it was started with: the difference, and what becomes of it.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::io::ErrorKind;
 use std::path::Path;
 
 use crate::config::Suite;
 use crate::model::Progress;
-use crate::record::{AcceptedDrift, InputChange, RunDir, RunMetadata};
+use crate::record::{AcceptedDrift, InputChange, RunDir, RunMetadata, extent};
 use crate::runner::inputs::{Given, inputs};
 use crate::runner::metadata::stamp;
 use crate::runner::{RunError, RunRequest};
@@ -57,41 +58,55 @@ pub(super) fn compare(
     teller: &Teller,
 ) -> Result<Inputs, RunError> {
     let now = inputs(Given::of(context));
-    let Some(was) = noted(&context.run_dir) else {
-        if request.resume.is_some()
-            && context
-                .run_dir
-                .runs_jsonl()
-                .metadata()
-                .is_ok_and(|file| file.len() > 0)
-        {
-            teller.tell(Progress::Notice {
-                text: UNKNOWN.to_owned(),
+    let run = || context.run_dir.root().to_owned();
+    let (changes, text) = match noted(&context.run_dir) {
+        Ok(Some(was)) => {
+            let changes = changes(&was, &now);
+            let lines = told(&changes, &context.suite);
+            if !changes.is_empty() && !request.accept_drift {
+                return Err(RunError::Changed {
+                    run: run(),
+                    changed: lines,
+                });
+            }
+            let text = format!(
+                "the run goes on with other inputs than it was started with; rows before and after are not alike:\n{lines}"
+            );
+            (changes, text)
+        }
+        Ok(None) => {
+            if request.resume.is_some() && context.run_dir.has_rows() {
+                let text = UNKNOWN.to_owned();
+                teller.tell(Progress::Warning { text });
+            }
+            (Vec::new(), String::new())
+        }
+        Err(Lost { why, is_newer }) if is_newer || !request.accept_drift => {
+            return Err(RunError::Unread {
+                run: run(),
+                why,
+                is_newer,
             });
         }
-        return Ok(Inputs {
-            now,
-            accepted: None,
-        });
+        Err(Lost { why, .. }) => {
+            let text = format!(
+                "the run goes on though nobody knows what it was started with ({why}); rows before and after may not be alike"
+            );
+            let what = "inputs of run_metadata.json, which were lost".to_owned();
+            let lost = InputChange {
+                what,
+                ..InputChange::default()
+            };
+            (vec![lost], text)
+        }
     };
-    let changes = changes(&was, &now);
     if changes.is_empty() {
         return Ok(Inputs {
             now,
             accepted: None,
         });
     }
-    if !request.accept_drift {
-        return Err(RunError::Changed {
-            run: context.run_dir.root().to_owned(),
-            changed: told(&changes, &context.suite),
-        });
-    }
-    let text = format!(
-        "the run goes on with other inputs than it was started with; rows before and after are not alike:\n{}",
-        told(&changes, &context.suite)
-    );
-    teller.tell(Progress::Notice { text });
+    teller.tell(Progress::Warning { text });
     let accepted = AcceptedDrift {
         at: stamp(),
         changes,
@@ -102,17 +117,46 @@ pub(super) fn compare(
     })
 }
 
-/// The inputs that a run was started with; nothing where they were not written down.
-fn noted(run_dir: &RunDir) -> Option<BTreeMap<String, String>> {
-    let before = RunMetadata::read(run_dir).unwrap_or_default();
-    let noted = before.map(|metadata| metadata.inputs);
-    noted.filter(|inputs| !inputs.is_empty())
+/// Why nobody knows what a run was started with, though that was written down.
+struct Lost {
+    why: String,
+    /// Whether a newer proctor may know.
+    is_newer: bool,
+}
+
+/// The inputs that a run was started with; nothing where no start has written them down: there was none, or it was one of an
+/// older version.
+fn noted(run_dir: &RunDir) -> Result<Option<BTreeMap<String, String>>, Lost> {
+    let read = RunMetadata::read(run_dir).map_err(|error| Lost {
+        is_newer: error.source.kind() == ErrorKind::Unsupported,
+        why: error.to_string(),
+    })?;
+    let inputs = read.map(|metadata| metadata.inputs);
+    let inputs = inputs.filter(|inputs| !inputs.is_empty());
+    if inputs.is_none() && was_written_down(run_dir) {
+        let why =
+            "its run_metadata.json is missing, was emptied or is cut, or its `inputs` are gone";
+        return Err(Lost {
+            why: why.to_owned(),
+            is_newer: false,
+        });
+    }
+    Ok(inputs)
+}
+
+/// Whether a run is one of a version that writes its inputs down before all else: its rows are chained, or its trials have
+/// marks. What is no JSON was written by nobody.
+fn was_written_down(run_dir: &RunDir) -> bool {
+    let chained = || extent(run_dir, (None, None), &[]).is_ok_and(|it| it.first_chained.is_some());
+    RunMetadata::is_broken(run_dir) || run_dir.has_marks() || chained()
 }
 
 /// What differs from what a run was started with, a line each; `--dry-run` tells it and changes nothing.
 pub(super) fn preview(run_dir: &RunDir, given: Given<'_>) -> Vec<String> {
-    let Some(was) = noted(run_dir) else {
-        return Vec::new();
+    let was = match noted(run_dir) {
+        Ok(Some(was)) => was,
+        Ok(None) => return Vec::new(),
+        Err(lost) => return vec![lost.why],
     };
     let changes = changes(&was, &inputs(given));
     let lines = changes.iter().map(|change| line(change, given.suite));

@@ -38,6 +38,16 @@ pub enum RunError {
         /// What differs, a line each.
         changed: String,
     },
+    /// Nobody knows what the run that is to be resumed was started with, though that was written down.
+    #[error("{}: what it was started with is not known: {why}", .run.display())]
+    Unread {
+        /// The run.
+        run: PathBuf,
+        /// What became of it.
+        why: String,
+        /// Whether a newer proctor may know.
+        is_newer: bool,
+    },
     /// A budget was asked for that could not be kept.
     #[error(
         "--max-cost-usd cannot be kept: {0} tells neither tokens nor cost, so its first trial would count as all of it"

@@ -4,15 +4,18 @@ use std::cell::OnceCell;
 use std::collections::HashSet;
 
 use crate::config::Suite;
-use crate::model::{Infra, Integrity, Isolation, RUN_BUDGET, Termination, TrialKey, TrialOutcome};
+use crate::model::{
+    Infra, Integrity, Isolation, Progress, RUN_BUDGET, Termination, TrialKey, TrialOutcome,
+};
 use crate::plan::{Done, Plan, PlannedTrial};
 use crate::record::{Journal, Row, RunDir, StageMark, rows};
 use crate::report::{cost_is_unknown, is_paid, unknown_counts_as};
 use crate::runner::RunError;
-use crate::runner::believed::{Belief, DIED_BESIDE, Found};
+use crate::runner::believed::{Belief, Found};
 use crate::runner::disk::Disk;
 use crate::runner::dispatch::is_result;
 use crate::runner::sealed::{Sealed, sealed_row};
+use crate::runner::unwitnessed::DIED_BESIDE;
 use crate::trial::{Recovered, RunContext, Teller, crashed_outcome, finish_trial, scrub_folder};
 
 /// How far a run had come.
@@ -37,7 +40,7 @@ pub(super) struct Standing {
     /// Rows that the start which died may not have written: they are told again, as suspect.
     unwitnessed: Vec<Row>,
     /// What a person should know of the journal.
-    pub(super) notices: Vec<String>,
+    pub(super) told: Vec<Progress>,
 }
 
 /// A trial that the harness died in.
@@ -123,7 +126,9 @@ pub(super) fn read_standing(
                     let what = format!("read {}", journal.display());
                     return Err(RunError::at(what, &problem));
                 }
-                Err(problem) => standing.notices.push(problem.to_string()),
+                Err(problem) => standing.told.push(Progress::Warning {
+                    text: problem.to_string(),
+                }),
             }
         }
     }
@@ -211,25 +216,24 @@ impl Standing {
         let cut = self.cut_off.iter().filter(|cut| cut.is_run_again()).count();
         let ended = self.cut_off.len() - cut;
         if cut > 0 {
-            self.notices.push(format!(
+            let text = format!(
                 "{cut} trial(s) were cut off when the run ended last time; they are recorded as interrupted and run again"
-            ));
+            );
+            self.told.push(Progress::Notice { text });
         }
         let unwitnessed = self.unwitnessed.len();
         if unwitnessed > 0 {
-            let whose = if self.found.came_later() {
-                "stood behind the end that the run had noted"
-            } else {
-                "were told by a start that died where agents can write them"
-            };
-            self.notices.push(format!(
-                "{unwitnessed} row(s) {whose}; they are told again, as suspect"
-            ));
+            let text = format!(
+                "{unwitnessed} row(s) {}; they are told again, as suspect",
+                self.found.why().told()
+            );
+            self.told.push(Progress::Warning { text });
         }
         if ended > 0 {
-            self.notices.push(format!(
+            let text = format!(
                 "{ended} trial(s) had no row yet when the run ended last time, but their agents had ended; no agent is started again for them"
-            ));
+            );
+            self.told.push(Progress::Notice { text });
         }
     }
 

@@ -95,7 +95,7 @@ mod tests {
     use std::fs;
 
     use super::*;
-    use crate::config::{LoadBytes, LoadRequest, load_bytes};
+    use crate::runner::samples;
 
     /// A suite with an agent of this kind and a scenario with a server.
     fn suite(folder: &Path, kind: &str, words: &str) -> Suite {
@@ -104,16 +104,7 @@ mod tests {
         );
         let lab = r#"{"mcpServers":{"lab":{"command":"x","cwd":"sub"}}}"#;
         fs::write(folder.join("lab.json"), lab).expect("write the servers");
-        let loaded = load_bytes(&LoadBytes {
-            request: LoadRequest {
-                config: &folder.join("config.yaml"),
-                tasks: &folder.join("tasks.yaml"),
-                check_files: false,
-            },
-            config: config.as_bytes(),
-            tasks: Some(b"- {id: t, prompt: p, graders: [{type: command, argv: ['true']}]}"),
-        });
-        loaded.expect("a suite")
+        samples::suite(folder, &config)
     }
 
     fn told(suite: &Suite, level: Isolation, root: &Path) -> String {

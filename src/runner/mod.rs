@@ -26,9 +26,12 @@ mod pythons;
 mod references;
 mod regrading;
 mod request;
+#[cfg(test)]
+mod samples;
 mod schedule;
 mod sealed;
 mod secrets;
+mod unwitnessed;
 mod validation;
 
 pub use failure::RunError;

@@ -120,7 +120,6 @@ pub(super) async fn preflight(
             return Err(error);
         }
     };
-    source.warnings.extend(orphans());
     source
         .warnings
         .extend(scratch.keeper.as_ref().err().cloned());
@@ -330,7 +329,7 @@ fn pointers(project: &Project, source: &workspace::Source) -> Option<String> {
 }
 
 /// A warning of agents that went on when the harness that had started them was killed: they may still spend.
-fn orphans() -> Option<String> {
+pub(super) fn orphans() -> Option<String> {
     const TOLD: usize = 5;
     let left = supervise::left_by_dead_harnesses();
     let shown = left.iter().take(TOLD).map(|one| {

@@ -116,7 +116,7 @@ pub async fn regrade(
     let stamp = now_stamp();
     let ready = preflight(&request, run_dir, cancel).await?;
     if let Some(text) = forgotten(&ready.context.run_dir, &ready.context.redactor) {
-        teller.tell(Progress::Notice { text });
+        teller.tell(Progress::Warning { text });
     }
     let mut trials = Vec::new();
     for (row, planned) in chosen {

@@ -21,7 +21,7 @@ use crate::runner::judges::may_decide;
 use crate::runner::ledger::{Standing, read_standing};
 use crate::runner::metadata::JournalEnd;
 use crate::runner::preflight::Scratch;
-use crate::runner::preflight::{Preflight, find_agents, find_programs, preflight};
+use crate::runner::preflight::{Preflight, find_agents, find_programs, orphans, preflight};
 use crate::runner::secrets::{forgotten, redactor};
 use crate::runner::{
     PostRun, RunError, before_shims, drift, memories, metadata, post_run, purse, validation,
@@ -150,12 +150,12 @@ async fn start(
     .map_err(|error| RunError::at("open the journal", &error))?;
     let mut standing = read_standing((&request.suite, &run_dir), &whole)?;
     let found = of_the_journal(&mut standing, torn.as_ref());
-    for text in found {
-        teller.tell(Progress::Notice { text });
+    for told in found {
+        teller.tell(told);
     }
     purse::check_standing(&request, &standing)?;
-    for text in &standing.notices {
-        teller.tell(Progress::Notice { text: text.clone() });
+    for told in &standing.told {
+        teller.tell(told.clone());
     }
     let Missing {
         plan, already_done, ..
@@ -164,8 +164,9 @@ async fn start(
     for text in &context.source.warnings {
         teller.tell(Progress::Notice { text: text.clone() });
     }
-    if let Some(text) = forgotten(&context.run_dir, &context.redactor) {
-        teller.tell(Progress::Notice { text });
+    let forgotten = forgotten(&context.run_dir, &context.redactor);
+    for text in forgotten.into_iter().chain(orphans()) {
+        teller.tell(Progress::Warning { text });
     }
     teller.tell(Progress::Notice {
         text: context.confinement.told(),
@@ -300,18 +301,19 @@ fn run_directory(request: &RunRequest) -> Result<RunDir, RunError> {
 }
 
 /// What a person should know of the journal as it was found.
-fn of_the_journal(standing: &mut Standing, torn: Option<&TornTail>) -> Vec<String> {
-    let mut notices: Vec<String> = torn.map(told).into_iter().collect();
+fn of_the_journal(standing: &mut Standing, torn: Option<&TornTail>) -> Vec<Progress> {
+    let mut found: Vec<Progress> = torn.map(told).into_iter().collect();
     if torn.is_some() {
         standing.found.is_torn();
     }
     if standing.found.broken.is_some() {
-        notices.push(BROKEN.to_owned());
+        let text = BROKEN.to_owned();
+        found.push(Progress::Warning { text });
     }
-    notices
+    found
 }
 
-fn told(torn: &TornTail) -> String {
+fn told(torn: &TornTail) -> Progress {
     let mut words = Vec::new();
     if torn.moved_bytes > 0 {
         words.push(format!(
@@ -325,5 +327,10 @@ fn told(torn: &TornTail) -> String {
             "the last line of the journal is no row and is left as it is: {problem}"
         ));
     }
-    words.join("; ")
+    let text = words.join("; ");
+    // A crash cuts a row, and writes no other line.
+    match torn.bad_last_line {
+        None => Progress::Notice { text },
+        Some(_) => Progress::Warning { text },
+    }
 }

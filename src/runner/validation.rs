@@ -8,7 +8,7 @@ use tokio::sync::mpsc::UnboundedSender;
 use crate::model::{Progress, Verdict};
 use crate::plan::{Plan, PlannedTrial, build};
 use crate::record::{RecordError, RunDir, append_reference_check};
-use crate::runner::preflight::{find_programs, preflight};
+use crate::runner::preflight::{find_programs, orphans, preflight};
 use crate::runner::request::CLEANING;
 use crate::runner::secrets::redactor;
 use crate::runner::{RunError, RunRequest};
@@ -30,6 +30,9 @@ pub async fn validate(
     let ready = preflight(&request, run_dir, cancel).await?;
     for text in &ready.context.source.warnings {
         teller.tell(Progress::Notice { text: text.clone() });
+    }
+    if let Some(text) = orphans() {
+        teller.tell(Progress::Warning { text });
     }
     let validations = all(&ready.context, &plan, (&teller, proof)).await;
     let left = ready.context.template.finish(CLEANING).left;
@@ -129,7 +132,8 @@ fn keep(run_dir: &RunDir, validation: &Validation) -> Result<(), RecordError> {
     let row = json!({"task_id": validation.task, "success": validation.ok, "failure_reason": validation.reason,
         "grader_results": graders(&validation.verdicts), "untouched_grader_results": graders(&validation.untouched),
         "reference_runs": validation.repeats.0, "reference_passed": validation.repeats.1,
-        "cheats": validation.cheats.iter().map(|one| json!({"cheat": one.cheat, "grade": one.grade.as_str(), "reason": one.reason})).collect::<Vec<_>>(),
+        "cheats": validation.cheats.iter().map(|one| json!({"cheat": one.cheat, "grade": one.grade.as_str(), "reason": one.reason, "satisfied_graders": one.satisfied})).collect::<Vec<_>>(),
+        "weak_graders": validation.weak.iter().map(|one| one.told.as_str()).collect::<Vec<_>>(),
         "notes": validation.notes, "duration_sec": validation.took.as_secs_f64()});
     append_reference_check(run_dir, &row)
 }

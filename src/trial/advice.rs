@@ -28,17 +28,36 @@ pub(super) fn believed(graders: &[GraderSpec]) -> Vec<String> {
 
 /// Graders whose sentinel, where they have one, fails whatever the code under test says.
 pub(super) fn unasked(graders: &[GraderSpec]) -> Vec<String> {
-    let told = graders.iter().enumerate().filter_map(|(index, grader)| {
-        let GraderSpec::Command { tests, .. } = grader else {
-            return None;
-        };
-        let sentinel = tests.sentinel.as_ref()?;
-        let number = index + 1;
-        Some(format!(
-            "an object that equals everything passes grader {number}: let its sentinel `{sentinel}` ask the code under test for an answer that is wrong (SETUP.md, Tests that really ran)"
-        ))
-    });
+    let told = graders.iter().zip(1..);
+    let told = told.filter_map(|(grader, number)| unasked_by(number, grader));
     told.collect()
+}
+
+/// The same of one grader.
+pub(super) fn unasked_by(number: usize, grader: &GraderSpec) -> Option<String> {
+    let GraderSpec::Command { tests, .. } = grader else {
+        return None;
+    };
+    let sentinel = tests.sentinel.as_ref()?;
+    Some(format!(
+        "an object that equals everything passes grader {number}: let its sentinel `{sentinel}` ask the code under test for an answer that is wrong (SETUP.md, Tests that really ran)"
+    ))
+}
+
+/// What a person calls a grader: its command, cut where it is long, or its type.
+pub(super) fn called(grader: &GraderSpec) -> String {
+    const SHOWN: usize = 60;
+    let GraderSpec::Command { argv, .. } = grader else {
+        return grader.type_name().to_owned();
+    };
+    let command = shell_words::join(argv);
+    let cut = if command.chars().count() > SHOWN {
+        "..."
+    } else {
+        ""
+    };
+    let shown: String = command.chars().take(SHOWN).collect();
+    format!("`{shown}{cut}`")
 }
 
 /// Scripts that graders name and that agents may change, and what to do about it.

@@ -134,6 +134,7 @@ pub(super) async fn judge(
             spent: left.spent,
             decided: left.decided.as_deref(),
         }),
+        to_the_end: false,
     };
     if let (GradedIn::Workspace, Some(workspace)) = (frame.grader_env(task), &*slot) {
         return grade_in_place(frame, task, (work, workspace)).await;

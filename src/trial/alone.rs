@@ -18,11 +18,11 @@ use crate::workspace::Workspace;
 /// What is graded.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Job<'a> {
-    /// The workspace as setup left it.
-    Nothing,
+    /// The workspace as setup left it; whether all graders are asked, and not only up to the first that does not pass.
+    Nothing { to_the_end: bool },
     /// A reference patch.
     Patch(&'a Path),
-    /// Something that must not pass.
+    /// Something that must not pass any grader that nothing alone does not pass: all are asked.
     Cheat(Cheat),
 }
 
@@ -84,13 +84,14 @@ async fn graded(
         // Whoever solved it so has installed nothing: graders build what they look for.
         Job::Patch(_) => frame.simulator.set_left(None),
         // Whoever is asked here has no tools to delete it with.
-        Job::Nothing | Job::Cheat(_) => drop(app_left::look(frame).await),
+        Job::Nothing { .. } | Job::Cheat(_) => drop(app_left::look(frame).await),
     }
     let work = Work {
         changed: &captured.changed,
         baseline: baseline.as_ref(),
         extra_args: &[],
         told: None,
+        to_the_end: matches!(job, Job::Nothing { to_the_end: true } | Job::Cheat(_)),
     };
     let tree = task
         .grader_env
@@ -107,7 +108,7 @@ fn work(
     job: Job<'_>,
 ) -> Result<(), String> {
     match job {
-        Job::Nothing => Ok(()),
+        Job::Nothing { .. } => Ok(()),
         Job::Patch(patch) => workspace
             .apply_patch(patch)
             .map_err(|error| format!("apply {}: {error}", patch.display())),

@@ -39,6 +39,8 @@ pub(super) struct Work<'a> {
     pub(super) extra_args: &'a [String],
     /// What is known of the agent; nothing where none ran.
     pub(super) told: Option<Told<'a>>,
+    /// Whether graders behind one that does not pass are asked, too.
+    pub(super) to_the_end: bool,
 }
 
 /// What is known of an agent whose work is graded.
@@ -319,6 +321,7 @@ impl<'a> Desk<'a> {
             tools: &context.grader_tools,
             out: &self.out,
             logs: self.frame.trial_dir.root(),
+            to_the_end: self.work.to_the_end,
             default_timeout: settings.grader_timeout,
             grace: settings.stop_grace,
             cancel: &context.cancel,

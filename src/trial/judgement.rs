@@ -201,10 +201,13 @@ pub(super) fn worth_grading(end: &AgentEnd) -> bool {
 
 /// The grade that a list of verdicts amounts to.
 pub(super) fn grade_of(verdicts: &[Verdict]) -> Grade {
-    match verdicts.last() {
-        None => Grade::NotGraded,
-        Some(last) => last.grade,
-    }
+    deciding(verdicts).map_or(Grade::NotGraded, |one| one.grade)
+}
+
+/// The verdict that decides: the first that is no pass, or else the last.
+pub(super) fn deciding(verdicts: &[Verdict]) -> Option<&Verdict> {
+    let objection = verdicts.iter().find(|one| one.grade != Grade::Pass);
+    objection.or(verdicts.last())
 }
 
 /// The reason of a trial that had `own` before graders were asked: a verdict counts more than an exit code, and less than

@@ -65,6 +65,7 @@ mod telling;
 mod touched;
 mod validate;
 mod watch;
+mod weak;
 
 pub use aftermath::scrub_folder;
 pub use attest::Attested;
@@ -87,3 +88,4 @@ pub use stages::run_trial;
 pub use steering::{memories_of_folder, memories_of_home};
 pub use teller::Teller;
 pub use validate::{Caught, Proof, Validation, validate_task};
+pub use weak::Weak;

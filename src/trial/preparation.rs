@@ -15,7 +15,7 @@ use crate::model::Isolation;
 use crate::record::{set_apart, write_file};
 use crate::shims::{LogWay, Overlay};
 use crate::supervise::{
-    self, Cancel, CapturedOutput, ChildEnding, ChildSpec, EndReason, Exit, server_of,
+    self, Cancel, CapturedOutput, ChildEnding, ChildSpec, EndReason, Exit, Supervisor, server_of,
 };
 use crate::trial::draft::Stop;
 use crate::trial::environment::program_path;
@@ -337,6 +337,10 @@ pub(super) fn why(ending: &ChildEnding) -> String {
             .clone()
             .unwrap_or_else(|| "could not be started".to_owned()),
         (EndReason::HardTimeout, _) => "ran into its time limit".to_owned(),
+        _ if ending.supervisor == Supervisor::Killed => {
+            "its supervisor was killed, by the command itself or by somebody else, so it was ended"
+                .to_owned()
+        }
         (_, Some(Exit::Code(code))) => format!("exit code {code}"),
         (_, Some(Exit::Signal(signal))) => format!("ended by signal {signal}"),
         (reason, None) => format!("{reason:?}"),

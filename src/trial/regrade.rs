@@ -132,6 +132,7 @@ pub(super) async fn grade_kept(
             spent: row.spent(),
             decided,
         }),
+        to_the_end: false,
     };
     let mut graded = match frame.grader_env(task) {
         GradedIn::Fresh => grade_fresh(frame, task, (work, &mut None)).await,

@@ -10,8 +10,10 @@ use crate::trial::advice::{believed, open_scripts, unasked};
 use crate::trial::alone::{Job, graded_alone};
 use crate::trial::cheat::Cheat;
 use crate::trial::frame::Frame;
-use crate::trial::judgement::grade_of;
+use crate::trial::grading::Graded;
+use crate::trial::judgement::{deciding, grade_of};
 use crate::trial::simulator::give_back;
+use crate::trial::weak::{Weak, satisfied, weak};
 use crate::trial::{Guard, RunContext, Teller};
 
 /// What a task's reference patch is worth.
@@ -31,6 +33,8 @@ pub struct Validation {
     pub repeats: (u32, u32),
     /// What became of the cheats that were tried.
     pub cheats: Vec<Caught>,
+    /// Graders that cheats satisfy which others keep from passing.
+    pub weak: Vec<Weak>,
     /// What is worth knowing though it decides nothing.
     pub notes: Vec<String>,
     /// How long it took.
@@ -64,6 +68,16 @@ pub struct Caught {
     pub grade: Grade,
     /// Why.
     pub reason: Option<String>,
+    /// The numbers, from 1, of the graders that it satisfies and nothing alone does not, unless it is caught for itself.
+    pub satisfied: Vec<usize>,
+}
+
+impl Caught {
+    /// Whether it comes to nothing: beside real work it would not help either.
+    #[must_use]
+    pub const fn is_beaten(&self) -> bool {
+        !matches!(self.grade, Grade::Pass) && self.satisfied.is_empty()
+    }
 }
 
 /// Validates the task of `planned`: a clean workspace, setup, the reference patch, all graders; then the same
@@ -82,6 +96,7 @@ pub async fn validate_task(
         untouched: Vec::new(),
         repeats: (0, 0),
         cheats: Vec::new(),
+        weak: Vec::new(),
         notes: Vec::new(),
         took: Duration::ZERO,
     };
@@ -189,7 +204,9 @@ async fn without_work(
     task: &TaskSpec,
     (proof, validation): (Proof, &mut Validation),
 ) -> Result<(), String> {
-    validation.untouched = graded_alone(frame, task, Job::Nothing).await?.verdicts;
+    let to_the_end = proof.cheats;
+    let untouched = graded_alone(frame, task, Job::Nothing { to_the_end }).await?;
+    validation.untouched.clone_from(&untouched.verdicts);
     if passes(&validation.untouched) {
         return Err(
             "the graders pass without any work: they would pass an agent that does nothing"
@@ -197,7 +214,7 @@ async fn without_work(
         );
     }
     if proof.cheats {
-        try_cheats(frame, task, validation).await?;
+        try_cheats(frame, task, (&untouched, validation)).await?;
     }
     Ok(())
 }
@@ -206,24 +223,31 @@ fn passes(verdicts: &[Verdict]) -> bool {
     grade_of(verdicts) == Grade::Pass
 }
 
-/// Grades every cheat as an agent's work.
+/// Grades every cheat as an agent's work, by each grader.
 async fn try_cheats(
     frame: &Frame<'_>,
     task: &TaskSpec,
-    validation: &mut Validation,
+    (untouched, validation): (&Graded, &mut Validation),
 ) -> Result<(), String> {
+    let mut in_part = Vec::new();
     for cheat in Cheat::ALL {
         if frame.context.cancel.level() > 0 {
             return Err("cancelled".to_owned());
         }
         let graded = graded_alone(frame, task, Job::Cheat(cheat)).await?;
-        let last = graded.verdicts.last();
-        validation.cheats.push(Caught {
+        let deciding = deciding(&graded.verdicts);
+        let caught = Caught {
             cheat: cheat.as_str(),
             grade: grade_of(&graded.verdicts),
-            reason: last.and_then(|verdict| verdict.reason.clone()),
-        });
+            reason: deciding.and_then(|verdict| verdict.reason.clone()),
+            satisfied: satisfied(untouched, &graded),
+        };
+        if caught.grade != Grade::Pass {
+            in_part.push((cheat, caught.satisfied.clone()));
+        }
+        validation.cheats.push(caught);
     }
+    validation.weak = weak(frame, task, &in_part);
     let passed = validation
         .cheats
         .iter()

@@ -167,18 +167,61 @@ fn accepted_drift_goes_on_and_both_inputs_are_kept() {
 }
 
 #[test]
-fn a_run_without_noted_inputs_says_so_and_goes_on() {
+fn a_run_whose_inputs_were_lost_goes_on_only_with_a_word_from_its_owner() {
     let sandbox = finished().set("timeout_sec", "5");
     let path = sandbox.run_dir().join("run_metadata.json");
-    let mut metadata = metadata(&sandbox);
-    metadata
-        .as_object_mut()
-        .expect("an object")
-        .remove("inputs");
-    fs::write(&path, metadata.to_string()).expect("write the metadata");
-    let ran = resume(&sandbox, &[]).expect_code(0);
-    assert!(ran.stderr.contains("is not known"), "{}", ran.stderr);
+    let kept = metadata(&sandbox);
+    let mut without = kept.clone();
+    without.as_object_mut().expect("an object").remove("inputs");
+    let kept = kept.to_string();
+    let torn = &kept[..kept.len() / 2];
+    for lost in [
+        None,
+        Some(""),
+        Some("{}"),
+        Some("{\"schema\":1}"),
+        Some("{\"schema\":1,\"inputs\":7}"),
+        Some(torn),
+        Some(&without.to_string()),
+    ] {
+        match lost {
+            Some(text) => fs::write(&path, text).expect("write the metadata"),
+            None => fs::remove_file(&path).expect("remove the metadata"),
+        }
+        let ran = resume(&sandbox, &["--quiet"]).expect_code(2);
+        let told = [
+            "started with is not known",
+            "run_metadata.json",
+            "--accept-drift",
+        ];
+        let is_told = told.iter().all(|words| ran.stderr.contains(words));
+        assert!(is_told, "{lost:?}: {}", ran.stderr);
+        assert_eq!(starts(&sandbox), 1, "{lost:?}");
+        let dry = resume(&sandbox, &["--dry-run"]).expect_code(0);
+        assert!(dry.stdout.contains("would be refused"), "{}", dry.stdout);
+    }
+    let ran = resume(&sandbox, &["--quiet", "--accept-drift"]).expect_code(0);
+    assert!(
+        ran.stderr.contains("WARNING: the run goes on though"),
+        "{}",
+        ran.stderr
+    );
     assert_eq!(starts(&sandbox), 2);
+    let now = metadata(&sandbox);
+    let what = &now["accepted_drift"][0]["changes"][0]["what"];
+    assert_eq!(what, "inputs of run_metadata.json, which were lost");
+    assert_eq!(now["inputs"]["config suite.timeout_sec"], "5");
+}
+
+#[test]
+fn a_run_that_a_newer_proctor_wrote_is_left_to_it() {
+    let sandbox = finished();
+    let path = sandbox.run_dir().join("run_metadata.json");
+    fs::write(&path, "{\"schema\":99}").expect("write the metadata");
+    let ran = resume(&sandbox, &["--accept-drift"]).expect_code(2);
+    assert!(ran.stderr.contains("or a newer one"), "{}", ran.stderr);
+    let now = fs::read_to_string(&path).expect("read the metadata");
+    assert_eq!((starts(&sandbox), now.as_str()), (1, "{\"schema\":99}"));
 }
 
 #[test]

@@ -34,7 +34,8 @@ fn agents_that_outlived_a_killed_harness_are_told_at_the_next_start() {
     let pid: i32 = pid.trim().parse().expect("a process id");
     crate::sandbox::kill_alone(&mut child, pid);
     fs::write(sandbox.path("home/go"), "").expect("let the next agent go");
-    let ran = sandbox.proctor(&["run", "--resume", &sandbox.run_dir().display().to_string()]);
+    let run = sandbox.run_dir().display().to_string();
+    let ran = sandbox.proctor(&["run", "--quiet", "--resume", &run]);
     let orphan = rustix::process::Pid::from_raw(pid).expect("a process id");
     rustix::process::kill_process(orphan, rustix::process::Signal::KILL)
         .expect("the agent lived until now");

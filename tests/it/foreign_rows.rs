@@ -166,9 +166,10 @@ fn rows_that_came_after_a_noted_end_are_nobodys() {
     let unplanned = unplanned.replace("trial-001", "trial-007");
     fs::write(&journal, format!("{text}{forged}\n{unplanned}\n")).expect("write the journal");
     let run = sandbox.run_dir().display().to_string();
-    let resumed = sandbox.proctor(&["run", "--resume", &run]);
+    // What is found is told however little is asked to be told.
+    let resumed = sandbox.proctor(&["run", "--quiet", "--resume", &run]);
     assert!(
-        resumed.stderr.contains("stood behind the end"),
+        resumed.stderr.contains("WARNING") && resumed.stderr.contains("stood behind the end"),
         "{}",
         resumed.stderr
     );
@@ -183,6 +184,30 @@ fn rows_that_came_after_a_noted_end_are_nobodys() {
         rows[4..].iter().all(|row| row["integrity"] == why),
         "{rows:#?}"
     );
+}
+
+#[test]
+fn rows_of_an_ended_run_that_was_edited_are_told_again_and_nobody_is_said_to_have_died() {
+    let sandbox = meddler(":");
+    sandbox.proctor(&["run", "--quiet"]).expect_code(0);
+    let journal = sandbox.run_dir().join("runs.jsonl");
+    let text = fs::read_to_string(&journal).expect("read the journal");
+    let edited = text.replacen("\"success\":false", "\"success\":true", 1);
+    fs::write(&journal, edited).expect("write the journal");
+    let run = sandbox.run_dir().display().to_string();
+    let resumed = sandbox.proctor(&["run", "--quiet", "--resume", &run]);
+    let told =
+        "2 row(s) stand in the journal of a run that had ended, of which noted rows are gone";
+    assert!(resumed.stderr.contains(told), "{}", resumed.stderr);
+    let rows = sandbox.rows();
+    assert_eq!(rows.len(), 4, "{rows:#?}");
+    for row in &rows[2..] {
+        assert_eq!(row["integrity"], "suspect[noted_rows_gone]", "{row:#}");
+        assert!(!row["notes"].to_string().contains("harness"), "{row:#}");
+    }
+    // A further start tells nothing again.
+    sandbox.proctor(&["run", "--quiet", "--resume", &run]);
+    assert_eq!(sandbox.rows().len(), 4);
 }
 
 /// A run of two trials in the usual level, whose graders fail the work; the row of its last trial is cut out afterwards.
@@ -204,7 +229,9 @@ fn a_resumed_run_whose_noted_rows_were_gone_tells_of_it_for_good() {
     let run = sandbox.run_dir().display().to_string();
     let verify = ["verify", "--run", &run];
     sandbox.proctor(&verify).expect_code(1);
-    let resumed = sandbox.proctor(&["run", "--resume", &run]).expect_code(0);
+    let resumed = sandbox
+        .proctor(&["run", "--quiet", "--resume", &run])
+        .expect_code(0);
     assert!(
         resumed.stderr.contains("gone or changed"),
         "{}",

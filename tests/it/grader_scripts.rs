@@ -3,7 +3,7 @@
 use std::fs;
 use std::os::unix::fs::symlink;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::sandbox::{CLAUDE_DONE, SOLVE, Sandbox};
 
@@ -87,6 +87,66 @@ fn a_script_of_the_graders_that_agents_may_change_is_a_cheat_that_a_task_must_ca
         assert!(notes.contains(remedy), "{task:#}");
     }
     sandbox.assert_scratch_is_empty();
+}
+
+#[test]
+fn a_grader_behind_a_tight_one_is_named_where_a_cheat_satisfies_it() {
+    let tight = "    - type: command\n      argv: [grep, -qx, '42', answer.txt]\n";
+    let behind = |id: &str, keys: &str, first: &str| {
+        task(id, keys, "[sh, scripts/ci.sh]")
+            .replace("  graders:\n", &format!("  graders:\n{first}{tight}"))
+    };
+    let forbids =
+        "    - type: git_diff_forbidden\n      forbidden_globs: ['scripts/**', '.gitignore']\n";
+    let tasks = [
+        behind("open", "", ""),
+        behind("kept", "  protected: [scripts/ci.sh]\n", ""),
+        // Whoever is caught for the cheat itself is caught beside work, too.
+        behind("forbidden", "", forbids),
+    ];
+    let sandbox = sandbox("true", &tasks.concat());
+    let ran = sandbox
+        .proctor(&["validate", "--cheats", "--quiet", "--json"])
+        .expect_code(0);
+    assert!(
+        ran.stderr
+            .contains("WARNING: a cheat satisfies a grader of open, though"),
+        "{}",
+        ran.stderr
+    );
+    let found: Value = serde_json::from_str(&ran.stdout).expect("one JSON document");
+    for (place, weak) in [(0, true), (1, false), (2, false)] {
+        let task = &found["tasks"][place];
+        assert_eq!(task["ok"], true, "{task:#}");
+        let named = task["weak_graders"].as_array().expect("a list");
+        assert_eq!(named.len(), usize::from(weak), "{task:#}");
+        let cheats = task["cheats"].as_array().expect("cheats").iter();
+        let script = cheats.filter(|one| one["cheat"] == "grader_script");
+        let satisfied: Vec<&Value> = script.map(|one| &one["satisfied_graders"]).collect();
+        let expected = if weak { json!([2]) } else { json!([]) };
+        assert_eq!(satisfied, [&expected], "{task:#}");
+    }
+    let weak = &found["tasks"][0]["weak_graders"][0];
+    assert_eq!(
+        (&weak["grader"], &weak["cheats"]),
+        (&json!(2), &json!(["grader_script"]))
+    );
+    let told = weak["told"].as_str().expect("a sentence");
+    assert!(
+        told.starts_with("grader 2, `sh scripts/ci.sh`, passes with grader_script")
+            && told.contains("`protected: [scripts/ci.sh]` keeps it"),
+        "{told}"
+    );
+    let ran = sandbox
+        .proctor(&["validate", "--cheats", "--task-ids", "open"])
+        .expect_code(0);
+    assert!(
+        ran.stdout.starts_with("weak   open")
+            && ran.stdout.contains("15 of 16 cheats were beaten")
+            && ran.stdout.contains(told),
+        "{}",
+        ran.stdout
+    );
 }
 
 #[test]

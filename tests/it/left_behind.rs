@@ -142,16 +142,15 @@ fn foreign_empty_and_broken_files_in_a_run_are_passed_over() {
     let mut journal = fs::read(run.join("runs.jsonl")).expect("read the journal");
     journal.extend_from_slice(b"\0\0\0\n[]\n\n{\"agent_id\":\"x\"}\n");
     fs::write(run.join("runs.jsonl"), &journal).expect("write the journal");
-    let ran = sandbox
-        .proctor(&["run", "--trials", "2", "--resume", &named])
-        .expect_code(0);
+    let resume = ["run", "--trials", "2", "--accept-drift", "--resume", &named];
+    let ran = sandbox.proctor(&resume).expect_code(0);
     assert!(ran.stderr.contains("line 2"), "{}", ran.stderr);
     let after = fs::read(run.join("runs.jsonl")).expect("read the journal");
     assert!(after.starts_with(&journal), "the journal was rewritten");
     let text = String::from_utf8_lossy(&after);
     // Without the noted end nobody knows who wrote the first row, so it is told again.
     assert_eq!(text.matches("\"success\":true").count(), 3, "{text}");
-    assert_eq!(text.matches("harness_died_beside_agent").count(), 1);
+    assert_eq!(text.matches("suspect[noted_end_lost]").count(), 1);
     assert_eq!(fs::read(run.join("notes.txt")).expect("read"), b"mine");
     for words in [
         &["rebuild", "--in-place", "--run", &named][..],
@@ -313,7 +312,7 @@ fn a_fifo_in_a_run_is_told_and_hangs_nothing() {
         (
             run.join("run_metadata.json"),
             0,
-            vec!["run", "--quiet", "--resume", &named],
+            vec!["run", "--quiet", "--accept-drift", "--resume", &named],
         ),
         (trial.join("SHA256SUMS"), 1, vec!["verify", "--run", &named]),
         (run.join("runs.jsonl"), 2, vec!["verify", "--run", &named]),

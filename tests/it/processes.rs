@@ -276,7 +276,7 @@ fn an_agent_that_broke_its_workspace_burns_no_budget_and_is_no_failure_of_the_ag
 fn an_agent_that_kills_the_harness_is_told_as_interrupted_and_its_trial_runs_again() {
     // Each start is noted; the second one kills the harness, and its own supervisor before that could end it.
     let body = format!(
-        "echo x >> \"$HOME/starts\"\nif [ \"$(wc -l < \"$HOME/starts\")\" = 2 ]; then read -r _ _ _ h _ < /proc/$PPID/stat; kill -STOP $h $PPID; kill -9 $h $PPID; sleep 2; fi\n{SOLVE}\n{CLAUDE_DONE}"
+        "echo x >> \"$HOME/starts\"\nif [ \"$(wc -l < \"$HOME/starts\")\" = 2 ]; then read -r _ _ _ h _ < /proc/$PPID/stat; kill -STOP $h; kill -9 $PPID $h; sleep 2; fi\n{SOLVE}\n{CLAUDE_DONE}"
     );
     let sandbox = Sandbox::new()
         .agent("fake", "claude_code_cli", &body)

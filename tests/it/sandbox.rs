@@ -379,20 +379,19 @@ pub(crate) fn wait_for(what: &str, mut ready: impl FnMut() -> bool) {
     }
 }
 
-/// Kills a harness so that what it runs without a jail lives on: the supervisor, which would end it, is stopped before and dies after.
+/// Kills a harness so that what it runs without a jail lives on: the supervisor, which would end it, dies while the harness
+/// stands still.
 pub(crate) fn kill_alone(harness: &mut Child, started: i32) {
     let own = i32::try_from(harness.id()).expect("a process id");
     let above = std::iter::successors(Some(started), |pid| parent_of(*pid));
     let mut supervisors = above.filter(|pid| parent_of(*pid) == Some(own));
     let supervisor = supervisors.next().and_then(Pid::from_raw);
     let supervisor = supervisor.expect("a supervisor");
-    let send = |signal| rustix::process::kill_process(supervisor, signal).expect("signal it");
-    // A harness that runs would wake it.
+    // A harness that runs would end what comes to it then.
     send_signal(harness, rustix::process::Signal::STOP);
-    send(rustix::process::Signal::STOP);
+    kill_process(supervisor, Signal::KILL).expect("kill it");
     harness.kill().expect("kill proctor");
     harness.wait().expect("reap proctor");
-    send(rustix::process::Signal::KILL);
 }
 
 fn parent_of(pid: i32) -> Option<i32> {

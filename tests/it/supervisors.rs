@@ -152,7 +152,67 @@ fn graded_code_that_kills_its_supervisor_fails_and_the_harness_lives() {
     sandbox.proctor(&["run", "--quiet"]).expect_code(0);
     let row = sandbox.row();
     assert_eq!(row["grade"], "fail", "{row:#}");
+    assert_eq!(row["integrity"], "violated[supervisor_tampered]", "{row:#}");
+    assert_eq!(row["failure_reason"], "supervisor_tampered", "{row:#}");
     assert_eq!(sleepers(&nap), 0, "{row:#}");
+}
+
+#[test]
+fn graded_code_that_kills_its_supervisor_once_of_several_times_is_told_as_well() {
+    if is_elsewhere() {
+        return;
+    }
+    let check = "[ \"${EVAL_OUT_DIR%-2}\" = \"$EVAL_OUT_DIR\" ] || { kill -9 $PPID; sleep 5; }";
+    let check = check.replace('"', "\\\"");
+    let sandbox = sandbox(&format!("{SOLVE}\n{CLAUDE_DONE}")).tasks(&format!(
+        "- id: answer\n  prompt: p\n  graders:\n    - {{type: command, repeats: 3, argv: [sh, -c, \"{check}\"]}}\n"
+    ));
+    sandbox.proctor(&["run", "--quiet"]).expect_code(0);
+    let row = sandbox.row();
+    assert_eq!(row["grade"], "fail", "{row:#}");
+    assert_eq!(row["integrity"], "violated[supervisor_tampered]", "{row:#}");
+}
+
+#[test]
+fn a_setup_command_whose_supervisor_is_killed_is_told_in_these_words() {
+    if is_elsewhere() {
+        return;
+    }
+    let sandbox = sandbox(&format!("{SOLVE}\n{CLAUDE_DONE}"))
+        .set("retries", "{max_attempts: 1}")
+        .tasks("- id: answer\n  prompt: p\n  setup_commands: ['kill -9 $PPID; sleep 5']\n  graders:\n    - {type: command, argv: ['true']}\n");
+    sandbox.proctor(&["run", "--quiet"]);
+    let row = sandbox.row();
+    assert_eq!(row["infra"], "setup", "{row:#}");
+    let notes = row["notes"].to_string();
+    assert!(notes.contains("its supervisor was killed"), "{row:#}");
+}
+
+#[test]
+fn a_supervisor_that_stands_stopped_goes_on_when_the_harness_is_killed_and_ends_all() {
+    if is_elsewhere() {
+        return;
+    }
+    let nap = nap(5);
+    let body = format!(
+        "{}\n: > \"$HOME/up\"\nwhile [ ! -e \"$HOME/stop\" ]; do sleep 0.02; done\nkill -STOP $PPID\n: > \"$HOME/stopped\"\nsleep {nap}",
+        three(&nap)
+    );
+    let sandbox = sandbox(&body);
+    let mut child = sandbox.start(&["run", "--quiet"]);
+    wait_for("the agent", || sandbox.path("home/up").exists());
+    // Who stands still itself lets nobody else go on.
+    let harness = i32::try_from(child.id()).expect("an id");
+    let harness = rustix::process::Pid::from_raw(harness).expect("a process id");
+    let stop = rustix::process::Signal::STOP;
+    rustix::process::kill_process(harness, stop).expect("stop proctor");
+    fs::write(sandbox.path("home/stop"), "").expect("let the agent go on");
+    wait_for("the stop", || {
+        sandbox.path("home/stopped").exists() && sleepers(&nap) == 4
+    });
+    child.kill().expect("kill proctor");
+    child.wait().expect("reap proctor");
+    wait_for("the end of all", || sleepers(&nap) == 0);
 }
 
 #[test]

@@ -69,6 +69,7 @@ pub(super) fn run_failure(error: &RunError) -> Failure {
         | RunError::Missing(_)
         | RunError::Budget(_)
         | RunError::Changed { .. }
+        | RunError::Unread { .. }
         | RunError::Sockets { .. }
         | RunError::Journal { .. } => Kind::Infrastructure,
     };
@@ -83,6 +84,9 @@ pub(super) fn run_failure(error: &RunError) -> Failure {
         RunError::Changed { .. } => failure.hint(
             "start a new run, or give --resume what it was started with; --accept-drift finishes it with both, and notes that",
         ),
+        RunError::Unread { is_newer: false, .. } => failure.hint(
+            "put the file back as it was, or start a new run; --accept-drift goes on with what is asked for now, and notes that",
+        ),
         RunError::Validation { .. } => failure.hint(
             "the reasons are above and in reference_checks.jsonl; leave a task out with --task-ids",
         ),
@@ -92,6 +96,9 @@ pub(super) fn run_failure(error: &RunError) -> Failure {
         RunError::Journal { .. } => {
             failure.hint("what was written is safe; free some room and go on with --resume")
         }
-        RunError::RunDirectory { .. } | RunError::Project(_) | RunError::Sockets { .. } => failure,
+        RunError::RunDirectory { .. }
+        | RunError::Project(_)
+        | RunError::Unread { is_newer: true, .. }
+        | RunError::Sockets { .. } => failure,
     }
 }

@@ -81,6 +81,7 @@ impl Desk {
             apple: None,
             judges: None,
             heard: None,
+            to_the_end: false,
         };
         grade(specs, &context).await.verdicts
     }

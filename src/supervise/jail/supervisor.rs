@@ -3,7 +3,7 @@
 //! It stands between the harness and the program. Whoever kills its parent meets the supervisor and not the harness; orphans
 //! come to it, so that all that the program started descends from it, whatever it does to its name, session or environment.
 //! Where the supervisor is killed they come to the harness, which hears of it at once. Where the harness is killed, the
-//! supervisor ends all that descend from it.
+//! supervisor ends all that descend from it; it goes on for that where somebody had stopped it.
 
 use std::convert::Infallible;
 use std::ffi::OsStr;
@@ -11,7 +11,9 @@ use std::io::{self, Read as _};
 use std::os::fd::{AsFd as _, OwnedFd};
 use std::time::{Duration, Instant};
 
-use rustix::process::{Pid, Signal, getpid, kill_process, set_child_subreaper, setsid};
+use rustix::process::{
+    Pid, Signal, getpid, kill_process, set_child_subreaper, set_parent_process_death_signal, setsid,
+};
 
 use super::super::registry::pid_of;
 use super::super::{monotonic_ns, processes};
@@ -88,6 +90,8 @@ fn supervise() -> i32 {
 fn ready() -> Result<OwnedFd, Failed> {
     sys::seal_descriptors();
     set_child_subreaper(Some(getpid())).map_err(|error| at(Step::Fork)(error.into()))?;
+    // It comes with the end of any thread that this process was started by or handed on to, and who runs is not moved by it.
+    set_parent_process_death_signal(Some(Signal::CONT)).ok();
     sys::signals_as_file().map_err(at(Step::Fork))
 }
 
