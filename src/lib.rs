@@ -64,7 +64,7 @@
 //!   named in the row), `trial/makefiles.rs`, `trial/make_sources.rs` and `trial/make_targets.rs` (what make reads, makes and
 //!   believes), `trial/namesakes.rs` (headers and programs that are found first), `trial/errands.rs` (what graders run: what they start, and what that comes to in `trial/reached.rs`), `trial/named_scripts.rs` (scripts that they name), `trial/cheat.rs` (for `validate --cheats`), `tests/it/cheats.rs` or `stale.rs`, docs/guarantees.md.
 //! - **what outlives a start, and who could have written it**: `record/journal.rs`, `record/witness.rs`, `record/extent.rs` (how much of it was
-//!   noted), `record/chain.rs` (`verify`), `runner/believed.rs` (what a later start takes from it), `tests/it/foreign_rows.rs`, docs/guarantees.md.
+//!   noted), `record/chain.rs` (`verify`), `record/strangers.rs` (what it did not write), `runner/believed.rs` (what a later start takes from it), `runner/unwitnessed.rs` (in which words), `tests/it/foreign_rows.rs`, docs/guarantees.md.
 //! - **what is watched where no jail is**: `trial/outside.rs` (home and suite), `trial/watch.rs` (what an agent says), `supervise/sweep.rs`, `supervise/jail/supervisor.rs` (its
 //!   parent, where there is Linux).
 //! - **words of a failure**: `agents/fault_words.rs` and `agents/reset.rs` (of a provider), `apple/fault.rs` (of Apple's tools).
