@@ -226,3 +226,12 @@ pub struct TrialOutcome {
     /// How long builds of graders waited for their turn; no part of `overhead`.
     pub xcodebuild_wait: Duration,
 }
+
+impl TrialOutcome {
+    /// Whether it cost more than its cost tells, or an agent ran and nobody knows what it cost.
+    #[must_use]
+    pub fn cost_is_incomplete(&self) -> bool {
+        let is_unknown = self.cost.billed_usd.is_none() && self.wall_time.is_some();
+        self.cost.is_lower_bound || is_unknown
+    }
+}

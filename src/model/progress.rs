@@ -17,6 +17,8 @@ pub enum Progress {
         jobs: u32,
         /// What earlier starts spent.
         spent_usd: Option<f64>,
+        /// Whether they spent more than is known.
+        spent_is_lower_bound: bool,
         /// What the run may spend in all.
         max_cost_usd: Option<f64>,
     },

@@ -105,8 +105,12 @@ pub struct CellStats {
     pub times: Sample,
     /// Billed USD.
     pub costs: Sample,
+    /// How many of these are lower bounds.
+    pub cost_lower_bounds: usize,
     /// Cold-equivalent USD.
     pub cold_costs: Sample,
+    /// Trials of which more tokens were used than are told.
+    pub token_lower_bounds: usize,
     /// Sums of what only a mean is asked of.
     pub sums: Sums,
 }
@@ -195,7 +199,9 @@ impl CellStats {
         self.layers.add(&facts.layers);
         self.times.add_if(facts.measured.time);
         self.costs.add_if(facts.measured.cost);
+        self.cost_lower_bounds += usize::from(facts.measured.cost_is_lower_bound());
         self.cold_costs.add_if(facts.measured.cold_cost);
+        self.token_lower_bounds += usize::from(facts.measured.tokens_are_lower_bound);
         self.sums.add(&facts.measured);
     }
 
@@ -233,6 +239,8 @@ impl CellStats {
         self.paid.1.merge(&other.paid.1);
         self.times.0.extend(other.times.values());
         self.costs.0.extend(other.costs.values());
+        self.token_lower_bounds += other.token_lower_bounds;
+        self.cost_lower_bounds += other.cost_lower_bounds;
         self.cold_costs.0.extend(other.cold_costs.values());
         self.sums.merge(&other.sums);
     }

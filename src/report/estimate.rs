@@ -44,6 +44,8 @@ pub struct CellEstimate {
     pub cost_mean: Option<f64>,
     /// Median of billed USD.
     pub cost_median: Option<f64>,
+    /// Trials of the past run that cost more than their rows tell: all figures of cost are then lower bounds.
+    pub cost_lower_bounds: usize,
     /// Seconds of all planned trials one after the other, overhead included.
     pub seconds: Option<Span>,
     /// USD of all planned trials.
@@ -65,6 +67,8 @@ pub struct Estimate {
     pub cells_without_time: usize,
     /// Cells of which no cost is known.
     pub cells_without_cost: usize,
+    /// Trials of the past run that cost more than their rows tell, and that this is judged by: the USD are then a lower bound.
+    pub cost_lower_bounds: usize,
 }
 
 /// Judges `trials` more trials per cell by the rows of a past run.
@@ -95,6 +99,7 @@ struct Past {
     times: Vec<f64>,
     overheads: Vec<f64>,
     costs: Vec<f64>,
+    cost_lower_bounds: usize,
 }
 
 impl PastRun {
@@ -110,6 +115,7 @@ impl PastRun {
             past.times.extend(facts.measured.time);
             past.overheads.extend(facts.measured.overhead);
             past.costs.extend(facts.measured.cost);
+            past.cost_lower_bounds += usize::from(facts.measured.cost_is_lower_bound());
         }
     }
 
@@ -127,6 +133,7 @@ impl PastRun {
             usd: total(cells.iter().filter_map(|cell| cell.usd)),
             cells_without_time: cells.iter().filter(|cell| cell.seconds.is_none()).count(),
             cells_without_cost: cells.iter().filter(|cell| cell.usd.is_none()).count(),
+            cost_lower_bounds: cells.iter().map(|cell| cell.cost_lower_bounds).sum(),
             cells,
         }
     }
@@ -148,6 +155,7 @@ impl Past {
             overhead_mean,
             cost_mean: stats::mean(&self.costs),
             cost_median: stats::median(&self.costs),
+            cost_lower_bounds: self.cost_lower_bounds,
             seconds: span(&self.times, overhead_mean.unwrap_or(0.0), trials),
             usd: span(&self.costs, 0.0, trials),
         }
@@ -225,5 +233,39 @@ mod tests {
             text.contains("the cost of 1 of 3 cells is unknown and not counted"),
             "{text}"
         );
+        assert!(!text.contains(">="), "{text}");
+    }
+
+    #[test]
+    fn an_estimate_that_is_judged_by_lower_bounds_says_so() {
+        let mut past = PastRun::default();
+        let stopped = |task: &str, cost: Option<f64>| {
+            let mut row = row(task, 10.0, cost);
+            row.measured.cost_is_incomplete = true;
+            row
+        };
+        past.add(&row("mixed", 10.0, Some(0.5)));
+        past.add(&stopped("mixed", Some(0.25)));
+        past.add(&stopped("mixed", None));
+        past.add(&row("whole", 10.0, Some(0.125)));
+        let estimate = past.estimate(2);
+        let json = estimate.to_json();
+        assert_eq!(json["cost_lower_bound_rows"], 1);
+        let of_cells: Vec<_> = estimate
+            .cells
+            .iter()
+            .map(|cell| (cell.cell.task.as_str(), cell.cost_lower_bounds))
+            .collect();
+        assert_eq!(of_cells, [("mixed", 1), ("whole", 0)]);
+        assert_eq!(json["cells"][0]["cost_lower_bound_rows"], 1);
+        let text = estimate.to_text(Look::PLAIN);
+        for told in [
+            "cost: >=$1.00 (>=$0.8000 to >=$1.20)",
+            ">=$0.3750",
+            " $0.1250",
+            "1 row of the past run cost more than anybody told (`cost_is_lower_bound`), so that more trials cost more than this",
+        ] {
+            assert!(text.contains(told), "{told}: {text}");
+        }
     }
 }

@@ -4,7 +4,8 @@ use std::fmt::Write as _;
 
 use crate::report::draft::{Draft, grouped};
 use crate::report::estimate::{CellEstimate, Estimate, Span};
-use crate::report::table::{Look, dollars, seconds};
+use crate::report::number::counted;
+use crate::report::table::{Look, at_least, dollars, seconds};
 
 impl Estimate {
     /// The estimate as JSON.
@@ -22,6 +23,7 @@ impl Estimate {
             "cells_known": self.cells.len() - self.cells_without_time,
             "cells_without_time": self.cells_without_time,
             "cells_without_cost": self.cells_without_cost,
+            "cost_lower_bound_rows": self.cost_lower_bounds,
         })
     }
 
@@ -54,13 +56,8 @@ impl Estimate {
         if self.cells_without_cost == self.cells.len() {
             text.push_str("cost: unknown\n");
         } else {
-            let _infallible = writeln!(
-                text,
-                "cost: {} ({} to {})",
-                dollars(mean),
-                dollars(low),
-                dollars(high)
-            );
+            let usd = |usd| at_least(dollars(usd), self.cost_lower_bounds > 0);
+            let _infallible = writeln!(text, "cost: {} ({} to {})", usd(mean), usd(low), usd(high));
         }
         for (count, what) in [
             (self.cells_without_time, "time"),
@@ -73,6 +70,13 @@ impl Estimate {
                     "the {what} of {count} of {of} cells is unknown and not counted"
                 );
             }
+        }
+        if self.cost_lower_bounds > 0 {
+            let _infallible = writeln!(
+                text,
+                "{} of the past run cost more than anybody told (`cost_is_lower_bound`), so that more trials cost more than this",
+                counted(self.cost_lower_bounds, "row")
+            );
         }
         text.push_str(
             "the ranges hold if every trial is at the 10th or the 90th percentile of its cell\n",
@@ -94,13 +98,15 @@ impl CellEstimate {
             "baseline": self.baseline, "trials": self.trials, "seen": self.seen,
             "time_mean": self.time_mean, "time_median": self.time_median, "overhead_mean": self.overhead_mean,
             "cost_mean": self.cost_mean, "cost_median": self.cost_median,
+            "cost_lower_bound_rows": self.cost_lower_bounds,
             "seconds": self.seconds.map(Span::to_json), "cost_usd": self.usd.map(Span::to_json),
         })
     }
 
     fn row(&self) -> Vec<String> {
         let time = |time: Option<f64>| time.map_or_else(|| "-".to_owned(), seconds);
-        let usd = |usd: Option<f64>| usd.map_or_else(|| "-".to_owned(), dollars);
+        let told = |usd| at_least(dollars(usd), self.cost_lower_bounds > 0);
+        let usd = |usd: Option<f64>| usd.map_or_else(|| "-".to_owned(), told);
         vec![
             self.trials.to_string(),
             self.seen.to_string(),

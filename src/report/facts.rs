@@ -76,6 +76,8 @@ pub struct Measured {
     pub cached_read_tokens: Option<f64>,
     /// Uncached input + cached reads + cache writes + output.
     pub tokens: Option<f64>,
+    /// Whether these are told, and more were used.
+    pub tokens_are_lower_bound: bool,
     /// Agent calls of `xcodebuild`.
     pub xcodebuild_calls: Option<f64>,
     /// Agent calls of `xcrun`.
@@ -208,6 +210,11 @@ fn outcome(row: &Row) -> String {
 }
 
 impl Measured {
+    /// Whether its cost is told, and was more than that.
+    pub(super) fn cost_is_lower_bound(&self) -> bool {
+        self.cost.is_some() && self.cost_is_incomplete
+    }
+
     fn of(row: &Row) -> Self {
         let count = |count: Option<u64>| count.map(number::whole);
         let discovery = row.tool_error_discovery.is_some_and(|seen| seen > 0);
@@ -223,6 +230,7 @@ impl Measured {
             cache_read_rate: row.cache_read_rate,
             cached_read_tokens: count(row.cached_read_tokens),
             tokens: tokens(row),
+            tokens_are_lower_bound: row.usage_is_lower_bound == Some(true) && tokens(row).is_some(),
             xcodebuild_calls: count(row.xcodebuild_calls),
             xcrun_calls: count(row.xcrun_calls),
             simctl_calls: count(row.simctl_calls),

@@ -48,6 +48,10 @@ pub struct ScenarioLine {
     pub spent: Option<f64>,
     /// Attempts that cost more than is known.
     pub cost_incomplete: usize,
+    /// How many of the costs that the median is of are lower bounds.
+    pub cost_lower_bounds: usize,
+    /// How many of the tokens that the mean is of are lower bounds.
+    pub token_lower_bounds: usize,
 }
 
 impl Overview {
@@ -122,6 +126,8 @@ fn line(cells: &[&CellStats]) -> ScenarioLine {
         tool_errors_mean: all.sums.tool_errors.mean(),
         spent: (all.spent.count() > 0).then(|| all.spent.total()),
         cost_incomplete: all.cost_incomplete,
+        cost_lower_bounds: all.cost_lower_bounds,
+        token_lower_bounds: all.token_lower_bounds,
     }
 }
 

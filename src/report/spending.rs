@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use crate::model::CostSource;
 use crate::record::Row;
+use crate::report::number::counted;
 use crate::report::unknown_cost::{cost_is_unknown, unknown_counts_as};
 use crate::stats::Sum;
 
@@ -90,13 +91,7 @@ impl Spending {
             let usd = self.judges.total();
             remarks.push(format!("{usd:.6} USD of it went to judges"));
         }
-        let rows = |count: usize| {
-            if count == 1 {
-                "1 row".to_owned()
-            } else {
-                format!("{count} rows")
-            }
-        };
+        let rows = |count: usize| counted(count, "row");
         if self.lower_bounds > 0 {
             remarks.push(format!(
                 "{} cost more than anybody told (`cost_is_lower_bound`)",

@@ -113,8 +113,12 @@ fn cell_row(stats: &CellStats) -> Vec<String> {
         stats.runs.to_string(),
         optional(stats.success_rate(), percent),
         optional(stats.times.quantile(0.5), seconds),
-        optional(stats.costs.quantile(0.5), dollars),
-        optional(stats.sums.tokens.mean(), tokens),
+        optional(stats.costs.quantile(0.5), |usd| {
+            at_least(dollars(usd), stats.cost_lower_bounds > 0)
+        }),
+        optional(stats.sums.tokens.mean(), |mean| {
+            at_least(tokens(mean), stats.token_lower_bounds > 0)
+        }),
         optional(stats.sums.tool_errors.mean(), |errors| {
             format!("{errors:.1}")
         }),
@@ -130,21 +134,18 @@ fn scenario_row(name: &str, line: &ScenarioLine) -> Vec<String> {
         rate(line.success_rate_graded, line.graded),
         line.infra.to_string(),
         optional(line.time_median, seconds),
-        optional(line.tokens_mean, tokens),
-        optional(line.cold_cost_median, dollars),
+        optional(line.tokens_mean, |mean| {
+            at_least(tokens(mean), line.token_lower_bounds > 0)
+        }),
+        optional(line.cold_cost_median, |usd| {
+            at_least(dollars(usd), line.cost_lower_bounds > 0)
+        }),
         optional(line.xcodebuild_calls_mean, |calls| format!("{calls:.1}")),
         optional(line.tool_errors_mean, |errors| format!("{errors:.1}")),
-        spent(line),
+        optional(line.spent, |usd| {
+            at_least(dollars(usd), line.cost_incomplete > 0)
+        }),
     ]
-}
-
-/// What was spent; `>=` where more was.
-fn spent(line: &ScenarioLine) -> String {
-    let told = optional(line.spent, dollars);
-    match (line.spent, line.cost_incomplete) {
-        (Some(_), 1..) => format!(">={told}"),
-        _ => told,
-    }
 }
 
 /// The same table with its rows as columns, in as many tables as the width asks for.
@@ -218,6 +219,16 @@ pub fn dollars(usd: f64) -> String {
     }
 }
 
+/// What is told of an amount; `>=` before it where it was more.
+#[must_use]
+pub fn at_least(told: String, is_lower_bound: bool) -> String {
+    if is_lower_bound {
+        format!(">={told}")
+    } else {
+        told
+    }
+}
+
 /// Tokens as `950`, `12.3k`, `1.2M`.
 #[must_use]
 pub fn tokens(tokens: f64) -> String {
@@ -287,6 +298,48 @@ mod tests {
             lines[3].join(" "),
             "a_task_of_some_length 2 50.0% 1m05s $0.2500 12.3k - 1 infra:rate_limited, 1 pass"
         );
+    }
+
+    #[test]
+    fn figures_that_are_lower_bounds_are_marked_in_both_tables() {
+        let measured = Measured {
+            cost: Some(0.25),
+            cold_cost: Some(0.5),
+            tokens: Some(12_345.0),
+            ..Measured::default()
+        };
+        let row = |scenario: &str, measured| Facts {
+            measured,
+            ..facts("codex", scenario, "t")
+        };
+        let mut summary = Summary::default();
+        summary.add(&row("whole", measured));
+        // Nobody knows what it cost: the others' figures are no lower bounds for that.
+        let unknown = Measured {
+            cost_is_incomplete: true,
+            ..Measured::default()
+        };
+        summary.add(&row("whole", unknown));
+        summary.add(&row("stopped", measured));
+        let stopped = Measured {
+            cost_is_incomplete: true,
+            tokens_are_lower_bound: true,
+            ..measured
+        };
+        summary.add(&row("stopped", stopped));
+        summary.finish();
+        let words = |line: &str| line.split_whitespace().collect::<Vec<_>>().join(" ");
+        let text = cells(&summary, Look::PLAIN);
+        let lines: Vec<String> = text.lines().map(words).collect();
+        assert_eq!(lines[3], "t 2 100.0% - >=$0.2500 >=12.3k - 2 pass");
+        assert_eq!(lines[5], "t 2 100.0% - $0.2500 12.3k - 2 pass");
+        let text = scenarios(&Overview::new(&summary), Look::PLAIN);
+        for line in [
+            "stopped 100.0% of 2 100.0% of 2 0 - >=12.3k >=$0.5000 - - >=$0.5000",
+            "whole 100.0% of 2 100.0% of 2 0 - 12.3k $0.5000 - - >=$0.2500",
+        ] {
+            assert!(text.lines().map(words).any(|told| told == line), "{text}");
+        }
     }
 
     #[test]

@@ -30,6 +30,7 @@ pub fn is_paid(row: &Row) -> bool {
 }
 
 /// Whether more was spent on it than its row tells.
-pub(super) fn cost_is_incomplete(row: &Row) -> bool {
+#[must_use]
+pub fn cost_is_incomplete(row: &Row) -> bool {
     row.cost_is_lower_bound == Some(true) || cost_is_unknown(row)
 }

@@ -9,7 +9,7 @@ use crate::model::{
 };
 use crate::plan::{Done, Plan, PlannedTrial};
 use crate::record::{Journal, Row, RunDir, StageMark, rows};
-use crate::report::{cost_is_unknown, is_paid, unknown_counts_as};
+use crate::report::{cost_is_incomplete, cost_is_unknown, is_paid, unknown_counts_as};
 use crate::runner::RunError;
 use crate::runner::believed::{Belief, Found};
 use crate::runner::disk::Disk;
@@ -25,6 +25,8 @@ pub(super) struct Standing {
     pub(super) done: Vec<Done>,
     /// USD that the rows tell, lower bounds included; nothing where no row tells any.
     pub(super) spent_usd: Option<f64>,
+    /// Whether any row cost more than it tells, or nobody knows what.
+    pub(super) spent_is_lower_bound: bool,
     /// What rows without a known cost were allowed to spend: it counts as spent.
     pub(super) unknown_usd: f64,
     /// Rows of which not all of the cost is known: what is, and what they were allowed.
@@ -197,6 +199,7 @@ impl Standing {
             self.lower_bounds.push((known, own));
         }
         self.unknown_usd += unknown_counts_as(row);
+        self.spent_is_lower_bound |= cost_is_incomplete(row);
     }
 
     /// What counts against the run's budget: a trial of which not all is known counts as what it was allowed to spend, and one

@@ -196,6 +196,7 @@ async fn start(
         already_done,
         jobs: request.jobs,
         spent_usd: standing.spent_usd,
+        spent_is_lower_bound: standing.spent_is_lower_bound,
         max_cost_usd: request.max_cost_usd,
     });
     let context = Arc::new(context);

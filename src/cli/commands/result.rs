@@ -5,12 +5,12 @@ use std::process::ExitCode;
 use serde_json::json;
 
 use crate::cli::args::ShowArgs;
-use crate::cli::console::{counted, say};
+use crate::cli::console::say;
 use crate::cli::failure::{Failure, Kind, Outcome};
 use crate::cli::out::{Colour, Out};
 use crate::config::Settings;
 use crate::record::RunDir;
-use crate::report::{RebuildOptions, Rebuilt, rebuild, sanitize_line, table};
+use crate::report::{RebuildOptions, Rebuilt, counted, rebuild, sanitize_line, table};
 use crate::runner::RunEnd;
 
 /// What is told.

@@ -17,6 +17,8 @@ pub(super) struct Board {
     /// Time of all whole trials that ended, harness included.
     took: Duration,
     spent_usd: Option<f64>,
+    /// Whether trials that ended cost more than is known.
+    spent_is_lower_bound: bool,
     max_cost_usd: Option<f64>,
     /// Lanes that start nothing: until when, and that as a person reads it.
     pub(super) parked: BTreeMap<String, (Instant, String)>,
@@ -104,6 +106,7 @@ impl Board {
             finished: 0,
             took: Duration::ZERO,
             spent_usd: None,
+            spent_is_lower_bound: false,
             max_cost_usd: None,
             parked: BTreeMap::new(),
             cancelling: 0,
@@ -142,6 +145,11 @@ impl Board {
         running.chain(self.spent_usd).reduce(|sum, usd| sum + usd)
     }
 
+    /// Whether more was spent on the trials that ended than is known.
+    pub(super) fn spent_is_lower_bound(&self) -> bool {
+        self.spent_is_lower_bound
+    }
+
     /// Takes one step in.
     pub(super) fn take_in(&mut self, step: Progress, now: Instant) {
         match step {
@@ -150,9 +158,11 @@ impl Board {
                 already_done,
                 jobs,
                 spent_usd,
+                spent_is_lower_bound,
                 max_cost_usd,
             } => {
                 self.spent_usd = spent_usd;
+                self.spent_is_lower_bound = spent_is_lower_bound;
                 self.max_cost_usd = max_cost_usd;
                 self.planned = planned;
                 self.already_done = already_done;
@@ -218,6 +228,7 @@ impl Board {
             let trial = self.running.remove(place);
             now.saturating_duration_since(trial.started)
         });
+        self.spent_is_lower_bound |= outcome.cost_is_incomplete();
         let judges = outcome.layers.as_ref();
         let judges = judges.and_then(|it| it.judge_charged_usd);
         for usd in [outcome.cost.billed_usd, judges].into_iter().flatten() {

@@ -24,7 +24,6 @@ pub(super) use board::Counts;
 pub(super) use guard::CommandsStopped;
 use live::Live;
 use plain::Plain;
-pub(super) use words::counted;
 
 /// How often the live view is drawn anew while nothing happens.
 const REDRAW: Duration = Duration::from_millis(200);

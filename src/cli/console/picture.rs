@@ -114,9 +114,12 @@ fn summary(board: &Board, now: Instant, room: Room) -> String {
             .filter(|(count, _)| *count > 0)
             .map(|(count, word)| format!("{count} {word}")),
     );
-    parts.extend(board.spent_usd().map(|usd| match board.max_cost_usd() {
-        Some(most) => format!("{} of {} spent", table::dollars(usd), table::dollars(most)),
-        None => format!("{} spent", table::dollars(usd)),
+    parts.extend(board.spent_usd().map(|usd| {
+        let spent = table::at_least(table::dollars(usd), board.spent_is_lower_bound());
+        match board.max_cost_usd() {
+            Some(most) => format!("{spent} of {} spent", table::dollars(most)),
+            None => format!("{spent} spent"),
+        }
     }));
     parts.extend(match board.cancelling() {
         0 => board
@@ -186,6 +189,7 @@ mod tests {
                 already_done: 0,
                 jobs: 2,
                 spent_usd: None,
+                spent_is_lower_bound: false,
                 max_cost_usd: None,
             },
             start,
@@ -250,6 +254,7 @@ mod tests {
             already_done: 0,
             jobs: 2,
             spent_usd: Some(0.5),
+            spent_is_lower_bound: false,
             max_cost_usd: Some(3.0),
         };
         board.take_in(step, start);
@@ -271,6 +276,35 @@ mod tests {
             lines[lines.len() - 1].contains("of $3.00 spent"),
             "{lines:?}"
         );
+    }
+
+    #[test]
+    fn money_of_which_not_all_is_known_is_marked_while_the_run_goes_on() {
+        let start = Instant::now();
+        let room = Room {
+            width: 100,
+            height: 24,
+            unicode: false,
+        };
+        let last = |board: &Board| plain(&picture(board, start, room)).pop();
+        let mut ended = board(start);
+        assert!(last(&ended).is_some_and(|line| line.contains("  $0.0123 spent")));
+        let mut unknown = outcome(1);
+        unknown.cost.billed_usd = None;
+        ended.take_in(finished(unknown), start);
+        assert!(last(&ended).is_some_and(|line| line.contains("  >=$0.0123 spent")));
+        let mut resumed = board(start);
+        let step = Progress::RunStarted {
+            planned: 4,
+            already_done: 1,
+            jobs: 2,
+            spent_usd: Some(0.5),
+            spent_is_lower_bound: true,
+            max_cost_usd: Some(3.0),
+        };
+        resumed.take_in(step, start);
+        let told = last(&resumed).expect("a line");
+        assert!(told.contains("  >=$0.5000 of $3.00 spent"), "{told}");
     }
 
     #[test]

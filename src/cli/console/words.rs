@@ -6,7 +6,7 @@ use anstyle::{AnsiColor, Style};
 
 use crate::cli::console::board::{Board, Ending};
 use crate::model::{Integrity, LaneState, Progress, TrialKey, TrialOutcome};
-use crate::report::{sanitize_line, table};
+use crate::report::{counted, sanitize_line, table};
 
 /// Something to say.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -67,7 +67,7 @@ fn lane(name: &str, state: &LaneState) -> Line {
         )),
         LaneState::Open => Line::Step(format!("note: {name} goes on")),
         LaneState::Stopped => Line::Urgent(format!(
-            "{name} is stopped: its login failed twice in a row (key, account, model); its other trials are left for --resume"
+            "{name} is stopped: its login failed twice in a row (key, account, model); its trials without a result are left for --resume"
         )),
     }
 }
@@ -91,12 +91,6 @@ fn begun((planned, already_done): (usize, usize), jobs: u32) -> String {
         jobs => format!("{jobs} at once, which changes their timings"),
     };
     format!("{trials} to run{resumed}, {at_once}")
-}
-
-/// `1 trial`, `2 trials`.
-pub(in crate::cli) fn counted(count: usize, noun: &str) -> String {
-    let plural = if count == 1 { "" } else { "s" };
-    format!("{count} {noun}{plural}")
 }
 
 fn agent(key: &TrialKey, text: &str) -> Vec<Line> {
@@ -128,7 +122,8 @@ fn finished(board: &Board, outcome: &TrialOutcome, again: bool) -> String {
     let cost = outcome
         .cost
         .billed_usd
-        .map_or_else(|| "-".to_owned(), table::dollars);
+        .map(|usd| table::at_least(table::dollars(usd), outcome.cost.is_lower_bound));
+    let cost = cost.as_deref().unwrap_or("-");
     let (layers, reason, judged) = (layers(outcome), reason(outcome), judged(outcome));
     let doubted = doubted(outcome);
     format!(
@@ -262,6 +257,7 @@ mod tests {
                 already_done: 0,
                 jobs: 1,
                 spent_usd: None,
+                spent_is_lower_bound: false,
                 max_cost_usd: None,
             },
             now,
@@ -298,6 +294,14 @@ mod tests {
         for (outcome, expected) in cases {
             assert_eq!(said(&board(), &step(outcome)), [expected]);
         }
+    }
+
+    #[test]
+    fn a_trial_that_cost_more_than_was_told_says_so_in_its_line() {
+        let mut stopped = outcome(2);
+        stopped.cost.is_lower_bound = true;
+        let line = said(&board(), &step(stopped)).remove(0);
+        assert!(line.ends_with("1.3s  >=$0.0123"), "{line}");
     }
 
     #[test]
