@@ -205,11 +205,16 @@ impl Dispatch {
     fn refuse(&self, outcome: &TrialOutcome, schedule: &mut Schedule) {
         let mut agents = self.context.suite.agents.iter();
         let place = agents.position(|agent| agent.id == outcome.key.cell.agent);
-        if let Some(lane) = place.and_then(|place| schedule.stop_another_agent(place)) {
+        if let Some((lane, leaves)) = place.and_then(|place| schedule.stop_another_agent(place)) {
             let flags = outcome.attestation_flags.join(", ");
+            let rest = if leaves {
+                "its other trials are left for --resume"
+            } else {
+                "it had no further trial to start"
+            };
             self.teller.tell(Progress::Notice {
                 text: format!(
-                    "{lane} is stopped: it is not the agent that was asked for ({flags}); its other trials are left for --resume"
+                    "{lane} is stopped: it is not the agent that was asked for ({flags}); {rest}"
                 ),
             });
         }

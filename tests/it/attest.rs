@@ -231,10 +231,38 @@ fn strict_starts_nothing_more_of_an_agent_that_changed() {
     assert_eq!(flags, expected, "{}", ran.stderr);
     assert_eq!(ran.code, Some(1), "{}", ran.stderr);
     let said = format!("{}{}", ran.stdout, ran.stderr);
-    assert!(
-        said.contains("it is not the agent that was asked for (cli_version)"),
-        "{said}"
-    );
+    for told in [
+        "it is not the agent that was asked for (cli_version); its other trials are left for --resume",
+        "3 trials without a result",
+    ] {
+        assert!(said.contains(told), "{told}: {said}");
+    }
+}
+
+#[test]
+fn a_strict_run_whose_last_trial_ran_another_agent_does_not_end_well() {
+    let body = told("1.0/1.1", "large", "", "\"Bash\"");
+    let sandbox = Sandbox::new().agent("fake", "claude_code_cli", &body);
+    let home = sandbox.path("home");
+    let sandbox = sandbox
+        .set("trials_per_cell", "3")
+        .set("isolation", "none")
+        .suite(&format!("env: {{EVAL_HOME_OF_TEST: '{}'}}", home.display()));
+    let ran = sandbox.proctor(&["run", "--strict"]);
+    assert_eq!(sandbox.rows().len(), 3, "{}", ran.stderr);
+    assert_eq!(ran.code, Some(1), "{}", ran.stderr);
+    for told in [
+        "(cli_version); it had no further trial to start",
+        "1 of 3 trials did not run the agent that was asked for (--strict)",
+    ] {
+        assert!(ran.stderr.contains(told), "{told}: {}", ran.stderr);
+    }
+    assert!(!ran.stderr.contains("left for --resume"), "{}", ran.stderr);
+    let run = sandbox.run_dir().display().to_string();
+    let again = ["run", "--json", "--resume", &run];
+    let told: Value = serde_json::from_str(&sandbox.proctor(&again).expect_code(0).stdout)
+        .expect("a JSON document");
+    assert_eq!(told["counts"]["another_agent"], 1, "{told:#}");
 }
 
 #[test]

@@ -38,6 +38,8 @@ struct Totals {
     interrupted: usize,
     /// Trials whose integrity is not clean, however they came out.
     flagged: usize,
+    /// Trials of another agent than the first of their arm, or one without what the scenario asks for.
+    another_agent: usize,
     spent_usd: Option<f64>,
     spent_is_lower_bound: bool,
     max_cost_usd: Option<f64>,
@@ -81,6 +83,7 @@ impl Totals {
             infra: cells().map(|cell| cell.infra).sum(),
             interrupted: cells().map(|cell| cell.interrupted).sum(),
             flagged: cells().map(|cell| cell.flagged).sum(),
+            another_agent: cells().map(|cell| cell.another_agent).sum(),
             spent_usd: rebuilt.spending.usd(),
             spent_is_lower_bound: rebuilt.spending.is_lower_bound(),
             max_cost_usd: rebuilt.spending.budget,
@@ -163,7 +166,8 @@ fn document(told: &Told<'_>, rebuilt: &Rebuilt, totals: Totals) -> serde_json::V
         "recorded": told.recorded,
         "counts": {
             "trials": totals.trials, "passed": totals.passed, "failed": totals.failed(), "infra": totals.infra,
-            "interrupted": totals.interrupted, "integrity_flagged": totals.flagged, "missing": end.missing, "finished_now": end.finished,
+            "interrupted": totals.interrupted, "integrity_flagged": totals.flagged, "another_agent": totals.another_agent,
+            "missing": end.missing, "finished_now": end.finished,
         },
         "spent_usd": totals.spent_usd,
         "max_cost_usd": end.max_cost_usd,
@@ -208,13 +212,26 @@ fn verdict(told: &Told<'_>, totals: Totals) -> Outcome<ExitCode> {
         let hint = format!("{} tries again", told.again);
         return Err(Failure::new(Kind::TrialsFailed, text).hint(hint));
     }
+    if told.strict {
+        strictly(totals)?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// What `--strict` asks for: every trial passed, and with the agent that was asked for.
+fn strictly(totals: Totals) -> Outcome<()> {
+    let trials = counted(totals.trials, "trial");
     let failed = totals.trials - totals.passed;
-    if told.strict && failed > 0 {
+    if failed > 0 {
+        let text = format!("{failed} of {trials} did not pass (--strict)");
+        return Err(Failure::new(Kind::TrialsFailed, text));
+    }
+    if totals.another_agent > 0 {
         let text = format!(
-            "{failed} of {} did not pass (--strict)",
-            counted(totals.trials, "trial")
+            "{} of {trials} did not run the agent that was asked for (--strict): see `attestation_flags` and `notes` of the rows",
+            totals.another_agent
         );
         return Err(Failure::new(Kind::TrialsFailed, text));
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(())
 }

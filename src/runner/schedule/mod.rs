@@ -281,11 +281,18 @@ impl Schedule {
         }
     }
 
-    /// Stops the lane of an agent that is not the one that was asked for; its name, if it was not stopped before.
-    pub(super) fn stop_another_agent(&mut self, agent: usize) -> Option<String> {
+    /// Stops the lane of an agent that is not the one that was asked for; its name and whether trials wait in it, if it was not
+    /// stopped before.
+    pub(super) fn stop_another_agent(&mut self, agent: usize) -> Option<(String, bool)> {
         let place = *self.lane_of.get(agent)?;
         let (name, lane) = &mut self.lanes[place];
-        lane.stop_another_agent().then(|| name.clone())
+        let name = lane.stop_another_agent().then(|| name.clone())?;
+        let mut waiting = self
+            .work
+            .iter()
+            .flat_map(|work| work.phases.iter().flatten());
+        let leaves = waiting.any(|entry| self.lane_of[entry.planned.agent] == place);
+        Some((name, leaves))
     }
 
     /// Lets go of all that waits in a lane.
