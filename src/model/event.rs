@@ -154,7 +154,7 @@ pub struct ToolCall {
 pub struct ToolResult {
     /// Id of the call.
     pub id: String,
-    /// Whether the stream calls it an error.
+    /// Whether the stream calls it an error; never where the agent was stopped while the call was open.
     pub is_error: bool,
     /// Exit code of a command, where told.
     pub exit_code: Option<i32>,

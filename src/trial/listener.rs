@@ -15,6 +15,7 @@ use crate::record::{EventLog, RecordError, Redactor, Sieve, Transcript};
 use crate::supervise::{EndReason, Heard, Listener, OutputStream};
 use crate::trial::Teller;
 use crate::trial::beside::BesideCommands;
+use crate::trial::cut_short::CutShort;
 use crate::trial::meter::Meter;
 use crate::trial::watch::Watch;
 
@@ -33,6 +34,7 @@ pub(super) struct Ear {
     gate: Option<Gate>,
     /// Whether it was stopped before its end; `None` as long as nobody stops it.
     stopped_midway: Option<bool>,
+    cut_short: CutShort,
 }
 
 /// Everything that events are put down in.
@@ -135,6 +137,7 @@ impl Ear {
             sieves,
             gate: None,
             stopped_midway: None,
+            cut_short: CutShort::default(),
         }
     }
 
@@ -154,6 +157,7 @@ impl Ear {
     pub(super) fn read(&mut self, file: &[u8], at: Duration) {
         self.fresh.clear();
         self.reader.file(file, at, &mut self.fresh);
+        self.cut_short.see(&mut self.fresh);
         self.notebook.take_in(&self.fresh, self.reader.by_model());
     }
 
@@ -161,6 +165,7 @@ impl Ear {
     pub(super) fn finish(mut self, at: Duration) -> HeardAll {
         self.fresh.clear();
         let report = self.reader.finish(at, &mut self.fresh);
+        self.cut_short.see(&mut self.fresh);
         self.notebook.take_in(&self.fresh, &report.by_model);
         let mut heard = self.notebook.close(report);
         if self.stopped_midway == Some(true) {
@@ -318,8 +323,13 @@ impl Hearer for Notebook {
 impl Listener for Ear {
     fn stdout_line(&mut self, line: &[u8], at: Duration) -> Heard {
         self.fresh.clear();
-        let to = (&mut self.fresh, &mut self.notebook as &mut dyn Hearer);
-        self.reader.line_heard(line, at, to);
+        if self.cut_short.is_stopped() {
+            self.reader.line(line, at, &mut self.fresh);
+            self.cut_short.see(&mut self.fresh);
+        } else {
+            let to = (&mut self.fresh, &mut self.notebook as &mut dyn Hearer);
+            self.reader.line_heard(line, at, to);
+        }
         self.notebook.take_in(&self.fresh, self.reader.by_model());
         if self.reader.done() {
             Heard::Finished
@@ -333,6 +343,7 @@ impl Listener for Ear {
     fn stderr_line(&mut self, line: &[u8], at: Duration) -> Heard {
         self.fresh.clear();
         self.reader.stderr_line(line, at, &mut self.fresh);
+        self.cut_short.see(&mut self.fresh);
         self.notebook.take_in(&self.fresh, self.reader.by_model());
         Heard::More
     }
@@ -354,6 +365,9 @@ impl Listener for Ear {
 
     /// Figures that come from here on lack what the model is asked just now.
     fn stopping(&mut self, reason: EndReason) {
+        if reason != EndReason::Exited {
+            self.cut_short.stop();
+        }
         if reason != EndReason::Lingered {
             let is_midway = !self.reader.done();
             self.stopped_midway.get_or_insert(is_midway);

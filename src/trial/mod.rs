@@ -14,6 +14,7 @@ mod built;
 mod cheat;
 mod confinement;
 mod context;
+mod cut_short;
 mod door;
 mod draft;
 mod environment;

@@ -60,6 +60,38 @@ fn figures_of_an_agent_that_was_stopped_are_a_lower_bound_whatever_it_did() {
     }
 }
 
+/// Claude Code tells each call that a stop ends as refused by the person; others tell nothing of it.
+#[test]
+fn a_call_that_was_open_when_the_agent_was_stopped_is_a_call_and_no_error_of_a_tool() {
+    let called = |id: &str| {
+        format!(
+            r#"echo '{{"type":"assistant","message":{{"id":"m{id}","model":"m","content":[{{"type":"tool_use","id":"{id}","name":"Bash","input":{{"command":"ls"}}}}],"usage":{{"input_tokens":10,"output_tokens":5}}}},"parent_tool_use_id":null}}'"#
+        )
+    };
+    let failed = |id: &str| {
+        format!(
+            r#"echo '{{"type":"user","message":{{"role":"user","content":[{{"type":"tool_result","tool_use_id":"{id}","is_error":true,"content":"refused"}}]}},"parent_tool_use_id":null}}'"#
+        )
+    };
+    let end = [failed("t"), CLAUDE_END.to_owned()]
+        .join("\n")
+        .replace('\'', r"'\''");
+    let said = [CLAUDE_ASKS.to_owned(), called("own"), failed("own")].join("\n");
+    let body = format!("trap '{end}; exit 0' INT\n{said}\nsleep 30 & wait");
+    let sandbox = Sandbox::new()
+        .agent("fake", "claude_code_cli", &body)
+        .set("timeout_sec", "2")
+        .set("stop_grace_sec", "2");
+    sandbox.proctor(&["run", "--quiet"]);
+    let row = sandbox.row();
+    let told = ["termination", "tool_calls", "tool_error_total"].map(|key| &row[key]);
+    let expected = [json!("hard_timeout"), json!(2), json!(1)];
+    assert_eq!(told, expected.each_ref(), "{row:#}");
+    let events = std::fs::read_to_string(sandbox.trial_file("events.jsonl")).expect("events");
+    let ended = |error: bool| events.matches(&format!("\"is_error\":{error}")).count();
+    assert_eq!((ended(true), ended(false)), (1, 1), "{events}");
+}
+
 #[test]
 fn figures_that_came_before_the_stop_are_whole() {
     let said = format!("{CLAUDE_ASKS}\n{CLAUDE_ANSWER}\n{CLAUDE_END}\nsleep 30");
