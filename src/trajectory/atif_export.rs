@@ -81,6 +81,8 @@ struct Steps {
     unread: u64,
     /// Whether the stream tells of a message only what was known when it began, which is next to no output.
     output_is_placeholder: bool,
+    /// Whether the last figures are those of a request, too.
+    usage_is_by_request: bool,
 }
 
 impl Steps {
@@ -98,6 +100,7 @@ impl Steps {
             finished: None,
             unread: 0,
             output_is_placeholder: told.output_is_placeholder(),
+            usage_is_by_request: told.usage_is_by_request(),
         }
     }
 
@@ -223,7 +226,8 @@ impl Steps {
         observation.results.push(answer);
     }
 
-    /// Gives what was used since the last figures to the agent's last step. The figures of the end are of the whole.
+    /// Gives what was used since the last figures to the agent's last step. The figures of the end are of the whole, but where each
+    /// request tells its own.
     fn usage(&mut self, total: Usage, later: &[AgentEvent]) {
         self.usage = total;
         self.usage_seen = true;
@@ -234,7 +238,7 @@ impl Steps {
             )
         });
         let is_end = next.is_some_and(|event| matches!(event.kind, EventKind::Finished { .. }));
-        if !is_end {
+        if !is_end || self.usage_is_by_request {
             self.place();
         }
     }

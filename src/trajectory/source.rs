@@ -34,6 +34,11 @@ impl Told {
         self.header.agent_kind == "claude_code_cli"
     }
 
+    /// Whether its stream tells the tokens of each request, so that the last figures are the last request's and none of the whole.
+    pub(super) fn usage_is_by_request(&self) -> bool {
+        self.header.agent_kind == "opencode"
+    }
+
     /// Reads the folder of a trial.
     ///
     /// # Errors

@@ -151,9 +151,9 @@ proptest! {
     #[test]
     fn a_trajectory_that_was_read_tells_the_same_steps_tools_and_tokens(
         events in stream(),
-        claude in any::<bool>(),
+        kind in prop::sample::select(vec!["claude_code_cli", "codex_cli", "opencode"]),
     ) {
-        let first = told(if claude { "claude_code_cli" } else { "codex_cli" }, events);
+        let first = told(kind, events);
         let (again, imported) = through_atif(&first);
         let mut before = json_of(&first);
         // Without a first event the session is not told; the trajectory gives it the trial's name.
@@ -205,14 +205,7 @@ fn every_recorded_stream_becomes_a_trajectory_that_holds_and_spans_that_nest() {
     let all = recorded();
     assert!(all.len() > 60, "only {} streams were found", all.len());
     for (kind, path) in all {
-        let mut events = Vec::new();
-        let mut reader = StreamReader::for_kind(kind);
-        let bytes = fs::read(&path).expect("read a stream");
-        for (number, line) in bytes.split(|byte| *byte == b'\n').enumerate() {
-            reader.line(line, Duration::from_millis(number as u64), &mut events);
-        }
-        drop(reader.finish(Duration::from_secs(60), &mut events));
-        let first = told(kind.as_str(), events);
+        let first = told_by(kind, &path);
         let (again, imported) = through_atif(&first);
         let before = json_of(&first);
         assert_eq!(before["steps"], again["steps"], "{}", path.display());
@@ -225,6 +218,41 @@ fn every_recorded_stream_becomes_a_trajectory_that_holds_and_spans_that_nest() {
         let spans = otel(&first, OtelOptions { content: true });
         assert_nested(&spans, &path);
     }
+}
+
+/// What a recorded stream tells.
+fn told_by(kind: AgentKind, path: &Path) -> Told {
+    let mut events = Vec::new();
+    let mut reader = StreamReader::for_kind(kind);
+    let bytes = fs::read(path).expect("read a stream");
+    for (number, line) in bytes.split(|byte| *byte == b'\n').enumerate() {
+        reader.line(line, Duration::from_millis(number as u64), &mut events);
+    }
+    drop(reader.finish(Duration::from_secs(60), &mut events));
+    told(kind.as_str(), events)
+}
+
+#[test]
+fn steps_of_an_agent_that_tells_each_request_sum_up_to_what_its_end_tells() {
+    let mut with_tokens = 0;
+    for (kind, path) in recorded() {
+        let told = told_by(kind, &path);
+        let Some(total) = last_usage(&told.events).filter(|_| kind == AgentKind::Opencode) else {
+            continue;
+        };
+        with_tokens += 1;
+        let trajectory = json_of(&told);
+        let steps = trajectory["steps"].as_array().expect("steps").iter();
+        let sums = ["prompt_tokens", "completion_tokens"].map(|key| {
+            let each = steps
+                .clone()
+                .filter_map(|step| step["metrics"][key].as_u64());
+            each.sum::<u64>()
+        });
+        let prompt = total.uncached_input + total.cached_read + total.cache_write;
+        assert_eq!(sums, [prompt, total.output], "{}", path.display());
+    }
+    assert!(with_tokens > 15, "only {with_tokens} streams tell tokens");
 }
 
 fn assert_nested(request: &Value, path: &Path) {
