@@ -169,6 +169,8 @@ pub(super) fn quiet_variables(kind: AgentKind) -> Vec<(String, OsString)> {
             // While it tries a failed request again, nothing else tells why it is silent.
             ("OPENCODE_LOG_LEVEL", "ERROR"),
             ("OPENCODE_PRINT_LOGS", "1"),
+            // A plugin can give the model tools, whatever servers a scenario has.
+            ("OPENCODE_PURE", "1"),
         ],
         AgentKind::Qwen => vec![
             ("QWEN_CODE_SUPPRESS_YOLO_WARNING", "1"),

@@ -1,7 +1,9 @@
 //! Memories that reach agents from outside of a suite: told before the first agent, since no setting shows them.
 
+use std::fs;
 use std::path::Path;
 
+use crate::config::AgentKind;
 use crate::model::Isolation;
 use crate::trial::{RunContext, memories_of_folder, memories_of_home};
 
@@ -26,6 +28,9 @@ pub(super) fn reached(context: &RunContext) -> Vec<String> {
     }
     let home = context.base_env.iter().find(|(name, _)| name == "HOME");
     let read = home.map(|(_, home)| there(Path::new(home), memories_of_home()));
+    if context.confinement.level != Isolation::Jail {
+        told.extend(home.and_then(|(_, home)| tools_of_opencode(context, Path::new(home))));
+    }
     if let Some(read) = read.filter(|read| !read.is_empty()) {
         told.push(format!(
             "agents read what your home holds of {}: it is part of what is measured (`suite.clean_agent_env: true` keeps it from them)",
@@ -33,6 +38,29 @@ pub(super) fn reached(context: &RunContext) -> Vec<String> {
         ));
     }
     told
+}
+
+/// Tools that opencode takes from the operator's home: nothing switches them off.
+fn tools_of_opencode(context: &RunContext, home: &Path) -> Option<String> {
+    const FOLDERS: [&str; 4] = [
+        ".config/opencode/tool",
+        ".config/opencode/tools",
+        ".opencode/tool",
+        ".opencode/tools",
+    ];
+    let mut agents = context.suite.agents.iter();
+    agents.find(|agent| agent.kind == AgentKind::Opencode)?;
+    let is_full = |folder: &&str| {
+        let entries = fs::read_dir(home.join(folder));
+        entries.is_ok_and(|mut entries| entries.next().is_some())
+    };
+    let full: Vec<&str> = FOLDERS.into_iter().filter(is_full).collect();
+    (!full.is_empty()).then(|| {
+        format!(
+            "opencode offers its model the tools that your home holds in {}: they are part of what is measured (`suite.clean_agent_env: true` keeps them from it)",
+            full.join(", ")
+        )
+    })
 }
 
 fn there(folder: &Path, files: impl Iterator<Item = String>) -> Vec<String> {

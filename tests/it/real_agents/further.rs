@@ -179,3 +179,39 @@ fn what_a_dead_launcher_leaves_running_is_stopped_and_told() {
         .expect("ask for processes");
     assert!(sleeps.stdout.is_empty(), "a command of theirs still runs");
 }
+
+/// A plugin can give the model tools that no scenario names.
+#[test]
+fn a_plugin_of_the_project_runs_in_opencode_only_where_the_suite_lets_it() {
+    let Some(tools) = Tools::find() else { return };
+    for (let_in, runs) in [("", false), ("env: {OPENCODE_PURE: '0'}", true)] {
+        let sandbox = suite(&tools, "auto", "lab")
+            .suite("clean_agent_env: true")
+            .suite(let_in)
+            .tasks(&tasks(&["text"]));
+        let mark = sandbox.path("home/plugin.mark");
+        let plugin = format!(
+            "export const P = async () => {{ require('fs').writeFileSync({:?}, ''); return {{}} }}\n",
+            mark.display().to_string()
+        );
+        let named = r#"{"@opencode-ai/plugin":"*"}"#;
+        let lock =
+            format!(r#"{{"lockfileVersion":3,"packages":{{"":{{"dependencies":{named}}}}}}}"#);
+        let sandbox = sandbox.base(&[
+            (".opencode/plugin/planted.js", &plugin),
+            // With these it asks no registry for the package of plugins.
+            (
+                ".opencode/package.json",
+                &format!(r#"{{"dependencies":{named}}}"#),
+            ),
+            (".opencode/package-lock.json", &lock),
+            (".opencode/node_modules/none.txt", ""),
+        ]);
+        let Some(run) = rehearse(&sandbox, &["opencode"]) else {
+            return;
+        };
+        let row = run.row("opencode", "text");
+        assert_eq!(row["success"], true, "{row:#}");
+        assert_eq!(mark.exists(), runs, "{let_in}: {row:#}");
+    }
+}
