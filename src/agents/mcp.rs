@@ -24,7 +24,7 @@ pub(super) use further::{
 };
 pub use machine::{MachineServers, machine_servers, machine_settings};
 pub(super) use merged::opencode_besides;
-pub use merged::opencode_merges;
+pub use merged::{opencode_merges, seen_by_opencode};
 pub use noted::{Met, ServerNoted, ServerNotes, ToolList, servers_noted};
 
 use changed::marked;

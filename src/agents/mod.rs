@@ -47,8 +47,8 @@ pub use invocation::{Invocation, InvocationContext, InvocationError, invocation,
 pub use led::{Led, SCRIPTED_KEY, led};
 pub use mcp::{
     MachineServers, Met, ServerNoted, ServerNotes, ToolList, machine_servers, machine_settings,
-    mcp_commands, opencode_merges, opencode_settings_named, server_names, server_programs,
-    server_variables, servers_noted, servers_with_folder,
+    mcp_commands, opencode_merges, opencode_settings_named, seen_by_opencode, server_names,
+    server_programs, server_variables, servers_noted, servers_with_folder,
 };
 pub use prompt::compose_prompt;
 pub use provider::{hosts_of, provider_hosts};

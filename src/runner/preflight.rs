@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use tokio::sync::OnceCell;
 
-use crate::agents::OperatorHome;
+use crate::agents::{OperatorHome, seen_by_opencode};
 use crate::config::{AgentKind, AgentSpec, Project, Suite};
 use crate::gate::WayOut;
 use crate::graders::{Tools, system_path};
@@ -227,7 +227,9 @@ fn way_out(suite: &Suite, operator: &[(OsString, OsString)]) -> Result<WayOut, S
 /// Whether what keeps the processes keeps what is asked for: the servers of a scenario and no others, and its network.
 fn level_suffices(suite: &Suite, confinement: &Confinement) -> Result<(), RunError> {
     machine::servers(suite, confinement.level, Path::new("/"))?;
-    machine::merged(suite, &OperatorHome::from_env())?;
+    let operator = OperatorHome::from_env();
+    let operator = seen_by_opencode(operator, |file| confinement.shows(file));
+    machine::merged(suite, &operator)?;
     let why = no_network_without_jail(suite, confinement);
     why.map_or(Ok(()), |why| Err(RunError::Missing(vec![why])))
 }

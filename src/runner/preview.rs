@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::path::Path;
 
-use crate::agents::OperatorHome;
+use crate::agents::{OperatorHome, seen_by_opencode};
 use crate::model::Isolation;
 use crate::plan::{Missing, Plan, build};
 use crate::record::RunDir;
@@ -37,13 +37,19 @@ pub struct Preview {
 pub fn preview(request: &RunRequest) -> Result<Preview, RunError> {
     let plan = build(&request.suite, request.trials);
     // Nothing is tried here, so that whoever asks for no level is taken to get the highest.
-    let level = request.suite.settings.isolation.level;
-    machine::servers(
-        &request.suite,
-        level.unwrap_or(Isolation::Jail),
-        Path::new("/"),
-    )?;
-    machine::merged(&request.suite, &OperatorHome::from_env())?;
+    let isolation = &request.suite.settings.isolation;
+    let level = isolation.level.unwrap_or(Isolation::Jail);
+    machine::servers(&request.suite, level, Path::new("/"))?;
+    let is_lent = |file: &Path| {
+        isolation
+            .lend
+            .iter()
+            .any(|lent| file.starts_with(&lent.path))
+    };
+    let operator = seen_by_opencode(OperatorHome::from_env(), |file| {
+        level != Isolation::Jail || is_lent(file)
+    });
+    machine::merged(&request.suite, &operator)?;
     let (standing, drift) = match &request.resume {
         Some(path) => {
             let run_dir = run_to_resume(path)?;

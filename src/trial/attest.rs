@@ -291,13 +291,8 @@ fn named_settings(frame: &Frame<'_>, spec: &ChildSpec) -> Vec<(String, String)> 
     };
     let confinement = &frame.context.confinement;
     let is_seen = |file: &Path| {
-        let real = fs::canonicalize(file);
-        confinement.level != Isolation::Jail
-            || real.is_ok_and(|real| {
-                real.starts_with(&spec.cwd)
-                    || confinement.is_lent(&real)
-                    || !confinement.hides(&real)
-            })
+        let inside = |real: PathBuf| real.starts_with(&spec.cwd);
+        confinement.shows(file) || fs::canonicalize(file).is_ok_and(inside)
     };
     let named = opencode_settings_named(value, &spec.cwd).into_iter();
     let seen = named.filter(|(_, file)| is_seen(file));

@@ -172,6 +172,12 @@ impl Confinement {
         self.lent.iter().any(|lent| real.starts_with(&lent.path))
     }
 
+    /// Whether an agent sees this file, which is no part of its workspace.
+    pub(crate) fn shows(&self, file: &Path) -> bool {
+        let shown = |real: PathBuf| self.is_lent(&real) || !self.hides(&real);
+        self.level != Isolation::Jail || fs::canonicalize(file).is_ok_and(shown)
+    }
+
     /// Whether a real path lies in a place that is hidden.
     pub(super) fn hides(&self, real: &Path) -> bool {
         let hidden = self.hidden.iter().map(PathBuf::as_path);

@@ -6,8 +6,8 @@ use std::time::Duration;
 use std::{fs, io};
 
 use crate::agents::{
-    Invocation, InvocationContext, OperatorHome, compose_prompt, copy_settings, invocation,
-    machine_servers,
+    Invocation, InvocationContext, OperatorHome, compose_prompt, copy_settings, invocation_for,
+    machine_servers, seen_by_opencode,
 };
 use crate::config::{ScenarioSpec, TaskSpec};
 use crate::graders::{ForbiddenBaseline, capture_baseline};
@@ -60,7 +60,11 @@ pub(super) fn ready(frame: &Frame<'_>, workspace: &Workspace) -> Result<Ready, S
     let scenario = context.scenario(frame.planned);
     let task = context.task(frame.planned);
     let prompt = compose_prompt(task, scenario, &project_told(frame));
-    let invocation = invocation(&InvocationContext {
+    let operator = seen_by_opencode(OperatorHome::from_env(), |file| {
+        context.confinement.shows(file)
+    });
+    let go_between = go_between(frame);
+    let asked = InvocationContext {
         agent: context.agent(frame.planned),
         scenario,
         settings: &context.suite.settings,
@@ -74,15 +78,15 @@ pub(super) fn ready(frame: &Frame<'_>, workspace: &Workspace) -> Result<Ready, S
         index: frame.planned.key.index,
         path: &path,
         home_is_own: home_is_own(frame),
-        go_between: go_between(frame).as_deref(),
+        go_between: go_between.as_deref(),
         machine: machine(frame),
-    })
-    .map_err(|error| Stop::spawn(error.to_string()))?;
+    };
+    let invocation = invocation_for(&asked, &operator);
+    let invocation = invocation.map_err(|error| Stop::spawn(error.to_string()))?;
     if context.confinement.level == Isolation::Jail && invocation.private_home.is_none() {
         let kind = context.agent(frame.planned).kind;
         let home = jail::home_of_agent(frame);
-        copy_settings(kind, &home, &OperatorHome::from_env())
-            .map_err(|error| Stop::spawn(error.to_string()))?;
+        copy_settings(kind, &home, &operator).map_err(|error| Stop::spawn(error.to_string()))?;
     }
     let shell_env = shell_env(frame, &overlay, invocation.private_home.as_deref());
     let shell_env =

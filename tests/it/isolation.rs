@@ -332,3 +332,27 @@ fn a_harness_whose_session_leads_out_of_its_process_namespace_knows_its_children
     assert_eq!(sandbox.row()["success"], true, "{told}");
     assert_eq!(ran.status.code(), Some(0), "{told}");
 }
+
+#[test]
+fn an_agent_in_a_jail_commits_as_the_operator_or_as_an_agent_where_git_has_no_settings() {
+    if !crate::jail::can_be_had() {
+        return;
+    }
+    for (settings, name) in [
+        ("", "agent"),
+        ("[user]\n\tname = mine\n\temail = m@m\n", "mine"),
+    ] {
+        let body = format!(
+            "{SOLVE}\ngit add -A && git commit -qm x && git log -1 --format=%an >&2\n{CLAUDE_DONE}"
+        );
+        let sandbox = Sandbox::new()
+            .agent("fake", "claude_code_cli", &body)
+            .suite("isolation: {level: jail, require: true}\n  lend: []");
+        if !settings.is_empty() {
+            fs::write(sandbox.path("home/.gitconfig"), settings).expect("write settings");
+        }
+        sandbox.proctor(&["run", "--quiet"]);
+        let said = fs::read_to_string(sandbox.trial_file("stderr.raw")).expect("what it said");
+        assert_eq!(said.trim(), name, "{:#}", sandbox.row());
+    }
+}

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use crate::agents::InvocationError;
 use crate::agents::home::settings;
-use crate::agents::home::{PrivateHome, without_plugins, write_private};
+use crate::agents::home::{PrivateHome, with_committer, without_plugins, write_private};
 use crate::config::AgentKind;
 
 /// Where the operator's own agents keep their things.
@@ -27,6 +27,8 @@ pub struct OperatorHome {
     pub opencode: Option<PathBuf>,
     /// `opencode` in `XDG_CONFIG_HOME`, else in `~/.config`: its settings.
     pub opencode_config: Option<PathBuf>,
+    /// `.opencode` in the home: more of its settings.
+    pub opencode_in_home: Option<PathBuf>,
     /// `OPENCODE_CONFIG`: a file of settings more.
     pub opencode_file: Option<PathBuf>,
     /// `OPENCODE_CONFIG_DIR`: a folder of settings more.
@@ -56,6 +58,7 @@ impl OperatorHome {
             copilot: path("COPILOT_HOME").or_else(|| below(".copilot")),
             opencode: within("XDG_DATA_HOME", ".local/share", "opencode"),
             opencode_config: within("XDG_CONFIG_HOME", ".config", "opencode"),
+            opencode_in_home: below(".opencode"),
             opencode_file: path("OPENCODE_CONFIG"),
             opencode_folder: path("OPENCODE_CONFIG_DIR"),
             home,
@@ -176,7 +179,7 @@ pub(super) fn copied_files(kind: AgentKind, operator: &OperatorHome) -> Vec<Path
 }
 
 /// Copies the operator's login and settings of an agent into `home`, which stands for the operator's own where that is
-/// hidden. Sessions, histories and memories stay out.
+/// hidden. Sessions, histories and memories stay out. Where the operator has no settings of git, commits are an agent's.
 ///
 /// # Errors
 /// A file that cannot be written.
@@ -190,6 +193,13 @@ pub fn copy_settings(
     };
     if kind == AgentKind::Opencode && operator.opencode_config.is_some() {
         without_plugins(home)?;
+    }
+    let settings_of_git = [".gitconfig", ".config/git/config"];
+    if !settings_of_git
+        .iter()
+        .any(|name| theirs.join(name).exists())
+    {
+        with_committer(home)?;
     }
     for file in copied_files(kind, operator) {
         if let (Ok(inside), Some(text)) = (file.strip_prefix(theirs), regular_text(&file)) {

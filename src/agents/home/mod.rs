@@ -107,9 +107,7 @@ fn whole(
     for (_, path) in &places {
         folder(path)?;
     }
-    let (name, email) = COMMITTER;
-    let identity = format!("[user]\n\tname = {name}\n\temail = {email}\n");
-    write_private(&home.join(".gitconfig"), identity.as_bytes())?;
+    with_committer(&home)?;
     let own = match kind {
         AgentKind::Codex => Some(below(".codex")),
         AgentKind::ClaudeCode => Some(below(".claude")),
@@ -150,6 +148,13 @@ pub(super) fn without_plugins(home: &Path) -> Result<(), InvocationError> {
         format!("{{\"lockfileVersion\":3,\"packages\":{{\"\":{{\"dependencies\":{named}}}}}}}\n");
     write_private(&config.join("package.json"), package.as_bytes())?;
     write_private(&config.join("package-lock.json"), lock.as_bytes())
+}
+
+/// Tells git who commits in this home.
+pub(super) fn with_committer(home: &Path) -> Result<(), InvocationError> {
+    let (name, email) = COMMITTER;
+    let identity = format!("[user]\n\tname = {name}\n\temail = {email}\n");
+    write_private(&home.join(".gitconfig"), identity.as_bytes())
 }
 
 /// Makes a folder that only the operator can enter.

@@ -58,6 +58,7 @@ impl Case {
         };
         let operator = OperatorHome {
             home: Some(self.private.path().join("operator")),
+            opencode_in_home: Some(self.private.path().join("operator/.opencode")),
             ..self.operator.clone()
         };
         invocation_for(&context, &operator)
@@ -328,6 +329,7 @@ fn every_kind_is_quiet_and_has_mcp_off_unless_a_scenario_gives_it() {
             &[
                 "OPENCODE_DB",
                 "OPENCODE_DISABLE_MODELS_FETCH",
+                "OPENCODE_PURE",
                 "OPENCODE_CONFIG_CONTENT",
             ],
         ),

@@ -149,7 +149,7 @@ pub(super) fn opencode_entry(server: &Server) -> Value {
 }
 
 /// Files in a folder of opencode's settings.
-const OPENCODE_FILES: [&str; 3] = ["opencode.json", "opencode.jsonc", "config.json"];
+pub(super) const OPENCODE_FILES: [&str; 3] = ["opencode.json", "opencode.jsonc", "config.json"];
 
 /// Files of opencode's settings to which its variables lead, each by its variable; what they hold is what `value` says, and it
 /// works in `workdir`.
@@ -188,8 +188,8 @@ pub(super) fn opencode_files(
     workdir: &Path,
     besides: impl IntoIterator<Item = PathBuf>,
 ) -> Vec<PathBuf> {
-    let in_home = operator.home.as_ref().map(|home| home.join(".opencode"));
-    let folders = operator.opencode_config.iter().chain(&in_home);
+    let folders = operator.opencode_config.iter();
+    let folders = folders.chain(&operator.opencode_in_home);
     let mut files: Vec<PathBuf> = folders
         .flat_map(|folder| OPENCODE_FILES.map(|name| folder.join(name)))
         .collect();

@@ -7,10 +7,26 @@ use serde_json::Value;
 use crate::agents::InvocationError;
 use crate::agents::home::OperatorHome;
 use crate::agents::mcp::further::{
-    opencode_entry, opencode_files, opencode_mcp, opencode_settings_named,
+    OPENCODE_FILES, opencode_entry, opencode_files, opencode_mcp, opencode_settings_named,
 };
 use crate::agents::mcp::on;
 use crate::config::{AgentSpec, ScenarioSpec, Settings};
+
+/// The operator's home without what opencode does not see of it: a jail shows neither `~/.opencode` nor what variables name, unless
+/// it is lent. Settings of the usual folder are copied into it.
+#[must_use]
+pub fn seen_by_opencode(operator: OperatorHome, is_shown: impl Fn(&Path) -> bool) -> OperatorHome {
+    let holds_any = |folder: &PathBuf| {
+        let mut files = OPENCODE_FILES.iter().map(|name| folder.join(name));
+        files.any(|file| is_shown(&file))
+    };
+    OperatorHome {
+        opencode_in_home: operator.opencode_in_home.filter(holds_any),
+        opencode_folder: operator.opencode_folder.filter(holds_any),
+        opencode_file: operator.opencode_file.filter(|file| is_shown(file)),
+        ..operator
+    }
+}
 
 /// Files of settings to which the variables of opencode lead, those of the suite and the operator's.
 pub(in crate::agents) fn opencode_besides(
