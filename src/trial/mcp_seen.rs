@@ -34,8 +34,9 @@ pub(super) fn add(frame: &Frame<'_>, heard: &HeardAll, seen: &mut Attestation) {
     let kind = frame.context.agent(frame.planned).speaks();
     for (name, status) in &mut seen.mcp_servers {
         let server = noted.get(name).filter(|_| is_program(frame, name));
-        if went_well && server.is_some_and(|server| has_no_tools(status, server, kind)) {
-            WITHOUT_TOOLS.clone_into(status);
+        let lacking = server.filter(|_| went_well);
+        if let Some(lacking) = lacking.and_then(|server| lacking_tools(status, server, kind)) {
+            lacking.clone_into(status);
         } else if heard.report.mcp_trouble && matches!(status.as_str(), "connected" | "given") {
             IN_TROUBLE.clone_into(status);
         }
@@ -52,16 +53,21 @@ pub(super) fn add(frame: &Frame<'_>, heard: &HeardAll, seen: &mut Attestation) {
 /// The status of a server that came up and whose tools the agent has not: one that did its work without them calls it connected.
 const WITHOUT_TOOLS: &str = "connected_without_tools";
 
+/// The status of a server whose list of tools broke off: some agents take those that came, others none.
+const LIST_CUT: &str = "connected_with_cut_list";
+
 /// The status of all servers of which nothing worse is known, where the agent said that one of them gave trouble.
 const IN_TROUBLE: &str = "trouble_told";
 
-fn has_no_tools(status: &str, server: &ServerNoted, kind: AgentKind) -> bool {
-    let is_lacking = match server.list {
-        ToolList::Sound => server.tools.is_empty(),
-        ToolList::Cut => true,
-        ToolList::Flawed => takes_sound_lists_alone(kind),
+/// What is to be said of a server that the agent calls connected and whose tools it has not, or not all.
+fn lacking_tools(status: &str, server: &ServerNoted, kind: AgentKind) -> Option<&'static str> {
+    let is_up = status == "connected" && server.met == Met::Answered;
+    let lacking = match server.list {
+        ToolList::Sound => server.tools.is_empty().then_some(WITHOUT_TOOLS),
+        ToolList::Cut => Some(LIST_CUT),
+        ToolList::Flawed => takes_sound_lists_alone(kind).then_some(WITHOUT_TOOLS),
     };
-    status == "connected" && server.met == Met::Answered && is_lacking
+    lacking.filter(|_| is_up)
 }
 
 /// Whether an agent takes none of a server's tools where one of them is not what MCP asks for. Codex and Copilot CLI take the others.
@@ -130,53 +136,34 @@ mod tests {
             ..ServerNoted::default()
         };
         let (codex, claude) = (AgentKind::Codex, AgentKind::ClaudeCode);
+        let (up, none) = ("connected", &[][..]);
+        let sound = ToolList::Sound;
         for (status, met, tools, list, kind, expected) in [
+            (up, Met::Answered, none, sound, codex, Some(WITHOUT_TOOLS)),
+            (up, Met::Answered, &["echo"], sound, codex, None),
             (
-                "connected",
-                Met::Answered,
-                &[][..],
-                ToolList::Sound,
-                codex,
-                true,
-            ),
-            (
-                "connected",
-                Met::Answered,
-                &["echo"],
-                ToolList::Sound,
-                codex,
-                false,
-            ),
-            (
-                "connected",
+                up,
                 Met::Answered,
                 &["echo"],
                 ToolList::Cut,
                 codex,
-                true,
+                Some(LIST_CUT),
             ),
             (
-                "connected",
+                up,
                 Met::Answered,
                 &["echo"],
                 ToolList::Flawed,
                 claude,
-                true,
+                Some(WITHOUT_TOOLS),
             ),
-            (
-                "connected",
-                Met::Answered,
-                &["echo"],
-                ToolList::Flawed,
-                codex,
-                false,
-            ),
+            (up, Met::Answered, &["echo"], ToolList::Flawed, codex, None),
             // What never answered, and what the agent gave up, has a word of its own.
-            ("connected", Met::Ended, &[], ToolList::Sound, claude, false),
-            ("failed", Met::Answered, &[], ToolList::Sound, claude, false),
+            (up, Met::Ended, none, sound, claude, None),
+            ("failed", Met::Answered, none, sound, claude, None),
         ] {
             let server = server(met, tools, list);
-            assert_eq!(has_no_tools(status, &server, kind), expected, "{server:?}");
+            assert_eq!(lacking_tools(status, &server, kind), expected, "{server:?}");
         }
     }
 
