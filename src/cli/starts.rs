@@ -2,7 +2,7 @@
 
 use crate::agents;
 use crate::config::{AgentSpec, GraderSpec, JudgeProvider, Suite, TaskSpec};
-use crate::report::sanitize_line;
+use crate::report::{quote_command as words, quote_odd};
 
 /// The commands of a suite, each as what it belongs to, what it is, and its words as a shell would be told them.
 pub(super) fn starts(suite: &Suite) -> Vec<[String; 3]> {
@@ -53,7 +53,7 @@ fn of_task(task: &TaskSpec) -> Vec<[String; 3]> {
 
 fn started_by(agent: &AgentSpec) -> String {
     match &agent.replay {
-        Some(replay) => format!("plays {}", replay.cassettes.display()),
+        Some(replay) => format!("plays {}", quote_odd(&replay.cassettes.to_string_lossy())),
         None => words(&agent.command),
     }
 }
@@ -61,12 +61,12 @@ fn started_by(agent: &AgentSpec) -> String {
 /// What a grader goes by: its command line, or what it looks at.
 pub(super) fn judged_by(grader: &GraderSpec) -> String {
     match grader {
-        GraderSpec::GitDiffForbidden { forbidden_globs } => forbidden_globs.join(" "),
+        GraderSpec::GitDiffForbidden { forbidden_globs } => listed(forbidden_globs),
         GraderSpec::Command { argv, .. } => words(argv),
         GraderSpec::ScreenshotExists { path } | GraderSpec::ScreenshotCompare { path, .. } => {
-            path.display().to_string()
+            quote_odd(&path.to_string_lossy())
         }
-        GraderSpec::Retrieval(options) => options.expected.join(" "),
+        GraderSpec::Retrieval(options) => listed(&options.expected),
         GraderSpec::Answer(_)
         | GraderSpec::Path(_)
         | GraderSpec::Budget(_)
@@ -78,6 +78,7 @@ pub(super) fn judged_by(grader: &GraderSpec) -> String {
     }
 }
 
-fn words(argv: &[String]) -> String {
-    sanitize_line(&shell_words::join(argv))
+fn listed(texts: &[String]) -> String {
+    let shown: Vec<String> = texts.iter().map(|text| quote_odd(text)).collect();
+    shown.join(" ")
 }

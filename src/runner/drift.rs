@@ -7,6 +7,7 @@ use std::path::Path;
 use crate::config::Suite;
 use crate::model::Progress;
 use crate::record::{AcceptedDrift, InputChange, RunDir, RunMetadata, extent};
+use crate::report::quote_odd;
 use crate::runner::inputs::{Given, inputs};
 use crate::runner::metadata::stamp;
 use crate::runner::{RunError, RunRequest};
@@ -212,9 +213,9 @@ fn line(change: &InputChange, suite: &Suite) -> String {
         name.to_string_lossy().into_owned()
     };
     let what = match change.what.split_once(' ') {
-        Some(("config", key)) => format!("{}: {key}", name(&suite.config_path)),
-        Some(("tasks", key)) => format!("{}: {key}", name(&suite.tasks_path)),
-        Some(("file", path)) => path.to_owned(),
+        Some(("config", key)) => format!("{}: {}", name(&suite.config_path), quote_odd(key)),
+        Some(("tasks", key)) => format!("{}: {}", name(&suite.tasks_path), quote_odd(key)),
+        Some(("file", path)) => quote_odd(path),
         Some(("program", agent)) => format!("the program of agent {agent}"),
         _ => change.what.clone(),
     };
@@ -231,7 +232,7 @@ fn short(value: &str) -> String {
     const DIGITS: usize = 12;
     match value.strip_prefix("sha256:") {
         Some(digest) if digest.len() == 64 => format!("sha256 {}...", &digest[..DIGITS]),
-        _ => value.to_owned(),
+        _ => quote_odd(value),
     }
 }
 

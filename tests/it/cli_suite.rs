@@ -375,6 +375,52 @@ fn every_command_of_a_suite_is_shown_before_anything_runs() {
     assert_eq!(std::fs::read_dir(sandbox.path("runs")).unwrap().count(), 0);
 }
 
+/// A suite with a command that holds a sequence which a terminal takes for a title, and what it must be shown as.
+fn with_a_hidden_command() -> (Sandbox, &'static str) {
+    let sandbox = solving().tasks("- id: answer\n  prompt: p\n  setup_commands: [\"true \\e]; touch hidden; : \\a done\\u009d\"]\n  graders:\n    - {type: git_diff_forbidden, forbidden_globs: [\"a\\eKb\"]}\n    - {type: command, argv: [\"test\", \"\\u202Ex\"]}\n");
+    (sandbox, r"$'true \x1b]; touch hidden; : \x07 done\u009d'")
+}
+
+#[test]
+fn what_a_terminal_would_hide_of_a_command_is_spelled_out_where_a_person_decides() {
+    let (sandbox, shown) = with_a_hidden_command();
+    let ran = sandbox.proctor(&["run", "--dry-run"]).expect_code(0);
+    for expected in [shown, r"$'a\x1bKb'", r"test $'\u202ex'"] {
+        assert!(ran.stdout.contains(expected), "{expected}\n{}", ran.stdout);
+    }
+    if has_script() {
+        let sandbox = cloned(sandbox);
+        let (seen, _) = at_a_terminal(&sandbox, ("run --quiet", "n\n"));
+        assert!(seen.contains(QUESTION) && seen.contains(shown), "{seen}");
+    }
+}
+
+const QUESTION: &str = "Run them?";
+
+/// Whether `script` is here, which gives a program a terminal.
+fn has_script() -> bool {
+    let version = std::process::Command::new("script")
+        .arg("--version")
+        .output();
+    version.is_ok_and(|ran| ran.status.success())
+}
+
+/// The sandbox as a clone of somebody's repository.
+fn cloned(sandbox: Sandbox) -> Sandbox {
+    for arguments in [
+        &["init", "-q"][..],
+        &["remote", "add", "origin", "https://example.invalid/x"],
+    ] {
+        let git = std::process::Command::new("git")
+            .arg("-C")
+            .arg(sandbox.path(""))
+            .args(arguments)
+            .status();
+        assert!(git.unwrap().success());
+    }
+    sandbox
+}
+
 /// Runs proctor at a terminal of its own, where a person types `typed`; gives what the person sees and the exit code.
 fn at_a_terminal(sandbox: &Sandbox, (arguments, typed): (&str, &str)) -> (String, Option<i32>) {
     let proctor = sandbox.command(&[]);
@@ -400,12 +446,7 @@ fn at_a_terminal(sandbox: &Sandbox, (arguments, typed): (&str, &str)) -> (String
 
 #[test]
 fn a_suite_from_elsewhere_is_asked_about_once_in_each_form() {
-    const QUESTION: &str = "Run them?";
-    if !std::process::Command::new("script")
-        .arg("--version")
-        .output()
-        .is_ok_and(|ran| ran.status.success())
-    {
+    if !has_script() {
         eprintln!("SKIPPED: no `script` here that gives a program a terminal");
         return;
     }
@@ -416,22 +457,7 @@ fn a_suite_from_elsewhere_is_asked_about_once_in_each_form() {
         "a suite of one's own: {seen}"
     );
 
-    let cloned = || {
-        let sandbox = solving();
-        for arguments in [
-            &["init", "-q"][..],
-            &["remote", "add", "origin", "https://example.invalid/x"],
-        ] {
-            let git = std::process::Command::new("git")
-                .arg("-C")
-                .arg(sandbox.path(""))
-                .args(arguments)
-                .status();
-            assert!(git.unwrap().success());
-        }
-        sandbox
-    };
-    let sandbox = cloned();
+    let sandbox = cloned(solving());
     let (seen, code) = at_a_terminal(&sandbox, ("run --quiet", "n\n"));
     assert!(
         seen.contains(QUESTION) && seen.contains("agent-good"),
@@ -450,7 +476,9 @@ fn a_suite_from_elsewhere_is_asked_about_once_in_each_form() {
     let (seen, _) = at_a_terminal(&sandbox, ("run --quiet", ""));
     assert!(!seen.contains(QUESTION), "--trust is remembered: {seen}");
     // Nobody is there to be asked.
-    cloned().proctor(&["run", "--quiet"]).expect_code(0);
+    cloned(solving())
+        .proctor(&["run", "--quiet"])
+        .expect_code(0);
 }
 
 #[test]

@@ -12,6 +12,7 @@ use crate::cli::failure::Outcome;
 use crate::cli::out::Colour;
 use crate::cli::suite::{Chosen, Purpose, discard};
 use crate::cli::trust::{self, Said};
+use crate::report::quote_command;
 use crate::runner::{self, RunRequest};
 
 /// Runs a suite, or what `--dry-run` and `--validate-tasks-only` make of it.
@@ -95,7 +96,7 @@ fn again(args: &RunArgs, run_dir: &Path) -> String {
     for (flag, usd) in limits {
         words.extend(usd.map(|usd| format!("{flag}={usd}")));
     }
-    shell_words::join(words)
+    quote_command(&words)
 }
 
 /// What a person wants to see.
