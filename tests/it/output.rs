@@ -93,6 +93,9 @@ fn told(sandbox: &Sandbox) -> Vec<(String, Ran)> {
     told.push(("estimate".to_owned(), estimate));
     let resume = sandbox.proctor(&["run", "--resume", &run_dir]);
     told.push(("resume".to_owned(), resume));
+    let trial = sandbox.trial_file("").display().to_string();
+    let cassette = sandbox.proctor(&["cassette", &trial]).expect_code(0);
+    told.push(("cassette".to_owned(), cassette));
     told
 }
 

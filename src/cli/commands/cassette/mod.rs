@@ -14,7 +14,7 @@ use crate::cli::args::CassetteArgs;
 use crate::cli::console::say;
 use crate::cli::failure::{Failure, Kind, Outcome};
 use crate::cli::out::{Colour, Out};
-use crate::report::sanitize_line;
+use crate::report::{escape_json, sanitize_line};
 use material::Material;
 
 /// Prints or writes the cassette of a trial.
@@ -30,6 +30,7 @@ pub(in crate::cli) fn run(args: &CassetteArgs) -> Outcome {
         let what = format!("record {}: {why}", args.trial_dir.display());
         Failure::new(Kind::Infrastructure, what)
     })?;
+    let text = escape_json(&text);
     match &args.out {
         None => Out::new(Colour::AUTO).text(text),
         Some(path) => write(path, &text, args.force).map_err(|error| {
