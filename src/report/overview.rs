@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::model::ScenarioId;
+use crate::model::{Cell, ScenarioId};
 use crate::report::cell_stats::CellStats;
 use crate::report::layers::LayerCounts;
 use crate::report::number::ratio;
@@ -69,7 +69,7 @@ impl Overview {
         let warnings = alarms(summary)
             .chain(touched_journal(summary))
             .chain(gaps(summary))
-            .chain(infra_warning(&scenarios, summary))
+            .chain(infra_warning(summary))
             .chain(doubtful_successes(summary))
             .chain(judged(summary))
             .chain(attestation_warning(summary))
@@ -217,25 +217,51 @@ fn judged(summary: &Summary) -> Option<String> {
     ))
 }
 
-/// Says so where infra faults hit some arms or cells harder than others.
-fn infra_warning(
-    scenarios: &BTreeMap<ScenarioId, ScenarioLine>,
-    summary: &Summary,
-) -> Option<String> {
-    let mut shares = summary
-        .cells
-        .values()
-        .filter_map(|cell| ratio(cell.infra, cell.runs));
-    let first = shares.next()?;
-    if shares.all(|share| (share - first).abs() < 1e-12) {
-        return None;
-    }
-    let arms: Vec<String> = scenarios
-        .iter()
-        .map(|(name, line)| format!("{name} {} of {}", line.infra, line.runs))
+/// Says so where infra faults hit some arms harder than others, or some tasks where the arms are alike.
+fn infra_warning(summary: &Summary) -> Option<String> {
+    const TOLD: usize = 12;
+    let by_arm = hit(summary, |cell| format!("{}/{}", cell.agent, cell.scenario));
+    let by_task = || hit(summary, |cell| format!("task {}", cell.task));
+    let by_cell = || {
+        hit(summary, |cell| {
+            format!("{}/{}/{}", cell.agent, cell.scenario, cell.task)
+        })
+    };
+    let groups = differing(by_arm)
+        .or_else(|| differing(by_task()))
+        .or_else(|| differing(by_cell()))?;
+    let told = groups.iter().take(TOLD);
+    let mut told: Vec<String> = told
+        .map(|(name, (infra, runs))| format!("{name} {infra} of {runs}"))
         .collect();
+    if groups.len() > TOLD {
+        told.push(format!("and {} more", groups.len() - TOLD));
+    }
     Some(format!(
         "infra faults differ between cells ({}): compare rates over graded trials, or resume the run to repeat what failed",
-        arms.join(", ")
+        told.join(", ")
     ))
+}
+
+/// Trials that an infra fault decided, and all, by a name that cells share.
+type Hit = BTreeMap<String, (usize, usize)>;
+
+fn hit(summary: &Summary, name: impl Fn(&Cell) -> String) -> Hit {
+    let mut hit = Hit::new();
+    for (cell, stats) in &summary.cells {
+        let (infra, runs) = hit.entry(name(cell)).or_default();
+        *infra += stats.infra;
+        *runs += stats.runs;
+    }
+    hit
+}
+
+/// The groups, those that were hit most first, if they were not all hit alike.
+fn differing(hit: Hit) -> Option<Vec<(String, (usize, usize))>> {
+    let share = |(infra, runs): (usize, usize)| ratio(infra, runs).unwrap_or(0.0);
+    let mut groups: Vec<_> = hit.into_iter().filter(|(_, (_, runs))| *runs > 0).collect();
+    groups.sort_by(|(_, one), (_, other)| share(*other).total_cmp(&share(*one)));
+    let (_, most) = groups.first()?;
+    let (_, least) = groups.last()?;
+    (share(*most) - share(*least) > 1e-12).then_some(groups)
 }
