@@ -14,6 +14,24 @@ fn patient() -> String {
     )
 }
 
+#[test]
+fn a_run_that_was_moved_while_it_ran_is_told_as_that() {
+    let sandbox = Sandbox::new()
+        .agent(
+            "fake",
+            "claude_code_cli",
+            &format!("{SOLVE}\n{CLAUDE_DONE}\nmv \"$HOME/../runs\"/2* \"$HOME/../runs/moved\""),
+        )
+        .suite("isolation: none");
+    let ran = sandbox.proctor(&["run", "--quiet"]).expect_code(2);
+    let hint = "see to it that it is in its place and can be written to";
+    assert!(
+        ran.stderr.contains(hint) && !ran.stderr.contains("room"),
+        "{}",
+        ran.stderr
+    );
+}
+
 #[cfg(target_os = "linux")]
 #[test]
 fn agents_that_outlived_a_killed_harness_are_told_at_the_next_start() {

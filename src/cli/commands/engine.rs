@@ -93,9 +93,12 @@ pub(super) fn run_failure(error: &RunError) -> Failure {
         RunError::DiskFull(_) => failure.hint(
             "make room, choose another output_root or TMPDIR, or lower suite.limits.min_free_disk_mib",
         ),
-        RunError::Journal { .. } => {
-            failure.hint("what was written is safe; free some room and go on with --resume")
-        }
+        RunError::Journal {
+            disk_full: true, ..
+        } => failure.hint("what was written is safe; free some room and go on with --resume"),
+        RunError::Journal { .. } => failure.hint(
+            "rows that were written before are where the run's folder is now: see to it that it is in its place and can be written to, and go on with --resume",
+        ),
         RunError::RunDirectory { .. }
         | RunError::Project(_)
         | RunError::Unread { is_newer: true, .. }
