@@ -37,12 +37,17 @@ pub struct Comparison {
 }
 
 impl Comparison {
-    /// Whether today's graders say something else.
+    /// Whether today's graders say something else, or can say nothing of what was graded before.
     #[must_use]
     pub fn changed(&self) -> bool {
-        self.is_success.is_some_and(|now| now != self.was_success)
-            || (self.now.problem.is_none()
-                && self.was_grade.as_deref() != Some(self.now.grade.as_str()))
+        self.is_success != Some(self.was_success)
+            || self.was_grade.as_deref() != Some(self.now.grade.as_str())
+    }
+
+    /// Whether what was graded before cannot be graded today, so that nothing is known of it.
+    #[must_use]
+    pub const fn is_ungraded(&self) -> bool {
+        self.now.problem.is_some()
     }
 
     /// Which layers end otherwise today: `path pass -> warn`.
@@ -263,10 +268,10 @@ fn told(comparison: &Comparison) -> String {
         .reason()
         .map(|reason| format!("  {reason}"))
         .unwrap_or_default();
-    let word = if comparison.changed() {
-        "changed"
-    } else {
-        "same   "
+    let word = match (comparison.is_ungraded(), comparison.changed()) {
+        (true, _) => "lost   ",
+        (_, true) => "changed",
+        _ => "same   ",
     };
     format!(
         "{word}  {}  {}{reason}{}",

@@ -64,6 +64,41 @@ fn the_kept_work_is_graded_again_by_todays_graders() {
 }
 
 #[test]
+fn work_that_cannot_be_graded_again_is_told_and_is_not_the_same() {
+    let sandbox = Sandbox::new()
+        .agent(
+            "fake",
+            "claude_code_cli",
+            &format!("{SOLVE}\n{CLAUDE_DONE}"),
+        )
+        .set("trials_per_cell", "2");
+    sandbox.proctor(&["run", "--quiet"]).expect_code(0);
+    let run = sandbox.run_dir();
+    let run_id = sandbox.rows()[0]["run_id"].clone();
+    let trial = run.join("trials").join(run_id.as_str().expect("an id"));
+    let changes = trial.join("changes.jsonl");
+    let text = fs::read_to_string(&changes).expect("read the changes");
+    let run = run.display().to_string();
+    for kept in [Some(&text[..text.len() / 2]), None] {
+        match kept {
+            Some(kept) => fs::write(&changes, kept).expect("tear the changes"),
+            None => fs::remove_file(&changes).expect("remove the changes"),
+        }
+        let ran = sandbox.proctor(&["regrade", "--run", &run]).expect_code(1);
+        let told = "1 trials graded again, 0 changed, 1 could not be graded again";
+        assert!(ran.stdout.contains(told), "{}", ran.stdout);
+        assert!(ran.stdout.contains(": success -> "), "{}", ran.stdout);
+        assert!(ran.stderr.contains("lost     "), "{}", ran.stderr);
+        let found = sandbox.regraded(1);
+        let trials = found["trials"].as_array().expect("trials");
+        let lost = trials.iter().find(|trial| trial["changed"] == true);
+        let after = &lost.expect("a change")["after"];
+        assert_eq!(after["grade"], "not_graded", "{found:#}");
+        assert_eq!(after["success"], Value::Null, "{found:#}");
+    }
+}
+
+#[test]
 fn a_forbidden_edit_is_found_again_and_what_was_not_graded_is_left_out() {
     let body = format!("echo x >> tests/t.txt\n{SOLVE}\n{CLAUDE_DONE}");
     let sandbox = Sandbox::new()

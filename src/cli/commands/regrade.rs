@@ -103,10 +103,16 @@ fn page(regrading: &Regrading) -> String {
         0 => String::new(),
         count => format!(", {count} in a layer alone"),
     };
+    let lost = regrading.trials.iter().filter(|one| one.is_ungraded());
+    let lost = lost.count();
+    let ungraded = match lost {
+        0 => String::new(),
+        lost => format!(", {lost} could not be graded again"),
+    };
     lines.push(format!(
-        "{} trials graded again, {} changed{layers}; the journal is as it was",
-        regrading.trials.len(),
-        changed.len()
+        "{} trials graded again, {} changed{layers}{ungraded}; the journal is as it was",
+        regrading.trials.len() - lost,
+        changed.len() - lost
     ));
     lines.push(format!("regrading: {}", regrading.kept_in.display()));
     lines.join("\n") + "\n"
