@@ -241,7 +241,7 @@ impl Standing {
     }
 
     /// Writes the rows of the trials that were cut off, and counts what they cost: what an agent had left is graded, all else
-    /// is interrupted.
+    /// is interrupted. Gives how many are left without a row.
     ///
     /// # Errors
     /// A row cannot be written.
@@ -249,7 +249,8 @@ impl Standing {
         &mut self,
         (context, disk, teller): (&RunContext, &Disk, &Teller),
         journal: &mut Journal,
-    ) -> Result<(), RunError> {
+    ) -> Result<usize, RunError> {
+        let mut left = 0;
         for row in std::mem::take(&mut self.unwitnessed) {
             journal
                 .append(&row)
@@ -274,14 +275,17 @@ impl Standing {
                     .map(|row| sealed_row(context, disk, (&planned.key, row))),
                 None => died(recovered),
             };
-            // A person who cancels it leaves it for the next start.
-            let Some(row) = made else { continue };
+            // A person who cancels it leaves it for the next start, and so does a machine that lacks something.
+            let Some(row) = made else {
+                left += 1;
+                continue;
+            };
             journal
                 .append(&row)
                 .map_err(|error| RunError::at("append to the journal", &error))?;
             self.charge(&row);
         }
-        Ok(())
+        Ok(left)
     }
 }
 

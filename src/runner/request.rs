@@ -184,7 +184,7 @@ async fn start(
     };
     let noted = (&whole, inputs, &standing.found);
     let metadata = metadata::write_start(&request, &context, noted).await?;
-    Box::pin(standing.settle((&context, &disk, &teller), &mut journal)).await?;
+    let ungraded = Box::pin(standing.settle((&context, &disk, &teller), &mut journal)).await?;
     let schedule = purse::schedule(&request, plan.clone(), &standing);
     if request.validate {
         validation::first(&context, &plan, &teller).await?;
@@ -228,7 +228,7 @@ async fn start(
         finished: tally.finished,
         passed: tally.passed,
         infra: tally.infra,
-        missing: planned - tally.results,
+        missing: ungraded + planned - tally.results,
         cancelled,
         left: tally.left,
         max_cost_usd: request.max_cost_usd,

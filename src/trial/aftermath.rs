@@ -7,7 +7,7 @@ use crate::config::TranscriptMode;
 use crate::graders::ForbiddenBaseline;
 use crate::layers::Spent;
 use crate::metrics::{McpCallSeen, Tallied};
-use crate::model::{Grade, GradedIn, Verdict};
+use crate::model::{Grade, GradedIn, Infra, Verdict};
 use crate::record::{
     self, McpCallLine, RecordError, Redactor, ToolErrorLines, TrialClock, TrialDir,
 };
@@ -23,6 +23,7 @@ use crate::trial::listener::HeardAll;
 use crate::trial::money::money;
 use crate::trial::preparation::Ready;
 use crate::trial::shim_cost;
+use crate::trial::unbuilt::{record_fault, workspace_fault};
 use crate::workspace::{Captured, Noted, Workspace, named};
 
 /// What the stages left for the judgement.
@@ -43,8 +44,8 @@ pub(super) struct Caught {
     pub(super) captured: Result<Captured, String>,
     /// Whether a later start could grade it from what was kept.
     pub(super) kept: bool,
-    /// Whether there was no room to keep it.
-    pub(super) no_room: bool,
+    /// What the machine lacked to keep it, if it did.
+    pub(super) fault: Option<Infra>,
 }
 
 /// Captures what the agent left, and keeps it for people, for cassettes and for grading it again.
@@ -58,7 +59,7 @@ pub(super) fn capture(
         Err(error) => {
             draft.note(format!("the changes could not be kept: {error}"));
             return Caught {
-                no_room: error.is_disk_full(),
+                fault: workspace_fault(&error),
                 captured: Err(error.to_string()),
                 kept: false,
             };
@@ -75,7 +76,7 @@ pub(super) fn capture(
     let caught = Caught {
         captured: Ok(captured),
         kept: kept.is_ok(),
-        no_room: kept.as_ref().is_err_and(RecordError::is_disk_full),
+        fault: kept.as_ref().err().and_then(record_fault),
     };
     match kept {
         Ok(hit) => hit.into_iter().for_each(|limit| draft.hit(limit)),

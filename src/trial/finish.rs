@@ -1,7 +1,7 @@
 //! Brings a trial to its end whose agent had ended when the harness died: graded from what was kept, no agent started.
 
 use crate::graders::of_simulator;
-use crate::model::{Infra, Verdict};
+use crate::model::{Infra, Progress, Verdict};
 use crate::plan::PlannedTrial;
 use crate::record::{Row, StageMark};
 use crate::trial::app_left;
@@ -13,7 +13,8 @@ use crate::trial::simulator::give_back;
 use crate::trial::stages::was_cut;
 use crate::trial::{RunContext, Teller};
 
-/// The row of a trial with this last mark; nothing when its agent had not ended, or a person cancelled the grading.
+/// The row of a trial with this last mark; nothing when its agent had not ended, or a person cancelled the grading, or the
+/// machine kept graders from a tree.
 pub async fn finish_trial(
     context: &RunContext,
     planned: &PlannedTrial,
@@ -36,6 +37,16 @@ pub async fn finish_trial(
             .extend(give_back(&mut frame).await);
         let cut = graded.as_ref().map_or(true, |it| was_cut(&it.verdicts));
         if context.cancel.level() > 0 && cut {
+            return None;
+        }
+        if let Ok(graded) = &graded
+            && graded.fault.is_some()
+        {
+            let why = graded.reasons().join("; ");
+            let run_id = &row.run_id;
+            teller.tell(Progress::Notice {
+                text: format!("{run_id}: the machine had no tree for graders ({why}); --resume grades what its agent left"),
+            });
             return None;
         }
         judge(

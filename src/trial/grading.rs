@@ -13,7 +13,7 @@ use crate::graders::{
 };
 use crate::judge::Purse;
 use crate::layers::Spent;
-use crate::model::{Grade, GradedIn, LayerVerdicts, TwoSuites, Verdict};
+use crate::model::{Grade, GradedIn, Infra, LayerVerdicts, TwoSuites, Verdict};
 use crate::record::TrialDir;
 use crate::supervise::aid_of;
 use crate::trial::blocking::blocking;
@@ -26,6 +26,7 @@ use crate::trial::judgement::grade_of;
 use crate::trial::known::Known;
 use crate::trial::simulator;
 use crate::trial::touched::Touched;
+use crate::trial::unbuilt::Unbuilt;
 use crate::workspace::{ChangedPath, Workspace};
 
 /// What is graded.
@@ -68,6 +69,8 @@ pub(super) struct Graded {
     pub(super) suites: Option<TwoSuites>,
     /// What the three layers found, where the task asks for one.
     pub(super) layers: Option<LayerVerdicts>,
+    /// What the machine lacked, where that kept graders from a tree: then nothing is judged.
+    pub(super) fault: Option<Infra>,
 }
 
 /// Grades `work` in fresh trees: base, setup, what was left. Total: what keeps it from being built is an error of the
@@ -93,7 +96,7 @@ pub(super) async fn grade_fresh(
     } else {
         let job = (task, work, sorted.carried.as_slice());
         let judged = in_fresh_trees(frame, (job, old), &mut graded).await;
-        judged.unwrap_or_else(|why| alone(not_built(&why)))
+        judged.unwrap_or_else(|unbuilt| alone(graded.no_tree(&unbuilt)))
     };
     graded.judged(task, judged);
     graded
@@ -147,6 +150,25 @@ impl Graded {
         }
     }
 
+    /// The verdict where there is no tree; whether the machine is why is kept.
+    fn no_tree(&mut self, unbuilt: &Unbuilt) -> Verdict {
+        self.fault = unbuilt.fault;
+        not_built(&unbuilt.why)
+    }
+
+    /// Why there are no better verdicts.
+    pub(super) fn reasons(&self) -> Vec<String> {
+        let reasons = self.verdicts.iter().filter_map(|it| it.reason.clone());
+        reasons.collect()
+    }
+
+    /// No tree could be had for what was left.
+    pub(super) fn unbuilt(unbuilt: &Unbuilt) -> Self {
+        let mut graded = Self::default();
+        graded.verdicts = vec![graded.no_tree(unbuilt)];
+        graded
+    }
+
     /// What was left could not be had.
     pub(super) fn impossible(why: &str) -> Self {
         Self {
@@ -179,7 +201,7 @@ fn alone(verdict: Verdict) -> Judged {
 }
 
 /// The verdict when no tree could be built.
-pub(super) fn not_built(why: &str) -> Verdict {
+fn not_built(why: &str) -> Verdict {
     Verdict {
         grader: "fresh_tree".to_owned(),
         grade: Grade::Error,
@@ -192,7 +214,7 @@ async fn in_fresh_trees(
     frame: &Frame<'_>,
     (job, old): (Job<'_>, &mut Option<Workspace>),
     graded: &mut Graded,
-) -> Result<Judged, String> {
+) -> Result<Judged, Unbuilt> {
     let (task, work, _) = job;
     let needs_baseline =
         |grader: &GraderSpec| matches!(grader, GraderSpec::GitDiffForbidden { .. });
@@ -212,7 +234,7 @@ async fn in_fresh_trees(
 async fn on_grounds(
     grounds: &mut Grounds<'_>,
     old: &mut Option<Workspace>,
-) -> Result<Judged, String> {
+) -> Result<Judged, Unbuilt> {
     grounds.renew().await?;
     let (frame, (task, work, _)) = (grounds.frame, grounds.job);
     if !grounds.may_read_old_tree()
@@ -226,9 +248,13 @@ async fn on_grounds(
     // In memory of its own, here and below: the futures of all graders are large.
     let mut round = Box::pin(Round::of(&task.graders, &desk.context(place, baseline))).await;
     while let Some((index, spec)) = round.next() {
-        if let Err(why) = grounds.make_ready_for(index, spec).await {
-            round.give_up(format!("fresh_tree:{why}"));
-            continue;
+        match grounds.make_ready_for(index, spec).await {
+            Ok(()) => {}
+            Err(unbuilt) if unbuilt.fault.is_some() => return Err(unbuilt),
+            Err(unbuilt) => {
+                round.give_up(format!("fresh_tree:{}", unbuilt.why));
+                continue;
+            }
         }
         let (place, baseline) = grounds.current()?;
         Box::pin(round.ask(&desk.context(place, baseline))).await;
@@ -271,11 +297,13 @@ pub(super) async fn grade_in_place(
                 graded.suspicions.extend(touched.reasons());
                 judged
             }
-            Err(why) => alone(not_built(&why)),
+            Err(unbuilt) => alone(graded.no_tree(&unbuilt)),
         },
     };
     graded.judged(task, judged);
-    graded.notes.extend(ground::vacate(frame).err());
+    graded
+        .notes
+        .extend(ground::vacate(frame).err().map(|it| it.why));
     graded
 }
 

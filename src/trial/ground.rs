@@ -13,13 +13,13 @@ use crate::config::{GraderSpec, TaskSpec};
 use crate::graders::{ForbiddenBaseline, system_path};
 use crate::supervise::Containment;
 use crate::trial::blocking::blocking;
-use crate::trial::draft::Stop;
 use crate::trial::environment::Environment;
 use crate::trial::frame::Frame;
 use crate::trial::grading::Work;
 use crate::trial::jail::{self, Role};
 use crate::trial::preparation;
 use crate::trial::touched::Touched;
+use crate::trial::unbuilt::Unbuilt;
 use crate::workspace::{Age, ChangedPath, Content, Now, Workspace};
 
 /// A task, what is graded, and which of its changes are carried into the graders' trees.
@@ -55,18 +55,18 @@ impl<'a> Grounds<'a> {
     }
 
     /// Makes one where nobody was before, in the place of the last.
-    pub(super) async fn renew(&mut self) -> Result<(), String> {
+    pub(super) async fn renew(&mut self) -> Result<(), Unbuilt> {
         self.give_up_tree();
         let (frame, (task, work, carried)) = (self.frame, self.job);
         vacate(frame)?;
         let own = own_folder(frame);
         fs::create_dir_all(&frame.private)
             .and_then(|()| fs::create_dir(&own))
-            .map_err(|error| format!("make {}: {error}", own.display()))?;
+            .map_err(Unbuilt::by(format_args!("make {}", own.display())))?;
         let context = frame.context;
         let parent = context.scratch.join("g");
         let tree = blocking(|| context.template.prepare(&parent, &frame.short_name));
-        let tree = self.tree.insert(tree.map_err(|error| error.to_string())?);
+        let tree = self.tree.insert(tree?);
         let known = work.baseline.or(self.baseline.as_ref());
         let work = Work {
             baseline: known,
@@ -85,7 +85,7 @@ impl<'a> Grounds<'a> {
         &mut self,
         index: usize,
         spec: &GraderSpec,
-    ) -> Result<(), String> {
+    ) -> Result<(), Unbuilt> {
         let (task, ..) = self.job;
         let needs_another = self.is_used && spec.looks_at_tree() && !task.sharing.contains(&index);
         if needs_another && self.frame.context.cancel.level() == 0 {
@@ -138,7 +138,7 @@ impl<'a> Grounds<'a> {
     /// Removes all; gives what went wrong, and reasons for `integrity`.
     pub(super) fn leave(mut self) -> (Vec<String>, Vec<String>) {
         self.give_up_tree();
-        self.notes.extend(vacate(self.frame).err());
+        self.notes.extend(vacate(self.frame).err().map(|it| it.why));
         (self.notes, self.touched.reasons())
     }
 }
@@ -150,7 +150,7 @@ pub(super) fn own_folder(frame: &Frame<'_>) -> PathBuf {
 
 /// Removes that folder, whoever made it. Code that ran there may have closed folders of its own: then it is moved out of the
 /// way, and removed with all else of the trial.
-pub(super) fn vacate(frame: &Frame<'_>) -> Result<(), String> {
+pub(super) fn vacate(frame: &Frame<'_>) -> Result<(), Unbuilt> {
     /// So many may be in the way.
     const MOST: u32 = 1000;
     let folder = own_folder(frame);
@@ -165,7 +165,7 @@ pub(super) fn vacate(frame: &Frame<'_>) -> Result<(), String> {
     let moved = aside.map(|aside| fs::rename(&folder, aside));
     match moved {
         Some(Ok(())) => Ok(()),
-        _ => Err(format!("remove the graders' folder: {error}")),
+        _ => Err(Unbuilt::by("remove the graders' folder")(error)),
     }
 }
 
@@ -174,18 +174,15 @@ pub(super) async fn furnish(
     frame: &Frame<'_>,
     fresh: &Workspace,
     (task, work, carried): Job<'_>,
-) -> Result<Option<ForbiddenBaseline>, String> {
+) -> Result<Option<ForbiddenBaseline>, Unbuilt> {
     let scenario = frame.context.scenario(frame.planned);
     preparation::lay_files(scenario, &fresh.project_dir)
-        .map_err(|error| format!("lay the scenario's files: {error}"))?;
-    let stopped = |stop: Stop| stop.message().to_owned();
+        .map_err(Unbuilt::by("lay the scenario's files"))?;
     let log = frame.trial_dir.grading_setup_log();
-    preparation::set_up(frame, fresh, (task, work.extra_args, &log))
-        .await
-        .map_err(stopped)?;
+    preparation::set_up(frame, fresh, (task, work.extra_args, &log)).await?;
     let baseline = match work.baseline {
         Some(_) => None,
-        None => preparation::baseline(frame, fresh).map_err(stopped)?,
+        None => preparation::baseline(frame, fresh)?,
     };
     let is_set_up = !task.setup_commands.is_empty();
     let guard = frame.context.guard(frame.planned);
@@ -197,11 +194,9 @@ pub(super) async fn furnish(
             age => age,
         };
         let carried = carried.iter().map(|(one, of)| (*one, age(*of)));
-        let put = fresh.put(carried);
-        put.map_err(|error| error.to_string())?;
+        fresh.put(carried)?;
         if let Some(guard) = guard.filter(|_| is_set_up) {
-            let renewed = fresh.renew(&|path| guard.is_kept(path));
-            renewed.map_err(|error| error.to_string())?;
+            fresh.renew(&|path| guard.is_kept(path))?;
         }
         lay_grader_files(task, fresh)
     })?;
@@ -209,10 +204,10 @@ pub(super) async fn furnish(
 }
 
 /// Lays what only graders see, over whatever stands there.
-fn lay_grader_files(task: &TaskSpec, tree: &Workspace) -> Result<(), String> {
+fn lay_grader_files(task: &TaskSpec, tree: &Workspace) -> Result<(), Unbuilt> {
     task.grader_files.iter().try_for_each(|(from, to)| {
         tree.lay(from, to)
-            .map_err(|error| format!("lay grader_files: {error}"))
+            .map_err(Unbuilt::doing("lay grader_files"))
     })
 }
 
@@ -240,7 +235,7 @@ impl Place {
         frame: &Frame<'_>,
         workspace: &Workspace,
         (task, extra_args): (&TaskSpec, &[String]),
-    ) -> Result<Self, String> {
+    ) -> Result<Self, Unbuilt> {
         // One that was rebuilt was set up there.
         if !jail::is_graded(frame, workspace) {
             vacate(frame)?;
@@ -254,7 +249,7 @@ impl Place {
         frame: &Frame<'_>,
         fresh: &Workspace,
         extra_args: &[String],
-    ) -> Result<Self, String> {
+    ) -> Result<Self, Unbuilt> {
         let own = own_folder(frame);
         let mut environment = frame.around(fresh).for_harness(extra_args);
         let set_by_suite = &frame.context.suite.settings.env;
@@ -280,6 +275,6 @@ impl Place {
     }
 }
 
-fn make(folder: &Path) -> Result<(), String> {
-    fs::create_dir_all(folder).map_err(|error| format!("make {}: {error}", folder.display()))
+fn make(folder: &Path) -> Result<(), Unbuilt> {
+    fs::create_dir_all(folder).map_err(Unbuilt::by(format_args!("make {}", folder.display())))
 }

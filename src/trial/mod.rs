@@ -64,6 +64,7 @@ mod steering;
 mod teller;
 mod telling;
 mod touched;
+mod unbuilt;
 mod validate;
 mod watch;
 mod weak;

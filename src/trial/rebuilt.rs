@@ -4,7 +4,7 @@ use crate::config::TaskSpec;
 use crate::model::Grade;
 use crate::trial::blocking::blocking;
 use crate::trial::frame::Frame;
-use crate::trial::grading::{Graded, Work, grade_in_place, not_built};
+use crate::trial::grading::{Graded, Work, grade_in_place};
 use crate::trial::ground::{furnish, vacate};
 use crate::workspace::{Age, ChangedPath};
 
@@ -16,14 +16,14 @@ pub(super) async fn grade_rebuilt(
     task: &TaskSpec,
     (work, ignored): (Work<'_>, &[String]),
 ) -> Graded {
-    if let Err(why) = vacate(frame) {
-        return Graded::impossible(&why);
+    if let Err(unbuilt) = vacate(frame) {
+        return Graded::unbuilt(&unbuilt);
     }
     let parent = frame.context.scratch.join("g");
     let built = blocking(|| frame.context.template.prepare(&parent, &frame.short_name));
     let tree = match built {
         Ok(tree) => tree,
-        Err(error) => return Graded::impossible(&error.to_string()),
+        Err(error) => return Graded::unbuilt(&error.into()),
     };
     let all: Vec<(&ChangedPath, Age)> = work.changed.iter().map(|one| (one, Age::Now)).collect();
     let mut graded = match furnish(frame, &tree, (task, work, &all)).await {
@@ -36,10 +36,7 @@ pub(super) async fn grade_rebuilt(
             graded.without(ignored);
             graded
         }
-        Err(why) => Graded {
-            verdicts: vec![not_built(&why)],
-            ..Graded::default()
-        },
+        Err(unbuilt) => Graded::unbuilt(&unbuilt),
     };
     graded.notes.extend(blocking(|| tree.discard()).problems);
     graded

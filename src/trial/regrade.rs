@@ -76,6 +76,9 @@ async fn again(
 ) -> Result<(Graded, Option<String>), String> {
     let decided = blocking(|| decided(row, kept))?;
     let graded = grade_kept(frame, kept, (row, decided.as_deref())).await?;
+    if graded.fault.is_some() {
+        return Err(graded.reasons().join("; "));
+    }
     Ok((graded, decided))
 }
 

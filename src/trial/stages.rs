@@ -135,7 +135,9 @@ async fn stages(frame: &Frame<'_>, draft: &mut Draft, slot: &mut Slot) -> Result
     tell_limits(frame, (workspace, &ending, &heard), draft);
     draft.suspect_all(outside.iter_mut().flat_map(Outside::changed));
     let caught = aftermath::capture(frame, (workspace, &untouched), draft);
-    draft.lacks_room_if(caught.no_room, &mut end);
+    if let Some(fault) = caught.fault {
+        draft.failed_by_machine(fault, &mut end);
+    }
     attest::after(frame, &heard, (seen, draft)).await;
     aftermath::measure(
         frame,
@@ -198,7 +200,7 @@ fn tell_limits(
     }
 }
 
-/// Takes in what the graders said, unless a person or a full disk kept them from it.
+/// Takes in what the graders said, unless a person or the machine kept them from it.
 fn take_in(
     frame: &Frame<'_>,
     (draft, mut end): (&mut Draft, AgentEnd),
@@ -206,6 +208,13 @@ fn take_in(
 ) {
     if asked && frame.context.cancel.level() > 0 && was_cut(&graded.verdicts) {
         return draft.awaits_grading();
+    }
+    if let Some(fault) = graded.fault {
+        // What the agent left can be graded later where it is on disk and marked so.
+        if asked && frame.trial_dir.mark_of(Stage::AgentEnded).is_some() {
+            return draft.awaits_another_machine((fault, graded.reasons()), &mut end);
+        }
+        draft.failed_by_machine(fault, &mut end);
     }
     if aftermath::graders_lacked_room(frame, &graded) {
         draft.lacks_room(&mut end);

@@ -9,10 +9,15 @@ use crate::sandbox::{CLAUDE_DONE, SOLVE, Sandbox, read_rows};
 ///
 /// `$proctor` is the program, `$run` (after the first start) its run directory.
 fn on_a_small_disk(sandbox: &Sandbox, megabytes: u32, script: &str) -> bool {
+    on_a_small_disk_at(sandbox, ("runs", megabytes), script)
+}
+
+/// The same with the disk at another folder of the sandbox.
+fn on_a_small_disk_at(sandbox: &Sandbox, (place, megabytes): (&str, u32), script: &str) -> bool {
     sandbox.write();
     let script = format!(
-        "set -u\nmount -t tmpfs -o size={megabytes}m tmpfs '{runs}' || exit 77\nproctor='{proctor}'\n{script}",
-        runs = sandbox.path("runs").display(),
+        "set -u\nmount -t tmpfs -o size={megabytes}m tmpfs '{place}' || exit 77\nproctor='{proctor}'\n{script}",
+        place = sandbox.path(place).display(),
         proctor = env!("CARGO_BIN_EXE_proctor"),
     );
     let output = Command::new("unshare")
@@ -178,6 +183,41 @@ fn work_that_the_disk_had_no_room_for_is_no_result_and_is_done_again() {
     let second = read_rows(&sandbox.path("second.jsonl"));
     let done = second.iter().filter(|row| row["success"] == true).count();
     assert_eq!((second.len(), done), (4, 3), "{second:#?}");
+}
+
+#[test]
+fn a_disk_that_has_no_room_for_the_graders_tree_costs_no_second_agent() {
+    let work = "echo run >> \"$HOME/starts\"; head -c 6000000 /dev/urandom > big.bin";
+    let sandbox =
+        filling(work, "limits: {min_free_disk_mib: 0, ballast_mib: 0}").set("trials_per_cell", "1");
+    let script = "
+        \"$proctor\" run > first.out 2> first.err; echo $? > first.code
+        run=$(ls -d runs/*)
+        cp \"$run/runs.jsonl\" first.jsonl
+        mount -o remount,size=4m \"$TMPDIR\"
+        \"$proctor\" run --resume \"$run\" > again.out 2> again.err; echo $? > again.code
+        mount -o remount,size=64m \"$TMPDIR\"
+        \"$proctor\" run --quiet --resume \"$run\" > second.out 2> second.err; echo $? > second.code
+        cp \"$run/runs.jsonl\" second.jsonl";
+    if !on_a_small_disk_at(&sandbox, ("tmp", 10), script) {
+        return;
+    }
+    let read = |name: &str| read(&sandbox, name);
+    assert_eq!(read("first.code").trim(), "3", "{}", read("first.err"));
+    let told = "the machine had no tree for graders (fresh_tree:";
+    assert!(read("first.err").contains(told), "{}", read("first.err"));
+    assert_eq!(read("first.jsonl"), "", "nothing is judged");
+    // Still no room: it stays as it is, and is told.
+    assert_eq!(read("again.code").trim(), "1", "{}", read("again.err"));
+    assert!(read("again.err").contains(told), "{}", read("again.err"));
+    assert_eq!(read("second.code").trim(), "0", "{}", read("second.err"));
+    let rows = read_rows(&sandbox.path("second.jsonl"));
+    let seen: Vec<_> = rows
+        .iter()
+        .map(|row| [&row["grade"], &row["infra"]])
+        .collect();
+    assert_eq!(seen, [["pass", "none"]], "{rows:#?}");
+    assert_eq!(read("home/starts").lines().count(), 1, "a second agent");
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Why a trial stops before its end.
 
 use crate::model::Infra;
+use crate::trial::unbuilt::fault_of;
 
 /// Why a trial stopped before its end.
 #[derive(Debug)]
@@ -8,6 +9,8 @@ pub(in crate::trial) struct Stop {
     pub(super) infra: Infra,
     pub(super) reason: &'static str,
     pub(super) message: String,
+    /// What the machine lacked, where an error of the file system says so.
+    fault: Option<Infra>,
 }
 
 impl Stop {
@@ -17,16 +20,15 @@ impl Stop {
             infra: Infra::Setup,
             reason: "setup_failed",
             message,
+            fault: None,
         }
     }
 
     /// The harness itself could not go on.
     pub(in crate::trial) fn harness(what: &str, error: impl Into<std::io::Error>) -> Self {
         let error = error.into();
-        let full = matches!(
-            error.kind(),
-            std::io::ErrorKind::StorageFull | std::io::ErrorKind::QuotaExceeded
-        );
+        let fault = fault_of(&error);
+        let full = fault == Some(Infra::DiskFull);
         Self {
             infra: if full {
                 Infra::DiskFull
@@ -35,6 +37,7 @@ impl Stop {
             },
             reason: if full { "disk_full" } else { "harness_error" },
             message: format!("{what}: {error}"),
+            fault,
         }
     }
 
@@ -44,6 +47,7 @@ impl Stop {
             infra: Infra::DiskFull,
             reason: "disk_full",
             message: "the disk has no room for the trial's folder".to_owned(),
+            fault: Some(Infra::DiskFull),
         }
     }
 
@@ -53,6 +57,7 @@ impl Stop {
             infra: Infra::Simulator,
             reason: "simulator",
             message,
+            fault: None,
         }
     }
 
@@ -62,6 +67,7 @@ impl Stop {
             infra: Infra::Spawn,
             reason: "spawn",
             message,
+            fault: None,
         }
     }
 
@@ -71,7 +77,13 @@ impl Stop {
             infra: Infra::HarnessBug,
             reason: "harness_error",
             message: format!("a defect of the harness: {message}"),
+            fault: None,
         }
+    }
+
+    /// What the machine lacked, where it was that.
+    pub(in crate::trial) fn by_machine(&self) -> Option<Infra> {
+        self.fault
     }
 
     /// What happened, in words.
@@ -85,6 +97,7 @@ impl Stop {
             infra: Infra::None,
             reason: "cancelled",
             message: "cancelled before the agent was started".to_owned(),
+            fault: None,
         }
     }
 }

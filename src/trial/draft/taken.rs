@@ -116,16 +116,14 @@ impl Draft {
         }
     }
 
-    /// [`Self::lacks_room`] where that is so.
-    pub(in crate::trial) fn lacks_room_if(&mut self, is_so: bool, end: &mut AgentEnd) {
-        if is_so {
-            self.lacks_room(end);
-        }
-    }
-
     /// Says that the disk had no room for what the agent left: nothing is judged, and the trial is run again.
     pub(in crate::trial) fn lacks_room(&mut self, end: &mut AgentEnd) {
-        end.infra = Infra::DiskFull;
+        self.failed_by_machine(Infra::DiskFull, end);
+    }
+
+    /// The same of anything that the machine lacked.
+    pub(in crate::trial) fn failed_by_machine(&mut self, fault: Infra, end: &mut AgentEnd) {
+        end.infra = fault;
         self.outcome.infra = end.infra;
         self.outcome.failure_reason = failure_reason(end, &[]);
         self.outcome.success = false;
@@ -162,6 +160,22 @@ impl Draft {
         self.outcome.awaits_grading = true;
         self.outcome.termination = Termination::Cancelled;
         self.outcome.failure_reason = Some("cancelled".to_owned());
+    }
+
+    /// The machine kept graders from a tree of their own: they said nothing, and a later start asks them again.
+    pub(in crate::trial) fn awaits_another_machine(
+        &mut self,
+        (fault, why): (Infra, Vec<String>),
+        end: &mut AgentEnd,
+    ) {
+        self.failed_by_machine(fault, end);
+        self.outcome.awaits_grading = true;
+        let why = why.join("; ");
+        // The first note is the one that a live view shows.
+        let note = format!(
+            "nothing is judged, since the machine had no tree for graders ({why}): --resume grades what the agent left, without starting it again"
+        );
+        self.outcome.notes.insert(0, note);
     }
 
     /// Takes in what was captured of the agent's tree.
