@@ -198,7 +198,7 @@ fn without_rows(run: &RunDir, trials: u64) -> Option<String> {
     let plan = RunMetadata::read(run).ok().flatten()?.plan?;
     let missing = plan.trials.checked_sub(trials).filter(|some| *some > 0)?;
     Some(format!(
-        "{missing} of {} planned trials have no row and are in no rate here: the run was stopped before them; `run --resume` finishes it",
+        "{missing} of {} planned trials have no row and are in no rate here: the run was stopped before they ran or were graded; `run --resume` finishes it",
         plan.trials
     ))
 }

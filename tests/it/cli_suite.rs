@@ -416,7 +416,7 @@ fn cloned(sandbox: Sandbox) -> Sandbox {
             .arg(sandbox.path(""))
             .args(arguments)
             .status();
-        assert!(git.unwrap().success());
+        assert!(git.expect("run git").success());
     }
     sandbox
 }

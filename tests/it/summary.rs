@@ -258,12 +258,15 @@ fn the_overview_is_over_all_agents_and_warns_where_infra_faults_differ() {
     );
     assert_eq!(overview.warnings.len(), 1);
     assert!(
-        overview.warnings[0].contains("quiet 1 of 2, s 0 of 3"),
+        overview.warnings[0].contains("a/quiet 1 of 2, a/s 0 of 1, b/s 0 of 2"),
         "{:?}",
         overview.warnings
     );
     let text = fs::read_to_string(run.dir.summary_md()).unwrap();
-    assert!(text.contains("quiet 1 of 2, s 0 of 3"), "{text}");
+    assert!(
+        text.contains("a/quiet 1 of 2, a/s 0 of 1, b/s 0 of 2"),
+        "{text}"
+    );
     assert!(Run::new(&rows[..3]).rebuild().overview.warnings.is_empty());
 }
 
