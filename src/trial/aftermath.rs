@@ -23,7 +23,7 @@ use crate::trial::listener::HeardAll;
 use crate::trial::money::money;
 use crate::trial::preparation::Ready;
 use crate::trial::shim_cost;
-use crate::trial::unbuilt::{record_fault, workspace_fault};
+use crate::trial::unbuilt::workspace_fault;
 use crate::workspace::{Captured, Noted, Workspace, named};
 
 /// What the stages left for the judgement.
@@ -44,7 +44,7 @@ pub(super) struct Caught {
     pub(super) captured: Result<Captured, String>,
     /// Whether a later start could grade it from what was kept.
     pub(super) kept: bool,
-    /// What the machine lacked to keep it, if it did.
+    /// What the machine lacked to look at it, or room to keep it.
     pub(super) fault: Option<Infra>,
 }
 
@@ -76,7 +76,11 @@ pub(super) fn capture(
     let caught = Caught {
         captured: Ok(captured),
         kept: kept.is_ok(),
-        fault: kept.as_ref().err().and_then(record_fault),
+        // Without a copy for later it can still be judged now, where there is room for that.
+        fault: kept
+            .as_ref()
+            .is_err_and(RecordError::is_disk_full)
+            .then_some(Infra::DiskFull),
     };
     match kept {
         Ok(hit) => hit.into_iter().for_each(|limit| draft.hit(limit)),

@@ -6,7 +6,6 @@ use std::io::{self, ErrorKind};
 use rustix::io::Errno;
 
 use crate::model::Infra;
-use crate::record::RecordError;
 use crate::trial::draft::Stop;
 use crate::workspace::WorkspaceError;
 
@@ -75,11 +74,6 @@ pub(super) fn workspace_fault(error: &WorkspaceError) -> Option<Infra> {
         WorkspaceError::Io { source, .. } => fault_of(source),
         _ => None,
     }
-}
-
-/// The same of the record room.
-pub(super) fn record_fault(error: &RecordError) -> Option<Infra> {
-    fault_of(&error.source)
 }
 
 /// What the machine lacked, where an error of the file system is about that and not about the path that it was asked for.
