@@ -31,8 +31,12 @@ fn a_client_without_a_login_says_so_in_its_own_place() {
     let gemini = "When using Gemini API, you must specify the GEMINI_API_KEY environment variable.";
     let copilot = "Error: No authentication information found.";
     let qwen = r#"{"type":"result","subtype":"error_during_execution","is_error":true,"num_turns":0,"usage":{"input_tokens":0,"output_tokens":0},"error":{"message":"No auth type is selected. Please configure an auth type (e.g. via settings or `--auth-type`) before running in non-interactive mode."}}"#;
-    let told: [(AgentKind, &[&str], &[&str]); 3] = [
+    let stale = "Error authenticating: FatalAuthenticationError: Manual authorization is required but the current session is non-interactive. Please run the Gemini CLI in an interactive terminal to log in, provide a GEMINI_API_KEY, or ensure Application Default Credentials are configured.";
+    let coloured = "\u{1b}[31mManual authorization is required but the current session is non-interactive.\u{1b}[0m";
+    let told: [(AgentKind, &[&str], &[&str]); 5] = [
         (AgentKind::Gemini, &["YOLO mode is enabled.", gemini], &[]),
+        (AgentKind::Gemini, &[stale], &[]),
+        (AgentKind::Gemini, &[coloured], &[]),
         (AgentKind::Copilot, &[copilot], &[]),
         (AgentKind::Qwen, &[], &[qwen]),
     ];

@@ -77,6 +77,8 @@ const WORDS: [(Topic, &[&str]); 13] = [
             "when using gemini api, you must specify",
             "when using vertex ai, you must specify",
             "api key expired",
+            "manual authorization is required",
+            "fatalauthenticationerror",
             // Who may not have the model, or from where.
             "model is not supported when using codex",
             "organization must be verified",

@@ -1,13 +1,17 @@
 //! What opencode prints with `run --format json`: steps with their tokens and costs, tools when they are over, no last word.
 
+mod log;
+#[cfg(test)]
+mod tests;
 mod wire;
 
 use serde_json::value::RawValue;
 
 use crate::agents::calls::{Calls, mcp_name, server_and_tool};
 use crate::agents::fault::{Told, fault};
+use crate::agents::opencode::log::Cause;
 use crate::agents::opencode::wire::{
-    Failed, Headers, Invalid, Line, Part, ShellInput, StepFinish, StepTokens, Text, Tool,
+    Failed, Headers, Invalid, Line, Part, ShellInput, StepFinish, StepTokens, Text, Tool, code_of,
 };
 use crate::agents::stream::{Dialect, Sink};
 use crate::agents::wire::{add, api_word, capped, read, words};
@@ -74,6 +78,8 @@ pub(super) struct OpencodeStream {
     failed: bool,
     /// Failures that its log told.
     warnings: u32,
+    /// Why a turn failed of which the stream tells no more than that it did.
+    cause: Cause,
     /// Sessions whose request failed since the model answered last.
     failing: Vec<String>,
     /// Whether a step began and has not ended.
@@ -130,8 +136,12 @@ impl Dialect for OpencodeStream {
         Ok(())
     }
 
-    /// A request that failed and is tried again, in the words of its log. Requests for titles are none of the agent's.
+    /// A request that failed and is tried again, in the words of its log, or why a turn never began. Requests for titles are
+    /// none of the agent's.
     fn stderr_line(&mut self, line: &str, sink: &mut Sink<'_>) {
+        if let Some(found) = self.cause.read(line) {
+            return sink.push(EventKind::ProviderFault(found));
+        }
         let is_failure = line.starts_with("timestamp=")
             && line.contains(" level=ERROR ")
             && line.contains(" message=\"stream error\" ")
@@ -319,18 +329,16 @@ impl OpencodeStream {
             let text = "the session was aborted".to_owned();
             sink.push(EventKind::Warning { text });
         } else {
-            sink.push(EventKind::ProviderFault(fault(&Told {
-                status,
-                code: match name {
-                    Some("ProviderAuthError") => Some("authentication_failed"),
-                    Some("ProviderModelNotFoundError") => Some("model_not_found"),
-                    Some("ContextOverflowError") => Some("context_length_exceeded"),
-                    Some("ContentFilterError") => Some("content_filter"),
-                    _ => by_provider.as_deref(),
-                },
-                message: message.or(name).unwrap_or_default(),
-                fatal: true,
-                reset: headers.and_then(Headers::reset),
+            let mark = data.and_then(|data| data.mark.0.as_deref());
+            let logged = mark.and_then(|mark| self.cause.of(mark));
+            sink.push(EventKind::ProviderFault(logged.unwrap_or_else(|| {
+                fault(&Told {
+                    status,
+                    code: name.and_then(code_of).or(by_provider.as_deref()),
+                    message: message.or(name).unwrap_or_default(),
+                    fatal: true,
+                    reset: headers.and_then(Headers::reset),
+                })
             })));
         }
         sink.push(EventKind::Finished {

@@ -157,6 +157,20 @@ pub(super) struct FailedData {
     /// The provider's answer as it came.
     #[serde(rename = "responseBody", default)]
     pub(super) body: Loose<String>,
+    /// By what its log tells the cause, where this tells none.
+    #[serde(rename = "ref", default)]
+    pub(super) mark: Loose<String>,
+}
+
+/// What the name of an error says, in a word that other clients share.
+pub(super) fn code_of(name: &str) -> Option<&'static str> {
+    match name {
+        "ProviderAuthError" => Some("authentication_failed"),
+        "ProviderModelNotFoundError" => Some("model_not_found"),
+        "ContextOverflowError" => Some("context_length_exceeded"),
+        "ContentFilterError" => Some("content_filter"),
+        _ => None,
+    }
 }
 
 /// Headers of the provider's answer.
