@@ -41,8 +41,9 @@ fn a_client_without_a_login_says_so_in_its_own_place() {
         (AgentKind::Qwen, &[], &[qwen]),
     ];
     for (kind, stderr, stdout) in told {
-        let found = fault(kind, stderr, stdout).map(|fault| fault.kind);
-        assert_eq!(found, Some(ProviderFaultKind::Auth), "{kind:?}");
+        let found = fault(kind, stderr, stdout).expect("a fault");
+        assert_eq!(found.kind, ProviderFaultKind::Auth, "{kind:?}");
+        assert!(!found.message.contains('\u{1b}'), "{}", found.message);
     }
 }
 

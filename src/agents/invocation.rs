@@ -257,6 +257,8 @@ fn extra_arguments(
     let config = watched
         .as_deref()
         .or(context.scenario.mcp_config.as_deref());
+    let whose = (context.agent, context.scenario, context.settings);
+    mcp::tools_taken(whose, operator, context.workdir)?;
     let mut arguments = match kind {
         AgentKind::ClaudeCode => {
             let (mut arguments, file) = mcp::claude_arguments(config, context.private)?;

@@ -15,9 +15,12 @@ mod further;
 mod machine;
 mod merged;
 mod noted;
+mod organisation;
+mod taken;
 
 pub(super) use changed::with_go_between;
 pub(super) use codex::codex_servers;
+pub(super) use further::OPENCODE_OLD;
 pub use further::opencode_settings_named;
 pub(super) use further::{
     copilot_arguments, gemini_arguments, opencode_content, opencode_servers, qwen_arguments,
@@ -26,6 +29,7 @@ pub use machine::{MachineServers, machine_servers, machine_settings};
 pub(super) use merged::opencode_besides;
 pub use merged::{opencode_merges, seen_by_opencode};
 pub use noted::{Met, ServerNoted, ServerNotes, ToolList, servers_noted};
+pub use taken::tools_taken;
 
 use changed::marked;
 

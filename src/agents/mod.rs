@@ -10,6 +10,7 @@ pub mod cassette;
 mod ccusage;
 mod claude;
 mod codex;
+mod colours;
 mod commands;
 mod copilot;
 mod cutting;
@@ -40,6 +41,7 @@ mod words;
 
 pub use asked_model::{asked_model, settle_model};
 pub use ccusage::{CcusageReport, ccusage, ccusage_report};
+pub use colours::without_colours;
 pub use commands::{KNOWN_AGENTS, default_command, find_on_path, lent_to, version};
 pub use hidden::hides_its_calls;
 pub use home::{Login, OperatorHome, copy_settings, login, login_texts, texts_of};
@@ -48,7 +50,7 @@ pub use led::{Led, SCRIPTED_KEY, led};
 pub use mcp::{
     MachineServers, Met, ServerNoted, ServerNotes, ToolList, machine_servers, machine_settings,
     mcp_commands, opencode_merges, opencode_settings_named, seen_by_opencode, server_names,
-    server_programs, server_variables, servers_noted, servers_with_folder,
+    server_programs, server_variables, servers_noted, servers_with_folder, tools_taken,
 };
 pub use prompt::compose_prompt;
 pub use provider::{hosts_of, provider_hosts};

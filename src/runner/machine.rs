@@ -2,7 +2,9 @@
 
 use std::path::Path;
 
-use crate::agents::{OperatorHome, machine_servers, opencode_merges, servers_with_folder};
+use crate::agents::{
+    OperatorHome, machine_servers, opencode_merges, servers_with_folder, tools_taken,
+};
 use crate::config::{AgentKind, AgentSpec, ProjectSource, ScenarioSpec, Suite};
 use crate::model::Isolation;
 use crate::runner::RunError;
@@ -27,20 +29,24 @@ pub(super) fn servers(suite: &Suite, level: Isolation, root: &Path) -> Result<()
     refused(problems)
 }
 
-/// Looks at the settings of opencode in the home of `operator`, in the project as it lies there now, and where variables lead: a
-/// trial looks again, at the project as it was copied.
+/// Looks at the settings of opencode and Gemini CLI in the home of `operator`, in the project as it lies there now, and where
+/// variables lead: a trial looks again, at the project as it was copied.
 ///
 /// # Errors
-/// Which key of which file would be in a scenario's server, and what to do.
+/// Which key of which file would be in a scenario's server or takes its tools away, and what to do.
 pub(super) fn merged(suite: &Suite, operator: &OperatorHome) -> Result<(), RunError> {
     let (ProjectSource::Repository(project) | ProjectSource::Template(project)) =
         &suite.project.source;
     let agents = suite.agents.iter().filter(|agent| takes_servers(agent));
-    let agents = agents.filter(|agent| agent.kind == AgentKind::Opencode);
     let problems = agents.flat_map(|agent| {
         suite.scenarios.iter().filter_map(move |scenario| {
             let whose = (agent, scenario, &suite.settings);
-            let refused = opencode_merges(whose, operator, project).err()?;
+            let merged = match agent.kind {
+                AgentKind::Opencode => opencode_merges(whose, operator, project),
+                _ => Ok(()),
+            };
+            let taken = || tools_taken(whose, operator, project);
+            let refused = merged.and_then(|()| taken()).err()?;
             Some(format!("agent {}: {refused}", agent.id))
         })
     });
@@ -159,6 +165,31 @@ mod tests {
             assert_eq!(refused.is_empty(), expected.is_empty(), "{kind}: {refused}");
             let key = "opencode.json: mcp.lab.environment.MINE";
             assert!(refused.is_empty() || refused.contains(key), "{refused}");
+        }
+    }
+
+    #[test]
+    fn a_login_to_an_organisation_and_settings_that_take_tools_are_refused_before_the_run() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let root = folder.path();
+        let login = r#"{"https://org.invalid":{"type":"wellknown","key":"T","token":"t"}}"#;
+        fs::write(root.join("auth.json"), login).expect("write it");
+        let excludes = r#"{"tools":{"exclude":["mcp_lab_echo"]}}"#;
+        fs::create_dir(root.join(".gemini")).expect("make it");
+        fs::write(root.join(".gemini/settings.json"), excludes).expect("write it");
+        let operator = OperatorHome {
+            opencode: Some(root.to_owned()),
+            ..OperatorHome::default()
+        };
+        for (kind, expected) in [
+            ("opencode", "auth.json: https://org.invalid: "),
+            ("gemini_cli", "settings.json: tools.exclude (mcp_lab_echo)"),
+            ("codex_cli", ""),
+        ] {
+            let refused = merged(&suite(root, kind, "'{EXTRA_ARGS}', "), &operator);
+            let refused = refused.map_or_else(|error| error.to_string(), |()| String::new());
+            assert!(refused.contains(expected), "{kind}: {refused}");
+            assert_eq!(refused.is_empty(), expected.is_empty(), "{kind}: {refused}");
         }
     }
 

@@ -69,6 +69,8 @@ struct Turn {
     calls: u32,
     until: Duration,
     usage: Option<(Usage, Usage)>,
+    /// Whether what its end told settles the output of turns before it, too.
+    settles: bool,
 }
 
 impl<'a> Spans<'a> {
@@ -229,7 +231,9 @@ impl<'a> Spans<'a> {
                 event.kind,
                 EventKind::Message { .. } | EventKind::Reasoning { .. } | EventKind::ToolStarted(_)
             );
-            if says && answered {
+            // Where each call is told when it is over, those of one request come one after the other, and then its tokens.
+            let is_over = !told.usage_is_by_request() || turn.usage.is_some();
+            if says && answered && is_over {
                 let done = std::mem::take(&mut turn);
                 self.turn(&done, (from, number));
                 number += 1;
@@ -260,6 +264,7 @@ impl<'a> Spans<'a> {
         // What is told once, at the end of several turns, is of all of them.
         let is_of_all = |(first, _): (Usage, Usage)| number > 0 && first == Usage::default();
         turn.usage = turn.usage.filter(|usage| !is_of_all(*usage));
+        turn.settles = number > 0;
         self.turn(&turn, (from, number));
     }
 
@@ -282,7 +287,8 @@ impl<'a> Spans<'a> {
         let mut told = usage.map_or_else(Vec::new, tokens);
         if self.told.output_is_placeholder() {
             told.retain(|attribute| attribute["key"] != OUTPUT);
-            told.extend(usage.map(|usage| {
+            // What the end adds to placeholders is of all turns.
+            told.extend(usage.filter(|_| !turn.settles).map(|usage| {
                 let output = i64::try_from(usage.output).unwrap_or(i64::MAX);
                 int("proctor.usage.output_tokens_at_least", output)
             }));

@@ -360,8 +360,11 @@ fn a_turn_has_the_tokens_that_are_its_own_and_a_placeholder_is_called_one() {
     );
     assert_eq!(
         two_turns("claude_code_cli", [true, true]),
-        json!([[least, "3"], [least, "3"]])
+        json!([[least, "3"], null]),
+        "the rest of all of them stands in the last"
     );
+    // Tokens follow the calls of their request.
+    assert_eq!(two_turns("opencode", [false, true]), json!([[exact, "6"]]));
     // What is told once, at the end, is of all turns.
     assert_eq!(two_turns("codex_cli", [false, true]), json!([null, null]));
 }

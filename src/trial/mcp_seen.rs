@@ -34,7 +34,7 @@ pub(super) fn add(frame: &Frame<'_>, heard: &HeardAll, seen: &mut Attestation) {
     let kind = frame.context.agent(frame.planned).speaks();
     for (name, status) in &mut seen.mcp_servers {
         let server = noted.get(name).filter(|_| is_program(frame, name));
-        let lacking = server.filter(|_| went_well);
+        let lacking = server.filter(|server| is_sure(server, went_well));
         if let Some(lacking) = lacking.and_then(|server| lacking_tools(status, server, kind)) {
             lacking.clone_into(status);
         } else if heard.report.mcp_trouble && matches!(status.as_str(), "connected" | "given") {
@@ -58,6 +58,11 @@ const LIST_CUT: &str = "connected_with_cut_list";
 
 /// The status of all servers of which nothing worse is known, where the agent said that one of them gave trouble.
 const IN_TROUBLE: &str = "trouble_told";
+
+/// Whether what was told of a server's tools was all of it: its agent did its work, or there is a list, which is empty.
+fn is_sure(server: &ServerNoted, went_well: bool) -> bool {
+    went_well || (server.tools.is_empty() && !server.tools_sha256.is_empty())
+}
 
 /// What is to be said of a server that the agent calls connected and whose tools it has not, or not all.
 fn lacking_tools(status: &str, server: &ServerNoted, kind: AgentKind) -> Option<&'static str> {
@@ -164,6 +169,24 @@ mod tests {
         ] {
             let server = server(met, tools, list);
             assert_eq!(lacking_tools(status, &server, kind), expected, "{server:?}");
+        }
+    }
+
+    #[test]
+    fn an_empty_list_of_tools_says_so_also_where_the_agent_was_stopped() {
+        let server = |tools: &[&str], digest: &str| ServerNoted {
+            met: Met::Answered,
+            tools: tools.iter().map(|&name| name.to_owned()).collect(),
+            tools_sha256: digest.to_owned(),
+            ..ServerNoted::default()
+        };
+        for (server, went_well, expected) in [
+            (server(&[], "sha256:x"), false, true),
+            (server(&[], ""), false, false),
+            (server(&[], ""), true, true),
+            (server(&["echo"], "sha256:x"), false, false),
+        ] {
+            assert_eq!(is_sure(&server, went_well), expected, "{server:?}");
         }
     }
 

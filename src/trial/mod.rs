@@ -33,6 +33,7 @@ mod jail;
 mod judgement;
 mod kept;
 mod known;
+mod last_words;
 mod launched;
 mod listener;
 mod make_family;

@@ -18,6 +18,7 @@ use crate::trial::draft::{Draft, Stop};
 use crate::trial::frame::Frame;
 use crate::trial::grading::Graded;
 use crate::trial::judgement::{AgentEnd, Evidence, agent_end, grade_of, worth_grading};
+use crate::trial::last_words;
 use crate::trial::listener::HeardAll;
 use crate::trial::outside::Outside;
 use crate::trial::performance::{Performed, disk_limit, perform};
@@ -132,6 +133,9 @@ async fn stages(frame: &Frame<'_>, draft: &mut Draft, slot: &mut Slot) -> Result
         end.infra = Infra::WorkspaceDead;
     }
     draft.agent_ended(&end, &ending);
+    if let Some(note) = last_words::note(&end, &frame.trial_dir) {
+        draft.note(note);
+    }
     tell_limits(frame, (workspace, &ending, &heard), draft);
     draft.suspect_all(outside.iter_mut().flat_map(Outside::changed));
     let caught = aftermath::capture(frame, (workspace, &untouched), draft);

@@ -119,6 +119,24 @@ fn an_agent_that_never_speaks_is_an_infra_fault() {
 }
 
 #[test]
+fn an_agent_that_says_on_standard_error_alone_why_it_did_nothing_is_told_with_that() {
+    let sandbox = check(
+        "echo 'reading' >&2; echo 'Error: x.json is not valid JSON' >&2; exit 1",
+        &Expected(
+            "completed",
+            "not_graded",
+            "no_activity",
+            false,
+            Some("agent_exit_nonzero"),
+            Some(1),
+        ),
+    );
+    let notes = sandbox.row()["notes"].to_string();
+    let expected = "the agent on standard error: Error: x.json is not valid JSON";
+    assert!(notes.contains(expected), "{notes}");
+}
+
+#[test]
 fn a_chatty_agent_runs_into_the_hard_limit_and_never_stalls() {
     let body = "while :; do echo '{\"type\":\"system\"}'; sleep 0.2; done";
     let sandbox = check(

@@ -7,6 +7,7 @@ use std::time::Duration;
 use serde_json::value::RawValue;
 
 use crate::agents::calls::{Calls, mcp_name, server_and_tool};
+use crate::agents::colours::without_colours;
 use crate::agents::fault::{Told, fault, speaks_of_failure, tells_no_login};
 use crate::agents::gemini::wire::{
     ApiErrorBody, Failure, Init, Message, Problem, RunResult, ShellInput, Stats, ToolResultLine,
@@ -80,6 +81,7 @@ impl Dialect for GeminiStream {
 
     /// The client tells its retries here alone, and that nobody is logged in.
     fn stderr_line(&mut self, line: &str, sink: &mut Sink<'_>) {
+        let line = &*without_colours(line);
         self.mcp_trouble |= line.starts_with("MCP issues detected");
         let retry = line.starts_with("Attempt ") && line.contains(" failed");
         let fault_told = retry || (!self.begun && tells_no_login(line));

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use crate::agents::InvocationError;
 use crate::agents::home::settings;
 use crate::agents::home::{PrivateHome, with_committer, without_plugins, write_private};
+use crate::agents::mcp::OPENCODE_OLD;
 use crate::config::AgentKind;
 
 /// Where the operator's own agents keep their things.
@@ -171,6 +172,7 @@ pub(super) fn copied_files(kind: AgentKind, operator: &OperatorHome) -> Vec<Path
             "opencode.json",
             "opencode.jsonc",
             "config.json",
+            OPENCODE_OLD,
             "AGENTS.md",
         ];
         files.extend(names.map(|name| config.join(name)));

@@ -628,3 +628,152 @@ fn a_server_of_opencode_that_would_be_made_of_two_is_refused_with_the_key_that_w
         assert!(told.is_empty() || told.contains(place), "{place}: {told}");
     }
 }
+
+#[test]
+fn a_login_by_which_opencode_fetches_settings_of_an_organisation_is_refused_with_file_and_login() {
+    let known = r#"{"openai":{"type":"api","key":"k"},"https://org.invalid":{"type":"wellknown","key":"T","token":"t"}}"#;
+    let plain = r#"{"openai":{"type":"api","key":"k"}}"#;
+    let login = "https://org.invalid: with this login";
+    for (clean, variable, text, expected) in [
+        (false, "", known, login),
+        (true, "", known, login),
+        (false, "", plain, ""),
+        (false, "XDG_DATA_HOME", known, ""),
+        (
+            false,
+            "OPENCODE_AUTH_CONTENT",
+            plain,
+            "OPENCODE_AUTH_CONTENT: ",
+        ),
+    ] {
+        let mut case = Case::new(AgentKind::Opencode, &["it", "{EXTRA_ARGS}", "{PROMPT}"]);
+        case.settings.clean_agent_env = clean;
+        let folder = case.private.path().join("operator/.local/share/opencode");
+        fs::create_dir_all(&folder).unwrap();
+        fs::write(folder.join("auth.json"), text).unwrap();
+        case.operator.opencode = Some(folder);
+        let value = match variable {
+            "XDG_DATA_HOME" => "/nowhere",
+            _ => known,
+        };
+        if !variable.is_empty() {
+            let env = &mut case.agent.env;
+            env.insert(variable.to_owned(), value.to_owned());
+        }
+        let told = case.run().err().map(|error| error.to_string());
+        let told = told.unwrap_or_default();
+        assert!(told.contains(expected), "{clean} {variable}: {told}");
+        assert_eq!(told.is_empty(), expected.is_empty(), "{variable}: {told}");
+        let named = told.contains("auth.json") || told.contains("OPENCODE_AUTH_CONTENT");
+        assert!(told.is_empty() || named, "{told}");
+    }
+}
+
+#[test]
+fn servers_in_the_old_settings_of_opencode_are_known_as_those_in_the_new_ones_are() {
+    for (name, expected) in [("other", ""), ("lab", "mcp.lab.environment.LEAK would be")] {
+        let mut case = Case::new(AgentKind::Opencode, &["it", "{EXTRA_ARGS}", "{PROMPT}"]);
+        let folder = case.private.path().join("operator/.config/opencode");
+        fs::create_dir_all(&folder).unwrap();
+        let old =
+            format!("[mcp.{name}]\ncommand = [\"y\"]\n[mcp.{name}.environment]\nLEAK = \"1\"\n");
+        fs::write(folder.join("config"), old).unwrap();
+        case.operator.opencode_config = Some(folder);
+        let lab = case.private.path().join("lab.json");
+        fs::write(&lab, r#"{"mcpServers":{"lab":{"command":"x"}}}"#).unwrap();
+        case.scenario.mcp_config = Some(lab);
+        match case.run() {
+            Err(error) => assert!(!expected.is_empty() && error.to_string().contains(expected)),
+            Ok(made) => {
+                let content = made.env.iter().find(|(name, _)| name == OPENCODE_CONTENT);
+                let content = content.unwrap().1.to_str().unwrap();
+                let content: Value = serde_json::from_str(content).unwrap();
+                assert_eq!(content["mcp"][name]["enabled"], false, "{content}");
+                assert_eq!(expected, "");
+            }
+        }
+    }
+}
+
+#[test]
+fn settings_that_take_tools_of_a_scenarios_server_away_are_refused_with_their_key() {
+    use AgentKind::{Codex, Gemini, Opencode};
+    let home = "operator/.config/opencode/opencode.json";
+    let project = "workdir/opencode.json";
+    let gemini = "workdir/.gemini/settings.json";
+    for (kind, place, text, expected) in [
+        (
+            Opencode,
+            home,
+            r#"{"tools":{"lab*":false}}"#,
+            "tools.lab* takes",
+        ),
+        (
+            Opencode,
+            project,
+            r#"{"permission":{"lab_*":"deny"}} // x"#,
+            "permission.lab_* takes",
+        ),
+        (
+            Opencode,
+            home,
+            r#"{"permission":"deny"}"#,
+            "permission takes",
+        ),
+        (
+            Opencode,
+            home,
+            r#"{"agent":{"build":{"tools":{"lab_echo":false}}}}"#,
+            "agent.build.tools.lab_echo takes",
+        ),
+        (
+            Opencode,
+            home,
+            r#"{"agent":{"plan":{"tools":{"lab_echo":false}}}}"#,
+            "",
+        ),
+        (
+            Opencode,
+            home,
+            r#"{"permission":{"*":"deny","lab_*":"allow"}}"#,
+            "",
+        ),
+        (
+            Opencode,
+            home,
+            r#"{"permission":{"bash":"deny","lab_*":"ask"},"tools":{"label":false}}"#,
+            "",
+        ),
+        (
+            Gemini,
+            "operator/.gemini/settings.json",
+            r#"{"tools":{"exclude":["web_fetch","mcp_lab_echo"]}}"#,
+            "tools.exclude (mcp_lab_echo) takes",
+        ),
+        (
+            Gemini,
+            gemini,
+            r#"{"excludeTools":["mcp_lab_*"]}"#,
+            "excludeTools (mcp_lab_*) takes",
+        ),
+        (Gemini, gemini, r#"{"tools":{"exclude":["web_fetch"]}}"#, ""),
+        (Codex, project, r#"{"tools":{"lab*":false}}"#, ""),
+    ] {
+        let mut case = Case::new(kind, &["it", "{EXTRA_ARGS}", "{PROMPT}"]);
+        let path = |name: &str| case.private.path().join(name);
+        case.operator.opencode_config = Some(path("operator/.config/opencode"));
+        case.operator.gemini = Some(path("operator/.gemini"));
+        case.workdir = path("workdir");
+        let (file, lab) = (path(place), path("lab.json"));
+        fs::create_dir_all(file.parent().unwrap()).unwrap();
+        fs::write(&file, text).unwrap();
+        assert!(case.run().is_ok(), "there is no server: {text}");
+        fs::write(&lab, r#"{"mcpServers":{"lab":{"command":"x"}}}"#).unwrap();
+        case.scenario.mcp_config = Some(lab);
+        let told = case.run().err().map(|error| error.to_string());
+        let told = told.unwrap_or_default();
+        assert!(told.contains(expected), "{text}: {told}");
+        assert_eq!(told.is_empty(), expected.is_empty(), "{text}: {told}");
+        assert!(told.is_empty() || told.contains(place), "{told}");
+    }
+}

@@ -151,6 +151,9 @@ pub(super) fn opencode_entry(server: &Server) -> Value {
 /// Files in a folder of opencode's settings.
 pub(super) const OPENCODE_FILES: [&str; 3] = ["opencode.json", "opencode.jsonc", "config.json"];
 
+/// A file in the operator's own folder of them, in TOML, which opencode turns into the last of those at its next start.
+pub(in crate::agents) const OPENCODE_OLD: &str = "config";
+
 /// Files of opencode's settings to which its variables lead, each by its variable; what they hold is what `value` says, and it
 /// works in `workdir`.
 pub fn opencode_settings_named(
@@ -193,6 +196,12 @@ pub(super) fn opencode_files(
     let mut files: Vec<PathBuf> = folders
         .flat_map(|folder| OPENCODE_FILES.map(|name| folder.join(name)))
         .collect();
+    files.extend(
+        operator
+            .opencode_config
+            .iter()
+            .map(|it| it.join(OPENCODE_OLD)),
+    );
     for folder in workdir.ancestors() {
         for place in [folder.to_owned(), folder.join(".opencode")] {
             files.extend(OPENCODE_FILES[..2].iter().map(|name| place.join(name)));
@@ -208,10 +217,20 @@ pub(super) fn opencode_files(
 
 /// The servers in a file of opencode's settings; none in what cannot be read, which opencode cannot read either.
 pub(super) fn opencode_mcp(file: &Path) -> Map<String, Value> {
-    let text = fs::read_to_string(file).unwrap_or_default();
-    let settings: Value = serde_json::from_str(&plain_json(&text)).unwrap_or_default();
+    let settings = opencode_settings(file);
     let servers = settings.get("mcp").and_then(Value::as_object);
     servers.cloned().unwrap_or_default()
+}
+
+/// What a file of opencode's settings holds; nothing where it cannot be read.
+pub(super) fn opencode_settings(file: &Path) -> Value {
+    let text = fs::read_to_string(file).unwrap_or_default();
+    let settings = serde_json::from_str(&plain_json(&text)).ok();
+    let old = || {
+        file.ends_with(OPENCODE_OLD)
+            .then(|| toml::from_str(&text).ok())
+    };
+    settings.or_else(|| old()?).unwrap_or_default()
 }
 
 /// The servers in the words of Gemini CLI, which Qwen Code shares.

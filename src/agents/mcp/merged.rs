@@ -10,6 +10,7 @@ use crate::agents::mcp::further::{
     OPENCODE_FILES, opencode_entry, opencode_files, opencode_mcp, opencode_settings_named,
 };
 use crate::agents::mcp::on;
+use crate::agents::mcp::organisation::refuse_organisation;
 use crate::config::{AgentSpec, ScenarioSpec, Settings};
 
 /// The operator's home without what opencode does not see of it: a jail shows neither `~/.opencode` nor what variables name, unless
@@ -39,17 +40,26 @@ pub(in crate::agents) fn opencode_besides(
         let value = |name: &str| env.get(name).map(PathBuf::from);
         opencode_settings_named(value, workdir)
     });
-    // Whether it is lent is known where the environment is made: what is taken for seen in vain harms nobody.
+    let by_suite = by_suite.map(|(_, file)| file);
+    by_suite
+        .chain(named_by_operator(operator, workdir))
+        .collect()
+}
+
+/// Those of the operator's variables. Whether such a file is lent is known where the environment is made: what is taken for seen in
+/// vain harms nobody.
+pub(super) fn named_by_operator(operator: &OperatorHome, workdir: &Path) -> Vec<PathBuf> {
     let by_operator = |name: &str| match name {
         "OPENCODE_CONFIG" => operator.opencode_file.clone(),
         _ => operator.opencode_folder.clone(),
     };
-    let named = by_suite.chain(opencode_settings_named(by_operator, workdir));
+    let named = opencode_settings_named(by_operator, workdir).into_iter();
     named.map(|(_, file)| file).collect()
 }
 
 /// Refuses servers of a scenario that would not be what the scenario says: opencode merges settings key by key, so that keys of
-/// a server of the same name that the scenario's has not, such as a variable or a time limit, would be in it.
+/// a server of the same name that the scenario's has not, such as a variable or a time limit, would be in it. So is a login by
+/// which opencode fetches further settings, whatever the scenario is.
 ///
 /// # Errors
 /// The file and the key, and what to do; or the scenario's file cannot be read.
@@ -59,6 +69,7 @@ pub fn opencode_merges(
     workdir: &Path,
 ) -> Result<(), InvocationError> {
     let (_, scenario, settings) = whose;
+    refuse_organisation(whose, operator)?;
     let Some(config) = scenario.mcp_config.as_deref() else {
         return Ok(());
     };

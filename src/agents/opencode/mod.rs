@@ -21,7 +21,7 @@ use crate::model::{
 };
 
 /// How the tools of a server begin: whatever its name holds beside letters, digits, `_` and `-` becomes `_`.
-fn as_written(server: &str) -> String {
+pub(super) fn as_written(server: &str) -> String {
     let plain = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '_' | '-');
     let written = server
         .chars()

@@ -53,7 +53,10 @@ fn a_model_that_opencode_has_not_and_a_provider_without_a_login_are_known_from_i
 
 #[test]
 fn what_the_log_of_opencode_tells_by_another_mark_says_nothing_of_a_failure() {
-    let log = logged("err_other", "ProviderModelNotFoundError: Model not found: x.");
+    let log = logged(
+        "err_other",
+        "ProviderModelNotFoundError: Model not found: x.",
+    );
     for log_first in [true, false] {
         let found = fault(&log, log_first);
         assert_eq!(found.kind, ProviderFaultKind::Other);

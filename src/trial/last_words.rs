@@ -1,0 +1,61 @@
+//! What an agent said on standard error that ended without a word on standard output.
+
+use crate::agents::without_colours;
+use crate::model::Infra;
+use crate::record::{TrialDir, read_file};
+use crate::trial::judgement::AgentEnd;
+
+/// As much of standard error is looked through.
+const LOOKED_AT: u64 = 1 << 20;
+/// Letters of a line that are told.
+const TOLD: usize = 500;
+
+/// The line that tells most where an agent of which nothing was heard ended: the first that speaks of an error, else the last.
+pub(super) fn note(end: &AgentEnd, trial: &TrialDir) -> Option<String> {
+    if end.infra != Infra::NoActivity {
+        return None;
+    }
+    let bytes = read_file(&trial.stderr_raw(), LOOKED_AT)?;
+    let line = telling(&String::from_utf8_lossy(&bytes))?;
+    Some(format!("the agent on standard error: {line}"))
+}
+
+fn telling(text: &str) -> Option<String> {
+    let plain: Vec<String> = text
+        .lines()
+        .map(|line| without_colours(line).trim().to_owned())
+        .collect();
+    let mut lines = plain.iter().filter(|line| !line.is_empty());
+    let of_error = plain
+        .iter()
+        .find(|line| line.to_lowercase().contains("error"));
+    let line = of_error.or_else(|| lines.next_back())?;
+    Some(line.chars().take(TOLD).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_line_that_speaks_of_an_error_tells_why_an_agent_said_nothing() {
+        let broken = "\u{1b}[91m\u{1b}[1mError: \u{1b}[0mConfig file at /h/opencode.json is not valid JSON(C): \n--- JSONC Input ---\n{\"mcp\": {\n--- End ---\n";
+        for (text, expected) in [
+            (
+                broken,
+                Some("Error: Config file at /h/opencode.json is not valid JSON(C):"),
+            ),
+            (
+                "starting\nno such option: -x\n\n",
+                Some("no such option: -x"),
+            ),
+            ("\n", None),
+        ] {
+            assert_eq!(telling(text).as_deref(), expected, "{text}");
+        }
+        assert_eq!(
+            telling(&"x".repeat(9_000)).map(|line| line.len()),
+            Some(TOLD)
+        );
+    }
+}
