@@ -127,7 +127,7 @@ fn an_agent_that_says_on_standard_error_alone_why_it_did_nothing_is_told_with_th
             "not_graded",
             "no_activity",
             false,
-            Some("agent_exit_nonzero"),
+            Some("no_activity"),
             Some(1),
         ),
     );

@@ -99,8 +99,11 @@ fn matches_all(pattern: &str, begin: &str) -> bool {
 fn asked_agent(agent: &AgentSpec) -> String {
     let mut words = agent.command.iter().skip_while(|word| *word != "--agent");
     let joined = agent.command.iter();
-    let joined = joined.filter_map(|word| word.strip_prefix("--agent="));
-    let asked = words.nth(1).map(String::as_str).or_else(|| joined.last());
+    let mut joined = joined.filter_map(|word| word.strip_prefix("--agent="));
+    let asked = words
+        .nth(1)
+        .map(String::as_str)
+        .or_else(|| joined.next_back());
     asked.unwrap_or("build").to_owned()
 }
 
