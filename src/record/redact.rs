@@ -1,8 +1,8 @@
 //! Replaces known secrets by `[redacted:NAME]` before anything is written; best effort, not a promise.
 //!
-//! A secret is known by the name of the variable that held it. It is found as it is, each longer line of it too, escaped
-//! for JSON (up to three times, also as `\/` and as `\uXXXX` throughout), percent-encoded, also throughout, in hexadecimal, and inside
-//! base64, also of base64, at any offset. What an agent encodes in another way passes.
+//! A secret is known by the name of the variable that held it. It is found as it is, each longer line of it too, with any of its
+//! characters as JSON (up to three times over), addresses, pages and shells spell them, in hexadecimal, and inside base64, also of
+//! base64, at any offset. What an agent encodes in another way passes.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -12,7 +12,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::record::error::Doing as _;
-use crate::record::redact_search::{SHORTEST, Search, Sieve};
+use crate::record::redact_search::{SHORTEST, Search};
+use crate::record::redact_sieve::Sieve;
 use crate::record::{AtomicFile, RecordError, json_text, private};
 
 /// Whether a variable of this name is likely to hold a secret.

@@ -18,8 +18,27 @@ pub(super) fn parts_of(value: &str) -> Vec<&str> {
     std::iter::once(value).chain(lines).collect()
 }
 
-/// The ways in which a secret is commonly written down.
-pub(super) fn forms_of(value: &str) -> Vec<String> {
+/// The ways in which all of a secret is commonly encoded at once.
+pub(super) fn encoded_forms(value: &str) -> Vec<String> {
+    let mut forms = Vec::new();
+    for digits in [hex(value, false), hex(value, true)] {
+        forms.extend([":", " "].map(|between| pairs(&digits).join(between)));
+        forms.push(digits);
+    }
+    for once in 0..3 {
+        for inside in alphabets(&base64(value, once)) {
+            for twice in 0..3 {
+                forms.extend(alphabets(&base64(&inside, twice)));
+            }
+            forms.push(inside);
+        }
+    }
+    forms.extend(wrapped(&base64(value, 0)));
+    forms
+}
+
+/// The ways in which its characters are commonly spelled, where they are not looked for one by one.
+pub(super) fn spelled_forms(value: &str) -> Vec<String> {
     let slashed = |text: &str| text.replace('/', "\\/");
     let json = json_text::escaped(value);
     let ascii = json_text::escaped_ascii(value);
@@ -34,27 +53,21 @@ pub(super) fn forms_of(value: &str) -> Vec<String> {
     ];
     let twice = once.each_ref().map(|form| json_text::escaped(form));
     let thrice = twice.each_ref().map(|form| json_text::escaped(form));
-    let mut forms = vec![hex(value, false), hex(value, true)];
-    forms.extend(once.into_iter().chain(twice).chain(thrice));
+    let mut forms: Vec<String> = once.into_iter().chain(twice).chain(thrice).collect();
     for slash in ["", "/"] {
         let upper = percent(value, (true, slash));
         forms.extend([upper.replace("%20", "+"), percent(value, (false, slash))]);
         forms.push(upper);
     }
-    forms.extend([
-        percent_throughout(value, true),
-        percent_throughout(value, false),
-    ]);
-    for once in 0..3 {
-        for inside in alphabets(&base64(value, once)) {
-            for twice in 0..3 {
-                forms.extend(alphabets(&base64(&inside, twice)));
-            }
-            forms.push(inside);
-        }
-    }
-    forms.extend(wrapped(&base64(value, 0)));
+    let throughout = [true, false].map(|upper| format!("%{}", pairs(&hex(value, upper)).join("%")));
+    forms.extend(throughout);
     forms
+}
+
+/// Hexadecimal digits by the byte.
+fn pairs(digits: &str) -> Vec<&str> {
+    let starts = (0..digits.len()).step_by(2);
+    starts.map(|at| &digits[at..at + 2]).collect()
 }
 
 /// Base64 in its usual alphabet, and in that of addresses.
@@ -110,13 +123,6 @@ fn percent(value: &str, (upper, kept): (bool, &str)) -> String {
         (_, false) => format!("%{byte:02x}"),
     };
     value.bytes().map(encode).collect()
-}
-
-/// The same of every character.
-fn percent_throughout(value: &str, upper: bool) -> String {
-    let digits = hex(value, upper);
-    let pairs = (0..digits.len()).step_by(2);
-    pairs.flat_map(|at| ["%", &digits[at..at + 2]]).collect()
 }
 
 /// The characters of base64 that `value` alone decides when `offset` bytes (mod 3) stand before it.

@@ -1,11 +1,15 @@
-//! Finding secrets in bytes that are not all there yet.
+//! Finding secrets in texts, and in bytes that are not all there yet.
 
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
 use std::io::{self, Read, Write};
+use std::ops::Range;
 use std::sync::Arc;
 
-use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
+use aho_corasick::{AhoCorasick, AhoCorasickKind, Input, MatchKind};
 
-use crate::record::redact_forms::{forms_of, parts_of};
+use crate::record::redact_forms::{encoded_forms, parts_of, spelled_forms};
+use crate::record::redact_spelled::{Anchored, Spelled, run_at_end};
 
 /// Shorter values are no secrets: replacing them would hide evidence.
 pub(super) const SHORTEST: usize = 8;
@@ -14,43 +18,75 @@ pub(super) const SHORTEST: usize = 8;
 /// byte by byte, which takes twenty to sixty times as long.
 const AT_ONCE: usize = 32;
 
-/// All forms of all secrets in one automaton; the secrets themselves are never shown.
+/// All forms of all secrets in automata; the secrets themselves are never shown.
 pub(super) struct Search {
-    automaton: AhoCorasick,
-    /// The same forms, some at a time: nearly every text holds none of them.
+    /// Some forms and anchors at a time: nearly every text holds none of them.
     quick: Vec<AhoCorasick>,
+    /// What each of their patterns tells, in the same order.
+    tells: Vec<Tells>,
     replacements: Vec<String>,
-    longest: usize,
+    spelled: Spelled,
+    /// What replaces the secrets of `spelled`.
+    spelled_as: Vec<usize>,
+    pub(super) longest: usize,
+    longest_form: usize,
+    /// For each byte whether it stands in a form.
+    in_forms: Vec<bool>,
     /// The forms by their first byte.
     begin_with: Vec<Vec<Box<[u8]>>>,
 }
 
+/// What it tells that a pattern was found.
+#[derive(Default)]
+struct Tells {
+    /// Which secret's form it is or begins with, and how long the longest of these is.
+    form: Option<(usize, usize)>,
+    /// The anchors that it is or begins with.
+    anchors: Vec<Anchored>,
+}
+
+/// A secret in a text, and its replacement.
+type Found = (Range<usize>, usize);
+
 impl Search {
     /// Looks for these secrets, each with its name; `None` if there are none.
     pub(super) fn of(secrets: &[(String, Arc<str>)]) -> Option<Self> {
-        let mut forms: Vec<String> = Vec::new();
-        let mut replacements = Vec::new();
-        for (name, value) in secrets {
-            for form in parts_of(value).into_iter().flat_map(forms_of) {
-                if form.len() >= SHORTEST && !forms.contains(&form) {
-                    forms.push(form);
-                    replacements.push(marker(name));
+        let mut patterns: BTreeMap<String, Tells> = BTreeMap::new();
+        let (mut spelled, mut spelled_as) = (Spelled::new(), Vec::new());
+        for (secret, (_, value)) in secrets.iter().enumerate() {
+            for part in parts_of(value) {
+                let mut forms = encoded_forms(part);
+                match spelled.add(part) {
+                    None => forms.extend(spelled_forms(part)),
+                    Some(anchors) => {
+                        spelled_as.push(secret);
+                        for anchor in anchors {
+                            let tells = patterns.entry(anchor.text).or_default();
+                            tells.anchors.push(anchor.of);
+                        }
+                    }
+                }
+                for form in forms.into_iter().filter(|form| form.len() >= SHORTEST) {
+                    let length = form.len();
+                    let tells = patterns.entry(form).or_default();
+                    tells.form.get_or_insert((secret, length));
                 }
             }
         }
-        let longest = forms.iter().map(String::len).max()?;
-        let mut begin_with = vec![Vec::new(); 256];
-        for form in &forms {
+        let forms = patterns.iter().filter(|(_, tells)| tells.form.is_some());
+        let (mut begin_with, mut in_forms) = (vec![Vec::new(); 256], vec![false; 256]);
+        for (form, _) in forms.clone() {
             let bytes = form.as_bytes();
             begin_with[usize::from(bytes[0])].push(bytes.into());
+            for byte in bytes {
+                in_forms[usize::from(*byte)] = true;
+            }
         }
+        let longest_form = forms.map(|(form, _)| form.len()).max()?;
+        let texts: Vec<String> = patterns.keys().cloned().collect();
+        let tells = with_beginnings(patterns);
         // Building fails only above two thousand million states, which no environment can hold.
-        let automaton = AhoCorasick::builder()
-            .match_kind(MatchKind::LeftmostLongest)
-            .kind(Some(AhoCorasickKind::ContiguousNFA))
-            .build(&forms)
-            .ok()?;
-        let quick = forms.chunks(AT_ONCE).map(|some| {
+        let quick = texts.chunks(AT_ONCE).map(|some| {
             AhoCorasick::builder()
                 .match_kind(MatchKind::LeftmostLongest)
                 .kind(Some(AhoCorasickKind::ContiguousNFA))
@@ -58,26 +94,78 @@ impl Search {
         });
         Some(Self {
             quick: quick.collect::<Result<_, _>>().ok()?,
-            automaton,
-            replacements,
-            longest,
+            tells,
+            replacements: secrets.iter().map(|(name, _)| marker(name)).collect(),
+            longest: longest_form.max(spelled.longest),
+            longest_form,
+            in_forms,
+            spelled,
+            spelled_as,
             begin_with,
         })
     }
 
     /// Whether bytes hold a secret.
     pub(super) fn finds(&self, bytes: &[u8]) -> bool {
-        self.quick.iter().any(|some| some.is_match(bytes))
+        self.each_found(bytes).next().is_some()
     }
 
     /// The text with its secrets replaced.
     pub(super) fn replaced(&self, text: &str) -> String {
-        self.automaton.replace_all(text, &self.replacements)
+        let (mut replaced, mut done) = (String::new(), 0);
+        for (place, secret) in self.apart(text.as_bytes()) {
+            replaced.push_str(&text[done..place.start]);
+            replaced.push_str(&self.replacements[secret]);
+            done = place.end;
+        }
+        replaced.push_str(&text[done..]);
+        replaced
     }
 
     /// The bytes with their secrets replaced.
     pub(super) fn replaced_bytes(&self, bytes: &[u8]) -> Vec<u8> {
-        self.automaton.replace_all_bytes(bytes, &self.replacements)
+        let mut replaced = Vec::new();
+        // Writing to memory does not fail.
+        let strained = self.strain(bytes, true, &mut replaced);
+        strained.map(|_| replaced).unwrap_or_default()
+    }
+
+    /// All that can be taken for a secret, in no order.
+    fn each_found(&self, bytes: &[u8]) -> impl Iterator<Item = Found> {
+        let hits = self.quick.iter().zip(self.tells.chunks(AT_ONCE));
+        let hits = hits.flat_map(move |(quick, tells)| {
+            let mut from = 0;
+            std::iter::from_fn(move || {
+                let hit = quick.find(Input::new(bytes).range(from..))?;
+                from = hit.start() + 1;
+                Some((hit.start(), &tells[hit.pattern().as_usize()]))
+            })
+        });
+        hits.flat_map(move |(start, tells)| {
+            let form = tells
+                .form
+                .map(|(secret, length)| (start..start + length, secret));
+            let anchors = tells.anchors.iter();
+            let spelled =
+                anchors.flat_map(move |anchor| self.spelled.around(bytes, (*anchor, start)));
+            let spelled = spelled.map(|(place, number)| (place, self.spelled_as[number]));
+            form.into_iter().chain(spelled)
+        })
+    }
+
+    /// The secrets in their order, the longest of those that begin together, and none that begins in another.
+    fn apart(&self, bytes: &[u8]) -> Vec<Found> {
+        let mut found: Vec<Found> = self.each_found(bytes).collect();
+        found.sort_unstable_by_key(|(place, secret)| (place.start, Reverse(place.end), *secret));
+        let mut done = 0;
+        found.retain(|(place, _)| {
+            let is_apart = place.start >= done;
+            if is_apart {
+                done = place.end;
+            }
+            is_apart
+        });
+        found
     }
 
     /// Copies `input` to `output` with the secrets replaced, also those that lie across two reads.
@@ -98,7 +186,7 @@ impl Search {
 
     /// Writes what is sure of `bytes` with the secrets replaced: how many were, and where that begins which what comes next
     /// may yet make a secret.
-    fn strain(
+    pub(super) fn strain(
         &self,
         bytes: &[u8],
         is_all: bool,
@@ -112,18 +200,14 @@ impl Search {
             }
         };
         let (mut found, mut done, mut sure) = (0, 0, sure_from(0));
-        if !self.finds(bytes) {
-            output.write_all(&bytes[..sure])?;
-            return Ok((0, sure));
-        }
-        for matched in self.automaton.find_iter(bytes) {
-            if matched.start() >= sure {
+        for (place, secret) in self.apart(bytes) {
+            if place.start >= sure {
                 break;
             }
-            output.write_all(&bytes[done..matched.start()])?;
-            output.write_all(self.replacements[matched.pattern()].as_bytes())?;
+            output.write_all(&bytes[done..place.start])?;
+            output.write_all(self.replacements[secret].as_bytes())?;
             found += 1;
-            done = matched.end();
+            done = place.end;
             if done > sure {
                 sure = sure_from(done);
             }
@@ -132,9 +216,9 @@ impl Search {
         Ok((found, sure))
     }
 
-    /// Where the first form begins, at `from` or later, of which `bytes` hold only a beginning.
-    fn open_end(&self, bytes: &[u8], from: usize) -> usize {
-        let first = from.max(bytes.len().saturating_sub(self.longest - 1));
+    /// Where the first secret begins, at `from` or later, of which `bytes` hold only a beginning.
+    pub(super) fn open_end(&self, bytes: &[u8], from: usize) -> usize {
+        let first = run_at_end(bytes, (&self.in_forms, self.longest_form));
         let opens = |start: &usize| {
             let end = &bytes[*start..];
             let forms = &self.begin_with[usize::from(end[0])];
@@ -142,70 +226,32 @@ impl Search {
                 .iter()
                 .any(|form| form.len() > end.len() && form.starts_with(end))
         };
-        (first..bytes.len()).find(opens).unwrap_or(bytes.len())
+        let form = (first.max(from)..bytes.len()).find(opens);
+        let first = self.spelled.open_from(bytes).max(from);
+        let spelled = (first..form.unwrap_or(bytes.len()))
+            .find(|start| self.spelled.is_open(&bytes[*start..]));
+        spelled.or(form).unwrap_or(bytes.len())
     }
 }
 
-/// Removes secrets from bytes that come piece by piece; holds back no more than the beginning of one.
-pub struct Sieve {
-    search: Option<Arc<Search>>,
-    held: Vec<u8>,
-}
-
-impl Sieve {
-    pub(super) fn new(search: Option<Arc<Search>>) -> Self {
-        Self {
-            search,
-            held: Vec::new(),
+/// What each pattern tells: with itself all that it begins with, which an automaton does not find beside it.
+fn with_beginnings(patterns: BTreeMap<String, Tells>) -> Vec<Tells> {
+    let mut all: Vec<Tells> = Vec::new();
+    let mut beginnings: Vec<(usize, String)> = Vec::new();
+    for (number, (text, mut tells)) in patterns.into_iter().enumerate() {
+        while beginnings
+            .pop_if(|(_, last)| !text.starts_with(&**last))
+            .is_some()
+        {}
+        if let Some((last, _)) = beginnings.last() {
+            let last = &all[*last];
+            tells.form = tells.form.or(last.form);
+            tells.anchors.extend(&last.anchors);
         }
+        beginnings.push((number, text));
+        all.push(tells);
     }
-
-    /// Gives `keep` what may be written now, in one piece or two.
-    pub fn pass(&mut self, bytes: &[u8], mut keep: impl FnMut(&[u8])) {
-        let Some(search) = &self.search else {
-            return keep(bytes);
-        };
-        if self.is_apart(search, bytes) && !search.finds(bytes) {
-            let sure = search.open_end(bytes, 0);
-            if !self.held.is_empty() {
-                keep(&self.held);
-            }
-            self.held.clear();
-            self.held.extend_from_slice(&bytes[sure..]);
-            return keep(&bytes[..sure]);
-        }
-        self.held.extend_from_slice(bytes);
-        keep(&self.let_go(false));
-    }
-
-    /// Whether no secret begins in what was held back and ends in these bytes.
-    fn is_apart(&self, search: &Search, bytes: &[u8]) -> bool {
-        if self.held.is_empty() {
-            return true;
-        }
-        // Less could leave what was held back the beginning of one.
-        if bytes.len() < search.longest {
-            return false;
-        }
-        let seam = [&self.held, &bytes[..search.longest]].concat();
-        !search.finds(&seam)
-    }
-
-    /// What was held back, when nothing more comes.
-    pub fn rest(&mut self) -> Vec<u8> {
-        self.let_go(true)
-    }
-
-    fn let_go(&mut self, is_all: bool) -> Vec<u8> {
-        let mut output = Vec::new();
-        if let Some(search) = &self.search {
-            // Writing to memory does not fail.
-            let strained = search.strain(&self.held, is_all, &mut output);
-            let (_, done) = strained.unwrap_or_default();
-            self.held.drain(..done);
-        }
-        output
-    }
+    all
 }
 
 fn marker(name: &str) -> String {

@@ -120,6 +120,105 @@ fn forms_that_leave_or_escape_a_slash_are_found() {
     found_in_all(&forms);
 }
 
+/// Each character of `which`, or all of them, spelled by `with`.
+fn spelled(text: &str, which: &str, with: impl Fn(u32) -> String) -> String {
+    let spell = |one: char| match which {
+        "" => with(u32::from(one)),
+        which if which.contains(one) => with(u32::from(one)),
+        _ => one.to_string(),
+    };
+    text.chars().map(spell).collect()
+}
+
+#[test]
+fn what_other_writers_of_json_addresses_and_pages_make_of_a_secret_is_found() {
+    let secret = "sk-Ab9+cd/ef+Gh=ij&kl<mn>op'qr!s(t)*u";
+    let redactor = Redactor::from_variables([("API_KEY", secret)]);
+    let unicode = |code| format!("\\u{code:04x}");
+    let capital = |code| format!("\\u{code:04X}");
+    let percent = |code| format!("%{code:02X}");
+    let decimal = |code| format!("&#{code};");
+    let page = secret.replace('&', "&amp;").replace('<', "&lt;");
+    let page = page.replace('>', "&gt;").replace('\'', "&#39;");
+    let go = spelled(secret, "&<>", unicode);
+    let php = spelled(secret, "&<>'", capital).replace('/', "\\/");
+    for text in [
+        secret.to_owned(),
+        serde_json::to_string(&go).unwrap(),
+        spelled(secret, "+&<>'", capital),
+        spelled(secret, "+", unicode),
+        spelled(secret, "", capital),
+        spelled(secret, "", unicode),
+        spelled(secret, "sA&", capital),
+        serde_json::to_string(&spelled(secret, "", capital)).unwrap(),
+        spelled(secret, "+/=&<>", percent),
+        spelled(secret, "+/=&<>'!()*", percent),
+        spelled(secret, "+/=&<>", percent).replace('%', "%25"),
+        spelled(secret, "", percent),
+        serde_json::to_string(&page).unwrap(),
+        page.replace('&', "\\u0026"),
+        page.replace("&#39;", "&#x27;"),
+        page.replace("&#39;", "&#039;"),
+        page.replace('&', "&amp;"),
+        page,
+        spelled(secret, "", decimal),
+        spelled(secret, "", |code| format!("&#x{code:x};")),
+        spelled(secret, "", |code| format!("&#x{code:X};")),
+        spelled(secret, "", |code| format!("\\x{code:02x}")),
+        spelled(secret, "", |code| format!("\\{code:03o}")),
+        spelled(secret, "=", |code| format!("={code:02X}")),
+        secret.replace('\'', "'\\''"),
+        go,
+        php,
+    ] {
+        let around = format!("k={text}\n");
+        let redacted = redactor.redact(&around).into_owned();
+        assert_eq!(
+            redacted.replace('"', ""),
+            "k=[redacted:API_KEY]\n",
+            "{text}"
+        );
+        assert_eq!(
+            redactor.redact_bytes(around.as_bytes()),
+            redacted.as_bytes()
+        );
+    }
+    let hex = hex(secret, false);
+    let pairs: Vec<&str> = (0..hex.len())
+        .step_by(2)
+        .map(|at| &hex[at..at + 2])
+        .collect();
+    for between in [" ", ":"] {
+        let hex = pairs.join(between);
+        assert_eq!(redactor.redact(&hex), "[redacted:API_KEY]");
+        assert_eq!(redactor.redact(&hex.to_uppercase()), "[redacted:API_KEY]");
+    }
+    // Nearly the same, and not the same.
+    for text in [
+        "sk-Ab9+cd/ef+Gh=ij&kl<mn>op'qr!s(t)*",
+        "\\u0073\\u006b",
+        "%73%6b",
+    ] {
+        assert_eq!(redactor.redact(text), text);
+    }
+}
+
+#[test]
+fn two_secrets_with_the_same_letters_are_told_apart() {
+    let redactor = Redactor::from_variables([
+        ("A_KEY", "abcdefgh+1"),
+        ("B_KEY", "abcdefghij+2"),
+        ("C_KEY", "/abcdefgh/3"),
+        ("D_KEY", "abcdefgh+1+and+more"),
+    ]);
+    let text =
+        "abcdefgh\\u002b1 abcdefghij%2B2 \\/abcdefgh\\/3 abcdefgh+1+and+mor abcdefgh+1+and+more";
+    assert_eq!(
+        redactor.redact(text),
+        "[redacted:A_KEY] [redacted:B_KEY] [redacted:C_KEY] [redacted:A_KEY]+and+mor [redacted:D_KEY]"
+    );
+}
+
 #[test]
 fn each_longer_line_of_a_secret_is_one_and_the_frame_of_a_key_is_none() {
     let lines = [
@@ -348,6 +447,45 @@ proptest! {
         let text = value["a"][0].as_str().unwrap();
         prop_assert!(!text.contains(&secret), "{text}");
         prop_assert_eq!(&value["n"], &serde_json::json!(12.5));
+    }
+
+    #[test]
+    fn a_sieve_gives_the_same_of_spelled_secrets_however_they_come(
+        secrets in prop::collection::vec("[/&é]{0,3}[ab]{3,5}[/&'\\\\é]{3,5}", 1..3),
+        parts in prop::collection::vec((any::<bool>(), 0_usize..8), 0..20),
+        between in "[ab\\\\&]{0,9}",
+        cuts in prop::collection::vec(1_usize..30, 1..60),
+    ) {
+        let mut redactor = Redactor::default();
+        for (index, secret) in secrets.iter().enumerate() {
+            redactor.add(&format!("K{index}_KEY"), secret);
+        }
+        let mut text = String::new();
+        for (first, way) in parts {
+            let secret = &secrets[if first { 0 } else { secrets.len() - 1 }];
+            text += &match way {
+                0 => secret.clone(),
+                1 => json_text::escaped(secret),
+                2 => spelled(secret, "&'é", |code| format!("\\u{code:04X}")),
+                3 => spelled(secret, "/&", |code| format!("%{code:02x}")),
+                4 => spelled(secret, "&'", |code| format!("&#{code};")),
+                5 => json_text::escaped(&json_text::escaped(secret)),
+                6 => between.clone(),
+                _ => secret.chars().take(secret.chars().count() / 2).collect(),
+            };
+        }
+        let mut sieve = redactor.sieve();
+        let (mut rest, mut out) = (text.as_bytes(), Vec::new());
+        for cut in cuts.iter().cycle() {
+            if rest.is_empty() {
+                break;
+            }
+            let (piece, more) = rest.split_at((*cut).min(rest.len()));
+            sieve.pass(piece, |kept| out.extend_from_slice(kept));
+            rest = more;
+        }
+        out.extend_from_slice(&sieve.rest());
+        prop_assert_eq!(String::from_utf8(out).unwrap(), redactor.redact(&text));
     }
 
     #[test]
