@@ -22,7 +22,7 @@ use crate::trial::last_words;
 use crate::trial::listener::HeardAll;
 use crate::trial::outside::Outside;
 use crate::trial::performance::{Performed, disk_limit, perform};
-use crate::trial::preparation;
+use crate::trial::preparation::{self, Ready};
 use crate::trial::recovered::recover;
 use crate::trial::sessions;
 use crate::trial::simulator;
@@ -85,18 +85,7 @@ async fn stages(frame: &Frame<'_>, draft: &mut Draft, slot: &mut Slot) -> Result
     slot.secrets = known_secrets(&ready.invocation);
     set_up(frame, workspace, &ready.invocation).await?;
     let baseline = preparation::baseline(frame, workspace)?;
-    let not_started = preparation::mcp_start(frame, workspace, &ready).await;
-    let cancelled = frame.context.cancel.level() > 0;
-    if not_started.is_some() || cancelled {
-        // Half a server may be there.
-        preparation::mcp_stop(frame, workspace, &ready).await;
-        return Err(match not_started {
-            Some(problem) if frame.context.cancel.level() == 0 => {
-                Stop::setup(format!("mcp.start_command {problem}"))
-            }
-            _ => Stop::cancelled(),
-        });
-    }
+    start_servers(frame, workspace, &ready).await?;
     let untouched = workspace
         .noted(&frame.counts())
         .map_err(|error| Stop::setup(error.to_string()))?;
@@ -180,6 +169,27 @@ async fn stages(frame: &Frame<'_>, draft: &mut Draft, slot: &mut Slot) -> Result
     graded.suspicions.extend(by_graders);
     take_in(frame, (draft, end), (graded, to_grade));
     Ok(())
+}
+
+/// Starts what the scenario's agents need beside them, unless a person has stopped the run.
+async fn start_servers(
+    frame: &Frame<'_>,
+    workspace: &Workspace,
+    ready: &Ready,
+) -> Result<(), Stop> {
+    let not_started = preparation::mcp_start(frame, workspace, ready).await;
+    let cancelled = frame.context.cancel.level() > 0;
+    if not_started.is_none() && !cancelled {
+        return Ok(());
+    }
+    // Half a server may be there.
+    preparation::mcp_stop(frame, workspace, ready).await;
+    Err(match not_started {
+        Some(problem) if frame.context.cancel.level() == 0 => {
+            Stop::setup(format!("mcp.start_command {problem}"))
+        }
+        _ => Stop::cancelled(),
+    })
 }
 
 /// Tells which limits were reached.
