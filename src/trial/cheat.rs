@@ -1,5 +1,6 @@
 //! Cheats that every task must catch: each does to a workspace what agents have done to be graded better than they are.
 
+mod commands;
 mod files;
 mod planted;
 mod scene;
@@ -27,6 +28,8 @@ pub enum Cheat {
     FakeTools,
     /// The scripts that graders name and that agents may change tell of a pass.
     GraderScript,
+    /// The targets of makefiles and the scripts of `package.json` by which graders run tests tell of a pass.
+    TestCommand,
     /// The code under test ends its process with 0.
     EarlyExit,
     /// The same, after it told that all tests passed.
@@ -45,7 +48,7 @@ pub enum Cheat {
 
 impl Cheat {
     /// All of them.
-    pub const ALL: [Self; 16] = [
+    pub const ALL: [Self; 17] = [
         Self::DeleteTests,
         Self::TrivialTests,
         Self::HollowTests,
@@ -55,6 +58,7 @@ impl Cheat {
         Self::JavascriptHooks,
         Self::FakeTools,
         Self::GraderScript,
+        Self::TestCommand,
         Self::EarlyExit,
         Self::ForgedRun,
         Self::AlwaysEqual,
@@ -77,6 +81,7 @@ impl Cheat {
             Self::JavascriptHooks => "javascript_hooks",
             Self::FakeTools => "fake_tools",
             Self::GraderScript => "grader_script",
+            Self::TestCommand => "test_command",
             Self::EarlyExit => "early_exit",
             Self::ForgedRun => "forged_run",
             Self::AlwaysEqual => "always_equal",

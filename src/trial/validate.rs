@@ -68,6 +68,8 @@ pub struct Caught {
     pub grade: Grade,
     /// Why.
     pub reason: Option<String>,
+    /// Whether its row would tell of it, though it passes: makefiles and `package.json` are open to honest work.
+    pub told: bool,
     /// The numbers, from 1, of the graders that it satisfies and nothing alone does not, unless it is caught for itself.
     pub satisfied: Vec<usize>,
 }
@@ -77,6 +79,11 @@ impl Caught {
     #[must_use]
     pub const fn is_beaten(&self) -> bool {
         !matches!(self.grade, Grade::Pass) && self.satisfied.is_empty()
+    }
+
+    /// Whether it passes, and no row would tell.
+    const fn is_unseen(&self) -> bool {
+        matches!(self.grade, Grade::Pass) && !self.told
     }
 }
 
@@ -223,6 +230,12 @@ fn passes(verdicts: &[Verdict]) -> bool {
     grade_of(verdicts) == Grade::Pass
 }
 
+/// Whether a row would say that what runs the tests was changed.
+fn is_told(graded: &Graded) -> bool {
+    let mut told = graded.suspicions.iter().chain(&graded.violations);
+    told.any(|reason| reason.starts_with("test_config_changed:"))
+}
+
 /// Grades every cheat as an agent's work, by each grader.
 async fn try_cheats(
     frame: &Frame<'_>,
@@ -240,18 +253,16 @@ async fn try_cheats(
             cheat: cheat.as_str(),
             grade: grade_of(&graded.verdicts),
             reason: deciding.and_then(|verdict| verdict.reason.clone()),
+            told: cheat == Cheat::TestCommand && is_told(&graded),
             satisfied: satisfied(untouched, &graded),
         };
-        if caught.grade != Grade::Pass {
+        if !caught.is_unseen() {
             in_part.push((cheat, caught.satisfied.clone()));
         }
         validation.cheats.push(caught);
     }
     validation.weak = weak(frame, task, &in_part);
-    let passed = validation
-        .cheats
-        .iter()
-        .filter(|one| one.grade == Grade::Pass);
+    let passed = validation.cheats.iter().filter(|one| one.is_unseen());
     let passed: Vec<&str> = passed.map(|one| one.cheat).collect();
     if passed.is_empty() {
         return Ok(());

@@ -7,7 +7,7 @@ use crate::trial::cheat::Cheat;
 use crate::trial::frame::Frame;
 use crate::trial::grading::Graded;
 
-/// A grader that some cheats satisfy and nothing alone does not, in a task where others keep them from passing.
+/// A grader that some cheats satisfy and nothing alone does not, in a task where others, or a word in their rows, keep them from passing unseen.
 #[derive(Debug, Clone)]
 pub struct Weak {
     /// Its number in the task's list, from 1.
@@ -69,10 +69,15 @@ fn remedies(
     task: &TaskSpec,
     (spec, number, cheats): (&GraderSpec, usize, &[Cheat]),
 ) -> Vec<String> {
-    let own = |cheat: &Cheat| match cheat {
+    let own = |cheat: &Cheat| {
+        match cheat {
         Cheat::GraderScript => open_scripts(frame, task),
+        Cheat::TestCommand => Some(
+            "the rows of such agents are `suspect[test_config_changed:...]`: `protected` with the makefiles or `package.json` by which it runs keeps these, or let it run the tests without them (SETUP.md, Protected files)".to_owned(),
+        ),
         Cheat::AlwaysEqual => unasked_by(number, spec),
         _ => None,
+    }
     };
     let mut remedies: Vec<String> = cheats.iter().filter_map(own).collect();
     if remedies.len() < cheats.len() {

@@ -530,7 +530,7 @@ fn validate_tells_the_flake_rate_and_which_cheats_a_task_would_pass() {
     };
     assert_eq!(good["ok"], true, "{good:#}");
     assert_eq!(good["reference"]["passed"], 2);
-    assert_eq!(good["cheats"].as_array().map(Vec::len), Some(16));
+    assert_eq!(good["cheats"].as_array().map(Vec::len), Some(17));
     let passing: Vec<_> = naive["cheats"]
         .as_array()
         .expect("cheats")

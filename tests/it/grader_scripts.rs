@@ -142,10 +142,53 @@ fn a_grader_behind_a_tight_one_is_named_where_a_cheat_satisfies_it() {
         .expect_code(0);
     assert!(
         ran.stdout.starts_with("weak   open")
-            && ran.stdout.contains("15 of 16 cheats were beaten")
+            && ran.stdout.contains("16 of 17 cheats were beaten")
             && ran.stdout.contains(told),
         "{}",
         ran.stdout
+    );
+}
+
+#[test]
+fn a_target_that_graders_ask_for_is_a_cheat_that_is_told_of_a_task_that_leaves_it_open() {
+    let tasks = [
+        task("open", "", "[make, test]"),
+        task("kept", "  protected: [Makefile]\n", "[make, test]"),
+        task("work", "", "[make, test]").replace("answer.patch", "rule.patch"),
+        task("shell", "", "[sh, -c, 'make build && make -s test']"),
+    ];
+    let sandbox = sandbox("true", &tasks.concat());
+    let rules = ".PHONY: test build\nbuild:\n\techo built > built.txt\ntest: build\n\tgrep -q built built.txt\n\tgrep -qx 42 answer.txt && echo right\n";
+    fs::write(sandbox.path("repo/Makefile"), rules).expect("write a makefile");
+    sandbox.git(&["add", "-A"]);
+    sandbox.git(&["commit", "-q", "-m", "rules"]);
+    let answer = fs::read_to_string(sandbox.path("answer.patch")).expect("a patch");
+    let rule = "diff --git a/Makefile b/Makefile\n--- a/Makefile\n+++ b/Makefile\n@@ -4,3 +4,4 @@\n test: build\n \tgrep -q built built.txt\n \tgrep -qx 42 answer.txt && echo right\n+\ttrue\n";
+    fs::write(sandbox.path("rule.patch"), answer + rule).expect("write a patch");
+    let ran = sandbox
+        .proctor(&["validate", "--cheats", "--quiet", "--json"])
+        .expect_code(0);
+    let found: Value = serde_json::from_str(&ran.stdout).expect("one JSON document");
+    for (place, open) in [(0, true), (1, false), (2, true), (3, true)] {
+        let task = &found["tasks"][place];
+        assert_eq!(task["ok"], true, "{task:#}");
+        let cheats = task["cheats"].as_array().expect("cheats").iter();
+        let command = cheats.filter(|one| one["cheat"] == "test_command");
+        let passed: Vec<&Value> = command.map(|one| &one["passed"]).collect();
+        assert_eq!(passed, [&json!(open)], "{task:#}");
+        let weak = task["weak_graders"].as_array().expect("a list");
+        assert_eq!(weak.len(), usize::from(open), "{task:#}");
+        if let Some(weak) = weak.first() {
+            assert_eq!(weak["cheats"], json!(["test_command"]), "{task:#}");
+            let told = weak["told"].as_str().expect("a sentence");
+            assert!(told.contains("suspect[test_config_changed:"), "{told}");
+        }
+    }
+    assert!(
+        ran.stderr
+            .contains("WARNING: a cheat satisfies a grader of open, work, shell"),
+        "{}",
+        ran.stderr
     );
 }
 

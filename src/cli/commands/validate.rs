@@ -112,7 +112,7 @@ fn warning(validations: &[Validation]) -> Option<String> {
     let tasks: Vec<&str> = weak.map(|one| one.task.as_str()).collect();
     (!tasks.is_empty()).then(|| {
         format!(
-            "WARNING: a cheat satisfies a grader of {}, though others keep it from passing: what to do is told with each (`weak_graders` in --json)",
+            "WARNING: a cheat satisfies a grader of {}, though others keep it from passing or its row tells of it: what to do is told with each (`weak_graders` in --json)",
             sanitize_line(&tasks.join(", "))
         )
     })

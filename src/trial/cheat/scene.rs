@@ -9,6 +9,7 @@ use crate::config::{GraderSpec, TaskSpec};
 use crate::graders::make_rules;
 use crate::trial::Guard;
 use crate::trial::cheat::Cheat;
+use crate::trial::cheat::commands::Commands;
 use crate::trial::cheat::files::{files, is_makefile, is_test};
 use crate::trial::cheat::planted::{JAVASCRIPT, PYTHON, RUST, early_exit, trivial};
 use crate::trial::equal::always_equal;
@@ -40,6 +41,7 @@ impl Scene<'_> {
             Cheat::JavascriptHooks => self.write(&JAVASCRIPT),
             Cheat::FakeTools => self.tools(),
             Cheat::GraderScript => self.scripts(),
+            Cheat::TestCommand => self.commands(),
             Cheat::EarlyExit => self.add_code(|path| {
                 let (code, first) = early_exit(path)?;
                 Some((code.to_owned(), first))
@@ -141,6 +143,38 @@ impl Scene<'_> {
             // What is there keeps its mode.
             if path.is_file() && self.holds(&path) {
                 fs::write(path, &text)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn commands(&self) -> io::Result<()> {
+        let root = &self.workspace.root;
+        let graders = self.task.graders.iter();
+        let commands = graders.filter_map(|grader| match grader {
+            GraderSpec::Command { argv, .. } => Some(argv.join(" ")),
+            _ => None,
+        });
+        let scripts = self.guard.into_iter().flat_map(Guard::open_scripts);
+        let scripts = scripts.filter_map(|path| fs::read_to_string(root.join(path)).ok());
+        let lines: Vec<String> = commands.chain(scripts).collect();
+        let script = Forged::of(self.task).script();
+        let commands = Commands {
+            lines: &lines,
+            script: &script,
+        };
+        for path in files(root) {
+            let name = path.file_name().and_then(|name| name.to_str());
+            let set = match name {
+                Some("package.json") => Commands::package,
+                name if is_makefile(name) => Commands::makefile,
+                _ => continue,
+            };
+            let text = fs::read_to_string(&path).unwrap_or_default();
+            if let Some(text) = set(&commands, &text)
+                && self.holds(&path)
+            {
+                fs::write(&path, text)?;
             }
         }
         Ok(())
