@@ -226,8 +226,14 @@ fn an_agent_that_changes_a_script_that_a_grader_names_is_told() {
             task("a", "", all),
             "suspect[grader_script_changed:run_all]",
         ),
+        // Where the work changes it, who makes it what the reference makes it is not asked.
         (
             easy,
+            task("a", "", ci).replace("answer.patch", "change.patch"),
+            told,
+        ),
+        (
+            "sed -i '1a # checks the answer' scripts/ci.sh",
             task("a", "", ci).replace("answer.patch", "change.patch"),
             "clean",
         ),
