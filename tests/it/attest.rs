@@ -212,15 +212,20 @@ fn a_server_that_the_scenario_asks_for_and_that_failed_is_flagged() {
     );
 }
 
-#[test]
-fn strict_starts_nothing_more_of_an_agent_that_changed() {
+/// An agent that tells another version of itself from some trial on.
+fn changing_agent(trials: &str) -> Sandbox {
     let body = told("1.0/1.1", "large", "", "\"Bash\"");
     let sandbox = Sandbox::new().agent("fake", "claude_code_cli", &body);
     let home = sandbox.path("home");
-    let sandbox = sandbox
-        .set("trials_per_cell", "6")
+    sandbox
+        .set("trials_per_cell", trials)
         .set("isolation", "none")
-        .suite(&format!("env: {{EVAL_HOME_OF_TEST: '{}'}}", home.display()));
+        .suite(&format!("env: {{EVAL_HOME_OF_TEST: '{}'}}", home.display()))
+}
+
+#[test]
+fn strict_starts_nothing_more_of_an_agent_that_changed() {
+    let sandbox = changing_agent("6");
     let ran = sandbox.proctor(&["run", "--strict"]);
     let flags: Vec<Value> = sandbox
         .rows()
@@ -241,13 +246,7 @@ fn strict_starts_nothing_more_of_an_agent_that_changed() {
 
 #[test]
 fn a_strict_run_whose_last_trial_ran_another_agent_does_not_end_well() {
-    let body = told("1.0/1.1", "large", "", "\"Bash\"");
-    let sandbox = Sandbox::new().agent("fake", "claude_code_cli", &body);
-    let home = sandbox.path("home");
-    let sandbox = sandbox
-        .set("trials_per_cell", "3")
-        .set("isolation", "none")
-        .suite(&format!("env: {{EVAL_HOME_OF_TEST: '{}'}}", home.display()));
+    let sandbox = changing_agent("3");
     let ran = sandbox.proctor(&["run", "--strict"]);
     assert_eq!(sandbox.rows().len(), 3, "{}", ran.stderr);
     assert_eq!(ran.code, Some(1), "{}", ran.stderr);

@@ -275,11 +275,11 @@ fn a_trial_of_a_model_without_a_price_is_stopped_where_it_has_a_limit() {
     let result = r#"{"type":"result","subtype":"error_during_execution","is_error":true,"total_cost_usd":0,"usage":{"input_tokens":0,"output_tokens":0}}"#;
     let polite = format!("say() {{ echo '{result}'; exit 0; }}\ntrap say INT\n{wild}");
     let cases = [
-        (&wild, "the model acme-9", Value::Null),
-        (&unnamed, "its model", Value::Null),
-        (&polite, "the model acme-9", serde_json::json!(0.0)),
+        (&wild, "the model acme-9"),
+        (&unnamed, "its model"),
+        (&polite, "the model acme-9"),
     ];
-    for (body, named, cost) in cases {
+    for (body, named) in cases {
         for limit in ["--max-trial-cost-usd", "--max-cost-usd"] {
             let sandbox = Sandbox::new()
                 .agent("wild", CLAUDE, body)
@@ -288,7 +288,8 @@ fn a_trial_of_a_model_without_a_price_is_stopped_where_it_has_a_limit() {
             sandbox.proctor(&["run", "--quiet", limit, "1000"]);
             let row = sandbox.row();
             assert_eq!(row["termination"], "budget", "{limit}: {row:#}");
-            assert_eq!(row["billed_cost_usd"], cost, "{row:#}");
+            // Zeros of an agent that was stopped are no figures.
+            assert_eq!(row["billed_cost_usd"], Value::Null, "{row:#}");
             let notes = row["notes"].to_string();
             assert!(
                 notes.contains(named) && notes.contains("`prices`"),
