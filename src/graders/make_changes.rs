@@ -39,48 +39,28 @@ const TAKEN: [&str; 26] = [
 /// How the first line of a block is shown.
 const SHOWN: usize = 60;
 
-/// What in a makefile is not as before and cannot be called fair: names of targets and variables, or whole lines. What is as it is in
-/// `meant`, if there is one, is.
+/// What in a makefile is not as before and cannot be called fair: names of targets and variables, or whole lines.
 #[must_use]
-pub fn changed_make(
-    (before, now): (&str, &str),
-    meant: Option<&str>,
-    around: &MakeAround<'_>,
-) -> Vec<String> {
+pub fn changed_make((before, now): (&str, &str), around: &MakeAround<'_>) -> Vec<String> {
     let reader = Reader::of(around.name);
     let (was, is) = (reader.parse(before), reader.parse(now));
-    let meant = meant.map(|meant| reader.parse(meant));
-    let may_go = |block: &Block| {
-        let meant = meant.as_ref();
-        meant.is_some_and(|meant| !meant.blocks.contains(block))
-    };
-    let may_come = |block: &Block| {
-        let meant = meant.as_ref();
-        meant.is_some_and(|meant| meant.blocks.contains(block))
-    };
     let judge = Judge::of((before, &was), around, reader);
     let different = differences(&was.blocks, &is.blocks);
     let (old, new): (Vec<_>, Vec<_>) = different
         .into_iter()
         .partition(|(_, side)| *side == Side::Before);
-    let old = old.iter().filter(|(block, _)| !may_go(block));
-    let mut told: Vec<String> = old.map(|(block, _)| name_or_line(block)).collect();
+    let mut told: Vec<String> = old.iter().map(|(block, _)| name_or_line(block)).collect();
     for (block, _) in new {
-        let is_told = told.contains(&name_or_line(block));
-        if !is_told && !may_come(block) && !judge.is_fair(block) {
+        if !told.contains(&name_or_line(block)) && !judge.is_fair(block) {
             told.push(line(block));
         }
     }
-    let is_phony = |name: &&String| meant.as_ref().map(|meant| meant.phony.contains(*name));
     let gone = was.phony.difference(&is.phony);
-    let gone = gone.filter(|name| is_phony(name) != Some(false));
     told.extend(gone.map(|name| format!("{PHONY} {name}")));
     let more = is.phony.difference(&was.phony);
-    let more = more.filter(|name| is_phony(name) != Some(true) && !judge.may_be_phony(name));
+    let more = more.filter(|name| !judge.may_be_phony(name));
     told.extend(more.map(|name| format!("{PHONY} {name}")));
-    let first = first_target(&is);
-    let is_meant = || meant.as_ref().map(first_target) == Some(first);
-    if around.first_target_runs && first_target(&was) != first && !is_meant() {
+    if around.first_target_runs && first_target(&was) != first_target(&is) {
         told.push("first target".to_owned());
     }
     let mut seen = BTreeSet::new();

@@ -13,7 +13,7 @@ fn changed(name: &str, before: &str, now: &str) -> String {
         first_target_runs: false,
         is_there: &|target| target == "Makefile",
     };
-    changed_make((before, now), None, &around).join(" | ")
+    changed_make((before, now), &around).join(" | ")
 }
 
 /// What in the makefile becomes what: all of it is honest work.
@@ -125,9 +125,9 @@ fn the_first_target_is_told_where_it_runs_and_justfiles_have_their_own_words() {
         is_there: &|_| false,
     };
     let both = ("a:\n\ttrue\n", "b:\n\ttrue\na:\n\ttrue\n");
-    assert!(changed_make(both, None, &around("Makefile", false)).is_empty());
+    assert!(changed_make(both, &around("Makefile", false)).is_empty());
     assert_eq!(
-        changed_make(both, None, &around("Makefile", true)),
+        changed_make(both, &around("Makefile", true)),
         ["first target"]
     );
     let just = "py := 'python3'\n\ntest *args:\n    {{py}} -m pytest {{args}}\n";
@@ -141,7 +141,7 @@ fn the_first_target_is_told_where_it_runs_and_justfiles_have_their_own_words() {
         ("\nmod x: y\ntest", "mod x: y"),
     ] {
         let now = just.replacen("\ntest", to, 1);
-        let found = changed_make((just, &now), None, &around("justfile", false));
+        let found = changed_make((just, &now), &around("justfile", false));
         assert_eq!(found.join(" | "), told, "{to}");
     }
 }

@@ -50,7 +50,7 @@ impl Keeper {
 }
 
 impl Child {
-    /// `changes` must be older than the first look at its exit, so that no change is missed.
+    /// `changes` must be older than the child, so that no change is missed.
     pub(super) fn new(place: Place, changes: Signal, keeper: Keeper) -> Self {
         Self {
             place,
@@ -206,39 +206,22 @@ impl ChildEnds {
     }
 }
 
-/// Our ends before anybody waits for them.
-pub(super) struct PlainStreams {
-    stdin: Option<OwnedFd>,
-    stdout: OwnedFd,
-    stderr: OwnedFd,
-}
-
-impl PlainStreams {
-    pub(super) fn awaited(self) -> io::Result<Streams> {
-        let stdin = self.stdin.map(process::ChildStdin::from);
-        Ok(Streams {
-            stdin: stdin.map(ChildStdin::from_std).transpose()?,
-            stdout: ChildStdout::from_std(self.stdout.into())?,
-            stderr: ChildStderr::from_std(self.stderr.into())?,
-        })
-    }
-}
-
 /// Opens pipes, and for standard input a pipe or `/dev/null`. All of them are closed on exec.
-pub(super) fn open_streams(feeds_stdin: bool) -> io::Result<(PlainStreams, ChildEnds)> {
+pub(super) fn open_streams(feeds_stdin: bool) -> io::Result<(Streams, ChildEnds)> {
     let (child_stdin, stdin): (OwnedFd, _) = if feeds_stdin {
         let (reader, writer) = io::pipe()?;
-        (reader.into(), Some(writer.into()))
+        let writer = process::ChildStdin::from(OwnedFd::from(writer));
+        (reader.into(), Some(ChildStdin::from_std(writer)?))
     } else {
         (File::open("/dev/null")?.into(), None)
     };
     let (stdout, child_stdout) = io::pipe()?;
     widen(&stdout);
     let (stderr, child_stderr) = io::pipe()?;
-    let ours = PlainStreams {
+    let ours = Streams {
         stdin,
-        stdout: stdout.into(),
-        stderr: stderr.into(),
+        stdout: ChildStdout::from_std(process::ChildStdout::from(OwnedFd::from(stdout)))?,
+        stderr: ChildStderr::from_std(process::ChildStderr::from(OwnedFd::from(stderr)))?,
     };
     Ok((
         ours,

@@ -7,15 +7,17 @@ use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use tokio::signal::unix::Signal;
+
 use super::brand::Brand;
-use super::child::{self, Child, Keeper, Streams};
+use super::child::{self, Child, ChildEnds, Keeper, Streams};
 use super::jail;
 use super::registry::Place;
 use super::session::Launch;
 use super::spec::{ChildSpec, Containment, StdinPlan};
 use super::trial::Trial;
 use super::walls::Jail;
-use super::{ahead, clock, processes, registry};
+use super::{clock, processes, registry};
 
 /// Name of the variable that holds a trial's marker.
 pub(super) const MARKER: &str = "PROCTOR_TRIAL";
@@ -55,8 +57,7 @@ pub(super) async fn start(wanted: &Wanted<'_>) -> io::Result<Started> {
 fn in_the_open(wanted: &Wanted<'_>) -> io::Result<Started> {
     let spec = wanted.spec;
     let changes = child::changes_of_children()?;
-    let (streams, ends) = child::open_streams(feeds_stdin(spec))?;
-    let streams = streams.awaited()?;
+    let (streams, ends) = child::open_streams(matches!(spec.stdin, StdinPlan::Bytes(_)))?;
     let at = clock::monotonic();
     let (place, brand) = registry::start(&Launch {
         program: wanted.program,
@@ -79,13 +80,11 @@ fn in_the_open(wanted: &Wanted<'_>) -> io::Result<Started> {
 
 /// The same in a jail: what is started is the porter, and time counts from when the program itself runs.
 async fn in_jail(wanted: &Wanted<'_>, jail: &Jail) -> io::Result<Started> {
-    let changes = child::changes_of_children()?;
-    let (streams, ends) = child::open_streams(feeds_stdin(wanted.spec))?;
-    let streams = streams.awaited()?;
-    let (line, porter_ends) = jail::open(&order(wanted, jail))?;
-    let (place, brand) = jail::start_porter(ends.borrowed(), &porter_ends)?;
-    drop((ends, porter_ends));
-    let mut child = Child::new(place, changes, Keeper::Jail(line));
+    let (order, opened) = ordered(wanted, jail)?;
+    let (line, porter_ends) = jail::open(&order)?;
+    let (place, brand) = jail::start_porter(opened.ends.borrowed(), &porter_ends)?;
+    drop((opened.ends, porter_ends));
+    let mut child = Child::new(place, opened.changes, Keeper::Jail(line));
     let (since, _) = begun(&mut child, "the jail").await?;
     let porter = child.place.pid;
     let warden = processes::first_child(porter).unwrap_or_default();
@@ -99,47 +98,61 @@ async fn in_jail(wanted: &Wanted<'_>, jail: &Jail) -> io::Result<Started> {
     Ok(Started {
         hatches: child.hatches(),
         child,
-        streams,
+        streams: opened.streams,
         trial,
         at: Duration::from_nanos(since),
     })
 }
 
-/// The same below a supervisor, which is what is started, if none waits.
+/// The same below a supervisor, which is what is started.
 async fn supervised(wanted: &Wanted<'_>) -> io::Result<Started> {
-    let feeds_stdin = feeds_stdin(wanted.spec);
-    let waiting = ahead::take(feeds_stdin)?;
-    let changes = child::changes_of_children()?;
-    let streams = waiting.streams.awaited()?;
-    let line = waiting.line.order(&order(wanted, &Jail::default()))?;
-    let mut child = Child::new(waiting.place, changes, Keeper::Supervisor(line));
+    let (order, opened) = ordered(wanted, &Jail::default())?;
+    let (line, supervisor_ends) = jail::open_supervised(&order)?;
+    let (place, brand) = jail::start_supervisor(opened.ends.borrowed(), &supervisor_ends)?;
+    drop((opened.ends, supervisor_ends));
+    let mut child = Child::new(place, opened.changes, Keeper::Supervisor(line));
     let (since, leader) = begun(&mut child, "its supervisor").await?;
-    ahead::prepare(feeds_stdin);
-    spare(wanted, waiting.brand.as_ref());
+    spare(wanted, brand.as_ref());
     let supervisor = child.place.pid;
     let trial = Trial {
         leader,
         leader_start: processes::start_of(leader).unwrap_or_default(),
         supervisor: Some(supervisor),
         wardens: vec![supervisor],
-        ..trial(wanted, &child.place, waiting.brand)
+        ..trial(wanted, &child.place, brand)
     };
     Ok(Started {
         child,
-        streams,
+        streams: opened.streams,
         trial,
         at: Duration::from_nanos(since),
         hatches: Ok(Vec::new()),
     })
 }
 
-fn feeds_stdin(spec: &ChildSpec) -> bool {
-    matches!(spec.stdin, StdinPlan::Bytes(_))
+/// What a helper of our own binary is started with.
+struct Opened {
+    changes: Signal,
+    streams: Streams,
+    ends: ChildEnds,
 }
 
-fn order(wanted: &Wanted<'_>, jail: &Jail) -> jail::Order {
-    let said = (wanted.words, wanted.environment.as_slice());
-    jail::order(wanted.program, said, &wanted.spec.cwd, jail)
+fn ordered(wanted: &Wanted<'_>, jail: &Jail) -> io::Result<(jail::Order, Opened)> {
+    let spec = wanted.spec;
+    let changes = child::changes_of_children()?;
+    let (streams, ends) = child::open_streams(matches!(spec.stdin, StdinPlan::Bytes(_)))?;
+    let order = jail::order(
+        wanted.program,
+        (wanted.words, &wanted.environment),
+        &spec.cwd,
+        jail,
+    );
+    let opened = Opened {
+        changes,
+        streams,
+        ends,
+    };
+    Ok((order, opened))
 }
 
 /// Waits until a helper tells that the program runs: since when, and its id where the helper knows it.

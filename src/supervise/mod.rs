@@ -14,7 +14,6 @@
 //! be had (`no_jail.rs` answers in the place of `jail`).
 
 mod activity;
-mod ahead;
 mod brand;
 mod cancel;
 mod capture;

@@ -104,20 +104,10 @@ pub(super) fn open(_order: &Order) -> io::Result<(Line, PorterEnds)> {
     Err(Unborn.into_error("the jail"))
 }
 
-/// The line to a supervisor that waits for its order.
-#[derive(Debug)]
-pub(super) enum WaitingLine {}
-
-impl WaitingLine {
-    /// # Errors
-    /// Always.
-    pub(super) fn open() -> io::Result<(Self, PorterEnds)> {
-        Err(Unborn.into_error("its supervisor"))
-    }
-
-    pub(super) fn order(self, _order: &Order) -> io::Result<Line> {
-        match self {}
-    }
+/// # Errors
+/// Always.
+pub(super) fn open_supervised(_order: &Order) -> io::Result<(Line, PorterEnds)> {
+    Err(Unborn.into_error("its supervisor"))
 }
 
 /// # Errors

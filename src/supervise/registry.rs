@@ -52,17 +52,8 @@ pub(super) struct Place {
 impl Place {
     /// Notes that it starts nobody, so that orphans can still be told from each other beside it.
     pub(super) fn starts_nobody(&self) {
-        self.set_childless(true);
-    }
-
-    /// Notes that it starts others from now on, as all do that nobody says otherwise of.
-    pub(super) fn starts_others(&self) {
-        self.set_childless(false);
-    }
-
-    fn set_childless(&self, is_childless: bool) {
         if let Some(leader) = leaders().get_mut(&self.pid) {
-            leader.is_childless = is_childless;
+            leader.is_childless = true;
         }
     }
 }

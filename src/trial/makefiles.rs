@@ -124,7 +124,7 @@ impl<'a> Makefiles<'a> {
             && self.families().iter().any(|family| family.takes(path))
     }
 
-    /// What of a changed makefile cannot be called fair; what is as it is in `meant` is.
+    /// What of a changed makefile cannot be called fair; nothing where only what is fair sets it apart from `meant`.
     pub(super) fn changed(
         &self,
         path: &Path,
@@ -166,8 +166,11 @@ impl<'a> Makefiles<'a> {
                 is_makefile(target) || families.iter().any(is_read)
             },
         };
-        let meant = meant.map(|meant| text(Some(meant)));
-        let mut told = changed_make((&text(before), &now), meant.as_deref(), &around);
+        let is_meant = |meant| changed_make((&text(Some(meant)), &now), &around).is_empty();
+        if meant.is_some_and(is_meant) {
+            return Vec::new();
+        }
+        let mut told = changed_make((&text(before), &now), &around);
         if before.is_none() && families.is_empty() {
             told = self.new_make((name, &now), told);
         }

@@ -37,6 +37,11 @@ pub(super) fn add(frame: &Frame<'_>, heard: &HeardAll, seen: &mut Attestation) {
         let lacking = server.filter(|server| is_sure(server, went_well));
         if let Some(lacking) = lacking.and_then(|server| lacking_tools(status, server, kind)) {
             lacking.clone_into(status);
+        } else if status == "connected"
+            && kind == AgentKind::ClaudeCode
+            && lists_none_of(&heard.seen.tools, name)
+        {
+            WITHOUT_TOOLS.clone_into(status);
         } else if heard.report.mcp_trouble && matches!(status.as_str(), "connected" | "given") {
             IN_TROUBLE.clone_into(status);
         }
@@ -58,6 +63,17 @@ const LIST_CUT: &str = "connected_with_cut_list";
 
 /// The status of all servers of which nothing worse is known, where the agent said that one of them gave trouble.
 const IN_TROUBLE: &str = "trouble_told";
+
+/// Whether Claude Code, which lists all tools that it has, lists none of this server.
+fn lists_none_of(tools: &[String], server: &str) -> bool {
+    let is_kept = |letter: char| letter.is_ascii_alphanumeric() || "_-".contains(letter);
+    let name: String = server
+        .chars()
+        .map(|letter| if is_kept(letter) { letter } else { '_' })
+        .collect();
+    let begin = format!("mcp__{name}__");
+    !tools.is_empty() && !tools.iter().any(|tool| tool.starts_with(&begin))
+}
 
 /// Whether what was told of a server's tools was all of it: its agent did its work, or there is a list, which is empty.
 fn is_sure(server: &ServerNoted, went_well: bool) -> bool {
@@ -170,6 +186,14 @@ mod tests {
             let server = server(met, tools, list);
             assert_eq!(lacking_tools(status, &server, kind), expected, "{server:?}");
         }
+    }
+
+    #[test]
+    fn claude_code_has_none_of_a_servers_tools_where_it_lists_none() {
+        let tools = ["Bash", "mcp__my_lab__echo"].map(str::to_owned);
+        assert!(!lists_none_of(&tools, "my lab"));
+        assert!(lists_none_of(&tools, "lab"));
+        assert!(!lists_none_of(&[], "lab"), "nothing was told");
     }
 
     #[test]

@@ -37,21 +37,6 @@ fn sleepers(nap: &str) -> usize {
     lines.filter(|line| line.ends_with(word.as_bytes())).count()
 }
 
-fn children(parent: u32) -> Vec<u32> {
-    let threads = fs::read_dir(format!("/proc/{parent}/task"));
-    let threads = threads.into_iter().flatten().flatten();
-    let lists = threads.filter_map(|one| fs::read_to_string(one.path().join("children")).ok());
-    let text: Vec<String> = lists.collect();
-    let words = text.iter().flat_map(|list| list.split_ascii_whitespace());
-    words.filter_map(|word| word.parse().ok()).collect()
-}
-
-/// Whether a process is no more, or a zombie that nobody has asked for yet.
-fn is_gone(pid: u32) -> bool {
-    let told = fs::read_to_string(format!("/proc/{pid}/status"));
-    told.map_or(true, |told| told.contains("State:\tZ"))
-}
-
 /// Three kinds of processes: one that stays, one in a session of its own, one that nobody's variables mark.
 fn three(nap: &str) -> String {
     format!(
@@ -109,34 +94,6 @@ fn a_supervisor_that_is_stopped_goes_on_and_the_row_tells_of_it() {
     assert_eq!(row["termination"], "completed", "{row:#}");
     assert_eq!(row["integrity"], "suspect[supervisor_stopped]", "{row:#}");
     assert_eq!(sleepers(&nap), 0, "{row:#}");
-}
-
-/// An agent that sends a signal to every child of the harness but its own supervisor, and only where there is one does its work.
-fn harms_who_waits(signal: &str) -> String {
-    format!(
-        "sleep 0.5; harness=$(ps -o ppid= -p $PPID | tr -d ' '); others=
-         for one in $(cat /proc/$harness/task/*/children); do
-           [ \"$one\" = $PPID ] || others=\"$others $one\"
-         done
-         [ -n \"$others\" ] && kill -{signal} $others && {{ {SOLVE}\n}}\n{CLAUDE_DONE}"
-    )
-}
-
-#[test]
-fn a_supervisor_that_waits_for_its_trial_may_be_killed_or_stopped() {
-    if is_elsewhere() {
-        return;
-    }
-    for signal in ["KILL", "STOP"] {
-        let sandbox = sandbox(&harms_who_waits(signal)).set("trials_per_cell", "3");
-        sandbox.proctor(&["run", "--quiet"]).expect_code(0);
-        let rows = sandbox.rows();
-        assert_eq!(rows.len(), 3, "{signal}: {rows:#?}");
-        for row in rows {
-            assert_eq!(row["success"], true, "{signal}: {row:#}");
-            assert_eq!(row["integrity"], "clean", "{signal}: {row:#}");
-        }
-    }
 }
 
 #[test]
@@ -230,16 +187,9 @@ fn nothing_of_a_trial_outlives_a_killed_harness_without_a_jail_either() {
     wait_for("the agent", || {
         sandbox.path("home/up").exists() && sleepers(&nap) == 4
     });
-    // Its supervisor, and the one that waits for the next trial.
-    let mut helpers = Vec::new();
-    wait_for("two supervisors", || {
-        helpers = children(child.id());
-        helpers.len() >= 2
-    });
     child.kill().expect("kill proctor");
     child.wait().expect("reap proctor");
-    let are_gone = || helpers.iter().all(|one| is_gone(*one));
-    wait_for("the end of all", || sleepers(&nap) == 0 && are_gone());
+    wait_for("the end of all", || sleepers(&nap) == 0);
     fs::write(sandbox.path("home/go"), "").expect("let the next agent go");
     let run = sandbox.run_dir().display().to_string();
     let ran = sandbox.proctor(&["run", "--resume", &run]).expect_code(0);

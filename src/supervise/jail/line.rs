@@ -16,7 +16,7 @@ use super::super::ending::Exit;
 use super::JailNetwork;
 use super::door::{ASKS, HATCHES, ORDER, SAYS};
 use super::hatches;
-use super::supervisor::{BEGIN, BIRTH, LET_GO};
+use super::supervisor::{BIRTH, LET_GO};
 use super::warden::{INTERRUPT, TERMINATE};
 use super::wire::{MESSAGE, Order, Said};
 
@@ -75,53 +75,24 @@ impl Unborn {
     }
 }
 
-/// The line to a helper that was told nothing yet, as plain descriptors.
-#[derive(Debug)]
-struct Wires {
-    asks: OwnedFd,
-    says: OwnedFd,
-    /// A file without a name.
-    order: OwnedFd,
-}
-
-impl Wires {
-    fn lay() -> io::Result<(Self, PorterEnds)> {
-        let (asked, asks) = io::pipe()?;
-        let (says, said) = io::pipe()?;
-        let order = rustix::fs::memfd_create("order", MemfdFlags::CLOEXEC)?;
-        let ends = PorterEnds(vec![
-            (above(&asked.into())?, ASKS),
-            (above(&said.into())?, SAYS),
-            (above(&order)?, ORDER),
-        ]);
-        let (asks, says) = (asks.into(), says.into());
-        Ok((Self { asks, says, order }, ends))
+/// The pipes of a line as plain descriptors, and the ends of the porter.
+fn plain(order: &Order) -> io::Result<(OwnedFd, OwnedFd, PorterEnds)> {
+    let (asked, asks) = io::pipe()?;
+    let (says, said) = io::pipe()?;
+    let file = rustix::fs::memfd_create("order", MemfdFlags::CLOEXEC)?;
+    let bytes = order.bytes();
+    let mut rest = bytes.as_slice();
+    while !rest.is_empty() {
+        let written = rustix::io::retry_on_intr(|| rustix::io::write(&file, rest))?;
+        rest = &rest[written..];
     }
-
-    /// Writes the order down for the helper.
-    fn write(&self, order: &Order) -> io::Result<()> {
-        let bytes = order.bytes();
-        let mut rest = bytes.as_slice();
-        while !rest.is_empty() {
-            let written = rustix::io::retry_on_intr(|| rustix::io::write(&self.order, rest))?;
-            rest = &rest[written..];
-        }
-        Ok(())
-    }
-
-    fn line(self) -> io::Result<Line> {
-        Ok(Line {
-            asks: Some(ChildStdin::from_std(process::ChildStdin::from(self.asks))?),
-            says: ChildStdout::from_std(process::ChildStdout::from(self.says))?,
-            hatches: None,
-            birth: None,
-            most: 0,
-        })
-    }
-}
-
-fn above(end: &OwnedFd) -> io::Result<OwnedFd> {
-    Ok(rustix::io::fcntl_dupfd_cloexec(end, ABOVE)?)
+    let above = |end: &OwnedFd| rustix::io::fcntl_dupfd_cloexec(end, ABOVE);
+    let ends = vec![
+        (above(&asked.into())?, ASKS),
+        (above(&said.into())?, SAYS),
+        (above(&file)?, ORDER),
+    ];
+    Ok((asks.into(), says.into(), PorterEnds(ends)))
 }
 
 /// The way on which sockets of a jail's network come out, if it has ports.
@@ -130,47 +101,33 @@ fn way_out(order: &Order, ends: &mut PorterEnds) -> io::Result<Option<UnixStream
         return Ok(None);
     }
     let (outside, inside) = UnixStream::pair()?;
-    ends.0.push((above(&inside.into())?, HATCHES));
+    let inside = rustix::io::fcntl_dupfd_cloexec(&inside, ABOVE)?;
+    ends.0.push((inside, HATCHES));
     Ok(Some(outside))
 }
 
 /// Opens a line for an order.
 pub(in super::super) fn open(order: &Order) -> io::Result<(Line, PorterEnds)> {
-    let (wires, mut ends) = Wires::lay()?;
-    wires.write(order)?;
+    let (asks, says, mut ends) = plain(order)?;
     let line = Line {
         hatches: way_out(order, &mut ends)?,
-        ..wires.line()?
+        asks: Some(ChildStdin::from_std(process::ChildStdin::from(asks))?),
+        says: ChildStdout::from_std(process::ChildStdout::from(says))?,
+        birth: None,
+        most: 0,
     };
     Ok((line, ends))
 }
 
-/// The line to a supervisor that waits for its order. Dropped, it is the end of the supervisor.
-#[derive(Debug)]
-pub(in super::super) struct WaitingLine {
-    wires: Wires,
-    birth: OwnedFd,
-}
-
-impl WaitingLine {
-    pub(in super::super) fn open() -> io::Result<(Self, PorterEnds)> {
-        let (wires, mut ends) = Wires::lay()?;
-        let (birth, born) = io::pipe()?;
-        ends.0.push((above(&born.into())?, BIRTH));
-        let birth = birth.into();
-        Ok((Self { wires, birth }, ends))
-    }
-
-    /// Tells the supervisor what to start.
-    pub(in super::super) fn order(self, order: &Order) -> io::Result<Line> {
-        self.wires.write(order)?;
-        rustix::io::retry_on_intr(|| rustix::io::write(&self.wires.asks, &[BEGIN]))?;
-        let birth = process::ChildStdout::from(self.birth);
-        Ok(Line {
-            birth: Some(ChildStdout::from_std(birth)?),
-            ..self.wires.line()?
-        })
-    }
+/// The same for a supervisor.
+pub(in super::super) fn open_supervised(order: &Order) -> io::Result<(Line, PorterEnds)> {
+    let (mut line, mut ends) = open(order)?;
+    let (birth, born) = io::pipe()?;
+    let born = rustix::io::fcntl_dupfd_cloexec(OwnedFd::from(born), ABOVE)?;
+    ends.0.push((born, BIRTH));
+    let birth = process::ChildStdout::from(OwnedFd::from(birth));
+    line.birth = Some(ChildStdout::from_std(birth)?);
+    Ok((line, ends))
 }
 
 impl Line {
@@ -268,17 +225,16 @@ pub(in super::super) fn try_out(
     start: impl FnOnce(&PorterEnds) -> io::Result<()>,
 ) -> Result<bool, Unborn> {
     let unmade = |error: io::Error| Unborn::Jail(format!("its helper cannot be started: {error}"));
-    let (wires, ends) = Wires::lay().map_err(unmade)?;
-    wires.write(order).map_err(unmade)?;
+    let (asks, says, ends) = plain(order).map_err(unmade)?;
     start(&ends).map_err(unmade)?;
     drop(ends);
     let limit = rustix::time::Timespec::try_from(TRY_LIMIT).ok();
-    let mut ready = [PollFd::new(&wires.says, PollFlags::IN)];
+    let mut ready = [PollFd::new(&says, PollFlags::IN)];
     let mut message = [0; MESSAGE];
     let count = match poll(&mut ready, limit.as_ref()) {
-        Ok(1..) => rustix::io::read(&wires.says, &mut message).unwrap_or_default(),
+        Ok(1..) => rustix::io::read(&says, &mut message).unwrap_or_default(),
         _ => 0,
     };
-    drop(wires);
+    drop(asks);
     started(Said::read(&message).filter(|_| count == MESSAGE)).map(|(strangers, _)| strangers == 1)
 }

@@ -41,7 +41,7 @@ use super::session::Launch;
 use super::walls::{Jail, JailNetwork, Mount};
 
 pub(super) use door::enter;
-pub(super) use line::{Line, PorterEnds, Unborn, WaitingLine, open, try_out};
+pub(super) use line::{Line, PorterEnds, Unborn, open, open_supervised, try_out};
 pub(super) use supervisor::enter as enter_as_supervisor;
 pub(super) use wire::Order;
 
@@ -97,7 +97,7 @@ pub(super) fn start_porter(
     start_helper(door::SWITCH, streams, ends)
 }
 
-/// Starts a supervisor, where no jail is: it waits for its order.
+/// Starts a supervisor, where no jail is.
 pub(super) fn start_supervisor(
     streams: [BorrowedFd<'_>; 3],
     ends: &PorterEnds,

@@ -26,9 +26,6 @@ use super::wire::{Order, Said, Step};
 /// The word on the command line that makes this program a supervisor.
 pub(super) const SWITCH: &str = "trial-supervisor";
 
-/// What the harness says when the order is written.
-pub(super) const BEGIN: u8 = b'b';
-
 /// What the harness asks where daemons are left on purpose: that they are.
 pub(super) const LET_GO: u8 = b'l';
 
@@ -58,11 +55,7 @@ pub(in super::super) fn enter() {
 
 fn supervise() -> i32 {
     let (asks, says) = (sys::inherited(ASKS), sys::inherited(SAYS));
-    let signals = ready();
-    if !is_wanted(&asks) {
-        return EMPTY;
-    }
-    let prepared = signals.and_then(|signals| Ok((signals, ordered()?)));
+    let prepared = ordered().and_then(|order| Ok((ready()?, order)));
     let (signals, order) = match prepared {
         Ok(prepared) => prepared,
         Err((step, error)) => {
@@ -88,23 +81,13 @@ fn supervise() -> i32 {
 
 /// Takes orphans in, hears of deaths, and obeys no signal but KILL and STOP.
 fn ready() -> Result<OwnedFd, Failed> {
+    // An agent of a trial beside this one could open what it says and is told.
+    sys::hide_memory().ok();
     sys::seal_descriptors();
     set_child_subreaper(Some(getpid())).map_err(|error| at(Step::Fork)(error.into()))?;
     // It comes with the end of any thread that this process was started by or handed on to, and who runs is not moved by it.
     set_parent_process_death_signal(Some(Signal::CONT)).ok();
     sys::signals_as_file().map_err(at(Step::Fork))
-}
-
-/// Waits until there is an order; whether one came before the harness was gone.
-fn is_wanted(asks: &OwnedFd) -> bool {
-    heard(asks) == Some(BEGIN)
-}
-
-/// The next word of the harness; none where it has no more to say, or is gone.
-fn heard(asks: &OwnedFd) -> Option<u8> {
-    let mut word = [0; 1];
-    let read = rustix::io::retry_on_intr(|| rustix::io::read(asks, &mut word));
-    (read == Ok(1)).then_some(word[0])
 }
 
 /// Starts the program, in a session of its own. It is the program itself that tells of its birth, and nothing is left to do here by
@@ -123,7 +106,6 @@ fn bear(order: &Order) -> io::Result<Pid> {
         Side::Parent(pid) => {
             // Nobody but the program may hold its streams open.
             sys::close_standard_streams();
-            sys::hide_memory().ok();
             drop((birth, opens));
             Pid::from_raw(pid).ok_or_else(|| io::Error::from_raw_os_error(libc::ECHILD))
         }
@@ -155,7 +137,7 @@ impl Watch {
         loop {
             let alone = self.reap();
             match sys::wait_for([self.asks.as_fd(), self.reaper.signals()], FOR_EVER) {
-                Some([true, _]) if heard(&self.asks) == Some(LET_GO) => return alone,
+                Some([true, _]) if self.may_let_go() => return alone,
                 Some([true, _]) => return self.end(),
                 Some([_, true]) => self.reaper.forget_signals(),
                 _ => {}
@@ -167,6 +149,13 @@ impl Watch {
         let says = &self.says;
         self.reaper
             .reap(|exit, alone| tell(says, &Said::Left(exit, alone)))
+    }
+
+    /// Whether the harness asks that whoever is left stays; otherwise it has no more to say, or is gone.
+    fn may_let_go(&self) -> bool {
+        let mut asked = [0; 1];
+        let read = rustix::io::retry_on_intr(|| rustix::io::read(&self.asks, &mut asked));
+        read == Ok(1) && asked[0] == LET_GO
     }
 
     /// Kills its children until there are none: those of a killed one are its own next. Whether nobody is left.
