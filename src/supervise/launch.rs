@@ -22,6 +22,9 @@ use super::{clock, processes, registry};
 /// Name of the variable that holds a trial's marker.
 pub(super) const MARKER: &str = "PROCTOR_TRIAL";
 
+/// The longest that a helper may take to start a program, on a busy machine as well.
+const LONGEST_BIRTH: Duration = Duration::from_secs(60);
+
 /// A child that runs.
 pub(super) struct Started {
     pub(super) child: Child,
@@ -155,16 +158,22 @@ fn ordered(wanted: &Wanted<'_>, jail: &Jail) -> io::Result<(jail::Order, Opened)
     Ok((order, opened))
 }
 
-/// Waits until a helper tells that the program runs: since when, and its id where the helper knows it.
+/// Waits until a helper tells that the program runs: since when, and its id where the helper knows it. One that tells nothing for
+/// so long was stopped by somebody, and is ended.
 async fn begun(child: &mut Child, what: &str) -> io::Result<(u64, u32)> {
-    match child.started().await {
-        Ok(begun) => Ok(begun),
-        Err(unborn) => {
-            child.end_keeper();
-            child.reaped().await;
-            Err(unborn.into_error(what))
+    let born = Box::pin(tokio::time::timeout(LONGEST_BIRTH, child.started()));
+    let error = match born.await {
+        Ok(Ok(begun)) => return Ok(begun),
+        Ok(Err(unborn)) => unborn.into_error(what),
+        Err(_) => {
+            child.place.kill();
+            let told = format!("{what} could not be made in {} s", LONGEST_BIRTH.as_secs());
+            io::Error::new(io::ErrorKind::TimedOut, told)
         }
-    }
+    };
+    child.end_keeper();
+    child.reaped().await;
+    Err(error)
 }
 
 /// What is known of a child whose program is what was started.

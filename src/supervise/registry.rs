@@ -56,6 +56,14 @@ impl Place {
             leader.is_childless = true;
         }
     }
+
+    /// Kills it, whatever it does.
+    pub(super) fn kill(&self) {
+        if let Some(pid) = pid_of(self.pid) {
+            // One that is gone already is reaped next.
+            let _ = rustix::process::kill_process(pid, rustix::process::Signal::KILL);
+        }
+    }
 }
 
 impl Drop for Place {

@@ -534,6 +534,30 @@ fn servers_in_files_that_variables_of_opencode_name_are_switched_off() {
 }
 
 #[test]
+fn servers_below_a_home_that_the_suite_names_are_switched_off() {
+    for (name, inner) in [
+        ("HOME", ".config/opencode/opencode.json"),
+        ("HOME", ".opencode/opencode.jsonc"),
+        ("XDG_CONFIG_HOME", "opencode/config.json"),
+    ] {
+        let mut case = Case::new(
+            AgentKind::Opencode,
+            &["opencode", "{EXTRA_ARGS}", "{PROMPT}"],
+        );
+        let home = case.private.path().join("named");
+        let file = home.join(inner);
+        fs::create_dir_all(file.parent().unwrap()).unwrap();
+        fs::write(&file, r#"{"mcp": {"first": {"enabled": true}}}"#).unwrap();
+        case.agent
+            .env
+            .insert(name.to_owned(), home.display().to_string());
+        let told = format!("{:?}", case.run().unwrap().env).replace('\\', "");
+        let expected = r#""mcp":{"first":{"enabled":false}}"#;
+        assert!(told.contains(expected), "{inner}: {told}");
+    }
+}
+
+#[test]
 fn claude_keeps_sessions_only_in_a_home_of_the_trials_own() {
     for clean in [false, true] {
         let command = crate::agents::default_command(AgentKind::ClaudeCode);

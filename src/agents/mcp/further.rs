@@ -172,6 +172,19 @@ pub fn opencode_settings_named(
     named.chain(inside).collect()
 }
 
+/// Files of opencode's settings below homes that variables name: what they hold is what `value` says.
+pub(super) fn opencode_settings_of_homes(value: impl Fn(&str) -> Option<PathBuf>) -> Vec<PathBuf> {
+    let home = value("HOME");
+    let below = |folder| home.as_ref().map(|home| home.join(folder));
+    let config = value("XDG_CONFIG_HOME").or_else(|| below(".config"));
+    let config = config.map(|folder| folder.join("opencode"));
+    let old = config.iter().map(|folder| folder.join(OPENCODE_OLD));
+    let old: Vec<PathBuf> = old.collect();
+    let folders = config.into_iter().chain(below(".opencode"));
+    let files = folders.flat_map(|folder| OPENCODE_FILES.map(|name| folder.join(name)));
+    files.chain(old).collect()
+}
+
 /// The names of the MCP servers in opencode's settings: of the operator, who may have two folders of them, of the project
 /// with the folders around it, and in the files that are named `besides`.
 pub(in crate::agents) fn opencode_servers(

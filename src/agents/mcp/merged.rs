@@ -8,6 +8,7 @@ use crate::agents::InvocationError;
 use crate::agents::home::OperatorHome;
 use crate::agents::mcp::further::{
     OPENCODE_FILES, opencode_entry, opencode_files, opencode_mcp, opencode_settings_named,
+    opencode_settings_of_homes,
 };
 use crate::agents::mcp::on;
 use crate::agents::mcp::organisation::refuse_organisation;
@@ -29,7 +30,7 @@ pub fn seen_by_opencode(operator: OperatorHome, is_shown: impl Fn(&Path) -> bool
     }
 }
 
-/// Files of settings to which the variables of opencode lead, those of the suite and the operator's.
+/// Files of settings to which the variables of opencode lead, those of the suite and the operator's, and those of a home that the suite names.
 pub(in crate::agents) fn opencode_besides(
     (agent, scenario, settings): (&AgentSpec, &ScenarioSpec, &Settings),
     operator: &OperatorHome,
@@ -38,9 +39,10 @@ pub(in crate::agents) fn opencode_besides(
     let set = [&agent.env, &scenario.env, &settings.env];
     let by_suite = set.iter().flat_map(|env| {
         let value = |name: &str| env.get(name).map(PathBuf::from);
-        opencode_settings_named(value, workdir)
+        let named = opencode_settings_named(value, workdir).into_iter();
+        let named = named.map(|(_, file)| file);
+        named.chain(opencode_settings_of_homes(value))
     });
-    let by_suite = by_suite.map(|(_, file)| file);
     by_suite
         .chain(named_by_operator(operator, workdir))
         .collect()
