@@ -4,13 +4,15 @@
 //! A text is searched for what survives all of these: the longest run of letters and digits of a secret, or one character in
 //! each spelling that programs give to all characters alike. Around it the rest is read, backward and forward.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use crate::record::redact_character::Character;
 
 /// Of fewer letters and digits in a row a text is full.
 const SHORTEST_RUN: usize = 3;
+/// A run of fewer different ones follows itself at every step in a text that is full of it, and each would be read around.
+const FEWEST_KINDS: usize = 3;
 /// Longer ones tell no more.
 const LONGEST_RUN: usize = 16;
 
@@ -174,7 +176,8 @@ fn longest_run(value: &str) -> Option<Range<usize>> {
         }
     }
     longest.end = longest.end.min(longest.start + LONGEST_RUN);
-    (longest.len() >= SHORTEST_RUN).then_some(longest)
+    let kinds: BTreeSet<u8> = value[longest.clone()].bytes().collect();
+    (longest.len() >= SHORTEST_RUN && kinds.len() >= FEWEST_KINDS).then_some(longest)
 }
 
 fn anchors(value: &str, (secret, run): (usize, Range<usize>)) -> Vec<Anchor> {

@@ -432,6 +432,19 @@ fn a_redactor_does_not_show_its_secrets() {
     assert!(!shown.contains("sk-t"), "{shown}");
 }
 
+#[test]
+fn a_placeholder_of_one_letter_is_no_anchor_and_is_removed_all_the_same() {
+    use crate::record::redact_spelled::Spelled;
+    let placeholder = "x".repeat(24);
+    assert!(Spelled::new().add(&placeholder).is_none());
+    assert!(Spelled::new().add("sk-a1b2c3").is_some());
+    let mut redactor = Redactor::default();
+    redactor.add("A_KEY", &placeholder);
+    let flood = "x".repeat(24 * 1000);
+    let told = redactor.redact(&flood);
+    assert!(!told.contains("xxx"), "{}", told.len());
+}
+
 /// A text that comes to a sieve in pieces so long, again and again.
 fn sieved(redactor: &Redactor, text: &str, cuts: &[usize]) -> String {
     let mut sieve = redactor.sieve();
