@@ -147,9 +147,10 @@ impl Spelled {
 
 /// Where the bytes at the end begin that `has` knows all of, but no more than `longest`.
 pub(super) fn run_at_end(bytes: &[u8], (has, longest): (&[bool], usize)) -> usize {
-    let other = bytes.iter().rposition(|byte| !has[usize::from(*byte)]);
-    let first = other.map_or(0, |other| other + 1);
-    first.max(bytes.len().saturating_sub(longest))
+    let first = bytes.len().saturating_sub(longest);
+    let mut last = bytes[first..].iter();
+    let other = last.rposition(|byte| !has[usize::from(*byte)]);
+    other.map_or(first, |other| first + other + 1)
 }
 
 /// All places that one of these leads to, in their order.
