@@ -54,6 +54,8 @@ pub(in super::super) fn enter() {
 }
 
 fn supervise() -> i32 {
+    // An agent of a trial beside this one could open what it says and is told.
+    sys::hide_memory().ok();
     let (asks, says) = (sys::inherited(ASKS), sys::inherited(SAYS));
     let prepared = ordered().and_then(|order| Ok((ready()?, order)));
     let (signals, order) = match prepared {
@@ -81,8 +83,6 @@ fn supervise() -> i32 {
 
 /// Takes orphans in, hears of deaths, and obeys no signal but KILL and STOP.
 fn ready() -> Result<OwnedFd, Failed> {
-    // An agent of a trial beside this one could open what it says and is told.
-    sys::hide_memory().ok();
     sys::seal_descriptors();
     set_child_subreaper(Some(getpid())).map_err(|error| at(Step::Fork)(error.into()))?;
     // It comes with the end of any thread that this process was started by or handed on to, and who runs is not moved by it.
