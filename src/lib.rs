@@ -55,18 +55,22 @@
 //! - **an agent**: `config/agent_spec.rs` (`AgentKind`), `config/tables/agents.rs` (its word), `agents/<name>/` (its stream),
 //!   `agents/stream.rs`, `agents/mcp/` (its MCP dialect), `agents/home/` (its private home and login), `agents/commands.rs`
 //!   (default command, variables), `agents/invocation.rs`, `agents/web.rs` and `agents/hidden.rs` (tools that it must not have),
-//!   `agents/provider.rs` (hosts of its model and login), then recorded
+//!   `agents/provider.rs` (hosts of its model and login), `trial/mcp_seen.rs` (what it takes of a server's tools), then recorded
 //!   streams in `tests/fixtures/streams` with their rows in `expected.tsv`.
+//! - **settings that interfere with an arm**: `agents/mcp/machine.rs` (servers of the machine), `agents/mcp/merged.rs`, `taken.rs` and `organisation.rs`
+//!   (what is merged into a scenario's servers, takes their tools or brings others), `runner/machine.rs` (before the run), `agents/invocation.rs`.
 //! - **a grader**: `config/grader_spec.rs`, `config/tables/graders.rs` (its keys), `config/tasks.rs` (reading them),
 //!   `graders/<name>.rs`, `graders/grade.rs`, SETUP.md.
 //! - **something of an agent that graders must not meet**: `trial/guard.rs` (what is carried to them), `trial/built.rs` (what builds
 //!   leave), `trial/shadowing.rs` (modules in the place of others), `graders/watched_files.rs`, `graders/test_config.rs`, `graders/make_changes.rs` and `trial/touched.rs` (what is
 //!   named in the row), `trial/makefiles.rs`, `trial/make_sources.rs` and `trial/make_targets.rs` (what make reads, makes and
-//!   believes), `trial/namesakes.rs` (headers and programs that are found first), `trial/errands.rs` (what graders run: what they start, and what that comes to in `trial/reached.rs`), `trial/named_scripts.rs` (scripts that they name), `trial/cheat.rs` (for `validate --cheats`), `tests/it/cheats.rs` or `stale.rs`, docs/guarantees.md.
+//!   believes), `trial/namesakes.rs` (headers and programs that are found first), `trial/errands.rs` (what graders run: what they start, and what that comes to in `trial/reached.rs`), `trial/named_scripts.rs` (scripts that they name), `trial/cheat.rs` (for `validate --cheats`), `trial/weak.rs` (graders that a cheat satisfies), `tests/it/cheats.rs` or `stale.rs`, docs/guarantees.md.
 //! - **what outlives a start, and who could have written it**: `record/journal.rs`, `record/witness.rs`, `record/extent.rs` (how much of it was
 //!   noted), `record/chain.rs` (`verify`), `record/strangers.rs` (what it did not write), `runner/believed.rs` (what a later start takes from it), `runner/unwitnessed.rs` (in which words), `tests/it/foreign_rows.rs`, docs/guarantees.md.
 //! - **what is watched where no jail is**: `trial/outside.rs` (home and suite), `trial/watch.rs` (what an agent says), `supervise/sweep.rs`, `supervise/jail/supervisor.rs` (its
 //!   parent, where there is Linux).
+//! - **a spelling of secrets**: `record/redact_character.rs` (of a character), `record/redact_forms.rs` (of the whole value).
+//! - **a fault of the machine**: `model/axes.rs` (`Infra`), `trial/unbuilt.rs` (while trees are made or work is kept).
 //! - **words of a failure**: `agents/fault_words.rs` and `agents/reset.rs` (of a provider), `apple/fault.rs` (of Apple's tools).
 //! - **a check of a layer**: `layers/correctness.rs`, `layers/path.rs` or `layers/cost.rs`, `config/tables/layers.rs` (its key; of a
 //!   path in `PATH` and `TRACE_PATH`), `config/layers.rs` (reading it), `tests/fixtures/layers`, docs/layers.md, both schemas.

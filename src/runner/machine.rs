@@ -34,7 +34,7 @@ pub(super) fn servers(suite: &Suite, level: Isolation, root: &Path) -> Result<()
 ///
 /// # Errors
 /// Which key of which file would be in a scenario's server or takes its tools away, and what to do.
-pub(super) fn merged(suite: &Suite, operator: &OperatorHome) -> Result<(), RunError> {
+pub(super) fn interfering(suite: &Suite, operator: &OperatorHome) -> Result<(), RunError> {
     let (ProjectSource::Repository(project) | ProjectSource::Template(project)) =
         &suite.project.source;
     let agents = suite.agents.iter().filter(|agent| takes_servers(agent));
@@ -159,7 +159,7 @@ mod tests {
             ("opencode", "", ""),
             ("codex_cli", "'{EXTRA_ARGS}', ", ""),
         ] {
-            let refused = merged(&suite(root, kind, words), &nobody);
+            let refused = interfering(&suite(root, kind, words), &nobody);
             let refused = refused.map_or_else(|error| error.to_string(), |()| String::new());
             assert!(refused.contains(expected), "{kind}: {refused}");
             assert_eq!(refused.is_empty(), expected.is_empty(), "{kind}: {refused}");
@@ -186,7 +186,7 @@ mod tests {
             ("gemini_cli", "settings.json: tools.exclude (mcp_lab_echo)"),
             ("codex_cli", ""),
         ] {
-            let refused = merged(&suite(root, kind, "'{EXTRA_ARGS}', "), &operator);
+            let refused = interfering(&suite(root, kind, "'{EXTRA_ARGS}', "), &operator);
             let refused = refused.map_or_else(|error| error.to_string(), |()| String::new());
             assert!(refused.contains(expected), "{kind}: {refused}");
             assert_eq!(refused.is_empty(), expected.is_empty(), "{kind}: {refused}");

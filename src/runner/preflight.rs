@@ -229,7 +229,7 @@ fn level_suffices(suite: &Suite, confinement: &Confinement) -> Result<(), RunErr
     machine::servers(suite, confinement.level, Path::new("/"))?;
     let operator = OperatorHome::from_env();
     let operator = seen_by_opencode(operator, |file| confinement.shows(file));
-    machine::merged(suite, &operator)?;
+    machine::interfering(suite, &operator)?;
     let why = no_network_without_jail(suite, confinement);
     why.map_or(Ok(()), |why| Err(RunError::Missing(vec![why])))
 }

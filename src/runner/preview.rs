@@ -49,7 +49,7 @@ pub fn preview(request: &RunRequest) -> Result<Preview, RunError> {
     let operator = seen_by_opencode(OperatorHome::from_env(), |file| {
         level != Isolation::Jail || is_lent(file)
     });
-    machine::merged(&request.suite, &operator)?;
+    machine::interfering(&request.suite, &operator)?;
     let (standing, drift) = match &request.resume {
         Some(path) => {
             let run_dir = run_to_resume(path)?;

@@ -272,22 +272,9 @@ fn a_regrading_that_a_person_stops_tells_no_verdict() {
     assert!(!told.contains("1 changed"), "{told}");
 }
 
-/// Three trials that passed.
-fn of_three_rows() -> Sandbox {
-    let sandbox = Sandbox::new()
-        .agent(
-            "fake",
-            "claude_code_cli",
-            &format!("{SOLVE}\n{CLAUDE_DONE}"),
-        )
-        .set("trials_per_cell", "3");
-    sandbox.proctor(&["run", "--quiet"]).expect_code(0);
-    sandbox
-}
-
 #[test]
 fn a_run_can_be_verified_and_a_changed_one_is_found_out() {
-    let sandbox = of_three_rows();
+    let sandbox = Sandbox::with_passes(3);
     let run = sandbox.run_dir();
     let folder = run.display().to_string();
     let verify = |code| {
@@ -329,7 +316,7 @@ fn a_run_can_be_verified_and_a_changed_one_is_found_out() {
 
 #[test]
 fn rows_that_were_cut_off_are_missed_though_the_end_was_taken_out_too() {
-    let sandbox = of_three_rows();
+    let sandbox = Sandbox::with_passes(3);
     let run = sandbox.run_dir();
     let folder = run.display().to_string();
     let (metadata, journal) = (run.join("run_metadata.json"), run.join("runs.jsonl"));

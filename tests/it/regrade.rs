@@ -65,14 +65,7 @@ fn the_kept_work_is_graded_again_by_todays_graders() {
 
 #[test]
 fn work_that_cannot_be_graded_again_is_told_and_is_not_the_same() {
-    let sandbox = Sandbox::new()
-        .agent(
-            "fake",
-            "claude_code_cli",
-            &format!("{SOLVE}\n{CLAUDE_DONE}"),
-        )
-        .set("trials_per_cell", "2");
-    sandbox.proctor(&["run", "--quiet"]).expect_code(0);
+    let sandbox = Sandbox::with_passes(2);
     let run = sandbox.run_dir();
     let run_id = sandbox.rows()[0]["run_id"].clone();
     let trial = run.join("trials").join(run_id.as_str().expect("an id"));
@@ -85,7 +78,7 @@ fn work_that_cannot_be_graded_again_is_told_and_is_not_the_same() {
             None => fs::remove_file(&changes).expect("remove the changes"),
         }
         let ran = sandbox.proctor(&["regrade", "--run", &run]).expect_code(1);
-        let told = "1 trials graded again, 0 changed, 1 could not be graded again";
+        let told = "1 trial graded again, 0 changed, 1 could not be graded again";
         assert!(ran.stdout.contains(told), "{}", ran.stdout);
         assert!(ran.stdout.contains(": success -> "), "{}", ran.stdout);
         assert!(ran.stderr.contains("lost     "), "{}", ran.stderr);

@@ -272,6 +272,16 @@ impl Sandbox {
         serde_json::from_str(&told.expect_code(code).stdout).expect("one JSON document")
     }
 
+    /// A run of so many trials that passed.
+    pub(crate) fn with_passes(trials: u32) -> Self {
+        let body = format!("{SOLVE}\n{CLAUDE_DONE}");
+        let sandbox = Self::new()
+            .agent("fake", "claude_code_cli", &body)
+            .set("trials_per_cell", &trials.to_string());
+        sandbox.proctor(&["run", "--quiet"]).expect_code(0);
+        sandbox
+    }
+
     /// The only run directory.
     pub(crate) fn run_dir(&self) -> PathBuf {
         let mut found: Vec<PathBuf> = fs::read_dir(self.path("runs"))

@@ -1,5 +1,6 @@
 //! What of the operator's home an agent needs to be logged in, and to be set up as the operator has it.
 
+use std::borrow::Cow;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -7,7 +8,7 @@ use crate::agents::InvocationError;
 use crate::agents::home::settings;
 use crate::agents::home::{PrivateHome, with_committer, without_plugins, write_private};
 use crate::agents::mcp::OPENCODE_OLD;
-use crate::config::AgentKind;
+use crate::config::{AgentKind, Settings};
 
 /// Where the operator's own agents keep their things.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -63,6 +64,15 @@ impl OperatorHome {
             opencode_file: path("OPENCODE_CONFIG"),
             opencode_folder: path("OPENCODE_CONFIG_DIR"),
             home,
+        }
+    }
+
+    /// What of it an agent sees: a home of the trial's own has no settings of the operator's.
+    pub(in crate::agents) fn shown_under(&self, settings: &Settings) -> Cow<'_, Self> {
+        if settings.clean_agent_env {
+            Cow::Owned(Self::default())
+        } else {
+            Cow::Borrowed(self)
         }
     }
 

@@ -76,15 +76,9 @@ pub fn opencode_merges(
         return Ok(());
     };
     let besides = opencode_besides(whose, operator, workdir);
-    let nobody = OperatorHome::default();
-    // A home of the trial's own has no settings of the operator's.
-    let home = if settings.clean_agent_env {
-        &nobody
-    } else {
-        operator
-    };
+    let home = operator.shown_under(settings);
     let servers = on(config)?;
-    for file in opencode_files(home, workdir, besides) {
+    for file in opencode_files(&home, workdir, besides) {
         let theirs = opencode_mcp(&file);
         for (name, server) in &servers {
             let ours = opencode_entry(server);

@@ -26,17 +26,11 @@ pub fn tools_taken(
 ) -> Result<(), InvocationError> {
     let names = scenario.mcp_config.as_deref().map(server_names);
     let names = names.unwrap_or_default();
-    let nobody = OperatorHome::default();
-    // A home of the trial's own has no settings of the operator's.
-    let home = if settings.clean_agent_env {
-        &nobody
-    } else {
-        operator
-    };
+    let home = operator.shown_under(settings);
     let files = match agent.kind {
         _ if names.is_empty() => Vec::new(),
-        AgentKind::Opencode => opencode_files(home, workdir, named_by_operator(operator, workdir)),
-        AgentKind::Gemini => gemini_files(home, workdir),
+        AgentKind::Opencode => opencode_files(&home, workdir, named_by_operator(operator, workdir)),
+        AgentKind::Gemini => gemini_files(&home, workdir),
         _ => Vec::new(),
     };
     for file in files {

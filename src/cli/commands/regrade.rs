@@ -12,7 +12,7 @@ use crate::cli::failure::{Failure, Kind, Outcome};
 use crate::cli::out::{Colour, Out};
 use crate::cli::suite::{Chosen, Purpose};
 use crate::record::RunDir;
-use crate::report::sanitize_line;
+use crate::report::{counted, sanitize_line};
 use crate::runner::{self, Comparison, Regrading};
 
 /// Grades a run again and shows what changed.
@@ -110,8 +110,8 @@ fn page(regrading: &Regrading) -> String {
         lost => format!(", {lost} could not be graded again"),
     };
     lines.push(format!(
-        "{} trials graded again, {} changed{layers}{ungraded}; the journal is as it was",
-        regrading.trials.len() - lost,
+        "{} graded again, {} changed{layers}{ungraded}; the journal is as it was",
+        counted(regrading.trials.len() - lost, "trial"),
         changed.len() - lost
     ));
     lines.push(format!("regrading: {}", regrading.kept_in.display()));
