@@ -275,6 +275,12 @@ fn shown(text: &str) -> String {
     text.chars().take(SHOWN).collect()
 }
 
+/// The target that make runs where it is told none.
+#[must_use]
+pub fn first_make_target(text: &str) -> Option<String> {
+    first_target(&Reader::Make.parse(text)).map(str::to_owned)
+}
+
 fn first_target(parsed: &Parsed) -> Option<&str> {
     let rules = parsed.blocks.iter().filter_map(|block| rule(&block.head));
     let mut targets = rules.filter_map(|(targets, _)| targets.split_ascii_whitespace().next());

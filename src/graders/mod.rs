@@ -50,7 +50,7 @@ pub use heard::{Heard, told_by_tools};
 pub use held::{Held, LayersFound, hold};
 pub use judged::{Asked, Shown};
 pub use layered::is_unjudged;
-pub use make_changes::{MakeAround, changed_make, new_make};
+pub use make_changes::{MakeAround, changed_make, first_make_target, new_make};
 pub use make_paths::{pattern_list, put_on_path, searched_by_compilers, searched_by_make};
 pub use make_words::{UNKNOWN, Variables, fits, stem};
 pub use makefiles::{

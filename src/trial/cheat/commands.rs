@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use crate::graders::{make_rules, runs_first_target, speaks_of_tests};
+use crate::graders::{first_make_target, make_rules, runs_first_target, speaks_of_tests};
 
 /// What graders ask for, and what is to run in its place.
 pub(super) struct Commands<'a> {
@@ -17,10 +17,10 @@ pub(super) struct Commands<'a> {
 impl Commands<'_> {
     /// A makefile whose targets that graders ask for do only that; `None` where it has none of these.
     pub(super) fn makefile(&self, text: &str) -> Option<String> {
-        let first =
-            first_target(text).filter(|_| self.lines.iter().any(|line| runs_first_target(line)));
         let mut asked = self.asked(make_rules(text).into_keys());
-        asked.extend(first);
+        if self.lines.iter().any(|line| runs_first_target(line)) {
+            asked.extend(first_make_target(text));
+        }
         if asked.is_empty() {
             return None;
         }
@@ -75,18 +75,6 @@ impl Commands<'_> {
         let tests: BTreeSet<String> = tests.cloned().collect();
         if tests.is_empty() { asked } else { tests }
     }
-}
-
-/// The target that make runs where it is told none.
-fn first_target(text: &str) -> Option<String> {
-    let heads = text
-        .lines()
-        .filter(|line| !line.starts_with(['\t', '#', '.', ' ']));
-    let mut heads = heads.filter(|line| line.contains(':') && !line.contains('='));
-    let target = heads.next()?.split([':', ' ']).next()?;
-    make_rules(text)
-        .contains_key(target)
-        .then(|| target.to_owned())
 }
 
 #[cfg(test)]
