@@ -1,0 +1,177 @@
+//! Cases of the live picture of a run.
+
+use std::time::Duration;
+
+use super::*;
+use crate::cli::console::samples::{finished, key, outcome, started};
+use crate::model::Progress;
+
+fn plain(lines: &[String]) -> Vec<String> {
+    lines
+        .iter()
+        .map(|line| anstream::adapter::strip_str(line).to_string())
+        .collect()
+}
+
+fn board(start: Instant) -> Board {
+    let mut board = Board::new();
+    board.take_in(
+        Progress::RunStarted {
+            planned: 4,
+            already_done: 0,
+            jobs: 2,
+            spent_usd: None,
+            spent_is_lower_bound: false,
+            max_cost_usd: None,
+        },
+        start,
+    );
+    for index in 0..3 {
+        board.take_in(started(index), start);
+    }
+    let stage = Progress::TrialStage {
+        key: key(1),
+        stage: "agent",
+    };
+    board.take_in(stage, start);
+    let text = "Bash cargo test \u{8a9e}\u{8a9e}\u{8a9e}".repeat(9);
+    board.take_in(
+        Progress::TrialActivity {
+            key: key(1),
+            text,
+            spent_usd: None,
+        },
+        start,
+    );
+    board.take_in(finished(outcome(0)), start + Duration::from_secs(2));
+    board
+}
+
+#[test]
+fn it_tells_who_runs_how_long_and_how_much_is_left() {
+    let start = Instant::now();
+    let room = Room {
+        width: 100,
+        height: 24,
+        unicode: false,
+    };
+    let lines = plain(&picture(
+        &board(start),
+        start + Duration::from_secs(5),
+        room,
+    ));
+    assert_eq!(lines.len(), 3);
+    assert!(
+        lines[0].starts_with(
+            "  claude/shell_primed/fix_rounding #1  5s / 1m00s      quiet 5s    Bash cargo"
+        ),
+        "{lines:?}"
+    );
+    assert_eq!(
+        lines[1],
+        "  claude/shell_primed/fix_rounding #2  5s / 1m00s      start"
+    );
+    assert_eq!(
+        lines[2],
+        "=======-----------------------  1/4  1 pass  $0.0123 spent  about 1s left"
+    );
+}
+
+#[test]
+fn it_tells_which_lane_is_parked_until_when_and_what_is_left_of_the_budget() {
+    let start = Instant::now();
+    let mut board = board(start);
+    let step = Progress::RunStarted {
+        planned: 4,
+        already_done: 0,
+        jobs: 2,
+        spent_usd: Some(0.5),
+        spent_is_lower_bound: false,
+        max_cost_usd: Some(3.0),
+    };
+    board.take_in(step, start);
+    let state = crate::model::LaneState::Parked {
+        wait: Duration::from_secs(725),
+        until: "16:00:05".to_owned(),
+    };
+    let name = "codex".to_owned();
+    board.take_in(Progress::Lane { name, state }, start);
+    let room = Room {
+        width: 100,
+        height: 24,
+        unicode: false,
+    };
+    let lines = plain(&picture(&board, start + Duration::from_secs(5), room));
+    let parked = "  codex  parked until 16:00:05 (12m00s left)";
+    assert!(lines.iter().any(|line| line == parked), "{lines:?}");
+    assert!(
+        lines[lines.len() - 1].contains("of $3.00 spent"),
+        "{lines:?}"
+    );
+}
+
+#[test]
+fn money_of_which_not_all_is_known_is_marked_while_the_run_goes_on() {
+    let start = Instant::now();
+    let room = Room {
+        width: 100,
+        height: 24,
+        unicode: false,
+    };
+    let last = |board: &Board| plain(&picture(board, start, room)).pop();
+    let mut ended = board(start);
+    assert!(last(&ended).is_some_and(|line| line.contains("  $0.0123 spent")));
+    let mut unknown = outcome(1);
+    unknown.cost.billed_usd = None;
+    ended.take_in(finished(unknown), start);
+    assert!(last(&ended).is_some_and(|line| line.contains("  >=$0.0123 spent")));
+    let mut resumed = board(start);
+    let step = Progress::RunStarted {
+        planned: 4,
+        already_done: 1,
+        jobs: 2,
+        spent_usd: Some(0.5),
+        spent_is_lower_bound: true,
+        max_cost_usd: Some(3.0),
+    };
+    resumed.take_in(step, start);
+    let told = last(&resumed).expect("a line");
+    assert!(told.contains("  >=$0.5000 of $3.00 spent"), "{told}");
+}
+
+#[test]
+fn no_line_is_wider_or_the_picture_higher_than_the_screen() {
+    let start = Instant::now();
+    let mut board = board(start);
+    for index in 10..40 {
+        board.take_in(started(index), start);
+    }
+    for width in 1..130 {
+        let room = Room {
+            width,
+            height: 8,
+            unicode: true,
+        };
+        let lines = plain(&picture(&board, start, room));
+        assert!(lines.len() <= 6, "{lines:?}");
+        assert!(
+            lines.iter().all(|line| line.width() <= width.max(14)),
+            "{width}: {lines:?}"
+        );
+    }
+}
+
+#[test]
+fn the_time_of_a_word_is_not_shown_twice() {
+    assert_eq!(untimed("[    0.019] message: hi"), "message: hi");
+    assert_eq!(untimed("[ok] fine"), "[ok] fine");
+    assert_eq!(untimed("plain"), "plain");
+}
+
+#[test]
+fn a_meter_is_never_longer_than_its_room() {
+    for (done, all) in [(0, 0), (0, 5), (5, 5), (9, 5)] {
+        let (full, empty) = meter((done, all), 10, false);
+        assert_eq!(full.len() + empty.len(), 10);
+    }
+}

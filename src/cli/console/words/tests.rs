@@ -1,0 +1,193 @@
+//! Cases of words on the terminal.
+
+use std::time::Instant;
+
+use super::*;
+use crate::cli::console::samples::{finished as step, key, outcome, started};
+use crate::model::{Infra, LayerVerdicts};
+
+fn said(board: &Board, step: &Progress) -> Vec<String> {
+    let strip = |text: &str| anstream::adapter::strip_str(text).to_string();
+    lines(board, step)
+        .iter()
+        .map(|line| match line {
+            Line::Step(text) | Line::Agent(text) | Line::Urgent(text) => strip(text),
+        })
+        .collect()
+}
+
+fn board() -> Board {
+    let mut board = Board::new();
+    let now = Instant::now();
+    board.take_in(
+        Progress::RunStarted {
+            planned: 60,
+            already_done: 0,
+            jobs: 1,
+            spent_usd: None,
+            spent_is_lower_bound: false,
+            max_cost_usd: None,
+        },
+        now,
+    );
+    board.take_in(started(2), now);
+    board
+}
+
+#[test]
+fn a_finished_trial_is_one_line() {
+    let failed = |infra, reason: &str| {
+        let mut outcome = outcome(2);
+        outcome.success = false;
+        outcome.infra = infra;
+        outcome.failure_reason = Some(reason.to_owned());
+        outcome.cost.billed_usd = None;
+        outcome.notes = vec!["429\nretry later \u{1b}[2J".to_owned()];
+        outcome
+    };
+    let cases = [
+        (
+            outcome(2),
+            "[ 1/60] pass  claude/shell_primed/fix_rounding #2  1.3s  $0.0123",
+        ),
+        (
+            failed(Infra::None, "tests_failed"),
+            "[ 1/60] fail  claude/shell_primed/fix_rounding #2  1.3s  -  tests_failed",
+        ),
+        (
+            failed(Infra::RateLimited, "agent_exit_nonzero"),
+            "[ 1/60] infra claude/shell_primed/fix_rounding #2  1.3s  -  agent_exit_nonzero: 429 retry later ",
+        ),
+    ];
+    for (outcome, expected) in cases {
+        assert_eq!(said(&board(), &step(outcome)), [expected]);
+    }
+}
+
+#[test]
+fn a_trial_that_cost_more_than_was_told_says_so_in_its_line() {
+    let mut stopped = outcome(2);
+    stopped.cost.is_lower_bound = true;
+    let line = said(&board(), &step(stopped)).remove(0);
+    assert!(line.ends_with("1.3s  >=$0.0123"), "{line}");
+}
+
+#[test]
+fn a_trial_that_is_not_clean_says_so_in_its_line() {
+    let reasons = || vec!["program_left:a\u{1b}[2J".to_owned(), "x".repeat(200)];
+    for (integrity, expected) in [
+        (Integrity::Clean, ""),
+        (Integrity::Suspect(reasons()), "  suspect[program_left:a;xx"),
+        (
+            Integrity::Violated(reasons()),
+            "  violated[program_left:a;xx",
+        ),
+        (Integrity::Uncontained, "  uncontained"),
+    ] {
+        let mut outcome = outcome(2);
+        outcome.integrity = integrity;
+        let line = said(&board(), &step(outcome)).remove(0);
+        let (_, told) = line.split_once("$0.0123").expect("what it costs");
+        assert!(told.starts_with(expected), "{line}");
+        assert_eq!(told.is_empty(), expected.is_empty(), "{line}");
+        assert!(told.len() < 200, "{line}");
+    }
+}
+
+#[test]
+fn a_finished_trial_tells_how_the_layers_ended_that_were_asked_for() {
+    let told = |answer: Option<&str>, path: Option<&str>, budget: Option<&str>| {
+        let mut outcome = outcome(2);
+        let word = |status: Option<&str>| status.map(str::to_owned);
+        outcome.layers = Some(LayerVerdicts {
+            answer: word(answer),
+            path: word(path),
+            budget: word(budget),
+            ..LayerVerdicts::default()
+        });
+        let line = said(&board(), &step(outcome)).remove(0);
+        let (_, told) = line.split_once("$0.0123").expect("what it costs");
+        told.to_owned()
+    };
+    let all = told(Some("pass"), Some("warn"), Some("error"));
+    assert_eq!(all, "  answer PASS, path WARN, budget ERROR");
+    assert_eq!(told(None, Some("fail"), None), "  path FAIL");
+    assert_eq!(told(None, None, None), "");
+}
+
+#[test]
+fn a_judged_trial_tells_how_far_its_judge_is_known() {
+    let mut judged = outcome(2);
+    let layers = LayerVerdicts {
+        judges: vec!["answer.llm_judge: NOT CALIBRATED".to_owned()],
+        ..LayerVerdicts::default()
+    };
+    judged.layers = Some(layers);
+    let line = said(&board(), &step(judged)).remove(0);
+    let told = "$0.0123  judged: answer.llm_judge: NOT CALIBRATED";
+    assert!(line.ends_with(told), "{line}");
+}
+
+#[test]
+fn text_of_agents_cannot_leave_its_lines() {
+    let text = "one\x1b]0;title\x07\rtwo\x1b[1A\nthree".to_owned();
+    let step = Progress::TrialActivity {
+        key: key(2),
+        text,
+        spent_usd: None,
+    };
+    let label = "claude/shell_primed/fix_rounding #2 |";
+    assert_eq!(
+        said(&board(), &step),
+        [
+            format!("{label} one"),
+            format!("{label} two"),
+            format!("{label} three")
+        ]
+    );
+}
+
+#[test]
+fn each_wish_to_stop_is_answered_once() {
+    let mut board = board();
+    let first = Progress::Cancelling { times: 1 };
+    assert!(said(&board, &first)[0].contains("press Ctrl-C again"));
+    board.take_in(first.clone(), Instant::now());
+    assert!(said(&board, &first).is_empty());
+    assert_eq!(
+        said(&board, &Progress::Cancelling { times: 2 }),
+        ["killing the running agents"]
+    );
+}
+
+#[test]
+fn clocks_are_short() {
+    let cases = [(0, "0s"), (59, "59s"), (65, "1m05s"), (3_725, "1h02m")];
+    for (seconds, expected) in cases {
+        assert_eq!(clock(Duration::from_secs(seconds)), expected);
+    }
+}
+
+#[test]
+fn a_lane_says_until_when_it_is_parked_and_why_it_is_stopped() {
+    let lane = |state| Progress::Lane {
+        name: "claude\u{1b}[2J".to_owned(),
+        state,
+    };
+    let parked = lane(LaneState::Parked {
+        wait: Duration::from_secs(9),
+        until: "16:00:05".to_owned(),
+    });
+    let told = said(&board(), &parked).concat();
+    assert_eq!(
+        told,
+        "note: claude is parked until 16:00:05; other agents go on"
+    );
+    let told = said(&board(), &lane(LaneState::Stopped)).concat();
+    assert!(told.contains("login failed twice"), "{told}");
+    let again = Progress::TrialFinished {
+        outcome: Box::new(outcome(2)),
+        again: true,
+    };
+    assert!(said(&board(), &again)[0].contains("again claude/"));
+}
