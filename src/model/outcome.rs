@@ -234,4 +234,12 @@ impl TrialOutcome {
         let is_unknown = self.cost.billed_usd.is_none() && self.wall_time.is_some();
         self.cost.is_lower_bound || is_unknown
     }
+
+    /// Whether nobody knows how much more it cost than its cost tells: an answer broke off, or an agent that came to its end
+    /// tells not all of it. Of one that was stopped no more is missing than what was open then.
+    #[must_use]
+    pub fn cost_is_open_ended(&self) -> bool {
+        let came_to_its_end = self.termination == Termination::Completed;
+        self.cost.is_lower_bound && (came_to_its_end || self.stream.broke_off)
+    }
 }

@@ -178,6 +178,7 @@ pub struct Row {
     #[serde(deserialize_with = "count")]
     pub sub_agent_tool_calls: Option<u64>,
     pub trial_max_is_rest: Option<bool>,
+    pub cost_is_open_ended: Option<bool>,
 }
 
 /// The keys of a row in order; `runs.csv` has all but `provider_usage`.
@@ -210,7 +211,7 @@ pub const COLUMNS: &[&str] = &[
     "judged", "judge_cost_usd", "layer_baseline", "judge_charged_usd",
     "peak_processes",
     "mcp_xcodebuild_repeat_count", "mcp_destination_count", "mcp_destination_churn",
-    "sub_agent_tool_calls", "trial_max_is_rest",
+    "sub_agent_tool_calls", "trial_max_is_rest", "cost_is_open_ended",
 ];
 
 impl Row {

@@ -120,6 +120,7 @@ impl Row {
         self.cost_price.clone_from(&cost.price);
         self.cost_flags = Some(cost.flags.clone());
         self.cost_is_lower_bound = Some(cost.is_lower_bound);
+        self.cost_is_open_ended = outcome.cost_is_open_ended().then_some(true);
         self.trial_max_cost_usd = finite(outcome.budget.trial_usd);
         self.run_max_cost_usd = finite(outcome.budget.run_usd);
         self.trial_max_is_rest = outcome.budget.is_the_rest.then_some(true);

@@ -4,6 +4,9 @@ use std::fmt::Write as _;
 
 use crate::report::sanitize::sanitize;
 
+/// Letters and signs that show as nothing but room: fillers of Korean, the empty cell of Braille.
+const BLANK: [char; 5] = ['\u{115f}', '\u{1160}', '\u{2800}', '\u{3164}', '\u{ffa0}'];
+
 /// A command as a shell would be told it. A word that holds a character nobody sees, one that moves a terminal or the reading
 /// order, or what commands a build server, stands as `$'...'`, where each of these is spelled out (`\x1b`, `\n`, `\u202e`).
 #[must_use]
@@ -49,10 +52,11 @@ fn spelled(word: &str) -> Option<String> {
     Some(text)
 }
 
-/// Whether a character does not show by itself: controls, formats, odd spaces, marks on the one before it.
+/// Whether a character does not show by itself: controls, formats, odd spaces, blanks, marks on the one before it.
 fn is_hidden(character: char) -> bool {
     let mut escaped = character.escape_debug();
-    !matches!(character, '\\' | '\'' | '"') && escaped.next() == Some('\\')
+    BLANK.contains(&character)
+        || !matches!(character, '\\' | '\'' | '"') && escaped.next() == Some('\\')
 }
 
 #[cfg(test)]
@@ -63,7 +67,7 @@ mod tests {
 
     #[test]
     fn a_command_is_read_as_it_is_run() {
-        let cases: [(&[&str], &str); 9] = [
+        let cases: [(&[&str], &str); 10] = [
             (
                 &["make", "all tests", "a\\x1b"],
                 "make 'all tests' 'a\\x1b'",
@@ -79,6 +83,7 @@ mod tests {
                 "$'\\u009dx\\u009c' $'\\u202e'",
             ),
             (&["a\u{200b}b", "a\u{a0}b"], "$'a\\u200bb' $'a\\u00a0b'"),
+            (&["a\u{2800}\u{3164}b"], "$'a\\u2800\\u3164b'"),
             (&["\u{e0041}"], "$'\\U000e0041'"),
             (&["##vso[x]"], "$'\\x23\\x23vso[x]'"),
             (&["größer", "# a"], "größer '# a'"),

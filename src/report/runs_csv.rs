@@ -56,7 +56,7 @@ fields! {
     judged judge_cost_usd layer_baseline judge_charged_usd
     peak_processes
     mcp_xcodebuild_repeat_count mcp_destination_count mcp_destination_churn
-    sub_agent_tool_calls trial_max_is_rest
+    sub_agent_tool_calls trial_max_is_rest cost_is_open_ended
 }
 
 impl<W: Write> RunsCsv<W> {

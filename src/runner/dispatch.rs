@@ -306,6 +306,7 @@ fn spent(outcome: &TrialOutcome) -> Spent {
     let agent = outcome.cost.billed_usd.or(never_ran.then_some(0.0));
     let all = agent.map(|usd| usd + judges_took(outcome));
     match all {
+        Some(usd) if outcome.cost_is_open_ended() => Spent::OpenEnded(usd),
         Some(usd) if outcome.cost.is_lower_bound => Spent::AtLeast(usd),
         Some(usd) => Spent::All(usd),
         None => Spent::Unknown,
@@ -319,21 +320,27 @@ fn judges_took(outcome: &TrialOutcome) -> f64 {
 }
 
 impl Dispatch {
-    /// Says once that the run's limit cannot be kept exactly: without a limit of its own, a trial of which not all of the cost is
-    /// known counts as what is.
+    /// Says once what the run's limit makes of a trial of which not all of the cost is known and that had no limit of its own: it
+    /// counts as what is known where it was stopped, and as all that was left where nobody knows how much more it was.
     fn heed_lower_bound(&self, outcome: &TrialOutcome, tally: &mut Tally) {
         let counts_whole = self.budget.run_usd.is_none() || self.budget.trial_usd.is_some();
-        let is_over = outcome.termination == Termination::Budget;
+        let is_open_ended = outcome.cost_is_open_ended();
+        let is_over = outcome.termination == Termination::Budget && !is_open_ended;
         if counts_whole || is_over || !outcome.cost.is_lower_bound || tally.told_of_lower_bound {
             return;
         }
         tally.told_of_lower_bound = true;
-        self.teller.tell(Progress::Warning {
-            text: format!(
-                "not all that {} cost is known, and --max-cost-usd counts only what is, so that this run may cost more; with a limit for each trial too (--max-trial-cost-usd) such a trial counts as all that it may spend",
-                outcome.key.run_id()
-            ),
-        });
+        let id = outcome.key.run_id();
+        let text = if is_open_ended {
+            format!(
+                "nobody knows how much more {id} cost than it tells, so it counts as all that was left of --max-cost-usd, and no further trial starts; with a limit for each trial too (--max-trial-cost-usd), also on --resume, such a trial counts as that limit"
+            )
+        } else {
+            format!(
+                "not all that {id} cost is known, and --max-cost-usd counts only what is, so that this run may cost more; with a limit for each trial too (--max-trial-cost-usd) such a trial counts as all that it may spend"
+            )
+        };
+        self.teller.tell(Progress::Warning { text });
     }
 
     /// Where processes of a trial still run: outside of a jail nobody knows what they do to the next ones, so the run pauses. In

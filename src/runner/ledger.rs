@@ -29,8 +29,10 @@ pub(super) struct Standing {
     pub(super) spent_is_lower_bound: bool,
     /// What rows without a known cost were allowed to spend: it counts as spent.
     pub(super) unknown_usd: f64,
-    /// Rows of which not all of the cost is known: what is, and what they were allowed.
-    lower_bounds: Vec<(f64, Option<f64>)>,
+    /// Rows of which not all of the cost is known.
+    lower_bounds: Vec<LowerBound>,
+    /// Trials of which nobody knows how much more they cost than they tell, and that had no limit.
+    pub(super) open_ended: usize,
     /// Trials of which nobody knows what they cost, and that had no limit.
     pub(super) boundless: usize,
     /// Rows whose judges cost what nobody knows, and that had no limit.
@@ -43,6 +45,25 @@ pub(super) struct Standing {
     unwitnessed: Vec<Row>,
     /// What a person should know of the journal.
     pub(super) told: Vec<Progress>,
+}
+
+/// What is known of a cost that was more.
+#[derive(Debug)]
+struct LowerBound {
+    /// USD that the row tells, its judges' included.
+    known: f64,
+    /// What the trial was allowed by a limit of its own.
+    allowed: Option<f64>,
+    /// What the run had left for it, where nobody knows how much more it cost.
+    rest: Option<f64>,
+}
+
+impl LowerBound {
+    /// What a budget counts beside what is known, where each trial may now spend `trial_usd`.
+    fn counts_further(&self, trial_usd: Option<f64>) -> f64 {
+        let most = self.allowed.or(trial_usd).or(self.rest);
+        (most.unwrap_or(self.known) - self.known).max(0.0)
+    }
 }
 
 /// A trial that the harness died in.
@@ -81,6 +102,11 @@ impl CutOff {
     fn is_boundless(&self) -> bool {
         let row = self.mark.as_ref().and_then(|mark| mark.row.as_ref());
         row.map_or(self.recovered.is_boundless(), is_boundless)
+    }
+
+    fn is_open_ended(&self) -> bool {
+        let row = self.mark.as_ref().and_then(|mark| mark.row.as_ref());
+        row.is_some_and(is_open_ended)
     }
 
     fn is_result(&self) -> bool {
@@ -148,6 +174,7 @@ pub(super) fn read_standing(
                 let belief = belief.get_or_init(|| Belief::of(suite, run_dir));
                 let cut_off = CutOff::look((suite, belief), run_dir, &planned);
                 standing.boundless += usize::from(cut_off.is_boundless());
+                standing.open_ended += usize::from(cut_off.is_open_ended());
                 standing.cut_off.push(cut_off);
             }
             planned.key.attempt += 1;
@@ -182,6 +209,7 @@ impl Standing {
         });
         self.unknown_judges += usize::from(row.judged.is_some() && row.judges_took().is_none());
         self.boundless += usize::from(is_boundless(row));
+        self.open_ended += usize::from(is_open_ended(row));
         self.charge(row);
     }
 
@@ -193,23 +221,24 @@ impl Standing {
             *self.spent_usd.get_or_insert(0.0) += usd;
         }
         if row.cost_is_lower_bound == Some(true) && row.billed_cost_usd.is_some() {
-            let known = known.into_iter().flatten().sum();
-            let is_own = row.trial_max_is_rest != Some(true);
-            let own = row.trial_max_cost_usd.filter(|_| is_own);
-            self.lower_bounds.push((known, own));
+            let is_rest = row.trial_max_is_rest == Some(true);
+            let is_open_ended = row.cost_is_open_ended == Some(true);
+            let most = row.trial_max_cost_usd;
+            self.lower_bounds.push(LowerBound {
+                known: known.into_iter().flatten().sum(),
+                allowed: most.filter(|_| !is_rest),
+                rest: most.filter(|_| is_rest && is_open_ended),
+            });
         }
         self.unknown_usd += unknown_counts_as(row);
         self.spent_is_lower_bound |= cost_is_incomplete(row);
     }
 
     /// What counts against the run's budget: a trial of which not all is known counts as what it was allowed to spend, and one
-    /// that had no limit as what each may spend now.
+    /// that had no limit as what each may spend now; where none may, one that was stopped counts as what is known of it.
     pub(super) fn charged(&self, trial_usd: Option<f64>) -> f64 {
-        let rows = self.lower_bounds.iter().map(|(known, allowed)| {
-            let most = allowed.or(trial_usd).unwrap_or(*known);
-            (most - known).max(0.0)
-        });
-        let more: f64 = rows.sum();
+        let rows = self.lower_bounds.iter();
+        let more: f64 = rows.map(|row| row.counts_further(trial_usd)).sum();
         // Such a trial had no limit of its own, and counts as what one may spend now.
         let boundless: f64 = std::iter::repeat_n(trial_usd.unwrap_or(0.0), self.boundless).sum();
         self.spent_usd.unwrap_or(0.0) + self.unknown_usd + more + boundless
@@ -321,4 +350,10 @@ fn was_interrupted(row: &Row) -> bool {
 /// Whether nobody knows what a row cost, and it had no limit.
 fn is_boundless(row: &Row) -> bool {
     is_paid(row) && cost_is_unknown(row) && row.trial_max_cost_usd.is_none()
+}
+
+/// Whether nobody knows how much more a row cost than it tells, and it had no limit.
+fn is_open_ended(row: &Row) -> bool {
+    let had_no_limit = row.trial_max_cost_usd.is_none();
+    is_paid(row) && row.cost_is_open_ended == Some(true) && had_no_limit
 }

@@ -125,11 +125,11 @@ pub(super) fn check_standing(request: &RunRequest, standing: &Standing) -> Resul
     if request.max_cost_usd.is_none() {
         return Ok(());
     }
-    let boundless = standing.boundless;
+    let boundless = standing.boundless + standing.open_ended;
     let counts_none = request.max_trial_cost_usd.is_none() && !request.accept_unknown_cost;
     if boundless > 0 && counts_none {
         return Err(RunError::Missing(vec![format!(
-            "--max-cost-usd cannot be kept: nobody knows what {boundless} trial(s) of this run cost, and they had no limit of their own; give each trial a limit (--max-trial-cost-usd), which each of them then counts as, or let them count as nothing (--accept-unknown-cost)"
+            "--max-cost-usd cannot be kept: nobody knows what {boundless} trial(s) of this run cost, or how much more than they tell, and they had no limit of their own; give each trial a limit (--max-trial-cost-usd), which each of them then counts as, or let them count as nothing (--accept-unknown-cost)"
         )]));
     }
     if standing.unknown_judges == 0 {

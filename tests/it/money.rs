@@ -240,10 +240,10 @@ fn a_cost_of_which_not_all_is_known_counts_as_all_that_the_trial_may_spend() {
             .agent("open", "opencode", &body)
             .set("trials_per_cell", "5");
         let args = [&["run", "--max-cost-usd", "1"], more].concat();
-        let ran = sandbox.proctor(&args);
-        (sandbox, ran.stderr)
+        sandbox.proctor(&args);
+        sandbox
     };
-    let (sandbox, _) = run(&["--max-trial-cost-usd", "0.5"]);
+    let sandbox = run(&["--max-trial-cost-usd", "0.5"]);
     let rows = sandbox.rows();
     assert_eq!(rows.len(), 2, "{rows:#?}");
     assert!(rows.iter().all(|row| row["cost_is_lower_bound"] == true));
@@ -255,14 +255,62 @@ fn a_cost_of_which_not_all_is_known_counts_as_all_that_the_trial_may_spend() {
         sandbox.rows().len()
     };
     assert_eq!((resume("1.4"), resume("1.5")), (2, 3));
-    // Without a limit of its own only what is known can count, and that is said once.
-    let (sandbox, stderr) = run(&["--quiet"]);
-    assert_eq!(sandbox.rows().len(), 5);
-    assert_eq!(
-        stderr.matches("WARNING: not all that").count(),
-        1,
-        "{stderr}"
+}
+
+#[test]
+fn a_cost_of_which_nobody_knows_how_much_it_lacks_takes_all_that_the_run_had_left() {
+    let body = format!(
+        "{SOLVE}\n{WITH_SUB_AGENT}\n{}",
+        opencode(&[("0.01", "stop")])
     );
+    let sandbox = Sandbox::new()
+        .agent("open", "opencode", &body)
+        .set("trials_per_cell", "5");
+    let ran = sandbox.proctor(&["run", "--quiet", "--max-cost-usd", "1"]);
+    assert_eq!(sandbox.rows().len(), 1, "{}", ran.stderr);
+    assert_eq!(sandbox.row()["cost_is_open_ended"], true);
+    let told = "nobody knows how much more";
+    assert_eq!(ran.stderr.matches(told).count(), 1, "{}", ran.stderr);
+    // A later start counts it as the first did, unless each trial has a limit now.
+    let dir = sandbox.run_dir().display().to_string();
+    let resume = |limits: &[&str]| {
+        let ran = sandbox.proctor(&[&["run", "--resume", &dir, "--quiet"], limits].concat());
+        (sandbox.rows().len(), ran.stderr)
+    };
+    assert_eq!(resume(&["--max-cost-usd", "1"]).0, 1);
+    assert_eq!(resume(&["--max-cost-usd", "1.5"]).0, 2);
+    let each = ["--max-cost-usd", "0.9", "--max-trial-cost-usd", "0.3"];
+    assert_eq!(resume(&each).0, 3);
+    // Without any limit it ran free, and a limit that comes later has to be told what it counts as.
+    let free = Sandbox::new()
+        .agent("open", "opencode", &body)
+        .set("trials_per_cell", "2");
+    free.proctor(&["run", "--quiet"]);
+    let dir = free.run_dir().display().to_string();
+    let ran = free.proctor(&["run", "--resume", &dir, "--max-cost-usd", "1"]);
+    assert!(
+        ran.stderr.contains("how much more than they tell"),
+        "{}",
+        ran.stderr
+    );
+}
+
+#[test]
+fn a_stop_leaves_out_no_more_than_what_was_open_and_the_run_goes_on() {
+    let asks = opencode(&[("0.01", "tool-calls")]);
+    let sandbox = Sandbox::new()
+        .agent("open", "opencode", &format!("{asks}\nsleep 30"))
+        .set("timeout_sec", "1")
+        .set("trials_per_cell", "2");
+    let ran = sandbox.proctor(&["run", "--quiet", "--max-cost-usd", "1"]);
+    let rows = sandbox.rows();
+    assert_eq!(rows.len(), 2, "{}", ran.stderr);
+    assert!(
+        rows.iter()
+            .all(|row| row["cost_is_lower_bound"] == true && row["cost_is_open_ended"].is_null())
+    );
+    let told = ran.stderr.matches("WARNING: not all that").count();
+    assert_eq!(told, 1, "{}", ran.stderr);
 }
 
 #[test]

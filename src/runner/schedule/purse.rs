@@ -34,8 +34,10 @@ impl Budget {
 pub(in crate::runner) enum Spent {
     /// All of it.
     All(f64),
-    /// As much as is known of it.
+    /// As much as is known of it, and what was open when it was stopped.
     AtLeast(f64),
+    /// As much as is known of it, and nobody knows how much more.
+    OpenEnded(f64),
     /// Nobody tells.
     Unknown,
 }
@@ -57,8 +59,8 @@ pub(in crate::runner) enum Grant {
 #[derive(Debug, Clone, PartialEq)]
 pub(in crate::runner) struct Purse {
     budget: Budget,
-    /// What counts against the budget: what is known, and the whole grant where nothing is known. Where a trial has a limit of
-    /// its own, one of which not all is known counts as that limit, too.
+    /// What counts against the budget: what is known, and the whole grant where nothing is known, or nobody knows how much more it
+    /// was. Where a trial has a limit of its own, one of which not all is known counts as that limit, too.
     charged: f64,
     /// What running trials may still take.
     reserved: f64,
@@ -108,6 +110,7 @@ impl Purse {
         self.reserved = (self.reserved - granted).max(0.0);
         self.charged += match spent {
             Spent::AtLeast(usd) if self.budget.trial_usd.is_some() => usd.max(granted),
+            Spent::OpenEnded(usd) => usd.max(granted),
             Spent::All(usd) | Spent::AtLeast(usd) => usd,
             Spent::Unknown => granted,
         };
@@ -172,6 +175,14 @@ mod tests {
         whole.reserve(Grant::UpTo(2.5));
         whole.settle(Grant::UpTo(2.5), Spent::AtLeast(0.5));
         assert_eq!(whole.offer(), Grant::UpTo(2.0));
+        // Where nobody knows how much more it was, that may be all that was left.
+        whole.reserve(Grant::UpTo(2.0));
+        whole.settle(Grant::UpTo(2.0), Spent::OpenEnded(0.5));
+        assert_eq!(whole.offer(), Grant::Exhausted);
+        let mut beyond = purse(Some(2.5), Some(1.0));
+        beyond.reserve(Grant::UpTo(1.0));
+        beyond.settle(Grant::UpTo(1.0), Spent::OpenEnded(1.25));
+        assert_eq!(beyond.charged.to_bits(), 1.25_f64.to_bits());
     }
 
     #[test]
