@@ -1,13 +1,15 @@
-//! Who tidies up when the harness dies: a helper of our own binary that waits at a pipe for its end.
+//! Who tidies up when the harness dies: a helper of our own binary that waits at a socket for its end.
 //!
-//! Whatever ends the harness, SIGKILL included, closes the pipe. The helper stands outside of every trial, in a session of its
-//! own: it removes what trials were lent (logins, keys of servers) in an instant, long before a next start could.
+//! Whatever ends the harness, SIGKILL included, closes the socket, which no agent can open through `/proc` as it could a pipe.
+//! The helper stands outside of every trial, in a session of its own: it removes what trials were lent (logins, keys of servers)
+//! in an instant, long before a next start could.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
-use std::io::{self, BufRead, PipeWriter, Write as _};
+use std::io::{self, BufRead, Write as _};
 use std::os::fd::{AsFd as _, OwnedFd};
 use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
@@ -16,6 +18,7 @@ use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, openat, statat, unlinkat}
 use rustix::process::{WaitOptions, waitpid};
 
 use super::own_program::{is_own_program, leave, own_program};
+use super::privacy::hide_from_others;
 use super::registry::{self, Place};
 use super::session::Launch;
 
@@ -44,7 +47,7 @@ const REAP_TRIES: u32 = 100;
 /// Removes a folder if this process dies before it says that there is no need to. Dropped, it says so.
 #[derive(Debug)]
 pub struct Keeper {
-    line: PipeWriter,
+    line: UnixStream,
     place: Place,
 }
 
@@ -57,7 +60,7 @@ impl Keeper {
         if !is_own_program() {
             return Ok(None);
         }
-        let (end, mut line) = io::pipe()?;
+        let (end, mut line) = UnixStream::pair()?;
         let nowhere = File::options().write(true).open("/dev/null")?;
         let program = own_program()?;
         let words: [OsString; 2] = ["proctor".into(), SWITCH.into()];
@@ -94,6 +97,7 @@ impl Drop for Keeper {
 /// Keeps a folder and ends this process, if the command line says so.
 pub(super) fn enter() {
     if std::env::args_os().nth(1).as_deref() == Some(OsStr::new(SWITCH)) {
+        hide_from_others();
         if let Some(folder) = orphaned(io::stdin().lock()) {
             tidy(&folder);
         }

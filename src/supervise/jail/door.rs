@@ -7,6 +7,7 @@ use std::os::fd::OwnedFd;
 
 use rustix::process::{Pid, WaitOptions, WaitStatus, waitpid};
 
+use super::handing;
 use super::sys::{self, Side};
 use super::users::{self, Users};
 use super::view::Copies;
@@ -16,7 +17,7 @@ use super::wire::{Order, Said, Step};
 /// The word on the command line that makes this program a porter.
 pub(in super::super) const SWITCH: &str = "jail-porter";
 
-/// The numbers of the descriptors that the porter is started with: what the harness asks, what it is told, its order.
+/// The numbers of the descriptors that the porter is handed: what the harness asks, what it is told, its order.
 pub(super) const ASKS: i32 = 3;
 pub(super) const SAYS: i32 = 4;
 pub(super) const ORDER: i32 = 5;
@@ -44,6 +45,10 @@ pub(super) struct Inside {
 const NOT_MADE: i32 = 125;
 
 fn porter() -> i32 {
+    if handing::arrive().is_err() {
+        // There is nobody yet to tell it to.
+        return NOT_MADE;
+    }
     let (asks, says) = (sys::inherited(ASKS), sys::inherited(SAYS));
     match prepared() {
         Ok((order, users, copies)) => keep_the_door(Inside {
@@ -90,6 +95,8 @@ pub(super) fn ordered() -> Result<Order, Failed> {
 
 fn prepared() -> Result<(Order, Users, Copies), Failed> {
     let order = ordered()?;
+    // Nobody can map the users of a process that is hidden, not even itself.
+    sys::show_memory().map_err(at(Step::Users))?;
     let (users, copies) = users::enter(&order)?;
     Ok((order, users, copies))
 }

@@ -3,22 +3,13 @@
 //! A socket stays in the network that it was made in, whoever holds it. So the porter makes them, hands them over, and nobody
 //! has to stand between an agent and the harness.
 
-use std::io::{self, IoSlice, IoSliceMut};
-use std::mem::MaybeUninit;
+use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr, TcpListener};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 
-use rustix::net::{
-    RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer,
-    SendAncillaryMessage, SendFlags, recvmsg, sendmsg,
-};
-
 use super::door::HATCHES;
-use super::sys;
-
-/// The most sockets of one jail.
-pub(in super::super) const MOST: usize = 64;
+use super::{handing, sys};
 
 /// Makes sockets that listen at these ports of the network that this process has, and gives them to the harness.
 pub(super) fn hand_over(ports: &[u16]) -> io::Result<()> {
@@ -36,34 +27,13 @@ fn listen(port: u16) -> io::Result<TcpListener> {
 
 fn give(way: &OwnedFd, sockets: &[TcpListener]) -> io::Result<()> {
     let sockets: Vec<_> = sockets.iter().map(AsFd::as_fd).collect();
-    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MOST))];
-    let mut enclosed = SendAncillaryBuffer::new(&mut space);
-    if !enclosed.push(SendAncillaryMessage::ScmRights(&sockets)) {
-        return Err(io::Error::other("more ports than a jail may have"));
-    }
-    sendmsg(
-        way,
-        &[IoSlice::new(&[0])],
-        &mut enclosed,
-        SendFlags::empty(),
-    )?;
-    Ok(())
+    handing::give(way, &vec![0; sockets.len()], &sockets)
 }
 
 /// The sockets that a porter has handed over; none where it had none.
 pub(super) fn take(way: &UnixStream) -> io::Result<Vec<TcpListener>> {
-    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MOST))];
-    let mut enclosed = RecvAncillaryBuffer::new(&mut space);
-    let mut byte = [0];
-    let flags = RecvFlags::DONTWAIT | RecvFlags::CMSG_CLOEXEC;
-    recvmsg(way, &mut [IoSliceMut::new(&mut byte)], &mut enclosed, flags)?;
-    let mut sockets = Vec::new();
-    for message in enclosed.drain() {
-        if let RecvAncillaryMessage::ScmRights(handed) = message {
-            sockets.extend(handed.map(TcpListener::from));
-        }
-    }
-    Ok(sockets)
+    let taken = handing::take(way)?.into_iter();
+    Ok(taken.map(|(_, socket)| TcpListener::from(socket)).collect())
 }
 
 #[cfg(test)]

@@ -20,9 +20,6 @@ use super::supervisor::{BIRTH, LET_GO};
 use super::warden::{INTERRUPT, TERMINATE};
 use super::wire::{MESSAGE, Order, Said};
 
-/// Numbers above those that the porter expects its descriptors at.
-const ABOVE: i32 = 16;
-
 /// The line of the harness to a warden or a supervisor. Dropped, it is the end of all that these keep.
 #[derive(Debug)]
 pub(in super::super) struct Line {
@@ -76,7 +73,7 @@ impl Unborn {
 }
 
 /// The pipes of a line as plain descriptors, and the ends of the porter.
-fn plain(order: &Order) -> io::Result<(OwnedFd, OwnedFd, PorterEnds)> {
+pub(super) fn plain(order: &Order) -> io::Result<(OwnedFd, OwnedFd, PorterEnds)> {
     let (asked, asks) = io::pipe()?;
     let (says, said) = io::pipe()?;
     let file = rustix::fs::memfd_create("order", MemfdFlags::CLOEXEC)?;
@@ -86,12 +83,7 @@ fn plain(order: &Order) -> io::Result<(OwnedFd, OwnedFd, PorterEnds)> {
         let written = rustix::io::retry_on_intr(|| rustix::io::write(&file, rest))?;
         rest = &rest[written..];
     }
-    let above = |end: &OwnedFd| rustix::io::fcntl_dupfd_cloexec(end, ABOVE);
-    let ends = vec![
-        (above(&asked.into())?, ASKS),
-        (above(&said.into())?, SAYS),
-        (above(&file)?, ORDER),
-    ];
+    let ends = vec![(asked.into(), ASKS), (said.into(), SAYS), (file, ORDER)];
     Ok((asks.into(), says.into(), PorterEnds(ends)))
 }
 
@@ -101,8 +93,7 @@ fn way_out(order: &Order, ends: &mut PorterEnds) -> io::Result<Option<UnixStream
         return Ok(None);
     }
     let (outside, inside) = UnixStream::pair()?;
-    let inside = rustix::io::fcntl_dupfd_cloexec(&inside, ABOVE)?;
-    ends.0.push((inside, HATCHES));
+    ends.0.push((inside.into(), HATCHES));
     Ok(Some(outside))
 }
 
@@ -123,8 +114,7 @@ pub(in super::super) fn open(order: &Order) -> io::Result<(Line, PorterEnds)> {
 pub(in super::super) fn open_supervised(order: &Order) -> io::Result<(Line, PorterEnds)> {
     let (mut line, mut ends) = open(order)?;
     let (birth, born) = io::pipe()?;
-    let born = rustix::io::fcntl_dupfd_cloexec(OwnedFd::from(born), ABOVE)?;
-    ends.0.push((born, BIRTH));
+    ends.0.push((born.into(), BIRTH));
     let birth = process::ChildStdout::from(OwnedFd::from(birth));
     line.birth = Some(ChildStdout::from_std(birth)?);
     Ok((line, ends))

@@ -16,6 +16,7 @@
 
 mod census;
 mod door;
+mod handing;
 mod hatches;
 mod line;
 mod mounts;
@@ -30,8 +31,9 @@ mod warden;
 mod wire;
 
 use std::ffi::OsString;
+use std::fs::File;
 use std::io;
-use std::os::fd::BorrowedFd;
+use std::os::fd::{AsFd as _, BorrowedFd};
 use std::path::{Path, PathBuf};
 
 use super::brand::Brand;
@@ -106,18 +108,32 @@ pub(super) fn start_supervisor(
 }
 
 /// Starts a helper from this process's own binary, also if its file was replaced or removed meanwhile. Its command line and
-/// environment tell nobody anything.
+/// environment tell nobody anything, and nothing but a socket leads from it to this process until it has hidden itself.
 fn start_helper(
     switch: &str,
     streams: [BorrowedFd<'_>; 3],
     ends: &PorterEnds,
 ) -> io::Result<(Place, Option<Brand>)> {
-    registry::start(&Launch {
+    let way = handing::way_in(streams, &ends.numbered())?;
+    let words = ["proctor".into(), switch.into()];
+    registry::start(&helper(&words, &nowhere()?, &[(way.as_fd(), handing::WAY)]))
+}
+
+fn nowhere() -> io::Result<File> {
+    File::options().read(true).write(true).open("/dev/null")
+}
+
+fn helper<'a>(
+    words: &'a [OsString],
+    nowhere: &'a File,
+    further: &'a [(BorrowedFd<'a>, i32)],
+) -> Launch<'a> {
+    Launch {
         program: Path::new("/proc/self/exe"),
-        arguments: &["proctor".into(), switch.into()],
+        arguments: words,
         environment: &[],
         folder: Path::new("/"),
-        streams,
-        further: &ends.numbered(),
-    })
+        streams: [nowhere.as_fd(); 3],
+        further,
+    }
 }

@@ -18,6 +18,7 @@ use rustix::process::{
 use super::super::registry::pid_of;
 use super::super::{monotonic_ns, processes};
 use super::door::{ASKS, Failed, SAYS, at, not_made, ordered, tell};
+use super::handing;
 use super::newborn::take_over;
 use super::reaper::Reaper;
 use super::sys::{self, Side};
@@ -55,7 +56,10 @@ pub(in super::super) fn enter() {
 
 fn supervise() -> i32 {
     // An agent of a trial beside this one could open what it says and is told.
-    sys::hide_memory().ok();
+    if handing::arrive().is_err() {
+        // There is nobody yet to tell it to.
+        return EMPTY;
+    }
     let (asks, says) = (sys::inherited(ASKS), sys::inherited(SAYS));
     let prepared = ordered().and_then(|order| Ok((ready()?, order)));
     let (signals, order) = match prepared {
