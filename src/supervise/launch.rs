@@ -10,6 +10,7 @@ use std::time::Duration;
 use tokio::signal::unix::Signal;
 
 use super::brand::Brand;
+use super::cancel::Cancel;
 use super::child::{self, Child, ChildEnds, Keeper, Streams};
 use super::jail;
 use super::registry::Place;
@@ -17,7 +18,7 @@ use super::session::Launch;
 use super::spec::{ChildSpec, Containment, StdinPlan};
 use super::trial::Trial;
 use super::walls::Jail;
-use super::{clock, processes, registry};
+use super::{clock, processes, registry, sweep};
 
 /// Name of the variable that holds a trial's marker.
 pub(super) const MARKER: &str = "PROCTOR_TRIAL";
@@ -42,6 +43,7 @@ pub(super) struct Wanted<'a> {
     pub(super) program: &'a Path,
     pub(super) words: &'a [OsString],
     pub(super) environment: Vec<(OsString, OsString)>,
+    pub(super) cancel: &'a Cancel,
 }
 
 /// Starts a child as its containment says.
@@ -88,7 +90,7 @@ async fn in_jail(wanted: &Wanted<'_>, jail: &Jail) -> io::Result<Started> {
     let (place, brand) = jail::start_porter(opened.ends.borrowed(), &porter_ends)?;
     drop((opened.ends, porter_ends));
     let mut child = Child::new(place, opened.changes, Keeper::Jail(line));
-    let (since, _) = begun(&mut child, "the jail").await?;
+    let (since, _) = begun(wanted, (&mut child, brand.as_ref()), "the jail").await?;
     let porter = child.place.pid;
     let warden = processes::first_child(porter).unwrap_or_default();
     let leader = processes::first_child(warden).unwrap_or_default();
@@ -114,7 +116,7 @@ async fn supervised(wanted: &Wanted<'_>) -> io::Result<Started> {
     let (place, brand) = jail::start_supervisor(opened.ends.borrowed(), &supervisor_ends)?;
     drop((opened.ends, supervisor_ends));
     let mut child = Child::new(place, opened.changes, Keeper::Supervisor(line));
-    let (since, leader) = begun(&mut child, "its supervisor").await?;
+    let (since, leader) = begun(wanted, (&mut child, brand.as_ref()), "its supervisor").await?;
     spare(wanted, brand.as_ref());
     let supervisor = child.place.pid;
     let trial = Trial {
@@ -159,20 +161,36 @@ fn ordered(wanted: &Wanted<'_>, jail: &Jail) -> io::Result<(jail::Order, Opened)
 }
 
 /// Waits until a helper tells that the program runs: since when, and its id where the helper knows it. One that tells nothing for
-/// so long was stopped by somebody, and is ended.
-async fn begun(child: &mut Child, what: &str) -> io::Result<(u64, u32)> {
-    let born = Box::pin(tokio::time::timeout(LONGEST_BIRTH, child.started()));
-    let error = match born.await {
-        Ok(Ok(begun)) => return Ok(begun),
-        Ok(Err(unborn)) => unborn.into_error(what),
-        Err(_) => {
-            child.place.kill();
+/// so long was stopped by somebody, and is ended, as it is where a person asks to stop.
+async fn begun(
+    wanted: &Wanted<'_>,
+    (child, brand): (&mut Child, Option<&Brand>),
+    what: &str,
+) -> io::Result<(u64, u32)> {
+    let (error, told) = tokio::select! {
+        biased;
+        born = Box::pin(child.started()) => match born {
+            Ok(begun) => return Ok(begun),
+            Err(unborn) => (unborn.into_error(what), true),
+        },
+        () = wanted.cancel.reached(1) => (io::ErrorKind::Interrupted.into(), false),
+        () = tokio::time::sleep(LONGEST_BIRTH) => {
             let told = format!("{what} could not be made in {} s", LONGEST_BIRTH.as_secs());
-            io::Error::new(io::ErrorKind::TimedOut, told)
+            (io::Error::new(io::ErrorKind::TimedOut, told), false)
         }
     };
+    if !told {
+        child.place.kill();
+    }
     child.end_keeper();
     child.reaped().await;
+    if !told {
+        // Its program may have begun meanwhile, and nobody keeps it.
+        let trial = trial(wanted, &child.place, brand.cloned());
+        tokio::task::spawn_blocking(move || sweep::without_leader(&trial))
+            .await
+            .ok();
+    }
     Err(error)
 }
 

@@ -5,6 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use super::cancel::Cancel;
 use super::launch::{self, Started, Wanted};
 use super::spec::{ChildSpec, Containment};
 use super::{noted, session};
@@ -27,7 +28,7 @@ pub fn find_program(name: &OsStr, path: &OsStr, cwd: &Path) -> Option<PathBuf> {
 }
 
 /// Starts a child; the error is a message that names the program.
-pub(super) async fn start(spec: &ChildSpec) -> Result<Started, String> {
+pub(super) async fn start(spec: &ChildSpec, cancel: &Cancel) -> Result<Started, String> {
     let wrapped;
     let spec = if let Containment::Wrapped(words) = &spec.containment {
         let argv = words.iter().chain(&spec.argv).cloned().collect();
@@ -41,7 +42,7 @@ pub(super) async fn start(spec: &ChildSpec) -> Result<Started, String> {
     };
     check_folder(spec)?;
     let program = program(spec)?;
-    match try_start(spec, &program, &spec.argv).await {
+    match try_start(spec, (&program, &spec.argv), cancel).await {
         Err(error) if error.raw_os_error() == Some(NO_INTERPRETER) => {
             // A text that names no interpreter is run by the shell, as every shell does.
             let shell = Path::new("/bin/sh");
@@ -50,7 +51,7 @@ pub(super) async fn start(spec: &ChildSpec) -> Result<Started, String> {
                 .into_iter()
                 .chain(spec.argv[1..].iter().cloned())
                 .collect();
-            try_start(spec, shell, &words).await
+            try_start(spec, (shell, &words), cancel).await
         }
         started => started,
     }
@@ -58,7 +59,11 @@ pub(super) async fn start(spec: &ChildSpec) -> Result<Started, String> {
 }
 
 /// Starts a program, and tries again while it is still open for writing somewhere.
-async fn try_start(spec: &ChildSpec, program: &Path, words: &[OsString]) -> io::Result<Started> {
+async fn try_start(
+    spec: &ChildSpec,
+    (program, words): (&Path, &[OsString]),
+    cancel: &Cancel,
+) -> io::Result<Started> {
     let mut environment = spec.env.clone();
     if let Some(marker) = &spec.marker {
         environment.retain(|(name, _)| name != launch::MARKER);
@@ -70,6 +75,7 @@ async fn try_start(spec: &ChildSpec, program: &Path, words: &[OsString]) -> io::
         program,
         words,
         environment,
+        cancel,
     };
     let mut waits = BUSY_WAITS.iter();
     loop {

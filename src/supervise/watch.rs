@@ -36,7 +36,9 @@ pub async fn run(spec: &ChildSpec, listener: &mut dyn Listener, cancel: &Cancel)
     if cancel.level() > 0 {
         return ChildEnding::unstarted(EndReason::Cancelled, None);
     }
-    match spawn::start(spec).await {
+    match spawn::start(spec, cancel).await {
+        // Whatever else failed: nobody waits for it any more.
+        Err(_) if cancel.level() > 0 => ChildEnding::unstarted(EndReason::Cancelled, None),
         Err(message) => {
             tracing::debug!("{message}");
             ChildEnding::unstarted(EndReason::NotStarted, Some(message))
