@@ -2,6 +2,7 @@
 
 use crate::agents;
 use crate::config::{AgentSpec, GraderSpec, JudgeProvider, Suite, TaskSpec};
+use crate::record::Redactor;
 use crate::report::{quote_command as words, quote_odd};
 
 /// The commands of a suite, each as what it belongs to, what it is, and its words as a shell would be told them.
@@ -62,7 +63,7 @@ fn started_by(agent: &AgentSpec) -> String {
 pub(super) fn judged_by(grader: &GraderSpec) -> String {
     match grader {
         GraderSpec::GitDiffForbidden { forbidden_globs } => listed(forbidden_globs),
-        GraderSpec::Command { argv, .. } => words(argv),
+        GraderSpec::Command { argv, env, .. } => words(&in_environment(env, argv)),
         GraderSpec::ScreenshotExists { path } | GraderSpec::ScreenshotCompare { path, .. } => {
             quote_odd(&path.to_string_lossy())
         }
@@ -76,6 +77,17 @@ pub(super) fn judged_by(grader: &GraderSpec) -> String {
         | GraderSpec::IosLaunchCheck { .. }
         | GraderSpec::Unknown { .. } => String::new(),
     }
+}
+
+/// A command and the variables that it gets, as `env` would be told them: some of them (`BASH_ENV`, `LD_PRELOAD`) decide what runs.
+/// What a name says is secret is not shown.
+fn in_environment(env: &[(String, String)], argv: &[String]) -> Vec<String> {
+    let named = env.iter().map(|(name, value)| (name.as_str(), value.as_str()));
+    let secrets = Redactor::from_variables(named);
+    let variables = env.iter().map(|(name, value)| format!("{name}={}", secrets.redact(value)));
+    let before = (!env.is_empty()).then(|| "env".to_owned());
+    let words = before.into_iter().chain(variables);
+    words.chain(argv.iter().cloned()).collect()
 }
 
 fn listed(texts: &[String]) -> String {

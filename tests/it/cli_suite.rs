@@ -377,7 +377,7 @@ fn every_command_of_a_suite_is_shown_before_anything_runs() {
 
 /// A suite with a command that holds a sequence which a terminal takes for a title, and what it must be shown as.
 fn with_a_hidden_command() -> (Sandbox, &'static str) {
-    let sandbox = solving().tasks("- id: answer\n  prompt: p\n  setup_commands: [\"true \\e]; touch hidden; : \\a done\\u009d\"]\n  graders:\n    - {type: git_diff_forbidden, forbidden_globs: [\"a\\eKb\"]}\n    - {type: command, argv: [\"test\", \"\\u202Ex\"]}\n");
+    let sandbox = solving().tasks("- id: answer\n  prompt: p\n  setup_commands: [\"true \\e]; touch hidden; : \\a done\\u009d\"]\n  graders:\n    - {type: git_diff_forbidden, forbidden_globs: [\"a\\eKb\"]}\n    - {type: command, argv: [\"test\", \"\\u202Ex\"], env: {BASH_ENV: \"a b\", LD_PRELOAD: \"\\u202Ex.so\", SOME_API_KEY: sk-0123456789abcdef}}\n");
     (sandbox, r"$'true \x1b]; touch hidden; : \x07 done\u009d'")
 }
 
@@ -385,9 +385,11 @@ fn with_a_hidden_command() -> (Sandbox, &'static str) {
 fn what_a_terminal_would_hide_of_a_command_is_spelled_out_where_a_person_decides() {
     let (sandbox, shown) = with_a_hidden_command();
     let ran = sandbox.proctor(&["run", "--dry-run"]).expect_code(0);
-    for expected in [shown, r"$'a\x1bKb'", r"test $'\u202ex'"] {
+    let preloaded = r"env 'BASH_ENV=a b' $'LD_PRELOAD=\u202ex.so' ";
+    for expected in [shown, r"$'a\x1bKb'", preloaded, r"test $'\u202ex'"] {
         assert!(ran.stdout.contains(expected), "{expected}\n{}", ran.stdout);
     }
+    assert!(!ran.stdout.contains("0123456789"), "{}", ran.stdout);
     if has_script() {
         let sandbox = cloned(sandbox);
         let (seen, _) = at_a_terminal(&sandbox, ("run --quiet", "n\n"));
