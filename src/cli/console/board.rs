@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use crate::model::{Infra, LaneState, Progress, Termination, TrialKey, TrialOutcome};
+use crate::model::{Infra, Integrity, LaneState, Progress, Termination, TrialKey, TrialOutcome};
 
 /// The state of a run as its steps tell it.
 #[derive(Debug)]
@@ -43,6 +43,8 @@ pub(super) struct Running {
 pub(in crate::cli) struct Counts {
     /// Trials that passed.
     pub(in crate::cli) pass: usize,
+    /// Those of them whose integrity is not clean.
+    pub(in crate::cli) doubted: usize,
     /// Trials that did not.
     pub(in crate::cli) fail: usize,
     /// Trials that something else than the agent decided.
@@ -247,6 +249,9 @@ impl Board {
             Ending::Cancelled => &mut counts.cancelled,
             Ending::Baseline => &mut counts.baselines,
         } += 1;
+        if Ending::of(outcome) == Ending::Pass && outcome.integrity != Integrity::Clean {
+            counts.doubted += 1;
+        }
     }
 
     fn trial(&mut self, key: &TrialKey) -> Option<&mut Running> {

@@ -102,8 +102,12 @@ fn summary(board: &Board, now: Instant, room: Room) -> String {
     let all = board.already_done() + board.planned();
     let done = board.already_done() + board.finished();
     let mut parts = vec![format!("{done}/{all}")];
+    let passed = match counts.doubted {
+        0 => "pass".to_owned(),
+        doubted => format!("pass ({doubted} not clean)"),
+    };
     let words = [
-        (counts.pass, "pass"),
+        (counts.pass, passed.as_str()),
         (counts.fail, "fail"),
         (counts.infra, "infra"),
         (counts.cancelled, "stopped"),

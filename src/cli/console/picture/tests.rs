@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::*;
 use crate::cli::console::samples::{finished, key, outcome, started};
-use crate::model::Progress;
+use crate::model::{Integrity, Progress};
 
 fn plain(lines: &[String]) -> Vec<String> {
     lines
@@ -75,6 +75,26 @@ fn it_tells_who_runs_how_long_and_how_much_is_left() {
         lines[2],
         "=======-----------------------  1/4  1 pass  $0.0123 spent  about 1s left"
     );
+}
+
+#[test]
+fn a_pass_that_is_not_clean_is_counted_as_such_while_the_run_goes_on() {
+    let start = Instant::now();
+    let mut board = board(start);
+    let mut doubted = outcome(1);
+    doubted.integrity = Integrity::Suspect(vec!["protected_changed".to_owned()]);
+    board.take_in(finished(doubted), start + Duration::from_secs(2));
+    let room = Room {
+        width: 100,
+        height: 24,
+        unicode: false,
+    };
+    let lines = plain(&picture(&board, start + Duration::from_secs(5), room));
+    let last = &lines[lines.len() - 1];
+    assert!(last.contains("  2/4  2 pass (1 not clean)  $"), "{last}");
+    let narrow = Room { width: 20, ..room };
+    let lines = plain(&picture(&board, start, narrow));
+    assert!(lines.iter().all(|line| line.width() < 20), "{lines:?}");
 }
 
 #[test]
