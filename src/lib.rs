@@ -70,7 +70,8 @@
 //! - **what is watched where no jail is**: `trial/outside.rs` (home and suite), `trial/watch.rs` (what an agent says), `supervise/sweep.rs`, `supervise/jail/supervisor.rs` (its
 //!   parent, where there is Linux).
 //! - **a spelling of secrets**: `record/redact_character.rs` (of a character), `record/redact_forms.rs` (of the whole value).
-//! - **a fault of the machine**: `model/axes.rs` (`Infra`), `trial/unbuilt.rs` (while trees are made or work is kept).
+//! - **a fault of the machine**: `model/axes.rs` (`Infra`), `supervise/lacking.rs` (which errors tell of one), `trial/unbuilt.rs` (while trees are made or work is kept), `graders/grade.rs`
+//!   (a grader that cannot be started).
 //! - **words of a failure**: `agents/fault_words.rs` and `agents/reset.rs` (of a provider), `apple/fault.rs` (of Apple's tools).
 //! - **a check of a layer**: `layers/correctness.rs`, `layers/path.rs` or `layers/cost.rs`, `config/tables/layers.rs` (its key; of a
 //!   path in `PATH` and `TRACE_PATH`), `config/layers.rs` (reading it), `tests/fixtures/layers`, docs/layers.md, both schemas.

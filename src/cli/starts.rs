@@ -82,9 +82,13 @@ pub(super) fn judged_by(grader: &GraderSpec) -> String {
 /// A command and the variables that it gets, as `env` would be told them: some of them (`BASH_ENV`, `LD_PRELOAD`) decide what runs.
 /// What a name says is secret is not shown.
 fn in_environment(env: &[(String, String)], argv: &[String]) -> Vec<String> {
-    let named = env.iter().map(|(name, value)| (name.as_str(), value.as_str()));
+    let named = env
+        .iter()
+        .map(|(name, value)| (name.as_str(), value.as_str()));
     let secrets = Redactor::from_variables(named);
-    let variables = env.iter().map(|(name, value)| format!("{name}={}", secrets.redact(value)));
+    let variables = env
+        .iter()
+        .map(|(name, value)| format!("{name}={}", secrets.redact(value)));
     let before = (!env.is_empty()).then(|| "env".to_owned());
     let words = before.into_iter().chain(variables);
     words.chain(argv.iter().cloned()).collect()

@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::grade::{
-    GradeContext, Opinion, PASS, SUPERVISOR_TAMPERED, error, fail, tells_of_tampering,
+    GradeContext, Opinion, PASS, SUPERVISOR_TAMPERED, error, fail, kept_by_machine, lacking,
+    tells_of_tampering,
 };
 use super::inside;
 use super::test_run::{self, TestRun, objection};
@@ -16,7 +17,7 @@ use crate::model::Grade;
 use crate::record::write_file;
 use crate::supervise::{
     CapturedOutput, ChildEnding, ChildSpec, EndReason, Exit, Limits, StdinPlan, Supervisor,
-    capture, memory_kills,
+    capture, fault_of, memory_kills,
 };
 
 /// Most bytes of each output stream that are looked at and logged.
@@ -91,11 +92,15 @@ pub(super) async fn judge(
     agreed(opinions)
 }
 
-/// What several goes amount to: one that was tampered with speaks for all.
+/// What several goes amount to: one that was tampered with speaks for all, and so does one that the machine prevented.
 fn agreed(opinions: Vec<Opinion>) -> Opinion {
     let tampers = |(_, why): &&Opinion| why.as_deref().is_some_and(tells_of_tampering);
     if let Some(tampered) = opinions.iter().find(tampers) {
         return tampered.clone();
+    }
+    let is_lacking = |(_, why): &&Opinion| why.as_deref().and_then(lacking).is_some();
+    if let Some(prevented) = opinions.iter().find(is_lacking) {
+        return prevented.clone();
     }
     let mut opinions = opinions.into_iter();
     let Some(first) = opinions.next() else {
@@ -123,7 +128,11 @@ async fn once(asked: &Asked<'_>, ctx: &GradeContext<'_>, go: &Go<'_>) -> Opinion
     // A folder that is there already is not the harness's.
     let made = fs::create_dir_all(ctx.out).and_then(|()| fs::create_dir(&go.out));
     if let Err(problem) = made {
-        return error(format!("grader_folder:{problem}"));
+        let why = format!("grader_folder:{problem}");
+        return match fault_of(&problem) {
+            Some(fault) => kept_by_machine(fault, &why),
+            None => error(why),
+        };
     }
     let child = child(asked, ctx, go);
     let killed_before = memory_kills();
@@ -333,6 +342,9 @@ fn tests(
 fn not_started(asked: &Asked<'_>, ending: &ChildEnding) -> Opinion {
     let why = ending.spawn_error.as_deref().unwrap_or("unknown");
     let reason = format!("command_not_started:{why}");
+    if let Some(fault) = ending.spawn_fault {
+        return kept_by_machine(fault, &reason);
+    }
     let program = asked.argv.first().map_or("", String::as_str);
     let of_workspace = program.contains('/') && !program.starts_with('/')
         || program.starts_with("{WORKDIR}")

@@ -14,7 +14,7 @@ use super::layered::Layered;
 use super::{AppleDesk, Heard, Tools, apple, command, forbidden, privacy, ranking, screenshot};
 use crate::config::GraderSpec;
 use crate::judge::{Judges, Purse};
-use crate::model::{Grade, LayerVerdicts, Verdict};
+use crate::model::{Grade, Infra, LayerVerdicts, Verdict};
 use crate::supervise::{Cancel, Containment};
 use crate::workspace::ChangedPath;
 
@@ -103,6 +103,30 @@ pub fn of_simulator(verdict: &Verdict) -> bool {
     let reason = verdict.reason.as_deref().unwrap_or_default();
     verdict.grade == Grade::Error && reason.starts_with("simulator:")
 }
+
+/// What the machine lacked, where a verdict says that this kept it from being one.
+#[must_use]
+pub fn lacked_by_machine(verdict: &Verdict) -> Option<Infra> {
+    verdict.reason.as_deref().and_then(lacking)
+}
+
+/// The same of the reason of a verdict.
+pub(super) fn lacking(reason: &str) -> Option<Infra> {
+    let told = reason.strip_prefix(LACKING)?;
+    let faults = [Infra::DiskFull, Infra::HarnessBug];
+    faults.into_iter().find(|fault| {
+        let rest = told.strip_prefix(fault.as_str());
+        rest.is_some_and(|rest| rest.starts_with(':'))
+    })
+}
+
+/// The opinion of a grader that the machine kept from having one.
+pub(super) fn kept_by_machine(fault: Infra, why: &str) -> Opinion {
+    error(format!("{LACKING}{}:{why}", fault.as_str()))
+}
+
+/// How the reason begins where the machine is why.
+const LACKING: &str = "machine:";
 
 /// What one grader thinks: the grade, and the reason unless it passed without a warning.
 pub(super) type Opinion = (Grade, Option<String>);

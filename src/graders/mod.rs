@@ -45,7 +45,9 @@ mod watched_files;
 pub use apple::AppleDesk;
 pub use baseline::{ForbiddenBaseline, capture_baseline};
 pub use globs::Globs;
-pub use grade::{GradeContext, Judged, Round, compromised, grade, no_panic, of_simulator};
+pub use grade::{
+    GradeContext, Judged, Round, compromised, grade, lacked_by_machine, no_panic, of_simulator,
+};
 pub use heard::{Heard, told_by_tools};
 pub use held::{Held, LayersFound, hold};
 pub use judged::{Asked, Shown};

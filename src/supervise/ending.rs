@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::model::Leftover;
+use crate::model::{Infra, Leftover};
 
 /// Why a child is no longer running.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -68,6 +68,8 @@ pub struct ChildEnding {
     pub exit: Option<Exit>,
     /// Why it could not be started.
     pub spawn_error: Option<String>,
+    /// What the machine lacked, where that is why.
+    pub spawn_fault: Option<Infra>,
     /// `CLOCK_MONOTONIC` at its start, in nanoseconds.
     pub started_mono_ns: u64,
     /// From its start to its exit, without pauses.
@@ -114,6 +116,7 @@ impl ChildEnding {
             reason,
             exit: None,
             spawn_error,
+            spawn_fault: None,
             started_mono_ns: super::clock::monotonic_ns(),
             wall: Duration::ZERO,
             paused: Duration::ZERO,

@@ -5,11 +5,15 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use rustix::io::Errno;
+
 use super::cancel::Cancel;
+use super::lacking::fault_of;
 use super::launch::{self, Started, Wanted};
 use super::spec::{ChildSpec, Containment};
 use super::{noted, session};
 use crate::failpoints::reach;
+use crate::model::Infra;
 
 /// The system's error for a file that may be executed but is no program (`ENOEXEC`, 8 everywhere).
 const NO_INTERPRETER: i32 = 8;
@@ -27,8 +31,23 @@ pub fn find_program(name: &OsStr, path: &OsStr, cwd: &Path) -> Option<PathBuf> {
     which::which_in(name, Some(path), cwd).ok()
 }
 
-/// Starts a child; the error is a message that names the program.
-pub(super) async fn start(spec: &ChildSpec, cancel: &Cancel) -> Result<Started, String> {
+/// Why a child was not started.
+pub(super) struct Unstarted {
+    /// A message that names the program.
+    pub(super) message: String,
+    /// What the machine lacked, where that is why.
+    pub(super) fault: Option<Infra>,
+}
+
+impl From<String> for Unstarted {
+    fn from(message: String) -> Self {
+        let fault = None;
+        Self { message, fault }
+    }
+}
+
+/// Starts a child.
+pub(super) async fn start(spec: &ChildSpec, cancel: &Cancel) -> Result<Started, Unstarted> {
     let wrapped;
     let spec = if let Containment::Wrapped(words) = &spec.containment {
         let argv = words.iter().chain(&spec.argv).cloned().collect();
@@ -55,7 +74,11 @@ pub(super) async fn start(spec: &ChildSpec, cancel: &Cancel) -> Result<Started, 
         }
         started => started,
     }
-    .map_err(|error| in_words(spec, &explained(spec, &error)))
+    .map_err(|error| Unstarted {
+        message: in_words(spec, &explained(spec, &error)),
+        // So ends a program that breaks off in its own headers, too, which its author can have wanted.
+        fault: fault_of(&error).filter(|_| Errno::from_io_error(&error) != Some(Errno::IO)),
+    })
 }
 
 /// Starts a program, and tries again while it is still open for writing somewhere.

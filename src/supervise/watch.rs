@@ -18,7 +18,7 @@ use super::disk::DiskUse;
 use super::ending::{ChildEnding, EndReason, Exit, Supervisor};
 use super::health::Health;
 use super::launch::Started;
-use super::spawn;
+use super::spawn::{self, Unstarted};
 use super::spec::{ChildSpec, Listener, OutputStream, StdinPlan};
 use super::sweep::Swept;
 use super::tap::{Ear, Tap};
@@ -39,9 +39,12 @@ pub async fn run(spec: &ChildSpec, listener: &mut dyn Listener, cancel: &Cancel)
     match spawn::start(spec, cancel).await {
         // Whatever else failed: nobody waits for it any more.
         Err(_) if cancel.level() > 0 => ChildEnding::unstarted(EndReason::Cancelled, None),
-        Err(message) => {
+        Err(Unstarted { message, fault }) => {
             tracing::debug!("{message}");
-            ChildEnding::unstarted(EndReason::NotStarted, Some(message))
+            ChildEnding {
+                spawn_fault: fault,
+                ..ChildEnding::unstarted(EndReason::NotStarted, Some(message))
+            }
         }
         Ok(mut started) => {
             let hatches = std::mem::replace(&mut started.hatches, Ok(Vec::new()));

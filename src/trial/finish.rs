@@ -45,7 +45,7 @@ pub async fn finish_trial(
             let why = graded.reasons().join("; ");
             let run_id = &row.run_id;
             teller.tell(Progress::Notice {
-                text: format!("{run_id}: the machine had no tree for graders ({why}); --resume grades what its agent left"),
+                text: format!("{run_id}: the machine had not what graders need ({why}); --resume grades what its agent left"),
             });
             return None;
         }

@@ -9,7 +9,7 @@ use std::time::Duration;
 use crate::config::{GraderSpec, TaskSpec};
 use crate::graders::{
     AppleDesk, ForbiddenBaseline, GradeContext, Heard, Judged, Round, compromised, grade,
-    is_unjudged,
+    is_unjudged, lacked_by_machine,
 };
 use crate::judge::Purse;
 use crate::layers::Spent;
@@ -69,7 +69,7 @@ pub(super) struct Graded {
     pub(super) suites: Option<TwoSuites>,
     /// What the three layers found, where the task asks for one.
     pub(super) layers: Option<LayerVerdicts>,
-    /// What the machine lacked, where that kept graders from a tree: then nothing is judged.
+    /// What the machine lacked, where that kept graders from a tree, or one from starting: then nothing is judged.
     pub(super) fault: Option<Infra>,
 }
 
@@ -106,6 +106,7 @@ impl Graded {
     /// Takes in what graders said; a grader that was tampered with breaks a rule whatever it said.
     fn judged(&mut self, task: &TaskSpec, judged: Judged) {
         let verdicts = judged.verdicts;
+        self.fault = self.fault.or(verdicts.iter().find_map(lacked_by_machine));
         let tampered = verdicts.iter().filter_map(compromised);
         self.violations.extend(tampered.map(str::to_owned));
         if task.impossible && grade_of(&verdicts) == Grade::Pass {

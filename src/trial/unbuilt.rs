@@ -1,11 +1,10 @@
 //! Why no tree could be built for graders: by what is to be graded, or by a fault of the machine, which says nothing of it.
 
 use std::fmt::Display;
-use std::io::{self, ErrorKind};
-
-use rustix::io::Errno;
+use std::io;
 
 use crate::model::Infra;
+use crate::supervise::fault_of;
 use crate::trial::draft::Stop;
 use crate::workspace::WorkspaceError;
 
@@ -76,45 +75,14 @@ pub(super) fn workspace_fault(error: &WorkspaceError) -> Option<Infra> {
     }
 }
 
-/// What the machine lacked, where an error of the file system is about that and not about the path that it was asked for.
-pub(super) fn fault_of(error: &io::Error) -> Option<Infra> {
-    if matches!(
-        error.kind(),
-        ErrorKind::StorageFull | ErrorKind::QuotaExceeded
-    ) {
-        return Some(Infra::DiskFull);
-    }
-    let machine = [
-        Errno::MFILE,
-        Errno::NFILE,
-        Errno::IO,
-        Errno::NOMEM,
-        Errno::AGAIN,
-        Errno::ROFS,
-        Errno::NOLCK,
-        Errno::STALE,
-    ];
-    let errno = Errno::from_io_error(error)?;
-    machine.contains(&errno).then_some(Infra::HarnessBug)
-}
-
 #[cfg(test)]
 mod tests {
+    use rustix::io::Errno;
+
     use super::*;
 
     #[test]
-    fn what_a_machine_lacks_is_no_fault_of_the_work() {
-        let fault = |errno: Errno| fault_of(&errno.into());
-        for errno in [Errno::NOSPC, Errno::DQUOT] {
-            assert_eq!(fault(errno), Some(Infra::DiskFull), "{errno:?}");
-        }
-        for errno in [Errno::MFILE, Errno::IO, Errno::NOMEM, Errno::ROFS] {
-            assert_eq!(fault(errno), Some(Infra::HarnessBug), "{errno:?}");
-        }
-        // What an agent can leave so that nobody builds it again.
-        for errno in [Errno::NAMETOOLONG, Errno::NOTDIR, Errno::EXIST, Errno::LOOP] {
-            assert_eq!(fault(errno), None, "{errno:?}");
-        }
+    fn a_tree_that_the_machine_cannot_hold_says_what_it_was_and_whose_fault() {
         let error = WorkspaceError::Io {
             doing: "make a folder".to_owned(),
             source: Errno::MFILE.into(),

@@ -196,3 +196,51 @@ fn without_a_jail_a_row_that_an_agent_wrote_before_it_ended_the_harness_is_not_b
     let told: serde_json::Value = serde_json::from_str(&regraded.stdout).expect("JSON");
     assert_eq!(told["trials"].as_array().map(Vec::len), Some(2), "{told:#}");
 }
+
+#[test]
+fn a_grader_that_the_machine_cannot_start_is_asked_by_a_later_start() {
+    let sandbox = || {
+        let agent = format!("echo run >> \"$HOME/starts\"\n{SOLVE}\n{CLAUDE_DONE}");
+        let sandbox = Sandbox::new()
+            .agent("fake", "claude_code_cli", &agent)
+            .suite("isolation: none");
+        sandbox.write();
+        sandbox
+    };
+    let run = |sandbox: &Sandbox, (name, value): (&str, &str)| {
+        let mut command = sandbox.command(&["run"]);
+        let ran = command.env(name, value).output().expect("run proctor");
+        String::from_utf8_lossy(&ran.stderr).into_owned()
+    };
+    // What is started last is the grader.
+    let counted = sandbox();
+    let trace = counted.path("home/trace");
+    let told = run(
+        &counted,
+        ("PROCTOR_FAILPOINT_TRACE", &trace.to_string_lossy()),
+    );
+    assert_eq!(counted.row()["grade"], "pass", "{told}");
+    let passed = fs::read_to_string(trace).expect("read the trace");
+    let starts = passed.lines().filter(|point| *point == "spawn").count();
+
+    let sandbox = sandbox();
+    let told = run(
+        &sandbox,
+        ("PROCTOR_FAILPOINT", &format!("spawn@{starts}=erofs")),
+    );
+    assert!(
+        told.contains(
+            "the machine had not what graders need (machine:harness_bug:command_not_started:"
+        ),
+        "{told}"
+    );
+    assert!(sandbox.rows().is_empty(), "nothing is judged: {told}");
+    let folder = sandbox.run_dir().display().to_string();
+    sandbox
+        .proctor(&["run", "--quiet", "--resume", &folder])
+        .expect_code(0);
+    let row = sandbox.row();
+    assert_eq!([&row["grade"], &row["infra"]], ["pass", "none"], "{row:#}");
+    let starts = fs::read_to_string(sandbox.path("home/starts")).expect("read starts");
+    assert_eq!(starts.lines().count(), 1, "no agent is started again");
+}

@@ -74,7 +74,8 @@ pub(super) fn at(step: Step) -> impl FnOnce(io::Error) -> Failed {
 }
 
 pub(super) fn not_made(step: Step, error: &io::Error) -> Said {
-    Said::NotMade(step, error.to_string())
+    let number = error.raw_os_error().unwrap_or_default();
+    Said::NotMade(step, number, error.to_string())
 }
 
 /// Says a word to the harness; one that is gone hears nothing.

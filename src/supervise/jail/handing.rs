@@ -46,7 +46,12 @@ pub(super) fn take(way: &impl AsFd) -> io::Result<Vec<(u8, OwnedFd)>> {
     let mut enclosed = RecvAncillaryBuffer::new(&mut space);
     let mut about = [0; MOST];
     let flags = RecvFlags::DONTWAIT | RecvFlags::CMSG_CLOEXEC;
-    recvmsg(way, &mut [IoSliceMut::new(&mut about)], &mut enclosed, flags)?;
+    recvmsg(
+        way,
+        &mut [IoSliceMut::new(&mut about)],
+        &mut enclosed,
+        flags,
+    )?;
     let mut taken = Vec::new();
     for message in enclosed.drain() {
         if let RecvAncillaryMessage::ScmRights(handed) = message {
@@ -78,9 +83,8 @@ pub(super) fn arrive() -> io::Result<()> {
     let taken = take(&way)?;
     drop(way);
     // None of them stands where another belongs.
-    let above = |(number, end): (u8, OwnedFd)| {
-        Ok((number, rustix::io::fcntl_dupfd_cloexec(&end, ABOVE)?))
-    };
+    let above =
+        |(number, end): (u8, OwnedFd)| Ok((number, rustix::io::fcntl_dupfd_cloexec(&end, ABOVE)?));
     let aside: Vec<_> = taken.into_iter().map(above).collect::<io::Result<_>>()?;
     for (number, end) in &aside {
         sys::copy_to(end.as_fd(), i32::from(*number))?;
@@ -97,7 +101,7 @@ mod tests {
     use rustix::process::{Signal, WaitOptions, kill_process, waitpid};
 
     use super::super::super::registry::{self, pid_of};
-    use super::super::super::session::Launch;
+    use super::super::super::session::{Launch, keep_descriptors_private};
     use super::super::{helper, line, trial_order};
     use super::*;
 
@@ -119,6 +123,8 @@ mod tests {
         let (stdin, _feeds) = io::pipe().expect("a pipe");
         let (_hears, stdout) = io::pipe().expect("a pipe");
         let streams = [stdin.as_fd(), stdout.as_fd(), stdout.as_fd()];
+        // What this process itself was started with is nobody's.
+        keep_descriptors_private();
         // No runtime is here for a whole line: the pieces of one alone.
         let (_asks, _says, ends) = line::plain(&trial_order()).expect("a line");
         let nowhere = super::super::nowhere().expect("open /dev/null");

@@ -48,8 +48,8 @@ impl PorterEnds {
 /// Why no program runs in a jail.
 #[derive(Debug)]
 pub(in super::super) enum Unborn {
-    /// The jail could not be made.
-    Jail(String),
+    /// The jail could not be made: why, in words and as the system tells errors apart.
+    Jail(String, io::ErrorKind),
     /// The program could not be started.
     Program(io::Error),
 }
@@ -58,7 +58,7 @@ impl Unborn {
     /// The cause alone, as a fragment.
     pub(in super::super) fn why(self) -> String {
         match self {
-            Self::Jail(why) => why,
+            Self::Jail(why, _) => why,
             Self::Program(error) => error.to_string(),
         }
     }
@@ -67,7 +67,9 @@ impl Unborn {
     pub(in super::super) fn into_error(self, what: &str) -> io::Error {
         match self {
             Self::Program(error) => error,
-            Self::Jail(why) => io::Error::other(format!("{what} could not be made: {why}")),
+            Self::Jail(why, kind) => {
+                io::Error::new(kind, format!("{what} could not be made: {why}"))
+            }
         }
     }
 }
@@ -198,10 +200,14 @@ fn started(said: Option<Said>) -> Result<(u64, u32), Unborn> {
     Err(match said {
         Some(Said::Started(since, pid)) => return Ok((since, pid)),
         Some(Said::NotStarted(error)) => Unborn::Program(io::Error::from_raw_os_error(error)),
-        Some(Said::NotMade(step, why)) => Unborn::Jail(format!("cannot {}: {why}", step.words())),
-        Some(Said::Left(..) | Said::Most(_)) | None => {
-            Unborn::Jail("its helper ended without a word".to_owned())
-        }
+        Some(Said::NotMade(step, error, why)) => Unborn::Jail(
+            format!("cannot {}: {why}", step.words()),
+            io::Error::from_raw_os_error(error).kind(),
+        ),
+        Some(Said::Left(..) | Said::Most(_)) | None => Unborn::Jail(
+            "its helper ended without a word".to_owned(),
+            io::ErrorKind::Other,
+        ),
     })
 }
 
@@ -214,7 +220,12 @@ pub(in super::super) fn try_out(
     order: &Order,
     start: impl FnOnce(&PorterEnds) -> io::Result<()>,
 ) -> Result<bool, Unborn> {
-    let unmade = |error: io::Error| Unborn::Jail(format!("its helper cannot be started: {error}"));
+    let unmade = |error: io::Error| {
+        Unborn::Jail(
+            format!("its helper cannot be started: {error}"),
+            error.kind(),
+        )
+    };
     let (asks, says, ends) = plain(order).map_err(unmade)?;
     start(&ends).map_err(unmade)?;
     drop(ends);

@@ -178,13 +178,16 @@ pub(super) const MESSAGE: usize = 512;
 const TEXT: usize = 16;
 const PID: usize = 4;
 
+/// Where the system's error stands beside a text.
+const ERROR: usize = 4;
+
 /// A word of the helper.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Said {
     /// The program runs, since this time of `CLOCK_MONOTONIC` in nanoseconds; its id, or zero where it has another one outside.
     Started(u64, u32),
-    /// The jail could not be made: at which step, and why.
-    NotMade(Step, String),
+    /// The jail could not be made: at which step, the system's error or zero, and why.
+    NotMade(Step, i32, String),
     /// The program could not be started: the system's error.
     NotStarted(i32),
     /// The program has left like this; whether nobody else is in the jail.
@@ -237,7 +240,9 @@ impl Said {
     pub(super) fn bytes(&self) -> [u8; MESSAGE] {
         let (kind, small, large) = match *self {
             Self::Started(at, _) => (1, 0, at),
-            Self::NotMade(step, ref why) => (2, step as u8, why.len().min(MESSAGE - TEXT) as u64),
+            Self::NotMade(step, _, ref why) => {
+                (2, step as u8, why.len().min(MESSAGE - TEXT) as u64)
+            }
             Self::NotStarted(error) => (3, 0, from_i32(error)),
             Self::Left(Exit::Code(code), alone) => (4, u8::from(alone), from_i32(code)),
             Self::Left(Exit::Signal(signal), alone) => (5, u8::from(alone), from_i32(signal)),
@@ -248,7 +253,8 @@ impl Said {
         out[1] = small;
         out[8..TEXT].copy_from_slice(&large.to_le_bytes());
         match self {
-            Self::NotMade(_, why) => {
+            Self::NotMade(_, error, why) => {
+                out[ERROR..ERROR + 4].copy_from_slice(&error.to_le_bytes());
                 let length = why.len().min(MESSAGE - TEXT);
                 out[TEXT..TEXT + length].copy_from_slice(&why.as_bytes()[..length]);
             }
@@ -269,7 +275,8 @@ impl Said {
             2 => {
                 let text = bytes[TEXT..].get(..usize::try_from(large).ok()?)?;
                 let why = String::from_utf8_lossy(text).into_owned();
-                Self::NotMade(*Step::ALL.get(usize::from(bytes[1]))?, why)
+                let error = i32::from_le_bytes(bytes[ERROR..ERROR + 4].try_into().ok()?);
+                Self::NotMade(*Step::ALL.get(usize::from(bytes[1]))?, error, why)
             }
             3 => Self::NotStarted(number?),
             4 => Self::Left(Exit::Code(number?), bytes[1] == 1),
@@ -328,7 +335,7 @@ mod tests {
         for said in [
             Said::Started(u64::MAX - 1, 0),
             Said::Started(1, u32::MAX - 1),
-            Said::NotMade(Step::Proc, "not permitted".to_owned()),
+            Said::NotMade(Step::Proc, 11, "not permitted".to_owned()),
             Said::NotStarted(2),
             Said::Left(Exit::Signal(9), true),
             Said::Left(Exit::Code(255), false),

@@ -1,7 +1,7 @@
 //! Why a trial stops before its end.
 
 use crate::model::Infra;
-use crate::trial::unbuilt::fault_of;
+use crate::supervise::fault_of;
 
 /// Why a trial stopped before its end.
 #[derive(Debug)]

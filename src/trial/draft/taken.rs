@@ -162,7 +162,7 @@ impl Draft {
         self.outcome.failure_reason = Some("cancelled".to_owned());
     }
 
-    /// The machine kept graders from a tree of their own: they said nothing, and a later start asks them again.
+    /// The machine kept graders from a tree of their own, or from starting: they said nothing, and a later start asks them again.
     pub(in crate::trial) fn awaits_another_machine(
         &mut self,
         (fault, why): (Infra, Vec<String>),
@@ -173,7 +173,7 @@ impl Draft {
         let why = why.join("; ");
         // The first note is the one that a live view shows.
         let note = format!(
-            "nothing is judged, since the machine had no tree for graders ({why}): --resume grades what the agent left, without starting it again"
+            "nothing is judged, since the machine had not what graders need ({why}): --resume grades what the agent left, without starting it again"
         );
         self.outcome.notes.insert(0, note);
     }
