@@ -17,6 +17,7 @@ mod merged;
 mod noted;
 mod organisation;
 mod taken;
+mod tool_list;
 
 pub(super) use changed::with_go_between;
 pub(super) use codex::codex_servers;
@@ -28,8 +29,9 @@ pub(super) use further::{
 pub use machine::{MachineServers, machine_servers, machine_settings};
 pub(super) use merged::opencode_besides;
 pub use merged::{opencode_merges, seen_by_opencode};
-pub use noted::{Met, ServerNoted, ServerNotes, ToolList, servers_noted};
+pub use noted::{Met, ServerNoted, ServerNotes, servers_noted};
 pub use taken::tools_taken;
+pub use tool_list::ToolList;
 
 use changed::marked;
 

@@ -35,12 +35,14 @@ pub(super) fn add(frame: &Frame<'_>, heard: &HeardAll, seen: &mut Attestation) {
     for (name, status) in &mut seen.mcp_servers {
         let server = noted.get(name).filter(|_| is_program(frame, name));
         let lacking = server.filter(|server| is_sure(server, went_well));
-        if let Some(lacking) = lacking.and_then(|server| lacking_tools(status, server, kind)) {
+        let has_some = match kind {
+            AgentKind::ClaudeCode => lists_some_of(&heard.seen.tools, name),
+            _ => None,
+        };
+        let of_list = |server| lacking_tools(status, server, takes_list(server, kind, has_some));
+        if let Some(lacking) = lacking.and_then(of_list) {
             lacking.clone_into(status);
-        } else if status == "connected"
-            && kind == AgentKind::ClaudeCode
-            && lists_none_of(&heard.seen.tools, name)
-        {
+        } else if status == "connected" && has_some == Some(false) {
             WITHOUT_TOOLS.clone_into(status);
         } else if heard.report.mcp_trouble && matches!(status.as_str(), "connected" | "given") {
             IN_TROUBLE.clone_into(status);
@@ -64,15 +66,15 @@ const LIST_CUT: &str = "connected_with_cut_list";
 /// The status of all servers of which nothing worse is known, where the agent said that one of them gave trouble.
 const IN_TROUBLE: &str = "trouble_told";
 
-/// Whether Claude Code, which lists all tools that it has, lists none of this server.
-fn lists_none_of(tools: &[String], server: &str) -> bool {
+/// Whether Claude Code, which lists all tools that it has, lists any of this server; `None` where it told none at all.
+fn lists_some_of(tools: &[String], server: &str) -> Option<bool> {
     let is_kept = |letter: char| letter.is_ascii_alphanumeric() || "_-".contains(letter);
     let name: String = server
         .chars()
         .map(|letter| if is_kept(letter) { letter } else { '_' })
         .collect();
     let begin = format!("mcp__{name}__");
-    !tools.is_empty() && !tools.iter().any(|tool| tool.starts_with(&begin))
+    (!tools.is_empty()).then(|| tools.iter().any(|tool| tool.starts_with(&begin)))
 }
 
 /// Whether what was told of a server's tools was all of it: its agent did its work, or there is a list, which is empty.
@@ -81,21 +83,25 @@ fn is_sure(server: &ServerNoted, went_well: bool) -> bool {
 }
 
 /// What is to be said of a server that the agent calls connected and whose tools it has not, or not all.
-fn lacking_tools(status: &str, server: &ServerNoted, kind: AgentKind) -> Option<&'static str> {
+fn lacking_tools(status: &str, server: &ServerNoted, is_taken: bool) -> Option<&'static str> {
     let is_up = status == "connected" && server.met == Met::Answered;
     let lacking = match server.list {
-        ToolList::Sound => server.tools.is_empty().then_some(WITHOUT_TOOLS),
         ToolList::Cut => Some(LIST_CUT),
-        ToolList::Flawed => takes_sound_lists_alone(kind).then_some(WITHOUT_TOOLS),
+        _ if !is_taken || server.tools.is_empty() => Some(WITHOUT_TOOLS),
+        ToolList::Sound | ToolList::Flawed => None,
     };
     lacking.filter(|_| is_up)
 }
 
-/// Whether an agent takes none of a server's tools where one of them is not what MCP asks for. Codex and Copilot CLI take the others.
-fn takes_sound_lists_alone(kind: AgentKind) -> bool {
+/// Whether an agent takes a server's list of tools. Where it lists its own tools, that says so. Codex and Copilot CLI leave out
+/// what is not as MCP asks for and take the others; opencode asks again for a list without what the tools say of their output.
+fn takes_list(server: &ServerNoted, kind: AgentKind, has_some: Option<bool>) -> bool {
+    let is_sound = server.list != ToolList::Flawed;
     match kind {
-        AgentKind::ClaudeCode | AgentKind::Gemini | AgentKind::Opencode | AgentKind::Qwen => true,
-        AgentKind::Codex | AgentKind::Copilot | AgentKind::Command | AgentKind::Replay => false,
+        AgentKind::ClaudeCode => has_some.unwrap_or(is_sound && !server.odd_outputs),
+        AgentKind::Gemini | AgentKind::Qwen => is_sound && !server.odd_outputs,
+        AgentKind::Opencode => is_sound,
+        AgentKind::Codex | AgentKind::Copilot | AgentKind::Command | AgentKind::Replay => true,
     }
 }
 
@@ -148,52 +154,86 @@ fn tools(server: &ServerNoted) -> ServerTools {
 mod tests {
     use super::*;
 
-    #[test]
-    fn a_server_whose_tools_the_agent_has_not_is_not_plainly_connected() {
-        let server = |met, tools: &[&str], list| ServerNoted {
-            met,
+    fn up(tools: &[&str], list: ToolList) -> ServerNoted {
+        ServerNoted {
+            met: Met::Answered,
             tools: tools.iter().map(|&name| name.to_owned()).collect(),
             list,
             ..ServerNoted::default()
+        }
+    }
+
+    #[test]
+    fn a_server_whose_tools_the_agent_has_not_is_not_plainly_connected() {
+        let sound = || up(&["echo"], ToolList::Sound);
+        let ended = ServerNoted {
+            met: Met::Ended,
+            ..ServerNoted::default()
         };
-        let (codex, claude) = (AgentKind::Codex, AgentKind::ClaudeCode);
-        let (up, none) = ("connected", &[][..]);
-        let sound = ToolList::Sound;
-        for (status, met, tools, list, kind, expected) in [
-            (up, Met::Answered, none, sound, codex, Some(WITHOUT_TOOLS)),
-            (up, Met::Answered, &["echo"], sound, codex, None),
+        for (status, server, is_taken, expected) in [
+            ("connected", sound(), true, None),
+            ("connected", sound(), false, Some(WITHOUT_TOOLS)),
             (
-                up,
-                Met::Answered,
-                &["echo"],
-                ToolList::Cut,
-                codex,
-                Some(LIST_CUT),
-            ),
-            (
-                up,
-                Met::Answered,
-                &["echo"],
-                ToolList::Flawed,
-                claude,
+                "connected",
+                up(&[], ToolList::Sound),
+                true,
                 Some(WITHOUT_TOOLS),
             ),
-            (up, Met::Answered, &["echo"], ToolList::Flawed, codex, None),
+            (
+                "connected",
+                up(&[], ToolList::Flawed),
+                true,
+                Some(WITHOUT_TOOLS),
+            ),
+            ("connected", up(&["echo"], ToolList::Flawed), true, None),
+            (
+                "connected",
+                up(&["echo"], ToolList::Cut),
+                true,
+                Some(LIST_CUT),
+            ),
             // What never answered, and what the agent gave up, has a word of its own.
-            (up, Met::Ended, none, sound, claude, None),
-            ("failed", Met::Answered, none, sound, claude, None),
+            ("connected", ended, true, None),
+            ("failed", sound(), false, None),
         ] {
-            let server = server(met, tools, list);
-            assert_eq!(lacking_tools(status, &server, kind), expected, "{server:?}");
+            assert_eq!(
+                lacking_tools(status, &server, is_taken),
+                expected,
+                "{server:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_list_of_tools_is_taken_where_the_agents_own_list_says_so_or_its_client_takes_such() {
+        let sound = up(&["echo"], ToolList::Sound);
+        let flawed = up(&["echo"], ToolList::Flawed);
+        let odd = ServerNoted {
+            odd_outputs: true,
+            ..sound.clone()
+        };
+        let kinds = [
+            (AgentKind::Codex, None, [true, true, true]),
+            (AgentKind::Copilot, None, [true, true, true]),
+            (AgentKind::Opencode, None, [true, true, false]),
+            (AgentKind::Gemini, None, [true, false, false]),
+            (AgentKind::Qwen, None, [true, false, false]),
+            (AgentKind::ClaudeCode, None, [true, false, false]),
+            (AgentKind::ClaudeCode, Some(true), [true, true, true]),
+            (AgentKind::ClaudeCode, Some(false), [false, false, false]),
+        ];
+        for (kind, has_some, expected) in kinds {
+            let taken = [&sound, &odd, &flawed].map(|server| takes_list(server, kind, has_some));
+            assert_eq!(taken, expected, "{kind:?} {has_some:?}");
         }
     }
 
     #[test]
     fn claude_code_has_none_of_a_servers_tools_where_it_lists_none() {
         let tools = ["Bash", "mcp__my_lab__echo"].map(str::to_owned);
-        assert!(!lists_none_of(&tools, "my lab"));
-        assert!(lists_none_of(&tools, "lab"));
-        assert!(!lists_none_of(&[], "lab"), "nothing was told");
+        assert_eq!(lists_some_of(&tools, "my lab"), Some(true));
+        assert_eq!(lists_some_of(&tools, "lab"), Some(false));
+        assert_eq!(lists_some_of(&[], "lab"), None, "nothing was told");
     }
 
     #[test]

@@ -9,9 +9,9 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 use serde_json::value::RawValue;
 
+use crate::agents::mcp::tool_list::{ToolList, ToolsTold};
 use crate::record::{read_file, text_digest};
 
 /// The folder of the notes, in a trial's private folder.
@@ -36,19 +36,6 @@ pub enum Met {
     Answered,
 }
 
-/// What a server's list of its tools was like.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum ToolList {
-    /// All of it came, as MCP asks for it; or none was told.
-    #[default]
-    Sound,
-    /// More was to come and never did.
-    Cut,
-    /// A tool of it is not what MCP asks for: some agents then take none of them.
-    Flawed,
-}
-
 /// What was noted of a server.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ServerNoted {
@@ -58,8 +45,10 @@ pub struct ServerNoted {
     pub tools: BTreeSet<String>,
     /// Digest of all that it told of them the last time; empty where it told none.
     pub tools_sha256: String,
-    /// What that list was like.
+    /// What that list was like, but for what its tools say of their output.
     pub list: ToolList,
+    /// Whether what a tool says of its output is not what MCP asks for.
+    pub odd_outputs: bool,
 }
 
 /// A line of a note.
@@ -76,6 +65,8 @@ struct Line {
     tools_sha256: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     list: Option<ToolList>,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    odd_outputs: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     ended: Option<i32>,
 }
@@ -120,10 +111,12 @@ impl ServerNotes {
                 ..Line::default()
             });
         }
-        if let Some((tools, text)) = answer.tools() {
+        if let Some(told) = ToolsTold::read(line) {
+            let text = answer.result.tools.map_or("null", RawValue::get);
             self.write(&Line {
-                list: Some(answer.list(&tools)),
-                tools: Some(tools.into_iter().map(|tool| tool.name).collect()),
+                list: Some(told.list),
+                odd_outputs: told.odd_outputs,
+                tools: Some(told.names.into_iter().take(MOST_TOOLS).collect()),
                 tools_sha256: Some(text_digest(text)),
                 ..Line::default()
             });
@@ -159,62 +152,14 @@ struct Answer<'a> {
 }
 
 #[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
 struct Answered<'a> {
     #[serde(borrow, default)]
     tools: Option<&'a RawValue>,
-    #[serde(default)]
-    next_cursor: Option<Value>,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Tool {
-    name: String,
-    #[serde(default = "empty")]
-    description: Value,
-    #[serde(default)]
-    input_schema: Value,
-}
-
-/// What stands for a description that is left out, which it may be; `null` is none.
-fn empty() -> Value {
-    Value::String(String::new())
-}
-
-impl Tool {
-    /// Whether it is as MCP asks for: arguments are an object, a description is a text.
-    fn is_sound(&self) -> bool {
-        self.description.is_string() && self.input_schema["type"] == "object"
-    }
 }
 
 impl<'a> Answer<'a> {
     fn read(line: &'a [u8]) -> Option<Self> {
         serde_json::from_slice(line).ok()
-    }
-
-    /// The tools that it lists, and all that it says of them.
-    fn tools(&self) -> Option<(Vec<Tool>, &'a str)> {
-        let text = self.result.tools?.get();
-        let mut tools: Vec<Tool> = serde_json::from_str(text).ok()?;
-        tools.truncate(MOST_TOOLS);
-        Some((tools, text))
-    }
-
-    fn list(&self, tools: &[Tool]) -> ToolList {
-        if !tools.iter().all(Tool::is_sound) {
-            ToolList::Flawed
-        } else if self
-            .result
-            .next_cursor
-            .as_ref()
-            .is_some_and(Value::is_string)
-        {
-            ToolList::Cut
-        } else {
-            ToolList::Sound
-        }
     }
 }
 
@@ -256,6 +201,7 @@ impl ServerNoted {
             (ToolList::Flawed, _) => ToolList::Flawed,
             (known, told) => told.unwrap_or(known),
         };
+        self.odd_outputs |= line.odd_outputs;
         let room = MOST_TOOLS.saturating_sub(self.tools.len());
         self.tools
             .extend(line.tools.into_iter().flatten().take(room));
@@ -303,35 +249,46 @@ mod tests {
     }
 
     #[test]
-    fn a_list_of_tools_that_is_cut_or_flawed_is_known() {
-        let list = |tool: &str, more: &str| {
+    fn the_pages_of_a_list_of_tools_are_one() {
+        let page = |fields: &str, more: &str| {
             format!(
-                r#"{{"id":1,"jsonrpc":"2.0","result":{{"tools":[{{"name":"a",{tool}}}]{more}}}}}"#
+                r#"{{"id":1,"jsonrpc":"2.0","result":{{"tools":[{{"name":"a",{fields}}}]{more}}}}}"#
             )
         };
         let sound = r#""inputSchema":{"type":"object"}"#;
+        let odd = r#""inputSchema":{"type":"object"},"outputSchema":null"#;
+        let flawed = r#""inputSchema":null"#;
         let more = r#","nextCursor":"2""#;
-        for (lines, expected) in [
-            (vec![list(sound, "")], ToolList::Sound),
+        for (pages, expected, odd_outputs) in [
+            (vec![page(sound, "")], ToolList::Sound, false),
+            (vec![page(sound, more)], ToolList::Cut, false),
             (
-                vec![list(&format!("\"description\":\"d\",{sound}"), "")],
+                vec![page(odd, more), page(sound, "")],
                 ToolList::Sound,
-            ),
-            (vec![list(sound, more)], ToolList::Cut),
-            (vec![list(sound, more), list(sound, "")], ToolList::Sound),
-            (vec![list("\"title\":\"t\"", "")], ToolList::Flawed),
-            (
-                vec![list(r#""inputSchema":{"type":"string"}"#, "")],
-                ToolList::Flawed,
+                true,
             ),
             (
-                vec![list(&format!("\"description\":null,{sound}"), "")],
+                vec![page(flawed, more), page(sound, "")],
                 ToolList::Flawed,
+                false,
             ),
         ] {
-            let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
-            assert_eq!(noted(&lines, None).list, expected, "{lines:?}");
+            let pages: Vec<&str> = pages.iter().map(String::as_str).collect();
+            let noted = noted(&pages, None);
+            assert_eq!(
+                (noted.list, noted.odd_outputs),
+                (expected, odd_outputs),
+                "{pages:?}"
+            );
         }
+    }
+
+    #[test]
+    fn a_list_of_tools_that_cannot_be_read_was_told_all_the_same() {
+        let list = r#"{"id":1,"jsonrpc":"2.0","result":{"tools":null}}"#;
+        let noted = noted(&[list], None);
+        assert_eq!(noted.list, ToolList::Flawed);
+        assert_eq!(noted.tools_sha256, text_digest("null"));
     }
 
     #[test]
