@@ -166,8 +166,8 @@ pub(super) fn quiet_variables(kind: AgentKind) -> Vec<(String, OsString)> {
             ("OPENCODE_DISABLE_LSP_DOWNLOAD", "1"),
             ("OPENCODE_DISABLE_MODELS_FETCH", "1"),
             ("OPENCODE_DISABLE_SHARE", "1"),
-            // While it tries a failed request again, nothing else tells why it is silent.
-            ("OPENCODE_LOG_LEVEL", "ERROR"),
+            // Nothing else tells why it is silent while it tries a failed request again, and which servers it could not reach.
+            ("OPENCODE_LOG_LEVEL", "WARN"),
             ("OPENCODE_PRINT_LOGS", "1"),
             // A plugin can give the model tools, whatever servers a scenario has.
             ("OPENCODE_PURE", "1"),

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::agents::{Met, ServerNoted, ToolList, servers_noted};
 use crate::config::AgentKind;
-use crate::model::Terminal;
+use crate::model::{McpServerSeen, Terminal};
 use crate::record::{Attestation, ServerTools};
 use crate::trial::attest::{MOST_NAMES, short};
 use crate::trial::frame::Frame;
@@ -18,6 +18,9 @@ pub(super) fn add(frame: &Frame<'_>, heard: &HeardAll, seen: &mut Attestation) {
     seen.mcp_servers = told.unwrap_or_else(|| {
         let expected = seen.mcp_expected.iter();
         let status = |name: &String| {
+            if let Some(told) = told_at_last(&heard.report.mcp_servers, name) {
+                return (name.clone(), told);
+            }
             let status = noted.as_ref().map_or("given", |noted| {
                 // An address is met directly, and nothing is noted of it.
                 let directly = !is_program(frame, name);
@@ -103,6 +106,12 @@ fn takes_list(server: &ServerNoted, kind: AgentKind, has_some: Option<bool>) -> 
         AgentKind::Opencode => is_sound,
         AgentKind::Codex | AgentKind::Copilot | AgentKind::Command | AgentKind::Replay => true,
     }
+}
+
+/// What an agent told of a server that tells nothing of those that came up, as opencode.
+fn told_at_last(told: &[McpServerSeen], name: &str) -> Option<String> {
+    let told = told.iter().rfind(|server| server.name == name)?;
+    Some(short(&told.status))
 }
 
 /// The servers as the agent told them; `None` where it told nothing.
@@ -226,6 +235,16 @@ mod tests {
             let taken = [&sound, &odd, &flawed].map(|server| takes_list(server, kind, has_some));
             assert_eq!(taken, expected, "{kind:?} {has_some:?}");
         }
+    }
+
+    #[test]
+    fn a_server_that_an_agent_told_alone_has_its_word() {
+        let told = [McpServerSeen {
+            name: "lab".to_owned(),
+            status: "failed".to_owned(),
+        }];
+        assert_eq!(told_at_last(&told, "lab").as_deref(), Some("failed"));
+        assert_eq!(told_at_last(&told, "other"), None);
     }
 
     #[test]

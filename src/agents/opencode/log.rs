@@ -1,8 +1,8 @@
-//! What opencode writes to its log on standard error: requests that failed, and why a turn never began.
+//! What opencode writes to its log on standard error: requests that failed, why a turn never began, MCP servers that it has not.
 
 use crate::agents::fault::{Told, fault};
 use crate::agents::opencode::wire::code_of;
-use crate::model::ProviderFault;
+use crate::model::{McpServerSeen, ProviderFault};
 
 /// Why a turn failed whose last event tells no more than where the log says it.
 #[derive(Debug, Default)]
@@ -38,4 +38,23 @@ impl Cause {
         let (known, found) = self.logged.as_ref()?;
         (known == mark).then(|| found.clone())
     }
+}
+
+/// A server that did not come up: `level=WARN ... message="server unavailable" key=lab type=remote status=failed`.
+pub(super) fn unavailable(line: &str) -> Option<McpServerSeen> {
+    let is_told =
+        line.starts_with("timestamp=") && line.contains(" message=\"server unavailable\" ");
+    let told = |key: &str| {
+        let (_, told) = line.split_once(key)?;
+        let quoted = || {
+            let mut texts = serde_json::Deserializer::from_str(told).into_iter();
+            texts.next()?.ok()
+        };
+        let plain = || told.split(' ').next().map(str::to_owned);
+        quoted().or_else(plain)
+    };
+    is_told.then_some(McpServerSeen {
+        name: told(" key=")?,
+        status: told(" status=")?,
+    })
 }

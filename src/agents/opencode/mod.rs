@@ -9,15 +9,15 @@ use serde_json::value::RawValue;
 
 use crate::agents::calls::{Calls, mcp_name, server_and_tool};
 use crate::agents::fault::{Told, fault};
-use crate::agents::opencode::log::Cause;
+use crate::agents::opencode::log::{Cause, unavailable};
 use crate::agents::opencode::wire::{
     Failed, Headers, Invalid, Line, Part, ShellInput, StepFinish, StepTokens, Text, Tool, code_of,
 };
 use crate::agents::stream::{Dialect, Sink};
 use crate::agents::wire::{add, api_word, capped, read, words};
 use crate::model::{
-    EventKind, ProviderFaultKind, SeenIds, Side, StreamReport, Terminal, ToolCall, ToolResult,
-    Usage,
+    EventKind, McpServerSeen, ProviderFaultKind, SeenIds, Side, StreamReport, Terminal, ToolCall,
+    ToolResult, Usage,
 };
 
 /// How the tools of a server begin: whatever its name holds beside letters, digits, `_` and `-` becomes `_`.
@@ -78,6 +78,8 @@ pub(super) struct OpencodeStream {
     failed: bool,
     /// Failures that its log told.
     warnings: u32,
+    /// Servers that did not come up, by its log.
+    missing_servers: Vec<McpServerSeen>,
     /// Why a turn failed of which the stream tells no more than that it did.
     cause: Cause,
     /// Sessions whose request failed since the model answered last.
@@ -142,6 +144,9 @@ impl Dialect for OpencodeStream {
         if let Some(found) = self.cause.read(line) {
             return sink.push(EventKind::ProviderFault(found));
         }
+        let room = self.missing_servers.len() < WARNINGS_CAP as usize;
+        self.missing_servers
+            .extend(unavailable(line).filter(|_| room));
         let is_failure = line.starts_with("timestamp=")
             && line.contains(" level=ERROR ")
             && line.contains(" message=\"stream error\" ")
@@ -193,6 +198,7 @@ impl Dialect for OpencodeStream {
             answer: self.answer,
             finals: self.finals,
             broke_off: self.broke_off,
+            mcp_servers: self.missing_servers,
             model_requests: (self.steps > 0).then_some(self.steps),
             ..StreamReport::default()
         }

@@ -63,3 +63,23 @@ fn what_the_log_of_opencode_tells_by_another_mark_says_nothing_of_a_failure() {
         assert!(found.message.starts_with("Unexpected server error"));
     }
 }
+
+#[test]
+fn a_server_that_opencode_could_not_reach_is_known_from_its_log() {
+    let mut reader = StreamReader::for_kind(AgentKind::Opencode);
+    let mut events = Vec::new();
+    for told in [
+        r#"level=WARN run=d message="server unavailable" key=lab type=remote status=failed"#,
+        r#"level=WARN run=d message="server unavailable" key="my lab" type=remote status=needs_auth"#,
+        r#"level=WARN run=d message="other words" key=up type=remote status=failed"#,
+    ] {
+        let line = format!("timestamp=2026-11-23T07:34:53.270Z {told}");
+        reader.stderr_line(line.as_bytes(), Duration::ZERO, &mut events);
+    }
+    let servers = reader.finish(Duration::ZERO, &mut events).mcp_servers;
+    let told: Vec<(&str, &str)> = servers
+        .iter()
+        .map(|server| (server.name.as_str(), server.status.as_str()))
+        .collect();
+    assert_eq!(told, [("lab", "failed"), ("my lab", "needs_auth")]);
+}
