@@ -12,6 +12,7 @@ use crate::agents::InvocationError;
 mod changed;
 mod codex;
 mod further;
+mod gemini;
 mod machine;
 mod merged;
 mod noted;

@@ -1,14 +1,13 @@
 //! Settings of the operator or the project that take tools of a scenario's servers away.
 
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use serde_json::Value;
 
 use crate::agents::InvocationError;
 use crate::agents::home::OperatorHome;
-use crate::agents::jsonc::plain_json;
 use crate::agents::mcp::further::{opencode_files, opencode_settings};
+use crate::agents::mcp::gemini::{gemini_files, gemini_rules};
 use crate::agents::mcp::merged::named_by_operator;
 use crate::agents::mcp::server_names;
 use crate::agents::opencode::as_written;
@@ -54,7 +53,7 @@ pub fn tools_taken(
 }
 
 /// A rule: its key in the file, the names of tools that it speaks of, and whether it takes them.
-type Rule = (String, String, bool);
+pub(super) type Rule = (String, String, bool);
 
 /// The key of the last rule that takes a tool whose name begins so; a later one that gives all of them back undoes it.
 fn taking<'r>(rules: &'r [Rule], begin: &str) -> Option<&'r str> {
@@ -129,28 +128,4 @@ fn opencode_rules(file: &Path, agent: &str) -> Vec<Rule> {
         );
     }
     rules
-}
-
-/// Settings of a Gemini CLI: the operator's, which are copied, and the project's.
-fn gemini_files(home: &OperatorHome, workdir: &Path) -> Vec<PathBuf> {
-    let folders = home.gemini.iter().cloned();
-    let folders = folders.chain([workdir.join(".gemini")]);
-    let files = folders.map(|folder| folder.join("settings.json"));
-    files.filter(|file| file.is_file()).collect()
-}
-
-/// What a file of Gemini CLI's excludes, by its key of today and the one before.
-fn gemini_rules(file: &Path) -> Vec<Rule> {
-    let text = fs::read_to_string(file).unwrap_or_default();
-    let settings: Value = serde_json::from_str(&plain_json(&text)).unwrap_or_default();
-    let lists = [
-        ("tools.exclude", &settings["tools"]["exclude"]),
-        ("excludeTools", &settings["excludeTools"]),
-    ];
-    let names = lists.into_iter().flat_map(|(key, list)| {
-        let names = list.as_array().into_iter().flatten();
-        let names = names.filter_map(Value::as_str);
-        names.map(move |name| (format!("{key} ({name})"), name.to_owned(), true))
-    });
-    names.collect()
 }
