@@ -9,6 +9,7 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use crate::model::{AgentEvent, EventKind, ToolCall, ToolResult, Usage};
+use crate::record::Row;
 use crate::trajectory::Told;
 use crate::trajectory::atif_wire::{
     Agent, Answer, Call, Content, Extra, FinalMetrics, Observation, Source, Step, Trajectory,
@@ -287,17 +288,19 @@ impl Steps {
         self.made.len() - 1
     }
 
+    /// What the row says of tokens and money, where there is one: what is unknown there is left out, whatever the stream told.
     fn final_metrics(&self, told: &Told) -> FinalMetrics {
         let row = told.row.as_ref();
-        let by_row = row.and_then(|row| {
+        let by_row = |row: &Row| {
             Some(Usage {
                 uncached_input: row.uncached_input_tokens?,
                 cached_read: row.cached_read_tokens.unwrap_or(0),
                 cache_write: row.cache_write_tokens.unwrap_or(0),
                 output: row.output_tokens?,
             })
-        });
-        let usage = by_row.or(self.usage_seen.then_some(self.usage));
+        };
+        let by_stream = || self.usage_seen.then_some(self.usage);
+        let usage = row.map_or_else(by_stream, by_row);
         let prompt = |usage: Usage| {
             let cached = usage.cached_read.saturating_add(usage.cache_write);
             usage.uncached_input.saturating_add(cached)
@@ -320,7 +323,7 @@ impl Steps {
             total_prompt_tokens: usage.map(prompt),
             total_completion_tokens: usage.map(|usage| usage.output),
             total_cached_tokens: usage.map(|usage| usage.cached_read),
-            total_cost_usd: row.and_then(|row| row.billed_cost_usd).or(self.cost_usd),
+            total_cost_usd: row.map_or(self.cost_usd, |row| row.billed_cost_usd),
             total_steps: Some(self.made.len() as u64),
             extra: (!extra.is_empty()).then_some(extra),
         }

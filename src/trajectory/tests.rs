@@ -11,7 +11,7 @@ use super::*;
 use crate::agents::StreamReader;
 use crate::config::AgentKind;
 use crate::model::{AgentEvent, EventKind, ToolCall, ToolResult, Usage};
-use crate::record::EventLogHeader;
+use crate::record::{EventLogHeader, Row};
 
 fn told(kind: &str, events: Vec<AgentEvent>) -> Told {
     Told {
@@ -535,6 +535,31 @@ fn money_that_every_step_tells_is_added_up() {
         cost(steps, Value::Null).is_empty(),
         "its sub-agent's is not in it"
     );
+}
+
+#[test]
+fn what_is_unknown_in_the_row_is_in_no_final_metrics() {
+    let seen = [
+        EventKind::UsageSeen(Usage::default()),
+        EventKind::CostSeen(0.0),
+    ];
+    let events = seen.map(|kind| AgentEvent {
+        at: Duration::ZERO,
+        kind,
+    });
+    let mut cut = told("claude_code_cli", events.to_vec());
+    let last = |told: &Told| json_of(told)["final_metrics"].clone();
+    assert_eq!(last(&cut)["total_cost_usd"], 0.0, "nothing else is told");
+    cut.row = Some(Row::default());
+    let keys = [
+        "total_prompt_tokens",
+        "total_completion_tokens",
+        "total_cached_tokens",
+        "total_cost_usd",
+    ];
+    for key in keys {
+        assert!(last(&cut).get(key).is_none_or(Value::is_null), "{key}");
+    }
 }
 
 #[test]
