@@ -73,6 +73,8 @@ const WORDS: [(Topic, &[&str]); 13] = [
             "no authentication information found",
             "set an auth method",
             "invalid auth method",
+            "enforced authentication type",
+            "is enforced, but no authentication",
             "missing api key",
             "when using gemini api, you must specify",
             "when using vertex ai, you must specify",

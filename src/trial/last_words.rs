@@ -26,11 +26,24 @@ fn telling(text: &str) -> Option<String> {
         .map(|line| without_colours(line).trim().to_owned())
         .collect();
     let mut lines = plain.iter().filter(|line| !line.is_empty());
-    let of_error = plain
-        .iter()
-        .find(|line| line.to_lowercase().contains("error"));
+    let of_error = plain.iter().find(|line| speaks_of_error(line));
     let line = of_error.or_else(|| lines.next_back())?;
     Some(line.chars().take(TOLD).collect())
+}
+
+/// A line with the word, or one that begins with the system's name of an error: `EROFS: read-only file system, mkdir '/x'`.
+fn speaks_of_error(line: &str) -> bool {
+    let is_name = |begin: &str| {
+        begin.len() > 3
+            && begin.starts_with('E')
+            && begin
+                .bytes()
+                .all(|it| it.is_ascii_uppercase() || it.is_ascii_digit())
+    };
+    line.to_lowercase().contains("error")
+        || line
+            .split_once(": ")
+            .is_some_and(|(begin, _)| is_name(begin))
 }
 
 #[cfg(test)]
@@ -48,6 +61,10 @@ mod tests {
             (
                 "starting\nno such option: -x\n\n",
                 Some("no such option: -x"),
+            ),
+            (
+                "EROFS: read-only file system, mkdir '/h/.local'\n   errno: -30,\n\n\nBun v1.3.14 (Linux x64 baseline)\n",
+                Some("EROFS: read-only file system, mkdir '/h/.local'"),
             ),
             ("\n", None),
         ] {
