@@ -53,7 +53,7 @@ pub struct InvocationContext<'a> {
 }
 
 /// A started agent to be.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Invocation {
     /// The command line; the program is looked up on PATH.
     pub argv: Vec<OsString>,
@@ -137,7 +137,7 @@ pub enum InvocationError {
 }
 
 /// The variable with settings that opencode puts over all others.
-const OPENCODE_CONTENT: &str = "OPENCODE_CONFIG_CONTENT";
+pub(super) const OPENCODE_CONTENT: &str = "OPENCODE_CONFIG_CONTENT";
 
 /// How `context.agent` is started.
 ///

@@ -32,6 +32,7 @@ pub(super) use merged::opencode_besides;
 pub use merged::{opencode_merges, seen_by_opencode};
 pub use noted::{Met, ServerNoted, ServerNotes, servers_noted};
 pub use taken::tools_taken;
+pub(super) use taken::{Rule, taking};
 pub use tool_list::ToolList;
 
 use changed::marked;

@@ -3,6 +3,7 @@
 //! To add an agent: its kind in `config`, its stream in a folder here, one arm each in `stream`, `invocation`, `home` and
 //! `commands`; the compiler names the places.
 
+mod asked;
 mod asked_model;
 mod by_model;
 mod calls;
@@ -39,6 +40,7 @@ mod web;
 mod wire;
 mod words;
 
+pub use asked::{Answer, Asked, Question, settings_question};
 pub use asked_model::{asked_model, settle_model};
 pub use ccusage::{CcusageReport, ccusage, ccusage_report};
 pub use colours::without_colours;

@@ -41,6 +41,9 @@ pub struct Attestation {
     pub workspace_files: BTreeMap<String, String>,
     /// Names of the agent's environment variables.
     pub env_names: BTreeSet<String>,
+    /// Why the agent did not tell the settings that it goes by, where it was asked and did not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub settings_untold: Option<String>,
 }
 
 /// The tools of an MCP server, as it told them to the agent.
@@ -69,7 +72,8 @@ pub struct ProgramSeen {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Difference {
     /// The word of the row: `program`, `cli_version`, `model`, `mcp_servers`, `tools`, `mcp_tools`,
-    /// `config_files`, `env_names`, `mcp_not_connected`, `mcp_unexpected`.
+    /// `config_files`, `env_names`, `mcp_not_connected`, `mcp_unexpected`,
+    /// `settings_untold`.
     pub flag: &'static str,
     /// What is different, for a person.
     pub text: String,
@@ -120,6 +124,10 @@ impl Attestation {
         unmet.extend(others.map(|(name, status)| Difference {
             flag: "mcp_unexpected",
             text: format!("the MCP server {name} is {status}, and the scenario names none such"),
+        }));
+        unmet.extend(self.settings_untold.iter().map(|why| Difference {
+            flag: "settings_untold",
+            text: format!("the agent did not tell the settings that it goes by: {why}"),
         }));
         unmet
     }

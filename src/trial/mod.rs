@@ -7,6 +7,7 @@ mod aftermath;
 mod alone;
 mod answers;
 mod app_left;
+mod asked;
 mod attest;
 mod beside;
 mod blocking;

@@ -154,7 +154,11 @@ pub(super) fn disk_limit(frame: &Frame<'_>, workspace: &Workspace) -> DiskLimit 
 }
 
 /// What is started, and the door of its network, if it has one.
-fn child(frame: &Frame<'_>, workspace: &Workspace, ready: &Ready) -> (ChildSpec, Option<Gate>) {
+pub(super) fn child(
+    frame: &Frame<'_>,
+    workspace: &Workspace,
+    ready: &Ready,
+) -> (ChildSpec, Option<Gate>) {
     let settings = &frame.context.suite.settings;
     let kept = &settings.limits;
     let scenario = &frame.planned.key.cell.scenario;

@@ -36,6 +36,8 @@ pub(super) struct Ready {
     pub(super) invocation: Invocation,
     /// What the shells of the agent need to keep the overlay in front.
     pub(super) shell_env: Vec<(String, OsString)>,
+    /// Why the agent did not tell the settings that it goes by, where it was asked and did not.
+    pub(super) untold: Option<String>,
 }
 
 /// Lays the overlay and works out how the agent is called.
@@ -101,6 +103,7 @@ pub(super) fn ready(frame: &Frame<'_>, workspace: &Workspace) -> Result<Ready, S
         prompt,
         invocation,
         shell_env,
+        untold: None,
     })
 }
 

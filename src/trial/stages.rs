@@ -13,6 +13,7 @@ use crate::record::{Stage, TrialClock};
 use crate::supervise::{ChildEnding, can_be_worked_in, host_load, memory_kills};
 use crate::trial::aftermath::{self, Ended, Left};
 use crate::trial::app_left;
+use crate::trial::asked;
 use crate::trial::attest;
 use crate::trial::draft::{Draft, Stop};
 use crate::trial::frame::Frame;
@@ -81,9 +82,10 @@ async fn stages(frame: &Frame<'_>, draft: &mut Draft, slot: &mut Slot) -> Result
         return Err(Stop::no_room());
     }
     let place = simulator::turn_of_agent(frame).await?;
-    let ready = preparation::ready(frame, workspace)?;
+    let mut ready = preparation::ready(frame, workspace)?;
     slot.secrets = known_secrets(&ready.invocation);
     set_up(frame, workspace, &ready.invocation).await?;
+    ready.untold = asked::ask(frame, workspace, &ready).await?;
     let baseline = preparation::baseline(frame, workspace)?;
     start_servers(frame, workspace, &ready).await?;
     let untouched = workspace

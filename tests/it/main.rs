@@ -32,6 +32,7 @@ mod exports;
 mod foreign_rows;
 mod grader_scripts;
 mod grading;
+mod in_force;
 mod ios_suite;
 mod isolation;
 mod jail;

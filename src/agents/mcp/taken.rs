@@ -52,11 +52,11 @@ pub fn tools_taken(
     Ok(())
 }
 
-/// A rule: its key in the file, the names of tools that it speaks of, and whether it takes them.
-pub(super) type Rule = (String, String, bool);
+/// A rule: its key, the names of tools that it speaks of, and whether it takes them.
+pub(in crate::agents) type Rule = (String, String, bool);
 
 /// The key of the last rule that takes a tool whose name begins so; a later one that gives all of them back undoes it.
-fn taking<'r>(rules: &'r [Rule], begin: &str) -> Option<&'r str> {
+pub(in crate::agents) fn taking<'r>(rules: &'r [Rule], begin: &str) -> Option<&'r str> {
     let mut found = None;
     for (key, pattern, takes) in rules {
         if *takes && may_match(pattern, begin) {

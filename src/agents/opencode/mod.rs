@@ -1,9 +1,12 @@
 //! What opencode prints with `run --format json`: steps with their tokens and costs, tools when they are over, no last word.
 
+mod in_force;
 mod log;
 #[cfg(test)]
 mod tests;
 mod wire;
+
+pub(super) use in_force::InForce;
 
 use serde_json::value::RawValue;
 

@@ -180,6 +180,62 @@ fn what_a_dead_launcher_leaves_running_is_stopped_and_told() {
     assert!(sleeps.stdout.is_empty(), "a command of theirs still runs");
 }
 
+/// It reads settings in more places than anybody knows who is not opencode.
+#[test]
+fn the_real_opencode_tells_settings_that_no_scenario_asks_for_before_it_works() {
+    let Some(tools) = Tools::find() else { return };
+    let mut wrong = Wrong::default();
+    for (variable, value, file, expected) in [
+        ("HELD", "", "---\nmode: primary\n---\nwork\n", ""),
+        (
+            "HELD",
+            "",
+            "---\nmode: primary\ntools: {lab*: false}\n---\nwork\n",
+            "permission.lab*: deny in the settings",
+        ),
+        (
+            "HELD",
+            "",
+            "---\nmode: subagent\n---\nhelp\n",
+            "is a sub-agent",
+        ),
+        (
+            "OPENCODE_PERMISSION",
+            r#"{"lab_echo":"deny"}"#,
+            "---\nmode: primary\n---\nwork\n",
+            "permission.lab_echo: deny in the settings",
+        ),
+    ] {
+        let sandbox = suite(&tools, "auto", "lab")
+            .suite("clean_agent_env: true")
+            .suite(&format!("env: {{{variable}: '{value}'}}"))
+            .base(&[(".opencode/agent/rev.md", file)])
+            .tasks(&tasks(&["text"]));
+        let named = opencode(&tools)
+            .replace("id: opencode", "id: named")
+            .replace("'{EXTRA_ARGS}'", "--agent, rev, '{EXTRA_ARGS}'");
+        let sandbox = sandbox.agent_as_written(&named);
+        let Some(run) = rehearse(&sandbox, &["named"]) else {
+            return;
+        };
+        let row = run.row("named", "text");
+        let (infra, notes) = (row["infra"].as_str(), row["notes"].to_string());
+        let is_refused = infra == Some("spawn") && notes.contains(expected);
+        let fits = row["attestation_flags"] == json!([]) && row["success"] == true;
+        let holds = if expected.is_empty() {
+            fits
+        } else {
+            is_refused
+        };
+        wrong.check(
+            &format!("{variable} {file:?}: {row:#}"),
+            &holds.into(),
+            &true.into(),
+        );
+    }
+    assert!(wrong.0.is_empty(), "{}", wrong.0.join("\n"));
+}
+
 /// A plugin can give the model tools that no scenario names.
 #[test]
 fn a_plugin_of_the_project_runs_in_opencode_only_where_the_suite_lets_it() {

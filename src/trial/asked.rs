@@ -1,0 +1,132 @@
+//! An agent is asked for the settings that it goes by, right where it will work, before anything is spent.
+
+use std::io;
+use std::net::TcpListener;
+use std::time::Duration;
+
+use crate::agents::{Answer, Asked, settings_question};
+use crate::gate::Gate;
+use crate::supervise::{
+    self, ChildEnding, ChildSpec, EndReason, Heard, Limits, Listener, OutputStream, StdinPlan,
+};
+use crate::trial::draft::Stop;
+use crate::trial::environment::program_path;
+use crate::trial::frame::Frame;
+use crate::trial::performance::child;
+use crate::trial::preparation::{Ready, why};
+use crate::workspace::Workspace;
+
+/// How long one answer may take.
+const LIMIT: Duration = Duration::from_secs(30);
+/// The longest answer, in bytes of each stream.
+const LONGEST: usize = 4 << 20;
+/// More questions than any kind has.
+const MOST: usize = 8;
+
+/// Asks; gives why the agent did not tell, where it did not.
+///
+/// # Errors
+/// Settings with which it would measure something else, and a person who cancelled.
+pub(super) async fn ask(
+    frame: &Frame<'_>,
+    workspace: &Workspace,
+    ready: &Ready,
+) -> Result<Option<String>, Stop> {
+    let agent = frame.context.agent(frame.planned);
+    let Some(mut question) = settings_question(agent, &ready.invocation) else {
+        return Ok(None);
+    };
+    let mut asked = question.first();
+    for _ in 0..MOST {
+        let words = match asked {
+            Asked::Fit => return Ok(None),
+            Asked::Untold(why) => return Ok(Some(why)),
+            Asked::Refused(why) => return Err(Stop::spawn(why)),
+            Asked::Further(words) => words,
+        };
+        let (mut spec, gate) = child(frame, workspace, ready);
+        spec.argv = words;
+        let (ending, heard) = answer(frame, ready, (spec, gate)).await;
+        if ending.reason == EndReason::Cancelled {
+            return Err(Stop::cancelled());
+        }
+        asked = question.heard(&Answer {
+            succeeded: ending.succeeded() && !heard.is_cut,
+            ended: if heard.is_cut {
+                "its answer is too long".to_owned()
+            } else {
+                why(&ending)
+            },
+            stdout: heard.stdout,
+            stderr: heard.stderr,
+        });
+    }
+    Ok(Some("it was asked too often".to_owned()))
+}
+
+/// The answer of an agent that is started as it will be but for what it is asked.
+async fn answer(
+    frame: &Frame<'_>,
+    ready: &Ready,
+    (spec, gate): (ChildSpec, Option<Gate>),
+) -> (ChildEnding, Hearing) {
+    let mut spec = ChildSpec {
+        stdin: StdinPlan::Null,
+        stdout_to: None,
+        stderr_to: None,
+        activity_files: Vec::new(),
+        limits: Limits {
+            hard: Some(LIMIT),
+            stall: None,
+            silence: None,
+            shims: None,
+            ..spec.limits
+        },
+        ..spec
+    };
+    // Without the shims: what it calls to answer is none of the agent's calls.
+    spec.env.retain(|(name, _)| {
+        let leads = ready
+            .shell_env
+            .iter()
+            .any(|(leads, _)| name == leads.as_str());
+        !leads && name != "PATH"
+    });
+    let path = program_path(&frame.context.base_env);
+    spec.env.push(("PATH".into(), path));
+    let mut hearing = Hearing {
+        gate,
+        ..Hearing::default()
+    };
+    let ending = supervise::run(&spec, &mut hearing, &frame.context.cancel).await;
+    (ending, hearing)
+}
+
+/// Hears an answer, and serves the door through which the agent reaches its network.
+#[derive(Default)]
+struct Hearing {
+    gate: Option<Gate>,
+    stdout: Vec<u8>,
+    stderr: Vec<u8>,
+    is_cut: bool,
+}
+
+impl Listener for Hearing {
+    fn stdout_line(&mut self, _line: &[u8], _at: Duration) -> Heard {
+        Heard::More
+    }
+
+    fn reached(&mut self, hatches: Vec<TcpListener>) -> io::Result<()> {
+        self.gate.as_mut().map_or(Ok(()), |gate| gate.open(hatches))
+    }
+
+    fn bytes(&mut self, stream: OutputStream, bytes: &[u8]) {
+        let kept = match stream {
+            OutputStream::Stdout => &mut self.stdout,
+            OutputStream::Stderr => &mut self.stderr,
+        };
+        let taken = bytes.len().min(LONGEST - kept.len());
+        kept.extend_from_slice(&bytes[..taken]);
+        self.is_cut |= taken < bytes.len();
+    }
+}

@@ -1,0 +1,146 @@
+//! opencode is asked for the settings that it goes by before it starts.
+
+use std::fs;
+
+use serde_json::{Value, json};
+
+use crate::sandbox::{Ran, SOLVE, Sandbox};
+
+/// opencode as it answers where nothing is in the way: for its settings, and for its agent.
+const USUAL: [&str; 2] = [
+    r#"printf %s "$OPENCODE_CONFIG_CONTENT""#,
+    r#"echo '{"mode":"primary","permission":[]}'"#,
+];
+
+/// A suite of an opencode that answers so and else does `body`, with or without a server.
+fn asked([config, agent]: [&str; 2], words: &str, (servers, body): (bool, &str)) -> Sandbox {
+    let debug = format!(
+        "[ \"$1 $2\" = 'debug config' ] && {{ {config}; exit; }}\n[ \"$1 $2\" = 'debug agent' ] && {{ {agent}; exit; }}"
+    );
+    let words = format!("run, {words}");
+    let scenario = if servers { "with_lab" } else { "bare" };
+    let sandbox = Sandbox::new()
+        .agent_with(("fake", "opencode"), &words, &format!("{debug}\n{body}"))
+        .suite(&format!("scenarios: [{scenario}]"))
+        .section("scenarios:\n  - {id: bare}\n  - {id: with_lab, mcp_config: lab.json}\n");
+    let servers = json!({"mcpServers": {"lab": {"command": "true"}}}).to_string();
+    fs::write(sandbox.path("lab.json"), servers).expect("write the servers");
+    sandbox
+}
+
+fn run(sandbox: &Sandbox, more: &[&str]) -> (Ran, Value) {
+    let ran = sandbox.proctor(&[&["run", "--quiet"], more].concat());
+    let row = sandbox.row();
+    (ran, row)
+}
+
+#[test]
+fn settings_that_opencode_tells_and_that_no_scenario_asks_for_are_refused_before_it_works() {
+    let [as_given, usual] = USUAL;
+    let evil = r#"echo '{"mcp":{"evil":{"type":"local","command":["x"]}}}'"#;
+    let off = format!("{as_given} | sed 's/\"enabled\":true/\"enabled\":false/'");
+    let other = format!("{as_given} | sed 's/mcp-go-between/other/'");
+    let rev = r#"echo '{"default_agent":"rev"}'"#;
+    let denies = r#"[ "$3" = build ] && echo '{"mode":"primary","permission":[{"permission":"lab*","action":"deny","pattern":"*"}]}'"#;
+    let missing = r#"echo "Agent $3 not found" >&2; exit 1"#;
+    for (servers, words, answers, expected) in [
+        (
+            false,
+            "",
+            [evil, usual],
+            "MCP server evil, which the scenario does not name",
+        ),
+        (
+            true,
+            "",
+            [evil, usual],
+            "MCP server evil, which the scenario does not name",
+        ),
+        (true, "", ["echo '{}'", usual], "change mcp.lab;"),
+        (true, "", [&off, usual], "change mcp.lab.enabled;"),
+        (true, "", [&other, usual], "change mcp.lab.command;"),
+        (
+            true,
+            "",
+            [as_given, denies],
+            "permission.lab*: deny in the settings of opencode takes tools of the scenario's server lab",
+        ),
+        (false, "", [rev, missing], "has no agent rev"),
+        (
+            false,
+            "--agent, nope, ",
+            [as_given, missing],
+            "has no agent nope",
+        ),
+    ] {
+        let sandbox = asked(answers, words, (servers, SOLVE));
+        let (ran, row) = run(&sandbox, &[]);
+        let told = [&row["infra"], &row["success"]];
+        assert_eq!(
+            told,
+            [&json!("spawn"), &json!(false)],
+            "{expected}: {row:#}"
+        );
+        let notes = row["notes"].to_string();
+        assert!(notes.contains(expected), "{row:#}\n{}", ran.stderr);
+        assert!(
+            !sandbox.trial_file("invocation.json").exists(),
+            "{expected}"
+        );
+    }
+}
+
+#[test]
+fn an_opencode_that_goes_by_the_settings_of_its_scenario_is_not_flagged() {
+    for servers in [false, true] {
+        let sandbox = asked(USUAL, "", (servers, SOLVE));
+        let (_, row) = run(&sandbox, &[]);
+        assert_eq!(row["success"], true, "{row:#}");
+        let flags = row["attestation_flags"].to_string();
+        assert!(!flags.contains("settings_untold"), "{row:#}");
+    }
+}
+
+#[test]
+fn an_opencode_that_does_not_tell_its_settings_is_flagged() {
+    let [as_given, _] = USUAL;
+    for (servers, answers, expected) in [
+        (false, ["exit 3", ":"], "exit code 3"),
+        (false, ["echo hello", ":"], "`opencode debug`: exit code 0"),
+        (true, [as_given, "exit 4"], "exit code 4"),
+        (true, [as_given, "echo '{}'"], "told no permissions"),
+    ] {
+        let sandbox = asked(answers, "", (servers, SOLVE));
+        let (ran, row) = run(&sandbox, &["--strict"]);
+        assert_eq!(row["success"], true, "{row:#}");
+        let flags = row["attestation_flags"].to_string();
+        assert!(flags.contains("settings_untold"), "{row:#}");
+        assert!(row["notes"].to_string().contains(expected), "{row:#}");
+        ran.expect_code(1);
+    }
+}
+
+/// What it calls to answer is not what the agent calls.
+#[test]
+fn opencode_is_asked_where_it_works_and_nothing_of_that_counts() {
+    let look = "{ pwd; env | grep -v -E '^(PATH|BASH_ENV|ENV|ZDOTDIR|_|SHLVL)=' | sort; }";
+    for level in ["none", "jail"] {
+        if level == "jail" && !crate::jail::can_be_had() {
+            continue;
+        }
+        let config = format!("{look} > \"$HOME/asked\"; git status >&2; {}", USUAL[0]);
+        let body = format!(
+            "{look} > \"$HOME/works\"\ncmp \"$HOME/asked\" \"$HOME/works\" && git log && {SOLVE}"
+        );
+        let sandbox = asked([&config, USUAL[1]], "", (true, &body))
+            .suite("shims: [git]")
+            .suite(&format!("isolation: {level}"));
+        let (_, row) = run(&sandbox, &[]);
+        let said = fs::read_to_string(sandbox.trial_file("stdout.raw"));
+        assert_eq!(row["success"], true, "{level}: {said:?} {row:#}");
+        let calls = fs::read(sandbox.trial_file("cmd_log.jsonl")).expect("read the calls");
+        let calls = String::from_utf8_lossy(&calls);
+        let [works, asks] = ["log", "status"].map(|word| calls.contains(&format!("{word}\"")));
+        assert_eq!([works, asks], [true, false], "{level}: {calls}");
+    }
+}
