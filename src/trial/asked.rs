@@ -9,6 +9,7 @@ use crate::gate::Gate;
 use crate::supervise::{
     self, ChildEnding, ChildSpec, EndReason, Heard, Limits, Listener, OutputStream, StdinPlan,
 };
+use crate::trial::attest::short;
 use crate::trial::draft::Stop;
 use crate::trial::environment::program_path;
 use crate::trial::frame::Frame;
@@ -50,16 +51,7 @@ pub(super) async fn ask(
         if ending.reason == EndReason::Cancelled {
             return Err(Stop::cancelled());
         }
-        asked = question.heard(&Answer {
-            succeeded: ending.succeeded() && !heard.is_cut,
-            ended: if heard.is_cut {
-                "its answer is too long".to_owned()
-            } else {
-                why(&ending)
-            },
-            stdout: heard.stdout,
-            stderr: heard.stderr,
-        });
+        asked = question.heard(&heard.answer(&ending));
     }
     Ok(Some("it was asked too often".to_owned()))
 }
@@ -109,6 +101,24 @@ struct Hearing {
     stdout: Vec<u8>,
     stderr: Vec<u8>,
     is_cut: bool,
+}
+
+impl Hearing {
+    fn answer(self, ending: &ChildEnding) -> Answer {
+        let said = String::from_utf8_lossy(&self.stderr);
+        let last = said.lines().last().map(short).unwrap_or_default();
+        let ended = if self.is_cut {
+            "its answer is too long".to_owned()
+        } else {
+            format!("{} {last}", why(ending)).trim_end().to_owned()
+        };
+        Answer {
+            succeeded: ending.succeeded() && !self.is_cut,
+            ended,
+            stdout: self.stdout,
+            stderr: self.stderr,
+        }
+    }
 }
 
 impl Listener for Hearing {

@@ -105,7 +105,11 @@ fn an_opencode_that_goes_by_the_settings_of_its_scenario_is_not_flagged() {
 fn an_opencode_that_does_not_tell_its_settings_is_flagged() {
     let [as_given, _] = USUAL;
     for (servers, answers, expected) in [
-        (false, ["exit 3", ":"], "exit code 3"),
+        (
+            false,
+            ["echo broken >&2; exit 3", ":"],
+            "exit code 3 broken",
+        ),
         (false, ["echo hello", ":"], "`opencode debug`: exit code 0"),
         (true, [as_given, "exit 4"], "exit code 4"),
         (true, [as_given, "echo '{}'"], "told no permissions"),

@@ -184,56 +184,55 @@ fn what_a_dead_launcher_leaves_running_is_stopped_and_told() {
 #[test]
 fn the_real_opencode_tells_settings_that_no_scenario_asks_for_before_it_works() {
     let Some(tools) = Tools::find() else { return };
-    let mut wrong = Wrong::default();
-    for (variable, value, file, expected) in [
-        ("HELD", "", "---\nmode: primary\n---\nwork\n", ""),
+    // An agent each, in a file of its own.
+    let cases = [
+        ("fits", "mode: primary", ""),
         (
-            "HELD",
-            "",
-            "---\nmode: primary\ntools: {lab*: false}\n---\nwork\n",
+            "denied",
+            "mode: primary\ntools: {lab*: false}",
             "permission.lab*: deny in the settings",
         ),
+        ("helper", "mode: subagent", "is a sub-agent"),
         (
-            "HELD",
-            "",
-            "---\nmode: subagent\n---\nhelp\n",
-            "is a sub-agent",
-        ),
-        (
-            "OPENCODE_PERMISSION",
-            r#"{"lab_echo":"deny"}"#,
-            "---\nmode: primary\n---\nwork\n",
+            "byenv",
+            "mode: primary",
             "permission.lab_echo: deny in the settings",
         ),
-    ] {
-        let sandbox = suite(&tools, "auto", "lab")
-            .suite("clean_agent_env: true")
-            .suite(&format!("env: {{{variable}: '{value}'}}"))
-            .base(&[(".opencode/agent/rev.md", file)])
-            .tasks(&tasks(&["text"]));
-        let named = opencode(&tools)
-            .replace("id: opencode", "id: named")
-            .replace("'{EXTRA_ARGS}'", "--agent, rev, '{EXTRA_ARGS}'");
-        let sandbox = sandbox.agent_as_written(&named);
-        let Some(run) = rehearse(&sandbox, &["named"]) else {
-            return;
-        };
-        let row = run.row("named", "text");
-        let (infra, notes) = (row["infra"].as_str(), row["notes"].to_string());
-        let is_refused = infra == Some("spawn") && notes.contains(expected);
-        let fits = row["attestation_flags"] == json!([]) && row["success"] == true;
-        let holds = if expected.is_empty() {
-            fits
+    ];
+    let mut sandbox = suite(&tools, "auto", "lab")
+        .suite("clean_agent_env: true")
+        .tasks(&tasks(&["text"]));
+    for (name, head, _) in cases {
+        let file = format!(".opencode/agent/{name}.md");
+        let agent = opencode(&tools)
+            .replace("id: opencode", &format!("id: {name}"))
+            .replace(
+                "'{EXTRA_ARGS}'",
+                &format!("--agent, {name}, '{{EXTRA_ARGS}}'"),
+            );
+        let agent = if name == "byenv" {
+            let denies = r#"env: {OPENCODE_PERMISSION: '{"lab_echo":"deny"}', "#;
+            agent.replace("env: {", denies)
         } else {
-            is_refused
+            agent
         };
-        wrong.check(
-            &format!("{variable} {file:?}: {row:#}"),
-            &holds.into(),
-            &true.into(),
-        );
+        sandbox = sandbox
+            .base(&[(&file, &format!("---\n{head}\n---\nwork\n"))])
+            .agent_as_written(&agent);
     }
-    assert!(wrong.0.is_empty(), "{}", wrong.0.join("\n"));
+    let Some(run) = rehearse(&sandbox, &cases.map(|(name, _, _)| name)) else {
+        return;
+    };
+    for (name, _, expected) in cases {
+        let row = run.row(name, "text");
+        let (infra, flags) = (&row["infra"], &row["attestation_flags"]);
+        if expected.is_empty() {
+            assert_eq!((infra, flags), (&json!("none"), &json!([])), "{row:#}");
+        } else {
+            let notes = row["notes"].to_string();
+            assert!(infra == "spawn" && notes.contains(expected), "{row:#}");
+        }
+    }
 }
 
 /// A plugin can give the model tools that no scenario names.
