@@ -58,7 +58,8 @@
 //!   `agents/provider.rs` (hosts of its model and login), `trial/mcp_seen.rs` (what it takes of a server's tools), then recorded
 //!   streams in `tests/fixtures/streams` with their rows in `expected.tsv`.
 //! - **settings that interfere with an arm**: `agents/mcp/machine.rs` (servers of the machine), `agents/mcp/merged.rs`, `taken.rs` and `organisation.rs`
-//!   (what is merged into a scenario's servers, takes their tools or brings others), `runner/machine.rs` (before the run), `agents/invocation.rs`.
+//!   (what is merged into a scenario's servers, takes their tools or brings others), `runner/machine.rs` (before the run), `agents/invocation.rs`;
+//!   what an agent itself tells of them: `agents/asked.rs` (its question), `trial/asked.rs` (asking it).
 //! - **a grader**: `config/grader_spec.rs`, `config/tables/graders.rs` (its keys), `config/tasks.rs` (reading them),
 //!   `graders/<name>.rs`, `graders/grade.rs`, SETUP.md.
 //! - **something of an agent that graders must not meet**: `trial/guard.rs` (what is carried to them), `trial/built.rs` (what builds
