@@ -125,3 +125,51 @@ fn is_own(name: &str) -> bool {
 fn is_of_servers(pattern: &str) -> bool {
     ["*", "mcp_*"].contains(&pattern) || (pattern.starts_with("mcp_") && pattern.ends_with("_*"))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::agents::mcp::taken::taking;
+
+    #[test]
+    fn a_gemini_that_is_allowed_few_tools_or_loses_one_by_its_bare_name_loses_those_of_servers() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("settings.json");
+        for (tools, expected) in [
+            (
+                r#"{"exclude":["web_fetch","echo"]}"#,
+                Some("tools.exclude (echo)"),
+            ),
+            (
+                r#"{"exclude":["DiscoveredMCPTool"]}"#,
+                Some("tools.exclude (DiscoveredMCPTool)"),
+            ),
+            (
+                r#"{"exclude":["mcp_lab_echo"]}"#,
+                Some("tools.exclude (mcp_lab_echo)"),
+            ),
+            (
+                r#"{"exclude":["web_fetch","ShellTool(rm)","mcp_other_echo"]}"#,
+                None,
+            ),
+            (r#"{"core":["run_shell_command"]}"#, Some("tools.core")),
+            (r#"{"core":[]}"#, Some("tools.core")),
+            (r#"{"core":["mcp_lab_echo"]}"#, Some("tools.core")),
+            // A star that stands elsewhere is none to it.
+            (r#"{"core":["mcp_l*"]}"#, Some("tools.core")),
+            (r#"{"core":["run_shell_command","mcp_lab_*"]}"#, None),
+            (r#"{"core":["mcp_*"]}"#, None),
+            (
+                r#"{"core":["*"],"exclude":["echo"]}"#,
+                Some("tools.exclude (echo)"),
+            ),
+        ] {
+            fs::write(&file, format!("{{\"tools\":{tools}}}")).unwrap();
+            assert_eq!(
+                taking(&gemini_rules(&file), "mcp_lab_"),
+                expected,
+                "{tools}"
+            );
+        }
+    }
+}
