@@ -57,14 +57,9 @@
 //!   (default command, variables), `agents/invocation.rs`, `agents/web.rs` and `agents/hidden.rs` (tools that it must not have),
 //!   `agents/provider.rs` (hosts of its model and login), `trial/mcp_seen.rs` (what it takes of a server's tools), then recorded
 //!   streams in `tests/fixtures/streams` with their rows in `expected.tsv`.
-<<<<<<< ours
-//! - **settings that interfere with an arm**: `agents/mcp/machine.rs` (servers of the machine), `agents/mcp/merged.rs`, `taken.rs` and `organisation.rs`
-//!   (what is merged into a scenario's servers, takes their tools or brings others), `runner/machine.rs` (before the run), `agents/invocation.rs`;
-//!   what an agent itself tells of them: `agents/asked.rs` (its question), `trial/asked.rs` (asking it).
-=======
-//! - **settings that interfere with an arm**: `agents/mcp/machine.rs` (servers of the machine), `agents/mcp/merged.rs`, `taken.rs`, `gemini.rs` and `organisation.rs`
-//!   (what is merged into a scenario's servers, takes their tools or brings others), `runner/machine.rs` (before the run), `agents/invocation.rs`.
->>>>>>> theirs
+//! - **settings that interfere with an arm**: `agents/mcp/machine.rs` (servers of the machine), `agents/mcp/merged.rs`, `taken.rs`, `gemini.rs` and
+//!   `organisation.rs` (what is merged into a scenario's servers, takes their tools or brings others), `runner/machine.rs` (before the run),
+//!   `agents/invocation.rs`; what an agent itself tells of them: `agents/asked.rs` (its question), `trial/asked.rs` (asking it).
 //! - **a grader**: `config/grader_spec.rs`, `config/tables/graders.rs` (its keys), `config/tasks.rs` (reading them),
 //!   `graders/<name>.rs`, `graders/grade.rs`, SETUP.md.
 //! - **something of an agent that graders must not meet**: `trial/guard.rs` (what is carried to them), `trial/built.rs` (what builds
