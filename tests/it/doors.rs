@@ -10,7 +10,7 @@ use crate::jail;
 use crate::sandbox::{CLAUDE_DONE, SOLVE, Sandbox};
 
 /// A server at all addresses of this machine that says who was asked for; its port.
-fn provider() -> u16 {
+pub(crate) fn provider() -> u16 {
     let socket = TcpListener::bind((Ipv4Addr::UNSPECIFIED, 0)).expect("a port");
     let port = socket.local_addr().expect("an address").port();
     std::thread::spawn(move || {
@@ -40,7 +40,7 @@ pub(crate) fn own_address() -> Option<IpAddr> {
 }
 
 /// Whether doors can be tried here; says loudly if not.
-fn can_be_tried() -> bool {
+pub(crate) fn can_be_tried() -> bool {
     let has_curl = Command::new("curl").arg("--version").output().is_ok();
     if !has_curl {
         eprintln!("SKIPPED: curl is missing");

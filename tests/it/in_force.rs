@@ -148,3 +148,27 @@ fn opencode_is_asked_where_it_works_and_nothing_of_that_counts() {
         assert_eq!([works, asks], [true, false], "{level}: {calls}");
     }
 }
+
+/// An organisation's settings come over the network.
+#[test]
+fn opencode_that_is_asked_has_the_network_that_it_will_work_in() {
+    if !crate::doors::can_be_tried() {
+        return;
+    }
+    let port = crate::doors::provider();
+    let reach = format!("curl -sS -m 5 http://127.0.0.1:{port}/ | grep -q served");
+    for (hosts, reaches) in [
+        (format!("'127.0.0.1:{port}'"), true),
+        (String::new(), false),
+    ] {
+        let config = format!("{reach} || exit 9; {}", USUAL[0]);
+        let sandbox = asked([&config, USUAL[1]], "", (false, SOLVE))
+            .suite("isolation: jail")
+            .suite("network: provider")
+            .suite(&format!("hosts: [{hosts}]"));
+        let (_, row) = run(&sandbox, &[]);
+        let flags = row["attestation_flags"].to_string();
+        let told = !flags.contains("settings_untold");
+        assert_eq!((told, &row["success"]), (reaches, &json!(true)), "{row:#}");
+    }
+}
