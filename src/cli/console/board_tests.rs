@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use crate::cli::console::board::{Board, Ending};
-use crate::cli::console::samples::{finished, key, outcome, started};
+use crate::cli::console::samples::{begun, finished, key, outcome, started};
 use crate::model::{Infra, LaneState, Progress, Termination, TrialOutcome};
 
 fn at(start: Instant, seconds: u64) -> Instant {
@@ -41,17 +41,7 @@ fn every_trial_is_counted_by_what_decided_it() {
 fn the_time_left_follows_from_measured_trials_and_jobs() {
     let start = Instant::now();
     let mut board = Board::new();
-    board.take_in(
-        Progress::RunStarted {
-            planned: 10,
-            already_done: 0,
-            jobs: 2,
-            spent_usd: None,
-            spent_is_lower_bound: false,
-            max_cost_usd: None,
-        },
-        start,
-    );
+    board.take_in(begun(10), start);
     board.take_in(started(0), start);
     assert_eq!(board.time_left(at(start, 5)), None);
     board.take_in(finished(outcome(0)), at(start, 10));

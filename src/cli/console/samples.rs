@@ -20,6 +20,18 @@ pub(super) fn key(index: u32) -> TrialKey {
     }
 }
 
+/// The first step of a run of so many trials, two at a time.
+pub(super) fn begun(planned: usize) -> Progress {
+    Progress::RunStarted {
+        planned,
+        already_done: 0,
+        jobs: 2,
+        spent_usd: None,
+        spent_is_lower_bound: false,
+        max_cost_usd: None,
+    }
+}
+
 pub(super) fn outcome(index: u32) -> TrialOutcome {
     TrialOutcome {
         key: key(index),

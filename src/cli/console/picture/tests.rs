@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::*;
-use crate::cli::console::samples::{finished, key, outcome, started};
+use crate::cli::console::samples::{begun, finished, key, outcome, started};
 use crate::model::{Integrity, Progress};
 
 fn plain(lines: &[String]) -> Vec<String> {
@@ -15,17 +15,7 @@ fn plain(lines: &[String]) -> Vec<String> {
 
 fn board(start: Instant) -> Board {
     let mut board = Board::new();
-    board.take_in(
-        Progress::RunStarted {
-            planned: 4,
-            already_done: 0,
-            jobs: 2,
-            spent_usd: None,
-            spent_is_lower_bound: false,
-            max_cost_usd: None,
-        },
-        start,
-    );
+    board.take_in(begun(4), start);
     for index in 0..3 {
         board.take_in(started(index), start);
     }
