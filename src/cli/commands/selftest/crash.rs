@@ -1,8 +1,9 @@
 //! A harness that is killed with SIGKILL in the middle of a run, a torn journal, the run that finishes it, and a forged row.
 
+use std::collections::BTreeSet;
 use std::fs;
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::agents::{DONE, SOLVE};
 use super::world::{KEY, Said, World};
@@ -109,19 +110,23 @@ fn finished(world: &World, (before, told): (&str, &str)) -> Held {
     let text = journal
         .and_then(|path| fs::read_to_string(path).ok())
         .unwrap_or_default();
-    let rows = world.rows("crash");
-    let mut done: Vec<u64> = rows
-        .iter()
-        .filter(|row| row["success"] == true)
-        .filter_map(|row| row["trial_index"].as_u64())
-        .collect();
-    done.sort_unstable();
+    let done = successes(&world.rows("crash"));
     if !text.starts_with(before) {
         return Held::No("rows that were there have changed".to_owned());
     }
     Held::when(done == [0, 1, 2], || {
         format!("successes of the trials {done:?}: {told}")
     })
+}
+
+/// The trials that succeeded, each as often as an attempt of it did. Without a jail a row that nobody witnessed is told again.
+fn successes(rows: &[Value]) -> Vec<u64> {
+    let attempts: BTreeSet<(u64, u64)> = rows
+        .iter()
+        .filter(|row| row["success"] == true)
+        .filter_map(|row| Some((row["trial_index"].as_u64()?, row["attempt"].as_u64()?)))
+        .collect();
+    attempts.into_iter().map(|(trial, _)| trial).collect()
 }
 
 fn torn(world: &World) -> Held {
@@ -166,4 +171,18 @@ async fn verified(world: &World) -> Vec<Tried> {
             held: Held::when(written && found.code == Some(1), || outcome(&found)),
         },
     ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_row_that_is_told_again_is_one_success_and_another_attempt_is_two() {
+        let row = |trial: u64, attempt: u64| json!({"trial_index": trial, "attempt": attempt, "success": true});
+        let failed = json!({"trial_index": 2, "attempt": 0, "success": false});
+        let rows = [row(0, 0), row(1, 0), row(0, 0), failed, row(2, 1)];
+        assert_eq!(successes(&rows), [0, 1, 2]);
+        assert_eq!(successes(&[row(1, 0), row(1, 1)]), [1, 1]);
+    }
 }
