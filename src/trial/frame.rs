@@ -130,7 +130,9 @@ impl<'a> Frame<'a> {
     /// Which paths count though the base commit ignores them.
     pub(super) fn counts(&self) -> impl Fn(&Path) -> bool {
         let guard = self.context.guard(self.planned);
-        move |path| guard.is_some_and(|guard| guard.counts(path))
+        let task = self.context.task(self.planned);
+        let in_place = task.is_some_and(|task| self.grader_env(task) == GradedIn::Workspace);
+        move |path| guard.is_some_and(|guard| guard.counts(path, in_place))
     }
 
     /// Puts down how far the trial has come, for a later start; `to_grade` is whether graders are still to be asked. Says

@@ -133,10 +133,11 @@ impl Guard {
         })
     }
 
-    /// Whether a path counts though the base commit ignores it.
+    /// Whether a path counts though the base commit ignores it: what the task names, and where graders work `in_place`, what is kept
+    /// by default. What is ignored never comes into a tree of their own, and packages that an agent installs bring such files along.
     #[must_use]
-    pub fn counts(&self, path: &Path) -> bool {
-        self.counts.matter(path) || self.is_kept_by_default(path)
+    pub fn counts(&self, path: &Path, in_place: bool) -> bool {
+        self.counts.matter(path) || (in_place && self.is_kept_by_default(path))
     }
 
     /// Whether the task itself keeps a path as it is.

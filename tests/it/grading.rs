@@ -6,6 +6,23 @@ use serde_json::Value;
 
 use crate::sandbox::{CLAUDE_DONE, SOLVE, Sandbox};
 
+#[test]
+fn files_of_installed_packages_that_are_ignored_make_no_row_suspect() {
+    let install = "mkdir -p target/a/debug; cd target; for one in .nycrc conftest.py jest.config.js a/conftest.py a/_virtualenv.pth a/build.rs a/.npmrc; do echo x > \"$one\"; done; cd ..";
+    let sandbox = ignoring(install).tasks(&task("", "test ! -e target"));
+    sandbox.proctor(&["run", "--quiet"]).expect_code(0);
+    let row = sandbox.row();
+    assert_eq!(row["integrity"], "clean", "{row:#}");
+    // Where graders work in the agent's own workspace they would meet them.
+    let sandbox = ignoring(install).tasks(&task("  grader_env: workspace\n", "true"));
+    sandbox.proctor(&["run", "--quiet"]);
+    let told = sandbox.row()["integrity"].to_string();
+    assert!(
+        told.contains("protected_changed:target/a/conftest.py"),
+        "{told}"
+    );
+}
+
 /// A sandbox whose repository ignores `target/` and `*.log`.
 fn ignoring(body: &str) -> Sandbox {
     let body = format!("{body}\n{SOLVE}\n{CLAUDE_DONE}");
