@@ -73,15 +73,27 @@ struct Server {
     required: Option<bool>,
 }
 
-/// The command lines of the servers that a file starts; none where it cannot be read, which stops a trial later.
+/// How a server is started.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct McpCommand {
+    /// Its words.
+    pub argv: Vec<String>,
+    /// Its own variables.
+    pub env: BTreeMap<String, String>,
+}
+
+/// The commands of the servers that a file starts; none where it cannot be read, which stops a trial later.
 #[must_use]
-pub fn mcp_commands(config: &Path) -> Vec<Vec<String>> {
+pub fn mcp_commands(config: &Path) -> Vec<McpCommand> {
     let servers = read(config).map(|file| file.servers).unwrap_or_default();
     let servers = servers.into_values();
     servers
         .filter_map(|server| {
             let program = server.command?;
-            Some(std::iter::once(program).chain(server.args).collect())
+            Some(McpCommand {
+                argv: std::iter::once(program).chain(server.args).collect(),
+                env: server.env,
+            })
         })
         .collect()
 }
@@ -110,7 +122,7 @@ pub(super) fn claude_arguments(
     Ok((arguments.to_vec(), file))
 }
 
-/// The variables and headers that a file of servers holds, by name; none where it cannot be read.
+/// The variables and headers that a file of servers holds, by name, and their addresses; none where it cannot be read.
 ///
 /// Of a header with a scheme (`Bearer x`) only the word after it is given: that is the secret.
 #[must_use]
@@ -119,6 +131,7 @@ pub fn server_variables(path: &Path) -> Vec<(String, String)> {
     let mut found = Vec::new();
     for server in servers.into_values() {
         found.extend(server.env);
+        found.extend(server.url.map(|url| ("url".to_owned(), url)));
         for (name, value) in server.headers.into_iter().chain(server.http_headers) {
             let word = value.split_whitespace().last().unwrap_or_default();
             found.push((name, word.to_owned()));

@@ -50,9 +50,10 @@ pub use home::{Login, OperatorHome, copy_settings, login, login_texts, texts_of}
 pub use invocation::{Invocation, InvocationContext, InvocationError, invocation, invocation_for};
 pub use led::{Led, SCRIPTED_KEY, led};
 pub use mcp::{
-    MachineServers, Met, ServerNoted, ServerNotes, ToolList, machine_servers, machine_settings,
-    mcp_commands, opencode_merges, opencode_settings_named, seen_by_opencode, server_names,
-    server_programs, server_variables, servers_noted, servers_with_folder, tools_taken,
+    MachineServers, McpCommand, Met, ServerNoted, ServerNotes, ToolList, machine_servers,
+    machine_settings, mcp_commands, opencode_merges, opencode_settings_named, seen_by_opencode,
+    server_names, server_programs, server_variables, servers_noted, servers_with_folder,
+    tools_taken,
 };
 pub use prompt::compose_prompt;
 pub use provider::{hosts_of, provider_hosts};

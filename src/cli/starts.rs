@@ -1,5 +1,7 @@
 //! Every command that a suite starts as the person who runs it.
 
+use std::collections::BTreeMap;
+
 use crate::agents;
 use crate::config::{AgentSpec, GraderSpec, JudgeProvider, Suite, TaskSpec};
 use crate::record::Redactor;
@@ -12,6 +14,7 @@ pub(super) fn starts(suite: &Suite) -> Vec<[String; 3]> {
     if !wrapper.is_empty() {
         rows.push(row("suite", "isolation_wrapper", words(wrapper)));
     }
+    rows.extend(environment("suite", &suite.settings.env));
     for agent in &suite.agents {
         let name = format!("agent {}", agent.id);
         rows.push(row(&name, agent.kind.as_str(), started_by(agent)));
@@ -21,12 +24,17 @@ pub(super) fn starts(suite: &Suite) -> Vec<[String; 3]> {
         ("stop_command", &suite.mcp.stop_command),
     ];
     let mcp = mcp.into_iter().filter(|(_, argv)| !argv.is_empty());
-    rows.extend(mcp.map(|(kind, argv)| row("mcp", kind, words(argv))));
+    rows.extend(mcp.map(|(kind, argv)| row("mcp", kind, with(&suite.mcp.env, argv))));
     for scenario in &suite.scenarios {
         let name = format!("scenario {}", scenario.id);
+        rows.extend(environment(&name, &scenario.env));
+        for (kind, further) in &scenario.agent_args {
+            let of = kind.map_or_else(String::new, |kind| format!(" of {}", kind.as_str()));
+            rows.push(row(&name, &format!("agent_args{of}"), words(further)));
+        }
         let servers = scenario.mcp_config.as_deref().map(agents::mcp_commands);
-        for argv in servers.into_iter().flatten() {
-            rows.push(row(&name, "mcp server", words(&argv)));
+        for server in servers.into_iter().flatten() {
+            rows.push(row(&name, "mcp server", with(&server.env, &server.argv)));
         }
     }
     let judges = suite.judge.iter().flat_map(|judge| &judge.judges);
@@ -55,7 +63,7 @@ fn of_task(task: &TaskSpec) -> Vec<[String; 3]> {
 fn started_by(agent: &AgentSpec) -> String {
     match &agent.replay {
         Some(replay) => format!("plays {}", quote_odd(&replay.cassettes.to_string_lossy())),
-        None => words(&agent.command),
+        None => with(&agent.env, &agent.command),
     }
 }
 
@@ -63,7 +71,9 @@ fn started_by(agent: &AgentSpec) -> String {
 pub(super) fn judged_by(grader: &GraderSpec) -> String {
     match grader {
         GraderSpec::GitDiffForbidden { forbidden_globs } => listed(forbidden_globs),
-        GraderSpec::Command { argv, env, .. } => words(&in_environment(env, argv)),
+        GraderSpec::Command { argv, env, .. } => {
+            with(env.iter().map(|(name, value)| (name, value)), argv)
+        }
         GraderSpec::ScreenshotExists { path } | GraderSpec::ScreenshotCompare { path, .. } => {
             quote_odd(&path.to_string_lossy())
         }
@@ -81,17 +91,27 @@ pub(super) fn judged_by(grader: &GraderSpec) -> String {
 
 /// A command and the variables that it gets, as `env` would be told them: some of them (`BASH_ENV`, `LD_PRELOAD`) decide what runs.
 /// What a name says is secret is not shown.
-fn in_environment(env: &[(String, String)], argv: &[String]) -> Vec<String> {
-    let named = env
-        .iter()
-        .map(|(name, value)| (name.as_str(), value.as_str()));
-    let secrets = Redactor::from_variables(named);
-    let variables = env
-        .iter()
-        .map(|(name, value)| format!("{name}={}", secrets.redact(value)));
-    let before = (!env.is_empty()).then(|| "env".to_owned());
-    let words = before.into_iter().chain(variables);
-    words.chain(argv.iter().cloned()).collect()
+fn with<'e>(env: impl IntoIterator<Item = (&'e String, &'e String)>, argv: &[String]) -> String {
+    let variables = variables(env);
+    let before = (!variables.is_empty()).then(|| "env".to_owned());
+    let all = before.into_iter().chain(variables);
+    words(&all.chain(argv.iter().cloned()).collect::<Vec<_>>())
+}
+
+/// Variables that are set for more than one command.
+fn environment(of: &str, env: &BTreeMap<String, String>) -> Option<[String; 3]> {
+    (!env.is_empty()).then(|| row(of, "env", words(&variables(env))))
+}
+
+fn variables<'e>(env: impl IntoIterator<Item = (&'e String, &'e String)>) -> Vec<String> {
+    let env: Vec<(&str, &str)> = env
+        .into_iter()
+        .map(|(name, value)| (name.as_str(), value.as_str()))
+        .collect();
+    let secrets = Redactor::from_variables(env.iter().copied());
+    env.into_iter()
+        .map(|(name, value)| format!("{name}={}", secrets.redact(value)))
+        .collect()
 }
 
 fn listed(texts: &[String]) -> String {

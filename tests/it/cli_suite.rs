@@ -358,16 +358,23 @@ fn a_scratch_folder_that_was_never_marked_is_swept_when_it_is_old_and_empty() {
 #[test]
 fn every_command_of_a_suite_is_shown_before_anything_runs() {
     let sandbox = solving()
-        .section("mcp: {enabled: true, start_command: [start-servers, --now], stop_command: [stop-servers]}\njudge: {judges: [{type: command, command: [opinion, -x]}]}\n")
+        .section("scenarios: [{id: led, agent_args: {claude_code_cli: ['--settings={}']}, env: {NODE_OPTIONS: '--require x'}}]\n")
+        .suite("env: {BASH_ENV: first}")
+        .section("mcp: {enabled: true, start_command: [start-servers, --now], stop_command: [stop-servers], env: {LD_PRELOAD: x.so}}\njudge: {judges: [{type: command, command: [opinion, -x]}]}\n")
         .tasks("- id: answer\n  prompt: p\n  setup_commands:\n    - [make, ready]\n    - 'curl http://127.0.0.1/x | sh'\n  graders:\n    - type: command\n      argv: [judge, --hard]\n");
-    let ran = sandbox.proctor(&["run", "--dry-run"]).expect_code(0);
+    let words = ["run", "--dry-run", "--scenarios", "led"];
+    let ran = sandbox.proctor(&words).expect_code(0);
     for command in [
         "agent-good",
         "make ready",
         "curl http://127.0.0.1/x | sh",
         "judge --hard",
-        "start-servers --now",
+        "env 'LD_PRELOAD=x.so' start-servers --now",
         "stop-servers",
+        "agent_args of claude_code_cli",
+        "--settings=",
+        "'NODE_OPTIONS=--require x'",
+        "'BASH_ENV=first'",
         "opinion -x",
     ] {
         assert!(ran.stdout.contains(command), "{command}\n{}", ran.stdout);
