@@ -36,6 +36,7 @@ mod private;
 mod redact;
 mod redact_character;
 mod redact_forms;
+mod redact_inside;
 mod redact_search;
 mod redact_sieve;
 mod redact_spelled;
@@ -80,6 +81,7 @@ pub use metadata::{
 };
 pub use private::{create_dir, read_file, set_apart, write_file};
 pub use redact::{Redactor, looks_secret};
+pub use redact_inside::{secrets_in_words, secrets_inside};
 pub use redact_sieve::Sieve;
 pub use reference_checks::append_reference_check;
 pub use row::{COLUMNS, ROW_SCHEMA, Row};

@@ -6,10 +6,10 @@ use std::ffi::OsString;
 
 use serde_json::Value;
 
-use crate::agents::{OperatorHome, login_texts, server_variables, texts_of};
+use crate::agents::{OperatorHome, login_texts, mcp_commands, server_variables, texts_of};
 use crate::config::{AgentKind, GraderSpec, Suite};
 use crate::judge::keys;
-use crate::record::{Redactor, RunDir, RunMetadata};
+use crate::record::{Redactor, RunDir, RunMetadata, secrets_in_words, secrets_inside};
 
 /// Names that a person is told at once.
 const MOST_NAMES: usize = 10;
@@ -38,7 +38,8 @@ pub(super) fn forgotten(run_dir: &RunDir, redactor: &Redactor) -> Option<String>
 }
 
 /// Knows the values of all variables whose names say that they are secret: the operator's, the agents', the scenarios',
-/// the suite's, those of graders, and those of MCP servers with their headers; and what logs the suite's agents in, as it lies on disk now.
+/// the suite's, those of graders, and those of MCP servers with their headers; what is secret inside of other values and of commands; and what logs the
+/// suite's agents in, as it lies on disk now.
 pub(super) fn redactor(suite: &Suite) -> Redactor {
     let environment: Vec<(OsString, OsString)> = std::env::vars_os().collect();
     let operator = environment
@@ -71,6 +72,11 @@ pub(super) fn redactor(suite: &Suite) -> Redactor {
         .map(|(keys, text)| (keys.rsplit('/').next().unwrap_or_default().to_owned(), text))
         .collect();
     variables.extend(inside);
+    let parts = variables
+        .iter()
+        .flat_map(|(name, value)| secrets_inside(name, value));
+    let mut parts: Vec<(String, String)> = parts.collect();
+    parts.extend(commands(suite).flat_map(|words| secrets_in_words(&words)));
     let operator = OperatorHome::from_env();
     let agents = suite.agents.iter().chain(&suite.further_agents);
     let kinds: BTreeSet<&str> = agents.map(|agent| agent.kind.as_str()).collect();
@@ -83,6 +89,9 @@ pub(super) fn redactor(suite: &Suite) -> Redactor {
             .iter()
             .map(|(name, value)| (name.as_str(), value.as_str())),
     );
+    for (name, value) in &parts {
+        redactor.add(name, value);
+    }
     // Whatever its name, what holds a judge's key is a secret.
     for (name, value) in suite
         .judge
@@ -92,4 +101,15 @@ pub(super) fn redactor(suite: &Suite) -> Redactor {
         redactor.add(name, value);
     }
     redactor
+}
+
+/// The command lines of agents, and of MCP servers that the suite starts or its scenarios name.
+fn commands(suite: &Suite) -> impl Iterator<Item = Vec<String>> {
+    let agents = suite.agents.iter().chain(&suite.further_agents);
+    let agents = agents.map(|agent| agent.command.clone());
+    let files = suite
+        .scenarios
+        .iter()
+        .filter_map(|it| it.mcp_config.as_deref());
+    agents.chain(files.flat_map(mcp_commands).map(|server| server.argv))
 }

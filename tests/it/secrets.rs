@@ -148,6 +148,38 @@ echo "$k" >&2; echo "$k" > note.txt; xcodebuild "-key=$k""#;
 }
 
 #[test]
+fn passwords_in_addresses_and_keys_in_headers_are_in_no_file_of_a_run() {
+    let secrets = [
+        ("HTTPS_PROXY", "http://me:canary-proxy@127.0.0.1:9"),
+        ("ANTHROPIC_BASE_URL", "http://me:canary-base@127.0.0.1:9"),
+        ("ANTHROPIC_CUSTOM_HEADERS", "X-Api-Key: canary-header"),
+    ];
+    let sandbox = Sandbox::new()
+        .agent_with(
+            ("fake", "claude_code_cli"),
+            "--api-key, canary-option, ",
+            &format!("env\necho \"$@\"\n{SOLVE}\n{CLAUDE_DONE}"),
+        )
+        .tasks("- id: answer\n  prompt: p\n  graders:\n    - {type: command, argv: [env]}\n");
+    let mut command = sandbox.command(&["run", "--quiet"]);
+    let output = command.envs(secrets).output().expect("run proctor");
+    assert_eq!(sandbox.row()["success"], true, "{output:?}");
+    let said = fs::read_to_string(sandbox.trial_file("stdout.raw")).expect("read what it said");
+    for known in ["HTTPS_PROXY", "ANTHROPIC_BASE_URL", "X-Api-Key", "api-key"] {
+        assert!(said.contains(&format!("[redacted:{known}]")), "{said}");
+    }
+    assert_in_no_file(
+        &sandbox,
+        &[
+            "canary-proxy",
+            "canary-base",
+            "canary-header",
+            "canary-option",
+        ],
+    );
+}
+
+#[test]
 fn a_secret_that_a_grader_prints_is_in_no_log_of_a_validation_a_run_a_resume_or_a_regrade() {
     let (passed, own) = ("canary+/0123456789ab", "sparrow+/0123456789ab");
     let sandbox = Sandbox::new()

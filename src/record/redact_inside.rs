@@ -1,0 +1,147 @@
+//! Secrets inside of texts that are none as a whole: in addresses, in lines of headers, behind options of a command.
+
+use percent_encoding::percent_decode_str;
+
+use crate::record::looks_secret;
+
+/// A user of an address without a password is a token where its name is at least as long as this.
+const LONG_USER: usize = 16;
+
+/// What of a variable's value is a secret, each with the name that stands for it: the password of an address
+/// (`http://user:password@host`), a parameter of one whose name says so (`?api_key=x`), and the last word of a header whose
+/// name says so (`X-Api-Key: x`, and in a variable of headers also `authorization=Basic x,..`).
+#[must_use]
+pub fn secrets_inside(name: &str, value: &str) -> Vec<(String, String)> {
+    let mut found = in_addresses(name, value);
+    let lists = name.to_ascii_uppercase().contains("HEADER");
+    let parts = value.split(|one: char| one == '\n' || (lists && one == ','));
+    for part in parts {
+        let pair = part.split_once(|one: char| one == ':' || (lists && one == '='));
+        let header = pair.filter(|(name, _)| is_name(name.trim()) && looks_secret(name.trim()));
+        let word = header.and_then(|(name, value)| Some((name, value.split_whitespace().last()?)));
+        found.extend(word.map(|(name, word)| (name.trim().to_owned(), word.to_owned())));
+    }
+    found
+}
+
+/// What of the words of a command is a secret: inside of each, and what stands behind an option whose name says so
+/// (`--api-key x`, `--token=x`), unless it is a path or stands for a variable.
+#[must_use]
+pub fn secrets_in_words(words: &[String]) -> Vec<(String, String)> {
+    let mut found = Vec::new();
+    let mut option: Option<&str> = None;
+    for word in words {
+        found.extend(secrets_inside("", word));
+        let (name, value) = match word.split_once('=') {
+            Some((name, value)) if name.starts_with('-') => (Some(name), Some(value)),
+            _ if word.starts_with('-') => (Some(word.as_str()), None),
+            _ => (option, Some(word.as_str())),
+        };
+        let name = name.map(|name| name.trim_start_matches('-'));
+        option = name.filter(|_| value.is_none());
+        let pair = name.zip(value).filter(|(name, value)| {
+            looks_secret(name) && !value.starts_with(['/', '.', '~', '$', '{'])
+        });
+        found.extend(pair.map(|(name, value)| (name.to_owned(), value.to_owned())));
+    }
+    found
+}
+
+fn is_name(text: &str) -> bool {
+    let plain = |one: char| one.is_ascii_alphanumeric() || matches!(one, '-' | '_');
+    !text.is_empty() && text.chars().all(plain)
+}
+
+fn in_addresses(name: &str, text: &str) -> Vec<(String, String)> {
+    let mut found = Vec::new();
+    for (at, _) in text.match_indices("://") {
+        let rest = &text[at + 3..];
+        let ends = |one: char| one.is_whitespace() || matches!(one, '"' | '\'' | '<' | '>');
+        let address = rest.split(ends).next().unwrap_or_default();
+        let host = address.split(['/', '?', '#']).next().unwrap_or_default();
+        if let Some((login, _)) = host.rsplit_once('@') {
+            let secret = match login.split_once(':') {
+                // Of a service for everybody who may reach it.
+                Some((user, password)) if user == password => None,
+                Some((_, password)) => Some(password),
+                None => Some(login).filter(|user| user.len() >= LONG_USER),
+            };
+            found.extend(secret.map(|secret| (name.to_owned(), decoded(secret))));
+        }
+        let parameters = address.split_once('?').map_or("", |(_, all)| all);
+        let parameters = parameters.split('#').next().unwrap_or_default();
+        let pairs = parameters
+            .split('&')
+            .filter_map(|pair| pair.split_once('='));
+        let secret = pairs.filter(|(name, _)| looks_secret(name));
+        found.extend(secret.map(|(name, value)| (name.to_owned(), decoded(value))));
+    }
+    found.retain(|(_, secret)| !secret.is_empty());
+    found
+}
+
+fn decoded(text: &str) -> String {
+    percent_decode_str(text).decode_utf8_lossy().into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn values(found: Vec<(String, String)>) -> Vec<String> {
+        found.into_iter().map(|(_, value)| value).collect()
+    }
+
+    #[test]
+    fn passwords_and_keys_of_addresses_are_secrets() {
+        for (value, expected) in [
+            ("http://bob:s3cret%40word@proxy:3128", vec!["s3cret@word"]),
+            ("http://bob:a:b@[::1]:80/x", vec!["a:b"]),
+            ("postgres://postgres:postgres@localhost/db", vec![]),
+            (
+                "https://ghp_0123456789abcdef@github.com/a",
+                vec!["ghp_0123456789abcdef"],
+            ),
+            ("ssh://git@github.com/a", vec![]),
+            ("https://h/mcp?api_key=k1%2B2&v=1#f", vec!["k1+2"]),
+            ("https://h/a@b:c?x=1", vec![]),
+            (
+                "one=http://a:first1@x, two=\"https://a:second@y\"",
+                vec!["first1", "second"],
+            ),
+            ("no address: at all", vec![]),
+        ] {
+            assert_eq!(values(secrets_inside("X", value)), expected, "{value}");
+        }
+        let named = secrets_inside("HTTPS_PROXY", "http://u:p@h");
+        assert_eq!(named, [("HTTPS_PROXY".to_owned(), "p".to_owned())]);
+    }
+
+    #[test]
+    fn words_of_headers_whose_names_say_so_are_secrets() {
+        for (name, value, expected) in [
+            (
+                "ANTHROPIC_CUSTOM_HEADERS",
+                "X-Api-Key: abc\nX-Team: me",
+                vec!["abc"],
+            ),
+            (
+                "OTEL_EXPORTER_OTLP_HEADERS",
+                "authorization=Basic dXNlcg,x-team=me",
+                vec!["dXNlcg"],
+            ),
+            ("ANY", "Authorization: Bearer abc", vec!["abc"]),
+            ("ANY", "the key: none", vec![]),
+        ] {
+            assert_eq!(values(secrets_inside(name, value)), expected, "{value}");
+        }
+    }
+
+    #[test]
+    fn what_stands_behind_options_of_a_command_is_a_secret() {
+        let words = "npx mcp-remote https://h/?token=t1 --header Authorization:Bearer --api-key k1 --auth-token=k2 --key /a/file --token {PROMPT} --v x";
+        let mut words: Vec<String> = words.split(' ').map(str::to_owned).collect();
+        words[4] = "Authorization: Bearer b1".to_owned();
+        assert_eq!(values(secrets_in_words(&words)), ["t1", "b1", "k1", "k2"]);
+    }
+}
