@@ -47,8 +47,9 @@ fn parse_and_run() -> ExitCode {
     match run(args.command) {
         Ok(code) => code,
         Err(failure) => {
+            let colour = Colour::unless(std::env::args_os().any(|word| word == "--no-color"));
             // Whoever listened may be gone.
-            drop(failure.tell(&mut Colour::AUTO.stderr()));
+            drop(failure.tell(&mut colour.stderr()));
             failure.exit_code()
         }
     }

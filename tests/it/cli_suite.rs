@@ -431,7 +431,16 @@ fn cloned(sandbox: Sandbox) -> Sandbox {
 }
 
 /// Runs proctor at a terminal of its own, where a person types `typed`; gives what the person sees and the exit code.
-fn at_a_terminal(sandbox: &Sandbox, (arguments, typed): (&str, &str)) -> (String, Option<i32>) {
+fn at_a_terminal(sandbox: &Sandbox, asked: (&str, &str)) -> (String, Option<i32>) {
+    at_terminal(sandbox, asked, "dumb")
+}
+
+/// The same at one of this kind.
+fn at_terminal(
+    sandbox: &Sandbox,
+    (arguments, typed): (&str, &str),
+    kind: &str,
+) -> (String, Option<i32>) {
     let proctor = sandbox.command(&[]);
     let line = format!("{} {arguments}", proctor.get_program().display());
     let mut command = std::process::Command::new("script");
@@ -441,7 +450,7 @@ fn at_a_terminal(sandbox: &Sandbox, (arguments, typed): (&str, &str)) -> (String
         .current_dir(sandbox.path(""))
         .env_clear()
         .envs(variables.filter_map(|(name, value)| Some((name, value?))))
-        .env("TERM", "dumb")
+        .env("TERM", kind)
         .stdin(std::process::Stdio::piped())
         .stdout(std::process::Stdio::piped());
     let mut child = command.spawn().expect("start script");
@@ -451,6 +460,23 @@ fn at_a_terminal(sandbox: &Sandbox, (arguments, typed): (&str, &str)) -> (String
     drop(keyboard);
     let seen = String::from_utf8_lossy(&ended.stdout).into_owned();
     (seen, ended.status.code())
+}
+
+#[test]
+fn without_colours_the_last_words_of_a_run_have_none_at_a_terminal() {
+    if !has_script() {
+        eprintln!("SKIPPED: no `script` here that gives a program a terminal");
+        return;
+    }
+    let (seen, code) = at_terminal(&solving(), ("run --quiet --agents nobody", ""), "xterm");
+    assert!(seen.contains("nobody") && code == Some(2), "{seen}");
+    assert!(seen.contains('\u{1b}'), "{seen:?}");
+    let words = "run --quiet --no-color --agents nobody";
+    let (seen, _) = at_terminal(&solving(), (words, ""), "xterm");
+    assert!(
+        seen.contains("nobody") && !seen.contains('\u{1b}'),
+        "{seen:?}"
+    );
 }
 
 #[test]
