@@ -81,7 +81,19 @@ impl Redactor {
         self.rebuild();
     }
 
+    /// Learns a value, and of one in quotes or with a scheme (`Bearer x`) what is inside, which others write alone.
     fn remember(&mut self, name: &str, value: &str) {
+        self.remember_as_is(name, value);
+        let bare = value.trim().trim_matches(['"', '\'']);
+        let scheme = |word: &str| {
+            let word = word.to_ascii_lowercase();
+            ["bearer", "basic", "token"].contains(&word.as_str())
+        };
+        let parts = bare.split_once(' ').filter(|(word, _)| scheme(word));
+        self.remember_as_is(name, parts.map_or(bare, |(_, rest)| rest.trim()));
+    }
+
+    fn remember_as_is(&mut self, name: &str, value: &str) {
         let known = self.secrets.iter().any(|(_, secret)| &**secret == value);
         if value.len() >= SHORTEST && !known {
             self.secrets.push((name.to_owned(), value.into()));

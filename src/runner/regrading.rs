@@ -118,7 +118,7 @@ pub async fn regrade(
         .lock()
         .map_err(|error| RunError::at("lock the run", &error))?;
     let (chosen, left_out) = choose(&request, &run_dir)?;
-    let stamp = now_stamp();
+    let stamp = free_stamp(&run_dir);
     let ready = preflight(&request, run_dir, cancel).await?;
     if let Some(text) = forgotten(&ready.context.run_dir, &ready.context.redactor) {
         teller.tell(Progress::Warning { text });
@@ -153,6 +153,19 @@ pub async fn regrade(
         left_out,
         kept_in,
     })
+}
+
+/// A name for this regrading that none before it has: the time, where that is taken with `_2` and so on.
+fn free_stamp(run_dir: &RunDir) -> String {
+    let now = now_stamp();
+    let folder = run_dir.regrades();
+    let is_free = |stamp: &String| {
+        let kept = folder.join(format!("{stamp}.jsonl"));
+        !kept.exists() && !folder.join(stamp).exists()
+    };
+    let further = (2_u32..).map(|number| format!("{now}_{number}"));
+    let mut names = std::iter::once(now.clone()).chain(further);
+    names.find(is_free).unwrap_or(now)
 }
 
 /// The rows to grade, each with its place in the suite, and how many were left out for what.

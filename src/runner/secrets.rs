@@ -6,7 +6,9 @@ use std::ffi::OsString;
 
 use serde_json::Value;
 
-use crate::agents::{OperatorHome, login_texts, mcp_commands, server_variables, texts_of};
+use crate::agents::{
+    OperatorHome, git_texts, login_texts, mcp_commands, server_variables, texts_of,
+};
 use crate::config::{AgentKind, GraderSpec, Suite};
 use crate::judge::keys;
 use crate::record::{Redactor, RunDir, RunMetadata, secrets_in_words, secrets_inside};
@@ -38,8 +40,8 @@ pub(super) fn forgotten(run_dir: &RunDir, redactor: &Redactor) -> Option<String>
 }
 
 /// Knows the values of all variables whose names say that they are secret: the operator's, the agents', the scenarios',
-/// the suite's, those of graders, and those of MCP servers with their headers; what is secret inside of other values and of commands; and what logs the
-/// suite's agents in, as it lies on disk now.
+/// the suite's, those of graders, and those of MCP servers with their headers; what is secret inside of other values, of commands and of git's settings; and
+/// what logs the suite's agents in, as it lies on disk now.
 pub(super) fn redactor(suite: &Suite) -> Redactor {
     let environment: Vec<(OsString, OsString)> = std::env::vars_os().collect();
     let operator = environment
@@ -72,11 +74,6 @@ pub(super) fn redactor(suite: &Suite) -> Redactor {
         .map(|(keys, text)| (keys.rsplit('/').next().unwrap_or_default().to_owned(), text))
         .collect();
     variables.extend(inside);
-    let parts = variables
-        .iter()
-        .flat_map(|(name, value)| secrets_inside(name, value));
-    let mut parts: Vec<(String, String)> = parts.collect();
-    parts.extend(commands(suite).flat_map(|words| secrets_in_words(&words)));
     let operator = OperatorHome::from_env();
     let agents = suite.agents.iter().chain(&suite.further_agents);
     let kinds: BTreeSet<&str> = agents.map(|agent| agent.kind.as_str()).collect();
@@ -84,6 +81,11 @@ pub(super) fn redactor(suite: &Suite) -> Redactor {
         .into_iter()
         .filter(|kind| kinds.contains(kind.as_str()));
     variables.extend(kinds.flat_map(|kind| login_texts(kind, &operator)));
+    variables.extend(git_texts(&operator));
+    let parts = variables.iter();
+    let parts = parts.flat_map(|(name, value)| secrets_inside(name, value));
+    let mut parts: Vec<(String, String)> = parts.collect();
+    parts.extend(commands(suite).flat_map(|words| secrets_in_words(&words)));
     let mut redactor = Redactor::from_variables(
         variables
             .iter()

@@ -153,30 +153,35 @@ fn passwords_in_addresses_and_keys_in_headers_are_in_no_file_of_a_run() {
         ("HTTPS_PROXY", "http://me:canary-proxy@127.0.0.1:9"),
         ("ANTHROPIC_BASE_URL", "http://me:canary-base@127.0.0.1:9"),
         ("ANTHROPIC_CUSTOM_HEADERS", "X-Api-Key: canary-header"),
+        ("ANTHROPIC_AUTH_TOKEN", "\"Bearer canary-bearer\""),
     ];
     let sandbox = Sandbox::new()
         .agent_with(
             ("fake", "claude_code_cli"),
             "--api-key, canary-option, ",
-            &format!("env\necho \"$@\"\n{SOLVE}\n{CLAUDE_DONE}"),
+            &format!(
+                "env\necho \"$@\" ${{ANTHROPIC_AUTH_TOKEN#* }}\ncat ~/.gitconfig\n{SOLVE}\n{CLAUDE_DONE}"
+            ),
         )
         .tasks("- id: answer\n  prompt: p\n  graders:\n    - {type: command, argv: [env]}\n");
+    sandbox.write();
+    let git = "[http]\n\textraheader = AUTHORIZATION: basic canary-basic\n[url \"https://canary-in-an-address@x/\"]\n\tinsteadOf = x:\n";
+    fs::write(sandbox.path("home/.gitconfig"), git).expect("write a file");
     let mut command = sandbox.command(&["run", "--quiet"]);
     let output = command.envs(secrets).output().expect("run proctor");
     assert_eq!(sandbox.row()["success"], true, "{output:?}");
     let said = fs::read_to_string(sandbox.trial_file("stdout.raw")).expect("read what it said");
-    for known in ["HTTPS_PROXY", "ANTHROPIC_BASE_URL", "X-Api-Key", "api-key"] {
+    for known in [
+        "HTTPS_PROXY",
+        "ANTHROPIC_BASE_URL",
+        "X-Api-Key",
+        "api-key",
+        "AUTHORIZATION",
+        ".gitconfig",
+    ] {
         assert!(said.contains(&format!("[redacted:{known}]")), "{said}");
     }
-    assert_in_no_file(
-        &sandbox,
-        &[
-            "canary-proxy",
-            "canary-base",
-            "canary-header",
-            "canary-option",
-        ],
-    );
+    assert_in_no_file(&sandbox, &["canary-"]);
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::OperatorHome;
-use super::login::{copied_files, login_of, regular_text};
+use super::login::{SETTINGS_OF_GIT, copied_files, login_of, regular_text};
 use crate::agents::jsonc::plain_json;
 use crate::config::AgentKind;
 
@@ -26,6 +26,28 @@ pub fn login_texts(kind: AgentKind, operator: &OperatorHome) -> Vec<(String, Str
         }
     });
     found.collect()
+}
+
+/// What stands in the operator's settings of git, which agents have: each value under its key, and the line itself, since a section
+/// may hold an address.
+#[must_use]
+pub fn git_texts(operator: &OperatorHome) -> Vec<(String, String)> {
+    let files = operator.home.iter().flat_map(|home| {
+        let files = SETTINGS_OF_GIT.iter();
+        files.filter_map(|name| regular_text(&home.join(name)))
+    });
+    let mut found = Vec::new();
+    for text in files {
+        for line in text.lines() {
+            let value = line.split_once('=');
+            let value = value.map(|(key, value)| (key.trim(), value.trim()));
+            // The key that signs is told by its public name.
+            let value = value.filter(|(key, _)| !key.eq_ignore_ascii_case("signingkey"));
+            found.extend(value.map(|(key, value)| (key.to_owned(), value.to_owned())));
+            found.push((".gitconfig".to_owned(), line.to_owned()));
+        }
+    }
+    found
 }
 
 /// A text of a login under the name of all that log in, if it does.
@@ -86,6 +108,29 @@ fn collect(value: &Value, name: &str, found: &mut Vec<(String, String)>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_stands_in_settings_of_git_is_known_by_its_key_and_as_a_line() {
+        let home = tempfile::tempdir().unwrap();
+        let text = "[url \"https://canary@x/\"]\n\tinsteadOf = x:\n[github]\n token = canary\n signingKey = ABCDEF\n";
+        std::fs::write(home.path().join(".gitconfig"), text).unwrap();
+        let operator = OperatorHome {
+            home: Some(home.path().to_owned()),
+            ..OperatorHome::default()
+        };
+        let found = git_texts(&operator);
+        let has = |name: &str, text: &str| found.contains(&(name.to_owned(), text.to_owned()));
+        assert!(
+            has(".gitconfig", "[url \"https://canary@x/\"]"),
+            "{found:?}"
+        );
+        assert!(
+            has("token", "canary") && has("insteadOf", "x:"),
+            "{found:?}"
+        );
+        assert!(!has("signingKey", "ABCDEF"), "{found:?}");
+        assert!(git_texts(&OperatorHome::default()).is_empty());
+    }
 
     #[test]
     fn keys_inside_of_settings_are_known() {

@@ -10,6 +10,9 @@ use crate::agents::home::{PrivateHome, with_committer, without_plugins, write_pr
 use crate::agents::mcp::OPENCODE_OLD;
 use crate::config::{AgentKind, Settings};
 
+/// Where git keeps the operator's settings, from the home.
+pub(super) const SETTINGS_OF_GIT: [&str; 2] = [".gitconfig", ".config/git/config"];
+
 /// Where the operator's own agents keep their things.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct OperatorHome {
@@ -206,8 +209,7 @@ pub fn copy_settings(
     if kind == AgentKind::Opencode && operator.opencode_config.is_some() {
         without_plugins(home)?;
     }
-    let settings_of_git = [".gitconfig", ".config/git/config"];
-    if !settings_of_git
+    if !SETTINGS_OF_GIT
         .iter()
         .any(|name| theirs.join(name).exists())
     {

@@ -92,9 +92,10 @@ fn proven(validation: &Validation) -> Vec<String> {
     let (runs, passed) = validation.repeats;
     if runs > 1 {
         let flake = f64::from(runs - passed) / f64::from(runs) * 100.0;
-        told.push(format!(
-            "reference passed {passed} of {runs} times: flake rate {flake:.0} %"
-        ));
+        // What never passes does not flake.
+        let rate = (passed > 0).then(|| format!(": flake rate {flake:.0} %"));
+        let rate = rate.unwrap_or_default();
+        told.push(format!("reference passed {passed} of {runs} times{rate}"));
     }
     let all = validation.cheats.len();
     if all > 0 {
