@@ -1,5 +1,6 @@
 //! An agent is asked for the settings that it goes by, right where it will work, before anything is spent.
 
+use std::collections::BTreeMap;
 use std::io;
 use std::net::TcpListener;
 use std::time::Duration;
@@ -24,7 +25,25 @@ const LONGEST: usize = 4 << 20;
 /// More questions than any kind has.
 const MOST: usize = 8;
 
-/// Asks; gives why the agent did not tell, where it did not.
+/// What an agent told.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Told {
+    /// Why it did not tell its settings, where it was asked and did not.
+    pub(super) untold: Option<String>,
+    /// The state of servers, by name, of which it says nothing while it works.
+    pub(super) servers: BTreeMap<String, String>,
+}
+
+impl Told {
+    fn nothing(why: String) -> Self {
+        Self {
+            untold: Some(why),
+            ..Self::default()
+        }
+    }
+}
+
+/// Asks.
 ///
 /// # Errors
 /// Settings with which it would measure something else, and a person who cancelled.
@@ -32,16 +51,23 @@ pub(super) async fn ask(
     frame: &Frame<'_>,
     workspace: &Workspace,
     ready: &Ready,
-) -> Result<Option<String>, Stop> {
+) -> Result<Told, Stop> {
     let agent = frame.context.agent(frame.planned);
-    let Some(mut question) = settings_question(agent, &ready.invocation) else {
-        return Ok(None);
+    let scenario = frame.context.scenario(frame.planned);
+    let Some(mut question) = settings_question(agent, scenario, &ready.invocation) else {
+        return Ok(Told::default());
     };
     let mut asked = question.first();
     for _ in 0..MOST {
         let words = match asked {
-            Asked::Fit => return Ok(None),
-            Asked::Untold(why) => return Ok(Some(why)),
+            Asked::Fit => return Ok(Told::default()),
+            Asked::Servers(servers) => {
+                return Ok(Told {
+                    servers,
+                    ..Told::default()
+                });
+            }
+            Asked::Untold(why) => return Ok(Told::nothing(why)),
             Asked::Refused(why) => return Err(Stop::spawn(why)),
             Asked::Further(words) => words,
         };
@@ -53,7 +79,7 @@ pub(super) async fn ask(
         }
         asked = question.heard(&heard.answer(&ending));
     }
-    Ok(Some("it was asked too often".to_owned()))
+    Ok(Told::nothing("it was asked too often".to_owned()))
 }
 
 /// The answer of an agent that is started as it will be but for what it is asked.

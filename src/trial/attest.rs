@@ -89,7 +89,8 @@ pub(super) fn before(
             .collect(),
         env_names: names.map(std::borrow::Cow::into_owned).collect(),
         mcp_expected: servers.into_iter().flatten().collect(),
-        settings_untold: ready.untold.clone(),
+        settings_untold: ready.told.untold.clone(),
+        mcp_servers: ready.told.servers.clone(),
         ..Attestation::default()
     };
     // A replay is this very program, which the run's metadata names.

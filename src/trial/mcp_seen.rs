@@ -15,11 +15,16 @@ pub(super) fn add(frame: &Frame<'_>, heard: &HeardAll, seen: &mut Attestation) {
     let noted = servers_noted(&frame.private);
     let told = told_by_agent(frame, heard);
     let went_well = heard.report.terminal == Terminal::Done;
+    // What it told when it was asked before it began.
+    let asked = std::mem::take(&mut seen.mcp_servers);
     seen.mcp_servers = told.unwrap_or_else(|| {
         let expected = seen.mcp_expected.iter();
         let status = |name: &String| {
             if let Some(told) = told_at_last(&heard.report.mcp_servers, name) {
                 return (name.clone(), told);
+            }
+            if let Some(told) = asked.get(name) {
+                return (name.clone(), short(told));
             }
             let status = noted.as_ref().map_or("given", |noted| {
                 // An address is met directly, and nothing is noted of it.

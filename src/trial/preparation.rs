@@ -17,6 +17,7 @@ use crate::shims::{LogWay, Overlay};
 use crate::supervise::{
     self, Cancel, CapturedOutput, ChildEnding, ChildSpec, EndReason, Exit, Supervisor, server_of,
 };
+use crate::trial::asked::Told;
 use crate::trial::draft::Stop;
 use crate::trial::environment::program_path;
 use crate::trial::frame::{Frame, HelperRun};
@@ -36,8 +37,8 @@ pub(super) struct Ready {
     pub(super) invocation: Invocation,
     /// What the shells of the agent need to keep the overlay in front.
     pub(super) shell_env: Vec<(String, OsString)>,
-    /// Why the agent did not tell the settings that it goes by, where it was asked and did not.
-    pub(super) untold: Option<String>,
+    /// What the agent told of its settings and servers, where it was asked.
+    pub(super) told: Told,
 }
 
 /// Lays the overlay and works out how the agent is called.
@@ -103,7 +104,7 @@ pub(super) fn ready(frame: &Frame<'_>, workspace: &Workspace) -> Result<Ready, S
         prompt,
         invocation,
         shell_env,
-        untold: None,
+        told: Told::default(),
     })
 }
 

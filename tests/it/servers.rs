@@ -172,11 +172,25 @@ fn a_server_in_a_hidden_folder_of_the_home_is_in_opencodes_way_only_where_it_is_
 fn a_gemini_that_tells_of_issues_with_its_servers_is_not_plainly_connected() {
     let end = r#"echo '{"type":"result","status":"success","stats":{"total_tokens":2,"input_tokens":1,"output_tokens":1,"cached":0,"input":1}}'"#;
     let issues = "MCP issues detected. Run /mcp list for status.";
-    for (told, flags) in [
-        (issues, json!(["mcp_not_connected"])),
-        ("all is well", json!([])),
+    let listed = |state: &str| format!("echo '✗ far: http://127.0.0.1:9/mcp (http) - {state}' >&2");
+    for (told, listed, flags) in [
+        (issues, listed("Connected"), json!(["mcp_not_connected"])),
+        ("all is well", listed("Connected"), json!([])),
+        // It says nothing of a server that refuses it (HTTP 401), but where it is asked.
+        (
+            "all is well",
+            listed("Disconnected"),
+            json!(["mcp_not_connected"]),
+        ),
+        (
+            "all is well",
+            "exit 3".to_owned(),
+            json!(["settings_untold"]),
+        ),
     ] {
-        let body = format!("{SOLVE}\necho '{told}' >&2\n{end}");
+        let body = format!(
+            "[ \"$1 $2\" = 'mcp list' ] && {{ {listed}; exit; }}\n{SOLVE}\necho '{told}' >&2\n{end}"
+        );
         let sandbox = Sandbox::new()
             .agent("fake", "gemini_cli", &body)
             .suite("scenarios: [with_far]")
@@ -186,6 +200,6 @@ fn a_gemini_that_tells_of_issues_with_its_servers_is_not_plainly_connected() {
         fs::write(sandbox.path("far.json"), servers.to_string()).expect("write the servers");
         sandbox.proctor(&["run", "--quiet"]).expect_code(0);
         let row = sandbox.row();
-        assert_eq!(row["attestation_flags"], flags, "{told}: {row:#}");
+        assert_eq!(row["attestation_flags"], flags, "{told}, {listed}: {row:#}");
     }
 }

@@ -1,6 +1,9 @@
 //! What the Gemini CLI prints with `-o stream-json`: messages in pieces, tools, one result with all figures at the end.
 
+mod listed;
 mod wire;
+
+pub(super) use listed::Listed;
 
 use std::time::Duration;
 

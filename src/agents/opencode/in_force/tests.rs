@@ -51,7 +51,7 @@ fn is_so(asked: &Asked, expected: &str) -> bool {
     match asked {
         Asked::Refused(why) => !expected.is_empty() && why.contains(expected),
         Asked::Fit => expected.is_empty(),
-        Asked::Further(_) | Asked::Untold(_) => false,
+        Asked::Further(_) | Asked::Servers(_) | Asked::Untold(_) => false,
     }
 }
 
