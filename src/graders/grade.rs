@@ -107,7 +107,10 @@ pub fn of_simulator(verdict: &Verdict) -> bool {
 /// What the machine lacked, where a verdict says that this kept it from being one.
 #[must_use]
 pub fn lacked_by_machine(verdict: &Verdict) -> Option<Infra> {
-    verdict.reason.as_deref().and_then(lacking)
+    let reason = verdict.reason.as_deref();
+    reason
+        .filter(|_| verdict.grade == Grade::Error)
+        .and_then(lacking)
 }
 
 /// The same of the reason of a verdict.
