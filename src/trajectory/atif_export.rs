@@ -9,12 +9,11 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use crate::model::{AgentEvent, EventKind, ToolCall, ToolResult, Usage};
-use crate::record::Row;
-use crate::trajectory::Told;
 use crate::trajectory::atif_wire::{
     Agent, Answer, Call, Content, Extra, FinalMetrics, Observation, Source, Step, Trajectory,
     VERSION,
 };
+use crate::trajectory::{Told, tokens_of};
 
 /// Where in `extra` what the format has no word for stands.
 pub(super) const OURS: &str = "proctor";
@@ -291,16 +290,8 @@ impl Steps {
     /// What the row says of tokens and money, where there is one: what is unknown there is left out, whatever the stream told.
     fn final_metrics(&self, told: &Told) -> FinalMetrics {
         let row = told.row.as_ref();
-        let by_row = |row: &Row| {
-            Some(Usage {
-                uncached_input: row.uncached_input_tokens?,
-                cached_read: row.cached_read_tokens.unwrap_or(0),
-                cache_write: row.cache_write_tokens.unwrap_or(0),
-                output: row.output_tokens?,
-            })
-        };
         let by_stream = || self.usage_seen.then_some(self.usage);
-        let usage = row.map_or_else(by_stream, by_row);
+        let usage = row.map_or_else(by_stream, tokens_of);
         let prompt = |usage: Usage| {
             let cached = usage.cached_read.saturating_add(usage.cache_write);
             usage.uncached_input.saturating_add(cached)

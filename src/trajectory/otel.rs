@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::model::{EventKind, ToolCall, ToolResult, Usage};
 use crate::record::text_digest;
-use crate::trajectory::Told;
+use crate::trajectory::{Told, tokens_of};
 
 /// The conventions that the attributes are of; they are in development.
 const SCHEMA: &str = "https://opentelemetry.io/schemas/1.41.0";
@@ -158,15 +158,7 @@ impl<'a> Spans<'a> {
         let wall = wall.and_then(|wall| Duration::try_from_secs_f64(wall).ok());
         let mut error = None;
         if let Some(row) = row {
-            let usage = row.uncached_input_tokens.zip(row.output_tokens);
-            attributes.extend(usage.into_iter().flat_map(|(uncached_input, output)| {
-                tokens(Usage {
-                    uncached_input,
-                    cached_read: row.cached_read_tokens.unwrap_or(0),
-                    cache_write: row.cache_write_tokens.unwrap_or(0),
-                    output,
-                })
-            }));
+            attributes.extend(tokens_of(row).into_iter().flat_map(tokens));
             for (name, value) in [
                 ("proctor.run_id", Some(&row.run_id)),
                 ("proctor.agent_id", Some(&row.agent_id)),
@@ -278,7 +270,11 @@ impl<'a> Spans<'a> {
             attributes.push(text("gen_ai.request.model", model));
             attributes.push(text("gen_ai.response.model", model));
         }
-        let usage = turn.usage.map(|(first, last)| Usage {
+        // What is unknown in the row is left out, whatever the stream told.
+        let row = self.told.row.as_ref();
+        let is_known = row.is_none_or(|row| tokens_of(row).is_some());
+        let usage = turn.usage.filter(|_| is_known);
+        let usage = usage.map(|(first, last)| Usage {
             uncached_input: last.uncached_input.saturating_sub(first.uncached_input),
             cached_read: last.cached_read.saturating_sub(first.cached_read),
             cache_write: last.cache_write.saturating_sub(first.cache_write),

@@ -369,6 +369,34 @@ fn a_turn_has_the_tokens_that_are_its_own_and_a_placeholder_is_called_one() {
     assert_eq!(two_turns("codex_cli", [false, true]), json!([null, null]));
 }
 
+#[test]
+fn what_is_unknown_in_the_row_is_in_no_span() {
+    let kinds = [
+        EventKind::Message {
+            text: "cut".to_owned(),
+        },
+        EventKind::UsageSeen(Usage::default()),
+    ];
+    let events = kinds.map(|kind| AgentEvent {
+        at: Duration::ZERO,
+        kind,
+    });
+    let mut cut = told("gemini_cli", events.to_vec());
+    let tells = |told: &Told| {
+        let spans = otel(told, OtelOptions::default()).to_string();
+        spans.contains("usage.")
+    };
+    assert!(tells(&cut), "nothing else is told");
+    cut.row = Some(Row::default());
+    assert!(!tells(&cut));
+    cut.row = Some(Row {
+        uncached_input_tokens: Some(0),
+        output_tokens: Some(0),
+        ..Row::default()
+    });
+    assert!(tells(&cut), "zeros that are known");
+}
+
 fn read(value: &Value) -> Result<Imported, AtifProblem> {
     read_atif(value.to_string().as_bytes())
 }
