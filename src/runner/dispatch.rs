@@ -50,6 +50,8 @@ pub(super) struct Tally {
     pub(super) disk_full: Option<String>,
     /// Why trials were left for a later start.
     pub(super) left: Vec<String>,
+    /// Whether the run's budget has no room for another trial.
+    pub(super) out_of_budget: bool,
     /// The same where processes of a trial still run.
     pub(super) uncontained_by: Option<String>,
     /// How the journal ended.
@@ -63,6 +65,7 @@ impl Dispatch {
     pub(super) async fn all(mut self, mut schedule: Schedule) -> Result<Tally, RunError> {
         let mut tally = Tally::default();
         self.work_off(&mut schedule, &mut tally).await;
+        tally.out_of_budget = schedule.is_out_of_budget();
         tally.left = schedule.left().iter().map(lanes_told::left).collect();
         for text in &tally.left {
             self.teller.tell(Progress::Notice { text: text.clone() });

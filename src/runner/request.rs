@@ -87,6 +87,8 @@ pub struct RunEnd {
     pub left: Vec<String>,
     /// What the run may spend in all.
     pub max_cost_usd: Option<f64>,
+    /// Whether that leaves no room for another trial: a start with the same limits starts nothing.
+    pub out_of_budget: bool,
     /// Why it stopped by itself, where a disk was too full to go on.
     pub disk_full: Option<String>,
     /// The same where processes of a trial could not be ended.
@@ -189,10 +191,9 @@ async fn start(
     if request.validate {
         validation::first(&context, &plan, &teller).await?;
     }
-    let planned = plan.len();
-    context.template.expect(planned);
+    context.template.expect(plan.len());
     teller.tell(Progress::RunStarted {
-        planned,
+        planned: plan.len(),
         already_done,
         jobs: request.jobs,
         spent_usd: standing.spent_usd,
@@ -228,10 +229,11 @@ async fn start(
         finished: tally.finished,
         passed: tally.passed,
         infra: tally.infra,
-        missing: ungraded + planned - tally.results,
+        missing: ungraded + plan.len() - tally.results,
         cancelled,
         left: tally.left,
         max_cost_usd: request.max_cost_usd,
+        out_of_budget: tally.out_of_budget,
         disk_full: tally.disk_full,
         uncontained: tally.uncontained_by,
         problems,

@@ -56,6 +56,10 @@ fn a_runaway_trial_is_stopped_at_the_runs_budget_and_nothing_follows() {
         "a trial that was cut off by the run's budget is no result"
     );
     assert!(ran.stderr.contains("budget"), "{}", ran.stderr);
+    for part in ["--max-cost-usd=USD", "--max-trial-cost-usd"] {
+        assert!(ran.stderr.contains(part), "{}", ran.stderr);
+    }
+    assert!(!ran.stderr.contains("cost-usd=3"), "{}", ran.stderr);
     // With more money the same run goes on, and with what was spent before in the books.
     let run = sandbox.run_dir().display().to_string();
     sandbox

@@ -22,7 +22,7 @@ pub(super) struct Told<'a> {
     /// Whether the agents only play recordings.
     pub(super) recorded: bool,
     pub(super) show: &'a ShowArgs,
-    /// The command that goes on from here.
+    /// The command that goes on from here, with `USD` for the run's limit where that has to be higher.
     pub(super) again: String,
 }
 
@@ -198,24 +198,36 @@ fn verdict(told: &Told<'_>, totals: Totals) -> Outcome<ExitCode> {
     }
     if end.cancelled {
         let text = format!("{missing} still to run; what ended is kept");
-        let hint = format!("{} goes on from here", told.again);
+        let hint = onward(told, "goes on from here");
         return Err(Failure::new(Kind::Cancelled, text).hint(hint));
     }
     if end.missing > 0 && !end.left.is_empty() {
         let text = format!("{missing} without a result: {}", end.left.join("; "));
-        let hint = format!("{} goes on from here", told.again);
+        let hint = onward(told, "goes on from here");
         return Err(Failure::new(Kind::TrialsFailed, text).hint(hint));
     }
     // A recording plays the same again: trying once more cannot help.
     if end.missing > 0 && (told.strict || !told.recorded) {
         let text = format!("{missing} without a result: something else than the agent decided");
-        let hint = format!("{} tries again", told.again);
+        let hint = onward(told, "tries again");
         return Err(Failure::new(Kind::TrialsFailed, text).hint(hint));
     }
     if told.strict {
         strictly(totals)?;
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// What the person can do: the same again, or more money where there is none left.
+fn onward(told: &Told<'_>, again: &str) -> String {
+    if told.end.out_of_budget {
+        format!(
+            "the same limits would start nothing; resume with a higher one ({}), or with one for each trial (--max-trial-cost-usd), which a trial of unknown cost then counts as",
+            told.again
+        )
+    } else {
+        format!("{} {again}", told.again)
+    }
 }
 
 /// What `--strict` asks for: every trial passed, and with the agent that was asked for.

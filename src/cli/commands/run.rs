@@ -1,7 +1,6 @@
 //! `proctor run`: a whole suite, from its files to a table and the path of the run.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -13,7 +12,7 @@ use crate::cli::out::Colour;
 use crate::cli::suite::{Chosen, Purpose, discard};
 use crate::cli::trust::{self, Said};
 use crate::report::quote_command;
-use crate::runner::{self, RunRequest};
+use crate::runner::{self, RunEnd, RunRequest};
 
 /// Runs a suite, or what `--dry-run` and `--validate-tasks-only` make of it.
 pub(in crate::cli) fn run(args: &RunArgs) -> Outcome<ExitCode> {
@@ -53,7 +52,7 @@ pub(in crate::cli) fn run(args: &RunArgs) -> Outcome<ExitCode> {
         engine::run_failure(&error)
     })?;
     result::tell(&result::Told {
-        again: again(args, &end.run_dir),
+        again: again(args, &end),
         end: &end,
         settings: &chosen.suite.settings,
         strict: args.strict,
@@ -62,14 +61,14 @@ pub(in crate::cli) fn run(args: &RunArgs) -> Outcome<ExitCode> {
     })
 }
 
-/// The command that finishes a run: the same suite and the same part of it.
-fn again(args: &RunArgs, run_dir: &Path) -> String {
+/// The command that finishes a run: the same suite and the same part of it, with another limit where this one is used up.
+fn again(args: &RunArgs, end: &RunEnd) -> String {
     let mut words = vec![
         "proctor".to_owned(),
         "run".to_owned(),
         "--resume".to_owned(),
     ];
-    words.push(run_dir.to_string_lossy().into_owned());
+    words.push(end.run_dir.to_string_lossy().into_owned());
     let files = [
         ("--config", &args.suite.config),
         ("--tasks", &args.suite.tasks),
@@ -89,9 +88,11 @@ fn again(args: &RunArgs, run_dir: &Path) -> String {
         words.extend(ids.iter().cloned());
     }
     words.extend(args.trials.map(|trials| format!("--trials={trials}")));
+    let own = |usd: Option<f64>| usd.map(|usd| usd.to_string());
+    let higher = end.out_of_budget.then(|| "USD".to_owned());
     let limits = [
-        ("--max-cost-usd", args.max_cost_usd),
-        ("--max-trial-cost-usd", args.max_trial_cost_usd),
+        ("--max-cost-usd", higher.or(own(args.max_cost_usd))),
+        ("--max-trial-cost-usd", own(args.max_trial_cost_usd)),
     ];
     for (flag, usd) in limits {
         words.extend(usd.map(|usd| format!("{flag}={usd}")));

@@ -181,6 +181,11 @@ impl Schedule {
         &self.left
     }
 
+    /// Whether there is no room for another trial, whatever running ones leave.
+    pub(super) fn is_out_of_budget(&self) -> bool {
+        self.purse.offer() == Grant::Exhausted
+    }
+
     /// What to do at this time, with room for one more trial.
     pub(super) fn next(&mut self, now: Duration) -> Step {
         self.tidy();
