@@ -95,7 +95,7 @@ impl InForce {
         match (&self.asked, told) {
             (Some(name), None) if self.is_named(name) && lacks(answer, name) => {
                 Asked::Refused(format!(
-                    "opencode has no agent {name}, and another one would work in its place; name one that it has (`opencode agent list`)"
+                    "opencode has no agent {name}, and another one would work in its place; name one that it has (`opencode agent list`); a jail shows an agent in a Markdown file of yours (~/.config/opencode/agents) only where suite.lend names that folder"
                 ))
             }
             (_, None) => Asked::Untold(format!("`opencode debug`: {}", answer.ended)),

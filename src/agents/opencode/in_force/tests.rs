@@ -232,6 +232,23 @@ fn an_agent_in_whose_place_another_one_would_work_is_refused() {
 }
 
 #[test]
+fn an_agent_that_a_jail_may_hide_is_told_with_what_shows_it() {
+    let missing = Answer {
+        stderr: b"Agent docs not found, run 'opencode agent list'".to_vec(),
+        ..Answer::default()
+    };
+    let answers = [said(&json!({"default_agent": "docs"})), missing];
+    let (asked, _) = comes_to(question(USUAL_WORDS, "{}"), &answers);
+    for part in [
+        "has no agent docs",
+        "~/.config/opencode/agents",
+        "suite.lend",
+    ] {
+        assert!(is_so(&asked, part), "{asked:?}");
+    }
+}
+
+#[test]
 fn what_opencode_does_not_tell_is_not_guessed() {
     let failed = Answer {
         succeeded: false,
