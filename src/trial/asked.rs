@@ -14,6 +14,7 @@ use crate::trial::attest::short;
 use crate::trial::draft::Stop;
 use crate::trial::environment::program_path;
 use crate::trial::frame::Frame;
+use crate::trial::last_words::telling;
 use crate::trial::performance::child;
 use crate::trial::preparation::{Ready, why};
 use crate::workspace::Workspace;
@@ -132,7 +133,7 @@ struct Hearing {
 impl Hearing {
     fn answer(self, ending: &ChildEnding) -> Answer {
         let said = String::from_utf8_lossy(&self.stderr);
-        let last = said.lines().last().map(short).unwrap_or_default();
+        let last = telling(&said).map(|line| short(&line)).unwrap_or_default();
         let ended = if self.is_cut {
             "its answer is too long".to_owned()
         } else {

@@ -10,7 +10,7 @@ const LOOKED_AT: u64 = 1 << 20;
 /// Letters of a line that are told.
 const TOLD: usize = 500;
 
-/// The line that tells most where an agent of which nothing was heard ended: the first that speaks of an error, else the last.
+/// The line that tells most where an agent of which nothing was heard ended.
 pub(super) fn note(end: &AgentEnd, trial: &TrialDir) -> Option<String> {
     if end.infra != Infra::NoActivity {
         return None;
@@ -20,7 +20,8 @@ pub(super) fn note(end: &AgentEnd, trial: &TrialDir) -> Option<String> {
     Some(format!("the agent on standard error: {line}"))
 }
 
-fn telling(text: &str) -> Option<String> {
+/// The line of a standard error that tells most, without colours: the first that speaks of an error, else the last.
+pub(super) fn telling(text: &str) -> Option<String> {
     let plain: Vec<String> = text
         .lines()
         .map(|line| without_colours(line).trim().to_owned())

@@ -110,6 +110,14 @@ fn an_opencode_that_does_not_tell_its_settings_is_flagged() {
             ["echo broken >&2; exit 3", ":"],
             "exit code 3 broken",
         ),
+        (
+            false,
+            [
+                r"printf '\033[91m\033[1mError: \033[0mEROFS here\n\nBun v1.3.14 (Linux x64 baseline)\n' >&2; exit 1",
+                ":",
+            ],
+            "`opencode debug`: exit code 1 Error: EROFS here",
+        ),
         (false, ["echo hello", ":"], "`opencode debug`: exit code 0"),
         (true, [as_given, "exit 4"], "exit code 4"),
         (true, [as_given, "echo '{}'"], "told no permissions"),
