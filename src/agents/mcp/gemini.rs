@@ -17,6 +17,7 @@ const OWN_TOOLS: &[&str] = &[
     "cli_help",
     "codebase_investigator",
     "complete_task",
+    "delegate_to_agent",
     "enter_plan_mode",
     "exit_plan_mode",
     "generalist",
@@ -149,7 +150,7 @@ mod tests {
                 Some("tools.exclude (mcp_lab_echo)"),
             ),
             (
-                r#"{"exclude":["web_fetch","ShellTool(rm)","mcp_other_echo"]}"#,
+                r#"{"exclude":["web_fetch","delegate_to_agent","ShellTool(rm)","mcp_other_echo"]}"#,
                 None,
             ),
             (r#"{"core":["run_shell_command"]}"#, Some("tools.core")),
