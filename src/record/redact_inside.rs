@@ -7,6 +7,16 @@ use crate::record::looks_secret;
 /// A user of an address without a password is a token where its name is at least as long as this.
 const LONG_USER: usize = 16;
 
+/// Passwords that are none: words of every other text, which stand in addresses of services for tests.
+const PLACEHOLDERS: [&str; 6] = [
+    "password",
+    "passw0rd",
+    "changeme",
+    "postgres",
+    "postgresql",
+    "rabbitmq",
+];
+
 /// What of a variable's value is a secret, each with the name that stands for it: the password of an address
 /// (`http://user:password@host`), a parameter of one whose name says so (`?api_key=x`), and the last word of a header whose
 /// name says so (`X-Api-Key: x`, and in a variable of headers also `authorization=Basic x,..`).
@@ -62,7 +72,7 @@ fn in_addresses(name: &str, text: &str) -> Vec<(String, String)> {
         if let Some((login, _)) = host.rsplit_once('@') {
             let secret = match login.split_once(':') {
                 // Of a service for everybody who may reach it.
-                Some((user, password)) if user == password => None,
+                Some((user, word)) if user == word || PLACEHOLDERS.contains(&word) => None,
                 Some((_, password)) => Some(password),
                 None => Some(login).filter(|user| user.len() >= LONG_USER),
             };
@@ -97,7 +107,8 @@ mod tests {
         for (value, expected) in [
             ("http://bob:s3cret%40word@proxy:3128", vec!["s3cret@word"]),
             ("http://bob:a:b@[::1]:80/x", vec!["a:b"]),
-            ("postgres://postgres:postgres@localhost/db", vec![]),
+            ("amqp://guest-user:guest-user@localhost", vec![]),
+            ("postgres://me:password@localhost/db", vec![]),
             (
                 "https://ghp_0123456789abcdef@github.com/a",
                 vec!["ghp_0123456789abcdef"],
