@@ -177,7 +177,7 @@ fn passwords_in_addresses_and_keys_in_headers_are_in_no_file_of_a_run() {
         "X-Api-Key",
         "api-key",
         "AUTHORIZATION",
-        ".gitconfig",
+        "_gitconfig",
     ] {
         assert!(said.contains(&format!("[redacted:{known}]")), "{said}");
     }
