@@ -70,7 +70,8 @@
 //!   noted), `record/chain.rs` (`verify`), `record/strangers.rs` (what it did not write), `runner/believed.rs` (what a later start takes from it), `runner/unwitnessed.rs` (in which words), `tests/it/foreign_rows.rs`, docs/guarantees.md.
 //! - **what is watched where no jail is**: `trial/outside.rs` (home and suite), `trial/watch.rs` (what an agent says), `supervise/sweep.rs`, `supervise/jail/supervisor.rs` (its
 //!   parent, where there is Linux).
-//! - **a spelling of secrets**: `record/redact_character.rs` (of a character), `record/redact_forms.rs` (of the whole value).
+//! - **a spelling of secrets**: `record/redact_character.rs` (of a character), `record/redact_forms.rs` (of the whole value); `record/redact_inside.rs`
+//!   (secrets inside of other values), `runner/secrets.rs` (which values are looked at).
 //! - **a fault of the machine**: `model/axes.rs` (`Infra`), `supervise/lacking.rs` (which errors tell of one), `trial/unbuilt.rs` (while trees are made or work is kept), `graders/grade.rs`
 //!   (a grader that cannot be started).
 //! - **words of a failure**: `agents/fault_words.rs` and `agents/reset.rs` (of a provider), `apple/fault.rs` (of Apple's tools).
