@@ -1,4 +1,4 @@
-//! Secrets inside of texts that are none as a whole: in addresses, in lines of headers, behind options of a command.
+//! Secrets inside of texts that are none as a whole: in addresses and in lines of headers.
 
 use percent_encoding::percent_decode_str;
 
@@ -24,6 +24,7 @@ const PLACEHOLDERS: [&str; 6] = [
 pub fn secrets_inside(name: &str, value: &str) -> Vec<(String, String)> {
     let mut found = in_addresses(name, value);
     let lists = name.to_ascii_uppercase().contains("HEADER");
+    let value = value.trim().trim_matches(['"', '\'']);
     let parts = value.split(|one: char| one == '\n' || (lists && one == ','));
     for part in parts {
         let pair = part.split_once(|one: char| one == ':' || (lists && one == '='));
@@ -34,27 +35,17 @@ pub fn secrets_inside(name: &str, value: &str) -> Vec<(String, String)> {
     found
 }
 
-/// What of the words of a command is a secret: inside of each, and what stands behind an option whose name says so
-/// (`--api-key x`, `--token=x`), unless it is a path or stands for a variable.
+/// What of the words of a command is a secret: inside of each, and inside of what an option is set to (`--header=X-Api-Key: x`).
+/// What stands behind an option whose name says so (`--auth x`) may be the name of a way or of a variable, and is none.
 #[must_use]
 pub fn secrets_in_words(words: &[String]) -> Vec<(String, String)> {
-    let mut found = Vec::new();
-    let mut option: Option<&str> = None;
-    for word in words {
-        found.extend(secrets_inside("", word));
-        let (name, value) = match word.split_once('=') {
-            Some((name, value)) if name.starts_with('-') => (Some(name), Some(value)),
-            _ if word.starts_with('-') => (Some(word.as_str()), None),
-            _ => (option, Some(word.as_str())),
-        };
-        let name = name.map(|name| name.trim_start_matches('-'));
-        option = name.filter(|_| value.is_none());
-        let pair = name.zip(value).filter(|(name, value)| {
-            looks_secret(name) && !value.starts_with(['/', '.', '~', '$', '{'])
-        });
-        found.extend(pair.map(|(name, value)| (name.to_owned(), value.to_owned())));
-    }
-    found
+    let set = |word: &String| {
+        let (option, value) = word.split_once('=')?;
+        option.starts_with('-').then(|| value.to_owned())
+    };
+    let values = words.iter().filter_map(set);
+    let all = words.iter().cloned().chain(values);
+    all.flat_map(|text| secrets_inside("", &text)).collect()
 }
 
 fn is_name(text: &str) -> bool {
@@ -149,10 +140,19 @@ mod tests {
     }
 
     #[test]
-    fn what_stands_behind_options_of_a_command_is_a_secret() {
-        let words = "npx mcp-remote https://h/?token=t1 --header Authorization:Bearer --api-key k1 --auth-token=k2 --key /a/file --token {PROMPT} --v x";
-        let mut words: Vec<String> = words.split(' ').map(str::to_owned).collect();
-        words[4] = "Authorization: Bearer b1".to_owned();
-        assert_eq!(values(secrets_in_words(&words)), ["t1", "b1", "k1", "k2"]);
+    fn headers_and_addresses_among_the_words_of_a_command_hold_secrets_and_plain_options_none() {
+        let words = [
+            "npx",
+            "mcp-remote",
+            "https://h/?token=t1",
+            "--header",
+            "Authorization: Bearer b1",
+            "--header=X-Api-Key: k1",
+            "--auth-type",
+            "anthropic",
+            "--api-key-env=OPENAI_API_KEY",
+        ];
+        let words = words.map(str::to_owned);
+        assert_eq!(values(secrets_in_words(&words)), ["t1", "b1", "k1"]);
     }
 }

@@ -81,8 +81,8 @@ pub(super) fn redactor(suite: &Suite) -> Redactor {
         .into_iter()
         .filter(|kind| kinds.contains(kind.as_str()));
     variables.extend(kinds.flat_map(|kind| login_texts(kind, &operator)));
-    variables.extend(git_texts(&operator));
-    let parts = variables.iter();
+    let of_git = git_texts(&operator);
+    let parts = variables.iter().chain(&of_git);
     let parts = parts.flat_map(|(name, value)| secrets_inside(name, value));
     let mut parts: Vec<(String, String)> = parts.collect();
     parts.extend(commands(suite).flat_map(|words| secrets_in_words(&words)));
@@ -105,13 +105,16 @@ pub(super) fn redactor(suite: &Suite) -> Redactor {
     redactor
 }
 
-/// The command lines of agents, and of MCP servers that the suite starts or its scenarios name.
+/// The command lines of agents with what scenarios add to them, and of MCP servers that scenarios name.
 fn commands(suite: &Suite) -> impl Iterator<Item = Vec<String>> {
     let agents = suite.agents.iter().chain(&suite.further_agents);
     let agents = agents.map(|agent| agent.command.clone());
+    let further = suite.scenarios.iter().flat_map(|it| &it.agent_args);
+    let further = further.map(|(_, words)| words.clone());
     let files = suite
         .scenarios
         .iter()
         .filter_map(|it| it.mcp_config.as_deref());
-    agents.chain(files.flat_map(mcp_commands).map(|server| server.argv))
+    let servers = files.flat_map(mcp_commands).map(|server| server.argv);
+    agents.chain(further).chain(servers)
 }

@@ -158,7 +158,7 @@ fn passwords_in_addresses_and_keys_in_headers_are_in_no_file_of_a_run() {
     let sandbox = Sandbox::new()
         .agent_with(
             ("fake", "claude_code_cli"),
-            "--api-key, canary-option, ",
+            "'--header=X-Api-Key: canary-option', ",
             &format!(
                 "env\necho \"$@\" ${{ANTHROPIC_AUTH_TOKEN#* }}\ncat ~/.gitconfig\n{SOLVE}\n{CLAUDE_DONE}"
             ),
@@ -175,7 +175,6 @@ fn passwords_in_addresses_and_keys_in_headers_are_in_no_file_of_a_run() {
         "HTTPS_PROXY",
         "ANTHROPIC_BASE_URL",
         "X-Api-Key",
-        "api-key",
         "AUTHORIZATION",
         "_gitconfig",
     ] {

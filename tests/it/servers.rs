@@ -192,7 +192,7 @@ fn a_gemini_that_tells_of_issues_with_its_servers_is_not_plainly_connected() {
             "[ \"$1 $2\" = 'mcp list' ] && {{ {listed}; exit; }}\n{SOLVE}\necho '{told}' >&2\n{end}"
         );
         let sandbox = Sandbox::new()
-            .agent("fake", "gemini_cli", &body)
+            .agent("gemini", "gemini_cli", &body)
             .suite("scenarios: [with_far]")
             .section("scenarios:\n  - id: with_far\n    mcp_config: far.json\n");
         let servers =

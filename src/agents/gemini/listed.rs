@@ -1,7 +1,8 @@
 //! What Gemini CLI itself tells of servers at addresses (`gemini mcp list`): while it works it says nothing of one that refuses it.
 
 use std::collections::BTreeMap;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
+use std::path::Path;
 
 use crate::agents::asked::{Answer, Asked};
 use crate::agents::invocation::Invocation;
@@ -28,10 +29,10 @@ impl Listed {
         let is_program = |name: &String| programs.iter().any(|(program, _)| program == name);
         let mut addresses = server_names(config);
         addresses.retain(|name| !is_program(name));
-        let words = invocation.argv.iter();
-        let program = words.take_while(|word| !word.as_encoded_bytes().starts_with(b"-"));
+        // Whoever stands for it by another name may take the question for a prompt.
+        let its_own = invocation.argv.iter().position(|word| is_gemini(word))?;
         (!addresses.is_empty()).then(|| Self {
-            program: program.cloned().collect(),
+            program: invocation.argv[..=its_own].to_vec(),
             addresses,
         })
     }
@@ -64,9 +65,40 @@ impl Listed {
     }
 }
 
+/// Whether a word of a command is the program itself (`gemini`, `/x/gemini.js`) or its package (`npx -y @google/gemini-cli`).
+fn is_gemini(word: &OsStr) -> bool {
+    let text = word.to_string_lossy();
+    let stem = Path::new(word).file_stem().unwrap_or_default();
+    let is_option = text.starts_with('-') || text.contains('=');
+    text.starts_with("@google/gemini-cli")
+        || (!is_option && stem.to_string_lossy().ends_with("gemini"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn gemini_is_known_by_its_program_or_its_package_and_not_by_its_model() {
+        for word in [
+            "gemini",
+            "/x/bin/gemini",
+            "/x/bundle/gemini.js",
+            "@google/gemini-cli@0.61.0",
+        ] {
+            assert!(is_gemini(OsStr::new(word)), "{word}");
+        }
+        for word in [
+            "npx",
+            "-y",
+            "gemini-2.5-pro",
+            "--model=gemini",
+            "MODEL=gemini",
+            "wrapper",
+        ] {
+            assert!(!is_gemini(OsStr::new(word)), "{word}");
+        }
+    }
 
     #[test]
     fn servers_at_addresses_are_as_gemini_lists_them() {

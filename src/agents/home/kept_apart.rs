@@ -41,8 +41,6 @@ pub fn git_texts(operator: &OperatorHome) -> Vec<(String, String)> {
         for line in text.lines() {
             let value = line.split_once('=');
             let value = value.map(|(key, value)| (key.trim(), value.trim()));
-            // The key that signs is told by its public name.
-            let value = value.filter(|(key, _)| !key.eq_ignore_ascii_case("signingkey"));
             found.extend(value.map(|(key, value)| (key.to_owned(), value.to_owned())));
             found.push((".gitconfig".to_owned(), line.to_owned()));
         }
@@ -112,7 +110,7 @@ mod tests {
     #[test]
     fn what_stands_in_settings_of_git_is_known_by_its_key_and_as_a_line() {
         let home = tempfile::tempdir().unwrap();
-        let text = "[url \"https://canary@x/\"]\n\tinsteadOf = x:\n[github]\n token = canary\n signingKey = ABCDEF\n";
+        let text = "[url \"https://canary@x/\"]\n\tinsteadOf = x:\n[github]\n token = canary\n";
         std::fs::write(home.path().join(".gitconfig"), text).unwrap();
         let operator = OperatorHome {
             home: Some(home.path().to_owned()),
@@ -128,7 +126,6 @@ mod tests {
             has("token", "canary") && has("insteadOf", "x:"),
             "{found:?}"
         );
-        assert!(!has("signingKey", "ABCDEF"), "{found:?}");
         assert!(git_texts(&OperatorHome::default()).is_empty());
     }
 
