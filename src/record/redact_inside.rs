@@ -5,17 +5,10 @@ use percent_encoding::percent_decode_str;
 use crate::record::looks_secret;
 
 /// A user of an address without a password is a token where its name is at least as long as this.
-const LONG_USER: usize = 16;
+const LONG_USER: usize = 20;
 
-/// Passwords that are none: words of every other text, which stand in addresses of services for tests.
-const PLACEHOLDERS: [&str; 6] = [
-    "password",
-    "passw0rd",
-    "changeme",
-    "postgres",
-    "postgresql",
-    "rabbitmq",
-];
+/// Words that are shorter than this stand in other texts, too: to replace them would change what an agent said and wrote.
+const LONG_WORD: usize = 16;
 
 /// What of a variable's value is a secret, each with the name that stands for it: the password of an address
 /// (`http://user:password@host`), a parameter of one whose name says so (`?api_key=x`), and the last word of a header whose
@@ -30,6 +23,7 @@ pub fn secrets_inside(name: &str, value: &str) -> Vec<(String, String)> {
         let pair = part.split_once(|one: char| one == ':' || (lists && one == '='));
         let header = pair.filter(|(name, _)| is_name(name.trim()) && looks_secret(name.trim()));
         let word = header.and_then(|(name, value)| Some((name, value.split_whitespace().last()?)));
+        let word = word.filter(|(_, word)| !is_word(word));
         found.extend(word.map(|(name, word)| (name.trim().to_owned(), word.to_owned())));
     }
     found
@@ -63,7 +57,7 @@ fn in_addresses(name: &str, text: &str) -> Vec<(String, String)> {
         if let Some((login, _)) = host.rsplit_once('@') {
             let secret = match login.split_once(':') {
                 // Of a service for everybody who may reach it.
-                Some((user, word)) if user == word || PLACEHOLDERS.contains(&word) => None,
+                Some((user, password)) if user == password => None,
                 Some((_, password)) => Some(password),
                 None => Some(login).filter(|user| user.len() >= LONG_USER),
             };
@@ -77,8 +71,14 @@ fn in_addresses(name: &str, text: &str) -> Vec<(String, String)> {
         let secret = pairs.filter(|(name, _)| looks_secret(name));
         found.extend(secret.map(|(name, value)| (name.to_owned(), decoded(value))));
     }
-    found.retain(|(_, secret)| !secret.is_empty());
+    found.retain(|(_, secret)| !is_word(secret));
     found
+}
+
+/// Whether a text is a word or a name, and no key: `development`, `customer_id`.
+fn is_word(text: &str) -> bool {
+    let plain = |one: char| one.is_alphabetic() || matches!(one, '-' | '_');
+    text.len() < LONG_WORD && text.chars().all(plain)
 }
 
 fn decoded(text: &str) -> String {
@@ -97,9 +97,12 @@ mod tests {
     fn passwords_and_keys_of_addresses_are_secrets() {
         for (value, expected) in [
             ("http://bob:s3cret%40word@proxy:3128", vec!["s3cret@word"]),
-            ("http://bob:a:b@[::1]:80/x", vec!["a:b"]),
-            ("amqp://guest-user:guest-user@localhost", vec![]),
-            ("postgres://me:password@localhost/db", vec![]),
+            ("http://bob:a:1@[::1]:80/x", vec!["a:1"]),
+            ("amqp://guest-user-1:guest-user-1@localhost", vec![]),
+            (
+                "postgres://me:development@localhost/db?sort_key=customer_id",
+                vec![],
+            ),
             (
                 "https://ghp_0123456789abcdef@github.com/a",
                 vec!["ghp_0123456789abcdef"],
@@ -108,15 +111,15 @@ mod tests {
             ("https://h/mcp?api_key=k1%2B2&v=1#f", vec!["k1+2"]),
             ("https://h/a@b:c?x=1", vec![]),
             (
-                "one=http://a:first1@x, two=\"https://a:second@y\"",
-                vec!["first1", "second"],
+                "one=http://a:first1@x, two=\"https://a:second2@y\"",
+                vec!["first1", "second2"],
             ),
             ("no address: at all", vec![]),
         ] {
             assert_eq!(values(secrets_inside("X", value)), expected, "{value}");
         }
-        let named = secrets_inside("HTTPS_PROXY", "http://u:p@h");
-        assert_eq!(named, [("HTTPS_PROXY".to_owned(), "p".to_owned())]);
+        let named = secrets_inside("HTTPS_PROXY", "http://u:p1@h");
+        assert_eq!(named, [("HTTPS_PROXY".to_owned(), "p1".to_owned())]);
     }
 
     #[test]
@@ -124,15 +127,15 @@ mod tests {
         for (name, value, expected) in [
             (
                 "ANTHROPIC_CUSTOM_HEADERS",
-                "X-Api-Key: abc\nX-Team: me",
-                vec!["abc"],
+                "X-Api-Key: abc1\nX-Team: me",
+                vec!["abc1"],
             ),
             (
                 "OTEL_EXPORTER_OTLP_HEADERS",
-                "authorization=Basic dXNlcg,x-team=me",
-                vec!["dXNlcg"],
+                "authorization=Basic dXNlcg1,x-team=me",
+                vec!["dXNlcg1"],
             ),
-            ("ANY", "Authorization: Bearer abc", vec!["abc"]),
+            ("ANY", "Authorization: Bearer abc1", vec!["abc1"]),
             ("ANY", "the key: none", vec![]),
         ] {
             assert_eq!(values(secrets_inside(name, value)), expected, "{value}");

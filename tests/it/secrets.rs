@@ -150,22 +150,22 @@ echo "$k" >&2; echo "$k" > note.txt; xcodebuild "-key=$k""#;
 #[test]
 fn passwords_in_addresses_and_keys_in_headers_are_in_no_file_of_a_run() {
     let secrets = [
-        ("HTTPS_PROXY", "http://me:canary-proxy@127.0.0.1:9"),
-        ("ANTHROPIC_BASE_URL", "http://me:canary-base@127.0.0.1:9"),
-        ("ANTHROPIC_CUSTOM_HEADERS", "X-Api-Key: canary-header"),
-        ("ANTHROPIC_AUTH_TOKEN", "\"Bearer canary-bearer\""),
+        ("HTTPS_PROXY", "http://me:canary-proxy-1@127.0.0.1:9"),
+        ("ANTHROPIC_BASE_URL", "http://me:canary-base-1@127.0.0.1:9"),
+        ("ANTHROPIC_CUSTOM_HEADERS", "X-Api-Key: canary-header-1"),
+        ("ANTHROPIC_AUTH_TOKEN", "\"Bearer canary-bearer-1\""),
     ];
     let sandbox = Sandbox::new()
         .agent_with(
             ("fake", "claude_code_cli"),
-            "'--header=X-Api-Key: canary-option', ",
+            "'--header=X-Api-Key: canary-option-1', ",
             &format!(
                 "env\necho \"$@\" ${{ANTHROPIC_AUTH_TOKEN#* }}\ncat ~/.gitconfig\n{SOLVE}\n{CLAUDE_DONE}"
             ),
         )
         .tasks("- id: answer\n  prompt: p\n  graders:\n    - {type: command, argv: [env]}\n");
     sandbox.write();
-    let git = "[http]\n\textraheader = AUTHORIZATION: basic canary-basic\n[url \"https://canary-in-an-address@x/\"]\n\tinsteadOf = x:\n";
+    let git = "[http]\n\textraheader = AUTHORIZATION: basic canary-basic-1\n[url \"https://canary-in-an-address-1@x/\"]\n\tinsteadOf = x:\n";
     fs::write(sandbox.path("home/.gitconfig"), git).expect("write a file");
     let mut command = sandbox.command(&["run", "--quiet"]);
     let output = command.envs(secrets).output().expect("run proctor");
