@@ -8,7 +8,7 @@ use crate::config::{
     AgentKind, AgentSpec, BuildParams, LimitSettings, Place, PlanMode, Project, ProjectSource,
     PromptVia, RetrySettings, ScenarioSpec, Settings, TaskKind, TaskSpec, TranscriptMode,
 };
-use crate::model::{AgentId, GradedIn, ScenarioId, TaskId, WorkspaceKind};
+use crate::model::{AgentId, ScenarioId, TaskId, WorkspaceKind};
 
 pub(super) fn task(prompt: &str) -> TaskSpec {
     TaskSpec {
@@ -23,12 +23,12 @@ pub(super) fn task(prompt: &str) -> TaskSpec {
         impossible: false,
         network: None,
         hosts: Vec::new(),
-        grader_env: None,
         carry: Vec::new(),
         protected: None,
         allowed_changes: None,
         grader_files: Vec::new(),
         reference_patch: None,
+        alternatives: Vec::new(),
         digest: String::new(),
     }
 }
@@ -112,7 +112,6 @@ pub(super) fn settings() -> Settings {
         },
         limits: LimitSettings::default(),
         workspace: WorkspaceKind::Worktree,
-        grader_env: GradedIn::Fresh,
         summary_cache_strata: true,
         keep_workdirs: false,
         fetch_remote: false,

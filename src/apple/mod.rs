@@ -26,6 +26,6 @@ pub use derived::sweep_derived_data;
 pub use device::{Device, devices_told};
 pub use fault::{Fault, has_no_tests, of_build, telling_line, tests_began};
 pub use lease::{Ask, Lease, Leases};
-pub use result::{Counts, bundle_counts, read_counts};
+pub use result::{Counts, bundle_counts, bundle_tests, read_counts};
 pub use simctl::Simctl;
 pub use xcodebuild::{DEVELOPER_DIR, Resolve, TestCall, developer_dir, xcode_version};

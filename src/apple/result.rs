@@ -53,6 +53,53 @@ pub async fn bundle_counts(
     Err(refused.unwrap_or_else(|| Trouble::Odd("xcresulttool was not asked".to_owned())))
 }
 
+/// Each test of a bundle, `Bundle/Class/test()`, with Xcode's word for its result: `get test-results tests` (Xcode 16 and later).
+///
+/// # Errors
+/// The tool does not answer, or nothing that it says can be read.
+pub async fn bundle_tests(
+    xcode: &Xcode,
+    bundle: &Path,
+    cancel: &Cancel,
+) -> Result<Vec<(String, String)>, Trouble> {
+    let path = bundle.to_string_lossy();
+    let words = [
+        "xcresulttool",
+        "get",
+        "test-results",
+        "tests",
+        "--path",
+        &path,
+    ];
+    let text = xcode.xcrun(&words, cancel).await?;
+    let tree: Value = serde_json::from_str(&text)
+        .map_err(|_| Trouble::Odd("xcresulttool tells no tests".to_owned()))?;
+    let mut tests = Vec::new();
+    collect_tests(tree.get("testNodes"), "", &mut tests);
+    Ok(tests)
+}
+
+fn collect_tests(nodes: Option<&Value>, above: &str, tests: &mut Vec<(String, String)>) {
+    for node in nodes.and_then(Value::as_array).into_iter().flatten() {
+        let told = |key: &str| node.get(key).and_then(Value::as_str).unwrap_or_default();
+        let name = match told("nodeType") {
+            "Test Case" => {
+                let id = format!("{above}{}", told("name"));
+                tests.push((id, told("result").to_owned()));
+                continue;
+            }
+            "Unit test bundle" | "UI test bundle" | "Test Suite" => told("name"),
+            _ => "",
+        };
+        let above = if name.is_empty() {
+            above.to_owned()
+        } else {
+            format!("{above}{name}/")
+        };
+        collect_tests(node.get("children"), &above, tests);
+    }
+}
+
 /// The counts in what `xcresulttool` says, in either form; numbers may be texts.
 #[must_use]
 pub fn read_counts(text: &str) -> Option<Counts> {

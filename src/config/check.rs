@@ -113,10 +113,26 @@ fn missing_keys(node: &Node, section: &Section, path: &str, report: &mut Report)
     }
 }
 
+/// Keys of earlier versions, and what to do in their place.
+const REMOVED: [(&str, &str); 2] = [
+    (
+        "sentinel",
+        "give the hidden tests a `twin`: `proctor validate --make-twins` proposes one",
+    ),
+    (
+        "grader_env",
+        "graders always work in a tree that proctor builds: `carry` names ignored paths that they need",
+    ),
+];
+
 fn unknown_key(entry: &Entry, known: &[&str], path: &str, report: &mut Report) {
     if report.is_full() {
         report.error(entry.key_place, path, "unknown key");
         return;
+    }
+    if let Some((_, hint)) = REMOVED.iter().find(|(key, _)| *key == entry.key) {
+        let problem = report.error(entry.key_place, path, "is no longer a key");
+        return problem.hint(*hint);
     }
     let meant = did_you_mean(&entry.key, known.iter().copied());
     let is_near = !meant.is_empty();

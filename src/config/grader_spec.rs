@@ -20,8 +20,8 @@ pub enum GraderSpec {
         argv: Vec<String>,
         /// `cwd`, relative to the project folder.
         cwd: Option<PathBuf>,
-        /// `expected_exit`; 0 where the task does not say, or with a sentinel anything but 0.
-        expected_exit: Option<i32>,
+        /// `expected_exit`; 0 where the task does not say.
+        expected_exit: i32,
         /// `timeout_sec`
         timeout: Option<Duration>,
         /// `expected_output`: text that standard output and error together must hold.
@@ -110,6 +110,16 @@ impl GraderSpec {
             )
     }
 
+    /// The edits that make its hidden tests wrong; none where it has no twin.
+    #[must_use]
+    pub fn twin(&self) -> &[TwinEdit] {
+        match self {
+            Self::Command { tests, .. } => &tests.twin,
+            Self::IosTestPass(options) => &options.twin,
+            _ => &[],
+        }
+    }
+
     /// Whether it is one of the three layers, which judge what an agent said, did and spent.
     #[must_use]
     pub const fn is_layer(&self) -> bool {
@@ -165,14 +175,41 @@ pub struct TestsSpec {
     pub report: PathBuf,
     /// `expect_tests`: tests that must have run and passed.
     pub expect: Vec<String>,
-    /// `sentinel`: a test that must fail.
-    pub sentinel: Option<String>,
+    /// `twin`: for each hidden test an edit that makes it wrong.
+    pub twin: Vec<TwinEdit>,
+}
+
+impl TestsSpec {
+    /// The tests that must have run and passed.
+    pub fn expected(&self) -> impl Iterator<Item = &String> {
+        let of_twin = self.twin.iter().map(|edit| &edit.test);
+        self.expect.iter().chain(of_twin)
+    }
+
+    /// Whether some are.
+    #[must_use]
+    pub const fn names_tests(&self) -> bool {
+        !self.expect.is_empty() || !self.twin.is_empty()
+    }
+}
+
+/// An edit to a hidden test that makes it wrong: a solution that is right fails it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TwinEdit {
+    /// `test`: its name, as `expect_tests` has it.
+    pub test: String,
+    /// `file`: a file that `grader_files` lay, from the project's folder.
+    pub file: PathBuf,
+    /// `from`: text that the file holds exactly once.
+    pub from: String,
+    /// `to`: what stands in its place.
+    pub to: String,
 }
 
 /// Where it is read which tests ran.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum TestFormat {
-    /// By the command: `cargo test`, `pytest` and Python's `unittest` are known.
+    /// By the command: `cargo test`, `pytest`, Python's `unittest`, `go test -v` and `node --test` with TAP are known.
     #[default]
     Auto,
     /// What `cargo test` prints.
@@ -183,18 +220,24 @@ pub enum TestFormat {
     Unittest,
     /// A report in the XML of `JUnit`.
     Junit,
+    /// What `go test -v` prints.
+    Go,
+    /// The Test Anything Protocol on standard output.
+    Tap,
     /// Nowhere.
     Off,
 }
 
 impl TestFormat {
     /// All of them, with their words in tasks.
-    pub const ALL: [(&'static str, Self); 6] = [
+    pub const ALL: [(&'static str, Self); 8] = [
         ("auto", Self::Auto),
         ("cargo", Self::Cargo),
         ("pytest", Self::Pytest),
         ("unittest", Self::Unittest),
         ("junit", Self::Junit),
+        ("go", Self::Go),
+        ("tap", Self::Tap),
         ("off", Self::Off),
     ];
 }
@@ -220,4 +263,6 @@ pub struct IosTestOptions {
     pub xcodebuild_args: Vec<String>,
     /// `timeout_sec`
     pub timeout: Option<Duration>,
+    /// `twin`: for each hidden test an edit that makes it wrong.
+    pub twin: Vec<TwinEdit>,
 }

@@ -192,7 +192,8 @@ fn whole(config: Suite, (tasks, values): (Vec<TaskSpec>, BTreeMap<String, String
     let tasks = suite.tasks.iter();
     let patches = tasks
         .clone()
-        .filter_map(|task| task.reference_patch.clone());
+        .flat_map(|task| task.reference_patch.iter().chain(&task.alternatives))
+        .cloned();
     suite.asked.solutions = patches.collect();
     let laid = tasks.flat_map(|task| &task.grader_files);
     suite.asked.laid = laid.map(|(from, _)| from.clone()).collect();

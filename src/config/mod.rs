@@ -41,13 +41,14 @@ mod tasks;
 mod tests;
 mod traces;
 mod tree;
+mod twins;
 mod unjudged;
 mod variable_rule;
 
 pub use agent_spec::{AgentKind, AgentSpec, PromptVia, ReplaySpec};
 pub use asked::Asked;
 pub use filter::{Filter, UnknownId, UnknownIds};
-pub use grader_spec::{GraderSpec, IosTestOptions, TestFormat, TestsSpec};
+pub use grader_spec::{GraderSpec, IosTestOptions, TestFormat, TestsSpec, TwinEdit};
 pub use isolation::{IsolationSettings, Lent};
 pub use judge::{Endpoint, JudgeProvider, JudgeSettings, JudgeSpec, ReplayMode, Unbounded};
 pub use limits::LimitSettings;
@@ -55,7 +56,7 @@ pub use load::{LoadBytes, LoadRequest, load, load_bytes, load_config_only};
 pub use measured::{LeakPlace, PrivacyOptions, RankedFigure, RetrievalOptions};
 pub use prices::{PriceSource, PriceTable, shipped_date};
 pub use problem::{Place, Problem, Problems, Severity};
-pub use protected::PROTECTED_BY_DEFAULT;
+pub use protected::{TEST_CONFIG, TestConfig};
 pub use retries::RetrySettings;
 pub use schema::{schema_config, schema_tasks};
 pub use suite::{

@@ -17,7 +17,7 @@ use crate::config::{
     Settings, Simulators, TranscriptMode,
 };
 use crate::model::host::HostRule;
-use crate::model::{AgentId, GradedIn, Network, ScenarioId, WorkspaceKind};
+use crate::model::{AgentId, Network, ScenarioId, WorkspaceKind};
 
 /// `suite:`.
 pub(super) fn settings(suite: &Fields<'_>, files: &Files<'_>, report: &mut Report) -> Settings {
@@ -60,7 +60,6 @@ pub(super) fn settings(suite: &Fields<'_>, files: &Files<'_>, report: &mut Repor
         retries: retries(&suite.section("retries", &RETRIES)),
         limits: limits(&suite.section("limits", &LIMITS)),
         workspace: workspace(&suite.text_or_empty("workspace")),
-        grader_env: grader_env(&suite.text_or_empty("grader_env")),
         isolation: isolation(suite, files, report),
         network: network(&suite.text_or_empty("network")),
         hosts: hosts(suite),
@@ -130,14 +129,6 @@ fn workspace(word: &str) -> WorkspaceKind {
         "clone" => WorkspaceKind::Clone,
         "shared" => WorkspaceKind::Shared,
         _ => WorkspaceKind::Worktree,
-    }
-}
-
-/// `grader_env`.
-pub(super) fn grader_env(word: &str) -> GradedIn {
-    match word {
-        "workspace" => GradedIn::Workspace,
-        _ => GradedIn::Fresh,
     }
 }
 

@@ -9,7 +9,7 @@ use crate::config::{
     Place, PriceSource, PriceTable, RetrySettings, ScenarioSpec, TaskSpec,
 };
 use crate::model::host::HostRule;
-use crate::model::{AgentId, GradedIn, Network, Pricing, ScenarioId, WorkspaceKind};
+use crate::model::{AgentId, Network, Pricing, ScenarioId, WorkspaceKind};
 
 /// A whole suite: config and tasks together.
 #[derive(Debug, Clone)]
@@ -169,8 +169,6 @@ pub struct Settings {
     pub limits: LimitSettings,
     /// `workspace` (new).
     pub workspace: WorkspaceKind,
-    /// `grader_env` (new): which tree graders work in, where the task does not say.
-    pub grader_env: GradedIn,
     /// `isolation` (new) and what belongs to it.
     pub isolation: IsolationSettings,
     /// `network` (new): that of agents, where neither task nor scenario says.

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use crate::config::{AgentKind, GraderSpec};
 use crate::model::host::HostRule;
-use crate::model::{GradedIn, Network, ScenarioId, TaskId};
+use crate::model::{Network, ScenarioId, TaskId};
 
 /// A scenario: nothing but a named treatment.
 #[derive(Debug, Clone)]
@@ -77,8 +77,6 @@ pub struct TaskSpec {
     pub network: Option<Network>,
     /// `hosts` (new): what its agents may ask beside those of the suite.
     pub hosts: Vec<HostRule>,
-    /// `grader_env` (new): which tree its graders work in, if not what the suite says.
-    pub grader_env: Option<GradedIn>,
     /// `carry` (new): paths that go into the graders' tree though the base commit ignores them.
     pub carry: Vec<String>,
     /// `protected` (new): paths that are put back before grading; `None` = those that decide how tests run, by name.
@@ -89,8 +87,19 @@ pub struct TaskSpec {
     pub grader_files: Vec<(PathBuf, PathBuf)>,
     /// `reference_patch`, absolute.
     pub reference_patch: Option<PathBuf>,
+    /// `alternatives` (new): further right solutions, absolute; validation alone looks at them.
+    pub alternatives: Vec<PathBuf>,
     /// SHA-256 over the task as written and its reference patch, in hex.
     pub digest: String,
+}
+
+impl TaskSpec {
+    /// Whether every grader that runs code has a twin, and there is one.
+    #[must_use]
+    pub fn is_twinned(&self) -> bool {
+        let mut running = self.graders.iter().filter(|it| it.runs_code()).peekable();
+        running.peek().is_some() && running.all(|grader| !grader.twin().is_empty())
+    }
 }
 
 /// `kind` of a task.

@@ -1,6 +1,6 @@
 //! `tasks:` as they are read, with their graders and their digests.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
 
@@ -9,8 +9,9 @@ use crate::config::files::Files;
 use crate::config::node::Node;
 use crate::config::problem::Report;
 use crate::config::scenarios::laid_files;
-use crate::config::settings::{grader_env, hosts, network};
+use crate::config::settings::{hosts, network};
 use crate::config::tables::GRADERS;
+use crate::config::twins;
 use crate::config::{GraderSpec, IosTestOptions, TaskKind, TaskSpec, TestFormat, TestsSpec};
 use crate::config::{layers, measured};
 use crate::model::TaskId;
@@ -26,6 +27,7 @@ pub(super) fn task(
     if let Some(path) = &reference_patch {
         files.file(path, &(fields, "reference_patch"), report);
     }
+    let alternatives = alternatives(fields, files, report);
     let mut all = graders(("graders", fields), files, report);
     let expect = (fields.get("expect"), fields.path("expect"));
     let expected = layers::expected((expect.0, &expect.1), defaults, files, report);
@@ -56,8 +58,16 @@ pub(super) fn task(
     };
     let setup_commands = fields.items("setup_commands").iter().map(command).collect();
     let grader_files = laid_files(&(fields, "grader_files"), files, report);
+    for key in ["graders", "held_out_graders"] {
+        for (kind, options) in fields.tagged(key, GRADERS) {
+            if matches!(kind, "command" | "ios_test_pass") {
+                twins::check(&options, &grader_files, files, report);
+            }
+        }
+    }
     let named: Vec<PathBuf> = reference_patch
         .iter()
+        .chain(&alternatives)
         .cloned()
         .chain(references(&graders))
         .collect();
@@ -76,7 +86,6 @@ pub(super) fn task(
         prompt: fields.text_or_empty("prompt"),
         kind,
         setup_commands,
-        grader_env: fields.text("grader_env").map(|word| grader_env(&word)),
         carry: fields.words("carry"),
         protected: fields.get("protected").map(|_| fields.words("protected")),
         allowed_changes: fields
@@ -91,7 +100,20 @@ pub(super) fn task(
         network: fields.text("network").map(|word| network(&word)),
         hosts: hosts(fields),
         reference_patch,
+        alternatives,
     })
+}
+
+/// Patches of further right solutions.
+fn alternatives(fields: &Fields<'_>, files: &Files<'_>, report: &mut Report) -> Vec<PathBuf> {
+    let written = fields.items("alternatives").iter().enumerate();
+    let patches = written.filter_map(|(index, node)| {
+        let path = files.base.resolve(node.word()?);
+        let key = format!("{}[{index}]", fields.path("alternatives"));
+        files.expect_item(&path, (node, &key), report);
+        Some(path)
+    });
+    patches.collect()
 }
 
 fn warn_of_no_graders(fields: &Fields<'_>, report: &mut Report) {
@@ -128,7 +150,7 @@ fn digest(
     if let Some(defaults) = defaults {
         hasher.update(defaults.to_json().to_string());
     }
-    for path in named {
+    for path in named.flat_map(|path| files_below(&path)) {
         let bytes = if path.is_file() {
             std::fs::read(path).unwrap_or_default()
         } else {
@@ -139,6 +161,19 @@ fn digest(
         hasher.update(bytes);
     }
     hex(&hasher.finalize())
+}
+
+/// A file itself, or the files in a folder, by name.
+fn files_below(path: &Path) -> Vec<PathBuf> {
+    let Ok(entries) = std::fs::read_dir(path) else {
+        return vec![path.to_owned()];
+    };
+    let mut entries: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
+    entries.sort();
+    entries
+        .iter()
+        .flat_map(|entry| files_below(entry))
+        .collect()
 }
 
 /// Bytes in hex, as `sha256sum` prints them.
@@ -266,7 +301,7 @@ fn command_grader(options: &Fields<'_>, report: &mut Report) -> Option<GraderSpe
     Some(GraderSpec::Command {
         argv,
         cwd: options.text("cwd").map(PathBuf::from),
-        expected_exit: expected_exit(options),
+        expected_exit: i32::try_from(options.whole("expected_exit")).unwrap_or_default(),
         timeout: options.seconds("timeout_sec"),
         expected_output: options.text("expected_output"),
         forbidden_output: options.text("forbidden_output"),
@@ -276,16 +311,9 @@ fn command_grader(options: &Fields<'_>, report: &mut Report) -> Option<GraderSpe
             format: test_format(&options.text_or_empty("tests")),
             report: options.text_or_empty("test_report").into(),
             expect: options.words("expect_tests"),
-            sentinel: options.text("sentinel"),
+            twin: twins::twin(options),
         },
     })
-}
-
-/// A sentinel makes the whole command fail, so that 0 is not what is expected unless the task says so.
-fn expected_exit(options: &Fields<'_>) -> Option<i32> {
-    let told = options.get("expected_exit").is_some();
-    let expected = || i32::try_from(options.whole("expected_exit")).unwrap_or_default();
-    (told || options.get("sentinel").is_none()).then(expected)
 }
 
 fn test_format(word: &str) -> TestFormat {
@@ -336,5 +364,6 @@ fn ios_test(options: &Fields<'_>) -> IosTestOptions {
         test_plan: options.text("test_plan"),
         xcodebuild_args: options.words("xcodebuild_args"),
         timeout: options.seconds("timeout_sec"),
+        twin: twins::twin(options),
     }
 }

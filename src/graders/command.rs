@@ -8,10 +8,10 @@ use std::time::Duration;
 
 use super::grade::{
     GradeContext, Opinion, PASS, SUPERVISOR_TAMPERED, error, fail, kept_by_machine, lacking,
-    tells_of_tampering,
+    violation,
 };
 use super::inside;
-use super::test_run::{self, TestRun, objection};
+use super::test_run::{self, TestRun, mixed, objection, twin_unclear};
 use crate::config::{GraderSpec, TestFormat, TestsSpec};
 use crate::model::Grade;
 use crate::record::write_file;
@@ -33,7 +33,7 @@ const LARGEST_REPORT: u64 = 16 << 20;
 struct Asked<'a> {
     argv: &'a [String],
     cwd: Option<&'a Path>,
-    expected_exit: Option<i32>,
+    expected_exit: i32,
     timeout: Duration,
     expected_output: Option<&'a str>,
     forbidden_output: Option<&'a str>,
@@ -74,7 +74,11 @@ pub(super) async fn judge(
         return error(format!("tool_changed:{name}"));
     };
     let mut opinions = Vec::new();
-    for number in 1..=asked.repeats.max(1) {
+    let repeats = match ctx.mixture {
+        Some(_) => 1,
+        None => asked.repeats.max(1),
+    };
+    for number in 1..=repeats {
         let go = Go {
             out: ctx.out.join(format!("{}-{number}", index + 1)),
             log: match number {
@@ -94,7 +98,7 @@ pub(super) async fn judge(
 
 /// What several goes amount to: one that was tampered with speaks for all, and so does one that the machine prevented.
 fn agreed(opinions: Vec<Opinion>) -> Opinion {
-    let tampers = |(_, why): &&Opinion| why.as_deref().is_some_and(tells_of_tampering);
+    let tampers = |(_, why): &&Opinion| why.as_deref().and_then(violation).is_some();
     if let Some(tampered) = opinions.iter().find(tampers) {
         return tampered.clone();
     }
@@ -142,7 +146,21 @@ async fn once(asked: &Asked<'_>, ctx: &GradeContext<'_>, go: &Go<'_>) -> Opinion
     if ending.supervisor == Supervisor::Killed && memory_kills() == killed_before {
         return fail(SUPERVISOR_TAMPERED);
     }
-    opinion(asked, (&ending, &output), &go.out)
+    match ctx.mixture {
+        None => opinion(asked, (&ending, &output), &go.out),
+        Some(mixture) => match (ending.reason, ending.exit) {
+            (EndReason::Exited, Some(Exit::Code(_))) => match tests(asked, &output, &go.out) {
+                Ok(Some(run)) => mixed(mixture, &asked.tests.expect, &run),
+                Ok(None) => error("tests_unknown"),
+                Err((_, why)) => twin_unclear(&why.unwrap_or_default()),
+            },
+            // What keeps the real tests from an answer keeps these from one.
+            _ => match opinion(asked, (&ending, &output), &go.out) {
+                (Grade::Fail, why) => twin_unclear(&why.unwrap_or_default()),
+                other => other,
+            },
+        },
+    }
 }
 
 fn asked(spec: &GraderSpec, default_timeout: Duration) -> Option<Asked<'_>> {
@@ -252,12 +270,13 @@ fn opinion(
         (EndReason::HardTimeout | EndReason::Stalled, _) => {
             return (Grade::Timeout, Some("command_timeout".to_owned()));
         }
-        (_, Some(Exit::Signal(signal))) => return fail(format!("command_failed:signal={signal}")),
+        // A signal is nobody's answer: the machine, a limit or a crash of the runner sent it.
+        (_, Some(Exit::Signal(signal))) => return error(format!("command_killed:signal={signal}")),
         (_, None) => return error("command_not_ended"),
         (_, Some(Exit::Code(code))) => code,
     };
     let tests = tests(asked, output, out);
-    let unexpected = asked.expected_exit.is_some_and(|expected| code != expected);
+    let unexpected = code != asked.expected_exit;
     let objection = match &tests {
         Ok(run) => run
             .as_ref()
@@ -268,15 +287,14 @@ fn opinion(
         let reason = objection.as_ref().and_then(|(_, why)| why.as_deref());
         reason.is_some_and(|why| why.starts_with(word))
     };
-    let (tampered, none_ran) = (of("sentinel_passed:"), of("no_tests_ran"));
-    // An exit code tells more of a failure than the tests do, but for these two.
-    if unexpected && !tampered && !none_ran {
+    // An exit code tells more of a failure than the tests do, but for this.
+    if unexpected && !of("no_tests_ran") {
         return fail(format!("command_failed:exit={code}"));
     }
     let objection = objection.or_else(|| said_otherwise(asked, output));
     match objection {
         // Who held the output may have cut it.
-        Some(_) if ending.leak && !tampered => error("command_leaked"),
+        Some(_) if ending.leak => error("command_leaked"),
         Some(objection) => objection,
         None => PASS,
     }
@@ -307,7 +325,7 @@ fn tests(
     output: &CapturedOutput,
     out: &Path,
 ) -> Result<Option<TestRun>, Opinion> {
-    let named = !asked.tests.expect.is_empty() || asked.tests.sentinel.is_some();
+    let named = asked.tests.names_tests();
     let Some(format) = test_run::tests_told_by(asked.tests, asked.argv) else {
         return if named {
             Err(error("tests_unknown"))

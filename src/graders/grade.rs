@@ -1,4 +1,4 @@
-//! Asking a task's graders in order, until one does not pass where nobody wants to hear the others; those that ask judges last.
+//! Asking a task's graders in order, until one does not pass; those that ask judges last.
 
 use std::collections::VecDeque;
 use std::ffi::OsString;
@@ -14,7 +14,7 @@ use super::layered::Layered;
 use super::{AppleDesk, Heard, Tools, apple, command, forbidden, privacy, ranking, screenshot};
 use crate::config::GraderSpec;
 use crate::judge::{Judges, Purse};
-use crate::model::{Grade, Infra, LayerVerdicts, Verdict};
+use crate::model::{Grade, Infra, LayerVerdicts, Reason, ReasonKind, Verdict};
 use crate::supervise::{Cancel, Containment};
 use crate::workspace::ChangedPath;
 
@@ -55,8 +55,8 @@ pub struct GradeContext<'a> {
     pub judges: Option<(&'a Judges, &'a Purse)>,
     /// What the agent said; nothing where none ran.
     pub heard: Option<Heard<'a>>,
-    /// Whether graders behind one that does not pass are asked, too.
-    pub to_the_end: bool,
+    /// Set where some of the hidden tests in the tree are wrong.
+    pub mixture: Option<&'a Mixture>,
 }
 
 impl GradeContext<'_> {
@@ -74,24 +74,48 @@ impl GradeContext<'_> {
             })
             .take(40)
             .collect();
+        let twin = match self.mixture {
+            Some(mixture) => format!(".twin-{}", mixture.number),
+            None => String::new(),
+        };
         self.logs
-            .join(format!("grader_{:02}_{name}.log", index + 1))
+            .join(format!("grader_{:02}_{name}{twin}.log", index + 1))
     }
 }
 
-/// Why a verdict says that the judging itself was tampered with, if it does.
+/// The rule that was broken, where a verdict says that the judging itself was tampered with.
 #[must_use]
-pub fn compromised(verdict: &Verdict) -> Option<&str> {
-    verdict
-        .reason
-        .as_deref()
-        .filter(|it| tells_of_tampering(it))
+pub fn violation_of(verdict: &Verdict) -> Option<Reason> {
+    verdict.reason.as_deref().and_then(violation)
 }
 
-/// Whether the reason of a verdict says so.
-pub(super) fn tells_of_tampering(reason: &str) -> bool {
-    let telling = ["sentinel_passed:", "tool_changed:", SUPERVISOR_TAMPERED];
-    telling.iter().any(|word| reason.starts_with(word))
+/// The same of the reason of a verdict, all of which begin with a word of a grader.
+pub(super) fn violation(reason: &str) -> Option<Reason> {
+    let (word, about) = match reason.split_once(':') {
+        Some((word, about)) => (word, Some(about)),
+        None => (reason, None),
+    };
+    let kinds = [
+        ReasonKind::TwinPassed,
+        ReasonKind::ToolChanged,
+        ReasonKind::SupervisorTampered,
+    ];
+    let kind = kinds.into_iter().find(|kind| kind.as_str() == word)?;
+    Some(Reason {
+        about: about.map(str::to_owned),
+        ..Reason::of(kind)
+    })
+}
+
+/// Hidden tests of which some were made wrong: exactly these must fail.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Mixture {
+    /// Its number, from 1: it names the log.
+    pub number: usize,
+    /// The tests that are wrong.
+    pub wrong: Vec<String>,
+    /// The other tests that have a twin.
+    pub right: Vec<String>,
 }
 
 /// Why code fails that killed the supervisor of its own grader.
@@ -159,11 +183,10 @@ pub struct Judged {
 }
 
 /// A task's graders, asked one by one, in order until one does not pass, but for those that wait for judges, which cost: they
-/// come when all others have passed. The last verdict is the first that is not a pass, unless all are to be heard. Nothing that
+/// come when all others have passed. The last verdict is the first that is not a pass. Nothing that
 /// a workspace holds makes it fail otherwise, block or panic. Layers are told of all the same.
 pub struct Round<'a> {
     specs: &'a [GraderSpec],
-    to_the_end: bool,
     layered: Layered,
     waiting: VecDeque<usize>,
     judged: Judged,
@@ -177,7 +200,6 @@ impl<'a> Round<'a> {
         let (late, first): (Vec<_>, Vec<_>) = all.partition(|index| layered.waits(*index));
         Self {
             specs,
-            to_the_end: ctx.to_the_end,
             layered,
             waiting: first.into_iter().chain(late).collect(),
             judged: Judged::default(),
@@ -219,7 +241,7 @@ impl<'a> Round<'a> {
             reason,
             duration,
         });
-        if grade != Grade::Pass && !self.to_the_end {
+        if grade != Grade::Pass {
             self.waiting.clear();
         }
     }
@@ -240,6 +262,27 @@ pub async fn grade(specs: &[GraderSpec], ctx: &GradeContext<'_>) -> Judged {
         round.ask(ctx).await;
     }
     round.finish()
+}
+
+/// Asks one grader that runs code, at this place in the task's list.
+pub async fn ask_alone((index, spec): (usize, &GraderSpec), ctx: &GradeContext<'_>) -> Verdict {
+    let start = Instant::now();
+    let log = ctx.log(index, spec);
+    let asked = async {
+        match spec {
+            GraderSpec::Command { .. } => command::judge(spec, ctx, (index, &log)).await,
+            spec if spec.is_apple() => apple::judge(spec, ctx, (index, &log)).await,
+            _ => error("not_alone"),
+        }
+    };
+    let opinion = no_panic(asked).await;
+    let (grade, reason) = opinion.unwrap_or_else(|| error("grader_panicked"));
+    Verdict {
+        grader: spec.type_name().to_owned(),
+        grade,
+        reason,
+        duration: start.elapsed(),
+    }
 }
 
 async fn ask(

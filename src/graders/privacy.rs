@@ -246,7 +246,9 @@ impl Search {
                     let input = self.open((number, &changed.path), file);
                     self.read(&shown, input)
                 }
-                Content::Lost(why) => Err(error(format!("privacy_unread:{shown}: {why}"))),
+                Content::Lost(why) | Content::Dropped(why) => {
+                    Err(error(format!("privacy_unread:{shown}: {why}")))
+                }
             },
         }
     }

@@ -1,10 +1,11 @@
 //! What a test runner says that it ran: read from its output or its report, and judged.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use super::grade::{Opinion, error, fail};
-use super::{junit, unittest};
-use crate::config::{TestFormat, TestsSpec};
+use super::grade::{Mixture, Opinion, PASS, error, fail};
+use super::{go_tests, junit, tap, unittest};
+use crate::config::{TestFormat, TestsSpec, TwinEdit};
+use crate::model::{Grade, ReasonKind};
 
 /// What became of a test.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -57,7 +58,7 @@ impl TestRun {
         if let Some((exact, status)) = self.ids.get_key_value(id) {
             return Some((exact, *status));
         }
-        let endings = [format!("::{id}"), format!(".{id}")];
+        let endings = [format!("::{id}"), format!(".{id}"), format!("/{id}")];
         let mut alike = self
             .ids
             .iter()
@@ -68,14 +69,20 @@ impl TestRun {
         Some((known, *status))
     }
 
-    /// The first test that failed, but for the one of this name.
-    fn first_failed(&self, but: &str) -> Option<&str> {
-        let but = self.test(but).map(|(known, _)| known);
-        let mut failed = self
+    /// The whole names of tests.
+    fn named(&self, ids: &[String]) -> BTreeSet<&str> {
+        let tests = ids.iter().filter_map(|id| self.test(id));
+        tests.map(|(known, _)| known).collect()
+    }
+
+    /// The first test that failed, but for those of these names.
+    fn first_failed(&self, but: &[String]) -> Option<&str> {
+        let but = self.named(but);
+        let failed = self
             .ids
             .iter()
-            .filter(|(id, status)| **status == Status::Failed && Some(id.as_str()) != but);
-        failed.next().map(|(id, _)| id.as_str())
+            .find(|(id, status)| **status == Status::Failed && !but.contains(id.as_str()));
+        failed.map(|(id, _)| id.as_str())
     }
 }
 
@@ -97,6 +104,13 @@ pub(super) fn guessed(argv: &[String]) -> Option<TestFormat> {
     match program {
         "cargo" if plain == Some(&"test") && !rest.iter().any(|word| NO_TESTS.contains(word)) => {
             Some(TestFormat::Cargo)
+        }
+        "go" if plain == Some(&"test") && rest.contains(&"-v") => Some(TestFormat::Go),
+        "node"
+            if rest.contains(&"--test")
+                && rest.iter().any(|word| word.ends_with("reporter=tap")) =>
+        {
+            Some(TestFormat::Tap)
         }
         "pytest" | "py.test" => pytest_with(&rest),
         python if python.starts_with("python") => {
@@ -131,6 +145,8 @@ pub(super) fn read(format: TestFormat, text: &str) -> TestRun {
         TestFormat::Pytest => pytest(text),
         TestFormat::Unittest => unittest::read(text),
         TestFormat::Junit => junit::read(text),
+        TestFormat::Go => go_tests::read(text),
+        TestFormat::Tap => tap::read(text),
         TestFormat::Auto | TestFormat::Off => TestRun::default(),
     }
 }
@@ -229,7 +245,7 @@ fn count_before(line: &str, word: &str) -> u64 {
 
 /// What speaks against a pass; `exit_ok` is whether the exit code was the expected one, where one was expected.
 pub(super) fn objection(asked: &TestsSpec, run: &TestRun, exit: i32) -> Option<Opinion> {
-    let named = !asked.expect.is_empty() || asked.sentinel.is_some();
+    let named = asked.names_tests();
     let none_ran = run.complete && run.ran == 0;
     // Where tests are named, that none ran, or all were skipped, is what the code under test made of them.
     if none_ran && !named {
@@ -238,40 +254,53 @@ pub(super) fn objection(asked: &TestsSpec, run: &TestRun, exit: i32) -> Option<O
     if named && !run.ids_known && run.complete && !none_ran {
         return Some(error("test_ids_unknown"));
     }
-    if let Some(sentinel) = &asked.sentinel {
-        match run.status(sentinel) {
-            // Nobody who may says of a sentinel that its failure is in order.
-            Some(Status::Passed | Status::Excused) => {
-                return Some(fail(format!("sentinel_passed:{sentinel}")));
-            }
-            Some(Status::Failed) if exit == 0 => {
-                return Some(fail(format!("sentinel_passed:{sentinel} (exit code 0)")));
-            }
-            Some(Status::Failed) => {}
-            // Nothing was said of tests: what did not build, as a rule.
-            None if exit != 0 && !run.complete && !run.ids_known => {
-                return Some(fail(format!("command_failed:exit={exit}")));
-            }
-            Some(Status::Skipped) | None => {
-                return Some(fail(format!("sentinel_missing:{sentinel}")));
-            }
-        }
-        if let Some(failed) = run.first_failed(sentinel) {
-            return Some(fail(format!("tests_failed:{failed}")));
-        }
-    }
-    for id in &asked.expect {
-        match run.status(id) {
-            Some(Status::Passed) => {}
-            Some(Status::Failed) => return Some(fail(format!("tests_failed:{id}"))),
-            Some(Status::Skipped | Status::Excused) | None => {
-                return Some(fail(format!("tests_missing:{id}")));
-            }
-        }
+    if let Some(objection) = not_passed(asked.expected(), run) {
+        return Some(objection);
     }
     // A runner that is known and ended well without its last words did not end by itself.
     let cut_short = !run.complete && (named || run.ids_known || run.ran > 0 || exit == 0);
     cut_short.then(|| fail("tests_cut_short"))
+}
+
+/// The first of the tests with a twin that did not pass, as an opinion.
+pub(super) fn missing(twin: &[TwinEdit], run: &TestRun) -> Option<Opinion> {
+    not_passed(twin.iter().map(|edit| &edit.test), run)
+}
+
+fn not_passed<'a>(mut ids: impl Iterator<Item = &'a String>, run: &TestRun) -> Option<Opinion> {
+    ids.find_map(|id| match run.status(id) {
+        Some(Status::Passed) => None,
+        Some(Status::Failed) => Some(fail(format!("tests_failed:{id}"))),
+        Some(Status::Skipped | Status::Excused) | None => Some(fail(format!("tests_missing:{id}"))),
+    })
+}
+
+/// What a run says in which some tests were made wrong: it passes where exactly these failed.
+pub(super) fn mixed(mixture: &Mixture, expect: &[String], run: &TestRun) -> Opinion {
+    for id in &mixture.wrong {
+        match run.status(id) {
+            Some(Status::Failed) => {}
+            Some(Status::Passed | Status::Skipped | Status::Excused) => {
+                return fail(format!("{}:{id}", ReasonKind::TwinPassed.as_str()));
+            }
+            None => return twin_unclear(&format!("tests_missing:{id}")),
+        }
+    }
+    let wrong = run.named(&mixture.wrong);
+    let right = expect.iter().chain(&mixture.right);
+    let right = right.filter(|id| run.test(id).is_none_or(|(known, _)| !wrong.contains(known)));
+    if let Some((_, why)) = not_passed(right, run) {
+        return twin_unclear(&why.unwrap_or_default());
+    }
+    match run.first_failed(&mixture.wrong) {
+        Some(id) => twin_unclear(&format!("tests_failed:{id}")),
+        None => PASS,
+    }
+}
+
+/// Tests that passed do not, where others were made wrong: nobody knows what their pass was worth.
+pub(super) fn twin_unclear(why: &str) -> Opinion {
+    (Grade::Flaky, Some(format!("twin_unclear:{why}")))
 }
 
 #[cfg(test)]

@@ -6,11 +6,19 @@ use proptest::prelude::*;
 const CARGO: &str = "\nrunning 3 tests\ntest a::one ... ok\ntest a::two - should panic ... ok\ntest slow ... ignored, too slow\n\ntest result: ok. 2 passed; 0 failed; 1 ignored; 0 measured; 0 filtered out; finished in 0.00s\n\n";
 const PYTEST: &str = "tests/t.py::one PASSED   [ 50%]\ntests/t.py::two FAILED [100%]\n=== FAILURES ===\nFAILED tests/t.py::two - assert 1\n==== 1 failed, 1 passed in 0.02s ====\n";
 
-fn asked(expect: &[&str], sentinel: Option<&str>) -> TestsSpec {
+fn asked(expect: &[&str]) -> TestsSpec {
     TestsSpec {
         expect: expect.iter().map(|id| (*id).to_owned()).collect(),
-        sentinel: sentinel.map(str::to_owned),
         ..TestsSpec::default()
+    }
+}
+
+fn mixture(wrong: &[&str], right: &[&str]) -> Mixture {
+    let owned = |ids: &[&str]| ids.iter().map(|id| (*id).to_owned()).collect();
+    Mixture {
+        number: 1,
+        wrong: owned(wrong),
+        right: owned(right),
     }
 }
 
@@ -42,62 +50,25 @@ fn only_the_expected_tests_that_ran_and_passed_are_no_objection() {
     let quiet = "running 2 tests\n..\ntest result: ok. 2 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.00s\n";
     let failing = CARGO.replace("test a::one ... ok", "test a::one ... FAILED");
     for (text, spec, exit, reason) in [
-        (CARGO, asked(&["a::one", "a::two"], None), 0, ""),
-        (
-            CARGO,
-            asked(&["a::three"], None),
-            0,
-            "tests_missing:a::three",
-        ),
-        (CARGO, asked(&["slow"], None), 0, "tests_missing:slow"),
-        (
-            CARGO,
-            asked(&[], Some("a::one")),
-            0,
-            "sentinel_passed:a::one",
-        ),
-        (&failing, asked(&["a::two"], Some("a::one")), 101, ""),
-        (
-            &failing,
-            asked(&[], Some("a::one")),
-            0,
-            "sentinel_passed:a::one (exit code 0)",
-        ),
-        (
-            &failing,
-            asked(&[], Some("gone")),
-            101,
-            "sentinel_missing:gone",
-        ),
-        (&failing, asked(&["a::one"], None), 0, "tests_failed:a::one"),
-        (none, asked(&[], None), 0, "no_tests_ran"),
-        (none, asked(&["a::one"], None), 0, "tests_missing:a::one"),
-        (
-            none,
-            asked(&[], Some("a::one")),
-            0,
-            "sentinel_missing:a::one",
-        ),
-        (skipped, asked(&["a::one"], None), 0, "tests_missing:a::one"),
-        (skipped, asked(&[], None), 0, "no_tests_ran"),
-        (
-            "",
-            asked(&[], Some("a::one")),
-            101,
-            "command_failed:exit=101",
-        ),
-        ("", asked(&[], Some("a::one")), 0, "sentinel_missing:a::one"),
-        (quiet, asked(&["a::one"], None), 0, "test_ids_unknown"),
-        (quiet, asked(&[], None), 0, ""),
+        (CARGO, asked(&["a::one", "a::two"]), 0, ""),
+        (CARGO, asked(&["a::three"]), 0, "tests_missing:a::three"),
+        (CARGO, asked(&["slow"]), 0, "tests_missing:slow"),
+        (&failing, asked(&["a::one"]), 0, "tests_failed:a::one"),
+        (none, asked(&[]), 0, "no_tests_ran"),
+        (none, asked(&["a::one"]), 0, "tests_missing:a::one"),
+        (skipped, asked(&["a::one"]), 0, "tests_missing:a::one"),
+        (skipped, asked(&[]), 0, "no_tests_ran"),
+        (quiet, asked(&["a::one"]), 0, "test_ids_unknown"),
+        (quiet, asked(&[]), 0, ""),
         (
             "running 2 tests\ntest a::one ... ok\n",
-            asked(&[], None),
+            asked(&[]),
             0,
             "tests_cut_short",
         ),
-        ("", asked(&["a::one"], None), 0, "tests_missing:a::one"),
-        ("Compiling\n", asked(&[], None), 0, "tests_cut_short"),
-        ("Compiling\n", asked(&[], None), 101, ""),
+        ("", asked(&["a::one"]), 0, "tests_missing:a::one"),
+        ("Compiling\n", asked(&[]), 0, "tests_cut_short"),
+        ("Compiling\n", asked(&[]), 101, ""),
     ] {
         let said = objection(&spec, &cargo(text), exit);
         let said = said.and_then(|opinion| opinion.1).unwrap_or_default();
@@ -106,27 +77,38 @@ fn only_the_expected_tests_that_ran_and_passed_are_no_objection() {
 }
 
 #[test]
-fn a_sentinel_may_be_named_by_its_last_part_in_every_format() {
-    let python = "test_add (hid.test_s.S.test_add) ... ok\ntest_sentinel (hid.test_s.S.test_sentinel) ... FAIL\n\n----------------------------------------------------------------------\nRan 2 tests in 0.001s\n\nFAILED (failures=1)\n";
-    let other = python.replace(
-        "(hid.test_s.S.test_add) ... ok",
-        "(hid.test_s.S.test_add) ... FAIL",
-    );
-    for (text, sentinel, reason) in [
-        (python, "test_sentinel", ""),
-        (python, "S.test_sentinel", ""),
-        (python, "hid.test_s.S.test_sentinel", ""),
-        (
-            &other,
-            "test_sentinel",
-            "tests_failed:hid.test_s.S.test_add",
-        ),
+fn exactly_the_tests_that_were_made_wrong_must_fail() {
+    use TestFormat::Unittest;
+    let unittest = |one: &str, two: &str| {
+        let text = format!(
+            "one (h.T.one) ... {one}\ntwo (h.T.two) ... {two}\n\n----\nRan 2 tests in 0.001s\n\nFAILED (failures=1)\n"
+        );
+        read(Unittest, &text)
+    };
+    for (one, two, expected) in [
+        ("FAIL", "ok", ""),
+        ("ERROR", "ok", ""),
+        ("ok", "ok", "twin_passed:one"),
+        ("skipped 'x'", "ok", "twin_passed:one"),
+        ("expected failure", "ok", "twin_passed:one"),
+        ("FAIL", "FAIL", "twin_unclear:tests_failed:T.two"),
+        ("FAIL", "skipped 'x'", "twin_unclear:tests_missing:T.two"),
     ] {
-        let run = read(TestFormat::Unittest, text);
-        let said = objection(&asked(&[], Some(sentinel)), &run, 1);
-        let said = said.and_then(|opinion| opinion.1).unwrap_or_default();
-        assert_eq!(said, reason, "{sentinel}: {run:?}");
+        let run = unittest(one, two);
+        let (_, why) = mixed(
+            &mixture(&["one"], &["T.two"]),
+            &["h.T.one".to_owned()],
+            &run,
+        );
+        assert_eq!(why.unwrap_or_default(), expected, "{one} {two}");
     }
+    // Others that nobody named must not fail either, and none may be missing.
+    let (_, why) = mixed(&mixture(&["one"], &[]), &[], &unittest("FAIL", "FAIL"));
+    assert_eq!(why.as_deref(), Some("twin_unclear:tests_failed:h.T.two"));
+    let (_, why) = mixed(&mixture(&["gone"], &[]), &[], &unittest("ok", "ok"));
+    assert_eq!(why.as_deref(), Some("twin_unclear:tests_missing:gone"));
+    let (_, why) = mixed(&mixture(&[], &["one", "two"]), &[], &unittest("ok", "ok"));
+    assert_eq!(why, None);
 }
 
 #[test]
@@ -150,33 +132,28 @@ fn a_failure_that_the_runner_was_told_to_expect_is_no_pass() {
         junit("status=\"notrun\""),
         junit("status=\"run\" result=\"completed\""),
     );
-    for (format, text, as_expected, as_sentinel) in [
-        (Pytest, pytest, "tests_missing:b", "sentinel_passed:b"),
-        (Pytest, none, "tests_missing:b", "sentinel_passed:b"),
-        (Pytest, twice, "tests_missing:b", "sentinel_passed:b"),
-        (Pytest, part, "tests_failed:b", ""),
-        (Pytest, plain, "", "sentinel_passed:b"),
-        (Unittest, &expected, "tests_missing:b", "sentinel_passed:b"),
-        (Unittest, &unexpected, "tests_failed:b", ""),
-        (Unittest, &passed, "", "sentinel_passed:b"),
-        (Junit, &skipped, "tests_missing:b", "sentinel_missing:b"),
-        (Junit, &disabled, "tests_missing:b", "sentinel_missing:b"),
-        (Junit, &ran, "", "sentinel_passed:b"),
+    for (format, text, as_expected) in [
+        (Pytest, pytest, "tests_missing:b"),
+        (Pytest, none, "tests_missing:b"),
+        (Pytest, twice, "tests_missing:b"),
+        (Pytest, part, "tests_failed:b"),
+        (Pytest, plain, ""),
+        (Unittest, &expected, "tests_missing:b"),
+        (Unittest, &unexpected, "tests_failed:b"),
+        (Unittest, &passed, ""),
+        (Junit, &skipped, "tests_missing:b"),
+        (Junit, &disabled, "tests_missing:b"),
+        (Junit, &ran, ""),
     ] {
         let run = read(format, text);
-        for (spec, told) in [
-            (asked(&["b"], None), as_expected),
-            (asked(&[], Some("b")), as_sentinel),
-        ] {
-            let said = objection(&spec, &run, 1);
-            let said = said.and_then(|opinion| opinion.1).unwrap_or_default();
-            assert_eq!(said, told, "{text}: {run:?}");
-        }
+        let said = objection(&asked(&["b"]), &run, 1);
+        let said = said.and_then(|opinion| opinion.1).unwrap_or_default();
+        assert_eq!(said, as_expected, "{text}: {run:?}");
     }
     // Where all are excused, and nobody names one, none ran.
-    let none = objection(&asked(&[], None), &read(Pytest, none), 0);
+    let none = objection(&asked(&[]), &read(Pytest, none), 0);
     assert_eq!(none.and_then(|it| it.1).as_deref(), Some("no_tests_ran"));
-    let none = objection(&asked(&[], None), &read(Unittest, &expected), 0);
+    let none = objection(&asked(&[]), &read(Unittest, &expected), 0);
     assert_eq!(none.and_then(|it| it.1).as_deref(), Some("no_tests_ran"));
 }
 
@@ -194,6 +171,10 @@ fn a_runner_is_known_by_its_command() {
         ("python3 -B -m unittest -v", Some(TestFormat::Unittest)),
         ("python3 -m http.server", None),
         ("cargo test -- --list", None),
+        ("go test -v ./...", Some(TestFormat::Go)),
+        ("go test ./...", None),
+        ("node --test --test-reporter=tap", Some(TestFormat::Tap)),
+        ("node --test", None),
         ("sh -c true", None),
     ] {
         let words: Vec<String> = argv.split(' ').map(str::to_owned).collect();
@@ -208,9 +189,15 @@ fn a_runner_is_known_by_its_command() {
 proptest! {
     #[test]
     fn no_output_panics(text in "(running [0-9]{0,30} tests|test [a:]* [.]{3} (ok|FAILED)|test result: [a-z]* [0-9]{0,40} passed|[a:]* PASSED|= [0-9]{0,30} passed in 1s|\n){0,12}") {
-        for format in [TestFormat::Cargo, TestFormat::Pytest, TestFormat::Junit] {
+        for format in [
+            TestFormat::Cargo,
+            TestFormat::Pytest,
+            TestFormat::Junit,
+            TestFormat::Go,
+            TestFormat::Tap,
+        ] {
             let run = read(format, &text);
-            objection(&asked(&["a"], Some("b")), &run, 0);
+            objection(&asked(&["a"]), &run, 0);
         }
     }
 }

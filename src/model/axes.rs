@@ -78,42 +78,6 @@ impl Grade {
     }
 }
 
-/// Whether the result can be trusted.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub enum Integrity {
-    /// Nothing speaks against it.
-    #[default]
-    Clean,
-    /// Something looks odd; the reasons say what.
-    Suspect(Vec<String>),
-    /// A rule was broken; the reasons say which.
-    Violated(Vec<String>),
-    /// Processes of the trial could not be ended: nothing of it, and of what ran beside it, can be trusted.
-    Uncontained,
-}
-
-impl Integrity {
-    /// The word in rows: `clean`, or `suspect[a;b]` and `violated[a;b]`.
-    #[must_use]
-    pub fn label(&self) -> String {
-        match self {
-            Self::Clean => "clean".to_owned(),
-            Self::Suspect(reasons) => format!("suspect[{}]", reasons.join(";")),
-            Self::Violated(reasons) => format!("violated[{}]", reasons.join(";")),
-            Self::Uncontained => "uncontained".to_owned(),
-        }
-    }
-
-    /// Adds what speaks against the result; nothing is worse than what is uncontained.
-    pub fn suspect(&mut self, reason: String) {
-        match self {
-            Self::Suspect(reasons) | Self::Violated(reasons) => reasons.push(reason),
-            Self::Clean => *self = Self::Suspect(vec![reason]),
-            Self::Uncontained => {}
-        }
-    }
-}
-
 /// Whether something else than the agent's work decided the trial.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Infra {

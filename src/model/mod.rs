@@ -8,14 +8,16 @@ mod id;
 mod measures;
 mod network;
 mod outcome;
+mod oversize;
 pub mod path_text;
 mod progress;
+mod reason;
 mod said;
 mod seen_ids;
 mod usage;
 mod verdict;
 
-pub use axes::{Grade, Infra, Integrity, Termination};
+pub use axes::{Grade, Infra, Termination};
 pub use command_call::{CallSource, CommandCall, McpServerCall};
 pub use event::{
     AgentEvent, Cut, EventKind, McpServerSeen, ProviderFault, ProviderFaultKind, Reset,
@@ -25,10 +27,12 @@ pub use id::{AgentId, Cell, IdProblem, ScenarioId, TaskId, TrialKey, check_id};
 pub use measures::{Measures, ToolErrorSeen};
 pub use network::{DoorUse, Network};
 pub use outcome::{
-    Allowance, GradedIn, HostLoad, Isolation, Leftover, RUN_BUDGET, ShimLogKept, TrialOutcome,
+    Allowance, ChangeFacts, HostLoad, Isolation, Leftover, RUN_BUDGET, ShimLogKept, TrialOutcome,
     WorkspaceKind,
 };
+pub use oversize::Oversize;
 pub use progress::{LaneState, Progress};
+pub use reason::{Integrity, Reason, ReasonKind};
 pub use said::{Answered, Arguments, Called, Said, Spelled};
 pub use seen_ids::{ById, SeenIds, Side, id_hash};
 pub use usage::{

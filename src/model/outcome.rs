@@ -53,24 +53,13 @@ impl WorkspaceKind {
     }
 }
 
-/// Which tree graders work in.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum GradedIn {
-    /// One that the harness built: base, setup, and what the agent changed.
-    Fresh,
-    /// The one that the agent left.
-    Workspace,
-}
-
-impl GradedIn {
-    /// The word in config and rows.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Fresh => "fresh",
-            Self::Workspace => "workspace",
-        }
-    }
+/// What is to be known of an agent's changes, beside what speaks against them. Each list is cut.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct ChangeFacts {
+    /// Changed files that decide how tests run, and that the reference patch does not leave so.
+    pub test_config_changed: Vec<String>,
+    /// Changes that were left behind: outside of `allowed_changes`, or new files in protected places.
+    pub left_behind: Vec<String>,
 }
 
 /// A process that outlived the agent.
@@ -195,8 +184,10 @@ pub struct TrialOutcome {
     pub overhead: Duration,
     /// How many trials ran at once in this run (`--jobs`).
     pub jobs: u32,
-    /// Which tree was graded; absent when none was.
-    pub graded_in: Option<GradedIn>,
+    /// Whether graders worked in a tree that the harness built.
+    pub graded_fresh: bool,
+    /// What graders did not get of the agent's changes, and which of them decide how tests run.
+    pub changes: ChangeFacts,
     /// Digest of the tree that the agent left, in hex; absent when it was not captured.
     pub tree_sha256: Option<String>,
     /// How calls of watched commands were told; absent when the agent was not started.

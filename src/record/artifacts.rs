@@ -89,20 +89,6 @@ impl TrialDir {
         Ok(())
     }
 
-    /// The digest that the list has of one of the files; nothing where it has none, or there is no list.
-    pub(super) fn sum_of(&self, file: &Path) -> Option<String> {
-        let name = file.file_name()?.to_str()?;
-        let list = private::read_all(&self.sums()).ok()?;
-        let list = String::from_utf8_lossy(&list);
-        let lines = list
-            .split_inclusive('\n')
-            .filter_map(|line| line.strip_suffix('\n'));
-        let (sum, _) = lines
-            .filter_map(|line| line.split_once("  "))
-            .find(|(_, listed)| *listed == name)?;
-        Some(sum.to_owned())
-    }
-
     /// Digest of the prompt as it was given; absent where none was written.
     #[must_use]
     pub fn prompt_digest(&self) -> Option<String> {

@@ -1,12 +1,13 @@
 //! `changes.patch` and `changes.jsonl`: what an agent changed, for people and for cassettes.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde::{Deserialize, Serialize};
 
+use crate::model::Oversize;
 use crate::record::error::Doing as _;
 use crate::record::{RecordError, Redactor, TrialDir, private};
 
@@ -35,9 +36,18 @@ pub struct ChangedFile {
     /// Why the content was not kept (too large, no regular file).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub omitted: Option<String>,
+    /// Whether nothing stood there before the agent.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub added: bool,
+    /// The key of `suite.limits` that dropped the content once it was graded.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dropped_by: Option<String>,
     /// Whether it may be executed.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub executable: bool,
+    /// When the file was last written, in nanoseconds since 1970.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub modified_ns: Option<i64>,
     /// Bytes of the file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub size: Option<u64>,
@@ -51,6 +61,9 @@ pub struct ChangedFile {
     /// How many files were changed below a path that the base commit's own rules ignore.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ignored_files: Option<u64>,
+    /// How much was changed, where that is too much to grade; such a line is about the whole tree.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub oversize: Option<Oversize>,
 }
 
 impl ChangedFile {
@@ -125,6 +138,52 @@ pub fn write_changes(
     redactor: &Redactor,
 ) -> Result<(), RecordError> {
     crate::record::write_file(&trial.changes_patch(), &redactor.redact_bytes(diff))?;
+    write_list(trial, changed, redactor)
+}
+
+/// Drops the content of files from the list, and from the folder where it lies there; `drops` gives the limit that drops a file of so
+/// many bytes. Gives the limits that did.
+///
+/// # Errors
+/// When the list cannot be read or written.
+pub fn drop_content(
+    trial: &TrialDir,
+    drops: &mut dyn FnMut(u64) -> Option<&'static str>,
+) -> Result<Vec<&'static str>, RecordError> {
+    let mut lines = read_changes(trial)?;
+    let (mut limits, mut files) = (Vec::new(), Vec::new());
+    for line in &mut lines {
+        let has_content = line.text.is_some() || line.base64.is_some() || line.file.is_some();
+        if !has_content {
+            continue;
+        }
+        let Some(limit) = drops(line.size.unwrap_or(0)) else {
+            continue;
+        };
+        if !limits.contains(&limit) {
+            limits.push(limit);
+        }
+        (line.text, line.base64) = (None, None);
+        files.extend(line.file.take());
+        line.omitted = Some(format!("no longer kept: over suite.limits.{limit}"));
+        line.dropped_by = Some(limit.to_owned());
+    }
+    if limits.is_empty() {
+        return Ok(limits);
+    }
+    // Secrets were taken out when the list was written first.
+    write_list(trial, &lines, &Redactor::default())?;
+    for file in files {
+        fs::remove_file(trial.root().join(file)).ok();
+    }
+    Ok(limits)
+}
+
+fn write_list(
+    trial: &TrialDir,
+    changed: &[ChangedFile],
+    redactor: &Redactor,
+) -> Result<(), RecordError> {
     let path = trial.changes();
     let mut lines = String::new();
     for file in changed {

@@ -2,31 +2,12 @@
 
 use std::io::{BufRead as _, BufReader, ErrorKind};
 
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 
 use crate::record::artifacts::digest;
 use crate::record::chain::GENESIS;
 use crate::record::error::Doing as _;
-use crate::record::rows::parse;
-use crate::record::{RecordError, Row, RunDir, private};
-
-/// Rows of a journal by their places, from 0.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(default)]
-pub struct RowRange {
-    /// The first one.
-    pub from: u64,
-    /// The first one behind it.
-    pub to: u64,
-}
-
-impl RowRange {
-    /// Whether a row stands in it.
-    #[must_use]
-    pub const fn holds(&self, row: u64) -> bool {
-        self.from <= row && row < self.to
-    }
-}
+use crate::record::{RecordError, RunDir, private};
 
 /// What a journal holds beside what was noted of it.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -45,8 +26,8 @@ pub struct Extent {
     pub first_chained: Option<u64>,
 }
 
-/// Looks at a journal beside what was noted of it: how many rows it had, the digest of the last of them, and which of them
-/// nobody witnessed, so that they need not follow each other. Versions that noted the digest alone mean the first row that
+/// Looks at a journal beside what was noted of it: how many rows it had, and the digest of the last of
+/// them. Versions that noted the digest alone mean the first row that
 /// has it.
 ///
 /// # Errors
@@ -54,7 +35,6 @@ pub struct Extent {
 pub fn extent(
     run: &RunDir,
     (noted, noted_head): (Option<u64>, Option<&str>),
-    unwitnessed: &[RowRange],
 ) -> Result<Extent, RecordError> {
     #[derive(Deserialize)]
     struct Link {
@@ -71,8 +51,7 @@ pub fn extent(
         let named = serde_json::from_slice(line).map_or(None, |link: Link| link.prev_sha256);
         if let Some(named) = named {
             found.first_chained.get_or_insert(place);
-            let was_witnessed = !unwitnessed.iter().any(|zone| zone.holds(place));
-            if was_witnessed && named != before {
+            if named != before {
                 broken.get_or_insert(place);
             }
         }
@@ -90,19 +69,6 @@ pub fn extent(
     found.lacks_the_last = follow && noted == found.rows + 1;
     found.head = (found.rows > 0).then_some(before);
     Ok(found)
-}
-
-/// Every row of a journal with its place, from 0; lines that are none count.
-///
-/// # Errors
-/// The journal cannot be read.
-pub fn each_row(run: &RunDir, mut take: impl FnMut(u64, Row)) -> Result<(), RecordError> {
-    each_line(run, |place, line| {
-        // A line that is no row is told of where rows are read.
-        if let Ok(row) = parse(line, true) {
-            take(place, row);
-        }
-    })
 }
 
 fn each_line(run: &RunDir, mut take: impl FnMut(u64, &[u8])) -> Result<(), RecordError> {

@@ -10,7 +10,7 @@ use serde::{Deserialize, Deserializer};
 use crate::record::lines::{BadLine, Found, LineReader};
 use crate::record::row_parts::lenient::{count, flag};
 use crate::record::rows::{Ordinals, bad_row, check};
-use crate::record::{RecordError, RowProblem};
+use crate::record::{ReasonRow, RecordError, RowProblem};
 
 /// A text that is borrowed from the line unless it held an escape.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -120,6 +120,7 @@ pub struct RowFacts<'a> {
     pub infra: Option<Text<'a>>,
     #[serde(deserialize_with = "count")]
     pub tool_error_discovery: Option<u64>,
+    pub integrity_reasons: Option<Vec<ReasonRow>>,
 }
 
 /// Reads the facts of a journal's rows; each lives until the next is asked for.

@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io::{self, Write as _};
+use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 
 use crate::failpoints::reach;
@@ -9,7 +10,6 @@ use crate::record::artifacts::digest;
 use crate::record::chain::GENESIS;
 use crate::record::error::Doing as _;
 use crate::record::seal::{TornTail, last_line, seal};
-use crate::record::witness::{Foreign, Reach, Witness};
 use crate::record::{RecordError, Redactor, Row, RunDir, private};
 
 /// How a journal is written.
@@ -33,11 +33,9 @@ impl Default for JournalOptions {
 /// The open journal of a run; one process has it (see [`RunDir::lock`]), and one owner in it.
 ///
 /// Bytes that were there are never changed. A row that cannot be written is kept in memory and tried again
-/// before the next one, so that rows keep their order and none is lost while the process lives. What somebody else writes
-/// into the file meanwhile is kept aside, and the file is again what this process wrote.
+/// before the next one, so that rows keep their order and none is lost while the process lives.
 #[derive(Debug)]
 pub struct Journal {
-    run: RunDir,
     file: File,
     path: PathBuf,
     /// Length up to which the file holds whole, acknowledged rows.
@@ -49,8 +47,6 @@ pub struct Journal {
     head: String,
     /// Rows up to `good`, and those that wait.
     rows: u64,
-    witness: Witness,
-    foreign: Option<Foreign>,
     options: JournalOptions,
 }
 
@@ -79,9 +75,8 @@ impl Journal {
         }
         let (good, tail) = seal(&mut file, run)?;
         let last = last_line(&mut file, good).doing("read", &path)?;
-        let (witness, rows) = Witness::of(run, &file, good).doing("read", &path)?;
+        let rows = rows_in(&file, good).doing("read", &path)?;
         let journal = Self {
-            run: run.clone(),
             file,
             path,
             good,
@@ -89,8 +84,6 @@ impl Journal {
             pending: Vec::new(),
             head: last.map_or_else(|| GENESIS.to_owned(), |line| digest(&line)),
             rows,
-            witness,
-            foreign: None,
             options,
         };
         Ok((journal, tail))
@@ -134,7 +127,10 @@ impl Journal {
         if self.pending.is_empty() {
             return Ok(());
         }
-        self.look()?;
+        if self.dirty {
+            self.file.set_len(self.good).doing("truncate", &self.path)?;
+            self.dirty = false;
+        }
         let written = self.write_pending();
         if written.is_err() {
             // What a short write left goes away; should even that fail, the next flush cuts first.
@@ -145,46 +141,6 @@ impl Journal {
         written.doing("append to", &self.path)
     }
 
-    /// Makes the file what this process wrote, where somebody else wrote to it since the last look: what was found is kept
-    /// under another name.
-    ///
-    /// # Errors
-    /// It cannot be read or made anew.
-    pub fn look(&mut self) -> Result<(), RecordError> {
-        self.look_at(Reach::Tail)
-    }
-
-    /// The same once more at the end, where every byte is compared.
-    ///
-    /// # Errors
-    /// It cannot be read or made anew.
-    pub fn look_at_all(&mut self) -> Result<(), RecordError> {
-        self.look_at(Reach::Whole)
-    }
-
-    fn look_at(&mut self, reach: Reach) -> Result<(), RecordError> {
-        if self.dirty {
-            self.file.set_len(self.good).doing("truncate", &self.path)?;
-            self.dirty = false;
-        }
-        let ours = (&self.file, self.good);
-        if self
-            .witness
-            .holds(&self.path, ours, reach)
-            .doing("read", &self.path)?
-        {
-            return Ok(());
-        }
-        self.foreign = Some(self.witness.restore(&self.run, self.good)?);
-        self.file = open_to_append(&self.path)?;
-        Ok(())
-    }
-
-    /// What somebody else did to the file since this was asked last.
-    pub const fn take_foreign(&mut self) -> Option<Foreign> {
-        self.foreign.take()
-    }
-
     fn write_pending(&mut self) -> io::Result<()> {
         let bytes = self.pending.concat();
         reach("journal.write")?;
@@ -193,10 +149,7 @@ impl Journal {
             reach("journal.sync")?;
             self.file.sync_data()?;
         }
-        let place = self.good;
         self.good += bytes.len() as u64;
-        let wrote = (&self.file, bytes.as_slice());
-        self.witness.wrote(wrote, place, self.good);
         tracing::debug!(
             bytes = bytes.len(),
             length = self.good,
@@ -238,6 +191,21 @@ impl Journal {
             .filter_map(|line| std::str::from_utf8(line).ok())
             .map(str::trim_end)
     }
+}
+
+/// How many lines the first `good` bytes have.
+fn rows_in(file: &File, good: u64) -> io::Result<u64> {
+    let mut buffer = vec![0; 64 << 10];
+    let (mut place, mut rows) = (0, 0);
+    while place < good {
+        let most = buffer
+            .len()
+            .min(usize::try_from(good - place).unwrap_or(usize::MAX));
+        file.read_exact_at(&mut buffer[..most], place)?;
+        rows += memchr::memchr_iter(b'\n', &buffer[..most]).count() as u64;
+        place += most as u64;
+    }
+    Ok(rows)
 }
 
 fn open_to_append(path: &Path) -> Result<File, RecordError> {

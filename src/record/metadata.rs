@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::record::error::Doing as _;
-use crate::record::{RecordError, Redactor, RowRange, RunDir, private, write_atomically};
+use crate::record::{RecordError, Redactor, RunDir, private, write_atomically};
 
 /// Version of the metadata that this proctor writes.
 pub const METADATA_SCHEMA: u32 = 1;
@@ -61,9 +61,6 @@ pub struct RunMetadata {
     pub journal_head: Option<String>,
     /// How many rows it had then: those behind were told by a start that has noted no end.
     pub journal_rows: Option<u64>,
-    /// Rows that were found behind such an end where agents can write them: nobody witnessed who did.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub unwitnessed: Vec<RowRange>,
     /// Where a start found the journal to be another than had been noted.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub journal_breaks: Vec<JournalBreak>,

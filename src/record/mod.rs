@@ -52,7 +52,6 @@ mod strangers;
 mod tool_files;
 mod transcript;
 mod trial_dir;
-mod witness;
 
 pub use app_left::AppLeft;
 pub use appended::{append_line, numbered_lines, read_appended};
@@ -65,11 +64,11 @@ pub use byte_runs::{
     places_of_byte, places_of_escapes, run_before_escape, run_of_plain, run_of_printable,
 };
 pub use chain::{Noted, Verified, verify};
-pub use changes::{ChangedFile, keep_large, read_changes, write_changes};
+pub use changes::{ChangedFile, drop_content, keep_large, read_changes, write_changes};
 pub use clock::TrialClock;
 pub use error::RecordError;
 pub use event_log::{EventLog, EventLogHeader, EventReader, read_events};
-pub use extent::{Extent, RowRange, each_row, extent};
+pub use extent::{Extent, extent};
 pub use facts::{FactsReader, RowFacts, Text};
 pub use journal::{Journal, JournalOptions};
 pub use json_text::push_quoted;
@@ -85,15 +84,14 @@ pub use redact_inside::{secrets_in_words, secrets_inside};
 pub use redact_sieve::Sieve;
 pub use reference_checks::append_reference_check;
 pub use row::{COLUMNS, ROW_SCHEMA, Row};
-pub use row_parts::{GraderResult, LeftoverRow, ProviderUsage, TrialPaths};
+pub use row_parts::{GraderResult, LeftoverRow, ProviderUsage, ReasonRow, TrialPaths};
 pub use rows::{Rows, rows};
 pub use run_dir::{JOURNAL, JUDGE_REPLIES, RunDir};
 pub use seal::TornTail;
-pub use stage_log::{SealedMark, Stage, StageMark};
+pub use stage_log::{Stage, StageMark};
 pub use tool_files::{
     McpCallLine, ToolErrorLines, append_stream_calls, mcp_server_log_length, read_mcp_server_log,
     write_mcp_tool_calls, write_tool_errors,
 };
 pub use transcript::Transcript;
 pub use trial_dir::TrialDir;
-pub use witness::Foreign;

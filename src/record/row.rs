@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::layers::Spent;
-use crate::model::{AgentId, Cell, ScenarioId, TaskId, TrialKey};
+use crate::model::{AgentId, Cell, Integrity, ScenarioId, TaskId, TrialKey};
 use crate::record::row_parts::lenient::{count, flag};
-use crate::record::{GraderResult, LeftoverRow, ProviderUsage};
+use crate::record::{GraderResult, LeftoverRow, ProviderUsage, ReasonRow};
 
 /// Version of the row format that this proctor writes; rows of the older harness have none.
 pub const ROW_SCHEMA: u32 = 1;
@@ -179,6 +179,9 @@ pub struct Row {
     pub sub_agent_tool_calls: Option<u64>,
     pub trial_max_is_rest: Option<bool>,
     pub cost_is_open_ended: Option<bool>,
+    pub integrity_reasons: Option<Vec<ReasonRow>>,
+    pub test_config_changed: Option<Vec<String>>,
+    pub left_behind: Option<Vec<String>>,
 }
 
 /// The keys of a row in order; `runs.csv` has all but `provider_usage`.
@@ -212,9 +215,26 @@ pub const COLUMNS: &[&str] = &[
     "peak_processes",
     "mcp_xcodebuild_repeat_count", "mcp_destination_count", "mcp_destination_churn",
     "sub_agent_tool_calls", "trial_max_is_rest", "cost_is_open_ended",
+    "integrity_reasons", "test_config_changed", "left_behind",
 ];
 
 impl Row {
+    /// Whether the result can be trusted; rows of older versions tell the word alone.
+    #[must_use]
+    pub fn integrity(&self) -> Integrity {
+        let reasons = self.integrity_reasons.iter().flatten();
+        let mut integrity: Integrity = reasons.filter_map(ReasonRow::read).collect();
+        integrity.uncontained = self.integrity.as_deref() == Some("uncontained");
+        integrity
+    }
+
+    /// Takes in whether the result can be trusted.
+    pub fn take_integrity(&mut self, integrity: &Integrity) {
+        self.integrity = Some(integrity.label());
+        let reasons = integrity.reasons().iter().map(ReasonRow::from);
+        self.integrity_reasons = (!integrity.reasons().is_empty()).then(|| reasons.collect());
+    }
+
     /// What the trial spent, as the layer `budget` judges it.
     #[must_use]
     pub fn spent(&self) -> Spent {

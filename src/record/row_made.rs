@@ -1,6 +1,8 @@
 //! Makes the row of a trial's outcome.
 
-use crate::model::{Grade, LayerVerdicts, Measures, Terminal, TrialOutcome, TwoSuites, Verdict};
+use crate::model::{
+    ChangeFacts, Grade, LayerVerdicts, Measures, Terminal, TrialOutcome, TwoSuites, Verdict,
+};
 use crate::record::{GraderResult, LeftoverRow, ProviderUsage, ROW_SCHEMA, Row, TrialPaths};
 
 /// No row lists more leftovers than this; further ones are counted in `notes`.
@@ -49,6 +51,13 @@ impl Row {
         self.graded_in = tree.map(str::to_owned);
     }
 
+    /// Takes in what is to be known of the agent's changes.
+    pub fn take_changes(&mut self, changes: &ChangeFacts) {
+        let told = |paths: &Vec<String>| (!paths.is_empty()).then(|| paths.clone());
+        self.test_config_changed = told(&changes.test_config_changed);
+        self.left_behind = told(&changes.left_behind);
+    }
+
     /// Takes in what the layers found.
     pub fn take_layers(&mut self, layers: Option<LayerVerdicts>) {
         let judged = layers.as_ref().filter(|it| it.judges_asked);
@@ -75,7 +84,8 @@ impl Row {
             (!outcome.key.baseline).then(|| outcome.verdicts.iter().map(grader_result).collect());
         self.termination = Some(outcome.termination.as_str().to_owned());
         self.grade = Some(outcome.grade.as_str().to_owned());
-        self.integrity = Some(outcome.integrity.label());
+        self.take_integrity(&outcome.integrity);
+        self.take_changes(&outcome.changes);
         self.infra = Some(outcome.infra.as_str().to_owned());
         self.exit_code = outcome.exit_code.map(i64::from);
         self.wall_time_sec = outcome.wall_time.map(|time| time.as_secs_f64());
@@ -171,7 +181,7 @@ impl Row {
         self.cmd_log_calls = shims.map(|shims| shims.calls);
         let cost = shims.and_then(|shims| shims.cost);
         self.cmd_shim_usec = cost.map(|cost| cost.as_secs_f64() * 1e6);
-        self.graded_in = outcome.graded_in.map(|tree| tree.as_str().to_owned());
+        self.graded_in = outcome.graded_fresh.then(|| "fresh".to_owned());
         self.tree_sha256.clone_from(&outcome.tree_sha256);
         self.network = Some(outcome.network.as_str().to_owned());
         let door = outcome.door.as_ref();

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::value::RawValue;
 
+use crate::model::{Reason, ReasonKind};
 use crate::record::json_text;
 
 /// One of `grader_results`.
@@ -23,6 +24,36 @@ pub struct GraderResult {
     /// `error`, `timeout` or `flaky` when the grader could not judge; absent when `ok` says it all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub grade: Option<String>,
+}
+
+/// One of `integrity_reasons`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ReasonRow {
+    /// The word of its kind.
+    pub reason: String,
+    /// The path, test or tool that it is about.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub about: Option<String>,
+}
+
+impl ReasonRow {
+    /// The reason; `None` where this version does not know its kind.
+    #[must_use]
+    pub fn read(&self) -> Option<Reason> {
+        Some(Reason {
+            kind: ReasonKind::named(&self.reason)?,
+            about: self.about.clone(),
+        })
+    }
+}
+
+impl From<&Reason> for ReasonRow {
+    fn from(reason: &Reason) -> Self {
+        Self {
+            reason: reason.kind.as_str().to_owned(),
+            about: reason.about.clone(),
+        }
+    }
 }
 
 /// One of `leftovers`: a process that outlived the agent.

@@ -235,8 +235,6 @@ files! {
     runs_jsonl => JOURNAL;
     /// What crashes left of rows that were never acknowledged.
     runs_jsonl_torn => "runs.jsonl.torn";
-    /// The journal as it was found after somebody else had written to it; further ones are numbered.
-    runs_jsonl_foreign => "runs.jsonl.foreign";
     /// Room that is set aside while a run goes on.
     ballast => ".ballast";
     /// The rows as a flat table.

@@ -5,7 +5,6 @@ use std::io::Write as _;
 use serde::{Deserialize, Serialize};
 
 use crate::failpoints::reach;
-use crate::record::artifacts::digest;
 use crate::record::error::Doing as _;
 use crate::record::{AppLeft, RecordError, Redactor, Row, TrialDir, private};
 
@@ -97,40 +96,12 @@ impl TrialDir {
         self.last_of_marks(|mark| mark.app)
     }
 
-    /// The mark that stood last when the trial's files were summed up. Later ones may only follow it.
-    #[must_use]
-    pub fn sealed_mark(&self) -> SealedMark {
-        let path = self.stages();
-        let Some(noted) = self.sum_of(&path) else {
-            return SealedMark::NotSealed;
-        };
-        let bytes = private::read_file(&path, LONGEST).unwrap_or_default();
-        let ends = memchr::memchr_iter(b'\n', &bytes).take(MOST_MARKS);
-        let ends = ends.map(|end| &bytes[..=end]);
-        let sealed = ends.filter(|lines| digest(lines) == noted).last();
-        let last = sealed.and_then(|lines| last_of(lines, Some));
-        last.map_or(SealedMark::Changed, |mark| SealedMark::Is(Box::new(mark)))
-    }
-
     fn last_of_marks<T>(&self, told: impl Fn(StageMark) -> Option<T>) -> Option<T> {
         let bytes = private::read_file(&self.stages(), LONGEST)?;
         last_of(&bytes, told)
     }
 }
 
-/// What the digests of a trial's files say of its marks.
-#[derive(Debug, Clone, PartialEq)]
-pub enum SealedMark {
-    /// There are no digests yet.
-    NotSealed,
-    /// The last mark that they stand for.
-    Is(Box<StageMark>),
-    /// The marks are not those that they stand for.
-    Changed,
-}
-
-/// A trial has a handful of marks, and a few more for each start that died in it.
-const MOST_MARKS: usize = 256;
 /// No row comes near this.
 const LONGEST: u64 = 64 << 20;
 

@@ -91,8 +91,6 @@ pub struct CellStats {
     pub layers: LayerCounts,
     /// Trials that passed a task that no honest work can pass.
     pub impossible: usize,
-    /// Trials that ran while somebody else wrote to the journal.
-    pub journal_touched: usize,
     /// How trials came out, by word.
     pub outcomes: BTreeMap<String, usize>,
     /// Billed USD of every attempt, superseded or not.
@@ -190,7 +188,6 @@ impl CellStats {
         self.graded += usize::from(facts.graded);
         self.graded_successes += usize::from(facts.graded && facts.success);
         self.impossible += usize::from(facts.impossible);
-        self.journal_touched += usize::from(facts.journal_touched);
         if let Some((visible, held_out)) = facts.suites {
             self.suites.0 += 1;
             self.suites.1 += usize::from(visible);
@@ -228,7 +225,6 @@ impl CellStats {
         self.suites.1 += other.suites.1;
         self.suites.2 += other.suites.2;
         self.impossible += other.impossible;
-        self.journal_touched += other.journal_touched;
         self.layers.merge(&other.layers);
         for (outcome, count) in &other.outcomes {
             *self.outcomes.entry(outcome.clone()).or_default() += count;

@@ -1,5 +1,6 @@
 //! What a summary needs of one row.
 
+use crate::model::ReasonKind;
 use crate::model::{AgentId, Cell, RUN_BUDGET, ScenarioId, TaskId, Termination};
 use crate::record::Row;
 use crate::report::layers::LayerFacts;
@@ -40,8 +41,6 @@ pub struct Facts {
     pub layers: LayerFacts,
     /// Whether it passed a task that no honest work can pass.
     pub impossible: bool,
-    /// Whether somebody else wrote to the journal while it ran.
-    pub journal_touched: bool,
     /// Numbers that are measured once per trial.
     pub measured: Measured,
 }
@@ -139,13 +138,10 @@ impl Facts {
             suites: suites(row),
             layers: LayerFacts::of(row),
             impossible: row
-                .integrity
-                .as_deref()
-                .is_some_and(|integrity| integrity.contains("impossible_task_passed")),
-            journal_touched: row
-                .integrity
-                .as_deref()
-                .is_some_and(|integrity| integrity.contains("journal_written_by_others")),
+                .integrity_reasons
+                .iter()
+                .flatten()
+                .any(|reason| reason.reason == ReasonKind::ImpossibleTaskPassed.as_str()),
             measured: Measured::of(row),
         }
     }
@@ -296,7 +292,6 @@ pub(crate) mod tests {
             suites: None,
             layers: LayerFacts::default(),
             impossible: false,
-            journal_touched: false,
             measured: Measured::default(),
         }
     }

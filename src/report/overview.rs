@@ -67,7 +67,6 @@ impl Overview {
             .map(|(name, cells)| (name, line(&cells)))
             .collect();
         let warnings = alarms(summary)
-            .chain(touched_journal(summary))
             .chain(gaps(summary))
             .chain(infra_warning(summary))
             .chain(doubtful_successes(summary))
@@ -162,17 +161,6 @@ fn alarms(summary: &Summary) -> impl Iterator<Item = String> {
         format!(
             "ALARM: {} passed the impossible task {} in {} of {} trials ({}): what it did there it may do elsewhere; look at their transcripts",
             cell.agent, cell.task, stats.impossible, stats.runs, cell.scenario
-        )
-    })
-}
-
-/// Says so where somebody else wrote to the journal.
-fn touched_journal(summary: &Summary) -> Option<String> {
-    let cells = summary.cells.values();
-    let trials: usize = cells.map(|stats| stats.journal_touched).sum();
-    (trials > 0).then(|| {
-        format!(
-            "somebody else wrote to the journal while this run had it, and {trials} trials that ran then are suspect (`journal_written_by_others`): what was found is kept beside it (`runs.jsonl.foreign`), and counts for nothing here"
         )
     })
 }

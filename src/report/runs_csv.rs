@@ -57,6 +57,7 @@ fields! {
     peak_processes
     mcp_xcodebuild_repeat_count mcp_destination_count mcp_destination_churn
     sub_agent_tool_calls trial_max_is_rest cost_is_open_ended
+    integrity_reasons test_config_changed left_behind
 }
 
 impl<W: Write> RunsCsv<W> {
@@ -146,6 +147,7 @@ macro_rules! json_fields {
 json_fields! {
     Vec<crate::record::GraderResult>
     Vec<crate::record::LeftoverRow>
+    Vec<crate::record::ReasonRow>
     Vec<String>
     std::collections::BTreeMap<String, u64>
 }

@@ -8,14 +8,11 @@ use jiff::Timestamp;
 use tokio::sync::mpsc::unbounded_channel;
 use tokio::task::{Id, JoinError, JoinSet, block_in_place};
 
-use crate::model::{
-    Infra, Integrity, Isolation, LaneState, Progress, RUN_BUDGET, Termination, TrialOutcome,
-};
+use crate::model::{Infra, Isolation, LaneState, Progress, RUN_BUDGET, Termination, TrialOutcome};
 use crate::plan::PlannedTrial;
 use crate::record::Journal;
 use crate::runner::RunError;
 use crate::runner::disk::Disk;
-use crate::runner::doubts::Doubts;
 use crate::runner::lanes::Lanes;
 use crate::runner::lanes_told;
 use crate::runner::metadata::JournalEnd;
@@ -32,8 +29,6 @@ pub(super) struct Dispatch {
     pub(super) budget: Budget,
     /// Whether an agent that changes inside an arm is not started again (`--strict`).
     pub(super) strict: bool,
-    /// Trials that ran while somebody else wrote to the journal.
-    pub(super) doubts: Doubts,
 }
 
 /// What was counted.
@@ -72,13 +67,11 @@ impl Dispatch {
         }
         // Rows that could not be written wait in memory; this is their last chance.
         let written = self.disk.with_room(|| self.journal.flush());
-        match written.and_then(|()| self.journal.look_at_all()) {
+        match written {
             Ok(()) => {
-                self.doubts.heed(&mut self.journal, &self.teller);
                 tally.end = Some(JournalEnd {
                     rows: self.journal.rows(),
                     head: self.journal.head().to_owned(),
-                    note: self.doubts.told(),
                 });
                 Ok(tally)
             }
@@ -127,9 +120,6 @@ impl Dispatch {
                     while let Some(joined) = running.try_join_next_with_id() {
                         ended.push(self.outcome(joined, &mut started));
                     }
-                    let beside = started.values().map(|planned| &planned.key);
-                    self.doubts.look(&mut self.journal, &self.teller, beside);
-                    self.doubts.cast_on(&mut ended);
                     self.keep(ended, (schedule, clock.elapsed()), tally);
                 }
                 Some(key) = answers.recv() => schedule.answered(&key),
@@ -349,7 +339,7 @@ impl Dispatch {
     /// Where processes of a trial still run: outside of a jail nobody knows what they do to the next ones, so the run pauses. In
     /// a jail they hang in the kernel and take a slot along.
     fn heed_escape(&self, outcome: &TrialOutcome, tally: &mut Tally) {
-        if outcome.integrity != Integrity::Uncontained {
+        if !outcome.integrity.uncontained {
             return;
         }
         tally.uncontained += 1;

@@ -1,21 +1,17 @@
 //! What earlier starts left in a run directory: results, and trials that were cut off.
 
-use std::cell::OnceCell;
 use std::collections::HashSet;
 
 use crate::config::Suite;
-use crate::model::{
-    Infra, Integrity, Isolation, Progress, RUN_BUDGET, Termination, TrialKey, TrialOutcome,
-};
+use crate::model::{Infra, Progress, RUN_BUDGET, Termination, TrialKey, TrialOutcome};
 use crate::plan::{Done, Plan, PlannedTrial};
 use crate::record::{Journal, Row, RunDir, StageMark, rows};
 use crate::report::{cost_is_incomplete, cost_is_unknown, is_paid, unknown_counts_as};
 use crate::runner::RunError;
-use crate::runner::believed::{Belief, Found};
 use crate::runner::disk::Disk;
 use crate::runner::dispatch::is_result;
+use crate::runner::journal_found::{Found, mark_of};
 use crate::runner::sealed::{Sealed, sealed_row};
-use crate::runner::unwitnessed::DIED_BESIDE;
 use crate::trial::{Recovered, RunContext, Teller, crashed_outcome, finish_trial, scrub_folder};
 
 /// How far a run had come.
@@ -39,10 +35,8 @@ pub(super) struct Standing {
     pub(super) unknown_judges: usize,
     /// Trials whose folder is there but whose row is not: the harness died while they ran.
     cut_off: Vec<CutOff>,
-    /// What of the journal was witnessed: a start notes it.
+    /// The journal beside what was noted of it.
     pub(super) found: Found,
-    /// Rows that the start which died may not have written: they are told again, as suspect.
-    unwitnessed: Vec<Row>,
     /// What a person should know of the journal.
     pub(super) told: Vec<Progress>,
 }
@@ -77,13 +71,9 @@ struct CutOff {
 }
 
 impl CutOff {
-    fn look(
-        (suite, belief): (&Suite, &Belief<'_>),
-        run_dir: &RunDir,
-        planned: &PlannedTrial,
-    ) -> Self {
+    fn look(suite: &Suite, run_dir: &RunDir, planned: &PlannedTrial) -> Self {
         let trial = run_dir.trial(&planned.key);
-        let mut mark = belief.mark(&trial, planned);
+        let mut mark = mark_of(&trial, planned);
         if let Some(mark) = &mut mark
             && mark.to_grade
             && !trial.changes().is_file()
@@ -140,7 +130,6 @@ pub(super) fn read_standing(
     plan: &Plan,
 ) -> Result<Standing, RunError> {
     let mut standing = Standing::default();
-    let belief = OnceCell::new();
     let journal = run_dir.runs_jsonl();
     let mut known_rows = HashSet::new();
     if journal.exists() {
@@ -162,17 +151,14 @@ pub(super) fn read_standing(
     }
     let unread = |error| RunError::at("read the journal", &error);
     if !standing.done.is_empty() || run_dir.run_metadata().exists() {
-        let belief = belief.get_or_init(|| Belief::of(suite, run_dir));
-        standing.found = belief.found(run_dir).map_err(unread)?;
-        standing.unwitnessed = standing.found.untold(run_dir).map_err(unread)?;
+        standing.found = Found::of(run_dir).map_err(unread)?;
     }
     let known: HashSet<TrialKey> = standing.done.iter().map(|done| done.key.clone()).collect();
     for planned in plan.trials() {
         let mut planned = planned.clone();
         while known.contains(&planned.key) || run_dir.trial(&planned.key).root().exists() {
             if !known.contains(&planned.key) {
-                let belief = belief.get_or_init(|| Belief::of(suite, run_dir));
-                let cut_off = CutOff::look((suite, belief), run_dir, &planned);
+                let cut_off = CutOff::look(suite, run_dir, &planned);
                 standing.boundless += usize::from(cut_off.is_boundless());
                 standing.open_ended += usize::from(cut_off.is_open_ended());
                 standing.cut_off.push(cut_off);
@@ -253,14 +239,6 @@ impl Standing {
             );
             self.told.push(Progress::Notice { text });
         }
-        let unwitnessed = self.unwitnessed.len();
-        if unwitnessed > 0 {
-            let text = format!(
-                "{unwitnessed} row(s) {}; they are told again, as suspect",
-                self.found.why().told()
-            );
-            self.told.push(Progress::Warning { text });
-        }
         if ended > 0 {
             let text = format!(
                 "{ended} trial(s) had no row yet when the run ended last time, but their agents had ended; no agent is started again for them"
@@ -280,11 +258,6 @@ impl Standing {
         journal: &mut Journal,
     ) -> Result<usize, RunError> {
         let mut left = 0;
-        for row in std::mem::take(&mut self.unwitnessed) {
-            journal
-                .append(&row)
-                .map_err(|error| RunError::at("append to the journal", &error))?;
-        }
         for CutOff {
             planned,
             mark,
@@ -297,7 +270,6 @@ impl Standing {
                 let outcome = interrupted(context, &planned, recovered);
                 Sealed::seal(context, disk, noting(outcome, problems)).row
             };
-            let mark = mark.map(|mark| self.found.doubt(mark));
             let made = match mark {
                 Some(mark) => Box::pin(finish_trial(context, &planned, (teller, mark)))
                     .await
@@ -325,14 +297,6 @@ fn interrupted(context: &RunContext, planned: &PlannedTrial, recovered: Recovere
     outcome.failure_reason = Some("interrupted".to_owned());
     outcome.notes = vec!["the harness died while this trial ran".to_owned()];
     recovered.tell(&mut outcome);
-    if outcome.isolation == Isolation::None {
-        // Where there is no jail, whoever worked in this trial could have killed the harness, and nobody can say who did.
-        outcome.integrity = Integrity::Suspect(vec![DIED_BESIDE.to_owned()]);
-        outcome.notes.push(
-            "who ended it is not known: without a jail an agent can; see the last calls in events.jsonl"
-                .to_owned(),
-        );
-    }
     debug_assert!(!is_result(outcome.infra, outcome.termination));
     outcome
 }

@@ -13,8 +13,8 @@ use crate::apple::DEVELOPER_DIR;
 use crate::config::{AgentKind, PlanMode, ProjectSource, Suite};
 use crate::plan::Plan;
 use crate::record::{AgentMetadata, JournalBreak, PlanMetadata, RunMetadata, StartMetadata};
-use crate::runner::believed::{BROKEN, Found};
 use crate::runner::drift::Inputs;
+use crate::runner::journal_found::{BROKEN, Found};
 use crate::runner::preflight::SEES_SUITE;
 use crate::runner::{RunError, RunRequest, memories};
 use crate::supervise::{ChildSpec, capture, find_program};
@@ -49,7 +49,6 @@ pub(super) async fn write_start(
     metadata.inputs = inputs.now;
     metadata.accepted_drift.extend(inputs.accepted);
     metadata.starts.push(start(request, context));
-    metadata.unwitnessed.extend(found.fresh);
     if let Some(broken) = &found.broken {
         add_notes(&mut metadata, vec![BROKEN.to_owned()]);
         metadata.journal_breaks.push(JournalBreak {
@@ -89,8 +88,6 @@ pub(super) struct JournalEnd {
     pub(super) rows: u64,
     /// Digest of its last row.
     pub(super) head: String,
-    /// What a reader must know of it.
-    pub(super) note: Option<String>,
 }
 
 /// Adds the end to what the start wrote, whatever the file says by now.
@@ -100,11 +97,10 @@ pub(super) fn write_end(
     end: Option<JournalEnd>,
 ) -> Vec<String> {
     // A start that could not write its rows knows no end.
-    if let Some(JournalEnd { rows, head, note }) = end {
+    if let Some(JournalEnd { rows, head }) = end {
         metadata.finished = Some(stamp());
         metadata.journal_rows = Some(rows);
         metadata.journal_head = (rows > 0).then_some(head);
-        add_notes(&mut metadata, note.into_iter().collect());
     }
     let written = metadata.write(&context.run_dir, &context.redactor);
     let problem = written.err().map(|error| error.to_string());

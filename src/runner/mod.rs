@@ -2,13 +2,12 @@
 
 mod apple;
 mod before_shims;
-mod believed;
 mod disk;
 mod dispatch;
-mod doubts;
 mod drift;
 mod failure;
 mod inputs;
+mod journal_found;
 mod judges;
 mod lanes;
 mod lanes_told;
@@ -22,7 +21,6 @@ mod preview;
 mod programs;
 mod project;
 mod purse;
-mod pythons;
 mod references;
 mod regrading;
 mod request;
@@ -31,7 +29,6 @@ mod samples;
 mod schedule;
 mod sealed;
 mod secrets;
-mod unwitnessed;
 mod validation;
 
 pub use failure::RunError;

@@ -18,14 +18,13 @@ use crate::runner::judges::judges;
 use crate::runner::machine;
 use crate::runner::programs::{Lack, lacking};
 use crate::runner::project::project_of;
-use crate::runner::pythons::guards;
 use crate::runner::references::references;
 use crate::runner::secrets::redactor;
 use crate::runner::{RunError, RunRequest};
 use crate::shims::watched_tools;
 use crate::supervise::{self, Cancel, Keeper, find_program};
 use crate::trial::{
-    AtStart, Attested, Confinement, PRIVATE, Places, RunContext, Teller, base_environment,
+    Attested, Confinement, Guard, PRIVATE, Places, RunContext, Teller, base_environment,
     program_path,
 };
 use crate::workspace::{self, ResolveOptions, Template};
@@ -128,14 +127,18 @@ pub(super) async fn preflight(
         source.warnings.push(SEES_SUITE.to_owned());
     }
     let graders_path = system_path(&path, &[&scratch.path]);
-    let tree = (&source, &template);
-    let guards = match guards(&suite, tree, (&graders_path, &scratch.path)).await {
+    let base = template.base();
+    let tasks = suite.tasks.iter();
+    let guards = tasks.map(|task| Guard::of(task, &source.subdir, &base));
+    let guards = match guards.collect::<Result<Vec<_>, _>>() {
         Ok(guards) => guards,
         Err(problem) => {
+            drop(base);
             drop(scratch.close(false));
             return Err(RunError::Project(format!("project: {problem}")));
         }
     };
+    drop(base);
     let confinement = Confinement::settle(
         &Places {
             suite: &suite,
@@ -174,7 +177,6 @@ pub(super) async fn preflight(
         upstream: upstream(&suite, &source, &template),
         confinement,
         attested: Attested::open(&run_dir),
-        outside: AtStart::default(),
         run_dir,
         source,
         template,

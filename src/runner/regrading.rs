@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use serde_json::{Value, json};
 use tokio::sync::mpsc::UnboundedSender;
 
-use crate::model::{Grade, Integrity, Progress, Verdict};
+use crate::model::{Grade, Progress, Verdict};
 use crate::plan::PlannedTrial;
 use crate::record::{Row, RunDir, rows, write_atomically};
 use crate::runner::preflight::preflight;
@@ -221,7 +221,7 @@ fn place(request: &RunRequest, row: &Row) -> Result<PlannedTrial, &'static str> 
     if row.grade.as_deref().is_none_or(|grade| grade == not_graded) {
         return Err("it was not graded");
     }
-    if row.integrity.as_deref() == Some(Integrity::Uncontained.label().as_str()) {
+    if row.integrity().uncontained {
         return Err("processes of its agent could not be ended, so nothing that it left is judged");
     }
     let position = |found: Option<usize>, why| found.ok_or(why);

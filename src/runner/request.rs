@@ -13,10 +13,9 @@ use crate::model::Progress;
 use crate::plan::{Missing, build};
 use crate::record::{Journal, JournalOptions, RunDir, RunMetadata, TornTail};
 use crate::report::write_all;
-use crate::runner::believed::BROKEN;
 use crate::runner::disk::Disk;
 use crate::runner::dispatch::Dispatch;
-use crate::runner::doubts::Doubts;
+use crate::runner::journal_found::BROKEN;
 use crate::runner::judges::may_decide;
 use crate::runner::ledger::{Standing, read_standing};
 use crate::runner::metadata::JournalEnd;
@@ -208,7 +207,6 @@ async fn start(
         disk: disk.clone(),
         budget: purse::budget(&request),
         strict: request.strict,
-        doubts: Doubts::default(),
     };
     let tally = dispatch.all(schedule).await;
     // Only reports are left to be written.
@@ -216,9 +214,7 @@ async fn start(
     let end = tally.as_ref().ok().and_then(|tally| tally.end.clone());
     let cancelled = cancel.level() > 0;
     let run_dir = context.run_dir.clone();
-    let foreign = end.as_ref().and_then(|end| end.note.clone());
-    let mut problems = close(&request, context, (scratch, metadata, end)).await;
-    problems.extend(foreign);
+    let problems = close(&request, context, (scratch, metadata, end)).await;
     let tally = tally?;
     teller.tell(Progress::RunFinished {
         finished: tally.finished,

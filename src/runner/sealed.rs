@@ -3,7 +3,7 @@
 use crate::model::{TrialKey, TrialOutcome};
 use crate::record::{Row, Stage, StageMark, TrialDir};
 use crate::runner::disk::Disk;
-use crate::trial::{RunContext, suspect};
+use crate::trial::RunContext;
 
 /// An outcome with its row.
 pub(super) struct Sealed {
@@ -23,15 +23,6 @@ impl Sealed {
         let row = Row::from_outcome(&outcome, &trial.paths());
         let row = Some(sealed_row(context, disk, (&outcome.key, row)));
         Self { outcome, row }
-    }
-
-    /// Makes it suspect for this reason, and says why.
-    pub(super) fn doubt(&mut self, why: &str, note: &str) {
-        self.outcome.integrity.suspect(why.to_owned());
-        if let Some(row) = &mut self.row {
-            suspect(row, why);
-            row.notes.get_or_insert_default().push(note.to_owned());
-        }
     }
 }
 

@@ -132,8 +132,7 @@ fn keep(run_dir: &RunDir, validation: &Validation) -> Result<(), RecordError> {
     let row = json!({"task_id": validation.task, "success": validation.ok, "failure_reason": validation.reason,
         "grader_results": graders(&validation.verdicts), "untouched_grader_results": graders(&validation.untouched),
         "reference_runs": validation.repeats.0, "reference_passed": validation.repeats.1,
-        "cheats": validation.cheats.iter().map(|one| json!({"cheat": one.cheat, "grade": one.grade.as_str(), "reason": one.reason, "satisfied_graders": one.satisfied})).collect::<Vec<_>>(),
-        "weak_graders": validation.weak.iter().map(|one| one.told.as_str()).collect::<Vec<_>>(),
+        "cheats": validation.cheats.iter().map(|one| json!({"cheat": one.cheat.as_str(), "fate": one.fate.as_str().to_lowercase(), "reason": one.reason})).collect::<Vec<_>>(),
         "notes": validation.notes, "duration_sec": validation.took.as_secs_f64()});
     append_reference_check(run_dir, &row)
 }

@@ -7,7 +7,8 @@ use crate::config::TranscriptMode;
 use crate::graders::ForbiddenBaseline;
 use crate::layers::Spent;
 use crate::metrics::{McpCallSeen, Tallied};
-use crate::model::{Grade, GradedIn, Infra, Verdict};
+use crate::model::path_text::to_text;
+use crate::model::{Grade, Infra, Reason, ReasonKind, Verdict};
 use crate::record::{
     self, McpCallLine, RecordError, Redactor, ToolErrorLines, TrialClock, TrialDir,
 };
@@ -16,7 +17,7 @@ use crate::supervise::ChildEnding;
 use crate::trial::door;
 use crate::trial::draft::Draft;
 use crate::trial::frame::Frame;
-use crate::trial::grading::{Graded, Told, Work, grade_fresh, grade_in_place};
+use crate::trial::grading::{Graded, Told, Work, grade_fresh};
 use crate::trial::judgement::{self, AgentEnd};
 use crate::trial::kept;
 use crate::trial::listener::HeardAll;
@@ -24,7 +25,7 @@ use crate::trial::money::money;
 use crate::trial::preparation::Ready;
 use crate::trial::shim_cost;
 use crate::trial::unbuilt::workspace_fault;
-use crate::workspace::{Captured, Noted, Workspace, named};
+use crate::workspace::{Captured, Noted, Workspace};
 
 /// What the stages left for the judgement.
 pub(super) struct Left<'a> {
@@ -67,12 +68,8 @@ pub(super) fn capture(
     };
     draft.captured(&captured);
     let subdir = &frame.context.source.subdir;
-    let limits = &frame.context.suite.settings.limits;
-    let kept = kept::keep(
-        &captured,
-        (&frame.trial_dir, subdir),
-        (&frame.context.redactor, limits),
-    );
+    let redactor = &frame.context.redactor;
+    let kept = kept::keep(&captured, (&frame.trial_dir, subdir), redactor);
     let caught = Caught {
         captured: Ok(captured),
         kept: kept.is_ok(),
@@ -82,11 +79,19 @@ pub(super) fn capture(
             .is_err_and(RecordError::is_disk_full)
             .then_some(Infra::DiskFull),
     };
-    match kept {
-        Ok(hit) => hit.into_iter().for_each(|limit| draft.hit(limit)),
-        Err(error) => draft.note(format!("the changes could not be kept: {error}")),
+    if let Err(error) = kept {
+        draft.note(format!("the changes could not be kept: {error}"));
     }
     caught
+}
+
+/// Drops what is over the limits of what is kept, now that it was graded and a mark says so.
+pub(super) fn prune(frame: &Frame<'_>, draft: &mut Draft) {
+    let limits = &frame.context.suite.settings.limits;
+    match kept::prune(&frame.trial_dir, limits) {
+        Ok(hit) => hit.into_iter().for_each(|limit| draft.hit(limit)),
+        Err(error) => draft.note(format!("changes.jsonl could not be cut: {error}")),
+    }
 }
 
 /// Whether graders that did not pass may have lacked room: then they have judged nothing.
@@ -132,6 +137,7 @@ pub(super) async fn judge(
     };
     let work = Work {
         changed: &captured.changed,
+        oversize: captured.oversize,
         baseline: left.baseline,
         extra_args: &left.ready.invocation.extra_args,
         told: Some(Told {
@@ -139,11 +145,7 @@ pub(super) async fn judge(
             spent: left.spent,
             decided: left.decided.as_deref(),
         }),
-        to_the_end: false,
     };
-    if let (GradedIn::Workspace, Some(workspace)) = (frame.grader_env(task), &*slot) {
-        return grade_in_place(frame, task, (work, workspace)).await;
-    }
     let mut graded = grade_fresh(frame, task, (work, slot)).await;
     graded.notes.extend(left_behind(captured, &graded));
     graded
@@ -160,7 +162,7 @@ fn left_behind(captured: &Captured, graded: &Graded) -> Option<String> {
         return None;
     }
     let paths = captured.ignored.iter().take(TOLD);
-    let paths: Vec<String> = paths.map(|one| named(&one.path)).collect();
+    let paths: Vec<String> = paths.map(|one| to_text(&one.path)).collect();
     let more = captured.ignored.len().saturating_sub(TOLD);
     let more = if more > 0 {
         format!(" and {more} more")
@@ -192,11 +194,10 @@ pub(super) async fn measure(
     let shims = shim_log(frame, &ended, draft).await;
     let found = heard.watch.finish(&shims.calls);
     found.notes.into_iter().for_each(|note| draft.note(note));
-    for reason in found.suspicions {
-        draft.suspect(reason);
-    }
+    found.reasons.into_iter().for_each(|why| draft.suspect(why));
     if heard.report.spare_finals > 0 {
-        draft.suspect(format!("final_events={}", heard.report.finals));
+        let finals = heard.report.finals.to_string();
+        draft.suspect(Reason::about(ReasonKind::FinalEvents, finals));
     }
     let agent = frame.context.agent(frame.planned);
     let mut tallied = heard.tally.finish(&shims.calls, agent.speaks().as_str());
@@ -224,7 +225,7 @@ async fn shim_log(frame: &Frame<'_>, ended: &Ended<'_>, draft: &mut Draft) -> Sh
             ShimLog::default()
         });
     for tool in overlay.tampered() {
-        draft.suspect(format!("shim_tampered:{tool}"));
+        draft.suspect(Reason::about(ReasonKind::ShimTampered, tool));
     }
     let cost = if shims.calls.is_empty() {
         None

@@ -3,14 +3,13 @@
 use std::path::Path;
 
 use crate::config::TaskSpec;
-use crate::model::GradedIn;
 use crate::trial::aftermath::scrub_folder;
 use crate::trial::app_left;
 use crate::trial::blocking::blocking;
 use crate::trial::cheat::{Cheat, Scene};
 use crate::trial::draft::Stop;
 use crate::trial::frame::Frame;
-use crate::trial::grading::{Graded, Work, grade_fresh, grade_in_place};
+use crate::trial::grading::{Graded, Work, grade_fresh};
 use crate::trial::preparation;
 use crate::trial::simulator;
 use crate::workspace::Workspace;
@@ -18,11 +17,11 @@ use crate::workspace::Workspace;
 /// What is graded.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Job<'a> {
-    /// The workspace as setup left it; whether all graders are asked, and not only up to the first that does not pass.
-    Nothing { to_the_end: bool },
+    /// The workspace as setup left it.
+    Nothing,
     /// A reference patch.
     Patch(&'a Path),
-    /// Something that must not pass any grader that nothing alone does not pass: all are asked.
+    /// Something that must not pass.
     Cheat(Cheat),
 }
 
@@ -75,7 +74,7 @@ async fn graded(
     let captured = blocking(|| {
         let before = workspace.noted(&frame.counts());
         let before = before.map_err(|error| error.to_string())?;
-        work(frame, (task, workspace), job)?;
+        work((task, workspace), job)?;
         let captured = workspace.capture(Some(&before), &frame.counts());
         captured.map_err(|error| error.to_string())
     })?;
@@ -84,40 +83,26 @@ async fn graded(
         // Whoever solved it so has installed nothing: graders build what they look for.
         Job::Patch(_) => frame.simulator.set_left(None),
         // Whoever is asked here has no tools to delete it with.
-        Job::Nothing { .. } | Job::Cheat(_) => drop(app_left::look(frame).await),
+        Job::Nothing | Job::Cheat(_) => drop(app_left::look(frame).await),
     }
     let work = Work {
         changed: &captured.changed,
+        oversize: captured.oversize,
         baseline: baseline.as_ref(),
         extra_args: &[],
         told: None,
-        to_the_end: matches!(job, Job::Nothing { to_the_end: true } | Job::Cheat(_)),
     };
-    let tree = task
-        .grader_env
-        .unwrap_or(frame.context.suite.settings.grader_env);
-    Ok(match tree {
-        GradedIn::Workspace => grade_in_place(frame, task, (work, workspace)).await,
-        GradedIn::Fresh => grade_fresh(frame, task, (work, slot)).await,
-    })
+    Ok(grade_fresh(frame, task, (work, slot)).await)
 }
 
-fn work(
-    frame: &Frame<'_>,
-    (task, workspace): (&TaskSpec, &Workspace),
-    job: Job<'_>,
-) -> Result<(), String> {
+fn work((task, workspace): (&TaskSpec, &Workspace), job: Job<'_>) -> Result<(), String> {
     match job {
-        Job::Nothing { .. } => Ok(()),
+        Job::Nothing => Ok(()),
         Job::Patch(patch) => workspace
             .apply_patch(patch)
             .map_err(|error| format!("apply {}: {error}", patch.display())),
         Job::Cheat(cheat) => {
-            let scene = Scene {
-                workspace,
-                task,
-                guard: frame.context.guard(frame.planned),
-            };
+            let scene = Scene { workspace, task };
             let played = scene.play(cheat);
             played.map_err(|error| format!("cheat {}: {error}", cheat.as_str()))
         }

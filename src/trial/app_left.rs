@@ -3,6 +3,7 @@
 
 use crate::apple::Trouble;
 use crate::config::{GraderSpec, TaskSpec};
+use crate::model::{Reason, ReasonKind};
 use crate::record::AppLeft;
 use crate::supervise::Cancel;
 use crate::trial::frame::Frame;
@@ -10,7 +11,7 @@ use crate::trial::simulator::{self, App};
 
 /// Looks, where graders ask, and keeps it for them and for a later start. A person who asks to stop once waits for it: the
 /// agent was paid, and nobody can look later. Gives what makes the trial suspect.
-pub(super) async fn look(frame: &Frame<'_>) -> Option<String> {
+pub(super) async fn look(frame: &Frame<'_>) -> Option<Reason> {
     let cancel = Cancel::new();
     let mut looking = std::pin::pin!(looked(frame, &cancel));
     let left = tokio::select! {
@@ -22,7 +23,7 @@ pub(super) async fn look(frame: &Frame<'_>) -> Option<String> {
     };
     let is_deleted = left == Some(AppLeft::Deleted);
     frame.simulator.set_left(left);
-    is_deleted.then(|| "simulator_deleted".to_owned())
+    is_deleted.then(|| Reason::of(ReasonKind::SimulatorDeleted))
 }
 
 /// What the mark of an earlier start says, for graders that ask. They never build the app for an agent whose app is not known.

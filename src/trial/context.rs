@@ -19,7 +19,6 @@ use crate::record::{BaselineKey, Redactor, Reference, RunDir};
 use crate::shims::WatchedTool;
 use crate::supervise::Cancel;
 use crate::trial::AppleSide;
-use crate::trial::AtStart;
 use crate::trial::Attested;
 use crate::trial::Confinement;
 use crate::trial::Guard;
@@ -58,8 +57,6 @@ pub struct RunContext {
     pub redactor: Redactor,
     /// What is known of the agents that were really run.
     pub attested: Attested,
-    /// What stood outside of workspaces before the first agent.
-    pub outside: AtStart,
     /// Where the project's solutions can be fetched.
     pub upstream: Upstream,
     /// How much longer a call takes through its shim, once that was measured.

@@ -12,8 +12,8 @@ use crate::agents::zone_of;
 use crate::config::AgentSpec;
 use crate::layers::Spent;
 use crate::model::{
-    Allowance, Cost, DoorUse, Grade, HostLoad, Infra, Integrity, Measures, Network, StreamReport,
-    Termination, TrialKey, TrialOutcome,
+    Allowance, ChangeFacts, Cost, DoorUse, Grade, HostLoad, Infra, Integrity, Measures, Network,
+    Reason, StreamReport, Termination, TrialKey, TrialOutcome,
 };
 use crate::plan::PlannedTrial;
 use crate::record::{Row, TrialDir, TrialPaths};
@@ -82,33 +82,9 @@ impl Draft {
         (row.spent(), row.failure_reason)
     }
 
-    /// Says that a rule was broken; what was only suspect before stands beside it.
-    fn violate(&mut self, reason: String) {
-        let mut reasons = match std::mem::take(&mut self.outcome.integrity) {
-            Integrity::Clean => Vec::new(),
-            Integrity::Suspect(reasons) | Integrity::Violated(reasons) => reasons,
-            Integrity::Uncontained => {
-                self.outcome.integrity = Integrity::Uncontained;
-                return self.note(reason);
-            }
-        };
-        reasons.push(reason);
-        self.outcome.integrity = Integrity::Violated(reasons);
-    }
-
     /// Says that something speaks against the result.
-    pub(super) fn suspect(&mut self, reason: String) {
-        if self.outcome.integrity == Integrity::Uncontained {
-            return self.note(reason);
-        }
-        self.outcome.integrity.suspect(reason);
-    }
-
-    /// Adds such reasons.
-    pub(super) fn suspect_all(&mut self, reasons: impl IntoIterator<Item = String>) {
-        for reason in reasons {
-            self.suspect(reason);
-        }
+    pub(super) fn suspect(&mut self, reason: Reason) {
+        self.outcome.integrity.add(reason);
     }
 
     /// Keeps a word for the person.
@@ -175,7 +151,7 @@ fn blank(key: &TrialKey, agent_kind: &str, task_kind: &str) -> TrialOutcome {
         ts_end: String::new(),
         termination: Termination::Crashed,
         grade: Grade::NotGraded,
-        integrity: Integrity::Clean,
+        integrity: Integrity::default(),
         infra: Infra::HarnessBug,
         success: false,
         failure_reason: Some("harness_error".to_owned()),
@@ -200,7 +176,8 @@ fn blank(key: &TrialKey, agent_kind: &str, task_kind: &str) -> TrialOutcome {
         attestation_flags: Vec::new(),
         budget: crate::model::Allowance::default(),
         retry_at: None,
-        graded_in: None,
+        graded_fresh: false,
+        changes: ChangeFacts::default(),
         tree_sha256: None,
         shim_log: None,
         notes: Vec::new(),

@@ -3,11 +3,12 @@
 use crate::graders::of_simulator;
 use crate::model::{Infra, Progress, Verdict};
 use crate::plan::PlannedTrial;
-use crate::record::{Row, StageMark};
+use crate::record::{Row, Stage, StageMark};
 use crate::trial::app_left;
 use crate::trial::frame::Frame;
 use crate::trial::grading::Graded;
 use crate::trial::judgement::{grade_of, reason_with};
+use crate::trial::kept;
 use crate::trial::regrade::grade_kept;
 use crate::trial::simulator::give_back;
 use crate::trial::stages::was_cut;
@@ -42,7 +43,7 @@ pub async fn finish_trial(
         if let Ok(graded) = &graded
             && graded.fault.is_some()
         {
-            let why = graded.reasons().join("; ");
+            let why = graded.why().join("; ");
             let run_id = &row.run_id;
             teller.tell(Progress::Notice {
                 text: format!("{run_id}: the machine had not what graders need ({why}); --resume grades what its agent left"),
@@ -53,12 +54,36 @@ pub async fn finish_trial(
             &mut row,
             graded.unwrap_or_else(|why| Graded::impossible(&why)),
         );
+        prune(&frame, &mut row);
         "the run was over after the agent had ended; a later start graded what it had left"
     } else {
         "the harness died before it could write this row; a later start did"
     };
     row.notes.get_or_insert_default().push(note.to_owned());
     Some(row)
+}
+
+/// Drops what is over the limits of what is kept, once a mark says that it was graded.
+fn prune(frame: &Frame<'_>, row: &mut Row) {
+    let mark = StageMark {
+        stage: Stage::Graded,
+        to_grade: false,
+        row: Some(row.clone()),
+        app: None,
+        trial_max_cost_usd: None,
+    };
+    let marked = frame.trial_dir.mark(&mark, &frame.context.redactor);
+    let limits = &frame.context.suite.settings.limits;
+    match marked.and_then(|()| kept::prune(&frame.trial_dir, limits)) {
+        Ok(hit) => {
+            let known = row.limits_hit.get_or_insert_default();
+            known.extend(hit.into_iter().map(str::to_owned));
+        }
+        Err(error) => {
+            let note = format!("changes.jsonl could not be cut: {error}");
+            row.notes.get_or_insert_default().push(note);
+        }
+    }
 }
 
 /// What the graders say, put into a row that was made before they were asked.
@@ -71,60 +96,13 @@ fn judge(row: &mut Row, graded: Graded) {
         row.infra = Some(Infra::Simulator.as_str().to_owned());
     }
     row.failure_reason = reason;
-    let tree = graded.tree.map(crate::model::GradedIn::as_str);
+    let tree = graded.in_fresh_tree.then_some("fresh");
     row.take_verdicts(verdicts, (grade_of(verdicts).as_str(), tree));
     row.take_suites(graded.suites);
     row.take_layers(graded.layers);
-    let label = row.integrity.take().unwrap_or_default();
-    row.integrity = Some(integrity(&label, graded.violations, graded.suspicions));
+    let mut integrity = row.integrity();
+    integrity.extend(graded.reasons);
+    row.take_integrity(&integrity);
+    row.take_changes(&graded.facts);
     row.notes.get_or_insert_default().extend(graded.notes);
-}
-
-/// Makes a row suspect for this reason.
-pub fn suspect(row: &mut Row, why: &str) {
-    let label = row.integrity.take().unwrap_or_default();
-    row.integrity = Some(integrity(&label, Vec::new(), vec![why.to_owned()]));
-}
-
-/// The label of a row's `integrity` with further reasons: what is worse gives the word, all reasons stand.
-fn integrity(label: &str, violations: Vec<String>, suspicions: Vec<String>) -> String {
-    if label == "uncontained" || (violations.is_empty() && suspicions.is_empty()) {
-        return label.to_owned();
-    }
-    let (before, reasons) = label.split_once('[').unwrap_or((label, ""));
-    let reasons = reasons.trim_end_matches(']');
-    let mut reasons: Vec<String> = reasons.split(';').map(str::to_owned).collect();
-    reasons.retain(|reason| !reason.is_empty());
-    let word = match before {
-        "violated" => before,
-        _ if !violations.is_empty() => "violated",
-        _ => "suspect",
-    };
-    for reason in suspicions.into_iter().chain(violations) {
-        // A row may be told again by each start.
-        if !reasons.contains(&reason) {
-            reasons.push(reason);
-        }
-    }
-    format!("{word}[{}]", reasons.join(";"))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn reasons_of_the_graders_stand_beside_those_of_the_agents_time() {
-        let words = |text: &str| text.split_whitespace().map(str::to_owned).collect();
-        for (label, violations, suspicions, expected) in [
-            ("clean", "", "", "clean"),
-            ("suspect[a]", "", "", "suspect[a]"),
-            ("clean", "", "s", "suspect[s]"),
-            ("suspect[a;b]", "v", "s", "violated[a;b;s;v]"),
-            ("uncontained", "v", "", "uncontained"),
-        ] {
-            let told = integrity(label, words(violations), words(suspicions));
-            assert_eq!(told, expected);
-        }
-    }
 }

@@ -7,10 +7,10 @@ use std::time::Duration;
 
 use sha2::{Digest, Sha256};
 
-use crate::config::{MCP_TOOL_LOG, TaskSpec};
+use crate::config::MCP_TOOL_LOG;
 use crate::judge::Purse;
 use crate::layers::Spent;
-use crate::model::{Allowance, GradedIn, Progress};
+use crate::model::{Allowance, Progress};
 use crate::plan::PlannedTrial;
 use crate::record::{Row, Stage, StageMark, TrialDir, mcp_server_log_length};
 use crate::supervise::{ChildSpec, aid_of};
@@ -121,18 +121,10 @@ impl<'a> Frame<'a> {
         Self { trial_dir, ..self }
     }
 
-    /// Which tree the graders of `task` work in.
-    pub(super) fn grader_env(&self, task: &TaskSpec) -> GradedIn {
-        let by_default = self.context.suite.settings.grader_env;
-        task.grader_env.unwrap_or(by_default)
-    }
-
-    /// Which paths count though the base commit ignores them.
+    /// Which paths count as work though the base commit ignores them, or though they are caches.
     pub(super) fn counts(&self) -> impl Fn(&Path) -> bool {
         let guard = self.context.guard(self.planned);
-        let task = self.context.task(self.planned);
-        let in_place = task.is_some_and(|task| self.grader_env(task) == GradedIn::Workspace);
-        move |path| guard.is_some_and(|guard| guard.counts(path, in_place))
+        move |path| guard.is_some_and(|guard| guard.counts(path))
     }
 
     /// Puts down how far the trial has come, for a later start; `to_grade` is whether graders are still to be asked. Says

@@ -8,40 +8,40 @@ use std::time::Duration;
 
 use crate::config::{GraderSpec, TaskSpec};
 use crate::graders::{
-    AppleDesk, ForbiddenBaseline, GradeContext, Heard, Judged, Round, compromised, grade,
-    is_unjudged, lacked_by_machine,
+    AppleDesk, ForbiddenBaseline, GradeContext, Heard, Judged, Round, grade, is_unjudged,
+    lacked_by_machine, violation_of,
 };
 use crate::judge::Purse;
 use crate::layers::Spent;
-use crate::model::{Grade, GradedIn, Infra, LayerVerdicts, TwoSuites, Verdict};
+use crate::model::{
+    ChangeFacts, Grade, Infra, LayerVerdicts, Oversize, Reason, ReasonKind, TwoSuites, Verdict,
+};
 use crate::record::TrialDir;
 use crate::supervise::aid_of;
 use crate::trial::blocking::blocking;
-use crate::trial::environment::program_path;
-use crate::trial::errands::Spot;
 use crate::trial::frame::Frame;
 use crate::trial::ground::{self, Grounds, Job, Place};
 use crate::trial::guard::Sorted;
 use crate::trial::judgement::grade_of;
 use crate::trial::known::Known;
 use crate::trial::simulator;
-use crate::trial::touched::Touched;
+use crate::trial::twins;
 use crate::trial::unbuilt::Unbuilt;
-use crate::workspace::{ChangedPath, Workspace};
+use crate::workspace::{ChangedPath, Content, Now, Workspace};
 
 /// What is graded.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Work<'a> {
     /// What is different from the state after setup.
     pub(super) changed: &'a [ChangedPath],
+    /// Set where that is too much to grade.
+    pub(super) oversize: Option<Oversize>,
     /// Forbidden files after setup, where they were looked at; else they are looked at in the fresh tree.
     pub(super) baseline: Option<&'a ForbiddenBaseline>,
     /// Arguments that the scenario adds to the agent's; graders are told.
     pub(super) extra_args: &'a [String],
     /// What is known of the agent; nothing where none ran.
     pub(super) told: Option<Told<'a>>,
-    /// Whether graders behind one that does not pass are asked, too.
-    pub(super) to_the_end: bool,
 }
 
 /// What is known of an agent whose work is graded.
@@ -58,12 +58,12 @@ pub(super) struct Told<'a> {
 #[derive(Debug, Default)]
 pub(super) struct Graded {
     pub(super) verdicts: Vec<Verdict>,
-    /// The tree that graders worked in.
-    pub(super) tree: Option<GradedIn>,
-    /// Reasons for `integrity`: rules of the task that were broken.
-    pub(super) violations: Vec<String>,
-    /// Reasons for `integrity`: what looks odd.
-    pub(super) suspicions: Vec<String>,
+    /// Whether graders were asked in a tree that the harness built.
+    pub(super) in_fresh_tree: bool,
+    /// Reasons for `integrity`.
+    pub(super) reasons: Vec<Reason>,
+    /// What is to be known of the changes beside these.
+    pub(super) facts: ChangeFacts,
     pub(super) notes: Vec<String>,
     /// What the two suites of the task say, if it has two.
     pub(super) suites: Option<TwoSuites>,
@@ -73,26 +73,30 @@ pub(super) struct Graded {
     pub(super) fault: Option<Infra>,
 }
 
-/// Grades `work` in fresh trees: base, setup, what was left. Total: what keeps it from being built is an error of the
-/// grading, never a failure of the work. `old` is the tree that the agent left; unless workspaces are kept,
-/// it goes as soon as all is taken from it, so that graders cannot come upon it.
+/// Grades `work` in fresh trees: base, setup, what is carried of the changes. Total: what keeps a tree from being built is an error
+/// of the grading, never a failure of the work. `old` is the tree that the agent left; unless workspaces are kept, it goes as soon as
+/// all is taken from it, so that graders cannot come upon it.
 pub(super) async fn grade_fresh(
     frame: &Frame<'_>,
     task: &TaskSpec,
     (work, old): (Work<'_>, &mut Option<Workspace>),
 ) -> Graded {
-    let mut graded = Graded {
-        tree: Some(GradedIn::Fresh),
-        ..Graded::default()
-    };
-    let sorted = graded.sort(frame, work);
+    let mut graded = Graded::default();
+    let sorted = sorted(frame, work);
+    graded.reasons = sorted.reasons;
+    graded.facts = sorted.facts;
     if task.graders.is_empty() {
-        graded.tree = None;
         return graded;
     }
-    graded.notes.extend(sorted.left_out());
-    let judged = if let Some(path) = sorted.not_allowed {
-        alone(not_allowed(&path))
+    graded.in_fresh_tree = true;
+    let judged = if let Some(size) = work.oversize {
+        graded.notes.push(format!(
+            "the agent changed {} paths of {} bytes in all: more than {} paths or {} bytes are not graded",
+            size.paths, size.bytes, Oversize::MAX_PATHS, Oversize::MAX_BYTES
+        ));
+        alone(oversize())
+    } else if let Some(why) = dropped(&sorted.carried) {
+        alone(not_built(&why))
     } else {
         let job = (task, work, sorted.carried.as_slice());
         let judged = in_fresh_trees(frame, (job, old), &mut graded).await;
@@ -102,15 +106,40 @@ pub(super) async fn grade_fresh(
     graded
 }
 
+/// Decides about each change.
+fn sorted<'a>(frame: &Frame<'_>, work: Work<'a>) -> Sorted<'a> {
+    let guard = frame.context.guard(frame.planned);
+    guard.map_or_else(Sorted::default, |guard| {
+        guard.sort(work.changed, &Known::of(&frame.context.template))
+    })
+}
+
+/// Why work cannot be graded of which a part is no longer kept.
+fn dropped(carried: &[&ChangedPath]) -> Option<String> {
+    let limits = carried.iter().filter_map(|one| match &one.now {
+        Now::File(file) => match &file.content {
+            Content::Dropped(limit) => Some((one, limit)),
+            Content::Bytes(_) | Content::In { .. } | Content::Lost(_) => None,
+        },
+        Now::Removed | Now::Link(_) | Now::Special(_) => None,
+    });
+    let (first, limit) = { limits }.next()?;
+    Some(format!(
+        "{} is no longer kept, since the trial left more than suite.limits.{limit}",
+        first.path.display()
+    ))
+}
+
 impl Graded {
-    /// Takes in what graders said; a grader that was tampered with breaks a rule whatever it said.
+    /// Takes in what graders said.
     fn judged(&mut self, task: &TaskSpec, judged: Judged) {
         let verdicts = judged.verdicts;
         self.fault = self.fault.or(verdicts.iter().find_map(lacked_by_machine));
-        let tampered = verdicts.iter().filter_map(compromised);
-        self.violations.extend(tampered.map(str::to_owned));
+        self.reasons
+            .extend(verdicts.iter().filter_map(violation_of));
         if task.impossible && grade_of(&verdicts) == Grade::Pass {
-            self.violations.push(IMPOSSIBLE_PASSED.to_owned());
+            self.reasons
+                .push(Reason::of(ReasonKind::ImpossibleTaskPassed));
         }
         let asked = judged.places.into_iter().zip(&verdicts);
         let asked = asked.filter(|(_, verdict)| !is_unjudged(verdict));
@@ -118,23 +147,6 @@ impl Graded {
         self.suites = TwoSuites::of(&asked, (task.graders.len(), task.held_out));
         self.verdicts = verdicts;
         self.layers = judged.layers;
-    }
-
-    /// Decides about each change, and keeps what speaks against the work.
-    fn sort<'a>(&mut self, frame: &Frame<'_>, work: Work<'a>) -> Sorted<'a> {
-        let guard = frame.context.guard(frame.planned);
-        let mut sorted = guard.map_or_else(Sorted::default, |guard| {
-            let path = program_path(&frame.context.base_env);
-            let spot = Spot {
-                path: &path,
-                suite: &frame.context.suite.config_dir,
-            };
-            let known = Known::of(&frame.context.template);
-            guard.sort(work.changed, (&known, spot))
-        });
-        self.violations.append(&mut sorted.violations);
-        self.suspicions.append(&mut sorted.suspicions);
-        sorted
     }
 
     /// No simulator could be had.
@@ -158,16 +170,9 @@ impl Graded {
     }
 
     /// Why there are no better verdicts.
-    pub(super) fn reasons(&self) -> Vec<String> {
+    pub(super) fn why(&self) -> Vec<String> {
         let reasons = self.verdicts.iter().filter_map(|it| it.reason.clone());
         reasons.collect()
-    }
-
-    /// No tree could be had for what was left.
-    pub(super) fn unbuilt(unbuilt: &Unbuilt) -> Self {
-        let mut graded = Self::default();
-        graded.verdicts = vec![graded.no_tree(unbuilt)];
-        graded
     }
 
     /// What was left could not be had.
@@ -179,15 +184,12 @@ impl Graded {
     }
 }
 
-/// The alarm of a task that no honest work can pass.
-const IMPOSSIBLE_PASSED: &str = "impossible_task_passed";
-
-/// The verdict on a change where none is allowed.
-fn not_allowed(path: &str) -> Verdict {
+/// The verdict on work that is too large to grade.
+fn oversize() -> Verdict {
     Verdict {
-        grader: "allowed_changes".to_owned(),
+        grader: "changes".to_owned(),
         grade: Grade::Fail,
-        reason: Some(format!("change_not_allowed:{path}")),
+        reason: Some("oversize".to_owned()),
         duration: Duration::ZERO,
     }
 }
@@ -226,9 +228,7 @@ async fn in_fresh_trees(
     }
     let mut grounds = Grounds::new(frame, job);
     let judged = on_grounds(&mut grounds, old).await;
-    let (notes, suspicions) = grounds.leave();
-    graded.notes.extend(notes);
-    graded.suspicions.extend(suspicions);
+    graded.notes.extend(grounds.leave());
     judged
 }
 
@@ -249,7 +249,7 @@ async fn on_grounds(
     // In memory of its own, here and below: the futures of all graders are large.
     let mut round = Box::pin(Round::of(&task.graders, &desk.context(place, baseline))).await;
     while let Some((index, spec)) = round.next() {
-        match grounds.make_ready_for(index, spec).await {
+        match grounds.make_ready_for((index, spec)).await {
             Ok(()) => {}
             Err(unbuilt) if unbuilt.fault.is_some() => return Err(unbuilt),
             Err(unbuilt) => {
@@ -259,9 +259,10 @@ async fn on_grounds(
         }
         let (place, baseline) = grounds.current()?;
         Box::pin(round.ask(&desk.context(place, baseline))).await;
-        grounds.look_after(spec);
     }
-    Ok(desk.closed(round.finish()))
+    let mut judged = round.finish();
+    twins::confirm(grounds, (&desk, task), &mut judged).await?;
+    Ok(desk.closed(judged))
 }
 
 /// Asks all graders in one place, whatever they do to it.
@@ -276,40 +277,8 @@ async fn in_one_place(
     desk.closed(judged)
 }
 
-/// Grades in the tree that the agent left, as `grader_env: workspace` asks.
-pub(super) async fn grade_in_place(
-    frame: &Frame<'_>,
-    task: &TaskSpec,
-    (work, workspace): (Work<'_>, &Workspace),
-) -> Graded {
-    let mut graded = Graded {
-        tree: (!task.graders.is_empty()).then_some(GradedIn::Workspace),
-        ..Graded::default()
-    };
-    let sorted = graded.sort(frame, work);
-    let judged = match sorted.not_allowed {
-        Some(path) => alone(not_allowed(&path)),
-        None => match Place::of_agent(frame, workspace, (task, work.extra_args)) {
-            Ok(place) => {
-                let mut touched = Touched::default();
-                touched.begin(frame, workspace);
-                let judged = in_one_place(frame, task, (work, &place)).await;
-                touched.look();
-                graded.suspicions.extend(touched.reasons());
-                judged
-            }
-            Err(unbuilt) => alone(graded.no_tree(&unbuilt)),
-        },
-    };
-    graded.judged(task, judged);
-    graded
-        .notes
-        .extend(ground::vacate(frame).err().map(|it| it.why));
-    graded
-}
-
 /// What graders of a trial share, wherever they work.
-struct Desk<'a> {
+pub(super) struct Desk<'a> {
     frame: &'a Frame<'a>,
     work: Work<'a>,
     apple: Option<AppleDesk<'a>>,
@@ -330,7 +299,7 @@ impl<'a> Desk<'a> {
         }
     }
 
-    fn context<'b>(
+    pub(super) fn context<'b>(
         &'b self,
         place: &'b Place,
         baseline: Option<&'b ForbiddenBaseline>,
@@ -345,12 +314,12 @@ impl<'a> Desk<'a> {
             subdir: &context.source.subdir,
             baseline,
             left: Some(self.work.changed),
+            mixture: None,
             env: &place.environment,
             containment: &place.containment,
             tools: &context.grader_tools,
             out: &self.out,
             logs: self.frame.trial_dir.root(),
-            to_the_end: self.work.to_the_end,
             default_timeout: settings.grader_timeout,
             grace: settings.stop_grace,
             cancel: &context.cancel,

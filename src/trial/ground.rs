@@ -9,21 +9,25 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::config::{GraderSpec, TaskSpec};
+use crate::config::{GraderSpec, TaskSpec, TwinEdit};
 use crate::graders::{ForbiddenBaseline, system_path};
 use crate::supervise::Containment;
 use crate::trial::blocking::blocking;
 use crate::trial::environment::Environment;
 use crate::trial::frame::Frame;
 use crate::trial::grading::Work;
+use crate::trial::guard::Guard;
 use crate::trial::jail::{self, Role};
 use crate::trial::preparation;
-use crate::trial::touched::Touched;
+use crate::trial::twins;
 use crate::trial::unbuilt::Unbuilt;
-use crate::workspace::{Age, ChangedPath, Content, Now, Workspace};
+use crate::workspace::{ChangedPath, Content, LaidAt, LaidFile, Now, Times, Workspace};
 
 /// A task, what is graded, and which of its changes are carried into the graders' trees.
-pub(super) type Job<'a> = (&'a TaskSpec, Work<'a>, &'a [(&'a ChangedPath, Age)]);
+pub(super) type Job<'a> = (&'a TaskSpec, Work<'a>, &'a [&'a ChangedPath]);
+
+/// Edits to hidden tests, by the file that is laid.
+pub(super) type Edits<'a> = &'a [&'a TwinEdit];
 
 /// The trees of a trial's graders, one at a time.
 pub(super) struct Grounds<'a> {
@@ -35,7 +39,6 @@ pub(super) struct Grounds<'a> {
     place: Option<Place>,
     /// Whether a grader ran code in this one.
     is_used: bool,
-    touched: Touched,
     notes: Vec<String>,
 }
 
@@ -49,13 +52,17 @@ impl<'a> Grounds<'a> {
             tree: None,
             place: None,
             is_used: false,
-            touched: Touched::default(),
             notes: Vec::new(),
         }
     }
 
     /// Makes one where nobody was before, in the place of the last.
     pub(super) async fn renew(&mut self) -> Result<(), Unbuilt> {
+        self.renew_with(&[]).await
+    }
+
+    /// The same with hidden tests that are made wrong.
+    pub(super) async fn renew_with(&mut self, edits: Edits<'_>) -> Result<(), Unbuilt> {
         self.give_up_tree();
         let (frame, (task, work, carried)) = (self.frame, self.job);
         vacate(frame)?;
@@ -72,9 +79,8 @@ impl<'a> Grounds<'a> {
             baseline: known,
             ..work
         };
-        let baseline = furnish(frame, tree, (task, work, carried)).await?;
+        let baseline = furnish(frame, tree, ((task, work, carried), edits)).await?;
         self.place = Some(Place::furnished(frame, tree, work.extra_args)?);
-        self.touched.begin(frame, tree);
         self.baseline = baseline.or(self.baseline.take());
         self.is_used = false;
         Ok(())
@@ -83,8 +89,7 @@ impl<'a> Grounds<'a> {
     /// Sees to it that the grader at this place judges nothing that the code of another may have changed.
     pub(super) async fn make_ready_for(
         &mut self,
-        index: usize,
-        spec: &GraderSpec,
+        (index, spec): (usize, &GraderSpec),
     ) -> Result<(), Unbuilt> {
         let (task, ..) = self.job;
         let needs_another = self.is_used && spec.looks_at_tree() && !task.sharing.contains(&index);
@@ -109,11 +114,12 @@ impl<'a> Grounds<'a> {
         let runs = graders.any(|(_, grader)| grader.runs_code());
         let another =
             graders.any(|(place, it)| it.looks_at_tree() && !task.sharing.contains(&place));
+        let another = another || task.is_twinned();
         let in_tree = |one: &ChangedPath| match &one.now {
             Now::File(file) => matches!(file.content, Content::In { .. }),
             Now::Removed | Now::Link(_) | Now::Special(_) => false,
         };
-        runs && another && carried.iter().any(|(one, _)| in_tree(one))
+        runs && another && carried.iter().any(|one| in_tree(one))
     }
 
     /// Keeps what is to be said.
@@ -128,18 +134,11 @@ impl<'a> Grounds<'a> {
         }
     }
 
-    /// Looks at what graders judge by, after one that ran code.
-    pub(super) fn look_after(&mut self, spec: &GraderSpec) {
-        if spec.runs_code() {
-            self.touched.look();
-        }
-    }
-
-    /// Removes all; gives what went wrong, and reasons for `integrity`.
-    pub(super) fn leave(mut self) -> (Vec<String>, Vec<String>) {
+    /// Removes all; gives what went wrong.
+    pub(super) fn leave(mut self) -> Vec<String> {
         self.give_up_tree();
         self.notes.extend(vacate(self.frame).err().map(|it| it.why));
-        (self.notes, self.touched.reasons())
+        self.notes
     }
 }
 
@@ -169,11 +168,11 @@ pub(super) fn vacate(frame: &Frame<'_>) -> Result<(), Unbuilt> {
     }
 }
 
-/// Sets up a fresh tree and carries over what was left.
-pub(super) async fn furnish(
+/// Sets up a fresh tree, carries over what was left, puts back what is protected, and lays hidden tests last.
+async fn furnish(
     frame: &Frame<'_>,
     fresh: &Workspace,
-    (task, work, carried): Job<'_>,
+    ((task, work, carried), edits): (Job<'_>, Edits<'_>),
 ) -> Result<Option<ForbiddenBaseline>, Unbuilt> {
     let scenario = frame.context.scenario(frame.planned);
     preparation::lay_files(scenario, &fresh.project_dir)
@@ -185,28 +184,43 @@ pub(super) async fn furnish(
         None => preparation::baseline(frame, fresh)?,
     };
     let is_set_up = !task.setup_commands.is_empty();
+    let times = if is_set_up {
+        Times::AfterSetup
+    } else {
+        Times::BeforeCheckout
+    };
     let guard = frame.context.guard(frame.planned);
     blocking(|| {
-        // Setup may have built with what the base commit holds: new sources must be younger than that, and what is protected
-        // younger than them.
-        let age = |age| match age {
-            Age::BeforeBase if is_set_up => Age::Now,
-            age => age,
-        };
-        let carried = carried.iter().map(|(one, of)| (*one, age(*of)));
-        fresh.put(carried)?;
-        if let Some(guard) = guard.filter(|_| is_set_up) {
+        fresh.put(carried, times)?;
+        let Some(guard) = guard else { return Ok(()) };
+        if is_set_up {
             fresh.renew(&|path| guard.is_kept(path))?;
         }
-        lay_grader_files(task, fresh)
+        lay_grader_files(frame, fresh, (guard, edits))
     })?;
     Ok(baseline)
 }
 
-/// Lays what only graders see, over whatever stands there.
-fn lay_grader_files(task: &TaskSpec, tree: &Workspace) -> Result<(), Unbuilt> {
-    task.grader_files.iter().try_for_each(|(from, to)| {
-        tree.lay(from, to)
+/// Lays what only graders see, over whatever stands there: all files alike, those that are edited among them.
+fn lay_grader_files(
+    frame: &Frame<'_>,
+    tree: &Workspace,
+    (guard, edits): (&Guard, Edits<'_>),
+) -> Result<(), Unbuilt> {
+    let subdir = &frame.context.source.subdir;
+    let time = LaidAt::now();
+    guard.laid_files().iter().try_for_each(|(to, from)| {
+        let to = to.strip_prefix(subdir).unwrap_or(to);
+        let here: Vec<_> = edits.iter().filter(|edit| edit.file == to).collect();
+        let edited = if here.is_empty() {
+            None
+        } else {
+            let text = fs::read_to_string(from)
+                .map_err(Unbuilt::by(format_args!("read {}", from.display())))?;
+            Some(twins::edited(text, &here)?.into_bytes())
+        };
+        let from = from.clone();
+        tree.lay(to, &LaidFile { from, edited }, time)
             .map_err(Unbuilt::doing("lay grader_files"))
     })
 }
@@ -228,21 +242,6 @@ impl Place {
             project_dir: workspace.project_dir.clone(),
             environment: Vec::new(),
         }
-    }
-
-    /// The tree that the agent left, with the operator's own home, as `grader_env: workspace` asks.
-    pub(super) fn of_agent(
-        frame: &Frame<'_>,
-        workspace: &Workspace,
-        (task, extra_args): (&TaskSpec, &[String]),
-    ) -> Result<Self, Unbuilt> {
-        // One that was rebuilt was set up there.
-        if !jail::is_graded(frame, workspace) {
-            vacate(frame)?;
-        }
-        blocking(|| lay_grader_files(task, workspace))?;
-        let environment = frame.around(workspace).for_harness(extra_args);
-        Ok(Self::with(frame, workspace, environment))
     }
 
     fn furnished(

@@ -1,184 +1,155 @@
-//! What a task says about paths, and what becomes of each change under it.
-
-mod builds;
-mod paths;
-mod sorted;
-mod told;
-mod twins;
+//! Which of an agent's changes graders get: five rules, in this order.
+//!
+//! 1. What the base commit ignores and does not track, and caches, are no work, unless a key of the task names them. The capture
+//!    leaves them out ([`Guard::counts`]).
+//! 2. Protected paths are put back: what was there before the agent, and, where a grader has no twin, new files as well.
+//! 3. What leads out of the tree is left behind.
+//! 4. So is what lies outside of `allowed_changes`.
+//! 5. Everything else is carried.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
+use std::ffi::OsStr;
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Component, Path, PathBuf};
 use std::sync::OnceLock;
 
-use crate::config::{GraderSpec, PROTECTED_BY_DEFAULT, TaskSpec};
+use crate::config::{GraderSpec, TEST_CONFIG, TaskSpec, TestConfig};
 use crate::graders::Globs;
-use crate::trial::built::Builds;
-use crate::trial::errands::{Errands, Spot};
+use crate::model::path_text::to_text;
+use crate::model::{ChangeFacts, Reason, ReasonKind};
 use crate::trial::known::Known;
-use crate::trial::makefiles::Makefiles;
-use crate::trial::named_scripts::named_scripts;
-use crate::trial::namesakes::Namesakes;
-use crate::trial::runs::Run;
-use crate::trial::shadowing::{Doubt, Imports, Layout, PythonSide, packages_made};
-use crate::trial::telling::{LONGEST_CONFIG, changed_dependencies};
-use crate::workspace::{ChangedPath, Now, Template, named, patched_paths};
+use crate::workspace::{BaseCommit, ChangedPath, Now, patched_paths};
 
-use paths::{laid_files, leads_out, literal};
-pub(super) use sorted::{Sorted, shortened};
+/// No manifest or configuration that people write comes near this, in bytes.
+const LONGEST_CONFIG: u64 = 8 << 20;
+
+/// So many paths are listed of each fact.
+const LISTED: usize = 20;
 
 /// What a task says about paths.
 #[derive(Debug)]
 pub struct Guard {
-    /// Paths that count though the base commit ignores them.
-    counts: Globs,
-    /// Paths that the task itself keeps as they are.
-    kept: Globs,
-    /// Paths that are kept as they are by default.
+    /// Paths that count as work though they are ignored, or caches.
+    named: Globs,
+    /// What the task itself protects.
+    protected: Globs,
+    /// Configuration of test runners, where the task does not set `protected`.
     by_default: Globs,
-    /// What the task's own reference patch changes: never kept by default.
+    /// Where `grader_files` are laid, as the task says it: files, and folders with all that is in them.
+    laid: Globs,
+    /// The files that are laid, each with the one that it is a copy of.
+    laid_files: BTreeMap<PathBuf, PathBuf>,
+    /// Every file that decides how tests run.
+    test_config: Globs,
+    /// The only paths that may be changed.
+    allowed: Option<Globs>,
+    /// What the reference patch changes.
     reference: BTreeSet<PathBuf>,
     /// That patch, and the folder that its paths begin at.
     patch: Option<(PathBuf, PathBuf)>,
-    /// What the base commit is after it, once somebody asked.
+    /// What it makes of the base commit, once somebody asked.
     after: OnceLock<BTreeMap<PathBuf, Vec<u8>>>,
-    /// What graders import, and from where.
-    imports: Imports,
-    /// What is protected of the base commit, once somebody asked.
-    protected: OnceLock<Vec<PathBuf>>,
-    /// What of that the task itself protects, with what it lays.
-    tests: OnceLock<Vec<PathBuf>>,
-    /// What graders run, and where `grader_files` are laid.
-    run: Run,
-    /// The scripts of the project that their commands name.
-    scripts: BTreeSet<PathBuf>,
-    /// The only paths that may be changed.
-    allowed: Option<Globs>,
-    /// Whether the defaults apply: the task does not say what is protected.
-    defaults: bool,
+    /// Whether every grader that runs code has a twin.
+    is_twinned: bool,
 }
 
-/// The base commit, as changes are looked at.
-struct Base<'a> {
-    known: &'a Known<'a>,
-    layout: Layout<'a>,
-    builds: Builds<'a>,
-    makefiles: Makefiles<'a>,
-    errands: &'a Errands<'a>,
-    namesakes: Namesakes<'a>,
-    /// All that is there after the trial and was changed in it.
-    left: BTreeSet<&'a Path>,
+/// What becomes of a trial's changes.
+#[derive(Debug, Default)]
+pub(super) struct Sorted<'a> {
+    /// These go into the graders' tree.
+    pub(super) carried: Vec<&'a ChangedPath>,
+    /// Reasons for `integrity`.
+    pub(super) reasons: Vec<Reason>,
+    /// What is to be known beside them.
+    pub(super) facts: ChangeFacts,
 }
 
 impl Guard {
-    /// The guard of a task, with what the base commit and the machine say of Python.
+    /// The guard of a task whose project lies in `subdir` of `base`.
     ///
     /// # Errors
-    /// When a pattern is none; says which.
-    pub fn of(task: &TaskSpec, subdir: &Path, python: &PythonSide) -> Result<Self, String> {
-        let mut kept = task.protected.clone().unwrap_or_default();
-        let mut by_default: Vec<String> = match task.protected {
-            Some(_) => Vec::new(),
-            None => PROTECTED_BY_DEFAULT.map(str::to_owned).to_vec(),
-        };
-        let laid = task.grader_files.iter();
-        by_default.extend(laid.map(|(_, to)| literal(to)));
-        let mut seen = Vec::new();
+    /// When a pattern is none, or the base commit's ignore rules cannot be read.
+    pub fn of(task: &TaskSpec, subdir: &Path, base: &BaseCommit<'_>) -> Result<Self, String> {
+        let globs = |patterns: &[String]| Globs::new(patterns, subdir);
+        let mut protected = task.protected.clone().unwrap_or_default();
+        let mut named: Vec<String> = Vec::new();
         for grader in &task.graders {
             match grader {
                 GraderSpec::GitDiffForbidden { forbidden_globs } => {
-                    kept.extend(forbidden_globs.iter().cloned());
+                    protected.extend(forbidden_globs.iter().cloned());
                 }
                 GraderSpec::ScreenshotExists { path }
-                | GraderSpec::ScreenshotCompare { path, .. } => seen.push(literal(path)),
+                | GraderSpec::ScreenshotCompare { path, .. } => named.push(literal(path)),
                 GraderSpec::Retrieval(options) => {
-                    seen.extend(options.answer_file.as_deref().map(literal));
+                    named.extend(options.answer_file.as_deref().map(literal));
                 }
-                GraderSpec::Command { .. }
-                | GraderSpec::Privacy(_)
-                | GraderSpec::Answer(_)
-                | GraderSpec::Path(_)
-                | GraderSpec::Budget(_)
-                | GraderSpec::IosTestPass(_)
-                | GraderSpec::IosInstallCheck { .. }
-                | GraderSpec::IosLaunchCheck { .. }
-                | GraderSpec::Unknown { .. } => {}
+                _ => {}
             }
         }
-        seen.extend(task.carry.iter().chain(&kept).cloned());
-        // Unreadable patches are told of by validation.
+        let patterns = protected
+            .iter()
+            .chain(task.allowed_changes.iter().flatten());
+        for pattern in patterns {
+            if names_what_is_ignored(pattern, subdir, base)? {
+                named.push(pattern.clone());
+            }
+        }
+        named.extend(task.carry.iter().cloned());
+        let laid: Vec<String> = task
+            .grader_files
+            .iter()
+            .map(|(_, to)| literal(to))
+            .collect();
+        let of = |kind: Option<TestConfig>| -> Vec<String> {
+            let all = TEST_CONFIG.iter();
+            let all = all.filter(|(_, it)| kind.is_none_or(|kind| kind == *it));
+            all.map(|(glob, _)| (*glob).to_owned()).collect()
+        };
+        let by_default = match task.protected {
+            Some(_) => Vec::new(),
+            None => of(Some(TestConfig::Runner)),
+        };
+        // A patch that cannot be read is reported by validation.
         let patched = task.reference_patch.as_deref().map(patched_paths);
         let patched = patched.and_then(Result::ok).unwrap_or_default();
         let reference = patched
             .into_iter()
             .flat_map(|path| [subdir.join(&path), path]);
-        let allowed = task.allowed_changes.as_deref();
-        let run = Run::of(&task.graders, subdir, laid_files(task, subdir));
+        let patch = task.reference_patch.clone();
         Ok(Self {
-            counts: Globs::new(&seen, subdir)?,
-            kept: Globs::new(&kept, subdir)?,
-            by_default: Globs::new(&by_default, subdir)?,
+            named: globs(&named)?,
+            protected: globs(&protected)?,
+            by_default: globs(&by_default)?,
+            laid: globs(&laid)?,
+            laid_files: laid_files(task, subdir),
+            test_config: globs(&of(None))?,
+            allowed: task.allowed_changes.as_deref().map(globs).transpose()?,
             reference: reference.collect(),
-            patch: task
-                .reference_patch
-                .clone()
-                .map(|patch| (patch, subdir.to_owned())),
+            patch: patch.map(|patch| (patch, subdir.to_owned())),
             after: OnceLock::new(),
-            scripts: named_scripts(&run),
-            run,
-            protected: OnceLock::new(),
-            tests: OnceLock::new(),
-            imports: Imports::of(&task.graders, subdir, python),
-            defaults: task.protected.is_none(),
-            allowed: allowed.map(|globs| Globs::new(globs, subdir)).transpose()?,
+            is_twinned: task.is_twinned(),
         })
     }
 
-    /// Whether a path counts though the base commit ignores it: what the task names, and where graders work `in_place`, what is kept
-    /// by default. What is ignored never comes into a tree of their own, and packages that an agent installs bring such files along.
+    /// Whether a path counts as work though it is ignored, or a cache.
     #[must_use]
-    pub fn counts(&self, path: &Path, in_place: bool) -> bool {
-        self.counts.matter(path) || (in_place && self.is_kept_by_default(path))
+    pub fn counts(&self, path: &Path) -> bool {
+        self.named.matter(path)
     }
 
-    /// Whether the task itself keeps a path as it is.
-    #[must_use]
-    pub fn keeps(&self, path: &Path) -> bool {
-        self.kept.forbid(path)
+    /// The files that are laid, from the root, each with the one that it is a copy of.
+    pub(super) const fn laid_files(&self) -> &BTreeMap<PathBuf, PathBuf> {
+        &self.laid_files
     }
 
-    /// Whether a path is kept as it is, by the task itself or by default.
+    /// Whether a path of the base commit is kept as it is.
     pub(super) fn is_kept(&self, path: &Path) -> bool {
-        self.kept.forbid(path) || self.is_kept_by_default(path)
+        covers(&self.protected, path) || self.is_kept_by_default(path)
     }
 
-    /// What graders judge by and do not write themselves: where `grader_files` are laid, and what is protected of `template`; from the
-    /// root.
-    pub(super) fn judges_by(&self, template: &Template) -> impl Iterator<Item = &PathBuf> {
-        let protected = self.protected.get_or_init(|| {
-            let base = template.base();
-            let kept = base.paths().filter(|path| self.is_kept(path));
-            kept.map(Path::to_owned).collect()
-        });
-        let all = self.run.laid.keys().chain(protected);
-        all.filter(|path| !self.run.writes(path))
-    }
-
-    /// The scripts that commands of graders name and that agents may change, from the root, whether or not they are there.
-    pub(super) fn open_scripts(&self) -> impl Iterator<Item = &Path> {
-        let scripts = self.scripts.iter().map(PathBuf::as_path);
-        scripts.filter(|path| !self.is_kept(path))
-    }
-
-    /// Whether the reference patch changes a file, so that to change it is part of the work.
-    pub(super) fn is_worked_on(&self, path: &Path) -> bool {
-        self.reference.contains(path)
-    }
-
-    /// The same where `names` of variables are set for graders as well.
-    #[must_use]
-    pub fn setting<'a>(mut self, names: impl Iterator<Item = &'a String>) -> Self {
-        self.run.set.extend(names.cloned());
-        self
+    fn is_kept_by_default(&self, path: &Path) -> bool {
+        covers(&self.by_default, path) && !self.reference.contains(path)
     }
 
     /// What of the default list the reference patch changes, so that it stays open.
@@ -186,131 +157,170 @@ impl Guard {
     pub fn opened(&self) -> Vec<String> {
         let paths = self.reference.iter();
         let paths = paths.filter(|path| self.by_default.forbid(path));
-        paths.map(|path| named(path)).collect()
+        paths.map(|path| to_text(path)).collect()
     }
 
-    /// Decides about each change to `known`, the base commit, for graders at `spot`.
-    pub(super) fn sort<'a>(
-        &self,
-        changed: &'a [ChangedPath],
-        (known, spot): (&Known<'_>, Spot<'_>),
-    ) -> Sorted<'a> {
-        let is_kept = |path: &Path| self.is_kept(path);
-        let errands = Errands::of(&self.run, (known, spot), &is_kept);
-        let made = packages_made(changed);
-        let there = changed.iter().filter(|one| one.now != Now::Removed);
-        let base = Base {
-            known,
-            layout: Layout::of(known.paths(), &made),
-            builds: Builds::among(changed, known),
-            makefiles: Makefiles::of(known, &errands),
-            errands: &errands,
-            namesakes: Namesakes::of(known, &errands),
-            left: there.map(|one| one.path.as_path()).collect(),
-        };
+    /// Decides about each change to `base`.
+    pub(super) fn sort<'a>(&self, changed: &'a [ChangedPath], base: &Known<'_>) -> Sorted<'a> {
         let mut sorted = Sorted::default();
         for one in changed {
-            self.decide(one, &base, &mut sorted);
             let path = one.path.as_path();
-            let may = self.allowed.as_ref().is_none_or(|globs| globs.forbid(path));
-            if !may && sorted.not_allowed.is_none() {
-                sorted.not_allowed = Some(named(path));
+            let is_config = self.test_config.forbid(path) && !self.is_as_meant(one, base);
+            if is_config {
+                sorted.facts.test_config_changed.push(to_text(path));
+                if !self.is_twinned {
+                    let reason = Reason::at(ReasonKind::TestConfigChanged, path);
+                    sorted.reasons.push(reason);
+                }
             }
+            self.decide(one, base, &mut sorted);
         }
-        sorted.give_way();
-        if self.defaults {
-            let carried = sorted.carried.iter().map(|(one, _)| *one);
-            sorted
-                .suspicions
-                .extend(changed_dependencies(carried, known));
-        }
-        sorted.cut();
+        cut(&mut sorted.facts.test_config_changed);
+        cut(&mut sorted.facts.left_behind);
         sorted
     }
 
-    /// Decides about one change, by its path first.
-    fn decide<'a>(&self, one: &'a ChangedPath, base: &Base<'_>, sorted: &mut Sorted<'a>) {
+    fn decide<'a>(&self, one: &'a ChangedPath, base: &Known<'_>, sorted: &mut Sorted<'a>) {
         let path = one.path.as_path();
-        if self.kept.forbid(path) || self.kept.want_folder_at(path) {
-            sorted.put_back(path, true);
-        } else if self.is_kept_by_default(path) {
-            sorted.put_back(path, false);
-        } else if leads_out(one) {
-            sorted.suspect("link_out", path);
-        } else if let Some(own) = self.twin(one, base.known)
-            && base.known.file(path).is_none()
-        {
-            sorted.object(own, "protected_twin", path);
+        let was_there = !one.is_new || base.below(path).next().is_some();
+        let is_closed = was_there || !self.is_twinned;
+        if covers(&self.protected, path) && was_there {
+            let reason = Reason::at(ReasonKind::ProtectedChanged, path);
+            sorted.reasons.push(reason);
+        } else if self.meets_laid(path) || (is_closed && self.is_closed_to_new(path)) {
+            sorted.facts.left_behind.push(to_text(path));
+        } else if let Some(kind) = not_to_follow(one) {
+            sorted
+                .reasons
+                .extend(kind.map(|kind| Reason::at(kind, path)));
+        } else if self.allowed.as_ref().is_some_and(|it| !it.forbid(path)) {
+            sorted.facts.left_behind.push(to_text(path));
         } else {
-            self.decide_by_use(one, base, sorted);
+            sorted.carried.push(one);
         }
     }
 
-    /// Decides about a change by what tools take it for.
-    fn decide_by_use<'a>(&self, one: &'a ChangedPath, base: &Base<'_>, sorted: &mut Sorted<'a>) {
-        let path = one.path.as_path();
-        let twin = self
-            .twin_elsewhere(one, base)
-            .max(self.make_twin(one, base));
-        let shadow = self.shadow(one, base);
-        if twin == Some(Doubt::Certain) {
-            sorted.suspect("protected_twin", path);
-        } else if shadow == Some(Doubt::Certain) {
-            sorted.suspect("module_shadowed", path);
-        } else if let Some(taken) = self.taken_by_make(one, base) {
-            sorted.taken(one, &taken);
-        } else if let Some(age) = self.age(one, &base.builds, sorted) {
-            if twin.is_some() {
-                sorted.suspect("twin_elsewhere", path);
-            }
-            if shadow.is_some() {
-                sorted.suspect("module_may_shadow", path);
-            }
-            let is_open = || self.open_scripts().any(|script| script == path);
-            if base.known.has(path) && is_open() && !self.is_as_meant(one, base) {
-                sorted.suspect("grader_script_changed", path);
-            }
-            if self.defaults {
-                self.tell(one, base, sorted);
-            }
-            sorted.carried.push((one, age));
-        }
+    /// Whether new files at a path are the agent's own only where the twins of graders keep them from deciding anything.
+    fn is_closed_to_new(&self, path: &Path) -> bool {
+        covers(&self.protected, path) || covers(&self.laid, path) || self.is_kept_by_default(path)
     }
 
-    /// Whether a change would be imported in the place of what Python, its test runners or the project bring along.
-    fn shadow(&self, one: &ChangedPath, base: &Base<'_>) -> Option<Doubt> {
-        if !self.defaults || self.reference.contains(&one.path) {
-            return None;
-        }
-        let beside = |folder: &Path| self.lies_beside_tests(folder, base.known);
-        self.imports.shadow(one, base.layout, &beside)
-    }
-
-    /// What the reference patch makes of a file that it changes, nothing of one that it removes; `None` where it leaves the file as it is, or
-    /// does not fit the base commit itself.
-    fn after_reference(&self, path: &Path, base: &Base<'_>) -> Option<&[u8]> {
-        let after = self.after.get_or_init(|| {
-            let reference = self.patch.as_ref();
-            reference.map_or_else(BTreeMap::new, |(file, subdir)| {
-                base.known.after(file, subdir)
-            })
-        });
-        after.get(path).map(Vec::as_slice)
+    /// Whether a path is that of a laid file, or stands in its way.
+    fn meets_laid(&self, path: &Path) -> bool {
+        let is_in = path
+            .ancestors()
+            .any(|part| self.laid_files.contains_key(part));
+        is_in || self.laid_files.keys().any(|laid| laid.starts_with(path))
     }
 
     /// Whether a file is now what the reference patch makes of it.
-    fn is_as_meant(&self, one: &ChangedPath, base: &Base<'_>) -> bool {
-        let meant = self.after_reference(&one.path, base);
+    fn is_as_meant(&self, one: &ChangedPath, base: &Known<'_>) -> bool {
+        if !self.reference.contains(&one.path) {
+            return false;
+        }
+        let after = self.after.get_or_init(|| {
+            let patch = self.patch.as_ref();
+            patch.map_or_else(BTreeMap::new, |(file, subdir)| base.after(file, subdir))
+        });
         let now = match &one.now {
             Now::File(file) => file.content.bytes(LONGEST_CONFIG),
             Now::Removed => Some(Vec::new()),
             Now::Link(_) | Now::Special(_) => None,
         };
-        meant.is_some() && now.as_deref() == meant
-    }
-
-    fn is_kept_by_default(&self, path: &Path) -> bool {
-        let kept = self.by_default.forbid(path) || self.by_default.want_folder_at(path);
-        kept && !self.reference.contains(path)
+        now.is_some() && now.as_ref() == after.get(&one.path)
     }
 }
+
+/// Whether a path is one of these, or stands where a folder with some must be.
+fn covers(globs: &Globs, path: &Path) -> bool {
+    globs.forbid(path) || globs.want_folder_at(path)
+}
+
+/// Whether what a pattern says before its first wildcard is no work by itself: then the pattern is meant for such paths.
+fn names_what_is_ignored(
+    pattern: &str,
+    subdir: &Path,
+    base: &BaseCommit<'_>,
+) -> Result<bool, String> {
+    let parts = pattern.trim_start_matches("./").split('/');
+    let plain = parts.take_while(|part| !part.contains(['*', '?', '[', '{']));
+    let plain: PathBuf = plain.collect();
+    if plain.as_os_str().is_empty() {
+        return Ok(false);
+    }
+    let mut places = [subdir.join(&plain), plain].into_iter();
+    places.try_fold(false, |found, place| {
+        let ignores = base.ignores(&place).map_err(|error| error.to_string())?;
+        Ok(found || ignores)
+    })
+}
+
+/// What is left behind wherever it lies, with the reason where it is one. Files and links within the tree are not.
+fn not_to_follow(one: &ChangedPath) -> Option<Option<ReasonKind>> {
+    match &one.now {
+        Now::Removed | Now::File(_) => None,
+        Now::Link(target) => {
+            let target = Path::new(OsStr::from_bytes(target));
+            leads_out(target, &one.path).then_some(Some(ReasonKind::LinkOut))
+        }
+        // A repository in the repository is its files, and content that did not change is there anyway.
+        Now::Special("repository" | "mode") => Some(None),
+        Now::Special("fifo" | "socket" | "block_device" | "char_device") => {
+            Some(Some(ReasonKind::LinkOut))
+        }
+        Now::Special(_) => Some(Some(ReasonKind::Unreadable)),
+    }
+}
+
+/// Whether a link at `path` may lead out of the tree. It stays inside where all its steps up come first and none leaves the root.
+fn leads_out(target: &Path, path: &Path) -> bool {
+    let mut above = path.components().count().saturating_sub(1);
+    let mut is_down = false;
+    for component in target.components() {
+        match component {
+            Component::RootDir | Component::Prefix(_) => return true,
+            Component::CurDir => {}
+            Component::Normal(_) => is_down = true,
+            Component::ParentDir if is_down || above == 0 => return true,
+            Component::ParentDir => above -= 1,
+        }
+    }
+    false
+}
+
+/// The files that `grader_files` lay, from the root, each with the one that it is a copy of.
+fn laid_files(task: &TaskSpec, subdir: &Path) -> BTreeMap<PathBuf, PathBuf> {
+    let mut found = BTreeMap::new();
+    let mut waiting: Vec<(PathBuf, PathBuf)> = task.grader_files.clone();
+    while let Some((from, to)) = waiting.pop() {
+        let Ok(inside) = fs::read_dir(&from) else {
+            let to = to.components().filter(|part| *part != Component::CurDir);
+            found.insert(subdir.join(to.collect::<PathBuf>()), from);
+            continue;
+        };
+        let inside = inside.flatten();
+        waiting.extend(inside.map(|entry| (entry.path(), to.join(entry.file_name()))));
+    }
+    found
+}
+
+/// A path as a pattern that means it alone.
+fn literal(path: &Path) -> String {
+    let text = path.to_string_lossy();
+    let escaped = text.chars().flat_map(|character| {
+        let special = "*?[]{}\\".contains(character);
+        special.then_some('\\').into_iter().chain([character])
+    });
+    escaped.collect()
+}
+
+/// Lists some and counts the rest.
+fn cut(paths: &mut Vec<String>) {
+    if let Some(more @ 1..) = paths.len().checked_sub(LISTED) {
+        paths.truncate(LISTED);
+        paths.push(format!("and {more} more"));
+    }
+}
+
+#[cfg(test)]
+mod tests;

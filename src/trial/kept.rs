@@ -4,10 +4,11 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use crate::config::LimitSettings;
+use crate::model::Oversize;
 use crate::model::path_text::{to_path, to_text};
 use crate::record::{self, ChangedFile, RecordError, Redactor, TrialDir};
 use crate::workspace::{
-    Captured, ChangedPath, Content, Entry, IgnoredPath, LeftFile, Now, named, sha256_hex,
+    Captured, ChangedPath, Content, Entry, IgnoredPath, LeftFile, Now, sha256_hex,
 };
 
 /// What was kept of a trial's changes.
@@ -17,27 +18,30 @@ pub struct Kept {
     pub changed: Vec<ChangedPath>,
     /// Ignored paths that were changed and are not carried on.
     pub ignored: Vec<String>,
+    /// Set where the changes were too much to grade.
+    pub oversize: Option<Oversize>,
     /// Files whose content is not what the agent left, since a secret was taken out.
     pub altered: Vec<String>,
 }
 
-/// Writes `changes.patch`, `changes.jsonl` and the large files, as far as limits allow; gives those that were reached.
+/// Writes `changes.patch`, `changes.jsonl` and the large files: all that graders need, now or later.
 pub(super) fn keep(
     captured: &Captured,
     (trial, subdir): (&TrialDir, &Path),
-    (redactor, limits): (&Redactor, &LimitSettings),
-) -> Result<Vec<&'static str>, RecordError> {
-    let mut room = Room::new(limits);
+    redactor: &Redactor,
+) -> Result<(), RecordError> {
     let mut lines = Vec::with_capacity(captured.changed.len() + captured.ignored.len());
+    if let Some(oversize) = captured.oversize {
+        lines.push(ChangedFile {
+            path: ".".to_owned(),
+            omitted: Some("too much to grade".to_owned()),
+            oversize: Some(oversize),
+            ..ChangedFile::default()
+        });
+    }
     for (number, changed) in captured.changed.iter().enumerate() {
         let mut line = line(changed, subdir);
         if let Now::File(file) = &changed.now
-            && let Some(limit) = room.refuses(file)
-        {
-            line.text = None;
-            line.base64 = None;
-            line.omitted = Some(format!("not kept: over suite.limits.{limit}"));
-        } else if let Now::File(file) = &changed.now
             && let Ok(Some(mut from)) = file.content.open()
         {
             line.file = Some(record::keep_large(trial, (number, &mut from), redactor)?);
@@ -45,42 +49,25 @@ pub(super) fn keep(
         lines.push(line);
     }
     lines.extend(captured.ignored.iter().map(|one| ignored_line(one, subdir)));
-    record::write_changes(trial, (&captured.patch, &lines), redactor)?;
-    Ok(room.hit)
+    record::write_changes(trial, (&captured.patch, &lines), redactor)
 }
 
-/// What may still be kept of a trial's changed files.
-struct Room {
-    bytes: u64,
-    files: u64,
-    hit: Vec<&'static str>,
-}
-
-impl Room {
-    fn new(limits: &LimitSettings) -> Self {
-        Self {
-            bytes: limits.artifacts,
-            files: limits.artifact_files,
-            hit: Vec::new(),
+/// Drops content that is over the limits of what is kept, once it was graded; gives the limits that were reached.
+pub(super) fn prune(
+    trial: &TrialDir,
+    limits: &LimitSettings,
+) -> Result<Vec<&'static str>, RecordError> {
+    let (mut bytes, mut files) = (limits.artifacts, limits.artifact_files);
+    record::drop_content(trial, &mut |size| {
+        if files == 0 {
+            return Some("artifact_files");
         }
-    }
-
-    /// The limit that keeps a file out, else its room is taken.
-    fn refuses(&mut self, file: &LeftFile) -> Option<&'static str> {
-        let limit = if self.files == 0 {
-            "artifact_files"
-        } else if file.size > self.bytes {
-            "artifacts_mib"
-        } else {
-            self.bytes -= file.size;
-            self.files -= 1;
-            return None;
+        let Some(left) = bytes.checked_sub(size) else {
+            return Some("artifacts_mib");
         };
-        if !self.hit.contains(&limit) {
-            self.hit.push(limit);
-        }
-        Some(limit)
-    }
+        (bytes, files) = (left, files - 1);
+        None
+    })
 }
 
 /// Reads what was kept of a trial's changes; paths begin at the root of the work tree that holds the project in `subdir`.
@@ -92,22 +79,30 @@ pub fn read(trial: &TrialDir, subdir: &Path) -> Result<Kept, String> {
     for line in record::read_changes(trial).map_err(|error| error.to_string())? {
         let path = from_project(&line.path, subdir)
             .ok_or_else(|| format!("changes.jsonl names {:?}, which is no path", line.path))?;
+        if line.oversize.is_some() {
+            kept.oversize = line.oversize;
+            continue;
+        }
         if line.ignored_files.is_some() {
-            kept.ignored.push(named(&path));
+            kept.ignored.push(to_text(&path));
             continue;
         }
         let (now, altered) = now(&line, trial);
         if altered {
-            kept.altered.push(named(&path));
+            kept.altered.push(to_text(&path));
         }
-        kept.changed.push(ChangedPath { path, now });
+        kept.changed.push(ChangedPath {
+            path,
+            is_new: line.added,
+            now,
+        });
     }
     Ok(kept)
 }
 
 fn line(changed: &ChangedPath, subdir: &Path) -> ChangedFile {
     let path = to_project(&changed.path, subdir);
-    match &changed.now {
+    let line = match &changed.now {
         Now::Removed => ChangedFile {
             path,
             removed: true,
@@ -125,6 +120,10 @@ fn line(changed: &ChangedPath, subdir: &Path) -> ChangedFile {
             ..ChangedFile::default()
         },
         Now::File(file) => file_line(path, file),
+    };
+    ChangedFile {
+        added: changed.is_new,
+        ..line
     }
 }
 
@@ -133,6 +132,7 @@ fn file_line(path: String, file: &LeftFile) -> ChangedFile {
         Content::Bytes(bytes) => (Some(bytes.clone()), None),
         Content::In { .. } => (None, None),
         Content::Lost(why) => (None, Some(why.clone())),
+        Content::Dropped(limit) => (None, Some(format!("over suite.limits.{limit}"))),
     };
     let line = match bytes {
         Some(bytes) => ChangedFile::of(path, bytes, file.executable),
@@ -144,6 +144,7 @@ fn file_line(path: String, file: &LeftFile) -> ChangedFile {
     };
     ChangedFile {
         omitted,
+        modified_ns: Some(file.modified_ns),
         size: Some(file.size),
         sha256: file.sha256.as_ref().map(sha256_hex),
         ..line
@@ -182,6 +183,7 @@ fn now(line: &ChangedFile, trial: &TrialDir) -> (Now, bool) {
         // Content is checked when it is put back: against what it is here.
         sha256: if altered { found } else { sha256 },
         executable: line.executable,
+        modified_ns: line.modified_ns.unwrap_or(0),
         content,
     };
     (Now::File(file), altered)
@@ -191,6 +193,9 @@ fn content(line: &ChangedFile, trial: &TrialDir) -> (Content, Option<[u8; 32]>) 
     if let Some(bytes) = line.bytes() {
         let found = crate::workspace::sha256(&bytes);
         return (Content::Bytes(bytes), Some(found));
+    }
+    if let Some(limit) = &line.dropped_by {
+        return (Content::Dropped(limit.clone()), None);
     }
     let Some(name) = &line.file else {
         let why = line.omitted.clone();

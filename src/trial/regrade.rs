@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use crate::model::{Grade, GradedIn, Integrity, LayerVerdicts, Verdict};
+use crate::model::{Grade, Integrity, LayerVerdicts, Reason, ReasonKind, Verdict};
 use crate::plan::PlannedTrial;
 use crate::record::{Row, TrialDir};
 use crate::trial::aftermath::scrub_folder;
@@ -13,7 +13,6 @@ use crate::trial::grading::{Graded, Told, Work, grade_fresh};
 use crate::trial::judgement::{decided, grade_of, reason_with};
 use crate::trial::kept;
 use crate::trial::performance::extra_args;
-use crate::trial::rebuilt::grade_rebuilt;
 use crate::trial::simulator::{self, give_back};
 use crate::trial::{RunContext, Teller};
 
@@ -62,7 +61,7 @@ pub async fn regrade_trial(
         verdicts: graded.verdicts,
         layers: graded.layers,
         notes: graded.notes,
-        integrity: integrity(graded.suspicions, graded.violations),
+        integrity: graded.reasons.into_iter().collect(),
         problem,
         took: started.elapsed(),
     }
@@ -77,24 +76,10 @@ async fn again(
     let decided = blocking(|| decided(row, kept))?;
     let graded = grade_kept(frame, kept, (row, decided.as_deref())).await?;
     if graded.fault.is_some() {
-        return Err(graded.reasons().join("; "));
+        return Err(graded.why().join("; "));
     }
     Ok((graded, decided))
 }
-
-fn integrity(mut suspicions: Vec<String>, violations: Vec<String>) -> Integrity {
-    match (suspicions.is_empty(), violations.is_empty()) {
-        (true, true) => Integrity::Clean,
-        (false, true) => Integrity::Suspect(suspicions),
-        (_, false) => {
-            suspicions.extend(violations);
-            Integrity::Violated(suspicions)
-        }
-    }
-}
-
-/// Why a regraded trial is suspect whose kept files are not those that its row names.
-const KEPT_CHANGED: &str = "kept_work_changed";
 
 /// Grades what was kept in the folder `kept` of a trial whose agent has ended, as the trial itself would have: no agent is
 /// started. Logs go to the frame's folder; `row` tells what the trial spent, `decided` why it is no success whatever graders say.
@@ -128,6 +113,7 @@ pub(super) async fn grade_kept(
     })?;
     let work = Work {
         changed: &read.changed,
+        oversize: read.oversize,
         baseline: None,
         extra_args: &extra_args(kept),
         told: Some(Told {
@@ -135,16 +121,12 @@ pub(super) async fn grade_kept(
             spent: row.spent(),
             decided,
         }),
-        to_the_end: false,
     };
-    let mut graded = match frame.grader_env(task) {
-        GradedIn::Fresh => grade_fresh(frame, task, (work, &mut None)).await,
-        GradedIn::Workspace => grade_rebuilt(frame, task, (work, &read.ignored)).await,
-    };
+    let mut graded = grade_fresh(frame, task, (work, &mut None)).await;
     if let Some(sums) = &row.artifacts_sha256 {
         let (_, changed) = blocking(|| kept.compared(sums));
         if let Some(first) = changed.first() {
-            graded.suspicions.push(KEPT_CHANGED.to_owned());
+            graded.reasons.push(Reason::of(ReasonKind::KeptWorkChanged));
             graded.notes.push(format!(
                 "what was kept is not what the row stands for, so that this grade may be that of other work ({first}; `proctor verify` says all)"
             ));

@@ -21,7 +21,6 @@ use crate::trial::grading::Graded;
 use crate::trial::judgement::{AgentEnd, Evidence, agent_end, grade_of, worth_grading};
 use crate::trial::last_words;
 use crate::trial::listener::HeardAll;
-use crate::trial::outside::Outside;
 use crate::trial::performance::{Performed, disk_limit, perform};
 use crate::trial::preparation::{self, Ready};
 use crate::trial::recovered::recover;
@@ -91,7 +90,6 @@ async fn stages(frame: &Frame<'_>, draft: &mut Draft, slot: &mut Slot) -> Result
     let untouched = workspace
         .noted(&frame.counts())
         .map_err(|error| Stop::setup(error.to_string()))?;
-    let mut outside = Outside::look(frame);
     frame.enter("agent");
     draft.starts_beside(host_load());
     let killed_before = memory_kills();
@@ -128,7 +126,6 @@ async fn stages(frame: &Frame<'_>, draft: &mut Draft, slot: &mut Slot) -> Result
         draft.note(note);
     }
     tell_limits(frame, (workspace, &ending, &heard), draft);
-    draft.suspect_all(outside.iter_mut().flat_map(Outside::changed));
     let caught = aftermath::capture(frame, (workspace, &untouched), draft);
     if let Some(fault) = caught.fault {
         draft.failed_by_machine(fault, &mut end);
@@ -149,7 +146,9 @@ async fn stages(frame: &Frame<'_>, draft: &mut Draft, slot: &mut Slot) -> Result
     let task = frame.context.task(frame.planned);
     let to_grade = worth_grading(&end) && task.is_some_and(|task| !task.graders.is_empty());
     if to_grade {
-        draft.suspect_all(app_left::look(frame).await);
+        if let Some(reason) = app_left::look(frame).await {
+            draft.suspect(reason);
+        }
         // Without what the agent left a later start could not go on from here: it runs the trial again.
         if caught.kept && !frame.mark(Stage::AgentEnded, (draft, true)) {
             draft.lacks_room(&mut end);
@@ -165,10 +164,7 @@ async fn stages(frame: &Frame<'_>, draft: &mut Draft, slot: &mut Slot) -> Result
         spent,
         decided,
     };
-    let mut graded = aftermath::judge(frame, &mut slot.workspace, left).await;
-    // Code under test could reach it as well as the agent.
-    let by_graders = outside.iter_mut().flat_map(Outside::changed);
-    graded.suspicions.extend(by_graders);
+    let graded = aftermath::judge(frame, &mut slot.workspace, left).await;
     take_in(frame, (draft, end), (graded, to_grade));
     Ok(())
 }
@@ -228,7 +224,7 @@ fn take_in(
     if let Some(fault) = graded.fault {
         // What the agent left can be graded later where it is on disk and marked so.
         if asked && frame.trial_dir.mark_of(Stage::AgentEnded).is_some() {
-            return draft.awaits_another_machine((fault, graded.reasons()), &mut end);
+            return draft.awaits_another_machine((fault, graded.why()), &mut end);
         }
         draft.failed_by_machine(fault, &mut end);
     }
@@ -238,7 +234,10 @@ fn take_in(
     draft.graded(&end, graded);
     if frame.context.cancel.level() == 0 {
         // Without room for it what was judged stands: the row has some set aside.
-        let _room = frame.mark(Stage::Graded, (draft, false));
+        let has_room = frame.mark(Stage::Graded, (draft, false));
+        if asked && has_room {
+            aftermath::prune(frame, draft);
+        }
     }
 }
 

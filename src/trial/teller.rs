@@ -2,7 +2,7 @@
 
 use tokio::sync::mpsc::UnboundedSender;
 
-use crate::model::{Integrity, Progress, TrialKey, TrialOutcome};
+use crate::model::{Progress, TrialKey, TrialOutcome};
 use crate::record::Redactor;
 
 /// Tells the one stream of progress; a listener that has gone is no error.
@@ -68,11 +68,8 @@ impl Teller {
         for text in texts {
             self.hide_in(text);
         }
-        if let Integrity::Suspect(reasons) | Integrity::Violated(reasons) = &mut outcome.integrity {
-            for text in reasons {
-                self.hide_in(text);
-            }
-        }
+        let hide = |text: &str| self.redactor.redact(text).into_owned();
+        outcome.integrity.map_texts(hide);
     }
 
     fn hide_in(&self, text: &mut String) {

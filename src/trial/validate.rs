@@ -3,17 +3,15 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use crate::config::TaskSpec;
-use crate::model::{Grade, Verdict};
+use crate::config::{GraderSpec, TaskSpec};
+use crate::model::{Grade, ReasonKind, Verdict};
 use crate::plan::PlannedTrial;
-use crate::trial::advice::{believed, open_scripts, unasked};
 use crate::trial::alone::{Job, graded_alone};
-use crate::trial::cheat::Cheat;
+use crate::trial::cheat::{Cheat, Fate, Tried};
 use crate::trial::frame::Frame;
 use crate::trial::grading::Graded;
-use crate::trial::judgement::{deciding, grade_of};
+use crate::trial::judgement::grade_of;
 use crate::trial::simulator::give_back;
-use crate::trial::weak::{Weak, satisfied, weak};
 use crate::trial::{Guard, RunContext, Teller};
 
 /// What a task's reference patch is worth.
@@ -32,9 +30,7 @@ pub struct Validation {
     /// How often the reference was graded, and how often it passed.
     pub repeats: (u32, u32),
     /// What became of the cheats that were tried.
-    pub cheats: Vec<Caught>,
-    /// Graders that cheats satisfy which others keep from passing.
-    pub weak: Vec<Weak>,
+    pub cheats: Vec<Tried>,
     /// What is worth knowing though it decides nothing.
     pub notes: Vec<String>,
     /// How long it took.
@@ -59,34 +55,6 @@ impl Default for Proof {
     }
 }
 
-/// What became of a cheat.
-#[derive(Debug, Clone)]
-pub struct Caught {
-    /// Its name.
-    pub cheat: &'static str,
-    /// What it was graded.
-    pub grade: Grade,
-    /// Why.
-    pub reason: Option<String>,
-    /// Whether its row would tell of it, though it passes: makefiles and `package.json` are open to honest work.
-    pub told: bool,
-    /// The numbers, from 1, of the graders that it satisfies and nothing alone does not, unless it is caught for itself.
-    pub satisfied: Vec<usize>,
-}
-
-impl Caught {
-    /// Whether it comes to nothing: beside real work it would not help either.
-    #[must_use]
-    pub const fn is_beaten(&self) -> bool {
-        !matches!(self.grade, Grade::Pass) && self.satisfied.is_empty()
-    }
-
-    /// Whether it passes, and no row would tell.
-    const fn is_unseen(&self) -> bool {
-        matches!(self.grade, Grade::Pass) && !self.told
-    }
-}
-
 /// Validates the task of `planned`: a clean workspace, setup, the reference patch, all graders; then the same
 /// without the patch, which must fail.
 pub async fn validate_task(
@@ -103,7 +71,6 @@ pub async fn validate_task(
         untouched: Vec::new(),
         repeats: (0, 0),
         cheats: Vec::new(),
-        weak: Vec::new(),
         notes: Vec::new(),
         took: Duration::ZERO,
     };
@@ -123,7 +90,7 @@ async fn judge_both(
     let task = context
         .task(planned)
         .ok_or("a baseline has no reference patch")?;
-    validation.notes.extend(believed(&task.graders));
+    validation.notes.extend(without_twin(task));
     if task.impossible {
         let why = "the task is impossible: there is no reference to check";
         validation.notes.push(why.to_owned());
@@ -168,9 +135,12 @@ async fn with_reference(
     }
     validation.verdicts = reference.verdicts;
     validation.notes.extend(reference.notes);
-    if let Some(reason) = reference.violations.first() {
+    let broken = reference.reasons.iter();
+    let mut broken = broken.filter(|reason| reason.kind == ReasonKind::ProtectedChanged);
+    if let Some(reason) = broken.next() {
         return Err(format!(
-            "the reference patch changes what the task protects ({reason}): no solution of this kind can pass"
+            "the reference patch changes what the task protects ({}): no solution of this kind can pass",
+            reason.label()
         ));
     }
     if let Some(verdict) = validation
@@ -184,11 +154,53 @@ async fn with_reference(
             (all, passed) => format!(" ({passed} of {all} times it did)"),
         };
         return Err(format!(
-            "the reference patch does not pass {}: {reason}{of}",
-            verdict.grader
+            "the reference patch does not pass {}: {reason}{of}{}",
+            verdict.grader,
+            hint(&reason)
         ));
     }
+    for patch in &task.alternatives {
+        let graded = graded_alone(frame, task, Job::Patch(patch)).await?;
+        if let Some(verdict) = graded.verdicts.iter().find(|it| it.grade != Grade::Pass) {
+            let reason = verdict.reason.clone().unwrap_or_default();
+            return Err(format!(
+                "the alternative {} does not pass {}: {reason}{}",
+                patch.display(),
+                verdict.grader,
+                hint(&reason)
+            ));
+        }
+    }
     without_work(frame, task, (proof, validation)).await
+}
+
+/// What to do about twins that do not hold.
+fn hint(reason: &str) -> &'static str {
+    if reason.starts_with(ReasonKind::TwinPassed.as_str()) {
+        "; its edit does not make this test wrong"
+    } else if reason.starts_with("twin_unclear:") {
+        "; with some tests made wrong others did not run or failed, too: let the runner go on after a failure (cargo test --no-fail-fast, no -x for pytest), and edit nothing that several tests share"
+    } else {
+        ""
+    }
+}
+
+/// Names the graders that run tests and have no twin.
+fn without_twin(task: &TaskSpec) -> Option<String> {
+    let graders = task.graders.iter().zip(1..);
+    let open = graders.filter(|(it, _)| {
+        matches!(it, GraderSpec::Command { .. } | GraderSpec::IosTestPass(_))
+            && it.twin().is_empty()
+    });
+    let numbers: Vec<String> = open
+        .map(|(_, number): (_, u32)| number.to_string())
+        .collect();
+    (!numbers.is_empty()).then(|| {
+        format!(
+            "no twin for grader {}: code that runs inside of its tests can decide the outcome (SETUP.md, Twins)",
+            numbers.join(", ")
+        )
+    })
 }
 
 /// Asks of a task without a reference no more than that neither nothing nor a cheat passes.
@@ -211,8 +223,7 @@ async fn without_work(
     task: &TaskSpec,
     (proof, validation): (Proof, &mut Validation),
 ) -> Result<(), String> {
-    let to_the_end = proof.cheats;
-    let untouched = graded_alone(frame, task, Job::Nothing { to_the_end }).await?;
+    let untouched = graded_alone(frame, task, Job::Nothing).await?;
     validation.untouched.clone_from(&untouched.verdicts);
     if passes(&validation.untouched) {
         return Err(
@@ -230,51 +241,27 @@ fn passes(verdicts: &[Verdict]) -> bool {
     grade_of(verdicts) == Grade::Pass
 }
 
-/// Whether a row would say that what runs the tests was changed.
-fn is_told(graded: &Graded) -> bool {
-    let mut told = graded.suspicions.iter().chain(&graded.violations);
-    told.any(|reason| reason.starts_with("test_config_changed:"))
-}
-
-/// Grades every cheat as an agent's work, by each grader.
+/// Grades every cheat as an agent's work.
 async fn try_cheats(
     frame: &Frame<'_>,
     task: &TaskSpec,
     (untouched, validation): (&Graded, &mut Validation),
 ) -> Result<(), String> {
-    let mut in_part = Vec::new();
     for cheat in Cheat::ALL {
         if frame.context.cancel.level() > 0 {
             return Err("cancelled".to_owned());
         }
         let graded = graded_alone(frame, task, Job::Cheat(cheat)).await?;
-        let deciding = deciding(&graded.verdicts);
-        let caught = Caught {
-            cheat: cheat.as_str(),
-            grade: grade_of(&graded.verdicts),
-            reason: deciding.and_then(|verdict| verdict.reason.clone()),
-            told: cheat == Cheat::TestCommand && is_told(&graded),
-            satisfied: satisfied(untouched, &graded),
-        };
-        if !caught.is_unseen() {
-            in_part.push((cheat, caught.satisfied.clone()));
-        }
-        validation.cheats.push(caught);
+        validation.cheats.push(cheat.tried(&graded, untouched));
     }
-    validation.weak = weak(frame, task, &in_part);
-    let passed = validation.cheats.iter().filter(|one| one.is_unseen());
-    let passed: Vec<&str> = passed.map(|one| one.cheat).collect();
-    if passed.is_empty() {
+    let open = validation.cheats.iter();
+    let open = open.filter(|one| one.fate == Fate::NotBeaten);
+    let open: Vec<&str> = open.map(|one| one.cheat.as_str()).collect();
+    if open.is_empty() {
         return Ok(());
     }
-    if passed.contains(&Cheat::AlwaysEqual.as_str()) {
-        validation.notes.extend(unasked(&task.graders));
-    }
-    if passed.contains(&Cheat::GraderScript.as_str()) {
-        validation.notes.extend(open_scripts(frame, task));
-    }
     Err(format!(
-        "a cheat passes: {}; protect what it changes, or ask for more than an exit code",
-        passed.join(", ")
+        "a cheat passes: {}; hide the tests (`grader_files`), name them (`expect_tests`) and give them a twin",
+        open.join(", ")
     ))
 }

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use crate::agents::{WebTools, hides_its_calls, is_web_tool};
 use crate::metrics::Upstream;
-use crate::model::{AgentEvent, CommandCall, EventKind, Said};
-use crate::workspace::named;
+use crate::model::path_text::to_text;
+use crate::model::{AgentEvent, CommandCall, EventKind, Reason, ReasonKind, Said};
 
 /// So many reasons of a trial are kept.
 const MOST: usize = 5;
@@ -23,7 +23,7 @@ pub(super) struct Watch {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Found {
     /// Reasons for `integrity`.
-    pub(super) suspicions: Vec<String>,
+    pub(super) reasons: Vec<Reason>,
     /// Words for the person.
     pub(super) notes: Vec<String>,
 }
@@ -43,20 +43,20 @@ impl Watch {
             EventKind::Started { tools, .. } => self.offered(tools),
             EventKind::ToolStarted(call) => {
                 if self.web_tools != WebTools::Kept && is_web_tool(&call.name) {
-                    self.found.suspect("web_tool_used", &call.name);
+                    self.found.suspect(ReasonKind::WebToolUsed, &call.name);
                 }
                 if hides_its_calls(&call.name) {
-                    self.found.suspect("calls_hidden", &call.name);
+                    self.found.suspect(ReasonKind::CallsHidden, &call.name);
                 }
                 let by_command = call
                     .command
                     .as_deref()
                     .and_then(|command| self.upstream.fetched_by_command(command));
                 if let Some(command) = by_command {
-                    self.found.suspect("upstream_fetched", &command);
+                    self.found.suspect(ReasonKind::UpstreamFetched, &command);
                 } else if self.upstream.fetched_by_tool(&call.name, &call.arguments) {
                     let told = format!("{} {}", call.name, call.arguments);
-                    self.found.suspect("upstream_fetched", &told);
+                    self.found.suspect(ReasonKind::UpstreamFetched, &told);
                 }
             }
             _ => {}
@@ -86,7 +86,7 @@ impl Watch {
         let names = offered.join(",");
         match self.web_tools {
             WebTools::Kept => {}
-            WebTools::Off => self.found.suspect("web_tools_offered", &names),
+            WebTools::Off => self.found.suspect(ReasonKind::WebToolsOffered, &names),
             WebTools::OutOfReach => self.found.notes.push(format!(
                 "the agent has web tools of its provider ({names}); its command has no {{EXTRA_ARGS}} to switch them off by"
             )),
@@ -102,7 +102,8 @@ impl Watch {
                 .cloned()
                 .collect();
             if self.upstream.fetched_by_words(&words) {
-                self.found.suspect("upstream_fetched", &words.join(" "));
+                self.found
+                    .suspect(ReasonKind::UpstreamFetched, &words.join(" "));
             }
         }
         self.found
@@ -110,10 +111,10 @@ impl Watch {
 }
 
 impl Found {
-    fn suspect(&mut self, kind: &str, what: &str) {
-        let reason = format!("{kind}:{}", named(what.as_ref()));
-        if self.suspicions.len() < MOST && !self.suspicions.contains(&reason) {
-            self.suspicions.push(reason);
+    fn suspect(&mut self, kind: ReasonKind, what: &str) {
+        let reason = Reason::about(kind, to_text(what.as_ref()));
+        if self.reasons.len() < MOST && !self.reasons.contains(&reason) {
+            self.reasons.push(reason);
         }
     }
 }

@@ -13,6 +13,7 @@ use sha2::{Digest, Sha256};
 
 use super::WorkspaceError;
 use super::beneath::Held;
+use super::seen::is_cache;
 use super::store::{Piece, Shape};
 use super::template::Shared;
 use super::tree::FileKind;
@@ -30,6 +31,16 @@ impl<'a> BaseCommit<'a> {
     pub fn file(&self, path: &Path) -> Option<Vec<u8>> {
         let held = self.0.held(self.0.files.get(path)?).ok()?;
         (held.kind != FileKind::Link).then_some(held.bytes)
+    }
+
+    /// Whether a new file or folder at `path` is no work: the commit's own rules ignore it, or it is a cache.
+    ///
+    /// # Errors
+    /// When the rules cannot be read.
+    pub fn ignores(&self, path: &Path) -> Result<bool, WorkspaceError> {
+        let rules = self.0.ignores()?;
+        let covers = |rules: Ignores| rules.covers(path, false) || rules.covers(path, true);
+        Ok(is_cache(path) || rules.is_some_and(covers))
     }
 
     pub(super) fn shared(&self) -> &Shared {

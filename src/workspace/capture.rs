@@ -8,14 +8,11 @@ use super::diff::PatchText;
 use super::left::{Captured, ChangedPath, Content, IgnoredPath, Now};
 use super::manifest::Entry;
 use super::noted::Noted;
-use super::oddities::Oddities;
 use super::reading::Reader;
 use super::seen::Seen;
 use super::tree_digest::{Known, TreeDigest};
 use super::{Workspace, WorkspaceError};
-
-/// Most changed paths that are carried on.
-const MAX_CHANGES: usize = 20_000;
+use crate::model::{Oversize, Reason};
 
 /// Most ignored paths that are listed.
 const MAX_IGNORED: usize = 1_000;
@@ -43,7 +40,8 @@ impl Workspace {
             digest: TreeDigest::default(),
             text: PatchText::default(),
             changed: Vec::new(),
-            odd: Oddities::default(),
+            size: Oversize { paths: 0, bytes: 0 },
+            odd: Vec::new(),
         };
         capture.all();
         Ok(capture.finish())
@@ -59,7 +57,9 @@ struct Capture<'a> {
     digest: TreeDigest,
     text: PatchText,
     changed: Vec<ChangedPath>,
-    odd: Oddities,
+    /// How much was changed so far.
+    size: Oversize,
+    odd: Vec<Reason>,
 }
 
 impl Capture<'_> {
@@ -82,12 +82,10 @@ impl Capture<'_> {
                 .before
                 .is_none_or(|before| !before.seen.nested.contains(path))
             {
-                self.odd.name("nested_repository", path);
                 self.push(path, Now::Special("repository"));
             }
         }
         if seen.now.incomplete && self.before.is_none_or(|before| !before.seen.now.incomplete) {
-            self.odd.name("not_all_seen", Path::new("."));
             self.push(Path::new("."), Now::Special("cut"));
         }
     }
@@ -105,7 +103,6 @@ impl Capture<'_> {
             Entry::Other { what } => {
                 self.digest.special(path, what);
                 if !untouched {
-                    self.odd.name("special_file", path);
                     self.push(path, Now::Special(what));
                 }
             }
@@ -117,14 +114,20 @@ impl Capture<'_> {
                     let known = known.map_or(Known::Size(*size), Known::Digest);
                     self.digest.file(path, (*executable, known));
                 } else {
-                    self.file(path);
+                    self.file(path, *size);
                 }
             }
         }
     }
 
     /// A file that may have been touched.
-    fn file(&mut self, path: &Path) {
+    fn file(&mut self, path: &Path, size: u64) {
+        if self.is_oversize() {
+            self.digest.file(path, (false, Known::Size(size)));
+            self.size.paths += 1;
+            self.size.bytes = self.size.bytes.saturating_add(size);
+            return;
+        }
         let Some(read) = self.reader.read(path) else {
             return self.push(path, Now::Removed);
         };
@@ -132,7 +135,7 @@ impl Capture<'_> {
         let known = file.sha256.map_or(Known::Size(file.size), Known::Digest);
         self.digest.file(path, (file.executable, known));
         if let Some(odd) = read.odd {
-            self.odd.name(odd, path);
+            self.odd.push(Reason::at(odd, path));
         }
         let same = file.sha256.is_some()
             && file.sha256 == self.known_before(path)
@@ -184,25 +187,51 @@ impl Capture<'_> {
         }
     }
 
-    fn push(&mut self, path: &Path, mut now: Now) {
-        if self.changed.len() >= MAX_CHANGES {
-            self.odd.name("too_many_changes", path);
-            if let Now::File(file) = &mut now {
-                file.content = Content::Lost("too many paths were changed".to_owned());
+    const fn is_oversize(&self) -> bool {
+        self.size.paths > Oversize::MAX_PATHS || self.size.bytes > Oversize::MAX_BYTES
+    }
+
+    fn push(&mut self, path: &Path, now: Now) {
+        match &now {
+            Now::Removed => {}
+            Now::File(file) => {
+                self.size.paths += 1;
+                self.size.bytes = self.size.bytes.saturating_add(file.size);
             }
+            Now::Link(_) | Now::Special(_) => self.size.paths += 1,
+        }
+        if self.is_oversize() {
+            return;
         }
         self.text.tell(self.base, path, &now);
+        let was_there = match self.before {
+            Some(before) => before.seen.now.entries.contains_key(path),
+            None => self.base.files.contains_key(path),
+        };
         self.changed.push(ChangedPath {
             path: path.to_owned(),
+            is_new: !was_there,
             now,
         });
     }
 
-    fn finish(self) -> Captured {
+    fn finish(mut self) -> Captured {
+        let oversize = self.is_oversize().then_some(self.size);
+        if oversize.is_some() {
+            let files = self
+                .changed
+                .iter_mut()
+                .filter_map(|one| match &mut one.now {
+                    Now::File(file) => Some(file),
+                    Now::Removed | Now::Link(_) | Now::Special(_) => None,
+                });
+            files.for_each(|file| file.content = Content::Lost("oversize".to_owned()));
+        }
         Captured {
+            oversize,
             ignored: self.ignored(),
             changed: self.changed,
-            oddities: self.odd.finish(),
+            oddities: self.odd,
             patch: self.text.bytes,
             omitted: self.text.omitted,
             tree_sha256: self.digest.finish(),

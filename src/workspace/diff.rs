@@ -138,7 +138,9 @@ fn after(now: &Now) -> After {
                 kind: file_kind(file),
                 bytes: bytes.clone(),
             }),
-            Content::In { .. } | Content::Lost(_) => After::Named(file_kind(file)),
+            Content::In { .. } | Content::Lost(_) | Content::Dropped(_) => {
+                After::Named(file_kind(file))
+            }
         },
     }
 }

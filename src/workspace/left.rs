@@ -8,6 +8,7 @@ use std::path::PathBuf;
 
 use super::beneath;
 use super::manifest::Entry;
+use crate::model::{Oversize, Reason};
 
 /// All that is different from the state before the agent.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -16,14 +17,16 @@ pub struct Captured {
     pub changed: Vec<ChangedPath>,
     /// The topmost changed paths that the project's own ignore rules leave out: listed, never carried on.
     pub ignored: Vec<IgnoredPath>,
-    /// What speaks against the work, in the words of `integrity`.
-    pub oddities: Vec<String>,
+    /// What speaks against the work.
+    pub oddities: Vec<Reason>,
     /// The changes in the form of `git diff` against the base commit; bytes, as files need not be text in UTF-8.
     pub patch: Vec<u8>,
     /// Changed paths that the patch names without their content, or not at all.
     pub omitted: Vec<PathBuf>,
     /// Digest of the whole tree, in hex: see `tree_digest`.
     pub tree_sha256: String,
+    /// Set where the changes are more than graders take: then `changed` names some of them, without content.
+    pub oversize: Option<Oversize>,
 }
 
 /// A changed path and what is there now.
@@ -31,6 +34,8 @@ pub struct Captured {
 pub struct ChangedPath {
     /// From the root of the work tree.
     pub path: PathBuf,
+    /// Whether nothing stood there before.
+    pub is_new: bool,
     /// What is there now.
     pub now: Now,
 }
@@ -57,6 +62,8 @@ pub struct LeftFile {
     pub sha256: Option<[u8; 32]>,
     /// Whether its owner may execute it.
     pub executable: bool,
+    /// When it was last written, in nanoseconds since 1970, as the file system has it.
+    pub modified_ns: i64,
     /// Its bytes.
     pub content: Content,
 }
@@ -73,8 +80,10 @@ pub enum Content {
         /// The file, from there.
         path: PathBuf,
     },
-    /// Nowhere, and why: it is too large, or may not be read.
+    /// Nowhere, and why: it could not be read.
     Lost(String),
+    /// No longer kept, and the limit of `suite.limits` that dropped it.
+    Dropped(String),
 }
 
 /// A changed path that the project's own rules ignore, with all that is in it.
@@ -108,7 +117,7 @@ impl Content {
     pub fn open(&self) -> io::Result<Option<File>> {
         match self {
             Self::In { root, path } => Ok(beneath::open(root, path)?.map(|(file, _)| file)),
-            Self::Bytes(_) | Self::Lost(_) => Ok(None),
+            Self::Bytes(_) | Self::Lost(_) | Self::Dropped(_) => Ok(None),
         }
     }
 }

@@ -16,7 +16,6 @@ mod left;
 mod lfs;
 mod manifest;
 mod noted;
-mod oddities;
 mod owner;
 mod patch;
 mod patch_text;
@@ -43,7 +42,6 @@ mod tree_digest;
 mod unified;
 mod weigh;
 mod without;
-mod witness;
 
 pub use base::BaseCommit;
 pub use error::WorkspaceError;
@@ -55,14 +53,12 @@ pub use manifest::{
     manifest, manifest_since,
 };
 pub use noted::Noted;
-pub use oddities::named;
 pub use owner::{FORGOTTEN, SCRATCH, Swept, claim, sweep_stale};
 pub use patch::patched_paths;
 pub use prepare::{Discarded, Workspace};
-pub use put::Age;
+pub use put::{LaidAt, LaidFile, Times};
 pub use source::{ResolveOptions, Source, has_remote, resolve};
 pub use survey::survey;
 pub use template::Template;
 pub use trash::TrashReport;
 pub use tree_digest::{sha256, sha256_hex, sha256_of};
-pub use witness::Witness;

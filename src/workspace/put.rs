@@ -1,9 +1,10 @@
 //! Putting what an agent left into a fresh workspace, without stepping through a link.
 
-use std::fs::{self, File};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::File;
 use std::io;
 use std::os::unix::fs::MetadataExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use rustix::fs::Timespec;
@@ -15,54 +16,78 @@ use super::left::{ChangedPath, Content, LeftFile, Now};
 use super::tree::FileKind;
 use super::{Workspace, WorkspaceError};
 
-/// How old a path is that is put.
+/// A file that only graders see.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LaidFile {
+    /// The file that is copied, absolute; its mode counts.
+    pub from: PathBuf,
+    /// What is written in the place of its content.
+    pub edited: Option<Vec<u8>>,
+}
+
+/// One moment for all files that are laid together: none tells by its time that it is not like the others.
+#[derive(Debug, Clone, Copy)]
+pub struct LaidAt(i64);
+
+impl LaidAt {
+    /// This moment.
+    #[must_use]
+    pub fn now() -> Self {
+        Self(now())
+    }
+}
+
+/// When carried files were last written, as the graders' tree has it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Age {
-    /// Older than all else: no build takes it for newer than what it was made from.
-    BeforeAll,
-    /// Older than the base commit's files.
-    BeforeBase,
-    /// Younger than all that is there.
-    Now,
+pub enum Times {
+    /// All are older than the checkout.
+    BeforeCheckout,
+    /// All are younger than what is there: setup may have built something of the files that they replace.
+    AfterSetup,
 }
 
 impl Workspace {
-    /// Makes `changed` true here: first everything goes that is gone, then everything comes that is there. What is no file
-    /// and no link, and files whose content was not kept, are left out.
+    /// Makes `changed` true here: first everything goes that is gone, then everything comes that is there. Files keep the order of
+    /// their times. What is no file and no link, and files whose content could not be read, are left out.
     ///
     /// # Errors
     /// When a path leads out of the workspace, content is no longer what it was when it was captured, or the disk says no.
-    pub fn put<'a>(
-        &self,
-        changed: impl Iterator<Item = (&'a ChangedPath, Age)> + Clone,
-    ) -> Result<(), WorkspaceError> {
-        let now = now();
-        for (one, _) in changed.clone() {
-            if one.now == Now::Removed {
-                told(&one.path, remove(&self.root, &one.path))?;
-            }
+    pub fn put(&self, changed: &[&ChangedPath], times: Times) -> Result<(), WorkspaceError> {
+        for one in changed.iter().filter(|one| one.now == Now::Removed) {
+            told(&one.path, remove(&self.root, &one.path))?;
         }
-        for (one, age) in changed {
-            let done = match &one.now {
-                Now::Removed | Now::Special(_) => Ok(()),
-                Now::Link(target) => {
-                    let held = Held {
-                        kind: FileKind::Link,
-                        bytes: target.clone(),
-                    };
-                    beneath::write(&self.root, &one.path, &held)
-                }
-                Now::File(file) => self.put_file(&one.path, file),
+        let ranks = ranks(changed);
+        let latest = match times {
+            Times::BeforeCheckout => (self.shared.plan.changed_at - 2) * NANOS,
+            Times::AfterSetup => now(),
+        };
+        let earliest = latest - i64::try_from(ranks.len()).unwrap_or(0);
+        for one in changed {
+            let rank = match &one.now {
+                Now::Removed | Now::Special(_) => continue,
+                Now::Link(_) => 0,
+                Now::File(file) => ranks.get(&age(one, file)).copied().unwrap_or_default(),
             };
-            let dated = done.and_then(|()| match one.now {
-                Now::Removed | Now::Special(_) => Ok(()),
-                Now::Link(_) | Now::File(_) => {
-                    beneath::date(&self.root, &one.path, self.time_of(age, now))
-                }
-            });
+            let dated = self
+                .put_one(one)
+                .and_then(|()| beneath::date(&self.root, &one.path, timespec(earliest + rank)));
             told(&one.path, dated)?;
         }
         Ok(())
+    }
+
+    fn put_one(&self, one: &ChangedPath) -> io::Result<()> {
+        match &one.now {
+            Now::Removed | Now::Special(_) => Ok(()),
+            Now::Link(target) => {
+                let held = Held {
+                    kind: FileKind::Link,
+                    bytes: target.clone(),
+                };
+                beneath::write(&self.root, &one.path, &held)
+            }
+            Now::File(file) => self.put_file(&one.path, file),
+        }
     }
 
     /// Makes those of the base commit's files younger than all else that `which` names.
@@ -71,37 +96,26 @@ impl Workspace {
     /// When the disk says no.
     pub fn renew(&self, which: &dyn Fn(&Path) -> bool) -> Result<(), WorkspaceError> {
         let base = Base::of(&self.shared);
-        let now = now();
+        let now = timespec(now());
         let mut named = base.files.keys().filter(|path| which(path));
         named.try_for_each(|path| told(path, beneath::date(&self.root, path, now)))
     }
 
-    fn time_of(&self, age: Age, now: Timespec) -> Timespec {
-        const DAY: i64 = 24 * 60 * 60;
-        let days = match age {
-            Age::Now => return now,
-            Age::BeforeBase => 1,
-            Age::BeforeAll => 2,
-        };
-        Timespec {
-            tv_sec: self.shared.plan.changed_at - days * DAY,
-            tv_nsec: 0,
-        }
-    }
-
-    /// Copies a file or folder of the operator's to `to`, from the project's folder, over whatever stands there.
+    /// Writes a file at `path`, from the project's folder, over whatever stands there, as written at `time`.
     ///
     /// # Errors
     /// When a folder on the way is a file or a link, or the disk says no.
-    pub fn lay(&self, from: &Path, to: &Path) -> Result<(), WorkspaceError> {
+    pub fn lay(&self, path: &Path, file: &LaidFile, time: LaidAt) -> Result<(), WorkspaceError> {
         let inside = self.project_dir.strip_prefix(&self.root);
-        let to = inside.unwrap_or(Path::new("")).join(to);
-        told(&to, lay(&self.root, from, &to))
+        let to = inside.unwrap_or(Path::new("")).join(path);
+        let laid = lay(&self.root, file, &to);
+        let dated = laid.and_then(|()| beneath::date(&self.root, &to, timespec(time.0)));
+        told(&to, dated)
     }
 
     fn put_file(&self, path: &Path, file: &LeftFile) -> io::Result<()> {
         match &file.content {
-            Content::Lost(_) => Ok(()),
+            Content::Lost(_) | Content::Dropped(_) => Ok(()),
             Content::Bytes(bytes) => {
                 let held = Held {
                     kind: file_kind(file),
@@ -124,13 +138,36 @@ impl Workspace {
     }
 }
 
-/// What the clock says.
-fn now() -> Timespec {
+/// The place of each age among all of them, from 0 for the oldest.
+fn ranks(changed: &[&ChangedPath]) -> BTreeMap<(i64, bool), i64> {
+    let ages = changed.iter().filter_map(|one| match &one.now {
+        Now::File(file) => Some(age(one, file)),
+        Now::Removed | Now::Link(_) | Now::Special(_) => None,
+    });
+    let ages: BTreeSet<(i64, bool)> = ages.collect();
+    ages.into_iter().zip(0..).collect()
+}
+
+/// When a file was written. File systems round times: of two that are alike, a new file is older than one that was there before,
+/// which it may have been built from.
+fn age(one: &ChangedPath, file: &LeftFile) -> (i64, bool) {
+    (file.modified_ns, !one.is_new)
+}
+
+/// Nanoseconds of a second.
+const NANOS: i64 = 1_000_000_000;
+
+/// What the clock says, in nanoseconds since 1970.
+fn now() -> i64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH);
-    let since = since.unwrap_or_default();
+    let since = since.unwrap_or_default().as_nanos();
+    i64::try_from(since).unwrap_or(i64::MAX)
+}
+
+const fn timespec(nanos: i64) -> Timespec {
     Timespec {
-        tv_sec: i64::try_from(since.as_secs()).unwrap_or(i64::MAX),
-        tv_nsec: since.subsec_nanos().into(),
+        tv_sec: nanos.div_euclid(NANOS),
+        tv_nsec: nanos.rem_euclid(NANOS),
     }
 }
 
@@ -138,21 +175,21 @@ fn told(path: &Path, done: io::Result<()>) -> Result<(), WorkspaceError> {
     done.map_err(WorkspaceError::io(format!("put {} back", path.display())))
 }
 
-fn lay(root: &Path, from: &Path, to: &Path) -> io::Result<()> {
-    if from.is_dir() {
-        return fs::read_dir(from)?.try_for_each(|entry| {
-            let entry = entry?;
-            lay(root, &entry.path(), &to.join(entry.file_name()))
-        });
-    }
-    let mut source = File::open(from)?;
+fn lay(root: &Path, file: &LaidFile, to: &Path) -> io::Result<()> {
+    let mut source = File::open(&file.from)?;
     let executable = source.metadata()?.mode() & 0o100 != 0;
     let kind = if executable {
         FileKind::Executable
     } else {
         FileKind::Plain
     };
-    beneath::copy(root, to, (&mut source, kind)).map(drop)
+    match &file.edited {
+        None => beneath::copy(root, to, (&mut source, kind)).map(drop),
+        Some(bytes) => {
+            let bytes = bytes.clone();
+            beneath::write(root, to, &Held { kind, bytes })
+        }
+    }
 }
 
 fn remove(root: &Path, path: &Path) -> io::Result<()> {

@@ -10,11 +10,11 @@ use sha2::{Digest, Sha256};
 
 use super::beneath;
 use super::left::{Content, LeftFile};
+use crate::model::Oversize;
+use crate::model::ReasonKind;
 
-/// Larger files are not carried on.
-pub(super) const MAX_KEPT: u64 = 64 << 20;
-/// Nor are more bytes than this of one workspace.
-const MAX_ALL: u64 = 512 << 20;
+/// Larger files are too large to grade, and are not read.
+pub(super) const MAX_KEPT: u64 = Oversize::MAX_BYTES;
 /// Larger files are not held in memory; the patch only names them.
 pub(super) const MAX_HELD: u64 = 1 << 20;
 /// Nor are more bytes than this.
@@ -25,15 +25,14 @@ pub(super) struct Reader<'a> {
     root: &'a Path,
     /// How many names of each inode with several lie in the workspace.
     linked: &'a BTreeMap<u64, u64>,
-    kept: u64,
     held: u64,
 }
 
 /// What reading a file came to.
 pub(super) struct WasRead {
     pub(super) file: LeftFile,
-    /// What is odd about it, in one word.
-    pub(super) odd: Option<&'static str>,
+    /// What is odd about it.
+    pub(super) odd: Option<ReasonKind>,
     /// Whether its mode is one that git has not: closed to its owner, or with a bit that lends rights.
     pub(super) odd_mode: bool,
 }
@@ -43,7 +42,6 @@ impl<'a> Reader<'a> {
         Self {
             root,
             linked,
-            kept: 0,
             held: 0,
         }
     }
@@ -62,7 +60,10 @@ impl<'a> Reader<'a> {
         match beneath::open(self.root, path) {
             Ok(Some((file, executable))) => Some(self.take(path, file, executable)),
             Ok(None) => None,
-            Err(error) => Some(lost((0, false), ("unreadable", error.to_string()))),
+            Err(error) => Some(lost(
+                (0, false),
+                (ReasonKind::Unreadable, error.to_string()),
+            )),
         }
     }
 
@@ -70,34 +71,30 @@ impl<'a> Reader<'a> {
         let Ok(about) = file.metadata() else {
             return lost(
                 (0, executable),
-                ("unreadable", "it cannot be read".to_owned()),
+                (ReasonKind::Unreadable, "it cannot be read".to_owned()),
             );
         };
         let size = about.len();
         let of = (size, executable);
         if size > MAX_KEPT {
-            return lost(of, ("oversize", format!("it has {size} bytes")));
+            return WasRead {
+                odd: None,
+                ..lost(of, (ReasonKind::Unreadable, format!("it has {size} bytes")))
+            };
         }
         let elsewhere = about.nlink() > self.linked.get(&about.ino()).copied().unwrap_or(1);
         if elsewhere {
             return lost(
                 of,
                 (
-                    "hard_link",
+                    ReasonKind::HardLink,
                     "it has a further name outside of the workspace".to_owned(),
                 ),
-            );
-        }
-        if self.kept + size > MAX_ALL {
-            return lost(
-                of,
-                ("too_much", format!("more than {MAX_ALL} bytes were left")),
             );
         }
         let hold = size <= MAX_HELD && self.held + size <= MAX_HELD_ALL;
         match contents(&mut file, hold) {
             Ok((read, sha256, bytes)) => {
-                self.kept += read;
                 self.held += bytes.as_ref().map_or(0, |bytes| bytes.len() as u64);
                 let content = bytes.map_or_else(
                     || Content::In {
@@ -112,22 +109,24 @@ impl<'a> Reader<'a> {
                         size: read,
                         sha256: Some(sha256),
                         executable,
+                        modified_ns: modified_ns(&about),
                         content,
                     },
-                    odd: (!still || read != size).then_some("changed_while_read"),
+                    odd: (!still || read != size).then_some(ReasonKind::ChangedWhileRead),
                     odd_mode: about.mode() & 0o400 == 0 || about.mode() & 0o7000 != 0,
                 }
             }
-            Err(error) => lost(of, ("unreadable", error.to_string())),
+            Err(error) => lost(of, (ReasonKind::Unreadable, error.to_string())),
         }
     }
 }
 
-fn lost((size, executable): (u64, bool), (odd, why): (&'static str, String)) -> WasRead {
+fn lost((size, executable): (u64, bool), (odd, why): (ReasonKind, String)) -> WasRead {
     let file = LeftFile {
         size,
         sha256: None,
         executable,
+        modified_ns: 0,
         content: Content::Lost(why),
     };
     WasRead {
@@ -161,6 +160,11 @@ fn contents(file: &mut File, hold: bool) -> io::Result<(u64, [u8; 32], Option<Ve
     }
 }
 
+fn modified_ns(about: &std::fs::Metadata) -> i64 {
+    let seconds = about.mtime().saturating_mul(1_000_000_000);
+    seconds.saturating_add(about.mtime_nsec())
+}
+
 fn same(before: &std::fs::Metadata, after: &std::fs::Metadata) -> bool {
     let of = |about: &std::fs::Metadata| (about.len(), about.ctime(), about.ctime_nsec());
     of(before) == of(after)
@@ -176,13 +180,14 @@ mod tests {
 
     /// Times of files go in steps; a write after two of the longest shows.
     const SHOWS: Duration = Duration::from_millis(20);
+    const LENGTH: u64 = 64 << 20;
 
     #[test]
     fn a_file_that_is_written_while_it_is_hashed_is_told_as_changed() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("solution");
         let file = File::create(&path).unwrap();
-        file.set_len(MAX_KEPT).unwrap();
+        file.set_len(LENGTH).unwrap();
         let (writes, stop) = (AtomicU64::new(0), AtomicBool::new(false));
         let linked = BTreeMap::new();
         let read = || {
@@ -195,7 +200,7 @@ mod tests {
             scope.spawn(|| {
                 while !stop.load(Ordering::Relaxed) {
                     let count = writes.fetch_add(1, Ordering::Relaxed);
-                    file.write_all_at(&count.to_le_bytes(), count % MAX_KEPT / 8 * 8)
+                    file.write_all_at(&count.to_le_bytes(), count % LENGTH / 8 * 8)
                         .unwrap();
                 }
             });
@@ -210,7 +215,7 @@ mod tests {
                 let raced = writes.load(Ordering::Relaxed) > before + 1_000;
                 if raced && at.elapsed() > 2 * SHOWS {
                     stop.store(true, Ordering::Relaxed);
-                    assert_eq!(odd, Some("changed_while_read"));
+                    assert_eq!(odd, Some(ReasonKind::ChangedWhileRead));
                     return;
                 }
             }

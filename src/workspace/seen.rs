@@ -10,6 +10,25 @@ use super::manifest::{Care, Entry, Manifest};
 use super::survey::survey_young;
 use super::{Workspace, WorkspaceError, beneath};
 
+/// Folders and files that test runners and interpreters leave wherever they run. They are no work of an agent's, unless the base
+/// commit tracks them.
+const CACHES: [&str; 8] = [
+    "__pycache__",
+    ".pytest_cache",
+    ".mypy_cache",
+    ".ruff_cache",
+    ".hypothesis",
+    ".nyc_output",
+    ".DS_Store",
+    ".eslintcache",
+];
+
+/// Whether a path is that of a cache, or lies in one.
+pub(super) fn is_cache(path: &Path) -> bool {
+    path.iter()
+        .any(|part| CACHES.iter().any(|cache| part == *cache))
+}
+
 /// What was seen.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Seen {
@@ -84,7 +103,8 @@ impl Sorter<'_> {
             .next_back()
             .is_some_and(|top| path.starts_with(top));
         let covered = |rules: &Ignores| rules.covers(path, folder);
-        if !within && !self.rules.as_ref().is_some_and(covered) {
+        let is_left_out = || is_cache(path) || self.rules.as_ref().is_some_and(covered);
+        if !within && !is_left_out() {
             return Care::Young;
         }
         if !within {

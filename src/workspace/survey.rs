@@ -11,8 +11,9 @@ use sha2::{Digest, Sha256};
 
 use super::descent::{Descent, Named, as_path};
 use super::manifest::{Care, Entry, MAX_DEPTH, MAX_ENTRIES, MAX_READ_BYTES, Manifest, shown};
-use super::reading::MAX_KEPT;
 
+/// Larger files are noted by size and time alone.
+const MAX_NOTED: u64 = 64 << 20;
 /// How many oddities are told one by one.
 const MAX_ODDITIES: usize = 20;
 
@@ -162,7 +163,7 @@ impl Survey<'_> {
             *self.manifest.linked.entry(about.st_ino).or_default() += 1;
         }
         let young = care == Care::Young && changed_at(&about) >= self.young;
-        let digest = if young && size(&about) <= MAX_KEPT {
+        let digest = if young && size(&about) <= MAX_NOTED {
             match self.regular(name, Care::Read) {
                 Ok(Entry::File { sha256, .. }) => sha256,
                 _ => None,

@@ -57,10 +57,10 @@ fn results_go_to_stdout_and_progress_to_stderr() {
 
 #[test]
 fn a_pass_that_is_not_clean_says_so_on_the_terminal_and_in_the_closing_line() {
-    let body = format!("{SOLVE}\necho 1 > conftest.py\n{CLAUDE_DONE}");
+    let body = format!("{SOLVE}\nln -s /etc/hostname out\n{CLAUDE_DONE}");
     let sandbox = solving().agent("odd", "claude_code_cli", &body);
     let ran = sandbox.proctor(&["run"]).expect_code(0);
-    let told = "suspect[protected_changed:conftest.py]";
+    let told = "suspect[link_out:out]";
     for line in ran.stderr.lines() {
         let is_odd = line.contains("pass  odd/shell_unprimed/answer #0");
         assert_eq!(line.contains(told), is_odd, "{}", ran.stderr);

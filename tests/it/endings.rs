@@ -286,7 +286,7 @@ fn a_second_final_event_without_a_session_is_suspect() {
         &format!("{SOLVE}\n{CLAUDE_DONE}\n{again}"),
         &Expected("completed", "pass", "none", true, None, Some(0)),
     );
-    assert_eq!(sandbox.row()["integrity"], "suspect[final_events=2]");
+    assert_eq!(sandbox.row()["integrity"], "suspect[final_events:2]");
 }
 
 #[test]

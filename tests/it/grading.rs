@@ -13,14 +13,6 @@ fn files_of_installed_packages_that_are_ignored_make_no_row_suspect() {
     sandbox.proctor(&["run", "--quiet"]).expect_code(0);
     let row = sandbox.row();
     assert_eq!(row["integrity"], "clean", "{row:#}");
-    // Where graders work in the agent's own workspace they would meet them.
-    let sandbox = ignoring(install).tasks(&task("  grader_env: workspace\n", "true"));
-    sandbox.proctor(&["run", "--quiet"]);
-    let told = sandbox.row()["integrity"].to_string();
-    assert!(
-        told.contains("protected_changed:target/a/conftest.py"),
-        "{told}"
-    );
 }
 
 /// A sandbox whose repository ignores `target/` and `*.log`.
@@ -90,22 +82,6 @@ fn what_is_not_carried_is_named_where_a_grader_fails_and_carry_lends_it() {
 }
 
 #[test]
-fn grader_env_workspace_keeps_the_tree_that_the_agent_left_and_says_so() {
-    let leave = "mkdir -p target; echo built > target/out; git commit -qam mine 2>/dev/null; true";
-    let script = "grep -qx built target/out && test \"$HOME\" = \"$EVAL_SUITE_ROOT/home\"";
-    for (keys, suite) in [("  grader_env: workspace\n", ""), ("", "workspace")] {
-        let mut sandbox = ignoring(leave).tasks(&task(keys, script));
-        if !suite.is_empty() {
-            sandbox = sandbox.suite(&format!("grader_env: {suite}"));
-        }
-        sandbox.proctor(&["run", "--quiet"]).expect_code(0);
-        let row = sandbox.row();
-        assert_eq!(row["success"], true, "{row:#}");
-        assert_eq!(row["graded_in"], "workspace");
-    }
-}
-
-#[test]
 fn graders_have_a_home_of_their_own_and_the_agents_tree_is_gone() {
     let body = "echo 'echo hooked' > \"$HOME/.bashrc\"; pwd > \"$HOME/where\"";
     let script = "test ! -e \"$HOME/.bashrc\" && test -d \"$TMPDIR\" && test ! -e \"$(cat \"$EVAL_SUITE_ROOT/home/where\")\" && test \"$PWD\" = \"$EVAL_REPO_WORKDIR\"";
@@ -137,7 +113,7 @@ fn every_kind_of_change_is_in_the_graders_tree_and_graded_alike_again() {
     sandbox.proctor(&["run", "--quiet"]).expect_code(0);
     let row = sandbox.row();
     assert_eq!(row["success"], true, "{row:#}");
-    assert_eq!(row["integrity"], "suspect[nested_repository:nested/.git]");
+    assert_eq!(row["integrity"], "clean");
     let run = sandbox.run_dir().display().to_string();
     let found = sandbox.regraded(0);
     assert_eq!(found["trials"][0]["after"]["success"], true, "{found:#}");

@@ -142,9 +142,7 @@ fn a_daemon_that_keeps_writing_is_dead_before_grading() {
     let writer = "setsid sh -c 'while :; do date +%N > answer.txt; date +%N > \"$HOME/beat\"; done' >/dev/null 2>&1 &\nsleep 0.2";
     // The last word on answer.txt is that of whoever still writes.
     let grader = "- id: answer\n  prompt: p\n  graders:\n    - {type: command, argv: [sh, -c, 'a=$(cat answer.txt); sleep 0.2; test \"$a\" = \"$(cat answer.txt)\"']}\n";
-    let sandbox = sandbox(&format!("{writer}\n{CLAUDE_DONE}"))
-        .tasks(grader)
-        .suite("grader_env: workspace");
+    let sandbox = sandbox(&format!("{writer}\n{CLAUDE_DONE}")).tasks(grader);
     run(&sandbox);
     assert_success(&sandbox);
     let beat = told(&sandbox, "beat");

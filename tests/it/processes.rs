@@ -303,17 +303,8 @@ fn an_agent_that_kills_the_harness_is_told_as_interrupted_and_its_trial_runs_aga
         note.contains("the harness died while this trial ran"),
         "{note}"
     );
-    assert_eq!(
-        interrupted[0]["integrity"], "suspect[harness_died_beside_agent]",
-        "where there is no jail, the agent may have done it"
-    );
     let good = rows.iter().filter(|row| row["success"] == true);
-    let clean = good.clone().filter(|row| row["integrity"] == "clean");
-    // The row that the start which died had told is told again: the agent could have written it.
-    assert_eq!((clean.count(), good.count(), rows.len()), (3, 4, 5));
-    let again = rows.iter().filter(|row| row["run_id"] == rows[0]["run_id"]);
-    let again: Vec<_> = again.map(|row| &row["integrity"]).collect();
-    assert_eq!(again, ["clean", "suspect[harness_died_beside_agent]"]);
+    assert_eq!((good.count(), rows.len()), (3, 4), "no row is told again");
     let summary = fs::read_to_string(sandbox.run_dir().join("summary.csv")).expect("read");
     assert!(summary.contains(",3,"), "three trials stand: {summary}");
     sandbox.proctor(&["verify", "--run", &run]).expect_code(0);

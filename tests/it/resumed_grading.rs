@@ -50,71 +50,6 @@ fn a_later_grading_knows_the_arguments_that_the_agent_was_given() {
 }
 
 #[test]
-fn a_later_grading_keeps_to_the_tree_that_the_task_asks_for() {
-    let own_home = "case \"$HOME\" in */home) exit 0;; esac; exit 1";
-    // A changed conftest.py is put back in a fresh tree alone.
-    let check = format!("grep -q mine conftest.py || exit 2; {own_home}");
-    let agent = format!("{SOLVE}; echo mine > conftest.py");
-    let row = graded_later(&agent, "  grader_env: workspace\n", &check);
-    assert_eq!(row["grade"], "pass", "{row:#}");
-    assert_eq!(row["graded_in"], "workspace");
-    assert!(row["notes"].to_string().contains("is gone"), "{row:#}");
-}
-
-#[test]
-fn what_a_later_grading_cannot_have_is_no_failure_of_the_agent() {
-    // The base commit ignores what the agent built, so it was not kept.
-    let row = graded_later(
-        &format!("{SOLVE}; echo x > built.log"),
-        "  grader_env: workspace\n",
-        "test -e built.log",
-    );
-    assert_eq!(row["grade"], "error", "{row:#}");
-    assert_eq!(
-        row["failure_reason"], "workspace_gone:command_failed:exit=1",
-        "{row:#}"
-    );
-}
-
-#[test]
-fn without_a_jail_a_grade_that_a_dead_start_told_is_not_taken() {
-    let sandbox = Sandbox::new()
-        .agent("fake", "claude_code_cli", CLAUDE_DONE)
-        .suite("isolation: none");
-    let mark = sandbox.path("home/killed");
-    let mark = mark.display();
-    let sandbox = sandbox.tasks(&format!(
-        "- id: answer\n  prompt: p\n  graders:\n    - type: command\n      argv: [sh, -c, '[ -e {mark} ] || {{ touch {mark}; {KILL_HARNESS}; exec sleep 5; }}; grep -qx 42 answer.txt']\n"
-    ));
-    assert_eq!(sandbox.proctor(&["run", "--quiet"]).code, None);
-    // What an agent that ends the harness can write, or code of its that a grader runs.
-    let trial = "trials/fake-shell_unprimed-answer-trial-000/stages.jsonl";
-    let stages = sandbox.run_dir().join(trial);
-    let mut text = fs::read_to_string(&stages).expect("read the marks");
-    let ended = text.lines().last().expect("a mark");
-    let mut forged: Value = serde_json::from_str(ended).expect("JSON");
-    assert_eq!(forged["stage"], "agent_ended");
-    forged["to_grade"] = false.into();
-    forged["row"]["success"] = true.into();
-    forged["row"]["grade"] = "pass".into();
-    forged["row"]["isolation"] = "jail".into();
-    for stage in ["graded", "sealed"] {
-        forged["stage"] = stage.into();
-        text = text + &forged.to_string() + "\n";
-    }
-    fs::write(&stages, text).expect("forge marks");
-    let run = sandbox.run_dir().display().to_string();
-    sandbox.proctor(&["run", "--quiet", "--resume", &run]);
-    let row = sandbox.row();
-    assert_eq!(
-        (&row["success"], &row["grade"]),
-        (&false.into(), &"fail".into()),
-        "{row:#}"
-    );
-    assert_eq!(row["integrity"], "suspect[harness_died_beside_agent]");
-}
-
-#[test]
 fn a_refused_start_of_the_built_in_suite_leaves_no_run_directory() {
     let folder = tempfile::tempdir().expect("a folder");
     for command in ["run", "validate"] {
@@ -161,40 +96,6 @@ fn a_refused_start_leaves_no_run_directory() {
         left.next().is_none(),
         "a start that ends early leaves its scratch folder"
     );
-}
-
-#[test]
-fn without_a_jail_a_row_that_an_agent_wrote_before_it_ended_the_harness_is_not_believed() {
-    let body = format!(
-        "cd \"$(dirname \"$EVAL_CMD_LOG\")/../..\" || exit 1\nif [ ! -e \"$HOME/forged\" ]; then\n  touch \"$HOME/forged\"\n  sed 's/trial-000/trial-001/g; s/\"trial_index\":0/\"trial_index\":1/; s/\"success\":false/\"success\":true/; s/\"grade\":\"fail\"/\"grade\":\"pass\"/' runs.jsonl >> runs.jsonl\n  test -s runs.jsonl && {{ {KILL_HARNESS}; }}; sleep 2\nfi\n"
-    );
-    let first = "if [ ! -e \"$HOME/first\" ]; then touch \"$HOME/first\"; else\n";
-    let sandbox = Sandbox::new()
-        .agent(
-            "fake",
-            "claude_code_cli",
-            &format!("{first}{body}fi\n{CLAUDE_DONE}"),
-        )
-        .suite("isolation: none")
-        .set("trials_per_cell", "2");
-    let killed = sandbox.proctor(&["run", "--quiet"]);
-    assert_eq!(killed.code, None, "{}", killed.stderr);
-    let forged = sandbox.rows();
-    assert_eq!(forged.len(), 2, "{forged:#?}");
-    assert_eq!(forged[1]["success"], true, "it wrote a pass");
-    let run = sandbox.run_dir().display().to_string();
-    sandbox.proctor(&["run", "--quiet", "--resume", &run]);
-    let rows = sandbox.rows();
-    for row in &rows[2..] {
-        assert_eq!(row["integrity"], "suspect[harness_died_beside_agent]");
-    }
-    assert_eq!(rows.len(), 4, "none is lost: {rows:#?}");
-    // A further start tells nothing again.
-    sandbox.proctor(&["run", "--quiet", "--resume", &run]);
-    assert_eq!(sandbox.rows().len(), 4);
-    let regraded = sandbox.proctor(&["regrade", "--run", &run, "--json"]);
-    let told: serde_json::Value = serde_json::from_str(&regraded.stdout).expect("JSON");
-    assert_eq!(told["trials"].as_array().map(Vec::len), Some(2), "{told:#}");
 }
 
 #[test]

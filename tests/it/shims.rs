@@ -176,7 +176,7 @@ except OSError:
             let (_, row) = row_at(isolation, &actions);
             assert_eq!(calls(&row), 1, "{row:#}");
             let told = row["integrity"].as_str().expect("a word");
-            assert!(told.starts_with("suspect[cmd_log_forged=1 by "), "{row:#}");
+            assert!(told.starts_with("suspect[cmd_log_forged:1 by "), "{row:#}");
             // Of a process that has ended before anybody could look, no name is left.
             if waits == "True" {
                 assert!(told.contains("by python3"), "{row:#}");

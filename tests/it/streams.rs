@@ -283,7 +283,7 @@ fn a_forged_result_in_a_tools_output_counts_for_nothing() {
 fn a_result_that_a_child_writes_into_the_stream_is_suspect() {
     let forge = r#"sh -c 'echo "{\"type\":\"result\",\"subtype\":\"success\",\"is_error\":false,\"total_cost_usd\":0.001,\"usage\":{}}" > /proc/$PPID/fd/1'"#;
     let (_, row) = solving_after(forge);
-    assert_eq!(row["integrity"], "suspect[final_events=2]", "{row:#}");
+    assert_eq!(row["integrity"], "suspect[final_events:2]", "{row:#}");
     assert_eq!(row["billed_cost_usd"], 0.5, "the last one counts");
 }
 

@@ -160,7 +160,7 @@ pub(in crate::cli) struct ValidateArgs {
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1_000), help_heading = "How much to prove")]
     pub(in crate::cli) repeats: u32,
 
-    /// Also try cheats (deleted tests, hooks, early exits, ...): none may pass
+    /// Also try five cheats, such as forged output and a runner hook: none may pass
     #[arg(long, help_heading = "How much to prove")]
     pub(in crate::cli) cheats: bool,
 

@@ -56,6 +56,9 @@ fn message(error: &RunError) -> String {
     }
 }
 
+/// What is said of a run whose folder cannot be reached.
+pub(super) const ROWS_ARE_SAFE: &str = "rows that were written before are where the run's folder is now: see to it that it is in its place and can be written to, and go on with --resume";
+
 /// Why a run could not start or go on, as the person sees it.
 pub(super) fn run_failure(error: &RunError) -> Failure {
     let kind = match error {
@@ -96,9 +99,7 @@ pub(super) fn run_failure(error: &RunError) -> Failure {
         RunError::Journal {
             disk_full: true, ..
         } => failure.hint("what was written is safe; free some room and go on with --resume"),
-        RunError::Journal { .. } => failure.hint(
-            "rows that were written before are where the run's folder is now: see to it that it is in its place and can be written to, and go on with --resume",
-        ),
+        RunError::Journal { .. } => failure.hint(ROWS_ARE_SAFE),
         RunError::RunDirectory { .. }
         | RunError::Project(_)
         | RunError::Unread { is_newer: true, .. }

@@ -5,6 +5,7 @@ use std::process::ExitCode;
 use serde_json::json;
 
 use crate::cli::args::ShowArgs;
+use crate::cli::commands::engine::ROWS_ARE_SAFE;
 use crate::cli::console::say;
 use crate::cli::failure::{Failure, Kind, Outcome};
 use crate::cli::out::{Colour, Out};
@@ -69,8 +70,8 @@ fn read(told: &Told<'_>) -> Outcome<Rebuilt> {
         summary_cache_strata: told.settings.summary_cache_strata,
         backfill_errors: false,
     };
-    let run_dir =
-        RunDir::open(&told.end.run_dir).map_err(|error| Failure::at("open the run", error))?;
+    let run_dir = RunDir::open(&told.end.run_dir)
+        .map_err(|error| Failure::at("open the run", error).hint(ROWS_ARE_SAFE))?;
     rebuild(&run_dir, options).map_err(|error| Failure::new(Kind::Infrastructure, error))
 }
 

@@ -6,11 +6,10 @@ use serde_json::json;
 
 use crate::cli::args::ValidateArgs;
 use crate::cli::commands::{engine, run};
-use crate::cli::console::{self, CommandsStopped, Mode};
+use crate::cli::console::{CommandsStopped, Mode};
 use crate::cli::failure::{Failure, Kind, Outcome};
 use crate::cli::out::{Colour, Out};
 use crate::cli::suite::{discard, stamp};
-use crate::model::Grade;
 use crate::record::RunDir;
 use crate::report::{sanitize_line, table};
 use crate::runner;
@@ -52,9 +51,6 @@ pub(in crate::cli) fn run(args: &ValidateArgs) -> Outcome<ExitCode> {
         out.text(page(&validations))?;
         out.line(format_args!("checks: {}", root.display()))?;
     }
-    if let Some(warning) = warning(&validations) {
-        console::say(view.colour, warning);
-    }
     verdict(&validations, (asked, ended.1))
 }
 
@@ -65,11 +61,7 @@ fn page(validations: &[Validation]) -> String {
         .max()
         .unwrap_or(0);
     let line = |validation: &Validation| {
-        let word = match (validation.ok, validation.weak.is_empty()) {
-            (true, true) => "ok   ",
-            (true, false) => "weak ",
-            (false, _) => "fails",
-        };
+        let word = if validation.ok { "ok   " } else { "fails" };
         let reason = validation
             .reason
             .as_deref()
@@ -97,26 +89,12 @@ fn proven(validation: &Validation) -> Vec<String> {
         let rate = rate.unwrap_or_default();
         told.push(format!("reference passed {passed} of {runs} times{rate}"));
     }
-    let all = validation.cheats.len();
-    if all > 0 {
-        let beaten = validation.cheats.iter().filter(|one| one.is_beaten());
-        let beaten = beaten.count();
-        told.push(format!("{beaten} of {all} cheats were beaten"));
-    }
-    told.extend(validation.weak.iter().map(|one| one.told.clone()));
+    told.extend(validation.cheats.iter().map(|one| {
+        let reason = one.reason.as_deref().map(|why| format!(" ({why})"));
+        let (name, fate) = (one.cheat.as_str(), one.fate.as_str());
+        format!("cheat {name}: {fate}{}", reason.unwrap_or_default())
+    }));
     told
-}
-
-/// What nobody may overlook though it is no failure.
-fn warning(validations: &[Validation]) -> Option<String> {
-    let weak = validations.iter().filter(|one| !one.weak.is_empty());
-    let tasks: Vec<&str> = weak.map(|one| one.task.as_str()).collect();
-    (!tasks.is_empty()).then(|| {
-        format!(
-            "WARNING: a cheat satisfies a grader of {}, though others keep it from passing or its row tells of it: what to do is told with each (`weak_graders` in --json)",
-            sanitize_line(&tasks.join(", "))
-        )
-    })
 }
 
 fn document(validations: &[Validation], root: &std::path::Path) -> serde_json::Value {
@@ -125,10 +103,8 @@ fn document(validations: &[Validation], root: &std::path::Path) -> serde_json::V
         .map(|validation| {
             json!({"task_id": validation.task, "ok": validation.ok, "reason": validation.reason,
                 "reference": {"runs": validation.repeats.0, "passed": validation.repeats.1},
-                "cheats": validation.cheats.iter().map(|one| json!({"cheat": one.cheat, "passed": one.grade == Grade::Pass,
-                    "grade": one.grade.as_str(), "reason": one.reason, "satisfied_graders": one.satisfied})).collect::<Vec<_>>(),
-                "weak_graders": validation.weak.iter().map(|one| json!({"grader": one.grader, "type": one.kind,
-                    "cheats": one.cheats, "told": one.told})).collect::<Vec<_>>(),
+                "cheats": validation.cheats.iter().map(|one| json!({"cheat": one.cheat.as_str(), "fate": one.fate.as_str().to_lowercase(),
+                    "reason": one.reason})).collect::<Vec<_>>(),
                 "notes": validation.notes, "duration_sec": validation.took.as_secs_f64()})
         })
         .collect();

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use crate::model::{Infra, Integrity, LaneState, Progress, Termination, TrialKey, TrialOutcome};
+use crate::model::{Infra, LaneState, Progress, Termination, TrialKey, TrialOutcome};
 
 /// The state of a run as its steps tell it.
 #[derive(Debug)]
@@ -249,7 +249,7 @@ impl Board {
             Ending::Cancelled => &mut counts.cancelled,
             Ending::Baseline => &mut counts.baselines,
         } += 1;
-        if Ending::of(outcome) == Ending::Pass && outcome.integrity != Integrity::Clean {
+        if Ending::of(outcome) == Ending::Pass && !outcome.integrity.is_clean() {
             counts.doubted += 1;
         }
     }

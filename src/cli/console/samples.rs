@@ -42,7 +42,7 @@ pub(super) fn outcome(index: u32) -> TrialOutcome {
         ts_end: String::new(),
         termination: Termination::Completed,
         grade: Grade::Pass,
-        integrity: Integrity::Clean,
+        integrity: Integrity::default(),
         infra: Infra::None,
         success: true,
         failure_reason: None,
@@ -77,7 +77,8 @@ pub(super) fn outcome(index: u32) -> TrialOutcome {
         attestation_flags: Vec::new(),
         budget: crate::model::Allowance::default(),
         retry_at: None,
-        graded_in: None,
+        graded_fresh: false,
+        changes: crate::model::ChangeFacts::default(),
         tree_sha256: None,
         notes: Vec::new(),
     }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use anstyle::{AnsiColor, Style};
 
 use crate::cli::console::board::{Board, Ending};
-use crate::model::{Integrity, LaneState, Progress, TrialKey, TrialOutcome};
+use crate::model::{LaneState, Progress, TrialKey, TrialOutcome};
 use crate::report::{counted, sanitize_line, table};
 
 /// Something to say.
@@ -160,7 +160,7 @@ fn reason(outcome: &TrialOutcome) -> String {
 
 /// What speaks against the result, in the words of its row.
 fn doubted(outcome: &TrialOutcome) -> String {
-    if outcome.integrity == Integrity::Clean {
+    if outcome.integrity.is_clean() {
         return String::new();
     }
     let style = AnsiColor::Yellow.on_default();

@@ -7,7 +7,7 @@ use crate::config::tables::{ANSWER, BUDGET, COMMAND, ENVIRONMENT, PATH, WORDS};
 const TEST_FORMATS: &[Choice] = &[
     (
         "auto",
-        "by the command: cargo test, pytest and Python's unittest are known",
+        "by the command: cargo test, pytest, Python's unittest, go test -v and node --test with --test-reporter=tap are known",
     ),
     ("cargo", "what cargo test prints"),
     ("pytest", "what pytest prints"),
@@ -16,6 +16,8 @@ const TEST_FORMATS: &[Choice] = &[
         "what Python's unittest prints on standard error",
     ),
     ("junit", "a report in JUnit's XML"),
+    ("go", "what go test -v prints"),
+    ("tap", "the Test Anything Protocol on standard output"),
     ("off", "nowhere"),
 ];
 
@@ -26,6 +28,43 @@ pub(in crate::config) const SHARES_TREE: Key = defaulted(
     "false",
     "It works in the tree, with the home and the temporary files that the grader before it left, instead of new ones: code under test that ran there may have changed what it judges by.",
 );
+
+const EDIT: &Shape = {
+    static EDIT: Shape = Shape::Object(&TWIN);
+    &EDIT
+};
+
+/// Of graders that run tests.
+const TWINS: Key = defaulted(
+    "twin",
+    Shape::List { of: EDIT, least: 0 },
+    "[]",
+    "For each hidden test an edit that makes it wrong. Where the tests pass, they run again with a secret half of them wrong, then with the other half: exactly the wrong ones must fail.",
+);
+
+/// An edit of `twin`.
+pub(in crate::config) static TWIN: Section = Section {
+    doc: "An edit that makes a hidden test wrong.",
+    keys: &[
+        required(
+            "test",
+            Shape::Filled,
+            "Name of the test, as expect_tests has it; it must have run and passed.",
+        ),
+        required(
+            "file",
+            Shape::Inside,
+            "The file that grader_files lay, from the project's folder.",
+        ),
+        required(
+            "from",
+            Shape::Filled,
+            "Text that the file holds exactly once, such as an expected value.",
+        ),
+        required("to", Shape::Text, "What stands in its place."),
+    ],
+    open: None,
+};
 
 /// All graders; an empty section has no options.
 pub(in crate::config) const GRADERS: &[Variant] = &[
@@ -122,11 +161,7 @@ static COMMAND_GRADER: Section = Section {
             "[]",
             "Names of tests that must have run and passed.",
         ),
-        optional(
-            "sentinel",
-            Shape::Filled,
-            "Name of a test that must fail; where it passes, the tests themselves were tampered with.",
-        ),
+        TWINS,
         SHARES_TREE,
     ],
     open: None,
@@ -185,6 +220,7 @@ static IOS_TEST: Section = Section {
             Shape::Seconds,
             "Limit, instead of suite.grader_timeout_sec.",
         ),
+        TWINS,
         SHARES_TREE,
     ],
     open: None,

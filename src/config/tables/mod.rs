@@ -17,7 +17,7 @@ pub(super) mod traces;
 
 pub(super) use agents::{AGENT, KINDS, PRICING};
 pub(super) use config::{BUILD_PARAMS, CONFIG, MCP, PROJECT};
-pub(super) use graders::GRADERS;
+pub(super) use graders::{GRADERS, TWIN};
 pub(super) use isolation::{ISOLATION, LENT};
 pub(super) use judge::{JUDGE, JUDGES};
 pub(super) use layers::{ANSWER, BUDGET, EXPECT, FORBIDDEN_CALL, PATH, RUBRIC, TRACE_PATH};

@@ -44,17 +44,6 @@ const WORKSPACES: &[Choice] = &[
     ),
 ];
 
-pub(super) const GRADER_ENVS: &[Choice] = &[
-    (
-        "fresh",
-        "one that proctor builds: base, setup, and what the agent changed",
-    ),
-    (
-        "workspace",
-        "the one that the agent left, with your own home: only for graders that need what is not carried on",
-    ),
-];
-
 pub(super) const NETWORKS: &[Choice] = &[
     ("host", "yours"),
     (
@@ -263,12 +252,6 @@ pub(in crate::config) static SUITE: Section = Section {
             Shape::OneOf(WORKSPACES),
             "\"worktree\"",
             "What each trial works in.",
-        ),
-        defaulted(
-            "grader_env",
-            Shape::OneOf(GRADER_ENVS),
-            "\"fresh\"",
-            "Which tree graders work in, where a task does not say.",
         ),
         defaulted(
             "isolation",

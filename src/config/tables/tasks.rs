@@ -1,7 +1,7 @@
 //! Keys of `tasks.yaml`.
 
 use crate::config::shape::{Choice, Section, Shape, defaulted, optional, required};
-use crate::config::tables::suite::{GRADER_ENVS, HOSTS, NETWORKS};
+use crate::config::tables::suite::{HOSTS, NETWORKS};
 use crate::config::tables::{COMMAND, EXPECT, FILE, GLOBS, GRADERS};
 
 const TASK_KINDS: &[Choice] = &[
@@ -96,21 +96,16 @@ pub(in crate::config) static TASK: Section = Section {
             "[]",
             "Hosts that its agents may ask beside those of suite.hosts.",
         ),
-        optional(
-            "grader_env",
-            Shape::OneOf(GRADER_ENVS),
-            "Which tree its graders work in, instead of suite.grader_env.",
-        ),
         defaulted(
             "carry",
             GLOBS,
             "[]",
-            "Patterns for paths that go into the graders' tree though the base commit's own rules ignore them.",
+            "Patterns for paths that go into the graders' tree though the base commit's own rules ignore them, or though they are caches.",
         ),
         optional(
             "protected",
             GLOBS,
-            "Patterns for paths that are put back as they were before graders run, and reported; what forbidden_globs name is always among them. By default the files that decide how tests run, such as conftest.py, jest.config.js or build.rs; [] for none of those.",
+            "Patterns for paths that are put back as they were before graders run; a change of one breaks a rule. New files there are left behind, unless every grader has a twin. What forbidden_globs name is always protected. By default configuration of test runners, such as conftest.py, jest.config.js or build.rs; [] for none.",
         ),
         optional(
             "allowed_changes",
@@ -118,7 +113,7 @@ pub(in crate::config) static TASK: Section = Section {
                 of: &Shape::Glob,
                 least: 1,
             },
-            "Patterns for the only paths that may be changed; a change elsewhere fails the task. Anywhere by default.",
+            "Patterns for the only paths whose changes are graded; what is changed elsewhere is left behind and listed. Anywhere by default.",
         ),
         defaulted(
             "grader_files",
@@ -133,6 +128,15 @@ pub(in crate::config) static TASK: Section = Section {
             "reference_patch",
             Shape::Path,
             "Unified diff that solves the task, relative to the config's folder; --validate-tasks checks it.",
+        ),
+        defaulted(
+            "alternatives",
+            Shape::List {
+                of: &Shape::Path,
+                least: 0,
+            },
+            "[]",
+            "Unified diffs of other right solutions: validation holds graders and twins against them, too.",
         ),
     ],
     open: None,

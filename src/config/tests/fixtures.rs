@@ -265,7 +265,7 @@ fn every_key_of_agents_scenarios_and_tasks_is_read() {
     assert_eq!(argv, &["cargo", "test"]);
     assert_eq!(
         (*expected_exit, *timeout),
-        (Some(3), Some(Duration::from_secs(30)))
+        (3, Some(Duration::from_secs(30)))
     );
     assert_eq!(
         task.reference_patch,

@@ -5,11 +5,12 @@ use std::path::Path;
 use super::build::Built;
 use super::{Work, trouble};
 use crate::apple::{
-    Counts, Fault, TestCall, Trouble, bundle_counts, has_no_tests, of_build, telling_line,
-    tests_began,
+    Counts, Fault, TestCall, Trouble, bundle_counts, bundle_tests, has_no_tests, of_build,
+    telling_line, tests_began,
 };
 use crate::config::IosTestOptions;
 use crate::graders::grade::{Opinion, PASS, error, fail};
+use crate::graders::test_run::{Status, TestRun, missing, mixed};
 use crate::model::Grade;
 
 /// One go at the tests.
@@ -77,6 +78,11 @@ async fn go(options: &IosTestOptions, work: &Work<'_>, number: u32) -> Go {
         Err(key) => return Go::Judged(error(format!("needs:project.build_params.{key}"))),
     };
     let limit = options.timeout.unwrap_or(work.ctx.default_timeout);
+    let ended_with = Ended {
+        options,
+        bundle: &bundle,
+        work,
+    };
     match work.xcodebuild(words, limit).await {
         Built::Cancelled => Go::Judged(error("cancelled")),
         Built::NotStarted(why) => Go::Judged(error(format!("tests_not_started:{why}"))),
@@ -95,7 +101,7 @@ async fn go(options: &IosTestOptions, work: &Work<'_>, number: u32) -> Go {
             Go::Hindered(opinion, Fault::Unclear)
         }
         Built::Died => Go::Hindered(error("simulator:xcodebuild test died"), Fault::Unclear),
-        Built::Code(code, said) => ended((code, &said), &bundle, work).await,
+        Built::Code(code, said) => ended_with.judge(code, &said).await,
     }
 }
 
@@ -109,6 +115,54 @@ pub(super) fn of_machine(code: i32, said: &str) -> Opinion {
 
 fn timed_out(reason: &str) -> Opinion {
     (Grade::Timeout, Some(reason.to_owned()))
+}
+
+/// A test run that ended by itself.
+struct Ended<'a> {
+    options: &'a IosTestOptions,
+    bundle: &'a Path,
+    work: &'a Work<'a>,
+}
+
+impl Ended<'_> {
+    /// What it amounts to, by each test where the grader names some.
+    async fn judge(&self, code: i32, said: &str) -> Go {
+        let go = ended((code, said), self.bundle, self.work).await;
+        let Go::Judged((grade, _)) = &go else {
+            return go;
+        };
+        match (self.work.ctx.mixture, grade) {
+            (None, Grade::Pass) if !self.options.twin.is_empty() => match self.tests().await {
+                Ok(run) => Go::Judged(missing(&self.options.twin, &run).unwrap_or(PASS)),
+                Err(opinion) => Go::Judged(opinion),
+            },
+            (Some(mixture), Grade::Pass | Grade::Fail) => match self.tests().await {
+                Ok(run) => Go::Judged(mixed(mixture, &[], &run)),
+                Err(opinion) => Go::Judged(opinion),
+            },
+            _ => go,
+        }
+    }
+
+    async fn tests(&self) -> Result<TestRun, Opinion> {
+        let work = self.work;
+        let tests = bundle_tests(work.desk.xcode, self.bundle, work.ctx.cancel).await;
+        let tests = tests.map_err(|why| match why {
+            Trouble::Silent(_) | Trouble::Cancelled => trouble(&why),
+            _ => error("tests_unknown"),
+        })?;
+        let mut run = TestRun::default();
+        for (id, result) in tests {
+            let status = match result.as_str() {
+                "Passed" => Status::Passed,
+                "Failed" => Status::Failed,
+                "Expected Failure" => Status::Excused,
+                _ => Status::Skipped,
+            };
+            run.add(id, status);
+        }
+        Ok(run)
+    }
 }
 
 /// What an exit code and a result bundle amount to. The bundle cannot be an old one: its folder was made by this grader, and a link

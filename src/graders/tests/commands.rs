@@ -15,7 +15,7 @@ async fn commands_judge_by_exit_code_and_output() {
         GraderSpec::Command {
             argv,
             cwd: None,
-            expected_exit: Some(exit),
+            expected_exit: exit,
             timeout: None,
             expected_output: expected.map(str::to_owned),
             forbidden_output: forbidden.map(str::to_owned),
@@ -35,7 +35,11 @@ async fn commands_judge_by_exit_code_and_output() {
             Grade::Fail,
             "command_failed:exit=0",
         ),
-        (sh("kill -SEGV $$"), Grade::Fail, "command_failed:signal=11"),
+        (
+            sh("kill -SEGV $$"),
+            Grade::Error,
+            "command_killed:signal=11",
+        ),
         (with("echo all ok", 0, Some("ok"), None), Grade::Pass, ""),
         (
             with("echo all ok >&2", 0, Some("ok"), None),
@@ -121,7 +125,7 @@ async fn a_command_that_hangs_is_a_timeout_with_its_output_kept() {
         .one(GraderSpec::Command {
             argv,
             cwd: None,
-            expected_exit: Some(0),
+            expected_exit: 0,
             timeout: Some(Duration::from_millis(300)),
             expected_output: None,
             forbidden_output: None,
@@ -159,7 +163,7 @@ async fn a_command_works_in_a_real_folder_of_the_workspace_only() {
             .one(GraderSpec::Command {
                 argv,
                 cwd: Some(PathBuf::from(cwd)),
-                expected_exit: Some(0),
+                expected_exit: 0,
                 timeout: None,
                 expected_output: None,
                 forbidden_output: None,

@@ -81,7 +81,7 @@ impl Desk {
             apple: None,
             judges: None,
             heard: None,
-            to_the_end: false,
+            mixture: None,
         };
         grade(specs, &context).await.verdicts
     }
@@ -112,7 +112,7 @@ fn command(argv: &[&str]) -> GraderSpec {
     GraderSpec::Command {
         argv: argv.iter().map(|word| (*word).to_owned()).collect(),
         cwd: None,
-        expected_exit: Some(0),
+        expected_exit: 0,
         timeout: None,
         expected_output: None,
         forbidden_output: None,

@@ -8,11 +8,6 @@ const MOST_FILES: usize = 5_000;
 /// Nor larger ones.
 const LARGEST: u64 = 4 << 20;
 
-/// Whether a name is that of a makefile.
-pub(super) fn is_makefile(name: Option<&str>) -> bool {
-    name.is_some_and(|name| ["Makefile", "makefile", "GNUmakefile"].contains(&name))
-}
-
 /// Whether a path looks like that of a test.
 pub(super) fn is_test(path: &Path) -> bool {
     let folders = ["tests", "test", "Tests", "spec", "specs", "__tests__"];

@@ -7,7 +7,7 @@ use jiff::Zoned;
 use crate::agents::reset_moment;
 use crate::graders::of_simulator;
 use crate::model::{
-    Cost, Infra, Integrity, Measures, RUN_BUDGET, ShimLogKept, StreamReport, Termination,
+    Cost, Infra, Measures, RUN_BUDGET, Reason, ReasonKind, ShimLogKept, StreamReport, Termination,
 };
 use crate::record::Difference;
 use crate::shims::ShimLog;
@@ -35,14 +35,16 @@ impl Draft {
         outcome.peak_processes = ending.most_processes;
         outcome.leftovers.clone_from(&ending.leftovers);
         if ending.uncontained {
-            outcome.integrity = Integrity::Uncontained;
+            outcome.integrity.uncontained = true;
         }
         match (ending.supervisor, end.infra) {
             (Supervisor::Unharmed, _) => {}
             // A person may have done it, too.
-            (Supervisor::Stopped, _) => self.suspect("supervisor_stopped".to_owned()),
-            (Supervisor::Killed, Infra::Oom) => self.suspect("supervisor_tampered".to_owned()),
-            (Supervisor::Killed, _) => self.violate("supervisor_tampered".to_owned()),
+            (Supervisor::Stopped, _) => self.suspect(Reason::of(ReasonKind::SupervisorStopped)),
+            (Supervisor::Killed, Infra::Oom) => {
+                self.suspect(Reason::of(ReasonKind::SupervisorKilled));
+            }
+            (Supervisor::Killed, _) => self.suspect(Reason::of(ReasonKind::SupervisorTampered)),
         }
         let outcome = &mut self.outcome;
         outcome.wall_time = (end.infra != Infra::Spawn).then_some(ending.wall);
@@ -97,10 +99,10 @@ impl Draft {
     /// Says what of the end the agent itself could have brought about.
     pub(in crate::trial) fn doubt(&mut self, end: &AgentEnd, fault_beside_command: bool) {
         if end.infra == Infra::KilledByOther {
-            self.suspect("agent_killed".to_owned());
+            self.suspect(Reason::of(ReasonKind::AgentKilled));
         }
         if end.infra.is_by_provider() && fault_beside_command {
-            self.suspect("provider_fault_beside_command".to_owned());
+            self.suspect(Reason::of(ReasonKind::ProviderFaultBesideCommand));
         }
     }
 
@@ -135,7 +137,8 @@ impl Draft {
         outcome.grade = grade_of(&graded.verdicts);
         outcome.failure_reason = failure_reason(end, &graded.verdicts);
         outcome.success = outcome.failure_reason.is_none();
-        outcome.graded_in = graded.tree;
+        outcome.graded_fresh = graded.in_fresh_tree;
+        outcome.changes = graded.facts;
         outcome.suites = graded.suites;
         outcome.layers = graded.layers;
         if outcome.infra == Infra::None && graded.verdicts.iter().any(of_simulator) {
@@ -145,14 +148,7 @@ impl Draft {
         let outcome = &mut self.outcome;
         outcome.verdicts = graded.verdicts;
         outcome.notes.extend(graded.notes);
-        graded
-            .suspicions
-            .into_iter()
-            .for_each(|why| self.suspect(why));
-        graded
-            .violations
-            .into_iter()
-            .for_each(|why| self.violate(why));
+        outcome.integrity.extend(graded.reasons);
     }
 
     /// Graders were stopped by a person: they said nothing, and a later start asks them again.
@@ -181,9 +177,8 @@ impl Draft {
     /// Takes in what was captured of the agent's tree.
     pub(in crate::trial) fn captured(&mut self, captured: &Captured) {
         self.outcome.tree_sha256 = Some(captured.tree_sha256.clone());
-        for oddity in &captured.oddities {
-            self.suspect(oddity.clone());
-        }
+        let oddities = captured.oddities.iter().cloned();
+        self.outcome.integrity.extend(oddities);
     }
 
     /// Takes in which agent it was, and what of it is not as in the first trial of its arm.
@@ -258,17 +253,20 @@ impl Draft {
             cost,
         });
         if shims.bad_lines > 0 {
-            self.suspect(format!("cmd_log_bad_lines={}", shims.bad_lines));
+            let lines = shims.bad_lines.to_string();
+            self.suspect(Reason::about(ReasonKind::CmdLogBadLines, lines));
         }
         if shims.changed {
-            self.suspect("cmd_log_changed".to_owned());
+            self.suspect(Reason::of(ReasonKind::CmdLogChanged));
         }
         if shims.forged > 0 {
             let by = shims.strangers.join(",");
-            self.suspect(format!("cmd_log_forged={} by {by}", shims.forged));
+            let calls = format!("{} by {by}", shims.forged);
+            self.suspect(Reason::about(ReasonKind::CmdLogForged, calls));
         }
         if shims.unproven > 0 {
-            self.suspect(format!("cmd_log_unproven={}", shims.unproven));
+            let calls = shims.unproven.to_string();
+            self.suspect(Reason::about(ReasonKind::CmdLogUnproven, calls));
         }
     }
 }

@@ -20,11 +20,11 @@ const TESTED_BY: [(&str, TestedBy); 7] = [
         "Cargo.toml",
         TestedBy {
             argv: &["cargo", "test"],
-            proof: Some(&Proof {
+            hidden: Some(&Hidden {
                 argv: &["cargo", "test", "--test", "graded"],
                 file: "graded.rs",
                 text: include_str!("graded.rs.txt"),
-                sentinel: "must_fail",
+                twin: ["graded_example", "+ 22, 42", "+ 22, 43"],
             }),
         },
     ),
@@ -35,11 +35,11 @@ const TESTED_BY: [(&str, TestedBy); 7] = [
         "pyproject.toml",
         TestedBy {
             argv: &["python3", "-m", "pytest"],
-            proof: Some(&Proof {
+            hidden: Some(&Hidden {
                 argv: &["python3", "-m", "pytest", "-v"],
                 file: "test_graded.py",
                 text: include_str!("test_graded.py.txt"),
-                sentinel: "test_must_fail",
+                twin: ["test_graded_example", "+ 22 == 42", "+ 22 == 43"],
             }),
         },
     ),
@@ -56,24 +56,24 @@ const MAKE: TestedBy = TestedBy::unnamed(&["make", "test"]);
 #[derive(Debug, Clone, Copy)]
 struct TestedBy {
     argv: &'static [&'static str],
-    proof: Option<&'static Proof>,
+    hidden: Option<&'static Hidden>,
 }
 
-/// What shows that its tests really ran, where the runner tells them by name.
+/// Hidden tests to start from, where the runner reports tests by name.
 #[derive(Debug)]
-struct Proof {
+struct Hidden {
     /// The runner, so that it does.
     argv: &'static [&'static str],
     /// A file of `task_assets/example` that graders lay into `tests`, and its text.
     file: &'static str,
     text: &'static str,
-    /// The test in it that must fail.
-    sentinel: &'static str,
+    /// Its test, and the edit that makes it wrong.
+    twin: [&'static str; 3],
 }
 
 impl TestedBy {
     const fn unnamed(argv: &'static [&'static str]) -> Self {
-        Self { argv, proof: None }
+        Self { argv, hidden: None }
     }
 }
 
@@ -106,7 +106,7 @@ pub(in crate::cli) fn run(args: &InitArgs) -> Outcome {
             schema(&crate::config::schema_tasks()),
         ),
     ];
-    let laid = found.tested_by.proof;
+    let laid = found.tested_by.hidden;
     files.extend(laid.map(|laid| (asset(laid), laid.text.to_owned())));
     let mut out = Out::new(Colour::AUTO);
     refuse_to_overwrite(args, &files)?;
@@ -210,38 +210,41 @@ fn config(found: &Found) -> String {
 
 fn tasks(found: &Found) -> String {
     let tested_by = found.tested_by;
-    let argv = tested_by.proof.map_or(tested_by.argv, |proof| proof.argv);
+    let argv = tested_by
+        .hidden
+        .map_or(tested_by.argv, |hidden| hidden.argv);
     TASKS
         .replace("@TEST_ARGV@", &flow(argv))
-        .replace("@PROOF@\n", &proof(tested_by.proof))
+        .replace("@HIDDEN@\n", &hidden(tested_by.hidden))
 }
 
-fn asset(proof: &Proof) -> String {
-    format!("task_assets/example/{}", proof.file)
+fn asset(hidden: &Hidden) -> String {
+    format!("task_assets/example/{}", hidden.file)
 }
 
-/// The keys of a grader, and of its task, by which a pass is more than an exit code.
-fn proof(proof: Option<&Proof>) -> String {
-    let Some(proof) = proof else {
-        return UNPROVEN.to_owned();
+/// The keys of the grader, and of its task, that hide tests and give them a twin.
+fn hidden(hidden: Option<&Hidden>) -> String {
+    let Some(hidden) = hidden else {
+        return NO_HIDDEN.to_owned();
     };
-    let (asset, file, sentinel) = (asset(proof), proof.file, proof.sentinel);
+    let (asset, file, [test, from, to]) = (asset(hidden), hidden.file, hidden.twin);
     format!(
-        "{PROVEN}        sentinel: {sentinel}\n    grader_files:                  # laid into the tree that graders judge; no agent sees them\n      - {{from: {asset}, to: tests/{file}}}\n"
+        "{WITH_TWIN}          - {{test: {test}, file: tests/{file}, from: \"{from}\", to: \"{to}\"}}\n    grader_files:                  # laid into the tree that graders judge; no agent sees them\n      - {{from: {asset}, to: tests/{file}}}\n"
     )
 }
 
-const PROVEN: &str = "        # Exit code 0 is cheap, and what code under test prints can be made up: name the tests that must have passed, and
-        # one that no agent has seen and that must have failed in the same process. Let it ask for an answer that is wrong.
-        # expect_tests: [adds_up, keeps_order]
+const WITH_TWIN: &str = "        # Code under test can print what a test runner prints. The twin tells: with this edit, exactly this test must fail.
+        # `proctor validate --make-twins` proposes the edits.
+        twin:
 ";
 
-const UNPROVEN: &str = "        # Exit code 0 is cheap, and what code under test prints can be made up. Where the runner writes a JUnit report, name the
-        # tests that must have passed, and one of `grader_files` that must have failed in the same process, since it asks the code
-        # under test for an answer that is wrong:
+const NO_HIDDEN: &str = "        # Exit code 0 is cheap, and code under test can print what a test runner prints. Lay tests that the agent has not seen
+        # by `grader_files`, let the runner report tests by name, and let `proctor validate --make-twins` propose a twin.
         # tests: junit             # the report is {OUT_DIR}/junit.xml
-        # expect_tests: [adds_up, keeps_order]
-        # sentinel: must_fail
+        # twin:
+        #   - {test: adds_up, file: tests/graded_test.txt, from: \"42\", to: \"43\"}
+    # grader_files:
+    #   - {from: task_assets/example/graded_test.txt, to: tests/graded_test.txt}
 ";
 
 fn entry(agent: &Agent, active: bool) -> String {
@@ -324,14 +327,15 @@ mod tests {
     }
 
     #[test]
-    fn a_new_task_has_a_test_that_must_fail_where_tests_are_told_by_name() {
-        for (file, sentinel) in [
-            ("Cargo.toml", Some("must_fail")),
-            ("pyproject.toml", Some("test_must_fail")),
-            ("go.mod", None),
+    fn a_new_task_has_hidden_tests_with_a_twin_where_tests_are_told_by_name() {
+        for (file, test) in [
+            ("Cargo.toml", Some("graded_example")),
+            ("pyproject.toml", Some("test_graded_example")),
+            ("package.json", None),
         ] {
             let folder = tempfile::tempdir().unwrap();
             let dir = folder.path();
+            fs::create_dir(dir.join(".git")).unwrap();
             fs::write(dir.join(file), "").unwrap();
             run(&InitArgs {
                 dir: dir.to_owned(),
@@ -346,15 +350,14 @@ mod tests {
             });
             let suite = suite.unwrap_or_else(|problems| panic!("{file}: {problems}"));
             let task = &suite.tasks[0];
-            let found = task.graders.iter().find_map(|grader| match grader {
-                GraderSpec::Command { tests, .. } => tests.sentinel.as_deref(),
-                _ => None,
-            });
-            assert_eq!(found, sentinel, "{file}");
-            assert_eq!(task.grader_files.len(), usize::from(sentinel.is_some()));
-            if let (Some((from, _)), Some(sentinel)) = (task.grader_files.first(), sentinel) {
-                assert!(fs::read_to_string(from).unwrap().contains(sentinel));
-            }
+            let twins = task.graders.iter().flat_map(GraderSpec::twin);
+            let twins: Vec<&str> = twins.map(|edit| edit.test.as_str()).collect();
+            assert_eq!(twins, Vec::from_iter(test), "{file}");
+            assert_eq!(task.grader_files.len(), twins.len());
+            assert_eq!(
+                task.protected.as_deref(),
+                Some(&["tests/**".to_owned()][..])
+            );
         }
     }
 

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::*;
 use crate::cli::console::samples::{begun, finished, key, outcome, started};
-use crate::model::{Integrity, Progress};
+use crate::model::{Progress, Reason, ReasonKind};
 
 fn plain(lines: &[String]) -> Vec<String> {
     lines
@@ -72,7 +72,7 @@ fn a_pass_that_is_not_clean_is_counted_as_such_while_the_run_goes_on() {
     let start = Instant::now();
     let mut board = board(start);
     let mut doubted = outcome(1);
-    doubted.integrity = Integrity::Suspect(vec!["protected_changed".to_owned()]);
+    doubted.integrity.add(Reason::of(ReasonKind::LinkOut));
     board.take_in(finished(doubted), start + Duration::from_secs(2));
     let room = Room {
         width: 100,

@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use super::*;
 use crate::cli::console::samples::{finished as step, key, outcome, started};
-use crate::model::{Infra, LayerVerdicts};
+use crate::model::{Infra, LayerVerdicts, Reason, ReasonKind};
 
 fn said(board: &Board, step: &Progress) -> Vec<String> {
     let strip = |text: &str| anstream::adapter::strip_str(text).to_string();
@@ -74,18 +74,25 @@ fn a_trial_that_cost_more_than_was_told_says_so_in_its_line() {
 
 #[test]
 fn a_trial_that_is_not_clean_says_so_in_its_line() {
-    let reasons = || vec!["program_left:a\u{1b}[2J".to_owned(), "x".repeat(200)];
-    for (integrity, expected) in [
-        (Integrity::Clean, ""),
-        (Integrity::Suspect(reasons()), "  suspect[program_left:a;xx"),
+    let reason = |kind| {
+        vec![Reason::about(
+            kind,
+            format!("a\u{1b}[2J{}", "x".repeat(200)),
+        )]
+    };
+    for (reasons, uncontained, expected) in [
+        (vec![], false, ""),
+        (reason(ReasonKind::LinkOut), false, "  suspect[link_out:a"),
         (
-            Integrity::Violated(reasons()),
-            "  violated[program_left:a;xx",
+            reason(ReasonKind::TwinPassed),
+            false,
+            "  violated[twin_passed:a",
         ),
-        (Integrity::Uncontained, "  uncontained"),
+        (vec![], true, "  uncontained"),
     ] {
         let mut outcome = outcome(2);
-        outcome.integrity = integrity;
+        outcome.integrity = reasons.into_iter().collect();
+        outcome.integrity.uncontained = uncontained;
         let line = said(&board(), &step(outcome)).remove(0);
         let (_, told) = line.split_once("$0.0123").expect("what it costs");
         assert!(told.starts_with(expected), "{line}");

@@ -1,0 +1,61 @@
+//! What a start finds in the journal of a run, beside what was noted of it.
+
+use crate::plan::PlannedTrial;
+use crate::record::{
+    JournalBreak, ROW_SCHEMA, RecordError, RunDir, RunMetadata, StageMark, TrialDir, extent,
+};
+
+/// What a person is told where noted rows are not there, at the start and for good.
+pub(super) const BROKEN: &str = "rows that this run had noted were gone or changed when it was resumed: `journal_breaks` of run_metadata.json has what was noted and what was found, and `proctor verify` fails from here on";
+
+/// Which rows a start finds in a journal.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Found {
+    /// What was noted and what is there, where rows that were noted are gone or changed.
+    pub(super) broken: Option<JournalBreak>,
+    /// Whether of these the last one alone is gone.
+    lacks_the_last: bool,
+    /// All rows.
+    pub(super) rows: u64,
+    /// Digest of the last one.
+    pub(super) head: Option<String>,
+}
+
+impl Found {
+    /// Holds the journal against what the run's metadata notes of it.
+    pub(super) fn of(run_dir: &RunDir) -> Result<Self, RecordError> {
+        // Who cannot read the file is told so where it is needed.
+        let noted = RunMetadata::read(run_dir)
+            .ok()
+            .flatten()
+            .unwrap_or_default();
+        let head = noted.journal_head.as_deref();
+        let extent = extent(run_dir, (noted.journal_rows, head))?;
+        let broken = (!extent.holds).then(|| JournalBreak {
+            at: String::new(),
+            noted_rows: noted.journal_rows,
+            noted_head: noted.journal_head.clone(),
+            found_rows: extent.rows,
+            found_head: extent.head.clone(),
+        });
+        Ok(Self {
+            broken,
+            lacks_the_last: extent.lacks_the_last,
+            rows: extent.rows,
+            head: extent.head,
+        })
+    }
+
+    /// The last row was torn, and what is left of it was put aside: that explains why it is gone.
+    pub(super) fn is_torn(&mut self) {
+        self.broken.take_if(|_| self.lacks_the_last);
+    }
+}
+
+/// How far a trial had come, where its agent had ended.
+pub(super) fn mark_of(trial: &TrialDir, planned: &PlannedTrial) -> Option<StageMark> {
+    trial.last_mark().filter(|mark| {
+        let row = mark.row.as_ref();
+        row.is_some_and(|row| row.schema == ROW_SCHEMA && row.key() == planned.key)
+    })
+}

@@ -1,0 +1,272 @@
+//! Twins: hidden tests that pass are run again in fresh trees, with a secret half of them wrong, then with the other half. Exactly the
+//! wrong ones must fail. Code that decides the outcome inside of the test process does not know which ones are wrong.
+
+use std::fs::File;
+use std::io::{self, Read as _};
+
+use rand_chacha::ChaCha20Rng;
+use rand_chacha::rand_core::{Rng as _, SeedableRng as _};
+
+use crate::config::{GraderSpec, TaskSpec, TwinEdit};
+use crate::graders::{Judged, Mixture, ask_alone};
+use crate::model::{Grade, Verdict};
+use crate::trial::grading::Desk;
+use crate::trial::ground::Grounds;
+use crate::trial::unbuilt::Unbuilt;
+
+/// Whoever guesses which tests are wrong is right less often than this.
+const GUESSED: f64 = 0.01;
+
+/// Runs the twins of every grader that passed, and takes in what speaks against it.
+///
+/// # Errors
+/// When the machine kept a tree from being built.
+pub(super) async fn confirm(
+    grounds: &mut Grounds<'_>,
+    (desk, task): (&Desk<'_>, &TaskSpec),
+    judged: &mut Judged,
+) -> Result<(), Unbuilt> {
+    for (place, verdict) in judged.places.iter().zip(&mut judged.verdicts) {
+        let Some(spec) = task.graders.get(*place) else {
+            continue;
+        };
+        if verdict.grade != Grade::Pass || spec.twin().is_empty() {
+            continue;
+        }
+        let said = match Box::pin(one(grounds, (desk, task), (*place, spec))).await {
+            Ok(said) => said,
+            Err(unbuilt) if unbuilt.fault.is_some() => return Err(unbuilt),
+            Err(unbuilt) => Some((Grade::Error, Some(format!("fresh_tree:{}", unbuilt.why)))),
+        };
+        if let Some((grade, reason)) = said {
+            (verdict.grade, verdict.reason) = (grade, reason);
+        }
+    }
+    Ok(())
+}
+
+/// What speaks against a grader's pass; nothing where its twins fail as they must.
+async fn one(
+    grounds: &mut Grounds<'_>,
+    (desk, task): (&Desk<'_>, &TaskSpec),
+    (place, spec): (usize, &GraderSpec),
+) -> Result<Option<(Grade, Option<String>)>, Unbuilt> {
+    let twin = spec.twin();
+    let mut random = random().map_err(Unbuilt::by("read random bytes"))?;
+    for (number, wrong) in draws(twin.len(), &mut random).iter().enumerate() {
+        let (edits, others): (Vec<_>, Vec<_>) =
+            twin.iter().zip(wrong).partition(|(_, wrong)| **wrong);
+        let edits: Vec<&TwinEdit> = edits.into_iter().map(|(edit, _)| edit).collect();
+        let tests = |of: &[&TwinEdit]| of.iter().map(|edit| edit.test.clone()).collect();
+        let others: Vec<&TwinEdit> = others.into_iter().map(|(edit, _)| edit).collect();
+        let mixture = Mixture {
+            number: number + 1,
+            wrong: tests(&edits),
+            right: tests(&others),
+        };
+        grounds.renew_with(&edits).await?;
+        let Verdict { grade, reason, .. } = asked(grounds, (desk, task), (place, &mixture)).await?;
+        if grade != Grade::Pass {
+            return Ok(Some((grade, reason)));
+        }
+    }
+    Ok(None)
+}
+
+/// Asks the grader in the tree of this mixture, behind those whose tree it shares.
+async fn asked(
+    grounds: &Grounds<'_>,
+    (desk, task): (&Desk<'_>, &TaskSpec),
+    (place, mixture): (usize, &Mixture),
+) -> Result<Verdict, Unbuilt> {
+    let shares = |place: &usize| task.sharing.contains(place);
+    let first = (0..=place).rev().find(|place| !shares(place)).unwrap_or(0);
+    let (ground, baseline) = grounds.current()?;
+    let plain = desk.context(ground, baseline);
+    for before in first..place {
+        Box::pin(ask_alone((before, &task.graders[before]), &plain)).await;
+    }
+    let mixed = crate::graders::GradeContext {
+        mixture: Some(mixture),
+        ..plain
+    };
+    Ok(Box::pin(ask_alone((place, &task.graders[place]), &mixed)).await)
+}
+
+/// Which of so many tests are wrong in each run: a random half, then the others, as often as it takes to make guessing hopeless.
+fn draws(tests: usize, random: &mut ChaCha20Rng) -> Vec<Vec<bool>> {
+    let mut draws = Vec::new();
+    for _ in 0..pairs(tests) {
+        let mut order: Vec<usize> = (0..tests).collect();
+        for last in (1..tests).rev() {
+            order.swap(last, below(last + 1, random));
+        }
+        let half = tests / 2 + (tests % 2) * below(2, random);
+        let mut wrong = vec![false; tests];
+        for place in order.into_iter().take(half) {
+            wrong[place] = true;
+        }
+        let others = wrong.iter().map(|wrong| !wrong).collect();
+        draws.extend([wrong, others]);
+    }
+    draws
+}
+
+/// How many pairs of runs it takes.
+fn pairs(tests: usize) -> usize {
+    // Of all halves one is drawn, and its complement follows: whoever guesses both without knowing what was drawn before is right
+    // with half the chance of one half, if halves are of one size, and else with a quarter of it.
+    let halves = (1..=tests / 2).fold(1.0, |ways, k| ways * as_f64(tests + 1 - k) / as_f64(k));
+    let guessed = 1.0 / (halves * if tests.is_multiple_of(2) { 2.0 } else { 4.0 });
+    let (mut pairs, mut chance) = (1, guessed);
+    while chance >= GUESSED {
+        pairs += 1;
+        chance *= guessed;
+    }
+    pairs
+}
+
+fn as_f64(count: usize) -> f64 {
+    f64::from(u32::try_from(count).unwrap_or(u32::MAX))
+}
+
+/// A number below `end`, each as likely.
+fn below(end: usize, random: &mut ChaCha20Rng) -> usize {
+    let end = u64::try_from(end).unwrap_or(u64::MAX).max(1);
+    let fair = u64::MAX - u64::MAX % end;
+    loop {
+        let drawn = random.next_u64();
+        if drawn < fair {
+            return usize::try_from(drawn % end).unwrap_or(0);
+        }
+    }
+}
+
+/// Random numbers that nobody can know ahead.
+fn random() -> io::Result<ChaCha20Rng> {
+    let mut seed = [0; 32];
+    File::open("/dev/urandom")?.read_exact(&mut seed)?;
+    Ok(ChaCha20Rng::from_seed(seed))
+}
+
+/// The text of a file with these edits made to it.
+///
+/// # Errors
+/// When what an edit replaces is not there exactly once, or two edits meet.
+pub(super) fn edited(mut text: String, edits: &[&&TwinEdit]) -> Result<String, String> {
+    let mut places = Vec::new();
+    for edit in edits {
+        let mut found = text.match_indices(&edit.from);
+        let (Some((place, _)), None) = (found.next(), found.next()) else {
+            return Err(format!(
+                "the twin of {} replaces {:?}, which {} does not hold exactly once",
+                edit.test,
+                edit.from,
+                edit.file.display()
+            ));
+        };
+        places.push((place, **edit));
+    }
+    places.sort_by_key(|(place, _)| std::cmp::Reverse(*place));
+    let mut end = text.len();
+    for (place, edit) in places {
+        if place + edit.from.len() > end {
+            return Err(format!(
+                "the twin of {} replaces what another twin replaces",
+                edit.test
+            ));
+        }
+        text.replace_range(place..place + edit.from.len(), &edit.to);
+        end = place;
+    }
+    Ok(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+
+    use super::*;
+
+    fn edit(from: &str, to: &str) -> TwinEdit {
+        TwinEdit {
+            test: "t".to_owned(),
+            file: PathBuf::from("f"),
+            from: from.to_owned(),
+            to: to.to_owned(),
+        }
+    }
+
+    #[test]
+    fn each_test_is_wrong_in_one_run_of_a_pair_and_halves_are_halves() {
+        let mut random = ChaCha20Rng::from_seed([7; 32]);
+        for tests in 1..40 {
+            for pair in draws(tests, &mut random).chunks(2) {
+                let [one, other] = pair else { panic!("a pair") };
+                assert!(one.iter().zip(other).all(|(one, other)| one != other));
+                let wrong = one.iter().filter(|wrong| **wrong).count();
+                assert!(wrong == tests / 2 || wrong == tests.div_ceil(2), "{tests}");
+            }
+        }
+    }
+
+    /// The best that somebody can do who answers each run without knowing of the others: with equal chances a half or its complement.
+    #[test]
+    fn guessing_is_right_less_than_once_in_a_hundred() {
+        for (tests, expected) in [
+            (1, 4),
+            (2, 4),
+            (3, 2),
+            (4, 2),
+            (6, 2),
+            (7, 1),
+            (8, 1),
+            (60, 1),
+        ] {
+            assert_eq!(pairs(tests), expected, "{tests}");
+        }
+        let mut random = ChaCha20Rng::from_seed([3; 32]);
+        for tests in 1..=6 {
+            let goes = 40_000;
+            let wins = (0..goes).filter(|_| {
+                draws(tests, &mut random).iter().all(|wrong| {
+                    let half = tests.div_ceil(2);
+                    let guess: Vec<bool> = (0..tests).map(|place| place < half).collect();
+                    let flip = below(2, &mut random) == 1;
+                    wrong
+                        .iter()
+                        .zip(&guess)
+                        .all(|(wrong, guess)| *wrong == (*guess != flip))
+                })
+            });
+            let wins = wins.count();
+            assert!(as_f64(wins) < 0.013 * f64::from(goes), "{tests}: {wins}");
+        }
+    }
+
+    #[test]
+    fn an_edit_replaces_what_is_there_exactly_once() {
+        let text = || "assert f(1) == 2\nassert f(2) == 3\n".to_owned();
+        let (one, two) = (
+            edit("f(1) == 2", "f(1) == 5"),
+            edit("f(2) == 3", "f(2) == 7"),
+        );
+        assert_eq!(
+            edited(text(), &[&&two, &&one]).unwrap(),
+            "assert f(1) == 5\nassert f(2) == 7\n"
+        );
+        for (edits, problem) in [
+            (vec![edit("f(3)", "f(4)")], "exactly once"),
+            (vec![edit("assert", "assume")], "exactly once"),
+            (
+                vec![one.clone(), edit("1) == 2\n", "1) == 9\n")],
+                "another twin",
+            ),
+        ] {
+            let edits: Vec<&TwinEdit> = edits.iter().collect();
+            let edits: Vec<&&TwinEdit> = edits.iter().collect();
+            let told = edited(text(), &edits).unwrap_err();
+            assert!(told.contains(problem), "{told}");
+        }
+    }
+}
