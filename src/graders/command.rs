@@ -146,6 +146,15 @@ async fn once(asked: &Asked<'_>, ctx: &GradeContext<'_>, go: &Go<'_>) -> Opinion
     if ending.supervisor == Supervisor::Killed && memory_kills() == killed_before {
         return fail(SUPERVISOR_TAMPERED);
     }
+    if let (Some(seen), Ok(Some(run))) = (ctx.tests, tests(asked, &output, &go.out)) {
+        let format = test_run::tests_told_by(asked.tests, asked.argv).unwrap_or(TestFormat::Auto);
+        let streams = [&output.stdout[..], &output.stderr[..]].concat();
+        let streams = String::from_utf8_lossy(&streams);
+        let report = inside::read_regular(&go.out.join(&asked.tests.report), LARGEST_REPORT);
+        let report = report.ok().filter(|_| format == TestFormat::Junit);
+        let report = report.map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+        seen.note(&run, (format, report.as_deref().unwrap_or(&streams)));
+    }
     match ctx.mixture {
         None => opinion(asked, (&ending, &output), &go.out),
         Some(mixture) => match (ending.reason, ending.exit) {

@@ -11,7 +11,9 @@ use std::time::{Duration, Instant};
 
 use super::baseline::ForbiddenBaseline;
 use super::layered::Layered;
-use super::{AppleDesk, Heard, Tools, apple, command, forbidden, privacy, ranking, screenshot};
+use super::{
+    AppleDesk, Heard, TestsSeen, Tools, apple, command, forbidden, privacy, ranking, screenshot,
+};
 use crate::config::GraderSpec;
 use crate::judge::{Judges, Purse};
 use crate::model::{Grade, Infra, LayerVerdicts, Reason, ReasonKind, Verdict};
@@ -57,6 +59,8 @@ pub struct GradeContext<'a> {
     pub heard: Option<Heard<'a>>,
     /// Set where some of the hidden tests in the tree are wrong.
     pub mixture: Option<&'a Mixture>,
+    /// Where graders note which tests ran, if anybody asks.
+    pub tests: Option<&'a TestsSeen>,
 }
 
 impl GradeContext<'_> {

@@ -22,6 +22,7 @@ mod ranking;
 mod readings;
 mod recording;
 mod screenshot;
+mod seen;
 mod tap;
 mod test_run;
 #[cfg(test)]
@@ -42,6 +43,7 @@ pub use held::{Held, LayersFound, hold};
 pub use judged::{Asked, Shown};
 pub use layered::is_unjudged;
 pub use recording::{Recording, said_failed};
+pub use seen::{Tests, TestsSeen};
 pub use test_run::tests_told_by;
 pub use tools::{Tool, Tools, system_path};
 pub use traced::trace_of;

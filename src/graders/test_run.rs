@@ -75,15 +75,20 @@ impl TestRun {
         tests.map(|(known, _)| known).collect()
     }
 
-    /// The first test that failed, but for those of these names.
-    fn first_failed(&self, but: &[String]) -> Option<&str> {
-        let but = self.named(but);
-        let failed = self
-            .ids
-            .iter()
-            .find(|(id, status)| **status == Status::Failed && !but.contains(id.as_str()));
+    /// The first test that failed, but for these, and for those that they are parts of.
+    fn first_failed(&self, but: &BTreeSet<&str>) -> Option<&str> {
+        let failed = self.ids.iter().find(|(id, status)| {
+            let is_told = but.iter().any(|one| *one == *id || is_part(one, id));
+            **status == Status::Failed && !is_told
+        });
         failed.map(|(id, _)| id.as_str())
     }
+}
+
+/// Whether a test is a part of another, which fails with it: `TestAdd/zero` of `TestAdd`.
+pub(super) fn is_part(one: &str, of: &str) -> bool {
+    let rest = one.strip_prefix(of);
+    rest.is_some_and(|rest| rest.starts_with('/') || rest.starts_with(" > "))
 }
 
 /// The format of a grader's output: as it says, or as its command tells. `None` when nothing is known of it.
@@ -257,6 +262,11 @@ pub(super) fn objection(asked: &TestsSpec, run: &TestRun, exit: i32) -> Option<O
     if let Some(objection) = not_passed(asked.expected(), run) {
         return Some(objection);
     }
+    if exit == 0
+        && let Some(id) = run.first_failed(&BTreeSet::new())
+    {
+        return Some(fail(format!("tests_failed:{id}")));
+    }
     // A runner that is known and ended well without its last words did not end by itself.
     let cut_short = !run.complete && (named || run.ids_known || run.ran > 0 || exit == 0);
     cut_short.then(|| fail("tests_cut_short"))
@@ -288,11 +298,14 @@ pub(super) fn mixed(mixture: &Mixture, expect: &[String], run: &TestRun) -> Opin
     }
     let wrong = run.named(&mixture.wrong);
     let right = expect.iter().chain(&mixture.right);
-    let right = right.filter(|id| run.test(id).is_none_or(|(known, _)| !wrong.contains(known)));
+    let right = right.filter(|id| {
+        run.test(id)
+            .is_none_or(|(known, _)| !wrong.iter().any(|one| *one == known || is_part(one, known)))
+    });
     if let Some((_, why)) = not_passed(right, run) {
         return twin_unclear(&why.unwrap_or_default());
     }
-    match run.first_failed(&mixture.wrong) {
+    match run.first_failed(&wrong) {
         Some(id) => twin_unclear(&format!("tests_failed:{id}")),
         None => PASS,
     }

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use crate::config::TaskSpec;
+use crate::graders::ForbiddenBaseline;
 use crate::trial::aftermath::scrub_folder;
 use crate::trial::app_left;
 use crate::trial::blocking::blocking;
@@ -12,7 +13,7 @@ use crate::trial::frame::Frame;
 use crate::trial::grading::{Graded, Work, grade_fresh};
 use crate::trial::preparation;
 use crate::trial::simulator;
-use crate::workspace::Workspace;
+use crate::workspace::{Captured, Workspace};
 
 /// What is graded.
 #[derive(Debug, Clone, Copy)]
@@ -60,6 +61,34 @@ async fn graded(
     let Some(workspace) = &*slot else {
         return Err("there is no workspace".to_owned());
     };
+    let done = done(frame, task, (job, workspace)).await?;
+    Ok(grade_fresh(frame, task, (done.work(), slot)).await)
+}
+
+/// Work that is there to be graded.
+pub(super) struct Done {
+    captured: Captured,
+    baseline: Option<ForbiddenBaseline>,
+}
+
+impl Done {
+    pub(super) fn work(&self) -> Work<'_> {
+        Work {
+            changed: &self.captured.changed,
+            oversize: self.captured.oversize,
+            baseline: self.baseline.as_ref(),
+            extra_args: &[],
+            told: None,
+        }
+    }
+}
+
+/// Sets a workspace up, does the work in it, and captures that.
+pub(super) async fn done(
+    frame: &Frame<'_>,
+    task: &TaskSpec,
+    (job, workspace): (Job<'_>, &Workspace),
+) -> Result<Done, String> {
     let stopped = |stop: Stop| stop.message().to_owned();
     let scenario = frame.context.scenario(frame.planned);
     preparation::lay_files(scenario, &workspace.project_dir)
@@ -85,14 +114,7 @@ async fn graded(
         // Whoever is asked here has no tools to delete it with.
         Job::Nothing | Job::Cheat(_) => drop(app_left::look(frame).await),
     }
-    let work = Work {
-        changed: &captured.changed,
-        oversize: captured.oversize,
-        baseline: baseline.as_ref(),
-        extra_args: &[],
-        told: None,
-    };
-    Ok(grade_fresh(frame, task, (work, slot)).await)
+    Ok(Done { captured, baseline })
 }
 
 fn work((task, workspace): (&TaskSpec, &Workspace), job: Job<'_>) -> Result<(), String> {

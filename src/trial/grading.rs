@@ -107,7 +107,7 @@ pub(super) async fn grade_fresh(
 }
 
 /// Decides about each change.
-fn sorted<'a>(frame: &Frame<'_>, work: Work<'a>) -> Sorted<'a> {
+pub(super) fn sorted<'a>(frame: &Frame<'_>, work: Work<'a>) -> Sorted<'a> {
     let guard = frame.context.guard(frame.planned);
     guard.map_or_else(Sorted::default, |guard| {
         guard.sort(work.changed, &Known::of(&frame.context.template))
@@ -288,7 +288,7 @@ pub(super) struct Desk<'a> {
 }
 
 impl<'a> Desk<'a> {
-    async fn of(frame: &'a Frame<'_>, task: &TaskSpec, work: Work<'a>) -> Self {
+    pub(super) async fn of(frame: &'a Frame<'_>, task: &TaskSpec, work: Work<'a>) -> Self {
         Self {
             frame,
             work,
@@ -315,6 +315,7 @@ impl<'a> Desk<'a> {
             baseline,
             left: Some(self.work.changed),
             mixture: None,
+            tests: None,
             env: &place.environment,
             containment: &place.containment,
             tools: &context.grader_tools,

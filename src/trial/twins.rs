@@ -8,7 +8,7 @@ use rand_chacha::ChaCha20Rng;
 use rand_chacha::rand_core::{Rng as _, SeedableRng as _};
 
 use crate::config::{GraderSpec, TaskSpec, TwinEdit};
-use crate::graders::{Judged, Mixture, ask_alone};
+use crate::graders::{GradeContext, Judged, Mixture, ask_alone};
 use crate::model::{Grade, Verdict};
 use crate::trial::grading::Desk;
 use crate::trial::ground::Grounds;
@@ -65,7 +65,11 @@ async fn one(
             right: tests(&others),
         };
         grounds.renew_with(&edits).await?;
-        let Verdict { grade, reason, .. } = asked(grounds, (desk, task), (place, &mixture)).await?;
+        let asking = |plain| GradeContext {
+            mixture: Some(&mixture),
+            ..plain
+        };
+        let Verdict { grade, reason, .. } = asked(grounds, (desk, task), (place, &asking)).await?;
         if grade != Grade::Pass {
             return Ok(Some((grade, reason)));
         }
@@ -73,24 +77,21 @@ async fn one(
     Ok(None)
 }
 
-/// Asks the grader in the tree of this mixture, behind those whose tree it shares.
-async fn asked(
-    grounds: &Grounds<'_>,
-    (desk, task): (&Desk<'_>, &TaskSpec),
-    (place, mixture): (usize, &Mixture),
+/// Asks one grader in the tree that is there, behind those whose tree it shares.
+pub(super) async fn asked<'a>(
+    grounds: &'a Grounds<'_>,
+    (desk, task): (&'a Desk<'_>, &TaskSpec),
+    (place, asking): (usize, &dyn Fn(GradeContext<'a>) -> GradeContext<'a>),
 ) -> Result<Verdict, Unbuilt> {
     let shares = |place: &usize| task.sharing.contains(place);
     let first = (0..=place).rev().find(|place| !shares(place)).unwrap_or(0);
     let (ground, baseline) = grounds.current()?;
-    let plain = desk.context(ground, baseline);
     for before in first..place {
+        let plain = desk.context(ground, baseline);
         Box::pin(ask_alone((before, &task.graders[before]), &plain)).await;
     }
-    let mixed = crate::graders::GradeContext {
-        mixture: Some(mixture),
-        ..plain
-    };
-    Ok(Box::pin(ask_alone((place, &task.graders[place]), &mixed)).await)
+    let asked = asking(desk.context(ground, baseline));
+    Ok(Box::pin(ask_alone((place, &task.graders[place]), &asked)).await)
 }
 
 /// Which of so many tests are wrong in each run: a random half, then the others, as often as it takes to make guessing hopeless.

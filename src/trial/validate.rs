@@ -11,6 +11,7 @@ use crate::trial::cheat::{Cheat, Fate, Tried};
 use crate::trial::frame::Frame;
 use crate::trial::grading::Graded;
 use crate::trial::judgement::grade_of;
+use crate::trial::make_twins::{Proposal, propose};
 use crate::trial::simulator::give_back;
 use crate::trial::{Guard, RunContext, Teller};
 
@@ -31,6 +32,8 @@ pub struct Validation {
     pub repeats: (u32, u32),
     /// What became of the cheats that were tried.
     pub cheats: Vec<Tried>,
+    /// Twins that experiments found, where they were asked for.
+    pub twins: Vec<Proposal>,
     /// What is worth knowing though it decides nothing.
     pub notes: Vec<String>,
     /// How long it took.
@@ -44,6 +47,8 @@ pub struct Proof {
     pub repeats: u32,
     /// Whether cheats are tried; none may pass.
     pub cheats: bool,
+    /// Whether twins are looked for, for tests that have none.
+    pub make_twins: bool,
 }
 
 impl Default for Proof {
@@ -51,6 +56,7 @@ impl Default for Proof {
         Self {
             repeats: 1,
             cheats: false,
+            make_twins: false,
         }
     }
 }
@@ -71,6 +77,7 @@ pub async fn validate_task(
         untouched: Vec::new(),
         repeats: (0, 0),
         cheats: Vec::new(),
+        twins: Vec::new(),
         notes: Vec::new(),
         took: Duration::ZERO,
     };
@@ -170,6 +177,9 @@ async fn with_reference(
                 hint(&reason)
             ));
         }
+    }
+    if proof.make_twins {
+        validation.twins = Box::pin(propose(frame, task)).await?;
     }
     without_work(frame, task, (proof, validation)).await
 }

@@ -75,5 +75,6 @@ mod summary;
 mod supervisors;
 mod synced;
 mod tidy;
+mod twins;
 mod workspace;
 mod xcodebuildmcp;

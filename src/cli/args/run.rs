@@ -164,6 +164,10 @@ pub(in crate::cli) struct ValidateArgs {
     #[arg(long, help_heading = "How much to prove")]
     pub(in crate::cli) cheats: bool,
 
+    /// Propose a twin for each hidden test that has none: each edit is tried, and YAML is printed
+    #[arg(long, help_heading = "How much to prove")]
+    pub(in crate::cli) make_twins: bool,
+
     #[command(flatten)]
     pub(in crate::cli) show: ShowArgs,
 }

@@ -21,6 +21,7 @@ pub(in crate::cli) fn run(args: &RunArgs) -> Outcome<ExitCode> {
             suite: args.suite.clone(),
             repeats: 1,
             cheats: false,
+            make_twins: false,
             show: args.show.clone(),
         });
     }

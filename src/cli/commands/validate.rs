@@ -13,7 +13,7 @@ use crate::cli::suite::{discard, stamp};
 use crate::record::RunDir;
 use crate::report::{sanitize_line, table};
 use crate::runner;
-use crate::trial::{Proof, Validation};
+use crate::trial::{Proof, Proposal, Validation};
 
 /// Validates the tasks of a suite.
 pub(in crate::cli) fn run(args: &ValidateArgs) -> Outcome<ExitCode> {
@@ -35,6 +35,7 @@ pub(in crate::cli) fn run(args: &ValidateArgs) -> Outcome<ExitCode> {
     let proof = Proof {
         repeats: args.repeats,
         cheats: args.cheats,
+        make_twins: args.make_twins,
     };
     let ended = engine::drive(view, |sender, cancel| async move {
         let validated = runner::validate(request, run_dir, (sender, cancel.clone(), proof)).await;
@@ -49,6 +50,7 @@ pub(in crate::cli) fn run(args: &ValidateArgs) -> Outcome<ExitCode> {
         out.json(&document(&validations, &root))?;
     } else {
         out.text(page(&validations))?;
+        out.text(twins(&validations))?;
         out.line(format_args!("checks: {}", root.display()))?;
     }
     verdict(&validations, (asked, ended.1))
@@ -97,6 +99,59 @@ fn proven(validation: &Validation) -> Vec<String> {
     told
 }
 
+/// Twins that were found, as keys of their graders.
+fn twins(validations: &[Validation]) -> String {
+    let proposals = validations.iter().flat_map(|validation| {
+        let told = validation.twins.iter();
+        told.map(|proposal| twins_of(&validation.task, proposal))
+    });
+    proposals.collect()
+}
+
+fn proposed(proposal: &Proposal) -> serde_json::Value {
+    let twin = proposal.twin.iter().map(
+        |edit| json!({"test": edit.test, "file": edit.file, "from": edit.from, "to": edit.to}),
+    );
+    json!({"grader": proposal.grader, "twin": twin.collect::<Vec<_>>(), "unclear": proposal.unclear,
+        "none_found": proposal.rest, "reason": proposal.why})
+}
+
+fn twins_of(task: &str, proposal: &Proposal) -> String {
+    let mut text = format!("\ntwins for {task}, grader {}:", proposal.grader);
+    if let Some(why) = &proposal.why {
+        return text + " none, " + why + "\n";
+    }
+    if proposal.twin.is_empty() && proposal.rest.is_empty() {
+        return text + " each hidden test has one\n";
+    }
+    text.push('\n');
+    if !proposal.twin.is_empty() {
+        text.push_str("        twin:\n");
+    }
+    for edit in &proposal.twin {
+        let quoted = |text: &str| json!(text).to_string();
+        let note = if proposal.unclear.contains(&edit.test) {
+            "  # fails, but not by an assertion: check what the edit changes"
+        } else {
+            ""
+        };
+        text.push_str(&format!(
+            "          - {{test: {}, file: {}, from: {}, to: {}}}{note}\n",
+            quoted(&edit.test),
+            quoted(&edit.file.to_string_lossy()),
+            quoted(&edit.from),
+            quoted(&edit.to)
+        ));
+    }
+    for test in &proposal.rest {
+        text.push_str(&format!(
+            "  none found for {}: write it by hand\n",
+            sanitize_line(test)
+        ));
+    }
+    text
+}
+
 fn document(validations: &[Validation], root: &std::path::Path) -> serde_json::Value {
     let tasks: Vec<_> = validations
         .iter()
@@ -105,6 +160,7 @@ fn document(validations: &[Validation], root: &std::path::Path) -> serde_json::V
                 "reference": {"runs": validation.repeats.0, "passed": validation.repeats.1},
                 "cheats": validation.cheats.iter().map(|one| json!({"cheat": one.cheat.as_str(), "fate": one.fate.as_str().to_lowercase(),
                     "reason": one.reason})).collect::<Vec<_>>(),
+                "twins": validation.twins.iter().map(proposed).collect::<Vec<_>>(),
                 "notes": validation.notes, "duration_sec": validation.took.as_secs_f64()})
         })
         .collect();

@@ -8,7 +8,7 @@ use crate::apple::{
     Counts, Fault, TestCall, Trouble, bundle_counts, bundle_tests, has_no_tests, of_build,
     telling_line, tests_began,
 };
-use crate::config::IosTestOptions;
+use crate::config::{IosTestOptions, TestFormat};
 use crate::graders::grade::{Opinion, PASS, error, fail};
 use crate::graders::test_run::{Status, TestRun, missing, mixed};
 use crate::model::Grade;
@@ -131,6 +131,12 @@ impl Ended<'_> {
         let Go::Judged((grade, _)) = &go else {
             return go;
         };
+        if let Some(seen) = self.work.ctx.tests {
+            if let Ok(run) = self.tests().await {
+                seen.note(&run, (TestFormat::Tap, said));
+            }
+            return go;
+        }
         match (self.work.ctx.mixture, grade) {
             (None, Grade::Pass) if !self.options.twin.is_empty() => match self.tests().await {
                 Ok(run) => Go::Judged(missing(&self.options.twin, &run).unwrap_or(PASS)),

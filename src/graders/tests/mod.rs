@@ -82,6 +82,7 @@ impl Desk {
             judges: None,
             heard: None,
             mixture: None,
+            tests: None,
         };
         grade(specs, &context).await.verdicts
     }

@@ -1,0 +1,344 @@
+//! Edits that may make a hidden test wrong, from the text of its file alone. Experiments decide which of them do.
+
+use std::ops::Range;
+
+/// An edit, and how likely it is to change what a test expects.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Candidate {
+    /// The line that it changes, from 0.
+    pub(super) line: usize,
+    pub(super) kind: Kind,
+    /// Text that the file holds exactly once, and what replaces it.
+    pub(super) from: String,
+    pub(super) to: String,
+}
+
+/// In the order in which they are tried.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Kind {
+    /// A literal in a line that asserts.
+    Asserted,
+    /// Another literal.
+    Literal,
+    /// An assertion that is negated.
+    Negated,
+}
+
+/// Words of lines that assert something.
+const ASSERTS: [&str; 16] = [
+    "assert", "expect", "should", "require", "check", "verify", "want", "equal", "==", "!=", " = ",
+    "-eq", "is(", "ok(", "Error", "Fatal",
+];
+
+/// Assertions and their opposites.
+const OPPOSITES: [(&str, &str); 17] = [
+    ("assert_eq!(", "assert_ne!("),
+    ("assert_ne!(", "assert_eq!("),
+    ("assert!(", "assert!(!"),
+    ("assertEqual(", "assertNotEqual("),
+    ("assertTrue(", "assertFalse("),
+    ("assertFalse(", "assertTrue("),
+    ("assertIn(", "assertNotIn("),
+    ("XCTAssertEqual(", "XCTAssertNotEqual("),
+    ("XCTAssertTrue(", "XCTAssertFalse("),
+    ("XCTAssertFalse(", "XCTAssertTrue("),
+    ("trictEqual(", "trictNotEqual("),
+    (").to", ").not.to"),
+    ("assert.ok(", "assert.ok(!"),
+    ("assert ", "assert not "),
+    (" == ", " != "),
+    (" != ", " == "),
+    (" -eq ", " -ne "),
+];
+
+/// All edits of a text, in the order of its lines; of a line, the last literal first, as expected values mostly stand last.
+pub(super) fn candidates(text: &str) -> Vec<Candidate> {
+    let lines = lines(text);
+    let mut found = Vec::new();
+    for (line, range) in lines.iter().enumerate() {
+        let content = &text[range.clone()];
+        let kind = if ASSERTS.iter().any(|word| content.contains(word)) {
+            Kind::Asserted
+        } else {
+            Kind::Literal
+        };
+        let literals = literals(content).into_iter().rev();
+        let negated = OPPOSITES.iter().filter_map(|(word, opposite)| {
+            let place = content.find(word)?;
+            let place = place..place + word.len();
+            Some((place, (*opposite).to_owned(), Kind::Negated))
+        });
+        let edits = literals.map(|(place, other)| (place, other, kind));
+        for (place, other, kind) in edits.chain(negated) {
+            let place = range.start + place.start..range.start + place.end;
+            if let Some((from, to)) = unique(text, (&lines, line), (place, &other)) {
+                found.push(Candidate {
+                    line,
+                    kind,
+                    from,
+                    to,
+                });
+            }
+        }
+    }
+    found
+}
+
+/// An edit of each line of a file that holds expected output: its last letter or digit is another one.
+pub(super) fn of_output(text: &str) -> Vec<Candidate> {
+    let lines = lines(text);
+    let edits = lines.iter().enumerate().filter_map(|(line, range)| {
+        let content = &text[range.clone()];
+        let place = content.rfind(|one: char| one.is_ascii_alphanumeric())?;
+        let other = other_byte(content.as_bytes()[place]).to_string();
+        let place = range.start + place..range.start + place + 1;
+        let (from, to) = unique(text, (&lines, line), (place, &other))?;
+        Some(Candidate {
+            line,
+            kind: Kind::Asserted,
+            from,
+            to,
+        })
+    });
+    edits.collect()
+}
+
+/// The line on which a test of this name is declared, from 0.
+pub(super) fn declared(text: &str, id: &str) -> Option<usize> {
+    let id = id.split('[').next().unwrap_or(id);
+    let last = id.rsplit(['/', '.']).next().unwrap_or(id);
+    let last = last.rsplit("::").next().unwrap_or(last);
+    let last = last.rsplit(" > ").next().unwrap_or(last);
+    let spaced = last.replace('_', " ");
+    let first = id.split('/').next().unwrap_or(id);
+    let first = first.split(" > ").next().unwrap_or(first);
+    let line_of = |name: &str| {
+        let is_part = |one: char| one.is_alphanumeric() || one == '_';
+        let mut places = text.match_indices(name);
+        let place = places.find(|(place, _)| {
+            let before = text[..*place].chars().next_back();
+            let after = text[place + name.len()..].chars().next();
+            !name.is_empty() && !before.is_some_and(is_part) && !after.is_some_and(is_part)
+        });
+        place.map(|(place, _)| text[..place].matches('\n').count())
+    };
+    [last, &spaced, first].into_iter().find_map(line_of)
+}
+
+/// Where each line is, without what ends it.
+fn lines(text: &str) -> Vec<Range<usize>> {
+    let mut start = 0;
+    let pieces = text.split_inclusive('\n').map(|piece| {
+        let at = start;
+        start += piece.len();
+        at..at + piece.trim_end_matches(['\n', '\r']).len()
+    });
+    pieces.collect()
+}
+
+/// The edit of this place with so much of the lines before it that the file holds it once.
+fn unique(
+    text: &str,
+    (lines, line): (&[Range<usize>], usize),
+    (place, other): (Range<usize>, &str),
+) -> Option<(String, String)> {
+    /// So many lines at most.
+    const LINES: usize = 6;
+    let end = text[..lines[line].end].trim_end().len();
+    let starts = lines[..=line].iter().rev().take(LINES);
+    let mut froms = starts.map(|range| {
+        let content = &text[range.clone()];
+        let start = range.end - content.trim_start().len();
+        (start, &text[start..end])
+    });
+    let (start, from) = froms.find(|(_, from)| text.matches(from).count() == 1)?;
+    let to = [&text[start..place.start], other, &text[place.end..end]].concat();
+    Some((from.to_owned(), to))
+}
+
+/// Each literal of a line, with another one of its kind.
+fn literals(line: &str) -> Vec<(Range<usize>, String)> {
+    let bytes = line.as_bytes();
+    let mut found = Vec::new();
+    let mut at = 0;
+    while at < bytes.len() {
+        let byte = bytes[at];
+        if matches!(byte, b'"' | b'\'' | b'`') {
+            let Some(end) = end_of_string(bytes, at) else {
+                at += 1;
+                continue;
+            };
+            let inside = at + 1..end;
+            found.extend(other_text(&line[inside.clone()]).map(|other| (inside, other)));
+            at = end + 1;
+        } else if byte.is_ascii_alphanumeric() || byte == b'_' {
+            let is_word = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.');
+            let length = bytes[at..].iter().take_while(|byte| is_word(byte)).count();
+            let word = &line[at..at + length];
+            found.extend(other_word(word).map(|other| (at..at + length, other)));
+            at += length;
+        } else {
+            at += 1;
+        }
+    }
+    found
+}
+
+/// The place of the quote that ends a string which begins at `start`.
+fn end_of_string(bytes: &[u8], start: usize) -> Option<usize> {
+    let mut at = start + 1;
+    while at < bytes.len() {
+        match bytes[at] {
+            b'\\' => at += 2,
+            byte if byte == bytes[start] => return Some(at),
+            _ => at += 1,
+        }
+    }
+    None
+}
+
+/// Another text: its last letter or digit is another one.
+fn other_text(text: &str) -> Option<String> {
+    if text.is_empty() {
+        return Some("x".to_owned());
+    }
+    let bytes = text.as_bytes();
+    let place = (0..bytes.len()).rev().find(|place| {
+        let escaped = *place > 0 && bytes[place - 1] == b'\\';
+        bytes[*place].is_ascii_alphanumeric() && !escaped
+    });
+    let Some(place) = place else {
+        return Some(format!("{text}x"));
+    };
+    Some(with_byte(text, place))
+}
+
+/// Another number or truth; of other words none.
+fn other_word(word: &str) -> Option<String> {
+    let opposite = match word {
+        "true" => Some("false"),
+        "false" => Some("true"),
+        "True" => Some("False"),
+        "False" => Some("True"),
+        _ => None,
+    };
+    if let Some(opposite) = opposite {
+        return Some(opposite.to_owned());
+    }
+    if !word.starts_with(|one: char| one.is_ascii_digit()) {
+        return None;
+    }
+    // What follows the digits is the type: `1_000i64`.
+    let digits = word.find(|one: char| !one.is_ascii_digit() && !matches!(one, '_' | '.'));
+    let end = digits.unwrap_or(word.len());
+    let place = word[..end].rfind(|one: char| one.is_ascii_digit())?;
+    Some(with_byte(word, place))
+}
+
+const fn other_byte(byte: u8) -> char {
+    match byte {
+        b'9' => '8',
+        b'z' => 'y',
+        b'Z' => 'Y',
+        byte => byte.saturating_add(1) as char,
+    }
+}
+
+/// The text with another letter or digit at this place: the one before it or after it.
+fn with_byte(text: &str, place: usize) -> String {
+    let other = other_byte(text.as_bytes()[place]);
+    let (before, after) = (&text[..place], &text[place + 1..]);
+    format!("{before}{other}{after}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(text: &str) -> Vec<(Kind, String)> {
+        let found = candidates(text).into_iter();
+        found.map(|it| (it.kind, it.to)).collect()
+    }
+
+    #[test]
+    fn the_last_literal_of_an_assertion_comes_first_and_its_opposite_last() {
+        assert_eq!(
+            told("    assert_eq!(cents(\"2.5\"), 249);\n"),
+            [
+                (
+                    Kind::Asserted,
+                    "assert_eq!(cents(\"2.5\"), 248);".to_owned()
+                ),
+                (
+                    Kind::Asserted,
+                    "assert_eq!(cents(\"2.6\"), 249);".to_owned()
+                ),
+                (Kind::Negated, "assert_ne!(cents(\"2.5\"), 249);".to_owned()),
+            ]
+        );
+    }
+
+    #[test]
+    fn numbers_keep_their_type_and_texts_their_escapes() {
+        assert_eq!(
+            told("f(1_000i64, true, x2, \"a\\n\", '')"),
+            [
+                (
+                    Kind::Literal,
+                    "f(1_000i64, true, x2, \"a\\n\", 'x')".to_owned()
+                ),
+                (
+                    Kind::Literal,
+                    "f(1_000i64, true, x2, \"b\\n\", '')".to_owned()
+                ),
+                (
+                    Kind::Literal,
+                    "f(1_000i64, false, x2, \"a\\n\", '')".to_owned()
+                ),
+                (
+                    Kind::Literal,
+                    "f(1_001i64, true, x2, \"a\\n\", '')".to_owned()
+                ),
+            ]
+        );
+    }
+
+    #[test]
+    fn a_line_that_stands_twice_is_told_with_lines_before_it() {
+        let text = "a:\n  want 1\nb:\n  want 1\n";
+        let froms = candidates(text).into_iter().map(|it| (it.line, it.from));
+        let expected = [(1, "a:\n  want 1"), (3, "b:\n  want 1")];
+        assert_eq!(
+            froms.collect::<Vec<_>>(),
+            expected.map(|(line, from)| (line, from.to_owned()))
+        );
+    }
+
+    #[test]
+    fn each_line_of_expected_output_has_an_edit_of_its_own() {
+        let found = of_output("# x\n\nsum: 19\n}\n").into_iter();
+        let edits: Vec<_> = found.map(|it| (it.from, it.to)).collect();
+        let expected = [("# x", "# y"), ("sum: 19", "sum: 18")];
+        assert_eq!(
+            edits,
+            expected.map(|(from, to)| (from.to_owned(), to.to_owned()))
+        );
+    }
+
+    #[test]
+    fn tests_are_found_by_what_runners_call_them() {
+        let text =
+            "mod a;\nfn adds() {}\n{\"two zeros\", 0},\ntest('is kind', f)\nfn adds_up() {}\n";
+        for (id, line) in [
+            ("m::adds", Some(1)),
+            ("adds_up", Some(4)),
+            ("TestAdd/two_zeros", Some(2)),
+            ("outer > is kind", Some(3)),
+            ("is kind > made up", Some(3)),
+            ("t.py::C::adds[1-2]", Some(1)),
+            ("gone", None),
+        ] {
+            assert_eq!(declared(text, id), line, "{id}");
+        }
+    }
+}
