@@ -55,7 +55,7 @@ pub(super) fn check(
                 .hint("tests that agents can read have no twin: lay the file by grader_files");
             continue;
         };
-        let Ok(text) = fs::read_to_string(&source) else {
+        let Ok(content) = fs::read_to_string(&source) else {
             if files.checked && source.exists() {
                 let message = format!("{} is not a text file", source.display());
                 report.error(place, &edit.path("file"), message);
@@ -65,7 +65,7 @@ pub(super) fn check(
             }
             continue;
         };
-        let count = text.matches(&from).count();
+        let count = content.matches(&from).count();
         if count != 1 {
             let message = format!("stands {count} times in {}", source.display());
             report
@@ -77,14 +77,14 @@ pub(super) fn check(
 
 /// The file that is laid at `path`.
 fn source(path: &Path, laid: &[(PathBuf, PathBuf)]) -> Option<PathBuf> {
-    let found = laid.iter().filter_map(|(from, to)| {
+    let mut found = laid.iter().rev().filter_map(|(from, to)| {
         let inside = path.strip_prefix(clean(to)).ok()?;
         if inside.as_os_str().is_empty() {
             return Some(from.clone());
         }
         Some(from.join(inside))
     });
-    found.last()
+    found.next()
 }
 
 /// A path without `.`.

@@ -184,8 +184,8 @@ pub struct TrialOutcome {
     pub overhead: Duration,
     /// How many trials ran at once in this run (`--jobs`).
     pub jobs: u32,
-    /// Whether graders worked in a tree that the harness built.
-    pub graded_fresh: bool,
+    /// `fresh` where graders worked in a tree that the harness built.
+    pub graded_in: Option<&'static str>,
     /// What graders did not get of the agent's changes, and which of them decide how tests run.
     pub changes: ChangeFacts,
     /// Digest of the tree that the agent left, in hex; absent when it was not captured.

@@ -181,7 +181,7 @@ impl Row {
         self.cmd_log_calls = shims.map(|shims| shims.calls);
         let cost = shims.and_then(|shims| shims.cost);
         self.cmd_shim_usec = cost.map(|cost| cost.as_secs_f64() * 1e6);
-        self.graded_in = outcome.graded_fresh.then(|| "fresh".to_owned());
+        self.graded_in = outcome.graded_in.map(str::to_owned);
         self.tree_sha256.clone_from(&outcome.tree_sha256);
         self.network = Some(outcome.network.as_str().to_owned());
         let door = outcome.door.as_ref();

@@ -96,7 +96,7 @@ fn outcome(baseline: bool) -> TrialOutcome {
         attestation_flags: Vec::new(),
         budget: crate::model::Allowance::default(),
         retry_at: None,
-        graded_fresh: false,
+        graded_in: None,
         changes: crate::model::ChangeFacts::default(),
         tree_sha256: None,
         notes: Vec::new(),

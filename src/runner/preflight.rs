@@ -127,18 +127,13 @@ pub(super) async fn preflight(
         source.warnings.push(SEES_SUITE.to_owned());
     }
     let graders_path = system_path(&path, &[&scratch.path]);
-    let base = template.base();
-    let tasks = suite.tasks.iter();
-    let guards = tasks.map(|task| Guard::of(task, &source.subdir, &base));
-    let guards = match guards.collect::<Result<Vec<_>, _>>() {
+    let guards = match guards(&suite, &source, &template) {
         Ok(guards) => guards,
         Err(problem) => {
-            drop(base);
             drop(scratch.close(false));
-            return Err(RunError::Project(format!("project: {problem}")));
+            return Err(problem);
         }
     };
-    drop(base);
     let confinement = Confinement::settle(
         &Places {
             suite: &suite,
@@ -197,6 +192,19 @@ pub(super) async fn preflight(
     let told = apple::before_trials(&mut context).await;
     context.source.warnings.extend(told);
     Ok(Preflight { context, scratch })
+}
+
+/// What each task keeps from its agents.
+fn guards(
+    suite: &Suite,
+    source: &workspace::Source,
+    template: &Template,
+) -> Result<Vec<Guard>, RunError> {
+    let base = template.base();
+    let tasks = suite.tasks.iter();
+    let guards = tasks.map(|task| Guard::of(task, &source.subdir, &base));
+    let guards = guards.collect::<Result<Vec<_>, _>>();
+    guards.map_err(|problem| RunError::Project(format!("project: {problem}")))
 }
 
 /// Where solutions can be fetched: as the suite says, else the project's remotes and the names in its manifests.

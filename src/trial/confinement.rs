@@ -95,12 +95,16 @@ impl Confinement {
     #[must_use]
     pub fn told(&self) -> String {
         let level = self.level.as_str();
-        match &self.why {
-            None => format!("isolation: {level}"),
-            Some(why) => {
-                format!("isolation: {level}, not jail: {why} (`proctor doctor` says what to do)")
-            }
+        let mut told = format!("isolation: {level}");
+        if let Some(why) = &self.why {
+            told = format!("{told}, not jail: {why} (`proctor doctor` says what to do)");
         }
+        if self.level == Isolation::None {
+            told.push_str(
+                "; agents are trusted: nothing keeps one from your files, its graders or this run",
+            );
+        }
+        told
     }
 
     fn at(level: Isolation, places: &Places<'_>) -> Self {

@@ -176,7 +176,7 @@ fn blank(key: &TrialKey, agent_kind: &str, task_kind: &str) -> TrialOutcome {
         attestation_flags: Vec::new(),
         budget: crate::model::Allowance::default(),
         retry_at: None,
-        graded_fresh: false,
+        graded_in: None,
         changes: ChangeFacts::default(),
         tree_sha256: None,
         shim_log: None,

@@ -189,10 +189,10 @@ impl Guard {
             sorted.reasons.push(reason);
         } else if self.meets_laid(path) || (is_closed && self.is_closed_to_new(path)) {
             sorted.facts.left_behind.push(to_text(path));
-        } else if let Some(kind) = not_to_follow(one) {
-            sorted
-                .reasons
-                .extend(kind.map(|kind| Reason::at(kind, path)));
+        } else if let Leads::Out(kind) = leads(one) {
+            sorted.reasons.push(Reason::at(kind, path));
+        } else if matches!(leads(one), Leads::Left) {
+            // Neither work nor odd.
         } else if self.allowed.as_ref().is_some_and(|it| !it.forbid(path)) {
             sorted.facts.left_behind.push(to_text(path));
         } else {
@@ -255,20 +255,28 @@ fn names_what_is_ignored(
     })
 }
 
-/// What is left behind wherever it lies, with the reason where it is one. Files and links within the tree are not.
-fn not_to_follow(one: &ChangedPath) -> Option<Option<ReasonKind>> {
+/// What a changed path is to rule 3.
+enum Leads {
+    /// Files, and links within the tree.
+    Nowhere,
+    /// Nothing that could be carried, and no reason.
+    Left,
+    /// Out of the tree, or to what cannot be read.
+    Out(ReasonKind),
+}
+
+fn leads(one: &ChangedPath) -> Leads {
     match &one.now {
-        Now::Removed | Now::File(_) => None,
-        Now::Link(target) => {
-            let target = Path::new(OsStr::from_bytes(target));
-            leads_out(target, &one.path).then_some(Some(ReasonKind::LinkOut))
+        Now::Link(target) if leads_out(Path::new(OsStr::from_bytes(target)), &one.path) => {
+            Leads::Out(ReasonKind::LinkOut)
         }
+        Now::Removed | Now::File(_) | Now::Link(_) => Leads::Nowhere,
         // A repository in the repository is its files, and content that did not change is there anyway.
-        Now::Special("repository" | "mode") => Some(None),
+        Now::Special("repository" | "mode") => Leads::Left,
         Now::Special("fifo" | "socket" | "block_device" | "char_device") => {
-            Some(Some(ReasonKind::LinkOut))
+            Leads::Out(ReasonKind::LinkOut)
         }
-        Now::Special(_) => Some(Some(ReasonKind::Unreadable)),
+        Now::Special(_) => Leads::Out(ReasonKind::Unreadable),
     }
 }
 

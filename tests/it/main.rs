@@ -48,6 +48,7 @@ mod metrics;
 mod money;
 mod outcomes;
 mod output;
+mod oversize;
 mod pages;
 mod post_run;
 mod processes;

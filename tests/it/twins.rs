@@ -49,8 +49,7 @@ fn twins_are_proposed_where_exactly_one_test_fails_and_hold_when_they_are_taken_
     let proposal = &document["tasks"][0]["twins"][0];
     let edits = proposal["twin"].as_array().expect("edits");
     let told = |edit: &Value| {
-        let told = ["test", "file", "to"].map(|key| edit[key].as_str().expect("text").to_owned());
-        told
+        ["test", "file", "to"].map(|key| edit[key].as_str().expect("text").to_owned())
     };
     let own = |texts: [&str; 3]| texts.map(str::to_owned);
     assert_eq!(
@@ -72,10 +71,9 @@ fn twins_are_proposed_where_exactly_one_test_fails_and_hold_when_they_are_taken_
     );
     assert_eq!(proposal["none_found"], serde_json::json!(["ends well"]));
 
-    let lines: String = edits
-        .iter()
-        .map(|edit| format!("        - {edit}\n"))
-        .collect();
+    let lines = edits.iter().fold(String::new(), |lines, edit| {
+        lines + &format!("        - {edit}\n")
+    });
     let sandbox = suite(&format!("      twin:\n{lines}"));
     let proven = sandbox.proctor(&["validate", "--quiet"]).expect_code(0);
     assert!(!proven.stdout.contains("no twin"), "{}", proven.stdout);

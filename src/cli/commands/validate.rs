@@ -1,5 +1,6 @@
 //! `proctor validate`: the reference patch of each task passes its graders, and an untouched workspace does not.
 
+use std::fmt::Write as _;
 use std::process::ExitCode;
 
 use serde_json::json;
@@ -135,19 +136,21 @@ fn twins_of(task: &str, proposal: &Proposal) -> String {
         } else {
             ""
         };
-        text.push_str(&format!(
-            "          - {{test: {}, file: {}, from: {}, to: {}}}{note}\n",
+        let _ = writeln!(
+            text,
+            "          - {{test: {}, file: {}, from: {}, to: {}}}{note}",
             quoted(&edit.test),
             quoted(&edit.file.to_string_lossy()),
             quoted(&edit.from),
             quoted(&edit.to)
-        ));
+        );
     }
     for test in &proposal.rest {
-        text.push_str(&format!(
-            "  none found for {}: write it by hand\n",
+        let _ = writeln!(
+            text,
+            "  none found for {}: write it by hand",
             sanitize_line(test)
-        ));
+        );
     }
     text
 }

@@ -77,7 +77,7 @@ pub(super) fn outcome(index: u32) -> TrialOutcome {
         attestation_flags: Vec::new(),
         budget: crate::model::Allowance::default(),
         retry_at: None,
-        graded_fresh: false,
+        graded_in: None,
         changes: crate::model::ChangeFacts::default(),
         tree_sha256: None,
         notes: Vec::new(),

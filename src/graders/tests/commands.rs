@@ -6,24 +6,25 @@ use std::time::Duration;
 
 use super::{Desk, Grade, GraderSpec, command, sh};
 
+fn with(script: &str, exit: i32, expected: Option<&str>, forbidden: Option<&str>) -> GraderSpec {
+    let GraderSpec::Command { argv, .. } = sh(script) else {
+        unreachable!()
+    };
+    GraderSpec::Command {
+        argv,
+        cwd: None,
+        expected_exit: exit,
+        timeout: None,
+        expected_output: expected.map(str::to_owned),
+        forbidden_output: forbidden.map(str::to_owned),
+        env: Vec::new(),
+        repeats: 1,
+        tests: crate::config::TestsSpec::default(),
+    }
+}
+
 #[tokio::test]
 async fn commands_judge_by_exit_code_and_output() {
-    let with = |script: &str, exit: i32, expected: Option<&str>, forbidden: Option<&str>| {
-        let GraderSpec::Command { argv, .. } = sh(script) else {
-            unreachable!()
-        };
-        GraderSpec::Command {
-            argv,
-            cwd: None,
-            expected_exit: exit,
-            timeout: None,
-            expected_output: expected.map(str::to_owned),
-            forbidden_output: forbidden.map(str::to_owned),
-            env: Vec::new(),
-            repeats: 1,
-            tests: crate::config::TestsSpec::default(),
-        }
-    };
     let much = |then: &str| format!("head -c 17000000 /dev/zero | tr '\\0' x; {then}");
     let desk = Desk::new();
     for (spec, grade, reason) in [

@@ -137,7 +137,7 @@ impl Draft {
         outcome.grade = grade_of(&graded.verdicts);
         outcome.failure_reason = failure_reason(end, &graded.verdicts);
         outcome.success = outcome.failure_reason.is_none();
-        outcome.graded_fresh = graded.in_fresh_tree;
+        outcome.graded_in = graded.in_fresh_tree.then_some("fresh");
         outcome.changes = graded.facts;
         outcome.suites = graded.suites;
         outcome.layers = graded.layers;

@@ -169,7 +169,8 @@ fn literals(line: &str) -> Vec<(Range<usize>, String)> {
                 continue;
             };
             let inside = at + 1..end;
-            found.extend(other_text(&line[inside.clone()]).map(|other| (inside, other)));
+            let other = other_text(&line[inside.clone()]);
+            found.push((inside, other));
             at = end + 1;
         } else if byte.is_ascii_alphanumeric() || byte == b'_' {
             let is_word = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.');
@@ -198,19 +199,16 @@ fn end_of_string(bytes: &[u8], start: usize) -> Option<usize> {
 }
 
 /// Another text: its last letter or digit is another one.
-fn other_text(text: &str) -> Option<String> {
+fn other_text(text: &str) -> String {
     if text.is_empty() {
-        return Some("x".to_owned());
+        return "x".to_owned();
     }
     let bytes = text.as_bytes();
     let place = (0..bytes.len()).rev().find(|place| {
         let escaped = *place > 0 && bytes[place - 1] == b'\\';
         bytes[*place].is_ascii_alphanumeric() && !escaped
     });
-    let Some(place) = place else {
-        return Some(format!("{text}x"));
-    };
-    Some(with_byte(text, place))
+    place.map_or_else(|| format!("{text}x"), |place| with_byte(text, place))
 }
 
 /// Another number or truth; of other words none.

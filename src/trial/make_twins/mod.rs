@@ -181,8 +181,9 @@ impl<'a> Lab<'a> {
     }
 
     fn say(&self, test: &str) {
-        let text = format!("{}: a twin for {test}", self.task.id);
-        self.frame.teller.tell(Progress::Notice { text });
+        self.frame.teller.tell(Progress::Notice {
+            text: format!("{}: a twin for {test}", self.task.id),
+        });
     }
 
     /// The tests that hidden files declare, or that the grader names, and that have no twin.
