@@ -109,6 +109,32 @@ fn tests_pass_or_fail_as_the_work_says_and_none_is_no_pass() {
 }
 
 #[test]
+fn tests_of_an_app_have_twins_and_those_that_pass_anyway_convict() {
+    for (to, expected) in [
+        ("Counter().value, 1", "pass none -"),
+        (
+            "Counter().value,  0",
+            "fail none twin_passed:testItStartsAtZero",
+        ),
+    ] {
+        let (sandbox, _standin) = sandbox(CLAUDE_DONE);
+        let tests = sandbox.path("repo/TallyTests/CounterTests.swift");
+        fs::copy(tests, sandbox.path("hidden.swift")).expect("copy the tests");
+        let twin = format!(
+            "[{{test: testItStartsAtZero, file: TallyTests/CounterTests.swift, from: 'Counter().value, 0', to: '{to}'}}, {{test: testItGoesUpAndDown, file: TallyTests/CounterTests.swift, from: 'counter.value, 1', to: 'counter.value, 2'}}]"
+        );
+        let tasks = task(&format!("{{type: ios_test_pass, twin: {twin}}}")).replace(
+            "prompt:",
+            "grader_files: [{from: hidden.swift, to: TallyTests/CounterTests.swift}], prompt:",
+        );
+        let row = row(&sandbox.apple(&tasks, PROJECT));
+        assert_eq!(told(&row), expected, "{row:#}");
+        let word = row["integrity"].as_str().expect("a word");
+        assert_eq!(word.starts_with("violated[twin_passed"), to.contains("  "));
+    }
+}
+
+#[test]
 fn counts_come_from_every_version_of_the_tool_and_a_lying_one_is_no_pass() {
     let cases = [
         ("xcresulttool", "legacy", "pass none -"),
