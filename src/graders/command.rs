@@ -296,8 +296,8 @@ fn opinion(
         let reason = objection.as_ref().and_then(|(_, why)| why.as_deref());
         reason.is_some_and(|why| why.starts_with(word))
     };
-    // An exit code tells more of a failure than the tests do, but for this.
-    if unexpected && !of("no_tests_ran") {
+    // An exit code tells more of a failure than the tests do, unless one is named.
+    if unexpected && !of("no_tests_ran") && !of("tests_failed:") {
         return fail(format!("command_failed:exit={code}"));
     }
     let objection = objection.or_else(|| said_otherwise(asked, output));

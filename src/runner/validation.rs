@@ -106,18 +106,15 @@ fn told(validation: &Validation) -> String {
     let took = validation.took.as_secs_f64();
     match &validation.reason {
         None if validation.repeats.0 == 0 => format!(
-            "{}: {}; nothing alone does not pass ({took:.1} s)",
+            "{}: an untouched workspace fails; {} ({took:.1} s)",
             validation.task,
             validation.notes.join("; ")
         ),
         None => format!(
-            "reference of {} passes, and nothing alone does not ({took:.1} s)",
+            "{}: the reference patch passes, an untouched workspace fails ({took:.1} s)",
             validation.task
         ),
-        Some(reason) => format!(
-            "task {} is not valid: {reason} ({took:.1} s)",
-            validation.task
-        ),
+        Some(reason) => format!("{}: not valid: {reason} ({took:.1} s)", validation.task),
     }
 }
 

@@ -26,7 +26,7 @@ const NO_CHANGE: &str = "it holds no change in the form of `git diff` or `diff -
 ///
 /// # Errors
 /// When it cannot be read as a patch; says why.
-pub fn patched_paths(patch: &Path) -> Result<Vec<PathBuf>, String> {
+pub fn patched_paths(patch: &Path) -> Result<BTreeSet<PathBuf>, String> {
     let bytes = fs::read(patch).map_err(|error| error.to_string())?;
     let bytes = patch_text::with_headers(&bytes);
     let bytes = patch_text::with_empty_files(&bytes);

@@ -184,7 +184,7 @@ fn validate_tells_which_tasks_hold() {
         ran.stdout
     );
     assert!(
-        ran.stderr.contains("1 of 2 tasks do not hold"),
+        ran.stderr.contains("1 of 2 tasks failed validation"),
         "{}",
         ran.stderr
     );

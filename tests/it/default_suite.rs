@@ -220,9 +220,8 @@ fn the_built_in_suite_runs_in_an_empty_folder() {
     assert_eq!(rows.len(), 2, "one trial, and a baseline");
 }
 
-/// Why each failed trial of a part of the suite failed, by the end of its id. Limits are long here, since other work of the machine is no
-/// reason of the suite's.
-fn failures(agent: &str, scenario: &str) -> BTreeMap<String, String> {
+/// The suite in a folder of its own.
+fn copied() -> tempfile::TempDir {
     let folder = tempfile::tempdir().expect("a temporary folder");
     for name in ["tasks.yaml", "config.yaml"] {
         fs::copy(root().join(name), folder.path().join(name)).expect("copy a file");
@@ -231,6 +230,33 @@ fn failures(agent: &str, scenario: &str) -> BTreeMap<String, String> {
         &root().join("task_assets"),
         &folder.path().join("task_assets"),
     );
+    folder
+}
+
+#[test]
+fn patches_and_twins_of_the_default_suite_hold_and_no_cheat_passes() {
+    let folder = copied();
+    let output = Command::new(env!("CARGO_BIN_EXE_proctor"))
+        .args(["validate", "--quiet", "--cheats", "--json"])
+        .current_dir(folder.path())
+        .output()
+        .expect("run proctor");
+    let document: Value = serde_json::from_slice(&output.stdout).expect("a document");
+    assert_eq!(output.status.code(), Some(0), "{document:#}");
+    for task in document["tasks"].as_array().expect("tasks") {
+        assert_eq!(task["notes"], Value::Array(Vec::new()), "{task:#}");
+        assert_eq!(task["cheats"].as_array().map(Vec::len), Some(5), "{task:#}");
+    }
+    // Where the project builds without the solution, forged output is believed until a twin is asked.
+    let forged = &document["tasks"][0]["cheats"][2];
+    let reason = forged["reason"].as_str().unwrap_or_default();
+    assert!(reason.starts_with("twin_passed:"), "{forged:#}");
+}
+
+/// Why each failed trial of a part of the suite failed, by the end of its id. Limits are long here, since other work of the machine is no
+/// reason of the suite's.
+fn failures(agent: &str, scenario: &str) -> BTreeMap<String, String> {
+    let folder = copied();
     let config = folder.path().join("config.yaml");
     let mut text = fs::read_to_string(&config).expect("the suite");
     for (demo, long) in [

@@ -14,7 +14,7 @@ use crate::cli::suite::{discard, stamp};
 use crate::record::RunDir;
 use crate::report::{sanitize_line, table};
 use crate::runner;
-use crate::trial::{Proof, Proposal, Validation};
+use crate::trial::{Fate, Proof, Proposal, Validation};
 
 /// Validates the tasks of a suite.
 pub(in crate::cli) fn run(args: &ValidateArgs) -> Outcome<ExitCode> {
@@ -93,9 +93,17 @@ fn proven(validation: &Validation) -> Vec<String> {
         told.push(format!("reference passed {passed} of {runs} times{rate}"));
     }
     told.extend(validation.cheats.iter().map(|one| {
-        let reason = one.reason.as_deref().map(|why| format!(" ({why})"));
-        let (name, fate) = (one.cheat.as_str(), one.fate.as_str());
-        format!("cheat {name}: {fate}{}", reason.unwrap_or_default())
+        let why = match one.fate {
+            Fate::Beaten => one.reason.as_deref(),
+            Fate::NotApplicable => Some("the graders said the same of an untouched workspace"),
+            Fate::NotBeaten => None,
+        };
+        let why = why.map(|why| format!("  {why}")).unwrap_or_default();
+        format!(
+            "cheat {:<17}  {:<14}{why}",
+            one.cheat.as_str(),
+            one.fate.as_str()
+        )
     }));
     told
 }
@@ -183,8 +191,8 @@ fn verdict(validations: &[Validation], (asked, cancelled): (usize, bool)) -> Out
         0 => Ok(ExitCode::SUCCESS),
         failed => Err(Failure::new(
             Kind::TrialsFailed,
-            format!("{failed} of {asked} tasks do not hold"),
+            format!("{failed} of {asked} tasks failed validation"),
         )
-        .hint("a good task passes with its reference patch and fails without any work")),
+        .hint("a valid task passes with its reference patch and fails without any work")),
     }
 }
