@@ -349,7 +349,10 @@ fn faults(nap: &str) -> Vec<Fault> {
             script: solved("mkfifo pipe; ln -s /dev/zero endless"),
             check: |seen| {
                 seen.says(&[
-                    ("termination", json!("completed")),
+                    (
+                        "integrity",
+                        json!("suspect[link_out:endless;link_out:pipe]"),
+                    ),
                     ("success", json!(true)),
                 ])
             },
