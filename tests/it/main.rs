@@ -53,6 +53,7 @@ mod pages;
 mod post_run;
 mod processes;
 mod published_run;
+mod reach;
 mod real_agents;
 mod rebuild;
 mod references;
