@@ -45,8 +45,8 @@
 //!
 //! **Words.** Suite (what is configured), run (a folder), task, scenario (a named treatment), cell (agent x scenario x
 //! task), trial (one go at a cell), attempt (inside a trial, after a fault that was not the agent's), lane (the trials
-//! of one agent, which wait and stop together), event (what an agent said), grader, verdict, outcome, row, transcript,
-//! reference patch.
+//! of one agent, which wait and stop together), event (what an agent said), grader, twin (hidden tests made wrong by an edit
+//! each), verdict, outcome, row, transcript, reference patch.
 //!
 //! # How to add
 //!
@@ -62,14 +62,15 @@
 //!   `agents/invocation.rs`; what an agent itself tells of them: `agents/asked.rs` (its question), `trial/asked.rs` (asking it).
 //! - **a grader**: `config/grader_spec.rs`, `config/tables/graders.rs` (its keys), `config/tasks.rs` (reading them),
 //!   `graders/<name>.rs`, `graders/grade.rs`, SETUP.md.
-//! - **something of an agent that graders must not meet**: `trial/guard.rs` (what is carried to them), `trial/built.rs` (what builds
-//!   leave), `trial/shadowing.rs` (modules in the place of others), `graders/watched_files.rs`, `graders/test_config.rs`, `graders/make_changes.rs` and `trial/touched.rs` (what is
-//!   named in the row), `trial/makefiles.rs`, `trial/make_sources.rs` and `trial/make_targets.rs` (what make reads, makes and
-//!   believes), `trial/namesakes.rs` (headers and programs that are found first), `trial/errands.rs` (what graders run: what they start, and what that comes to in `trial/reached.rs`), `trial/named_scripts.rs` (scripts that they name), `trial/cheat.rs` (for `validate --cheats`), `trial/weak.rs` (graders that a cheat satisfies), `tests/it/cheats.rs` or `stale.rs`, docs/guarantees.md.
-//! - **what outlives a start, and who could have written it**: `record/journal.rs`, `record/witness.rs`, `record/extent.rs` (how much of it was
-//!   noted), `record/chain.rs` (`verify`), `record/strangers.rs` (what it did not write), `runner/believed.rs` (what a later start takes from it), `runner/unwitnessed.rs` (in which words), `tests/it/foreign_rows.rs`, docs/guarantees.md.
-//! - **what is watched where no jail is**: `trial/outside.rs` (home and suite), `trial/watch.rs` (what an agent says), `supervise/sweep.rs`, `supervise/jail/supervisor.rs` (its
-//!   parent, where there is Linux).
+//! - **a rule about what graders get of an agent's changes**: `trial/guard.rs` (the five rules), `config/protected.rs` (configuration of test
+//!   runners, by name), `trial/ground.rs` (the graders' tree), `model/reason.rs` (reasons), docs/guarantees.md.
+//! - **twins**: `trial/twins.rs` (which tests are wrong in which run), `graders/test_run.rs` (what a run says), `config/twins.rs`.
+//! - **a cheat of `validate --cheats`**: `trial/cheat/`.
+//! - **a test runner whose output is read**: `config/grader_spec.rs` (`TestFormat`), `graders/test_run.rs`, a file beside it, SETUP.md.
+//! - **what outlives a start**: `record/journal.rs`, `record/extent.rs` (how much of it was noted), `record/chain.rs` (`verify`),
+//!   `record/strangers.rs` (what it did not write), `runner/journal_found.rs` (what a start finds), docs/guarantees.md.
+//! - **what ends processes where no jail is**: `supervise/sweep.rs`, `supervise/jail/supervisor.rs` (their parent, where there is Linux).
+//!   `trial/watch.rs` follows what an agent says.
 //! - **a spelling of secrets**: `record/redact_character.rs` (of a character), `record/redact_forms.rs` (of the whole value); `record/redact_inside.rs`
 //!   (secrets inside of other values), `runner/secrets.rs` (which values are looked at).
 //! - **a fault of the machine**: `model/axes.rs` (`Infra`), `supervise/lacking.rs` (which errors tell of one), `trial/unbuilt.rs` (while trees are made or work is kept), `graders/grade.rs`
