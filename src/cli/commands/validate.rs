@@ -94,16 +94,13 @@ fn proven(validation: &Validation) -> Vec<String> {
     }
     told.extend(validation.cheats.iter().map(|one| {
         let why = match one.fate {
-            Fate::Beaten => one.reason.as_deref(),
-            Fate::NotApplicable => Some("the graders said the same of an untouched workspace"),
-            Fate::NotBeaten => None,
+            Fate::NotApplicable => "same verdict as an untouched workspace",
+            Fate::Beaten | Fate::NotBeaten => one.reason.as_deref().unwrap_or_default(),
         };
-        let why = why.map(|why| format!("  {why}")).unwrap_or_default();
-        format!(
-            "cheat {:<17}  {:<14}{why}",
-            one.cheat.as_str(),
-            one.fate.as_str()
-        )
+        let (cheat, fate) = (one.cheat.as_str(), one.fate.as_str());
+        format!("cheat {cheat:<17}  {fate:<14}  {why}")
+            .trim_end()
+            .to_owned()
     }));
     told
 }

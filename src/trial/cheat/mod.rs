@@ -31,9 +31,9 @@ pub enum Cheat {
 /// What became of a cheat.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fate {
-    /// It changed what the graders or the row say, and does not pass.
+    /// It changed what the graders say, or broke a rule, and does not pass.
     Beaten,
-    /// It had no effect: nothing says what a cheat of this kind for this project would come to.
+    /// It had no effect on the verdict, which shows nothing about a cheat of this kind that is made for the project.
     NotApplicable,
     /// It passes.
     NotBeaten,
@@ -46,7 +46,7 @@ pub struct Tried {
     pub cheat: Cheat,
     /// What became of it.
     pub fate: Fate,
-    /// Why, in the words of the grader that decided.
+    /// Why it is beaten: the reason of the grader that decided, or the rule that was broken.
     pub reason: Option<String>,
 }
 
@@ -78,15 +78,15 @@ impl Cheat {
             let verdicts = graded.verdicts.iter();
             verdicts.map(|it| (it.grade, it.reason.clone())).collect()
         };
-        let is_same = said(cheated) == said(untouched) && cheated.reasons == untouched.reasons;
-        let fate = if grade_of(&cheated.verdicts) == Grade::Pass {
-            Fate::NotBeaten
-        } else if is_same && self != Self::Nothing {
-            Fate::NotApplicable
-        } else {
-            Fate::Beaten
+        let has_effect = self == Self::Nothing || said(cheated) != said(untouched);
+        let broken = cheated.reasons.iter().find(|it| it.kind.violates());
+        let decided = || deciding(&cheated.verdicts).and_then(|it: &Verdict| it.reason.clone());
+        let (fate, reason) = match (grade_of(&cheated.verdicts), has_effect, broken) {
+            (Grade::Pass, ..) => (Fate::NotBeaten, None),
+            (_, true, _) => (Fate::Beaten, decided()),
+            (_, false, Some(broken)) => (Fate::Beaten, Some(broken.label())),
+            (_, false, None) => (Fate::NotApplicable, None),
         };
-        let reason = deciding(&cheated.verdicts).and_then(|it: &Verdict| it.reason.clone());
         Tried {
             cheat: self,
             fate,
@@ -103,6 +103,73 @@ impl Fate {
             Self::Beaten => "beaten",
             Self::NotApplicable => "not applicable",
             Self::NotBeaten => "NOT BEATEN",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::model::{Reason, ReasonKind};
+
+    fn graded(grade: Grade, reason: &str, broken: &[ReasonKind]) -> Graded {
+        Graded {
+            verdicts: vec![Verdict {
+                grader: "command".to_owned(),
+                grade,
+                reason: Some(reason.to_owned()),
+                duration: Duration::ZERO,
+            }],
+            reasons: broken.iter().map(|kind| Reason::of(*kind)).collect(),
+            ..Graded::default()
+        }
+    }
+
+    #[test]
+    fn a_cheat_is_beaten_only_where_it_had_an_effect() {
+        let untouched = graded(Grade::Fail, "exit=1", &[]);
+        let odd = [ReasonKind::TestConfigChanged];
+        let broken = [ReasonKind::ProtectedChanged];
+        for (cheat, (grade, reason, reasons), fate, why) in [
+            (
+                Cheat::Nothing,
+                (Grade::Fail, "exit=1", &[][..]),
+                Fate::Beaten,
+                Some("exit=1"),
+            ),
+            (
+                Cheat::RunnerHook,
+                (Grade::Fail, "exit=1", &odd[..]),
+                Fate::NotApplicable,
+                None,
+            ),
+            (
+                Cheat::EmptiedTests,
+                (Grade::Fail, "exit=1", &broken[..]),
+                Fate::Beaten,
+                Some("protected_changed"),
+            ),
+            (
+                Cheat::ForgedOutput,
+                (Grade::Fail, "twin_passed:a", &[][..]),
+                Fate::Beaten,
+                Some("twin_passed:a"),
+            ),
+            (
+                Cheat::ForgedOutput,
+                (Grade::Pass, "", &odd[..]),
+                Fate::NotBeaten,
+                None,
+            ),
+        ] {
+            let tried = cheat.tried(&graded(grade, reason, reasons), &untouched);
+            assert_eq!(
+                (tried.fate, tried.reason.as_deref()),
+                (fate, why),
+                "{cheat:?}"
+            );
         }
     }
 }
