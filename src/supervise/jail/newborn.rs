@@ -104,6 +104,7 @@ fn become_program(
         limit_processes(most)?;
     }
     sys::unshare(libc::CLONE_NEWUSER | libc::CLONE_NEWNS)?;
+    sys::take_own_keyring()?;
     // Only then may the warden write its maps; nobody else is here yet.
     sys::show_memory()?;
     to_parent.write_all(&[ENTERED])?;

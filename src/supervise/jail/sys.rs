@@ -132,6 +132,25 @@ pub(super) fn die_with_parent() -> io::Result<()> {
     done(unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL, 0, 0, 0) })
 }
 
+/// Leaves the session keyring that came with the harness, which outlives every jail, for one that ends with this process and its
+/// children.
+pub(super) fn take_own_keyring() -> io::Result<()> {
+    let nameless = ptr::null::<libc::c_char>();
+    // SAFETY: the call reads no memory where the name is null.
+    let joined = unsafe {
+        libc::syscall(
+            libc::SYS_keyctl,
+            libc::KEYCTL_JOIN_SESSION_KEYRING,
+            nameless,
+        )
+    };
+    match number(joined) {
+        // Where keyrings are refused or not there, nobody below has them either.
+        Err(error) if matches!(error.raw_os_error(), Some(libc::ENOSYS | libc::EPERM)) => Ok(()),
+        joined => joined.map(|_| ()),
+    }
+}
+
 /// Lets no other process of this user look into this one or take hold of it.
 pub(super) fn hide_memory() -> io::Result<()> {
     // SAFETY: plain numbers.
