@@ -7,14 +7,14 @@ use super::{go_tests, junit, tap, unittest};
 use crate::config::{TestFormat, TestsSpec, TwinEdit};
 use crate::model::{Grade, ReasonKind};
 
-/// What became of a test.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// What became of a test, the worst last.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Status {
     Passed,
-    Failed,
     Skipped,
     /// It failed, and somebody told the runner that this is in order.
     Excused,
+    Failed,
 }
 
 impl Status {
@@ -42,36 +42,32 @@ impl TestRun {
     pub(super) fn add(&mut self, id: String, status: Status) {
         self.ran += u64::from(status.ran());
         let known = self.ids.entry(id).or_insert(status);
-        if status == Status::Failed || *known == Status::Passed {
-            *known = status;
-        }
+        *known = status.max(*known);
     }
 
-    /// The test of this name, as the runner tells it or with its class or file left out.
+    /// What became of the tests of this name: of several, the worst.
     fn status(&self, id: &str) -> Option<Status> {
-        let (_, status) = self.test(id)?;
-        Some(status)
+        let tests = self.tests(id).into_iter();
+        tests.map(|(_, status)| status).max()
     }
 
-    /// The same with the whole name.
-    fn test(&self, id: &str) -> Option<(&str, Status)> {
+    /// The test of this name, as the runner tells it, or all of it with their class or file left out: agents have tests of their own,
+    /// and a short name may be any's.
+    fn tests(&self, id: &str) -> Vec<(&str, Status)> {
         if let Some((exact, status)) = self.ids.get_key_value(id) {
-            return Some((exact, *status));
+            return vec![(exact, *status)];
         }
         let endings = [format!("::{id}"), format!(".{id}"), format!("/{id}")];
-        let mut alike = self
-            .ids
-            .iter()
-            .filter(|(known, _)| endings.iter().any(|ending| known.ends_with(ending)));
-        let first = alike.next();
-        // A name that several have means none of them.
-        let (known, status) = first.filter(|_| alike.next().is_none())?;
-        Some((known, *status))
+        let ids = self.ids.iter();
+        let alike = ids.filter(|(known, _)| endings.iter().any(|ending| known.ends_with(ending)));
+        alike
+            .map(|(known, status)| (known.as_str(), *status))
+            .collect()
     }
 
     /// The whole names of tests.
     fn named(&self, ids: &[String]) -> BTreeSet<&str> {
-        let tests = ids.iter().filter_map(|id| self.test(id));
+        let tests = ids.iter().flat_map(|id| self.tests(id));
         tests.map(|(known, _)| known).collect()
     }
 
@@ -298,10 +294,11 @@ pub(super) fn mixed(mixture: &Mixture, expect: &[String], run: &TestRun) -> Opin
     }
     let wrong = run.named(&mixture.wrong);
     let right = expect.iter().chain(&mixture.right);
-    let right = right.filter(|id| {
-        run.test(id)
-            .is_none_or(|(known, _)| !wrong.iter().any(|one| *one == known || is_part(one, known)))
-    });
+    let is_wrong = |id: &String| {
+        let mut tests = run.tests(id).into_iter();
+        tests.any(|(known, _)| wrong.iter().any(|one| *one == known || is_part(one, known)))
+    };
+    let right = right.filter(|id| !is_wrong(id));
     if let Some((_, why)) = not_passed(right, run) {
         return twin_unclear(&why.unwrap_or_default());
     }

@@ -77,6 +77,19 @@ fn only_the_expected_tests_that_ran_and_passed_are_no_objection() {
 }
 
 #[test]
+fn a_short_name_means_all_tests_that_have_it() {
+    let run = |own: &str| {
+        pytest(&format!(
+            "tests/t.py::one PASSED\ntests/own.py::one {own}\n=== 2 passed in 1s ===\n"
+        ))
+    };
+    assert_eq!(run("PASSED").status("one"), Some(Status::Passed));
+    assert_eq!(run("FAILED").status("one"), Some(Status::Failed));
+    let (_, why) = mixed(&mixture(&["one"], &[]), &[], &run("FAILED"));
+    assert_eq!(why, None, "one of them failed as it must");
+}
+
+#[test]
 fn exactly_the_tests_that_were_made_wrong_must_fail() {
     use TestFormat::Unittest;
     let unittest = |one: &str, two: &str| {
