@@ -1,5 +1,5 @@
-//! Twins: hidden tests that pass are run again in fresh trees, with a secret half of them wrong, then with the other half. Exactly the
-//! wrong ones must fail. Code that decides the outcome inside of the test process does not know which ones are wrong.
+//! Twins: hidden tests that pass are run again in fresh trees, each time with secret ones of them wrong. Exactly the wrong ones must
+//! fail. Code that decides the outcome inside of the test process does not know which ones are wrong.
 
 use std::fs::File;
 use std::io::{self, Read as _};
@@ -14,8 +14,11 @@ use crate::trial::grading::Desk;
 use crate::trial::ground::Grounds;
 use crate::trial::unbuilt::Unbuilt;
 
-/// Whoever guesses which tests are wrong is right less often than this.
-const GUESSED: f64 = 0.01;
+/// So many runs keep a guess about a single test below 1 %: one of the [`WAYS`] in which it can be wrong in them.
+const RUNS: usize = 7;
+
+/// In how many ways a test is wrong in some of the runs and right in others.
+const WAYS: usize = (1 << RUNS) - 2;
 
 /// Runs the twins of every grader that passed, and takes in what speaks against it.
 ///
@@ -94,41 +97,12 @@ pub(super) async fn asked<'a>(
     Ok(Box::pin(ask_alone((place, &task.graders[place]), &asked)).await)
 }
 
-/// Which of so many tests are wrong in each run: a random half, then the others, as often as it takes to make guessing hopeless.
+/// Which of so many tests are wrong in each run. Each test is drawn by itself: work that is right but for one test, and knows in each
+/// run what became of all others, how many of them failed among it, knows nothing of that one.
 fn draws(tests: usize, random: &mut ChaCha20Rng) -> Vec<Vec<bool>> {
-    let mut draws = Vec::new();
-    for _ in 0..pairs(tests) {
-        let mut order: Vec<usize> = (0..tests).collect();
-        for last in (1..tests).rev() {
-            order.swap(last, below(last + 1, random));
-        }
-        let half = tests / 2 + (tests % 2) * below(2, random);
-        let mut wrong = vec![false; tests];
-        for place in order.into_iter().take(half) {
-            wrong[place] = true;
-        }
-        let others = wrong.iter().map(|wrong| !wrong).collect();
-        draws.extend([wrong, others]);
-    }
-    draws
-}
-
-/// How many pairs of runs it takes.
-fn pairs(tests: usize) -> usize {
-    // Of all halves one is drawn, and its complement follows: whoever guesses both without knowing what was drawn before is right
-    // with half the chance of one half, if halves are of one size, and else with a quarter of it.
-    let halves = (1..=tests / 2).fold(1.0, |ways, k| ways * as_f64(tests + 1 - k) / as_f64(k));
-    let guessed = 1.0 / (halves * if tests.is_multiple_of(2) { 2.0 } else { 4.0 });
-    let (mut pairs, mut chance) = (1, guessed);
-    while chance >= GUESSED {
-        pairs += 1;
-        chance *= guessed;
-    }
-    pairs
-}
-
-fn as_f64(count: usize) -> f64 {
-    f64::from(u32::try_from(count).unwrap_or(u32::MAX))
+    let ways: Vec<usize> = (0..tests).map(|_| 1 + below(WAYS, random)).collect();
+    let run = |run: usize| ways.iter().map(|way| (way >> run) & 1 == 1).collect();
+    (0..RUNS).map(run).collect()
 }
 
 /// A number below `end`, each as likely.
@@ -199,49 +173,43 @@ mod tests {
     }
 
     #[test]
-    fn each_test_is_wrong_in_one_run_of_a_pair_and_halves_are_halves() {
+    fn each_test_is_wrong_in_some_runs_and_right_in_others() {
         let mut random = ChaCha20Rng::from_seed([7; 32]);
         for tests in 1..40 {
-            for pair in draws(tests, &mut random).chunks(2) {
-                let [one, other] = pair else { panic!("a pair") };
-                assert!(one.iter().zip(other).all(|(one, other)| one != other));
-                let wrong = one.iter().filter(|wrong| **wrong).count();
-                assert!(wrong == tests / 2 || wrong == tests.div_ceil(2), "{tests}");
+            let draws = draws(tests, &mut random);
+            assert_eq!(draws.len(), RUNS);
+            for test in 0..tests {
+                let wrong = draws.iter().filter(|wrong| wrong[test]).count();
+                assert!((1..RUNS).contains(&wrong), "{tests}: {wrong}");
             }
         }
     }
 
-    /// The best that somebody can do who answers each run without knowing of the others: with equal chances a half or its complement.
+    /// What work may know in each run that is right but for its first test: what became of the others.
     #[test]
-    fn guessing_is_right_less_than_once_in_a_hundred() {
-        for (tests, expected) in [
-            (1, 4),
-            (2, 4),
-            (3, 2),
-            (4, 2),
-            (6, 2),
-            (7, 1),
-            (8, 1),
-            (60, 1),
-        ] {
-            assert_eq!(pairs(tests), expected, "{tests}");
-        }
+    fn a_guess_about_one_test_is_right_less_than_once_in_a_hundred() {
+        type Guess = fn(&[bool]) -> bool;
+        let guesses: [(&str, Guess); 4] = [
+            ("as its neighbour", |others| others[0]),
+            ("unlike its neighbour", |others| !others[0]),
+            ("the rest of a half", |others| {
+                others.iter().filter(|wrong| **wrong).count() < others.len().div_ceil(2)
+            }),
+            ("wrong as soon as another is", |others| {
+                others.contains(&true)
+            }),
+        ];
         let mut random = ChaCha20Rng::from_seed([3; 32]);
-        for tests in 1..=6 {
-            let goes = 40_000;
-            let wins = (0..goes).filter(|_| {
-                draws(tests, &mut random).iter().all(|wrong| {
-                    let half = tests.div_ceil(2);
-                    let guess: Vec<bool> = (0..tests).map(|place| place < half).collect();
-                    let flip = below(2, &mut random) == 1;
-                    wrong
-                        .iter()
-                        .zip(&guess)
-                        .all(|(wrong, guess)| *wrong == (*guess != flip))
-                })
-            });
-            let wins = wins.count();
-            assert!(as_f64(wins) < 0.013 * f64::from(goes), "{tests}: {wins}");
+        for (name, guess) in guesses {
+            for tests in [2, 3, 8] {
+                let goes = 10_000_u32;
+                let is_right = |_: &u32| {
+                    let draws = draws(tests, &mut random);
+                    draws.iter().all(|wrong| wrong[0] == guess(&wrong[1..]))
+                };
+                let right = (0..goes).filter(is_right).count();
+                assert!(right < 100, "{name}, {tests}: {right} of {goes}");
+            }
         }
     }
 

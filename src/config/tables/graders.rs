@@ -39,7 +39,7 @@ const TWINS: Key = defaulted(
     "twin",
     Shape::List { of: EDIT, least: 0 },
     "[]",
-    "For each hidden test an edit that makes it wrong. Where the tests pass, they run again with a secret half of them wrong, then with the other half: exactly the wrong ones must fail.",
+    "For each hidden test an edit that makes it wrong. Where the tests pass, they run seven times more, each time with secret ones of them wrong: exactly the wrong ones must fail.",
 );
 
 /// An edit of `twin`.
