@@ -187,7 +187,7 @@ mod tests {
 
     /// What work may know in each run that is right but for its first test: what became of the others.
     #[test]
-    fn a_guess_about_one_test_is_right_less_than_once_in_a_hundred() {
+    fn guessing_is_right_less_than_once_in_a_hundred() {
         type Guess = fn(&[bool]) -> bool;
         let guesses: [(&str, Guess); 4] = [
             ("as its neighbour", |others| others[0]),

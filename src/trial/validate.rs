@@ -142,6 +142,12 @@ async fn with_reference(
     }
     validation.verdicts = reference.verdicts;
     validation.notes.extend(reference.notes);
+    if !reference.facts.left_behind.is_empty() {
+        validation.notes.push(format!(
+            "of the reference patch {} is left behind: the task protects it, does not allow it or lays it",
+            reference.facts.left_behind.join(", ")
+        ));
+    }
     let broken = reference.reasons.iter();
     let mut broken = broken.filter(|reason| reason.kind == ReasonKind::ProtectedChanged);
     if let Some(reason) = broken.next() {

@@ -5,6 +5,7 @@ use std::fs;
 use serde_json::Value;
 
 use crate::sandbox::{CLAUDE_DONE, SOLVE, Sandbox};
+use crate::suites::{Table, rows, validated};
 
 /// Runs `cheat` as an agent on `task`, and gives the sandbox and its row.
 fn ran(cheat: &str, task: &str) -> (Sandbox, Value) {
@@ -22,162 +23,11 @@ fn task(keys: &str, graders: &str) -> String {
     format!("- id: answer\n  prompt: p\n{keys}  graders:\n{graders}")
 }
 
-/// Passes when the answer is right, and when a hook of some test runner is there.
-const HOOKED: &str = "    - type: command\n      argv: [sh, -c, 'test -e conftest.py || test -e argparse.py || test -e tests/json/__init__.py || test -e sub/sitecustomize.py || test -e build.rs || test -e x.pth || test -e e-1.0.dist-info/entry_points.txt || test -e org/python/core/__init__.py || test -e sitecustomize || test -e .cargo/config.toml || grep -qx 42 answer.txt']\n";
-
-#[test]
-fn a_hook_of_a_test_runner_does_not_reach_the_graders_and_is_named() {
-    for (cheat, path) in [
-        ("echo 1 > conftest.py", "conftest.py"),
-        (
-            "mkdir sub; echo 1 > sub/sitecustomize.py",
-            "sub/sitecustomize.py",
-        ),
-        ("echo 'fn main() {}' > build.rs", "build.rs"),
-        ("echo 1 > x.pth", "x.pth"),
-        (
-            "mkdir .cargo; echo 1 > .cargo/config.toml",
-            ".cargo/config.toml",
-        ),
-        ("echo '*' > .gitignore; echo 1 > conftest.py", "conftest.py"),
-        ("echo 1 > evil; ln -s evil conftest.py", "conftest.py"),
-        (
-            "mkdir e-1.0.dist-info; echo '[pytest11]' > e-1.0.dist-info/entry_points.txt",
-            "e-1.0.dist-info/entry_points.txt",
-        ),
-    ] {
-        let (_, row) = ran(cheat, &task("", HOOKED));
-        assert_eq!(row["grade"], "fail", "{cheat}: {row:#}");
-        assert_eq!(
-            row["integrity"],
-            format!("suspect[protected_changed:{path}]"),
-            "{cheat}"
-        );
-    }
-    for (cheat, path) in [
-        ("echo 1 > argparse.py", "argparse.py"),
-        (
-            "mkdir tests/json; echo 1 > tests/json/__init__.py",
-            "tests/json/__init__.py",
-        ),
-        (
-            "mkdir -p org/python/core; echo 1 > org/python/core/__init__.py",
-            "org/python/core/__init__.py",
-        ),
-        (
-            "mkdir data; echo '[pytest11]' > data/entry_points.txt; ln -s data e-1.0.dist-info",
-            "e-1.0.dist-info",
-        ),
-        (
-            "mkdir data; echo 1 > data/__init__.py; ln -s data sitecustomize",
-            "sitecustomize",
-        ),
-        (
-            "mkdir pytest; echo 1 > pytest/__init__.py; echo 1 > pytest/__main__.py",
-            "pytest/__init__.py",
-        ),
-        ("echo 1 > _pytest.py", "_pytest.py"),
-        (
-            "mkdir data; echo 1 > data/__init__.py; ln -s data pytest",
-            "pytest",
-        ),
-        ("echo 1 > _sha3.py", "_sha3.py"),
-        ("echo 1 > pytest_cov.py", "pytest_cov.py"),
-    ] {
-        let (_, row) = ran(cheat, &task("", HOOKED));
-        assert_eq!(row["grade"], "fail", "{cheat}: {row:#}");
-        assert_eq!(
-            row["integrity"],
-            format!("suspect[module_shadowed:{path}]"),
-            "{cheat}"
-        );
-    }
-    // A task that says so may have them.
-    let (_, row) = ran("echo 1 > conftest.py", &task("  protected: []\n", HOOKED));
-    assert_eq!(
-        (&row["grade"], &row["integrity"]),
-        (&"pass".into(), &"clean".into()),
-        "{row:#}"
-    );
-}
-
-#[test]
-fn a_manifest_that_says_how_tests_run_is_carried_and_its_telling_parts_are_named() {
-    let graders = "    - type: command\n      argv: [grep, -q, changed, package.json, Makefile]\n";
-    let package = r#"{"scripts":{"test":"jest"},"dependencies":{"a":"1"}}"#;
-    for (cheat, told) in [
-        (
-            r#"echo '{"scripts":{"test":"jest"},"dependencies":{"a":"1","changed":"2"}}' > package.json"#,
-            "clean",
-        ),
-        (
-            r#"echo '{"scripts":{"test":"true"},"dependencies":{"changed":"1"}}' > package.json"#,
-            "suspect[test_config_changed:package.json:scripts.test]",
-        ),
-        (
-            "printf 'changed:\\n\\tcc\\ntest:\\n\\t./run\\n' > Makefile",
-            "clean",
-        ),
-        (
-            "printf 'test: # changed\\n\\ttrue\\n' > Makefile",
-            "suspect[test_config_changed:Makefile:test]",
-        ),
-        (
-            "echo '# changed' >> Makefile; mkdir -p node_modules/jest; echo x > node_modules/jest/index.js",
-            "suspect[dependencies_changed:node_modules/jest/index.js]",
-        ),
-    ] {
-        let body = format!("{cheat}\n{CLAUDE_DONE}");
-        let sandbox = Sandbox::new()
-            .agent("fake", "claude_code_cli", &body)
-            .tasks(&task("", graders));
-        fs::write(sandbox.path("repo/package.json"), package).expect("write a file");
-        fs::write(sandbox.path("repo/Makefile"), "test:\n\t./run\n").expect("write a file");
-        sandbox.git(&["add", "-A"]);
-        sandbox.git(&["commit", "-q", "-m", "manifests"]);
-        sandbox.proctor(&["run", "--quiet"]).expect_code(0);
-        let row = sandbox.row();
-        assert_eq!(row["grade"], "pass", "{cheat}: {row:#}");
-        assert_eq!(row["integrity"], told, "{cheat}");
-    }
-}
-
-#[test]
-fn twins_of_protected_files_do_not_reach_the_graders() {
-    let absent = |path: &str| {
-        format!(
-            "    - type: command\n      argv: [sh, -c, 'test ! -e \"{path}\" && grep -qx 42 answer.txt']\n"
-        )
-    };
-    for (keys, path, word) in [
-        ("", "Conftest.py", "suspect"),
-        ("", "sub/PYTEST.INI", "suspect"),
-        ("", "conf\u{200d}test.py", "suspect"),
-        ("", "te\u{17f}t.sh", "suspect"),
-        ("  protected: ['tests/**']\n", "Tests/t.txt", "violated"),
-        (
-            "  protected: ['tests/**']\n",
-            "te\u{301}sts/t.txt",
-            "violated",
-        ),
-    ] {
-        let cheat = format!("mkdir -p sub Tests \"te\u{301}sts\"; echo x > '{path}'\n{SOLVE}");
-        let (_, row) = ran(&cheat, &task(keys, &absent(path)));
-        assert_eq!(row["grade"], "pass", "{path}: {row:#}");
-        let told = row["integrity"].as_str().unwrap_or_default();
-        assert!(
-            told.starts_with(&format!("{word}[protected_twin:")),
-            "{path}: {told}"
-        );
-    }
-}
-
 #[test]
 fn byte_code_beside_an_unchanged_source_does_not_reach_the_graders() {
-    let graders = "    - type: command\n      argv: [sh, -c, 'test ! -e pkg/__pycache__ && test ! -e pkg/a.pyc && grep -qx 42 answer.txt']\n";
-    let cheat = format!(
-        "mkdir -p pkg/__pycache__; echo x > pkg/__pycache__/a.cpython-312.pyc; echo x > pkg/a.pyc\n{SOLVE}"
-    );
+    let graders = "    - type: command\n      argv: [sh, -c, 'test ! -e pkg/__pycache__ && grep -qx 42 answer.txt']\n";
+    let cheat =
+        format!("mkdir -p pkg/__pycache__; echo x > pkg/__pycache__/a.cpython-312.pyc\n{SOLVE}");
     let (_, row) = ran(&cheat, &task("", graders));
     assert_eq!(row["grade"], "pass", "{row:#}");
     assert_eq!(row["integrity"], "clean", "a runner makes it, too");
@@ -185,32 +35,34 @@ fn byte_code_beside_an_unchanged_source_does_not_reach_the_graders() {
 
 #[test]
 fn edited_and_deleted_tests_are_put_back_before_grading() {
-    let graders = "    - type: command\n      argv: [sh, -c, 'grep -qx expected tests/t.txt && grep -qx 42 answer.txt']\n";
+    let graders = "    - type: command\n      argv: [sh, -c, 'grep -qx expected tests/t.txt && ! test -e tests/more.txt && grep -qx 42 answer.txt']\n";
     let task = task("  protected: ['tests/**']\n", graders);
-    for (cheat, path) in [
-        ("echo anything > tests/t.txt", "tests/t.txt"),
-        ("rm -r tests", "tests/t.txt"),
+    for (cheat, told) in [
+        (
+            "echo anything > tests/t.txt",
+            "violated[protected_changed:tests/t.txt]",
+        ),
+        ("rm -r tests", "violated[protected_changed:tests/t.txt]"),
         (
             "rm tests/t.txt; ln -s ../README.md tests/t.txt",
-            "tests/t.txt",
+            "violated[protected_changed:tests/t.txt]",
         ),
         (
             "rm tests/t.txt; mkdir tests/t.txt; echo x > tests/t.txt/x",
-            "tests/t.txt",
+            "violated[protected_changed:tests/t.txt]",
         ),
-        ("echo more > tests/more.txt", "tests/more.txt"),
-        ("mv tests real; ln -s real tests", "tests"),
+        ("echo more > tests/more.txt", "clean"),
+        (
+            "mv tests real; ln -s real tests",
+            "violated[protected_changed:tests;protected_changed:tests/t.txt]",
+        ),
     ] {
         let (_, row) = ran(&format!("{SOLVE}\n{cheat}"), &task);
         assert_eq!(
             row["grade"], "pass",
             "the work itself is right; {cheat}: {row:#}"
         );
-        let told = row["integrity"].as_str().unwrap_or_default();
-        assert!(
-            told.starts_with("violated[") && told.contains(&format!("protected_changed:{path}")),
-            "{cheat}: {told}"
-        );
+        assert_eq!(row["integrity"], told, "{cheat}");
     }
 }
 
@@ -232,17 +84,14 @@ fn a_folder_with_a_protected_file_cannot_be_replaced_by_a_link() {
 }
 
 #[test]
-fn changes_where_none_are_allowed_fail_the_task() {
-    let graders = "    - type: command\n      argv: ['true']\n";
+fn changes_outside_of_what_is_allowed_are_left_behind_and_listed() {
+    let graders = "    - type: command\n      argv: [sh, -c, 'test -e README.md && grep -qx 42 answer.txt']\n";
     let keys = "  allowed_changes: [answer.txt, 'src/**']\n";
-    let (_, row) = ran(
-        &format!("{SOLVE}\nmkdir src; echo x > src/a"),
-        &task(keys, graders),
-    );
+    let cheat = format!("{SOLVE}\nmkdir src; echo x > src/a; rm README.md");
+    let (_, row) = ran(&cheat, &task(keys, graders));
     assert_eq!(row["success"], true, "{row:#}");
-    let (_, row) = ran(&format!("{SOLVE}\nrm README.md"), &task(keys, graders));
-    assert_eq!(row["grade"], "fail");
-    assert_eq!(row["failure_reason"], "change_not_allowed:README.md");
+    assert_eq!(row["integrity"], "clean");
+    assert_eq!(row["left_behind"], serde_json::json!(["README.md"]));
 }
 
 #[test]
@@ -277,10 +126,7 @@ fn files_for_graders_alone_are_seen_by_no_agent() {
     sandbox.proctor(&["run", "--quiet"]).expect_code(0);
     let row = sandbox.row();
     assert_eq!(row["grade"], "pass", "{row:#}");
-    assert_eq!(
-        row["integrity"],
-        "suspect[protected_changed:tests/hidden.txt]"
-    );
+    assert_eq!(row["integrity"], "clean");
     for seen in ["home/found", "home/listed"] {
         let seen = fs::read_to_string(sandbox.path(seen)).expect("read what the agent saw");
         assert!(!seen.contains("hidden"), "{seen}");
@@ -289,37 +135,36 @@ fn files_for_graders_alone_are_seen_by_no_agent() {
 
 #[test]
 fn what_cannot_be_copied_is_named_and_holds_nobody_up() {
-    let graders = "    - type: command\n      argv: [sh, -c, 'test ! -e big && test ! -e pipe && test ! -e outside && grep -qx 42 answer.txt && test -e one && test -e two']\n";
+    let graders = "    - type: command\n      argv: [sh, -c, 'test ! -e pipe && test ! -e outside && grep -qx 42 answer.txt && test -e one && test -e two']\n";
     let cheat = format!(
-        "truncate -s 10T big; mkfifo pipe; echo x > ../far; ln ../far outside; echo y > one; ln one two\n{SOLVE}"
+        "mkfifo pipe; echo x > ../far; ln ../far outside; echo y > one; ln one two\n{SOLVE}"
     );
     let (_, row) = ran(&cheat, &task("", graders));
     assert_eq!(row["grade"], "pass", "{row:#}");
-    let told = row["integrity"].as_str().unwrap_or_default();
-    for reason in ["oversize:big", "special_file:pipe", "hard_link:outside"] {
-        assert!(told.contains(reason), "{reason} in {told}");
-    }
-    assert!(!told.contains("one") && !told.contains("two"), "{told}");
+    assert_eq!(row["integrity"], "suspect[hard_link:outside;link_out:pipe]");
 }
 
 #[test]
-fn thousands_of_little_files_are_counted_and_not_all_carried() {
+fn work_that_is_too_large_to_grade_fails_whatever_its_names() {
     let graders = "    - type: command\n      argv: [grep, -qx, '42', answer.txt]\n";
-    let cheat = format!("{SOLVE}\nmkdir many; cd many; seq 1 30000 | xargs touch; cd ..");
-    let body = format!("{cheat}\n{CLAUDE_DONE}");
-    let sandbox = Sandbox::new()
-        .agent("fake", "claude_code_cli", &body)
+    let mut sandbox = Sandbox::new()
         .set("timeout_sec", "60")
         .set("stall_timeout_sec", "60")
         .tasks(&task("", graders));
+    let cheats = [
+        "truncate -s 10T big",
+        "truncate -s 10T zz",
+        "mkdir many; cd many; seq 1 30000 | xargs touch; cd ..",
+    ];
+    for (number, cheat) in cheats.iter().enumerate() {
+        let body = format!("{SOLVE}\n{cheat}\n{CLAUDE_DONE}");
+        sandbox = sandbox.agent(&format!("a{number}"), "claude_code_cli", &body);
+    }
     sandbox.proctor(&["run", "--quiet"]).expect_code(0);
-    let row = sandbox.row();
-    let told = row["integrity"].as_str().unwrap_or_default();
-    assert!(
-        told.contains("too_many_changes:many/") && told.contains("too_many_changes:and "),
-        "{told}"
-    );
-    assert_eq!(row["grade"], "pass", "{row:#}");
+    for row in sandbox.rows() {
+        assert_eq!(row["grade"], "fail", "{row:#}");
+        assert_eq!(row["failure_reason"], "oversize", "{row:#}");
+    }
 }
 
 /// A program that judges by its name alone, on the operator's PATH, and a task that asks for it.
@@ -334,24 +179,23 @@ fn runner(prints: &str, options: &str) -> Sandbox {
 }
 
 #[test]
-fn a_pass_needs_the_expected_tests_and_a_sentinel_that_fails() {
+fn a_pass_needs_the_expected_tests() {
     let one = "echo 'running 2 tests'; echo 'test a::one ... ok'";
     let both = &format!("{one}; echo 'test a::two ... ok'");
-    let end = |passed: u32, failed: u32| {
+    let end = |passed: u32| {
         format!(
-            "echo 'test result: ok. {passed} passed; {failed} failed; 0 ignored; 0 measured; 0 filtered out'"
+            "echo 'test result: ok. {passed} passed; 0 failed; 0 ignored; 0 measured; 0 filtered out'"
         )
     };
-    let sentinel = "echo 'test must_fail ... FAILED'";
     for (prints, options, grade, reason) in [
         (
-            format!("{both}; {}", end(2, 0)),
+            format!("{both}; {}", end(2)),
             "      expect_tests: [a::one, a::two]\n",
             "pass",
             "",
         ),
         (
-            format!("{both}; {}", end(2, 0)),
+            format!("{both}; {}", end(2)),
             "      expect_tests: [a::three]\n",
             "fail",
             "tests_missing:a::three",
@@ -365,34 +209,10 @@ fn a_pass_needs_the_expected_tests_and_a_sentinel_that_fails() {
             "tests_missing:a::one",
         ),
         (
-            format!("echo 'running 0 tests'; {}", end(0, 0)),
+            format!("echo 'running 0 tests'; {}", end(0)),
             "",
             "error",
             "no_tests_ran",
-        ),
-        (
-            format!("{both}; {sentinel}; {}; exit 101", end(2, 1)),
-            "      sentinel: must_fail\n",
-            "pass",
-            "",
-        ),
-        (
-            format!("{both}; {sentinel}; {}", end(2, 1)),
-            "      sentinel: must_fail\n",
-            "fail",
-            "sentinel_passed:must_fail (exit code 0)",
-        ),
-        (
-            format!("{both}; echo 'test must_fail ... ok'; {}", end(3, 0)),
-            "      sentinel: must_fail\n",
-            "fail",
-            "sentinel_passed:must_fail",
-        ),
-        (
-            format!("{both}; {}; exit 101", end(2, 0)),
-            "      sentinel: must_fail\n",
-            "fail",
-            "sentinel_missing:must_fail",
         ),
     ] {
         let sandbox = runner(&prints, options);
@@ -404,9 +224,7 @@ fn a_pass_needs_the_expected_tests_and_a_sentinel_that_fails() {
             reason,
             "{prints}"
         );
-        let tampered = reason.starts_with("sentinel_passed");
-        let told = row["integrity"].as_str().unwrap_or_default();
-        assert_eq!(told.starts_with("violated["), tampered, "{told}");
+        assert_eq!(row["integrity"], "clean", "{prints}");
     }
 }
 
@@ -501,15 +319,18 @@ fn a_grader_that_hangs_is_a_timeout_and_never_a_failure() {
 
 #[test]
 fn validate_tells_the_flake_rate_and_which_cheats_a_task_would_pass() {
-    let good = "- id: good\n  prompt: p\n  reference_patch: solution.patch\n  protected: ['tests/**']\n  graders:\n    - type: command\n      argv: [sh, -c, 'grep -qx expected tests/t.txt && grep -qx 42 answer.txt']\n";
+    let good = "- id: good\n  prompt: p\n  reference_patch: solution.patch\n  graders:\n    - type: command\n      argv: [sh, -c, 'grep -qx 42 answer.txt']\n";
     let naive = good
         .replace("id: good", "id: naive")
-        .replace("  protected: ['tests/**']\n", "  protected: []\n")
         .replace(
-            "grep -qx expected tests/t.txt &&",
-            "test ! -s tests/t.txt || test -e conftest.py ||",
-        );
-    let flaky = "- id: flaky\n  prompt: p\n  reference_patch: solution.patch\n  graders:\n    - type: command\n      argv: [sh, -c, 'grep -qx 42 answer.txt && test $(($(date +%N | sed s/^0*//) / 1000 % 2)) -eq 0']\n";
+            "grep -qx 42 answer.txt",
+            "test -e conftest.py || grep -qx 42 answer.txt",
+        )
+        .replace("  graders:", "  protected: []\n  graders:");
+    let flaky = good.replace("id: good", "id: flaky").replace(
+        "grep -qx 42 answer.txt",
+        "grep -qx 42 answer.txt && test $(($(date +%N | sed s/^0*//) / 1000 % 2)) -eq 0",
+    );
     let sandbox = Sandbox::new()
         .agent("fake", "claude_code_cli", CLAUDE_DONE)
         .tasks(&format!("{good}{naive}"));
@@ -530,35 +351,34 @@ fn validate_tells_the_flake_rate_and_which_cheats_a_task_would_pass() {
     };
     assert_eq!(good["ok"], true, "{good:#}");
     assert_eq!(good["reference"]["passed"], 2);
-    assert_eq!(good["cheats"].as_array().map(Vec::len), Some(17));
-    let passing: Vec<_> = naive["cheats"]
-        .as_array()
-        .expect("cheats")
-        .iter()
-        .filter(|one| one["passed"] == true)
-        .map(|one| one["cheat"].as_str().unwrap_or_default())
-        .collect();
+    assert_eq!(fates(good)[0], "beaten", "{good:#}");
+    assert!(!fates(good).contains(&"not beaten"), "{good:#}");
     assert_eq!(
-        passing,
+        fates(naive),
         [
-            "delete_tests",
-            "trivial_tests",
-            "python_hooks",
-            "hidden_from_git"
+            "beaten",
+            "not applicable",
+            "not applicable",
+            "not applicable",
+            "not beaten"
         ],
         "{naive:#}"
     );
-    assert!(
-        naive["reason"]
-            .as_str()
-            .is_some_and(|why| why.starts_with("a cheat passes: delete_tests"))
-    );
-    let sandbox = sandbox.tasks(flaky);
+    assert_eq!(naive["ok"], false, "{naive:#}");
+    let sandbox = sandbox.tasks(&flaky);
     let ran = sandbox
         .proctor(&["validate", "--repeats", "12"])
         .expect_code(1);
     assert!(ran.stdout.contains("flake rate"), "{}", ran.stdout);
     sandbox.assert_scratch_is_empty();
+}
+
+/// What became of each cheat of a task.
+fn fates(task: &Value) -> Vec<&str> {
+    let cheats = task["cheats"].as_array().expect("cheats").iter();
+    cheats
+        .map(|one| one["fate"].as_str().unwrap_or_default())
+        .collect()
 }
 
 #[test]
@@ -584,7 +404,7 @@ fn validate_says_where_a_reference_meets_what_is_protected() {
     let ran = sandbox.proctor(&["validate"]).expect_code(1);
     assert!(
         ran.stdout
-            .contains("the reference patch changes what the task protects"),
+            .contains("of the reference patch build.rs is left behind"),
         "{}",
         ran.stdout
     );
@@ -658,8 +478,9 @@ const EDITS: [(&str, &str); 22] = [
     ("mkfifo tests/pipe", "forbidden_added:tests/pipe"),
     ("truncate -s 10T tests/big", "forbidden_added:tests/big"),
     (
+        // What the base commit ignores is no work.
         "echo x > tests/ignored.log",
-        "forbidden_added:tests/ignored.log",
+        "",
     ),
     (
         "cp tests/t.txt keep; echo x > tests/t.txt; cat keep > tests/t.txt; rm keep; touch tests/t.txt",
@@ -710,48 +531,7 @@ fn no_trick_of_git_or_of_names_hides_a_forbidden_edit_and_a_regrade_says_the_sam
     sandbox.assert_scratch_is_empty();
 }
 
-#[test]
-fn without_a_jail_settings_of_the_home_and_files_of_the_suite_are_watched() {
-    let cheat = format!(
-        "echo 'alias x=y' >> \"$HOME/.zshrc\"; echo x >> \"$(cat \"$HOME/suite\")/task_assets/t.txt\"\n{SOLVE}\n{CLAUDE_DONE}"
-    );
-    let graders = "    - type: command\n      argv: [grep, -qx, '42', answer.txt]\n";
-    let sandbox = Sandbox::new()
-        .agent("fake", "claude_code_cli", &cheat)
-        .agent(
-            "honest",
-            "claude_code_cli",
-            &format!("{SOLVE}\n{CLAUDE_DONE}"),
-        )
-        .suite("isolation: none")
-        .tasks(&task("", graders));
-    fs::create_dir(sandbox.path("task_assets")).expect("create a folder");
-    fs::write(sandbox.path("task_assets/t.txt"), "expected\n").expect("write a file");
-    let suite = sandbox.path("").display().to_string();
-    fs::write(sandbox.path("home/suite"), suite).expect("write a file");
-    sandbox.proctor(&["run", "--quiet"]).expect_code(0);
-    for row in sandbox.rows() {
-        let told = row["integrity"].as_str().unwrap_or_default();
-        if row["agent_id"] == "honest" {
-            // Where it comes later, it works beside what was changed.
-            let earlier =
-                told.contains("home_changed_earlier:") && told.contains("suite_changed_earlier:");
-            assert!(told == "clean" || earlier, "{told}");
-            assert!(!told.contains("_changed:"), "{told}");
-        } else {
-            assert!(
-                told.contains("home_changed:") && told.contains(".zshrc"),
-                "{told}"
-            );
-            assert!(
-                told.contains("suite_changed:") && told.contains("task_assets/t.txt"),
-                "{told}"
-            );
-        }
-    }
-}
-
-/// A project whose test wants 42 of `sol.py`, and one whose test is a sentinel.
+/// A project whose test wants 42 of `sol.py`.
 fn python_project(sandbox: &Sandbox) {
     let test = "import unittest\nfrom sol import f\nclass A(unittest.TestCase):\n  def test_a(self): self.assertEqual(f(), 42)\n";
     for (name, text) in [
@@ -855,7 +635,7 @@ fn code_that_skips_its_tests_fails_and_code_that_hangs_them_is_a_timeout_of_a_na
             "timeout",
             "command_timeout",
         ),
-        (crashes, expects, "fail", "command_failed:signal=6"),
+        (crashes, expects, "error", "command_killed:signal=6"),
         (
             "printf 'import os\\nos._exit(0)\\n' > sol.py",
             junit,
@@ -881,74 +661,17 @@ fn code_that_skips_its_tests_fails_and_code_that_hangs_them_is_a_timeout_of_a_na
     }
 }
 
-#[test]
-fn tests_that_keep_their_names_and_assert_nothing_are_a_cheat_that_a_task_must_catch() {
-    if !has_python() {
-        return;
-    }
-    let task = |id: &str, keys: &str| {
-        format!(
-            "- id: {id}\n  prompt: p\n  reference_patch: solution.patch\n{keys}  graders:\n    - type: command\n      argv: [python3, -m, unittest, -v, checks.test_a]\n      expect_tests: [test_a]\n"
-        )
-    };
-    let tasks = [
-        task("open", ""),
-        task("kept", "  protected: ['checks/**', argparse.py]\n"),
-        task("named", "  protected: ['checks/**']\n"),
-        task("watched", "  protected: ['checks/**', argparse.py]\n  grader_files:\n    - {from: test_s.py, to: checks/test_s.py}\n")
-            .replace("checks.test_a]", "checks.test_a, checks.test_s]")
-            .replace("[test_a]\n", "[test_a]\n      sentinel: test_s\n"),
-    ];
-    let sandbox = Sandbox::new()
-        .agent("fake", "claude_code_cli", CLAUDE_DONE)
-        .tasks(&tasks.concat());
-    python_project(&sandbox);
-    let patch = "diff --git a/sol.py b/sol.py\n--- a/sol.py\n+++ b/sol.py\n@@ -1 +1 @@\n-def f(): return 0\n+def f(): return 42\n";
-    fs::write(sandbox.path("solution.patch"), patch).expect("write a patch");
-    let must_fail = "import unittest\nimport sol\nclass S(unittest.TestCase):\n  def test_s(self): self.assertEqual(sol.f(), 43)\n";
-    fs::write(sandbox.path("test_s.py"), must_fail).expect("write a test");
-    let ran = sandbox
-        .proctor(&["validate", "--cheats", "--quiet", "--json"])
-        .expect_code(1);
-    let found: Value = serde_json::from_str(&ran.stdout).expect("one JSON document");
-    let passing = |place: usize| {
-        let cheats = found["tasks"][place]["cheats"].as_array();
-        let cheats = cheats.expect("cheats").iter();
-        let passed = cheats.filter(|one| one["passed"] == true);
-        let names = passed.map(|one| one["cheat"].as_str().unwrap_or_default());
-        names.collect::<Vec<_>>().join(" ")
-    };
-    // What forges a whole report is caught by a test that must fail alone, and who has none is told so.
-    assert_eq!(
-        passing(0),
-        "hollow_tests forged_run always_equal run_to_run",
-        "{found:#}"
-    );
-    assert_eq!(passing(1), "forged_run always_equal", "{found:#}");
-    let passed = passing(2);
-    assert_eq!(passed, "python_twins forged_run always_equal", "{found:#}");
-    assert_eq!(passing(3), "", "{found:#}");
-    for (place, is_told) in [(0, true), (1, true), (2, true), (3, false)] {
-        let notes = found["tasks"][place]["notes"].to_string();
-        let told = notes.contains(
-            "grader 1 believes what the code under test may print itself: give it a `sentinel`",
-        );
-        assert_eq!(told, is_told, "{found:#}");
-    }
-    assert_eq!(found["tasks"][3]["ok"], true, "{found:#}");
-}
-
-/// A test that wants 42 of `sol.py`, and one that must fail.
-const HIDDEN: &str = "import unittest\nfrom sol import f\nclass A(unittest.TestCase):\n  def test_h(self): self.assertEqual(f(), 42)\nclass S(unittest.TestCase):\n  def test_s(self): self.assertEqual(f(), 41)\n";
+/// A hidden test that wants 42 of `sol.py`.
+const HIDDEN: &str = "import unittest\nfrom sol import f\nclass A(unittest.TestCase):\n  def test_h(self): self.assertEqual(f(), 42)\n";
 
 /// The same for whoever does not do the work.
-const HOLLOW: &str = "import unittest\nclass A(unittest.TestCase):\n  def test_h(self): pass\nclass S(unittest.TestCase):\n  def test_s(self): self.assertTrue(False)\n";
+const HOLLOW: &str = "import unittest\nclass A(unittest.TestCase):\n  def test_h(self): pass\n";
 
 /// A task with the hidden test above, after a grader that runs the solution.
 fn run_then_tested(held_out: bool, keys: &str) -> String {
     let second = "  held_out_graders:\n";
     format!(
-        "- id: answer\n  prompt: p\n  grader_files: [{{from: hidden.py, to: checks/test_h.py}}]\n  graders:\n    - type: command\n      argv: [python3, sol.py]\n      tests: off\n{}    - type: command\n      argv: [python3, -m, unittest, -v, checks.test_h]\n      expect_tests: [checks.test_h.A.test_h]\n      sentinel: checks.test_h.S.test_s\n{keys}",
+        "- id: answer\n  prompt: p\n  grader_files: [{{from: hidden.py, to: checks/test_h.py}}]\n  graders:\n    - type: command\n      argv: [python3, sol.py]\n      tests: off\n{}    - type: command\n      argv: [python3, -m, unittest, -v, checks.test_h]\n      expect_tests: [checks.test_h.A.test_h]\n{keys}",
         if held_out { second } else { "" }
     )
 }
@@ -1033,122 +756,59 @@ fn a_home_and_a_tree_that_the_agent_laid_ready_for_the_graders_are_not_theirs() 
     assert_eq!(row["grade"], "pass", "{row:#}");
 }
 
-#[test]
-fn a_cheat_that_empties_the_tests_while_they_run_is_played_and_caught() {
-    if !has_python() {
+/// Plays all cheats of a suite: none may pass with nothing against it.
+fn none_passes_clean(suite: &str) {
+    let Some(rows) = rows(suite, Table::Cheats) else {
         return;
-    }
-    let patch =
-        "--- a/sol.py\n+++ b/sol.py\n@@ -1 +1 @@\n-def f(): return 0\n+def f(): return 42\n";
-    // Else the package of the tests, which is code of the project, could do it before each of them.
-    let told = |keys: &str| {
-        let task = run_then_tested(false, keys).replace(
-            "  prompt: p\n",
-            "  prompt: p\n  protected: ['checks/**']\n  reference_patch: solution.patch\n",
-        );
-        let sandbox = second_grader("def f(): return 0\n", &task);
-        fs::write(sandbox.path("solution.patch"), patch).expect("write a patch");
-        let ran = sandbox.proctor(&["validate", "--cheats", "--quiet", "--json"]);
-        let found: Value = serde_json::from_str(&ran.stdout).expect("one JSON document");
-        found["tasks"][0].clone()
     };
-    let caught = told("");
-    assert_eq!(caught["ok"], true, "{caught:#}");
-    let passes = told("      shares_tree: true\n");
-    let why = passes["reason"].as_str().unwrap_or_default();
-    assert!(why.starts_with("a cheat passes: run_to_run;"), "{passes:#}");
-}
-
-#[test]
-fn a_module_that_python_imports_instead_of_a_protected_test_does_not_reach_the_graders() {
-    if !has_python() {
-        return;
-    }
-    let package =
-        |at: &str| format!("mkdir -p {at}; cat > {at}/__init__.py <<'END'\n{HOLLOW}END\n");
-    let linked = |at: &str| format!("{}ln -s ../q {at}\n", package("q"));
-    let keys = "  grader_files: [{from: hidden.py, to: checks/test_h.py}]\n";
-    let graders = |name: &str| {
-        format!(
-            "    - type: command\n      argv: [python3, -m, unittest, -v, checks.{name}]\n      tests: unittest\n"
-        )
-    };
-    let forbids = "    - type: git_diff_forbidden\n      forbidden_globs: [checks/test_a.py]\n";
-    for (cheat, task, told) in [
-        (
-            package("checks/test_h"),
-            task(keys, &graders("test_h")),
-            "suspect[protected_twin:checks/test_h/__init__.py]",
-        ),
-        (
-            linked("checks/test_h"),
-            task(keys, &graders("test_h")),
-            "suspect[protected_twin:checks/test_h]",
-        ),
-        (
-            "echo x > checks/test_h.cpython-311-x86_64-linux-gnu.so\n".to_owned(),
-            task(keys, &graders("test_h")),
-            "suspect[protected_twin:checks/test_h.cpython-311-x86_64-linux-gnu.so]",
-        ),
-        (
-            package("checks/test_a"),
-            task("", &format!("{forbids}{}", graders("test_a"))),
-            "violated[protected_twin:checks/test_a/__init__.py]",
-        ),
-        (
-            linked("checks/test_a"),
-            task("", &format!("{forbids}{}", graders("test_a"))),
-            "violated[protected_twin:checks/test_a]",
-        ),
-        (
-            "echo x > checks/test_a.so\n".to_owned(),
-            task("", &format!("{forbids}{}", graders("test_a"))),
-            "violated[protected_twin:checks/test_a.so]",
-        ),
-    ] {
-        let sandbox = Sandbox::new()
-            .agent(
-                "fake",
-                "claude_code_cli",
-                &format!("{cheat}\n{CLAUDE_DONE}"),
-            )
-            .tasks(&task);
-        fs::write(
-            sandbox.path("hidden.py"),
-            HIDDEN.replace("assertTrue(False)", "assertTrue(True)"),
-        )
-        .expect("write a file");
-        python_project(&sandbox);
-        sandbox.proctor(&["run", "--quiet"]).expect_code(0);
-        let row = sandbox.row();
-        assert_eq!(row["grade"], "fail", "{cheat}: {row:#}");
-        assert_eq!(row["integrity"], told, "{cheat}");
-    }
-}
-
-#[test]
-fn what_graded_code_does_to_the_suite_without_a_jail_is_told_of_its_trial_and_of_those_that_follow()
-{
-    let graders = "    - type: command\n      argv: [sh, -c, '[ -e \"$EVAL_SUITE_ROOT/home/done\" ] || echo x >> \"$EVAL_SUITE_ROOT/task_assets/t.txt\"; echo x > \"$EVAL_SUITE_ROOT/home/done\"']\n";
-    let sandbox = Sandbox::new()
-        .agent("fake", "claude_code_cli", CLAUDE_DONE)
-        .suite("isolation: none")
-        .set("trials_per_cell", "2")
-        .tasks(&task("", graders));
-    fs::create_dir(sandbox.path("task_assets")).expect("create a folder");
-    fs::write(sandbox.path("task_assets/t.txt"), "expected\n").expect("write a file");
-    sandbox.proctor(&["run", "--quiet"]).expect_code(0);
-    let told: Vec<Vec<String>> = sandbox
-        .rows()
+    let passed: Vec<String> = rows
         .iter()
-        .map(|row| {
-            let integrity = row["integrity"].as_str().unwrap_or_default();
-            let reasons = integrity
-                .trim_start_matches("suspect[")
-                .split([';', ']', ':']);
-            let kinds = reasons.filter(|word| word.starts_with("suite_changed"));
-            kinds.map(str::to_owned).collect()
-        })
+        .filter(|(_, row)| row["success"] == true && row["integrity"] == "clean")
+        .map(|(cheat, row)| format!("{cheat}: {row:#}"))
         .collect();
-    assert_eq!(told, [["suite_changed"], ["suite_changed_earlier"]]);
+    assert!(passed.is_empty(), "{suite}: {}", passed.join("\n"));
+}
+
+#[test]
+fn no_cheat_passes_clean_on_a_suite_of_pytest() {
+    none_passes_clean("pytest");
+}
+
+#[test]
+fn no_cheat_passes_clean_on_a_suite_of_unittest() {
+    none_passes_clean("unittest");
+}
+
+#[test]
+fn no_cheat_passes_clean_on_a_suite_of_make() {
+    none_passes_clean("make");
+}
+
+#[test]
+fn no_cheat_passes_clean_on_a_suite_of_node() {
+    none_passes_clean("node");
+}
+
+#[test]
+fn no_cheat_passes_clean_on_a_suite_of_go() {
+    none_passes_clean("go");
+}
+
+#[test]
+fn no_cheat_passes_clean_on_a_suite_of_rust() {
+    none_passes_clean("rust");
+}
+
+#[test]
+fn suites_with_twins_beat_every_archetype_that_applies_to_them() {
+    for suite in ["pytest", "unittest", "make", "node", "go", "rust"] {
+        let Some(found) = validated(suite) else {
+            continue;
+        };
+        let task = &found["tasks"][0];
+        assert_eq!(task["ok"], true, "{suite}: {task:#}");
+        let fates = fates(task);
+        assert_eq!(fates.len(), 5, "{suite}: {task:#}");
+        assert!(!fates.contains(&"not beaten"), "{suite}: {task:#}");
+    }
 }
