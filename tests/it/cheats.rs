@@ -514,11 +514,9 @@ fn no_trick_of_git_or_of_names_hides_a_forbidden_edit_and_a_regrade_says_the_sam
         let flagged = row["integrity"]
             .as_str()
             .is_some_and(|told| told.starts_with("violated["));
-        // Twins and a folder in place of a file are other paths than the protected ones.
-        assert!(
-            flagged || reason.is_empty() || told.contains("Tests/") || told.contains(":E"),
-            "{edit}: {row:#}"
-        );
+        let is_old = ["forbidden_modified", "forbidden_removed"];
+        let is_old = is_old.iter().any(|word| reason.starts_with(word));
+        assert!(flagged || !is_old, "{edit}: {row:#}");
     }
     let found = sandbox.regraded(0);
     for trial in found["trials"].as_array().expect("trials") {
