@@ -57,7 +57,7 @@ impl TestRun {
         if let Some((exact, status)) = self.ids.get_key_value(id) {
             return vec![(exact, *status)];
         }
-        let endings = [format!("::{id}"), format!(".{id}"), format!("/{id}")];
+        let endings = ["::", ".", "/", " > "].map(|between| format!("{between}{id}"));
         let ids = self.ids.iter();
         let alike = ids.filter(|(known, _)| endings.iter().any(|ending| known.ends_with(ending)));
         alike

@@ -87,6 +87,11 @@ fn a_short_name_means_all_tests_that_have_it() {
     assert_eq!(run("FAILED").status("one"), Some(Status::Failed));
     let (_, why) = mixed(&mixture(&["one"], &[]), &[], &run("FAILED"));
     assert_eq!(why, None, "one of them failed as it must");
+    let tap = read(
+        TestFormat::Tap,
+        "# Subtest: t.js\n    ok 1 - one\nok 1 - t.js\n1..1\n",
+    );
+    assert_eq!(tap.status("one"), Some(Status::Passed));
 }
 
 #[test]
