@@ -52,7 +52,13 @@ impl Held {
                 }
             }
         }
-        self.found()
+        self.found(None)
+    }
+
+    /// What was found of a trial that failed otherwise, for this reason: no judge is asked.
+    #[must_use]
+    pub fn decided(self, why: &str) -> LayersFound {
+        self.found(Some(why))
     }
 
     /// What was found with what judges say, who are shown this beside the answer.
@@ -77,12 +83,13 @@ impl Held {
                 asked.add(put(inquiry, &hearing).await);
             }
         }
-        (self.found(), asked)
+        (self.found(None), asked)
     }
 
-    fn found(self) -> LayersFound {
-        let why = self.broken();
-        let why = why.map(|name| format!("not asked, since {name} does not hold"));
+    fn found(self, decided: Option<&str>) -> LayersFound {
+        let broken = self.broken().map(|name| format!("{name} does not hold"));
+        let why = decided.map(str::to_owned).or(broken);
+        let why = why.map(|why| format!("not asked, since {why}"));
         let layers = self.layers.into_iter().map(|layer| match layer {
             Layer::Answer(inquiry) => ("answer", inquiry.finish_unasked(why.as_deref())),
             Layer::Found(name, findings) => (name, findings),

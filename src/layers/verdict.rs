@@ -36,14 +36,20 @@ impl Tally {
     /// Counts one trace.
     pub fn add(&mut self, layers: Layers) {
         if layers.any(LayerStatus::Fail) {
-            self.failed += 1;
-        } else if layers.any(LayerStatus::Error) {
+            return self.add_failed(layers);
+        }
+        if layers.any(LayerStatus::Error) {
             // Whoever is not judged is not warned either.
             self.errors += 1;
             return;
-        } else {
-            self.passed += 1;
         }
+        self.passed += 1;
+        self.warned += usize::from(layers.any(LayerStatus::Warn));
+    }
+
+    /// Counts one trace that failed, whatever its layers say.
+    pub fn add_failed(&mut self, layers: Layers) {
+        self.failed += 1;
         self.warned += usize::from(layers.any(LayerStatus::Warn));
     }
 

@@ -6,7 +6,7 @@ use crate::model::Cell;
 use crate::record::RunDir;
 use crate::report::facts::{Facts, Standing};
 use crate::report::number::of;
-use crate::report::rebuild::{ReportError, first_pass, readable};
+use crate::report::rebuild::{ReportError, attempts};
 use crate::stats;
 
 /// A mean with a low and a high guess.
@@ -76,10 +76,9 @@ pub struct Estimate {
 /// # Errors
 /// When its journal cannot be read.
 pub fn estimate(run: &RunDir, trials: usize) -> Result<Estimate, ReportError> {
-    let first = first_pass(run)?;
     let mut past = PastRun::default();
-    for (number, row) in (0..first.rows).zip(readable(&run.runs_jsonl())?) {
-        if !first.superseded.contains(number) {
+    for (row, is_superseded) in attempts(run)? {
+        if !is_superseded {
             past.add(&Facts::of(&row));
         }
     }

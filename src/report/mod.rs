@@ -42,7 +42,9 @@ pub use nameless::Whereabouts;
 pub use number::{counted, float, whole};
 pub use overview::{Overview, ScenarioLine};
 pub use quote::{quote_command, quote_odd};
-pub use rebuild::{RebuildOptions, Rebuilt, ReportError, rebuild, write_all};
+pub use rebuild::{
+    RebuildOptions, Rebuilt, ReportError, attempts, rebuild, without_rows, write_all,
+};
 pub use runs_csv::runs_csv_columns;
 pub use sanitize::{escape_json, sanitize, sanitize_line};
 pub use share::{share, whereabouts_here};

@@ -105,8 +105,20 @@ pub fn write_all(run: &RunDir, summary_cache_strata: bool) -> Result<Rebuilt, Re
 }
 
 /// The rows that can be read; what cannot was told by the first pass.
-pub(crate) fn readable(journal: &Path) -> Result<impl Iterator<Item = Row>, ReportError> {
+pub(crate) fn readable(journal: &Path) -> Result<impl Iterator<Item = Row> + use<>, ReportError> {
     Ok(rows(journal)?.filter_map(Result::ok))
+}
+
+/// The rows of a run that can be read, each with whether a later attempt stands for its trial.
+///
+/// # Errors
+/// When the journal cannot be read.
+pub fn attempts(run: &RunDir) -> Result<impl Iterator<Item = (Row, bool)> + use<>, ReportError> {
+    let FirstPass {
+        rows, superseded, ..
+    } = first_pass(run)?;
+    let each = (0..rows).zip(readable(&run.runs_jsonl())?);
+    Ok(each.map(move |(number, row)| (row, superseded.contains(number))))
 }
 
 /// What the second pass must know of rows that it has not seen yet.
@@ -192,8 +204,9 @@ fn baseline_run(facts: &RowFacts<'_>, seen: &Seen, row: u32) -> Option<BaselineR
     })
 }
 
-/// Says so where trials of the last start's plan have no row: rates over planned trials do not know them.
-fn without_rows(run: &RunDir, trials: u64) -> Option<String> {
+/// Says so where trials of the plan have no row, by how many trials have one: rates over planned trials do not know them.
+#[must_use]
+pub fn without_rows(run: &RunDir, trials: u64) -> Option<String> {
     // A run of another harness has no plan, and who cannot read the file is told so where it is needed.
     let plan = RunMetadata::read(run).ok().flatten()?.plan?;
     let missing = plan.trials.checked_sub(trials).filter(|some| *some > 0)?;

@@ -5,7 +5,7 @@ use std::fs;
 use serde_json::{Value, json};
 
 use crate::pages;
-use crate::sandbox::Sandbox;
+use crate::sandbox::{CLAUDE_DONE, Sandbox};
 
 const SPEC: &str = "\
 agent: rag
@@ -510,6 +510,97 @@ fn a_trial_whose_agent_failed_is_not_judged_however_it_failed() {
             assert!(refused.contains(why), "{refused}");
         }
     }
+}
+
+#[test]
+fn a_trial_that_the_graders_of_its_run_failed_passes_no_spec() {
+    let sandbox = Sandbox::new()
+        .agent("fake", "claude_code_cli", CLAUDE_DONE)
+        .tasks("- {id: t, prompt: do it, graders: [{type: command, argv: ['false']}], expect: {answer: {expected_in_answer: [done]}}}\n");
+    sandbox.proctor(&["run", "--quiet"]).expect_code(0);
+    let run = sandbox.run_dir().display().to_string();
+    let [events, export, _] = files_of(&sandbox);
+    for path in [&run, &events, &export] {
+        let told = document(&sandbox, &["tasks.yaml", path, "--query", "t"], 1);
+        let first = &told["traces"][0];
+        let why = first["why"].as_str().unwrap_or_default();
+        assert_eq!((&told["failed"], &told["passed"]), (&json!(1), &json!(0)));
+        assert!(why.contains("graders said fail: "), "{told:#}");
+        assert_eq!(first["layers"]["answer"]["status"], "pass", "{told:#}");
+    }
+    let save = ["baseline", "save", "tasks.yaml", &run];
+    let refused = sandbox.proctor(&save).expect_code(2).stderr;
+    assert!(refused.contains("graders said fail"), "{refused}");
+    // What a layer failed is judged again, by the spec of today.
+    let layers = sandbox.path("layers.yaml");
+    fs::write(layers, "answer: {expected_in_answer: [done]}\n").expect("write a spec");
+    let sandbox = sandbox
+        .tasks("- {id: t, prompt: do it, expect: {answer: {expected_in_answer: [never]}}}\n");
+    sandbox.proctor(&["run", "--quiet"]).expect_code(0);
+    let runs = fs::read_dir(sandbox.path("runs")).expect("the runs");
+    let last = runs
+        .flatten()
+        .map(|entry| entry.path())
+        .max()
+        .expect("a run");
+    let last = last.to_str().expect("text");
+    document(&sandbox, &["tasks.yaml", last], 1);
+    document(&sandbox, &["layers.yaml", last], 0);
+}
+
+#[test]
+fn trials_that_never_started_are_told_and_pass_nothing() {
+    let expect = "expect: {answer: {expected_in_answer: [done]}}";
+    let tasks = format!(
+        "- {{id: t, prompt: do it, {expect}}}\n- {{id: u, prompt: do it, setup_commands: [['false']], {expect}}}\n- {{id: v, prompt: do it}}\n"
+    );
+    let sandbox = Sandbox::new()
+        .agent("fake", "claude_code_cli", CLAUDE_DONE)
+        .tasks(&tasks);
+    let first = sandbox.proctor(&["run", "--quiet", "--task-ids", "t", "u"]);
+    first.expect_code(1);
+    let run = sandbox.run_dir().display().to_string();
+    let told = document(&sandbox, &["tasks.yaml", &run], 2);
+    assert_eq!((&told["passed"], &told["errors"]), (&json!(1), &json!(1)));
+    let why = told["traces"][1]["why"].as_str().unwrap_or_default();
+    assert!(why.contains("setup"), "{told:#}");
+    assert_eq!(told["traces"].as_array().map(Vec::len), Some(2));
+}
+
+#[test]
+fn trials_of_the_plan_that_never_ran_are_told_and_pass_nothing() {
+    let sandbox = Sandbox::new()
+        .agent("fake", "claude_code_cli", CLAUDE_DONE)
+        .set("trials_per_cell", "3")
+        .tasks("- {id: t, prompt: do it, expect: {answer: {expected_in_answer: [done]}}}\n");
+    sandbox.proctor(&[
+        "run",
+        "--quiet",
+        "--max-cost-usd",
+        "0.6",
+        "--max-trial-cost-usd",
+        "0.6",
+    ]);
+    let run = sandbox.run_dir().display().to_string();
+    let told = document(&sandbox, &["tasks.yaml", &run], 2);
+    let why = told["traces"][1]["why"].as_str().unwrap_or_default();
+    assert!(why.contains("2 of 3 planned trials"), "{told:#}");
+}
+
+#[test]
+fn of_a_trial_that_was_tried_again_the_attempt_that_stands_is_judged() {
+    let once =
+        format!("if [ -e $HOME/once ]; then\n{CLAUDE_DONE}\nelse touch $HOME/once; kill -9 $$; fi");
+    let sandbox = Sandbox::new()
+        .agent("fake", "claude_code_cli", &once)
+        .tasks("- {id: t, prompt: do it, expect: {answer: {expected_in_answer: [done]}}}\n");
+    sandbox.proctor(&["run", "--quiet"]).expect_code(1);
+    let run = sandbox.run_dir().display().to_string();
+    let again = ["run", "--quiet", "--resume", &run];
+    sandbox.proctor(&again).expect_code(0);
+    assert_eq!(sandbox.rows().len(), 2);
+    let told = document(&sandbox, &["tasks.yaml", &run], 0);
+    assert_eq!(told["traces"].as_array().map(Vec::len), Some(1), "{told:#}");
 }
 
 /// The only trial as its events, its export, and one of an older proctor.

@@ -10,7 +10,7 @@ use crate::cli::args::TEMPLATE;
 /// Flags of `check`.
 #[derive(Debug, Clone, Args)]
 #[command(
-    after_help = "Exit code: 0 all pass or warn, 1 a wrong answer or a forbidden call, 2 nothing was judged, or not all could be
+    after_help = "Exit code: 0 all pass or warn, 1 a wrong answer, a forbidden call or a failed trial, 2 not all was judged
 
 Match modes are told from the side of the reference: subset means that every tool of the reference was used,
 superset that every used tool is in the reference.

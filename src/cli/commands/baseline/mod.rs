@@ -83,7 +83,8 @@ fn save(args: &SaveBaselineArgs) -> Outcome<ExitCode> {
             refused("the spec is not about this trace").hint("name a query or task: --query")
         );
     };
-    let flaw = source.failed.as_ref().or(trace.gaps.calls.as_ref());
+    let failed = source.failed.as_ref().or(source.graded_down.as_ref());
+    let flaw = failed.or(trace.gaps.calls.as_ref());
     if let Some(why) = flaw.filter(|_| !args.force) {
         let hint = "--force saves it all the same, and that is recorded";
         return Err(refused(format!("{}: {why}; nothing was saved", source.name)).hint(hint));

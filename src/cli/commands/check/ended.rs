@@ -12,12 +12,54 @@ pub(super) fn said_failed(events: &[AgentEvent]) -> Option<String> {
     graders::said_failed(events).then(|| "the agent said that it failed".to_owned())
 }
 
-/// Why the agent of a trial did not come to its end, by its row, which is missing where the trial did not end.
-pub(super) fn of_row(row: Option<&Row>) -> Option<String> {
-    row.map_or_else(|| Some(NO_ROW.to_owned()), failed)
+/// How a trial ended, as far as that decides what is judged of it.
+#[derive(Debug, Default)]
+pub(super) struct Ended {
+    /// Why nothing of it is judged.
+    pub(super) failed: Option<String>,
+    /// Why the graders of its run say that it failed.
+    pub(super) graded_down: Option<String>,
 }
 
-/// Why an agent did not come to its end by what its row tells.
+impl Ended {
+    /// By the row of the trial, which is missing where it did not end.
+    pub(super) fn of(row: Option<&Row>) -> Self {
+        Self {
+            failed: row.map_or_else(|| Some(NO_ROW.to_owned()), failed),
+            graded_down: row.and_then(graded_down),
+        }
+    }
+}
+
+/// Why the graders of a run say that a trial failed, but for layers, which a spec asks for again.
+pub(super) fn graded_down(row: &Row) -> Option<String> {
+    let is_fail = row.grade.as_deref() == Some(Grade::Fail.as_str());
+    let why = refusal(row).filter(|_| is_fail)?;
+    Some(format!("the run's graders said fail: {why}"))
+}
+
+/// Why no grade was found, but for layers.
+fn ungraded(row: &Row) -> Option<String> {
+    let known = [Grade::Pass, Grade::Fail, Grade::NotGraded].map(Grade::as_str);
+    let grade = row.grade.as_deref().filter(|it| !known.contains(it))?;
+    let why = refusal(row)?;
+    Some(format!(
+        "the run's graders could not judge it: {grade}: {why}"
+    ))
+}
+
+/// The reason of a row that no layer gave.
+fn refusal(row: &Row) -> Option<&str> {
+    let reason = row.failure_reason.as_deref()?;
+    let word = reason.split(':').next().unwrap_or(reason);
+    let word = word.strip_suffix("_unjudged").unwrap_or(word);
+    (!LAYERS.contains(&word)).then_some(reason)
+}
+
+/// Graders that are layers.
+const LAYERS: [&str; 3] = ["answer", "path", "budget"];
+
+/// Why an agent did not come to its end by what its row tells, or why nobody knows how its work is.
 pub(super) fn failed(row: &Row) -> Option<String> {
     let infra = row.infra.as_deref().filter(|infra| *infra != "none");
     if let Some(infra) = infra {
@@ -32,7 +74,8 @@ pub(super) fn failed(row: &Row) -> Option<String> {
         return Some(format!("{why}{ending}"));
     }
     if let Some(code) = row.exit_code {
-        return (code != 0).then(|| format!("the agent ended with exit code {code}"));
+        let failed = (code != 0).then(|| format!("the agent ended with exit code {code}"));
+        return failed.or_else(|| ungraded(row));
     }
     // Older exports leave out the exit code, and why a trial was none.
     let is_graded_down = row.grade.as_deref() == Some(Grade::Fail.as_str());

@@ -27,6 +27,8 @@ struct Checked {
     /// The baseline it was compared with.
     baseline: Option<String>,
     result: Held,
+    /// Why it failed whatever was found in it.
+    graded_down: Option<String>,
     /// Each check that a judge decided, with how far the judge is known.
     judged: Vec<String>,
 }
@@ -69,6 +71,7 @@ pub(in crate::cli) fn run(args: &CheckArgs) -> Outcome<ExitCode> {
     let mut tally = Tally::default();
     for one in &checked {
         match &one.result {
+            Held::Found(found) if one.graded_down.is_some() => tally.add_failed(found.layers()),
             Held::Found(found) => tally.add(found.layers()),
             Held::Crashed(_) => tally.add_crash(),
             Held::Unasked | Held::Waits => {}
@@ -163,6 +166,13 @@ impl<'a> Chosen<'a> {
             .or_else(|| all.iter().find(by_task));
         found.or_else(|| all.iter().find(by_words)).or(only)
     }
+
+    /// Whether each query is for a task, and none for this one.
+    fn is_about_others(&self, task: Option<&str>) -> bool {
+        let Self::Any(all) = self else { return false };
+        let other = |query: &TraceQuery| query.task.is_some() && query.task.as_deref() != task;
+        task.is_some() && all.iter().all(other)
+    }
 }
 
 fn check(
@@ -175,10 +185,12 @@ fn check(
         held_to: None,
         baseline: None,
         result: Held::Unasked,
+        graded_down: None,
         judged: Vec::new(),
     };
     let trace = match source.trace {
         Ok(trace) => trace,
+        Err(_) if chosen.is_about_others(source.task.as_deref()) => return (checked, None),
         Err(why) => {
             checked.result = Held::Crashed(why);
             return (checked, None);
@@ -194,8 +206,13 @@ fn check(
     let (name, before) = baseline.unzip();
     checked.held_to = query.task.clone().or_else(|| query.query.clone());
     checked.baseline = name;
-    checked.result = Held::Waits;
     let held = hold(&query.layers, &trace, before.as_ref());
+    if let Some(why) = source.graded_down {
+        checked.result = Held::Found(held.decided(&why));
+        checked.graded_down = Some(why);
+        return (checked, None);
+    }
+    checked.result = Held::Waits;
     let shown = Shown {
         task: trace.query.unwrap_or_default(),
         tools: source.tools,

@@ -1,18 +1,19 @@
 //! Where traces come from: runs, trials, kept events, ATIF, AgentCI.
 
+use std::collections::HashSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use crate::cli::commands::check::ended::{NO_ROW, failed, of_row, said_failed};
+use crate::cli::commands::check::ended::{Ended, NO_ROW, failed, graded_down, said_failed};
 use crate::cli::failure::{Failure, Kind, Outcome};
 use crate::config::TraceSpec;
 use crate::graders::{Recording, told_by_tools, trace_of};
 use crate::layers::Trace;
 use crate::model::AgentEvent;
 use crate::record::{BaselineKey, Baselines, Row, RunDir, RunMetadata, TrialDir, read_events};
-use crate::report::sanitize_line;
+use crate::report::{attempts, sanitize_line, without_rows};
 use crate::trajectory::{Told, read_agentci, read_atif, trials_below};
 
 /// A trace as it was found.
@@ -25,6 +26,8 @@ pub(in crate::cli) struct Source {
     pub(in crate::cli) trace: Result<Trace, String>,
     /// Why the agent did not come to its end, which leaves nothing to judge.
     pub(in crate::cli) failed: Option<String>,
+    /// Why the graders of its run say that it failed, which no layer undoes.
+    pub(in crate::cli) graded_down: Option<String>,
     /// What tools told the agent, or why that is not known.
     pub(in crate::cli) tools: Result<Vec<String>, String>,
     /// Whose baseline it would be, where it is told.
@@ -95,12 +98,13 @@ fn refused(path: &Path, why: impl std::fmt::Display) -> Failure {
 
 /// The trace of a file.
 pub(in crate::cli) fn one(path: &Path) -> Outcome<Source> {
-    let source = |trace, (failed, tools), version| Source {
+    let source = |trace, (ended, tools): (Ended, _), version| Source {
         name: path.display().to_string(),
         task: None,
         key: None,
         trace: Ok(trace),
-        failed,
+        failed: ended.failed,
+        graded_down: ended.graded_down,
         tools,
         version,
     };
@@ -108,14 +112,14 @@ pub(in crate::cli) fn one(path: &Path) -> Outcome<Source> {
         let mut reader = read_events(path).map_err(|error| refused(path, error))?;
         let events: Result<Vec<AgentEvent>, _> = reader.by_ref().collect();
         let events = events.map_err(|problem| refused(path, problem))?;
-        let (of_trial, failed) = folder(path).and_then(trial_of).unwrap_or_default();
+        let (of_trial, mut ended) = folder(path).and_then(trial_of).unwrap_or_default();
         let recording = Recording {
             kind: reader.header().agent_kind.clone(),
             dropped: reader.dropped(),
             ..of_trial
         };
-        let failed = failed.or_else(|| said_failed(&events));
-        let beside = (failed, tools_of(&events, &recording));
+        ended.failed = ended.failed.or_else(|| said_failed(&events));
+        let beside = (ended, tools_of(&events, &recording));
         let trace = trace_of(events.into_iter(), &recording);
         return Ok(source(trace, beside, None));
     }
@@ -127,7 +131,12 @@ pub(in crate::cli) fn one(path: &Path) -> Outcome<Source> {
         let read = read_atif(&bytes).map_err(|problem| refused(path, problem))?;
         let query = Some(read.users.join("\n")).filter(|query| !query.is_empty());
         let row = read.row.as_ref();
-        let failed = if read.is_of_trial { of_row(row) } else { None };
+        let mut ended = if read.is_of_trial {
+            Ended::of(row)
+        } else {
+            Ended::default()
+        };
+        ended.failed = said_failed(&read.events).or(ended.failed);
         let recording = Recording {
             kind: read.kind,
             hidden_calls: row.and_then(|row| row.sub_agent_tool_calls),
@@ -135,10 +144,7 @@ pub(in crate::cli) fn one(path: &Path) -> Outcome<Source> {
             goes_on: read.goes_on,
             ..Recording::default()
         };
-        let beside = (
-            said_failed(&read.events).or(failed),
-            tools_of(&read.events, &recording),
-        );
+        let beside = (ended, tools_of(&read.events, &recording));
         let trace = Trace {
             query,
             agent: Some(read.agent),
@@ -153,16 +159,16 @@ pub(in crate::cli) fn one(path: &Path) -> Outcome<Source> {
         )
     })?;
     let untold = "a trace of AgentCI does not hold what tools told; name a context_file";
-    let beside = (None, Err(untold.to_owned()));
+    let beside = (Ended::default(), Err(untold.to_owned()));
     Ok(source(read.trace, beside, read.version))
 }
 
-/// What is known of a trial beside its events, by its folder, and why its agent did not come to its end.
-fn trial_of(folder: &Path) -> Option<(Recording, Option<String>)> {
+/// What is known of a trial beside its events, by its folder, and how it ended.
+fn trial_of(folder: &Path) -> Option<(Recording, Ended)> {
     let mut found = trials_below(folder).ok()?;
     let (_, dir) = found.pop()?;
     let row = dir.last_mark().and_then(|mark| mark.row);
-    Some((beside(&dir, row.as_ref()), of_row(row.as_ref())))
+    Some((beside(&dir, row.as_ref()), Ended::of(row.as_ref())))
 }
 
 fn beside(dir: &TrialDir, row: Option<&Row>) -> Recording {
@@ -177,29 +183,82 @@ fn tools_of(events: &[AgentEvent], recording: &Recording) -> Result<Vec<String>,
     told_by_tools(events.iter().cloned(), recording)
 }
 
-/// The trials of a folder, each with what its row tells.
+/// The trials of a folder. Of a run these are all trials of its plan, each by the attempt that stands for it.
 fn trials(path: &Path) -> Outcome<Vec<Source>> {
     let trials =
         trials_below(path).map_err(|why| Failure::new(Kind::Usage, sanitize_line(&why)))?;
-    let each = trials.into_iter().map(|(name, dir)| {
-        let told = Told::read(&dir).map_err(|error| refused(path, error))?;
-        let row = told.row.clone().unwrap_or_default();
-        Ok(Source {
-            name: if path.ends_with(&name) {
-                // The folder of the trial itself.
-                path.display().to_string()
-            } else {
-                format!("{}/{name}", path.display())
-            },
-            task: Some(row.task_id.clone()).filter(|task| !task.is_empty()),
-            key: key_of(&row),
-            failed: failed(&row).or_else(|| said_failed(&told.events)),
-            tools: tools_of(&told.events, &recording(&told, &dir)),
-            trace: trial(told, &dir),
-            version: None,
-        })
-    });
-    each.collect()
+    let Some(run) = RunDir::open(path).ok().filter(RunDir::has_rows) else {
+        let told = trials
+            .iter()
+            .map(|(name, dir)| trial_source(path, (name, dir)));
+        return told.collect();
+    };
+    let unread = |error| refused(path, error);
+    let (mut standing, mut superseded) = (Vec::new(), HashSet::new());
+    for (row, is_superseded) in attempts(&run).map_err(unread)? {
+        if is_superseded {
+            superseded.insert(row.run_id);
+        } else {
+            standing.push(row);
+        }
+    }
+    let mut found = Vec::new();
+    for (name, dir) in &trials {
+        if !superseded.contains(name) {
+            found.push(trial_source(path, (name, dir))?);
+        }
+    }
+    let told: HashSet<&String> = trials.iter().map(|(name, _)| name).collect();
+    let silent = standing.iter().filter(|row| !told.contains(&row.run_id));
+    found.extend(silent.map(|row| without_events(path, row)));
+    let planned = without_rows(&run, standing.len() as u64);
+    found.extend(planned.map(|why| without_trace(path.display().to_string(), why)));
+    Ok(found)
+}
+
+/// A trial by its folder.
+fn trial_source(path: &Path, (name, dir): (&str, &TrialDir)) -> Outcome<Source> {
+    let told = Told::read(dir).map_err(|error| refused(path, error))?;
+    let row = told.row.clone().unwrap_or_default();
+    Ok(Source {
+        name: if path.ends_with(name) {
+            // The folder of the trial itself.
+            path.display().to_string()
+        } else {
+            format!("{}/{name}", path.display())
+        },
+        task: Some(row.task_id.clone()).filter(|task| !task.is_empty()),
+        key: key_of(&row),
+        failed: failed(&row).or_else(|| said_failed(&told.events)),
+        graded_down: graded_down(&row),
+        tools: tools_of(&told.events, &recording(&told, dir)),
+        trace: trial(told, dir),
+        version: None,
+    })
+}
+
+/// A trial that left no events: mostly one whose agent never started.
+fn without_events(path: &Path, row: &Row) -> Source {
+    let why = failed(row).unwrap_or_else(|| "the trial has no events.jsonl".to_owned());
+    Source {
+        task: Some(row.task_id.clone()),
+        key: key_of(row),
+        ..without_trace(format!("{}/{}", path.display(), row.run_id), why)
+    }
+}
+
+/// What cannot be judged, for this reason.
+fn without_trace(name: String, why: String) -> Source {
+    Source {
+        name,
+        task: None,
+        trace: Err(why),
+        failed: None,
+        graded_down: None,
+        tools: Ok(Vec::new()),
+        key: None,
+        version: None,
+    }
 }
 
 /// Whose trial it is.

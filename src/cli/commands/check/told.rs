@@ -8,7 +8,7 @@ use crate::cli::failure::Outcome;
 use crate::cli::out::{Colour, Out};
 use crate::config::TraceSpec;
 use crate::graders::LayersFound;
-use crate::layers::{Findings, Tally};
+use crate::layers::{Findings, LayerStatus, Tally};
 use crate::report::sanitize_line;
 
 /// Tells all of it.
@@ -69,8 +69,9 @@ fn lines(one: &Checked) -> Vec<String> {
         Held::Crashed(why) => return vec![head("ERROR"), format!("       {why}")],
         Held::Found(found) => found,
     };
-    let word = found.status().word().to_uppercase();
-    let mut lines = vec![head(&word)];
+    let mut lines = vec![head(&status(one, found).to_uppercase())];
+    let graded_down = one.graded_down.iter();
+    lines.extend(graded_down.map(|why| format!("       {why}")));
     let judged = one.judged.iter();
     lines.extend(judged.map(|check| format!("       judged: {check}")));
     for (layer, findings) in found.all() {
@@ -83,6 +84,14 @@ fn lines(one: &Checked) -> Vec<String> {
         }
     }
     lines
+}
+
+/// The word for a trace that was judged.
+fn status(one: &Checked, found: &LayersFound) -> &'static str {
+    if one.graded_down.is_some() {
+        return LayerStatus::Fail.word();
+    }
+    found.status().word()
 }
 
 fn document(
@@ -110,7 +119,7 @@ fn trace(one: &Checked) -> Value {
     let (status, why, layers) = match &one.result {
         Held::Unasked | Held::Waits => ("unasked", None, json!({})),
         Held::Crashed(why) => ("error", Some(why), json!({})),
-        Held::Found(found) => (found.status().word(), None, layers(found)),
+        Held::Found(found) => (status(one, found), one.graded_down.as_ref(), layers(found)),
     };
     json!({
         "trace": one.source,
