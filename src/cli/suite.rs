@@ -7,9 +7,9 @@ use jiff::Timestamp;
 use crate::cli::args::SuiteArgs;
 use crate::cli::console::say;
 use crate::cli::embedded;
-use crate::cli::failure::{Failure, Kind, Outcome};
+use crate::cli::failure::{Failure, Kind, Outcome, shown_path};
 use crate::cli::out::Colour;
-use crate::config::{self, AgentKind, Filter, LeftOut, LoadRequest, Problem, Problems, Suite};
+use crate::config::{self, AgentKind, LeftOut, LoadRequest, Problem, Problems, Suite};
 use crate::record::RunDir;
 use crate::report::sanitize;
 
@@ -73,7 +73,7 @@ impl Chosen {
                 (unpacked(folder.path())?, Some(folder))
             }
         };
-        let suite = load(&files, args, purpose.runs)?;
+        let suite = load(&files, args, purpose)?;
         Ok(Self {
             suite,
             prepared: None,
@@ -104,7 +104,11 @@ impl Chosen {
         let run_dir = RunDir::create(&root, &stamp())
             .map_err(|error| Failure::at("create a run below ./runs", error))?;
         let laid = unpacked(&run_dir.root().join(UNPACKED));
-        let loaded = laid.and_then(|files| load(&files, args, true));
+        let purpose = Purpose {
+            runs: true,
+            resume: None,
+        };
+        let loaded = laid.and_then(|files| load(&files, args, purpose));
         let mut suite = loaded.inspect_err(|_| discard(&run_dir))?;
         suite.settings.output_root = root;
         Ok(Self {
@@ -251,11 +255,11 @@ fn missing_files(files: &Files) -> Vec<String> {
     }
 }
 
-fn load(files: &Files, args: &SuiteArgs, check_files: bool) -> Outcome<Suite> {
+fn load(files: &Files, args: &SuiteArgs, purpose: Purpose<'_>) -> Outcome<Suite> {
     let request = LoadRequest {
         config: &files.config,
         tasks: &files.tasks,
-        check_files,
+        check_files: purpose.runs,
     };
     let all = |problems| {
         // What is missing belongs to the list as well.
@@ -266,12 +270,14 @@ fn load(files: &Files, args: &SuiteArgs, check_files: bool) -> Outcome<Suite> {
         config_failure(again.as_ref().err().unwrap_or(&problems))
     };
     let suite = config::load(&request).map_err(all)?;
-    let filter = Filter {
-        task_ids: args.task_ids.clone(),
-        agents: args.agents.clone(),
-        scenarios: args.scenarios.clone(),
-    };
     suite
-        .filtered(&filter)
-        .map_err(|unknown| Failure::new(Kind::Usage, unknown))
+        .filtered(&args.filter())
+        .map_err(|unknown| {
+            let failure = Failure::new(Kind::Usage, unknown);
+            let Some(run) = purpose.resume else {
+                return failure;
+            };
+            let run = shown_path(run);
+            failure.hint(format_args!("what is not named on the command line is in the plan of {run}: put it back, or start a new run"))
+        })
 }

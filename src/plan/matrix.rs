@@ -1,6 +1,6 @@
 //! Expands agent x scenario x task x trial, with baselines, into an ordered plan.
 
-use crate::config::{AgentSpec, PlanMode, ScenarioSpec, Suite, TaskSpec};
+use crate::config::{AgentSpec, PlanMode, ScenarioSpec, Settings, Suite, TaskSpec};
 use crate::model::{Cell, TaskId, TrialKey};
 use crate::plan::Shuffler;
 
@@ -140,13 +140,18 @@ fn arms(suite: &Suite) -> Vec<Arm<'_>> {
         .collect()
 }
 
-fn baselines(suite: &Suite, arm: &Arm<'_>) -> Vec<PlannedTrial> {
-    let count = if suite.settings.run_baselines {
-        suite.settings.baseline_trials_per_scenario
+/// How many baseline runs each agent has in each scenario.
+#[must_use]
+pub const fn baselines_per_arm(settings: &Settings) -> u32 {
+    if settings.run_baselines {
+        settings.baseline_trials_per_scenario
     } else {
         0
-    };
-    (0..count).map(|index| planned(arm, None, index)).collect()
+    }
+}
+
+fn baselines(suite: &Suite, arm: &Arm<'_>) -> Vec<PlannedTrial> {
+    (0..baselines_per_arm(&suite.settings)).map(|index| planned(arm, None, index)).collect()
 }
 
 fn cells(suite: &Suite, arm: &Arm<'_>, trials_per_cell: u32) -> Vec<PlannedTrial> {

@@ -4,6 +4,6 @@ mod matrix;
 mod order;
 mod resume;
 
-pub use matrix::{Block, Plan, PlannedTrial, build};
+pub use matrix::{Block, Plan, PlannedTrial, baselines_per_arm, build};
 pub use order::Shuffler;
 pub use resume::{Done, Missing, missing};

@@ -49,7 +49,7 @@ pub struct RunMetadata {
     pub tasks_digest: Option<String>,
     /// SHA-256 of each task and its reference patch.
     pub task_digests: BTreeMap<String, String>,
-    /// The plan of the last start.
+    /// The plan, which later starts finish or widen.
     pub plan: Option<PlanMetadata>,
     /// Every start of the run, in order.
     pub starts: Vec<StartMetadata>,
@@ -145,7 +145,9 @@ pub struct PlanMetadata {
     pub trials: u64,
     /// Trials of each cell.
     pub trials_per_cell: u32,
-    /// Filters of the command line: `agents`, `scenarios`, `task_ids`.
+    /// Baseline runs of each agent in each scenario; absent in runs of older versions.
+    pub baselines_per_arm: Option<u32>,
+    /// What the plan is of: `agents`, `scenarios`, `task_ids`. Older versions name those of the command line alone.
     pub filters: BTreeMap<String, Vec<String>>,
 }
 

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use crate::config::{Place, ProjectSource, Suite};
+use crate::runner::kept_plan::PlanConflict;
 use crate::workspace::WorkspaceError;
 
 /// An error of the run as a whole.
@@ -38,6 +39,9 @@ pub enum RunError {
         /// What differs, a line each.
         changed: String,
     },
+    /// The run that is to be resumed has another plan than was asked for.
+    #[error(transparent)]
+    Plan(PlanConflict),
     /// Nobody knows what the run that is to be resumed was started with, though that was written down.
     #[error("{}: what it was started with is not known: {why}", .run.display())]
     Unread {

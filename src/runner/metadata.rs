@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use crate::agents::version;
 use crate::apple::DEVELOPER_DIR;
 use crate::config::{AgentKind, PlanMode, ProjectSource, Suite};
-use crate::plan::Plan;
+use crate::plan::{Plan, baselines_per_arm};
 use crate::record::{AgentMetadata, JournalBreak, PlanMetadata, RunMetadata, StartMetadata};
 use crate::runner::drift::Inputs;
 use crate::runner::journal_found::{BROKEN, Found};
@@ -161,8 +161,21 @@ fn plan_metadata(request: &RunRequest, plan: &Plan) -> PlanMetadata {
         jobs: request.jobs,
         trials: plan.len() as u64,
         trials_per_cell: request.trials,
-        filters: request.filters.clone(),
+        baselines_per_arm: Some(baselines_per_arm(settings)),
+        filters: parts(&request.suite),
     }
+}
+
+/// The part of a suite that is run, by the names of the record.
+fn parts(suite: &Suite) -> BTreeMap<String, Vec<String>> {
+    let agents = suite.agents.iter().map(|agent| agent.id.to_string());
+    let scenarios = suite.scenarios.iter().map(|it| it.id.to_string());
+    let tasks = suite.tasks.iter().map(|task| task.id.to_string());
+    BTreeMap::from([
+        ("agents".to_owned(), agents.collect()),
+        ("scenarios".to_owned(), scenarios.collect()),
+        ("task_ids".to_owned(), tasks.collect()),
+    ])
 }
 
 /// What a reader of the numbers must know.

@@ -9,6 +9,7 @@ mod failure;
 mod inputs;
 mod journal_found;
 mod judges;
+mod kept_plan;
 mod lanes;
 mod lanes_told;
 mod ledger;
@@ -33,6 +34,7 @@ mod validation;
 
 pub use failure::RunError;
 pub use inputs::named_files;
+pub use kept_plan::{MatrixRequest, PlanConflict, resumed};
 pub use postmortem::{PostRun, post_run};
 pub use preview::{Preview, preview};
 pub use programs::{Lack, lacking};

@@ -1,6 +1,5 @@
 //! The front door: what to run, and what came of it.
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -59,8 +58,6 @@ pub struct RunRequest {
     pub stream: bool,
     /// The operator's command line, for the record.
     pub command_line: Vec<String>,
-    /// What the command line left out, for the record: `agents`, `scenarios`, `task_ids`.
-    pub filters: BTreeMap<String, Vec<String>>,
     /// Whether the agents only play recordings, so that reports can say so.
     pub recorded: bool,
     /// Stop the lane of an agent that is not the one of its first trial.

@@ -3,6 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
+use crate::sandbox::Sandbox;
+
 /// The built program in an empty folder, with a scrubbed environment.
 struct Bare {
     folder: tempfile::TempDir,
@@ -95,8 +97,12 @@ fn every_help_fits_a_screen_and_ends_with_two_examples() {
     for words in calls {
         let help = sandbox.run(&words).ended(0);
         let lines: Vec<&str> = help.stdout.lines().collect();
-        // The list of commands has a line for each of them.
-        let most = if words.len() == 1 { 34 } else { 30 };
+        // The list of commands has a line for each of them, and so have the flags of a run.
+        let most = match words[..] {
+            ["--help"] => 34,
+            ["run", ..] => 36,
+            _ => 30,
+        };
         assert!(lines.len() <= most, "{words:?} has {} lines", lines.len());
         for line in &lines {
             assert!(line.len() <= 100, "{words:?}: {line}");
@@ -115,13 +121,20 @@ fn every_help_fits_a_screen_and_ends_with_two_examples() {
 }
 
 #[test]
-fn the_examples_of_run_help_are_understood() {
+fn the_help_of_run_has_a_line_for_each_flag_and_examples_that_work() {
     let sandbox = Bare::new();
     let help = sandbox.run(&["run", "--help"]).stdout;
     for group in ["What to run:", "How to run:", "What to show:"] {
         assert!(help.contains(group), "{help}");
     }
     for flag in [
+        "--extend",
+        "--accept-drift",
+        "--accept-unknown-cost",
+        "--max-cost-usd",
+        "--max-trial-cost-usd",
+        "--trust",
+        "--strict",
         "--config",
         "--tasks",
         "--task-ids",
@@ -138,7 +151,16 @@ fn the_examples_of_run_help_are_understood() {
         "--json",
         "--no-color",
     ] {
-        assert!(help.contains(flag), "{flag} is missing:\n{help}");
+        let mut lines = help.lines().map(str::trim_start);
+        let own = lines.any(|line| line.starts_with(flag) || line.contains(&format!(", {flag}")));
+        assert!(own, "{flag} has no line of its own:\n{help}");
+    }
+    let suite = Sandbox::new().agent("fake", "claude_code_cli", "true");
+    let (_, examples) = help.split_once("Examples:\n").expect("examples");
+    for example in examples.replace(" --dry-run", "").lines() {
+        let words = example.split_whitespace().skip(1).chain(["--dry-run"]);
+        let words: Vec<&str> = words.collect();
+        suite.proctor(&words).expect_code(0);
     }
 }
 

@@ -122,8 +122,11 @@ fn a_dry_run_tells_cells_and_commands_and_runs_nothing() {
     let words = [
         "run",
         "--dry-run",
+        "--extend",
         "--trials",
         "3",
+        "--agents",
+        "bad",
         "--resume",
         run_dir,
         "--json",
@@ -251,7 +254,7 @@ fn a_resumed_run_tells_each_start_and_the_plan_of_the_last() {
     let sandbox = solving();
     sandbox.proctor(&["run", "--quiet"]).expect_code(0);
     let run = sandbox.run_dir().display().to_string();
-    let more = "run --quiet --jobs 3 --trials 2 --resume";
+    let more = "run --quiet --jobs 3 --extend --trials 2 --resume";
     let more: Vec<&str> = more.split(' ').chain([run.as_str()]).collect();
     sandbox.proctor(&more).expect_code(0);
     let metadata = serde_json::from_str::<serde_json::Value>(

@@ -34,7 +34,7 @@ fn starts(sandbox: &Sandbox) -> usize {
 
 fn resume(sandbox: &Sandbox, further: &[&str]) -> Ran {
     let run = sandbox.run_dir().display().to_string();
-    let mut words = vec!["run", "--trials", "2", "--resume", &run];
+    let mut words = vec!["run", "--extend", "--trials", "2", "--resume", &run];
     words.extend(further);
     sandbox.proctor(&words)
 }
@@ -161,7 +161,7 @@ fn accepted_drift_goes_on_and_both_inputs_are_kept() {
     // What was accepted once is what the run goes on with.
     let run = sandbox.run_dir().display().to_string();
     sandbox
-        .proctor(&["run", "--quiet", "--trials", "3", "--resume", &run])
+        .proctor(&["run", "--quiet", "--extend", "--trials", "3", "--resume", &run])
         .expect_code(0);
     assert_eq!(starts(&sandbox), 3);
 }

@@ -38,6 +38,7 @@ mod isolation;
 mod jail;
 mod judge;
 mod judged;
+mod kept_plan;
 mod kinds;
 mod laws;
 mod layers;

@@ -5,10 +5,11 @@ use std::path::PathBuf;
 use clap::{ArgAction, Args, ValueHint};
 
 use crate::cli::args::TEMPLATE;
+use crate::config::Filter;
 
 const RUN_EXAMPLES: &str = "Examples:
-  proctor run --task-ids fix_amounts --agents claude codex --trials 5 --jobs 2
-  proctor run --resume runs/20261120_101500";
+  proctor run --trials 5 --jobs 2
+  proctor run --max-cost-usd 10 --max-trial-cost-usd 2 --dry-run";
 
 const VALIDATE_EXAMPLES: &str =
     "Exit code: 0 all tasks hold, 1 some do not, 2 cannot run, 130 cancelled
@@ -40,6 +41,17 @@ pub(in crate::cli) struct SuiteArgs {
     /// Only these scenarios
     #[arg(long, value_name = "ID", num_args = 1..)]
     pub(in crate::cli) scenarios: Vec<String>,
+}
+
+impl SuiteArgs {
+    /// What of the suite is named.
+    pub(in crate::cli) fn filter(&self) -> Filter {
+        Filter {
+            task_ids: self.task_ids.clone(),
+            agents: self.agents.clone(),
+            scenarios: self.scenarios.clone(),
+        }
+    }
 }
 
 /// What a person sees while a run goes on.
@@ -84,44 +96,48 @@ pub(in crate::cli) struct RunArgs {
     #[arg(help = "Trials per cell [suite.trials_per_cell]", long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub(in crate::cli) trials: Option<u32>,
 
-    /// Finish a run, as after exit code 3 (disk full); changed: --accept-drift
+    /// Finish the run in this folder: what is missing of its plan
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, help_heading = "How to run")]
     pub(in crate::cli) resume: Option<PathBuf>,
 
-    /// Finish it although its inputs changed; told with `--resume`
-    #[arg(long, requires = "resume", hide = true)]
+    /// With --resume: widen the plan by --trials or further ids
+    #[arg(long, requires = "resume", help_heading = "How to run")]
+    pub(in crate::cli) extend: bool,
+
+    /// With --resume: go on although inputs changed
+    #[arg(long, requires = "resume", help_heading = "How to run")]
     pub(in crate::cli) accept_drift: bool,
 
-    /// Finish it with a limit of cost although nobody knows what some trials cost; told with `--resume`
-    #[arg(long, requires = "resume", hide = true)]
+    /// With --resume: count unknown costs as nothing
+    #[arg(long, requires = "resume", help_heading = "How to run")]
     pub(in crate::cli) accept_unknown_cost: bool,
 
     /// Trials at once; changes timings [suite.jobs]
     #[arg(long, short, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000), help_heading = "How to run")]
     pub(in crate::cli) jobs: Option<u32>,
 
-    /// Stop at this cost, in USD [`suite.limits.max_cost_usd`]
-    #[arg(help = "Spend at most this; --max-trial-cost-usd: on each trial", long, value_name = "USD", value_parser = dollars, help_heading = "How to run")]
+    /// Spend at most this [`suite.limits.max_cost_usd`]
+    #[arg(help = "Spend at most this [suite.limits.max_cost_usd]", long, value_name = "USD", value_parser = dollars, help_heading = "How to run")]
     pub(in crate::cli) max_cost_usd: Option<f64>,
 
-    /// Stop a trial at this cost, in USD [`suite.limits.max_trial_cost_usd`]
-    #[arg(long, value_name = "USD", value_parser = dollars, hide = true)]
+    /// Stop a trial at this cost [`suite.limits.max_trial_cost_usd`]
+    #[arg(help = "Stop a trial at this [suite.limits.max_trial_cost_usd]", long, value_name = "USD", value_parser = dollars, help_heading = "How to run")]
     pub(in crate::cli) max_trial_cost_usd: Option<f64>,
 
-    /// Check the reference patches first; --validate-tasks-only: nothing else
+    /// Check the reference patches first
     #[arg(long, help_heading = "How to run")]
     pub(in crate::cli) validate_tasks: bool,
 
-    /// Check the reference patches only
-    #[arg(long, hide = true)]
+    /// Check the reference patches and stop
+    #[arg(long, help_heading = "How to run")]
     pub(in crate::cli) validate_tasks_only: bool,
 
-    /// Print the plan and all commands, run nothing; --trust: run them unasked
+    /// Print the plan and all commands, run nothing
     #[arg(long, help_heading = "How to run")]
     pub(in crate::cli) dry_run: bool,
 
-    /// Run the commands of a suite that came from elsewhere without a question, now and later
-    #[arg(long, hide = true)]
+    /// Run a suite that came from elsewhere without a question
+    #[arg(long, help_heading = "How to run")]
     pub(in crate::cli) trust: bool,
 
     /// Exit with 1 when a trial did not pass; stop an agent that changes

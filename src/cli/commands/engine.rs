@@ -7,7 +7,7 @@ use crate::cli::console::{self, View};
 use crate::cli::failure::{Failure, Kind, Outcome};
 use crate::cli::interrupt;
 use crate::model::Progress;
-use crate::runner::RunError;
+use crate::runner::{PlanConflict, RunError};
 use crate::supervise::{self, Cancel};
 
 /// More threads than this only cost memory: agents and graders are processes of their own.
@@ -62,6 +62,7 @@ pub(super) const ROWS_ARE_SAFE: &str = "rows that were written before are where 
 /// Why a run could not start or go on, as the person sees it.
 pub(super) fn run_failure(error: &RunError) -> Failure {
     let kind = match error {
+        RunError::Plan(_) => Kind::Usage,
         RunError::Validation { .. } => Kind::TrialsFailed,
         RunError::DiskFull(_)
         | RunError::Journal {
@@ -87,6 +88,9 @@ pub(super) fn run_failure(error: &RunError) -> Failure {
         RunError::Changed { .. } => failure.hint(
             "start a new run, or give --resume what it was started with; --accept-drift finishes it with both, and notes that",
         ),
+        RunError::Plan(PlanConflict::Differs { .. }) => failure.hint(
+            "leave the flag out to finish that plan, or add --extend to widen it; other parts are another run",
+        ),
         RunError::Unread { is_newer: false, .. } => failure.hint(
             "put the file back as it was, or start a new run; --accept-drift goes on with what is asked for now, and notes that",
         ),
@@ -102,6 +106,7 @@ pub(super) fn run_failure(error: &RunError) -> Failure {
         RunError::Journal { .. } => failure.hint(ROWS_ARE_SAFE),
         RunError::RunDirectory { .. }
         | RunError::Project(_)
+        | RunError::Plan(_)
         | RunError::Unread { is_newer: true, .. }
         | RunError::Sockets { .. } => failure,
     }

@@ -1,6 +1,5 @@
 //! `proctor run`: a whole suite, from its files to a table and the path of the run.
 
-use std::collections::BTreeMap;
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -12,7 +11,7 @@ use crate::cli::out::Colour;
 use crate::cli::suite::{Chosen, Purpose, discard};
 use crate::cli::trust::{self, Said};
 use crate::report::quote_command;
-use crate::runner::{self, RunEnd, RunRequest};
+use crate::runner::{self, MatrixRequest, RunEnd, RunRequest};
 
 /// Runs a suite, or what `--dry-run` and `--validate-tasks-only` make of it.
 pub(in crate::cli) fn run(args: &RunArgs) -> Outcome<ExitCode> {
@@ -29,7 +28,13 @@ pub(in crate::cli) fn run(args: &RunArgs) -> Outcome<ExitCode> {
         runs: !args.dry_run,
         resume: args.resume.as_deref(),
     };
-    let chosen = Chosen::look(&args.suite, purpose)?;
+    let (args, baselines) = &of_its_plan(args)?;
+    let mut chosen = Chosen::look(&args.suite, purpose)?;
+    if let Some(baselines) = *baselines {
+        let settings = &mut chosen.suite.settings;
+        settings.run_baselines = baselines > 0;
+        settings.baseline_trials_per_scenario = baselines;
+    }
     if args.dry_run {
         if !args.show.quiet {
             chosen.tell(Colour::unless(args.show.no_color));
@@ -62,7 +67,27 @@ pub(in crate::cli) fn run(args: &RunArgs) -> Outcome<ExitCode> {
     })
 }
 
-/// The command that finishes a run: the same suite and the same part of it, with another limit where this one is used up.
+/// The flags with the matrix of the plan, where a run is finished, and how many baseline runs that has.
+fn of_its_plan(args: &RunArgs) -> Outcome<(RunArgs, Option<u32>)> {
+    let mut args = args.clone();
+    let Some(run) = &args.resume else {
+        return Ok((args, None));
+    };
+    let asked = MatrixRequest {
+        filter: args.suite.filter(),
+        trials: args.trials,
+        baselines: None,
+    };
+    let resumed = runner::resumed(run, asked, args.extend);
+    let matrix = resumed.map_err(|error| engine::run_failure(&error))?;
+    args.trials = matrix.trials;
+    args.suite.task_ids = matrix.filter.task_ids;
+    args.suite.agents = matrix.filter.agents;
+    args.suite.scenarios = matrix.filter.scenarios;
+    Ok((args, matrix.baselines))
+}
+
+/// The command that finishes a run of the same suite, with another limit where this one is used up.
 fn again(args: &RunArgs, end: &RunEnd) -> String {
     let mut words = vec![
         "proctor".to_owned(),
@@ -79,16 +104,6 @@ fn again(args: &RunArgs, end: &RunEnd) -> String {
             words.extend([flag.to_owned(), file.to_string_lossy().into_owned()]);
         }
     }
-    let lists = [
-        ("--task-ids", &args.suite.task_ids),
-        ("--agents", &args.suite.agents),
-        ("--scenarios", &args.suite.scenarios),
-    ];
-    for (flag, ids) in lists.into_iter().filter(|(_, ids)| !ids.is_empty()) {
-        words.push(flag.to_owned());
-        words.extend(ids.iter().cloned());
-    }
-    words.extend(args.trials.map(|trials| format!("--trials={trials}")));
     let own = |usd: Option<f64>| usd.map(|usd| usd.to_string());
     let higher = end.out_of_budget.then(|| "USD".to_owned());
     let limits = [
@@ -125,7 +140,6 @@ fn request(args: &RunArgs, chosen: &Chosen) -> RunRequest {
         accept_unknown_cost: args.accept_unknown_cost,
         validate: args.validate_tasks || settings.validate_tasks,
         stream: args.show.stream,
-        filters: filters(&args.suite),
         ..plain_request(chosen)
     }
 }
@@ -148,26 +162,12 @@ pub(super) fn plain_request(chosen: &Chosen) -> RunRequest {
             .map(|run_dir| run_dir.root().to_owned()),
         validate: false,
         stream: false,
-        filters: BTreeMap::new(),
         command_line: std::env::args_os()
             .map(|word| word.to_string_lossy().into_owned())
             .collect(),
         recorded: chosen.is_recorded(),
         strict: false,
     }
-}
-
-/// The parts of the matrix that were named, under the names that they have in the record.
-fn filters(args: &SuiteArgs) -> BTreeMap<String, Vec<String>> {
-    let named = [
-        ("agents", &args.agents),
-        ("scenarios", &args.scenarios),
-        ("task_ids", &args.task_ids),
-    ];
-    let given = named.into_iter().filter(|(_, ids)| !ids.is_empty());
-    given
-        .map(|(name, ids)| (name.to_owned(), ids.clone()))
-        .collect()
 }
 
 /// The suite of a command that runs something, in its place.
