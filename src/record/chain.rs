@@ -7,7 +7,8 @@ use std::io::{BufRead as _, BufReader};
 
 use crate::record::artifacts::{digest, digest_of_file, names_in};
 use crate::record::error::Doing as _;
-use crate::record::{JournalBreak, RecordError, Row, RunDir, TrialDir, private};
+use crate::record::extent::each_line;
+use crate::record::{JournalBreak, RecordError, Row, RunDir, RunMetadata, TrialDir, private};
 
 /// What the first row of a journal names as the one before it.
 pub(super) const GENESIS: &str = "0000000000000000000000000000000000000000000000000000000000000000";
@@ -36,6 +37,43 @@ pub struct Noted<'a> {
     pub has_ended: bool,
     /// Where earlier starts found it to be another than was noted.
     pub breaks: &'a [JournalBreak],
+}
+
+impl<'a> Noted<'a> {
+    /// What the metadata of a run notes of its journal.
+    #[must_use]
+    pub fn of(metadata: &'a RunMetadata) -> Self {
+        Self {
+            rows: metadata.journal_rows,
+            head: metadata.journal_head.as_deref(),
+            has_ended: metadata.finished.is_some(),
+            breaks: &metadata.journal_breaks,
+        }
+    }
+}
+
+/// Where rows of a journal are not those that were written, or not all that were noted; a missing journal has none. What is
+/// no row is left to who reads the rows, and so is what a crash left of the last one.
+///
+/// # Errors
+/// When the journal is there and cannot be read.
+pub fn changed_rows(run: &RunDir, noted: Noted<'_>) -> Result<Vec<String>, RecordError> {
+    let mut verified = Verified::default();
+    let mut before = GENESIS.to_owned();
+    let mut head_is_there = noted.rows == Some(0);
+    each_line(run, |_, line, is_whole| {
+        if !is_whole {
+            return;
+        }
+        verified.rows += 1;
+        if let Ok(row) = serde_json::from_slice(line) {
+            verified.follows(&row, &before);
+        }
+        before = digest(line);
+        head_is_there |= noted.head == Some(before.as_str());
+    })?;
+    verified.end(noted, (&before, head_is_there));
+    Ok(verified.problems)
 }
 
 /// Compares a journal with its chain and with what was noted of it, and the files of its trials with their digests.
@@ -122,6 +160,18 @@ impl Verified {
                 return None;
             }
         };
+        self.follows(&row, before);
+        if let (Some(sums), Some(trial)) = (&row.artifacts_sha256, run.recorded_trial(&row.run_id))
+        {
+            self.files_of(&trial, sums);
+            self.problems.extend(trial.added(sums));
+        }
+        Some(row.run_id)
+    }
+
+    /// Compares what a row names as the row before it with that.
+    fn follows(&mut self, row: &Row, before: &str) {
+        let number = self.rows;
         match row.prev_sha256.as_deref() {
             None => {
                 // Only rows of an older version name none, and these come first.
@@ -139,12 +189,6 @@ impl Verified {
                 row.run_id
             )),
         }
-        if let (Some(sums), Some(trial)) = (&row.artifacts_sha256, run.recorded_trial(&row.run_id))
-        {
-            self.files_of(&trial, sums);
-            self.problems.extend(trial.added(sums));
-        }
-        Some(row.run_id)
     }
 
     fn files_of(&mut self, trial: &TrialDir, sums: &str) {

@@ -18,8 +18,6 @@ pub struct Extent {
     pub head: Option<String>,
     /// How many rows were noted; nothing where none were.
     pub noted: Option<u64>,
-    /// Whether these are there, follow each other, and end with the one whose digest was noted.
-    pub holds: bool,
     /// Whether all of these but the last one are there and follow each other.
     pub lacks_the_last: bool,
     /// The first row that names the one before it.
@@ -45,9 +43,9 @@ pub fn extent(
         noted,
         ..Extent::default()
     };
-    let (mut broken, mut head_is_there) = (None, noted_head.is_none() || noted == Some(0));
+    let mut broken = None;
     let mut before = GENESIS.to_owned();
-    each_line(run, |place, line| {
+    each_line(run, |place, line, _| {
         let named = serde_json::from_slice(line).map_or(None, |link: Link| link.prev_sha256);
         if let Some(named) = named {
             found.first_chained.get_or_insert(place);
@@ -57,21 +55,22 @@ pub fn extent(
         }
         before = digest(line);
         found.rows = place + 1;
-        let is_head = noted_head == Some(before.as_str());
-        if is_head && found.noted.is_none() {
-            found.noted = Some(found.rows);
+        if noted_head == Some(before.as_str()) {
+            found.noted.get_or_insert(found.rows);
         }
-        head_is_there |= is_head && found.noted == Some(found.rows);
     })?;
     let noted = found.noted.unwrap_or(0);
     let follow = broken.is_none_or(|place| place >= noted);
-    found.holds = head_is_there && follow && noted <= found.rows;
     found.lacks_the_last = follow && noted == found.rows + 1;
     found.head = (found.rows > 0).then_some(before);
     Ok(found)
 }
 
-fn each_line(run: &RunDir, mut take: impl FnMut(u64, &[u8])) -> Result<(), RecordError> {
+/// Every line of a journal with its place and whether it is whole; none of one that is not there.
+pub(super) fn each_line(
+    run: &RunDir,
+    mut take: impl FnMut(u64, &[u8], bool),
+) -> Result<(), RecordError> {
     let path = run.runs_jsonl();
     let mut reader = match private::open_file(&path) {
         Ok(file) => BufReader::new(file),
@@ -80,8 +79,8 @@ fn each_line(run: &RunDir, mut take: impl FnMut(u64, &[u8])) -> Result<(), Recor
     };
     let (mut line, mut place) = (Vec::new(), 0);
     while reader.read_until(b'\n', &mut line).doing("read", &path)? > 0 {
-        line.pop_if(|byte| *byte == b'\n');
-        take(place, &line);
+        let is_whole = line.pop_if(|byte| *byte == b'\n').is_some();
+        take(place, &line, is_whole);
         place += 1;
         line.clear();
     }

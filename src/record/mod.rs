@@ -63,7 +63,7 @@ pub use baselines::{Baseline, BaselineKey, Baselines, Reference};
 pub use byte_runs::{
     places_of_byte, places_of_escapes, run_before_escape, run_of_plain, run_of_printable,
 };
-pub use chain::{Noted, Verified, verify};
+pub use chain::{Noted, Verified, changed_rows, verify};
 pub use changes::{ChangedFile, drop_content, keep_large, read_changes, write_changes};
 pub use clock::TrialClock;
 pub use error::RecordError;

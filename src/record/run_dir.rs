@@ -67,6 +67,17 @@ impl RunDir {
         Ok(Self { root })
     }
 
+    /// The run that a path is, or that it lies in: that of a trial's folder, or of a file in it.
+    #[must_use]
+    pub fn around(path: &Path) -> Option<Self> {
+        let path = path.canonicalize().ok()?;
+        let mut folders = path
+            .ancestors()
+            .take(4)
+            .filter_map(|it| Self::open(it).ok());
+        folders.find(Self::holds_a_run)
+    }
+
     /// Whether a run was begun here, however early it ended.
     #[must_use]
     pub fn holds_a_run(&self) -> bool {

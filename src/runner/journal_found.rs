@@ -2,7 +2,8 @@
 
 use crate::plan::PlannedTrial;
 use crate::record::{
-    JournalBreak, ROW_SCHEMA, RecordError, RunDir, RunMetadata, StageMark, TrialDir, extent,
+    JournalBreak, Noted, ROW_SCHEMA, RecordError, RunDir, RunMetadata, StageMark, TrialDir,
+    changed_rows, extent,
 };
 
 /// What a person is told where noted rows are not there, at the start and for good.
@@ -31,7 +32,12 @@ impl Found {
             .unwrap_or_default();
         let head = noted.journal_head.as_deref();
         let extent = extent(run_dir, (noted.journal_rows, head))?;
-        let broken = (!extent.holds).then(|| JournalBreak {
+        let known = Noted {
+            breaks: &[],
+            ..Noted::of(&noted)
+        };
+        let is_changed = !changed_rows(run_dir, known)?.is_empty();
+        let broken = is_changed.then(|| JournalBreak {
             at: String::new(),
             noted_rows: noted.journal_rows,
             noted_head: noted.journal_head.clone(),

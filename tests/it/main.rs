@@ -27,6 +27,7 @@ mod disk;
 mod doors;
 mod drift;
 mod durability;
+mod edited;
 mod endings;
 mod exports;
 

@@ -1,6 +1,7 @@
 //! `proctor estimate`: what more trials would take, judged by those of a run.
 
 use crate::cli::args::EstimateArgs;
+use crate::cli::commands::verify::edited;
 use crate::cli::failure::{Failure, Kind, Outcome};
 use crate::cli::out::{Colour, Out};
 use crate::record::RunDir;
@@ -14,9 +15,10 @@ pub(in crate::cli) fn run(args: &EstimateArgs) -> Outcome {
         estimate(&run_dir, trials).map_err(|error| Failure::new(Kind::Infrastructure, error))?;
     let mut out = Out::new(Colour::AUTO);
     if args.json {
-        out.json(&estimate.to_json())
+        out.json(&estimate.to_json())?;
     } else {
         let look = out.look();
-        out.text(estimate.to_text(look))
+        out.text(estimate.to_text(look))?;
     }
+    edited(&run_dir).map_or(Ok(()), Err)
 }

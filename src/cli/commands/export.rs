@@ -3,6 +3,7 @@
 use std::fs;
 
 use crate::cli::args::{ExportArgs, ExportFormat, ImportArgs};
+use crate::cli::commands::verify::edited_around;
 use crate::cli::failure::{Failure, Kind, Outcome};
 use crate::cli::out::{Colour, Out};
 use crate::record::{EventLog, EventLogHeader, Redactor, write_atomically};
@@ -44,7 +45,7 @@ pub(in crate::cli) fn run(args: &ExportArgs) -> Outcome {
             None => out.line(text)?,
         }
     }
-    Ok(())
+    edited_around(&args.dir).map_or(Ok(()), Err)
 }
 
 /// Writes the events of a trajectory.

@@ -119,16 +119,7 @@ impl Asking {
 
 /// The recorded replies of the only run that traces are of.
 fn recordings_of_run(traces: &[PathBuf]) -> Option<PathBuf> {
-    let run = |path: &PathBuf| {
-        let path = path.canonicalize().ok()?;
-        let mut folders = path
-            .ancestors()
-            .take(4)
-            .filter_map(|it| RunDir::open(it).ok());
-        folders
-            .find(RunDir::holds_a_run)
-            .map(|run| run.judge_replies())
-    };
+    let run = |path: &PathBuf| Some(RunDir::around(path)?.judge_replies());
     let first = traces.first().and_then(run)?;
     let same = traces.iter().all(|path| run(path).as_ref() == Some(&first));
     same.then_some(first)

@@ -7,6 +7,7 @@ use serde_json::json;
 use crate::cli::args::RebuildArgs;
 use crate::cli::columns::columns;
 use crate::cli::commands::post_run;
+use crate::cli::commands::verify::edited;
 use crate::cli::failure::{Failure, Kind, Outcome};
 use crate::cli::out::{Colour, Out};
 use crate::cli::suite::{config_failure, config_here, config_of_run};
@@ -46,7 +47,7 @@ pub(in crate::cli) fn run(args: &RebuildArgs) -> Outcome {
     if args.post_run_report || args.failure_analysis {
         post_run::run(args, &run_dir, suite.as_ref())?;
     }
-    Ok(())
+    edited(&run_dir).map_or(Ok(()), Err)
 }
 
 /// The suite of the run, as far as there is one: a run directory can be rebuilt without.

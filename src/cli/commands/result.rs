@@ -6,6 +6,7 @@ use serde_json::json;
 
 use crate::cli::args::ShowArgs;
 use crate::cli::commands::engine::ROWS_ARE_SAFE;
+use crate::cli::commands::verify::edited;
 use crate::cli::console::say;
 use crate::cli::failure::{Failure, Kind, Outcome};
 use crate::cli::out::{Colour, Out};
@@ -216,7 +217,9 @@ fn verdict(told: &Told<'_>, totals: Totals) -> Outcome<ExitCode> {
     if told.strict {
         strictly(totals)?;
     }
-    Ok(ExitCode::SUCCESS)
+    let run_dir = RunDir::open(&end.run_dir);
+    let edited = run_dir.ok().and_then(|run_dir| edited(&run_dir));
+    edited.map_or(Ok(ExitCode::SUCCESS), Err)
 }
 
 /// What the person can do: the same again, or more money where there is none left.

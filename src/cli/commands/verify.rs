@@ -1,13 +1,14 @@
 //! `proctor verify`: whether a run is the one that was written.
 
+use std::path::Path;
 use std::process::ExitCode;
 
 use serde_json::json;
 
 use crate::cli::args::VerifyArgs;
-use crate::cli::failure::{Failure, Kind, Outcome};
+use crate::cli::failure::{Failure, Kind, Outcome, shown_path};
 use crate::cli::out::{Colour, Out};
-use crate::record::{Noted, RunDir, RunMetadata, Verified, verify};
+use crate::record::{Noted, RunDir, RunMetadata, Verified, changed_rows, verify};
 use crate::report::sanitize_line;
 
 /// Checks the chain of rows and the digests of all kept files.
@@ -21,12 +22,7 @@ pub(in crate::cli) fn run(args: &VerifyArgs) -> Outcome<ExitCode> {
     let metadata = metadata.filter(RunMetadata::tells_of_a_run);
     let is_there = metadata.is_some();
     let metadata = metadata.unwrap_or_default();
-    let noted = Noted {
-        rows: metadata.journal_rows,
-        head: metadata.journal_head.as_deref(),
-        has_ended: metadata.finished.is_some(),
-        breaks: &metadata.journal_breaks,
-    };
+    let noted = Noted::of(&metadata);
     let mut verified =
         verify(&run_dir, noted).map_err(|error| Failure::new(Kind::Infrastructure, error))?;
     verified.problems.extend(unread);
@@ -53,6 +49,25 @@ pub(in crate::cli) fn run(args: &VerifyArgs) -> Outcome<ExitCode> {
     } else {
         ExitCode::FAILURE
     })
+}
+
+/// What of the journal of a run is not as it was written, for commands that go by its rows.
+pub(super) fn edited(run: &RunDir) -> Option<Failure> {
+    // A file that cannot be read is told where it is needed.
+    let metadata = RunMetadata::read(run).ok().flatten().unwrap_or_default();
+    let changed = changed_rows(run, Noted::of(&metadata)).unwrap_or_default();
+    let first = changed.first()?;
+    let text = format!("the journal is not as it was written: {first}");
+    let run = shown_path(run.root());
+    let hint = format!(
+        "`proctor verify --run {run}` tells all; what was told goes by the rows that are there"
+    );
+    Some(Failure::new(Kind::TrialsFailed, sanitize_line(&text)).hint(hint))
+}
+
+/// The same of the run that a path is, or lies in.
+pub(super) fn edited_around(path: &Path) -> Option<Failure> {
+    RunDir::around(path).and_then(|run| edited(&run))
 }
 
 /// Why nobody knows which row is the last.

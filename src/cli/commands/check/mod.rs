@@ -9,6 +9,7 @@ use std::process::ExitCode;
 
 use crate::cli::args::CheckArgs;
 use crate::cli::commands::judges::{Asking, settle};
+use crate::cli::commands::verify::edited_around;
 use crate::cli::console::say;
 use crate::cli::failure::{Failure, Kind, Outcome};
 use crate::cli::out::Colour;
@@ -78,7 +79,14 @@ pub(in crate::cli) fn run(args: &CheckArgs) -> Outcome<ExitCode> {
         }
     }
     told::tell(args, (&spec, &checked), (tally, bill))?;
-    Ok(ExitCode::from(tally.exit_code()))
+    let code = tally.exit_code();
+    let edited = args.traces.iter().find_map(|path| edited_around(path));
+    match edited {
+        Some(edited) if code == 0 => return Err(edited),
+        Some(edited) => say(Colour::AUTO, format_args!("warning: {}", edited.message())),
+        None => {}
+    }
+    Ok(ExitCode::from(code))
 }
 
 /// Puts what was found to its traces; gives what judges cost, where one was asked.

@@ -1,0 +1,107 @@
+//! A journal that was edited is told by every command that goes by its rows.
+
+use std::fs;
+
+use crate::sandbox::{CLAUDE_DONE, SOLVE, Sandbox};
+
+/// What somebody does to a journal of two rows.
+type Edit = fn(&str) -> String;
+
+const EDITS: [(&str, Edit); 4] = [
+    ("a row is changed", |text| {
+        text.replacen("\"success\":false", "\"success\":true", 1)
+    }),
+    ("the first row is gone", |text| {
+        text.lines().skip(1).map(|row| format!("{row}\n")).collect()
+    }),
+    ("the last row is gone", |text| {
+        text.lines().take(1).map(|row| format!("{row}\n")).collect()
+    }),
+    ("a row is added", |text| {
+        format!(
+            "{text}{}\n",
+            text.lines().next().expect("a row").replace("-000", "-007")
+        )
+    }),
+];
+
+/// A finished run of two trials that fail.
+fn failed() -> (Sandbox, String) {
+    let sandbox = Sandbox::new()
+        .agent("fake", "claude_code_cli", CLAUDE_DONE)
+        .set("trials_per_cell", "2");
+    sandbox.proctor(&["run", "--quiet"]).expect_code(0);
+    let run = sandbox.run_dir().display().to_string();
+    (sandbox, run)
+}
+
+#[test]
+fn an_edited_journal_is_told_by_every_command_that_goes_by_its_rows() {
+    let told = "the journal is not as it was written: runs.jsonl";
+    for (what, edit) in EDITS {
+        let (sandbox, run) = failed();
+        fs::write(
+            sandbox.path("spec.yaml"),
+            "answer: {expected_in_answer: [done]}\n",
+        )
+        .expect("write a spec");
+        let commands = [
+            &["rebuild", "--run", &run][..],
+            &["estimate", "--trials", "2", "--run", &run],
+            &["export", "atif", &run],
+            &["check", "spec.yaml", &run],
+            &["run", "--quiet", "--resume", &run],
+        ];
+        for words in &commands {
+            let ran = sandbox.proctor(words);
+            assert!(!ran.stderr.contains(told), "{words:?}: {}", ran.stderr);
+        }
+        let journal = sandbox.run_dir().join("runs.jsonl");
+        let text = fs::read_to_string(&journal).expect("read the journal");
+        fs::write(&journal, edit(&text)).expect("write the journal");
+        for words in &commands {
+            let ran = sandbox.proctor(words);
+            assert!(
+                ran.stderr.contains(told),
+                "{what}: {words:?}: {}",
+                ran.stderr
+            );
+            let code = ran.code.expect("a code");
+            // What check could not judge counts more.
+            let is_right = code == 1 || (words[0] == "check" && code == 2);
+            assert!(is_right, "{what}: {words:?}: {code}");
+        }
+        // Once a start has found it, that stands for good.
+        let again = sandbox.proctor(&commands[4]).expect_code(1).stderr;
+        assert!(again.contains(told), "{what}: {again}");
+    }
+}
+
+#[test]
+fn a_run_that_goes_on_or_was_killed_is_not_taken_for_edited() {
+    let body = format!("{SOLVE}\n{CLAUDE_DONE}");
+    let sandbox = Sandbox::new()
+        .agent(
+            "fake",
+            "claude_code_cli",
+            &format!("[ -e $HOME/go ] || {{ touch $HOME/go; {body}; exit; }}; sleep 60"),
+        )
+        .set("trials_per_cell", "2")
+        .set("timeout_sec", "60")
+        .set("stall_timeout_sec", "60");
+    let mut child = sandbox.start(&["run", "--quiet"]);
+    crate::sandbox::wait_for("a row", || {
+        let runs = fs::read_dir(sandbox.path("runs")).expect("runs");
+        let mut journals = runs.flatten().map(|run| run.path().join("runs.jsonl"));
+        journals.any(|journal| journal.metadata().is_ok_and(|file| file.len() > 0))
+    });
+    let run = sandbox.run_dir().display().to_string();
+    let words = ["estimate", "--trials", "2", "--run", &run];
+    sandbox.proctor(&words).expect_code(0);
+    child.kill().expect("kill it");
+    child.wait().expect("reap it");
+    let journal = sandbox.run_dir().join("runs.jsonl");
+    let torn = fs::read_to_string(&journal).expect("read it") + "{\"run_id\":";
+    fs::write(&journal, torn).expect("write it");
+    sandbox.proctor(&words).expect_code(0);
+}
