@@ -247,7 +247,8 @@ impl<'a> SecondPass<'a> {
     fn take(&mut self, mut row: Row, number: u32, first: &FirstPass) -> Result<(), ReportError> {
         derive_costs(&mut row, &first.baselines);
         backfill::errors(self.run, &mut row, self.options.backfill_errors);
-        let written = self.runs_csv.row(&row);
+        let is_superseded = first.superseded.contains(number);
+        let written = self.runs_csv.row(&row, is_superseded);
         written.map_err(|source| ReportError::Write {
             path: self.run.runs_csv(),
             source,
@@ -258,7 +259,7 @@ impl<'a> SecondPass<'a> {
         self.spending.add(&row);
         self.shims.add(&row);
         let facts = Facts::of(&row);
-        if first.superseded.contains(number) {
+        if is_superseded {
             self.summary.add_superseded(&facts);
             return Ok(());
         }

@@ -16,6 +16,8 @@ pub(crate) struct RunsCsv<W: Write> {
 
 /// The key of a row that is too deep for a flat table.
 const LEFT_OUT: &str = "provider_usage";
+/// The column that no row knows of itself, behind all others.
+const SUPERSEDED: &str = "superseded";
 
 macro_rules! fields {
     ($($name:ident)+) => {
@@ -23,9 +25,10 @@ macro_rules! fields {
         const FIELDS: &[&str] = &[$(stringify!($name)),+];
 
         impl<W: Write> RunsCsv<W> {
-            /// Writes one row.
-            pub(crate) fn row(&mut self, row: &Row) -> io::Result<()> {
+            /// Writes one row, and whether a later attempt stands for its trial.
+            pub(crate) fn row(&mut self, row: &Row, is_superseded: bool) -> io::Result<()> {
                 $(self.field(&row.$name)?;)+
+                self.field(&is_superseded)?;
                 Ok(self.lines.write_record(None::<&[u8]>)?)
             }
         }
@@ -64,7 +67,7 @@ impl<W: Write> RunsCsv<W> {
     /// Begins the file with its header.
     pub(crate) fn new(out: W) -> io::Result<Self> {
         let mut lines = csv::Writer::from_writer(out);
-        lines.write_record(FIELDS)?;
+        lines.write_record(FIELDS.iter().chain([&SUPERSEDED]))?;
         Ok(Self {
             lines,
             cell: String::new(),
@@ -162,7 +165,8 @@ impl<F: Field> Field for Option<F> {
 
 /// The columns of `runs.csv` in order.
 pub fn runs_csv_columns() -> impl Iterator<Item = &'static str> {
-    COLUMNS.iter().copied().filter(|name| *name != LEFT_OUT)
+    let of_rows = COLUMNS.iter().copied().filter(|name| *name != LEFT_OUT);
+    of_rows.chain([SUPERSEDED])
 }
 
 #[cfg(test)]
@@ -172,7 +176,7 @@ mod tests {
 
     fn csv(row: &Row) -> Vec<(String, String)> {
         let mut file = RunsCsv::new(Vec::new()).unwrap();
-        file.row(row).unwrap();
+        file.row(row, false).unwrap();
         let bytes = file.finish().unwrap();
         let mut reader = csv::Reader::from_reader(bytes.as_slice());
         let header = reader.headers().unwrap().clone();

@@ -198,6 +198,22 @@ fn a_journal_of_a_newer_proctor_is_left_alone() {
 }
 
 #[test]
+fn attempts_that_a_later_one_took_the_place_of_are_marked_in_the_last_column() {
+    let first = infra(row("a", "s", 0), 0);
+    let second = Row {
+        attempt: Some(1),
+        ..row("a", "s", 0)
+    };
+    let run = Run::new(&[first, row("a", "s", 1), second]);
+    let lines = run.csv(run.dir.runs_csv());
+    let marks: Vec<&str> = lines.iter().map(|line| &line["superseded"][..]).collect();
+    assert_eq!(marks, ["True", "False", "False"]);
+    let text = fs::read_to_string(run.dir.runs_csv()).expect("read the table");
+    let header = text.lines().next().unwrap_or_default();
+    assert!(header.ends_with(",superseded"), "{header}");
+}
+
+#[test]
 fn an_empty_journal_gives_empty_tables() {
     let run = Run::of_text("");
     assert_eq!(run.summary().len(), 0);
