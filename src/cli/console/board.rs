@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use crate::model::{Infra, LaneState, Progress, Termination, TrialKey, TrialOutcome};
+use crate::model::{Infra, LaneState, Progress, RUN_BUDGET, Termination, TrialKey, TrialOutcome};
 
 /// The state of a run as its steps tell it.
 #[derive(Debug)]
@@ -70,7 +70,7 @@ impl Ending {
         let stopped = matches!(
             outcome.termination,
             Termination::Cancelled | Termination::Interrupted
-        );
+        ) || outcome.failure_reason.as_deref() == Some(RUN_BUDGET);
         match outcome {
             _ if stopped => Self::Cancelled,
             _ if outcome.infra != Infra::None => Self::Infra,

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use crate::cli::console::board::{Board, Ending};
 use crate::cli::console::samples::{begun, finished, key, outcome, started};
-use crate::model::{Infra, LaneState, Progress, Termination, TrialOutcome};
+use crate::model::{Infra, LaneState, Progress, RUN_BUDGET, Termination, TrialOutcome};
 
 fn at(start: Instant, seconds: u64) -> Instant {
     start + Duration::from_secs(seconds)
@@ -13,12 +13,19 @@ fn at(start: Instant, seconds: u64) -> Instant {
 #[test]
 fn every_trial_is_counted_by_what_decided_it() {
     type Change = fn(&mut TrialOutcome);
-    let cases: [(Change, Ending); 6] = [
+    let cases: [(Change, Ending); 7] = [
         (|_| {}, Ending::Pass),
         (|outcome| outcome.success = false, Ending::Fail),
         (|outcome| outcome.infra = Infra::RateLimited, Ending::Infra),
         (
             |outcome| outcome.termination = Termination::Cancelled,
+            Ending::Cancelled,
+        ),
+        (
+            |outcome| {
+                outcome.success = false;
+                outcome.failure_reason = Some(RUN_BUDGET.to_owned());
+            },
             Ending::Cancelled,
         ),
         (|outcome| outcome.key.baseline = true, Ending::Baseline),
