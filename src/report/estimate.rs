@@ -11,16 +11,14 @@ use crate::stats;
 
 /// A mean with a low and a high guess.
 ///
-/// `low` and `high` are what it takes if every trial is at the 10th or 90th percentile of its cell: wider than the
-/// range of a sum of independent trials, because days and providers differ more than trials of one day do.
+/// The range is what it takes if every trial is at the 10th or 90th percentile of its cell: wider than the range of a sum
+/// of independent trials, because days and providers differ more than trials of one day do.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Span {
-    /// At the 10th percentile.
-    pub low: f64,
     /// At the mean.
     pub mean: f64,
-    /// At the 90th percentile.
-    pub high: f64,
+    /// At the 10th and at the 90th percentile; one trial gives none. In a sum, cells without a range count at their mean.
+    pub range: Option<[f64; 2]>,
 }
 
 /// What `trials` more trials of one cell take.
@@ -67,6 +65,8 @@ pub struct Estimate {
     pub cells_without_time: usize,
     /// Cells of which no cost is known.
     pub cells_without_cost: usize,
+    /// Cells whose time or cost one trial alone tells, which gives no range.
+    pub cells_without_range: usize,
     /// Trials of the past run that cost more than their rows tell, and that this is judged by: the USD are then a lower bound.
     pub cost_lower_bounds: usize,
 }
@@ -132,6 +132,7 @@ impl PastRun {
             usd: total(cells.iter().filter_map(|cell| cell.usd)),
             cells_without_time: cells.iter().filter(|cell| cell.seconds.is_none()).count(),
             cells_without_cost: cells.iter().filter(|cell| cell.usd.is_none()).count(),
+            cells_without_range: cells.iter().filter(|cell| cell.has_no_range()).count(),
             cost_lower_bounds: cells.iter().map(|cell| cell.cost_lower_bounds).sum(),
             cells,
         }
@@ -161,20 +162,31 @@ impl Past {
     }
 }
 
+impl CellEstimate {
+    fn has_no_range(&self) -> bool {
+        let mut known = [self.seconds, self.usd].into_iter().flatten();
+        known.any(|span| span.range.is_none())
+    }
+}
+
 fn span(sorted: &[f64], more: f64, trials: usize) -> Option<Span> {
     let each = |value: f64| (value + more) * of(trials);
+    let at = |q: f64| stats::quantile(sorted, q).map(each);
+    let range = at(0.1).zip(at(0.9)).filter(|_| sorted.len() > 1);
     Some(Span {
-        low: each(stats::quantile(sorted, 0.1)?),
         mean: each(stats::mean(sorted)?),
-        high: each(stats::quantile(sorted, 0.9)?),
+        range: range.map(|(low, high)| [low, high]),
     })
 }
 
 fn total(spans: impl Iterator<Item = Span>) -> Span {
     spans.fold(Span::default(), |sum, span| Span {
-        low: sum.low + span.low,
         mean: sum.mean + span.mean,
-        high: sum.high + span.high,
+        range: (sum.range.is_some() || span.range.is_some()).then(|| {
+            let [low, high] = sum.range.unwrap_or([sum.mean; 2]);
+            let [more_low, more_high] = span.range.unwrap_or([span.mean; 2]);
+            [low + more_low, high + more_high]
+        }),
     })
 }
 
@@ -216,8 +228,9 @@ mod tests {
         let estimate = past.estimate(10);
         // 10 x (20 + 1) + 10 x (4 + 1) + 1 x (2 + 1)
         assert!((estimate.seconds.mean - 263.0).abs() < 1e-9, "{estimate:?}");
-        assert!((estimate.seconds.low - (10.0 * 13.0 + 50.0 + 3.0)).abs() < 1e-9);
-        assert!((estimate.seconds.high - (10.0 * 29.0 + 50.0 + 3.0)).abs() < 1e-9);
+        let [low, high] = estimate.seconds.range.unwrap();
+        assert!((low - (10.0 * 13.0 + 50.0 + 3.0)).abs() < 1e-9);
+        assert!((high - (10.0 * 29.0 + 50.0 + 3.0)).abs() < 1e-9);
         assert!((estimate.usd.mean - 5.25).abs() < 1e-9);
         assert_eq!(
             (estimate.cells_without_time, estimate.cells_without_cost),
@@ -232,7 +245,30 @@ mod tests {
             text.contains("the cost of 1 of 3 cells is unknown and not counted"),
             "{text}"
         );
+        assert!(
+            text.contains("2 of 3 cells were seen once, which gives no range"),
+            "{text}"
+        );
         assert!(!text.contains(">="), "{text}");
+    }
+
+    #[test]
+    fn one_trial_gives_no_range() {
+        let mut past = PastRun::default();
+        past.add(&row("once", 9.0, Some(0.5)));
+        let estimate = past.estimate(2);
+        let json = estimate.to_json();
+        for key in ["total_seconds_at_jobs_1", "total_cost_usd"] {
+            assert_eq!(json[key]["p10"], serde_json::Value::Null, "{json:#}");
+        }
+        let text = estimate.to_text(Look::PLAIN);
+        for told in [
+            "time at --jobs 1: 20.0s (one trial gives no range)\n",
+            "cost: $1.00 (one trial gives no range)\n",
+        ] {
+            assert!(text.contains(told), "{text}");
+        }
+        assert!(!text.contains("percentile"), "{text}");
     }
 
     #[test]

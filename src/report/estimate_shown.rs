@@ -23,6 +23,7 @@ impl Estimate {
             "cells_known": self.cells.len() - self.cells_without_time,
             "cells_without_time": self.cells_without_time,
             "cells_without_cost": self.cells_without_cost,
+            "cells_without_range": self.cells_without_range,
             "cost_lower_bound_rows": self.cost_lower_bounds,
         })
     }
@@ -44,20 +45,13 @@ impl Estimate {
         let mut text = Draft::new(&header, rows, 1..8)
             .dropping(&[4, 5, 2])
             .render(look);
-        let Span { low, mean, high } = self.seconds;
-        let _infallible = write!(
-            text,
-            "\ntime at --jobs 1: {} ({} to {})\n",
-            seconds(mean),
-            seconds(low),
-            seconds(high)
-        );
-        let Span { low, mean, high } = self.usd;
+        let time = self.seconds.told(seconds);
+        let _infallible = write!(text, "\ntime at --jobs 1: {time}\n");
         if self.cells_without_cost == self.cells.len() {
             text.push_str("cost: unknown\n");
         } else {
             let usd = |usd| at_least(dollars(usd), self.cost_lower_bounds > 0);
-            let _infallible = writeln!(text, "cost: {} ({} to {})", usd(mean), usd(low), usd(high));
+            let _infallible = writeln!(text, "cost: {}", self.usd.told(usd));
         }
         for (count, what) in [
             (self.cells_without_time, "time"),
@@ -78,6 +72,16 @@ impl Estimate {
                 counted(self.cost_lower_bounds, "row")
             );
         }
+        if self.seconds.range.or(self.usd.range).is_none() {
+            return text;
+        }
+        if self.cells_without_range > 0 {
+            let (once, of) = (self.cells_without_range, self.cells.len());
+            let _infallible = writeln!(
+                text,
+                "{once} of {of} cells were seen once, which gives no range: they count at their mean"
+            );
+        }
         text.push_str(
             "the ranges hold if every trial is at the 10th or the 90th percentile of its cell\n",
         );
@@ -87,7 +91,16 @@ impl Estimate {
 
 impl Span {
     fn to_json(self) -> serde_json::Value {
-        serde_json::json!({ "p10": self.low, "mean": self.mean, "p90": self.high })
+        let [low, high] = self.range.map_or([None; 2], |range| range.map(Some));
+        serde_json::json!({ "p10": low, "mean": self.mean, "p90": high })
+    }
+
+    fn told(self, shown: impl Fn(f64) -> String) -> String {
+        let mean = shown(self.mean);
+        match self.range {
+            Some([low, high]) => format!("{mean} ({} to {})", shown(low), shown(high)),
+            None => format!("{mean} (one trial gives no range)"),
+        }
     }
 }
 
