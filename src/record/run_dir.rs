@@ -164,6 +164,15 @@ impl RunDir {
         RunLock::acquire(&self.root.join(LOCK))
     }
 
+    /// Takes a run for this process alone if it was one of this program's, which all have a lock; others are nobody's.
+    ///
+    /// # Errors
+    /// When another process has it.
+    pub fn lock_if_any(&self) -> Result<Option<RunLock>, RecordError> {
+        let is_there = self.root.join(LOCK).exists();
+        is_there.then(|| self.lock()).transpose()
+    }
+
     /// The folder itself, absolute.
     #[must_use]
     pub fn root(&self) -> &Path {

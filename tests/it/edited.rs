@@ -78,7 +78,7 @@ fn an_edited_journal_is_told_by_every_command_that_goes_by_its_rows() {
 }
 
 #[test]
-fn a_run_that_goes_on_or_was_killed_is_not_taken_for_edited() {
+fn a_run_that_goes_on_is_not_taken_for_edited_and_nobody_else_writes_its_reports() {
     let body = format!("{SOLVE}\n{CLAUDE_DONE}");
     let sandbox = Sandbox::new()
         .agent(
@@ -98,10 +98,15 @@ fn a_run_that_goes_on_or_was_killed_is_not_taken_for_edited() {
     let run = sandbox.run_dir().display().to_string();
     let words = ["estimate", "--trials", "2", "--run", &run];
     sandbox.proctor(&words).expect_code(0);
+    sandbox.proctor(&["rebuild", "--run", &run]).expect_code(0);
+    let rebuild = ["rebuild", "--in-place", "--run", &run];
+    let refused = sandbox.proctor(&rebuild).expect_code(2).stderr;
+    assert!(refused.contains("it is in use by process"), "{refused}");
     child.kill().expect("kill it");
     child.wait().expect("reap it");
     let journal = sandbox.run_dir().join("runs.jsonl");
     let torn = fs::read_to_string(&journal).expect("read it") + "{\"run_id\":";
     fs::write(&journal, torn).expect("write it");
     sandbox.proctor(&words).expect_code(0);
+    sandbox.proctor(&rebuild).expect_code(0);
 }

@@ -18,6 +18,9 @@ use crate::report::{ChangeKind, RebuildOptions, Rebuilt, rebuild, share, table, 
 /// Rebuilds a run.
 pub(in crate::cli) fn run(args: &RebuildArgs) -> Outcome {
     let run_dir = RunDir::open(&args.run).map_err(|error| Failure::at("open the run", error))?;
+    // The run that writes these files would do so again, and both at once.
+    let held = args.in_place.then(|| run_dir.lock_if_any()).transpose();
+    let _held = held.map_err(|error| Failure::at("rebuild the run", error))?;
     let suite = suite(args)?;
     let options = RebuildOptions {
         in_place: args.in_place,
