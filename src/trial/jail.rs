@@ -51,12 +51,17 @@ pub(super) fn containment(frame: &Frame<'_>, workspace: &Workspace, role: Role<'
     }
 }
 
-/// Setup commands have the operator's network: fetching what a task needs is what they are for.
+/// Setup commands have the operator's network: fetching what a task needs is what they are for. Graders run the agent's code, and
+/// reach no more than the agent did.
 fn network(frame: &Frame<'_>, role: Role<'_>) -> JailNetwork {
     let (network, ports) = match role {
         Role::Setup => (Network::Host, &[][..]),
         Role::Agent(_, ports) => (frame.context.network(frame.planned), ports),
-        Role::Grader => (frame.context.suite.settings.grader_network, &[][..]),
+        Role::Grader => {
+            let of_agent = frame.context.network(frame.planned);
+            let of_graders = frame.context.suite.settings.grader_network;
+            (of_graders.narrower(of_agent), &[][..])
+        }
     };
     match network {
         Network::Host => JailNetwork::Host,

@@ -203,6 +203,30 @@ fn of_two_networks_the_narrower_one_holds() {
     }
 }
 
+/// Graders run code that the agent wrote, so what the agent cannot reach they cannot reach for it.
+#[test]
+fn graders_reach_no_more_than_the_agent_that_they_grade() {
+    if !can_be_tried() {
+        return;
+    }
+    let port = provider();
+    for (suite, task, success) in [
+        ("network: host", "", true),
+        ("network: none", "", false),
+        ("network: provider", "", false),
+        ("network: host", "network: none, ", false),
+        ("grader_network: none", "", false),
+    ] {
+        let sandbox = fetching(&[]).suite(suite).tasks(&format!(
+            "- {{id: answer, prompt: p, {task}graders: [{{type: command, argv: [curl, -sS, -m, '10', 'http://127.0.0.1:{port}/a']}}]}}\n"
+        ));
+        sandbox.proctor(&["run", "--quiet"]);
+        let row = sandbox.row();
+        assert_eq!(row["success"], success, "{suite} {task}: {row:#}");
+        assert_eq!(row["infra"], "none", "{row:#}");
+    }
+}
+
 #[test]
 fn a_host_that_is_none_is_refused_with_its_place() {
     for host in ["https://example.com", "'*.com'", "localhost", "a b"] {

@@ -305,7 +305,7 @@ pub(in crate::config) static SUITE: Section = Section {
             "grader_network",
             Shape::OneOf(GRADER_NETWORKS),
             "\"host\"",
-            "The network of graders.",
+            "The network of graders; never more than the agent of their trial has.",
         ),
         optional(
             "upstream",
