@@ -7,6 +7,7 @@ use std::time::{Duration, SystemTime};
 use super::clock::TICK;
 use super::processes;
 use super::trial::Trial;
+use super::waits::Waits;
 
 /// The longest wait between two samples of a child's memory.
 const SAMPLES_APART: Duration = Duration::from_secs(2);
@@ -50,13 +51,23 @@ fn look_at(path: &PathBuf) -> Option<Look> {
     Some((metadata.len(), metadata.modified().ok()?))
 }
 
-/// Processes that use less than one part in so many of a processor are idle: what waits wakes now and then.
+/// Processes that use less than one part in so many of a processor, or wait for one less than that part of the time, are idle: what
+/// waits for something else wakes now and then.
 const WORKS: u32 = 10;
 
-/// Whether processes of a child work while nothing is heard of it, by the processor time of all of them.
+/// What processes of a child did while nothing was heard of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Went {
+    /// They worked, by the processor time of all of them.
+    Worked,
+    /// They did not, and could have for so long, but got no processor.
+    Waited(Duration),
+}
+
+/// Looks at the processor time of a child's processes while nothing is heard of it.
 #[derive(Default)]
 pub(super) struct Work {
-    since: Option<(Duration, u64)>,
+    since: Option<(Duration, (u64, Waits))>,
 }
 
 impl Work {
@@ -67,19 +78,29 @@ impl Work {
 
     /// Begins to look, unless it looks already.
     pub(super) fn look(&mut self, now: Duration, trial: &Trial) {
-        self.since.get_or_insert_with(|| (now, trial.ticks()));
+        self.since.get_or_insert_with(|| (now, trial.effort()));
     }
 
-    /// Whether processes have worked since it began to look; it begins anew.
-    pub(super) fn went_on(&mut self, now: Duration, trial: &Trial) -> bool {
-        let ticks = trial.ticks();
-        let Some((then, before)) = self.since.replace((now, ticks)) else {
-            return false;
+    /// What processes have done since it began to look; it begins anew.
+    pub(super) fn went_on(&mut self, now: Duration, trial: &Trial) -> Went {
+        let (ticks, waits) = trial.effort();
+        let before = self.since.replace((now, (ticks, waits.clone())));
+        let Some((then, (before, waits_before))) = before else {
+            return Went::Waited(Duration::ZERO);
         };
         let worked = ticks.saturating_sub(before).saturating_mul(1000);
         let worked = Duration::from_millis(worked / rustix::param::clock_ticks_per_second().max(1));
         let span = now.saturating_sub(then);
-        !span.is_zero() && worked * WORKS >= span
+        if !span.is_zero() && worked * WORKS >= span {
+            Went::Worked
+        } else {
+            let waited = waits.since(&waits_before, span);
+            Went::Waited(if waited * WORKS >= span {
+                waited
+            } else {
+                Duration::ZERO
+            })
+        }
     }
 }
 

@@ -82,10 +82,19 @@ impl<'a> Course<'a> {
 
     /// Its processes work, though nothing is heard.
     pub(super) fn works(&mut self, now: Duration) {
+        self.active_until(now, now);
+    }
+
+    /// Its processes got no processor for so long: the stall limit leaves that out.
+    pub(super) fn waited(&mut self, waited: Duration, now: Duration) {
+        self.active_until((self.active_at + waited).min(now), now);
+    }
+
+    fn active_until(&mut self, until: Duration, now: Duration) {
         let limit = self.limits.silence.map(|limit| self.heard_at + limit);
         self.active_at = self
             .active_at
-            .max(limit.map_or(now, |limit| limit.min(now)));
+            .max(limit.map_or(until, |limit| limit.min(until)));
         if limit.is_some_and(|limit| now >= limit) {
             self.wish.get_or_insert(EndReason::Stalled);
         }

@@ -53,6 +53,7 @@ mod tap;
 #[cfg(test)]
 mod tests;
 mod trial;
+mod waits;
 mod walls;
 mod watch;
 

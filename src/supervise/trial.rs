@@ -9,6 +9,7 @@ use super::brand::{self, Brand};
 use super::kill;
 use super::processes::{self, Process};
 use super::registry::{self, Leader};
+use super::waits::Waits;
 
 /// What is known of a child, enough to find all that it started.
 #[derive(Debug, Clone)]
@@ -133,12 +134,14 @@ impl Trial {
         members.into_iter().map(|process| process.pid).collect()
     }
 
-    /// Processor time of all that belongs to it so far, in ticks.
-    pub(super) fn ticks(&self) -> u64 {
+    /// Processor time of all that belongs to it so far, in ticks, and how long that has waited for processors.
+    pub(super) fn effort(&self) -> (u64, Waits) {
         let all = processes::snapshot();
         let members = self.members(&all, &Surroundings::of(self));
-        let ticks = members.into_iter().map(|process| process.ticks);
-        ticks.fold(0, u64::saturating_add)
+        let ticks = members.iter().map(|process| process.ticks);
+        let ticks = ticks.fold(0, u64::saturating_add);
+        let waits = Waits::of(members.into_iter().map(|process| process.pid));
+        (ticks, waits)
     }
 
     /// The ids that its sessions and groups have, as far as no other process has got one: while a session or a group has members, its

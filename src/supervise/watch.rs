@@ -10,7 +10,7 @@ use rustix::process::Signal;
 use tokio::io::AsyncWriteExt;
 use tokio::process::ChildStdin;
 
-use super::activity::{ActivityFiles, MemorySamples, Work};
+use super::activity::{ActivityFiles, MemorySamples, Went, Work};
 use super::cancel::Cancel;
 use super::clock::{AgentClock, TICK};
 use super::course::{Act, Course};
@@ -215,8 +215,11 @@ impl<'a> Watch<'a> {
         if let Some(at) = self.activity.last(now) {
             self.course.active(at);
         }
-        if self.course.looks_stalled(now) && self.work.went_on(now, trial) {
-            self.course.works(now);
+        if self.course.looks_stalled(now) {
+            match self.work.went_on(now, trial) {
+                Went::Worked => self.course.works(now),
+                Went::Waited(waited) => self.course.waited(waited, now),
+            }
         }
     }
 

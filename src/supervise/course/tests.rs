@@ -45,6 +45,24 @@ fn a_silent_child_stalls_and_climbs_down_the_ladder() {
 }
 
 #[test]
+fn time_in_which_a_child_got_no_processor_is_no_stall() {
+    let limits = Limits {
+        silence: Some(s(50)),
+        ..limits()
+    };
+    let mut course = Course::new(&limits);
+    course.active(s(7));
+    course.waited(s(10), s(37));
+    assert_eq!((course.due(s(37)), course.due(s(46))), (None, None));
+    course.waited(s(40), s(47));
+    assert!(!course.looks_stalled(s(47)), "no more than there was");
+    // The limit of silence knows no such time.
+    course.waited(s(20), s(57));
+    assert_eq!(course.due(s(57)), Some(Act::Interrupt));
+    assert_eq!(course.reason(), EndReason::Stalled);
+}
+
+#[test]
 fn a_chatty_child_meets_the_hard_limit_and_no_stall() {
     let limits = limits();
     let mut course = Course::new(&limits);
