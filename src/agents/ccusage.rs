@@ -10,7 +10,7 @@ use serde::de::IgnoredAny;
 
 use crate::agents::wire::{Count, Few};
 use crate::config::CcusagePackage;
-use crate::model::Usage;
+use crate::model::{Usage, is_amount};
 use crate::supervise::{Cancel, ChildSpec, capture, find_program};
 
 /// How long it may take, a first download included.
@@ -127,9 +127,7 @@ pub fn ccusage_report(report: &[u8]) -> CcusageReport {
     let Some(totals) = totals.and_then(|report| report.totals) else {
         return CcusageReport::default();
     };
-    let cost = totals
-        .cost_usd
-        .filter(|cost| cost.is_finite() && *cost >= 0.0);
+    let cost = totals.cost_usd.filter(|cost| is_amount(*cost));
     let unpriced = totals.total_tokens.value() != Some(0) || totals.total_tokens == Count::Absent;
     CcusageReport {
         usd: cost.filter(|cost| *cost > 0.0 || !unpriced),

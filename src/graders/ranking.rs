@@ -214,5 +214,8 @@ mod tests {
             reason.as_deref(),
             Some("ranking_too_weak:p@3=0.333333<0.5,ndcg@3=0.386853<0.5,mrr@3=0.500000<1")
         );
+        let (_, reason) = judged(r#"["x"]"#, &least);
+        let nothing = "ranking_too_weak:p@3=0.000000<0.5,ndcg@3=0.000000<0.5,mrr@3=0.000000<1";
+        assert_eq!(reason.as_deref(), Some(nothing));
     }
 }

@@ -8,6 +8,7 @@ use serde_json::Value;
 use crate::config::names_variable;
 use crate::judge::dialect::Told;
 use crate::judge::fault::Fault;
+use crate::model::is_amount;
 use crate::supervise::{Cancel, ChildEnding, ChildSpec, EndReason, Exit, StdinPlan, capture};
 
 /// What it gets of the operator's environment without being named.
@@ -86,7 +87,7 @@ fn read(text: String) -> Told {
     let reply: Value = serde_json::from_str(&text).unwrap_or_default();
     let usd = reply["cost_usd"].as_f64();
     Told {
-        usd: usd.filter(|usd| usd.is_finite() && *usd >= 0.0),
+        usd: usd.filter(|usd| is_amount(*usd)),
         text,
         ..Told::default()
     }

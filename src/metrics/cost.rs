@@ -1,6 +1,6 @@
 //! What a trial cost: what the provider charged, and what it would have without a cache.
 
-use crate::model::{CacheWrites, Cost, CostSource, Pricing, Usage};
+use crate::model::{CacheWrites, Cost, CostSource, Pricing, Usage, is_amount};
 
 /// Costs that somebody else has worked out, in USD.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
@@ -86,7 +86,7 @@ pub fn cost(usage: Option<&Usage>, parts: &[PricedTokens], known: KnownCost) -> 
         billed_usd: billed.map(|(usd, _)| usd),
         source: billed.map(|(_, source)| source),
         cold_equivalent_usd: cold,
-        cache_savings_usd: savings.filter(|usd| usd.is_finite()),
+        cache_savings_usd: savings.filter(|usd| is_amount(usd.abs())),
         cache_read_rate: usage.and_then(read_rate),
         provider_usd,
         ccusage_usd,
@@ -169,7 +169,7 @@ fn read_rate(usage: &Usage) -> Option<f64> {
 
 /// An amount of money, or nothing if it is none.
 fn amount(usd: f64) -> Option<f64> {
-    (usd.is_finite() && usd >= 0.0).then_some(usd)
+    is_amount(usd).then_some(usd)
 }
 
 #[expect(

@@ -36,6 +36,7 @@ pub use reason::{Integrity, Reason, ReasonKind};
 pub use said::{Answered, Arguments, Called, Said, Spelled};
 pub use seen_ids::{ById, SeenIds, Side, id_hash};
 pub use usage::{
-    CacheTtl, CacheWrites, Cost, CostSource, ModelTokens, Pricing, Usage, UsageSource,
+    CacheTtl, CacheWrites, Cost, CostSource, MOST_USD, ModelTokens, Pricing, Usage, UsageSource,
+    is_amount,
 };
 pub use verdict::{LayerVerdicts, TwoSuites, Verdict};

@@ -1,5 +1,14 @@
 //! Tokens and money.
 
+/// The most that anything here costs, in USD: whoever tells more is wrong, and sums of it would be no numbers.
+pub const MOST_USD: f64 = 1e9;
+
+/// Whether a figure can be what something cost, in USD.
+#[must_use]
+pub fn is_amount(usd: f64) -> bool {
+    (0.0..=MOST_USD).contains(&usd)
+}
+
 /// Tokens of a trial, each counted once: cached tokens are never inside `uncached_input`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Usage {

@@ -8,7 +8,7 @@ use std::path::Path;
 use serde::{Deserialize, Deserializer};
 
 use crate::record::lines::{BadLine, Found, LineReader};
-use crate::record::row_parts::lenient::{count, flag};
+use crate::record::row_parts::lenient::{count, flag, usd};
 use crate::record::rows::{Ordinals, bad_row, check};
 use crate::record::{ReasonRow, RecordError, RowProblem};
 
@@ -79,8 +79,11 @@ pub struct RowFacts<'a> {
     pub cache_write_tokens: Option<u64>,
     #[serde(deserialize_with = "count")]
     pub output_tokens: Option<u64>,
+    #[serde(deserialize_with = "usd")]
     pub billed_cost_usd: Option<f64>,
+    #[serde(deserialize_with = "usd")]
     pub cold_equivalent_cost_usd: Option<f64>,
+    #[serde(deserialize_with = "usd")]
     pub cache_savings_usd: Option<f64>,
     pub cache_read_rate: Option<f64>,
     #[serde(deserialize_with = "count")]

@@ -5,6 +5,7 @@ use std::fs::{self, OpenOptions};
 use proptest::prelude::*;
 
 use super::*;
+use crate::model::is_amount;
 use crate::record::{FactsReader, RowProblem, rows};
 
 /// A row in the shape of the older harness: no schema, no index.
@@ -295,8 +296,8 @@ proptest! {
         let [a, b, c, d] = bits.map(f64::from_bits).map(|number| Some(number).filter(|number| number.is_finite()));
         let row = Row {
             wall_time_sec: a,
-            billed_cost_usd: b,
-            cache_savings_usd: c,
+            billed_cost_usd: b.filter(|usd| is_amount(*usd)),
+            cache_savings_usd: c.filter(|usd| is_amount(usd.abs())),
             paused_sec: d,
             uncached_input_tokens: tokens,
             failure_reason: Some(text),

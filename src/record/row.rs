@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::layers::Spent;
 use crate::model::{AgentId, Cell, Integrity, ScenarioId, TaskId, TrialKey};
-use crate::record::row_parts::lenient::{count, flag};
+use crate::record::row_parts::lenient::{count, flag, usd};
 use crate::record::{GraderResult, LeftoverRow, ProviderUsage, ReasonRow};
 
 /// Version of the row format that this proctor writes; rows of the older harness have none.
@@ -47,12 +47,17 @@ pub struct Row {
     pub cache_write_ttl: Option<String>,
     #[serde(deserialize_with = "count")]
     pub output_tokens: Option<u64>,
+    #[serde(deserialize_with = "usd")]
     pub billed_cost_usd: Option<f64>,
     pub cost_source: Option<String>,
+    #[serde(deserialize_with = "usd")]
     pub cold_equivalent_cost_usd: Option<f64>,
+    #[serde(deserialize_with = "usd")]
     pub cache_savings_usd: Option<f64>,
     pub cache_read_rate: Option<f64>,
+    #[serde(deserialize_with = "usd")]
     pub baseline_cost_usd: Option<f64>,
+    #[serde(deserialize_with = "usd")]
     pub marginal_cost_usd: Option<f64>,
     #[serde(deserialize_with = "count")]
     pub xcodebuild_calls: Option<u64>,
@@ -136,9 +141,13 @@ pub struct Row {
     pub cmd_log_lost: Option<u64>,
     pub attestation_sha256: Option<String>,
     pub attestation_flags: Option<Vec<String>>,
+    #[serde(deserialize_with = "usd")]
     pub cost_provider_usd: Option<f64>,
+    #[serde(deserialize_with = "usd")]
     pub cost_ccusage_usd: Option<f64>,
+    #[serde(deserialize_with = "usd")]
     pub cost_session_usd: Option<f64>,
+    #[serde(deserialize_with = "usd")]
     pub cost_computed_usd: Option<f64>,
     pub cost_price: Option<String>,
     pub cost_flags: Option<Vec<String>>,
@@ -164,8 +173,10 @@ pub struct Row {
     pub budget_layer: Option<String>,
     pub layer_findings: Option<Vec<String>>,
     pub judged: Option<Vec<String>>,
+    #[serde(deserialize_with = "usd")]
     pub judge_cost_usd: Option<f64>,
     pub layer_baseline: Option<String>,
+    #[serde(deserialize_with = "usd")]
     pub judge_charged_usd: Option<f64>,
     #[serde(deserialize_with = "count")]
     pub peak_processes: Option<u64>,
@@ -320,6 +331,21 @@ mod tests {
         assert!(text.contains(r#""wall_time_sec":null"#), "{text}");
         let back: Row = serde_json::from_str(&text).unwrap();
         assert_eq!(back.billed_cost_usd, None);
+    }
+
+    /// Sums of such figures would be no numbers.
+    #[test]
+    fn a_cost_that_nothing_can_have_is_not_known() {
+        let line = r#"{"billed_cost_usd":1e308,"cache_savings_usd":-1e308,"judge_cost_usd":0.5}"#;
+        let row: Row = serde_json::from_str(line).unwrap();
+        let told = (
+            row.billed_cost_usd,
+            row.cache_savings_usd,
+            row.judge_cost_usd,
+        );
+        assert_eq!(told, (None, None, Some(0.5)));
+        let facts: crate::record::RowFacts<'_> = serde_json::from_str(line).unwrap();
+        assert_eq!(facts.billed_cost_usd, None);
     }
 
     #[test]

@@ -127,11 +127,21 @@ pub(super) mod lenient {
 
     use serde::de::{Deserialize, Deserializer, Error, Visitor};
 
+    use crate::model::is_amount;
+
     /// A count: a whole number that is not negative, also written `3.0`; `null` is absent.
     pub(in crate::record) fn count<'de, D: Deserializer<'de>>(
         deserializer: D,
     ) -> Result<Option<u64>, D::Error> {
         deserializer.deserialize_any(Count)
+    }
+
+    /// USD; absent where nothing can have cost or saved so much.
+    pub(in crate::record) fn usd<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Option<f64>, D::Error> {
+        let usd = Option::<f64>::deserialize(deserializer)?;
+        Ok(usd.filter(|usd| is_amount(usd.abs())))
     }
 
     /// A switch; `null` is off.

@@ -45,7 +45,7 @@ impl Judged {
     }
 
     fn found(&self, k: NonZeroU32) -> f64 {
-        self.top(k).map(|_| 1.0).sum()
+        sum(self.top(k).map(|_| 1.0))
     }
 
     /// P@K: distinct relevant ids among the first `k` / `k`, also where fewer came back.
@@ -73,7 +73,7 @@ impl Judged {
     pub fn ndcg(&self, k: NonZeroU32) -> Option<f64> {
         let best: f64 = (1..=self.expected.min(k.get())).map(discounted).sum();
         self.is_scored()
-            .then(|| self.top(k).map(discounted).sum::<f64>() / best)
+            .then(|| sum(self.top(k).map(discounted)) / best)
     }
 
     /// MRR@K of one query: 1 / rank of the first relevant id, 0 where none is among the first `k`.
@@ -85,6 +85,11 @@ impl Judged {
         let first = self.top(k).next();
         first.map_or(0.0, |rank| 1.0 / f64::from(rank))
     }
+}
+
+/// The sum, which is 0 and not -0 where there is nothing to add.
+fn sum(parts: impl Iterator<Item = f64>) -> f64 {
+    parts.fold(0.0, |sum, part| sum + part)
 }
 
 /// What a relevant id at `rank` adds to a discounted gain.

@@ -5,6 +5,7 @@ use serde_json::Value;
 
 use crate::layers::{Gaps, Handoffs, Spent, Trace};
 use crate::metrics::call_made;
+use crate::model::is_amount;
 
 /// A baseline file. Keys that say nothing of the trace are not read.
 #[derive(Debug, Deserialize)]
@@ -140,7 +141,7 @@ fn trace(wire: Wire, agent: Option<String>, query: Option<String>) -> Trace {
         model: model.cloned(),
         handoffs: Some(handoffs),
         spent: Spent {
-            cost_usd: wire.total_cost_usd,
+            cost_usd: wire.total_cost_usd.filter(|usd| is_amount(*usd)),
             total_tokens: wire.total_tokens,
             llm_calls: wire.total_llm_calls,
             latency_ms: wire.total_duration_ms,

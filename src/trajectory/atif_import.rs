@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::model::{
     AgentEvent, Cut, EventKind, McpServerSeen, ProviderFault, ProviderFaultKind, ToolCall,
-    ToolResult, Usage,
+    ToolResult, Usage, is_amount,
 };
 use crate::record::Row;
 use crate::trajectory::atif_check::{answers, check, parsed};
@@ -368,8 +368,8 @@ impl Reader {
         }
         let last = trajectory.final_metrics.as_ref();
         let total = last.and_then(|last| last.total_cost_usd);
-        let sum = self.usd.filter(|usd| *usd > 0.0 && usd.is_finite());
-        if let Some(usd) = total.or(sum) {
+        let sum = self.usd.filter(|usd| *usd > 0.0);
+        if let Some(usd) = total.or(sum).filter(|usd| is_amount(*usd)) {
             self.push(EventKind::CostSeen(usd));
         }
         if let Some(finished) = finished {

@@ -489,6 +489,8 @@ fn a_cost_that_is_none_is_unknown() {
     let refused = report(&[&negative]);
     assert_eq!(refused.provider_cost_usd, None);
     assert!(refused.provider_cost_is_none);
+    let beyond = DONE.replace("0.5", "1e308");
+    assert_eq!(report(&[&beyond]).provider_cost_usd, None);
     let absent = DONE.replace("total_cost_usd", "x");
     let silent = report(&[&absent]);
     assert_eq!(silent.provider_cost_usd, None);

@@ -5,7 +5,7 @@ use serde_json::value::RawValue;
 use crate::agents::claude::counts::{ClaudeUsage, ModelCounts, ModelUsage};
 use crate::agents::claude::wire::Final;
 use crate::agents::wire::{TEXT_CAP, add, border, model_name};
-use crate::model::{ById, CacheWrites, ModelTokens, StreamReport, Usage, id_hash};
+use crate::model::{ById, CacheWrites, ModelTokens, StreamReport, Usage, id_hash, is_amount};
 
 /// Messages of one generation. At least so many of the last ones are told apart, at most twice as many; of others their sum
 /// is kept.
@@ -164,9 +164,7 @@ impl Told {
     ) -> Result<Self, String> {
         let mut told = Self {
             until: running.total,
-            cost_usd: last
-                .total_cost_usd
-                .filter(|cost| cost.is_finite() && *cost >= 0.0),
+            cost_usd: last.total_cost_usd.filter(|cost| is_amount(*cost)),
             text: last
                 .usage
                 .map(|usage| provider_usage(usage, last.model_usage)),

@@ -20,7 +20,7 @@ use crate::agents::stream::{Dialect, Sink};
 use crate::agents::wire::{add, api_word, capped, read, words};
 use crate::model::{
     EventKind, McpServerSeen, ProviderFaultKind, SeenIds, Side, StreamReport, Terminal, ToolCall,
-    ToolResult, Usage,
+    ToolResult, Usage, is_amount,
 };
 
 /// How the tools of a server begin: whatever its name holds beside letters, digits, `_` and `-` becomes `_`.
@@ -292,7 +292,7 @@ impl OpencodeStream {
     fn step_finished(&mut self, step: &StepFinish, sink: &mut Sink<'_>) {
         self.steps += 1;
         self.step_is_open = false;
-        match step.cost.filter(|cost| cost.is_finite() && *cost >= 0.0) {
+        match step.cost.filter(|cost| is_amount(*cost)) {
             Some(cost) => self.cost_usd += cost,
             None => self.unpriced += 1,
         }
