@@ -176,6 +176,23 @@ fn rows_that_cannot_be_written_are_printed_and_nothing_further_is_started() {
     }
 }
 
+/// A row that could be written at the second try is no wish of a person to stop.
+#[test]
+fn one_failed_write_of_a_row_ends_the_run_as_a_failure_that_says_so() {
+    let sandbox = world();
+    let armed = Some(("PROCTOR_FAILPOINT", "journal.write@1=eio"));
+    let ran = run(&sandbox, &["run", "--json"], armed).expect_code(2);
+    assert!(ran.stderr.contains("Input/output error"), "{}", ran.stderr);
+    assert!(!ran.stderr.contains("cancelled"), "{}", ran.stderr);
+    let told: serde_json::Value = serde_json::from_str(&ran.stdout).expect("a document");
+    assert_eq!(told["cancelled"], false, "{told:#}");
+    assert_eq!(sandbox.rows().len(), 1, "{}", ran.stderr);
+    let folder = only_run(&sandbox).expect("a run directory");
+    let named = folder.display().to_string();
+    run(&sandbox, &["run", "--quiet", "--resume", &named], None).expect_code(0);
+    assert_eq!(sandbox.rows().len(), TRIALS);
+}
+
 #[test]
 fn a_crash_after_the_agents_end_costs_no_second_agent() {
     // Each trial starts an agent and a grader, the last of all that are started.

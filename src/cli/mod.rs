@@ -31,6 +31,7 @@ use crate::supervise;
 #[must_use]
 pub fn main() -> ExitCode {
     supervise::become_helper_if_asked();
+    supervise::size_limit_is_an_error();
     apology::install();
     let ended = std::panic::catch_unwind(AssertUnwindSafe(parse_and_run));
     ended.unwrap_or_else(|_| ExitCode::from(Kind::Infrastructure.code()))

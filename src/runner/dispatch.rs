@@ -43,6 +43,8 @@ pub(super) struct Tally {
     pub(super) results: usize,
     /// Why nothing further was started, where the disk was the reason.
     pub(super) disk_full: Option<String>,
+    /// The same where a row could not be written at once, for another reason.
+    pub(super) unwritten: Option<String>,
     /// Why trials were left for a later start.
     pub(super) left: Vec<String>,
     /// Whether the run's budget has no room for another trial.
@@ -151,6 +153,7 @@ impl Dispatch {
             tally.disk_full = Some(why);
         }
         tally.disk_full.is_some()
+            || tally.unwritten.is_some()
             || tally.uncontained_by.is_some()
             || self.context.cancel.level() > 0
     }
@@ -239,10 +242,12 @@ impl Dispatch {
             self.teller.tell(Progress::Notice {
                 text: format!("{error}; no further trial is started"),
             });
-            if error.is_disk_full() {
-                tally.disk_full.get_or_insert(error.to_string());
-            }
-            self.context.cancel.request();
+            let why = if error.is_disk_full() {
+                &mut tally.disk_full
+            } else {
+                &mut tally.unwritten
+            };
+            why.get_or_insert(error.to_string());
         }
         for Sealed { outcome, .. } in ended {
             if outcome.infra == Infra::DiskFull {

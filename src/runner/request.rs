@@ -87,6 +87,8 @@ pub struct RunEnd {
     pub out_of_budget: bool,
     /// Why it stopped by itself, where a disk was too full to go on.
     pub disk_full: Option<String>,
+    /// The same where a row could not be written at once; it was in the end.
+    pub unwritten: Option<String>,
     /// The same where processes of a trial could not be ended.
     pub uncontained: Option<String>,
     /// Things that went wrong beside the trials.
@@ -228,6 +230,7 @@ async fn start(
         max_cost_usd: request.max_cost_usd,
         out_of_budget: tally.out_of_budget,
         disk_full: tally.disk_full,
+        unwritten: tally.unwritten,
         uncontained: tally.uncontained_by,
         problems,
     })

@@ -46,6 +46,7 @@ mod privacy;
 mod processes;
 mod registry;
 mod session;
+mod size_limit;
 mod spawn;
 mod spec;
 mod sweep;
@@ -75,6 +76,7 @@ pub use noted::{Noting, aid_of, end_aids, note_children, server_of};
 pub use orphans::{left_by_dead_harnesses, left_of_trial};
 pub use privacy::hide_from_others;
 pub use registry::spawn_gate;
+pub use size_limit::size_limit_is_an_error;
 pub use spawn::find_program;
 pub use spec::{
     ChildSpec, Containment, DiskLimit, Heard, Limits, Listener, OutputStream, StdinPlan,

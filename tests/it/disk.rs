@@ -3,7 +3,7 @@
 use std::fs;
 use std::process::Command;
 
-use crate::sandbox::{CLAUDE_DONE, SOLVE, Sandbox, read_rows};
+use crate::sandbox::{CLAUDE_DONE, Ran, SOLVE, Sandbox, read_rows};
 
 /// Runs a script of the shell with a small disk of its own at `runs`; false where that cannot be had here.
 ///
@@ -234,4 +234,35 @@ fn a_run_is_not_started_without_room() {
     assert!(!sandbox.path("home/starts").exists());
     sandbox.assert_scratch_is_empty();
     sandbox.assert_no_run();
+}
+
+#[test]
+fn a_limit_of_file_sizes_is_a_write_that_fails_and_kills_nobody() {
+    let talk = format!("head -c 3000000 /dev/zero | tr '\\0' x\necho\n{SOLVE}\n{CLAUDE_DONE}");
+    let sandbox = Sandbox::new()
+        .agent("fake", "claude_code_cli", &talk)
+        .suite("limits: {ballast_mib: 0}");
+    sandbox.write();
+    let limited = sandbox.command(&["run"]);
+    // 1 MiB, in blocks of 512 bytes.
+    let script = "ulimit -f 2048; exec \"$0\" \"$@\"";
+    let mut shell = Command::new("sh");
+    shell
+        .arg("-c")
+        .arg(script)
+        .arg(limited.get_program())
+        .args(limited.get_args());
+    shell.current_dir(sandbox.path(".")).env_clear();
+    shell.envs(
+        limited
+            .get_envs()
+            .filter_map(|(name, value)| Some((name, value?))),
+    );
+    let ran: Ran = shell.output().expect("run proctor").into();
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    let row = sandbox.row();
+    assert!(
+        row["notes"].to_string().contains("File too large"),
+        "{row:#}"
+    );
 }

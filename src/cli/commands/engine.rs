@@ -57,7 +57,7 @@ fn message(error: &RunError) -> String {
 }
 
 /// What is said of a run whose folder cannot be reached.
-pub(super) const ROWS_ARE_SAFE: &str = "rows that were written before are where the run's folder is now: see to it that it is in its place and can be written to, and go on with --resume";
+pub(super) const ROWS_ARE_SAFE: &str = "rows that were written before are where the run's folder is now: see to it that it is in its place and can be written to (disk, permissions, `ulimit -f`), and go on with --resume";
 
 /// Why a run could not start or go on, as the person sees it.
 pub(super) fn run_failure(error: &RunError) -> Failure {

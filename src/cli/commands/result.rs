@@ -164,6 +164,7 @@ fn document(told: &Told<'_>, rebuilt: &Rebuilt, totals: Totals) -> serde_json::V
         "complete": end.missing == 0,
         "cancelled": end.cancelled,
         "disk_full": end.disk_full,
+        "unwritten": end.unwritten,
         "uncontained": end.uncontained,
         "recorded": told.recorded,
         "counts": {
@@ -189,6 +190,11 @@ fn verdict(told: &Told<'_>, totals: Totals) -> Outcome<ExitCode> {
         let text = format!("{why}; {missing} still to run; what ended is kept");
         let hint = format!("make room, then {} goes on from here", told.again);
         return Err(Failure::new(Kind::DiskFull, text).hint(hint));
+    }
+    if let Some(why) = &end.unwritten {
+        let text = format!("{why}; {missing} still to run; all rows are written now");
+        let hint = format!("look at the disk, then {} goes on from here", told.again);
+        return Err(Failure::new(Kind::Infrastructure, text).hint(hint));
     }
     if let Some(why) = &end.uncontained {
         let text = format!("{why}; {missing} still to run; what ended is kept");

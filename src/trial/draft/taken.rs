@@ -58,6 +58,9 @@ impl Draft {
                 "leak=stdout: a process held the agent's output after it had exited".to_owned(),
             );
         }
+        if let Some(error) = &ending.tee_error {
+            self.note(error.clone());
+        }
         if ending.oversize_lines > 0 {
             self.note(format!("oversize_lines={}", ending.oversize_lines));
             self.hit("line_kib");
