@@ -1,15 +1,24 @@
 //! What is known of each agent beside its stream: the command that starts it, the variables it needs, its version.
 
 use std::ffi::{OsStr, OsString};
+use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use crate::agents::home::COMMITTER;
 use crate::config::{AgentKind, names_variable};
-use crate::supervise::{Cancel, ChildSpec, capture, find_program};
+use crate::model::Isolation;
+use crate::supervise::{
+    Cancel, ChildSpec, Containment, Jail, JailNetwork, Mount, capture, find_program,
+};
 
 /// How long `--version` may take.
 const VERSION_LIMIT: Duration = Duration::from_secs(10);
+/// The most processes and threads that it may have in a jail.
+const VERSION_PROCESSES: u64 = 512;
+/// The most bytes that it may write there.
+const VERSION_MEMORY: u64 = 64 << 20;
 
 /// What an agent of this kind gets of the operator's variables beside what every child gets.
 pub fn lent_to(
@@ -214,14 +223,24 @@ pub fn find_on_path(kind: AgentKind, path: &OsStr) -> Option<PathBuf> {
     find_program(OsStr::new(program), path, Path::new("/"))
 }
 
-/// What `program --version` says on its first line, within ten seconds and with nothing but PATH and `home` to see.
-pub async fn version(program: &Path, path: &OsStr, home: &Path) -> Option<String> {
+/// What `program --version` says on its first line, within ten seconds and with nothing but PATH and `home` in its environment.
+///
+/// In a jail it has no network, changes nothing, and `home` is an empty folder in memory.
+pub async fn version(
+    program: &Path,
+    (path, home): (&OsStr, &Path),
+    level: Isolation,
+) -> Option<String> {
     let env = vec![
         (OsString::from("PATH"), path.to_owned()),
         (OsString::from("HOME"), home.as_os_str().to_owned()),
     ];
     let argv = vec![program.as_os_str().to_owned(), OsString::from("--version")];
-    let spec = ChildSpec::helper(argv, home, env, VERSION_LIMIT);
+    let mut spec = ChildSpec::helper(argv, home, env, VERSION_LIMIT);
+    spec.containment = match level {
+        Isolation::Jail => Containment::Jail(Arc::new(without_rights(home))),
+        Isolation::None | Isolation::External => Containment::Supervised,
+    };
     let (ending, output) = capture(&spec, 64 * 1024, &Cancel::new()).await;
     let text = String::from_utf8_lossy(&output.stdout);
     let first = text.lines().map(str::trim).find(|line| !line.is_empty())?;
@@ -232,4 +251,16 @@ pub async fn version(program: &Path, path: &OsStr, home: &Path) -> Option<String
             .take(200)
             .collect()
     })
+}
+
+fn without_rights(home: &Path) -> Jail {
+    Jail {
+        mounts: vec![Mount::Empty {
+            at: fs::canonicalize(home).unwrap_or_else(|_| home.to_owned()),
+            write: true,
+        }],
+        processes: Some(VERSION_PROCESSES),
+        in_memory: Some(VERSION_MEMORY),
+        network: JailNetwork::Loopback(Vec::new()),
+    }
 }

@@ -171,7 +171,12 @@ async fn asked_version(frame: &Frame<'_>, seen: &Attestation) -> Option<String> 
     let program = Path::new(&first.path);
     // Without the shims: it is not the agent that calls here.
     let path = program_path(&frame.context.base_env);
-    let told = version(program, &path, &frame.context.scratch).await;
+    let told = version(
+        program,
+        (&path, &frame.context.scratch),
+        frame.context.confinement.level,
+    )
+    .await;
     let mut state = frame.context.attested.lock();
     state.versions.insert(content, told.clone());
     told

@@ -732,3 +732,27 @@ fn at_level_external_every_command_runs_behind_the_operators_words() {
     assert_eq!(sandbox.row()["isolation"], "external");
     assert!(told(&sandbox, "wrapped").starts_with("in /"));
 }
+
+/// What is asked for its version is the agent's program, which nobody vouches for.
+#[test]
+fn a_program_that_is_asked_for_its_version_has_no_more_rights_than_the_agent() {
+    if !can_be_had() {
+        return;
+    }
+    let nap = nap(3013);
+    let sandbox = sandbox("");
+    let harm = format!(
+        "[ \"$1\" = --version ] && {{ setsid sleep {nap} >/dev/null 2>&1 & echo x > '{}'; kill -9 $PPID; pkill -9 proctor; echo fake 2.0; exit 0; }}\n{SOLVE}\n{CLAUDE_DONE}",
+        sandbox.path("home/written").display()
+    );
+    sandbox.script("agent-fake", &harm);
+    run(&sandbox);
+    assert_success(&sandbox);
+    assert_eq!(sandbox.rows().len(), 1);
+    assert!(!sandbox.path("home/written").exists());
+    assert_eq!(alive(&nap), "");
+    let ran = sandbox.proctor(&["doctor"]);
+    assert!(ran.stdout.contains("fake 2.0"), "{}", ran.stdout);
+    assert!(!sandbox.path("home/written").exists());
+    assert_eq!(alive(&nap), "");
+}

@@ -16,7 +16,7 @@ use crate::config::AgentKind;
 use crate::record::JOURNAL;
 use crate::rehearsal::{KeptRequest, NameServer, Question, Script, Server, ServerOptions};
 use crate::report::sanitize_line;
-use crate::supervise::strayed;
+use crate::supervise::{self, strayed};
 
 /// The port at which programs look up names.
 const NAMES: u16 = 53;
@@ -109,7 +109,12 @@ async fn probe(
         Err(failure) => Err(failure.message().to_owned()),
     };
     let path = std::env::var_os("PATH").unwrap_or_default();
-    let version = version(program, &path, &stage.path("home")).await;
+    let version = version(
+        program,
+        (&path, &stage.path("home")),
+        supervise::probe().level,
+    )
+    .await;
     stage.suite(kind, program, &server.url())?;
     let before = strayed();
     let said = stage.run().await?;

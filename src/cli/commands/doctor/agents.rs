@@ -7,7 +7,7 @@ use crate::agents::{KNOWN_AGENTS, find_on_path, version};
 use crate::cli::commands::doctor::Patient;
 use crate::cli::commands::doctor::check::{Check, State};
 use crate::config::{AgentKind, AgentSpec};
-use crate::supervise::find_program;
+use crate::supervise::{find_program, probe};
 
 /// The agents of the suite, else those that are known.
 pub(super) async fn check(patient: &Patient) -> Vec<Check> {
@@ -76,7 +76,13 @@ async fn known(patient: &Patient, kind: AgentKind, name: &str) -> Check {
 }
 
 async fn told(patient: &Patient, program: &Path) -> String {
-    match version(program, &patient.path, patient.scratch.path()).await {
+    match version(
+        program,
+        (&patient.path, patient.scratch.path()),
+        probe().level,
+    )
+    .await
+    {
         Some(version) => format!("{version} at {}", program.display()),
         None => format!("{} (says no version)", program.display()),
     }
