@@ -8,7 +8,7 @@ use crate::config::problem::{Place, Report};
 use crate::config::shape::Section;
 use crate::config::tables::{ANSWER, BUDGET, EXPECT, FORBIDDEN_CALL, PATH, RUBRIC};
 use crate::layers::{
-    AnswerSchema, CallPattern, CorrectnessSpec, CostSpec, JudgeCheck, JudgeKind, MatchMode,
+    AnswerSchema, CallPattern, CorrectnessSpec, CostSpec, JudgeCheck, JudgeKind, MatchMode, Panel,
     PathRule, PathSpec, Pattern, Similarity, Threshold,
 };
 
@@ -142,6 +142,7 @@ pub(super) fn answer(
         pattern: pattern(options, "regex_match", report),
         schema,
         judges: judges(options, files, report),
+        panel: Panel::default(),
         refutes_premise: options.boolean("refutes_premise"),
     }
 }
@@ -220,6 +221,7 @@ fn judge(
         threshold: threshold.unwrap_or_default(),
         context_file,
         examples: examples.map(|node| node.to_json().to_string()).collect(),
+        panel: Panel::default(),
     }
 }
 

@@ -13,6 +13,7 @@ use crate::config::shape::{Section, Shape};
 use crate::config::tables::traces::{ABOUT_RUNS, AGENTCI, NOT_MADE, QUERY};
 use crate::config::tables::{ANSWER, BUDGET, EXPECT, TRACE_PATH};
 use crate::config::{GraderSpec, layers};
+use crate::layers::{CorrectnessSpec, Panel};
 
 /// The config whose defaults lie under the tasks beside it.
 const CONFIG_NAME: &str = "config.yaml";
@@ -292,7 +293,10 @@ fn trace_layers(query: &Fields<'_>, files: &Files<'_>, report: &mut Report) -> V
         }
         let options = query.section(key, section);
         found.push(match key {
-            "correctness" => GraderSpec::Answer(Box::new(layers::answer(&options, files, report))),
+            "correctness" => GraderSpec::Answer(Box::new(CorrectnessSpec {
+                panel: Panel::Mean,
+                ..layers::answer(&options, files, report)
+            })),
             "path" => GraderSpec::Path(Box::new(layers::trace_path(&options, report))),
             _ => GraderSpec::Budget(layers::budget(&options, report)),
         });

@@ -55,7 +55,7 @@ pub struct Judges {
 /// What the judges say of one answer.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Judgement {
-    /// The reply that counts: the one whose score is the median.
+    /// The reply that counts: that with the median score, or one that stands for all.
     pub reply: JudgeReply,
     /// Whether it passes.
     pub passed: bool,
@@ -169,7 +169,8 @@ impl Judges {
             }
         }
         let replies: Vec<JudgeReply> = given.iter().map(|it| it.reply.clone()).collect();
-        let said = panel::together(&replies, check.threshold).ok_or(JudgeFailure::NoJudge)?;
+        let said = panel::together(&replies, (check.panel, check.threshold))
+            .ok_or(JudgeFailure::NoJudge)?;
         Ok(Judgement {
             passed: said.reply.passes(check.threshold),
             reply: said.reply,

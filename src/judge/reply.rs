@@ -9,7 +9,8 @@ use crate::layers::{JudgeLabel, JudgeReply};
 #[serde(deny_unknown_fields)]
 struct Wire {
     fence: String,
-    score: u8,
+    #[serde(deserialize_with = "integer")]
+    score: f64,
     label: String,
     /// Why; other harnesses call it by the other name.
     #[serde(alias = "rationale")]
@@ -17,6 +18,16 @@ struct Wire {
     /// What a program says that it cost; it decides nothing here.
     #[serde(default, rename = "cost_usd")]
     _cost: serde::de::IgnoredAny,
+}
+
+/// An integer, also written `4.0`.
+fn integer<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
+    let number = f64::deserialize(deserializer)?;
+    if number.fract() == 0.0 {
+        Ok(number)
+    } else {
+        Err(serde::de::Error::custom("a score is an integer"))
+    }
 }
 
 /// Reads a reply to the request with this fence.
@@ -39,7 +50,7 @@ pub(super) fn read(text: &str, fence: &str) -> Result<JudgeReply, String> {
     let Some((_, label)) = labels.find(|(word, _)| *word == wire.label) else {
         return Err("its label is none of pass, borderline and fail".to_owned());
     };
-    JudgeReply::new(f64::from(wire.score), Some(label), wire.reason)
+    JudgeReply::new(wire.score, Some(label), wire.reason)
         .ok_or_else(|| format!("its score is {}, not from 1 to 5", wire.score))
 }
 
@@ -68,6 +79,7 @@ mod tests {
     fn a_reply_is_one_object_with_the_fence_of_its_request() {
         for text in [
             with_score("4"),
+            with_score("4.0"),
             format!("\n {} \n", with_score("4")),
             format!("```json\n{}\n```", with_score("4")),
         ] {
@@ -106,9 +118,8 @@ mod tests {
             (with_score("0"), "its score is 0"),
             (with_score("\"5\""), "shape"),
             (with_score("4.5"), "shape"),
-            (with_score("4.0"), "shape"),
-            (with_score("-1"), "shape"),
-            (with_score("1e1"), "shape"),
+            (with_score("-1"), "its score is -1"),
+            (with_score("1e1"), "its score is 10"),
             (with_score("true"), "shape"),
             (with_score("null"), "shape"),
             (with_score("NaN"), "JSON object"),

@@ -10,7 +10,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use crate::config::{Endpoint, JudgeProvider, JudgeSettings, JudgeSpec, ReplayMode};
-use crate::layers::{JudgeCheck, JudgeKind, Threshold};
+use crate::layers::{JudgeCheck, JudgeKind, Panel, Threshold};
 use crate::model::Pricing;
 
 pub(super) fn check() -> JudgeCheck {
@@ -21,6 +21,7 @@ pub(super) fn check() -> JudgeCheck {
         threshold: Threshold::new(0.7).expect("a threshold"),
         context_file: None,
         examples: Vec::new(),
+        panel: Panel::default(),
     }
 }
 

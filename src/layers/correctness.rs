@@ -1,7 +1,7 @@
 //! Layer 1: what the answer must be like. One check that does not hold fails the layer.
 
 use super::finding::{Findings, Outcome};
-use super::judge::{JudgeCheck, JudgeFailure, JudgeKind, JudgeReply, Threshold};
+use super::judge::{JudgeCheck, JudgeFailure, JudgeKind, JudgeReply, Panel, Threshold};
 use super::pattern::Pattern;
 use super::schema::AnswerSchema;
 use super::text::{holds, shown, strip};
@@ -23,6 +23,8 @@ pub struct CorrectnessSpec {
     pub schema: Option<AnswerSchema>,
     /// `llm_judge`, `safety_check` and `hallucination_check`, in this order.
     pub judges: Vec<JudgeCheck>,
+    /// How several replies of judges become one.
+    pub panel: Panel,
     /// `refutes_premise`: the question rests on something false, and the answer must say so: a judge is asked that first, and
     /// the checks of a right answer's text are not made.
     pub refutes_premise: bool,
@@ -32,7 +34,11 @@ impl CorrectnessSpec {
     /// All questions for a judge, in the order in which they are put.
     pub fn questions(&self) -> impl Iterator<Item = JudgeCheck> + '_ {
         let first = self.refutes_premise.then(premise);
-        first.into_iter().chain(self.judges.iter().cloned())
+        let all = first.into_iter().chain(self.judges.iter().cloned());
+        all.map(|check| JudgeCheck {
+            panel: self.panel,
+            ..check
+        })
     }
 
     fn made_by_text(&self) -> Vec<&'static str> {
@@ -68,6 +74,7 @@ fn premise() -> JudgeCheck {
         threshold: Threshold::new(0.8).unwrap_or_default(),
         context_file: None,
         examples: Vec::new(),
+        panel: Panel::default(),
     }
 }
 

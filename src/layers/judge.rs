@@ -61,6 +61,16 @@ pub fn threshold_score(threshold: f64) -> u8 {
         .unwrap_or(1)
 }
 
+/// How several replies to one question become one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Panel {
+    /// The reply with the median score decides, the lower one of two.
+    #[default]
+    Median,
+    /// AgentCI's rule: the mean of all scores decides, unless most labels say `fail`.
+    Mean,
+}
+
 /// One question for a judge.
 #[derive(Debug, Clone, PartialEq)]
 pub struct JudgeCheck {
@@ -76,6 +86,8 @@ pub struct JudgeCheck {
     pub context_file: Option<PathBuf>,
     /// `few_shot_examples`: answers with their scores, each as JSON.
     pub examples: Vec<String>,
+    /// How several replies become one.
+    pub panel: Panel,
 }
 
 /// The word that a judge puts beside its score. It decides nothing.
@@ -102,6 +114,8 @@ impl JudgeLabel {
 #[derive(Debug, Clone, PartialEq)]
 pub struct JudgeReply {
     score: f64,
+    /// Whether it stands for several replies that fail together, whatever its score says.
+    is_outvoted: bool,
     /// Its word, where it gave one.
     pub label: Option<JudgeLabel>,
     /// Why, in its words.
@@ -115,9 +129,19 @@ impl JudgeReply {
         let reason = reason.into();
         (1.0..=5.0).contains(&score).then_some(Self {
             score,
+            is_outvoted: false,
             label,
             reason,
         })
+    }
+
+    /// The same of several replies that fail together.
+    #[must_use]
+    pub fn outvoted(self) -> Self {
+        Self {
+            is_outvoted: true,
+            ..self
+        }
     }
 
     /// From 1 to 5.
@@ -129,7 +153,7 @@ impl JudgeReply {
     /// Whether the score is high enough, whatever the label says.
     #[must_use]
     pub fn passes(&self, threshold: Threshold) -> bool {
-        self.score >= f64::from(threshold.score())
+        !self.is_outvoted && self.score >= f64::from(threshold.score())
     }
 
     /// Whether the label says the opposite of what the score means here.

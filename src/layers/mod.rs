@@ -26,7 +26,7 @@ pub use correctness::{CorrectnessSpec, Inquiry};
 pub use cost::{CostSpec, Spent, cost};
 pub use finding::{Finding, Findings, LayerStatus, Outcome};
 pub use judge::{
-    JudgeCheck, JudgeFailure, JudgeKind, JudgeLabel, JudgeReply, Threshold, threshold_score,
+    JudgeCheck, JudgeFailure, JudgeKind, JudgeLabel, JudgeReply, Panel, Threshold, threshold_score,
 };
 pub use options::{Given, Means};
 pub use path::{Handoffs, Path, PathSpec, Similarity, path, path_in_part};

@@ -185,7 +185,7 @@ pub(super) async fn preflight(
         scratch: scratch.path.clone(),
         jobs: request.jobs,
         stream: request.stream,
-        context_calls: context_calls(),
+        context_calls: context_calls(&suite),
         cancel,
         suite,
     };
@@ -436,8 +436,10 @@ fn missing_program(agent: &AgentSpec, path: &OsStr, config_dir: &Path) -> Option
     ))
 }
 
-/// `EVAL_TOOL_ERROR_CONTEXT_CALLS`, 2 by default.
-fn context_calls() -> usize {
-    let asked = std::env::var("EVAL_TOOL_ERROR_CONTEXT_CALLS").ok();
+/// `EVAL_TOOL_ERROR_CONTEXT_CALLS` of `suite.env`, else of the operator; 2 by default.
+fn context_calls(suite: &Suite) -> usize {
+    const NAME: &str = "EVAL_TOOL_ERROR_CONTEXT_CALLS";
+    let asked = suite.settings.env.get(NAME).cloned();
+    let asked = asked.or_else(|| std::env::var(NAME).ok());
     asked.and_then(|text| text.parse().ok()).unwrap_or(2)
 }

@@ -105,6 +105,11 @@ fn one_per_task(plan: &Plan) -> Vec<PlannedTrial> {
 fn told(validation: &Validation) -> String {
     let took = validation.took.as_secs_f64();
     match &validation.reason {
+        None if validation.is_skipped() => format!(
+            "{} is skipped: {}",
+            validation.task,
+            validation.notes.join("; ")
+        ),
         None if validation.repeats.0 == 0 => format!(
             "{}: an untouched workspace fails; {} ({took:.1} s)",
             validation.task,
@@ -126,7 +131,7 @@ fn keep(run_dir: &RunDir, validation: &Validation) -> Result<(), RecordError> {
         });
         each.collect()
     };
-    let row = json!({"task_id": validation.task, "success": validation.ok, "failure_reason": validation.reason,
+    let row = json!({"task_id": validation.task, "success": validation.ok, "skipped": validation.is_skipped(), "failure_reason": validation.reason,
         "grader_results": graders(&validation.verdicts), "untouched_grader_results": graders(&validation.untouched),
         "reference_runs": validation.repeats.0, "reference_passed": validation.repeats.1,
         "cheats": validation.cheats.iter().map(|one| json!({"cheat": one.cheat.as_str(), "fate": one.fate.as_str().to_lowercase(), "reason": one.reason})).collect::<Vec<_>>(),

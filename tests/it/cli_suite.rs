@@ -176,18 +176,21 @@ fn a_folder_without_a_suite_gets_the_demo() {
 #[test]
 fn validate_tells_which_tasks_hold() {
     let tasks = "- {id: held, prompt: p, graders: [{type: command, argv: [grep, -qx, '42', answer.txt]}], reference_patch: held.patch}\n\
+                 - {id: empty, prompt: p, graders: [{type: command, argv: ['true']}], reference_patch: held.patch}\n\
                  - {id: bare, prompt: p, graders: [{type: command, argv: ['true']}]}\n";
     let sandbox = solving().tasks(tasks);
     let patch = "diff --git a/answer.txt b/answer.txt\nnew file mode 100644\n--- /dev/null\n+++ b/answer.txt\n@@ -0,0 +1 @@\n+42\n";
     std::fs::write(sandbox.path("held.patch"), patch).unwrap();
     let ran = sandbox.proctor(&["validate"]).expect_code(1);
     assert!(
-        ran.stdout.contains("ok     held") && ran.stdout.contains("fails  bare"),
+        ["ok     held", "fails  empty", "skip   bare"]
+            .iter()
+            .all(|line| ran.stdout.contains(line)),
         "{}",
         ran.stdout
     );
     assert!(
-        ran.stderr.contains("1 of 2 tasks failed validation"),
+        ran.stderr.contains("1 of 3 tasks failed validation"),
         "{}",
         ran.stderr
     );
@@ -200,6 +203,16 @@ fn validate_tells_which_tasks_hold() {
     ];
     let document = json(&sandbox.proctor(&words).expect_code(0));
     assert_eq!(document["tasks"][0]["ok"], true);
+    // A task without a reference patch keeps no run from starting.
+    let words = [
+        "run",
+        "--quiet",
+        "--validate-tasks",
+        "--task-ids",
+        "held",
+        "bare",
+    ];
+    sandbox.proctor(&words).expect_code(0);
 }
 
 #[test]

@@ -19,7 +19,7 @@ use crate::config::{GraderSpec, LoadRequest, load};
 use crate::judge::{
     Calibration, Judged, Labels, Measurement, NoVerdict, keep, measure, read_labels, shown,
 };
-use crate::layers::{JudgeCheck, JudgeFailure, JudgeKind, Threshold};
+use crate::layers::{JudgeCheck, JudgeFailure, JudgeKind, Panel, Threshold};
 use crate::record::text_digest;
 use crate::report::sanitize_line;
 
@@ -106,6 +106,7 @@ fn check(args: &CalibrateArgs) -> Outcome<JudgeCheck> {
         threshold,
         context_file: None,
         examples: Vec::new(),
+        panel: Panel::default(),
     })
 }
 

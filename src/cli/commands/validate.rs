@@ -64,7 +64,11 @@ fn page(validations: &[Validation]) -> String {
         .max()
         .unwrap_or(0);
     let line = |validation: &Validation| {
-        let word = if validation.ok { "ok   " } else { "fails" };
+        let word = match validation.ok {
+            true if validation.is_skipped() => "skip ",
+            true => "ok   ",
+            false => "fails",
+        };
         let reason = validation
             .reason
             .as_deref()
@@ -164,7 +168,7 @@ fn document(validations: &[Validation], root: &std::path::Path) -> serde_json::V
     let tasks: Vec<_> = validations
         .iter()
         .map(|validation| {
-            json!({"task_id": validation.task, "ok": validation.ok, "reason": validation.reason,
+            json!({"task_id": validation.task, "ok": validation.ok, "skipped": validation.is_skipped(), "reason": validation.reason,
                 "reference": {"runs": validation.repeats.0, "passed": validation.repeats.1},
                 "cheats": validation.cheats.iter().map(|one| json!({"cheat": one.cheat.as_str(), "fate": one.fate.as_str().to_lowercase(),
                     "reason": one.reason})).collect::<Vec<_>>(),

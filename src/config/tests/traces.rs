@@ -5,6 +5,7 @@ use std::fs;
 use serde_json::{Value, json};
 
 use crate::config::{GraderSpec, Problems, TraceSpec, load_trace_spec};
+use crate::layers::Panel;
 
 /// A spec from a file of its own; problems with its folder left out.
 fn loaded(text: &str) -> Result<TraceSpec, String> {
@@ -96,6 +97,8 @@ fn a_spec_of_agentci_loads_and_names_what_is_not_used() {
         panic!("{:?}", spec.queries[0].layers);
     };
     assert_eq!(answer.judges[0].rule, "safe");
+    let panels: Vec<Panel> = answer.questions().map(|check| check.panel).collect();
+    assert_eq!(panels, [Panel::Mean], "AgentCI's own rule");
     assert_eq!(answer.judges[0].threshold.score(), 5);
     assert_eq!(
         answer.forbidden.as_deref(),

@@ -56,6 +56,7 @@ fn check_of(kind: JudgeKind, value: &Value) -> JudgeCheck {
             }),
         context_file: None,
         examples: Vec::new(),
+        panel: Panel::default(),
     }
 }
 
@@ -81,6 +82,7 @@ fn correctness_of(value: &Value) -> CorrectnessSpec {
             .get("json_schema")
             .map(|it| AnswerSchema::new(it.clone()).expect("a schema")),
         judges,
+        panel: Panel::default(),
         refutes_premise: value["refutes_premise"] == true,
     }
 }
