@@ -11,7 +11,7 @@ use serde::de::IgnoredAny;
 use crate::agents::wire::{Count, Few};
 use crate::config::CcusagePackage;
 use crate::model::{Usage, is_amount};
-use crate::supervise::{Cancel, ChildSpec, capture, find_program};
+use crate::supervise::{Cancel, ChildSpec, EndReason, capture, find_program};
 
 /// How long it may take, a first download included.
 const LIMIT: Duration = Duration::from_secs(60);
@@ -66,33 +66,22 @@ struct Totals {
     cache_creation_tokens: Count,
 }
 
-/// What `package` says of all sessions below `codex_home`: nothing where there are none, no `npx` on `path`, no answer
-/// within a minute. Total: whatever goes wrong, nothing is known.
+/// What `package` says of all sessions below `codex_home`; nothing where there are none, or a person cancelled.
+///
+/// # Errors
+/// Why it says nothing of sessions that are there, as a fragment: no `npx` on `path`, no answer within a minute, a failure.
 pub async fn ccusage(
     (codex_home, package): (&Path, CcusagePackage),
     path: &OsStr,
     cancel: &Cancel,
-) -> CcusageReport {
-    told(codex_home, package, path, cancel)
-        .await
-        .unwrap_or_default()
-}
-
-async fn told(
-    codex_home: &Path,
-    package: CcusagePackage,
-    path: &OsStr,
-    cancel: &Cancel,
-) -> Option<CcusageReport> {
-    let command = words(package);
-    let has_sessions = fs::read_dir(codex_home.join("sessions"))
-        .ok()?
-        .next()
-        .is_some();
-    let npx = find_program(OsStr::new(command[0]), path, codex_home)?;
-    if !has_sessions {
-        return None;
+) -> Result<CcusageReport, String> {
+    let sessions = fs::read_dir(codex_home.join("sessions"));
+    if !sessions.is_ok_and(|mut sessions| sessions.next().is_some()) {
+        return Ok(CcusageReport::default());
     }
+    let command = words(package);
+    let npx = find_program(OsStr::new(command[0]), path, codex_home);
+    let npx = npx.ok_or_else(|| format!("{} is not on PATH", command[0]))?;
     let mut argv = vec![npx.into_os_string()];
     argv.extend(command[1..].iter().map(OsString::from));
     let mut env = vec![
@@ -115,7 +104,20 @@ async fn told(
     }
     let spec = ChildSpec::helper(argv, codex_home, env, LIMIT);
     let (ending, output) = capture(&spec, OUTPUT_CAP, cancel).await;
-    ending.succeeded().then(|| ccusage_report(&output.stdout))
+    match ending.reason {
+        _ if ending.succeeded() => Ok(ccusage_report(&output.stdout)),
+        EndReason::Cancelled => Ok(CcusageReport::default()),
+        EndReason::HardTimeout => Err(format!("no answer within {} s", LIMIT.as_secs())),
+        _ => Err(why(&output.stderr)),
+    }
+}
+
+/// The first line of what it said on standard error that is not empty.
+fn why(said: &[u8]) -> String {
+    let said = String::from_utf8_lossy(said);
+    let line = said.lines().map(str::trim).find(|line| !line.is_empty());
+    let line = line.unwrap_or("it failed without a word");
+    line.chars().take(200).collect()
 }
 
 /// What a report of either version says; nothing for a report without sessions. A cost of 0 beside tokens only says that the

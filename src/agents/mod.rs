@@ -46,7 +46,9 @@ pub use ccusage::{CcusageReport, ccusage, ccusage_report};
 pub use colours::without_colours;
 pub use commands::{KNOWN_AGENTS, default_command, find_on_path, lent_to, version};
 pub use hidden::hides_its_calls;
-pub use home::{Login, OperatorHome, copy_settings, git_texts, login, login_texts, texts_of};
+pub use home::{
+    Login, OperatorHome, copy_settings, git_texts, keys_of, login, login_texts, texts_of,
+};
 pub use invocation::{Invocation, InvocationContext, InvocationError, invocation, invocation_for};
 pub use led::{Led, SCRIPTED_KEY, led};
 pub use mcp::{

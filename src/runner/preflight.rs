@@ -3,6 +3,7 @@
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use tokio::sync::OnceCell;
 
@@ -180,6 +181,7 @@ pub(super) async fn preflight(
         tools: watched_tools(&suite.settings.shims, &path),
         redactor,
         shim_cost: OnceCell::new(),
+        ccusage_failed: OnceLock::new(),
         base_env,
         operator_env,
         scratch: scratch.path.clone(),
@@ -442,4 +444,23 @@ fn context_calls(suite: &Suite) -> usize {
     let asked = suite.settings.env.get(NAME).cloned();
     let asked = asked.or_else(|| std::env::var(NAME).ok());
     asked.and_then(|text| text.parse().ok()).unwrap_or(2)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::runner::samples;
+
+    #[test]
+    fn the_suite_says_how_many_calls_after_an_error_are_kept() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let kept = |env: &str| {
+            let config = format!(
+                "suite: {{output_root: runs{env}}}\nproject: {{repo_path: .}}\nagents: [{{id: a, kind: command, command: ['true', '{{PROMPT}}']}}]\n"
+            );
+            context_calls(&samples::suite(folder.path(), &config))
+        };
+        assert_eq!(kept(", env: {EVAL_TOOL_ERROR_CONTEXT_CALLS: '5'}"), 5);
+        assert_eq!(kept(""), 2);
+    }
 }

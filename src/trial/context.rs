@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use tokio::sync::OnceCell;
@@ -61,6 +61,8 @@ pub struct RunContext {
     pub upstream: Upstream,
     /// How much longer a call takes through its shim, once that was measured.
     pub shim_cost: OnceCell<Option<Duration>>,
+    /// Set once ccusage has failed: it is not asked again.
+    pub ccusage_failed: OnceLock<()>,
     /// Apple's tools, where the suite needs them.
     pub apple: Option<AppleSide>,
     /// How the doors of networks that lead to named hosts alone reach the world.

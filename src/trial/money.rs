@@ -3,7 +3,7 @@
 use crate::agents::{CcusageReport, asked_model, ccusage};
 use crate::config::{AgentKind, AgentSpec, PriceSource, Suite};
 use crate::metrics::{KnownCost, PricedTokens, cost, priced_usd};
-use crate::model::{Cost, ModelTokens, StreamReport, Usage, UsageSource};
+use crate::model::{Cost, ModelTokens, Progress, StreamReport, Usage, UsageSource};
 use crate::trial::environment::program_path;
 use crate::trial::frame::Frame;
 use crate::trial::preparation::Ready;
@@ -103,12 +103,23 @@ fn token_disagreements(sources: &[(&str, Option<u64>)]) -> Vec<String> {
 async fn ask_ccusage(frame: &Frame<'_>, agent: &AgentSpec, ready: &Ready) -> CcusageReport {
     let settings = &frame.context.suite.settings;
     let wanted = agent.kind == AgentKind::Codex && settings.use_ccusage_for_codex;
+    let failed = &frame.context.ccusage_failed;
+    let wanted = wanted && failed.get().is_none();
     let Some(home) = ready.invocation.codex_home.as_ref().filter(|_| wanted) else {
         return CcusageReport::default();
     };
     let path = program_path(&frame.context.base_env);
     let asked = (home.as_path(), settings.ccusage_package);
-    ccusage(asked, &path, &frame.context.cancel).await
+    let told = ccusage(asked, &path, &frame.context.cancel).await;
+    told.unwrap_or_else(|why| {
+        if failed.set(()).is_ok() {
+            let text = format!(
+                "ccusage tells no costs of Codex ({why}) and is not asked again in this run: costs are computed from prices; `suite.use_ccusage_for_codex: false` never asks it"
+            );
+            frame.teller.tell(Progress::Warning { text });
+        }
+        CcusageReport::default()
+    })
 }
 
 /// By model where they are told apart, else all together. Where session files tell of all tokens and the stream of fewer, as

@@ -580,3 +580,24 @@ fn a_hostile_config_ends_soon_with_its_place() {
         );
     }
 }
+
+#[test]
+fn doctor_says_of_an_agent_without_a_login_that_none_was_found() {
+    let sandbox = solving();
+    let told = |set: Option<(&str, &str)>| {
+        let mut doctor = sandbox.command(&["doctor", "--json"]);
+        doctor.envs(set);
+        let output = doctor.output().expect("run proctor");
+        let document: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+        let checks = document["checks"].as_array().expect("checks");
+        let agent = checks.iter().find(|check| check["name"] == "agent good");
+        let agent = agent.expect("a check of the agent");
+        (agent["state"].clone(), agent["found"].to_string())
+    };
+    let (state, found) = told(None);
+    assert_eq!(state, "warn", "{found}");
+    assert!(found.contains("no login found"), "{found}");
+    let (state, found) = told(Some(("ANTHROPIC_API_KEY", "k")));
+    assert_eq!(state, "ok", "{found}");
+    assert!(found.contains("key in ANTHROPIC_API_KEY"), "{found}");
+}

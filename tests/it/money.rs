@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use crate::sandbox::{CLAUDE_DONE, SOLVE, Sandbox, wait_for};
+use crate::scenarios::CODEX_DONE;
 
 const CLAUDE: &str = "claude_code_cli";
 
@@ -812,4 +813,30 @@ fn a_refusal_after_an_answer_broke_off_is_not_free() {
     let row = sandbox.row();
     let told = [&row["infra"], &row["billed_cost_usd"]];
     assert_eq!(told, [&Value::from("auth"), &Value::Null], "{row:#}");
+}
+
+#[test]
+fn a_ccusage_that_fails_is_told_once_and_not_asked_again() {
+    let sessions =
+        "mkdir -p \"$CODEX_HOME/sessions\"; touch \"$CODEX_HOME/sessions/rollout-a.jsonl\"";
+    let sandbox = Sandbox::new()
+        .agent(
+            "fake",
+            "codex_cli",
+            &format!("{sessions}\n{SOLVE}\n{CODEX_DONE}"),
+        )
+        .set("trials_per_cell", "3");
+    let asked = sandbox.path("home/asked");
+    let npx = format!(
+        "echo x >> '{}'; echo 'npm error code ENOTFOUND' >&2; exit 1",
+        asked.display()
+    );
+    sandbox.script("npx", &npx);
+    let ran = sandbox.proctor(&["run"]).expect_code(0);
+    let asked = std::fs::read_to_string(asked).expect("it was asked");
+    assert_eq!(asked.lines().count(), 1, "{}", ran.stderr);
+    assert_eq!(ran.stderr.matches("ENOTFOUND").count(), 1, "{}", ran.stderr);
+    for row in sandbox.rows() {
+        assert_eq!(row["cost_source"], "computed", "{row:#}");
+    }
 }

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::sandbox::{CLAUDE_DONE, SOLVE, Sandbox, send_signal, wait_for};
 
-const CODEX_DONE: &str = r#"echo '{"type":"thread.started","thread_id":"t"}'
+pub(crate) const CODEX_DONE: &str = r#"echo '{"type":"thread.started","thread_id":"t"}'
 echo '{"type":"turn.started"}'
 echo '{"type":"turn.completed","usage":{"input_tokens":1000,"cached_input_tokens":600,"cache_write_input_tokens":100,"output_tokens":50}}'"#;
 

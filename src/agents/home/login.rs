@@ -104,8 +104,9 @@ pub(super) const fn login_of(kind: AgentKind) -> &'static [&'static str] {
     }
 }
 
-/// Variables that make an agent logged in.
-const fn keys_of(kind: AgentKind) -> &'static [&'static str] {
+/// Variables that make an agent logged in; none for a kind of which nothing is known.
+#[must_use]
+pub const fn keys_of(kind: AgentKind) -> &'static [&'static str] {
     match kind {
         AgentKind::ClaudeCode => &[
             "ANTHROPIC_API_KEY",
@@ -141,6 +142,18 @@ pub enum Login {
     File(PathBuf),
     /// Neither. It may still be logged in by other means, such as the keychain of a Mac.
     Unknown,
+}
+
+impl Login {
+    /// What there is, as a fragment.
+    #[must_use]
+    pub fn told(&self) -> Option<String> {
+        match self {
+            Self::Variable(name) => Some(format!("key in {name}")),
+            Self::File(path) => Some(format!("login in {}", path.display())),
+            Self::Unknown => None,
+        }
+    }
 }
 
 /// How an agent of this kind is logged in; `is_set` tells of a variable.

@@ -16,7 +16,7 @@ mod settings;
 pub(super) use settings::set;
 
 pub use kept_apart::{git_texts, login_texts, texts_of};
-pub use login::{Login, OperatorHome, copy_settings, login};
+pub use login::{Login, OperatorHome, copy_settings, keys_of, login};
 
 /// Agents commit, and git wants to know who; the operator's name is not theirs.
 pub(super) const COMMITTER: (&str, &str) = ("agent", "agent@localhost");

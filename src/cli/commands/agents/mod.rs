@@ -83,14 +83,6 @@ impl Found {
         }
     }
 
-    fn login(&self) -> Option<String> {
-        match &self.login {
-            Login::Variable(name) => Some(format!("key in {name}")),
-            Login::File(path) => Some(format!("login in {}", path.display())),
-            Login::Unknown => None,
-        }
-    }
-
     fn cells(&self) -> Vec<String> {
         let told = match (self.program, &self.path) {
             (None, _) => vec!["built in".to_owned()],
@@ -99,7 +91,7 @@ impl Found {
                 let version = self.version.as_deref().unwrap_or("says no version");
                 vec![
                     format!("{version} at {}", path.display()),
-                    self.login().unwrap_or_default(),
+                    self.login.told().unwrap_or_default(),
                 ]
             }
         };
@@ -112,7 +104,7 @@ impl Found {
     fn document(&self) -> Value {
         json!({
             "kind": self.kind.as_str(), "program": self.program, "path": self.path, "version": self.version,
-            "login": self.login(), "missing": self.missing(),
+            "login": self.login.told(), "missing": self.missing(),
         })
     }
 }

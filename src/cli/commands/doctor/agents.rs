@@ -3,7 +3,7 @@
 use std::ffi::OsStr;
 use std::path::Path;
 
-use crate::agents::{KNOWN_AGENTS, find_on_path, version};
+use crate::agents::{KNOWN_AGENTS, OperatorHome, find_on_path, keys_of, login, version};
 use crate::cli::commands::doctor::Patient;
 use crate::cli::commands::doctor::check::{Check, State};
 use crate::config::{AgentKind, AgentSpec};
@@ -56,7 +56,15 @@ async fn of_suite(patient: &Patient, agent: &AgentSpec) -> Check {
         .as_ref()
         .map_or(Path::new("/"), |suite| suite.config_dir.as_path());
     match find_program(OsStr::new(program), &patient.path, folder) {
-        Some(found) => check(State::Ok, told(patient, &found).await),
+        Some(found) => {
+            let check = check(State::Ok, told(patient, &found).await);
+            let set = patient.suite.as_ref().map(|suite| &suite.settings.env);
+            let is_set = |name: &str| {
+                let by_config = agent.env.get(name).or_else(|| set?.get(name));
+                by_config.is_some_and(|value| !value.is_empty()) || is_in_environment(name)
+            };
+            with_login(check, agent.kind, is_set)
+        }
         None => check(State::Missing, format!("{program} is not on PATH"))
             .advice("install it, or leave the agent out with --agents"),
     }
@@ -69,9 +77,38 @@ async fn known(patient: &Patient, kind: AgentKind, name: &str) -> Check {
             .needed_for("a suite that measures it")
     };
     match find_on_path(kind, &patient.path) {
-        Some(found) => check(State::Ok, told(patient, &found).await),
+        Some(found) => {
+            let check = check(State::Ok, told(patient, &found).await);
+            with_login(check, kind, is_in_environment)
+        }
         None => check(State::Warn, "not on PATH".to_owned())
             .advice("install it, where you want to measure it"),
+    }
+}
+
+fn is_in_environment(name: &str) -> bool {
+    std::env::var_os(name).is_some_and(|value| !value.is_empty())
+}
+
+/// Adds how the agent is logged in. Without a key or a login file it may still be, by other means: that is told, and no fault.
+fn with_login(check: Check, kind: AgentKind, is_set: impl Fn(&str) -> bool) -> Check {
+    let keys = keys_of(kind);
+    if keys.is_empty() {
+        return check;
+    }
+    let found = &check.found;
+    if let Some(login) = login(kind, &OperatorHome::from_env(), is_set).told() {
+        let found = format!("{found}; {login}");
+        return check.found(found);
+    }
+    let found = format!("{found}; no login found: neither a key nor a login file");
+    let advice = format!(
+        "log in with it once, or set {}; not needed where it is logged in by other means",
+        keys.join(" or ")
+    );
+    Check {
+        state: State::Warn,
+        ..check.found(found).advice(advice)
     }
 }
 
