@@ -395,6 +395,18 @@ fn written_tokens_are_told_apart_by_their_time_to_live() {
 }
 
 #[test]
+fn a_model_without_times_to_live_has_those_of_its_messages_else_of_the_result() {
+    let head = r#"{"type":"result","subtype":"success","is_error":false"#;
+    let own = r#""usage":{"input_tokens":1,"output_tokens":1,"cache_creation_input_tokens":9,"cache_creation":{"ephemeral_1h_input_tokens":4,"ephemeral_5m_input_tokens":5}}"#;
+    let models = r#""modelUsage":{"x[1m]":{"cacheCreationInputTokens":14},"y":{"cacheCreationInputTokens":3}}"#;
+    let lines = [said("a", 10, 1), format!("{head},{own},{models}}}")];
+    let report = report(&[&lines[0], &lines[1]]);
+    let by_model = report.by_model.iter();
+    let writes = by_model.map(|of| (of.writes.five_minutes, of.writes.one_hour));
+    assert_eq!(writes.collect::<Vec<_>>(), [(0, 7), (5, 4)]);
+}
+
+#[test]
 fn usage_without_a_result_counts_each_message_once() {
     let (events, report) = read(&[
         &said("a", 10, 1),

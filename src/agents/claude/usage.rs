@@ -84,6 +84,14 @@ impl Running {
         &self.by_model
     }
 
+    /// Written tokens of the messages of a model, which may have a suffix here that messages leave out: `opus[1m]`.
+    fn writes_of(&self, model: &str) -> CacheWrites {
+        let base = model.split_once('[').map_or(model, |(base, _)| base);
+        let named = |name: &str| self.by_model.iter().find(|one| one.model == name);
+        let found = named(model).or_else(|| named(base));
+        found.map(|one| one.writes).unwrap_or_default()
+    }
+
     /// What is known of a message, and the place of its model; a new one counts as a request.
     fn known(&mut self, id: u64, model: Option<&str>) -> (usize, Usage, CacheWrites) {
         if let Some((place, usage, writes)) = self.messages.get(&id).copied() {
@@ -181,7 +189,7 @@ impl Told {
         told.writes = own.as_ref().map(ClaudeUsage::writes).unwrap_or_default();
         let models: Option<ModelUsage> = last.model_usage.map(read).transpose()?;
         if let Some(models) = models.filter(|models| !models.0.is_empty()) {
-            told.take_models(&models);
+            told.take_models(&models, running);
         } else {
             told.usage = own.as_ref().and_then(ClaudeUsage::unified);
             told.partial = results > 1;
@@ -193,7 +201,10 @@ impl Told {
         Ok(told)
     }
 
-    fn take_models(&mut self, models: &ModelUsage) {
+    /// Takes in what the session used by model. Older clients do not tell how long a model's written tokens live: its messages
+    /// do, else the result as a whole.
+    fn take_models(&mut self, models: &ModelUsage, running: &Running) {
+        let own = self.writes;
         let mut counts = models.0.iter().map(|(_, counts)| counts);
         let writes = counts.clone().map(ModelCounts::writes);
         let writes = writes.fold(CacheWrites::default(), CacheWrites::plus);
@@ -208,7 +219,7 @@ impl Told {
             Some(ModelTokens {
                 model: model_name(model),
                 usage: counts.unified()?,
-                writes: counts.writes(),
+                writes: told_writes([counts.writes(), running.writes_of(model), own]),
             })
         });
         self.by_model = apart.collect::<Option<_>>().unwrap_or_default();
@@ -302,6 +313,12 @@ fn provider_usage(usage: &RawValue, models: Option<&RawValue>) -> String {
 
 fn read<'a, T: serde::Deserialize<'a>>(raw: &'a RawValue) -> Result<T, String> {
     serde_json::from_str(raw.get()).map_err(|error| error.to_string())
+}
+
+/// The first that tells a time to live.
+fn told_writes(sources: [CacheWrites; 3]) -> CacheWrites {
+    let mut told = sources.into_iter().filter(|writes| writes.ttl().is_some());
+    told.next().unwrap_or_default()
 }
 
 /// Field by field, the larger.
