@@ -1,5 +1,7 @@
 //! The numbers of one trial, made from facts by `metrics`.
 
+use std::time::Duration;
+
 /// Tool metrics of one trial, as the columns of `runs.csv` name them.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Measures {
@@ -43,6 +45,19 @@ pub struct Measures {
     pub tool_calls: u64,
     /// Calls of each further watched command: (name, calls), sorted by name.
     pub command_calls: Vec<(String, u64)>,
+}
+
+impl Measures {
+    /// These numbers, taken from the start of an agent, as of a trial that began so much earlier.
+    #[must_use]
+    pub fn began_after(self, earlier: Duration) -> Self {
+        let since_trial = |seconds: f64| seconds + earlier.as_secs_f64();
+        Self {
+            time_to_first_xcodebuild_sec: self.time_to_first_xcodebuild_sec.map(since_trial),
+            time_to_first_mcp_build_sec: self.time_to_first_mcp_build_sec.map(since_trial),
+            ..self
+        }
+    }
 }
 
 /// One tool error, for `tool_errors.jsonl` and `tool_error_context.jsonl`.

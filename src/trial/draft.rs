@@ -3,7 +3,7 @@
 mod stop;
 mod taken;
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
@@ -24,6 +24,9 @@ pub(super) use stop::Stop;
 /// The outcome in the making.
 pub(super) struct Draft {
     outcome: TrialOutcome,
+    started: Instant,
+    /// How long after the trial its agent was started.
+    agent_after: Duration,
     /// The zone that the config gives the agent, where it is one.
     zone: Option<TimeZone>,
 }
@@ -45,7 +48,12 @@ impl Draft {
             &context.suite.settings.env,
         ];
         let zone = zone_of(environments.into_iter());
-        Self { outcome, zone }
+        Self {
+            outcome,
+            started: Instant::now(),
+            agent_after: Duration::ZERO,
+            zone,
+        }
     }
 
     /// Takes in what the trial may spend.
@@ -58,8 +66,9 @@ impl Draft {
         self.outcome.door = Some(door);
     }
 
-    /// Takes in how busy the machine is as the agent starts.
+    /// Takes in that the agent starts now, and how busy the machine is.
     pub(super) fn starts_beside(&mut self, host: HostLoad) {
+        self.agent_after = self.started.elapsed();
         self.outcome.host = host;
     }
 
@@ -110,8 +119,9 @@ impl Draft {
         self.outcome.xcodebuild_wait = builds;
     }
 
-    /// The outcome; `took` is the whole trial, harness included.
-    pub(super) fn finish(mut self, took: Duration) -> TrialOutcome {
+    /// The outcome.
+    pub(super) fn finish(mut self) -> TrialOutcome {
+        let took = self.started.elapsed();
         let agent = self.outcome.wall_time.unwrap_or_default();
         self.outcome.overhead = took
             .saturating_sub(agent)
@@ -132,7 +142,7 @@ pub fn crashed_outcome(
 ) -> TrialOutcome {
     let mut draft = Draft::new(context, planned);
     draft.stop(Stop::defect(message));
-    draft.finish(Duration::ZERO)
+    draft.finish()
 }
 
 /// UTC with microseconds, as rows have it.

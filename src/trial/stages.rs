@@ -3,7 +3,6 @@
 use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
-use std::time::Instant;
 
 use crate::agents::Invocation;
 use crate::graders::no_panic;
@@ -37,7 +36,6 @@ pub async fn run_trial(
     (planned, allowance): (&PlannedTrial, Allowance),
     teller: &Teller,
 ) -> TrialOutcome {
-    let started = Instant::now();
     let mut frame = Frame::new(context, planned, teller).spending(allowance);
     let mut draft = Draft::new(context, planned);
     draft.may_spend(allowance);
@@ -57,7 +55,7 @@ pub async fn run_trial(
         Some(Err(stop)) => draft.stop(stop),
         None => draft.stop(Stop::defect("it panicked; standard error says where")),
     }
-    tracing::debug!(trial = planned.key.run_id(), after = ?started.elapsed(), "cleaning up");
+    tracing::debug!(trial = planned.key.run_id(), "cleaning up");
     frame.enter("cleanup");
     if context.cancel.level() == 0 {
         context.template.make_ahead();
@@ -68,7 +66,7 @@ pub async fn run_trial(
     if let Some(problem) = simulator::give_back(&mut frame).await {
         draft.note(problem);
     }
-    let mut outcome = draft.finish(started.elapsed());
+    let mut outcome = draft.finish();
     if broke_off {
         recover(context, planned, &mut outcome);
     }

@@ -184,6 +184,8 @@ fn shims_see_every_call_also_through_login_shells_and_count_it_once() {
 echo '{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"t1","content":"ok","is_error":false}]}}'"#
     );
     let sandbox = Sandbox::new().agent("fake", "claude_code_cli", &body);
+    let sandbox =
+        sandbox.tasks("- {id: answer, prompt: p, graders: [], setup_commands: ['sleep 0.2']}\n");
     for tool in ["xcodebuild", "xcrun"] {
         sandbox.script(tool, "echo \"real $0 $*\" >> \"$HOME/real\"");
     }
@@ -220,6 +222,20 @@ echo '{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"
     assert_eq!(
         lines.iter().filter(|line| line["source"] == "mcp").count(),
         1
+    );
+    let moment = |label: &Value| -> jiff::Timestamp {
+        let label = label.as_str().expect("a label");
+        label.parse().expect("a timestamp")
+    };
+    let since_trial = (moment(&lines[0]["ts"]) - moment(&row["ts_start"]))
+        .total(jiff::Unit::Second)
+        .expect("seconds");
+    let told = row["time_to_first_xcodebuild_sec"]
+        .as_f64()
+        .expect("a time");
+    assert!(
+        (told - since_trial).abs() < 0.05,
+        "from the start of the trial, whose setup took time: {told} {since_trial}"
     );
 }
 

@@ -222,7 +222,7 @@ impl Draft {
         self.met_a_fault(&stream);
         self.outcome.stream = stream;
         self.outcome.cost = cost;
-        self.outcome.measures = measures;
+        self.outcome.measures = measures.began_after(self.agent_after);
         if is_refused_at_the_door(&self.outcome) {
             self.outcome.cost.billed_usd.get_or_insert(0.0);
         }
