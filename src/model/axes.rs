@@ -91,7 +91,7 @@ pub enum Infra {
     ProviderUnreachable,
     /// The agent could not be started.
     Spawn,
-    /// The workspace or a setup command failed.
+    /// The workspace or a setup command failed, or an MCP server of the scenario never started.
     Setup,
     /// A simulator would not answer.
     Simulator,
@@ -99,8 +99,6 @@ pub enum Infra {
     DiskFull,
     /// The agent never said or did anything.
     NoActivity,
-    /// An MCP server that the agent must have did not start.
-    McpServer,
     /// Killed by the system for want of memory.
     Oom,
     /// Killed by nobody that is known here.
@@ -115,7 +113,7 @@ pub enum Infra {
 
 impl Infra {
     /// All of them.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 14] = [
         Self::None,
         Self::RateLimited,
         Self::Auth,
@@ -125,7 +123,6 @@ impl Infra {
         Self::Simulator,
         Self::DiskFull,
         Self::NoActivity,
-        Self::McpServer,
         Self::Oom,
         Self::KilledByOther,
         Self::AgentProtocol,
@@ -155,7 +152,6 @@ impl Infra {
             Self::Simulator => "simulator",
             Self::DiskFull => "disk_full",
             Self::NoActivity => "no_activity",
-            Self::McpServer => "mcp_server",
             Self::Oom => "oom",
             Self::KilledByOther => "killed_by_other",
             Self::AgentProtocol => "agent_protocol",

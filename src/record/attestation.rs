@@ -68,6 +68,9 @@ pub struct ProgramSeen {
     pub bytes: u64,
 }
 
+/// The word of a row whose agent did not have an MCP server that the scenario names.
+pub const MCP_NOT_CONNECTED: &str = "mcp_not_connected";
+
 /// Something that is not as in the first trial of the arm, or not as the scenario asks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Difference {
@@ -112,7 +115,7 @@ impl Attestation {
             let status = self.mcp_servers.get(name).map_or("missing", String::as_str);
             if !matches!(status, "connected" | "given") {
                 unmet.push(Difference {
-                    flag: "mcp_not_connected",
+                    flag: MCP_NOT_CONNECTED,
                     text: format!("the MCP server {name} is {status}"),
                 });
             }

@@ -57,7 +57,7 @@ pub use app_left::AppLeft;
 pub use appended::{append_line, numbered_lines, read_appended};
 pub use artifacts::{Sums, digest_of, text_digest};
 pub use atomic::{AtomicFile, write_atomically};
-pub use attestation::{Arms, Attestation, Difference, ProgramSeen, ServerTools};
+pub use attestation::{Arms, Attestation, Difference, MCP_NOT_CONNECTED, ProgramSeen, ServerTools};
 pub use ballast::{Ballast, free_space};
 pub use baselines::{Baseline, BaselineKey, Baselines, Reference};
 pub use byte_runs::{

@@ -143,6 +143,8 @@ files! {
     cmd_log => "cmd_log.jsonl";
     /// MCP tool calls.
     mcp_tool_calls => "mcp_tool_calls.jsonl";
+    /// What MCP servers wrote to standard error.
+    mcp_stderr => "mcp_stderr.log";
     /// What an MCP server may log of itself (`EVAL_MCP_TOOL_LOG`).
     mcp_server_calls => "mcp_server_calls.jsonl";
     /// Tool errors.

@@ -85,6 +85,8 @@ pub struct CellStats {
     pub flagged: usize,
     /// Trials of another agent than the first one of the arm.
     pub another_agent: usize,
+    /// Trials for which an MCP server of the scenario never started.
+    pub lacked_servers: usize,
     /// Trials of which both suites of the task are known, and how many of them passed the visible and the held-out tests.
     pub suites: (usize, usize, usize),
     /// How trials came out by each layer.
@@ -171,6 +173,7 @@ impl CellStats {
         self.successes += usize::from(facts.success);
         self.flagged += usize::from(facts.flagged);
         self.another_agent += usize::from(facts.another_agent);
+        self.lacked_servers += usize::from(facts.lacked_servers);
         self.spent.add_if(facts.measured.cost);
         self.cost_incomplete += usize::from(facts.measured.cost_is_incomplete);
         self.paid.0.add_if(facts.measured.cost);
@@ -221,6 +224,7 @@ impl CellStats {
         self.interrupted += other.interrupted;
         self.flagged += other.flagged;
         self.another_agent += other.another_agent;
+        self.lacked_servers += other.lacked_servers;
         self.suites.0 += other.suites.0;
         self.suites.1 += other.suites.1;
         self.suites.2 += other.suites.2;

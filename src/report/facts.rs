@@ -1,8 +1,7 @@
 //! What a summary needs of one row.
 
-use crate::model::ReasonKind;
-use crate::model::{AgentId, Cell, RUN_BUDGET, ScenarioId, TaskId, Termination};
-use crate::record::Row;
+use crate::model::{AgentId, Cell, Infra, RUN_BUDGET, ReasonKind, ScenarioId, TaskId, Termination};
+use crate::record::{MCP_NOT_CONNECTED, Row};
 use crate::report::layers::LayerFacts;
 use crate::report::number;
 use crate::report::unknown_cost::cost_is_incomplete;
@@ -34,6 +33,8 @@ pub struct Facts {
     pub flagged: bool,
     /// Whether another agent ran than in the first trial of its arm, or one without what the scenario asks for.
     pub another_agent: bool,
+    /// Whether an MCP server of the scenario never started.
+    pub lacked_servers: bool,
     /// Whether it passed the visible tests of its task, and the held-out ones; `None` where the task has no two suites, or
     /// one could not judge.
     pub suites: Option<(bool, bool)>,
@@ -131,10 +132,9 @@ impl Facts {
                 .integrity
                 .as_deref()
                 .is_some_and(|integrity| integrity != "clean"),
-            another_agent: row
-                .attestation_flags
-                .as_ref()
-                .is_some_and(|flags| !flags.is_empty()),
+            another_agent: attestation_flags(row).next().is_some(),
+            lacked_servers: row.infra.as_deref() == Some(Infra::Setup.as_str())
+                && attestation_flags(row).any(|flag| flag == MCP_NOT_CONNECTED),
             suites: suites(row),
             layers: LayerFacts::of(row),
             impossible: row
@@ -145,6 +145,10 @@ impl Facts {
             measured: Measured::of(row),
         }
     }
+}
+
+fn attestation_flags(row: &Row) -> impl Iterator<Item = &String> {
+    row.attestation_flags.iter().flatten()
 }
 
 /// The held-out tests are asked only after the visible ones passed.
@@ -289,6 +293,7 @@ pub(crate) mod tests {
             graded: true,
             flagged: false,
             another_agent: false,
+            lacked_servers: false,
             suites: None,
             layers: LayerFacts::default(),
             impossible: false,

@@ -69,6 +69,7 @@ impl Overview {
         let warnings = alarms(summary)
             .chain(gaps(summary))
             .chain(infra_warning(summary))
+            .chain(servers_warning(summary))
             .chain(doubtful_successes(summary))
             .chain(judged(summary))
             .chain(attestation_warning(summary))
@@ -208,10 +209,11 @@ fn judged(summary: &Summary) -> Option<String> {
 /// Says so where infra faults hit some arms harder than others, or some tasks where the arms are alike.
 fn infra_warning(summary: &Summary) -> Option<String> {
     const TOLD: usize = 12;
-    let by_arm = hit(summary, |cell| format!("{}/{}", cell.agent, cell.scenario));
-    let by_task = || hit(summary, |cell| format!("task {}", cell.task));
+    let infra = |stats: &CellStats| stats.infra;
+    let by_arm = hit((summary, infra), arm);
+    let by_task = || hit((summary, infra), |cell| format!("task {}", cell.task));
     let by_cell = || {
-        hit(summary, |cell| {
+        hit((summary, infra), |cell| {
             format!("{}/{}/{}", cell.agent, cell.scenario, cell.task)
         })
     };
@@ -231,14 +233,36 @@ fn infra_warning(summary: &Summary) -> Option<String> {
     ))
 }
 
-/// Trials that an infra fault decided, and all, by a name that cells share.
+/// Says in which arms an MCP server of the scenario never started.
+fn servers_warning(summary: &Summary) -> Option<String> {
+    let arms = hit((summary, |stats| stats.lacked_servers), arm).into_iter();
+    let arms = arms.filter(|(_, (trials, _))| *trials > 0);
+    let told: Vec<String> = arms
+        .map(|(arm, (trials, runs))| format!("{arm} {trials} of {runs}"))
+        .collect();
+    (!told.is_empty()).then(|| {
+        format!(
+            "MCP servers did not start in trials of {}: `infra` of their rows is `setup`, and `notes` says which server and why",
+            told.join(", ")
+        )
+    })
+}
+
+fn arm(cell: &Cell) -> String {
+    format!("{}/{}", cell.agent, cell.scenario)
+}
+
+/// How many trials something befell, and all, by a name that cells share.
 type Hit = BTreeMap<String, (usize, usize)>;
 
-fn hit(summary: &Summary, name: impl Fn(&Cell) -> String) -> Hit {
+fn hit(
+    (summary, count): (&Summary, impl Fn(&CellStats) -> usize),
+    name: impl Fn(&Cell) -> String,
+) -> Hit {
     let mut hit = Hit::new();
     for (cell, stats) in &summary.cells {
-        let (infra, runs) = hit.entry(name(cell)).or_default();
-        *infra += stats.infra;
+        let (befell, runs) = hit.entry(name(cell)).or_default();
+        *befell += count(stats);
         *runs += stats.runs;
     }
     hit

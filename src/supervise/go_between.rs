@@ -1,4 +1,4 @@
-//! A child between whose output and its reader this process stands: all is passed on as it comes, and each line is looked at.
+//! A child between whose output and its readers this process stands: all is passed on as it comes, and each line is looked at.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -9,12 +9,13 @@ use std::process::Stdio;
 use std::time::Duration;
 
 use rustix::process::{Pid, Signal as Sent, kill_process};
-use tokio::io::AsyncReadExt as _;
-use tokio::process::{ChildStdout, Command};
+use tokio::io::{AsyncRead, AsyncReadExt as _};
+use tokio::process::Command;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use super::ending::Exit;
 use super::lines::LineSplitter;
+use super::spec::OutputStream;
 
 /// Lines are looked at up to this many bytes: a list of all tools of a large server has 400 kB.
 const LONGEST_LINE: usize = 8 << 20;
@@ -31,15 +32,15 @@ pub struct ServerPlace {
     pub variables: BTreeMap<String, String>,
 }
 
-/// Starts `command` in this process's place: with its standard input and error, in these surroundings, and with
-/// its standard output through here. Signals that ask to end are handed on. Gives how it ended.
+/// Starts `command` in this process's place: with its standard input, in these surroundings, and with its output
+/// through here. Signals that ask to end are handed on. Gives how it ended.
 ///
 /// # Errors
 /// It could not be started.
 pub async fn go_between(
     command: &[OsString],
     around: &ServerPlace,
-    look: &mut impl FnMut(&[u8]),
+    look: &mut impl FnMut(OutputStream, &[u8]),
 ) -> io::Result<Exit> {
     let (program, arguments) = command
         .split_first()
@@ -54,27 +55,31 @@ pub async fn go_between(
     if let Some(folder) = &around.folder {
         command.current_dir(folder);
     }
-    let mut child = command.stdout(Stdio::piped()).spawn()?;
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn()?;
     let pid = child.id();
-    let mut passing = Passing {
-        from: child.stdout.take(),
-        lines: LineSplitter::new(LONGEST_LINE),
-    };
+    let mut stdout = Passing::new(child.stdout.take(), OutputStream::Stdout);
+    let mut stderr = Passing::new(child.stderr.take(), OutputStream::Stderr);
     let status = loop {
         tokio::select! {
             status = child.wait() => break status?,
-            passed = passing.some(look), if passing.from.is_some() => passed,
+            bytes = stdout.read(), if stdout.is_open() => stdout.pass(&bytes, look),
+            bytes = stderr.read(), if stderr.is_open() => stderr.pass(&bytes, look),
             sent = wishes.next() => hand_on(pid, sent),
         }
     };
     let rest = async {
-        while passing.from.is_some() {
-            passing.some(look).await;
+        while stdout.is_open() || stderr.is_open() {
+            tokio::select! {
+                bytes = stdout.read(), if stdout.is_open() => stdout.pass(&bytes, look),
+                bytes = stderr.read(), if stderr.is_open() => stderr.pass(&bytes, look),
+            }
         }
     };
-    // Whoever still holds the pipe is not waited for.
+    // Whoever still holds a pipe is not waited for.
     drop(tokio::time::timeout(LAST_WORDS, rest).await);
-    passing.lines.finish(|line| look(line));
+    stdout.lines.finish(|line| look(OutputStream::Stdout, line));
+    stderr.lines.finish(|line| look(OutputStream::Stderr, line));
     let signal = status.signal().map(Exit::Signal);
     Ok(signal.unwrap_or_else(|| Exit::Code(status.code().unwrap_or(1))))
 }
@@ -88,27 +93,54 @@ fn hand_on(pid: Option<u32>, sent: Sent) {
 }
 
 /// What comes out of the child and goes on.
-struct Passing {
-    from: Option<ChildStdout>,
+struct Passing<R> {
+    from: Option<R>,
     lines: LineSplitter,
+    stream: OutputStream,
 }
 
-impl Passing {
-    /// Passes on what there is, once; where the reader is gone the child sees a closed pipe, too.
-    async fn some(&mut self, look: &mut impl FnMut(&[u8])) {
-        let Some(from) = &mut self.from else { return };
+impl<R: AsyncRead + Unpin> Passing<R> {
+    fn new(from: Option<R>, stream: OutputStream) -> Self {
+        Self {
+            from,
+            lines: LineSplitter::new(LONGEST_LINE),
+            stream,
+        }
+    }
+
+    fn is_open(&self) -> bool {
+        self.from.is_some()
+    }
+
+    /// What there is; nothing at its end.
+    async fn read(&mut self) -> Vec<u8> {
         let mut bytes = vec![0; 64 << 10];
-        let count = from.read(&mut bytes).await.unwrap_or(0);
-        let passed = || {
-            let mut out = io::stdout().lock();
-            out.write_all(&bytes[..count])?;
-            out.flush()
+        let count = match &mut self.from {
+            Some(from) => from.read(&mut bytes).await.unwrap_or(0),
+            None => 0,
         };
-        if count == 0 || passed().is_err() {
+        bytes.truncate(count);
+        bytes
+    }
+
+    /// Passes it on; where the reader is gone the child sees a closed pipe, too.
+    fn pass(&mut self, bytes: &[u8], look: &mut impl FnMut(OutputStream, &[u8])) {
+        if bytes.is_empty() || self.write(bytes).is_err() {
             self.from = None;
             return;
         }
-        self.lines.push(&bytes[..count], |line| look(line));
+        self.lines.push(bytes, |line| look(self.stream, line));
+    }
+
+    fn write(&self, bytes: &[u8]) -> io::Result<()> {
+        match self.stream {
+            OutputStream::Stdout => {
+                let mut out = io::stdout().lock();
+                out.write_all(bytes)?;
+                out.flush()
+            }
+            OutputStream::Stderr => io::stderr().lock().write_all(bytes),
+        }
     }
 }
 

@@ -186,11 +186,6 @@ pub(super) async fn measure(
         draft.note(problem.to_string());
     }
     door::tell(heard.door.take(), draft);
-    if let Some(servers) = &heard.report.mcp_failure {
-        draft.note(format!(
-            "MCP servers that the agent must have did not start: {servers}"
-        ));
-    }
     let shims = shim_log(frame, &ended, draft).await;
     let found = heard.watch.finish(&shims.calls);
     found.notes.into_iter().for_each(|note| draft.note(note));

@@ -103,12 +103,13 @@ pub(super) fn before(
     seen
 }
 
-/// Adds what the agent said, keeps all of it, and tells what is not as in the first trial of the arm.
+/// Adds what the agent said, keeps all of it, and tells what is not as in the first trial of the arm. Returns a sentence for
+/// each MCP server of the scenario that never started.
 pub(super) async fn after(
     frame: &Frame<'_>,
     heard: &HeardAll,
     (mut seen, draft): (Attestation, &mut Draft),
-) {
+) -> Vec<String> {
     let context = frame.context;
     let report = &heard.report;
     let models = report.models.iter();
@@ -125,7 +126,7 @@ pub(super) async fn after(
         .take(MOST_NAMES)
         .map(|name| short(name))
         .collect();
-    mcp_seen::add(frame, heard, &mut seen);
+    let not_started = mcp_seen::add(frame, heard, &mut seen);
     if let Some(version) = &report.cli_version {
         seen.cli_version = Some(short(version));
         seen.cli_version_by = Some("stream".to_owned());
@@ -143,6 +144,7 @@ pub(super) async fn after(
     for problem in [kept, remembered].into_iter().filter_map(Result::err) {
         draft.note(problem.to_string());
     }
+    not_started
 }
 
 /// What `--version` says, asked once per program of a run; unknown programs are not asked.

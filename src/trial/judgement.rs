@@ -165,7 +165,7 @@ fn infra(evidence: &Evidence<'_>) -> Infra {
         };
     }
     if report.mcp_failure.is_some() && report.terminal == Terminal::None {
-        return Infra::McpServer;
+        return Infra::Setup;
     }
     let died_or_hung =
         ending.reason != EndReason::Exited || ending.exit.as_ref().map(Exit::shell_code) != Some(0);
@@ -219,6 +219,8 @@ pub(super) fn reason_with(own: Option<String>, verdicts: &[Verdict]) -> Option<S
     }
 }
 
+/// Why a trial ended whose agent did not find what was set up for it.
+pub(super) const SETUP_FAILED: &str = "setup_failed";
 const EXIT_NONZERO: &str = "agent_exit_nonzero";
 const SAID_FAILED: &str = "agent_said_failed";
 
@@ -242,7 +244,11 @@ pub(super) fn failure_reason(end: &AgentEnd, verdicts: &[Verdict]) -> Option<Str
         Termination::Completed | Termination::Crashed => {}
     }
     if !matches!(end.infra, Infra::None | Infra::AgentProtocol) {
-        return Some(end.infra.as_str().to_owned());
+        let word = match end.infra {
+            Infra::Setup => SETUP_FAILED,
+            other => other.as_str(),
+        };
+        return Some(word.to_owned());
     }
     let word = if end.exit_code == Some(0) {
         SAID_FAILED

@@ -5,13 +5,14 @@ use std::collections::BTreeMap;
 use crate::agents::{Met, ServerNoted, ToolList, servers_noted};
 use crate::config::AgentKind;
 use crate::model::{McpServerSeen, Terminal};
-use crate::record::{Attestation, ServerTools};
+use crate::record::{Attestation, ServerTools, write_file};
 use crate::trial::attest::{MOST_NAMES, short};
 use crate::trial::frame::Frame;
 use crate::trial::listener::HeardAll;
 
-/// Adds the servers and their tools to what was seen of an agent. The agent's word of a server counts more than a note.
-pub(super) fn add(frame: &Frame<'_>, heard: &HeardAll, seen: &mut Attestation) {
+/// Adds the servers and their tools to what was seen of an agent, and keeps what they wrote to standard error. The agent's word
+/// of a server counts more than a note. Returns a sentence for each server of the scenario that never started.
+pub(super) fn add(frame: &Frame<'_>, heard: &HeardAll, seen: &mut Attestation) -> Vec<String> {
     let noted = servers_noted(&frame.private);
     let told = told_by_agent(frame, heard);
     let went_well = heard.report.terminal == Terminal::Done;
@@ -56,6 +57,8 @@ pub(super) fn add(frame: &Frame<'_>, heard: &HeardAll, seen: &mut Attestation) {
             IN_TROUBLE.clone_into(status);
         }
     }
+    let not_started = not_started(heard.report.mcp_failure.as_deref(), &noted, seen);
+    keep_stderr(frame, &noted);
     let told = noted
         .into_iter()
         .filter(|(_, server)| !server.tools_sha256.is_empty());
@@ -63,7 +66,66 @@ pub(super) fn add(frame: &Frame<'_>, heard: &HeardAll, seen: &mut Attestation) {
         .take(MOST_NAMES)
         .map(|(name, server)| (short(&name), tools(&server)))
         .collect();
+    not_started
 }
+
+/// What is to be said of each server of the scenario that its agent could not reach at all. One that answered once has started,
+/// whatever became of it.
+fn not_started(
+    by_agent: Option<&str>,
+    noted: &BTreeMap<String, ServerNoted>,
+    seen: &mut Attestation,
+) -> Vec<String> {
+    let mut told = Vec::new();
+    for name in &seen.mcp_expected {
+        let note = noted.get(name);
+        let named = by_agent.is_some_and(|told| told.contains(&format!("{name}: ")));
+        let mut status = seen.mcp_servers.get_mut(name);
+        if named && let Some(status) = status.as_deref_mut().filter(|it| *it == "given") {
+            "failed".clone_into(status);
+        }
+        let status = status.map_or(MISSING, |status| status);
+        let is_up = note.is_some_and(|server| server.met == Met::Answered);
+        if is_up || !NOT_STARTED.contains(&status) {
+            continue;
+        }
+        let why = note.and_then(ServerNoted::last_words).map(short);
+        let why = why.or_else(|| by_agent.filter(|_| named).map(short));
+        let why = why.unwrap_or_else(|| status.to_owned());
+        told.push(format!("MCP server \"{name}\" did not start: {why}"));
+    }
+    if let Some(why) = by_agent.filter(|_| told.is_empty()) {
+        told.push(format!("an MCP server did not start: {}", short(why)));
+    }
+    told
+}
+
+/// Keeps what servers wrote to standard error, each line with the name of its server.
+fn keep_stderr(frame: &Frame<'_>, noted: &BTreeMap<String, ServerNoted>) {
+    let lines = noted.iter().flat_map(|(name, server)| {
+        let lines = server.stderr.lines();
+        lines.map(move |line| format!("[{}] {line}\n", short(name)))
+    });
+    let text: String = lines.collect();
+    if !text.is_empty()
+        && let Err(error) = write_file(&frame.trial_dir.mcp_stderr(), text.as_bytes())
+    {
+        tracing::debug!(%error, "what MCP servers wrote is not kept");
+    }
+}
+
+/// The status of a server that the agent does not name among its servers.
+const MISSING: &str = "missing";
+
+/// What is said of a server that never started.
+const NOT_STARTED: [&str; 6] = [
+    "failed",
+    "not_started",
+    "disconnected",
+    "needs_auth",
+    "needs-auth",
+    MISSING,
+];
 
 /// The status of a server that came up and whose tools the agent has not: one that did its work without them calls it connected.
 const WITHOUT_TOOLS: &str = "connected_without_tools";
@@ -239,6 +301,35 @@ mod tests {
         for (kind, has_some, expected) in kinds {
             let taken = [&sound, &odd, &flawed].map(|server| takes_list(server, kind, has_some));
             assert_eq!(taken, expected, "{kind:?} {has_some:?}");
+        }
+    }
+
+    #[test]
+    fn a_server_that_answered_once_has_started_whatever_is_said_of_it() {
+        let codex = "lab: handshaking with MCP server failed";
+        for (status, met, by_agent, expected) in [
+            (Some("failed"), Met::Ended, None, Some("failed")),
+            (Some("failed"), Met::Answered, None, None),
+            (Some("disconnected"), Met::Never, None, Some("disconnected")),
+            (None, Met::Never, None, Some("missing")),
+            (Some("connected"), Met::Never, None, None),
+            (Some("given"), Met::Started, None, None),
+            (Some("given"), Met::Started, Some(codex), Some(codex)),
+        ] {
+            let status = status.map(|status| ("lab".to_owned(), status.to_owned()));
+            let mut seen = Attestation {
+                mcp_expected: ["lab".to_owned()].into(),
+                mcp_servers: status.into_iter().collect(),
+                ..Attestation::default()
+            };
+            let server = ServerNoted {
+                met,
+                ..ServerNoted::default()
+            };
+            let noted = [("lab".to_owned(), server)].into();
+            let told = not_started(by_agent, &noted, &mut seen);
+            let expected = expected.map(|why| format!("MCP server \"lab\" did not start: {why}"));
+            assert_eq!(told, expected.into_iter().collect::<Vec<_>>(), "{met:?}");
         }
     }
 

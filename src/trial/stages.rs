@@ -128,7 +128,8 @@ async fn stages(frame: &Frame<'_>, draft: &mut Draft, slot: &mut Slot) -> Result
     if let Some(fault) = caught.fault {
         draft.failed_by_machine(fault, &mut end);
     }
-    attest::after(frame, &heard, (seen, draft)).await;
+    let not_started = attest::after(frame, &heard, (seen, draft)).await;
+    draft.lacked_servers(not_started, &mut end);
     aftermath::measure(
         frame,
         heard,

@@ -123,8 +123,9 @@ echo '{{"type":"result","status":"success","stats":{{"total_tokens":15,"input_to
     let servers = json!({"mcpServers": {"lab": {"command": "cat"}}});
     fs::write(sandbox.path("lab.json"), servers.to_string()).expect("write the servers");
     sandbox.proctor(&["run", "--quiet"]);
-    for row in sandbox.rows() {
-        assert_eq!(row["success"], true, "{row:#}");
+    let rows = sandbox.rows();
+    assert_eq!(rows.len(), 2);
+    for row in rows {
         let flags = row["attestation_flags"].to_string();
         assert!(!flags.contains("config_files"), "{row:#}");
     }
@@ -173,19 +174,26 @@ fn a_gemini_that_tells_of_issues_with_its_servers_is_not_plainly_connected() {
     let end = r#"echo '{"type":"result","status":"success","stats":{"total_tokens":2,"input_tokens":1,"output_tokens":1,"cached":0,"input":1}}'"#;
     let issues = "MCP issues detected. Run /mcp list for status.";
     let listed = |state: &str| format!("echo '✗ far: http://127.0.0.1:9/mcp (http) - {state}' >&2");
-    for (told, listed, flags) in [
-        (issues, listed("Connected"), json!(["mcp_not_connected"])),
-        ("all is well", listed("Connected"), json!([])),
+    for (told, listed, flags, infra) in [
+        (
+            issues,
+            listed("Connected"),
+            json!(["mcp_not_connected"]),
+            "none",
+        ),
+        ("all is well", listed("Connected"), json!([]), "none"),
         // It says nothing of a server that refuses it (HTTP 401), but where it is asked.
         (
             "all is well",
             listed("Disconnected"),
             json!(["mcp_not_connected"]),
+            "setup",
         ),
         (
             "all is well",
             "exit 3".to_owned(),
             json!(["settings_untold"]),
+            "none",
         ),
     ] {
         let body = format!(
@@ -198,8 +206,69 @@ fn a_gemini_that_tells_of_issues_with_its_servers_is_not_plainly_connected() {
         let servers =
             json!({"mcpServers": {"far": {"type": "http", "url": "http://127.0.0.1:9/mcp"}}});
         fs::write(sandbox.path("far.json"), servers.to_string()).expect("write the servers");
-        sandbox.proctor(&["run", "--quiet"]).expect_code(0);
+        sandbox.proctor(&["run", "--quiet"]);
         let row = sandbox.row();
         assert_eq!(row["attestation_flags"], flags, "{told}, {listed}: {row:#}");
+        assert_eq!(row["infra"], infra, "{told}, {listed}: {row:#}");
+    }
+}
+
+/// Starts the servers that it is given, as Claude Code or Codex is given them, and says hello to each.
+const STARTS_SERVERS: &str = r#"exec python3 - "$@" <<'END'
+import json, subprocess, sys
+words, one = sys.argv[1:], {}
+for at, word in enumerate(words):
+    if word == "--mcp-config":
+        one = json.load(open(words[at + 1]))["mcpServers"]["lab"]
+    for key in ("command", "args"):
+        if word.startswith("mcp_servers.lab.%s=" % key):
+            one[key] = json.loads(word.split("=", 1)[1])
+subprocess.run([one["command"], *one["args"]], input=b'{"id":0,"method":"initialize"}\n')
+END"#;
+
+#[test]
+fn a_server_that_never_started_is_a_fault_of_setup_and_one_that_died_later_is_graded() {
+    const SAYS: &str = r#"echo '{"type":"system","subtype":"init","session_id":"s","model":"m","tools":["Bash"],"mcp_servers":[{"name":"lab","status":"STATUS"}]}'
+echo '{"type":"result","subtype":"success","is_error":false,"result":"done","usage":{"input_tokens":1,"output_tokens":1}}'"#;
+    const CODEX: &str = r#"echo '{"type":"thread.started","thread_id":"t"}'
+echo '{"type":"turn.started"}'
+echo '{"type":"turn.completed","usage":{"input_tokens":1,"output_tokens":1}}'"#;
+    let gone = json!({"command": "sh", "args": ["-c", "echo 'no lab here' >&2; exit 3"]});
+    let answer = r#"read -r _; echo '{"jsonrpc":"2.0","id":0,"result":{}}'; exit 3"#;
+    let dies = json!({"command": "sh", "args": ["-c", answer]});
+    for (server, status, infra, grade) in [
+        (gone, "failed", "setup", "not_graded"),
+        (dies, "connected", "none", "pass"),
+    ] {
+        let claude = SAYS.replace("STATUS", status);
+        let body = |says: &str| format!("starts-servers \"$@\" >&2\n{SOLVE}\n{says}");
+        let sandbox = Sandbox::new()
+            .agent("claude", "claude_code_cli", &body(&claude))
+            .agent("codex", "codex_cli", &body(CODEX))
+            .suite("use_ccusage_for_codex: false")
+            .suite("scenarios: [with_lab]")
+            .section("scenarios:\n  - id: with_lab\n    mcp_config: lab.json\n");
+        sandbox.script("starts-servers", STARTS_SERVERS);
+        let servers = json!({"mcpServers": {"lab": server}}).to_string();
+        fs::write(sandbox.path("lab.json"), servers).expect("write the servers");
+        sandbox.proctor(&["run", "--quiet"]);
+        for row in sandbox.rows() {
+            let told = (&row["infra"], &row["grade"]);
+            assert_eq!(told, (&json!(infra), &json!(grade)), "{row:#}");
+            if infra == "none" {
+                continue;
+            }
+            let why = "MCP server \\\"lab\\\" did not start: no lab here";
+            assert!(row["notes"].to_string().contains(why), "{row:#}");
+            assert_eq!(row["failure_reason"], "setup_failed");
+            let trial = row["run_id"].as_str().expect("a name");
+            let kept = sandbox.run_dir().join("trials").join(trial);
+            let kept = fs::read_to_string(kept.join("mcp_stderr.log")).expect("it is kept");
+            assert_eq!(kept, "[lab] no lab here\n");
+            let summary = fs::read_to_string(sandbox.run_dir().join("summary.md")).expect("one");
+            let agent = row["agent_id"].as_str().expect("a name");
+            let arm = format!("{agent}/with_lab 1 of 1");
+            assert!(summary.contains(&arm), "{summary}");
+        }
     }
 }

@@ -1,4 +1,4 @@
-//! What a go-between noted of the MCP servers of a trial: which came up, and which tools they told.
+//! What a go-between noted of the MCP servers of a trial: which came up, which tools they told, and what they complained of.
 //!
 //! Only some agents tell of their servers, and none tells all of it. So this program stands before each server that is a
 //! program, passes on what it says, and writes down what it told. An agent can write these notes, too: evidence, no proof.
@@ -21,6 +21,8 @@ const MOST_BYTES: u64 = 1 << 20;
 /// Servers and tools of one that are kept.
 const MOST_SERVERS: usize = 200;
 const MOST_TOOLS: usize = 1_000;
+/// So much of what a server writes to standard error is kept.
+const MOST_COMPLAINTS: u64 = 256 << 10;
 
 /// How a server was met.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -49,6 +51,8 @@ pub struct ServerNoted {
     pub list: ToolList,
     /// Whether what a tool says of its output is not what MCP asks for.
     pub odd_outputs: bool,
+    /// What it wrote to standard error, from the beginning.
+    pub stderr: String,
 }
 
 /// A line of a note.
@@ -76,10 +80,16 @@ pub(super) fn note_of(private: &Path, number: usize) -> PathBuf {
     private.join(FOLDER).join(format!("{number}.jsonl"))
 }
 
+/// Where what that server wrote to standard error is.
+fn complaints_of(note: &Path) -> PathBuf {
+    note.with_extension("stderr")
+}
+
 /// Writes the notes of one server. Whatever cannot be written is not: a server works all the same.
 #[derive(Debug)]
 pub struct ServerNotes {
     file: Option<File>,
+    complaints: Option<File>,
     answered: bool,
 }
 
@@ -87,9 +97,10 @@ impl ServerNotes {
     /// Notes that the server of this name was started.
     #[must_use]
     pub fn begin(note: &Path, server: &str) -> Self {
-        let file = OpenOptions::new().append(true).create(true).open(note);
+        let open = |path: &Path| OpenOptions::new().append(true).create(true).open(path);
         let mut notes = Self {
-            file: file.ok(),
+            file: open(note).ok(),
+            complaints: open(&complaints_of(note)).ok(),
             answered: false,
         };
         notes.write(&Line {
@@ -120,6 +131,23 @@ impl ServerNotes {
                 tools_sha256: Some(text_digest(text)),
                 ..Line::default()
             });
+        }
+    }
+
+    /// Keeps a line of the server's standard error, as long as there is room.
+    pub fn complained(&mut self, line: &[u8]) {
+        let written = |file: &mut File| -> io::Result<()> {
+            let room = MOST_COMPLAINTS.saturating_sub(file.metadata()?.len());
+            let room = usize::try_from(room).unwrap_or(usize::MAX);
+            let line = &line[..line.len().min(room)];
+            file.write_all(&[line, b"\n"].concat()[..room.min(line.len() + 1)])
+        };
+        if self
+            .complaints
+            .as_mut()
+            .is_some_and(|file| written(file).is_err())
+        {
+            self.complaints = None;
         }
     }
 
@@ -170,9 +198,13 @@ pub fn servers_noted(private: &Path) -> Option<BTreeMap<String, ServerNoted>> {
         return None;
     }
     let mut noted: BTreeMap<String, ServerNoted> = BTreeMap::new();
+    let text_of = |file: &Path| {
+        let bytes = read_file(file, MOST_BYTES);
+        bytes.map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
+    };
     for number in 0..MOST_SERVERS {
-        let bytes = read_file(&note_of(private, number), MOST_BYTES);
-        let text = bytes.map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+        let note = note_of(private, number);
+        let text = text_of(&note);
         let mut name = None;
         for line in text.iter().flat_map(|text| text.lines()) {
             let Ok(line) = serde_json::from_str::<Line>(line) else {
@@ -183,11 +215,21 @@ pub fn servers_noted(private: &Path) -> Option<BTreeMap<String, ServerNoted>> {
                 noted.entry(name.clone()).or_default().take(line);
             }
         }
+        if let Some(server) = name.and_then(|name| noted.get_mut(&name)) {
+            server.stderr = text_of(&complaints_of(&note)).unwrap_or_default();
+        }
     }
     Some(noted)
 }
 
 impl ServerNoted {
+    /// The last line that it wrote to standard error.
+    #[must_use]
+    pub fn last_words(&self) -> Option<&str> {
+        let mut lines = self.stderr.lines().map(str::trim);
+        lines.rfind(|line| !line.is_empty())
+    }
+
     fn take(&mut self, line: Line) {
         // A server may be started again: that it answered once stands.
         self.met = match (self.met, &line) {

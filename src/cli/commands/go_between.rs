@@ -8,7 +8,7 @@ use std::{fs, io};
 use crate::agents::ServerNotes;
 use crate::cli::args::GoBetweenArgs;
 use crate::cli::failure::{Failure, Outcome};
-use crate::supervise::{Exit, ServerPlace, go_between};
+use crate::supervise::{Exit, OutputStream, ServerPlace, go_between};
 
 /// Starts the server and passes on what it says; its exit code is the server's.
 pub(in crate::cli) fn run(args: &GoBetweenArgs) -> Outcome<ExitCode> {
@@ -18,25 +18,24 @@ pub(in crate::cli) fn run(args: &GoBetweenArgs) -> Outcome<ExitCode> {
         .map_err(|error| Failure::at("start the runtime", error))?;
     let mut notes = ServerNotes::begin(&args.note, &args.server);
     let ended = surroundings(args).and_then(|around| {
-        runtime.block_on(go_between(&args.command, &around, &mut |line| {
-            notes.look(line);
-        }))
+        let mut look = |stream, line: &[u8]| match stream {
+            OutputStream::Stdout => notes.look(line),
+            OutputStream::Stderr => notes.complained(line),
+        };
+        runtime.block_on(go_between(&args.command, &around, &mut look))
+    });
+    let ended = ended.map_err(|error| {
+        let program = args.command.first();
+        let program = program.map(|word| word.to_string_lossy().into_owned());
+        let what = format!("start {}", program.unwrap_or_default());
+        notes.complained(format!("{what}: {error}").as_bytes());
+        Failure::at(what, error)
     });
     let code = ended.as_ref().map_or(127, Exit::shell_code);
     notes.end(code);
     // What the server held open is not waited for.
     runtime.shutdown_background();
-    match ended {
-        Ok(_) => Ok(ExitCode::from(u8::try_from(code & 0xff).unwrap_or(1))),
-        Err(error) => {
-            let program = args.command.first();
-            let program = program.map(|word| word.to_string_lossy().into_owned());
-            Err(Failure::at(
-                format_args!("start {}", program.unwrap_or_default()),
-                error,
-            ))
-        }
-    }
+    ended.map(|_| ExitCode::from(u8::try_from(code & 0xff).unwrap_or(1)))
 }
 
 /// Where the server begins, and its own variables.

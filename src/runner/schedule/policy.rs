@@ -33,7 +33,6 @@ pub(in crate::runner) const fn sign(infra: Infra, reset: Option<Duration>) -> Si
         | Infra::Simulator
         | Infra::DiskFull
         | Infra::NoActivity
-        | Infra::McpServer
         | Infra::Oom
         | Infra::KilledByOther
         | Infra::HarnessBug => Sign::Silent,
@@ -48,7 +47,6 @@ pub(in crate::runner) const fn is_retried(infra: Infra) -> bool {
         | Infra::ProviderUnreachable
         | Infra::Auth
         | Infra::NoActivity
-        | Infra::McpServer
         | Infra::Simulator => true,
         Infra::None
         | Infra::Spawn
@@ -137,8 +135,7 @@ mod tests {
                 "auth",
                 "provider_unreachable",
                 "simulator",
-                "no_activity",
-                "mcp_server"
+                "no_activity"
             ]
         );
     }

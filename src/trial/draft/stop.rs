@@ -2,6 +2,7 @@
 
 use crate::model::Infra;
 use crate::supervise::fault_of;
+use crate::trial::judgement::SETUP_FAILED;
 
 /// Why a trial stopped before its end.
 #[derive(Debug)]
@@ -18,7 +19,7 @@ impl Stop {
     pub(in crate::trial) fn setup(message: String) -> Self {
         Self {
             infra: Infra::Setup,
-            reason: "setup_failed",
+            reason: SETUP_FAILED,
             message,
             fault: None,
         }

@@ -134,6 +134,19 @@ impl Draft {
         self.outcome.success = false;
     }
 
+    /// Takes in which MCP servers of the scenario never started: what the agent did without them is not what was asked for.
+    pub(in crate::trial) fn lacked_servers(&mut self, told: Vec<String>, end: &mut AgentEnd) {
+        let is_open = matches!(end.infra, Infra::None | Infra::AgentProtocol);
+        let was_stopped = matches!(
+            end.termination,
+            Termination::Cancelled | Termination::Budget
+        );
+        if !told.is_empty() && is_open && !was_stopped {
+            self.failed_by_machine(Infra::Setup, end);
+        }
+        self.outcome.notes.extend(told);
+    }
+
     /// Takes in what the graders said.
     pub(in crate::trial) fn graded(&mut self, end: &AgentEnd, graded: Graded) {
         let outcome = &mut self.outcome;

@@ -100,12 +100,7 @@ fn a_server_that_does_not_start_is_told_whatever_agent_goes_on_without_it() {
     let mut wrong = Wrong::default();
     for agent in AGENTS {
         let row = run.row(agent, "text");
-        let infra = if agent == "codex" {
-            "mcp_server"
-        } else {
-            "none"
-        };
-        wrong.check(&format!("{agent}: infra"), &row["infra"], &infra.into());
+        wrong.check(&format!("{agent}: infra"), &row["infra"], &"setup".into());
         wrong.check(
             &format!("{agent}: attestation_flags"),
             &row["attestation_flags"],
