@@ -321,17 +321,24 @@ fn servers_of_the_machine(context: &InvocationContext<'_>) -> BTreeSet<String> {
     found.unwrap_or_default().off
 }
 
-/// The scenario's servers, each met through this program; `None` where there are none, or they are to be met directly.
+/// The scenario's servers as the agent is given them, each met through this program unless they are to be met directly; `None`
+/// where there are none, or they are given as they are written.
 fn watched_servers(
     context: &InvocationContext<'_>,
     private: &mut home::PrivateHome,
 ) -> Result<Option<PathBuf>, InvocationError> {
-    let servers = context.scenario.mcp_config.as_deref();
-    let (Some(servers), Some(program)) = (servers, context.go_between) else {
+    let Some(servers) = context.scenario.mcp_config.as_deref() else {
         return Ok(None);
     };
-    let place = (program, context.private);
-    let between = mcp::with_go_between(servers, context.workdir, place)?;
+    let paths = &context.scenario.mcp_paths;
+    let between = match context.go_between {
+        Some(program) => {
+            let place = (program, context.private);
+            mcp::with_go_between((servers, paths), context.workdir, place)?
+        }
+        None if paths.is_empty() => return Ok(None),
+        None => mcp::with_paths((servers, paths), context.private)?,
+    };
     private.secrets.extend(between.environments);
     private.secrets.push(between.servers.clone());
     Ok(Some(between.servers))

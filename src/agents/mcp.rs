@@ -20,7 +20,7 @@ mod organisation;
 mod taken;
 mod tool_list;
 
-pub(super) use changed::with_go_between;
+pub(super) use changed::{with_go_between, with_paths};
 pub(super) use codex::codex_servers;
 pub(super) use further::OPENCODE_OLD;
 pub use further::opencode_settings_named;

@@ -42,6 +42,7 @@ pub(super) fn scenario() -> ScenarioSpec {
         primed: false,
         prefer_mcp: false,
         mcp_config: None,
+        mcp_paths: BTreeMap::new(),
         files: Vec::new(),
         agent_args: Vec::new(),
         env: BTreeMap::new(),

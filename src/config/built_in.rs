@@ -74,6 +74,7 @@ pub(super) fn plain(built_in: &BuiltIn, files: &Files<'_>) -> ScenarioSpec {
         mcp_config: built_in
             .mcp_config
             .map(|path| files.base.folder().join(path)),
+        mcp_paths: BTreeMap::new(),
         files: Vec::new(),
         agent_args: Vec::new(),
         env: BTreeMap::new(),

@@ -18,7 +18,8 @@ use crate::config::tables::{AGENT, CONFIG, EXPECT, MCP, PROJECT, SCENARIO, SUITE
 use crate::config::tasks::{hex, task};
 use crate::config::unjudged::unjudged;
 use crate::config::{
-    Asked, Suite, TaskSpec, agents, asked, judge, layers, prices, settings, source, tree,
+    Asked, ProjectSource, Suite, TaskSpec, agents, asked, judge, layers, prices, settings, source,
+    tree,
 };
 
 /// Which files make a suite.
@@ -218,17 +219,21 @@ fn config(
     let agent_fields = root.sections("agents", &AGENT);
     let scenario_fields = root.sections("scenarios", &SCENARIO);
     let mcp = settings::mcp(&root.section("mcp", &MCP), files.base);
+    let project = root
+        .get("project")
+        .and_then(|_| settings::project(&root.section("project", &PROJECT), files, report));
+    let folder = project.as_ref().map(|project| match &project.source {
+        ProjectSource::Repository(folder) | ProjectSource::Template(folder) => folder.as_path(),
+    });
     let choice = Choice {
         suite: &suite,
         mcp: &root.section("mcp", &MCP),
+        project: folder,
     };
     let scenarios = scenarios(&scenario_fields, &choice, files, report);
     duplicate_ids("agent", &agent_fields, report);
     duplicate_ids("scenario", &scenario_fields, report);
     unknown_names(&suite, (&agent_fields, &scenario_fields), report);
-    let project = root
-        .get("project")
-        .and_then(|_| settings::project(&root.section("project", &PROJECT), files, report));
     let agents = agent_fields
         .iter()
         .filter_map(|fields| agents::agent(fields, files, report))

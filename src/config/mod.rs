@@ -17,6 +17,7 @@ mod judge;
 mod layers;
 mod limits;
 mod load;
+mod mcp_paths;
 mod measured;
 mod merge;
 mod node;

@@ -1,10 +1,12 @@
 //! Scenarios: the built-in ones, those of `scenarios:`, and which of them run.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use crate::config::built_in::{BUILT_IN, BuiltIn, built_in_ids, plain, reason_against};
 use crate::config::fields::Fields;
 use crate::config::files::Files;
+use crate::config::mcp_paths;
 use crate::config::node::{Node, Value};
 use crate::config::problem::{Report, did_you_mean};
 use crate::config::settings::{hosts, network};
@@ -26,6 +28,8 @@ pub(super) struct Choice<'a, 'b> {
     pub(super) suite: &'b Fields<'a>,
     /// `mcp:`, for its `enabled`.
     pub(super) mcp: &'b Fields<'a>,
+    /// The project's folder.
+    pub(super) project: Option<&'b Path>,
 }
 
 /// All scenarios, and which of them run.
@@ -52,6 +56,23 @@ pub(super) fn scenarios(
     for entry in entries {
         if built_in_ids().all(|id| id != id_of(entry)) {
             known.extend(scenario(None, entry, files, report));
+        }
+    }
+    for scenario in &mut known {
+        let entry = entries
+            .iter()
+            .find(|entry| id_of(entry) == scenario.id.as_str());
+        let (fields, key) = entry.map_or((choice.mcp, "enabled"), |entry| (entry, "mcp_config"));
+        let places = (files.base.folder(), choice.project);
+        let (found, absent) = mcp_paths::of_servers(scenario, places);
+        scenario.mcp_paths = found;
+        for (server, word) in absent.into_iter().filter(|_| files.checked) {
+            let message = format!(
+                "the MCP server {server} names {word}, which is neither beside the config nor in the project"
+            );
+            report
+                .error(fields.place_of(key), &fields.path(key), message)
+                .hint("paths start from the config's folder; `\"cwd\": \".\"` lets those of a server start from the workspace");
         }
     }
     let scenarios = choose(known, left_out, choice.suite, report);
@@ -112,6 +133,7 @@ fn scenario(
         primed: inherited("primed", |start| start.primed),
         prefer_mcp: inherited("prefer_mcp", |start| start.prefer_mcp),
         mcp_config,
+        mcp_paths: BTreeMap::new(),
         files: laid_files(&(fields, "files"), files, report),
         agent_args: agent_args(fields),
         env: fields.environment("env"),

@@ -1,5 +1,6 @@
 //! Post-run reports: manifests from the journal, and an agent that is asked to write about them.
 
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -278,6 +279,7 @@ fn no_treatment() -> ScenarioSpec {
         primed: false,
         prefer_mcp: false,
         mcp_config: None,
+        mcp_paths: BTreeMap::new(),
         files: Vec::new(),
         agent_args: Vec::new(),
         env: std::collections::BTreeMap::new(),

@@ -179,10 +179,12 @@ fn given(frame: &Frame<'_>, words: &[OsString]) -> Vec<PathBuf> {
     // Some agents are given their servers by a variable, or in settings that no word names.
     let scenario = frame.context.scenario(frame.planned);
     let settings = settings.chain(scenario.mcp_config.clone());
+    let beside = scenario.mcp_paths.values().cloned();
     let servers = settings.filter_map(|file| fs::read_to_string(file).ok());
     let mut all: Vec<OsString> = words.to_vec();
     all.extend(servers.map(OsString::from));
     all.extend(program(frame, words));
+    all.extend(beside.map(OsString::from));
     let mut files = files_named(&all);
     files.retain(|file| {
         let is_hidden = confinement.hides(file) && !confinement.is_lent(file);

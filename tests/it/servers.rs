@@ -90,6 +90,73 @@ fn a_server_that_is_off_is_left_out_and_one_that_nobody_asked_for_is_flagged() {
 }
 
 #[test]
+fn paths_of_a_server_lead_from_the_config_and_others_are_refused() {
+    let told = r#"{"name":"on","status":"connected"}"#;
+    let sandbox = Sandbox::new().agent("fake", "claude_code_cli", &keeps_its_servers(told));
+    let kept = sandbox.path("home/kept.json");
+    let sandbox = sandbox
+        .suite(&format!("env: {{KEPT: '{}'}}", kept.display()))
+        .suite("scenarios: [with_lab]")
+        .section("scenarios:\n  - id: with_lab\n    mcp_config: lab.json\n");
+    fs::create_dir(sandbox.path("mcp")).expect("make a folder");
+    for name in ["mcp/lab.sh", "tools.json", "README.md"] {
+        fs::write(sandbox.path(name), "exit\n").expect("write a file");
+    }
+    let with = |words: Value| {
+        let servers = json!({"mcpServers": {"on": words}}).to_string();
+        fs::write(sandbox.path("lab.json"), servers).expect("write the servers");
+        sandbox.proctor(&["run", "--quiet"])
+    };
+    // A name that the project has, too, is the project's; `mcp/time` may be an image.
+    let words = [
+        "mcp/lab.sh",
+        "tools.json",
+        "README.md",
+        "tests/t.txt",
+        "mcp/time",
+        "-x",
+    ];
+    with(json!({"command": "sh", "args": words}));
+    let kept = fs::read(&kept).expect("it was started");
+    let kept: Value = serde_json::from_slice(&kept).expect("JSON");
+    let args = kept["mcpServers"]["on"]["args"].as_array().expect("words");
+    let beside = |name: &str| {
+        let real = fs::canonicalize(sandbox.path(name)).expect("its real path");
+        json!(real)
+    };
+    assert_eq!(
+        args[args.len() - 6..],
+        [
+            beside("mcp/lab.sh"),
+            beside("tools.json"),
+            json!("README.md"),
+            json!("tests/t.txt"),
+            json!("mcp/time"),
+            json!("-x"),
+        ]
+    );
+    for (server, code) in [
+        (json!({"command": "python3", "args": ["mcp/gone.py"]}), 2),
+        (json!({"command": "./gone"}), 2),
+        (
+            json!({"command": "sh", "args": ["mcp/gone.py"], "cwd": "."}),
+            0,
+        ),
+    ] {
+        let ran = with(server.clone());
+        let refused = ran
+            .stderr
+            .contains("neither beside the config nor in the project");
+        assert_eq!(refused, code == 2, "{server}: {}", ran.stderr);
+        assert_eq!(ran.code == Some(2), code == 2, "{}", ran.stderr);
+        assert_eq!(
+            ran.stderr.contains("paths start from the config's folder"),
+            refused
+        );
+    }
+}
+
+#[test]
 fn neither_folder_nor_variables_of_a_server_are_left_to_the_agent() {
     let told = r#"{"name":"on","status":"connected"}"#;
     let servers =

@@ -57,7 +57,7 @@ pub(in crate::agents) struct Between {
 /// # Errors
 /// A file that cannot be read, is no MCP file, or cannot be written.
 pub(in crate::agents) fn with_go_between(
-    config: &Path,
+    (config, paths): (&Path, &Paths),
     workdir: &Path,
     (program, private): (&Path, &Path),
 ) -> Result<Between, InvocationError> {
@@ -82,8 +82,9 @@ pub(in crate::agents) fn with_go_between(
         }
         number += 1;
         arguments.push("--".to_owned());
-        arguments.push(command.clone());
-        arguments.extend(server.args.iter().cloned());
+        arguments.push(resolved(command, server, paths));
+        let words = server.args.iter();
+        arguments.extend(words.map(|word| resolved(word, server, paths)));
         Ok(vec![
             ("command", Some(to_raw_value(program)?)),
             ("args", Some(to_raw_value(&arguments)?)),
@@ -100,12 +101,56 @@ pub(in crate::agents) fn with_go_between(
     for (file, text) in &environments {
         write_private(file, text)?;
     }
-    let servers = private.join("servers.json");
-    write_private(&servers, text.as_bytes())?;
     Ok(Between {
-        servers,
+        servers: write_servers(private, &text)?,
         environments: environments.into_iter().map(|(file, _)| file).collect(),
     })
+}
+
+/// The scenario's file with what its words name beside the config in their place, in `private`.
+///
+/// # Errors
+/// A file that cannot be read, is no MCP file, or cannot be written.
+pub(in crate::agents) fn with_paths(
+    (config, paths): (&Path, &Paths),
+    private: &Path,
+) -> Result<Between, InvocationError> {
+    let text = changed(config, |_, server| {
+        let Some(command) = &server.command else {
+            return Ok(Changes::new());
+        };
+        let words = server.args.iter();
+        let words: Vec<String> = words.map(|word| resolved(word, server, paths)).collect();
+        Ok(vec![
+            (
+                "command",
+                Some(to_raw_value(&resolved(command, server, paths))?),
+            ),
+            ("args", Some(to_raw_value(&words)?)),
+        ])
+    })?;
+    Ok(Between {
+        servers: write_servers(private, &text)?,
+        environments: Vec::new(),
+    })
+}
+
+/// Words that name something beside the config, and what they name.
+type Paths = BTreeMap<String, PathBuf>;
+
+/// A word of a server with what it names in its place; a server with `cwd` says itself where its words lead from.
+fn resolved(word: &str, server: &Server, paths: &Paths) -> String {
+    let path = paths.get(word).filter(|_| server.cwd.is_none());
+    path.map_or_else(
+        || word.to_owned(),
+        |path| path.to_string_lossy().into_owned(),
+    )
+}
+
+fn write_servers(private: &Path, text: &str) -> Result<PathBuf, InvocationError> {
+    let servers = private.join("servers.json");
+    write_private(&servers, text.as_bytes())?;
+    Ok(servers)
 }
 
 /// Where the variables of a server are, by its number.
