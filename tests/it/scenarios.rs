@@ -65,8 +65,12 @@ fn codex_tokens_are_counted_once() {
 
 #[test]
 fn an_mcp_scenario_hands_its_servers_over_and_runs_start_and_stop() {
+    let done = CLAUDE_DONE.replace(
+        r#""mcp_servers":[]"#,
+        r#""mcp_servers":[{"name":"XcodeBuildMCP","status":"connected"}]"#,
+    );
     let sandbox = Sandbox::new()
-        .agent("fake", "claude_code_cli", &telltale(CLAUDE_DONE))
+        .agent("fake", "claude_code_cli", &telltale(&done))
         .set("scenarios", "[mcp_unprimed]")
         .section("mcp:\n  enabled: true\n  start_command: [sh, -c, 'echo started >> \"$HOME/mcp\"; (setsid sleep 61234 >/dev/null 2>&1 &)']\n  stop_command: [sh, -c, 'echo stopped >> \"$HOME/mcp\"']\n  env: {MCP_ANSWER: '42'}\n");
     sandbox.write();
