@@ -151,7 +151,9 @@ pub const fn baselines_per_arm(settings: &Settings) -> u32 {
 }
 
 fn baselines(suite: &Suite, arm: &Arm<'_>) -> Vec<PlannedTrial> {
-    (0..baselines_per_arm(&suite.settings)).map(|index| planned(arm, None, index)).collect()
+    (0..baselines_per_arm(&suite.settings))
+        .map(|index| planned(arm, None, index))
+        .collect()
 }
 
 fn cells(suite: &Suite, arm: &Arm<'_>, trials_per_cell: u32) -> Vec<PlannedTrial> {

@@ -27,7 +27,9 @@ fn outcome(baseline: bool) -> TrialOutcome {
         ts_end: "2026-11-20T10:01:00.000000+00:00".to_owned(),
         termination: Termination::HardTimeout,
         grade: Grade::Timeout,
-        integrity: [Reason::about(ReasonKind::FinalEvents, "two results")].into_iter().collect(),
+        integrity: [Reason::about(ReasonKind::FinalEvents, "two results")]
+            .into_iter()
+            .collect(),
         infra: Infra::None,
         success: false,
         failure_reason: Some("timeout_hard".to_owned()),
@@ -117,7 +119,10 @@ fn a_row_says_what_the_outcome_says() {
     assert_eq!(row.key(), outcome.key);
     assert_eq!(row.run_id, "codex-shell-t1-trial-004-a1");
     assert_eq!(row.termination.as_deref(), Some("hard_timeout"));
-    assert_eq!(row.integrity.as_deref(), Some("suspect[final_events:two results]"));
+    assert_eq!(
+        row.integrity.as_deref(),
+        Some("suspect[final_events:two results]")
+    );
     assert_eq!((row.exit_code, row.wall_time_sec), (Some(143), Some(1.5)));
     assert_eq!(
         (row.cached_read_tokens, row.cache_write_ttl.as_deref()),

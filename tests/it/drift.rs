@@ -161,7 +161,9 @@ fn accepted_drift_goes_on_and_both_inputs_are_kept() {
     // What was accepted once is what the run goes on with.
     let run = sandbox.run_dir().display().to_string();
     sandbox
-        .proctor(&["run", "--quiet", "--extend", "--trials", "3", "--resume", &run])
+        .proctor(&[
+            "run", "--quiet", "--extend", "--trials", "3", "--resume", &run,
+        ])
         .expect_code(0);
     assert_eq!(starts(&sandbox), 3);
 }

@@ -194,7 +194,9 @@ fn a_moved_run_is_verified_rebuilt_and_finished_where_it_is_now() {
         before
     );
     sandbox
-        .proctor(&["run", "--quiet", "--extend", "--trials", "2", "--resume", &named])
+        .proctor(&[
+            "run", "--quiet", "--extend", "--trials", "2", "--resume", &named,
+        ])
         .expect_code(0);
     let journal = fs::read_to_string(new.join("runs.jsonl")).expect("read the journal");
     assert_eq!(journal.matches("\"success\":true").count(), 2);

@@ -97,7 +97,9 @@ fn a_trial_is_compared_with_its_baseline_and_its_row_says_which() {
 
     // A resume would judge by another version than the rows that are there.
     let run = sandbox.run_dir().display().to_string();
-    let resumed = ["run", "--quiet", "--extend", "--trials", "2", "--resume", &run];
+    let resumed = [
+        "run", "--quiet", "--extend", "--trials", "2", "--resume", &run,
+    ];
     let refused = sandbox.proctor(&resumed).expect_code(2);
     let told = format!("baseline {KEY}: sha256 ");
     assert!(refused.stderr.contains(&told), "{}", refused.stderr);
