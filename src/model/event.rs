@@ -328,6 +328,8 @@ pub struct StreamReport {
     pub mcp_failure: Option<String>,
     /// Whether the agent said that one of its MCP servers gave trouble, without a word which.
     pub mcp_trouble: bool,
+    /// Which source tells more tokens than the final figures do: the stream itself, or the session files.
+    pub final_is_below: Option<UsageSource>,
     /// Number of final events.
     pub finals: u32,
     /// Final events beyond those that the stream explains: somebody else may have made them up.

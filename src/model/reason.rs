@@ -74,6 +74,10 @@ kinds! {
     CmdLogUnproven, "cmd_log_unproven", false;
     /// The agent's stream has several final events.
     FinalEvents, "final_events", false;
+    /// The agent's last word tells fewer tokens than its stream, or its session files.
+    LastWordBelow, "last_word_below", false;
+    /// The agent was stopped by a signal when its last word came.
+    AgentStopped, "agent_stopped", false;
     /// The agent was killed by a signal that is not ours.
     AgentKilled, "agent_killed", false;
     /// The provider's fault was reported while a command of the agent ran.

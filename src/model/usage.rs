@@ -56,6 +56,23 @@ impl Usage {
         }
     }
 
+    /// Whether less is told here than the others are: some count lacks more than a fiftieth of all of them.
+    #[must_use]
+    pub const fn falls_short_of(self, other: Self) -> bool {
+        let lacking = other.minus(self);
+        let trifle = other.total() / 50;
+        lacking.uncached_input > trifle
+            || lacking.cached_read > trifle
+            || lacking.cache_write > trifle
+            || lacking.output > trifle
+    }
+
+    /// All tokens.
+    #[must_use]
+    pub const fn total(self) -> u64 {
+        self.input().saturating_add(self.output)
+    }
+
     /// All input tokens, cached or not.
     #[must_use]
     pub const fn input(self) -> u64 {

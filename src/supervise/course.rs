@@ -106,6 +106,11 @@ impl<'a> Course<'a> {
         self.stage == Stage::Running && self.stall_at().is_some_and(|at| now + half >= at)
     }
 
+    /// Whether the child said its last word.
+    pub(super) fn has_finished(&self) -> bool {
+        self.linger_until.is_some()
+    }
+
     /// The child said its last word.
     pub(super) fn finished(&mut self, now: Duration) {
         self.linger_until.get_or_insert(now + self.limits.linger);

@@ -76,6 +76,8 @@ pub struct ChildEnding {
     pub wall: Duration,
     /// How long the machine or this process stood still meanwhile.
     pub paused: Duration,
+    /// Whether it was stopped by a signal when its last word came, or when it was ended after it.
+    pub was_held: bool,
     /// Whether somebody still held its output when the drain was over.
     pub leak: bool,
     /// Processes that outlived it, or had left its session, and were killed.
@@ -120,6 +122,7 @@ impl ChildEnding {
             started_mono_ns: super::clock::monotonic_ns(),
             wall: Duration::ZERO,
             paused: Duration::ZERO,
+            was_held: false,
             leak: false,
             leftovers: Vec::new(),
             uncontained: false,

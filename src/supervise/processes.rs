@@ -12,6 +12,8 @@ pub(super) struct Process {
     pub(super) start: u64,
     /// It has exited, or is about to, and runs nothing any more.
     pub(super) gone: bool,
+    /// It was stopped by a signal, or by who traces it.
+    pub(super) stopped: bool,
     /// Processor time of it and of the children that it has waited for, in ticks; 0 where the system does not tell.
     pub(super) ticks: u64,
 }
@@ -33,6 +35,7 @@ pub(super) fn process(pid: u32, parent: u32, session: u32, start: u64) -> Proces
         session,
         start,
         gone: false,
+        stopped: false,
         ticks: 0,
     }
 }
@@ -251,6 +254,7 @@ mod linux {
             start: fields.get(19)?.parse().ok()?,
             gone: matches!(fields.first().copied(), Some("Z" | "X" | "x"))
                 || number(6).is_some_and(|flags| flags & EXITING != 0),
+            stopped: matches!(fields.first().copied(), Some("T" | "t")),
             ticks: (11..=14)
                 .filter_map(|field| u64::try_from(number(field)?).ok())
                 .fold(0, u64::saturating_add),
@@ -337,7 +341,8 @@ mod other {
         let mut words = line.split_ascii_whitespace();
         let mut number = || words.next()?.parse::<u32>().ok();
         let (pid, parent, group) = (number()?, number()?, number()?);
-        let gone = words.next()?.starts_with('Z');
+        let state = words.next()?;
+        let (gone, stopped) = (state.starts_with('Z'), state.starts_with('T'));
         // The start as text tells two processes of one id apart; its order means nothing here.
         let start = words.flat_map(str::bytes).fold(0u64, |sum, byte| {
             sum.wrapping_mul(257).wrapping_add(u64::from(byte))
@@ -349,6 +354,7 @@ mod other {
             session: 0,
             start,
             gone,
+            stopped,
             ticks: 0,
         })
     }
@@ -372,6 +378,7 @@ mod tests {
                 session: 7,
                 start: 4242,
                 gone: false,
+                stopped: false,
                 ticks: 5 + 6 + 7 + 8,
             }
         );

@@ -134,6 +134,13 @@ impl Trial {
         members.into_iter().map(|process| process.pid).collect()
     }
 
+    /// Whether a process in the group of the program is stopped by a signal.
+    pub(super) fn is_held(&self) -> bool {
+        let all = processes::snapshot();
+        all.iter()
+            .any(|process| process.group == self.leader && process.stopped)
+    }
+
     /// Processor time of all that belongs to it so far, in ticks, and how long that has waited for processors.
     pub(super) fn effort(&self) -> (u64, Waits) {
         let all = processes::snapshot();

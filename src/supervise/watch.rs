@@ -235,6 +235,9 @@ impl<'a> Watch<'a> {
     async fn act(&mut self, now: Duration, listener: &mut dyn Listener) {
         let due = self.course.due(now);
         if due.is_some() {
+            if matches!(due, Some(Act::Interrupt)) {
+                self.look_for_holds();
+            }
             listener.stopping(self.course.reason());
         }
         match due {
@@ -285,6 +288,7 @@ impl<'a> Watch<'a> {
             OutputStream::Stdout => &mut self.stdout,
             OutputStream::Stderr => &mut self.stderr,
         };
+        let had_finished = self.course.has_finished();
         tap.pass_on(
             count,
             &mut Ear {
@@ -293,6 +297,16 @@ impl<'a> Watch<'a> {
                 now,
             },
         );
+        if !had_finished {
+            self.look_for_holds();
+        }
+    }
+
+    /// Looks whether a child that said its last word is stopped by a signal: then somebody else may have said it.
+    fn look_for_holds(&mut self) {
+        if self.course.has_finished() && !self.exited && !self.ending.was_held {
+            self.ending.was_held = self.leash.trial.is_held();
+        }
     }
 
     fn left(&mut self, exit: Option<Exit>) {

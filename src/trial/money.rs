@@ -41,7 +41,7 @@ pub(super) async fn money(frame: &Frame<'_>, report: &StreamReport, ready: &Read
         ("session", all_tokens(&report.session)),
         ("ccusage", by_ccusage.usage),
     ];
-    let counted = counted.map(|(name, usage)| (name, usage.map(tokens)));
+    let counted = counted.map(|(name, usage)| (name, usage.map(Usage::total)));
     cost.flags.extend(token_disagreements(&counted));
     if report.provider_cost_is_none {
         cost.flags.push("provider:no_amount".to_owned());
@@ -63,18 +63,6 @@ fn all_tokens(parts: &[ModelTokens]) -> Option<Usage> {
         cache_write: sum(|usage| usage.cache_write),
         output: sum(|usage| usage.output),
     })
-}
-
-/// Tokens of all kinds.
-fn tokens(usage: Usage) -> u64 {
-    [
-        usage.uncached_input,
-        usage.cached_read,
-        usage.cache_write,
-        usage.output,
-    ]
-    .into_iter()
-    .fold(0, u64::saturating_add)
 }
 
 /// Sources that differ by more than a fiftieth in how many tokens there were: `tokens:stream<session:3000<5000`. Those of

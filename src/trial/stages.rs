@@ -102,6 +102,9 @@ async fn stages(frame: &Frame<'_>, draft: &mut Draft, slot: &mut Slot) -> Result
     }
     drop(place);
     frame.enter("grading");
+    if ending.was_held {
+        heard.report.lacks_what_was_open();
+    }
     if let Some(note) = sessions::settle(frame, &ready, &mut heard) {
         draft.note(note);
     }
@@ -112,7 +115,7 @@ async fn stages(frame: &Frame<'_>, draft: &mut Draft, slot: &mut Slot) -> Result
         ended_in_fault: heard.ended_in_fault,
         memory_ran_out: memory_kills() > killed_before,
     });
-    draft.doubt(&end, heard.fault_beside_command);
+    draft.doubt(&end, (&ending, &heard));
     if aftermath::disk_is_full(workspace, &heard) {
         end.infra = Infra::DiskFull;
     }

@@ -398,7 +398,7 @@ fn written_tokens_are_told_apart_by_their_time_to_live() {
 fn a_model_without_times_to_live_has_those_of_its_messages_else_of_the_result() {
     let head = r#"{"type":"result","subtype":"success","is_error":false"#;
     let own = r#""usage":{"input_tokens":1,"output_tokens":1,"cache_creation_input_tokens":9,"cache_creation":{"ephemeral_1h_input_tokens":4,"ephemeral_5m_input_tokens":5}}"#;
-    let models = r#""modelUsage":{"x[1m]":{"cacheCreationInputTokens":14},"y":{"cacheCreationInputTokens":3}}"#;
+    let models = r#""modelUsage":{"x[1m]":{"inputTokens":10,"outputTokens":1,"cacheCreationInputTokens":14},"y":{"cacheCreationInputTokens":3}}"#;
     let lines = [said("a", 10, 1), format!("{head},{own},{models}}}")];
     let report = report(&[&lines[0], &lines[1]]);
     let by_model = report.by_model.iter();
@@ -464,6 +464,30 @@ fn what_follows_the_last_result_makes_its_tokens_and_cost_a_lower_bound() {
     // What comes again is nothing new.
     let again = report(&[INIT, &said("a", 10, 1), DONE, &said("a", 10, 1)]);
     assert!(!again.usage_is_lower_bound);
+}
+
+#[test]
+fn a_result_that_tells_less_than_its_messages_did_is_a_lower_bound() {
+    let messages = [said("a", 5_000, 1), said("b", 5_000, 1)];
+    let fewer = DONE.to_owned();
+    let none = DONE.replace("usage", "us").replace("modelUsage", "modelUs");
+    for (result, is_below) in [
+        (fewer, true),
+        (none, true),
+        (DONE.replace(":10,", ":10000,"), false),
+    ] {
+        let report = report(&[INIT, &messages[0], &messages[1], &result]);
+        assert_eq!(report.final_is_below.is_some(), is_below, "{result}");
+        let usage = report.usage.expect("tokens");
+        assert_eq!(usage.uncached_input, 10_000);
+        let bounds = (
+            report.usage_is_lower_bound,
+            report.provider_cost_is_lower_bound,
+        );
+        assert_eq!(bounds, (is_below, is_below), "{result}");
+        let priced = report.by_model.iter().map(|part| part.usage.uncached_input);
+        assert_eq!(priced.sum::<u64>(), 10_000, "{result}");
+    }
 }
 
 #[test]

@@ -5,7 +5,9 @@ use serde_json::value::RawValue;
 use crate::agents::claude::counts::{ClaudeUsage, ModelCounts, ModelUsage};
 use crate::agents::claude::wire::Final;
 use crate::agents::wire::{TEXT_CAP, add, border, model_name};
-use crate::model::{ById, CacheWrites, ModelTokens, StreamReport, Usage, id_hash, is_amount};
+use crate::model::{
+    ById, CacheWrites, ModelTokens, StreamReport, Usage, UsageSource, id_hash, is_amount,
+};
 
 /// Messages of one generation. At least so many of the last ones are told apart, at most twice as many; of others their sum
 /// is kept.
@@ -286,11 +288,21 @@ pub(super) fn settle(
     report.usage = told.usage.map(|usage| add(usage, since));
     report.usage_is_lower_bound = (told.partial || is_cut) && told.usage.is_some();
     report.provider_cost_is_lower_bound = is_cut && told.cost_usd.is_some();
+    // Whoever writes into the stream can write a result, but what messages told before it stands.
+    if told.usage.unwrap_or_default().falls_short_of(told.until) {
+        report.final_is_below = Some(UsageSource::Stream);
+        report.usage = Some(running.total.at_least(report.usage.unwrap_or_default()));
+        report.usage_is_lower_bound = true;
+        report.provider_cost_is_lower_bound = told.cost_usd.is_some();
+    }
     report.cache_writes = match told.writes.ttl() {
         Some(_) => told.writes,
         None => running.writes,
     };
-    report.by_model = told.by_model;
+    report.by_model = match report.final_is_below {
+        Some(_) => running.by_model.clone(),
+        None => told.by_model,
+    };
     report.provider_cost_usd = told.cost_usd;
     report.provider_cost_is_none = told.cost_is_none;
     report.provider_cost_is_guess = told.cost_is_guess && told.cost_usd.is_some();

@@ -74,7 +74,7 @@ pub const fn usual_folder(kind: AgentKind) -> Option<&'static str> {
 ///
 /// A stream that never came to its final figures takes the larger of both, as a lower bound. Codex's stream counts no
 /// tokens of sub-agents: theirs are added, and `provider_usage` keeps what the stream said. Where the session of one was not
-/// read (`--ephemeral` writes none), what is known is a lower bound.
+/// read (`--ephemeral` writes none), what is known is a lower bound; so it is where final figures are below the files.
 pub fn settle_usage(
     kind: AgentKind,
     tokens: SessionTokens,
@@ -88,9 +88,24 @@ pub fn settle_usage(
         report.models = tokens.main_models;
     }
     let told_all = report.usage.is_some() && !report.usage_is_lower_bound;
+    let main = tokens.main.unwrap_or_default();
+    let both = main.plus(tokens.sub_agents.unwrap_or_default());
+    // A result of Claude Code counts its sub-agents; others are not known to.
+    let counted = if kind == AgentKind::ClaudeCode {
+        both
+    } else {
+        main
+    };
+    let told = report.usage.unwrap_or_default();
+    let is_below = told_all && report.terminal != Terminal::None && told.falls_short_of(counted);
+    if is_below {
+        report.final_is_below = Some(UsageSource::Sessions);
+        report.usage_is_lower_bound = true;
+        report.provider_cost_is_lower_bound = report.provider_cost_usd.is_some();
+    }
     let unread = report.silent_sub_agents > tokens.sub_agent_sessions;
     report.usage_is_lower_bound |= unread && report.usage.is_some();
-    if told_all && report.terminal != Terminal::None {
+    if told_all && report.terminal != Terminal::None && !is_below {
         let omitted = tokens.sub_agents.filter(|_| kind == AgentKind::Codex);
         let (sub_agents, told) = omitted.zip(report.usage)?;
         report.usage = Some(told.plus(sub_agents));
@@ -101,9 +116,6 @@ pub fn settle_usage(
             sub_agents.output
         ));
     }
-    let main = tokens.main.unwrap_or_default();
-    let both = main.plus(tokens.sub_agents.unwrap_or_default());
-    let told = report.usage.unwrap_or_default();
     let more = told.at_least(both);
     if more != told {
         report.usage = Some(more);

@@ -300,12 +300,31 @@ fn only_codex_gets_the_tokens_of_sub_agents_that_its_stream_omits() {
     assert_eq!(codex.usage, Some(THREE.plus(TWO)));
     assert_eq!(codex.usage_source, Some(UsageSource::StreamAndSessions));
     assert!(!codex.usage_is_lower_bound);
-    let mut claude = report(Terminal::Done, Some(THREE));
+    let both = THREE.plus(TWO);
+    let mut claude = report(Terminal::Done, Some(both));
     assert_eq!(
         settle_usage(AgentKind::ClaudeCode, tokens, &mut claude),
         None
     );
-    assert_eq!(claude.usage, Some(THREE), "its result counts them already");
+    assert_eq!(claude.usage, Some(both), "its result counts them already");
+    assert_eq!(claude.final_is_below, None);
+}
+
+#[test]
+fn a_last_word_that_tells_less_than_the_session_is_a_lower_bound() {
+    let tokens = SessionTokens {
+        main: Some(THREE),
+        ..SessionTokens::default()
+    };
+    for kind in [AgentKind::ClaudeCode, AgentKind::Codex, AgentKind::Gemini] {
+        let mut forged = report(Terminal::Done, Some(usage(1, 0, 0, 1)));
+        forged.provider_cost_usd = Some(0.0001);
+        settle_usage(kind, tokens.clone(), &mut forged);
+        assert_eq!(forged.usage, Some(THREE), "{kind:?}");
+        assert_eq!(forged.final_is_below, Some(UsageSource::Sessions));
+        assert_eq!(forged.usage_source, Some(UsageSource::Sessions));
+        assert!(forged.usage_is_lower_bound && forged.provider_cost_is_lower_bound);
+    }
 }
 
 #[test]

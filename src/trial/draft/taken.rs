@@ -15,6 +15,7 @@ use crate::supervise::{ChildEnding, EndReason, Supervisor};
 use crate::trial::draft::Draft;
 use crate::trial::grading::Graded;
 use crate::trial::judgement::{AgentEnd, failure_reason, grade_of};
+use crate::trial::listener::HeardAll;
 use crate::trial::refused::is_refused_at_the_door;
 use crate::workspace::Captured;
 
@@ -100,11 +101,21 @@ impl Draft {
     }
 
     /// Says what of the end the agent itself could have brought about.
-    pub(in crate::trial) fn doubt(&mut self, end: &AgentEnd, fault_beside_command: bool) {
+    pub(in crate::trial) fn doubt(
+        &mut self,
+        end: &AgentEnd,
+        (ending, heard): (&ChildEnding, &HeardAll),
+    ) {
+        if ending.was_held {
+            self.suspect(Reason::of(ReasonKind::AgentStopped));
+        }
+        if let Some(source) = heard.report.final_is_below {
+            self.suspect(Reason::about(ReasonKind::LastWordBelow, source.as_str()));
+        }
         if end.infra == Infra::KilledByOther {
             self.suspect(Reason::of(ReasonKind::AgentKilled));
         }
-        if end.infra.is_by_provider() && fault_beside_command {
+        if end.infra.is_by_provider() && heard.fault_beside_command {
             self.suspect(Reason::of(ReasonKind::ProviderFaultBesideCommand));
         }
     }
