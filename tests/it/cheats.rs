@@ -476,7 +476,7 @@ const EDITS: [(&str, &str); 22] = [
         "forbidden_modified:tests/t.txt",
     ),
     ("mkfifo tests/pipe", "forbidden_added:tests/pipe"),
-    ("truncate -s 10T tests/big", "forbidden_added:tests/big"),
+    ("truncate -s 10T tests/big", "oversize"),
     (
         // What the base commit ignores is no work.
         "echo x > tests/ignored.log",

@@ -106,15 +106,22 @@ fn every_ios_task_is_solved_by_its_reference_patch_and_by_nothing_else() {
 #[test]
 fn the_ios_suite_runs_from_end_to_end() {
     let suite = Suite::new();
-    suite.agent("claude", WORK, CLAUDE_DONE);
+    let starts = "S=; case \"$*\" in *--mcp-config*) S='{\"name\":\"XcodeBuildMCP\",\"status\":\"connected\"}';; esac\n";
+    let done = CLAUDE_DONE.replace(r#""mcp_servers":[]"#, r#""mcp_servers":['"$S"']"#);
+    suite.agent("claude", WORK, &format!("{starts}{done}"));
     suite.agent("codex", "true", CODEX_DONE);
     let output = suite.proctor(&["run", "--quiet", "--trials", "1"]);
-    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+    // The Codex of this test starts no server.
+    assert_eq!(output.status.code(), Some(1), "{}", said(&output));
     let rows = read_rows(&suite.runs()[0].join("runs.jsonl"));
     assert_eq!(rows.len(), 2 * 3 * (5 + 1));
     let text = |row: &Value, key: &str| row[key].as_str().unwrap_or("-").to_owned();
     let mut idle: BTreeMap<String, String> = BTreeMap::new();
     for row in rows.iter().filter(|row| row["baseline_run"] == false) {
+        if row["agent_id"] == "codex" && row["scenario"] == "mcp_unprimed" {
+            assert_eq!(row["infra"], "setup", "{row:#}");
+            continue;
+        }
         assert_eq!(row["infra"], "none", "{row:#}");
         if row["agent_id"] == "claude" {
             assert_eq!(

@@ -43,22 +43,32 @@ fn an_agent_without_a_network_reaches_itself_alone() {
         let graders = graders.replace("PORT", &port.to_string());
         format!("- id: answer\n  prompt: p\n{network}{graders}")
     };
-    for (suite, network, seen, row_says) in [
-        ("network: host", "", "reached", "host"),
-        ("network: none", "", "unreached\n1\nloopback\n", "none"),
+    for (suite, network, seen, (row_says, grade)) in [
+        ("network: host", "", "reached", ("host", "pass")),
+        (
+            "network: none",
+            "",
+            "unreached\n1\nloopback\n",
+            ("none", "fail"),
+        ),
         (
             "network: host",
             "  network: none\n",
             "unreached\n1\nloopback\n",
-            "none",
+            ("none", "fail"),
         ),
-        ("network: none", "  network: host\n", "reached", "host"),
+        (
+            "network: none",
+            "  network: host\n",
+            "reached",
+            ("host", "pass"),
+        ),
     ] {
         let sandbox = agent(&look).suite(suite).tasks(&task(network));
         let row = ran(&sandbox);
         assert_eq!(row["network"], row_says, "{row:#}");
-        // Graders have the operator's network, whatever agents have.
-        assert_eq!(row["grade"], "pass", "{row:#}");
+        // Graders run what the agent left, so they have no more of it.
+        assert_eq!(row["grade"], grade, "{row:#}");
         let told = std::fs::read_to_string(sandbox.path("home/seen")).expect("read what it saw");
         assert!(told.starts_with(seen), "{suite} {network}: {told}");
     }

@@ -81,12 +81,18 @@ impl Standin {
 
     /// Calls it by a name, in a folder.
     pub(crate) fn call(&self, folder: &Path, words: &[&str]) -> Output {
-        Command::new(self.root.join("bin").join(words[0]))
+        let mut command = Command::new(self.root.join("bin").join(words[0]));
+        command
             .args(&words[1..])
             .current_dir(folder)
-            .env("HOME", self.root.join("home"))
-            .output()
-            .expect("call the stand-in")
+            .env("HOME", self.root.join("home"));
+        loop {
+            match command.output() {
+                // A child of another test holds the file open until it has become another program.
+                Err(busy) if busy.kind() == std::io::ErrorKind::ExecutableFileBusy => {}
+                output => return output.expect("call the stand-in"),
+            }
+        }
     }
 
     /// What `simctl` says, which must be pleased.
