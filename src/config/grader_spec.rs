@@ -114,9 +114,19 @@ impl GraderSpec {
     #[must_use]
     pub fn twin(&self) -> &[TwinEdit] {
         match self {
-            Self::Command { tests, .. } => &tests.twin,
-            Self::IosTestPass(options) => &options.twin,
+            Self::Command { tests, .. } => &tests.twin.edits,
+            Self::IosTestPass(options) => &options.twin.edits,
             _ => &[],
+        }
+    }
+
+    /// How often its hidden tests run with wrong ones among them.
+    #[must_use]
+    pub const fn twin_runs(&self) -> u32 {
+        match self {
+            Self::Command { tests, .. } => tests.twin.runs,
+            Self::IosTestPass(options) => options.twin.runs,
+            _ => 0,
         }
     }
 
@@ -175,22 +185,31 @@ pub struct TestsSpec {
     pub report: PathBuf,
     /// `expect_tests`: tests that must have run and passed.
     pub expect: Vec<String>,
-    /// `twin`: for each hidden test an edit that makes it wrong.
-    pub twin: Vec<TwinEdit>,
+    /// What makes its hidden tests wrong.
+    pub twin: Twin,
 }
 
 impl TestsSpec {
     /// The tests that must have run and passed.
     pub fn expected(&self) -> impl Iterator<Item = &String> {
-        let of_twin = self.twin.iter().map(|edit| &edit.test);
+        let of_twin = self.twin.edits.iter().map(|edit| &edit.test);
         self.expect.iter().chain(of_twin)
     }
 
     /// Whether some are.
     #[must_use]
     pub const fn names_tests(&self) -> bool {
-        !self.expect.is_empty() || !self.twin.is_empty()
+        !self.expect.is_empty() || !self.twin.edits.is_empty()
     }
+}
+
+/// How hidden tests are made wrong.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Twin {
+    /// `twin`: for each test an edit that makes it wrong.
+    pub edits: Vec<TwinEdit>,
+    /// `twin_runs`: how often the tests run so.
+    pub runs: u32,
 }
 
 /// An edit to a hidden test that makes it wrong: a solution that is right fails it.
@@ -263,6 +282,6 @@ pub struct IosTestOptions {
     pub xcodebuild_args: Vec<String>,
     /// `timeout_sec`
     pub timeout: Option<Duration>,
-    /// `twin`: for each hidden test an edit that makes it wrong.
-    pub twin: Vec<TwinEdit>,
+    /// What makes its hidden tests wrong.
+    pub twin: Twin,
 }

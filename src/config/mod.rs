@@ -49,7 +49,7 @@ mod variable_rule;
 pub use agent_spec::{AgentKind, AgentSpec, PromptVia, ReplaySpec};
 pub use asked::Asked;
 pub use filter::{Filter, UnknownId, UnknownIds};
-pub use grader_spec::{GraderSpec, IosTestOptions, TestFormat, TestsSpec, TwinEdit};
+pub use grader_spec::{GraderSpec, IosTestOptions, TestFormat, TestsSpec, Twin, TwinEdit};
 pub use isolation::{IsolationSettings, Lent};
 pub use judge::{Endpoint, JudgeProvider, JudgeSettings, JudgeSpec, ReplayMode, Unbounded};
 pub use limits::LimitSettings;

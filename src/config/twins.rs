@@ -4,14 +4,14 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::config::TwinEdit;
 use crate::config::fields::Fields;
 use crate::config::files::Files;
 use crate::config::problem::Report;
 use crate::config::tables::TWIN;
+use crate::config::{Twin, TwinEdit};
 
 /// The edits of one grader.
-pub(super) fn twin(options: &Fields<'_>) -> Vec<TwinEdit> {
+pub(super) fn twin(options: &Fields<'_>) -> Twin {
     let edits = options.sections("twin", &TWIN).into_iter();
     let edits = edits.filter_map(|edit| {
         Some(TwinEdit {
@@ -21,7 +21,10 @@ pub(super) fn twin(options: &Fields<'_>) -> Vec<TwinEdit> {
             to: edit.text("to")?,
         })
     });
-    edits.collect()
+    Twin {
+        edits: edits.collect(),
+        runs: options.count("twin_runs"),
+    }
 }
 
 /// Says what is wrong with the edits of one grader of a task that lays these files.

@@ -14,12 +14,6 @@ use crate::trial::grading::Desk;
 use crate::trial::ground::Grounds;
 use crate::trial::unbuilt::Unbuilt;
 
-/// So many runs keep a guess about a single test below 1 %: one of the [`WAYS`] in which it can be wrong in them.
-const RUNS: usize = 7;
-
-/// In how many ways a test is wrong in some of the runs and right in others.
-const WAYS: usize = (1 << RUNS) - 2;
-
 /// Runs the twins of every grader that passed, and takes in what speaks against it.
 ///
 /// # Errors
@@ -56,7 +50,10 @@ async fn one(
 ) -> Result<Option<(Grade, Option<String>)>, Unbuilt> {
     let twin = spec.twin();
     let mut random = random().map_err(Unbuilt::by("read random bytes"))?;
-    for (number, wrong) in draws(twin.len(), &mut random).iter().enumerate() {
+    for (number, wrong) in draws((twin.len(), spec.twin_runs()), &mut random)
+        .iter()
+        .enumerate()
+    {
         let (edits, others): (Vec<_>, Vec<_>) =
             twin.iter().zip(wrong).partition(|(_, wrong)| **wrong);
         let edits: Vec<&TwinEdit> = edits.into_iter().map(|(edit, _)| edit).collect();
@@ -99,10 +96,12 @@ pub(super) async fn asked<'a>(
 
 /// Which of so many tests are wrong in each run. Each test is drawn by itself: work that is right but for one test, and knows in each
 /// run what became of all others, how many of them failed among it, knows nothing of that one.
-fn draws(tests: usize, random: &mut ChaCha20Rng) -> Vec<Vec<bool>> {
-    let ways: Vec<usize> = (0..tests).map(|_| 1 + below(WAYS, random)).collect();
-    let run = |run: usize| ways.iter().map(|way| (way >> run) & 1 == 1).collect();
-    (0..RUNS).map(run).collect()
+fn draws((tests, runs): (usize, u32), random: &mut ChaCha20Rng) -> Vec<Vec<bool>> {
+    // In how many ways a test is wrong in some of the runs and right in others: a guess about it is one of these.
+    let all = (1_usize << runs).saturating_sub(2);
+    let ways: Vec<usize> = (0..tests).map(|_| 1 + below(all, random)).collect();
+    let run = |run: u32| ways.iter().map(|way| (way >> run) & 1 == 1).collect();
+    (0..runs).map(run).collect()
 }
 
 /// A number below `end`, each as likely.
@@ -176,11 +175,13 @@ mod tests {
     fn each_test_is_wrong_in_some_runs_and_right_in_others() {
         let mut random = ChaCha20Rng::from_seed([7; 32]);
         for tests in 1..40 {
-            let draws = draws(tests, &mut random);
-            assert_eq!(draws.len(), RUNS);
-            for test in 0..tests {
-                let wrong = draws.iter().filter(|wrong| wrong[test]).count();
-                assert!((1..RUNS).contains(&wrong), "{tests}: {wrong}");
+            for runs in [2, 7] {
+                let draws = draws((tests, runs), &mut random);
+                assert_eq!(draws.len(), runs as usize);
+                for test in 0..tests {
+                    let wrong = draws.iter().filter(|wrong| wrong[test]).count();
+                    assert!((1..draws.len()).contains(&wrong), "{tests}: {wrong}");
+                }
             }
         }
     }
@@ -204,7 +205,7 @@ mod tests {
             for tests in [2, 3, 8] {
                 let goes = 10_000_u32;
                 let is_right = |_: &u32| {
-                    let draws = draws(tests, &mut random);
+                    let draws = draws((tests, 7), &mut random);
                     draws.iter().all(|wrong| wrong[0] == guess(&wrong[1..]))
                 };
                 let right = (0..goes).filter(is_right).count();

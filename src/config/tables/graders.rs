@@ -39,7 +39,15 @@ const TWINS: Key = defaulted(
     "twin",
     Shape::List { of: EDIT, least: 0 },
     "[]",
-    "For each hidden test an edit that makes it wrong. Where the tests pass, they run seven times more, each time with secret ones of them wrong: exactly the wrong ones must fail.",
+    "For each hidden test an edit that makes it wrong. Where the tests pass, they run again, each time with secret ones of them wrong: exactly the wrong ones must fail.",
+);
+
+/// How often these run.
+const TWIN_RUNS: Key = defaulted(
+    "twin_runs",
+    Shape::Whole { least: 2, most: 16 },
+    "7",
+    "So many runs with wrong tests, each test wrong in some of them: a guess about one test succeeds once in 2^N - 2 trials.",
 );
 
 /// An edit of `twin`.
@@ -162,6 +170,7 @@ static COMMAND_GRADER: Section = Section {
             "Names of tests that must have run and passed.",
         ),
         TWINS,
+        TWIN_RUNS,
         SHARES_TREE,
     ],
     open: None,
@@ -221,6 +230,7 @@ static IOS_TEST: Section = Section {
             "Limit, instead of suite.grader_timeout_sec.",
         ),
         TWINS,
+        TWIN_RUNS,
         SHARES_TREE,
     ],
     open: None,

@@ -138,10 +138,12 @@ impl Ended<'_> {
             return go;
         }
         match (self.work.ctx.mixture, grade) {
-            (None, Grade::Pass) if !self.options.twin.is_empty() => match self.tests().await {
-                Ok(run) => Go::Judged(missing(&self.options.twin, &run).unwrap_or(PASS)),
-                Err(opinion) => Go::Judged(opinion),
-            },
+            (None, Grade::Pass) if !self.options.twin.edits.is_empty() => {
+                match self.tests().await {
+                    Ok(run) => Go::Judged(missing(&self.options.twin.edits, &run).unwrap_or(PASS)),
+                    Err(opinion) => Go::Judged(opinion),
+                }
+            }
             (Some(mixture), Grade::Pass | Grade::Fail) => match self.tests().await {
                 Ok(run) => Go::Judged(mixed(mixture, &[], &run)),
                 Err(opinion) => Go::Judged(opinion),

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use super::*;
 use crate::config::{
-    BuildParams, Place, Project, ProjectSource, Simulators, TaskKind, TestFormat, TestsSpec,
+    BuildParams, Place, Project, ProjectSource, Simulators, TaskKind, TestFormat, TestsSpec, Twin,
     TwinEdit,
 };
 use crate::model::{TaskId, WorkspaceKind};
@@ -104,7 +104,10 @@ fn command(twin: &[&str]) -> GraderSpec {
         repeats: 1,
         tests: TestsSpec {
             format: TestFormat::Tap,
-            twin: twin.iter().map(edit).collect(),
+            twin: Twin {
+                edits: twin.iter().map(edit).collect(),
+                runs: 7,
+            },
             ..TestsSpec::default()
         },
     }
