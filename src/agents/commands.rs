@@ -229,7 +229,7 @@ pub fn find_on_path(kind: AgentKind, path: &OsStr) -> Option<PathBuf> {
 pub async fn version(
     program: &Path,
     (path, home): (&OsStr, &Path),
-    level: Isolation,
+    (level, cancel): (Isolation, &Cancel),
 ) -> Option<String> {
     let env = vec![
         (OsString::from("PATH"), path.to_owned()),
@@ -241,7 +241,7 @@ pub async fn version(
         Isolation::Jail => Containment::Jail(Arc::new(without_rights(home))),
         Isolation::None | Isolation::External => Containment::Supervised,
     };
-    let (ending, output) = capture(&spec, 64 * 1024, &Cancel::new()).await;
+    let (ending, output) = capture(&spec, 64 * 1024, cancel).await;
     let text = String::from_utf8_lossy(&output.stdout);
     let first = text.lines().map(str::trim).find(|line| !line.is_empty())?;
     ending.succeeded().then(|| {

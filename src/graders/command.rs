@@ -156,7 +156,7 @@ async fn once(asked: &Asked<'_>, ctx: &GradeContext<'_>, go: &Go<'_>) -> Opinion
         seen.note(&run, (format, report.as_deref().unwrap_or(&streams)));
     }
     match ctx.mixture {
-        None => opinion(asked, (&ending, &output), &go.out),
+        None => opinion((asked, ctx), (&ending, &output), &go.out),
         Some(mixture) => match (ending.reason, ending.exit) {
             (EndReason::Exited, Some(Exit::Code(_))) => match tests(asked, &output, &go.out) {
                 Ok(Some(run)) => mixed(mixture, &asked.tests.expect, &run),
@@ -164,7 +164,7 @@ async fn once(asked: &Asked<'_>, ctx: &GradeContext<'_>, go: &Go<'_>) -> Opinion
                 Err((_, why)) => twin_unclear(&why.unwrap_or_default()),
             },
             // What keeps the real tests from an answer keeps these from one.
-            _ => match opinion(asked, (&ending, &output), &go.out) {
+            _ => match opinion((asked, ctx), (&ending, &output), &go.out) {
                 (Grade::Fail, why) => twin_unclear(&why.unwrap_or_default()),
                 other => other,
             },
@@ -269,12 +269,12 @@ fn filled(token: &str, ctx: &GradeContext<'_>, out_dir: &Path) -> OsString {
 }
 
 fn opinion(
-    asked: &Asked<'_>,
+    (asked, ctx): (&Asked<'_>, &GradeContext<'_>),
     (ending, output): (&ChildEnding, &CapturedOutput),
     out: &Path,
 ) -> Opinion {
     let code = match (ending.reason, ending.exit) {
-        (EndReason::NotStarted, _) => return not_started(asked, ending),
+        (EndReason::NotStarted, _) => return not_started(asked, ctx, ending),
         (EndReason::Cancelled, _) => return error("cancelled"),
         (EndReason::HardTimeout | EndReason::Stalled, _) => {
             return (Grade::Timeout, Some("command_timeout".to_owned()));
@@ -366,7 +366,7 @@ fn tests(
     Ok(Some(test_run::read(format, &String::from_utf8_lossy(said))))
 }
 
-fn not_started(asked: &Asked<'_>, ending: &ChildEnding) -> Opinion {
+fn not_started(asked: &Asked<'_>, ctx: &GradeContext<'_>, ending: &ChildEnding) -> Opinion {
     let why = ending.spawn_error.as_deref().unwrap_or("unknown");
     let reason = format!("command_not_started:{why}");
     if let Some(fault) = ending.spawn_fault {
@@ -376,11 +376,24 @@ fn not_started(asked: &Asked<'_>, ending: &ChildEnding) -> Opinion {
     let of_workspace = program.contains('/') && !program.starts_with('/')
         || program.starts_with("{WORKDIR}")
         || program.starts_with("{REPO_ROOT}");
-    if of_workspace {
+    if of_workspace && !is_own(program, ctx) {
         fail(reason)
     } else {
         error(reason)
     }
+}
+
+/// Whether a program of the workspace is there, and is not the agent's.
+fn is_own(program: &str, ctx: &GradeContext<'_>) -> bool {
+    let path = PathBuf::from(filled(program, ctx, ctx.out));
+    let path = ctx.project_dir.join(path);
+    let inside = path.strip_prefix(ctx.root).unwrap_or(&path);
+    let inside: PathBuf = inside
+        .components()
+        .filter(|part| *part != std::path::Component::CurDir)
+        .collect();
+    let changed = ctx.left.unwrap_or_default();
+    path.is_file() && !changed.iter().any(|one| one.path == inside)
 }
 
 /// Whether either stream holds `text`; `None` when nothing is asked.

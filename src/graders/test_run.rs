@@ -225,13 +225,30 @@ fn pytest_line(line: &str) -> Option<(String, Status)> {
         word if word.starts_with("SUBFAIL") => Some(Status::Failed),
         _ => None,
     };
-    let mut words = line.split_whitespace();
-    let (first, second) = (words.next()?, words.next()?);
-    if let Some(status) = status(first).filter(|_| second.contains("::")) {
-        return Some((second.to_owned(), status));
+    let (first, rest) = line.split_once(' ')?;
+    if let Some(status) = status(first).filter(|_| rest.contains("::")) {
+        let id = rest.split_once(" - ").map_or(rest, |(id, _)| id);
+        return Some((id.trim().to_owned(), status));
     }
-    let status = status(second).filter(|_| first.contains("::"))?;
-    Some((first.to_owned(), status))
+    if let Some((id, _)) = line
+        .split_once(" SUBFAIL")
+        .filter(|(id, _)| id.contains("::"))
+    {
+        return Some((id.to_owned(), Status::Failed));
+    }
+    // Names of parametrized tests may hold blanks: the word stands last, but for how far the run is.
+    let (said, _) = line
+        .rsplit_once(" [")
+        .filter(|(_, share)| share.ends_with("%]"))
+        .unwrap_or((line, ""));
+    let said = said.trim_end();
+    let said = said.strip_suffix(')').map_or(said, |_| {
+        // `SKIPPED (why)`, `XFAIL (why)`.
+        said.rsplit_once(" (").map_or(said, |(before, _)| before)
+    });
+    let (id, word) = said.rsplit_once(' ')?;
+    let status = status(word).filter(|_| id.contains("::"))?;
+    Some((id.trim().to_owned(), status))
 }
 
 /// The number right before each `word` of a line, added up.

@@ -23,6 +23,20 @@ fn mixture(wrong: &[&str], right: &[&str]) -> Mixture {
 }
 
 #[test]
+fn names_of_parametrized_tests_may_hold_blanks() {
+    let told = pytest(
+        "t.py::one[big year] PASSED [ 50%]\nt.py::one[big one] FAILED [100%]\nt.py::two[a b] SKIPPED (no way) [100%]\nFAILED t.py::one[big one] - assert 1 == 2\n==== 1 failed, 1 passed, 1 skipped in 0.02s ====\n",
+    );
+    let ids = told.ids.iter().map(|(id, status)| (id.as_str(), *status));
+    let expected = [
+        ("t.py::one[big one]", Status::Failed),
+        ("t.py::one[big year]", Status::Passed),
+        ("t.py::two[a b]", Status::Skipped),
+    ];
+    assert_eq!(ids.collect::<Vec<_>>(), expected);
+}
+
+#[test]
 fn what_ran_is_read_from_what_runners_print() {
     let run = cargo(CARGO);
     assert_eq!((run.ran, run.complete, run.ids_known), (2, true, true));

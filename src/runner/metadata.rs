@@ -243,7 +243,8 @@ async fn agent_versions(context: &RunContext) -> Vec<Option<String>> {
             .and_then(|program| find_program(program.as_ref(), &path, &context.suite.config_dir));
         let (path, home) = (path.clone(), context.scratch.clone());
         let level = context.confinement.level;
-        tokio::spawn(async move { version(&found?, (&path, &home), level).await })
+        let cancel = context.cancel.clone();
+        tokio::spawn(async move { version(&found?, (&path, &home), (level, &cancel)).await })
     });
     let asked: Vec<_> = asked.collect();
     let mut versions = Vec::new();

@@ -176,7 +176,7 @@ async fn asked_version(frame: &Frame<'_>, seen: &Attestation) -> Option<String> 
     let told = version(
         program,
         (&path, &frame.context.scratch),
-        frame.context.confinement.level,
+        (frame.context.confinement.level, &frame.context.cancel),
     )
     .await;
     let mut state = frame.context.attested.lock();

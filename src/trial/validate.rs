@@ -11,7 +11,7 @@ use crate::trial::cheat::{Cheat, Fate, Tried};
 use crate::trial::frame::Frame;
 use crate::trial::grading::Graded;
 use crate::trial::judgement::grade_of;
-use crate::trial::make_twins::{Proposal, propose};
+use crate::trial::make_twins::{Proposal, propose, untwinned};
 use crate::trial::simulator::give_back;
 use crate::trial::{Guard, RunContext, Teller};
 
@@ -198,6 +198,13 @@ async fn with_reference(
     }
     if proof.make_twins {
         validation.twins = Box::pin(propose(frame, task)).await?;
+    } else {
+        for (grader, tests) in Box::pin(untwinned(frame, (task, patch))).await? {
+            validation.notes.push(format!(
+                "grader {grader}: no twin for {}: a hook in the test process can decide these (SETUP.md, Twins)",
+                tests.join(", ")
+            ));
+        }
     }
     without_work(frame, task, (proof, validation)).await
 }

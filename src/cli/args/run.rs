@@ -12,7 +12,7 @@ const RUN_EXAMPLES: &str = "Examples:
   proctor run --max-cost-usd 10 --max-trial-cost-usd 2 --dry-run";
 
 const VALIDATE_EXAMPLES: &str =
-    "Exit code: 0 all tasks hold, 1 some do not, 2 cannot run, 130 cancelled
+    "Exit code: 0 all tasks are valid, 1 some are not, 2 cannot run, 130 cancelled
 
 Examples:
   proctor validate

@@ -123,7 +123,7 @@ fn proposed(proposal: &Proposal) -> serde_json::Value {
         |edit| json!({"test": edit.test, "file": edit.file, "from": edit.from, "to": edit.to}),
     );
     json!({"grader": proposal.grader, "twin": twin.collect::<Vec<_>>(), "unclear": proposal.unclear,
-        "none_found": proposal.rest, "reason": proposal.why})
+        "negated": proposal.negated, "none_found": proposal.rest, "undeclared": proposal.undeclared, "reason": proposal.why})
 }
 
 fn twins_of(task: &str, proposal: &Proposal) -> String {
@@ -140,14 +140,22 @@ fn twins_of(task: &str, proposal: &Proposal) -> String {
     }
     for edit in &proposal.twin {
         let quoted = |text: &str| json!(text).to_string();
-        let note = if proposal.unclear.contains(&edit.test) {
-            "  # fails, but not by an assertion: check what the edit changes"
+        let (mark, note) = if proposal.unclear.contains(&edit.test) {
+            (
+                "# ",
+                "  # fails, but not by an assertion: check it before you use it",
+            )
+        } else if proposal.negated.contains(&edit.test) {
+            (
+                "",
+                "  # a negation, which code can tell by reading the test: an expected value is safer",
+            )
         } else {
-            ""
+            ("", "")
         };
         let _ = writeln!(
             text,
-            "          - {{test: {}, file: {}, from: {}, to: {}}}{note}",
+            "          {mark}- {{test: {}, file: {}, from: {}, to: {}}}{note}",
             quoted(&edit.test),
             quoted(&edit.file.to_string_lossy()),
             quoted(&edit.from),
@@ -159,6 +167,14 @@ fn twins_of(task: &str, proposal: &Proposal) -> String {
             text,
             "  none found for {}: write it by hand",
             sanitize_line(test)
+        );
+    }
+    if !proposal.undeclared.is_empty() {
+        let tests = proposal.undeclared.iter().map(|test| sanitize_line(test));
+        let tests = tests.collect::<Vec<_>>().join(", ");
+        let _ = writeln!(
+            text,
+            "  no twin for {tests}: no hidden file declares these by name"
         );
     }
     text

@@ -27,6 +27,7 @@ fn with(script: &str, exit: i32, expected: Option<&str>, forbidden: Option<&str>
 async fn commands_judge_by_exit_code_and_output() {
     let much = |then: &str| format!("head -c 17000000 /dev/zero | tr '\\0' x; {then}");
     let desk = Desk::new();
+    std::fs::write(desk.at("App/own.sh"), "").expect("write a file");
     for (spec, grade, reason) in [
         (sh("exit 0"), Grade::Pass, ""),
         (sh("exit 3"), Grade::Fail, "command_failed:exit=3"),
@@ -99,6 +100,8 @@ async fn commands_judge_by_exit_code_and_output() {
             "command_not_started:",
         ),
         (command(&["./gone.sh"]), Grade::Fail, "command_not_started:"),
+        // It is there, and the agent did not change it: the author's, or a hidden file.
+        (command(&["./own.sh"]), Grade::Error, "command_not_started:"),
         (
             command(&["{WORKDIR}/gone.sh"]),
             Grade::Fail,

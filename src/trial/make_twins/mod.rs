@@ -39,8 +39,12 @@ pub struct Proposal {
     pub twin: Vec<TwinEdit>,
     /// Those of them whose test fails without a word of an assertion: a person should look.
     pub unclear: Vec<String>,
-    /// Tests of hidden files for which none was found.
+    /// Those that negate an assertion: code that reads the test can tell.
+    pub negated: Vec<String>,
+    /// Tests that hidden files declare, and for which none was found.
     pub rest: Vec<String>,
+    /// Other tests without one: agents can read them, or they are named while they run.
+    pub undeclared: Vec<String>,
     /// Why there is nothing to find.
     pub why: Option<String>,
 }
@@ -69,6 +73,37 @@ pub(super) async fn propose(frame: &Frame<'_>, task: &TaskSpec) -> Result<Vec<Pr
         proposals.push(proposal);
     }
     Ok(proposals)
+}
+
+/// The tests that hidden files declare and that have no twin, of graders where others have one.
+///
+/// # Errors
+/// When a solution cannot be had, or a tree cannot be built.
+pub(super) async fn untwinned(
+    frame: &Frame<'_>,
+    (task, patch): (&TaskSpec, &Path),
+) -> Result<Vec<(usize, Vec<String>)>, String> {
+    let mut found = Vec::new();
+    for (place, spec) in task.graders.iter().enumerate() {
+        if spec.twin().is_empty() {
+            continue;
+        }
+        let lab = Lab::new(frame, task, place);
+        let solutions = Solutions::of(&lab, [patch]).await?;
+        let open = lab.wanted(&solutions.right, spec);
+        solutions.leave();
+        if !open.is_empty() {
+            found.push((place + 1, open.into_keys().collect()));
+        }
+    }
+    Ok(found)
+}
+
+fn has_twin(spec: &GraderSpec, id: &str) -> bool {
+    spec.twin().iter().any(|edit| {
+        let rest = id.strip_suffix(edit.test.as_str());
+        rest.is_some_and(|rest| rest.is_empty() || rest.ends_with(['.', ':', '/', ' ']))
+    })
 }
 
 fn runs_tests(spec: &GraderSpec) -> bool {
@@ -131,7 +166,9 @@ impl<'a> Lab<'a> {
             proposal.why = Some("no reference_patch: nothing to try edits with".to_owned());
             return Ok(());
         };
-        let mut solutions = Solutions::of(self, patch).await?;
+        let alternatives = self.task.alternatives.iter().map(PathBuf::as_path);
+        let patches = [patch.as_path()].into_iter().chain(alternatives);
+        let mut solutions = Solutions::of(self, patches).await?;
         let right = solutions.right.clone();
         if right.passed.is_empty() {
             let why = "its runner reports no test by name: set `tests` to the format of its report";
@@ -140,9 +177,11 @@ impl<'a> Lab<'a> {
             return Ok(());
         }
         let mut open = self.wanted(&right, spec);
+        let mut undeclared = right.passed.clone();
+        undeclared.retain(|id| !open.contains_key(id) && !has_twin(spec, id));
         let mut fallback: BTreeMap<String, TwinEdit> = BTreeMap::new();
-        for (wants, file, edit) in self.order(&open) {
-            if open.is_empty() || self.frame.context.cancel.level() > 0 {
+        for (wants, file, edit) in self.order(&open, undeclared.is_empty()) {
+            if (open.is_empty() && undeclared.is_empty()) || self.frame.context.cancel.level() > 0 {
                 break;
             }
             // A test that has its twin needs no further edit.
@@ -159,12 +198,17 @@ impl<'a> Lab<'a> {
                 continue;
             };
             let found = TwinEdit { test, ..tried };
-            let is_open = open.contains_key(&found.test)
-                && self.fits(file, &found, proposal.twin.iter().chain(spec.twin()));
+            let is_open = open.contains_key(&found.test) || undeclared.contains(&found.test);
+            let is_open =
+                is_open && self.fits(file, &found, proposal.twin.iter().chain(spec.twin()));
             if is_open && by_assertion {
                 open.remove(&found.test);
+                undeclared.remove(&found.test);
                 fallback.remove(&found.test);
                 self.say(&found.test);
+                if edit.kind == Kind::Negated {
+                    proposal.negated.push(found.test.clone());
+                }
                 proposal.twin.push(found);
             } else if is_open {
                 fallback.entry(found.test.clone()).or_insert(found);
@@ -173,10 +217,12 @@ impl<'a> Lab<'a> {
         solutions.leave();
         for (test, edit) in fallback {
             open.remove(&test);
+            undeclared.remove(&test);
             proposal.unclear.push(test);
             proposal.twin.push(edit);
         }
         proposal.rest = open.into_keys().collect();
+        proposal.undeclared = undeclared.into_iter().collect();
         Ok(())
     }
 
@@ -188,14 +234,8 @@ impl<'a> Lab<'a> {
 
     /// The tests that hidden files declare, or that the grader names, and that have no twin.
     fn wanted(&self, right: &Tests, spec: &GraderSpec) -> BTreeMap<String, Wanted> {
-        let has_twin = |id: &str| {
-            spec.twin().iter().any(|edit| {
-                let rest = id.strip_suffix(edit.test.as_str());
-                rest.is_some_and(|rest| rest.is_empty() || rest.ends_with(['.', ':', '/']))
-            })
-        };
         let mut wanted = BTreeMap::new();
-        for id in right.passed.iter().filter(|id| !has_twin(id)) {
+        for id in right.passed.iter().filter(|id| !has_twin(spec, id)) {
             let mut files = self.hidden.iter().enumerate();
             let declared =
                 files.find_map(|(file, hidden)| Some((file, declared(&hidden.text, id)?)));
@@ -232,7 +272,11 @@ impl<'a> Lab<'a> {
     }
 
     /// The edits in the order in which they are tried: of expected output, then of each test, the most likely first.
-    fn order(&self, open: &BTreeMap<String, Wanted>) -> Vec<(Option<String>, usize, &Candidate)> {
+    fn order(
+        &self,
+        open: &BTreeMap<String, Wanted>,
+        are_all_declared: bool,
+    ) -> Vec<(Option<String>, usize, &Candidate)> {
         let declares = |file: usize| open.values().any(|it| it.file == file);
         let mut order = Vec::new();
         for (file, hidden) in self
@@ -243,6 +287,19 @@ impl<'a> Lab<'a> {
         {
             let lines = hidden.lines.iter().take(PER_DATA_FILE);
             order.extend(lines.map(|edit| (None, file, edit)));
+        }
+        // Tables stand before the tests that are made of them.
+        let first = |file: usize| {
+            let lines = open.values().filter(|it| it.file == file);
+            lines.map(|it| it.lines.start).min()
+        };
+        for (file, hidden) in self.hidden.iter().enumerate() {
+            let Some(first) = first(file).filter(|_| !are_all_declared) else {
+                continue;
+            };
+            let table = hidden.edits.iter();
+            let table = table.filter(|edit| edit.line < first && edit.kind != Kind::Negated);
+            order.extend(table.take(PER_DATA_FILE).map(|edit| (None, file, edit)));
         }
         for (test, it) in open {
             let edits = self.hidden[it.file].edits.iter();
@@ -266,15 +323,14 @@ struct Solutions<'a> {
 }
 
 impl<'a> Solutions<'a> {
-    async fn of(lab: &Lab<'a>, reference: &Path) -> Result<Self, String> {
+    async fn of(lab: &Lab<'a>, patches: impl IntoIterator<Item = &Path>) -> Result<Self, String> {
         let frame = lab.frame;
         let mut solutions = Self {
             all: Vec::new(),
             frame,
             right: Tests::default(),
         };
-        let patches = [reference].into_iter();
-        for patch in patches.chain(lab.task.alternatives.iter().map(PathBuf::as_path)) {
+        for patch in patches {
             let parent = frame.context.scratch.join("w");
             let name = format!("{}-{}", frame.short_name, solutions.all.len());
             let workspace = blocking(|| frame.context.template.prepare(&parent, &name));

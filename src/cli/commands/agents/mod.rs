@@ -15,7 +15,7 @@ use crate::cli::columns::columns;
 use crate::cli::failure::{Failure, Outcome};
 use crate::cli::out::{Colour, Out};
 use crate::config::AgentKind;
-use crate::supervise;
+use crate::supervise::{self, Cancel};
 
 /// Lists the kinds, or probes one.
 pub(in crate::cli) fn run(args: &AgentsArgs) -> Outcome<ExitCode> {
@@ -57,7 +57,14 @@ async fn all(path: &OsStr, scratch: &Path) -> Vec<Found> {
     for kind in AgentKind::ALL {
         let found = find_on_path(kind, path);
         let version = match &found {
-            Some(program) => version(program, (path, scratch), supervise::probe().level).await,
+            Some(program) => {
+                version(
+                    program,
+                    (path, scratch),
+                    (supervise::probe().level, &Cancel::new()),
+                )
+                .await
+            }
             None => None,
         };
         all.push(Found {

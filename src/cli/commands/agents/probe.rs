@@ -16,7 +16,7 @@ use crate::config::AgentKind;
 use crate::record::JOURNAL;
 use crate::rehearsal::{KeptRequest, NameServer, Question, Script, Server, ServerOptions};
 use crate::report::sanitize_line;
-use crate::supervise::{self, strayed};
+use crate::supervise::{self, Cancel, strayed};
 
 /// The port at which programs look up names.
 const NAMES: u16 = 53;
@@ -112,7 +112,7 @@ async fn probe(
     let version = version(
         program,
         (&path, &stage.path("home")),
-        supervise::probe().level,
+        (supervise::probe().level, &Cancel::new()),
     )
     .await;
     stage.suite(kind, program, &server.url())?;

@@ -7,7 +7,7 @@ use crate::agents::{KNOWN_AGENTS, OperatorHome, find_on_path, keys_of, login, ve
 use crate::cli::commands::doctor::Patient;
 use crate::cli::commands::doctor::check::{Check, State};
 use crate::config::{AgentKind, AgentSpec};
-use crate::supervise::{find_program, probe};
+use crate::supervise::{Cancel, find_program, probe};
 
 /// The agents of the suite, else those that are known.
 pub(super) async fn check(patient: &Patient) -> Vec<Check> {
@@ -116,7 +116,7 @@ async fn told(patient: &Patient, program: &Path) -> String {
     match version(
         program,
         (&patient.path, patient.scratch.path()),
-        probe().level,
+        (probe().level, &Cancel::new()),
     )
     .await
     {
