@@ -7,13 +7,12 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::grade::{
-    GradeContext, Opinion, PASS, SUPERVISOR_TAMPERED, error, fail, kept_by_machine, lacking,
-    violation,
+    GradeContext, Opinion, PASS, error, fail, kept_by_machine, supervisor_tampered, tool_changed,
 };
 use super::inside;
 use super::test_run::{self, TestRun, mixed, objection, twin_unclear};
 use crate::config::{GraderSpec, TestFormat, TestsSpec};
-use crate::model::Grade;
+use crate::model::{Grade, VerdictCause};
 use crate::record::write_file;
 use crate::supervise::{
     CapturedOutput, ChildEnding, ChildSpec, EndReason, Exit, Limits, StdinPlan, Supervisor,
@@ -71,7 +70,7 @@ pub(super) async fn judge(
     };
     let name = asked.argv.first().map_or("", String::as_str);
     let Ok(program) = ctx.tools.get(name) else {
-        return error(format!("tool_changed:{name}"));
+        return tool_changed(name);
     };
     let mut opinions = Vec::new();
     let repeats = match ctx.mixture {
@@ -98,20 +97,21 @@ pub(super) async fn judge(
 
 /// What several goes amount to: one that was tampered with speaks for all, and so does one that the machine prevented.
 fn agreed(opinions: Vec<Opinion>) -> Opinion {
-    let tampers = |(_, why): &&Opinion| why.as_deref().and_then(violation).is_some();
-    if let Some(tampered) = opinions.iter().find(tampers) {
-        return tampered.clone();
-    }
-    let is_lacking = |(_, why): &&Opinion| why.as_deref().and_then(lacking).is_some();
-    if let Some(prevented) = opinions.iter().find(is_lacking) {
-        return prevented.clone();
+    let tampered = |one: &&Opinion| matches!(one.cause, Some(VerdictCause::Violation(_)));
+    let prevented = |one: &&Opinion| matches!(one.cause, Some(VerdictCause::Machine(_)));
+    let mut all = opinions.iter();
+    if let Some(decisive) = { all.clone() }
+        .find(tampered)
+        .or_else(|| all.find(prevented))
+    {
+        return decisive.clone();
     }
     let mut opinions = opinions.into_iter();
     let Some(first) = opinions.next() else {
         return error("command_not_run");
     };
-    let mut counts: Vec<(Grade, usize)> = vec![(first.0, 1)];
-    for (grade, _) in opinions {
+    let mut counts: Vec<(Grade, usize)> = vec![(first.grade, 1)];
+    for Opinion { grade, .. } in opinions {
         match counts.iter_mut().find(|(known, _)| *known == grade) {
             Some((_, count)) => *count += 1,
             None => counts.push((grade, 1)),
@@ -124,8 +124,7 @@ fn agreed(opinions: Vec<Opinion>) -> Opinion {
         .iter()
         .map(|(grade, count)| format!("{}={count}", grade.as_str()))
         .collect();
-    let reason = format!("grader_flaky:{}", told.join(","));
-    (Grade::Flaky, Some(reason))
+    Opinion::new(Grade::Flaky, format!("grader_flaky:{}", told.join(",")))
 }
 
 async fn once(asked: &Asked<'_>, ctx: &GradeContext<'_>, go: &Go<'_>) -> Opinion {
@@ -144,7 +143,7 @@ async fn once(asked: &Asked<'_>, ctx: &GradeContext<'_>, go: &Go<'_>) -> Opinion
     // A log that cannot be written is no reason to lose a verdict.
     write_file(&go.log, &log_text(&child, &ending, &output)).ok();
     if ending.supervisor == Supervisor::Killed && memory_kills() == killed_before {
-        return fail(SUPERVISOR_TAMPERED);
+        return supervisor_tampered();
     }
     if let (Some(seen), Ok(Some(run))) = (ctx.tests, tests(asked, &output, &go.out)) {
         let format = test_run::tests_told_by(asked.tests, asked.argv).unwrap_or(TestFormat::Auto);
@@ -161,11 +160,11 @@ async fn once(asked: &Asked<'_>, ctx: &GradeContext<'_>, go: &Go<'_>) -> Opinion
             (EndReason::Exited, Some(Exit::Code(_))) => match tests(asked, &output, &go.out) {
                 Ok(Some(run)) => mixed(mixture, &asked.tests.expect, &run),
                 Ok(None) => error("tests_unknown"),
-                Err((_, why)) => twin_unclear(&why.unwrap_or_default()),
+                Err(unread) => twin_unclear(&unread),
             },
             // What keeps the real tests from an answer keeps these from one.
             _ => match opinion((asked, ctx), (&ending, &output), &go.out) {
-                (Grade::Fail, why) => twin_unclear(&why.unwrap_or_default()),
+                failed if failed.grade == Grade::Fail => twin_unclear(&failed),
                 other => other,
             },
         },
@@ -277,7 +276,7 @@ fn opinion(
         (EndReason::NotStarted, _) => return not_started(asked, ctx, ending),
         (EndReason::Cancelled, _) => return error("cancelled"),
         (EndReason::HardTimeout | EndReason::Stalled, _) => {
-            return (Grade::Timeout, Some("command_timeout".to_owned()));
+            return Opinion::new(Grade::Timeout, "command_timeout");
         }
         // A signal is nobody's answer: the machine, a limit or a crash of the runner sent it.
         (_, Some(Exit::Signal(signal))) => return error(format!("command_killed:signal={signal}")),
@@ -293,7 +292,7 @@ fn opinion(
         Err(unread) => Some(unread.clone()),
     };
     let of = |word: &str| {
-        let reason = objection.as_ref().and_then(|(_, why)| why.as_deref());
+        let reason = objection.as_ref().and_then(|it| it.reason.as_deref());
         reason.is_some_and(|why| why.starts_with(word))
     };
     // An exit code tells more of a failure than the tests do, unless one is named.

@@ -16,7 +16,7 @@ use super::{
 };
 use crate::config::GraderSpec;
 use crate::judge::{Judges, Purse};
-use crate::model::{Grade, Infra, LayerVerdicts, Reason, ReasonKind, Verdict};
+use crate::model::{Grade, Infra, LayerVerdicts, Reason, ReasonKind, Verdict, VerdictCause};
 use crate::supervise::{Cancel, Containment};
 use crate::workspace::ChangedPath;
 
@@ -87,30 +87,6 @@ impl GradeContext<'_> {
     }
 }
 
-/// The rule that was broken, where a verdict says that the judging itself was tampered with.
-#[must_use]
-pub fn violation_of(verdict: &Verdict) -> Option<Reason> {
-    verdict.reason.as_deref().and_then(violation)
-}
-
-/// The same of the reason of a verdict, all of which begin with a word of a grader.
-pub(super) fn violation(reason: &str) -> Option<Reason> {
-    let (word, about) = match reason.split_once(':') {
-        Some((word, about)) => (word, Some(about)),
-        None => (reason, None),
-    };
-    let kinds = [
-        ReasonKind::TwinPassed,
-        ReasonKind::ToolChanged,
-        ReasonKind::SupervisorTampered,
-    ];
-    let kind = kinds.into_iter().find(|kind| kind.as_str() == word)?;
-    Some(Reason {
-        about: about.map(str::to_owned),
-        ..Reason::of(kind)
-    })
-}
-
 /// Hidden tests of which some were made wrong: exactly these must fail.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mixture {
@@ -122,57 +98,90 @@ pub struct Mixture {
     pub right: Vec<String>,
 }
 
-/// Why code fails that killed the supervisor of its own grader.
-pub(super) const SUPERVISOR_TAMPERED: &str = "supervisor_tampered";
-
-/// Whether a verdict says that a simulator or Xcode itself kept it from being one.
-#[must_use]
-pub fn of_simulator(verdict: &Verdict) -> bool {
-    let reason = verdict.reason.as_deref().unwrap_or_default();
-    verdict.grade == Grade::Error && reason.starts_with("simulator:")
+/// What one grader thinks.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Opinion {
+    /// Its grade.
+    pub grade: Grade,
+    /// The reason, unless it passed without a warning.
+    pub reason: Option<String>,
+    /// What it means beyond its grade.
+    pub cause: Option<VerdictCause>,
 }
-
-/// What the machine lacked, where a verdict says that this kept it from being one.
-#[must_use]
-pub fn lacked_by_machine(verdict: &Verdict) -> Option<Infra> {
-    let reason = verdict.reason.as_deref();
-    reason
-        .filter(|_| verdict.grade == Grade::Error)
-        .and_then(lacking)
-}
-
-/// The same of the reason of a verdict.
-pub(super) fn lacking(reason: &str) -> Option<Infra> {
-    let told = reason.strip_prefix(LACKING)?;
-    let faults = [Infra::DiskFull, Infra::HarnessBug];
-    faults.into_iter().find(|fault| {
-        let rest = told.strip_prefix(fault.as_str());
-        rest.is_some_and(|rest| rest.starts_with(':'))
-    })
-}
-
-/// The opinion of a grader that the machine kept from having one.
-pub(super) fn kept_by_machine(fault: Infra, why: &str) -> Opinion {
-    error(format!("{LACKING}{}:{why}", fault.as_str()))
-}
-
-/// How the reason begins where the machine is why.
-const LACKING: &str = "machine:";
-
-/// What one grader thinks: the grade, and the reason unless it passed without a warning.
-pub(super) type Opinion = (Grade, Option<String>);
 
 /// It passed.
-pub(super) const PASS: Opinion = (Grade::Pass, None);
+pub(super) const PASS: Opinion = Opinion {
+    grade: Grade::Pass,
+    reason: None,
+    cause: None,
+};
+
+impl Opinion {
+    pub(super) fn new(grade: Grade, reason: impl Into<String>) -> Self {
+        Self {
+            grade,
+            reason: Some(reason.into()),
+            cause: None,
+        }
+    }
+
+    pub(super) fn because(self, cause: VerdictCause) -> Self {
+        Self {
+            cause: Some(cause),
+            ..self
+        }
+    }
+
+    /// The same as the verdict of this grader.
+    fn verdict(self, spec: &GraderSpec, duration: Duration) -> Verdict {
+        Verdict {
+            grader: spec.type_name().to_owned(),
+            grade: self.grade,
+            reason: self.reason,
+            cause: self.cause,
+            duration,
+        }
+    }
+}
 
 /// It failed.
 pub(super) fn fail(reason: impl Into<String>) -> Opinion {
-    (Grade::Fail, Some(reason.into()))
+    Opinion::new(Grade::Fail, reason)
 }
 
 /// It could not judge.
 pub(super) fn error(reason: impl Into<String>) -> Opinion {
-    (Grade::Error, Some(reason.into()))
+    Opinion::new(Grade::Error, reason)
+}
+
+/// It failed: somebody killed its supervisor.
+pub(super) fn supervisor_tampered() -> Opinion {
+    let kind = ReasonKind::SupervisorTampered;
+    fail(kind.as_str()).because(VerdictCause::Violation(Reason::of(kind)))
+}
+
+/// It failed: this test passed although it was made wrong.
+pub(super) fn twin_passed(id: &str) -> Opinion {
+    let kind = ReasonKind::TwinPassed;
+    let reason = Reason::about(kind, id);
+    fail(format!("{}:{id}", kind.as_str())).because(VerdictCause::Violation(reason))
+}
+
+/// A program that graders call is not the one that was there before the agent.
+pub(super) fn tool_changed(name: &str) -> Opinion {
+    let kind = ReasonKind::ToolChanged;
+    let reason = Reason::about(kind, name);
+    error(format!("{}:{name}", kind.as_str())).because(VerdictCause::Violation(reason))
+}
+
+/// The machine kept a grader from judging.
+pub(super) fn kept_by_machine(fault: Infra, why: &str) -> Opinion {
+    error(format!("machine:{}:{why}", fault.as_str())).because(VerdictCause::Machine(fault))
+}
+
+/// The simulator or Xcode kept a grader from judging.
+pub(super) fn kept_by_simulator(why: impl std::fmt::Display) -> Opinion {
+    error(format!("simulator:{why}")).because(VerdictCause::Simulator)
 }
 
 /// What graders say of a trial.
@@ -233,21 +242,16 @@ impl<'a> Round<'a> {
         self.take(error(why), Duration::ZERO);
     }
 
-    fn take(&mut self, (grade, reason): Opinion, duration: Duration) {
+    fn take(&mut self, opinion: Opinion, duration: Duration) {
         let Some((index, spec)) = self.next() else {
             return;
         };
         self.waiting.pop_front();
         self.judged.places.push(index);
-        self.judged.verdicts.push(Verdict {
-            grader: spec.type_name().to_owned(),
-            grade,
-            reason,
-            duration,
-        });
-        if grade != Grade::Pass {
+        if opinion.grade != Grade::Pass {
             self.waiting.clear();
         }
+        self.judged.verdicts.push(opinion.verdict(spec, duration));
     }
 
     /// What all of them said.
@@ -280,13 +284,8 @@ pub async fn ask_alone((index, spec): (usize, &GraderSpec), ctx: &GradeContext<'
         }
     };
     let opinion = no_panic(asked).await;
-    let (grade, reason) = opinion.unwrap_or_else(|| error("grader_panicked"));
-    Verdict {
-        grader: spec.type_name().to_owned(),
-        grade,
-        reason,
-        duration: start.elapsed(),
-    }
+    let opinion = opinion.unwrap_or_else(|| error("grader_panicked"));
+    opinion.verdict(spec, start.elapsed())
 }
 
 async fn ask(

@@ -12,7 +12,7 @@ use crate::config::GraderSpec;
 use crate::layers::{
     Findings, Inquiry, LayerStatus, Outcome, Path, Trace, cost, path, path_in_part,
 };
-use crate::model::{Grade, LayerVerdicts, Verdict};
+use crate::model::{Grade, LayerVerdicts, Verdict, VerdictCause};
 use crate::record::Reference;
 
 /// The layers of a task's graders, by their places in its list.
@@ -112,7 +112,8 @@ impl Layered {
             if let Some(why) = decided.filter(|_| inquiry.question().is_some()) {
                 let not_asked = format!("not asked, since the trial is no success: {why}");
                 *layer = Layer::Found("answer", inquiry.finish_unasked(Some(&not_asked)));
-                return (Grade::Pass, Some(format!("{UNJUDGED}{why}")));
+                return Opinion::new(Grade::Pass, format!("judges_not_asked:{why}"))
+                    .because(VerdictCause::Unjudged);
             }
             let asked = judged::put_in_trial(&mut inquiry, (&self.answer, ctx), log).await;
             self.asked.add(asked);
@@ -142,17 +143,6 @@ impl Layered {
             ..found.verdicts()
         })
     }
-}
-
-/// What a verdict without its judges says, before the reason.
-const UNJUDGED: &str = "judges_not_asked:";
-
-/// Whether a verdict waited for judges, who were not asked since nothing that they say makes the trial a success. All else of
-/// it holds.
-#[must_use]
-pub fn is_unjudged(verdict: &Verdict) -> bool {
-    let reason = verdict.reason.as_deref();
-    verdict.grade == Grade::Pass && reason.is_some_and(|reason| reason.starts_with(UNJUDGED))
 }
 
 /// What a grader finds that is a layer, but for what judges say.
@@ -187,11 +177,11 @@ pub(super) fn layer(spec: &GraderSpec, trace: &Trace, baseline: Option<&Trace>) 
 }
 
 fn opinion(name: &str, findings: &Findings) -> Opinion {
-    let named = |word: &str, checks: &[&str]| Some(format!("{word}:{}", checks.join(",")));
+    let named = |word: &str, checks: &[&str]| format!("{word}:{}", checks.join(","));
     match findings.status() {
         LayerStatus::Pass => PASS,
-        LayerStatus::Warn => (Grade::Pass, named("warns", &findings.violations())),
-        LayerStatus::Fail => (Grade::Fail, named(name, &findings.failures())),
+        LayerStatus::Warn => Opinion::new(Grade::Pass, named("warns", &findings.violations())),
+        LayerStatus::Fail => fail(named(name, &findings.failures())),
         LayerStatus::Error => {
             let unknown = findings.all().iter();
             let unknown = unknown.filter(|finding| finding.outcome == Outcome::Unknown);

@@ -34,14 +34,10 @@ mod unittest;
 pub use apple::AppleDesk;
 pub use baseline::{ForbiddenBaseline, capture_baseline};
 pub use globs::Globs;
-pub use grade::{
-    GradeContext, Judged, Mixture, Round, ask_alone, grade, lacked_by_machine, no_panic,
-    of_simulator, violation_of,
-};
+pub use grade::{GradeContext, Judged, Mixture, Round, ask_alone, grade, no_panic};
 pub use heard::{Heard, told_by_tools};
 pub use held::{Held, LayersFound, hold};
 pub use judged::{Asked, Shown};
-pub use layered::is_unjudged;
 pub use recording::{Recording, said_failed};
 pub use seen::{Tests, TestsSeen};
 pub use test_run::tests_told_by;

@@ -191,7 +191,7 @@ mod tests {
                 "0 scores for 1 ids",
             ),
         ] {
-            let (grade, reason) = judged(text, &all);
+            let Opinion { grade, reason, .. } = judged(text, &all);
             assert_eq!(grade, Grade::Fail, "{text}");
             let reason = reason.expect("a reason");
             assert!(
@@ -208,13 +208,13 @@ mod tests {
             (RankedFigure::Ndcg, 0.5),
             (RankedFigure::Mrr, 1.0),
         ];
-        let (grade, reason) = judged(r#"["x", "a"]"#, &least);
+        let Opinion { grade, reason, .. } = judged(r#"["x", "a"]"#, &least);
         assert_eq!(grade, Grade::Fail);
         assert_eq!(
             reason.as_deref(),
             Some("ranking_too_weak:p@3=0.333333<0.5,ndcg@3=0.386853<0.5,mrr@3=0.500000<1")
         );
-        let (_, reason) = judged(r#"["x"]"#, &least);
+        let Opinion { reason, .. } = judged(r#"["x"]"#, &least);
         let nothing = "ranking_too_weak:p@3=0.000000<0.5,ndcg@3=0.000000<0.5,mrr@3=0.000000<1";
         assert_eq!(reason.as_deref(), Some(nothing));
     }

@@ -2,10 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::grade::{Mixture, Opinion, PASS, error, fail};
+use super::grade::{Mixture, Opinion, PASS, error, fail, twin_passed};
 use super::{go_tests, junit, tap, unittest};
 use crate::config::{TestFormat, TestsSpec, TwinEdit};
-use crate::model::{Grade, ReasonKind};
+use crate::model::Grade;
 
 /// What became of a test, the worst last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -304,9 +304,9 @@ pub(super) fn mixed(mixture: &Mixture, expect: &[String], run: &TestRun) -> Opin
         match run.status(id) {
             Some(Status::Failed) => {}
             Some(Status::Passed | Status::Skipped | Status::Excused) => {
-                return fail(format!("{}:{id}", ReasonKind::TwinPassed.as_str()));
+                return twin_passed(id);
             }
-            None => return twin_unclear(&format!("tests_missing:{id}")),
+            None => return twin_unclear(&fail(format!("tests_missing:{id}"))),
         }
     }
     let wrong = run.named(&mixture.wrong);
@@ -316,18 +316,19 @@ pub(super) fn mixed(mixture: &Mixture, expect: &[String], run: &TestRun) -> Opin
         tests.any(|(known, _)| wrong.iter().any(|one| *one == known || is_part(one, known)))
     };
     let right = right.filter(|id| !is_wrong(id));
-    if let Some((_, why)) = not_passed(right, run) {
-        return twin_unclear(&why.unwrap_or_default());
+    if let Some(failed) = not_passed(right, run) {
+        return twin_unclear(&failed);
     }
     match run.first_failed(&wrong) {
-        Some(id) => twin_unclear(&format!("tests_failed:{id}")),
+        Some(id) => twin_unclear(&fail(format!("tests_failed:{id}"))),
         None => PASS,
     }
 }
 
 /// Tests that passed do not, where others were made wrong: nobody knows what their pass was worth.
-pub(super) fn twin_unclear(why: &str) -> Opinion {
-    (Grade::Flaky, Some(format!("twin_unclear:{why}")))
+pub(super) fn twin_unclear(why: &Opinion) -> Opinion {
+    let why = why.reason.as_deref().unwrap_or_default();
+    Opinion::new(Grade::Flaky, format!("twin_unclear:{why}"))
 }
 
 #[cfg(test)]

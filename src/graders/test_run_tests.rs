@@ -85,7 +85,7 @@ fn only_the_expected_tests_that_ran_and_passed_are_no_objection() {
         ("Compiling\n", asked(&[]), 101, ""),
     ] {
         let said = objection(&spec, &cargo(text), exit);
-        let said = said.and_then(|opinion| opinion.1).unwrap_or_default();
+        let said = said.and_then(|opinion| opinion.reason).unwrap_or_default();
         assert_eq!(said, reason, "{text}");
     }
 }
@@ -99,7 +99,7 @@ fn a_short_name_means_all_tests_that_have_it() {
     };
     assert_eq!(run("PASSED").status("one"), Some(Status::Passed));
     assert_eq!(run("FAILED").status("one"), Some(Status::Failed));
-    let (_, why) = mixed(&mixture(&["one"], &[]), &[], &run("FAILED"));
+    let Opinion { reason: why, .. } = mixed(&mixture(&["one"], &[]), &[], &run("FAILED"));
     assert_eq!(why, None, "one of them failed as it must");
     let tap = read(
         TestFormat::Tap,
@@ -127,7 +127,7 @@ fn exactly_the_tests_that_were_made_wrong_must_fail() {
         ("FAIL", "skipped 'x'", "twin_unclear:tests_missing:T.two"),
     ] {
         let run = unittest(one, two);
-        let (_, why) = mixed(
+        let Opinion { reason: why, .. } = mixed(
             &mixture(&["one"], &["T.two"]),
             &["h.T.one".to_owned()],
             &run,
@@ -135,11 +135,13 @@ fn exactly_the_tests_that_were_made_wrong_must_fail() {
         assert_eq!(why.unwrap_or_default(), expected, "{one} {two}");
     }
     // Others that nobody named must not fail either, and none may be missing.
-    let (_, why) = mixed(&mixture(&["one"], &[]), &[], &unittest("FAIL", "FAIL"));
+    let Opinion { reason: why, .. } =
+        mixed(&mixture(&["one"], &[]), &[], &unittest("FAIL", "FAIL"));
     assert_eq!(why.as_deref(), Some("twin_unclear:tests_failed:h.T.two"));
-    let (_, why) = mixed(&mixture(&["gone"], &[]), &[], &unittest("ok", "ok"));
+    let Opinion { reason: why, .. } = mixed(&mixture(&["gone"], &[]), &[], &unittest("ok", "ok"));
     assert_eq!(why.as_deref(), Some("twin_unclear:tests_missing:gone"));
-    let (_, why) = mixed(&mixture(&[], &["one", "two"]), &[], &unittest("ok", "ok"));
+    let Opinion { reason: why, .. } =
+        mixed(&mixture(&[], &["one", "two"]), &[], &unittest("ok", "ok"));
     assert_eq!(why, None);
 }
 
@@ -179,14 +181,20 @@ fn a_failure_that_the_runner_was_told_to_expect_is_no_pass() {
     ] {
         let run = read(format, text);
         let said = objection(&asked(&["b"]), &run, 1);
-        let said = said.and_then(|opinion| opinion.1).unwrap_or_default();
+        let said = said.and_then(|opinion| opinion.reason).unwrap_or_default();
         assert_eq!(said, as_expected, "{text}: {run:?}");
     }
     // Where all are excused, and nobody names one, none ran.
     let none = objection(&asked(&[]), &read(Pytest, none), 0);
-    assert_eq!(none.and_then(|it| it.1).as_deref(), Some("no_tests_ran"));
+    assert_eq!(
+        none.and_then(|it| it.reason).as_deref(),
+        Some("no_tests_ran")
+    );
     let none = objection(&asked(&[]), &read(Unittest, &expected), 0);
-    assert_eq!(none.and_then(|it| it.1).as_deref(), Some("no_tests_ran"));
+    assert_eq!(
+        none.and_then(|it| it.reason).as_deref(),
+        Some("no_tests_ran")
+    );
 }
 
 #[test]

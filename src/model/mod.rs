@@ -39,4 +39,4 @@ pub use usage::{
     CacheTtl, CacheWrites, Cost, CostSource, MOST_USD, ModelTokens, Pricing, Usage, UsageSource,
     is_amount,
 };
-pub use verdict::{LayerVerdicts, TwoSuites, Verdict};
+pub use verdict::{LayerVerdicts, TwoSuites, Verdict, VerdictCause};

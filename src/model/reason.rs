@@ -165,6 +165,8 @@ impl Integrity {
         let alike = self.reasons.iter().filter(|it| it.kind == reason.kind);
         if alike.count() < Self::MOST && !self.reasons.contains(&reason) {
             self.reasons.push(reason);
+            // Broken rules come first; the sort is stable.
+            self.reasons.sort_by_key(|it| !it.kind.violates());
         }
     }
 
@@ -174,7 +176,7 @@ impl Integrity {
         texts.for_each(|text| *text = map(text));
     }
 
-    /// The reasons, as they were met.
+    /// The reasons: broken rules first, then the others, each in the order they were met.
     #[must_use]
     pub fn reasons(&self) -> &[Reason] {
         &self.reasons
@@ -238,7 +240,7 @@ mod tests {
             (
                 vec![odd.clone(), broken.clone(), odd.clone()],
                 false,
-                "violated[agent_killed;protected_changed:t]",
+                "violated[protected_changed:t;agent_killed]",
             ),
             (vec![broken], true, "uncontained"),
         ] {

@@ -2,7 +2,20 @@
 
 use std::time::Duration;
 
-use crate::model::Grade;
+use crate::model::{Grade, Infra, Reason};
+
+/// What a verdict means beyond its grade. Decisions use this, never the text of the reason.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum VerdictCause {
+    /// A rule of grading was broken.
+    Violation(Reason),
+    /// The simulator or Xcode prevented a verdict.
+    Simulator,
+    /// The machine prevented a verdict, by this fault.
+    Machine(Infra),
+    /// Judges were not asked, since the trial cannot succeed any more.
+    Unjudged,
+}
 
 /// What one grader said.
 #[derive(Debug, Clone, PartialEq)]
@@ -13,8 +26,18 @@ pub struct Verdict {
     pub grade: Grade,
     /// Why not, in the contract's words; of a pass what it warns of, absent where there is nothing.
     pub reason: Option<String>,
+    /// What it means beyond its grade, where it means more.
+    pub cause: Option<VerdictCause>,
     /// How long it took.
     pub duration: Duration,
+}
+
+impl Verdict {
+    /// Whether the simulator or Xcode prevented it.
+    #[must_use]
+    pub fn is_of_simulator(&self) -> bool {
+        self.cause == Some(VerdictCause::Simulator)
+    }
 }
 
 /// What the three layers found of a trial: `pass`, `warn`, `fail` or `error` each, absent where the task does not ask.

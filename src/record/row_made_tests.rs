@@ -108,6 +108,7 @@ fn verdict(grade: Grade) -> Verdict {
         grader: "command".to_owned(),
         grade,
         reason: (grade != Grade::Pass).then(|| "tests_failed".to_owned()),
+        cause: None,
         duration: Duration::from_millis(65),
     }
 }

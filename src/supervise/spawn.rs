@@ -1,7 +1,8 @@
 //! Starting a child, or saying why it cannot be started.
 
 use std::ffi::{OsStr, OsString};
-use std::io;
+use std::fs::File;
+use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -62,8 +63,8 @@ pub(super) async fn start(spec: &ChildSpec, cancel: &Cancel) -> Result<Started, 
     check_folder(spec)?;
     let program = program(spec)?;
     match try_start(spec, (&program, &spec.argv), cancel).await {
-        Err(error) if error.raw_os_error() == Some(NO_INTERPRETER) => {
-            // A text that names no interpreter is run by the shell, as every shell does.
+        Err(error) if error.raw_os_error() == Some(NO_INTERPRETER) && !is_binary(&program) => {
+            // Shells run a text file without an interpreter line themselves.
             let shell = Path::new("/bin/sh");
             let words = [OsString::from("sh"), program.clone().into()];
             let words: Vec<OsString> = words
@@ -79,6 +80,13 @@ pub(super) async fn start(spec: &ChildSpec, cancel: &Cancel) -> Result<Started, 
         // So ends a program that breaks off in its own headers, too, which its author can have wanted.
         fault: fault_of(&error).filter(|_| Errno::from_io_error(&error) != Some(Errno::IO)),
     })
+}
+
+/// Whether a file is no shell script: like shells, looks for a NUL byte near its start.
+fn is_binary(program: &Path) -> bool {
+    let mut start = Vec::new();
+    let read = File::open(program).and_then(|file| file.take(80).read_to_end(&mut start));
+    read.is_ok() && start.contains(&0)
 }
 
 /// Starts a program, and tries again while it is still open for writing somewhere.

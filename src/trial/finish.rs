@@ -1,6 +1,5 @@
 //! Brings a trial to its end whose agent had ended when the harness died: graded from what was kept, no agent started.
 
-use crate::graders::of_simulator;
 use crate::model::{Infra, Progress, Verdict};
 use crate::plan::PlannedTrial;
 use crate::record::{Row, Stage, StageMark};
@@ -92,7 +91,7 @@ fn judge(row: &mut Row, graded: Graded) {
     let reason = reason_with(row.failure_reason.take(), verdicts);
     row.success = reason.is_none();
     let decided = row.infra.as_deref().unwrap_or(Infra::None.as_str()) != Infra::None.as_str();
-    if !decided && verdicts.iter().any(of_simulator) {
+    if !decided && verdicts.iter().any(Verdict::is_of_simulator) {
         row.infra = Some(Infra::Simulator.as_str().to_owned());
     }
     row.failure_reason = reason;

@@ -7,14 +7,12 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::config::{GraderSpec, TaskSpec};
-use crate::graders::{
-    AppleDesk, ForbiddenBaseline, GradeContext, Heard, Judged, Round, grade, is_unjudged,
-    lacked_by_machine, violation_of,
-};
+use crate::graders::{AppleDesk, ForbiddenBaseline, GradeContext, Heard, Judged, Round, grade};
 use crate::judge::Purse;
 use crate::layers::Spent;
 use crate::model::{
     ChangeFacts, Grade, Infra, LayerVerdicts, Oversize, Reason, ReasonKind, TwoSuites, Verdict,
+    VerdictCause,
 };
 use crate::record::TrialDir;
 use crate::supervise::aid_of;
@@ -134,15 +132,19 @@ impl Graded {
     /// Takes in what graders said.
     fn judged(&mut self, task: &TaskSpec, judged: Judged) {
         let verdicts = judged.verdicts;
-        self.fault = self.fault.or(verdicts.iter().find_map(lacked_by_machine));
-        self.reasons
-            .extend(verdicts.iter().filter_map(violation_of));
+        for cause in verdicts.iter().filter_map(|it| it.cause.as_ref()) {
+            match cause {
+                VerdictCause::Violation(reason) => self.reasons.push(reason.clone()),
+                VerdictCause::Machine(fault) => self.fault = self.fault.or(Some(*fault)),
+                VerdictCause::Simulator | VerdictCause::Unjudged => {}
+            }
+        }
         if task.impossible && grade_of(&verdicts) == Grade::Pass {
             self.reasons
                 .push(Reason::of(ReasonKind::ImpossibleTaskPassed));
         }
         let asked = judged.places.into_iter().zip(&verdicts);
-        let asked = asked.filter(|(_, verdict)| !is_unjudged(verdict));
+        let asked = asked.filter(|(_, verdict)| verdict.cause != Some(VerdictCause::Unjudged));
         let asked: Vec<_> = asked.map(|(place, it)| (place, it.grade)).collect();
         self.suites = TwoSuites::of(&asked, (task.graders.len(), task.held_out));
         self.verdicts = verdicts;
@@ -155,6 +157,7 @@ impl Graded {
             grader: "simulator".to_owned(),
             grade: Grade::Error,
             reason: Some(format!("simulator:{why}")),
+            cause: Some(VerdictCause::Simulator),
             duration: Duration::ZERO,
         };
         Self {
@@ -190,6 +193,7 @@ fn oversize() -> Verdict {
         grader: "changes".to_owned(),
         grade: Grade::Fail,
         reason: Some("oversize".to_owned()),
+        cause: None,
         duration: Duration::ZERO,
     }
 }
@@ -204,11 +208,12 @@ fn alone(verdict: Verdict) -> Judged {
 }
 
 /// The verdict when no tree could be built.
-fn not_built(why: &str) -> Verdict {
+pub(super) fn not_built(why: &str) -> Verdict {
     Verdict {
         grader: "fresh_tree".to_owned(),
         grade: Grade::Error,
         reason: Some(format!("fresh_tree:{why}")),
+        cause: None,
         duration: Duration::ZERO,
     }
 }

@@ -10,7 +10,7 @@ use rand_chacha::rand_core::{Rng as _, SeedableRng as _};
 use crate::config::{GraderSpec, TaskSpec, TwinEdit};
 use crate::graders::{GradeContext, Judged, Mixture, ask_alone};
 use crate::model::{Grade, Verdict};
-use crate::trial::grading::Desk;
+use crate::trial::grading::{Desk, not_built};
 use crate::trial::ground::Grounds;
 use crate::trial::unbuilt::Unbuilt;
 
@@ -33,10 +33,12 @@ pub(super) async fn confirm(
         let said = match Box::pin(one(grounds, (desk, task), (*place, spec))).await {
             Ok(said) => said,
             Err(unbuilt) if unbuilt.fault.is_some() => return Err(unbuilt),
-            Err(unbuilt) => Some((Grade::Error, Some(format!("fresh_tree:{}", unbuilt.why)))),
+            Err(unbuilt) => Some(not_built(&unbuilt.why)),
         };
-        if let Some((grade, reason)) = said {
-            (verdict.grade, verdict.reason) = (grade, reason);
+        if let Some(against) = said {
+            verdict.grade = against.grade;
+            verdict.reason = against.reason;
+            verdict.cause = against.cause;
         }
     }
     Ok(())
@@ -47,7 +49,7 @@ async fn one(
     grounds: &mut Grounds<'_>,
     (desk, task): (&Desk<'_>, &TaskSpec),
     (place, spec): (usize, &GraderSpec),
-) -> Result<Option<(Grade, Option<String>)>, Unbuilt> {
+) -> Result<Option<Verdict>, Unbuilt> {
     let twin = spec.twin();
     let mut random = random().map_err(Unbuilt::by("read random bytes"))?;
     for (number, wrong) in draws((twin.len(), spec.twin_runs()), &mut random)
@@ -69,9 +71,9 @@ async fn one(
             mixture: Some(&mixture),
             ..plain
         };
-        let Verdict { grade, reason, .. } = asked(grounds, (desk, task), (place, &asking)).await?;
-        if grade != Grade::Pass {
-            return Ok(Some((grade, reason)));
+        let verdict = asked(grounds, (desk, task), (place, &asking)).await?;
+        if verdict.grade != Grade::Pass {
+            return Ok(Some(verdict));
         }
     }
     Ok(None)

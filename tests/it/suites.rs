@@ -21,7 +21,9 @@ pub(crate) enum Table {
 
 /// Plays a table of a suite: what each agent did, and its row. Nothing where a tool of the suite or a jail is missing.
 pub(crate) fn rows(suite: &str, table: Table) -> Option<Vec<(String, Value)>> {
-    let (mut sandbox, solve) = sandbox(suite)?;
+    // Honest work is run once with each test right and once with it wrong.
+    let twin_runs = (table == Table::Honest).then_some(2);
+    let (mut sandbox, solve) = sandbox(suite, twin_runs)?;
     let played: Vec<(String, String)> = match table {
         Table::Honest => sections(&fixture(suite, "honest.sh"), "### ")
             .skip(1)
@@ -43,14 +45,14 @@ pub(crate) fn rows(suite: &str, table: Table) -> Option<Vec<(String, Value)>> {
 
 /// What `validate --cheats` says of a suite.
 pub(crate) fn validated(suite: &str) -> Option<Value> {
-    let (sandbox, _) = sandbox(suite)?;
+    let (sandbox, _) = sandbox(suite, Some(2))?;
     let sandbox = sandbox.agent("fake", "claude_code_cli", CLAUDE_DONE);
     let ran = sandbox.proctor(&["validate", "--cheats", "--quiet", "--json"]);
     Some(serde_json::from_str(&ran.stdout).expect("one JSON document"))
 }
 
-/// A sandbox with the suite, and the script of its solution.
-fn sandbox(suite: &str) -> Option<(Sandbox, String)> {
+/// A sandbox with the suite, and the script of its solution; `twin_runs` replaces what the task says.
+fn sandbox(suite: &str, twin_runs: Option<u32>) -> Option<(Sandbox, String)> {
     let tools: &[&str] = match suite {
         "make" => &["make", "cc"],
         "pytest" => &["python3", "pytest"],
@@ -81,7 +83,10 @@ fn sandbox(suite: &str) -> Option<(Sandbox, String)> {
         }
     }
     let (_, task) = files.iter().find(|(name, _)| name == "task.yaml")?;
-    let sandbox = sandbox.tasks(task);
+    let sandbox = sandbox.tasks(&match twin_runs {
+        Some(runs) => with_twin_runs(task, runs),
+        None => task.clone(),
+    });
     let sandbox = match suite {
         "rust" => with_toolchain(sandbox),
         _ => sandbox.suite("lend: []"),
@@ -89,6 +94,20 @@ fn sandbox(suite: &str) -> Option<(Sandbox, String)> {
     let (_, solve) = sections(&fixture(suite, "honest.sh"), "### ").next()?;
     fs::write(sandbox.path("solution.patch"), patch(&sandbox, &solve)).expect("write a patch");
     Some((sandbox, solve))
+}
+
+/// The task with so many runs of its twins.
+fn with_twin_runs(task: &str, runs: u32) -> String {
+    let key = format!("twin_runs: {runs}\n");
+    let others = task.lines().filter(|line| !line.contains("twin_runs:"));
+    let mut changed = String::new();
+    for line in others {
+        if let Some(indent) = line.strip_suffix("twin:") {
+            changed.extend([indent, &key]);
+        }
+        changed.extend([line, "\n"]);
+    }
+    changed
 }
 
 /// What the solution changes.

@@ -5,7 +5,7 @@ use std::time::Duration;
 use anstyle::{AnsiColor, Style};
 
 use crate::cli::console::board::{Board, Ending};
-use crate::model::{LaneState, Progress, TrialKey, TrialOutcome};
+use crate::model::{Grade, LaneState, Progress, TrialKey, TrialOutcome};
 use crate::report::{counted, sanitize_line, table};
 
 /// Something to say.
@@ -112,9 +112,14 @@ fn finished(board: &Board, outcome: &TrialOutcome, again: bool) -> String {
     let all = board.already_done() + board.planned();
     let number = board.already_done() + board.finished() + 1;
     let width = all.to_string().len();
-    let (word, style) = match verdict(Ending::of(outcome)) {
-        (_, style) if again => ("again", style),
-        verdict => verdict,
+    let ending = Ending::of(outcome);
+    let (word, style) = match (verdict(ending), outcome.grade) {
+        ((_, style), _) if again => ("again", style),
+        // The graders did not say that the work is wrong.
+        ((_, style), grade @ (Grade::Error | Grade::Flaky)) if ending == Ending::Fail => {
+            (grade.as_str(), style)
+        }
+        (verdict, _) => verdict,
     };
     let time = outcome
         .wall_time

@@ -8,7 +8,7 @@ use super::test_pass::{is_bundle, of_machine};
 use super::{Work, trouble};
 use crate::apple::{Fault, TestCall, Trouble, of_build};
 use crate::config::IosTestOptions;
-use crate::graders::grade::{Opinion, PASS, error, fail};
+use crate::graders::grade::{Opinion, PASS, error, fail, kept_by_simulator};
 use crate::model::Grade;
 use crate::record::AppLeft;
 
@@ -36,7 +36,7 @@ pub(super) async fn launches(work: &Work<'_>, from_tree: bool) -> Opinion {
         Seen::Judged(opinion) => opinion,
         Seen::Absent => fail(NOT),
         Seen::Left { launches } => launches.map_or_else(
-            || error("simulator:nobody looked whether the app could be launched"),
+            || kept_by_simulator("nobody looked whether the app could be launched"),
             |launches| judged(Ok(launches), NOT),
         ),
         Seen::ToBuild { udid, bundle } => {
@@ -78,7 +78,7 @@ fn seen<'a>(work: &'a Work<'_>, from_tree: bool) -> Seen<'a> {
         return Seen::Judged(error("needs:project.simulator_name"));
     };
     match &work.desk.left {
-        Some(AppLeft::Unknown(why)) => Seen::Judged(error(format!("simulator:{why}"))),
+        Some(AppLeft::Unknown(why)) => Seen::Judged(kept_by_simulator(why)),
         Some(AppLeft::Absent) if from_tree => Seen::Judged(fail("app_not_installed")),
         Some(AppLeft::Absent | AppLeft::Deleted) => Seen::Absent,
         Some(AppLeft::Installed { launches }) if !from_tree => Seen::Left {
@@ -105,8 +105,8 @@ async fn put(work: &Work<'_>, (udid, bundle): (&str, &str)) -> Result<(), Opinio
     if installed(work, (udid, bundle), &app).await? {
         return Ok(());
     }
-    Err(error(
-        "simulator:simctl install left no app and says it did",
+    Err(kept_by_simulator(
+        "simctl install left no app and says it did",
     ))
 }
 
@@ -192,14 +192,14 @@ async fn build_once(work: &Work<'_>, number: u32) -> Result<PathBuf, Failed> {
         Built::NotStarted(why) => judged(error(format!("build_not_started:{why}"))),
         // Code can keep a build from its end, and so can Xcode: it is never a failure.
         Built::TooLong(_) if work.is_simulator_well().await => {
-            let opinion = (Grade::Timeout, Some("build_timeout".to_owned()));
+            let opinion = Opinion::new(Grade::Timeout, "build_timeout");
             hindered(opinion, Fault::Unclear)
         }
         Built::TooLong(_) => {
-            let opinion = error("simulator:xcodebuild build does not answer");
+            let opinion = kept_by_simulator("xcodebuild build does not answer");
             hindered(opinion, Fault::Unclear)
         }
-        Built::Died => hindered(error("simulator:xcodebuild build died"), Fault::Unclear),
+        Built::Died => hindered(kept_by_simulator("xcodebuild build died"), Fault::Unclear),
         Built::Code(code, said) => match of_build(code, &said, work.udid) {
             Fault::Work => judged(fail("app_not_installed")),
             fault => hindered(of_machine(code, &said), fault),

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use super::grade::{GradeContext, Opinion, error, fail};
+use super::grade::{GradeContext, Opinion, error, fail, kept_by_simulator, tool_changed};
 use super::tools::APPLE_TOOLS;
 use crate::apple::{Choice, Device, Simctl, Trouble, Xcode, meant_by};
 use crate::config::{BuildParams, GraderSpec};
@@ -79,7 +79,7 @@ pub(super) async fn judge(
     };
     for name in APPLE_TOOLS {
         if ctx.tools.get(name).is_err() {
-            return error(format!("tool_changed:{name}"));
+            return tool_changed(name);
         }
     }
     if desk.left == Some(AppLeft::Deleted) {
@@ -87,7 +87,7 @@ pub(super) async fn judge(
     }
     let udid = match &desk.udid {
         Ok(udid) => own_destination(spec).map_or(*udid, |told| desk.named(told)),
-        Err(why) => return error(format!("simulator:{why}")),
+        Err(why) => return kept_by_simulator(why),
     };
     let out = ctx.out.join(format!("{}-ios", index + 1));
     // A folder that is there already is not the harness's.
@@ -121,6 +121,6 @@ fn own_destination(spec: &GraderSpec) -> Option<&str> {
 fn trouble(trouble: &Trouble) -> Opinion {
     match trouble {
         Trouble::Cancelled => error("cancelled"),
-        trouble => error(format!("simulator:{trouble}")),
+        trouble => kept_by_simulator(trouble),
     }
 }

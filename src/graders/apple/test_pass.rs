@@ -9,7 +9,7 @@ use crate::apple::{
     telling_line, tests_began,
 };
 use crate::config::{IosTestOptions, TestFormat};
-use crate::graders::grade::{Opinion, PASS, error, fail};
+use crate::graders::grade::{Opinion, PASS, error, fail, kept_by_simulator};
 use crate::graders::test_run::{Status, TestRun, missing, mixed};
 use crate::model::Grade;
 
@@ -97,10 +97,10 @@ async fn go(options: &IosTestOptions, work: &Work<'_>, number: u32) -> Go {
             }
         }
         Built::TooLong(_) => {
-            let opinion = error("simulator:xcodebuild test does not answer");
+            let opinion = kept_by_simulator("xcodebuild test does not answer");
             Go::Hindered(opinion, Fault::Unclear)
         }
-        Built::Died => Go::Hindered(error("simulator:xcodebuild test died"), Fault::Unclear),
+        Built::Died => Go::Hindered(kept_by_simulator("xcodebuild test died"), Fault::Unclear),
         Built::Code(code, said) => ended_with.judge(code, &said).await,
     }
 }
@@ -110,11 +110,11 @@ pub(super) fn of_machine(code: i32, said: &str) -> Opinion {
     const LONGEST: usize = 200;
     let told = telling_line(said).map(|line| line.chars().take(LONGEST).collect());
     let told: String = told.unwrap_or_else(|| format!("xcodebuild ended with {code}"));
-    error(format!("simulator:{told}"))
+    kept_by_simulator(told)
 }
 
 fn timed_out(reason: &str) -> Opinion {
-    (Grade::Timeout, Some(reason.to_owned()))
+    Opinion::new(Grade::Timeout, reason)
 }
 
 /// A test run that ended by itself.
@@ -128,7 +128,7 @@ impl Ended<'_> {
     /// What it amounts to, by each test where the grader names some.
     async fn judge(&self, code: i32, said: &str) -> Go {
         let go = ended((code, said), self.bundle, self.work).await;
-        let Go::Judged((grade, _)) = &go else {
+        let Go::Judged(Opinion { grade, .. }) = &go else {
             return go;
         };
         if let Some(seen) = self.work.ctx.tests {
@@ -260,9 +260,9 @@ mod tests {
             ),
         ];
         for (code, said, counts, reason) in cases {
-            let (grade, told) = verdict((code, said), counts);
-            assert_eq!(told.as_deref(), reason, "{code} {said}");
-            assert_eq!(grade == Grade::Pass, reason.is_none());
+            let opinion = verdict((code, said), counts);
+            assert_eq!(opinion.reason.as_deref(), reason, "{code} {said}");
+            assert_eq!(opinion.grade == Grade::Pass, reason.is_none());
         }
     }
 }

@@ -243,6 +243,20 @@ async fn a_text_without_an_interpreter_is_run_by_the_shell() {
 }
 
 #[tokio::test]
+async fn a_binary_that_the_system_cannot_run_is_not_started() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = tempfile::tempdir().expect("a folder");
+    let program = folder.path().join("foreign");
+    std::fs::write(&program, b"\x7fELF\x02\x01\x01\0\0\0").expect("write a header");
+    std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).expect("a program");
+    let mut spec = script("");
+    spec.cwd = folder.path().to_owned();
+    spec.argv = vec![OsString::from("./foreign")];
+    let (ending, _) = hear(&spec).await;
+    assert_eq!(ending.reason, EndReason::NotStarted);
+}
+
+#[tokio::test]
 async fn a_program_that_is_still_being_written_is_tried_again() {
     use std::os::unix::fs::OpenOptionsExt;
     let folder = tempfile::tempdir().expect("a folder");

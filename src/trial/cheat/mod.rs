@@ -120,6 +120,7 @@ mod tests {
                 grader: "command".to_owned(),
                 grade,
                 reason: Some(reason.to_owned()),
+                cause: None,
                 duration: Duration::ZERO,
             }],
             reasons: broken.iter().map(|kind| Reason::of(*kind)).collect(),

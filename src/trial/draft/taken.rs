@@ -5,9 +5,9 @@ use std::time::Duration;
 use jiff::Zoned;
 
 use crate::agents::reset_moment;
-use crate::graders::of_simulator;
 use crate::model::{
     Cost, Infra, Measures, RUN_BUDGET, Reason, ReasonKind, ShimLogKept, StreamReport, Termination,
+    Verdict,
 };
 use crate::record::Difference;
 use crate::shims::ShimLog;
@@ -168,7 +168,7 @@ impl Draft {
         outcome.changes = graded.facts;
         outcome.suites = graded.suites;
         outcome.layers = graded.layers;
-        if outcome.infra == Infra::None && graded.verdicts.iter().any(of_simulator) {
+        if outcome.infra == Infra::None && graded.verdicts.iter().any(Verdict::is_of_simulator) {
             outcome.infra = Infra::Simulator;
         }
         self.no_more_money();

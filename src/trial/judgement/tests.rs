@@ -219,6 +219,7 @@ fn the_grader_that_failed_names_the_reason() {
         grader: "command".to_owned(),
         grade,
         reason: reason.map(str::to_owned),
+        cause: None,
         duration: Duration::ZERO,
     };
     let verdicts = [

@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use super::*;
 use crate::cli::console::samples::{finished as step, key, outcome, started};
-use crate::model::{Infra, LayerVerdicts, Reason, ReasonKind};
+use crate::model::{Grade, Infra, LayerVerdicts, Reason, ReasonKind, TrialOutcome};
 
 fn said(board: &Board, step: &Progress) -> Vec<String> {
     let strip = |text: &str| anstream::adapter::strip_str(text).to_string();
@@ -45,6 +45,10 @@ fn a_finished_trial_is_one_line() {
         outcome.notes = vec!["429\nretry later \u{1b}[2J".to_owned()];
         outcome
     };
+    let ungraded = |grade| TrialOutcome {
+        grade,
+        ..failed(Infra::None, "why")
+    };
     let cases = [
         (
             outcome(2),
@@ -53,6 +57,14 @@ fn a_finished_trial_is_one_line() {
         (
             failed(Infra::None, "tests_failed"),
             "[ 1/60] fail  claude/shell_primed/fix_rounding #2  1.3s  -  tests_failed",
+        ),
+        (
+            ungraded(Grade::Error),
+            "[ 1/60] error claude/shell_primed/fix_rounding #2  1.3s  -  why",
+        ),
+        (
+            ungraded(Grade::Flaky),
+            "[ 1/60] flaky claude/shell_primed/fix_rounding #2  1.3s  -  why",
         ),
         (
             failed(Infra::RateLimited, "agent_exit_nonzero"),
