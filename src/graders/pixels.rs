@@ -1,32 +1,35 @@
 //! Images: whether one is whole, and what it looks like, as a perceptual hash of 64 bits.
 
+use std::f64::consts::PI;
 use std::io::Cursor;
 
-use image::{DynamicImage, ImageReader, Limits};
-use image_hasher::{HashAlg, HasherConfig, ImageHash};
+use zune_jpeg::JpegDecoder;
+use zune_jpeg::zune_core::colorspace::ColorSpace;
+use zune_jpeg::zune_core::options::DecoderOptions;
 
-/// Longest side of an image that is decoded.
+/// Longest side of an image that is decoded, in pixels.
 const MAX_SIDE: u32 = 20_000;
 /// Most bytes that decoding may take.
-const MAX_ALLOCATION: u64 = 512 << 20;
+const MAX_ALLOCATION: usize = 512 << 20;
 /// Most bytes that reading a PNG row by row may take.
 const DECODER_MEMORY: usize = 16 << 20;
 /// Distance of images that have nothing in common: all bits of the hash.
 const FARTHEST: u32 = 64;
 /// Longest side of an image in a picture for people.
-const LARGEST_SHOWN: u32 = 1_200;
+const LARGEST_SHOWN: usize = 1_200;
 /// Grey between two images, in pixels.
-const GAP: u32 = 8;
+const GAP: usize = 8;
 /// Channels of two one-coloured images may differ by this much and still be the same.
 const SAME_COLOUR: u8 = 8;
+/// Side of the image that the hash transforms.
+const SAMPLED: usize = 32;
+/// Side of the block of low frequencies that the hash keeps.
+const KEPT: usize = 8;
 
 /// Whether this is a PNG that can be read to its end: every row, every checksum, the end mark. It is read row by row, so
 /// that what a small file swells to is never held.
 pub(super) fn is_whole_png(bytes: &[u8]) -> bool {
-    let mut decoder = png::Decoder::new(Cursor::new(bytes));
-    decoder.set_limits(png::Limits {
-        bytes: DECODER_MEMORY,
-    });
+    let mut decoder = png_decoder(bytes, DECODER_MEMORY);
     decoder.set_ignore_text_chunk(true);
     decoder.set_ignore_iccp_chunk(true);
     decoder.read_info().is_ok_and(|mut reader| {
@@ -36,19 +39,163 @@ pub(super) fn is_whole_png(bytes: &[u8]) -> bool {
     })
 }
 
+fn png_decoder(bytes: &[u8], most: usize) -> png::Decoder<Cursor<&[u8]>> {
+    png::Decoder::new_with_limits(Cursor::new(bytes), png::Limits { bytes: most })
+}
+
 fn to_the_end(reader: &mut png::Reader<Cursor<&[u8]>>) -> Result<(), png::DecodingError> {
     while reader.next_row()?.is_some() {}
     reader.finish()
 }
 
-fn reader(bytes: &[u8]) -> ImageReader<Cursor<&[u8]>> {
-    let mut reader = ImageReader::new(Cursor::new(bytes));
-    let mut limits = Limits::default();
-    limits.max_image_width = Some(MAX_SIDE);
-    limits.max_image_height = Some(MAX_SIDE);
-    limits.max_alloc = Some(MAX_ALLOCATION);
-    reader.limits(limits);
-    reader
+/// An image of 8 bits per channel, without transparency.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Picture {
+    pub(super) width: usize,
+    pub(super) height: usize,
+    /// Row by row from the top left; as many as width times height.
+    pub(super) pixels: Vec<[u8; 3]>,
+}
+
+impl Picture {
+    /// Decodes a PNG or JPEG; what is transparent is shown on white.
+    pub(super) fn decode(bytes: &[u8]) -> Result<Self, String> {
+        if bytes.starts_with(&[0xff, 0xd8]) {
+            Self::of_jpeg(bytes)
+        } else {
+            Self::of_png(bytes)
+        }
+    }
+
+    fn of_jpeg(bytes: &[u8]) -> Result<Self, String> {
+        let side = MAX_SIDE as usize;
+        let options = DecoderOptions::default()
+            .set_max_width(side)
+            .set_max_height(side)
+            .jpeg_set_out_colorspace(ColorSpace::RGB);
+        let mut decoder = JpegDecoder::new_with_options(Cursor::new(bytes), options);
+        let words = |error: zune_jpeg::errors::DecodeErrors| error.to_string();
+        decoder.decode_headers().map_err(words)?;
+        check_size(decoder.output_buffer_size())?;
+        let decoded = decoder.decode().map_err(words)?;
+        let (width, height) = decoder.dimensions().ok_or("has no size")?;
+        Ok(Self {
+            width,
+            height,
+            pixels: decoded.as_chunks().0.to_vec(),
+        })
+    }
+
+    fn of_png(bytes: &[u8]) -> Result<Self, String> {
+        let mut decoder = png_decoder(bytes, MAX_ALLOCATION);
+        decoder.set_transformations(png::Transformations::normalize_to_color8());
+        let mut reader = decoder.read_info().map_err(|error| error.to_string())?;
+        let (width, height) = reader.info().size();
+        if width > MAX_SIDE || height > MAX_SIDE {
+            return Err(format!("is wider or higher than {MAX_SIDE} pixels"));
+        }
+        let size = check_size(reader.output_buffer_size())?;
+        let mut decoded = vec![0; size];
+        let frame = reader.next_frame(&mut decoded);
+        let frame = frame.map_err(|error| error.to_string())?;
+        decoded.truncate(frame.buffer_size());
+        let on_white = |[red, green, blue, alpha]: [u8; 4]| {
+            [red, green, blue].map(|channel| mixed(channel, alpha))
+        };
+        let samples = frame.color_type.samples();
+        let pixels = decoded.chunks_exact(samples).map(|pixel| match *pixel {
+            [grey] => [grey; 3],
+            [grey, alpha] => on_white([grey, grey, grey, alpha]),
+            [red, green, blue] => [red, green, blue],
+            [red, green, blue, alpha] => on_white([red, green, blue, alpha]),
+            _ => [0; 3],
+        });
+        Ok(Self {
+            width: frame.width as usize,
+            height: frame.height as usize,
+            pixels: pixels.collect(),
+        })
+    }
+
+    /// As a PNG; nothing where it cannot be encoded.
+    pub(super) fn encode(&self) -> Option<Vec<u8>> {
+        let side = |side: usize| u32::try_from(side).ok();
+        let mut bytes = Vec::new();
+        let mut encoder = png::Encoder::new(&mut bytes, side(self.width)?, side(self.height)?);
+        encoder.set_color(png::ColorType::Rgb);
+        let mut writer = encoder.write_header().ok()?;
+        writer.write_image_data(self.pixels.as_flattened()).ok()?;
+        writer.finish().ok()?;
+        Some(bytes)
+    }
+
+    /// The same in another size: each pixel is the mean of those that it covers.
+    fn scaled(&self, width: usize, height: usize) -> Self {
+        let columns: Vec<_> = (0..width).map(|x| covered(x, width, self.width)).collect();
+        let mut pixels = Vec::with_capacity(width * height);
+        for rows in (0..height).map(|y| covered(y, height, self.height)) {
+            for columns in &columns {
+                let mut sums = [0_usize; 3];
+                for row in rows.clone() {
+                    let line = &self.pixels[row * self.width..][columns.clone()];
+                    for pixel in line {
+                        (0..3).for_each(|channel| sums[channel] += usize::from(pixel[channel]));
+                    }
+                }
+                let count = rows.len() * columns.len();
+                pixels.push(sums.map(|sum| u8::try_from(sum / count).unwrap_or(u8::MAX)));
+            }
+        }
+        Self {
+            width,
+            height,
+            pixels,
+        }
+    }
+
+    /// At most so large as people are shown.
+    fn shown(self) -> Self {
+        let longest = self.width.max(self.height);
+        if longest <= LARGEST_SHOWN {
+            return self;
+        }
+        let side = |side: usize| (side * LARGEST_SHOWN / longest).max(1);
+        self.scaled(side(self.width), side(self.height))
+    }
+
+    fn one_colour(&self) -> Option<[u8; 3]> {
+        let first = *self.pixels.first()?;
+        let mut all = self.pixels.iter();
+        all.all(|pixel| near(*pixel, first)).then_some(first)
+    }
+
+    fn looks_like(&self, other: &Self) -> bool {
+        let mut pixels = self.pixels.iter().zip(&other.pixels);
+        (self.width, self.height) == (other.width, other.height)
+            && pixels.all(|(one, other)| near(*one, *other))
+    }
+}
+
+/// The pixels of an old side that one of a new side covers, at least one.
+fn covered(place: usize, new: usize, old: usize) -> std::ops::Range<usize> {
+    let start = place * old / new;
+    start..((place + 1) * old / new).max(start + 1)
+}
+
+/// How much memory a decoded image takes, where that is allowed.
+fn check_size(bytes: Option<usize>) -> Result<usize, String> {
+    let fits = bytes.filter(|bytes| *bytes <= MAX_ALLOCATION);
+    fits.ok_or_else(|| format!("takes more than {MAX_ALLOCATION} bytes"))
+}
+
+fn mixed(channel: u8, alpha: u8) -> u8 {
+    let (channel, alpha) = (u16::from(channel), u16::from(alpha));
+    u8::try_from((channel * alpha + 255 * (255 - alpha)) / 255).unwrap_or(u8::MAX)
+}
+
+fn near(one: [u8; 3], other: [u8; 3]) -> bool {
+    let mut channels = one.iter().zip(other);
+    channels.all(|(one, other)| one.abs_diff(other) <= SAME_COLOUR)
 }
 
 /// What an image looks like.
@@ -58,100 +205,81 @@ pub(super) enum Look {
     Blank([u8; 3]),
     /// The signs of its low frequencies, against their median; and the pixels, since in a smooth image many frequencies are
     /// next to nothing and change their sign for no reason that anybody sees.
-    Structured(ImageHash<[u8; 8]>, image::RgbImage),
+    Structured(u64, Picture),
 }
 
 impl Look {
     /// Decodes a PNG or JPEG and looks at it.
     pub(super) fn of(bytes: &[u8]) -> Result<Self, String> {
-        let image = reader(bytes)
-            .with_guessed_format()
-            .map_err(|error| error.to_string())?
-            .decode()
-            .map_err(|error| error.to_string())?;
-        let image = on_white(&image);
-        if let Some(colour) = one_colour(&image) {
-            return Ok(Self::Blank(colour));
-        }
-        let hasher = HasherConfig::with_bytes_type::<[u8; 8]>()
-            .hash_alg(HashAlg::Median)
-            .preproc_dct()
-            .hash_size(8, 8)
-            .to_hasher();
-        Ok(Self::Structured(hasher.hash_image(&image), image))
+        let picture = Picture::decode(bytes)?;
+        Ok(match picture.one_colour() {
+            Some(colour) => Self::Blank(colour),
+            None => Self::Structured(hash(&picture), picture),
+        })
     }
 
     /// Bits that differ, of 64. A blank image has no structure to compare: it is like another of its colour, and like
     /// nothing else.
     pub(super) fn distance(&self, other: &Self) -> u32 {
         match (self, other) {
-            (Self::Structured(_, one), Self::Structured(_, other)) if look_the_same(one, other) => {
-                0
-            }
-            (Self::Structured(one, _), Self::Structured(other, _)) => one.dist(other),
+            (Self::Structured(_, one), Self::Structured(_, other)) if one.looks_like(other) => 0,
+            (Self::Structured(one, _), Self::Structured(other, _)) => (one ^ other).count_ones(),
             (Self::Blank(one), Self::Blank(other)) if near(*one, *other) => 0,
             _ => FARTHEST,
         }
     }
 }
 
-/// Two images beside each other as a PNG, the first on the left; larger ones are made smaller. Nothing where one cannot be decoded.
-pub(super) fn side_by_side(left: &[u8], right: &[u8]) -> Option<Vec<u8>> {
-    let [left, right] = [shown(left)?, shown(right)?];
-    let height = left.height().max(right.height());
-    let width = left.width() + GAP + right.width();
-    let mut both = image::RgbImage::from_pixel(width, height, image::Rgb([128; 3]));
-    image::imageops::replace(&mut both, &left, 0, 0);
-    let start = i64::from(left.width() + GAP);
-    image::imageops::replace(&mut both, &right, start, 0);
-    let mut png = Cursor::new(Vec::new());
-    both.write_to(&mut png, image::ImageFormat::Png).ok()?;
-    Some(png.into_inner())
-}
-
-/// An image as it is shown to people, on white and at most so large.
-fn shown(bytes: &[u8]) -> Option<image::RgbImage> {
-    let image = reader(bytes).with_guessed_format().ok()?.decode().ok()?;
-    let fits = image.width() <= LARGEST_SHOWN && image.height() <= LARGEST_SHOWN;
-    let image = if fits {
-        image
-    } else {
-        image.thumbnail(LARGEST_SHOWN, LARGEST_SHOWN)
-    };
-    Some(on_white(&image))
-}
-
-/// The image without transparency, as a person would see it on white.
-fn on_white(image: &DynamicImage) -> image::RgbImage {
-    if !image.color().has_alpha() {
-        return image.to_rgb8();
+/// The perceptual hash by cosine transform: C. Zauner, "Implementation and Benchmarking of Perceptual Image Hash Functions"
+/// (2010), section 3.2.1. Of the luminance in 32 by 32 pixels, the 8 by 8 lowest frequencies are kept, less the constant
+/// ones; a bit says whether one is above their median.
+fn hash(picture: &Picture) -> u64 {
+    let small = picture.scaled(SAMPLED, SAMPLED);
+    let luminance = small.pixels.iter().map(|pixel| {
+        let [red, green, blue] = pixel.map(f64::from);
+        0.299 * red + 0.587 * green + 0.114 * blue
+    });
+    let luminance: Vec<f64> = luminance.collect();
+    let mut kept = [0.0; KEPT * KEPT];
+    for (place, sum) in kept.iter_mut().enumerate() {
+        let (row, column) = (place / KEPT + 1, place % KEPT + 1);
+        let terms = luminance
+            .iter()
+            .enumerate()
+            .map(|(at, value)| value * cosine(row, at / SAMPLED) * cosine(column, at % SAMPLED));
+        *sum = terms.sum();
     }
-    let rgba = image.to_rgba8();
-    image::RgbImage::from_fn(rgba.width(), rgba.height(), |x, y| {
-        let [red, green, blue, alpha] = rgba.get_pixel(x, y).0;
-        let mixed = |channel: u8| {
-            let (channel, alpha) = (u16::from(channel), u16::from(alpha));
-            u8::try_from((channel * alpha + 255 * (255 - alpha)) / 255).unwrap_or(u8::MAX)
-        };
-        image::Rgb([mixed(red), mixed(green), mixed(blue)])
+    let mut sorted = kept;
+    sorted.sort_by(f64::total_cmp);
+    let median = f64::midpoint(sorted[KEPT * KEPT / 2 - 1], sorted[KEPT * KEPT / 2]);
+    let bits = kept.iter().enumerate();
+    bits.fold(0, |hash, (place, value)| {
+        hash | (u64::from(*value > median) << place)
     })
 }
 
-fn one_colour(image: &image::RgbImage) -> Option<[u8; 3]> {
-    let first = image.pixels().next()?.0;
-    image
-        .pixels()
-        .all(|pixel| near(pixel.0, first))
-        .then_some(first)
+/// The base of the cosine transform (DCT-II) over 32 samples.
+#[expect(clippy::cast_precision_loss, reason = "both are below 32")]
+fn cosine(frequency: usize, sample: usize) -> f64 {
+    (PI / SAMPLED as f64 * (sample as f64 + 0.5) * frequency as f64).cos()
 }
 
-fn look_the_same(one: &image::RgbImage, other: &image::RgbImage) -> bool {
-    let mut pixels = one.pixels().zip(other.pixels());
-    one.dimensions() == other.dimensions() && pixels.all(|(one, other)| near(one.0, other.0))
-}
-
-fn near(one: [u8; 3], other: [u8; 3]) -> bool {
-    one.iter()
-        .zip(other)
-        .all(|(one, other)| one.abs_diff(other) <= SAME_COLOUR)
+/// Two images beside each other as a PNG, the first on the left; larger ones are made smaller. Nothing where one cannot be decoded.
+pub(super) fn side_by_side(left: &[u8], right: &[u8]) -> Option<Vec<u8>> {
+    let left = Picture::decode(left).ok()?.shown();
+    let right = Picture::decode(right).ok()?.shown();
+    let width = left.width + GAP + right.width;
+    let height = left.height.max(right.height);
+    let mut both = Picture {
+        width,
+        height,
+        pixels: vec![[128; 3]; width * height],
+    };
+    for (image, start) in [(&left, 0), (&right, left.width + GAP)] {
+        let lines = image.pixels.chunks_exact(image.width);
+        for (line, place) in lines.zip(both.pixels.chunks_exact_mut(width)) {
+            place[start..][..image.width].copy_from_slice(line);
+        }
+    }
+    both.encode()
 }

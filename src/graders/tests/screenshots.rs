@@ -4,44 +4,43 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
-use image::{ImageFormat, Rgb, RgbImage};
-
 use super::{Desk, Grade, GraderSpec};
+use crate::graders::pixels::{Look, Picture};
+
+fn picture(width: usize, height: usize, colour: impl Fn(usize, usize) -> [u8; 3]) -> Picture {
+    let places = (0..height).flat_map(|y| (0..width).map(move |x| (x, y)));
+    Picture {
+        width,
+        height,
+        pixels: places.map(|(x, y)| colour(x, y)).collect(),
+    }
+}
 
 /// A page with a title bar and paragraphs; `seed` moves them.
-fn page(width: u32, height: u32, seed: u32) -> RgbImage {
-    RgbImage::from_fn(width, height, |x, y| {
+fn page(width: usize, height: usize, seed: usize) -> Picture {
+    picture(width, height, |x, y| {
         let (column, row) = (x * 16 / width, y * 24 / height);
         let dark = row == 0
             || (row + seed).is_multiple_of(3 + seed % 4)
                 && column > seed % 5
                 && (column * 7 + row * 3 + seed) % 5 > 1;
-        if dark {
-            Rgb([40, 60, 90])
-        } else {
-            Rgb([250, 250, 250])
-        }
+        if dark { [40, 60, 90] } else { [250, 250, 250] }
     })
 }
 
-fn save(image: &RgbImage, path: &Path, format: ImageFormat) {
-    image.save_with_format(path, format).expect("save an image");
+fn save(picture: &Picture, path: &Path) {
+    fs::write(path, picture.encode().expect("a PNG")).expect("save an image");
 }
 
 #[tokio::test]
 async fn a_screenshot_is_a_png_inside_the_workspace() {
     let desk = Desk::new();
-    save(&page(64, 96, 1), &desk.at("App/shot.png"), ImageFormat::Png);
-    save(
-        &page(64, 96, 1),
-        &desk.at("App/photo.png"),
-        ImageFormat::Jpeg,
+    save(&page(64, 96, 1), &desk.at("App/shot.png"));
+    desk.put(
+        "App/photo.png",
+        include_bytes!("../../../tests/fixtures/images/page.jpg"),
     );
-    save(
-        &page(64, 96, 1),
-        &desk.home.path().join("outside.png"),
-        ImageFormat::Png,
-    );
+    save(&page(64, 96, 1), &desk.home.path().join("outside.png"));
     desk.put("App/empty.png", "");
     desk.put("App/text.png", "not an image");
     let png = fs::read(desk.at("App/shot.png")).expect("read");
@@ -119,10 +118,10 @@ fn peak_kib() -> u64 {
         .unwrap_or(0)
 }
 
-async fn distance(desk: &Desk, seen: &RgbImage, reference: &RgbImage) -> u32 {
+async fn distance(desk: &Desk, seen: &Picture, reference: &Picture) -> u32 {
     let known = desk.home.path().join("reference.png");
-    save(seen, &desk.at("App/seen.png"), ImageFormat::Png);
-    save(reference, &known, ImageFormat::Png);
+    save(seen, &desk.at("App/seen.png"));
+    save(reference, &known);
     let told = desk
         .one(GraderSpec::ScreenshotCompare {
             path: PathBuf::from("seen.png"),
@@ -151,7 +150,7 @@ async fn like_pages_are_near_and_different_pages_are_far() {
     );
     let mut clock = original.clone();
     for (x, y) in (10..60).flat_map(|x| (5..15).map(move |y| (x, y))) {
-        clock.put_pixel(x, y, Rgb([200, 200, 200]));
+        clock.pixels[y * clock.width + x] = [200; 3];
     }
     assert!(
         distance(&desk, &clock, &original).await <= 10,
@@ -168,9 +167,9 @@ async fn like_pages_are_near_and_different_pages_are_far() {
 async fn a_smooth_page_is_like_itself_in_a_hardly_other_colour() {
     let desk = Desk::new();
     let smooth = |blue: u8| {
-        RgbImage::from_fn(64, 64, |x, y| {
+        picture(64, 64, |x, y| {
             let [x, y] = [x, y].map(|place| u8::try_from(4 * place).unwrap_or(u8::MAX));
-            Rgb([x, y, blue])
+            [x, y, blue]
         })
     };
     assert_eq!(distance(&desk, &smooth(3), &smooth(0)).await, 0);
@@ -180,8 +179,8 @@ async fn a_smooth_page_is_like_itself_in_a_hardly_other_colour() {
 #[tokio::test]
 async fn a_blank_page_is_like_nothing_but_itself() {
     let desk = Desk::new();
-    let white = RgbImage::from_pixel(390, 844, Rgb([255, 255, 255]));
-    let black = RgbImage::from_pixel(390, 844, Rgb([0, 0, 0]));
+    let white = picture(390, 844, |_, _| [255; 3]);
+    let black = picture(390, 844, |_, _| [0; 3]);
     let original = page(390, 844, 1);
     for (seen, reference, wanted) in [
         (&white, &original, 64),
@@ -197,7 +196,7 @@ async fn a_blank_page_is_like_nothing_but_itself() {
 #[tokio::test]
 async fn a_reference_that_cannot_be_read_is_the_suites_fault() {
     let desk = Desk::new();
-    save(&page(64, 96, 1), &desk.at("App/seen.png"), ImageFormat::Png);
+    save(&page(64, 96, 1), &desk.at("App/seen.png"));
     let compare = |path: &str, reference_path: PathBuf| GraderSpec::ScreenshotCompare {
         path: PathBuf::from(path),
         reference_path,
@@ -224,8 +223,8 @@ async fn a_reference_that_cannot_be_read_is_the_suites_fault() {
 async fn a_screenshot_that_differs_is_shown_beside_its_reference() {
     let desk = Desk::new();
     let reference_path = desk.home.path().join("reference.png");
-    save(&page(64, 96, 1), &reference_path, ImageFormat::Png);
-    save(&page(80, 96, 4), &desk.at("App/shot.png"), ImageFormat::Png);
+    save(&page(64, 96, 1), &reference_path);
+    save(&page(80, 96, 4), &desk.at("App/shot.png"));
     let compare = |threshold| GraderSpec::ScreenshotCompare {
         path: PathBuf::from("shot.png"),
         reference_path: reference_path.clone(),
@@ -238,9 +237,41 @@ async fn a_screenshot_that_differs_is_shown_beside_its_reference() {
     assert_eq!(desk.one(compare(64)).await.0, Grade::Pass);
     assert!(!shown.exists(), "what passes needs no picture");
     assert_eq!(desk.one(compare(0)).await.0, Grade::Fail);
-    let both = image::open(shown).expect("a picture").to_rgb8();
-    assert_eq!(both.dimensions(), (64 + 8 + 80, 96));
-    let (left, right) = (page(64, 96, 1), page(80, 96, 4));
-    assert_eq!(both.get_pixel(10, 50), left.get_pixel(10, 50));
-    assert_eq!(both.get_pixel(72 + 10, 50), right.get_pixel(10, 50));
+    let both = Picture::decode(&fs::read(shown).expect("a picture")).expect("a PNG");
+    assert_eq!((both.width, both.height), (64 + 8 + 80, 96));
+    let at = |picture: &Picture, x: usize| picture.pixels[50 * picture.width + x];
+    assert_eq!(at(&both, 10), at(&page(64, 96, 1), 10));
+    assert_eq!(at(&both, 72 + 10), at(&page(80, 96, 4), 10));
+}
+
+/// The same page by another program, in the ways in which files hold pixels.
+#[test]
+fn every_way_to_hold_pixels_shows_the_same_page() {
+    let own = page(64, 96, 1);
+    let own = Look::of(&own.encode().expect("a PNG")).expect("a look");
+    for (name, bytes) in [
+        (
+            "a JPEG",
+            &include_bytes!("../../../tests/fixtures/images/page.jpg")[..],
+        ),
+        (
+            "greys",
+            include_bytes!("../../../tests/fixtures/images/grey.png"),
+        ),
+        (
+            "a palette",
+            include_bytes!("../../../tests/fixtures/images/palette.png"),
+        ),
+        (
+            "transparency",
+            include_bytes!("../../../tests/fixtures/images/alpha.png"),
+        ),
+        (
+            "16 bits",
+            include_bytes!("../../../tests/fixtures/images/deep.png"),
+        ),
+    ] {
+        let distance = Look::of(bytes).expect(name).distance(&own);
+        assert!(distance <= 2, "{name}: {distance}");
+    }
 }
