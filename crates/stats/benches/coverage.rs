@@ -1,0 +1,3 @@
+//! Simulates runs with known effects.
+
+fn main() {}

@@ -1,0 +1,4 @@
+//! Figures of other programs, and edges.
+
+mod edges;
+mod figures;
