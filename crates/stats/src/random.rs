@@ -31,11 +31,11 @@ impl Draws {
         ((u128::from(self.0.next_u64()) * bound as u128) >> 64) as usize
     }
 
-    /// Whether an event of this chance happens.
+    /// A number between 0 and 1, below 1.
     #[expect(clippy::cast_precision_loss, reason = "53 bits fit")]
-    pub(crate) fn happens(&mut self, chance: f64) -> bool {
+    pub(crate) fn uniform(&mut self) -> f64 {
         const ALL: f64 = 9_007_199_254_740_992.0; // 2^53
-        ((self.0.next_u64() >> 11) as f64) < chance * ALL
+        (self.0.next_u64() >> 11) as f64 / ALL
     }
 
     /// Puts `count` values drawn without replacement at the front of `values`.

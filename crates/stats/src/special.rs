@@ -71,7 +71,7 @@ pub fn student_quantile(p: f64, freedom: f64) -> f64 {
     while two_sided(far, freedom) > tail {
         far *= 2.0;
     }
-    boundary(0.0, far, |t| two_sided(t, freedom) > tail)
+    boundary(0.0, far, EXACT, |t| two_sided(t, freedom) > tail)
 }
 
 /// The chance that a noncentral t lies above `t`: with `freedom` degrees of freedom, moved by
@@ -137,10 +137,18 @@ pub fn incomplete_beta(a: f64, b: f64, x: f64) -> f64 {
     (libm::exp(front) * fraction / a).clamp(0.0, 1.0)
 }
 
-/// Where `holds` changes between a point at which it holds and one at which it does not, to the
-/// last digits; `outside` itself where it holds everywhere.
-pub(crate) fn boundary(mut inside: f64, mut outside: f64, holds: impl Fn(f64) -> bool) -> f64 {
-    for _ in 0..64 {
+/// Halvings that leave nothing but the last digits of a float.
+pub(crate) const EXACT: u32 = 64;
+
+/// Where `holds` changes between a point at which it holds and one at which it does not, after
+/// this many halvings; `outside` itself where it holds everywhere.
+pub(crate) fn boundary(
+    mut inside: f64,
+    mut outside: f64,
+    halvings: u32,
+    holds: impl Fn(f64) -> bool,
+) -> f64 {
+    for _ in 0..halvings {
         let middle = inside.midpoint(outside);
         if holds(middle) {
             inside = middle;

@@ -3,7 +3,7 @@
 use std::f64::consts::PI;
 
 use crate::Interval;
-use crate::special::{boundary, two_sided_z};
+use crate::special::{EXACT, boundary, two_sided_z};
 use crate::spread::count;
 
 /// Successes among trials.
@@ -47,8 +47,8 @@ pub fn miettinen_nurminen(strata: &[Stratum], confidence: f64) -> Option<Interva
     let middle = mean_difference(strata);
     let inside = |difference: f64| !excludes(strata, difference, z);
     Some(Interval {
-        low: boundary(middle, -1.0, inside),
-        high: boundary(middle, 1.0, inside),
+        low: boundary(middle, -1.0, EXACT, inside),
+        high: boundary(middle, 1.0, EXACT, inside),
     })
 }
 

@@ -47,6 +47,9 @@ pub enum Unplanned {
 /// Plans end at this many trials of each {cell, arm}.
 pub const MOST_TRIALS: usize = 100_000;
 
+/// Of the search for the smallest detectable effect: seven digits.
+const HALVINGS: u32 = 24;
+
 /// A run that is planned.
 #[derive(Clone, Copy)]
 struct Planned {
@@ -113,29 +116,29 @@ pub fn power(pilot: &[Cell], effect: f64, trials: usize, aim: Aim) -> Result<f64
 
 /// The smallest effect that a run with the pilot's variances and numbers of trials, but at least
 /// `trials` of each {cell, arm}, detects as often as aimed at: a ratio above 1 (its inverse is as
-/// detectable), or a difference. On [`Scale::Success`] it is the signed shift of arm a that has
-/// room: a loss where arm b mostly succeeds, else a gain.
+/// detectable), or a difference. On [`Scale::Success`] the difference has the sign for which there
+/// is room: a loss where arm b mostly succeeds, else a gain.
 ///
 /// # Errors
 /// A value that its scale does not allow; a pilot that shows no variance; an effect out of reach.
 pub fn smallest_detectable(pilot: &[Cell], trials: usize, aim: Aim) -> Result<f64, Unplanned> {
     let model = Model::of(pilot, aim)?;
-    let (sign, mut far) = match &model {
-        Model::Continuous(model) => (1.0, model.scale()),
-        Model::Success(model) => (model.direction(), 1.0),
+    let missed = |effect: f64| model.power(effect, trials, aim) < aim.power;
+    let far = match &model {
+        Model::Success(model) => model.largest_effect(),
+        Model::Continuous(model) => doubled_while(model.scale(), missed),
     };
-    let missed = |size: f64| model.power(sign * size, trials, aim) < aim.power;
-    if aim.scale == Scale::Success && missed(far) {
+    if missed(far) {
         return Err(Unplanned::OutOfReach);
     }
-    while missed(far) {
-        far *= 2.0;
+    Ok(aim.scale.reported(boundary(0.0, far, HALVINGS, missed)))
+}
+
+fn doubled_while(mut size: f64, holds: impl Fn(f64) -> bool) -> f64 {
+    while holds(size) {
+        size *= 2.0;
     }
-    let smallest = sign * boundary(0.0, far, missed);
-    Ok(match &model {
-        Model::Success(model) => model.mean_shift(smallest),
-        Model::Continuous(_) => aim.scale.reported(smallest),
-    })
+    size
 }
 
 /// The trials with which `effect`, a ratio or a difference of arm a against arm b, is detected as
