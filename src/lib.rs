@@ -41,7 +41,8 @@
 //! | 0 | `model` | what happened, as nouns: no I/O, no clock |
 //! | 0 | `failpoints` | where tests kill the harness or let the system fail; nothing in release builds |
 //! | 0 | `layers` | what an answer, a path of tool calls and a bill must hold to; the seam to judges |
-//! | 0 | `stats` | arithmetic, with the reference of each formula above it |
+//!
+//! Below all rooms: `crates/stats`, arithmetic with the reference of each formula above it.
 //!
 //! **Words.** Suite (what is configured), run (a folder), task, scenario (a named treatment), cell (agent x scenario x
 //! task), trial (one go at a cell), attempt (inside a trial, after a fault that was not the agent's), lane (the trials
@@ -120,7 +121,6 @@ pub mod report;
 pub mod retrieval;
 pub mod runner;
 pub mod shims;
-pub mod stats;
 pub mod supervise;
 pub mod trajectory;
 pub mod trial;

@@ -10,7 +10,7 @@ use crate::config::{JudgeProvider, JudgeSettings, JudgeSpec};
 use crate::judge::prompt::rubric_digest;
 use crate::layers::JudgeCheck;
 use crate::record::{RecordError, append_line, numbered_lines, read_appended, text_digest};
-use crate::stats::{Interval, Z_95, wilson};
+use proctor_stats::{Interval, Z_95, wilson};
 
 /// Fewer labelled samples than this say too little.
 const LEAST_LABELLED: usize = 100;

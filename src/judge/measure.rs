@@ -12,8 +12,8 @@ use crate::judge::labels::Label;
 use crate::judge::prompt::Material;
 use crate::judge::purse::Purse;
 use crate::layers::{JudgeCheck, JudgeFailure};
-use crate::stats::{Z_95, cohen_kappa};
 use crate::supervise::Cancel;
+use proctor_stats::{Z_95, cohen_kappa};
 
 /// What is measured, and how.
 #[derive(Debug, Clone)]

@@ -1,7 +1,7 @@
 //! Several replies as one: the median, and ties fail; or the mean, as AgentCI has it.
 
 use crate::layers::{JudgeLabel, JudgeReply, Panel, Threshold};
-use crate::stats;
+use proctor_stats as stats;
 
 /// What several replies say together.
 #[derive(Debug, Clone, PartialEq)]

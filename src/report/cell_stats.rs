@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::report::facts::{Facts, Measured, Standing};
 use crate::report::layers::LayerCounts;
 use crate::report::number::ratio;
-use crate::stats::{self, Interval, Sum, Z_95};
+use proctor_stats::{self as stats, Interval, Sum, Z_95};
 
 /// Values of which quantiles are asked: kept one by one.
 #[derive(Debug, Clone, Default, PartialEq)]

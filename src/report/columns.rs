@@ -5,7 +5,7 @@ use crate::model::Cell;
 use crate::report::cell_stats::CellStats;
 use crate::report::layers::Layer;
 use crate::report::number::of;
-use crate::stats::{pass_at_k, pass_pow_k};
+use proctor_stats::{pass_at_k, pass_pow_k};
 
 /// What a column holds, which decides how a person sees it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

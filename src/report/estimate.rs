@@ -7,7 +7,7 @@ use crate::record::RunDir;
 use crate::report::facts::{Facts, Standing};
 use crate::report::number::of;
 use crate::report::rebuild::{ReportError, attempts};
-use crate::stats;
+use proctor_stats as stats;
 
 /// A mean with a low and a high guess.
 ///

@@ -18,7 +18,7 @@ use crate::report::sink::{FileChange, Sink};
 use crate::report::spending::Spending;
 use crate::report::summary::Summary;
 use crate::report::{summary_cold_md, summary_csv, summary_md};
-use crate::stats::Sum;
+use proctor_stats::Sum;
 
 /// What to make, and whether to keep it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -6,7 +6,7 @@ use crate::model::CostSource;
 use crate::record::Row;
 use crate::report::number::counted;
 use crate::report::unknown_cost::{cost_is_unknown, unknown_counts_as};
-use crate::stats::Sum;
+use proctor_stats::Sum;
 
 /// The flag of a cost that the agent's client guessed.
 const GUESS: &str = "provider:guess";

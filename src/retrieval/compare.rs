@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::output::COLUMNS;
 use super::problem::{InputProblems, shown};
-use crate::stats::{Paired, paired};
+use proctor_stats::{Paired, paired};
 
 /// The figures of a `metrics.csv`, by query.
 #[derive(Debug, Clone, PartialEq)]
@@ -147,7 +147,7 @@ impl Compared {
             p_randomization,
         } = paired(&differences)?;
         let mean_of = |side: fn(&(f64, f64)) -> f64| {
-            crate::stats::mean(&pairs.iter().map(side).collect::<Vec<_>>()).unwrap_or_default()
+            proctor_stats::mean(&pairs.iter().map(side).collect::<Vec<_>>()).unwrap_or_default()
         };
         Some(Self {
             metric,

@@ -6,7 +6,7 @@ use std::num::NonZeroU32;
 
 use super::observation::{Observation, Part};
 use super::ranked::Judged;
-use crate::stats::{Sum, median, quantile, sort_floats};
+use proctor_stats::{Sum, median, quantile, sort_floats};
 
 /// Records by reference, in the order of queries and iterations.
 #[derive(Debug, Clone)]

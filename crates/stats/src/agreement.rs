@@ -62,7 +62,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::stats::Z_95;
+    use crate::Z_95;
 
     #[test]
     fn known_coefficients() {

@@ -65,32 +65,47 @@ impl<'a> FromIterator<&'a f64> for Sum {
     }
 }
 
+impl FromIterator<f64> for Sum {
+    fn from_iter<Values: IntoIterator<Item = f64>>(values: Values) -> Self {
+        let mut sum = Self::default();
+        values.into_iter().for_each(|value| sum.add(value));
+        sum
+    }
+}
+
 /// The arithmetic mean; `None` for an empty sample.
 #[must_use]
 pub fn mean(values: &[f64]) -> Option<f64> {
     values.iter().collect::<Sum>().mean()
 }
 
-/// The standard deviation of a sample, with `n - 1`; `None` below two values.
+/// The variance of a sample, with `n - 1`; `None` below two values, 0 where all are equal.
 ///
-/// The corrected two-pass algorithm of T. F. Chan, G. H. Golub and R. J. `LeVeque`, "Algorithms for Computing the Sample
-/// Variance", The American Statistician 37 (1983), 242-247.
+/// The corrected two-pass algorithm of T. F. Chan, G. H. Golub and R. J. `LeVeque`, "Algorithms for
+/// Computing the Sample Variance", The American Statistician 37 (1983), 242-247.
 #[must_use]
-pub fn sample_std(values: &[f64]) -> Option<f64> {
-    if values.len() < 2 {
-        return None;
+pub fn sample_variance(values: &[f64]) -> Option<f64> {
+    let (first, rest) = values.split_first().filter(|(_, rest)| !rest.is_empty())?;
+    if rest.iter().all(|value| value.total_cmp(first).is_eq()) {
+        return Some(0.0);
     }
     let middle = mean(values)?;
     let mut squares = Sum::default();
-    let mut rest = Sum::default();
+    let mut remainder = Sum::default();
     for value in values {
         let distance = value - middle;
         squares.add(distance * distance);
-        rest.add(distance);
+        remainder.add(distance);
     }
     let size = count(values.len());
-    let variance = (squares.total() - rest.total() * rest.total() / size) / (size - 1.0);
-    Some(variance.max(0.0).sqrt())
+    let lost = remainder.total() * remainder.total() / size;
+    Some(((squares.total() - lost) / (size - 1.0)).max(0.0))
+}
+
+/// The standard deviation of a sample, with `n - 1`; `None` below two values.
+#[must_use]
+pub fn sample_std(values: &[f64]) -> Option<f64> {
+    sample_variance(values).map(f64::sqrt)
 }
 
 /// Sample standard deviation / mean; `None` below two values and at mean 0.
@@ -101,7 +116,7 @@ pub fn coefficient_of_variation(values: &[f64]) -> Option<f64> {
 }
 
 #[expect(clippy::cast_precision_loss, reason = "no sample holds 2^53 values")]
-pub(super) fn count(count: usize) -> f64 {
+pub(crate) fn count(count: usize) -> f64 {
     count as f64
 }
 

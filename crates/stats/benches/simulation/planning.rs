@@ -1,0 +1,174 @@
+//! Predicted power against the share of simulated runs that detect the effect.
+
+use proctor_stats::{
+    Aim, Cell, Observation, Scale, Settings, Sum, contrast, power, smallest_detectable,
+};
+
+use super::continuous::covers;
+use super::world::{Law, Sizes, Source, World};
+use super::{Extent, Finding, Limit, share};
+
+pub(super) fn findings(extent: Extent) -> Vec<Finding> {
+    let mut all = Vec::new();
+    for case in cases().into_iter().take(extent.pick(1, usize::MAX)) {
+        all.extend(compare_plan(&case, extent));
+    }
+    all
+}
+
+/// A suite whose pilot is planned from.
+struct Plan {
+    name: String,
+    scale: Scale,
+    pilot: u32,
+    comparisons: u32,
+    /// The run with this effect and this many trials.
+    run: Box<Run>,
+    trials: u32,
+}
+
+type Run = dyn Fn(f64, u32, &mut Source) -> Vec<Cell>;
+
+fn cases() -> Vec<Plan> {
+    let mut all = Vec::new();
+    for (law, cells, trials) in [
+        (Law::LogNormal(0.3), 3, [10, 20]),
+        (Law::LogNormal(0.6), 15, [5, 10]),
+        (Law::LogNormal(0.12), 1, [10, 10]),
+        (Law::Drift(0.12), 3, [10, 10]),
+        (Law::Outliers(0.3), 3, [30, 30]),
+        (Law::Outliers(0.3), 15, [10, 10]),
+    ] {
+        all.push(times(law, cells, trials));
+    }
+    all.push(Plan {
+        comparisons: 5,
+        ..times(Law::LogNormal(0.3), 3, [10, 20])
+    });
+    for (rates, pilot, trials) in [
+        (&[0.9_f64][..], 30, 30),
+        (&[0.997][..], 30, 30),
+        (&[0.5, 0.9, 0.997][..], 30, 30),
+    ] {
+        all.push(successes(rates, pilot, trials));
+    }
+    all
+}
+
+fn times(law: Law, cells: u32, [pilot, trials]: [u32; 2]) -> Plan {
+    let run = move |effect: f64, trials: u32, source: &mut Source| {
+        let sizes = Sizes::both(trials);
+        let world = World {
+            law,
+            cells,
+            sizes,
+            effect,
+        };
+        world.run(source)
+    };
+    Plan {
+        name: format!("{}, {cells} cells", law.name()),
+        scale: Scale::Ratio,
+        pilot,
+        comparisons: 1,
+        run: Box::new(run),
+        trials,
+    }
+}
+
+fn successes(rates: &'static [f64], pilot: u32, trials: u32) -> Plan {
+    let run = move |effect: f64, trials: u32, source: &mut Source| {
+        let mut arm = |rate: f64| -> Vec<Observation> {
+            (0..trials)
+                .map(|_| Observation {
+                    value: f64::from(u8::from(source.happens(rate.clamp(0.0, 1.0)))),
+                    block: None,
+                })
+                .collect()
+        };
+        let cell = |task: usize| Cell {
+            task,
+            a: arm(rates[task % rates.len()] + effect),
+            b: arm(rates[task % rates.len()]),
+        };
+        (0..3).map(cell).collect()
+    };
+    Plan {
+        name: format!("success {rates:?}, 3 cells"),
+        scale: Scale::Success,
+        pilot,
+        comparisons: 1,
+        run: Box::new(run),
+        trials,
+    }
+}
+
+/// The mean prediction over pilots, and the share of runs that detect; both for the effect that
+/// pilots on average call detectable at 80 %.
+fn compare_plan(plan: &Plan, extent: Extent) -> [Finding; 2] {
+    let aim = Aim {
+        scale: plan.scale,
+        power: 0.8,
+        alpha: 0.05,
+        comparisons: plan.comparisons,
+        seed: 1,
+    };
+    let trials = plan.trials as usize;
+    let pilots: Vec<Vec<Cell>> = (0..extent.pick(10, 200))
+        .map(|seed| (plan.run)(0.0, plan.pilot, &mut Source::new(1_000_000 + seed)))
+        .collect();
+    let mean_over = |figure: &dyn Fn(&[Cell]) -> f64| {
+        let figures = pilots.iter().map(|pilot| figure(pilot));
+        figures.collect::<Sum>().mean().expect("pilots")
+    };
+    let size = mean_over(&|pilot| {
+        let found = smallest_detectable(pilot, trials, aim).expect("a plan");
+        calculated(found, plan.scale)
+    });
+    let effect = match plan.scale {
+        Scale::Ratio => size.exp(),
+        Scale::Difference | Scale::Success => size,
+    };
+    let predicted = mean_over(&|pilot| power(pilot, effect, trials, aim).expect("a plan"));
+    let repetitions = extent.pick(400, 10_000);
+    let observed = share(repetitions, |source| {
+        detects(&(plan.run)(size, plan.trials, source), plan)
+    });
+    let finding = |column: &str, share: f64, limit: Limit| Finding {
+        table: "Power",
+        row: format!(
+            "{}, pilot of {}, run of {}, {} contrasts",
+            plan.name, plan.pilot, plan.trials, plan.comparisons
+        ),
+        column: column.to_owned(),
+        share,
+        repetitions,
+        limit,
+    };
+    let (least, most) = (predicted - 0.05, (predicted + 0.05).min(1.0));
+    [
+        finding("predicted", predicted, Limit::None),
+        finding("observed", observed, Limit::Between(least, most)),
+    ]
+}
+
+fn calculated(effect: f64, scale: Scale) -> f64 {
+    match scale {
+        Scale::Ratio => effect.ln(),
+        Scale::Difference | Scale::Success => effect,
+    }
+}
+
+fn detects(cells: &[Cell], plan: &Plan) -> bool {
+    let settings = Settings {
+        scale: plan.scale,
+        confidence: 1.0 - 0.05 / f64::from(plan.comparisons),
+        seed: None,
+    };
+    let found = contrast(cells, settings).expect("values that fit the scale");
+    let none = match plan.scale {
+        Scale::Ratio => 1.0,
+        Scale::Difference | Scale::Success => 0.0,
+    };
+    !covers(found.these_tasks.expect("an interval"), none)
+}

@@ -1,0 +1,172 @@
+//! What a run can detect, and how many trials it takes to detect more.
+
+mod continuous;
+mod success;
+
+use crate::contrast::{Cell, InvalidValue, Scale, Undetermined, usable};
+use crate::special::boundary;
+
+/// The detection that is planned for.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Aim {
+    /// How values are compared.
+    pub scale: Scale,
+    /// The share of repetitions that should detect the effect; 0.8 by custom.
+    pub power: f64,
+    /// The two-sided error rate; 0.05 by custom.
+    pub alpha: f64,
+    /// Contrasts shown together: the test uses alpha / comparisons, the first step of Holm.
+    pub comparisons: u32,
+    /// Of the repetitions that predict the power of success.
+    pub seed: u64,
+}
+
+/// Trials for a wanted effect.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TrialsNeeded {
+    /// Trials of each {cell, arm}.
+    pub each: usize,
+    /// Trials to add to those of the pilot, over all cells and both arms.
+    pub more: usize,
+}
+
+/// Why a plan cannot be made.
+#[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
+pub enum Unplanned {
+    /// A value that its scale does not allow.
+    #[error(transparent)]
+    Invalid(#[from] InvalidValue),
+    /// The pilot does not show how trials vary.
+    #[error("the pilot does not determine the variance of trials: {0:?}")]
+    Undetermined(Undetermined),
+    /// No number of trials up to [`MOST_TRIALS`], or no effect that is possible, is enough.
+    #[error("out of reach")]
+    OutOfReach,
+}
+
+/// Plans end at this many trials of each {cell, arm}.
+pub const MOST_TRIALS: usize = 100_000;
+
+/// Of the search for the smallest detectable effect: seven digits.
+const HALVINGS: u32 = 24;
+
+/// A run that is planned.
+#[derive(Clone, Copy)]
+struct Planned {
+    /// On the scale of calculation.
+    effect: f64,
+    /// Trials of each {cell, arm} at least; the pilot's are kept.
+    trials: usize,
+    alpha: f64,
+    seed: u64,
+}
+
+/// How a metric's contrast behaves under an effect and a number of trials.
+enum Model {
+    Continuous(continuous::Model),
+    Success(success::Model),
+}
+
+impl Model {
+    fn of(pilot: &[Cell], aim: Aim) -> Result<Self, Unplanned> {
+        let (cells, _) = usable(pilot, aim.scale)?;
+        if cells.is_empty() {
+            return Err(Unplanned::Undetermined(Undetermined::NoCells));
+        }
+        Ok(match aim.scale {
+            Scale::Success => Self::Success(success::Model::of(&cells)),
+            Scale::Ratio | Scale::Difference => {
+                Self::Continuous(continuous::Model::of(&cells).map_err(Unplanned::Undetermined)?)
+            }
+        })
+    }
+
+    /// The share of repetitions that detect `effect`, on the scale of calculation, with at least
+    /// `trials` of each {cell, arm}.
+    fn power(&self, effect: f64, trials: usize, aim: Aim) -> f64 {
+        let planned = Planned {
+            effect,
+            trials,
+            alpha: aim.alpha / f64::from(aim.comparisons.max(1)),
+            seed: aim.seed,
+        };
+        match self {
+            Self::Continuous(model) => model.power(planned),
+            Self::Success(model) => model.power(planned),
+        }
+    }
+
+    fn trials(&self) -> &[usize] {
+        match self {
+            Self::Continuous(model) => &model.trials,
+            Self::Success(model) => &model.trials,
+        }
+    }
+}
+
+/// The share of repetitions with the pilot's variances, and at least `trials` of each {cell, arm},
+/// whose interval on these tasks would exclude no difference. `effect` is a ratio, or a difference
+/// of arm a against arm b.
+///
+/// # Errors
+/// A value that its scale does not allow; a pilot that shows no variance.
+pub fn power(pilot: &[Cell], effect: f64, trials: usize, aim: Aim) -> Result<f64, Unplanned> {
+    Ok(Model::of(pilot, aim)?.power(aim.scale.calculated(effect), trials, aim))
+}
+
+/// The smallest effect that a run with the pilot's variances and numbers of trials, but at least
+/// `trials` of each {cell, arm}, detects as often as aimed at: a ratio above 1 (its inverse is as
+/// detectable), or a difference. On [`Scale::Success`] the difference has the sign for which there
+/// is room: a loss where arm b mostly succeeds, else a gain.
+///
+/// # Errors
+/// A value that its scale does not allow; a pilot that shows no variance; an effect out of reach.
+pub fn smallest_detectable(pilot: &[Cell], trials: usize, aim: Aim) -> Result<f64, Unplanned> {
+    let model = Model::of(pilot, aim)?;
+    let missed = |effect: f64| model.power(effect, trials, aim) < aim.power;
+    let far = match &model {
+        Model::Success(model) => model.largest_effect(),
+        Model::Continuous(model) => doubled_while(model.scale(), missed),
+    };
+    if missed(far) {
+        return Err(Unplanned::OutOfReach);
+    }
+    Ok(aim.scale.reported(boundary(0.0, far, HALVINGS, missed)))
+}
+
+fn doubled_while(mut size: f64, holds: impl Fn(f64) -> bool) -> f64 {
+    while holds(size) {
+        size *= 2.0;
+    }
+    size
+}
+
+/// The trials with which `effect`, a ratio or a difference of arm a against arm b, is detected as
+/// often as aimed at.
+///
+/// # Errors
+/// A value that its scale does not allow; a pilot that shows no variance; an effect out of reach.
+pub fn trials_needed(pilot: &[Cell], effect: f64, aim: Aim) -> Result<TrialsNeeded, Unplanned> {
+    let model = Model::of(pilot, aim)?;
+    let effect = aim.scale.calculated(effect);
+    let enough = |trials: usize| model.power(effect, trials, aim) >= aim.power;
+    let mut high = 2;
+    while !enough(high) {
+        high *= 2;
+        if high > MOST_TRIALS {
+            return Err(Unplanned::OutOfReach);
+        }
+    }
+    let mut low = high / 2;
+    while high - low > 1 {
+        let middle = usize::midpoint(low, high);
+        if enough(middle) {
+            high = middle;
+        } else {
+            low = middle;
+        }
+    }
+    let existing = model.trials().iter();
+    let more = existing.map(|trials| high.saturating_sub(*trials)).sum();
+    Ok(TrialsNeeded { each: high, more })
+}
