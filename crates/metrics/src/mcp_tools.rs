@@ -1,0 +1,247 @@
+//! The one table of XcodeBuildMCP's tools: what each drives, and in which versions it was seen.
+
+use std::time::Duration;
+
+use proctor_model::Measures;
+
+/// What a tool of XcodeBuildMCP drives.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Drives {
+    /// `xcodebuild`
+    Xcodebuild,
+    /// `xcrun simctl`
+    Simctl,
+}
+
+/// A tool of XcodeBuildMCP.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct McpTool {
+    /// Its name without server.
+    pub name: &'static str,
+    /// What it drives.
+    pub drives: Drives,
+    /// Whether it builds or tests, so that its first call is the first MCP build.
+    pub builds: bool,
+    /// Versions in which it was seen.
+    pub versions: &'static str,
+    /// Whether the name alone tells; other names count only for a server that is called after Xcode.
+    pub distinct: bool,
+}
+
+const fn tool(name: &'static str, drives: Drives, versions: &'static str) -> McpTool {
+    McpTool {
+        name,
+        drives,
+        builds: false,
+        versions,
+        distinct: true,
+    }
+}
+
+const fn builder(name: &'static str, versions: &'static str) -> McpTool {
+    McpTool {
+        builds: true,
+        ..tool(name, Drives::Xcodebuild, versions)
+    }
+}
+
+const fn common(tool: McpTool) -> McpTool {
+    McpTool {
+        distinct: false,
+        ..tool
+    }
+}
+
+const TABLE: &[McpTool] = &[
+    tool("list_schemes", Drives::Xcodebuild, "1.x to 2.7"),
+    tool("show_build_settings", Drives::Xcodebuild, "1.x to 2.7"),
+    builder("build_sim", "1.x to 2.7"),
+    builder("build_run_sim", "1.x to 2.7"),
+    builder("test_sim", "1.x to 2.7"),
+    builder("build_macos", "1.x to 2.7"),
+    builder("test_macos", "1.x to 2.7"),
+    builder("archive_macos", "1.x"),
+    common(builder("build_run_macos", "2.x")),
+    common(builder("build_device", "2.x")),
+    common(builder("build_run_device", "2.2 to 2.7")),
+    common(builder("test_device", "2.x")),
+    common(tool("clean", Drives::Xcodebuild, "2.x")),
+    common(tool("get_device_app_path", Drives::Xcodebuild, "2.7")),
+    common(tool("get_mac_app_path", Drives::Xcodebuild, "2.7")),
+    tool("list_sims", Drives::Simctl, "1.x to 2.7"),
+    tool("boot_sim", Drives::Simctl, "1.x to 2.7"),
+    tool("shutdown_sim", Drives::Simctl, "1.x"),
+    tool("erase_sim", Drives::Simctl, "1.x"),
+    common(tool("erase_sims", Drives::Simctl, "2.x")),
+    tool("open_sim", Drives::Simctl, "1.x to 2.7"),
+    tool("install_sim", Drives::Simctl, "1.x"),
+    common(tool("install_app_sim", Drives::Simctl, "1.x to 2.7")),
+    tool("launch_app_sim", Drives::Simctl, "1.x to 2.7"),
+    common(tool("stop_app_sim", Drives::Simctl, "2.x")),
+    tool("uninstall_sim", Drives::Simctl, "1.x"),
+    tool("get_sim_app_path", Drives::Simctl, "1.x to 2.7"),
+    tool("get_sim_app_paths", Drives::Simctl, "1.x"),
+    tool("get_app_bundle_id", Drives::Simctl, "1.x to 2.7"),
+    tool("start_simulator_log_capture", Drives::Simctl, "1.x"),
+    tool("launch_app_with_logs_in_simulator", Drives::Simctl, "1.x"),
+    common(tool(
+        "launch_app_logs_sim",
+        Drives::Simctl,
+        "2.1, gone in 2.7",
+    )),
+    common(tool(
+        "start_sim_log_cap",
+        Drives::Simctl,
+        "2.1, gone in 2.7",
+    )),
+    tool(
+        "stop_sim_log_cap",
+        Drives::Simctl,
+        "1.x to 2.1, gone in 2.7",
+    ),
+    common(tool("record_sim_video", Drives::Simctl, "2.x")),
+    common(tool("screenshot", Drives::Simctl, "2.x")),
+    common(tool("set_sim_appearance", Drives::Simctl, "2.x")),
+    common(tool("set_sim_location", Drives::Simctl, "2.x")),
+    common(tool("reset_sim_location", Drives::Simctl, "2.x")),
+    common(tool("sim_statusbar", Drives::Simctl, "2.x")),
+    common(tool(
+        "toggle_connect_hardware_keyboard",
+        Drives::Simctl,
+        "2.7",
+    )),
+    common(tool("toggle_software_keyboard", Drives::Simctl, "2.7")),
+];
+
+/// Early versions (1.x) had a tool for each way to name a project and a device, with endings and short words of their own:
+/// `build_sim_name_proj`, `test_sim_id_ws`, `list_schems_proj`. Their later name.
+fn of_first_versions(name: &str) -> &str {
+    let Some(whole) = name
+        .strip_suffix("_proj")
+        .or_else(|| name.strip_suffix("_ws"))
+    else {
+        return name;
+    };
+    let base = whole
+        .strip_suffix("_name")
+        .or_else(|| whole.strip_suffix("_id"));
+    match base.unwrap_or(whole) {
+        "list_schems" => "list_schemes",
+        "show_build_set" => "show_build_settings",
+        "build_mac" => "build_macos",
+        "build_run_mac" => "build_run_macos",
+        "build_dev" => "build_device",
+        base => base,
+    }
+}
+
+/// The tool of this name; `server` tells XcodeBuildMCP from servers whose tools have common names.
+#[must_use]
+pub fn mcp_tool(server: &str, name: &str) -> Option<&'static McpTool> {
+    let name = of_first_versions(name);
+    let found = TABLE.iter().find(|tool| tool.name == name)?;
+    let xcode = || server.to_ascii_lowercase().contains("xcode");
+    (found.distinct || xcode()).then_some(found)
+}
+
+/// Server and tool of a name such as `mcp__XcodeBuildMCP__build_sim`.
+#[must_use]
+pub fn mcp_server_and_tool(name: &str) -> Option<(&str, &str)> {
+    let rest = name.strip_prefix("mcp__")?;
+    Some(rest.split_once("__").unwrap_or((rest, "")))
+}
+
+/// Counts a call of a tool; `at` is when it was made, where that is known.
+pub(super) fn count(measures: &mut Measures, (server, tool): (&str, &str), at: Option<Duration>) {
+    measures.mcp_tool_calls += 1;
+    let Some(tool) = mcp_tool(server, tool) else {
+        return;
+    };
+    match tool.drives {
+        Drives::Xcodebuild => measures.mcp_xcodebuild_calls += 1,
+        Drives::Simctl => measures.mcp_simctl_calls += 1,
+    }
+    if tool.builds && measures.time_to_first_mcp_build_sec.is_none() {
+        measures.time_to_first_mcp_build_sec = at.map(|at| at.as_secs_f64());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_sets_of_the_contract_are_there_for_every_server() {
+        let xcodebuild = "list_schemes show_build_settings build_sim build_run_sim test_sim build_macos test_macos archive_macos";
+        let simctl = "list_sims boot_sim shutdown_sim erase_sim open_sim install_sim launch_app_sim uninstall_sim get_sim_app_path get_sim_app_paths get_app_bundle_id start_simulator_log_capture launch_app_with_logs_in_simulator stop_sim_log_cap";
+        let builds = "build_sim build_run_sim test_sim build_macos test_macos archive_macos";
+        for (names, drives) in [(xcodebuild, Drives::Xcodebuild), (simctl, Drives::Simctl)] {
+            for name in names.split(' ') {
+                let tool = mcp_tool("lab", name).expect(name);
+                assert_eq!(tool.drives, drives, "{name}");
+                assert_eq!(
+                    tool.builds,
+                    builds.split(' ').any(|build| build == name),
+                    "{name}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn common_names_count_only_for_xcode_servers() {
+        for name in ["clean", "screenshot"] {
+            assert!(mcp_tool("browser", name).is_none());
+            assert!(mcp_tool("XcodeBuildMCP-Dev", name).is_some());
+        }
+        assert!(mcp_tool("XcodeBuildMCP", "session_set_defaults").is_none());
+    }
+
+    #[test]
+    fn no_name_is_in_the_table_twice() {
+        for (place, tool) in TABLE.iter().enumerate() {
+            assert!(
+                TABLE[..place].iter().all(|other| other.name != tool.name),
+                "{}",
+                tool.name
+            );
+        }
+    }
+
+    #[test]
+    fn names_are_taken_apart() {
+        let cases = [
+            (
+                "mcp__XcodeBuildMCP-Dev__build_sim",
+                Some(("XcodeBuildMCP-Dev", "build_sim")),
+            ),
+            ("mcp__a__b__c", Some(("a", "b__c"))),
+            ("mcp__lonely", Some(("lonely", ""))),
+            ("Bash", None),
+            ("mcp_gemini_style", None),
+        ];
+        for (name, parts) in cases {
+            assert_eq!(mcp_server_and_tool(name), parts, "{name}");
+        }
+    }
+
+    #[test]
+    fn the_many_names_of_early_versions_mean_the_same_tools() {
+        for (early, later) in [
+            ("list_schems_proj", "list_schemes"),
+            ("show_build_set_ws", "show_build_settings"),
+            ("build_sim_name_proj", "build_sim"),
+            ("build_run_sim_id_proj", "build_run_sim"),
+            ("test_sim_name_ws", "test_sim"),
+            ("build_mac_proj", "build_macos"),
+            ("build_dev_ws", "build_device"),
+            ("clean_proj", "clean"),
+            ("get_sim_app_path_id_proj", "get_sim_app_path"),
+        ] {
+            let found = mcp_tool("XcodeBuildMCP", early).map(|tool| tool.name);
+            assert_eq!(found, Some(later), "{early}");
+        }
+        assert_eq!(mcp_tool("lab", "clean_proj"), None);
+        assert_eq!(mcp_tool("XcodeBuildMCP", "discover_projs"), None);
+    }
+}

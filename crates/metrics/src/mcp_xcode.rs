@@ -1,0 +1,212 @@
+//! What calls of XcodeBuildMCP's tools tell beside their number: calls that were made before, and devices.
+
+use std::collections::{BTreeMap, HashSet};
+
+use serde_json::Value;
+
+use crate::mcp_tools::{Drives, mcp_tool};
+use proctor_model::{Measures, id_hash};
+
+/// So many different calls and devices are told apart.
+const MOST: usize = 100_000;
+
+/// Arguments whose value differs from call to call without making it another call.
+const OUTPUTS: [&str; 4] = [
+    "derivedDataPath",
+    "resultBundlePath",
+    "resultStreamPath",
+    "archivePath",
+];
+
+/// Arguments that name a device, the one that decides first; the names of versions 1.x stand behind those of 2.x.
+const DEVICES: [&str; 6] = [
+    "simulatorId",
+    "simulatorUuid",
+    "simulatorUdid",
+    "deviceId",
+    "simulatorName",
+    "deviceName",
+];
+
+/// What was asked of XcodeBuildMCP so far.
+#[derive(Debug, Default)]
+pub(super) struct McpXcode {
+    /// What later calls of each server need not say again (2.x).
+    defaults: BTreeMap<String, Arguments>,
+    calls: HashSet<u64>,
+    devices: HashSet<u64>,
+    /// Calls as they were spelled, of those in `calls`, since defaults last changed: one of these is a call again.
+    spelled: HashSet<u64>,
+}
+
+type Arguments = BTreeMap<String, Value>;
+
+impl McpXcode {
+    /// Takes in a call, with its arguments as JSON text.
+    pub(super) fn see(
+        &mut self,
+        measures: &mut Measures,
+        (server, tool, arguments): (&str, &str, &str),
+    ) {
+        let read = || serde_json::from_str::<Arguments>(arguments).unwrap_or_default();
+        if is_named(tool, "session_set_defaults") {
+            return self.set_defaults(server, read());
+        }
+        if is_named(tool, "session_clear_defaults") {
+            return self.clear_defaults(server, &read());
+        }
+        let Some(known) = mcp_tool(server, tool).filter(|it| it.drives == Drives::Xcodebuild)
+        else {
+            return;
+        };
+        let as_spelled = [server, known.name, arguments].map(id_hash);
+        let as_spelled = as_spelled
+            .iter()
+            .fold(0_u64, |sum, hash| sum.rotate_left(21) ^ hash);
+        if self.spelled.contains(&as_spelled) {
+            measures.mcp_xcodebuild_repeat_count += 1;
+            return;
+        }
+        let mut all = self.defaults.get(server).cloned().unwrap_or_default();
+        put(&mut all, read());
+        if let Some(device) = DEVICES.iter().find_map(|name| all.get(*name)?.as_str())
+            && self.devices.len() < MOST
+        {
+            self.devices.insert(id_hash(device));
+        }
+        all.retain(|name, _| !OUTPUTS.contains(&name.as_str()));
+        let told = serde_json::to_string(&all).unwrap_or_default();
+        let call = id_hash(&format!("{}\n{told}", known.name));
+        if self.calls.contains(&call) {
+            measures.mcp_xcodebuild_repeat_count += 1;
+        } else if self.calls.len() < MOST {
+            self.calls.insert(call);
+        }
+        if self.calls.contains(&call) && self.spelled.len() < MOST {
+            self.spelled.insert(as_spelled);
+        }
+        measures.mcp_destination_count = u64::try_from(self.devices.len()).unwrap_or(u64::MAX);
+        measures.mcp_destination_churn = measures.mcp_destination_count.saturating_sub(1);
+    }
+
+    fn set_defaults(&mut self, server: &str, told: Arguments) {
+        if self.defaults.len() >= MOST {
+            return;
+        }
+        let defaults = self.defaults.entry(server.to_owned()).or_default();
+        let mut now = defaults.clone();
+        put(&mut now, told);
+        if now != *defaults {
+            *defaults = now;
+            self.spelled.clear();
+        }
+    }
+
+    /// Those that are named, or all.
+    fn clear_defaults(&mut self, server: &str, told: &Arguments) {
+        self.spelled.clear();
+        let Some(named) = told.get("keys").and_then(Value::as_array) else {
+            self.defaults.remove(server);
+            return;
+        };
+        if let Some(defaults) = self.defaults.get_mut(server) {
+            defaults.retain(|name, _| !named.iter().any(|key| key == name));
+        }
+    }
+}
+
+/// Whether a tool has this name, however its words are joined.
+fn is_named(tool: &str, name: &str) -> bool {
+    let joined = |byte: u8| if byte == b'-' { b'_' } else { byte };
+    tool.len() == name.len() && tool.bytes().map(joined).eq(name.bytes())
+}
+
+/// Puts arguments over others; one that names a device makes others that do void.
+fn put(all: &mut Arguments, told: Arguments) {
+    let names_device = |name: &str| DEVICES.contains(&name);
+    if told.keys().any(|name| names_device(name)) {
+        all.retain(|name, _| !names_device(name));
+    }
+    all.extend(told);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Tool and arguments of each call.
+    type Calls<'a> = &'a [(&'a str, &'a str)];
+
+    /// Repeats, devices and churn of these calls.
+    fn counted(calls: Calls) -> [u64; 3] {
+        let mut measures = Measures::default();
+        let mut seen = McpXcode::default();
+        for (tool, arguments) in calls {
+            seen.see(&mut measures, ("XcodeBuildMCP", tool, arguments));
+        }
+        [
+            measures.mcp_xcodebuild_repeat_count,
+            measures.mcp_destination_count,
+            measures.mcp_destination_churn,
+        ]
+    }
+
+    #[test]
+    fn repeats_and_devices_of_calls_over_mcp_are_counted() {
+        let first = r#"{"scheme":"A","simulatorName":"iPhone 17"}"#;
+        let turned = r#"{"simulatorName":"iPhone 17","scheme":"A","derivedDataPath":"/x"}"#;
+        let other = r#"{"scheme":"A","simulatorId":"0C6B"}"#;
+        let defaults = r#"{"scheme":"A","simulatorId":"0C6B"}"#;
+        let cases: [(Calls, [u64; 3]); 8] = [
+            (&[], [0, 0, 0]),
+            (&[("build_sim", first), ("build_sim", turned)], [1, 1, 0]),
+            // The same tool under the name of an early version.
+            (
+                &[("build_sim", first), ("build_sim_name_proj", first)],
+                [1, 1, 0],
+            ),
+            (&[("build_sim", first), ("test_sim", first)], [0, 1, 0]),
+            (&[("build_sim", first), ("build_sim", other)], [0, 2, 1]),
+            // What is said once for all later calls is said in each of them.
+            (
+                &[
+                    ("session_set_defaults", defaults),
+                    ("build_sim", "{}"),
+                    ("build_sim", other),
+                    ("build_sim", r#"{"simulatorName":"iPhone 17"}"#),
+                    ("session_clear_defaults", "{}"),
+                    ("build_sim", first),
+                ],
+                [2, 2, 1],
+            ),
+            // Defaults that are said again change nothing; others make the same words another call.
+            (
+                &[
+                    ("session_set_defaults", r#"{"scheme":"A"}"#),
+                    ("build_sim", "{}"),
+                    ("session-set-defaults", r#"{"scheme":"A"}"#),
+                    ("build_sim", "{}"),
+                    ("session_set_defaults", r#"{"scheme":"B"}"#),
+                    ("build_sim", "{}"),
+                    ("build_sim", "{}"),
+                    (
+                        "session_set_defaults",
+                        r#"{"simulatorId":"1","simulatorName":"a"}"#,
+                    ),
+                    ("build_sim", "{}"),
+                    ("session_set_defaults", r#"{"simulatorName":"a"}"#),
+                    ("build_sim", "{}"),
+                ],
+                [2, 2, 1],
+            ),
+            // Neither a tool of another kind nor what cannot be read.
+            (
+                &[("boot_sim", first), ("list_sims", ""), ("build_sim", "[")],
+                [0, 0, 0],
+            ),
+        ];
+        for (calls, expected) in cases {
+            assert_eq!(counted(calls), expected, "{calls:?}");
+        }
+    }
+}

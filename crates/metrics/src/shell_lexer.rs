@@ -1,0 +1,422 @@
+//! Cuts a shell script into simple commands and nested scripts: enough of the grammar to find what would run.
+
+use crate::shell_nesting::{Heredoc, closing, heredoc, heredoc_body};
+use proctor_layers::braces;
+
+/// Braces are no more spelled out once they stand for so many words.
+const MOST_SPELLED: usize = 2_000;
+
+/// A word, its quotes removed; expansions stand in it as they were written.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Word {
+    /// The text.
+    pub(super) text: String,
+    /// Whether any of it was quoted or escaped: it is then no keyword and no file descriptor.
+    pub(super) quoted: bool,
+    /// Whether it has the form `NAME=value`.
+    pub(super) assigns: bool,
+}
+
+/// A simple command.
+#[derive(Debug, Default)]
+pub(super) struct Simple {
+    /// Its words, redirections left out.
+    pub(super) words: Vec<Word>,
+    /// The files that its redirections name.
+    pub(super) targets: Vec<String>,
+    /// What here-documents and here-strings give it to read.
+    pub(super) input: Vec<String>,
+    /// Whether it reads what the command before it prints.
+    pub(super) piped: bool,
+}
+
+/// What a script consists of.
+#[derive(Debug, Default)]
+pub(super) struct Script {
+    /// Its simple commands.
+    pub(super) commands: Vec<Simple>,
+    /// The scripts inside `$(...)`, backquotes, `<(...)` and `>(...)`.
+    pub(super) nested: Vec<String>,
+    /// The lists of words inside `NAME=(...)`.
+    pub(super) lists: Vec<String>,
+    /// Whether there is more than is looked at.
+    pub(super) is_cut: bool,
+}
+
+/// Cuts a script; whatever is unbalanced ends with the text.
+pub(super) fn cut(text: &str) -> Script {
+    let mut lexer = Lexer::of(text.as_bytes());
+    while let Some(byte) = lexer.next() {
+        lexer.step(byte);
+    }
+    lexer.end_command();
+    lexer.script
+}
+
+/// The scripts that a here-document is filled in from.
+fn substituted(body: &str) -> Vec<String> {
+    Lexer::of(body.as_bytes()).substitutions()
+}
+
+#[derive(Default)]
+struct Building {
+    bytes: Vec<u8>,
+    quoted: bool,
+    assigns: bool,
+}
+
+/// What the next word is.
+#[derive(Clone, Copy, Default)]
+enum Role {
+    #[default]
+    Argument,
+    /// The file of a redirection.
+    Target,
+    /// The same or, of `>&` and `<&`, a descriptor.
+    Duplicate,
+    /// A here-string.
+    Input,
+}
+
+struct Lexer<'a> {
+    bytes: &'a [u8],
+    at: usize,
+    word: Option<Building>,
+    role: Role,
+    command: Simple,
+    /// Here-documents whose text is still to come, each with the place of its command.
+    heredocs: Vec<(usize, Heredoc)>,
+    /// Words that braces stand for.
+    spelled: usize,
+    script: Script,
+}
+
+impl<'a> Lexer<'a> {
+    fn of(bytes: &'a [u8]) -> Self {
+        Self {
+            bytes,
+            at: 0,
+            word: None,
+            role: Role::Argument,
+            command: Simple::default(),
+            heredocs: Vec::new(),
+            spelled: 0,
+            script: Script::default(),
+        }
+    }
+
+    fn next(&mut self) -> Option<u8> {
+        let byte = *self.bytes.get(self.at)?;
+        self.at += 1;
+        Some(byte)
+    }
+
+    fn peek(&self) -> Option<u8> {
+        self.bytes.get(self.at).copied()
+    }
+
+    fn word(&mut self) -> &mut Building {
+        self.word.get_or_insert_default()
+    }
+
+    fn push(&mut self, byte: u8) {
+        self.word().bytes.push(byte);
+    }
+
+    fn step(&mut self, byte: u8) {
+        match byte {
+            b' ' | b'\t' => self.end_word(),
+            b'\n' => {
+                self.end_command();
+                self.read_heredocs();
+            }
+            b'&' if self.peek() == Some(b'>') => self.end_word(),
+            b'|' => self.pipe(),
+            b';' | b')' | b'&' => self.end_command(),
+            b'(' => self.open_paren(),
+            b'<' | b'>' => self.redirect(byte),
+            b'\'' => self.single_quoted(),
+            b'"' => self.double_quoted(),
+            b'\\' => self.escaped(),
+            b'$' => self.expansion(),
+            b'`' => self.backquoted(),
+            b'#' if self.word.is_none() => self.comment(),
+            b'=' => self.equals(),
+            _ => self.push(byte),
+        }
+    }
+
+    fn end_word(&mut self) {
+        let Some(building) = self.word.take() else {
+            return;
+        };
+        let text = String::from_utf8_lossy(&building.bytes).into_owned();
+        let command = &mut self.command;
+        match std::mem::take(&mut self.role) {
+            Role::Duplicate
+                if text
+                    .bytes()
+                    .all(|byte| byte.is_ascii_digit() || byte == b'-') => {}
+            Role::Target | Role::Duplicate => command.targets.push(text),
+            Role::Input => command.input.push(text),
+            Role::Argument => self.add_word(text, &building),
+        }
+    }
+
+    /// Adds a word, or the words that its braces stand for.
+    fn add_word(&mut self, text: String, building: &Building) {
+        let word = |text| Word {
+            text,
+            quoted: building.quoted,
+            assigns: building.assigns,
+        };
+        let words = &mut self.command.words;
+        if building.quoted || building.assigns || !text.contains('{') {
+            words.push(word(text));
+            return;
+        }
+        let spelled = braces(&text).filter(|_| self.spelled < MOST_SPELLED);
+        self.script.is_cut |= spelled.is_none();
+        let spelled = spelled.unwrap_or_else(|| vec![text]);
+        self.spelled += spelled.len();
+        words.extend(spelled.into_iter().map(word));
+    }
+
+    fn end_command(&mut self) {
+        self.end_word();
+        self.role = Role::Argument;
+        let command = &self.command;
+        let waits = self
+            .heredocs
+            .last()
+            .is_some_and(|(place, _)| *place == self.script.commands.len());
+        if waits || !command.words.is_empty() || !command.targets.is_empty() {
+            self.script.commands.push(std::mem::take(&mut self.command));
+        }
+    }
+
+    /// The end of a command whose output the next one reads, or `||`.
+    fn pipe(&mut self) {
+        self.end_command();
+        match self.peek() {
+            Some(b'|') => self.at += 1,
+            Some(b'&') => {
+                self.at += 1;
+                self.command.piped = true;
+            }
+            _ => self.command.piped = true,
+        }
+    }
+
+    /// Gives the texts of the here-documents that begin at a new line to their commands.
+    fn read_heredocs(&mut self) {
+        for (place, heredoc) in std::mem::take(&mut self.heredocs) {
+            let (body, after) = heredoc_body(self.bytes, self.at, &heredoc);
+            self.at = after;
+            let body = String::from_utf8_lossy(&body).into_owned();
+            if !heredoc.quoted {
+                self.script.nested.extend(substituted(&body));
+            }
+            if let Some(command) = self.script.commands.get_mut(place) {
+                command.input.push(body);
+            }
+        }
+    }
+
+    fn equals(&mut self) {
+        let word = self.word();
+        let name = word.bytes.strip_suffix(b"+").unwrap_or(&word.bytes);
+        // An element of an array.
+        let place = name.iter().position(|byte| *byte == b'[');
+        let place = place.filter(|_| name.ends_with(b"]"));
+        let name = &name[..place.unwrap_or(name.len())];
+        let is_name = name.first().is_some_and(|first| !first.is_ascii_digit())
+            && name
+                .iter()
+                .all(|byte| byte.is_ascii_alphanumeric() || *byte == b'_');
+        word.assigns |= is_name && !word.quoted;
+        word.bytes.push(b'=');
+    }
+
+    /// A subshell, the list of an array, or the `()` of a function, whose name is no command.
+    fn open_paren(&mut self) {
+        if let Some(word) = &self.word
+            && word.assigns
+            && word.bytes.ends_with(b"=")
+        {
+            let end = closing(self.bytes, self.at);
+            let inner = String::from_utf8_lossy(&self.bytes[self.at.min(end)..end]);
+            self.script.lists.push(inner.into_owned());
+            self.at = end + 1;
+            return;
+        }
+        self.end_word();
+        let rest = &self.bytes[self.at.min(self.bytes.len())..];
+        let blank = rest.iter().take_while(|byte| **byte == b' ').count();
+        if self.command.words.len() == 1 && rest.get(blank) == Some(&b')') {
+            self.command.words.clear();
+        }
+        self.end_command();
+    }
+
+    fn redirect(&mut self, first: u8) {
+        let descriptor =
+            |word: &Building| !word.quoted && word.bytes.iter().all(u8::is_ascii_digit);
+        if self.word.as_ref().is_some_and(descriptor) {
+            self.word = None;
+        }
+        if self.peek() == Some(b'(') {
+            self.at += 1;
+            self.nest(&[first, b'(']);
+            return;
+        }
+        self.end_word();
+        self.role = Role::Target;
+        if first == b'<' && self.peek() == Some(b'<') {
+            if let Some((heredoc, after)) = heredoc(self.bytes, self.at - 1) {
+                self.heredocs.push((self.script.commands.len(), heredoc));
+                self.role = Role::Argument;
+                self.at = after;
+                return;
+            }
+            self.role = Role::Input;
+            self.at += 2;
+        } else if let Some(second @ (b'>' | b'<' | b'|' | b'&')) = self.peek() {
+            self.at += 1;
+            if second == b'&' {
+                self.role = Role::Duplicate;
+            }
+        }
+    }
+
+    fn single_quoted(&mut self) {
+        self.word().quoted = true;
+        while let Some(byte) = self.next() {
+            if byte == b'\'' {
+                return;
+            }
+            self.push(byte);
+        }
+    }
+
+    fn double_quoted(&mut self) {
+        self.word().quoted = true;
+        while let Some(byte) = self.next() {
+            match byte {
+                b'"' => return,
+                b'\\' => match self.peek() {
+                    Some(b'\n') => self.at += 1,
+                    Some(escaped @ (b'"' | b'\\' | b'$' | b'`')) => {
+                        self.at += 1;
+                        self.push(escaped);
+                    }
+                    _ => self.push(byte),
+                },
+                b'$' if self.peek() == Some(b'(') => self.expansion(),
+                b'`' => self.backquoted(),
+                _ => self.push(byte),
+            }
+        }
+    }
+
+    fn escaped(&mut self) {
+        match self.next() {
+            Some(b'\n') | None => {}
+            Some(byte) => {
+                self.word().quoted = true;
+                self.push(byte);
+            }
+        }
+    }
+
+    fn expansion(&mut self) {
+        match self.peek() {
+            Some(b'(') => {
+                self.at += 1;
+                self.nest(b"$(");
+            }
+            Some(b'{') => {
+                let end = self.bytes[self.at..].iter().position(|byte| *byte == b'}');
+                let end = end.map_or(self.bytes.len(), |end| self.at + end + 1);
+                self.push(b'$');
+                let range = std::mem::replace(&mut self.at, end)..end;
+                let word = self.word.get_or_insert_default();
+                word.bytes.extend_from_slice(&self.bytes[range]);
+            }
+            Some(b'\'') => {
+                self.at += 1;
+                self.ansi_quoted();
+            }
+            _ => self.push(b'$'),
+        }
+    }
+
+    /// `$'...'`, in which a backslash escapes a quote.
+    fn ansi_quoted(&mut self) {
+        self.word().quoted = true;
+        while let Some(byte) = self.next() {
+            match byte {
+                b'\'' => return,
+                b'\\' => match self.next() {
+                    Some(b'n') => self.push(b'\n'),
+                    Some(b't') => self.push(b'\t'),
+                    Some(escaped) => self.push(escaped),
+                    None => return,
+                },
+                _ => self.push(byte),
+            }
+        }
+    }
+
+    fn backquoted(&mut self) {
+        let mut inner = Vec::new();
+        while let Some(byte) = self.next() {
+            match byte {
+                b'`' => break,
+                b'\\' => inner.extend(self.next()),
+                _ => inner.push(byte),
+            }
+        }
+        let word = self.word();
+        word.bytes.push(b'`');
+        word.bytes.extend_from_slice(&inner);
+        word.bytes.push(b'`');
+        self.add_nested(&inner);
+    }
+
+    /// Takes what stands between here and the closing parenthesis as a script and as part of the word.
+    fn nest(&mut self, opening: &[u8]) {
+        let end = closing(self.bytes, self.at);
+        let inner = &self.bytes[self.at..end];
+        let word = self.word.get_or_insert_default();
+        word.bytes.extend_from_slice(opening);
+        word.bytes.extend_from_slice(inner);
+        word.bytes.push(b')');
+        self.at = end + 1;
+        self.add_nested(inner);
+    }
+
+    fn add_nested(&mut self, inner: &[u8]) {
+        let text = String::from_utf8_lossy(inner).into_owned();
+        self.script.nested.push(text);
+    }
+
+    /// Passes over a text in which nothing but substitutions has a meaning.
+    fn substitutions(mut self) -> Vec<String> {
+        while let Some(byte) = self.next() {
+            match byte {
+                b'\\' => self.at += 1,
+                b'$' if self.peek() == Some(b'(') => self.expansion(),
+                b'`' => self.backquoted(),
+                _ => {}
+            }
+        }
+        self.script.nested
+    }
+
+    fn comment(&mut self) {
+        while self.peek().is_some_and(|byte| byte != b'\n') {
+            self.at += 1;
+        }
+    }
+}

@@ -1,0 +1,237 @@
+//! Whether an agent fetched the project's solution from where the project comes from.
+//!
+//! A command counts when it fetches (`git clone`, `curl`, `pip install`, a script of an interpreter, ...) and names one of the
+//! places; a tool when it goes to the web and names one. What hides the name is not seen: this is a watch, not a wall.
+
+use crate::shell::{base_name, shell_commands};
+
+/// Where a project's solutions can be fetched.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Upstream {
+    /// Parts of addresses, in lower case: `owner/name`.
+    addresses: Vec<String>,
+    /// Names of packages, in lower case.
+    packages: Vec<String>,
+}
+
+/// Programs that go to the network with any of their arguments.
+const FETCHERS: &[&str] = &[
+    "aria2c", "curl", "ftp", "gh", "glab", "hg", "http", "https", "hub", "links", "lynx", "npx",
+    "rsync", "scp", "sftp", "svn", "w3m", "wget",
+];
+
+/// Programs that run a script of their command line.
+const INTERPRETERS: &[&str] = &[
+    "bun", "deno", "node", "perl", "php", "python", "python3", "ruby",
+];
+
+/// Package managers, and the words by which they fetch.
+const MANAGERS: &[(&str, &[&str])] = &[
+    ("apt", &["install", "source", "download"]),
+    ("apt-get", &["install", "source", "download"]),
+    ("brew", &["install", "fetch"]),
+    ("bun", &["add", "install", "x"]),
+    ("cargo", &["add", "fetch", "info", "install"]),
+    ("composer", &["require"]),
+    ("conda", &["install"]),
+    ("gem", &["fetch", "install", "unpack"]),
+    (
+        "git",
+        &[
+            "archive",
+            "clone",
+            "fetch",
+            "ls-remote",
+            "pull",
+            "remote",
+            "submodule",
+        ],
+    ),
+    ("go", &["get", "install", "mod"]),
+    (
+        "npm",
+        &[
+            "add", "exec", "i", "info", "install", "pack", "show", "view",
+        ],
+    ),
+    ("pip", &["download", "index", "install", "wheel"]),
+    ("pip3", &["download", "index", "install", "wheel"]),
+    ("pipx", &["install", "run"]),
+    ("pnpm", &["add", "dlx", "info", "install", "pack", "view"]),
+    ("poetry", &["add"]),
+    ("uv", &["add", "pip", "tool"]),
+    ("yarn", &["add", "dlx", "info", "install", "npm"]),
+];
+
+/// Words in the names of tools that go to the web.
+const WEB_WORDS: &[&str] = &[
+    "fetch", "search", "brows", "navigat", "http", "curl", "download", "web",
+];
+
+impl Upstream {
+    /// From addresses of repositories, parts of such, and names of packages.
+    pub fn new<T: AsRef<str>>(patterns: impl IntoIterator<Item = T>) -> Self {
+        let mut upstream = Self::default();
+        for pattern in patterns {
+            upstream.add(pattern.as_ref().trim());
+        }
+        upstream
+    }
+
+    /// Whether there is nothing to watch for.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.addresses.is_empty() && self.packages.is_empty()
+    }
+
+    fn add(&mut self, pattern: &str) {
+        let lower = pattern.to_ascii_lowercase();
+        let place = lower
+            .split_once("://")
+            .map_or(lower.as_str(), |(_, rest)| rest);
+        let place = place.rsplit_once('@').map_or(place, |(_, rest)| rest);
+        let place = place.trim_end_matches('/').trim_end_matches(".git");
+        if place.is_empty() {
+            return;
+        }
+        if !place.contains(['/', ':']) {
+            let known = if place.contains('.') {
+                &mut self.addresses
+            } else {
+                &mut self.packages
+            };
+            return known.push(place.to_owned());
+        }
+        // The host serves one repository under several names: what follows it is the same in all of them.
+        let parts: Vec<&str> = place
+            .split(['/', ':'])
+            .filter(|part| !part.is_empty())
+            .collect();
+        let is_remote = !pattern.starts_with(['/', '.']) && parts.len() > 2;
+        self.addresses.push(if is_remote {
+            parts[1..].join("/")
+        } else {
+            place.to_owned()
+        });
+    }
+
+    /// The part of a shell command line that fetches, as far as there is one.
+    #[must_use]
+    pub fn fetched_by_command(&self, command: &str) -> Option<String> {
+        if self.is_empty() {
+            return None;
+        }
+        let mut commands = shell_commands(command).into_iter();
+        commands
+            .find(|words| self.fetched_by_words(words))
+            .map(|words| words.join(" "))
+    }
+
+    /// Whether a program and its arguments fetch.
+    #[must_use]
+    pub fn fetched_by_words(&self, words: &[String]) -> bool {
+        let Some((program, arguments)) = words.split_first() else {
+            return false;
+        };
+        let program = base_name(program);
+        let addressed = || arguments.iter().any(|word| self.names_address(word));
+        if FETCHERS.contains(&program) {
+            return addressed()
+                || arguments
+                    .iter()
+                    .any(|word| program == "npx" && self.names_package(word));
+        }
+        let runs_script = arguments
+            .iter()
+            .any(|word| matches!(word.as_str(), "-c" | "-e" | "--eval" | "eval" | "-r"));
+        if INTERPRETERS.contains(&program) && runs_script {
+            return addressed();
+        }
+        // `python -m pip install ...`
+        if INTERPRETERS.contains(&program) && arguments.first().is_some_and(|word| word == "-m") {
+            return self.fetched_by_words(&arguments[1..]);
+        }
+        let Some((_, verbs)) = MANAGERS.iter().find(|(name, _)| *name == program) else {
+            return false;
+        };
+        let fetches = arguments.iter().any(|word| verbs.contains(&word.as_str()));
+        let named = || program != "git" && arguments.iter().any(|word| self.names_package(word));
+        fetches && (addressed() || named())
+    }
+
+    /// Whether a tool that goes to the web was asked for one of the places.
+    #[must_use]
+    pub fn fetched_by_tool(&self, tool: &str, arguments: &str) -> bool {
+        if self.is_empty() {
+            return false;
+        }
+        let tool = tool.to_ascii_lowercase();
+        WEB_WORDS.iter().any(|word| tool.contains(word)) && self.names_address(arguments)
+    }
+
+    fn names_address(&self, text: &str) -> bool {
+        let text = text.to_ascii_lowercase();
+        self.addresses
+            .iter()
+            .any(|address| holds_whole(&text, address))
+    }
+
+    fn names_package(&self, word: &str) -> bool {
+        let word = word.to_ascii_lowercase();
+        let (scope, name) = word
+            .strip_prefix('@')
+            .map_or(("", word.as_str()), |rest| ("@", rest));
+        let name = name
+            .split(['=', '<', '>', '!', '~', '@', '[', ';'])
+            .next()
+            .unwrap_or(name);
+        self.packages.iter().any(|package| {
+            package.strip_prefix(scope) == Some(name) && package.starts_with('@') == (scope == "@")
+        })
+    }
+}
+
+/// Whether `text` holds `part`, and not as a piece of a longer name.
+fn holds_whole(text: &str, part: &str) -> bool {
+    let of_name =
+        |character: char| character.is_ascii_alphanumeric() || matches!(character, '-' | '_');
+    text.match_indices(part).any(|(place, _)| {
+        let before = text[..place].chars().next_back();
+        let after = text[place + part.len()..].chars().next();
+        !before.is_some_and(of_name) && !after.is_some_and(of_name)
+    })
+}
+
+/// The name that a project's manifest gives it, as a package is fetched by it.
+#[must_use]
+pub fn package_name(file: &str, text: &str) -> Option<String> {
+    let value: serde_json::Value = match file {
+        "package.json" | "composer.json" => serde_json::from_str(text).ok()?,
+        "Cargo.toml" | "pyproject.toml" => toml::from_str(text).ok()?,
+        "go.mod" => {
+            let line = text.lines().find_map(|line| line.strip_prefix("module "))?;
+            return Some(line.trim().to_owned());
+        }
+        _ => return None,
+    };
+    let paths = [
+        "/name",
+        "/package/name",
+        "/project/name",
+        "/tool/poetry/name",
+    ];
+    let name = paths.iter().find_map(|path| value.pointer(path)?.as_str());
+    name.map(str::to_owned)
+}
+
+/// Files that [`package_name`] reads.
+pub const MANIFESTS: [&str; 5] = [
+    "package.json",
+    "composer.json",
+    "Cargo.toml",
+    "pyproject.toml",
+    "go.mod",
+];
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,281 @@
+//! Calls of watched commands, each counted once although two sources may have seen it.
+//!
+//! The rule, per call that the stream shows:
+//! 1. it is the shim's call of the same command with the same arguments, if one is left over;
+//! 2. else, as shells expand what the stream shows unexpanded, it is a left-over shim call of the same command
+//!    that began while the tool call ran;
+//! 3. else it counts by itself if no shim saw any call of this command by the agent (the overlay was bypassed),
+//!    or if the stream names the program by a path (which goes past the shims);
+//! 4. else it is dropped: shims see what runs, and a shown command need not have run.
+//!
+//! A program named by a path takes a shim call only in step 1, after all others: a path may lead to the shim.
+//! Calls of MCP servers neither count nor match.
+
+use std::collections::{BTreeSet, HashMap, VecDeque};
+use std::time::Duration;
+
+use proctor_model::{CallSource, CommandCall};
+
+/// Stream and shim tell the time of the same thing this far apart.
+const SLACK: Duration = Duration::from_secs(1);
+
+/// A call as the stream shows it.
+#[derive(Debug, Clone)]
+pub(super) struct StreamCall {
+    /// When the tool call was shown.
+    pub(super) at: Duration,
+    /// When it can have begun at the earliest.
+    pub(super) since: Duration,
+    /// When it ended, if it did.
+    pub(super) until: Option<Duration>,
+    /// Name of the command.
+    pub(super) command: String,
+    /// Its arguments, unexpanded.
+    pub(super) argv: Vec<String>,
+    /// Whether the program was named by a path.
+    pub(super) by_path: bool,
+}
+
+/// The calls of the stream that no shim saw and that count.
+pub(super) fn stream_only(shims: &[CommandCall], stream: Vec<StreamCall>) -> Vec<CommandCall> {
+    let mut left = Left::new(shims);
+    let (by_path, bare): (Vec<_>, Vec<_>) = stream.into_iter().partition(|call| call.by_path);
+    let mut rest: Vec<StreamCall> = bare;
+    rest.retain(|call| !left.take_equal(call));
+    rest.retain(|call| !left.take_during(call));
+    rest.retain(|call| !left.saw(&call.command));
+    rest.extend(by_path.into_iter().filter(|call| !left.take_equal(call)));
+    rest.sort_by_key(|call| call.at);
+    rest.into_iter().map(counted).collect()
+}
+
+fn counted(call: StreamCall) -> CommandCall {
+    CommandCall {
+        at: call.at,
+        command: call.command,
+        argv: call.argv,
+        source: CallSource::Agent,
+        exit_status: None,
+        duration: None,
+    }
+}
+
+/// The agent's shim calls that no call of the stream has taken yet.
+struct Left<'a> {
+    equal: HashMap<&'a str, HashMap<&'a [String], VecDeque<usize>>>,
+    times: HashMap<&'a str, BTreeSet<(Duration, usize)>>,
+    shims: &'a [CommandCall],
+    taken: Vec<bool>,
+    seen: HashMap<&'a str, u64>,
+}
+
+impl<'a> Left<'a> {
+    fn new(shims: &'a [CommandCall]) -> Self {
+        let mut left = Self {
+            equal: HashMap::new(),
+            times: HashMap::new(),
+            shims,
+            taken: vec![false; shims.len()],
+            seen: HashMap::new(),
+        };
+        for (index, call) in shims.iter().enumerate() {
+            if call.source == CallSource::Agent {
+                left.add(index, call);
+            }
+        }
+        left
+    }
+
+    fn add(&mut self, index: usize, call: &'a CommandCall) {
+        let command = call.command.as_str();
+        let equal = self.equal.entry(command).or_default();
+        equal.entry(&call.argv).or_default().push_back(index);
+        self.times
+            .entry(command)
+            .or_default()
+            .insert((call.at, index));
+        *self.seen.entry(command).or_default() += 1;
+    }
+
+    fn saw(&self, command: &str) -> bool {
+        self.seen.contains_key(command)
+    }
+
+    fn take_equal(&mut self, call: &StreamCall) -> bool {
+        let equal = self.equal.get_mut(call.command.as_str());
+        let Some(queue) = equal.and_then(|equal| equal.get_mut(call.argv.as_slice())) else {
+            return false;
+        };
+        while let Some(index) = queue.pop_front() {
+            if !self.taken[index] {
+                self.take(index);
+                return true;
+            }
+        }
+        false
+    }
+
+    fn take_during(&mut self, call: &StreamCall) -> bool {
+        let Some(times) = self.times.get(call.command.as_str()) else {
+            return false;
+        };
+        let from = call.since.saturating_sub(SLACK);
+        let until = call.until.map_or(Duration::MAX, |until| until + SLACK);
+        let found = times.range((from, 0)..=(until, usize::MAX)).next();
+        match found {
+            Some((_, index)) => {
+                let index = *index;
+                self.take(index);
+                true
+            }
+            None => false,
+        }
+    }
+
+    fn take(&mut self, index: usize) {
+        self.taken[index] = true;
+        let call = &self.shims[index];
+        if let Some(times) = self.times.get_mut(call.command.as_str()) {
+            times.remove(&(call.at, index));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(text: &str) -> Vec<String> {
+        text.split_whitespace().map(str::to_owned).collect()
+    }
+
+    /// `@2 xcodebuild -version`; a leading `mcp` marks an MCP server's.
+    fn shim(text: &str) -> CommandCall {
+        let (source, text) = match text.strip_prefix("mcp ") {
+            Some(rest) => (CallSource::Mcp, rest),
+            None => (CallSource::Agent, text),
+        };
+        let words = words(text);
+        CommandCall {
+            at: Duration::from_secs(words[0][1..].parse().unwrap()),
+            command: words[1].clone(),
+            argv: words[2..].to_vec(),
+            source,
+            exit_status: Some(0),
+            duration: None,
+        }
+    }
+
+    /// `@2-5 xcodebuild -version`
+    fn shown(text: &str) -> StreamCall {
+        let words = words(text);
+        let (at, until) = words[0][1..].split_once('-').unwrap();
+        let at = Duration::from_secs(at.parse().unwrap());
+        StreamCall {
+            at,
+            since: at,
+            until: until.parse().ok().map(Duration::from_secs),
+            command: words[1].rsplit('/').next().unwrap().to_owned(),
+            argv: words[2..].to_vec(),
+            by_path: words[1].contains('/'),
+        }
+    }
+
+    #[test]
+    fn a_call_that_both_saw_counts_once() {
+        type Lines = &'static [&'static str];
+        let cases: [(&str, Lines, Lines, Lines); 13] = [
+            (
+                "same arguments",
+                &["@1 xcodebuild -version"],
+                &["@1-2 xcodebuild -version"],
+                &[],
+            ),
+            (
+                "same arguments, other time",
+                &["@50 xcodebuild build"],
+                &["@1-2 xcodebuild build"],
+                &[],
+            ),
+            (
+                "expanded by the shell",
+                &["@3 xcodebuild -scheme App"],
+                &["@2-9 xcodebuild -scheme $S"],
+                &[],
+            ),
+            (
+                "a loop",
+                &["@3 xcrun a", "@4 xcrun a", "@5 xcrun a"],
+                &["@2-9 xcrun a"],
+                &[],
+            ),
+            (
+                "shims bypassed",
+                &[],
+                &["@2-9 xcodebuild build", "@10-11 xcrun x"],
+                &["xcodebuild build", "xcrun x"],
+            ),
+            (
+                "one command bypassed",
+                &["@1 xcrun a"],
+                &["@1-2 xcrun a", "@1-2 xcodebuild build"],
+                &["xcodebuild build"],
+            ),
+            (
+                "shown, but it did not run",
+                &["@1 xcodebuild build"],
+                &["@1-2 xcodebuild build", "@5-6 xcodebuild test"],
+                &[],
+            ),
+            (
+                "by a path past the shim",
+                &["@1 xcodebuild -version"],
+                &[
+                    "@1-2 /usr/bin/xcodebuild -version",
+                    "@1-2 xcodebuild -version",
+                ],
+                &["xcodebuild -version"],
+            ),
+            (
+                "by a path to the shim",
+                &["@1 xcodebuild -version"],
+                &["@1-2 /shims/xcodebuild -version"],
+                &[],
+            ),
+            (
+                "by a path, expanded",
+                &["@1 xcodebuild build"],
+                &["@1-2 /usr/bin/xcodebuild $X"],
+                &["xcodebuild $X"],
+            ),
+            (
+                "an MCP server's",
+                &["mcp @1 xcodebuild build"],
+                &["@1-2 xcodebuild build"],
+                &["xcodebuild build"],
+            ),
+            (
+                "never ended",
+                &["@500 xcodebuild -scheme App"],
+                &["@2-? xcodebuild -scheme $S"],
+                &[],
+            ),
+            (
+                "exact match goes before time",
+                &["@3 xcodebuild a", "@3 xcodebuild b"],
+                &["@2-4 xcodebuild $x", "@2-4 xcodebuild a"],
+                &[],
+            ),
+        ];
+        for (name, shims, stream, counted) in cases {
+            let shims: Vec<_> = shims.iter().map(|text| shim(text)).collect();
+            let stream = stream.iter().map(|text| shown(text)).collect();
+            let only = stream_only(&shims, stream);
+            let texts: Vec<String> = only
+                .iter()
+                .map(|call| format!("{} {}", call.command, call.argv.join(" ")))
+                .collect();
+            assert_eq!(texts, counted, "{name}");
+        }
+    }
+}

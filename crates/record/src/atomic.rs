@@ -1,0 +1,161 @@
+//! Derived files are replaced as a whole: after a crash the old or the new one is there, never half of one.
+
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use tempfile::{NamedTempFile, PersistError};
+
+use crate::RecordError;
+use crate::error::Doing as _;
+use crate::private;
+use proctor_failpoints::reach;
+
+/// How the name of a draft begins and ends.
+const DRAFT: &str = ".proctor-";
+const DRAFT_END: &str = ".tmp";
+
+/// Whether a file of this name is a draft.
+pub(super) fn is_draft(name: &str) -> bool {
+    name.starts_with(DRAFT) && name.ends_with(DRAFT_END)
+}
+
+/// A file that appears under its name only when [`AtomicFile::commit`] is called; dropped before, it leaves nothing.
+#[derive(Debug)]
+pub struct AtomicFile {
+    writer: BufWriter<NamedTempFile>,
+    path: PathBuf,
+}
+
+impl AtomicFile {
+    /// Begins a file beside its final place, mode 0600.
+    ///
+    /// # Errors
+    /// When the folder is missing or cannot be written to.
+    pub fn create(path: &Path) -> Result<Self, RecordError> {
+        let file = tempfile::Builder::new()
+            .prefix(DRAFT)
+            .suffix(DRAFT_END)
+            .tempfile_in(folder_of(path))
+            .doing("create", path)?;
+        Ok(Self {
+            writer: BufWriter::with_capacity(64 * 1024, file),
+            path: path.to_path_buf(),
+        })
+    }
+
+    /// Syncs the content, gives it its name, and syncs the folder.
+    ///
+    /// # Errors
+    /// When any of these fails; the old file is then still there.
+    pub fn commit(self) -> Result<(), RecordError> {
+        self.named("replace", |file, path| file.persist(path))
+    }
+
+    /// The same, but no file is replaced.
+    fn commit_new(self) -> Result<(), RecordError> {
+        self.named("create", |file, path| file.persist_noclobber(path))
+    }
+
+    fn named(
+        self,
+        action: &'static str,
+        persist: impl FnOnce(NamedTempFile, &Path) -> Result<File, PersistError>,
+    ) -> Result<(), RecordError> {
+        let Self { writer, path } = self;
+        let file = writer
+            .into_inner()
+            .map_err(io::IntoInnerError::into_error)
+            .doing("write", &path)?;
+        reach("derived.sync")
+            .and_then(|()| file.as_file().sync_all())
+            .doing("sync", &path)?;
+        reach("derived.rename").doing(action, &path)?;
+        persist(file, &path)
+            .map_err(|error| error.error)
+            .doing(action, &path)?;
+        reach("derived.folder").doing("sync", &path)?;
+        private::sync_dir(folder_of(&path))
+    }
+}
+
+impl Write for AtomicFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        reach("derived.write")?;
+        self.writer.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.writer.flush()
+    }
+}
+
+/// Replaces a file as a whole.
+///
+/// # Errors
+/// When it cannot be written; the old file is then still there.
+pub fn write_atomically(path: &Path, bytes: &[u8]) -> Result<(), RecordError> {
+    let mut file = AtomicFile::create(path)?;
+    file.write_all(bytes).doing("write", path)?;
+    file.commit()
+}
+
+/// Makes a file as a whole, where there is none of this name.
+///
+/// # Errors
+/// When it cannot be written; `AlreadyExists` where there is one.
+pub(super) fn create_atomically(path: &Path, bytes: &[u8]) -> Result<(), RecordError> {
+    let mut file = AtomicFile::create(path)?;
+    file.write_all(bytes).doing("write", path)?;
+    file.commit_new()
+}
+
+fn folder_of(path: &Path) -> &Path {
+    match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    #[test]
+    fn a_file_that_is_not_committed_leaves_the_old_one_and_nothing_else() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("summary.csv");
+        write_atomically(&path, b"old").unwrap();
+        let mut file = AtomicFile::create(&path).unwrap();
+        file.write_all(b"half of the n").unwrap();
+        drop(file);
+        assert_eq!(fs::read(&path).unwrap(), b"old");
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+        write_atomically(&path, b"new").unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"new");
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_derived_file_is_the_owners_alone() {
+        use std::os::unix::fs::PermissionsExt as _;
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("runs.csv");
+        write_atomically(&path, b"a,b\n").unwrap();
+        assert_eq!(
+            fs::metadata(&path).unwrap().permissions().mode() & 0o777,
+            0o600
+        );
+    }
+
+    #[test]
+    fn the_error_names_the_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("missing").join("runs.csv");
+        let message = write_atomically(&path, b"").unwrap_err().to_string();
+        assert!(message.starts_with("cannot create "), "{message}");
+        assert!(message.contains("runs.csv"), "{message}");
+    }
+}

@@ -1,0 +1,312 @@
+//! `attestation.json`: which agent a trial really ran, and how that differs from the first trial of its arm.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    RecordError, Redactor, RunDir, TrialDir, read_file, text_digest, write_atomically, write_file,
+};
+
+/// Further names of a difference are counted, not told.
+const TOLD: usize = 5;
+/// No reference of a run is larger.
+const MOST_BYTES: u64 = 64 << 20;
+
+/// What was seen of an agent. What could not be seen is empty, and is then compared with nothing.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Attestation {
+    /// The program that was started, and the native programs that it stands for, in order.
+    pub programs: Vec<ProgramSeen>,
+    /// Version of the CLI.
+    pub cli_version: Option<String>,
+    /// `stream` or `--version`: who told it.
+    pub cli_version_by: Option<String>,
+    /// Models that answered in the main thread.
+    pub models: Vec<String>,
+    /// Further models that were paid for: those of sub-agents and side calls.
+    pub further_models: Vec<String>,
+    /// MCP servers by name, each with what the agent said of it (`connected`, `failed`), or `given` where it says nothing.
+    pub mcp_servers: BTreeMap<String, String>,
+    /// MCP servers that the scenario names.
+    pub mcp_expected: BTreeSet<String>,
+    /// What the MCP servers themselves told of their tools, by server.
+    pub mcp_tools: BTreeMap<String, ServerTools>,
+    /// Tools that the model was offered, as far as the agent tells.
+    pub tools: BTreeSet<String>,
+    /// Files in force that steer the agent: where, and SHA-256 of their content.
+    pub config_files: BTreeMap<String, String>,
+    /// The same in the workspace, which are those of a task.
+    pub workspace_files: BTreeMap<String, String>,
+    /// Names of the agent's environment variables.
+    pub env_names: BTreeSet<String>,
+    /// Why the agent did not tell the settings that it goes by, where it was asked and did not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub settings_untold: Option<String>,
+}
+
+/// The tools of an MCP server, as it told them to the agent.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ServerTools {
+    /// Their names.
+    pub names: BTreeSet<String>,
+    /// Digest of all that was told of them, descriptions and schemas included.
+    pub sha256: String,
+}
+
+/// A program by its content.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ProgramSeen {
+    /// Where it lies, links followed.
+    pub path: String,
+    /// SHA-256 of its content.
+    pub sha256: String,
+    /// Its size in bytes.
+    pub bytes: u64,
+}
+
+/// The word of a row whose agent did not have an MCP server that the scenario names.
+pub const MCP_NOT_CONNECTED: &str = "mcp_not_connected";
+
+/// Something that is not as in the first trial of the arm, or not as the scenario asks.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Difference {
+    /// The word of the row: `program`, `cli_version`, `model`, `mcp_servers`, `tools`, `mcp_tools`,
+    /// `config_files`, `env_names`, `mcp_not_connected`, `mcp_unexpected`,
+    /// `settings_untold`.
+    pub flag: &'static str,
+    /// What is different, for a person.
+    pub text: String,
+}
+
+impl Attestation {
+    /// Digest of all that must be the same in an arm: what belongs to a task alone is left out.
+    #[must_use]
+    pub fn digest(&self) -> String {
+        let shared = Self {
+            workspace_files: BTreeMap::new(),
+            further_models: Vec::new(),
+            cli_version: self.version().map(str::to_owned),
+            cli_version_by: None,
+            ..self.clone()
+        };
+        text_digest(&serde_json::to_string(&shared).unwrap_or_default())
+    }
+
+    /// The number alone: a stream tells `2.1.329` and `--version` the same as `2.1.329 (Claude Code)`.
+    fn version(&self) -> Option<&str> {
+        let text = self.cli_version.as_deref()?;
+        let mut words = text.split_whitespace();
+        let is_number = |word: &&str| {
+            let word = word.strip_prefix('v').unwrap_or(word);
+            word.starts_with(|first: char| first.is_ascii_digit()) && word.contains('.')
+        };
+        Some(words.find(is_number).unwrap_or(text))
+    }
+
+    /// What the scenario asked for and the agent did not get, and what it got that nobody asked for.
+    #[must_use]
+    pub fn unmet(&self) -> Vec<Difference> {
+        let mut unmet = Vec::new();
+        for name in &self.mcp_expected {
+            let status = self.mcp_servers.get(name).map_or("missing", String::as_str);
+            if !matches!(status, "connected" | "given") {
+                unmet.push(Difference {
+                    flag: MCP_NOT_CONNECTED,
+                    text: format!("the MCP server {name} is {status}"),
+                });
+            }
+        }
+        let others = self
+            .mcp_servers
+            .iter()
+            .filter(|(name, status)| !self.mcp_expected.contains(*name) && *status != "disabled");
+        unmet.extend(others.map(|(name, status)| Difference {
+            flag: "mcp_unexpected",
+            text: format!("the MCP server {name} is {status}, and the scenario names none such"),
+        }));
+        unmet.extend(self.settings_untold.iter().map(|why| Difference {
+            flag: "settings_untold",
+            text: format!("the agent did not tell the settings that it goes by: {why}"),
+        }));
+        unmet
+    }
+
+    /// What is not as in `first`, the first trial of the arm. What one of both could not see is no difference.
+    #[must_use]
+    pub fn differences(&self, first: &Self) -> Vec<Difference> {
+        let programs = |seen: &Self| -> BTreeMap<String, String> {
+            let pair = |seen: &ProgramSeen| (seen.path.clone(), seen.sha256.clone());
+            seen.programs.iter().map(pair).collect()
+        };
+        let names = |list: &[String]| -> BTreeSet<String> { list.iter().cloned().collect() };
+        let version = |seen: &Self| seen.version().into_iter().map(str::to_owned).collect();
+        let told = [
+            ("program", maps(&programs(self), &programs(first))),
+            ("cli_version", sets(&version(self), &version(first))),
+            ("model", sets(&names(&self.models), &names(&first.models))),
+            ("mcp_servers", maps(&self.mcp_servers, &first.mcp_servers)),
+            ("tools", sets(&self.tools, &first.tools)),
+            ("mcp_tools", self.other_mcp_tools(first)),
+            (
+                "config_files",
+                all_of(&self.config_files, &first.config_files),
+            ),
+            ("env_names", sets(&self.env_names, &first.env_names)),
+        ];
+        let found = told.into_iter().filter_map(|(flag, text)| {
+            Some(Difference {
+                flag,
+                text: format!("{flag} {} the first trial of this arm", text?),
+            })
+        });
+        found.collect()
+    }
+
+    /// How the tools of the servers differ that told some in both trials.
+    fn other_mcp_tools(&self, first: &Self) -> Option<String> {
+        let of = |seen: &Self, other: &Self| -> BTreeMap<String, String> {
+            let both = seen
+                .mcp_tools
+                .iter()
+                .filter(|(name, _)| other.mcp_tools.contains_key(*name));
+            let told = both.map(|(name, tools)| {
+                let count = tools.names.len();
+                (
+                    format!("{name} ({count} tools)"),
+                    tools.sha256.trim_start_matches("sha256:").to_owned(),
+                )
+            });
+            told.collect()
+        };
+        all_of(&of(self, first), &of(first, self))
+    }
+
+    /// Takes over what this trial could not see from another one of the same arm.
+    fn fill_from(&mut self, other: &Self) {
+        fn fill<T: Clone + PartialEq + Default>(mine: &mut T, theirs: &T) {
+            if *mine == T::default() {
+                mine.clone_from(theirs);
+            }
+        }
+        fill(&mut self.programs, &other.programs);
+        fill(&mut self.cli_version, &other.cli_version);
+        fill(&mut self.models, &other.models);
+        fill(&mut self.mcp_servers, &other.mcp_servers);
+        fill(&mut self.tools, &other.tools);
+        fill(&mut self.mcp_tools, &other.mcp_tools);
+        fill(&mut self.env_names, &other.env_names);
+    }
+}
+
+impl TrialDir {
+    /// Writes `attestation.json`.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn attest(&self, seen: &Attestation, redactor: &Redactor) -> Result<(), RecordError> {
+        let text = serde_json::to_string_pretty(seen).unwrap_or_default();
+        let text = redactor.redact_json(&text);
+        write_file(&self.attestation(), format!("{text}\n").as_bytes())
+    }
+}
+
+/// The first trial of each arm of a run: `attestations.json`, so that a later start compares with the same.
+#[derive(Debug, Default)]
+pub struct Arms {
+    first: BTreeMap<String, Attestation>,
+}
+
+impl Arms {
+    /// Those of a run, as far as earlier starts met them.
+    #[must_use]
+    pub fn open(run: &RunDir) -> Self {
+        let bytes = read_file(&run.attestations(), MOST_BYTES).unwrap_or_default();
+        Self {
+            first: serde_json::from_slice(&bytes).unwrap_or_default(),
+        }
+    }
+
+    /// What of `seen` is not as in the first trial of the arm `name`. The first one is remembered, and kept.
+    ///
+    /// # Errors
+    /// When `attestations.json` cannot be written; the comparison then holds for this start only.
+    pub fn compare(
+        &mut self,
+        name: &str,
+        seen: &Attestation,
+        (run, redactor): (&RunDir, &Redactor),
+    ) -> (Vec<Difference>, Result<(), RecordError>) {
+        let mut differences = seen.unmet();
+        let known = self.first.get(name).cloned();
+        let mut first = known.clone().unwrap_or_else(|| seen.clone());
+        differences.extend(seen.differences(&first));
+        first.fill_from(seen);
+        if known.as_ref() == Some(&first) {
+            return (differences, Ok(()));
+        }
+        self.first.insert(name.to_owned(), first);
+        let text = serde_json::to_string_pretty(&self.first).unwrap_or_default();
+        let text = redactor.redact_json(&text);
+        let kept = write_atomically(&run.attestations(), text.as_bytes());
+        (differences, kept)
+    }
+}
+
+/// How two sets differ, if both are known.
+fn sets(now: &BTreeSet<String>, first: &BTreeSet<String>) -> Option<String> {
+    if now.is_empty() || first.is_empty() {
+        return None;
+    }
+    let new: Vec<&str> = now.difference(first).map(String::as_str).collect();
+    let gone: Vec<&str> = first.difference(now).map(String::as_str).collect();
+    told(&new, &gone)
+}
+
+/// How two maps differ, if both are known; an entry of another value is a new one and a gone one.
+fn maps(now: &BTreeMap<String, String>, first: &BTreeMap<String, String>) -> Option<String> {
+    if now.is_empty() || first.is_empty() {
+        return None;
+    }
+    all_of(now, first)
+}
+
+/// How two maps differ, where an empty one is known to be empty.
+fn all_of(now: &BTreeMap<String, String>, first: &BTreeMap<String, String>) -> Option<String> {
+    let of = |one: &BTreeMap<String, String>, other: &BTreeMap<String, String>| -> Vec<String> {
+        one.iter()
+            .filter(|(name, value)| other.get(*name) != Some(value))
+            .map(|(name, value)| format!("{name} {}", value.get(..12).unwrap_or(value)))
+            .collect()
+    };
+    let (new, gone) = (of(now, first), of(first, now));
+    let new: Vec<&str> = new.iter().map(String::as_str).collect();
+    let gone: Vec<&str> = gone.iter().map(String::as_str).collect();
+    told(&new, &gone)
+}
+
+/// `has X and lacks Y of`, `has X, unlike`.
+fn told(new: &[&str], gone: &[&str]) -> Option<String> {
+    let list = |names: &[&str]| {
+        let more = names.len().saturating_sub(TOLD);
+        let shown = names[..names.len() - more].join(", ");
+        if more > 0 {
+            format!("{shown} and {more} more")
+        } else {
+            shown
+        }
+    };
+    match (new, gone) {
+        ([], []) => None,
+        (new, []) => Some(format!("has {}, unlike", list(new))),
+        ([], gone) => Some(format!("lacks {} of", list(gone))),
+        (new, gone) => Some(format!("has {} instead of {} of", list(new), list(gone))),
+    }
+}
+
+#[cfg(test)]
+#[path = "attestation_tests.rs"]
+mod tests;

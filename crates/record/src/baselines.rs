@@ -1,0 +1,443 @@
+//! Baselines: traces that later ones are compared with, in versions, by agent, scenario and task.
+//!
+//! `DIR/AGENT/SCENARIO/TASK/v3.json`, and `promoted.json` beside it where a version was chosen.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::atomic::create_atomically;
+use crate::{digest_of, private, write_atomically};
+use proctor_layers::{Call, Gaps, Handoffs, Spent, Trace};
+use proctor_model::{Cell, check_id};
+
+const PROMOTED: &str = "promoted.json";
+
+/// Whose baseline it is.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct BaselineKey {
+    /// The agent.
+    pub agent: String,
+    /// The scenario.
+    pub scenario: String,
+    /// The task.
+    pub task: String,
+}
+
+impl BaselineKey {
+    /// Whose the trials of a cell are.
+    #[must_use]
+    pub fn of(cell: &Cell) -> Self {
+        Self {
+            agent: cell.agent.to_string(),
+            scenario: cell.scenario.to_string(),
+            task: cell.task.to_string(),
+        }
+    }
+}
+
+impl FromStr for BaselineKey {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let parts: Vec<&str> = text.split('/').collect();
+        let [agent, scenario, task] = parts[..] else {
+            return Err(format!("{text:?} is not AGENT/SCENARIO/TASK"));
+        };
+        for part in [agent, scenario, task] {
+            check_id(part).map_err(|problem| format!("{part:?} {problem}"))?;
+        }
+        Ok(Self {
+            agent: agent.to_owned(),
+            scenario: scenario.to_owned(),
+            task: task.to_owned(),
+        })
+    }
+}
+
+impl std::fmt::Display for BaselineKey {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(formatter, "{}/{}/{}", self.agent, self.scenario, self.task)
+    }
+}
+
+/// A version of a baseline.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Baseline {
+    /// Version of this format.
+    pub schema: u32,
+    /// From 1.
+    pub version: u64,
+    /// When it was saved: UTC, RFC 3339.
+    pub saved_at: String,
+    /// Where the trace was read.
+    pub source: String,
+    /// What was asked.
+    pub query: Option<String>,
+    /// The model.
+    pub model: Option<String>,
+    /// SHA-256 of the spec that it was held to.
+    pub spec_sha256: String,
+    /// Where layer 1 ended; nothing where the spec asks for none.
+    pub correctness: Option<String>,
+    /// What of layer 1 does not hold.
+    pub violations: Vec<String>,
+    /// Whether it was saved although it does not pass.
+    pub forced: bool,
+    /// Each check that a judge decided, with how far that judge was known.
+    #[serde(default)]
+    pub judged: Vec<String>,
+    trace: Kept,
+}
+
+/// A trace as it is kept.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+struct Kept {
+    answer: String,
+    calls: Vec<KeptCall>,
+    handoffs: Option<(Vec<String>, Vec<String>)>,
+    cost_usd: Option<f64>,
+    total_tokens: Option<u64>,
+    llm_calls: Option<u64>,
+    latency_ms: Option<f64>,
+    is_lower_bound: bool,
+    /// Why the calls are not all known. Older versions do not tell; theirs are taken for all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    calls_gap: Option<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+struct KeptCall {
+    tool: String,
+    arguments: Value,
+    commands: Vec<Vec<String>>,
+}
+
+impl Baseline {
+    /// A version that holds this trace; it gets its number when it is saved.
+    #[must_use]
+    pub fn new(trace: &Trace) -> Self {
+        let calls = trace.calls.iter().map(|call| KeptCall {
+            tool: call.tool.clone(),
+            arguments: call.arguments.clone(),
+            commands: call.commands.clone(),
+        });
+        let handoffs = trace.handoffs.as_ref();
+        let spent = trace.spent;
+        Self {
+            schema: 1,
+            version: 0,
+            saved_at: String::new(),
+            source: String::new(),
+            query: trace.query.clone(),
+            model: trace.model.clone(),
+            spec_sha256: String::new(),
+            correctness: None,
+            violations: Vec::new(),
+            forced: false,
+            judged: Vec::new(),
+            trace: Kept {
+                answer: trace.answer.clone(),
+                calls: calls.collect(),
+                handoffs: handoffs.map(|it| (it.to.clone(), it.available.clone())),
+                cost_usd: spent.cost_usd,
+                total_tokens: spent.total_tokens,
+                llm_calls: spent.llm_calls,
+                latency_ms: spent.latency_ms,
+                is_lower_bound: spent.is_lower_bound,
+                calls_gap: trace.gaps.calls.clone(),
+            },
+        }
+    }
+
+    /// The trace.
+    #[must_use]
+    pub fn trace(&self) -> Trace {
+        let kept = &self.trace;
+        let calls = kept.calls.iter().map(|call| Call {
+            tool: call.tool.clone(),
+            arguments: call.arguments.clone(),
+            commands: call.commands.clone(),
+            touched: Vec::new(),
+            is_cut: false,
+        });
+        let handoffs = kept.handoffs.clone();
+        Trace {
+            query: self.query.clone(),
+            answer: kept.answer.clone(),
+            calls: calls.collect(),
+            handoffs: handoffs.map(|(to, available)| Handoffs { to, available }),
+            spent: Spent {
+                cost_usd: kept.cost_usd,
+                total_tokens: kept.total_tokens,
+                llm_calls: kept.llm_calls,
+                latency_ms: kept.latency_ms,
+                is_lower_bound: kept.is_lower_bound,
+                hidden_calls: None,
+            },
+            model: self.model.clone(),
+            gaps: Gaps {
+                calls: kept.calls_gap.clone(),
+                ..Gaps::default()
+            },
+            ..Trace::default()
+        }
+    }
+}
+
+/// What traces of a cell are compared with, and which version that is.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Reference {
+    /// `AGENT/SCENARIO/TASK v3`
+    pub name: String,
+    /// SHA-256 of the spec that the version was held to when it was saved.
+    pub spec_sha256: String,
+    /// SHA-256 of the version's file.
+    pub sha256: String,
+    /// The trace.
+    pub trace: Trace,
+}
+
+impl Reference {
+    /// What a row says of it: `AGENT/SCENARIO/TASK v3, spec sha256:...`.
+    #[must_use]
+    pub fn told(&self) -> String {
+        format!("{}, spec sha256:{}", self.name, self.spec_sha256)
+    }
+}
+
+/// A folder of baselines.
+#[derive(Debug, Clone)]
+pub struct Baselines {
+    root: PathBuf,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct Promoted {
+    version: u64,
+}
+
+impl Baselines {
+    /// The baselines below `root`, which need not be there.
+    #[must_use]
+    pub fn new(root: &Path) -> Self {
+        Self {
+            root: root.to_owned(),
+        }
+    }
+
+    fn folder(&self, key: &BaselineKey) -> PathBuf {
+        let agent = self.root.join(&key.agent);
+        agent.join(&key.scenario).join(&key.task)
+    }
+
+    fn file(&self, key: &BaselineKey, version: u64) -> PathBuf {
+        self.folder(key).join(format!("v{version}.json"))
+    }
+
+    /// All keys that have a version, sorted.
+    #[must_use]
+    pub fn keys(&self) -> Vec<BaselineKey> {
+        let mut keys = Vec::new();
+        for agent in names(&self.root) {
+            for scenario in names(&self.root.join(&agent)) {
+                for task in names(&self.root.join(&agent).join(&scenario)) {
+                    let key = format!("{agent}/{scenario}/{task}").parse::<BaselineKey>();
+                    keys.extend(key.ok().filter(|key| !self.versions(key).is_empty()));
+                }
+            }
+        }
+        keys
+    }
+
+    /// The versions of a key as numbers, sorted.
+    #[must_use]
+    pub fn versions(&self, key: &BaselineKey) -> Vec<u64> {
+        let names = names(&self.folder(key)).into_iter();
+        let mut versions: Vec<u64> = names
+            .filter_map(|name| name.strip_prefix('v')?.strip_suffix(".json")?.parse().ok())
+            .collect();
+        versions.sort_unstable();
+        versions
+    }
+
+    /// The version that was chosen, if one was.
+    ///
+    /// # Errors
+    /// When the choice cannot be read.
+    pub fn promoted(&self, key: &BaselineKey) -> Result<Option<u64>, String> {
+        let path = self.folder(key).join(PROMOTED);
+        match private::read_all(&path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(at(&path, &error)),
+            Ok(bytes) => {
+                let read: Promoted =
+                    serde_json::from_slice(&bytes).map_err(|error| at(&path, &error))?;
+                Ok(Some(read.version))
+            }
+        }
+    }
+
+    /// Reads a version.
+    ///
+    /// # Errors
+    /// When it is not there or cannot be read.
+    pub fn read(&self, key: &BaselineKey, version: u64) -> Result<Baseline, String> {
+        let path = self.file(key, version);
+        let bytes = private::read_all(&path).map_err(|error| at(&path, &error))?;
+        let read: Baseline = serde_json::from_slice(&bytes).map_err(|error| at(&path, &error))?;
+        if read.schema > 1 {
+            return Err(at(&path, &"a newer proctor wrote it"));
+        }
+        Ok(read)
+    }
+
+    /// The version that traces are compared with: the one that was chosen, else the newest; none where there is none.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub fn current(&self, key: &BaselineKey) -> Result<Option<Baseline>, String> {
+        let newest = self.versions(key).last().copied();
+        let version = self.promoted(key)?.or(newest);
+        version.map(|version| self.read(key, version)).transpose()
+    }
+
+    /// The same as a reference.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub fn reference(&self, key: &BaselineKey) -> Result<Option<Reference>, String> {
+        let Some(current) = self.current(key)? else {
+            return Ok(None);
+        };
+        let path = self.file(key, current.version);
+        let sha256 = digest_of(&path).map_err(|error| at(&path, &error))?;
+        Ok(Some(Reference {
+            name: format!("{key} v{}", current.version),
+            spec_sha256: current.spec_sha256.clone(),
+            sha256,
+            trace: current.trace(),
+        }))
+    }
+
+    /// Saves a baseline as the next version, or as `version`, which must not be there.
+    ///
+    /// # Errors
+    /// When that version is there, or it cannot be written.
+    pub fn save(
+        &self,
+        key: &BaselineKey,
+        version: Option<u64>,
+        baseline: Baseline,
+    ) -> Result<Baseline, String> {
+        let next = self.versions(key).last().map_or(1, |newest| newest + 1);
+        let saved = Baseline {
+            version: version.unwrap_or(next),
+            ..baseline
+        };
+        let path = self.file(key, saved.version);
+        let folder = self.folder(key);
+        fs::create_dir_all(&folder).map_err(|error| at(&folder, &error))?;
+        let text = serde_json::to_string_pretty(&saved).map_err(|error| at(&path, &error))?;
+        let made = create_atomically(&path, format!("{text}\n").as_bytes());
+        made.map_err(|error| match error.source.kind() {
+            io::ErrorKind::AlreadyExists => at(&path, &"it is there already, and is not replaced"),
+            _ => error.to_string(),
+        })?;
+        Ok(saved)
+    }
+
+    /// Chooses the version that traces are compared with.
+    ///
+    /// # Errors
+    /// When there is no such version, or the choice cannot be written.
+    pub fn promote(&self, key: &BaselineKey, version: u64) -> Result<(), String> {
+        self.read(key, version)?;
+        let text = serde_json::to_string(&Promoted { version }).unwrap_or_default();
+        let path = self.folder(key).join(PROMOTED);
+        write_atomically(&path, format!("{text}\n").as_bytes()).map_err(|error| error.to_string())
+    }
+}
+
+fn at(path: &Path, why: &dyn std::fmt::Display) -> String {
+    format!("{}: {why}", path.display())
+}
+
+fn names(folder: &Path) -> Vec<String> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut names: Vec<String> = entries
+        .filter_map(|entry| entry.file_name().into_string().ok())
+        .collect();
+    names.sort();
+    names
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_are_numbers_and_none_is_replaced() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let store = Baselines::new(folder.path());
+        let key: BaselineKey = "a/s/t".parse().expect("a key");
+        assert_eq!(store.current(&key), Ok(None));
+        let trace = Trace {
+            answer: "x".to_owned(),
+            ..Trace::default()
+        };
+        for version in [2, 10, 1] {
+            let saved = store.save(&key, Some(version), Baseline::new(&trace));
+            assert_eq!(saved.expect("saved").version, version);
+        }
+        assert_eq!(store.versions(&key), [1, 2, 10]);
+        let next = store
+            .save(&key, None, Baseline::new(&trace))
+            .expect("saved");
+        assert_eq!(next.version, 11);
+        assert_eq!(next.trace(), trace);
+        let again = store.save(&key, Some(2), Baseline::new(&trace));
+        assert!(again.expect_err("refused").contains("is there already"));
+        store.promote(&key, 2).expect("promoted");
+        let current = store.current(&key).expect("read").expect("one");
+        assert_eq!(current.version, 2);
+        assert!(store.promote(&key, 3).is_err());
+        assert_eq!(store.keys(), [key]);
+        for wrong in ["a/b", "a/b/c/d", "../b/c", "a//c"] {
+            assert!(wrong.parse::<BaselineKey>().is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_version_is_there_wholly_or_not_at_all() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let store = Baselines::new(folder.path());
+        let key: BaselineKey = "a/s/t".parse().expect("a key");
+        let trace = Trace {
+            answer: "x".repeat(8 << 20),
+            ..Trace::default()
+        };
+        let seen = std::thread::scope(|scope| {
+            let reader = scope.spawn(|| {
+                loop {
+                    let current = store.current(&key).expect("a whole version or none");
+                    if let Some(last) = current.filter(|it| it.version == 4) {
+                        break last;
+                    }
+                }
+            });
+            for _ in 0..4 {
+                store
+                    .save(&key, None, Baseline::new(&trace))
+                    .expect("saved");
+            }
+            reader.join().expect("a reader")
+        });
+        assert_eq!(seen.trace(), trace);
+        assert_eq!(names(&store.folder(&key)).len(), 4, "no draft stays");
+    }
+}

@@ -1,0 +1,289 @@
+//! `events.jsonl`: what an agent said, in proctor's words, so that every number of a trial can be made again.
+
+use std::path::Path;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::Doing as _;
+use crate::event_text::EventText;
+use crate::event_wire::EventLine;
+use crate::line_file::LineFile;
+use crate::lines::{BadLine, Found, LineReader};
+use crate::{RecordError, Redactor, RowProblem};
+use proctor_failpoints::reach;
+use proctor_model::{AgentEvent, Cut, EventKind, Said};
+
+/// Version of the format, in the first line of every file.
+const EVENTS_VERSION: u32 = 2;
+/// The version that does not tell what was cut. Texts were kept up to so many bytes then.
+const WITHOUT_CUTS: (u32, usize) = (1, 64 * 1024);
+/// Events beyond this many bytes are counted and not kept.
+const MOST_BYTES: u64 = 256 * 1024 * 1024;
+/// What was written reaches the file within this time while events come.
+const FLUSH_EVERY: Duration = Duration::from_millis(25);
+
+/// The first line of an event log: what is needed to measure the trial again.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct EventLogHeader {
+    /// Version of the format; set by [`EventLog::create`].
+    pub events: u32,
+    /// The trial.
+    pub run_id: String,
+    /// Kind of the agent, as in its row.
+    pub agent_kind: String,
+    /// When the agent was started, UTC.
+    pub started: String,
+    /// The same on the monotonic clock that shims write, in nanoseconds.
+    pub started_mono_ns: u64,
+}
+
+/// Writes an `events.jsonl`.
+#[derive(Debug)]
+pub struct EventLog {
+    file: LineFile,
+    text: EventText,
+    room: u64,
+    dropped: u64,
+    /// When the last event came, and the one at which the file was last written.
+    last: Duration,
+    flushed: Duration,
+}
+
+impl EventLog {
+    /// Begins a log, replacing what is there.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn create(
+        path: &Path,
+        header: &EventLogHeader,
+        redactor: Redactor,
+    ) -> Result<Self, RecordError> {
+        let mut log = Self {
+            file: LineFile::create(path, redactor, Redactor::redact_json)?,
+            text: EventText::default(),
+            room: MOST_BYTES,
+            dropped: 0,
+            last: Duration::ZERO,
+            flushed: Duration::ZERO,
+        };
+        let header = EventLogHeader {
+            events: EVENTS_VERSION,
+            ..header.clone()
+        };
+        log.put(&header)?;
+        Ok(log)
+    }
+
+    /// The same with at most this many bytes; what comes after is counted.
+    #[must_use]
+    pub fn with_room(self, room: u64) -> Self {
+        Self { room, ..self }
+    }
+
+    /// Writes an event; it reaches the file with the next flush, at the latest when the next event comes
+    /// 25 ms later.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn write(&mut self, event: &AgentEvent) -> Result<(), RecordError> {
+        let written = self.push(event.at, |text, line| text.push(event, line))?;
+        if !written {
+            self.put(&EventLine::new(event))?;
+        }
+        self.flush_if_due()
+    }
+
+    /// The same of what is borrowed from a line of a stream.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn write_said(&mut self, at: Duration, said: &Said<'_>) -> Result<(), RecordError> {
+        self.push(at, |text, line| {
+            text.push_said(at, said, line);
+            true
+        })?;
+        self.flush_if_due()
+    }
+
+    /// Adds a line, or counts it where there is no room; says whether either was done.
+    fn push(
+        &mut self,
+        at: Duration,
+        put: impl FnOnce(&mut EventText, &mut String) -> bool,
+    ) -> Result<bool, RecordError> {
+        self.last = at;
+        if self.room == 0 {
+            self.dropped += 1;
+            return Ok(true);
+        }
+        let pending = self.file.next()?;
+        let before = pending.len();
+        let is_put = put(&mut self.text, pending);
+        if is_put {
+            pending.push('\n');
+            let length = pending.len() - before;
+            self.room = self.room.saturating_sub(length as u64);
+        }
+        Ok(is_put)
+    }
+
+    fn flush_if_due(&mut self) -> Result<(), RecordError> {
+        if self.last.saturating_sub(self.flushed) >= FLUSH_EVERY {
+            self.flush()?;
+        }
+        Ok(())
+    }
+
+    fn put(&mut self, line: &impl Serialize) -> Result<(), RecordError> {
+        let length = self.file.put(line)?;
+        self.room = self.room.saturating_sub(length as u64);
+        Ok(())
+    }
+
+    /// Puts down what is still in memory; callers do so when an agent falls silent.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn flush(&mut self) -> Result<(), RecordError> {
+        self.flushed = self.last;
+        reach("events.flush").doing("write", self.file.path())?;
+        self.file.put_down()
+    }
+
+    /// Ends the log; says how many events were not kept, if any.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn finish(mut self) -> Result<u64, RecordError> {
+        if self.dropped > 0 {
+            self.put(&EventLine::dropped(self.last, self.dropped))?;
+        }
+        self.flush()?;
+        Ok(self.dropped)
+    }
+}
+
+/// Reads an `events.jsonl`, one event after the other.
+///
+/// # Errors
+/// When the file cannot be opened.
+pub fn read_events(path: &Path) -> Result<EventReader, RecordError> {
+    let mut lines = LineReader::open(path)?;
+    let read = match lines.advance() {
+        Found::Line(ended) => read_header(&lines.line, ended),
+        Found::Bad(bad) => Err(bad),
+        Found::End => Err(BadLine::new("it is empty")),
+    };
+    let (header, problem) = match read {
+        Ok(header) => (header, None),
+        Err(bad) => (EventLogHeader::default(), Some(bad.at(1))),
+    };
+    Ok(EventReader {
+        lines,
+        header,
+        problem,
+        dropped: 0,
+        cut: None,
+    })
+}
+
+fn read_header(line: &[u8], ended: bool) -> Result<EventLogHeader, BadLine> {
+    let header: EventLogHeader = serde_json::from_slice(line)
+        .map_err(|_| BadLine::explain::<EventLogHeader>(line, ended))?;
+    match header.events {
+        EVENTS_VERSION => Ok(header),
+        older if older == WITHOUT_CUTS.0 => Ok(header),
+        0 => Err(BadLine::new(
+            "it is no event log: the first line names no version",
+        )),
+        newer => Err(BadLine::newer("an event log", newer, EVENTS_VERSION)),
+    }
+}
+
+/// The events of a log. A bad line is a problem with its number, and reading goes on; without a first line that
+/// it knows, there is that one problem and nothing else.
+#[derive(Debug)]
+pub struct EventReader {
+    lines: LineReader,
+    header: EventLogHeader,
+    problem: Option<RowProblem>,
+    dropped: u64,
+    /// What an older log does not tell of the event before.
+    cut: Option<AgentEvent>,
+}
+
+impl EventReader {
+    /// The first line.
+    #[must_use]
+    pub fn header(&self) -> &EventLogHeader {
+        &self.header
+    }
+
+    /// How many events were not kept, as far as read.
+    #[must_use]
+    pub fn dropped(&self) -> u64 {
+        self.dropped
+    }
+}
+
+impl Iterator for EventReader {
+    type Item = Result<AgentEvent, RowProblem>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if let Some(problem) = self.problem.take() {
+            return Some(Err(problem));
+        }
+        if self.header.events == 0 {
+            return None;
+        }
+        if let Some(cut) = self.cut.take() {
+            return Some(Ok(cut));
+        }
+        loop {
+            let read = match self.lines.advance() {
+                Found::End => return None,
+                Found::Bad(bad) => Err(bad),
+                Found::Line(ended) => parse(&self.lines.line, ended),
+            };
+            match read {
+                Ok(Ok(event)) => {
+                    let at = event.at;
+                    let cut =
+                        untold_cut(&event.kind).filter(|_| self.header.events == WITHOUT_CUTS.0);
+                    self.cut = cut.map(EventKind::Cut).map(|kind| AgentEvent { at, kind });
+                    return Some(Ok(event));
+                }
+                Ok(Err(dropped)) => self.dropped += dropped,
+                Err(bad) => return Some(Err(bad.at(self.lines.number))),
+            }
+        }
+    }
+}
+
+/// What may have been cut in an event of an older log: a text that is as long as was kept of one, up to a character.
+fn untold_cut(kind: &EventKind) -> Option<Cut> {
+    let (bytes, cut) = match kind {
+        EventKind::Message { text }
+        | EventKind::Finished {
+            answer: Some(text), ..
+        } => (text.len(), Cut::Words),
+        EventKind::ToolStarted(call) => (call.arguments.len(), Cut::Arguments),
+        EventKind::ToolEnded(result) => (result.output.len(), Cut::Output),
+        _ => return None,
+    };
+    (bytes + 4 > WITHOUT_CUTS.1).then_some(cut)
+}
+
+fn parse(line: &[u8], ended: bool) -> Result<Result<AgentEvent, u64>, BadLine> {
+    match serde_json::from_slice::<EventLine<'_>>(line) {
+        Ok(line) => line.read().map_err(BadLine::new),
+        Err(_) => Err(BadLine::explain::<EventLine<'static>>(line, ended)),
+    }
+}
+
+#[cfg(test)]
+#[path = "event_log_tests.rs"]
+mod tests;

@@ -1,0 +1,88 @@
+//! How far a journal goes, and how much of it is what was noted beside it.
+
+use std::io::{BufRead as _, BufReader, ErrorKind};
+
+use serde::Deserialize;
+
+use crate::artifacts::digest;
+use crate::chain::GENESIS;
+use crate::error::Doing as _;
+use crate::{RecordError, RunDir, private};
+
+/// What a journal holds beside what was noted of it.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Extent {
+    /// All rows.
+    pub rows: u64,
+    /// Digest of the last one.
+    pub head: Option<String>,
+    /// How many rows were noted; nothing where none were.
+    pub noted: Option<u64>,
+    /// Whether all of these but the last one are there and follow each other.
+    pub lacks_the_last: bool,
+    /// The first row that names the one before it.
+    pub first_chained: Option<u64>,
+}
+
+/// Looks at a journal beside what was noted of it: how many rows it had, and the digest of the last of
+/// them. Versions that noted the digest alone mean the first row that
+/// has it.
+///
+/// # Errors
+/// The journal cannot be read.
+pub fn extent(
+    run: &RunDir,
+    (noted, noted_head): (Option<u64>, Option<&str>),
+) -> Result<Extent, RecordError> {
+    #[derive(Deserialize)]
+    struct Link {
+        #[serde(default)]
+        prev_sha256: Option<String>,
+    }
+    let mut found = Extent {
+        noted,
+        ..Extent::default()
+    };
+    let mut broken = None;
+    let mut before = GENESIS.to_owned();
+    each_line(run, |place, line, _| {
+        let named = serde_json::from_slice(line).map_or(None, |link: Link| link.prev_sha256);
+        if let Some(named) = named {
+            found.first_chained.get_or_insert(place);
+            if named != before {
+                broken.get_or_insert(place);
+            }
+        }
+        before = digest(line);
+        found.rows = place + 1;
+        if noted_head == Some(before.as_str()) {
+            found.noted.get_or_insert(found.rows);
+        }
+    })?;
+    let noted = found.noted.unwrap_or(0);
+    let follow = broken.is_none_or(|place| place >= noted);
+    found.lacks_the_last = follow && noted == found.rows + 1;
+    found.head = (found.rows > 0).then_some(before);
+    Ok(found)
+}
+
+/// Every line of a journal with its place and whether it is whole; none of one that is not there.
+pub(super) fn each_line(
+    run: &RunDir,
+    mut take: impl FnMut(u64, &[u8], bool),
+) -> Result<(), RecordError> {
+    let path = run.runs_jsonl();
+    let mut reader = match private::open_file(&path) {
+        Ok(file) => BufReader::new(file),
+        Err(error) if error.source.kind() == ErrorKind::NotFound => return Ok(()),
+        Err(error) => return Err(error),
+    };
+    let (mut line, mut place) = (Vec::new(), 0);
+    while reader.read_until(b'\n', &mut line).doing("read", &path)? > 0 {
+        let is_whole = line.pop_if(|byte| *byte == b'\n').is_some();
+        take(place, &line, is_whole);
+        place += 1;
+        line.clear();
+    }
+    Ok(())
+}

@@ -1,0 +1,179 @@
+//! What summaries need of a row, borrowed from its line: a million rows pass through one small buffer.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::ops::Deref;
+use std::path::Path;
+
+use serde::{Deserialize, Deserializer};
+
+use crate::lines::{BadLine, Found, LineReader};
+use crate::row_parts::lenient::{count, flag, usd};
+use crate::rows::{Ordinals, bad_row, check};
+use crate::{ReasonRow, RecordError, RowProblem};
+
+/// A text that is borrowed from the line unless it held an escape.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Text<'a>(pub Cow<'a, str>);
+
+impl Deref for Text<'_> {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        &self.0
+    }
+}
+
+impl<'de: 'a, 'a> Deserialize<'de> for Text<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Visitor;
+        impl<'de> serde::de::Visitor<'de> for Visitor {
+            type Value = Cow<'de, str>;
+
+            fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+                formatter.write_str("a string")
+            }
+
+            fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Self::Value, E> {
+                Ok(Cow::Borrowed(text))
+            }
+
+            fn visit_str<E>(self, text: &str) -> Result<Self::Value, E> {
+                Ok(Cow::Owned(text.to_owned()))
+            }
+        }
+        deserializer.deserialize_str(Visitor).map(Self)
+    }
+}
+
+/// The columns of [`crate::Row`] that summaries are made of.
+#[derive(Debug, Clone, PartialEq, Default, Deserialize)]
+#[serde(default)]
+#[expect(
+    missing_docs,
+    reason = "the columns are named and explained in the contract"
+)]
+pub struct RowFacts<'a> {
+    #[serde(borrow)]
+    pub run_id: Text<'a>,
+    #[serde(borrow)]
+    pub agent_id: Text<'a>,
+    #[serde(borrow)]
+    pub scenario: Text<'a>,
+    #[serde(borrow)]
+    pub task_id: Text<'a>,
+    #[serde(borrow)]
+    pub task_kind: Option<Text<'a>>,
+    #[serde(deserialize_with = "flag")]
+    pub baseline_run: bool,
+    #[serde(deserialize_with = "flag")]
+    pub success: bool,
+    #[serde(borrow)]
+    pub failure_reason: Option<Text<'a>>,
+    pub wall_time_sec: Option<f64>,
+    #[serde(deserialize_with = "count")]
+    pub uncached_input_tokens: Option<u64>,
+    #[serde(deserialize_with = "count")]
+    pub cached_read_tokens: Option<u64>,
+    #[serde(deserialize_with = "count")]
+    pub cache_write_tokens: Option<u64>,
+    #[serde(deserialize_with = "count")]
+    pub output_tokens: Option<u64>,
+    #[serde(deserialize_with = "usd")]
+    pub billed_cost_usd: Option<f64>,
+    #[serde(deserialize_with = "usd")]
+    pub cold_equivalent_cost_usd: Option<f64>,
+    #[serde(deserialize_with = "usd")]
+    pub cache_savings_usd: Option<f64>,
+    pub cache_read_rate: Option<f64>,
+    #[serde(deserialize_with = "count")]
+    pub xcodebuild_calls: Option<u64>,
+    #[serde(deserialize_with = "count")]
+    pub xcrun_calls: Option<u64>,
+    #[serde(deserialize_with = "count")]
+    pub simctl_calls: Option<u64>,
+    pub time_to_first_xcodebuild_sec: Option<f64>,
+    #[serde(deserialize_with = "count")]
+    pub xcodebuild_repeat_count: Option<u64>,
+    #[serde(deserialize_with = "count")]
+    pub destination_count: Option<u64>,
+    #[serde(deserialize_with = "count")]
+    pub destination_churn: Option<u64>,
+    #[serde(deserialize_with = "count")]
+    pub mcp_tool_calls: Option<u64>,
+    #[serde(deserialize_with = "count")]
+    pub tool_error_total: Option<u64>,
+    #[serde(deserialize_with = "count")]
+    pub tool_error_mcp: Option<u64>,
+    #[serde(deserialize_with = "count")]
+    pub tool_error_non_mcp: Option<u64>,
+    #[serde(borrow)]
+    pub tool_error_log_path: Option<Text<'a>>,
+    pub time_to_first_mcp_build_sec: Option<f64>,
+    pub schema: u32,
+    pub trial_index: Option<u32>,
+    pub attempt: Option<u32>,
+    #[serde(borrow)]
+    pub termination: Option<Text<'a>>,
+    #[serde(borrow)]
+    pub grade: Option<Text<'a>>,
+    #[serde(borrow)]
+    pub integrity: Option<Text<'a>>,
+    #[serde(borrow)]
+    pub infra: Option<Text<'a>>,
+    #[serde(deserialize_with = "count")]
+    pub tool_error_discovery: Option<u64>,
+    pub integrity_reasons: Option<Vec<ReasonRow>>,
+}
+
+/// Reads the facts of a journal's rows; each lives until the next is asked for.
+#[derive(Debug)]
+pub struct FactsReader {
+    lines: LineReader,
+    ordinals: Ordinals,
+}
+
+impl FactsReader {
+    /// Opens a `runs.jsonl`.
+    ///
+    /// # Errors
+    /// When the file cannot be opened.
+    pub fn open(path: &Path) -> Result<Self, RecordError> {
+        Ok(Self {
+            lines: LineReader::open(path)?,
+            ordinals: Ordinals::default(),
+        })
+    }
+
+    /// The facts of the next row; absent at the end. Old rows get the index that their position within the
+    /// cell gives.
+    pub fn next_facts(&mut self) -> Option<Result<RowFacts<'_>, RowProblem>> {
+        let Self { lines, ordinals } = self;
+        let read = match lines.advance() {
+            Found::End => return None,
+            Found::Bad(bad) => Err(bad),
+            Found::Line(ended) => parse(&lines.line, ended),
+        };
+        let number = lines.number;
+        Some(read.map_err(|bad| bad.at(number)).map(|mut facts| {
+            if facts.trial_index.is_none() {
+                let cell = [&*facts.agent_id, &facts.scenario, &facts.task_id];
+                facts.trial_index = Some(ordinals.next(cell, facts.baseline_run));
+            }
+            facts
+        }))
+    }
+}
+
+fn parse(line: &[u8], ended: bool) -> Result<RowFacts<'_>, BadLine> {
+    match serde_json::from_slice::<RowFacts<'_>>(line) {
+        Ok(facts) => {
+            check(
+                facts.schema,
+                [&facts.agent_id, &facts.scenario, &facts.task_id],
+            )?;
+            Ok(facts)
+        }
+        Err(_) => Err(bad_row(line, ended)),
+    }
+}

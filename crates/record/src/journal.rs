@@ -1,0 +1,226 @@
+//! The journal: `runs.jsonl`, append-only, a row per attempt, durable before it is acknowledged.
+
+use std::fs::File;
+use std::io::{self, Write as _};
+use std::os::unix::fs::FileExt as _;
+use std::path::{Path, PathBuf};
+
+use crate::artifacts::digest;
+use crate::chain::GENESIS;
+use crate::error::Doing as _;
+use crate::seal::{TornTail, last_line, seal};
+use crate::{RecordError, Redactor, Row, RunDir, private};
+use proctor_failpoints::reach;
+
+/// How a journal is written.
+#[derive(Debug, Clone)]
+pub struct JournalOptions {
+    /// Whether each append waits for the disk. Only measurements of the harness itself switch it off.
+    pub sync: bool,
+    /// Secrets that no row may hold.
+    pub redactor: Redactor,
+}
+
+impl Default for JournalOptions {
+    fn default() -> Self {
+        Self {
+            sync: true,
+            redactor: Redactor::default(),
+        }
+    }
+}
+
+/// The open journal of a run; one process has it (see [`RunDir::lock`]), and one owner in it.
+///
+/// Bytes that were there are never changed. A row that cannot be written is kept in memory and tried again
+/// before the next one, so that rows keep their order and none is lost while the process lives.
+#[derive(Debug)]
+pub struct Journal {
+    file: File,
+    path: PathBuf,
+    /// Length up to which the file holds whole, acknowledged rows.
+    good: u64,
+    /// Whether a write failed and what it left could not be cut off.
+    dirty: bool,
+    pending: Vec<Vec<u8>>,
+    /// Digest of the last row, which the next one names.
+    head: String,
+    /// Rows up to `good`, and those that wait.
+    rows: u64,
+    options: JournalOptions,
+}
+
+impl Journal {
+    /// Opens or creates the journal, and seals a tail that a crash left.
+    ///
+    /// # Errors
+    /// When the file cannot be opened or sealed.
+    pub fn open(run: &RunDir) -> Result<(Self, Option<TornTail>), RecordError> {
+        Self::open_with(run, JournalOptions::default())
+    }
+
+    /// The same with options.
+    ///
+    /// # Errors
+    /// When the file cannot be opened or sealed.
+    pub fn open_with(
+        run: &RunDir,
+        options: JournalOptions,
+    ) -> Result<(Self, Option<TornTail>), RecordError> {
+        let path = run.runs_jsonl();
+        let existed = path.exists();
+        let mut file = open_to_append(&path)?;
+        if !existed {
+            private::sync_dir(run.root())?;
+        }
+        let (good, tail) = seal(&mut file, run)?;
+        let last = last_line(&mut file, good).doing("read", &path)?;
+        let rows = rows_in(&file, good).doing("read", &path)?;
+        let journal = Self {
+            file,
+            path,
+            good,
+            dirty: false,
+            pending: Vec::new(),
+            head: last.map_or_else(|| GENESIS.to_owned(), |line| digest(&line)),
+            rows,
+            options,
+        };
+        Ok((journal, tail))
+    }
+
+    /// Appends a row: one write, then synced. After an error the file is as it was before, and the row waits
+    /// in memory for the next call.
+    ///
+    /// # Errors
+    /// When the row is not on disk.
+    pub fn append(&mut self, row: &Row) -> Result<(), RecordError> {
+        self.append_all([row])
+    }
+
+    /// Appends rows of trials that ended together: one write and one sync for all of them.
+    ///
+    /// # Errors
+    /// When they are not all on disk.
+    pub fn append_all<'a>(
+        &mut self,
+        rows: impl IntoIterator<Item = &'a Row>,
+    ) -> Result<(), RecordError> {
+        for row in rows {
+            let chained = Row {
+                prev_sha256: Some(self.head.clone()),
+                ..row.clone()
+            };
+            let line = line_of(&chained, &self.options.redactor).doing("write", &self.path)?;
+            self.head = digest(line.trim_ascii_end());
+            self.rows += 1;
+            self.pending.push(line);
+        }
+        self.flush()
+    }
+
+    /// Writes the rows that wait in memory, if any.
+    ///
+    /// # Errors
+    /// When they are still not on disk.
+    pub fn flush(&mut self) -> Result<(), RecordError> {
+        if self.pending.is_empty() {
+            return Ok(());
+        }
+        if self.dirty {
+            self.file.set_len(self.good).doing("truncate", &self.path)?;
+            self.dirty = false;
+        }
+        let written = self.write_pending();
+        if written.is_err() {
+            // What a short write left goes away; should even that fail, the next flush cuts first.
+            self.dirty = self.file.set_len(self.good).is_err();
+        } else {
+            self.pending.clear();
+        }
+        written.doing("append to", &self.path)
+    }
+
+    fn write_pending(&mut self) -> io::Result<()> {
+        let bytes = self.pending.concat();
+        reach("journal.write")?;
+        self.write(&bytes)?;
+        if self.options.sync {
+            reach("journal.sync")?;
+            self.file.sync_data()?;
+        }
+        self.good += bytes.len() as u64;
+        tracing::debug!(
+            bytes = bytes.len(),
+            length = self.good,
+            "appended to the journal"
+        );
+        Ok(())
+    }
+
+    #[cfg(not(debug_assertions))]
+    fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.file.write_all(bytes)
+    }
+
+    /// In two parts, so that a test can cut a row.
+    #[cfg(debug_assertions)]
+    fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
+        let (first, second) = bytes.split_at(bytes.len() / 2);
+        self.file.write_all(first)?;
+        reach("journal.half")?;
+        self.file.write_all(second)
+    }
+
+    /// Digest of the last row, to be noted where the journal's writer is not the only one to write.
+    #[must_use]
+    pub fn head(&self) -> &str {
+        &self.head
+    }
+
+    /// How many rows it has, those that wait included.
+    #[must_use]
+    pub const fn rows(&self) -> u64 {
+        self.rows
+    }
+
+    /// The lines of rows that could not be written, for a last resort such as standard error.
+    pub fn unsaved(&self) -> impl Iterator<Item = &str> {
+        self.pending
+            .iter()
+            .filter_map(|line| std::str::from_utf8(line).ok())
+            .map(str::trim_end)
+    }
+}
+
+/// How many lines the first `good` bytes have.
+fn rows_in(file: &File, good: u64) -> io::Result<u64> {
+    let mut buffer = vec![0; 64 << 10];
+    let (mut place, mut rows) = (0, 0);
+    while place < good {
+        let most = buffer
+            .len()
+            .min(usize::try_from(good - place).unwrap_or(usize::MAX));
+        file.read_exact_at(&mut buffer[..most], place)?;
+        rows += memchr::memchr_iter(b'\n', &buffer[..most]).count() as u64;
+        place += most as u64;
+    }
+    Ok(rows)
+}
+
+fn open_to_append(path: &Path) -> Result<File, RecordError> {
+    let mut options = private::options();
+    let options = options.read(true).append(true).create(true);
+    options.open(path).doing("open", path)
+}
+
+fn line_of(row: &Row, redactor: &Redactor) -> io::Result<Vec<u8>> {
+    let text = serde_json::to_string(row)?;
+    let mut line = redactor.redact_json(&text).into_owned().into_bytes();
+    line.push(b'\n');
+    Ok(line)
+}
+
+#[cfg(test)]
+#[path = "journal_tests.rs"]
+mod tests;

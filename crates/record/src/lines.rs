@@ -1,0 +1,162 @@
+//! Reads a file of lines into one reused buffer, however long or broken the lines are.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read as _, Seek as _, SeekFrom};
+use std::path::{Path, PathBuf};
+
+use serde::de::DeserializeOwned;
+
+use crate::error::Doing as _;
+use crate::{RecordError, private};
+
+/// Lines above this are reported and skipped; no row or event of ours comes near it.
+const LONGEST_LINE: u64 = 64 * 1024 * 1024;
+
+/// A line that could not be read; reading goes on after it.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("line {line}: {message}")]
+pub struct RowProblem {
+    /// Its number, from 1.
+    pub line: u64,
+    /// What is wrong and what to do.
+    pub message: String,
+    /// Whether a newer proctor wrote it: the file as a whole is then not ours to read.
+    pub newer: bool,
+}
+
+/// What is wrong with a line, before its number is known.
+#[derive(Debug)]
+pub(super) struct BadLine {
+    pub(super) message: String,
+    pub(super) newer: bool,
+}
+
+impl BadLine {
+    pub(super) fn new(message: impl Into<String>) -> Self {
+        Self {
+            message: message.into(),
+            newer: false,
+        }
+    }
+
+    /// Explains why `line` is no `T`, naming the key where there is one.
+    pub(super) fn explain<T: DeserializeOwned>(line: &[u8], ended: bool) -> Self {
+        let mut reader = serde_json::Deserializer::from_slice(line);
+        let Err(error) = serde_path_to_error::deserialize::<_, T>(&mut reader) else {
+            return Self::new("something follows the JSON object");
+        };
+        let key = error.path().to_string();
+        let text = error.inner().to_string();
+        let why = text.split(" at line ").next().unwrap_or(&text);
+        Self::new(match (ended, key.as_str()) {
+            (false, _) => "it is cut short, as by a crash; the rest of the file stands".to_owned(),
+            (true, "." | "?") => format!("{why} at column {}", error.inner().column()),
+            (true, key) => format!("{key}: {why}"),
+        })
+    }
+
+    /// A line of a version that this proctor does not know.
+    pub(super) fn newer(what: &str, version: u32, known: u32) -> Self {
+        Self {
+            message: format!(
+                "{what} of version {version}, and this proctor reads up to {known}; use the proctor that wrote it, or a newer one"
+            ),
+            newer: true,
+        }
+    }
+
+    pub(super) fn at(self, line: u64) -> RowProblem {
+        RowProblem {
+            line,
+            message: self.message,
+            newer: self.newer,
+        }
+    }
+}
+
+/// One line as it was found.
+pub(super) enum Found {
+    /// A whole line; the flag says whether a newline ended it.
+    Line(bool),
+    /// Nothing is left.
+    End,
+    /// A line that cannot be had.
+    Bad(BadLine),
+}
+
+/// Reads line after line into `self.line`.
+#[derive(Debug)]
+pub(super) struct LineReader {
+    reader: BufReader<File>,
+    path: PathBuf,
+    /// The line read last, without its newline.
+    pub(super) line: Vec<u8>,
+    /// Its number, from 1.
+    pub(super) number: u64,
+    done: bool,
+}
+
+impl LineReader {
+    pub(super) fn open(path: &Path) -> Result<Self, RecordError> {
+        Ok(Self {
+            reader: BufReader::with_capacity(128 * 1024, private::open_file(path)?),
+            path: path.to_path_buf(),
+            line: Vec::new(),
+            number: 0,
+            done: false,
+        })
+    }
+
+    /// Goes to a place where a line begins, before anything is read.
+    pub(super) fn skip_to(&mut self, place: u64) -> Result<(), RecordError> {
+        let reached = self.reader.seek(SeekFrom::Start(place));
+        reached.map(drop).doing("read", &self.path)
+    }
+
+    /// Reads the next line that is not blank.
+    pub(super) fn advance(&mut self) -> Found {
+        loop {
+            match self.one() {
+                Found::Line(_) if self.line.trim_ascii().is_empty() => {}
+                other => return other,
+            }
+        }
+    }
+
+    fn one(&mut self) -> Found {
+        if self.done {
+            return Found::End;
+        }
+        self.line.clear();
+        self.number += 1;
+        let read = (&mut self.reader)
+            .take(LONGEST_LINE)
+            .read_until(b'\n', &mut self.line)
+            .doing("read", &self.path);
+        match read {
+            Ok(0) => {
+                self.done = true;
+                Found::End
+            }
+            Ok(_) if self.line.last() == Some(&b'\n') => {
+                self.line.pop();
+                Found::Line(true)
+            }
+            Ok(read) if read as u64 == LONGEST_LINE => self.skip_rest(),
+            Ok(_) => Found::Line(false),
+            Err(error) => {
+                self.done = true;
+                Found::Bad(BadLine::new(error.to_string()))
+            }
+        }
+    }
+
+    fn skip_rest(&mut self) -> Found {
+        self.line = Vec::new();
+        if let Err(error) = self.reader.skip_until(b'\n') {
+            self.done = true;
+            return Found::Bad(BadLine::new(error.to_string()));
+        }
+        Found::Bad(BadLine::new("it is longer than 64 MiB"))
+    }
+}

@@ -1,0 +1,316 @@
+//! `run_metadata.json`: what was run, with what, so that a number can be traced to its circumstances.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::error::Doing as _;
+use crate::{RecordError, Redactor, RunDir, private, write_atomically};
+
+/// Version of the metadata that this proctor writes.
+pub const METADATA_SCHEMA: u32 = 1;
+
+/// The circumstances of a run. Secrets are replaced when it is written.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct RunMetadata {
+    /// Version of this file's format.
+    pub schema: u32,
+    /// When the run was started, UTC.
+    pub started: Option<String>,
+    /// When it ended; absent while it runs or if it was killed.
+    pub finished: Option<String>,
+    /// Later starts of the same run by `--resume`, UTC.
+    pub resumed: Vec<String>,
+    /// The command line.
+    pub command: Vec<String>,
+    /// Version of proctor.
+    pub proctor_version: Option<String>,
+    /// Operating system.
+    pub host_os: Option<String>,
+    /// Processor architecture.
+    pub host_arch: Option<String>,
+    /// Whether the agents were recorded ones: the numbers then say nothing about agents.
+    pub recorded: bool,
+    /// The commit that `base_ref` named.
+    pub base_commit: Option<String>,
+    /// The repository under test.
+    pub repo_path: Option<String>,
+    /// The agents.
+    pub agents: Vec<AgentMetadata>,
+    /// Versions of further programs: `git`, `libgit2`, `xcodebuild`.
+    pub tools: BTreeMap<String, String>,
+    /// The config file.
+    pub config_path: Option<String>,
+    /// SHA-256 of its bytes.
+    pub config_digest: Option<String>,
+    /// SHA-256 of the tasks file's bytes.
+    pub tasks_digest: Option<String>,
+    /// SHA-256 of each task and its reference patch.
+    pub task_digests: BTreeMap<String, String>,
+    /// The plan, which later starts finish or widen.
+    pub plan: Option<PlanMetadata>,
+    /// Every start of the run, in order.
+    pub starts: Vec<StartMetadata>,
+    /// Kind of workspace.
+    pub workspace: Option<String>,
+    /// Isolation level.
+    pub isolation: Option<String>,
+    /// Digest of the journal's last row when a start found or left it, so that removed rows are noticed.
+    pub journal_head: Option<String>,
+    /// How many rows it had then: those behind were told by a start that has noted no end.
+    pub journal_rows: Option<u64>,
+    /// Where a start found the journal to be another than had been noted.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub journal_breaks: Vec<JournalBreak>,
+    /// Further things that a reader must know, each a sentence.
+    pub notes: Vec<String>,
+    /// The config as it was resolved.
+    pub config: Option<Value>,
+    /// What the run was started with: values of config and tasks, digests of files and programs, the commit.
+    pub inputs: BTreeMap<String, String>,
+    /// Changes of these that a person accepted when the run was resumed (`--accept-drift`).
+    pub accepted_drift: Vec<AcceptedDrift>,
+    /// Names under which secrets were known at any start: of variables, and of fields of logins and settings.
+    pub secret_names: BTreeSet<String>,
+    /// Keys of other writers, kept as they are.
+    #[serde(flatten)]
+    pub other: Map<String, Value>,
+}
+
+/// A journal whose noted rows were gone or changed when a start found it.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct JournalBreak {
+    /// When it was found, UTC.
+    pub at: String,
+    /// How many rows had been noted.
+    pub noted_rows: Option<u64>,
+    /// Digest of the last of them.
+    pub noted_head: Option<String>,
+    /// How many rows were found.
+    pub found_rows: u64,
+    /// Digest of the last of them.
+    pub found_head: Option<String>,
+}
+
+/// Changed inputs that a run was resumed with all the same.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct AcceptedDrift {
+    /// When, UTC.
+    pub at: String,
+    /// What had changed.
+    pub changes: Vec<InputChange>,
+}
+
+/// An input that is not the one that a run was started with.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct InputChange {
+    /// Its key among the inputs.
+    pub what: String,
+    /// Its value or digest at the start; absent where it was not there.
+    pub was: Option<String>,
+    /// The same now.
+    pub now: Option<String>,
+}
+
+/// One of the agents of a run.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct AgentMetadata {
+    /// Its id.
+    pub id: String,
+    /// Its kind.
+    pub kind: String,
+    /// Its command as configured.
+    pub command: Vec<String>,
+    /// Version, as the program tells it.
+    pub version: Option<String>,
+}
+
+/// The plan of a run.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct PlanMetadata {
+    /// Seed of the order.
+    pub seed: u64,
+    /// `random` or `blocked_by_scenario`.
+    pub mode: String,
+    /// Trials at once.
+    pub jobs: u32,
+    /// Trials in the plan, baselines included.
+    pub trials: u64,
+    /// Trials of each cell.
+    pub trials_per_cell: u32,
+    /// Baseline runs of each agent in each scenario; absent in runs of older versions.
+    pub baselines_per_arm: Option<u32>,
+    /// What the plan is of: `agents`, `scenarios`, `task_ids`. Older versions name those of the command line alone.
+    pub filters: BTreeMap<String, Vec<String>>,
+}
+
+/// One start of a run: what a later one may have changed.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct StartMetadata {
+    /// When, UTC.
+    pub at: String,
+    /// The command line.
+    pub command: Vec<String>,
+    /// Trials at once.
+    pub jobs: u32,
+    /// Trials of each cell.
+    pub trials_per_cell: u32,
+    /// Isolation level.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub isolation: Option<String>,
+}
+
+impl RunMetadata {
+    /// Writes the file as a whole, with secrets replaced and those under telling names too.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn write(&self, run: &RunDir, redactor: &Redactor) -> Result<(), RecordError> {
+        let path = run.run_metadata();
+        let mut metadata = self.clone();
+        metadata.schema = METADATA_SCHEMA;
+        if let Some(config) = &mut metadata.config {
+            hide_named_secrets(config, "");
+        }
+        let text = serde_json::to_string_pretty(&metadata)
+            .map_err(Into::into)
+            .doing("write", &path)?;
+        let text = redactor.redact_json(&text);
+        write_atomically(&path, format!("{text}\n").as_bytes())
+    }
+
+    /// Whether it says anything of a run: what a start or its end writes.
+    #[must_use]
+    pub const fn tells_of_a_run(&self) -> bool {
+        self.started.is_some() || self.finished.is_some() || self.journal_head.is_some()
+    }
+
+    /// What another harness wrote under the same name; absent if it is ours, or no JSON.
+    #[must_use]
+    pub fn foreign(run: &RunDir) -> Option<Value> {
+        let text = private::read_all(&run.run_metadata()).ok()?;
+        let value: Value = serde_json::from_slice(&text).ok()?;
+        value.get("schema").is_none().then_some(value)
+    }
+
+    /// Whether the file is there and holds no JSON: nobody writes it so.
+    #[must_use]
+    pub fn is_broken(run: &RunDir) -> bool {
+        let text = private::read_all(&run.run_metadata());
+        text.is_ok_and(|text| serde_json::from_slice::<Value>(&text).is_err())
+    }
+
+    /// Reads the file; absent if there is none of ours.
+    ///
+    /// # Errors
+    /// When it is there and cannot be read, or a newer proctor wrote it (`Unsupported`).
+    pub fn read(run: &RunDir) -> Result<Option<Self>, RecordError> {
+        let path = run.run_metadata();
+        if path.symlink_metadata().is_err() {
+            return Ok(None);
+        }
+        let text = private::read_all(&path).doing("read", &path)?;
+        let Ok(value) = serde_json::from_slice::<Value>(&text) else {
+            return Ok(None);
+        };
+        match value.get("schema").and_then(Value::as_u64) {
+            None => Ok(None),
+            Some(schema) if schema > u64::from(METADATA_SCHEMA) => {
+                let why = format!(
+                    "it has version {schema}, and this proctor reads up to {METADATA_SCHEMA}; use the proctor that wrote it, or a newer one"
+                );
+                Err(std::io::Error::new(std::io::ErrorKind::Unsupported, why)).doing("read", &path)
+            }
+            Some(_) => serde_path_to_error::deserialize(value)
+                .map(Some)
+                .map_err(|error| {
+                    std::io::Error::new(std::io::ErrorKind::InvalidData, error.to_string())
+                })
+                .doing("read", &path),
+        }
+    }
+}
+
+/// Replaces string values whose key looks secret, wherever their value came from.
+fn hide_named_secrets(value: &mut Value, key: &str) {
+    match value {
+        Value::String(text) if text.len() >= 8 && crate::looks_secret(key) => {
+            *text = format!("[redacted:{key}]");
+        }
+        Value::Array(items) => {
+            for item in items {
+                hide_named_secrets(item, key);
+            }
+        }
+        Value::Object(entries) => {
+            for (key, item) in entries {
+                hide_named_secrets(item, key);
+            }
+        }
+        _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    fn run() -> (tempfile::TempDir, RunDir) {
+        let folder = tempfile::tempdir().unwrap();
+        let run = RunDir::create(folder.path(), "s").unwrap();
+        (folder, run)
+    }
+
+    #[test]
+    fn metadata_comes_back_without_secrets() {
+        let (_folder, run) = run();
+        let mut redactor = Redactor::default();
+        redactor.add("API_KEY", "sk-1234567890");
+        let mut metadata = RunMetadata {
+            command: vec!["proctor".to_owned(), "--x=sk-1234567890".to_owned()],
+            config: Some(
+                serde_json::json!({"env": {"OTHER_TOKEN": "tok-abcdefgh", "LANG": "C.UTF-8-long"}}),
+            ),
+            ..RunMetadata::default()
+        };
+        metadata.other.insert("extra".to_owned(), 1.into());
+        metadata.write(&run, &redactor).unwrap();
+        let text = fs::read_to_string(run.run_metadata()).unwrap();
+        assert!(
+            !text.contains("sk-123") && !text.contains("tok-abc"),
+            "{text}"
+        );
+        let back = RunMetadata::read(&run).unwrap().unwrap();
+        assert_eq!(back.command[1], "--x=[redacted:API_KEY]");
+        assert_eq!(back.config.unwrap()["env"]["LANG"], "C.UTF-8-long");
+        assert_eq!(back.other["extra"], 1);
+        assert_eq!(back.schema, METADATA_SCHEMA);
+    }
+
+    #[test]
+    fn metadata_of_others_is_none_of_ours() {
+        let (_folder, run) = run();
+        assert_eq!(RunMetadata::read(&run).unwrap(), None);
+        for text in ["", "{\"agents\": {\"codex\": 1}}", "[1]", "\0"] {
+            fs::write(run.run_metadata(), text).unwrap();
+            assert_eq!(RunMetadata::read(&run).unwrap(), None, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn newer_metadata_is_refused_with_advice() {
+        let (_folder, run) = run();
+        fs::write(run.run_metadata(), "{\"schema\": 9}").unwrap();
+        let message = RunMetadata::read(&run).unwrap_err().to_string();
+        assert!(message.contains("or a newer one"), "{message}");
+    }
+}

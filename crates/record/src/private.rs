@@ -1,0 +1,202 @@
+//! Folders that only the owner may enter and files that only the owner may read.
+
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io::{self, Read as _, Write as _};
+use std::path::Path;
+
+use crate::RecordError;
+use crate::error::Doing as _;
+use proctor_failpoints::reach;
+
+/// Creates one folder with mode 0700; its parent must exist and it must not.
+///
+/// # Errors
+/// When the system refuses, or the folder exists.
+pub fn create_dir(path: &Path) -> Result<(), RecordError> {
+    new_dir(path).doing("create", path)
+}
+
+/// Writes a small file with mode 0600, replacing what is there; not synced.
+///
+/// # Errors
+/// When the system refuses.
+pub fn write_file(path: &Path, bytes: &[u8]) -> Result<(), RecordError> {
+    reach("artifacts.write").doing("write", path)?;
+    create_file(path)?.write_all(bytes).doing("write", path)
+}
+
+/// The same, on disk when this returns; its name is when its folder is synced.
+pub(super) fn write_synced(path: &Path, bytes: &[u8]) -> Result<(), RecordError> {
+    let mut file = create_file(path)?;
+    reach("artifacts.list").doing("write", path)?;
+    file.write_all(bytes).doing("write", path)?;
+    file.sync_data().doing("sync", path)
+}
+
+pub(super) fn new_dir(path: &Path) -> io::Result<()> {
+    let mut builder = DirBuilder::new();
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::DirBuilderExt as _;
+        builder.mode(0o700);
+    }
+    builder.create(path)
+}
+
+/// Creates a folder and its missing parents, all 0700.
+pub(super) fn ensure_dir(path: &Path) -> Result<(), RecordError> {
+    if let Some(parent) = path.parent()
+        && !parent.as_os_str().is_empty()
+        && !parent.is_dir()
+    {
+        ensure_dir(parent)?;
+    }
+    match new_dir(path) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists && path.is_dir() => Ok(()),
+        other => other.doing("create", path),
+    }
+}
+
+/// Asks the file system to put folders made in `folder` far from each other, each with what is made in it.
+///
+/// ext4 otherwise puts them side by side, and for minutes after files were removed there it looks at every one of those
+/// again for each new file: 31 new names took 35 ms on a busy machine, and 1 to 2 ms with this. Elsewhere nothing happens.
+pub fn set_apart(folder: &Path) {
+    #[cfg(target_os = "linux")]
+    if let Ok(folder) = File::open(folder)
+        && let Ok(flags) = rustix::fs::ioctl_getflags(&folder)
+    {
+        // Only advice: where it is not taken, files are made as before.
+        rustix::fs::ioctl_setflags(&folder, flags | rustix::fs::IFlags::TOPDIR).ok();
+    }
+    #[cfg(not(target_os = "linux"))]
+    let _ = folder;
+}
+
+/// Options with mode 0600 for files that they create.
+pub(super) fn options() -> OpenOptions {
+    let mut options = OpenOptions::new();
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::OpenOptionsExt as _;
+        options.mode(0o600);
+    }
+    options
+}
+
+/// Creates or empties a file. A link is never followed: an agent may have laid it there.
+pub(super) fn create_file(path: &Path) -> Result<File, RecordError> {
+    let mut options = unlinked();
+    options.write(true).create(true).truncate(true);
+    open_plain(&options, path).doing("create", path)
+}
+
+/// Opens a file to append to, created when missing. A link is never followed.
+pub(super) fn append_file(path: &Path) -> Result<File, RecordError> {
+    let mut options = unlinked();
+    options.append(true).create(true);
+    open_plain(&options, path).doing("open", path)
+}
+
+/// Reads a plain file of at most `cap` bytes that an agent may have written or laid there; `None` when it is none.
+#[must_use]
+pub fn read_file(path: &Path, cap: u64) -> Option<Vec<u8>> {
+    let mut options = unlinked();
+    let file = open_plain(options.read(true), path).ok()?;
+    let mut bytes = Vec::new();
+    file.take(cap + 1).read_to_end(&mut bytes).ok()?;
+    (bytes.len() as u64 <= cap).then_some(bytes)
+}
+
+/// Options that refuse a link in the last place of a path, and do not wait for the other end of a FIFO.
+pub(super) fn unlinked() -> OpenOptions {
+    flagged(rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK)
+}
+
+fn flagged(flags: rustix::fs::OFlags) -> OpenOptions {
+    use std::os::unix::fs::OpenOptionsExt as _;
+    let mut options = options();
+    options.custom_flags(flags.bits().cast_signed());
+    options
+}
+
+fn open_plain(options: &OpenOptions, path: &Path) -> io::Result<File> {
+    let file = options.open(path)?;
+    if file.metadata()?.is_file() {
+        return Ok(file);
+    }
+    Err(not_plain())
+}
+
+fn not_plain() -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidInput, "it is no plain file")
+}
+
+/// Opens a plain file to read, through links; a FIFO or a device is refused instead of waited for.
+pub(super) fn open_file(path: &Path) -> Result<File, RecordError> {
+    opened(path).doing("open", path)
+}
+
+/// All of a plain file, with the same refusals.
+pub(super) fn read_all(path: &Path) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    opened(path)?.read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+fn opened(path: &Path) -> io::Result<File> {
+    // Opening a device may already do something.
+    if !fs::metadata(path)?.is_file() {
+        return Err(not_plain());
+    }
+    open_plain(flagged(rustix::fs::OFlags::NONBLOCK).read(true), path)
+}
+
+/// Makes the names in a folder durable.
+pub(super) fn sync_dir(path: &Path) -> Result<(), RecordError> {
+    File::open(path)
+        .and_then(|folder| folder.sync_all())
+        .doing("sync", path)
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn folders_can_be_set_apart_or_it_changes_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        set_apart(folder.path());
+        let opened = File::open(folder.path()).unwrap();
+        let is_ext = rustix::fs::fstatfs(&opened).unwrap().f_type == 0xEF53;
+        if is_ext {
+            let flags = rustix::fs::ioctl_getflags(&opened).unwrap();
+            assert!(flags.contains(rustix::fs::IFlags::TOPDIR));
+        }
+        fs::create_dir(folder.path().join("a")).unwrap();
+        set_apart(&folder.path().join("missing"));
+    }
+
+    #[test]
+    fn a_link_or_fifo_that_an_agent_laid_is_neither_followed_nor_waited_for() {
+        let folder = tempfile::tempdir().unwrap();
+        let precious = folder.path().join("precious");
+        fs::write(&precious, "kept").unwrap();
+        let link = folder.path().join("tool_errors.jsonl");
+        std::os::unix::fs::symlink(&precious, &link).unwrap();
+        let fifo = folder.path().join("cmd_log.jsonl");
+        let mode = rustix::fs::Mode::RWXU;
+        rustix::fs::mknodat(rustix::fs::CWD, &fifo, rustix::fs::FileType::Fifo, mode, 0).unwrap();
+        for path in [&link, &fifo] {
+            assert!(write_file(path, b"x").is_err());
+            assert!(append_file(path).is_err());
+            assert_eq!(read_file(path, 100), None);
+        }
+        assert_eq!(read_file(&precious, 4).as_deref(), Some(&b"kept"[..]));
+        assert_eq!(read_file(&precious, 3), None);
+        assert!(open_file(&fifo).is_err());
+        assert!(read_all(&fifo).is_err());
+        assert_eq!(read_all(&link).unwrap(), b"kept");
+        assert_eq!(fs::read(&precious).unwrap(), b"kept");
+    }
+}

@@ -1,0 +1,201 @@
+//! Replaces known secrets by `[redacted:NAME]` before anything is written; best effort, not a promise.
+//!
+//! A secret is known by the name of the variable that held it. It is found as it is, each longer line of it too, with any of its
+//! characters as JSON (up to three times over), addresses, pages and shells spell them, in hexadecimal, and inside base64, also of
+//! base64, at any offset. What an agent encodes in another way passes.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::fs;
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+
+use crate::error::Doing as _;
+use crate::redact_search::{SHORTEST, Search};
+use crate::redact_sieve::Sieve;
+use crate::{AtomicFile, RecordError, json_text, private};
+
+/// Whether a variable of this name is likely to hold a secret.
+#[must_use]
+pub fn looks_secret(name: &str) -> bool {
+    let name = name.to_ascii_uppercase();
+    if matches!(name.as_str(), "SSH_AUTH_SOCK" | "GPG_KEY") {
+        return false;
+    }
+    let word = |part: &str| {
+        [
+            "KEY",
+            "KEYS",
+            "TOKEN",
+            "AUTH",
+            "AUTHORIZATION",
+            "COOKIE",
+            "PAT",
+            "PASS",
+            "PASSPHRASE",
+            "PRIVATE",
+            "DSN",
+            "SK",
+        ]
+        .contains(&part)
+            || ["KEY", "TOKEN"].iter().any(|end| part.ends_with(end))
+            || ["SECRET", "PASSW", "CREDENTIAL"]
+                .iter()
+                .any(|inside| part.contains(inside))
+    };
+    let address = ["DATABASE_URL", "WEBHOOK_URL", "CONNECTION_STRING"];
+    address.iter().any(|end| name.ends_with(end)) || name.split(['_', '-', '.']).any(word)
+}
+
+/// Knows the secrets of a run; cheap to clone.
+#[derive(Clone, Default)]
+pub struct Redactor {
+    secrets: Vec<(String, Arc<str>)>,
+    search: Option<Arc<Search>>,
+}
+
+impl fmt::Debug for Redactor {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names = self.secrets.iter().map(|(name, _)| name);
+        formatter.debug_list().entries(names).finish()
+    }
+}
+
+impl Redactor {
+    /// Learns the secrets among the variables of an environment, by their names.
+    pub fn from_variables<'a>(variables: impl IntoIterator<Item = (&'a str, &'a str)>) -> Self {
+        let mut redactor = Self::default();
+        for (name, value) in variables {
+            if looks_secret(name) {
+                redactor.remember(name, value);
+            }
+        }
+        redactor.rebuild();
+        redactor
+    }
+
+    /// Learns one more secret, whatever its name; values below 8 bytes are left out.
+    pub fn add(&mut self, name: &str, value: &str) {
+        self.remember(name, value);
+        self.rebuild();
+    }
+
+    /// Learns a value, and of one in quotes or with a scheme (`Bearer x`) what is inside, which others write alone.
+    fn remember(&mut self, name: &str, value: &str) {
+        self.remember_as_is(name, value);
+        let bare = value.trim().trim_matches(['"', '\'']);
+        let scheme = |word: &str| {
+            let word = word.to_ascii_lowercase();
+            ["bearer", "basic", "token"].contains(&word.as_str())
+        };
+        let parts = bare.split_once(' ').filter(|(word, _)| scheme(word));
+        self.remember_as_is(name, parts.map_or(bare, |(_, rest)| rest.trim()));
+    }
+
+    fn remember_as_is(&mut self, name: &str, value: &str) {
+        let known = self.secrets.iter().any(|(_, secret)| &**secret == value);
+        if value.len() >= SHORTEST && !known {
+            self.secrets.push((name.to_owned(), value.into()));
+        }
+    }
+
+    fn rebuild(&mut self) {
+        self.search = Search::of(&self.secrets).map(Arc::new);
+    }
+
+    /// The names of the secrets that it knows.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.secrets.iter().map(|(name, _)| name.as_str())
+    }
+
+    /// Removes secrets from bytes that come piece by piece.
+    #[must_use]
+    pub fn sieve(&self) -> Sieve {
+        Sieve::new(self.search.clone())
+    }
+
+    /// Whether it knows no secret.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.search.is_none()
+    }
+
+    /// The text without secrets.
+    #[must_use]
+    pub fn redact<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        match &self.search {
+            Some(search) if search.finds(text.as_bytes()) => Cow::Owned(search.replaced(text)),
+            _ => Cow::Borrowed(text),
+        }
+    }
+
+    /// The bytes without secrets.
+    #[must_use]
+    pub fn redact_bytes<'a>(&self, bytes: &'a [u8]) -> Cow<'a, [u8]> {
+        match &self.search {
+            Some(search) if search.finds(bytes) => Cow::Owned(search.replaced_bytes(bytes)),
+            _ => Cow::Borrowed(bytes),
+        }
+    }
+
+    /// JSON text with secrets replaced inside its string values only: keys, numbers and structure stay.
+    #[must_use]
+    pub fn redact_json<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        match &self.search {
+            Some(search) if search.finds(text.as_bytes()) => {
+                Cow::Owned(json_text::map_values(text, |value| self.redact(value)))
+            }
+            _ => Cow::Borrowed(text),
+        }
+    }
+
+    /// [`Self::redact_json`] of a line of JSON that serde wrote; `None` where it holds no secret.
+    #[must_use]
+    pub fn redact_json_line(&self, line: &[u8]) -> Option<String> {
+        let found = self
+            .search
+            .as_ref()
+            .is_some_and(|search| search.finds(line));
+        found.then(|| {
+            self.redact_json(&String::from_utf8_lossy(line))
+                .into_owned()
+        })
+    }
+
+    /// Whether the text holds a secret.
+    pub(super) fn finds(&self, text: &str) -> bool {
+        let search = self.search.as_ref();
+        search.is_some_and(|search| search.finds(text.as_bytes()))
+    }
+
+    /// Replaces the secrets in a file that another program wrote, in bounded memory. A file that holds none is
+    /// not touched. Returns how many were replaced.
+    ///
+    /// # Errors
+    /// When the file cannot be read or replaced.
+    pub fn redact_file(&self, path: &Path) -> Result<u64, RecordError> {
+        let Some(search) = self.search.as_deref() else {
+            return Ok(0);
+        };
+        if !fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_file()) {
+            return Ok(0);
+        }
+        let mut input = private::open_file(path)?;
+        let found = search
+            .copy(&mut input, &mut io::sink())
+            .doing("read", path)?;
+        if found == 0 {
+            return Ok(0);
+        }
+        let mut input = private::open_file(path)?;
+        let mut output = AtomicFile::create(path)?;
+        search.copy(&mut input, &mut output).doing("redact", path)?;
+        output.commit()?;
+        Ok(found)
+    }
+}
+
+#[cfg(test)]
+#[path = "redact_tests.rs"]
+mod tests;

@@ -1,0 +1,176 @@
+//! The pieces of a row that have a shape of their own.
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::value::RawValue;
+
+use crate::json_text;
+use proctor_model::{Reason, ReasonKind};
+
+/// One of `grader_results`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct GraderResult {
+    /// Type of the grader.
+    #[serde(rename = "type", default)]
+    pub kind: String,
+    /// Whether it passed.
+    #[serde(default)]
+    pub ok: bool,
+    /// Why not.
+    #[serde(default)]
+    pub reason: Option<String>,
+    /// Seconds that it took.
+    #[serde(default)]
+    pub duration_sec: Option<f64>,
+    /// `error`, `timeout` or `flaky` when the grader could not judge; absent when `ok` says it all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub grade: Option<String>,
+}
+
+/// One of `integrity_reasons`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ReasonRow {
+    /// The word of its kind.
+    pub reason: String,
+    /// The path, test or tool that it is about.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub about: Option<String>,
+}
+
+impl ReasonRow {
+    /// The reason; `None` where this version does not know its kind.
+    #[must_use]
+    pub fn read(&self) -> Option<Reason> {
+        Some(Reason {
+            kind: ReasonKind::named(&self.reason)?,
+            about: self.about.clone(),
+        })
+    }
+}
+
+impl From<&Reason> for ReasonRow {
+    fn from(reason: &Reason) -> Self {
+        Self {
+            reason: reason.kind.as_str().to_owned(),
+            about: reason.about.clone(),
+        }
+    }
+}
+
+/// One of `leftovers`: a process that outlived the agent.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LeftoverRow {
+    /// Its process id.
+    pub pid: u32,
+    /// Its parent's.
+    pub ppid: u32,
+    /// Its command line, cut.
+    pub argv: String,
+}
+
+/// The artefact paths of a row, relative to the run directory; absent where there is no such file.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct TrialPaths {
+    /// `transcript_path`
+    pub transcript: Option<String>,
+    /// `agent_output_json_path`
+    pub agent_output_json: Option<String>,
+    /// `command_log_path`
+    pub command_log: Option<String>,
+    /// `mcp_tool_log_path`
+    pub mcp_tool_log: Option<String>,
+    /// `tool_error_log_path`
+    pub tool_error_log: Option<String>,
+    /// `tool_error_context_log_path`
+    pub tool_error_context_log: Option<String>,
+}
+
+/// The CLI's own usage object, kept as the JSON text that it was, on one line.
+#[derive(Debug, Clone)]
+pub struct ProviderUsage(Box<RawValue>);
+
+impl ProviderUsage {
+    /// Takes JSON text; absent if it is none, or above 64 KiB.
+    #[must_use]
+    pub fn new(text: &str) -> Option<Self> {
+        let fits = text.len() <= 64 * 1024;
+        fits.then(|| json_text::one_line(text)).flatten().map(Self)
+    }
+
+    /// The JSON text.
+    #[must_use]
+    pub fn as_json(&self) -> &str {
+        self.0.get()
+    }
+}
+
+impl PartialEq for ProviderUsage {
+    fn eq(&self, other: &Self) -> bool {
+        self.as_json() == other.as_json()
+    }
+}
+
+impl Serialize for ProviderUsage {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.0.serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for ProviderUsage {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Box::<RawValue>::deserialize(deserializer).map(Self)
+    }
+}
+
+/// Readers for fields that older writers put down in more than one way.
+pub(super) mod lenient {
+    use std::fmt;
+
+    use serde::de::{Deserialize, Deserializer, Error, Visitor};
+
+    use proctor_model::is_amount;
+
+    /// A count: a whole number that is not negative, also written `3.0`; `null` is absent.
+    pub(crate) fn count<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Option<u64>, D::Error> {
+        deserializer.deserialize_any(Count)
+    }
+
+    /// USD; absent where nothing can have cost or saved so much.
+    pub(crate) fn usd<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<f64>, D::Error> {
+        let usd = Option::<f64>::deserialize(deserializer)?;
+        Ok(usd.filter(|usd| is_amount(usd.abs())))
+    }
+
+    /// A switch; `null` is off.
+    pub(crate) fn flag<'de, D: Deserializer<'de>>(deserializer: D) -> Result<bool, D::Error> {
+        Option::<bool>::deserialize(deserializer).map(Option::unwrap_or_default)
+    }
+
+    struct Count;
+
+    impl Visitor<'_> for Count {
+        type Value = Option<u64>;
+
+        fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+            formatter.write_str("a whole number from 0, or null")
+        }
+
+        fn visit_unit<E: Error>(self) -> Result<Self::Value, E> {
+            Ok(None)
+        }
+
+        fn visit_u64<E: Error>(self, value: u64) -> Result<Self::Value, E> {
+            Ok(Some(value))
+        }
+
+        fn visit_f64<E: Error>(self, value: f64) -> Result<Self::Value, E> {
+            let whole = value.fract() == 0.0 && (0.0..9.0e15).contains(&value);
+            // A float in this range prints as its whole digits.
+            let parsed = whole.then(|| format!("{value:.0}").parse().ok()).flatten();
+            parsed
+                .map(Some)
+                .ok_or_else(|| E::invalid_value(serde::de::Unexpected::Float(value), &self))
+        }
+    }
+}

@@ -1,0 +1,117 @@
+//! Reads the rows of a journal one after the other, good and bad.
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use serde::Deserialize;
+
+use crate::lines::{BadLine, Found, LineReader};
+use crate::{ROW_SCHEMA, RecordError, Row, RowProblem};
+
+/// Reads the rows of a `runs.jsonl` as they stand there; blank lines are skipped, old rows get the index that
+/// their position within the cell gives.
+///
+/// # Errors
+/// When the file cannot be opened.
+pub fn rows(path: &Path) -> Result<Rows, RecordError> {
+    Ok(Rows {
+        lines: LineReader::open(path)?,
+        ordinals: Ordinals::default(),
+    })
+}
+
+/// The rows of a journal, each owned. One buffer is used for all lines.
+#[derive(Debug)]
+pub struct Rows {
+    lines: LineReader,
+    ordinals: Ordinals,
+}
+
+impl Iterator for Rows {
+    type Item = Result<Row, RowProblem>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let read = match self.lines.advance() {
+            Found::End => return None,
+            Found::Bad(bad) => Err(bad),
+            Found::Line(ended) => parse(&self.lines.line, ended),
+        };
+        Some(match read {
+            Ok(mut row) => {
+                self.number(&mut row);
+                Ok(row)
+            }
+            Err(bad) => Err(bad.at(self.lines.number)),
+        })
+    }
+}
+
+impl Rows {
+    fn number(&mut self, row: &mut Row) {
+        if row.trial_index.is_none() {
+            let cell = [row.agent_id.as_str(), &row.scenario, &row.task_id];
+            row.trial_index = Some(self.ordinals.next(cell, row.baseline_run));
+        }
+    }
+}
+
+pub(super) fn parse(line: &[u8], ended: bool) -> Result<Row, BadLine> {
+    match serde_json::from_slice::<Row>(line) {
+        Ok(row) => check(row.schema, [&row.agent_id, &row.scenario, &row.task_id]).map(|()| row),
+        Err(_) => Err(bad_row(line, ended)),
+    }
+}
+
+/// Says whether a row that could be read is one that may be used.
+pub(super) fn check(schema: u32, cell: [&str; 3]) -> Result<(), BadLine> {
+    if schema > ROW_SCHEMA {
+        return Err(BadLine::newer("a row", schema, ROW_SCHEMA));
+    }
+    match cell.iter().position(|part| part.is_empty()) {
+        None => Ok(()),
+        Some(missing) => {
+            let name = ["agent_id", "scenario", "task_id"][missing];
+            Err(BadLine::new(format!("it is no row of a run: no {name}")))
+        }
+    }
+}
+
+/// Why a line is no row; a newer schema counts before anything that it may have changed.
+pub(super) fn bad_row(line: &[u8], ended: bool) -> BadLine {
+    #[derive(Deserialize)]
+    struct Version {
+        #[serde(default)]
+        schema: u32,
+    }
+    match serde_json::from_slice::<Version>(line) {
+        Ok(Version { schema }) if schema > ROW_SCHEMA => {
+            BadLine::newer("a row", schema, ROW_SCHEMA)
+        }
+        _ => BadLine::explain::<Row>(line, ended),
+    }
+}
+
+/// Positions within cells, for rows that hold no index of their own.
+#[derive(Debug, Default)]
+pub(super) struct Ordinals {
+    seen: HashMap<String, u32>,
+    key: String,
+}
+
+impl Ordinals {
+    pub(super) fn next(&mut self, cell: [&str; 3], baseline: bool) -> u32 {
+        self.key.clear();
+        for part in cell {
+            self.key.push_str(part);
+            self.key.push('\0');
+        }
+        self.key.push(if baseline { 'b' } else { 't' });
+        if let Some(next) = self.seen.get_mut(&self.key) {
+            let index = *next;
+            *next += 1;
+            return index;
+        }
+        self.seen.insert(self.key.clone(), 1);
+        0
+    }
+}

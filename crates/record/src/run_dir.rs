@@ -1,0 +1,381 @@
+//! The folder of a run, and the name of every file directly below it.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::{fs, io};
+
+use crate::error::Doing as _;
+use crate::{RecordError, RunLock, Stage, TrialDir, atomic, private, trial_dir};
+use proctor_model::TrialKey;
+
+/// Who works in the folder.
+const LOCK: &str = ".lock";
+
+/// The folder of one run.
+#[derive(Debug, Clone)]
+pub struct RunDir {
+    root: PathBuf,
+}
+
+impl RunDir {
+    /// Creates `<output_root>/<stamp>`; where that is taken, `<stamp>_2` and so on.
+    ///
+    /// # Errors
+    /// When a folder cannot be created.
+    pub fn create(output_root: &Path, stamp: &str) -> Result<Self, RecordError> {
+        private::ensure_dir(output_root)?;
+        let output_root = output_root.canonicalize().doing("open", output_root)?;
+        for number in 1..10_000 {
+            let root = match number {
+                1 => output_root.join(stamp),
+                _ => output_root.join(format!("{stamp}_{number}")),
+            };
+            match private::new_dir(&root) {
+                Ok(()) => return Ok(Self { root }),
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                Err(error) => return Err(error).doing("create", &root),
+            }
+        }
+        Err(io::Error::from(io::ErrorKind::AlreadyExists)).doing("create", &output_root.join(stamp))
+    }
+
+    /// Makes a folder for a copy of a run at `path`; one that is there must be empty.
+    ///
+    /// # Errors
+    /// When it holds anything, or cannot be made.
+    pub fn create_at(path: &Path) -> Result<Self, RecordError> {
+        private::ensure_dir(path)?;
+        let root = path.canonicalize().doing("open", path)?;
+        let is_empty = fs::read_dir(&root).doing("list", &root)?.next().is_none();
+        if is_empty {
+            return Ok(Self { root });
+        }
+        let why = "it is not empty; name a folder that does not exist yet";
+        Err(io::Error::new(io::ErrorKind::AlreadyExists, why)).doing("write to", path)
+    }
+
+    /// Opens the folder of an earlier run.
+    ///
+    /// # Errors
+    /// When there is no such folder.
+    pub fn open(path: &Path) -> Result<Self, RecordError> {
+        let root = path.canonicalize().doing("open", path)?;
+        if !root.is_dir() {
+            let why = "it is no run directory but a file; give the folder that holds runs.jsonl";
+            return Err(io::Error::new(io::ErrorKind::NotADirectory, why)).doing("open", path);
+        }
+        Ok(Self { root })
+    }
+
+    /// The run that a path is, or that it lies in: that of a trial's folder, or of a file in it.
+    #[must_use]
+    pub fn around(path: &Path) -> Option<Self> {
+        let path = path.canonicalize().ok()?;
+        let mut folders = path
+            .ancestors()
+            .take(4)
+            .filter_map(|it| Self::open(it).ok());
+        folders.find(Self::holds_a_run)
+    }
+
+    /// Whether a run was begun here, however early it ended.
+    #[must_use]
+    pub fn holds_a_run(&self) -> bool {
+        let lock = self.root.join(LOCK);
+        let marks = [self.runs_jsonl(), self.run_metadata(), lock, self.ballast()];
+        marks.iter().any(|mark| mark.exists())
+    }
+
+    /// Whether a folder is that of a run, with rows or about to have some.
+    #[must_use]
+    pub fn is_at(path: &Path) -> bool {
+        let run = Self {
+            root: path.to_owned(),
+        };
+        run.runs_jsonl().is_file() && run.run_metadata().is_file()
+    }
+
+    /// Bytes of the files in all trials' folders.
+    #[must_use]
+    pub fn size_of_trials(&self) -> u64 {
+        let folders = fs::read_dir(self.trials()).into_iter().flatten().flatten();
+        folders
+            .map(|folder| trial_dir::size_of(&folder.path()))
+            .fold(0, u64::saturating_add)
+    }
+
+    /// Removes drafts of derived files that a killed harness left in the folder. Only for who holds the lock.
+    pub fn sweep_drafts(&self) {
+        for entry in fs::read_dir(&self.root).into_iter().flatten().flatten() {
+            let name = entry.file_name();
+            let is_draft = name.to_str().is_some_and(atomic::is_draft);
+            if is_draft && entry.file_type().is_ok_and(|kind| kind.is_file()) {
+                // A draft that cannot be removed harms nothing.
+                fs::remove_file(entry.path()).ok();
+            }
+        }
+    }
+
+    /// Whether its journal holds anything.
+    #[must_use]
+    pub fn has_rows(&self) -> bool {
+        let journal = self.runs_jsonl().metadata();
+        journal.is_ok_and(|file| file.len() > 0)
+    }
+
+    /// Whether some trial has told how far it had come.
+    #[must_use]
+    pub fn has_marks(&self) -> bool {
+        let folders = fs::read_dir(self.trials()).into_iter().flatten().flatten();
+        let mut trials = folders.map(|folder| TrialDir::new(self.root.clone(), folder.path()));
+        trials.any(|trial| trial.stages().is_file())
+    }
+
+    /// Removes the folder of a run that was refused before anything was kept in it; one that holds anything stays. Only
+    /// for who holds the lock. A folder that was `brought` into it for the start goes along.
+    pub fn discard_unused(&self, brought: Option<&Path>) {
+        if self.has_rows() {
+            return;
+        }
+        let journal = self.runs_jsonl();
+        // A folder that is not empty is not removed, and neither is the run then.
+        fs::remove_dir(self.trials()).ok();
+        let ours = [journal.as_path(), &self.ballast(), &self.root.join(LOCK)];
+        let entries = fs::read_dir(&self.root).into_iter().flatten().flatten();
+        if entries
+            .map(|entry| entry.path())
+            .all(|path| ours.contains(&path.as_path()) || Some(path.as_path()) == brought)
+        {
+            if let Some(brought) = brought {
+                fs::remove_dir_all(brought).ok();
+            }
+            for path in ours {
+                fs::remove_file(path).ok();
+            }
+            fs::remove_dir(&self.root).ok();
+        }
+    }
+
+    /// Takes the run for this process alone.
+    ///
+    /// # Errors
+    /// When another process has it; the message names its pid and host.
+    pub fn lock(&self) -> Result<RunLock, RecordError> {
+        RunLock::acquire(&self.root.join(LOCK))
+    }
+
+    /// Takes a run for this process alone if it was one of this program's, which all have a lock; others are nobody's.
+    ///
+    /// # Errors
+    /// When another process has it.
+    pub fn lock_if_any(&self) -> Result<Option<RunLock>, RecordError> {
+        let is_there = self.root.join(LOCK).exists();
+        is_there.then(|| self.lock()).transpose()
+    }
+
+    /// The folder itself, absolute.
+    #[must_use]
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// Folder of a trial.
+    #[must_use]
+    pub fn trial(&self, key: &TrialKey) -> TrialDir {
+        let folder = self.root.join("trials").join(component(&key.run_id()));
+        TrialDir::new(self.root.clone(), folder)
+    }
+
+    /// Folder of the check of a task's reference solution.
+    #[must_use]
+    pub fn reference_check(&self, task: &str) -> TrialDir {
+        let folder = self.reference_checks().join(component(task));
+        TrialDir::new(self.root.clone(), folder)
+    }
+
+    /// Folder of a trial that is graded again, below the folder of that regrading.
+    #[must_use]
+    pub fn regraded_trial(&self, stamp: &str, run_id: &str) -> TrialDir {
+        let folder = self
+            .regrades()
+            .join(component(stamp))
+            .join(component(run_id));
+        TrialDir::new(self.root.clone(), folder)
+    }
+
+    /// Folder of a recorded trial by its `run_id`; absent if that is no name of a folder.
+    #[must_use]
+    pub fn recorded_trial(&self, run_id: &str) -> Option<TrialDir> {
+        let folder = self.root.join("trials").join(run_id);
+        (component(run_id) == run_id).then(|| TrialDir::new(self.root.clone(), folder))
+    }
+
+    /// Names of the trials whose files are sealed, which only the row is missing for then: by the run's own marks, others
+    /// were cut off before.
+    pub(super) fn sealed_trials(&self) -> BTreeSet<String> {
+        let entries = fs::read_dir(self.trials()).into_iter().flatten().flatten();
+        let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
+        let is_sealed = |name: &String| {
+            let trial = self.recorded_trial(name);
+            trial.is_some_and(|trial| {
+                let mark = trial.last_mark();
+                trial.sums().is_file() && mark.is_none_or(|mark| mark.stage == Stage::Sealed)
+            })
+        };
+        names.filter(is_sealed).collect()
+    }
+
+    /// A path relative to the run directory as rows hold it; as it is when it lies elsewhere.
+    #[must_use]
+    pub fn relative(&self, path: &Path) -> String {
+        relative(&self.root, path)
+    }
+}
+
+/// The journal of a run.
+pub const JOURNAL: &str = "runs.jsonl";
+
+/// What judges replied.
+pub const JUDGE_REPLIES: &str = "judge_replies.jsonl";
+
+macro_rules! files {
+    ($($(#[$doc:meta])* $name:ident => $file:expr;)*) => {
+        impl RunDir {
+            $($(#[$doc])*
+            #[must_use]
+            pub fn $name(&self) -> PathBuf {
+                self.root.join($file)
+            })*
+        }
+    };
+}
+
+files! {
+    /// The journal: a row per attempt at a trial, append-only.
+    runs_jsonl => JOURNAL;
+    /// What crashes left of rows that were never acknowledged.
+    runs_jsonl_torn => "runs.jsonl.torn";
+    /// Room that is set aside while a run goes on.
+    ballast => ".ballast";
+    /// The rows as a flat table.
+    runs_csv => "runs.csv";
+    /// Aggregates per cell.
+    summary_csv => "summary.csv";
+    /// The same for people.
+    summary_md => "summary.md";
+    /// Aggregates of the trials that read nothing from a cache.
+    summary_cold_csv => "summary_cold.csv";
+    /// The same for people.
+    summary_cold_md => "summary_cold.md";
+    /// What was run, with what.
+    run_metadata => "run_metadata.json";
+    /// What the first trial of each arm ran.
+    attestations => "attestations.json";
+    /// The plan: digest and cells of what was to be run.
+    plan => "plan.json";
+    /// What judges replied, by the digest of what they were asked.
+    judge_replies => JUDGE_REPLIES;
+    /// Folder of the checks of reference solutions.
+    reference_checks => "reference_checks";
+    /// Results of the checks of reference solutions.
+    reference_checks_jsonl => "reference_checks/reference_checks.jsonl";
+    /// Input of the tool-error report.
+    tool_error_report_manifest => "tool_error_report_manifest.json";
+    /// The tool-error report under its default name.
+    tool_error_report => "tool_error_report.md";
+    /// Input of the failure analysis.
+    failure_analysis_manifest => "failure_analysis_manifest.json";
+    /// The failure analysis.
+    failure_analysis_report => "failure_analysis_report.md";
+    /// Folder of all regradings.
+    regrades => "regrades";
+    /// Folder of all trials' folders.
+    trials => "trials";
+}
+
+/// `name` as one safe path component: what is not ASCII letter, digit, `.`, `_` or `-` becomes `_`.
+fn component(name: &str) -> String {
+    let safe: String = name
+        .chars()
+        .take(250)
+        .map(|character| match character {
+            'a'..='z' | 'A'..='Z' | '0'..='9' | '.' | '_' | '-' => character,
+            _ => '_',
+        })
+        .collect();
+    match safe.as_str() {
+        "" | "." | ".." => "_".to_owned(),
+        _ => safe,
+    }
+}
+
+pub(super) fn relative(root: &Path, path: &Path) -> String {
+    path.strip_prefix(root)
+        .unwrap_or(path)
+        .to_string_lossy()
+        .into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proctor_model::{AgentId, Cell, ScenarioId, TaskId};
+
+    #[test]
+    fn a_taken_stamp_gives_a_numbered_folder() {
+        let folder = tempfile::tempdir().unwrap();
+        let names: Vec<_> = (0..3)
+            .map(|_| RunDir::create(&folder.path().join("runs"), "20261120_101112").unwrap())
+            .map(|run| run.root().file_name().unwrap().to_owned())
+            .collect();
+        assert_eq!(
+            names,
+            ["20261120_101112", "20261120_101112_2", "20261120_101112_3"]
+        );
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn folders_are_the_owners_alone() {
+        use std::os::unix::fs::PermissionsExt as _;
+        let folder = tempfile::tempdir().unwrap();
+        let run = RunDir::create(&folder.path().join("runs"), "s").unwrap();
+        let mode = run.root().metadata().unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o700);
+    }
+
+    #[test]
+    fn a_recorded_name_never_leads_out_of_the_run() {
+        let folder = tempfile::tempdir().unwrap();
+        let run = RunDir::create(folder.path(), "s").unwrap();
+        for name in ["../x", "/etc", "..", ".", "", "a/b", "a\0b", "é"] {
+            assert!(run.recorded_trial(name).is_none(), "{name:?}");
+            let key = TrialKey {
+                cell: Cell {
+                    agent: AgentId::recorded(name),
+                    scenario: ScenarioId::recorded("s"),
+                    task: TaskId::recorded("t"),
+                },
+                baseline: false,
+                index: 0,
+                attempt: 0,
+            };
+            let trial = run.trial(&key);
+            assert_eq!(trial.root().parent(), Some(run.trials().as_path()));
+        }
+        assert!(
+            run.recorded_trial("codex-shell-t-trial-1768949767118")
+                .is_some()
+        );
+    }
+
+    #[test]
+    fn opening_what_is_no_run_says_so() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("runs.jsonl");
+        std::fs::write(&file, "").unwrap();
+        let message = RunDir::open(&file).unwrap_err().to_string();
+        assert!(message.contains("give the folder"), "{message}");
+        assert!(RunDir::open(&folder.path().join("missing")).is_err());
+    }
+}

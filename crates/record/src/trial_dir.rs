@@ -1,0 +1,220 @@
+//! The folder of a trial, and the name of every file below it.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::error::Doing as _;
+use crate::{RecordError, TrialPaths, private, run_dir};
+use proctor_failpoints::reach;
+
+/// The folder of one trial's artefacts.
+#[derive(Debug, Clone)]
+pub struct TrialDir {
+    run_root: PathBuf,
+    root: PathBuf,
+}
+
+impl TrialDir {
+    pub(super) fn new(run_root: PathBuf, root: PathBuf) -> Self {
+        Self { run_root, root }
+    }
+
+    /// Creates the folder, empty. What an interrupted start left under this name is moved aside, to
+    /// `<name>~1` and so on, and its new place is returned.
+    ///
+    /// # Errors
+    /// When a folder cannot be created or moved.
+    pub fn create(&self) -> Result<Option<PathBuf>, RecordError> {
+        reach("trial.folder").doing("create", &self.root)?;
+        let made = match (private::new_dir(&self.root), self.root.parent()) {
+            (Err(error), Some(parent)) if error.kind() == io::ErrorKind::NotFound => {
+                private::ensure_dir(parent)?;
+                private::set_apart(parent);
+                private::new_dir(&self.root)
+            }
+            (made, _) => made,
+        };
+        match made {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                let aside = self.move_aside()?;
+                private::create_dir(&self.root)?;
+                Ok(Some(aside))
+            }
+            other => other.map(|()| None).doing("create", &self.root),
+        }
+    }
+
+    /// Creates the folder unless it is there.
+    ///
+    /// # Errors
+    /// When it cannot be created.
+    pub fn create_if_missing(&self) -> Result<(), RecordError> {
+        private::ensure_dir(&self.root)
+    }
+
+    fn move_aside(&self) -> Result<PathBuf, RecordError> {
+        let name = self.root.as_os_str();
+        let mut number = 1_u32;
+        loop {
+            let mut aside = name.to_owned();
+            aside.push(format!("~{number}"));
+            let aside = PathBuf::from(aside);
+            if aside.symlink_metadata().is_err() {
+                fs::rename(&self.root, &aside).doing("move aside", &self.root)?;
+                return Ok(aside);
+            }
+            number += 1;
+        }
+    }
+
+    /// Bytes of the files in it.
+    #[must_use]
+    pub fn size(&self) -> u64 {
+        size_of(&self.root)
+    }
+
+    /// The folder itself, absolute.
+    #[must_use]
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// Output of a grader, by the grader's type or number.
+    #[must_use]
+    pub fn grader_log(&self, name: &str) -> PathBuf {
+        self.root.join(format!("grader_{name}.log"))
+    }
+
+    /// The content of a large changed file, by its number.
+    #[must_use]
+    pub fn large_change(&self, number: usize) -> PathBuf {
+        self.root.join(format!("change_{number:05}.bin"))
+    }
+
+    /// A path relative to the run directory, as rows hold it.
+    #[must_use]
+    pub fn relative(&self, path: &Path) -> String {
+        run_dir::relative(&self.run_root, path)
+    }
+
+    /// The paths of the row: of the files that exist now.
+    #[must_use]
+    pub fn paths(&self) -> TrialPaths {
+        let existing = |path: PathBuf| path.is_file().then(|| self.relative(&path));
+        TrialPaths {
+            transcript: existing(self.transcript()),
+            agent_output_json: existing(self.agent_output()),
+            command_log: existing(self.cmd_log()),
+            mcp_tool_log: existing(self.mcp_tool_calls()),
+            tool_error_log: existing(self.tool_errors()),
+            tool_error_context_log: existing(self.tool_error_context()),
+        }
+    }
+}
+
+pub(super) fn size_of(folder: &Path) -> u64 {
+    let files = fs::read_dir(folder).into_iter().flatten().flatten();
+    let sizes = files.filter_map(|file| file.metadata().ok());
+    sizes
+        .filter(fs::Metadata::is_file)
+        .map(|file| file.len())
+        .fold(0, u64::saturating_add)
+}
+
+macro_rules! files {
+    ($($(#[$doc:meta])* $name:ident => $file:literal;)*) => {
+        impl TrialDir {
+            $($(#[$doc])*
+            #[must_use]
+            pub fn $name(&self) -> PathBuf {
+                self.root.join($file)
+            })*
+        }
+    };
+}
+
+files! {
+    /// What the agent said, in words.
+    transcript => "transcript.txt";
+    /// What `{OUT_JSON}` became.
+    agent_output => "agent_output.json";
+    /// Calls of watched commands.
+    cmd_log => "cmd_log.jsonl";
+    /// MCP tool calls.
+    mcp_tool_calls => "mcp_tool_calls.jsonl";
+    /// What MCP servers wrote to standard error.
+    mcp_stderr => "mcp_stderr.log";
+    /// What an MCP server may log of itself (`EVAL_MCP_TOOL_LOG`).
+    mcp_server_calls => "mcp_server_calls.jsonl";
+    /// Tool errors.
+    tool_errors => "tool_errors.jsonl";
+    /// Their number.
+    tool_error_summary => "tool_error_summary.json";
+    /// The calls after each error.
+    tool_error_context => "tool_error_context.jsonl";
+    /// Forbidden files as they were after setup.
+    forbidden_baseline => "forbidden_baseline.json";
+    /// What the agent said, in proctor's own words.
+    events => "events.jsonl";
+    /// Every byte of the agent's standard output.
+    stdout_raw => "stdout.raw";
+    /// Every byte of its standard error.
+    stderr_raw => "stderr.raw";
+    /// The prompt as given.
+    prompt => "prompt.txt";
+    /// How the agent was started: argv, names of variables, folder.
+    invocation => "invocation.json";
+    /// Which agent it really was: programs, version, models, tools, settings.
+    attestation => "attestation.json";
+    /// Output of the setup commands.
+    setup_log => "setup.log";
+    /// Output of the setup commands in the tree that graders worked in.
+    grading_setup_log => "setup_grading.log";
+    /// Output of the MCP start and stop commands.
+    mcp_log => "mcp.log";
+    /// How far the trial had come.
+    stages => "stages.jsonl";
+    /// Digests of all files of the trial, as `sha256sum -c` reads them.
+    sums => "SHA256SUMS";
+    /// What the agent changed, as a patch for people.
+    changes_patch => "changes.patch";
+    /// The changed files themselves, a line each.
+    changes => "changes.jsonl";
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::RunDir;
+
+    #[test]
+    fn what_an_interrupted_start_left_is_moved_aside() {
+        let folder = tempfile::tempdir().unwrap();
+        let run = RunDir::create(folder.path(), "s").unwrap();
+        let trial = run.recorded_trial("a-b-c-trial-000").unwrap();
+        assert_eq!(trial.create().unwrap(), None);
+        for number in 1..3 {
+            fs::write(trial.cmd_log(), format!("{number}")).unwrap();
+            let aside = trial.create().unwrap().unwrap();
+            assert!(aside.to_str().unwrap().ends_with(&format!("-000~{number}")));
+            assert_eq!(
+                fs::read_to_string(aside.join("cmd_log.jsonl")).unwrap(),
+                format!("{number}")
+            );
+            assert!(!trial.cmd_log().exists());
+        }
+    }
+
+    #[test]
+    fn the_row_names_the_files_that_exist_relative_to_the_run() {
+        let folder = tempfile::tempdir().unwrap();
+        let run = RunDir::create(folder.path(), "s").unwrap();
+        let trial = run.recorded_trial("x").unwrap();
+        trial.create().unwrap();
+        fs::write(trial.transcript(), "hello").unwrap();
+        let paths = trial.paths();
+        assert_eq!(paths.transcript.as_deref(), Some("trials/x/transcript.txt"));
+        assert_eq!(paths.agent_output_json, None);
+    }
+}

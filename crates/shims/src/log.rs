@@ -1,0 +1,222 @@
+//! The log of the shims, read back. Where it is a file, agents can write to it: nothing is trusted to be well-formed.
+
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Read};
+use std::path::Path;
+use std::time::Duration;
+
+use serde::Deserialize;
+
+use proctor_model::{CallSource, CommandCall};
+
+/// Lines longer than this are none of a shim's.
+pub(super) const LONGEST_LINE: u64 = 1 << 20;
+
+/// The most that is read: shims stop at half of it.
+const LONGEST_LOG: u64 = 128 << 20;
+
+/// What a log holds.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct ShimLog {
+    /// The calls, by the time that they began.
+    pub calls: Vec<CommandCall>,
+    /// Lines that are no call.
+    pub bad_lines: u64,
+    /// Whether the shims were heard through a socket, which tells who speaks; else they wrote into a file.
+    pub by_socket: bool,
+    /// Calls that are known to be missing: their shims could not tell them, or died.
+    pub lost: u64,
+    /// Connections and lines of programs that are no shims; they count for nothing.
+    pub forged: u64,
+    /// Some of these programs, by name.
+    pub strangers: Vec<String>,
+    /// Calls of processes whose program could not be seen; they count.
+    pub unproven: u64,
+    /// Whether the log for people was changed by somebody, and put right.
+    pub changed: bool,
+}
+
+/// A line as a shim writes it.
+#[derive(Deserialize)]
+struct Line {
+    cmd: String,
+    argv: Vec<String>,
+    source: Source,
+    mono_ns: Option<u64>,
+    dur_ns: Option<u64>,
+    exit: Option<i32>,
+    /// Present on lines that somebody else added to the file.
+    seen_by: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Source {
+    Agent,
+    Mcp,
+}
+
+/// Reads a log; a missing one is empty. `agent_started_mono_ns` is the zero of the calls' times.
+///
+/// Lines marked as not seen by a shim (`seen_by`) are left out.
+///
+/// # Errors
+/// If the log is no regular file or cannot be read.
+pub fn read_log(log: &Path, agent_started_mono_ns: u64) -> io::Result<ShimLog> {
+    let metadata = match log.symlink_metadata() {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(ShimLog::default()),
+        metadata => metadata?,
+    };
+    if !metadata.is_file() {
+        let message = format!("{} is not a regular file", log.display());
+        return Err(io::Error::new(io::ErrorKind::InvalidData, message));
+    }
+    if metadata.len() == 0 {
+        return Ok(ShimLog::default());
+    }
+    parse(File::open(log)?, agent_started_mono_ns)
+}
+
+/// Reads the lines of a log.
+pub(super) fn parse(log: impl Read, agent_started_mono_ns: u64) -> io::Result<ShimLog> {
+    let mut read = ShimLog::default();
+    let mut reader = BufReader::new(log.take(LONGEST_LOG));
+    let mut line = Vec::new();
+    while next_line(&mut reader, &mut line)? {
+        match serde_json::from_slice::<Line>(&line) {
+            Ok(line) if line.seen_by.as_deref().is_some_and(|by| by != "shim") => {}
+            Ok(line) => read.calls.push(call(line, agent_started_mono_ns)),
+            Err(_) => read.bad_lines += 1,
+        }
+    }
+    read.calls.sort_by_key(|call| call.at);
+    Ok(read)
+}
+
+/// Whether a line is what a shim says of a call.
+#[cfg(target_os = "linux")]
+pub(super) fn is_call(line: &[u8]) -> bool {
+    line.ends_with(b"}\n")
+        && serde_json::from_slice::<Line>(line).is_ok_and(|line| line.seen_by.is_none())
+}
+
+/// Whether two files hold the same, from where they stand.
+#[cfg(target_os = "linux")]
+pub(super) fn is_same(one: impl Read, other: impl Read) -> io::Result<bool> {
+    let (mut one, mut other) = (BufReader::new(one), BufReader::new(other));
+    loop {
+        let (left, right) = (one.fill_buf()?, other.fill_buf()?);
+        let count = left.len().min(right.len());
+        if left[..count] != right[..count] || (count == 0 && left.len() != right.len()) {
+            return Ok(false);
+        }
+        if count == 0 {
+            return Ok(true);
+        }
+        one.consume(count);
+        other.consume(count);
+    }
+}
+
+/// Reads a line into `line`, only its beginning if it is too long; false at the end.
+fn next_line(reader: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<bool> {
+    line.clear();
+    let count = reader.by_ref().take(LONGEST_LINE).read_until(b'\n', line)?;
+    if line.last() != Some(&b'\n') && count as u64 == LONGEST_LINE {
+        reader.skip_until(b'\n')?;
+    }
+    Ok(count > 0)
+}
+
+fn call(line: Line, agent_started_mono_ns: u64) -> CommandCall {
+    let began = line.mono_ns.unwrap_or(agent_started_mono_ns);
+    CommandCall {
+        at: Duration::from_nanos(began.saturating_sub(agent_started_mono_ns)),
+        command: line.cmd,
+        argv: line.argv,
+        source: match line.source {
+            Source::Agent => CallSource::Agent,
+            Source::Mcp => CallSource::Mcp,
+        },
+        exit_status: line.exit,
+        duration: line.dur_ns.map(Duration::from_nanos),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const GOOD: &str = r#"{"ts":"2026-11-20T20:23:41.745453+00:00","cmd":"xcrun","argv":["simctl","list"],"source":"mcp","pid":7,"ppid":6,"cwd":"/w","mono_ns":5000000000,"dur_ns":1000000,"exit":3}"#;
+
+    fn read(text: &[u8]) -> ShimLog {
+        let folder = tempfile::tempdir().expect("a folder");
+        let log = folder.path().join("log");
+        std::fs::write(&log, text).expect("write a log");
+        read_log(&log, 3_000_000_000).expect("read it")
+    }
+
+    #[test]
+    fn a_line_is_read_as_it_was_meant() {
+        let call = CommandCall {
+            at: Duration::from_secs(2),
+            command: "xcrun".to_owned(),
+            argv: vec!["simctl".to_owned(), "list".to_owned()],
+            source: CallSource::Mcp,
+            exit_status: Some(3),
+            duration: Some(Duration::from_millis(1)),
+        };
+        assert_eq!(
+            read(GOOD.as_bytes()),
+            ShimLog {
+                calls: vec![call],
+                ..ShimLog::default()
+            }
+        );
+    }
+
+    #[test]
+    fn garbage_is_counted_and_the_rest_is_read() {
+        let endless = format!("{{\"cmd\":\"{}\"}}", "x".repeat(3 << 20));
+        let deep = "[".repeat(100_000);
+        let marked = GOOD.replace("\"pid\":7", "\"seen_by\":\"stream\"");
+        let text = [
+            GOOD,
+            "",
+            "{}",
+            "\0\u{1}",
+            &endless,
+            &deep,
+            &marked,
+            GOOD,
+            &GOOD[..40],
+        ]
+        .join("\n");
+        let log = read(&[text.as_bytes(), b"\xff"].concat());
+        assert_eq!((log.calls.len(), log.bad_lines), (2, 6));
+    }
+
+    #[test]
+    fn calls_come_in_the_order_that_they_began_and_never_before_the_agent() {
+        let early = GOOD.replace("5000000000", "1000");
+        let log = read(format!("{GOOD}\n{early}\n").as_bytes());
+        let times: Vec<u64> = log.calls.iter().map(|call| call.at.as_secs()).collect();
+        assert_eq!(times, [0, 2]);
+    }
+
+    #[test]
+    fn a_missing_log_is_empty_and_a_folder_is_no_log() {
+        let folder = tempfile::tempdir().expect("a folder");
+        assert_eq!(
+            read_log(&folder.path().join("none"), 0).expect("no calls"),
+            ShimLog::default()
+        );
+        assert!(read_log(folder.path(), 0).is_err());
+        let fifo = folder.path().join("fifo");
+        proctor_supervise::make_fifo(&fifo);
+        assert!(
+            read_log(&fifo, 0).is_err(),
+            "it is not opened: that would block"
+        );
+    }
+}

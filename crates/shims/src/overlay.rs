@@ -1,0 +1,290 @@
+//! The folder of shims: laid out, put in front of `PATH`, and checked afterwards.
+
+use std::ffi::{OsStr, OsString};
+use std::fs::{self, File, Metadata, OpenOptions, Permissions};
+use std::io::{self, Write};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+use super::ear::Ear;
+use super::log::{ShimLog, read_log};
+use proctor_record::Redactor;
+use proctor_supervise::{find_program, spawn_gate};
+
+/// The program that every shim is a copy of.
+const RELAY: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/relay"));
+
+/// First text of a shim's config.
+const VERSION: &str = "proctor-shim-2";
+
+/// Lies in every folder of shims, so that a folder of another proctor is known as such.
+const SIGN: &str = ".proctor-shims";
+
+/// Longest path that a shim handles.
+const LONGEST_PATH: usize = 4000;
+
+/// Commands that are always watched.
+const ALWAYS: [&str; 2] = ["xcodebuild", "xcrun"];
+
+/// A command to watch, and what it really is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WatchedTool {
+    /// Its name.
+    pub name: String,
+    /// The program behind it; absent when this machine has none.
+    pub real: Option<PathBuf>,
+}
+
+/// Finds the real tools of `xcodebuild`, `xcrun` and the `extra` commands on `path`, never a shim of any proctor.
+#[must_use]
+pub fn watched_tools(extra: &[String], path: &OsStr) -> Vec<WatchedTool> {
+    let mut tools: Vec<WatchedTool> = Vec::new();
+    for name in ALWAYS.into_iter().chain(extra.iter().map(String::as_str)) {
+        if tools.iter().all(|tool| tool.name != name) {
+            let real = real_tool(name, path);
+            tools.push(WatchedTool {
+                name: name.to_owned(),
+                real,
+            });
+        }
+    }
+    tools
+}
+
+fn real_tool(name: &str, path: &OsStr) -> Option<PathBuf> {
+    std::env::split_paths(path)
+        .filter(|folder| folder.is_absolute() && !is_overlay(folder))
+        .filter_map(|folder| find_program(name.as_ref(), folder.as_os_str(), &folder))
+        .find(|found| {
+            let target = fs::canonicalize(found);
+            target.is_ok_and(|target| !target.parent().is_some_and(is_overlay))
+        })
+}
+
+fn is_overlay(folder: &Path) -> bool {
+    folder.join(SIGN).symlink_metadata().is_ok()
+}
+
+/// A folder of shims for one trial. Its shims are heard as long as it lives.
+#[derive(Debug)]
+pub struct Overlay {
+    /// The folder to put in front of `PATH`.
+    pub bin_dir: PathBuf,
+    /// The log of their calls.
+    pub log: PathBuf,
+    /// Each shim's name and config.
+    tools: Vec<(String, Vec<u8>)>,
+    /// Absent where the shims write into the log themselves.
+    ear: Option<Ear>,
+    /// Gets a byte for each call that could not be told.
+    lost: PathBuf,
+}
+
+/// What shims tell their calls to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LogWay {
+    /// A socket of this process; where none can be made, the file.
+    SocketOrFile,
+    /// A socket of this process and nothing else: without it, all calls are lost.
+    Socket,
+}
+
+impl Overlay {
+    /// Lays out shims in `dir` (made if absent) whose calls end up in `log` (likewise, its folder must exist).
+    ///
+    /// # Errors
+    /// If a file cannot be written, a name is no plain file name, or a path is too long or holds a colon.
+    pub fn install(dir: &Path, tools: &[WatchedTool], log: &Path, way: LogWay) -> io::Result<Self> {
+        let dir = usable(std::path::absolute(dir)?)?;
+        let log = usable(std::path::absolute(log)?)?;
+        if dir.as_os_str().as_bytes().contains(&b':') {
+            return Err(refused(&format!(
+                "{} holds a colon, which no PATH can",
+                dir.display()
+            )));
+        }
+        let (bin_dir, conf_dir) = (dir.join("bin"), dir.join("conf"));
+        for folder in [&dir, &bin_dir, &conf_dir] {
+            fs::create_dir_all(folder)?;
+        }
+        fs::write(bin_dir.join(SIGN), "")?;
+        let log_file = new_log(&log)?;
+        let mut programs = Vec::new();
+        for tool in tools {
+            checked_name(&tool.name)?;
+            programs.push(write_program(&bin_dir.join(&tool.name))?);
+        }
+        let socket = dir.join("log");
+        let ear = Ear::open(&socket, &programs, (&log, log_file));
+        if let Err(error) = &ear {
+            tracing::debug!("the shims are not heard through a socket: {error}");
+        }
+        let by_socket = ear.is_ok() || way == LogWay::Socket;
+        let mut lost = dir.clone().into_os_string();
+        lost.push(".lost");
+        let told = Told {
+            way: if by_socket { "socket" } else { "file" },
+            place: if by_socket { &socket } else { &log },
+            lost: Path::new(&lost),
+        };
+        let mut installed = Vec::new();
+        for tool in tools {
+            let config = config(tool, &told)?;
+            fs::write(conf_dir.join(&tool.name), &config)?;
+            installed.push((tool.name.clone(), config));
+        }
+        Ok(Self {
+            bin_dir,
+            tools: installed,
+            ear: ear.ok(),
+            lost: lost.into(),
+            log,
+        })
+    }
+
+    /// Keeps secrets out of the log, if the shims are heard through a socket.
+    pub fn hide(&self, redactor: &Redactor) {
+        if let Some(ear) = &self.ear {
+            ear.hide(redactor);
+        }
+    }
+
+    /// What the shims have told so far; the zero of the calls' times is `agent_started_mono_ns`. What somebody else wrote into
+    /// the log is removed from it, if the shims are heard through a socket. Calls that have not ended count as lost.
+    ///
+    /// # Errors
+    /// If the log cannot be read or put right.
+    pub fn heard(&self, agent_started_mono_ns: u64) -> io::Result<ShimLog> {
+        let mut heard = match &self.ear {
+            Some(ear) => ear.heard(agent_started_mono_ns)?,
+            None => read_log(&self.log, agent_started_mono_ns)?,
+        };
+        let unheard = self.lost.symlink_metadata();
+        heard.lost += unheard.map_or(0, |lost| lost.len());
+        Ok(heard)
+    }
+
+    /// A `PATH` with the shims first.
+    #[must_use]
+    pub fn path_with(&self, base: &OsStr) -> OsString {
+        let mut path = self.bin_dir.clone().into_os_string();
+        if !base.is_empty() {
+            path.push(":");
+            path.push(base);
+        }
+        path
+    }
+
+    /// What is no longer as it was installed, in words; empty if all is.
+    #[must_use]
+    pub fn tampered(&self) -> Vec<String> {
+        let conf_dir = self.bin_dir.with_file_name("conf");
+        let mut found = Vec::new();
+        if self.ear.as_ref().is_some_and(|ear| !ear.is_in_place()) {
+            found.push("the socket of the shims was changed".to_owned());
+        }
+        for (name, config) in &self.tools {
+            if !is_intact(&self.bin_dir.join(name), RELAY) {
+                found.push(format!("the shim of {name} was changed"));
+            }
+            if !is_intact(&conf_dir.join(name), config) {
+                found.push(format!("the config of the shim of {name} was changed"));
+            }
+        }
+        let Ok(entries) = fs::read_dir(&self.bin_dir) else {
+            found.push("the folder of the shims is gone".to_owned());
+            return found;
+        };
+        for entry in entries.flatten() {
+            let name = entry.file_name();
+            if name != SIGN && self.tools.iter().all(|(known, _)| name != known.as_str()) {
+                found.push(format!("{} was laid beside the shims", name.display()));
+            }
+        }
+        found
+    }
+}
+
+fn usable(path: PathBuf) -> io::Result<PathBuf> {
+    if path.as_os_str().len() > LONGEST_PATH {
+        return Err(refused(&format!(
+            "{} is too long for a shim",
+            path.display()
+        )));
+    }
+    Ok(path)
+}
+
+fn refused(message: &str) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidInput, message)
+}
+
+fn checked_name(name: &str) -> io::Result<()> {
+    if name.is_empty() || name.starts_with('.') || name.contains(['/', '\0']) || name.len() > 200 {
+        return Err(refused(&format!(
+            "{name:?} is no name of a command that can be watched"
+        )));
+    }
+    Ok(())
+}
+
+/// How a shim tells its calls.
+struct Told<'a> {
+    way: &'a str,
+    place: &'a Path,
+    lost: &'a Path,
+}
+
+fn config(tool: &WatchedTool, told: &Told<'_>) -> io::Result<Vec<u8>> {
+    let real = match &tool.real {
+        Some(real) => usable(std::path::absolute(real)?)?,
+        None => PathBuf::new(),
+    };
+    let texts = [
+        VERSION.as_bytes(),
+        tool.name.as_bytes(),
+        real.as_os_str().as_bytes(),
+        told.way.as_bytes(),
+        told.place.as_os_str().as_bytes(),
+        told.lost.as_os_str().as_bytes(),
+    ];
+    Ok(texts
+        .into_iter()
+        .flat_map(|text| [text, b"\0"].concat())
+        .collect())
+}
+
+/// Opens a log for appending, and makes it if it is not there.
+pub(super) fn new_log(path: &Path) -> io::Result<File> {
+    OpenOptions::new()
+        .append(true)
+        .create(true)
+        .mode(0o600)
+        .open(path)
+}
+
+/// Writes a shim while no child is being started: one that held the file open would make it "busy".
+fn write_program(path: &Path) -> io::Result<Metadata> {
+    let _gate = spawn_gate();
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true).mode(0o755);
+    let mut file = match options.open(path) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+            fs::remove_file(path)?;
+            options.open(path)?
+        }
+        opened => opened?,
+    };
+    file.write_all(RELAY)?;
+    file.set_permissions(Permissions::from_mode(0o555))?;
+    file.metadata()
+}
+
+/// Whether a path is a regular file with this content; nothing else is opened.
+fn is_intact(path: &Path, content: &[u8]) -> bool {
+    let regular = path
+        .symlink_metadata()
+        .is_ok_and(|metadata| metadata.is_file() && metadata.len() == content.len() as u64);
+    regular && fs::read(path).is_ok_and(|bytes| bytes == content)
+}

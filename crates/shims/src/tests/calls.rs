@@ -1,0 +1,251 @@
+//! A call through a shim is a call of the tool, and one line.
+
+use proptest::prelude::*;
+
+use super::*;
+
+#[test]
+fn exit_codes_output_and_standard_input_pass_through() {
+    let lab = Lab::with_script("cat; echo err >&2; exit $1");
+    for exit in [0, 1, 7, 65, 127, 255] {
+        let mut spec = lab.spec(&["xcodebuild", &exit.to_string()]);
+        spec.stdin = StdinPlan::Bytes(b"in\0put\n".to_vec());
+        let (ending, output) = run(&spec);
+        assert_eq!(code(&ending), Some(exit));
+        assert_eq!(
+            (output.stdout.as_slice(), output.stderr.as_slice()),
+            (b"in\0put\n".as_slice(), b"err\n".as_slice())
+        );
+    }
+    let exits: Vec<_> = lab
+        .calls()
+        .iter()
+        .filter_map(|call| call.exit_status)
+        .collect();
+    assert_eq!(exits, [0, 1, 7, 65, 127, 255]);
+}
+
+#[test]
+fn a_line_tells_who_where_when_and_how_long() {
+    let lab = Lab::with_script("sleep 0.2");
+    let before = proctor_supervise::monotonic_ns();
+    let (ending, _) = lab.sh("mkdir 'a b'; cd 'a b'; echo $$; xcodebuild -scheme 'My App' build");
+    assert_eq!(code(&ending), Some(0));
+    let line = lab.last_line();
+    assert_eq!(line["cmd"], "xcodebuild");
+    assert_eq!(
+        line["argv"],
+        serde_json::json!(["-scheme", "My App", "build"])
+    );
+    assert_eq!(line["source"], "agent");
+    assert_eq!(line["exit"], 0);
+    let folder = fs::canonicalize(lab.folder.path().join("a b")).expect("the folder");
+    assert_eq!(line["cwd"].as_str().map(Path::new), Some(folder.as_path()));
+    let began = line["mono_ns"].as_u64().expect("a start");
+    let took = line["dur_ns"].as_u64().expect("a duration");
+    assert!(before < began && began + took < proctor_supervise::monotonic_ns());
+    assert!(took >= 200_000_000);
+    let written: jiff::Timestamp = line["ts"]
+        .as_str()
+        .and_then(|ts| ts.parse().ok())
+        .expect("a time");
+    let age = jiff::Timestamp::now().as_microsecond() - written.as_microsecond();
+    assert!((200_000..60_000_000).contains(&age), "{age}");
+    assert!(
+        line["ts"]
+            .as_str()
+            .is_some_and(|ts| ts.len() == 32 && ts.ends_with("+00:00"))
+    );
+}
+
+#[test]
+fn an_mcp_server_is_told_by_its_variable() {
+    let lab = Lab::with("/bin/true");
+    lab.sh("xcodebuild; EVAL_MCP_PROCESS=1 xcodebuild; EVAL_MCP_PROCESS=0 xcodebuild");
+    let sources: Vec<CallSource> = lab.calls().iter().map(|call| call.source).collect();
+    assert_eq!(
+        sources,
+        [CallSource::Agent, CallSource::Mcp, CallSource::Agent]
+    );
+}
+
+#[test]
+fn environment_and_descriptors_are_untouched() {
+    let lab = Lab::with("/usr/bin/env");
+    let odd = "A=1 B='x y' _=_ /usr/bin/env -i A=1 'B=x\ny' C= ";
+    let (_, shimmed) = lab.sh(&format!(
+        "{odd} {}/xcodebuild",
+        lab.overlay.bin_dir.display()
+    ));
+    let (_, direct) = lab.sh(&format!("{odd} /usr/bin/env"));
+    assert_eq!(text(&shimmed.stdout), text(&direct.stdout));
+
+    let lab = Lab::with_script("cat <&7; exec ls /proc/self/fd");
+    let (_, output) = lab.sh("echo seven > f; xcodebuild 7<f");
+    assert!(text(&output.stdout).starts_with("seven"));
+    let (_, direct) = lab.sh(&format!(
+        "{} 7<f",
+        lab.folder.path().join("real-tool").display()
+    ));
+    assert_eq!(text(&output.stdout), text(&direct.stdout));
+}
+
+#[test]
+fn a_broken_environment_breaks_nothing() {
+    let lab = Lab::with_script("echo ran");
+    let shim = lab.overlay.bin_dir.join("xcodebuild");
+    let shim = shim.display();
+    let ways = [
+        format!("env -i {shim}"),
+        format!("PATH= {shim}"),
+        format!("unset PATH; HOME= {shim}"),
+        format!("cd {}; ./xcodebuild", lab.overlay.bin_dir.display()),
+        "PYTHONHOME=/nowhere LD_LIBRARY_PATH=/nowhere LD_PRELOAD=/nowhere.so xcodebuild 2>/dev/null".to_owned(),
+    ];
+    for (count, way) in ways.iter().enumerate() {
+        let (ending, output) = lab.sh(way);
+        assert_eq!(
+            (code(&ending), text(&output.stdout)),
+            (Some(0), "ran"),
+            "{way}"
+        );
+        assert_eq!(lab.calls().len(), count + 1, "{way}");
+    }
+}
+
+#[test]
+fn a_tool_that_is_not_there_is_not_found_and_logged() {
+    let lab = Lab::with_tools(&[
+        WatchedTool {
+            name: "xcrun".to_owned(),
+            real: None,
+        },
+        WatchedTool {
+            name: "xcodebuild".to_owned(),
+            real: Some("/no/such/tool".into()),
+        },
+        WatchedTool {
+            name: "swift".to_owned(),
+            real: Some("/etc/passwd".into()),
+        },
+    ]);
+    for (name, exit, words) in [
+        ("xcrun", 127, "xcrun: command not found"),
+        ("xcodebuild", 127, "xcodebuild: command not found"),
+        ("swift", 126, "swift: cannot execute /etc/passwd"),
+    ] {
+        let (ending, output) = run(&lab.spec(&[name, "-version"]));
+        assert_eq!((code(&ending), text(&output.stderr)), (Some(exit), words));
+        let call = lab.calls().pop().expect("a call");
+        assert_eq!(
+            (call.command.as_str(), call.exit_status),
+            (name, Some(exit))
+        );
+    }
+}
+
+#[test]
+fn a_script_without_an_interpreter_runs_as_it_does_in_a_shell() {
+    let lab = Lab::with_script("");
+    let tool = lab.folder.path().join("real-tool");
+    fs::write(&tool, "echo \"$1|$2\"; exit 4\n").expect("write the tool");
+    let (ending, output) = run(&lab.spec(&["xcodebuild", "a b", "c"]));
+    assert_eq!((code(&ending), text(&output.stdout)), (Some(4), "a b|c"));
+}
+
+#[test]
+fn a_start_is_seen_on_the_log_before_the_call_ends() {
+    let lab = Lab::with_script("sleep 1.2; exit 3");
+    let mut spec = lab.spec(&["sh", "-c", "sleep 0.8; xcodebuild"]);
+    spec.limits.stall = Some(Duration::from_millis(1600));
+    spec.activity_files = vec![lab.overlay.log.clone()];
+    let (ending, _) = run(&spec);
+    assert_eq!(code(&ending), Some(3), "{ending:?}");
+}
+
+#[test]
+fn parallel_calls_never_mix_their_lines() {
+    let lab = Lab::with("/bin/true");
+    let long = "x".repeat(9_000);
+    let (ending, _) = lab.sh(&format!(
+        "i=0; while [ $i -lt 200 ]; do xcodebuild $i {long} & i=$((i+1)); done; wait"
+    ));
+    assert_eq!(code(&ending), Some(0));
+    let mut seen: Vec<u32> = lab
+        .calls()
+        .iter()
+        .map(|call| {
+            assert_eq!((call.argv.len(), call.argv[1].len()), (2, 9_000));
+            call.argv[0].parse().expect("a number")
+        })
+        .collect();
+    seen.sort_unstable();
+    assert_eq!(seen, (0..200).collect::<Vec<_>>());
+}
+
+#[test]
+fn a_tool_that_calls_itself_through_path_is_stopped() {
+    let lab = Lab::with_script("exec xcodebuild again");
+    let (ending, output) = run(&lab.spec(&["xcodebuild"]));
+    assert_eq!(code(&ending), Some(137));
+    assert!(
+        text(&output.stderr).contains("calls itself through PATH"),
+        "{}",
+        text(&output.stderr)
+    );
+    assert!(lab.heard().calls.len() < 2_000);
+}
+
+#[test]
+fn very_long_arguments_arrive_whole_and_are_cut_in_the_log() {
+    let lab = Lab::with_script("for one; do printf '%s ' ${#one}; done");
+    let (a, b) = ("a".repeat(100_000), "\u{1}".repeat(100_000));
+    let (ending, output) = run(&lab.spec(&["xcodebuild", &a, &b, "end"]));
+    assert_eq!(
+        (code(&ending), text(&output.stdout)),
+        (Some(0), "100000 100000 3")
+    );
+    let line = lab.last_line();
+    assert_eq!(line["truncated"], true);
+
+    assert_eq!(line["exit"], 0);
+    assert_eq!(line["argv"][0], a);
+    assert!(fs::metadata(&lab.overlay.log).expect("the log").len() <= 256 << 10);
+}
+
+#[test]
+fn bytes_that_are_no_text_are_kept_beside_their_likeness() {
+    let lab = Lab::with("/bin/true");
+    lab.sh("xcodebuild \"$(printf 'a\\377b')\" ok");
+    let line = lab.last_line();
+    assert_eq!(line["argv"], serde_json::json!(["a\u{fffd}b", "ok"]));
+    assert_eq!(line["argv_b64"], serde_json::json!(["Yf9i", "b2s="]));
+}
+
+fn argument() -> impl Strategy<Value = Vec<u8>> {
+    prop_oneof![
+        Just(Vec::new()),
+        proptest::collection::vec(1u8..=255, 0..40),
+        "[ '\"\\\\$`*\n\t\r-]{0,20}".prop_map(String::into_bytes),
+        "\\PC{0,20}".prop_map(String::into_bytes),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 40, ..ProptestConfig::default() })]
+
+    #[test]
+    fn arguments_reach_the_tool_byte_by_byte(arguments in proptest::collection::vec(argument(), 0..6)) {
+        use std::os::unix::ffi::OsStringExt;
+        let lab = Lab::with("/bin/sh");
+        let mut spec = lab.spec(&["xcodebuild", "-c", "cat /proc/$$/cmdline"]);
+        spec.argv.extend(arguments.iter().cloned().map(OsString::from_vec));
+        let expected: Vec<u8> = spec.argv.iter().flat_map(|one| [one.as_bytes(), b"\0"].concat()).collect();
+        let (ending, output) = run(&spec);
+        prop_assert_eq!(code(&ending), Some(0));
+        prop_assert_eq!(output.stdout, expected);
+        let call = lab.calls().pop().expect("a call");
+        let logged: Vec<String> = spec.argv[1..].iter().map(|one| one.to_string_lossy().into_owned()).collect();
+        prop_assert_eq!(call.argv, logged);
+    }
+}

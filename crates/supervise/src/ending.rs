@@ -1,0 +1,140 @@
+//! How a child ended, as facts.
+
+use std::time::Duration;
+
+use proctor_model::{Infra, Leftover};
+
+/// Why a child is no longer running.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum EndReason {
+    /// It exited by itself, or was killed by somebody else.
+    Exited,
+    /// It had said its last word, did not exit and was stopped: it counts as completed.
+    Lingered,
+    /// It ran longer than `limits.hard`.
+    HardTimeout,
+    /// It was silent for longer than `limits.stall`.
+    Stalled,
+    /// The listener said that it had spent too much.
+    OverBudget,
+    /// It took more of the disk than `limits.disk`.
+    OverDisk,
+    /// One of `limits.workplaces` was gone or closed.
+    Homeless,
+    /// A person asked.
+    Cancelled,
+    /// It could not be started: `spawn_error` says why.
+    NotStarted,
+}
+
+/// What happened to the supervisor of a child.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Supervisor {
+    /// Nothing, or it has none.
+    #[default]
+    Unharmed,
+    /// Somebody stopped it; it was let go on.
+    Stopped,
+    /// Somebody killed it.
+    Killed,
+}
+
+/// How a process left.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Exit {
+    /// With this code.
+    Code(i32),
+    /// Killed by this signal.
+    Signal(i32),
+}
+
+impl Exit {
+    /// The status as a shell tells it: a signal is 128 + its number.
+    #[must_use]
+    pub const fn shell_code(&self) -> i32 {
+        match self {
+            Self::Code(code) => *code,
+            Self::Signal(signal) => 128 + *signal,
+        }
+    }
+}
+
+/// How a child ended, and what it left.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ChildEnding {
+    /// Why it is no longer running.
+    pub reason: EndReason,
+    /// How it left; absent when it never started, or could not be killed.
+    pub exit: Option<Exit>,
+    /// Why it could not be started.
+    pub spawn_error: Option<String>,
+    /// What the machine lacked, where that is why.
+    pub spawn_fault: Option<Infra>,
+    /// `CLOCK_MONOTONIC` at its start, in nanoseconds.
+    pub started_mono_ns: u64,
+    /// From its start to its exit, without pauses.
+    pub wall: Duration,
+    /// How long the machine or this process stood still meanwhile.
+    pub paused: Duration,
+    /// Whether it was stopped by a signal when its last word came, or when it was ended after it.
+    pub was_held: bool,
+    /// Whether somebody still held its output when the drain was over.
+    pub leak: bool,
+    /// Processes that outlived it, or had left its session, and were killed.
+    pub leftovers: Vec<Leftover>,
+    /// Whether some of them could not be killed.
+    pub uncontained: bool,
+    /// What happened to its supervisor before it had left: only it, or what it started, can have known of that one.
+    pub supervisor: Supervisor,
+    /// Bytes read from its standard output.
+    pub stdout_bytes: u64,
+    /// Bytes read from its standard error.
+    pub stderr_bytes: u64,
+    /// Lines that were cut.
+    pub oversize_lines: u64,
+    /// When the first byte came.
+    pub first_output_at: Option<Duration>,
+    /// The last 8 KiB of its standard error.
+    pub stderr_tail: Vec<u8>,
+    /// Peak memory of the first process, sampled while it ran (Linux).
+    pub max_rss_kib: Option<u64>,
+    /// Most processes and threads in its jail at once, counted now and then; absent where there is none, or it was over too soon.
+    pub most_processes: Option<u64>,
+    /// Why a raw file is not complete, other than by its cap.
+    pub tee_error: Option<String>,
+}
+
+impl ChildEnding {
+    /// Whether it exited by itself with code 0.
+    #[must_use]
+    pub fn succeeded(&self) -> bool {
+        self.reason == EndReason::Exited && self.exit == Some(Exit::Code(0))
+    }
+
+    /// The ending of a child that never was.
+    #[must_use]
+    pub fn unstarted(reason: EndReason, spawn_error: Option<String>) -> Self {
+        Self {
+            reason,
+            exit: None,
+            spawn_error,
+            spawn_fault: None,
+            started_mono_ns: super::clock::monotonic_ns(),
+            wall: Duration::ZERO,
+            paused: Duration::ZERO,
+            was_held: false,
+            leak: false,
+            leftovers: Vec::new(),
+            uncontained: false,
+            supervisor: Supervisor::Unharmed,
+            stdout_bytes: 0,
+            stderr_bytes: 0,
+            oversize_lines: 0,
+            first_output_at: None,
+            stderr_tail: Vec::new(),
+            max_rss_kib: None,
+            most_processes: None,
+            tee_error: None,
+        }
+    }
+}

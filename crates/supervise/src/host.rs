@@ -1,0 +1,67 @@
+//! How busy the machine is: what may make two trials differ although the agents did the same.
+
+use std::fs::{self, File};
+use std::io::Read as _;
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use proctor_model::HostLoad;
+
+/// Averages of a minute change little meanwhile, and the system takes its time to tell them.
+const FRESH: Duration = Duration::from_millis(500);
+
+/// More than all of it takes.
+const VMSTAT: u64 = 1 << 20;
+
+static LAST: Mutex<Option<(Instant, HostLoad)>> = Mutex::new(None);
+
+/// The load and the free memory, at most half a second old; absent where the system does not tell (anywhere but on Linux).
+#[must_use]
+pub fn host_load() -> HostLoad {
+    let mut last = LAST.lock().unwrap_or_else(PoisonError::into_inner);
+    match *last {
+        Some((at, load)) if at.elapsed() < FRESH => load,
+        _ => {
+            let load = look();
+            *last = Some((Instant::now(), load));
+            load
+        }
+    }
+}
+
+fn look() -> HostLoad {
+    let load = fs::read_to_string("/proc/loadavg").unwrap_or_default();
+    let memory = fs::read_to_string("/proc/meminfo").unwrap_or_default();
+    HostLoad {
+        load_1m: load.split(' ').next().and_then(|load| load.parse().ok()),
+        free_memory_kib: memory.lines().find_map(|line| {
+            let figure = line.strip_prefix("MemAvailable:")?;
+            figure.trim().trim_end_matches(" kB").parse().ok()
+        }),
+    }
+}
+
+/// How often this system has killed for want of memory since it was started; absent where it does not tell (anywhere but on
+/// Linux, and below 4.13).
+#[must_use]
+pub fn memory_kills() -> Option<u64> {
+    let mut told = String::with_capacity(16 << 10);
+    File::open("/proc/vmstat")
+        .and_then(|file| file.take(VMSTAT).read_to_string(&mut told))
+        .ok()?;
+    let count = |line: &str| line.strip_prefix("oom_kill ")?.trim().parse().ok();
+    told.lines().find_map(count)
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_load_of_this_machine_can_be_told() {
+        let load = host_load();
+        assert!(load.load_1m.is_some_and(|load| load >= 0.0), "{load:?}");
+        assert!(load.free_memory_kib.is_some_and(|free| free > 1024));
+        assert!(memory_kills().is_some());
+    }
+}

@@ -1,0 +1,84 @@
+//! Which containment this machine gives, found out by trying it.
+
+use std::fs::File;
+use std::io;
+use std::os::fd::AsFd as _;
+use std::sync::OnceLock;
+
+use super::jail::{self, PorterEnds, Unborn};
+use super::keeper;
+use super::own_program;
+use proctor_model::Isolation;
+
+/// The highest level of isolation that holds here.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Probe {
+    /// The level: `none` or `jail`.
+    pub level: Isolation,
+    /// Why it is not a higher one, as a fragment, and what to do about it.
+    pub obstacle: Option<(String, String)>,
+    /// Whether the user is root, and stays it in a jail: it can write to `/proc/sys` there, and has no limit of processes.
+    pub root_of_all: bool,
+}
+
+/// Makes this process the helper of a jail, of a trial without one, or of a harness that dies, and does not return, if the command
+/// line says so. The program calls it before it does anything else; in a process that has not called it none of them can be had.
+pub fn become_helper_if_asked() {
+    own_program::declare();
+    jail::enter();
+    jail::enter_as_supervisor();
+    keeper::enter();
+}
+
+/// Tries once per process which level holds.
+pub fn probe() -> &'static Probe {
+    static FOUND: OnceLock<Probe> = OnceLock::new();
+    FOUND.get_or_init(|| match tried() {
+        Ok(strangers) => Probe {
+            level: Isolation::Jail,
+            obstacle: None,
+            root_of_all: !strangers && rustix::process::getuid().is_root(),
+        },
+        Err(why) => Probe {
+            level: Isolation::None,
+            obstacle: Some((why.clone(), advice(&why).to_owned())),
+            root_of_all: false,
+        },
+    })
+}
+
+fn tried() -> Result<bool, String> {
+    if cfg!(target_os = "linux") && !own_program::is_own_program() {
+        return Err("this process is not the proctor program".to_owned());
+    }
+    jail::try_out(&jail::trial_order(), start).map_err(Unborn::why)
+}
+
+/// Starts a porter that nobody listens to; a thread of its own waits for it.
+fn start(ends: &PorterEnds) -> io::Result<()> {
+    let nowhere = File::options().read(true).write(true).open("/dev/null")?;
+    let (place, _) = jail::start_porter([nowhere.as_fd(); 3], ends)?;
+    std::thread::spawn(move || {
+        rustix::process::waitpid(
+            super::registry::pid_of(place.pid),
+            rustix::process::WaitOptions::empty(),
+        )
+        .ok();
+        drop(place);
+    });
+    Ok(())
+}
+
+fn advice(why: &str) -> &'static str {
+    if !cfg!(target_os = "linux") {
+        "run proctor in a container or a virtual machine, and say so with `suite.isolation: external`"
+    } else if why.contains("/proc") {
+        "a container masks /proc: start it with unmasked paths (docker: --security-opt systempaths=unconfined), or vouch for \
+         the container itself with `suite.isolation: external`"
+    } else if why.contains("namespaces") || why.contains("map the user") {
+        "allow user namespaces: sysctl kernel.unprivileged_userns_clone=1, user.max_user_namespaces above 0, \
+         kernel.apparmor_restrict_unprivileged_userns=0; in a container --security-opt seccomp=unconfined"
+    } else {
+        "Linux 5.14 or newer is needed; or run proctor in a container and say so with `suite.isolation: external`"
+    }
+}

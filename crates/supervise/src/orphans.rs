@@ -1,0 +1,58 @@
+//! What outlived a harness that was killed: processes whose mark names one that is no more.
+
+use std::collections::BTreeSet;
+
+use super::noted::{MARK, trial_of};
+use super::processes::{self, Process};
+use proctor_model::Leftover;
+
+/// Processes that were started by a harness that no longer lives, by the mark that they carry. They are told, not killed:
+/// the mark is a variable, which anybody may set. A harness whose id has gone to another process counts as alive.
+#[must_use]
+pub fn left_by_dead_harnesses() -> Vec<Leftover> {
+    let all = processes::snapshot();
+    let alive: BTreeSet<u32> = all.iter().map(|process| process.pid).collect();
+    let is_dead = |mark: &str| harness_of(mark).is_some_and(|harness| !alive.contains(&harness));
+    marked(&all, is_dead)
+}
+
+/// Processes that carry a mark of this trial: its agent, MCP servers, setup, builds and graders.
+#[must_use]
+pub fn left_of_trial(trial: &str) -> Vec<Leftover> {
+    let is_its = |mark: &str| trial_of(mark) == trial;
+    marked(&processes::snapshot(), is_its)
+}
+
+fn marked(all: &[Process], is_meant: impl Fn(&str) -> bool) -> Vec<Leftover> {
+    let all = all.iter().filter(|process| !process.gone);
+    let meant = all.filter(|process| {
+        let mark = processes::variable(process.pid, MARK);
+        mark.is_some_and(|mark| is_meant(&mark))
+    });
+    meant
+        .map(|process| Leftover {
+            pid: process.pid,
+            ppid: process.parent,
+            argv: processes::argv(process.pid),
+        })
+        .collect()
+}
+
+/// The process id in a mark: `NAME-PID`, with `-mcp` or `-aid` behind it where it is not the agent's.
+fn harness_of(mark: &str) -> Option<u32> {
+    trial_of(mark).rsplit_once('-')?.1.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_mark_names_its_harness() {
+        assert_eq!(harness_of("0123456789-77"), Some(77));
+        assert_eq!(harness_of("0123456789-77-mcp"), Some(77));
+        assert_eq!(harness_of("0123456789-77-aid"), Some(77));
+        assert_eq!(harness_of("anything"), None);
+        assert_eq!(harness_of("any-thing"), None);
+    }
+}

@@ -1,0 +1,184 @@
+//! Starting a child, or saying why it cannot be started.
+
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::io::{self, Read as _};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use rustix::io::Errno;
+
+use super::cancel::Cancel;
+use super::lacking::fault_of;
+use super::launch::{self, Started, Wanted};
+use super::spec::{ChildSpec, Containment};
+use super::{noted, session};
+use proctor_failpoints::reach;
+use proctor_model::Infra;
+
+/// The system's error for a file that may be executed but is no program (`ENOEXEC`, 8 everywhere).
+const NO_INTERPRETER: i32 = 8;
+
+/// Waits before the second, third and fourth try when a program is still open for writing somewhere.
+const BUSY_WAITS: [Duration; 3] = [
+    Duration::from_millis(5),
+    Duration::from_millis(50),
+    Duration::from_millis(250),
+];
+
+/// Finds a program as a shell would: on `path`, or relative to `cwd` if its name has a slash.
+#[must_use]
+pub fn find_program(name: &OsStr, path: &OsStr, cwd: &Path) -> Option<PathBuf> {
+    which::which_in(name, Some(path), cwd).ok()
+}
+
+/// Why a child was not started.
+pub(super) struct Unstarted {
+    /// A message that names the program.
+    pub(super) message: String,
+    /// What the machine lacked, where that is why.
+    pub(super) fault: Option<Infra>,
+}
+
+impl From<String> for Unstarted {
+    fn from(message: String) -> Self {
+        let fault = None;
+        Self { message, fault }
+    }
+}
+
+/// Starts a child.
+pub(super) async fn start(spec: &ChildSpec, cancel: &Cancel) -> Result<Started, Unstarted> {
+    let wrapped;
+    let spec = if let Containment::Wrapped(words) = &spec.containment {
+        let argv = words.iter().chain(&spec.argv).cloned().collect();
+        wrapped = ChildSpec {
+            argv,
+            ..spec.clone()
+        };
+        &wrapped
+    } else {
+        spec
+    };
+    check_folder(spec)?;
+    let program = program(spec)?;
+    match try_start(spec, (&program, &spec.argv), cancel).await {
+        Err(error) if error.raw_os_error() == Some(NO_INTERPRETER) && !is_binary(&program) => {
+            // Shells run a text file without an interpreter line themselves.
+            let shell = Path::new("/bin/sh");
+            let words = [OsString::from("sh"), program.clone().into()];
+            let words: Vec<OsString> = words
+                .into_iter()
+                .chain(spec.argv[1..].iter().cloned())
+                .collect();
+            try_start(spec, (shell, &words), cancel).await
+        }
+        started => started,
+    }
+    .map_err(|error| Unstarted {
+        message: in_words(spec, &explained(spec, &error)),
+        // So ends a program that breaks off in its own headers, too, which its author can have wanted.
+        fault: fault_of(&error).filter(|_| Errno::from_io_error(&error) != Some(Errno::IO)),
+    })
+}
+
+/// Whether a file is no shell script: like shells, looks for a NUL byte near its start.
+fn is_binary(program: &Path) -> bool {
+    let mut start = Vec::new();
+    let read = File::open(program).and_then(|file| file.take(80).read_to_end(&mut start));
+    read.is_ok() && start.contains(&0)
+}
+
+/// Starts a program, and tries again while it is still open for writing somewhere.
+async fn try_start(
+    spec: &ChildSpec,
+    (program, words): (&Path, &[OsString]),
+    cancel: &Cancel,
+) -> io::Result<Started> {
+    let mut environment = spec.env.clone();
+    if let Some(marker) = &spec.marker {
+        environment.retain(|(name, _)| name != launch::MARKER);
+        environment.push((launch::MARKER.into(), marker.into()));
+    }
+    session::keep_descriptors_private();
+    let wanted = Wanted {
+        spec,
+        program,
+        words,
+        environment,
+        cancel,
+    };
+    let mut waits = BUSY_WAITS.iter();
+    loop {
+        reach("spawn")?;
+        let started = launch::start(&wanted).await;
+        match started {
+            Err(error) if error.kind() == io::ErrorKind::ExecutableFileBusy => match waits.next() {
+                Some(wait) => tokio::time::sleep(*wait).await,
+                None => return Err(error),
+            },
+            started => {
+                if let Ok(started) = &started {
+                    noted::note(spec.marker.as_deref(), &started.trial);
+                }
+                return started;
+            }
+        }
+    }
+}
+
+fn check_folder(spec: &ChildSpec) -> Result<(), String> {
+    let folder = spec.cwd.display();
+    match std::fs::metadata(&spec.cwd) {
+        Ok(metadata) if metadata.is_dir() => Ok(()),
+        Ok(_) => Err(in_words(
+            spec,
+            &format!("{folder}, where it should work, is not a folder"),
+        )),
+        Err(error) => Err(in_words(
+            spec,
+            &format!("{folder}, where it should work: {error}"),
+        )),
+    }
+}
+
+/// The absolute path of the program; a relative name is meant from where the child begins.
+fn program(spec: &ChildSpec) -> Result<PathBuf, String> {
+    let Some(name) = spec.argv.first().filter(|name| !name.is_empty()) else {
+        return Err("cannot start a child: its command is empty".to_owned());
+    };
+    let found = if name.as_encoded_bytes().contains(&b'/') {
+        spec.cwd.join(name)
+    } else {
+        let path = spec.env.iter().rev().find(|(key, _)| key == "PATH");
+        let path = path.map_or(OsStr::new("/usr/bin:/bin"), |(_, value)| value);
+        find_program(name, path, &spec.cwd).ok_or_else(|| {
+            let why = format!("no such program on its PATH ({})", path.display());
+            in_words(spec, &why)
+        })?
+    };
+    std::path::absolute(found).map_err(|error| in_words(spec, &error.to_string()))
+}
+
+pub(super) fn in_words(spec: &ChildSpec, why: &str) -> String {
+    let name = spec
+        .argv
+        .first()
+        .map_or("", |name| name.to_str().unwrap_or("?"));
+    format!("cannot start {name:?}: {why}")
+}
+
+fn explained(spec: &ChildSpec, error: &io::Error) -> String {
+    match error.kind() {
+        io::ErrorKind::ArgumentListTooLong => {
+            let bytes: usize = spec.argv.iter().map(|word| word.len() + 1).sum();
+            format!(
+                "its arguments ({bytes} bytes) are longer than the system allows: pass long text on standard input"
+            )
+        }
+        io::ErrorKind::NotFound if matches!(spec.containment, Containment::Jail(_)) => format!(
+            "{error} inside of the jail: if it is there outside, lend its folder (suite.lend)"
+        ),
+        _ => error.to_string(),
+    }
+}

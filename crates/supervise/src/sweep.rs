@@ -1,0 +1,359 @@
+//! The end of everything that belongs to a trial.
+
+use std::cmp::Reverse;
+use std::collections::BTreeSet;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rustix::process::Signal;
+
+use proctor_failpoints::reach;
+use proctor_model::Leftover;
+
+use super::processes::{self, Process};
+use super::trial::{Surroundings, Trial};
+use super::{kill, registry};
+
+/// The longest that a sweep hunts processes that start others as fast as they die.
+const HUNT: Duration = Duration::from_secs(3);
+
+/// Whoever dies of the end of another gets so long: a tool whose shim was killed, a shim that still logs its call.
+const MOMENT: Duration = Duration::from_millis(3);
+
+/// Shims get at most so long to log calls whose tools were killed.
+const PATIENCE: Duration = Duration::from_millis(30);
+
+/// So often in vain it is looked for those who are still dying before all processes are listed again, and the time between.
+const LOOKS: u32 = 8;
+const BETWEEN_LOOKS: Duration = Duration::from_micros(250);
+
+/// The longest that it is waited for them so.
+const DYING: Duration = Duration::from_millis(50);
+
+/// So many processes are held by a descriptor each between their stop and their kill; more are looked up twice.
+const HELD: usize = 200;
+
+/// The command line of whoever is no more.
+const NAMELESS: &str = "[]";
+
+/// What a sweep found.
+#[derive(Debug, Default)]
+pub(super) struct Swept {
+    /// Who was killed, each once.
+    pub(super) leftovers: Vec<Leftover>,
+    /// Whether somebody is still alive.
+    pub(super) uncontained: bool,
+}
+
+/// The longest that processes are stopped one by one before they are asked to end all the same.
+const FREEZE: Duration = Duration::from_millis(100);
+
+/// Stops everything of a trial whose first process has not been reaped, so that who belongs to it is known exactly: who is
+/// stopped starts nobody and leaves nothing. Returns all of them; nobody has been killed.
+///
+/// The group is stopped at once by the kernel. Whoever has left it is stopped one by one, pass by pass, until a pass finds
+/// nobody new; where processes start others faster than that, the set is not exact and the sweep at the end has to do.
+pub(super) fn freeze(trial: &Trial) -> Vec<Process> {
+    let begun = Instant::now();
+    let whole = trial.signal_group(Signal::STOP);
+    let hunt = Hunt::new(trial);
+    let mut frozen = BTreeSet::new();
+    loop {
+        let alive = hunt.alive();
+        let mut strangers = 0;
+        for process in &alive {
+            let stands = whole && process.group == trial.leader;
+            if frozen.insert((process.pid, process.start)) && !stands {
+                kill::send(process, Signal::STOP);
+                strangers += 1;
+            }
+        }
+        if strangers == 0 || begun.elapsed() > FREEZE {
+            return alive;
+        }
+    }
+}
+
+/// Lets those go on that were stopped, the group first: nobody who was asked to end dies while others are still stopped, for
+/// the kernel hangs up on a stopped group whose last parent in its session has died.
+pub(super) fn thaw(trial: &Trial, frozen: &[Process]) {
+    let whole = trial.signal_group(Signal::CONT);
+    let goes_on = |process: &&Process| whole && process.group == trial.leader;
+    for process in frozen.iter().filter(|process| !goes_on(process)) {
+        kill::send(process, Signal::CONT);
+    }
+}
+
+/// Kills the group of a living first process and everything else of its trial.
+///
+/// Left over is who had left the session: the others are the child itself, shims that wait for their tools included.
+pub(super) fn with_leader(trial: &Trial) -> Swept {
+    let mut hunt = Hunt::new(trial);
+    hunt.session_is_the_child = true;
+    let alive = freeze(trial);
+    for process in &alive {
+        hunt.report(process);
+    }
+    // The group comes last: its members are the parents of the others, and die all at once.
+    let (group, others) = trial.by_group(&alive);
+    let waiting = hunt.kill_but_waiting(others.into_iter());
+    if !trial.signal_group(Signal::KILL) {
+        kill::group_of(&group, Signal::KILL);
+    }
+    wait_for(&waiting);
+    hunt.run()
+}
+
+/// Finds who is in a jail and kills all of them that are seen; whoever is not dies with the jail.
+pub(super) fn in_jail(trial: &Trial) -> Swept {
+    let mut hunt = Hunt::new(trial);
+    hunt.session_is_the_child = true;
+    let alive = hunt.alive();
+    hunt.ends(&alive)
+}
+
+/// Tells who is in a jail whose first process has left by itself: whoever lives was left, in whatever session. All of them end
+/// with the jail at once; only where shims wait their tools are killed before, so that they can log how these ended.
+pub(super) fn left_in_jail(trial: &Trial) -> Swept {
+    let mut hunt = Hunt::new(trial);
+    let alive = hunt.alive();
+    if alive.iter().any(|process| hunt.is_waiting(process)) {
+        thread::sleep(MOMENT);
+        let alive = hunt.alive();
+        return hunt.ends(&alive);
+    }
+    for process in &alive {
+        hunt.report(process);
+    }
+    hunt.swept
+}
+
+/// Kills everything that has outlived the first process, which has been reaped.
+///
+/// Whoever was seen when the child was asked to end is killed before anybody else is looked for.
+pub(super) fn without_leader(trial: &Trial) -> Swept {
+    let mut hunt = Hunt::new(trial);
+    hunt.leader_is_gone = true;
+    let mut alive = still_alive(&trial.seen);
+    if alive.is_empty() {
+        alive = hunt.alive();
+    }
+    if alive.iter().any(|process| hunt.is_waiting(process)) {
+        thread::sleep(MOMENT);
+        alive = hunt.alive();
+    }
+    for process in &alive {
+        hunt.report(process);
+    }
+    // Nobody of the group sees another of it die: all of them get the signal at once.
+    let (group, others) = trial.by_group(&alive);
+    if !others.is_empty() {
+        kill::group_of(&group, Signal::STOP);
+    }
+    let waiting = hunt.kill_but_waiting(others.into_iter());
+    kill::group_of(&group, Signal::KILL);
+    wait_for(&waiting);
+    hunt.run()
+}
+
+/// Those of them that live.
+fn still_alive(seen: &BTreeSet<(u32, u64)>) -> Vec<Process> {
+    let processes = seen.iter().filter_map(|(pid, start)| {
+        let process = processes::of(*pid)?;
+        (process.start == *start && !process.gone).then_some(process)
+    });
+    processes.collect()
+}
+
+/// Kills these: all are stopped before the first dies, since a parent whose child has died would go on with what comes next.
+///
+/// The youngest dies first, so a child before its parent: where a parent dies while a group below it is stopped, the kernel
+/// hangs up on that group, and a tool in it would end by that and not by the kill.
+pub(super) fn kill_all(mut processes: Vec<&Process>) {
+    processes.sort_unstable_by_key(|process| Reverse((process.start, process.pid)));
+    let (few, many) = processes.split_at(processes.len().min(HELD));
+    let held: Vec<_> = few.iter().filter_map(|one| kill::hold(one)).collect();
+    for signal in [Signal::STOP, Signal::KILL] {
+        for one in &held {
+            one.send(signal);
+        }
+        for one in many {
+            kill::send(one, signal);
+        }
+    }
+}
+
+/// Gives shims whose tools were killed time to tell how these ended.
+fn wait_for(waiting: &[&Process]) {
+    for process in waiting {
+        kill::send(process, Signal::CONT);
+    }
+    let patient_until = Instant::now() + PATIENCE;
+    let lives = |process: &&Process| processes::start_of(process.pid) == Some(process.start);
+    while waiting.iter().any(lives) && Instant::now() < patient_until {
+        thread::sleep(MOMENT);
+    }
+}
+
+/// Whether nothing is left of any trial whose first process has been reaped: whoever was killed takes a moment to die, and
+/// the table of all processes takes longer to read. As long as they become fewer, it is waited for them.
+fn is_empty_soon(trial: &Trial) -> bool {
+    let begun = Instant::now();
+    let (mut fewest, mut in_vain) = (usize::MAX, 0);
+    loop {
+        match trial.left_to_supervisor().or_else(left_here) {
+            Some(0) => return true,
+            Some(count) if count < fewest => (fewest, in_vain) = (count, 0),
+            Some(_) => in_vain += 1,
+            None => return false,
+        }
+        if in_vain == LOOKS || begun.elapsed() > DYING {
+            return false;
+        }
+        thread::sleep(BETWEEN_LOOKS);
+    }
+}
+
+/// How many of all trials without a supervisor have been left to this process.
+fn left_here() -> Option<usize> {
+    registry::reap_orphans();
+    registry::count_orphans()
+}
+
+struct Hunt<'a> {
+    trial: &'a Trial,
+    known: BTreeSet<(u32, u64)>,
+    session_is_the_child: bool,
+    /// The first process has been reaped: all that is left descends from orphans, which come to this process.
+    leader_is_gone: bool,
+    swept: Swept,
+}
+
+impl<'a> Hunt<'a> {
+    fn new(trial: &'a Trial) -> Self {
+        Self {
+            trial,
+            known: BTreeSet::new(),
+            session_is_the_child: false,
+            leader_is_gone: false,
+            swept: Swept::default(),
+        }
+    }
+
+    /// Kills these and nobody else.
+    fn ends(mut self, alive: &[Process]) -> Swept {
+        for process in alive {
+            self.report(process);
+        }
+        wait_for(&self.kill_but_waiting(alive.iter()));
+        self.swept
+    }
+
+    /// Whether a process is a shim that waits for its tool, which leads a group of its own.
+    fn is_waiting(&self, process: &Process) -> bool {
+        let leads_its_group = process.group == process.pid && process.session != process.pid;
+        let shims = self.trial.shims.as_deref().filter(|_| leads_its_group);
+        shims.is_some_and(|folder| processes::runs_from(process.pid, folder).unwrap_or(false))
+    }
+
+    /// Kills all but shims that wait, and returns these.
+    fn kill_but_waiting<'p>(
+        &self,
+        processes: impl Iterator<Item = &'p Process>,
+    ) -> Vec<&'p Process> {
+        let (waiting, others) = processes.partition(|process| self.is_waiting(process));
+        kill_all(others);
+        waiting
+    }
+
+    /// Kills pass by pass until nobody is left, or for [`HUNT`].
+    fn run(mut self) -> Swept {
+        let begun = Instant::now();
+        let mut rest = Duration::from_micros(500);
+        if !self.swept.leftovers.is_empty() && reach("hunt").is_err() {
+            self.swept.uncontained = true;
+            return self.swept;
+        }
+        loop {
+            self.trial.wake_supervisor();
+            if self.leader_is_gone && is_empty_soon(self.trial) {
+                return self.swept;
+            }
+            let alive = self.alive();
+            for process in &alive {
+                self.report(process);
+            }
+            kill_all(alive.iter().collect());
+            if alive.is_empty() && !self.may_be_outrun() {
+                return self.swept;
+            }
+            if begun.elapsed() > HUNT {
+                self.swept.uncontained = true;
+                return self.swept;
+            }
+            thread::sleep(rest);
+            rest = (rest * 2).min(Duration::from_millis(20));
+        }
+    }
+
+    /// Whether orphans are left that the list of all processes may have missed: where each process starts another and dies,
+    /// none of them need live while the list comes to its number, but one of them is always a child of the supervisor, or of this
+    /// process.
+    fn may_be_outrun(&self) -> bool {
+        if let Some(left) = self.trial.left_to_supervisor() {
+            return left > 0;
+        }
+        registry::reap_orphans();
+        let around = Surroundings::of(self.trial);
+        registry::orphans().into_iter().any(|orphan| {
+            let Some(start) = processes::start_of(orphan) else {
+                return true;
+            };
+            start >= self.trial.start
+                && !around.spares(orphan)
+                && (around.rivals().next().is_none() || self.trial.may_have_branded(orphan))
+        })
+    }
+
+    /// Members of the trial that live. A process once seen belongs for ever. Nobody is said to live only after a look at all
+    /// processes.
+    fn alive(&self) -> Vec<Process> {
+        let around = Surroundings::of(self.trial);
+        let alive = self.alive_of(&around.descendants(), &around);
+        if alive.is_empty() {
+            return self.alive_of(&processes::snapshot(), &around);
+        }
+        alive
+    }
+
+    fn alive_of(&self, all: &[Process], around: &Surroundings) -> Vec<Process> {
+        let members = self.trial.members(all, around);
+        let member_pids: BTreeSet<u32> = members.iter().map(|process| process.pid).collect();
+        all.iter()
+            .filter(|process| {
+                !process.gone
+                    && !self.trial.wardens.contains(&process.pid)
+                    && (member_pids.contains(&process.pid)
+                        || self.known.contains(&(process.pid, process.start)))
+            })
+            .cloned()
+            .collect()
+    }
+
+    /// Tells of a process that was left, unless it has died by itself before it could be named.
+    fn report(&mut self, process: &Process) {
+        let is_the_child = self.session_is_the_child
+            && [process.session, process.group].contains(&self.trial.leader);
+        if !self.known.insert((process.pid, process.start)) || is_the_child {
+            return;
+        }
+        let argv = processes::argv(process.pid);
+        if argv != NAMELESS || processes::start_of(process.pid) == Some(process.start) {
+            self.swept.leftovers.push(Leftover {
+                pid: process.pid,
+                ppid: process.parent,
+                argv,
+            });
+        }
+    }
+}

@@ -1,0 +1,40 @@
+//! What holds a trial whose watcher goes away before its end.
+
+use std::thread;
+use std::time::Duration;
+
+use rustix::process::Signal;
+
+use crate::child::Child;
+use crate::trial::Trial;
+use crate::{kill, sweep};
+
+/// How often a killed child is asked for its status, a millisecond apart, when its watcher goes away.
+const REAP_TRIES: u32 = 100;
+
+/// Kills a trial whose watcher goes away before its end.
+pub(super) struct Leash {
+    pub(super) trial: Trial,
+    pub(super) child: Child,
+    pub(super) released: bool,
+}
+
+impl Drop for Leash {
+    fn drop(&mut self) {
+        if self.released {
+            return;
+        }
+        if self.child.is_jailed() {
+            kill::group(self.trial.pid, Signal::KILL);
+        } else {
+            sweep::with_leader(&self.trial);
+            self.child.end_keeper();
+        }
+        for _ in 0..REAP_TRIES {
+            if self.child.poll_exit().is_ready() {
+                return;
+            }
+            thread::sleep(Duration::from_millis(1));
+        }
+    }
+}
