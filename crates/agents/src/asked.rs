@@ -1,0 +1,85 @@
+//! What an agent is asked before it starts: which settings it goes by or which servers it reaches, where its kind can tell them.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+
+use crate::gemini::Listed;
+use crate::invocation::Invocation;
+use crate::opencode::InForce;
+use proctor_config::{AgentKind, AgentSpec, ScenarioSpec};
+
+/// How an agent answered.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Answer {
+    /// Whether it came to its end with exit code 0, and all that it said was heard.
+    pub succeeded: bool,
+    /// How it ended, in words.
+    pub ended: String,
+    /// What it said.
+    pub stdout: Vec<u8>,
+    /// What it said besides.
+    pub stderr: Vec<u8>,
+}
+
+/// What follows from an answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Asked {
+    /// It is to be asked this, by this command line.
+    Further(Vec<OsString>),
+    /// The settings in force are those that the scenario asks for.
+    Fit,
+    /// Its servers are in this state, by name: `connected` or another one.
+    Servers(BTreeMap<String, String>),
+    /// It did not tell its settings or servers, for this reason.
+    Untold(String),
+    /// With settings like these it would measure something else: what is in the way, and what to do.
+    Refused(String),
+}
+
+/// What is asked of an agent, one command line after the other.
+#[derive(Debug)]
+pub struct Question(By);
+
+/// Whose question it is.
+#[derive(Debug)]
+enum By {
+    Opencode(InForce),
+    Gemini(Listed),
+}
+
+impl Question {
+    /// What is asked first.
+    #[must_use]
+    pub fn first(&self) -> Asked {
+        match &self.0 {
+            By::Opencode(question) => question.first(),
+            By::Gemini(question) => question.first(),
+        }
+    }
+
+    /// What follows from the answer to that which was asked last.
+    pub fn heard(&mut self, answer: &Answer) -> Asked {
+        match &mut self.0 {
+            By::Opencode(question) => question.heard(answer),
+            By::Gemini(question) => question.heard(answer),
+        }
+    }
+}
+
+/// What an agent that is to be started so can be asked of its settings and servers; `None` for kinds that cannot tell them, or tell
+/// them while they work, and where the command takes no servers, so that nothing is switched off either.
+#[must_use]
+pub fn settings_question(
+    agent: &AgentSpec,
+    scenario: &ScenarioSpec,
+    invocation: &Invocation,
+) -> Option<Question> {
+    let takes_servers = agent.command.iter().any(|word| word == "{EXTRA_ARGS}");
+    let by = match agent.kind {
+        _ if !takes_servers => None,
+        AgentKind::Opencode => Some(By::Opencode(InForce::of(invocation))),
+        AgentKind::Gemini => Listed::of(scenario, invocation).map(By::Gemini),
+        _ => None,
+    };
+    by.map(Question)
+}

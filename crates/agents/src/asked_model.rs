@@ -1,0 +1,57 @@
+//! The model that a command line asks for, where an agent does not say which one answered.
+
+use std::ffi::OsStr;
+
+use proctor_config::AgentKind;
+use proctor_model::StreamReport;
+
+/// Takes the model that was asked for where an agent's stream never names one: which one answered is then told by nobody.
+/// `kind` is what the agent prints as.
+pub fn settle_model(kind: AgentKind, asked: Option<String>, report: &mut StreamReport) {
+    if kind == AgentKind::Opencode && report.model.is_none() {
+        report.model_is_asked = asked.is_some();
+        report.model = asked;
+    }
+}
+
+/// The model named by `-m X`, `--model X`, `--model=X` or `-c model=X`; the last one counts, as it does for the CLIs.
+#[must_use]
+pub fn asked_model(command: &[impl AsRef<OsStr>]) -> Option<String> {
+    let mut found = None;
+    for (place, word) in command.iter().enumerate() {
+        let next = command.get(place + 1);
+        let next = next.and_then(|next| next.as_ref().to_str());
+        let named = match word.as_ref().to_str().unwrap_or_default() {
+            "-m" | "--model" => next,
+            "-c" | "--config" => next.and_then(|setting| setting.strip_prefix("model=")),
+            word => word.strip_prefix("--model="),
+        };
+        found = named.or(found);
+    }
+    let name = found?.trim_matches(['"', '\'']);
+    (!name.is_empty() && !name.starts_with(['-', '{'])).then(|| name.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::ffi::OsString;
+
+    use super::*;
+
+    #[test]
+    fn the_last_model_that_a_command_line_names_counts() {
+        let cases = [
+            ("codex exec -m gpt-5.5 {PROMPT}", Some("gpt-5.5")),
+            ("codex exec -c model=\"gpt-5.5\" x", Some("gpt-5.5")),
+            ("claude --model=opus --model sonnet", Some("sonnet")),
+            ("codex exec -c model_provider=fake x", None),
+            ("codex exec -m {PROMPT}", None),
+            ("codex exec -m", None),
+            ("codex -m --json", None),
+        ];
+        for (line, expected) in cases {
+            let words: Vec<OsString> = line.split(' ').map(OsString::from).collect();
+            assert_eq!(asked_model(&words).as_deref(), expected, "{line}");
+        }
+    }
+}

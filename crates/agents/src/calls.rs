@@ -1,0 +1,44 @@
+//! Calls of tools that begin and end once each, however often a stream tells them.
+
+use crate::stream::Sink;
+use proctor_model::{EventKind, SeenIds, Side, ToolCall, ToolResult};
+
+/// Which calls began and which ended.
+#[derive(Debug, Default)]
+pub(super) struct Calls {
+    seen: SeenIds,
+}
+
+impl Calls {
+    /// Tells the begin of a call, unless it was told.
+    pub(super) fn start(&mut self, call: ToolCall, sink: &mut Sink<'_>) {
+        if self.seen.is_new(&call.id, Side::Begin) {
+            sink.push(EventKind::ToolStarted(call));
+        }
+    }
+
+    /// Tells the end of a call, unless it was told.
+    pub(super) fn end(&mut self, result: ToolResult, sink: &mut Sink<'_>) {
+        if self.seen.is_new(&result.id, Side::End) {
+            sink.push(EventKind::ToolEnded(result));
+        }
+    }
+}
+
+/// Server and tool of a name that begins with what `begins` makes of a server's: by the servers known, longest first.
+pub(super) fn server_and_tool(
+    name: &str,
+    servers: &[String],
+    begins: fn(&str) -> String,
+) -> Option<(String, String)> {
+    let known = servers.iter().filter_map(|server| {
+        let tool = name.strip_prefix(&begins(server))?;
+        Some((server.clone(), tool.to_owned()))
+    });
+    known.max_by_key(|(server, _)| server.len())
+}
+
+/// The common form of an MCP tool's name.
+pub(super) fn mcp_name(mcp: &(String, String)) -> String {
+    format!("mcp__{}__{}", mcp.0, mcp.1)
+}

@@ -1,0 +1,198 @@
+//! The cassette file: read whole and checked before anything is played.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use serde::Deserialize;
+
+use crate::cassette::step::step;
+use proctor_config::AgentKind;
+
+/// The version of the format.
+const VERSION: u32 = 1;
+
+/// A cassette that cannot be played.
+#[derive(Debug, thiserror::Error)]
+pub enum CassetteError {
+    /// The file cannot be read.
+    #[error("read the cassette {}", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// Why not.
+        source: io::Error,
+    },
+    /// A line is wrong.
+    #[error("{}:{line}: {problem}", path.display())]
+    Line {
+        /// The file.
+        path: PathBuf,
+        /// Its line, from 1.
+        line: usize,
+        /// What is wrong.
+        problem: String,
+    },
+    /// A step could not be done.
+    #[error("{}:{line}: {step}", path.display())]
+    Step {
+        /// The file.
+        path: PathBuf,
+        /// The step's line, from 1.
+        line: usize,
+        /// What was to be done.
+        step: String,
+        /// Why it was not.
+        source: io::Error,
+    },
+}
+
+/// The first line of a cassette.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Header {
+    /// Whose stream format the cassette holds.
+    pub plays: AgentKind,
+    /// When it was recorded.
+    pub recorded: Option<String>,
+    /// What it shows.
+    pub note: Option<String>,
+    /// How long the recorded trial took.
+    pub duration_ms: Option<u64>,
+}
+
+/// A whole cassette.
+#[derive(Debug)]
+pub(super) struct Cassette {
+    /// What it is of.
+    pub(super) header: Header,
+    /// What is done.
+    pub(super) steps: Vec<Step>,
+}
+
+/// One step.
+#[derive(Debug)]
+pub(super) struct Step {
+    /// Its line in the file, from 1.
+    pub(super) line: usize,
+    /// When, since the start, as recorded.
+    pub(super) at: Duration,
+    /// What.
+    pub(super) action: Action,
+}
+
+/// What a step does.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Action {
+    /// Prints on standard output.
+    Out(Text),
+    /// Prints on standard error.
+    Err(Text),
+    /// Writes a file.
+    Write {
+        path: PathBuf,
+        bytes: Vec<u8>,
+        mode: Option<u32>,
+    },
+    /// Makes a symbolic link.
+    Link { path: PathBuf, target: String },
+    /// Removes a file or folder.
+    Delete(PathBuf),
+    /// Runs a command.
+    Run {
+        argv: Vec<String>,
+        cwd: Option<PathBuf>,
+        env: std::collections::BTreeMap<String, String>,
+        expect: Option<i32>,
+    },
+    /// Says and does nothing any more.
+    Hang,
+    /// Prints the same line for ever.
+    Chatter { text: Text, every: Duration },
+    /// Ends.
+    Exit(i32),
+    /// Ends by a signal.
+    KillSelf(String),
+}
+
+/// A line to print.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Text {
+    /// Its bytes, without the line end.
+    pub(super) bytes: Vec<u8>,
+    /// Whether placeholders are left alone.
+    pub(super) literal: bool,
+    /// Whether no line end follows.
+    pub(super) no_newline: bool,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct HeaderWire {
+    cassette: u32,
+    plays: String,
+    recorded: Option<String>,
+    note: Option<String>,
+    duration_ms: Option<u64>,
+}
+
+/// Checks all of a cassette without playing it, and tells what it is of.
+///
+/// # Errors
+/// A file that cannot be read; the first line that is wrong.
+pub fn check(path: &Path) -> Result<Header, CassetteError> {
+    read(path).map(|cassette| cassette.header)
+}
+
+/// Reads a cassette and checks all of it.
+///
+/// # Errors
+/// A file that cannot be read; the first line that is wrong.
+pub(super) fn read(path: &Path) -> Result<Cassette, CassetteError> {
+    let text = fs::read_to_string(path).map_err(|source| CassetteError::Read {
+        path: path.to_owned(),
+        source,
+    })?;
+    let wrong = |line: usize, problem: String| CassetteError::Line {
+        path: path.to_owned(),
+        line,
+        problem,
+    };
+    let mut lines = text
+        .lines()
+        .enumerate()
+        .map(|(index, text)| (index + 1, text));
+    let (_, first) = lines.next().unwrap_or((1, ""));
+    let header = header(first).map_err(|problem| wrong(1, problem))?;
+    let mut steps = Vec::new();
+    for (line, text) in lines.filter(|(_, text)| !text.trim().is_empty()) {
+        steps.push(step(line, text).map_err(|problem| wrong(line, problem))?);
+    }
+    Ok(Cassette { header, steps })
+}
+
+fn header(text: &str) -> Result<Header, String> {
+    let wire: HeaderWire =
+        serde_json::from_str(text).map_err(|error| format!("no cassette header: {error}"))?;
+    if wire.cassette != VERSION {
+        return Err(format!(
+            "a cassette of version {}; this program plays version {VERSION}",
+            wire.cassette
+        ));
+    }
+    let plays = AgentKind::ALL
+        .into_iter()
+        .find(|kind| kind.as_str() == wire.plays && *kind != AgentKind::Replay)
+        .ok_or_else(|| {
+            format!(
+                "plays: unknown kind `{}`; codex_cli, claude_code_cli or command",
+                wire.plays
+            )
+        })?;
+    Ok(Header {
+        plays,
+        recorded: wire.recorded,
+        note: wire.note,
+        duration_ms: wire.duration_ms,
+    })
+}

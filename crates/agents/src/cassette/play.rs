@@ -1,0 +1,228 @@
+//! Playing a cassette: the same output, files and commands as recorded, at a pace.
+
+use std::borrow::Cow;
+use std::ffi::{OsStr, OsString};
+use std::fmt;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use rustix::process::{getpid, kill_process};
+use tokio::time::{Instant, sleep, sleep_until};
+
+use crate::cassette::files;
+use crate::cassette::format::{Action, CassetteError, Step, Text, read};
+use crate::cassette::step::signal;
+use proctor_supervise::{Cancel, ChildSpec, Containment, Limits, StdinPlan, capture, find_program};
+
+/// Where and how fast a cassette is played.
+pub struct PlayOptions<'a> {
+    /// Recorded times are multiplied by this: 1 = as recorded, 0 = at once.
+    pub pace: f64,
+    /// The workspace's project folder.
+    pub workdir: &'a Path,
+    /// The prompt that the agent was given.
+    pub prompt: &'a str,
+    /// Standard output.
+    pub out: &'a mut dyn Write,
+    /// Standard error.
+    pub err: &'a mut dyn Write,
+}
+
+impl fmt::Debug for PlayOptions<'_> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("PlayOptions")
+            .field("pace", &self.pace)
+            .field("workdir", &self.workdir)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Plays `cassette` and gives the exit code that the process should end with. May never return (`hang`, `chatter_ms`), and
+/// may end the process (`kill_self`).
+///
+/// # Errors
+/// A cassette that is wrong, before anything is played; a step that cannot be done.
+pub async fn play(cassette: &Path, options: PlayOptions<'_>) -> Result<i32, CassetteError> {
+    let steps = read(cassette)?.steps;
+    let mut player = Player {
+        options,
+        start: Instant::now(),
+    };
+    for step in &steps {
+        sleep_until(player.start + player.paced(step.at)).await;
+        let done = player.step(&step.action).await;
+        match done.map_err(|source| failed(cassette, step, source))? {
+            Next::Go => {}
+            Next::End(code) => return Ok(code),
+        }
+    }
+    Ok(0)
+}
+
+fn failed(cassette: &Path, step: &Step, source: io::Error) -> CassetteError {
+    let words = match &step.action {
+        Action::Out(_) | Action::Err(_) | Action::Chatter { .. } => "print a line".to_owned(),
+        Action::Write { path, .. } | Action::Link { path, .. } => {
+            format!("write {}", path.display())
+        }
+        Action::Delete(path) => format!("delete {}", path.display()),
+        Action::Run { argv, .. } => format!("run {}", argv.join(" ")),
+        Action::Hang | Action::Exit(_) => "end".to_owned(),
+        Action::KillSelf(signal) => format!("end by signal {signal}"),
+    };
+    CassetteError::Step {
+        path: cassette.to_owned(),
+        line: step.line,
+        step: words,
+        source,
+    }
+}
+
+enum Next {
+    Go,
+    End(i32),
+}
+
+struct Player<'a> {
+    options: PlayOptions<'a>,
+    start: Instant,
+}
+
+impl Player<'_> {
+    /// A recorded time at this pace.
+    fn paced(&self, at: Duration) -> Duration {
+        let seconds = at.as_secs_f64() * self.options.pace;
+        Duration::try_from_secs_f64(seconds)
+            .unwrap_or_default()
+            .min(Duration::from_secs(86_400))
+    }
+
+    async fn step(&mut self, action: &Action) -> io::Result<Next> {
+        match action {
+            Action::Out(text) => {
+                let line = self.line(text);
+                self.options.out.write_all(&line)?;
+                self.options.out.flush()?;
+            }
+            Action::Err(text) => {
+                let line = self.line(text);
+                self.options.err.write_all(&line)?;
+                self.options.err.flush()?;
+            }
+            Action::Write { path, bytes, mode } => {
+                files::write(self.options.workdir, path, bytes, *mode)?;
+            }
+            Action::Link { path, target } => files::link(self.options.workdir, path, target)?,
+            Action::Delete(path) => files::delete(self.options.workdir, path)?,
+            Action::Run { expect, .. } => {
+                let code = self.run(action).await?;
+                if expect.is_some_and(|expected| code != Some(expected)) {
+                    let text = format!("ended with {code:?}, expected {expect:?}");
+                    return Err(io::Error::other(text));
+                }
+            }
+            Action::Hang => std::future::pending::<()>().await,
+            Action::Chatter { text, every } => loop {
+                let line = self.line(text);
+                self.options.out.write_all(&line)?;
+                self.options.out.flush()?;
+                sleep(*every).await;
+            },
+            Action::Exit(code) => return Ok(Next::End(*code)),
+            Action::KillSelf(name) => {
+                let signal = signal(name).map_err(io::Error::other)?;
+                // The first SEGV may only take away the handler of the run-time library.
+                loop {
+                    kill_process(getpid(), signal)?;
+                    sleep(Duration::from_millis(10)).await;
+                }
+            }
+        }
+        Ok(Next::Go)
+    }
+
+    /// Runs a command of the recorded agent with this process's environment.
+    async fn run(&self, action: &Action) -> io::Result<Option<i32>> {
+        let Action::Run { argv, cwd, env, .. } = action else {
+            return Ok(None);
+        };
+        let workdir = self.options.workdir;
+        let cwd = cwd
+            .as_ref()
+            .map_or_else(|| workdir.to_owned(), |folder| workdir.join(folder));
+        let mut variables: Vec<(OsString, OsString)> = std::env::vars_os().collect();
+        variables.retain(|(name, _)| !env.contains_key(name.to_str().unwrap_or_default()));
+        variables.extend(env.iter().map(|(name, value)| (name.into(), value.into())));
+        let Some(program) = program(&argv[0], &variables, &cwd) else {
+            return Ok(Some(127));
+        };
+        let spec = ChildSpec {
+            argv: std::iter::once(program.into_os_string())
+                .chain(argv[1..].iter().map(OsString::from))
+                .collect(),
+            cwd,
+            env: variables,
+            stdin: StdinPlan::Null,
+            limits: Limits::default(),
+            stdout_to: None,
+            stderr_to: None,
+            activity_files: Vec::new(),
+            marker: std::env::var("PROCTOR_TRIAL").ok(),
+            containment: Containment::None,
+        };
+        let (ending, _) = capture(&spec, 4096, &Cancel::new()).await;
+        Ok(ending.exit.map(|exit| exit.shell_code()))
+    }
+
+    /// A line as it is printed.
+    fn line(&self, text: &Text) -> Vec<u8> {
+        let mut line = match std::str::from_utf8(&text.bytes) {
+            Ok(plain) if !text.literal => self.filled_in(plain).into_owned().into_bytes(),
+            _ => text.bytes.clone(),
+        };
+        if !text.no_newline {
+            line.push(b'\n');
+        }
+        line
+    }
+
+    /// `line` with its placeholders replaced; inside JSON the values are written as JSON strings are.
+    fn filled_in<'t>(&self, line: &'t str) -> Cow<'t, str> {
+        let first = self
+            .options
+            .prompt
+            .lines()
+            .map(str::trim)
+            .find(|line| !line.is_empty());
+        let workdir = self.options.workdir.to_string_lossy();
+        let mut filled = Cow::Borrowed(line);
+        for (name, value) in [
+            ("{WORKDIR}", workdir.as_ref()),
+            ("{PROMPT_FIRST_LINE}", first.unwrap_or_default()),
+        ] {
+            if filled.contains(name) {
+                let value = if line.starts_with('{') {
+                    json_inner(value)
+                } else {
+                    value.to_owned()
+                };
+                filled = Cow::Owned(filled.replace(name, &value));
+            }
+        }
+        filled
+    }
+}
+
+/// `text` as it stands inside a JSON string.
+pub(super) fn json_inner(text: &str) -> String {
+    let quoted = serde_json::Value::from(text).to_string();
+    quoted[1..quoted.len() - 1].to_owned()
+}
+
+fn program(name: &str, env: &[(OsString, OsString)], cwd: &Path) -> Option<PathBuf> {
+    let path = env.iter().rev().find(|(name, _)| name == "PATH");
+    let path = path.map_or(OsStr::new(""), |(_, value)| value);
+    find_program(OsStr::new(name), path, cwd)
+}

@@ -1,0 +1,211 @@
+//! What a Codex trial cost by `@ccusage/codex`, from the session files of the trial's own `CODEX_HOME`.
+
+use std::ffi::{OsStr, OsString};
+use std::fs;
+use std::path::Path;
+use std::time::Duration;
+
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+
+use crate::wire::{Count, Few};
+use proctor_config::CcusagePackage;
+use proctor_model::{Usage, is_amount};
+use proctor_supervise::{Cancel, ChildSpec, EndReason, capture, find_program};
+
+/// How long it may take, a first download included.
+const LIMIT: Duration = Duration::from_secs(60);
+
+/// Its answer is a summary; more than this is none.
+const OUTPUT_CAP: usize = 8 * 1024 * 1024;
+
+/// The words that ask a version: both are pinned, since `@latest` of the first only prints that it moved.
+const fn words(package: CcusagePackage) -> &'static [&'static str] {
+    match package {
+        CcusagePackage::Codex18 => &["npx", "-y", "@ccusage/codex@18.0.11", "session", "--json"],
+        CcusagePackage::Ccusage20 => {
+            &["npx", "-y", "ccusage@20.0.24", "codex", "session", "--json"]
+        }
+    }
+}
+
+/// What ccusage knows of a trial.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct CcusageReport {
+    /// What it cost, in USD.
+    pub usd: Option<f64>,
+    /// Its tokens, those of sub-agents included; each counted once, whatever the version counts inside of what.
+    pub usage: Option<Usage>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Report {
+    #[serde(default)]
+    sessions: Few<IgnoredAny>,
+    totals: Option<Totals>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Totals {
+    #[serde(rename = "costUSD", default)]
+    cost_usd: Option<f64>,
+    #[serde(default)]
+    total_tokens: Count,
+    #[serde(default)]
+    input_tokens: Count,
+    #[serde(default)]
+    output_tokens: Count,
+    /// Version 18: part of the input.
+    #[serde(default)]
+    cached_input_tokens: Count,
+    /// Version 20: beside the input.
+    #[serde(default)]
+    cache_read_tokens: Count,
+    #[serde(default)]
+    cache_creation_tokens: Count,
+}
+
+/// What `package` says of all sessions below `codex_home`; nothing where there are none, or a person cancelled.
+///
+/// # Errors
+/// Why it says nothing of sessions that are there, as a fragment: no `npx` on `path`, no answer within a minute, a failure.
+pub async fn ccusage(
+    (codex_home, package): (&Path, CcusagePackage),
+    path: &OsStr,
+    cancel: &Cancel,
+) -> Result<CcusageReport, String> {
+    let sessions = fs::read_dir(codex_home.join("sessions"));
+    if !sessions.is_ok_and(|mut sessions| sessions.next().is_some()) {
+        return Ok(CcusageReport::default());
+    }
+    let command = words(package);
+    let npx = find_program(OsStr::new(command[0]), path, codex_home);
+    let npx = npx.ok_or_else(|| format!("{} is not on PATH", command[0]))?;
+    let mut argv = vec![npx.into_os_string()];
+    argv.extend(command[1..].iter().map(OsString::from));
+    let mut env = vec![
+        (OsString::from("PATH"), path.to_owned()),
+        (
+            OsString::from("CODEX_HOME"),
+            codex_home.as_os_str().to_owned(),
+        ),
+        (OsString::from("NO_COLOR"), OsString::from("1")),
+    ];
+    // npm keeps its cache below HOME; a private one would make every trial download again.
+    for name in [
+        "HOME",
+        "npm_config_registry",
+        "HTTPS_PROXY",
+        "https_proxy",
+        "NO_PROXY",
+    ] {
+        env.extend(std::env::var_os(name).map(|value| (OsString::from(name), value)));
+    }
+    let spec = ChildSpec::helper(argv, codex_home, env, LIMIT);
+    let (ending, output) = capture(&spec, OUTPUT_CAP, cancel).await;
+    match ending.reason {
+        _ if ending.succeeded() => Ok(ccusage_report(&output.stdout)),
+        EndReason::Cancelled => Ok(CcusageReport::default()),
+        EndReason::HardTimeout => Err(format!("no answer within {} s", LIMIT.as_secs())),
+        _ => Err(why(&output.stderr)),
+    }
+}
+
+/// The first line of what it said on standard error that is not empty.
+fn why(said: &[u8]) -> String {
+    let said = String::from_utf8_lossy(said);
+    let line = said.lines().map(str::trim).find(|line| !line.is_empty());
+    let line = line.unwrap_or("it failed without a word");
+    line.chars().take(200).collect()
+}
+
+/// What a report of either version says; nothing for a report without sessions. A cost of 0 beside tokens only says that the
+/// model has no price.
+#[must_use]
+pub fn ccusage_report(report: &[u8]) -> CcusageReport {
+    let report: Option<Report> = serde_json::from_slice(report).ok();
+    let totals = report.filter(|report| !report.sessions.0.is_empty());
+    let Some(totals) = totals.and_then(|report| report.totals) else {
+        return CcusageReport::default();
+    };
+    let cost = totals.cost_usd.filter(|cost| is_amount(*cost));
+    let unpriced = totals.total_tokens.value() != Some(0) || totals.total_tokens == Count::Absent;
+    CcusageReport {
+        usd: cost.filter(|cost| *cost > 0.0 || !unpriced),
+        usage: totals.usage(),
+    }
+}
+
+impl Totals {
+    fn usage(&self) -> Option<Usage> {
+        if self.input_tokens == Count::Absent {
+            return None;
+        }
+        let input = self.input_tokens.value()?;
+        let inside = self.cached_input_tokens.value()?;
+        Some(Usage {
+            uncached_input: input.saturating_sub(inside),
+            cached_read: self.cache_read_tokens.value()?.saturating_add(inside),
+            cache_write: self.cache_creation_tokens.value()?,
+            output: self.output_tokens.value()?,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cost_is_what_the_totals_say_or_unknown() {
+        let session = r#"{"sessionId":"a","sessionFile":"rollout-a","inputTokens":17920,"cachedInputTokens":8000,
+            "outputTokens":81,"reasoningOutputTokens":14,"totalTokens":18001,"costUSD":0.0142,"models":{}}"#;
+        let cases = [
+            (
+                format!(
+                    r#"{{"sessions":[{session}],"totals":{{"totalTokens":18001,"costUSD":0.0142}}}}"#
+                ),
+                Some(0.0142),
+            ),
+            (r#"{"sessions":[],"totals":null}"#.to_owned(), None),
+            (
+                r#"{"sessions":[],"totals":{"costUSD":0,"totalTokens":0}}"#.to_owned(),
+                None,
+            ),
+            (
+                format!(
+                    r#"{{"sessions":[{session}],"totals":{{"totalTokens":18001,"costUSD":0}}}}"#
+                ),
+                None,
+            ),
+            (
+                format!(r#"{{"sessions":[{session}],"totals":{{"costUSD":-1}}}}"#),
+                None,
+            ),
+            (
+                format!(r#"{{"sessions":[{session}],"totals":{{"costUSD":1e400}}}}"#),
+                None,
+            ),
+            ("use npx ccusage instead".to_owned(), None),
+            (String::new(), None),
+        ];
+        for (report, expected) in cases {
+            assert_eq!(ccusage_report(report.as_bytes()).usd, expected, "{report}");
+        }
+    }
+
+    /// The same session, as both versions tell it: cached tokens inside of the input, and beside it.
+    #[test]
+    fn both_versions_tell_the_same_tokens() {
+        let eighteen = br#"{"sessions":[{"sessionId":"a"}],"totals":{"inputTokens":17920,"cachedInputTokens":8000,"outputTokens":81,"reasoningOutputTokens":14,"totalTokens":18001,"costUSD":0.0142}}"#;
+        let twenty = br#"{"sessions":[{"sessionId":"a"}],"totals":{"inputTokens":1520,"cacheReadTokens":8000,"cacheCreationTokens":8400,"outputTokens":81,"totalTokens":18001,"costUSD":0.0665}}"#;
+        let tokens = |report: &[u8]| {
+            let usage = ccusage_report(report).usage.expect("tokens");
+            let input = usage.uncached_input + usage.cache_write;
+            (input, usage.cached_read, usage.output)
+        };
+        assert_eq!(tokens(eighteen), (9920, 8000, 81));
+        assert_eq!(tokens(twenty), tokens(eighteen));
+    }
+}

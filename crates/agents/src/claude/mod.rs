@@ -1,0 +1,493 @@
+//! What Claude Code prints with `--output-format stream-json --verbose`: one JSON object a line, a result at the end.
+
+mod at_once;
+mod counts;
+mod turn;
+mod usage;
+mod wire;
+
+use serde::Deserialize;
+
+use crate::claude::at_once::Speaker;
+pub(super) use crate::claude::counts::ClaudeUsage;
+use crate::claude::turn::Turns;
+use crate::claude::usage::{Running, Told, settle};
+use crate::claude::wire::{Final, Partial, RateLimit, System, Turn};
+use crate::fault::{self, fault};
+use crate::reset::reset_at;
+use crate::stream::{Dialect, Sink};
+use crate::wire::{Head, border, capped, words};
+use proctor_model::{
+    EventKind, McpServerSeen, ModelTokens, ProviderFault, ProviderFaultKind, Reset, StreamReport,
+    Terminal, Usage,
+};
+
+/// Warnings that standard error may give at most.
+const WARNINGS_CAP: u32 = 100;
+
+/// `system` subtypes that tell nothing that is measured.
+const QUIET_SYSTEM: [&str; 20] = [
+    "api_metrics",
+    "compact_boundary",
+    "dev_intent",
+    "elicitation_complete",
+    "files_persisted",
+    "hook_progress",
+    "hook_response",
+    "hook_started",
+    "informational",
+    "local_command_output",
+    "microcompact_boundary",
+    "post_turn_summary",
+    "session_state_changed",
+    "status",
+    "task_notification",
+    "task_progress",
+    "task_started",
+    "task_updated",
+    "thinking_tokens",
+    "turn_duration",
+];
+
+/// Other events that tell nothing that is measured.
+const QUIET: [&str; 7] = [
+    "control_request",
+    "control_response",
+    "keep_alive",
+    "prompt_suggestion",
+    "queue-operation",
+    "tool_progress",
+    "tool_use_summary",
+];
+
+/// How Qwen Code's client begins an answer that tells a failure of the API.
+const QWEN_FAILURE: &str = "[API Error: ";
+
+/// What is kept of a Claude Code stream.
+#[derive(Debug, Default)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each remembers another thing that the stream told"
+)]
+pub(super) struct ClaudeStream {
+    /// Whether it is Qwen Code that speaks: the same words, other token bases, failures in other places.
+    is_qwen: bool,
+    turns: Turns,
+    running: Running,
+    told: Option<Told>,
+    model: Option<String>,
+    cli_version: Option<String>,
+    servers: Vec<McpServerSeen>,
+    terminal: Terminal,
+    inits: u32,
+    finals: u32,
+    answer: Option<String>,
+    client_fault: Option<ProviderFault>,
+    /// When the account's limit ends, as its last refusal told.
+    limit_ends: Option<Reset>,
+    background_tasks: usize,
+    after_final: bool,
+    /// Whether a turn began after the last result.
+    begun_anew: bool,
+    warnings: u32,
+    /// Whether the model used tokens for the message that came last, and its id.
+    last_message: (Option<String>, bool),
+    /// Whether an answer of the model broke off.
+    broke_off: bool,
+}
+
+impl Dialect for ClaudeStream {
+    fn at_once(&mut self, text: &str, sink: &mut Sink<'_>) -> bool {
+        if let Some((speaker, turn)) = at_once::turn(text) {
+            match speaker {
+                Speaker::Assistant => self.assistant(turn, sink),
+                Speaker::User => self.user(turn, sink),
+            }
+            return true;
+        }
+        if let Some(told) = at_once::partial(text) {
+            if let Some((id, model, usage)) = told {
+                self.usage((id, model), &usage, sink);
+            }
+            return true;
+        }
+        at_once::note(text).is_some_and(|note| self.noted(&note, sink))
+    }
+
+    fn line(&mut self, text: &str, sink: &mut Sink<'_>) -> Result<(), String> {
+        let head = match Head::at_once(text) {
+            Some(head) if matches!(head.kind.as_deref(), Some("assistant" | "user")) => head,
+            _ => read(text)?,
+        };
+        let kind = head.kind.as_deref().unwrap_or_default();
+        match kind {
+            "system" => self.system(
+                head.subtype.as_deref().unwrap_or_default(),
+                read(text)?,
+                sink,
+            ),
+            "assistant" => self.assistant(read(text)?, sink),
+            "user" => {
+                // A turn that cannot be read is something that came, too.
+                self.after_final = true;
+                self.user(read(text)?, sink);
+            }
+            "result" => self.result(&read(text)?, sink)?,
+            "stream_event" => self.partial(read(text)?, sink),
+            "rate_limit_event" => self.rate_limit(read(text)?, sink),
+            quiet if QUIET.contains(&quiet) => {}
+            _ => sink.push(EventKind::Unknown { name: capped(kind) }),
+        }
+        Ok(())
+    }
+
+    /// The client prints some of its failures bare.
+    fn bare_line(&mut self, text: &str, sink: &mut Sink<'_>) -> Result<(), String> {
+        if !fault::begins_as_failure(text) {
+            return Err("no JSON object".to_owned());
+        }
+        sink.push(EventKind::ProviderFault(fault(&fault::Told {
+            message: text,
+            ..fault::Told::default()
+        })));
+        Ok(())
+    }
+
+    /// Reads one line of standard error: what calls itself an error is a warning.
+    fn stderr_line(&mut self, line: &str, sink: &mut Sink<'_>) {
+        if self.is_qwen && line.starts_with("Retrying in ") && self.warnings < WARNINGS_CAP {
+            // Here alone it tells which failure it was.
+            self.warnings += 1;
+            let message = line.split_once(": ").map_or(line, |(_, told)| told);
+            return sink.push(EventKind::ProviderFault(fault(&fault::Told {
+                message,
+                ..fault::Told::default()
+            })));
+        }
+        let speaks =
+            line.starts_with("Error") || line.starts_with("error") || line.starts_with("--");
+        if speaks && self.warnings < WARNINGS_CAP {
+            self.warnings += 1;
+            let text = line[..border(line, 2000)].to_owned();
+            sink.push(EventKind::Warning { text });
+        }
+    }
+
+    /// Whether a result came, nothing followed it, and no sub-agent works in the background.
+    fn done(&self) -> bool {
+        self.finals > 0 && !self.after_final && self.background_tasks == 0
+    }
+
+    fn has_ended(&self) -> bool {
+        self.finals > 0
+    }
+
+    fn by_model(&self) -> &[ModelTokens] {
+        let told = self.told.as_ref().map(Told::by_model);
+        let told = told.filter(|told| !told.is_empty());
+        told.unwrap_or(self.running.by_model())
+    }
+
+    fn finish(self: Box<Self>, _sink: &mut Sink<'_>) -> StreamReport {
+        let mut report = StreamReport {
+            terminal: self.terminal,
+            model: self.turns.model.or(self.model),
+            models: self.turns.models,
+            cli_version: self.cli_version,
+            mcp_servers: self.servers,
+            answer: self.answer.or(self.turns.answer),
+            finals: self.finals,
+            spare_finals: self.finals.saturating_sub(self.inits.max(1)),
+            broke_off: self.broke_off,
+            ..StreamReport::default()
+        };
+        settle(&self.running, (self.told, self.begun_anew), &mut report);
+        if self.is_qwen {
+            // Requests for titles and the like are told in the sum alone.
+            report.model_requests = None;
+        }
+        report
+    }
+}
+
+impl ClaudeStream {
+    /// A reader of Qwen Code's dialect.
+    pub(super) fn of_qwen() -> Self {
+        Self {
+            is_qwen: true,
+            turns: Turns::of_qwen(),
+            ..Self::default()
+        }
+    }
+
+    /// Takes in an event of the client of which no more is of interest; says whether it is one.
+    fn noted(&mut self, note: &at_once::Note<'_>, sink: &mut Sink<'_>) -> bool {
+        match note.subtype {
+            "api_retry" => self.retried(note.status, note.error.unwrap_or_default(), sink),
+            quiet if QUIET_SYSTEM.contains(&quiet) => {}
+            _ => return false,
+        }
+        true
+    }
+
+    /// Tells a request that failed and is tried again. Without a status it was answered by nobody, or the answer broke off:
+    /// which of both is not told.
+    fn retried(&mut self, status: Option<u16>, message: &str, sink: &mut Sink<'_>) {
+        let found = fault(&fault::Told {
+            status,
+            code: Some(message),
+            message,
+            ..fault::Told::default()
+        });
+        let is_of_line = matches!(
+            found.kind,
+            ProviderFaultKind::Unreachable | ProviderFaultKind::Other
+        );
+        self.broke_off |= found.status.is_none() && is_of_line;
+        sink.push(EventKind::ProviderFault(found));
+    }
+
+    fn system(&mut self, subtype: &str, system: System, sink: &mut Sink<'_>) {
+        match subtype {
+            "init" => self.init(system, sink),
+            "api_retry" => {
+                let message = system.error.0.unwrap_or_default();
+                self.retried(system.error_status.0, &message, sink);
+            }
+            // Qwen Code's word for it, which only tells a wait where a limit of requests was met. Else the connection ended, or
+            // nothing was in the answer: its session file tells which.
+            "retry" if self.is_qwen => {
+                let waits = system.data.0.is_some_and(|data| data.delay_ms.0.is_some());
+                let code = if waits { "rate_limit" } else { "server_error" };
+                self.broke_off |= !waits;
+                sink.push(EventKind::ProviderFault(fault(&fault::Told {
+                    code: Some(code),
+                    message: "a request failed and is tried again",
+                    ..fault::Told::default()
+                })));
+            }
+            "permission_denied" => {
+                let tool = system.tool_name.0.unwrap_or_default();
+                let message = system.message.0.unwrap_or_default();
+                let text = capped(&format!("permission denied for {tool}: {message}"));
+                sink.push(EventKind::Warning { text });
+            }
+            "background_tasks_changed" => {
+                self.background_tasks = system.tasks.0.map_or(0, |tasks| tasks.0.len());
+            }
+            quiet if QUIET_SYSTEM.contains(&quiet) => {}
+            other => sink.push(EventKind::Unknown {
+                name: capped(&format!("system/{other}")),
+            }),
+        }
+    }
+
+    fn init(&mut self, system: System, sink: &mut Sink<'_>) {
+        self.after_final = true;
+        self.begun_anew = true;
+        self.inits = self.inits.saturating_add(1);
+        let servers = system.mcp_servers.0.unwrap_or_default().0.into_iter();
+        self.servers = servers
+            .map(|server| McpServerSeen {
+                name: server.name,
+                status: server.status,
+            })
+            .collect();
+        self.turns.servers = self
+            .servers
+            .iter()
+            .map(|server| server.name.clone())
+            .collect();
+        self.model = system.model.0.or(self.model.take());
+        self.cli_version = system.claude_code_version.0.or(self.cli_version.take());
+        sink.push(EventKind::Started {
+            session: system.session_id.0,
+            model: self.model.clone(),
+            cli_version: self.cli_version.clone(),
+            mcp_servers: self.servers.clone(),
+            tools: system.tools.0.unwrap_or_default().0,
+        });
+    }
+
+    fn user(&mut self, turn: Turn<'_>, sink: &mut Sink<'_>) {
+        self.after_final = true;
+        self.turns.user(turn, sink);
+    }
+
+    fn assistant(&mut self, mut turn: Turn<'_>, sink: &mut Sink<'_>) {
+        self.after_final = true;
+        let (id, usage) = (turn.message.id.take(), turn.message.usage.0.take());
+        let model = turn.message.model.clone();
+        if self.is_qwen && (id.is_none() || self.last_message.0.as_deref() != id.as_deref()) {
+            self.last_message = (id.as_deref().map(str::to_owned), false);
+        }
+        if let Some(fault) = self.turns.assistant(turn, sink) {
+            self.client_fault = Some(fault);
+            return;
+        }
+        self.client_fault = None;
+        if let (Some(id), Some(usage)) = (id, usage) {
+            self.usage((&id, model.as_deref()), &usage, sink);
+        }
+    }
+
+    /// Takes in the tokens of a message of this model, where it is named.
+    fn usage(&mut self, message: (&str, Option<&str>), usage: &ClaudeUsage, sink: &mut Sink<'_>) {
+        if self.is_qwen && usage.is_nothing() {
+            // Qwen Code tells a request's tokens with its last event; those before hold zeros.
+            return;
+        }
+        self.last_message.1 = true;
+        let usage = usage.of(self.is_qwen);
+        if let Some(more) = self.running.see(message, &usage) {
+            if let Some(told) = &mut self.told {
+                told.add(&more);
+            }
+            sink.push(EventKind::UsageSeen(more.total));
+        }
+    }
+
+    /// A part of a message: the full event tells its content, so only its token counts are of interest.
+    fn partial(&mut self, partial: Partial, sink: &mut Sink<'_>) {
+        let Some(event) = partial.event.0 else { return };
+        let (id, model, usage) = match event.message.0 {
+            Some(message) => (message.id.0, message.model.0, message.usage.0),
+            None => (partial.api_message_id.0, None, event.usage.0),
+        };
+        if let (Some(id), Some(usage)) = (id, usage) {
+            self.usage((&id, model.as_deref()), &usage, sink);
+        }
+    }
+
+    /// The final event. The last one counts: a sub-agent in the background makes two, and the last tells all.
+    fn result(&mut self, last: &Final<'_>, sink: &mut Sink<'_>) -> Result<(), String> {
+        let results = self.finals.saturating_add(1);
+        let told = Told::read(last, &self.running, (results, self.is_qwen))?;
+        self.finals = self.finals.saturating_add(1);
+        let subtype = last.subtype.as_deref().unwrap_or_default();
+        let failed = self.qwen_failed(last, &told);
+        let is_error = last.is_error.unwrap_or(subtype != "success") || failed;
+        let ok = !is_error && !subtype.starts_with("error");
+        self.terminal = if ok { Terminal::Done } else { Terminal::Failed };
+        self.after_final = false;
+        self.begun_anew = false;
+        let mut odd = told.odd.clone();
+        if self.finals > self.inits.max(1) {
+            odd.push("more results than sessions that began: one may be made up".to_owned());
+        }
+        for text in odd {
+            sink.push(EventKind::Warning { text });
+        }
+        for denial in last
+            .permission_denials
+            .0
+            .iter()
+            .flat_map(|denials| &denials.0)
+        {
+            let tool = denial.tool_name.0.as_deref().unwrap_or("a tool");
+            let text = capped(&format!(
+                "a call of {tool} was refused by the permission mode"
+            ));
+            sink.push(EventKind::Warning { text });
+        }
+        if let Some(usage) = told.usage() {
+            sink.push(EventKind::UsageSeen(usage));
+        }
+        if let Some(usd) = told.cost_usd() {
+            sink.push(EventKind::CostSeen(usd));
+        }
+        self.told = Some(told);
+        if !ok {
+            self.failure(last, sink);
+        }
+        self.answer = last.result.as_deref().map(words).or(self.answer.take());
+        sink.push(EventKind::Finished {
+            ok,
+            answer: self.answer.clone(),
+        });
+        Ok(())
+    }
+
+    /// Whether Qwen Code failed without a word of it but in its answer, as 0.15 does: no token was used for it, so the
+    /// answer is the client's own. Where no message was told, the whole session used none.
+    fn qwen_failed(&self, last: &Final<'_>, told: &Told) -> bool {
+        let answer = last.result.as_deref().unwrap_or_default();
+        let by_model = match &self.turns.answer {
+            Some(said) => said.starts_with(QWEN_FAILURE) && self.last_message.1,
+            None => told.usage().is_some_and(|usage| usage != Usage::default()),
+        };
+        self.is_qwen && answer.starts_with(QWEN_FAILURE) && !by_model
+    }
+
+    /// Tells the provider's failure behind a failed result. Its text may be the model's last words: without a field that says
+    /// so it is a failure of the provider only where it begins as the client's own words do.
+    fn failure(&mut self, last: &Final<'_>, sink: &mut Sink<'_>) {
+        let errors: &[String] = last.errors.0.as_ref().map_or(&[], |errors| &errors.0);
+        let error = last
+            .error
+            .0
+            .as_ref()
+            .and_then(|error| error.message.0.clone());
+        let of_client = self.is_qwen && last.result.is_none() && error.is_some();
+        let message = last.result.clone().or(error);
+        let message = message.unwrap_or_else(|| errors.join("; "));
+        let refused = last.stop_reason.0.as_deref() == Some("refusal");
+        let by_model = self.turns.answer.as_ref() == last.result.as_ref();
+        let by_api = last.api_error_status.0.is_some()
+            || (self.is_qwen && message.starts_with(QWEN_FAILURE))
+            || last.terminal_reason.0.as_deref() == Some("api_error")
+            || self.client_fault.is_some()
+            || refused
+            || (of_client && fault::speaks_of_failure(&message))
+            || (last.subtype.as_deref() == Some("success")
+                && !by_model
+                && fault::begins_as_failure(&message));
+        if !by_api {
+            return;
+        }
+        let known = self.client_fault.take();
+        let cut_off = self.is_qwen && message.starts_with("[API Error: terminated");
+        self.broke_off |= cut_off || message.starts_with("API Error: terminated");
+        let code = refused.then_some("refusal");
+        let code = code.or(last.api_error_type.0.as_deref());
+        let mut found = fault(&fault::Told {
+            status: last.api_error_status.0,
+            code: code.or(cut_off.then_some("server_error")),
+            message: &message,
+            fatal: true,
+            reset: None,
+        });
+        if let Some(known) = known {
+            found.kind = if refused { found.kind } else { known.kind };
+            found.status = found.status.or(known.status);
+            found.reset = found.reset.or(known.reset);
+        }
+        // The event tells the second, the message the minute.
+        let exact = self.limit_ends.clone();
+        found.reset = exact.or(found.reset);
+        sink.push(EventKind::ProviderFault(found));
+    }
+
+    /// A limit of the account: only a refusal is a failure.
+    fn rate_limit(&mut self, event: RateLimit, sink: &mut Sink<'_>) {
+        let Some(info) = event.rate_limit_info.0 else {
+            return;
+        };
+        if info.status.0.as_deref() == Some("rejected") {
+            self.limit_ends = info.resets_at.0.map(reset_at);
+            sink.push(EventKind::ProviderFault(fault(&fault::Told {
+                code: Some("rate_limit"),
+                message: "the account's limit is reached",
+                reset: self.limit_ends.clone(),
+                ..fault::Told::default()
+            })));
+        }
+    }
+}
+
+fn read<'a, T: Deserialize<'a>>(text: &'a str) -> Result<T, String> {
+    serde_json::from_str(text).map_err(|error| error.to_string())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,362 @@
+//! Tokens of a Claude Code stream: the last result's, or the best lower bound while none has come.
+
+use serde_json::value::RawValue;
+
+use crate::claude::counts::{ClaudeUsage, ModelCounts, ModelUsage};
+use crate::claude::wire::Final;
+use crate::wire::{TEXT_CAP, add, border, model_name};
+use proctor_model::{
+    ById, CacheWrites, ModelTokens, StreamReport, Usage, UsageSource, id_hash, is_amount,
+};
+
+/// Messages of one generation. At least so many of the last ones are told apart, at most twice as many; of others their sum
+/// is kept.
+const MESSAGES_CAP: usize = 1_024;
+
+/// Models that are told apart. Further ones count as the last of them; no honest session has so many.
+const MODELS_CAP: usize = 64;
+
+/// A longer name of a model is cut to so many bytes.
+const NAME_CAP: usize = 200;
+
+/// The place of its model, and its tokens.
+type Messages = ById<(usize, Usage, CacheWrites)>;
+
+/// Tokens seen message by message. An event of a message repeats its usage per block, with a placeholder for output
+/// tokens, so each message counts once, with the largest figures told.
+#[derive(Debug, Default)]
+pub(super) struct Running {
+    total: Usage,
+    messages: Messages,
+    earlier: Messages,
+    requests: u64,
+    writes: CacheWrites,
+    /// The same by model; its name is empty where a message names none.
+    by_model: Vec<ModelTokens>,
+    /// What was told last: events of one message follow each other and repeat it.
+    last: (u64, Usage, CacheWrites),
+}
+
+/// What an event tells more than what was known.
+#[derive(Debug)]
+pub(super) struct More {
+    /// All tokens by now.
+    pub(super) total: Usage,
+    /// What is new.
+    of: ModelTokens,
+}
+
+impl Running {
+    /// Takes the usage of an event of message `id` of this model, where it names one; tells what grew.
+    pub(super) fn see(
+        &mut self,
+        (id, model): (&str, Option<&str>),
+        usage: &ClaudeUsage,
+    ) -> Option<More> {
+        let told = usage.unified()?;
+        let id = id_hash(id);
+        let this = (id, told, usage.writes());
+        if std::mem::replace(&mut self.last, this) == this {
+            return None;
+        }
+        let (place, known, known_writes) = self.known(id, model);
+        let larger = larger(known, told);
+        let writes = known_writes.at_least(usage.writes());
+        if let Some(message) = self.messages.get_mut(&id) {
+            *message = (place, larger, writes);
+        }
+        let more = growth(known, larger);
+        let more_writes = growth_of_writes(known_writes, writes);
+        self.total = add(self.total, more);
+        self.writes = self.writes.plus(more_writes);
+        let of = &mut self.by_model[place];
+        of.usage = add(of.usage, more);
+        of.writes = of.writes.plus(more_writes);
+        let of = ModelTokens {
+            model: of.model.clone(),
+            usage: more,
+            writes: more_writes,
+        };
+        let total = self.total;
+        (larger != known).then_some(More { total, of })
+    }
+
+    /// The tokens by model.
+    pub(super) fn by_model(&self) -> &[ModelTokens] {
+        &self.by_model
+    }
+
+    /// Written tokens of the messages of a model, which may have a suffix here that messages leave out: `opus[1m]`.
+    fn writes_of(&self, model: &str) -> CacheWrites {
+        let base = model.split_once('[').map_or(model, |(base, _)| base);
+        let named = |name: &str| self.by_model.iter().find(|one| one.model == name);
+        let found = named(model).or_else(|| named(base));
+        found.map(|one| one.writes).unwrap_or_default()
+    }
+
+    /// What is known of a message, and the place of its model; a new one counts as a request.
+    fn known(&mut self, id: u64, model: Option<&str>) -> (usize, Usage, CacheWrites) {
+        if let Some((place, usage, writes)) = self.messages.get(&id).copied() {
+            return (
+                model.map_or(place, |model| self.place(model)),
+                usage,
+                writes,
+            );
+        }
+        if self.messages.len() >= MESSAGES_CAP {
+            std::mem::swap(&mut self.earlier, &mut self.messages);
+            self.messages.clear();
+        }
+        let known = self.earlier.remove(&id);
+        self.requests += u64::from(known.is_none());
+        let place = match (model, known) {
+            (None, Some((place, ..))) => place,
+            (model, _) => self.place(model.unwrap_or_default()),
+        };
+        let (_, usage, writes) = known.unwrap_or_default();
+        self.messages.insert(id, (place, usage, writes));
+        (place, usage, writes)
+    }
+
+    /// Where the tokens of a model are counted.
+    fn place(&mut self, model: &str) -> usize {
+        let model = &model[..border(model, NAME_CAP)];
+        let known = self.by_model.iter().position(|one| one.model == model);
+        known.unwrap_or_else(|| {
+            if self.by_model.len() < MODELS_CAP {
+                self.by_model.push(ModelTokens {
+                    model: model.to_owned(),
+                    ..ModelTokens::default()
+                });
+            }
+            self.by_model.len() - 1
+        })
+    }
+}
+
+/// What the last result told of tokens and money.
+#[derive(Debug, Default)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each tells of another figure whether it is all that it seems"
+)]
+pub(super) struct Told {
+    usage: Option<Usage>,
+    writes: CacheWrites,
+    cost_usd: Option<f64>,
+    /// Whether what was told as a cost is no amount of money.
+    cost_is_none: bool,
+    /// Whether the client does not know a model's price.
+    cost_is_guess: bool,
+    by_model: Vec<ModelTokens>,
+    text: Option<String>,
+    /// Whether `usage` covers one of several parts only.
+    partial: bool,
+    /// Whether its client was stopped while a request was open, as it says itself: what that cost is in no figure.
+    lacks_a_request: bool,
+    /// The models that were paid for.
+    models: Vec<String>,
+    /// What messages had told until then.
+    until: Usage,
+    /// What is odd about it, for a warning.
+    pub(super) odd: Vec<String>,
+}
+
+impl Told {
+    /// Reads a result: `modelUsage` where there is one (it covers the whole session), else `usage`.
+    ///
+    /// # Errors
+    /// Why the objects cannot be read.
+    pub(super) fn read(
+        last: &Final<'_>,
+        running: &Running,
+        (results, cached_inside): (u32, bool),
+    ) -> Result<Self, String> {
+        let mut told = Self {
+            until: running.total,
+            cost_usd: last.total_cost_usd.filter(|cost| is_amount(*cost)),
+            text: last
+                .usage
+                .map(|usage| provider_usage(usage, last.model_usage)),
+            lacks_a_request: last.terminal_reason.0.as_deref() == Some("aborted_streaming"),
+            ..Self::default()
+        };
+        told.cost_is_none = last.total_cost_usd.is_some() && told.cost_usd.is_none();
+        if told.cost_is_none {
+            told.odd
+                .push("the result tells a cost that is none".to_owned());
+        }
+        let own: Option<ClaudeUsage> = last.usage.map(read).transpose()?;
+        let own = own.map(|usage| usage.of(cached_inside));
+        told.writes = own.as_ref().map(ClaudeUsage::writes).unwrap_or_default();
+        let models: Option<ModelUsage> = last.model_usage.map(read).transpose()?;
+        if let Some(models) = models.filter(|models| !models.0.is_empty()) {
+            told.take_models(&models, running);
+        } else {
+            told.usage = own.as_ref().and_then(ClaudeUsage::unified);
+            told.partial = results > 1;
+        }
+        if told.usage.is_none() && (last.usage.is_some() || last.model_usage.is_some()) {
+            told.odd
+                .push("the token counts of the result cannot be read".to_owned());
+        }
+        Ok(told)
+    }
+
+    /// Takes in what the session used by model. Older clients do not tell how long a model's written tokens live: its messages
+    /// do, else the result as a whole.
+    fn take_models(&mut self, models: &ModelUsage, running: &Running) {
+        let own = self.writes;
+        let mut counts = models.0.iter().map(|(_, counts)| counts);
+        let writes = counts.clone().map(ModelCounts::writes);
+        let writes = writes.fold(CacheWrites::default(), CacheWrites::plus);
+        if writes.ttl().is_some() {
+            self.writes = writes;
+        }
+        self.models = models.0.iter().map(|(model, _)| model.clone()).collect();
+        self.usage = counts.try_fold(Usage::default(), |total, model| {
+            Some(add(total, model.unified()?))
+        });
+        let apart = models.0.iter().map(|(model, counts)| {
+            Some(ModelTokens {
+                model: model_name(model),
+                usage: counts.unified()?,
+                writes: told_writes([counts.writes(), running.writes_of(model), own]),
+            })
+        });
+        self.by_model = apart.collect::<Option<_>>().unwrap_or_default();
+        for (model, counts) in &models.0 {
+            if counts.cost_basis.0.as_deref() == Some("unknown") {
+                self.cost_is_guess = true;
+                let model: String = model.chars().take(100).collect();
+                self.odd.push(format!(
+                    "the CLI does not know the price of {model}: its cost is a guess"
+                ));
+            }
+        }
+    }
+
+    /// The figures so far, for a live view.
+    pub(super) fn usage(&self) -> Option<Usage> {
+        self.usage
+    }
+
+    /// Takes in what messages tell after it.
+    pub(super) fn add(&mut self, more: &More) {
+        if self.by_model.is_empty() {
+            return;
+        }
+        let known = self.by_model.iter_mut();
+        match known.into_iter().find(|one| one.model == more.of.model) {
+            Some(one) => {
+                one.usage = add(one.usage, more.of.usage);
+                one.writes = one.writes.plus(more.of.writes);
+            }
+            None => self.by_model.push(more.of.clone()),
+        }
+    }
+
+    /// The tokens by model, where they were told apart.
+    pub(super) fn by_model(&self) -> &[ModelTokens] {
+        &self.by_model
+    }
+
+    /// The money so far: it covers the whole session, sub-agents included.
+    pub(super) fn cost_usd(&self) -> Option<f64> {
+        self.cost_usd
+    }
+}
+
+/// Puts the tokens and the money of a stream into `report`: of the last result, or what ran up without one.
+/// `begun_anew`: a turn began after that result, of which no result told anything.
+pub(super) fn settle(
+    running: &Running,
+    (told, begun_anew): (Option<Told>, bool),
+    report: &mut StreamReport,
+) {
+    report.model_requests = (running.requests > 0).then_some(running.requests);
+    let Some(told) = told else {
+        report.usage = (running.requests > 0).then_some(running.total);
+        report.usage_is_lower_bound = report.usage.is_some();
+        report.cache_writes = running.writes;
+        report.by_model.clone_from(&running.by_model);
+        return;
+    };
+    // What messages told after the last result is in no result, and the rest of their turn is not told at all.
+    let since = growth(told.until, running.total);
+    let is_cut = begun_anew || told.lacks_a_request || since != Usage::default();
+    report.usage = told.usage.map(|usage| add(usage, since));
+    report.usage_is_lower_bound = (told.partial || is_cut) && told.usage.is_some();
+    report.provider_cost_is_lower_bound = is_cut && told.cost_usd.is_some();
+    // Whoever writes into the stream can write a result, but what messages told before it stands.
+    if told.usage.unwrap_or_default().falls_short_of(told.until) {
+        report.final_is_below = Some(UsageSource::Stream);
+        report.usage = Some(running.total.at_least(report.usage.unwrap_or_default()));
+        report.usage_is_lower_bound = true;
+        report.provider_cost_is_lower_bound = told.cost_usd.is_some();
+    }
+    report.cache_writes = match told.writes.ttl() {
+        Some(_) => told.writes,
+        None => running.writes,
+    };
+    report.by_model = match report.final_is_below {
+        Some(_) => running.by_model.clone(),
+        None => told.by_model,
+    };
+    report.provider_cost_usd = told.cost_usd;
+    report.provider_cost_is_none = told.cost_is_none;
+    report.provider_cost_is_guess = told.cost_is_guess && told.cost_usd.is_some();
+    let answered = &report.models;
+    let further = told.models.into_iter();
+    report.further_models = further.filter(|model| !answered.contains(model)).collect();
+    report.provider_usage = told.text;
+}
+
+/// Both objects of a result as one JSON text. They come from a line that parsed, so joining them gives JSON.
+fn provider_usage(usage: &RawValue, models: Option<&RawValue>) -> String {
+    let models = models.map_or("null", RawValue::get);
+    let both = format!("{{\"usage\":{},\"modelUsage\":{models}}}", usage.get());
+    if both.len() <= TEXT_CAP {
+        both
+    } else {
+        "{\"omitted\":\"longer than 64 KiB\"}".to_owned()
+    }
+}
+
+fn read<'a, T: serde::Deserialize<'a>>(raw: &'a RawValue) -> Result<T, String> {
+    serde_json::from_str(raw.get()).map_err(|error| error.to_string())
+}
+
+/// The first that tells a time to live.
+fn told_writes(sources: [CacheWrites; 3]) -> CacheWrites {
+    let mut told = sources.into_iter().filter(|writes| writes.ttl().is_some());
+    told.next().unwrap_or_default()
+}
+
+/// Field by field, the larger.
+fn larger(one: Usage, other: Usage) -> Usage {
+    Usage {
+        uncached_input: one.uncached_input.max(other.uncached_input),
+        cached_read: one.cached_read.max(other.cached_read),
+        cache_write: one.cache_write.max(other.cache_write),
+        output: one.output.max(other.output),
+    }
+}
+
+/// What `new` has more than `old`.
+const fn growth_of_writes(old: CacheWrites, new: CacheWrites) -> CacheWrites {
+    CacheWrites {
+        five_minutes: new.five_minutes.saturating_sub(old.five_minutes),
+        one_hour: new.one_hour.saturating_sub(old.one_hour),
+    }
+}
+
+/// What `new` has more than `old`.
+fn growth(old: Usage, new: Usage) -> Usage {
+    Usage {
+        uncached_input: new.uncached_input.saturating_sub(old.uncached_input),
+        cached_read: new.cached_read.saturating_sub(old.cached_read),
+        cache_write: new.cache_write.saturating_sub(old.cache_write),
+        output: new.output.saturating_sub(old.output),
+    }
+}

@@ -1,0 +1,455 @@
+//! What clients tell of logins, refusals, models and money, each in its own words.
+
+use std::time::Duration;
+
+use crate::StreamReader;
+use proctor_config::AgentKind;
+use proctor_model::{
+    AgentEvent, EventKind, ProviderFault, ProviderFaultKind, Reset, StreamReport, Terminal,
+};
+
+/// Reads what a client printed, with what it wrote to standard error before it.
+fn read(kind: AgentKind, stderr: &[&str], stdout: &[&str]) -> (Vec<AgentEvent>, StreamReport) {
+    let mut reader = StreamReader::for_kind(kind);
+    let mut events = Vec::new();
+    for line in stderr {
+        reader.stderr_line(line.as_bytes(), Duration::ZERO, &mut events);
+    }
+    for line in stdout {
+        reader.line(line.as_bytes(), Duration::ZERO, &mut events);
+    }
+    let report = reader.finish(Duration::ZERO, &mut events);
+    (events, report)
+}
+
+fn fault(kind: AgentKind, stderr: &[&str], stdout: &[&str]) -> Option<ProviderFault> {
+    read(kind, stderr, stdout).1.provider_fault
+}
+
+#[test]
+fn a_client_without_a_login_says_so_in_its_own_place() {
+    let gemini = "When using Gemini API, you must specify the GEMINI_API_KEY environment variable.";
+    let copilot = "Error: No authentication information found.";
+    let qwen = r#"{"type":"result","subtype":"error_during_execution","is_error":true,"num_turns":0,"usage":{"input_tokens":0,"output_tokens":0},"error":{"message":"No auth type is selected. Please configure an auth type (e.g. via settings or `--auth-type`) before running in non-interactive mode."}}"#;
+    let stale = "Error authenticating: FatalAuthenticationError: Manual authorization is required but the current session is non-interactive. Please run the Gemini CLI in an interactive terminal to log in, provide a GEMINI_API_KEY, or ensure Application Default Credentials are configured.";
+    let coloured = "\u{1b}[31mManual authorization is required but the current session is non-interactive.\u{1b}[0m";
+    let told: [(AgentKind, &[&str], &[&str]); 5] = [
+        (AgentKind::Gemini, &["YOLO mode is enabled.", gemini], &[]),
+        (AgentKind::Gemini, &[stale], &[]),
+        (AgentKind::Gemini, &[coloured], &[]),
+        (AgentKind::Copilot, &[copilot], &[]),
+        (AgentKind::Qwen, &[], &[qwen]),
+    ];
+    for (kind, stderr, stdout) in told {
+        let found = fault(kind, stderr, stdout).expect("a fault");
+        assert_eq!(found.kind, ProviderFaultKind::Auth, "{kind:?}");
+        assert!(!found.message.contains('\u{1b}'), "{}", found.message);
+    }
+}
+
+#[test]
+fn words_of_a_login_that_come_after_the_first_event_are_none_of_the_clients() {
+    let begun = [
+        (
+            AgentKind::Gemini,
+            r#"{"type":"init","session_id":"s","model":"m"}"#,
+        ),
+        (AgentKind::Copilot, r#"{"type":"user.message","data":{}}"#),
+    ];
+    for (kind, line) in begun {
+        let mut reader = StreamReader::for_kind(kind);
+        let mut events = Vec::new();
+        reader.line(line.as_bytes(), Duration::ZERO, &mut events);
+        let said = b"Error: No authentication information found.";
+        reader.stderr_line(said, Duration::ZERO, &mut events);
+        let report = reader.finish(Duration::ZERO, &mut events);
+        assert_eq!(report.provider_fault, None, "{kind:?}");
+    }
+}
+
+/// What each CLI printed where the model's provider refused: the lines that tell it.
+const REFUSALS: [(AgentKind, &[&str]); 5] = [
+    (
+        AgentKind::ClaudeCode,
+        &[
+            r#"{"type":"assistant","message":{"id":"a","model":"<synthetic>","stop_reason":"refusal","usage":{"input_tokens":0,"output_tokens":0},"content":[{"type":"text","text":"Claude Code can't respond to this message."}]},"parent_tool_use_id":null,"session_id":"s","error":"invalid_request","is_api_error_message":true,"refused_message_id":"msg_1"}"#,
+            r#"{"stop_reason":"refusal","session_id":"s","total_cost_usd":0.1,"terminal_reason":"api_error","is_error":true,"subtype":"success","api_error_status":null,"result":"Claude Code can't respond to this message.","type":"result"}"#,
+        ],
+    ),
+    (
+        AgentKind::Gemini,
+        &[
+            r#"{"type":"error","severity":"error","message":"The model response was blocked due to safety settings."}"#,
+            r#"{"type":"result","status":"error","stats":{"total_tokens":40,"input_tokens":40,"output_tokens":0,"cached":0,"models":{}}}"#,
+        ],
+    ),
+    (
+        AgentKind::Copilot,
+        &[
+            r#"{"type":"user.message","data":{}}"#,
+            r#"{"type":"assistant.message","data":{"model":"m","content":"The model returned no content because the response was blocked by content filtering.","toolRequests":[]}}"#,
+            r#"{"type":"result","exitCode":0,"usage":{}}"#,
+        ],
+    ),
+    (
+        AgentKind::Opencode,
+        &[
+            r#"{"type":"error","sessionID":"s","error":{"name":"APIError","data":{"message":"No.","statusCode":400,"responseBody":"{\"error\": {\"message\": \"No.\", \"type\": null, \"code\": \"content_filter\", \"status\": 400}}"}}}"#,
+        ],
+    ),
+    (
+        AgentKind::Codex,
+        &[
+            r#"{"type":"thread.started","thread_id":"t"}"#,
+            r#"{"type":"turn.failed","error":{"message":"stream disconnected before completion: Incomplete response returned, reason: content_filter"}}"#,
+        ],
+    ),
+];
+
+#[test]
+fn a_refusal_is_one_whichever_client_tells_it() {
+    for (kind, lines) in REFUSALS {
+        let (_, report) = read(kind, &[], lines);
+        assert_eq!(report.terminal, Terminal::Failed, "{kind:?}");
+        let found = report.provider_fault.map(|fault| (fault.kind, fault.fatal));
+        assert_eq!(found, Some((ProviderFaultKind::Refusal, true)), "{kind:?}");
+    }
+}
+
+#[test]
+fn a_key_that_google_calls_invalid_in_the_details_is_no_other_failure() {
+    let line = r#"{"type":"result","status":"error","error":{"type":"unknown","message":"[API Error: {\"error\":{\"code\":400,\"message\":\"Renew it.\",\"status\":\"INVALID_ARGUMENT\",\"details\":[{\"@type\":\"x\",\"reason\":\"API_KEY_INVALID\"}]}}]"}}"#;
+    let found = fault(AgentKind::Gemini, &[], &[line]).expect("a fault");
+    assert_eq!(
+        (found.kind, found.status),
+        (ProviderFaultKind::Auth, Some(400))
+    );
+}
+
+#[test]
+fn the_log_of_opencode_tells_that_its_provider_is_out_of_reach() {
+    for words in [
+        "Cannot connect to API: Unable to connect. Is the computer able to access the url? (cause: Error: Unable to connect.)",
+        "Cannot connect to API: Was there a typo in the url or port? (cause: Error: Was there a typo in the url or port?)",
+    ] {
+        let line = format!(
+            "timestamp=2026-11-22T13:09:26.968Z level=ERROR run=a message=\"stream error\" providerID=p modelID=m session.id=s small=false agent=build mode=primary error.error=\"AI_APICallError: {words}\""
+        );
+        let found = fault(AgentKind::Opencode, &[&line], &[]).map(|fault| fault.kind);
+        assert_eq!(found, Some(ProviderFaultKind::Unreachable), "{words}");
+    }
+}
+
+/// A line of opencode's log for a request of this session that failed.
+fn opencode_log(session: &str, words: &str) -> String {
+    format!(
+        "timestamp=2026-11-22T13:09:26.968Z level=ERROR run=a message=\"stream error\" providerID=p modelID=m session.id={session} small=false agent=build mode=primary error.error=\"{words}\""
+    )
+}
+
+#[test]
+fn what_opencode_tries_again_is_a_provider_out_of_reach_whatever_the_words() {
+    let told = |lines: &[&str]| {
+        let found = fault(AgentKind::Opencode, lines, &[]);
+        found.map(|fault| fault.kind)
+    };
+    let failed = opencode_log("s", "AI_APICallError: broken inside");
+    let of_another = opencode_log("t", "AI_APICallError: broken inside");
+    let limited = opencode_log("s", "AI_APICallError: Too Many Requests");
+    let own = opencode_log("s", "TypeError: x is undefined");
+    let (other, unreachable) = (ProviderFaultKind::Other, ProviderFaultKind::Unreachable);
+    assert_eq!(told(&[&failed]), Some(other));
+    assert_eq!(told(&[&failed, &of_another]), Some(other));
+    assert_eq!(told(&[&failed, &failed]), Some(unreachable));
+    assert_eq!(told(&[&own, &own]), Some(other));
+    let limit = told(&[&limited, &limited]);
+    assert_eq!(limit, Some(ProviderFaultKind::RateLimited));
+    // What was answered in between is no further try.
+    let mut reader = StreamReader::for_kind(AgentKind::Opencode);
+    let mut events = Vec::new();
+    reader.stderr_line(failed.as_bytes(), Duration::ZERO, &mut events);
+    let step = r#"{"type":"step_start","sessionID":"s","part":{"type":"step-start"}}"#;
+    reader.line(step.as_bytes(), Duration::ZERO, &mut events);
+    reader.stderr_line(failed.as_bytes(), Duration::ZERO, &mut events);
+    let report = reader.finish(Duration::ZERO, &mut events);
+    assert_eq!(report.provider_fault.map(|fault| fault.kind), Some(other));
+}
+
+/// What each CLI printed where an answer broke off and was asked for again.
+const BROKEN_OFF: [(AgentKind, &[&str]); 7] = [
+    (
+        AgentKind::Codex,
+        &[
+            r#"{"type":"thread.started","thread_id":"t"}"#,
+            r#"{"type":"error","message":"Reconnecting... 1/1 (stream disconnected before completion: Transport error: network error: error decoding response body)"}"#,
+        ],
+    ),
+    (
+        AgentKind::ClaudeCode,
+        &[
+            r#"{"type":"system","subtype":"api_retry","attempt":1,"max_retries":1,"retry_delay_ms":526,"error_status":null,"error":"unknown","session_id":"s","uuid":"u"}"#,
+        ],
+    ),
+    (
+        AgentKind::Qwen,
+        &[
+            r#"{"type":"system","subtype":"retry","uuid":"u","session_id":"s","parent_tool_use_id":null,"data":{"reason":"retry","discardedToolCalls":0,"preserveText":true}}"#,
+        ],
+    ),
+    (
+        AgentKind::Copilot,
+        &[
+            r#"{"type":"model.call_start","data":{"turnId":"1","model":"m"}}"#,
+            r#"{"type":"assistant.message_start","data":{"messageId":"5"}}"#,
+            r#"{"type":"model.call_failure","data":{"model":"m","failureKind":"transport","errorMessage":"\"Failed native model HTTP request: error decoding response body\""}}"#,
+        ],
+    ),
+    (
+        AgentKind::Opencode,
+        &[
+            r#"{"type":"step_start","sessionID":"s","part":{"type":"step-start"}}"#,
+            r#"{"type":"step_start","sessionID":"s","part":{"type":"step-start"}}"#,
+        ],
+    ),
+    (
+        AgentKind::Opencode,
+        &[
+            r#"{"type":"error","sessionID":"s","error":{"name":"APIError","data":{"message":"Cannot connect to API: The socket connection was closed unexpectedly. For more information, pass `verbose: true` in the second argument to fetch()","isRetryable":true}}}"#,
+        ],
+    ),
+    (
+        AgentKind::Gemini,
+        &[
+            r#"{"type":"result","status":"error","error":{"type":"unknown","message":"[API Error: terminated]"},"stats":{"total_tokens":40,"input_tokens":40,"output_tokens":0,"cached":0,"models":{}}}"#,
+        ],
+    ),
+];
+
+/// Requests that were refused, or reached nobody: they took nothing.
+const REFUSED: [(AgentKind, &[&str]); 9] = [
+    (
+        AgentKind::Codex,
+        &[
+            r#"{"type":"error","message":"Reconnecting... 1/5 (unexpected status 500 Internal Server Error: x)"}"#,
+            r#"{"type":"error","message":"Reconnecting... 5/5 (stream disconnected before completion: failed to lookup address information: Name does not resolve)"}"#,
+            r#"{"type":"error","message":"Reconnecting... 1/5 (stream disconnected before completion: Rate limit reached for m. Please try again in 1s.)"}"#,
+        ],
+    ),
+    (
+        AgentKind::ClaudeCode,
+        &[
+            r#"{"type":"system","subtype":"api_retry","attempt":1,"max_retries":9,"retry_delay_ms":526,"error_status":500,"error":"server_error","session_id":"s","uuid":"u"}"#,
+            r#"{"type":"system","subtype":"api_retry","attempt":1,"max_retries":9,"retry_delay_ms":526,"error_status":null,"error":"rate_limit","session_id":"s","uuid":"u"}"#,
+        ],
+    ),
+    (
+        AgentKind::Qwen,
+        &[
+            r#"{"type":"system","subtype":"retry","uuid":"u","session_id":"s","data":{"reason":"retry","attempt":1,"maxRetries":10,"delayMs":60000,"discardedToolCalls":0,"preserveText":false}}"#,
+        ],
+    ),
+    (
+        AgentKind::Copilot,
+        &[
+            r#"{"type":"model.call_start","data":{"turnId":"0","model":"m"}}"#,
+            r#"{"type":"assistant.message_start","data":{"messageId":"5"}}"#,
+            r#"{"type":"model.call_start","data":{"turnId":"1","model":"m"}}"#,
+            r#"{"type":"model.call_failure","data":{"model":"m","failureKind":"transport","errorMessage":"\"error sending request\""}}"#,
+        ],
+    ),
+    (
+        AgentKind::Copilot,
+        &[
+            r#"{"type":"model.call_start","data":{"turnId":"1","model":"m"}}"#,
+            r#"{"type":"assistant.message_start","data":{"messageId":"5"}}"#,
+            r#"{"type":"model.call_failure","data":{"model":"m","statusCode":500,"failureKind":"api","errorMessage":"x"}}"#,
+        ],
+    ),
+    (
+        AgentKind::Opencode,
+        &[
+            r#"{"type":"step_start","sessionID":"s","part":{"type":"step-start"}}"#,
+            r#"{"type":"step_finish","sessionID":"s","part":{"reason":"tool-calls","cost":0.1,"tokens":{"input":1,"output":1,"reasoning":0,"cache":{"read":0,"write":0}}}}"#,
+            r#"{"type":"step_start","sessionID":"s","part":{"type":"step-start"}}"#,
+        ],
+    ),
+    (
+        AgentKind::Opencode,
+        &[
+            r#"{"type":"error","sessionID":"s","error":{"name":"APIError","data":{"message":"No.","statusCode":500}}}"#,
+        ],
+    ),
+    (
+        AgentKind::Opencode,
+        &[
+            r#"{"type":"error","sessionID":"s","error":{"name":"APIError","data":{"message":"Cannot connect to API: Unable to connect. Is the computer able to access the url?","isRetryable":true}}}"#,
+        ],
+    ),
+    (
+        AgentKind::Gemini,
+        &[
+            r#"{"type":"result","status":"error","error":{"type":"unknown","message":"[API Error: {\"error\":{\"code\":500,\"message\":\"terminated\",\"status\":\"INTERNAL\"}}]"},"stats":{"total_tokens":40,"input_tokens":40,"output_tokens":0,"cached":0,"models":{}}}"#,
+        ],
+    ),
+];
+
+#[test]
+fn an_answer_that_broke_off_is_known_in_the_words_of_each_client() {
+    for (kind, lines) in BROKEN_OFF {
+        assert!(read(kind, &[], lines).1.broke_off, "{kind:?}");
+    }
+    for (kind, lines) in REFUSED {
+        assert!(!read(kind, &[], lines).1.broke_off, "{kind:?}: {lines:?}");
+    }
+}
+
+#[test]
+fn an_answer_that_broke_off_before_its_first_word_is_known_from_the_log_of_opencode() {
+    let line = |small: bool, told: &str| {
+        format!(
+            "timestamp=1 level=ERROR run=1 message=\"stream error\" providerID=p modelID=m session.id=s small={small} agent=build mode=primary error.error=\"AI_APICallError: {told}\""
+        )
+    };
+    let cut = "Cannot connect to API: The socket connection was closed unexpectedly. For more information, pass `verbose: true`";
+    let nobody =
+        "Cannot connect to API: Unable to connect. Is the computer able to access the url?";
+    for (small, told, expected) in [
+        (false, cut, true),
+        (true, cut, false),
+        (false, nobody, false),
+    ] {
+        let (_, report) = read(AgentKind::Opencode, &[&line(small, told)], &[]);
+        assert_eq!(report.broke_off, expected, "{small}: {told}");
+    }
+}
+
+#[test]
+fn a_part_that_opencode_tells_twice_counts_once() {
+    let lines = [
+        r#"{"type":"step_start","sessionID":"s","part":{"id":"prt_1","type":"step-start"}}"#,
+        r#"{"type":"text","sessionID":"s","part":{"id":"prt_2","type":"text","text":"Done."}}"#,
+        r#"{"type":"step_finish","sessionID":"s","part":{"id":"prt_3","reason":"stop","cost":0.5,"tokens":{"input":7,"output":1,"reasoning":0,"cache":{"read":0,"write":0}}}}"#,
+    ];
+    let once = read(AgentKind::Opencode, &[], &lines);
+    let twice: Vec<&str> = lines.iter().flat_map(|line| [*line, *line]).collect();
+    let (events, mut report) = read(AgentKind::Opencode, &[], &twice);
+    assert_eq!(report.events, 6, "each was read");
+    report.events = once.1.events;
+    assert_eq!((events, report), once);
+}
+
+#[test]
+fn opencode_tells_what_it_has_cost_at_each_step_where_it_knows_a_price() {
+    let step = |cost: &str| {
+        format!(
+            r#"{{"type":"step_finish","sessionID":"s","part":{{"reason":"tool-calls","cost":{cost},"tokens":{{"input":100,"output":10,"reasoning":0,"cache":{{"read":0,"write":0}}}}}}}}"#
+        )
+    };
+    let costs = |told: &[&str]| {
+        let lines: Vec<String> = told.iter().map(|cost| step(cost)).collect();
+        let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
+        let (events, _) = read(AgentKind::Opencode, &[], &lines);
+        let costs = events.into_iter().filter_map(|event| match event.kind {
+            EventKind::CostSeen(usd) => Some(usd),
+            _ => None,
+        });
+        costs.collect::<Vec<f64>>()
+    };
+    assert_eq!(costs(&["0.25", "0.5"]), [0.25, 0.75]);
+    assert!(costs(&["0", "0"]).is_empty(), "the price is not known");
+    assert_eq!(costs(&["0.25", "null", "0.5"]), [0.25]);
+}
+
+#[test]
+fn the_model_of_gemini_is_the_one_that_answered_most() {
+    let init = r#"{"type":"init","session_id":"s","model":"pro"}"#;
+    let end = |models: &str| {
+        format!(
+            r#"{{"type":"result","status":"success","stats":{{"total_tokens":15,"input_tokens":10,"output_tokens":5,"cached":0,"models":{{{models}}}}}}}"#
+        )
+    };
+    let of = |model: &str, input: u32| {
+        format!(
+            r#""{model}":{{"total_tokens":{input},"input_tokens":{input},"output_tokens":0,"cached":0}}"#
+        )
+    };
+    let models = format!(
+        "{},{},{}",
+        of("lite", 10),
+        of("gemini-3", 900),
+        of("pro", 0)
+    );
+    let (_, report) = read(AgentKind::Gemini, &[], &[init, &end(&models)]);
+    assert_eq!(report.model.as_deref(), Some("gemini-3"));
+    assert_eq!(report.models, ["gemini-3"]);
+    assert_eq!(report.further_models, ["lite"]);
+    // Without figures nobody tells which model answered.
+    for lines in [&[init][..], &[init, &end(&of("pro", 0))]] {
+        let (_, report) = read(AgentKind::Gemini, &[], lines);
+        assert_eq!(report.model.as_deref(), Some("pro"));
+        assert!(report.model_is_asked && report.models.is_empty());
+    }
+}
+
+#[test]
+fn codex_tells_how_many_sub_agents_it_started() {
+    let stream = std::fs::read_to_string(concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../tests/fixtures/streams/codex-0.169.0/spawn-fallbackmodel.jsonl"
+    ))
+    .expect("a recorded stream");
+    let lines: Vec<&str> = stream.lines().collect();
+    let (_, report) = read(AgentKind::Codex, &[], &lines);
+    assert_eq!(report.silent_sub_agents, 1);
+    let failed: Vec<String> = lines
+        .iter()
+        .map(|line| line.replace(r#","status":"completed"}}"#, r#","status":"failed"}}"#))
+        .collect();
+    let failed: Vec<&str> = failed.iter().map(String::as_str).collect();
+    let (_, report) = read(AgentKind::Codex, &[], &failed);
+    assert_eq!(report.silent_sub_agents, 0);
+}
+
+#[test]
+fn a_server_of_opencode_is_known_by_its_name_as_opencode_writes_it() {
+    for (server, tool, expected) in [
+        ("my.server", "my_server_echo", Some(("my.server", "echo"))),
+        ("my server", "my_server_a_b", Some(("my server", "a_b"))),
+        ("plain-1", "plain-1_echo", Some(("plain-1", "echo"))),
+        ("my.server", "apply_patch", None),
+    ] {
+        let line = format!(
+            r#"{{"type":"tool_use","sessionID":"s","part":{{"type":"tool","callID":"c","tool":"{tool}","state":{{"status":"completed","input":{{}},"output":"x"}}}}}}"#
+        );
+        let mut reader =
+            StreamReader::for_kind(AgentKind::Opencode).with_servers(&[server.to_owned()]);
+        let mut events = Vec::new();
+        reader.line(line.as_bytes(), Duration::ZERO, &mut events);
+        let call = events.iter().find_map(|event| match &event.kind {
+            EventKind::ToolStarted(call) => Some(call.mcp.clone()),
+            _ => None,
+        });
+        let expected = expected.map(|(server, tool)| (server.to_owned(), tool.to_owned()));
+        assert_eq!(call, Some(expected), "{server}: {events:?}");
+    }
+}
+
+#[test]
+fn headers_of_a_refusal_tell_opencode_when_to_ask_again() {
+    let after = |seconds| Some(Reset::After(Duration::from_secs(seconds)));
+    for (headers, expected) in [
+        (r#""retry-after-ms":"90000","retry-after":"7""#, after(90)),
+        (r#""retry-after":"7""#, after(7)),
+        (
+            r#""anthropic-ratelimit-unified-reset":"1795700000""#,
+            Some(Reset::At(1_795_700_000)),
+        ),
+        (r#""retry-after-ms":"soon""#, None),
+    ] {
+        let line = format!(
+            r#"{{"type":"error","sessionID":"s","error":{{"name":"APIError","data":{{"message":"too many requests","statusCode":429,"responseHeaders":{{{headers}}}}}}}}}"#
+        );
+        let told = fault(AgentKind::Opencode, &[], &[&line]).expect("a fault");
+        assert_eq!(told.reset, expected, "{headers}");
+    }
+}

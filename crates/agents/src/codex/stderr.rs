@@ -1,0 +1,78 @@
+//! What Codex tells on standard error alone: calls that its router refused leave no event on standard output.
+
+use crate::stream::Sink;
+use crate::wire::{border, capped};
+use proctor_model::{EventKind, STDERR_CALL, ToolCall, ToolResult};
+
+/// Events that standard error may give at most, so that a flood stays on disk.
+const EVENTS_CAP: u32 = 1000;
+
+/// What is said before the names of servers that did not start, and why.
+const SERVERS: &str = "required MCP servers failed to initialize: ";
+
+const ROUTER: &str = "codex_core::tools::router: error=";
+
+/// Counts what it told.
+#[derive(Debug, Default)]
+pub(super) struct StderrReader {
+    told: u32,
+    /// Servers that it must have and that did not start.
+    pub(super) servers: Option<String>,
+}
+
+impl StderrReader {
+    /// Reads one line. What stands before ` ERROR ` is a time in a form that varies, and is not read.
+    pub(super) fn line(&mut self, line: &str, sink: &mut Sink<'_>) {
+        if self.told >= EVENTS_CAP {
+            return;
+        }
+        let error = line
+            .find(" ERROR ")
+            .map(|place| &line[place + " ERROR ".len()..]);
+        if let Some(text) = error.and_then(|error| error.trim_start().strip_prefix(ROUTER)) {
+            self.told += 1;
+            refused_call(self.told, text, sink);
+        } else if error.is_some() || line.starts_with("Error: ") || line.starts_with("error: ") {
+            self.told += 1;
+            if let Some((_, servers)) = line.split_once(SERVERS) {
+                self.servers.get_or_insert_with(|| capped(servers));
+            }
+            let text = line[..border(line, 2000)].to_owned();
+            sink.push(EventKind::Warning { text });
+        }
+    }
+}
+
+fn refused_call(number: u32, text: &str, sink: &mut Sink<'_>) {
+    let id = format!("{STDERR_CALL}{number}");
+    let name = refused_tool(text);
+    sink.push(EventKind::ToolStarted(ToolCall {
+        id: id.clone(),
+        mcp: mcp_parts(&name),
+        name,
+        command: None,
+        arguments: String::new(),
+        parent: None,
+    }));
+    sink.push(EventKind::ToolEnded(ToolResult {
+        id,
+        is_error: true,
+        exit_code: None,
+        output: capped(text),
+    }));
+}
+
+/// The tool that the router speaks of, `tool_router` where it names none.
+fn refused_tool(text: &str) -> String {
+    let named = text
+        .strip_prefix("unsupported call: ")
+        .or_else(|| text.starts_with("apply_patch").then_some("apply_patch"))
+        .and_then(|rest| rest.split_whitespace().next())
+        .unwrap_or("tool_router");
+    named[..border(named, 200)].to_owned()
+}
+
+fn mcp_parts(name: &str) -> Option<(String, String)> {
+    let (server, tool) = name.strip_prefix("mcp__")?.split_once("__")?;
+    Some((server.to_owned(), tool.to_owned()))
+}

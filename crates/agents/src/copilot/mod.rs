@@ -1,0 +1,337 @@
+//! What the Copilot CLI prints with `--output-format json`: events with data, no tokens, an exit code as its last word.
+
+mod wire;
+
+use serde_json::value::RawValue;
+
+use crate::calls::{Calls, mcp_name};
+pub(super) use crate::copilot::wire::ModelUse;
+use crate::copilot::wire::{
+    CallFailure, Completed, Line, Said, ServersLoaded, SessionError, ShellInput, Started,
+    UsageFile, WithModel,
+};
+use crate::fault::{Told, fault, tells_no_login};
+use crate::stream::{Dialect, Sink};
+use crate::wire::{TEXT_CAP, capped, read, words};
+use proctor_model::{
+    EventKind, McpServerSeen, ModelTokens, ProviderFault, ProviderFaultKind, StreamReport,
+    Terminal, ToolCall, ToolResult, Usage,
+};
+
+/// What the client says in the model's place where the provider's filter left nothing of its answer.
+const FILTERED: &str =
+    "The model returned no content because the response was blocked by content filter";
+
+/// Beginnings of events that tell nothing that is measured.
+const QUIET: [&str; 12] = [
+    "agent.",
+    "assistant.idle",
+    "assistant.intent",
+    "assistant.turn_",
+    "assistant.usage",
+    "hook.",
+    "model.call_f",
+    "session.",
+    "subagent.",
+    "system.",
+    "tool.execution_p",
+    "tool.shell_output",
+];
+
+/// Beginnings of events that tell a piece of an answer, which is told whole when it is.
+const PIECES: [&str; 4] = [
+    "assistant.message_",
+    "assistant.reasoning_",
+    "assistant.streaming_",
+    "assistant.tool_call_delta",
+];
+
+/// What is kept of a Copilot CLI stream.
+#[derive(Debug, Default)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each remembers another thing that the stream told"
+)]
+pub(super) struct CopilotStream {
+    calls: Calls,
+    /// Lines that were printed.
+    lines: u64,
+    begun: bool,
+    model: Option<String>,
+    servers: Vec<McpServerSeen>,
+    usage: Option<Usage>,
+    by_model: Vec<ModelTokens>,
+    usage_text: Option<String>,
+    requests: u64,
+    aborted: bool,
+    terminal: Terminal,
+    finals: u32,
+    after_final: bool,
+    answer: Option<String>,
+    client_fault: Option<ProviderFault>,
+    /// Whether the model has begun to answer what it was asked last.
+    is_answering: bool,
+    /// Whether an answer of the model broke off.
+    broke_off: bool,
+}
+
+impl Dialect for CopilotStream {
+    fn line(&mut self, text: &str, sink: &mut Sink<'_>) -> Result<(), String> {
+        let line: Line<'_> = read(text)?;
+        self.lines += 1;
+        let kind = line.kind.as_deref().unwrap_or_default();
+        if kind == "result" {
+            self.result(line.exit_code, sink);
+            return Ok(());
+        }
+        let data = line.data.map_or("{}", RawValue::get);
+        if kind != "session.background_tasks_changed" {
+            self.after_final = true;
+        }
+        match kind {
+            "session.mcp_servers_loaded" => self.servers(read(data)?),
+            "session.tools_updated" => self.model = read::<WithModel>(data)?.model.0,
+            "session.error" => self.session_error(&read(data)?, sink),
+            "user.message" => self.begin(sink),
+            "model.call_start" => {
+                self.requests += 1;
+                self.is_answering = false;
+            }
+            "model.call_failure" => self.call_failure(&read(data)?, sink),
+            "assistant.message" => self.message(read(data)?, sink),
+            "assistant.reasoning" => {
+                let text = capped(&read::<Said>(data)?.content.0.unwrap_or_default());
+                sink.push(EventKind::Reasoning { text });
+            }
+            "tool.execution_start" => self.tool_started(&read(data)?, sink),
+            "tool.execution_complete" => self.tool_ended(read(data)?, sink),
+            "abort" => {
+                self.aborted = true;
+                let text = "the run was aborted".to_owned();
+                sink.push(EventKind::Warning { text });
+            }
+            piece if PIECES.iter().any(|known| piece.starts_with(known)) => {
+                self.is_answering = true;
+            }
+            quiet if QUIET.iter().any(|known| quiet.starts_with(known)) => {}
+            other => sink.push(EventKind::Unknown {
+                name: capped(other),
+            }),
+        }
+        Ok(())
+    }
+
+    /// That nobody is logged in is told here, and nothing besides.
+    fn stderr_line(&mut self, line: &str, sink: &mut Sink<'_>) {
+        if self.lines == 0 && tells_no_login(line) {
+            sink.push(EventKind::ProviderFault(fault(&Told {
+                message: line,
+                ..Told::default()
+            })));
+        }
+    }
+
+    /// The file of `--usage-output-file`, which alone holds tokens.
+    fn figures(&mut self, bytes: &[u8], sink: &mut Sink<'_>) -> bool {
+        let Ok(file) = serde_json::from_slice::<UsageFile>(bytes) else {
+            return false;
+        };
+        let Some(models) = file.models else {
+            return false;
+        };
+        self.usage = models.unified();
+        self.by_model = models.apart();
+        self.usage_text = compact(bytes);
+        match self.usage {
+            Some(usage) => sink.push(EventKind::UsageSeen(usage)),
+            None => sink.push(EventKind::Warning {
+                text: "the token counts of the usage file cannot be read".to_owned(),
+            }),
+        }
+        true
+    }
+
+    fn done(&self) -> bool {
+        self.finals > 0 && !self.after_final
+    }
+
+    fn has_ended(&self) -> bool {
+        self.finals > 0
+    }
+
+    fn by_model(&self) -> &[ModelTokens] {
+        &self.by_model
+    }
+
+    fn finish(self: Box<Self>, _sink: &mut Sink<'_>) -> StreamReport {
+        StreamReport {
+            terminal: self.terminal,
+            usage: self.usage,
+            by_model: self.by_model,
+            model: self.model,
+            mcp_servers: self.servers,
+            answer: self.answer,
+            provider_usage: self.usage_text,
+            finals: self.finals,
+            spare_finals: self.finals.saturating_sub(1),
+            broke_off: self.broke_off,
+            model_requests: (self.requests > 0).then_some(self.requests),
+            ..StreamReport::default()
+        }
+    }
+}
+
+impl CopilotStream {
+    fn servers(&mut self, loaded: ServersLoaded) {
+        let servers = loaded.servers.0.unwrap_or_default().0.into_iter();
+        self.servers = servers
+            .filter(|server| server.status != "disabled")
+            .map(|server| McpServerSeen {
+                name: server.name,
+                status: server.status,
+            })
+            .collect();
+    }
+
+    /// There is no first event that tells all: the prompt comes after what is known of the session.
+    fn begin(&mut self, sink: &mut Sink<'_>) {
+        if std::mem::replace(&mut self.begun, true) {
+            return;
+        }
+        sink.push(EventKind::Started {
+            session: None,
+            model: self.model.clone(),
+            cli_version: None,
+            mcp_servers: self.servers.clone(),
+            tools: Vec::new(),
+        });
+    }
+
+    /// A message may hold calls alone; they are told when they start.
+    fn message(&mut self, message: Said, sink: &mut Sink<'_>) {
+        self.client_fault = None;
+        let own = message.parent_tool_call_id.0.is_none();
+        if own {
+            self.model = message.model.0.or(self.model.take());
+        }
+        let text = message.content.0.unwrap_or_default();
+        if text.is_empty() {
+            return;
+        }
+        if own && text.starts_with(FILTERED) {
+            let found = fault(&Told {
+                code: Some("content_filter"),
+                message: &text,
+                ..Told::default()
+            });
+            self.client_fault = Some(found.clone());
+            return sink.push(EventKind::ProviderFault(found));
+        }
+        let text = words(&text);
+        if own {
+            self.answer = Some(text.clone());
+        }
+        sink.push(EventKind::Message { text });
+    }
+
+    fn tool_started(&mut self, tool: &Started<'_>, sink: &mut Sink<'_>) {
+        let input = tool.arguments.map_or("{}", RawValue::get);
+        let server = tool.mcp_server_name.0.clone();
+        let mcp = server.zip(tool.mcp_tool_name.0.clone());
+        let shell = matches!(tool.tool_name.as_str(), "bash" | "powershell" | "shell");
+        let command = || read::<ShellInput>(input).ok()?.command.0;
+        let call = ToolCall {
+            id: tool.tool_call_id.clone(),
+            name: mcp
+                .as_ref()
+                .map_or_else(|| capped(&tool.tool_name), mcp_name),
+            mcp,
+            command: if shell { command() } else { None },
+            arguments: words(input),
+            parent: tool.parent_tool_call_id.0.clone(),
+        };
+        self.calls.start(call, sink);
+    }
+
+    /// A command that failed is a success here, and only its exit code says so.
+    fn tool_ended(&mut self, tool: Completed, sink: &mut Sink<'_>) {
+        let failed = tool.success == Some(false);
+        let exit_code = tool.shell_execution.0.and_then(|shell| shell.exit_code.0);
+        let told = tool.error.0.and_then(|error| error.message.0);
+        let content = tool.result.0.and_then(|result| result.content.0);
+        let output = told.filter(|_| failed).or(content).unwrap_or_default();
+        let result = ToolResult {
+            id: tool.tool_call_id,
+            is_error: failed || exit_code.is_some_and(|code| code != 0),
+            exit_code,
+            output: capped(&output),
+        };
+        self.calls.end(result, sink);
+    }
+
+    /// One request that failed; it may be tried again.
+    fn call_failure(&mut self, told: &CallFailure, sink: &mut Sink<'_>) {
+        let message = told.error_message.0.as_deref().unwrap_or_default();
+        let found = fault(&Told {
+            status: told.status_code.0,
+            code: told.error_code.0.as_deref(),
+            message,
+            fatal: false,
+            ..Told::default()
+        });
+        self.broke_off |= self.is_answering && found.status.is_none();
+        self.client_fault = Some(found.clone());
+        sink.push(EventKind::ProviderFault(found));
+    }
+
+    /// The session gave up: whether the run did, its exit code tells.
+    fn session_error(&mut self, told: &SessionError, sink: &mut Sink<'_>) {
+        let message = told.message.0.as_deref().unwrap_or_default();
+        let code = match told.error_type.0.as_deref() {
+            Some("authentication" | "authorization") => Some("authentication_failed"),
+            Some("quota" | "rate_limit") => Some("rate_limit"),
+            Some("context_limit") => Some("context_length_exceeded"),
+            _ => None,
+        };
+        let mut found = fault(&Told {
+            status: told.status_code.0,
+            code,
+            message,
+            fatal: false,
+            ..Told::default()
+        });
+        if let Some(known) = &self.client_fault {
+            found.status = found.status.or(known.status);
+        }
+        self.client_fault = Some(found.clone());
+        sink.push(EventKind::ProviderFault(found));
+    }
+
+    /// The last word. An aborted run tells exit code 0, and so does one whose last answer the provider's filter took.
+    fn result(&mut self, exit_code: Option<i64>, sink: &mut Sink<'_>) {
+        self.finals = self.finals.saturating_add(1);
+        self.after_final = false;
+        let known = self.client_fault.as_ref();
+        let refused = known.is_some_and(|known| known.kind == ProviderFaultKind::Refusal);
+        let ok = exit_code == Some(0) && !self.aborted && !refused;
+        self.terminal = if ok { Terminal::Done } else { Terminal::Failed };
+        if let Some(known) = self.client_fault.take().filter(|_| !ok && !self.aborted) {
+            let known = ProviderFault {
+                fatal: true,
+                ..known
+            };
+            sink.push(EventKind::ProviderFault(known));
+        }
+        sink.push(EventKind::Finished {
+            ok,
+            answer: self.answer.clone(),
+        });
+    }
+}
+
+/// The file on one line, as rows hold such things; nothing where it is odd or long.
+fn compact(bytes: &[u8]) -> Option<String> {
+    let short = Some(bytes).filter(|bytes| bytes.len() <= TEXT_CAP)?;
+    let value: serde_json::Value = serde_json::from_slice(short).ok()?;
+    Some(value.to_string())
+}

@@ -1,0 +1,233 @@
+//! What kind of provider failure a message tells; asked only of fields that the provider's client writes.
+
+use std::sync::LazyLock;
+
+use memchr::memmem::Finder;
+
+use crate::fault_words::{Topic, Topics};
+use crate::reset::reset_in;
+use crate::wire::border;
+use proctor_model::{ProviderFault, ProviderFaultKind, Reset};
+
+/// A message is looked through up to this place.
+const LOOKED_AT: usize = 4096;
+
+/// What a client told about a failure.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Told<'a> {
+    /// HTTP status from a field of its own.
+    pub(super) status: Option<u16>,
+    /// The client's word for it (`rate_limit`, `authentication_failed`).
+    pub(super) code: Option<&'a str>,
+    /// The message.
+    pub(super) message: &'a str,
+    /// Whether the run ended with it.
+    pub(super) fatal: bool,
+    /// When a limit ends, from a field of its own; the message is asked otherwise.
+    pub(super) reset: Option<Reset>,
+}
+
+/// The fault that `told` amounts to: by the client's word, else by status, else by the words of the message.
+pub(super) fn fault(told: &Told<'_>) -> ProviderFault {
+    let looked_at = &told.message[..border(told.message, LOOKED_AT)];
+    let topics = Topics::of(looked_at);
+    let tells_status = topics.has(Topic::Status);
+    let status = told
+        .status
+        .or_else(|| tells_status.then(|| status_in(looked_at))?);
+    let kind = told
+        .code
+        .and_then(kind_of_code)
+        .map(|kind| of_the_code(kind, status, topics))
+        .or_else(|| topics.certain_kind())
+        .or_else(|| kind_of_quota(looked_at, status, topics))
+        .or_else(|| status.and_then(|status| kind_of_status(status, topics)))
+        .or_else(|| topics.likely_kind())
+        .unwrap_or(ProviderFaultKind::Other);
+    let limited = matches!(
+        kind,
+        ProviderFaultKind::RateLimited | ProviderFaultKind::Overloaded
+    );
+    let reset = limited.then(|| told.reset.clone().or_else(|| reset_in(told.message)));
+    ProviderFault {
+        kind,
+        status,
+        message: told.message[..border(told.message, 2000)].to_owned(),
+        fatal: told.fatal,
+        reset: reset.flatten(),
+    }
+}
+
+/// Claude Code calls every failure of a server a `server_error`: where it has too much to do, status or message say so.
+fn of_the_code(kind: ProviderFaultKind, status: Option<u16>, topics: Topics) -> ProviderFaultKind {
+    let overloaded = status == Some(529) || topics.has(Topic::Overload);
+    if kind == ProviderFaultKind::Unreachable && overloaded {
+        return ProviderFaultKind::Overloaded;
+    }
+    kind
+}
+
+/// A quota that comes back by itself is a limit: HTTP 429 says so, or the time until then, or that it is one of a day. Any
+/// other is the account's.
+fn kind_of_quota(message: &str, status: Option<u16>, topics: Topics) -> Option<ProviderFaultKind> {
+    let comes_back =
+        || status == Some(429) || message.contains("daily") || reset_in(message).is_some();
+    topics.has(Topic::Quota).then(|| {
+        if comes_back() {
+            ProviderFaultKind::RateLimited
+        } else {
+            ProviderFaultKind::Auth
+        }
+    })
+}
+
+/// Whether a text that may be the model's or a tool's begins as clients begin when a provider fails them. What stands
+/// further on is no sign: agents write about limits and failures, too.
+pub(super) fn begins_as_failure(text: &str) -> bool {
+    const LOOKED_AT: usize = 120;
+    let text = text.trim_start();
+    let begin = text[..border(text, LOOKED_AT)].to_lowercase();
+    let begin = begin.replace('\u{2019}', "'");
+    let is_limit = ["you've hit your ", "you've reached your "]
+        .iter()
+        .any(|opening| begin.starts_with(opening) && begin.contains(" limit"));
+    is_limit || is_reached_limit(&begin) || OPENINGS.iter().any(|words| begin.starts_with(words))
+}
+
+/// Whether a line that a client wrote before all else says that nobody is logged in, or may have what is asked for.
+pub(super) fn tells_no_login(line: &str) -> bool {
+    let topics = Topics::of(&line[..border(line, LOOKED_AT)]);
+    topics.certain_kind() == Some(ProviderFaultKind::Auth)
+}
+
+/// Words in lower case with which clients begin to tell a failure.
+const OPENINGS: [&str; 26] = [
+    "api error",
+    "authentication_error",
+    "connection error.",
+    "credit balance is too low",
+    "failed to authenticate",
+    "input is too long",
+    "invalid api key",
+    "not logged in",
+    "oauth token ",
+    "please run /login",
+    "prompt is too long",
+    "output blocked by content filtering policy",
+    "repeated 529 ",
+    "request rejected (",
+    "request timed out",
+    "request too large (max ",
+    "there's an issue with the selected model",
+    "this organization has been disabled",
+    "unable to connect to api",
+    "you're out of extra usage",
+    "your account does not have access",
+    "your organization does not have access",
+    "your organization has been disabled",
+    "{\"error\":",
+    "{\"type\":\"error\"",
+    "exceeded retry limit, last status:",
+];
+
+/// `5-hour limit reached`, `Claude AI usage limit reached|1764000000`: the whole of it, or what the client puts behind.
+fn is_reached_limit(begin: &str) -> bool {
+    const WORDS: &str = "limit reached";
+    begin.split_once(WORDS).is_some_and(|(before, after)| {
+        let after = after.trim_start();
+        before.split_whitespace().count() <= 4
+            && (after.is_empty() || after.starts_with(['|', '.', '\u{b7}', '\u{2219}', '\n']))
+    })
+}
+
+/// Whether a text that the client wrote speaks of a failure at all.
+pub(super) fn speaks_of_failure(message: &str) -> bool {
+    const OPENING: &str = "api error";
+    let topics = Topics::of(&message[..border(message, LOOKED_AT)]);
+    let opening = message.get(..OPENING.len());
+    opening.is_some_and(|opening| opening.eq_ignore_ascii_case(OPENING))
+        || topics.certain_kind().is_some()
+        || topics.has(Topic::Quota)
+        || topics.likely_kind().is_some()
+}
+
+fn kind_of_code(code: &str) -> Option<ProviderFaultKind> {
+    match code {
+        "rate_limit"
+        | "rate_limit_error"
+        | "rate_limit_exceeded"
+        | "usage_limit_reached"
+        | "resource_exhausted"
+        | "RESOURCE_EXHAUSTED" => Some(ProviderFaultKind::RateLimited),
+        "overloaded_error"
+        | "overloaded"
+        | "server_is_overloaded"
+        | "slow_down"
+        | "engine_overloaded" => Some(ProviderFaultKind::Overloaded),
+        "context_length_exceeded"
+        | "model_context_window_exceeded"
+        | "model_max_prompt_tokens_exceeded"
+        | "request_too_large" => Some(ProviderFaultKind::ContextOverflow),
+        "refusal"
+        | "content_policy_violation"
+        | "content_filter"
+        | "cyber_policy"
+        | "data_inspection_failed"
+        | "moderation_blocked"
+        | "SAFETY" => Some(ProviderFaultKind::Refusal),
+        "authentication_failed"
+        | "authentication_error"
+        | "permission_error"
+        | "billing_error"
+        | "insufficient_quota"
+        | "invalid_api_key"
+        | "API_KEY_INVALID"
+        | "oauth_org_not_allowed"
+        | "usage_not_included"
+        | "model_not_found"
+        | "model_not_supported"
+        | "unsupported_country_region_territory" => Some(ProviderFaultKind::Auth),
+        "server_error" | "api_error" | "timeout_error" => Some(ProviderFaultKind::Unreachable),
+        _ => None,
+    }
+}
+
+fn kind_of_status(status: u16, topics: Topics) -> Option<ProviderFaultKind> {
+    match status {
+        429 => Some(ProviderFaultKind::RateLimited),
+        529 => Some(ProviderFaultKind::Overloaded),
+        503 if topics.has(Topic::Overload) => Some(ProviderFaultKind::Overloaded),
+        413 => Some(ProviderFaultKind::ContextOverflow),
+        401..=403 => Some(ProviderFaultKind::Auth),
+        404 if topics.has(Topic::Model) => Some(ProviderFaultKind::Auth),
+        408 | 500..=599 => Some(ProviderFaultKind::Unreachable),
+        400..=499 => Some(ProviderFaultKind::Other),
+        _ => None,
+    }
+}
+
+/// The HTTP status that follows `API Error:`, `Request rejected`, `status` or `status code` in a client's message.
+fn status_in(message: &str) -> Option<u16> {
+    static MARKS: LazyLock<[Finder<'static>; 4]> = LazyLock::new(|| {
+        ["API Error", "Request rejected", "status code", "status"].map(Finder::new)
+    });
+    MARKS.iter().find_map(|mark| {
+        let mut behind = mark
+            .find_iter(message.as_bytes())
+            .map(|place| &message[place + mark.needle().len()..]);
+        behind.find_map(leading_status)
+    })
+}
+
+fn leading_status(rest: &str) -> Option<u16> {
+    let rest = rest.trim_start_matches([':', ' ', '=', '"', '(']);
+    let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
+    (digits == 3)
+        .then(|| rest[..3].parse().ok())
+        .flatten()
+        .filter(|status| (400..600).contains(status))
+}
+
+#[cfg(test)]
+#[path = "fault_tests.rs"]
+mod tests;

@@ -1,0 +1,133 @@
+//! What Gemini CLI itself tells of servers at addresses (`gemini mcp list`): while it works it says nothing of one that refuses it.
+
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+use std::path::Path;
+
+use crate::asked::{Answer, Asked};
+use crate::invocation::Invocation;
+use crate::mcp::{server_names, server_programs};
+use proctor_config::ScenarioSpec;
+
+/// In a folder that nobody has called trusted it connects to none; the option that calls it so is not for `mcp list`.
+const TRUSTED: &str = "GEMINI_CLI_TRUST_WORKSPACE=true";
+
+/// Its question.
+#[derive(Debug)]
+pub(crate) struct Listed {
+    /// Its command line up to the options.
+    program: Vec<OsString>,
+    /// The servers of the scenario that are addresses.
+    addresses: Vec<String>,
+}
+
+impl Listed {
+    /// The question for a Gemini CLI that is to be started so; `None` where it is given no server at an address.
+    pub(crate) fn of(scenario: &ScenarioSpec, invocation: &Invocation) -> Option<Self> {
+        let config = scenario.mcp_config.as_deref()?;
+        let programs = server_programs(config);
+        let is_program = |name: &String| programs.iter().any(|(program, _)| program == name);
+        let mut addresses = server_names(config);
+        addresses.retain(|name| !is_program(name));
+        // Whoever stands for it by another name may take the question for a prompt.
+        let its_own = invocation.argv.iter().position(|word| is_gemini(word))?;
+        (!addresses.is_empty()).then(|| Self {
+            program: invocation.argv[..=its_own].to_vec(),
+            addresses,
+        })
+    }
+
+    /// What it is asked.
+    pub(crate) fn first(&self) -> Asked {
+        let before = ["env", TRUSTED].map(OsString::from);
+        let words = before.into_iter().chain(self.program.iter().cloned());
+        Asked::Further(words.chain(["mcp", "list"].map(OsString::from)).collect())
+    }
+
+    /// What follows from its answer, a line for each server: `✗ lab: http://x/mcp (http) - Disconnected`.
+    pub(crate) fn heard(&self, answer: &Answer) -> Asked {
+        let text = [&answer.stdout[..], &answer.stderr[..]].concat();
+        let text = String::from_utf8_lossy(&text);
+        let status = |name: &String| {
+            let begin = format!("{name}: ");
+            let line = text.lines().find_map(|line| {
+                let (_, told) = line.split_once(' ')?;
+                told.strip_prefix(&begin)
+            });
+            let (_, status) = line?.rsplit_once(" - ")?;
+            Some((name.clone(), status.trim().to_ascii_lowercase()))
+        };
+        let told: Option<BTreeMap<String, String>> = self.addresses.iter().map(status).collect();
+        told.map_or_else(
+            || Asked::Untold(format!("`gemini mcp list`: {}", answer.ended)),
+            Asked::Servers,
+        )
+    }
+}
+
+/// Whether a word of a command is the program itself (`gemini`, `/x/gemini.js`) or its package (`npx -y @google/gemini-cli`).
+fn is_gemini(word: &OsStr) -> bool {
+    let text = word.to_string_lossy();
+    let stem = Path::new(word).file_stem().unwrap_or_default();
+    let is_option = text.starts_with('-') || text.contains('=');
+    text.starts_with("@google/gemini-cli")
+        || (!is_option && stem.to_string_lossy().ends_with("gemini"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn gemini_is_known_by_its_program_or_its_package_and_not_by_its_model() {
+        for word in [
+            "gemini",
+            "/x/bin/gemini",
+            "/x/bundle/gemini.js",
+            "@google/gemini-cli@0.61.0",
+        ] {
+            assert!(is_gemini(OsStr::new(word)), "{word}");
+        }
+        for word in [
+            "npx",
+            "-y",
+            "gemini-2.5-pro",
+            "--model=gemini",
+            "MODEL=gemini",
+            "wrapper",
+        ] {
+            assert!(!is_gemini(OsStr::new(word)), "{word}");
+        }
+    }
+
+    #[test]
+    fn servers_at_addresses_are_as_gemini_lists_them() {
+        let listed = Listed {
+            program: vec!["node".into(), "gemini".into()],
+            addresses: vec!["lab".to_owned(), "my lab".to_owned()],
+        };
+        let words = "env GEMINI_CLI_TRUST_WORKSPACE=true node gemini mcp list";
+        let words = words.split(' ').map(OsString::from).collect();
+        assert_eq!(listed.first(), Asked::Further(words));
+        let answer = |text: &str| Answer {
+            succeeded: true,
+            ended: "exit code 0".to_owned(),
+            stdout: Vec::new(),
+            stderr: text.as_bytes().to_vec(),
+        };
+        let told = "Configured MCP servers:\n\n✗ lab: http://h/mcp (http) - Disconnected\n✓ my lab: http://h/a - b (sse) - Connected\n";
+        let pair = |name: &str, status: &str| (name.to_owned(), status.to_owned());
+        let expected = [pair("lab", "disconnected"), pair("my lab", "connected")];
+        assert_eq!(
+            listed.heard(&answer(told)),
+            Asked::Servers(expected.into_iter().collect())
+        );
+        for untold in ["", "✗ lab: http://h/mcp (http) - Disconnected\n"] {
+            let asked = listed.heard(&answer(untold));
+            assert_eq!(
+                asked,
+                Asked::Untold("`gemini mcp list`: exit code 0".to_owned())
+            );
+        }
+    }
+}

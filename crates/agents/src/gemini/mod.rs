@@ -1,0 +1,315 @@
+//! What the Gemini CLI prints with `-o stream-json`: messages in pieces, tools, one result with all figures at the end.
+
+mod listed;
+mod wire;
+
+pub(super) use listed::Listed;
+
+use std::time::Duration;
+
+use serde_json::value::RawValue;
+
+use crate::calls::{Calls, mcp_name, server_and_tool};
+use crate::colours::without_colours;
+use crate::fault::{Told, fault, speaks_of_failure, tells_no_login};
+use crate::gemini::wire::{
+    ApiErrorBody, Failure, Init, Message, Problem, RunResult, ShellInput, Stats, ToolResultLine,
+    ToolUse,
+};
+use crate::stream::{Dialect, Sink};
+use crate::wire::{Head, WORDS_CAP, border, capped, read, words};
+use proctor_model::{
+    EventKind, ModelTokens, ProviderFault, ProviderFaultKind, StreamReport, Terminal, ToolCall,
+    ToolResult, Usage,
+};
+
+/// Warnings and retries that standard error may give at most.
+const STDERR_CAP: u32 = 100;
+
+/// What is kept of a Gemini CLI stream.
+#[derive(Debug, Default)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is another thing that was or was not told"
+)]
+pub(super) struct GeminiStream {
+    calls: Calls,
+    /// The MCP servers that the agent was given; `None` where nobody said.
+    servers: Option<Vec<String>>,
+    pending: Option<(Duration, String)>,
+    begun: bool,
+    /// The model that it asks, which may be a name for whatever is the newest.
+    asked: Option<String>,
+    /// A refusal that it told before its result, which does not repeat it.
+    refused: Option<ProviderFault>,
+    usage: Option<Usage>,
+    by_model: Vec<ModelTokens>,
+    usage_text: Option<String>,
+    terminal: Terminal,
+    finals: u32,
+    after_final: bool,
+    answer: Option<String>,
+    stderr: u32,
+    /// Whether an answer of the model broke off.
+    broke_off: bool,
+    mcp_trouble: bool,
+}
+
+impl Dialect for GeminiStream {
+    fn serve(&mut self, names: &[String]) {
+        self.servers = Some(names.to_vec());
+    }
+
+    fn line(&mut self, text: &str, sink: &mut Sink<'_>) -> Result<(), String> {
+        let head: Head<'_> = read(text)?;
+        self.begun = true;
+        let kind = head.kind.as_deref().unwrap_or_default();
+        if kind == "message" {
+            return self.message(read(text)?, sink);
+        }
+        self.flush(sink);
+        self.after_final = true;
+        match kind {
+            "init" => self.init(read(text)?, sink),
+            "tool_use" => self.tool_use(&read(text)?, sink),
+            "tool_result" => self.tool_result(read(text)?, sink),
+            "result" => self.result(&read(text)?, sink)?,
+            "error" => self.problem(&read(text)?, sink),
+            other => sink.push(EventKind::Unknown {
+                name: capped(other),
+            }),
+        }
+        Ok(())
+    }
+
+    /// The client tells its retries here alone, and that nobody is logged in.
+    fn stderr_line(&mut self, line: &str, sink: &mut Sink<'_>) {
+        let line = &*without_colours(line);
+        self.mcp_trouble |= line.starts_with("MCP issues detected");
+        let retry = line.starts_with("Attempt ") && line.contains(" failed");
+        let fault_told = retry || (!self.begun && tells_no_login(line));
+        let told = fault_told || line.starts_with("Error") || line.starts_with("API Error");
+        if !told || self.stderr >= STDERR_CAP {
+            return;
+        }
+        self.stderr += 1;
+        let text = &line[..border(line, 2000)];
+        if fault_told {
+            sink.push(EventKind::ProviderFault(fault(&Told {
+                message: text,
+                ..Told::default()
+            })));
+        } else {
+            let text = text.to_owned();
+            sink.push(EventKind::Warning { text });
+        }
+    }
+
+    fn done(&self) -> bool {
+        self.finals > 0 && !self.after_final
+    }
+
+    fn has_ended(&self) -> bool {
+        self.finals > 0
+    }
+
+    fn by_model(&self) -> &[ModelTokens] {
+        &self.by_model
+    }
+
+    /// Tokens come with the result alone; it tells no cost.
+    fn finish(mut self: Box<Self>, sink: &mut Sink<'_>) -> StreamReport {
+        self.flush(sink);
+        let (model, further_models) = served(&self.by_model);
+        StreamReport {
+            terminal: self.terminal,
+            usage: self.usage,
+            model_is_asked: model.is_none(),
+            model: model.or(self.asked),
+            further_models,
+            by_model: self.by_model,
+            answer: self.answer,
+            provider_usage: self.usage_text,
+            finals: self.finals,
+            spare_finals: self.finals.saturating_sub(1),
+            broke_off: self.broke_off,
+            mcp_trouble: self.mcp_trouble,
+            ..StreamReport::default()
+        }
+    }
+}
+
+impl GeminiStream {
+    fn init(&mut self, init: Init, sink: &mut Sink<'_>) {
+        self.asked = init.model.0.or(self.asked.take());
+        sink.push(EventKind::Started {
+            session: init.session_id.0,
+            model: self.asked.clone(),
+            cli_version: None,
+            mcp_servers: Vec::new(),
+            tools: Vec::new(),
+        });
+    }
+
+    /// A message comes in pieces of some twenty letters; it is told when something else follows.
+    fn message(&mut self, message: Message, sink: &mut Sink<'_>) -> Result<(), String> {
+        self.after_final = true;
+        if message.role.as_deref() != Some("assistant") {
+            self.flush(sink);
+            return Ok(());
+        }
+        if message.delta != Some(true) {
+            self.flush(sink);
+        }
+        let text = message.content.ok_or("a message without a text")?;
+        let (at, whole) = self.pending.get_or_insert_default();
+        *at = sink.at();
+        let room = WORDS_CAP.saturating_sub(whole.len());
+        whole.push_str(&text[..border(&text, room)]);
+        Ok(())
+    }
+
+    fn flush(&mut self, sink: &mut Sink<'_>) {
+        if let Some((at, text)) = self.pending.take() {
+            self.answer = Some(text.clone());
+            sink.push_at(at, EventKind::Message { text });
+        }
+    }
+
+    fn tool_use(&mut self, tool: &ToolUse<'_>, sink: &mut Sink<'_>) {
+        let input = tool.parameters.map_or("{}", RawValue::get);
+        let mcp = self.mcp_parts(&tool.tool_name);
+        let shell = tool.tool_name == "run_shell_command";
+        let command = || serde_json::from_str::<ShellInput>(input).ok()?.command.0;
+        let call = ToolCall {
+            id: tool.tool_id.clone(),
+            name: mcp
+                .as_ref()
+                .map_or_else(|| capped(&tool.tool_name), mcp_name),
+            mcp,
+            command: if shell { command() } else { None },
+            arguments: words(input),
+            parent: None,
+        };
+        self.calls.start(call, sink);
+    }
+
+    /// A command that fails is a success here, and its exit code is not told.
+    fn tool_result(&mut self, answer: ToolResultLine, sink: &mut Sink<'_>) {
+        let is_error = answer.status.as_deref() == Some("error");
+        let told = answer.error.0.and_then(|error| error.message.0);
+        let output = answer.output.0.unwrap_or_default();
+        let result = ToolResult {
+            id: answer.tool_id,
+            is_error,
+            exit_code: None,
+            output: capped(&told.filter(|_| is_error).unwrap_or(output)),
+        };
+        self.calls.end(result, sink);
+    }
+
+    /// `mcp_<server>_<tool>`; where the servers are not known, the server's name is taken to end at the first `_`.
+    fn mcp_parts(&self, name: &str) -> Option<(String, String)> {
+        let rest = name.strip_prefix("mcp_")?;
+        let known = self.servers.as_deref().unwrap_or_default();
+        server_and_tool(rest, known, |server| format!("{server}_")).or_else(|| {
+            let (server, tool) = rest.split_once('_')?;
+            (!server.is_empty()).then(|| (server.to_owned(), tool.to_owned()))
+        })
+    }
+
+    fn result(&mut self, last: &RunResult<'_>, sink: &mut Sink<'_>) -> Result<(), String> {
+        let counts = last.stats.map(|stats| read::<Stats>(stats.get()));
+        let counts = counts.transpose()?;
+        self.finals = self.finals.saturating_add(1);
+        self.after_final = false;
+        let ok = last.status.as_deref() == Some("success");
+        self.terminal = if ok { Terminal::Done } else { Terminal::Failed };
+        if let Some(counts) = &counts {
+            self.usage = counts.unified();
+            self.by_model = counts.apart();
+            self.usage_text = last.stats.map(|stats| capped(stats.get()));
+            match self.usage {
+                Some(usage) => sink.push(EventKind::UsageSeen(usage)),
+                None => sink.push(EventKind::Warning {
+                    text: "the token counts of the result cannot be read".to_owned(),
+                }),
+            }
+        }
+        match (last.error.0.as_ref(), self.refused.take()) {
+            (None, Some(refused)) if !ok => sink.push(EventKind::ProviderFault(ProviderFault {
+                fatal: true,
+                ..refused
+            })),
+            (error, _) if !ok => {
+                let message = error.and_then(|error| error.message.0.as_deref());
+                self.broke_off |= message.is_some_and(tells_a_cut);
+                failure(error, sink);
+            }
+            _ => {}
+        }
+        sink.push(EventKind::Finished {
+            ok,
+            answer: self.answer.clone(),
+        });
+        Ok(())
+    }
+
+    /// A remark of the client: a loop that was seen, turns that ran out. Of failures of the provider it tells refusals here
+    /// alone.
+    fn problem(&mut self, told: &Problem, sink: &mut Sink<'_>) {
+        let message = told.message.0.as_deref().unwrap_or_default();
+        let found = fault(&Told {
+            message,
+            ..Told::default()
+        });
+        if found.kind == ProviderFaultKind::Refusal {
+            self.refused = Some(found.clone());
+            return sink.push(EventKind::ProviderFault(found));
+        }
+        let text = capped(message);
+        sink.push(EventKind::Warning { text });
+    }
+}
+
+/// The model that used most tokens, and the others that used any: which of them was asked for what is told nowhere, and
+/// routing, the mending of edits and the like are asked of small ones.
+fn served(by_model: &[ModelTokens]) -> (Option<String>, Vec<String>) {
+    let size = |told: &ModelTokens| told.usage.input().saturating_add(told.usage.output);
+    let mut used: Vec<&ModelTokens> = by_model.iter().filter(|told| size(told) > 0).collect();
+    used.sort_by_key(|told| std::cmp::Reverse(size(told)));
+    let mut names = used.iter().map(|told| told.model.clone());
+    (names.next(), names.collect())
+}
+
+/// Whether the connection ended in the middle of an answer: words of the client, without a body of the API's.
+fn tells_a_cut(message: &str) -> bool {
+    message.contains("terminated") && ApiErrorBody::inside(message).is_none()
+}
+
+/// The failure behind a result: `[API Error: {"error":{"code":400,"message":...,"status":...}}]`, or words.
+fn failure(told: Option<&Failure>, sink: &mut Sink<'_>) {
+    let message = told.and_then(|told| told.message.0.as_deref());
+    let message = message.unwrap_or_default();
+    let kind = told.and_then(|told| told.kind.0.as_deref());
+    let by_api = message.contains("API Error") || speaks_of_failure(message);
+    if !by_api && kind != Some("FatalAuthenticationError") {
+        let text = capped(message);
+        return sink.push(EventKind::Warning { text });
+    }
+    let body = ApiErrorBody::inside(message);
+    let words = body.as_ref().and_then(|body| body.message.0.clone());
+    let code = match kind {
+        Some("FatalAuthenticationError") => Some("authentication_failed"),
+        // The connection ended before the answer did.
+        _ if tells_a_cut(message) => Some("server_error"),
+        _ => body.as_ref().and_then(ApiErrorBody::word),
+    };
+    sink.push(EventKind::ProviderFault(fault(&Told {
+        status: body.as_ref().and_then(|body| body.code.0),
+        code,
+        message: words.as_deref().unwrap_or(message),
+        fatal: true,
+        ..Told::default()
+    })));
+}

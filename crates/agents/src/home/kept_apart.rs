@@ -1,0 +1,233 @@
+//! What of the operator's logins and settings must stand nowhere in a run: agents have copies of them and can print them.
+
+use serde_json::Value;
+
+use super::OperatorHome;
+use super::login::{SETTINGS_OF_GIT, copied_files, login_of, regular_text};
+use crate::jsonc::plain_json;
+use proctor_config::AgentKind;
+
+/// Parts of the names under which files of a login hold what logs in.
+const LOGS_IN: [&str; 6] = ["token", "access", "refresh", "key", "secret", "password"];
+
+/// The texts in the operator's login and settings of an agent, each with the name that it has there; those of a login that log
+/// in are called tokens.
+#[must_use]
+pub fn login_texts(kind: AgentKind, operator: &OperatorHome) -> Vec<(String, String)> {
+    let files = copied_files(kind, operator).into_iter();
+    let found = files.flat_map(|file| {
+        let name = file.file_name().unwrap_or_default().to_string_lossy();
+        let text = regular_text(&file).unwrap_or_default();
+        let found = texts_in(&name, &text).into_iter();
+        if login_of(kind).contains(&name.as_ref()) && operator.folder(kind) == file.parent() {
+            found.filter_map(token).collect::<Vec<_>>()
+        } else {
+            found.map(last_key).collect()
+        }
+    });
+    found.collect()
+}
+
+/// What stands in the operator's settings of git, which agents have: each value under its key, and the line itself, since a section
+/// may hold an address.
+#[must_use]
+pub fn git_texts(operator: &OperatorHome) -> Vec<(String, String)> {
+    let files = operator.home.iter().flat_map(|home| {
+        let files = SETTINGS_OF_GIT.iter();
+        files.filter_map(|name| regular_text(&home.join(name)))
+    });
+    let mut found = Vec::new();
+    for text in files {
+        for line in text.lines() {
+            let value = line.split_once('=');
+            let value = value.map(|(key, value)| (key.trim(), value.trim()));
+            found.extend(value.map(|(key, value)| (key.to_owned(), value.to_owned())));
+            found.push((".gitconfig".to_owned(), line.to_owned()));
+        }
+    }
+    found
+}
+
+/// A text of a login under the name of all that log in, if it does.
+fn token((name, text): (String, String)) -> Option<(String, String)> {
+    let lower = name.to_ascii_lowercase();
+    let logs_in = LOGS_IN.iter().any(|part| lower.contains(part));
+    logs_in.then(|| ("LOGIN_TOKEN".to_owned(), text))
+}
+
+/// A text of settings under the last of the keys that lead to it.
+fn last_key((name, text): (String, String)) -> (String, String) {
+    let last = name.rsplit('/').next().unwrap_or_default();
+    (last.to_owned(), text)
+}
+
+/// The texts of a file, by its kind.
+fn texts_in(file: &str, text: &str) -> Vec<(String, String)> {
+    if file == ".env" {
+        let lines = text.lines().filter_map(|line| line.split_once('='));
+        let value = |value: &str| value.trim().trim_matches(['"', '\'']).to_owned();
+        return lines
+            .map(|(name, text)| (name.trim().to_owned(), value(text)))
+            .collect();
+    }
+    let value = if file == "config.toml" {
+        toml::from_str(text).ok()
+    } else {
+        serde_json::from_str(&plain_json(text)).ok()
+    };
+    value
+        .map(|value: Value| texts_of(&value))
+        .unwrap_or_default()
+}
+
+/// The texts in settings, each with the keys that lead to it; not those that only name a variable or a file.
+#[must_use]
+pub fn texts_of(settings: &Value) -> Vec<(String, String)> {
+    let mut found = Vec::new();
+    collect(settings, "", &mut found);
+    found
+}
+
+fn collect(value: &Value, name: &str, found: &mut Vec<(String, String)>) {
+    match value {
+        Value::Object(fields) => {
+            for (key, value) in fields {
+                collect(value, &format!("{name}/{key}"), found);
+            }
+        }
+        Value::Array(items) => items.iter().for_each(|item| collect(item, name, found)),
+        Value::String(text) if !text.contains("{env:") && !text.contains("{file:") => {
+            found.push((name.trim_start_matches('/').to_owned(), text.clone()));
+        }
+        _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_stands_in_settings_of_git_is_known_by_its_key_and_as_a_line() {
+        let home = tempfile::tempdir().unwrap();
+        let text = "[url \"https://canary@x/\"]\n\tinsteadOf = x:\n[github]\n token = canary\n";
+        std::fs::write(home.path().join(".gitconfig"), text).unwrap();
+        let operator = OperatorHome {
+            home: Some(home.path().to_owned()),
+            ..OperatorHome::default()
+        };
+        let found = git_texts(&operator);
+        let has = |name: &str, text: &str| found.contains(&(name.to_owned(), text.to_owned()));
+        assert!(
+            has(".gitconfig", "[url \"https://canary@x/\"]"),
+            "{found:?}"
+        );
+        assert!(
+            has("token", "canary") && has("insteadOf", "x:"),
+            "{found:?}"
+        );
+        assert!(git_texts(&OperatorHome::default()).is_empty());
+    }
+
+    #[test]
+    fn keys_inside_of_settings_are_known() {
+        let settings = serde_json::json!({
+            "provider": {"x": {"options": {"apiKey": "canary-1", "baseURL": "http://x"}, "headers": {"Authorization": "{env:KEY}"}}},
+            "list": [{"token": "canary-2"}],
+        });
+        let found = texts_of(&settings);
+        let pair = |key: &str, text: &str| (key.to_owned(), text.to_owned());
+        assert_eq!(
+            found,
+            [
+                pair("list/token", "canary-2"),
+                pair("provider/x/options/apiKey", "canary-1"),
+                pair("provider/x/options/baseURL", "http://x")
+            ]
+        );
+        assert!(
+            texts_of(&Value::from(""))
+                .iter()
+                .all(|(name, _)| name.is_empty())
+        );
+    }
+
+    #[test]
+    fn what_logs_in_is_known_from_the_files_of_every_kind() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let home = |name: &str| Some(folder.path().join(name));
+        let operator = OperatorHome {
+            claude: home("claude"),
+            codex: home("codex"),
+            gemini: home("gemini"),
+            home: home("home"),
+            opencode: home("opencode"),
+            opencode_config: home("opencode_config"),
+            copilot: home("copilot"),
+            ..OperatorHome::default()
+        };
+        let file = |path: &str, text: &str| {
+            let path = folder.path().join(path);
+            std::fs::create_dir_all(path.parent().expect("a parent")).expect("folders");
+            std::fs::write(path, text).expect("a file");
+        };
+        file(
+            "claude/.credentials.json",
+            r#"{"claudeAiOauth":{"accessToken":"sk-ant-oat01-canary","refreshToken":"sk-ant-ort01-canary","subscriptionType":"enterprise"}}"#,
+        );
+        file(
+            "codex/auth.json",
+            r#"{"auth_mode":"chatgptplus","OPENAI_API_KEY":null,"tokens":{"id_token":"eyJ-canary-1"}}"#,
+        );
+        file(
+            "codex/config.toml",
+            "[p.x]\nexperimental_bearer_token = \"bearer-canary\"\nname = \"a long name\"\n",
+        );
+        file("gemini/.env", "GEMINI_API_KEY=\"AIza-canary\"\n");
+        file(
+            "opencode/auth.json",
+            r#"{"anthropic":{"type":"oauthentic","refresh":"canary-refresh"}}"#,
+        );
+        file(
+            "home/.claude.json",
+            r#"{"numStartups": 4, "primaryApiKey": "sk-ant-api03-canary"}"#,
+        );
+        file(
+            "opencode_config/opencode.jsonc",
+            "{ // of mine\n \"provider\": {\"x\": {\"options\": {\"apiKey\": \"canary-of-a-provider\",},},},}",
+        );
+        file(
+            "opencode_config/config.json",
+            r#"{"provider":{"y":{"options":{"apiKey":"canary-of-another"}}}}"#,
+        );
+        file(
+            "copilot/config.json",
+            r#"{"copilot_tokens":{"https://github.com:me":"gho_canary"},"banner":"sometimes"}"#,
+        );
+        let told = |kind| {
+            let texts = login_texts(kind, &operator).into_iter();
+            let secret = texts.filter(|(name, _)| proctor_record::looks_secret(name));
+            secret.map(|(_, text)| text).collect::<Vec<_>>()
+        };
+        assert_eq!(
+            told(AgentKind::ClaudeCode),
+            [
+                "sk-ant-oat01-canary",
+                "sk-ant-ort01-canary",
+                "sk-ant-api03-canary"
+            ]
+        );
+        assert_eq!(told(AgentKind::Codex), ["eyJ-canary-1", "bearer-canary"]);
+        assert_eq!(told(AgentKind::Gemini), ["AIza-canary"]);
+        assert_eq!(
+            told(AgentKind::Opencode),
+            [
+                "canary-refresh",
+                "canary-of-a-provider",
+                "canary-of-another"
+            ]
+        );
+        assert_eq!(told(AgentKind::Copilot), ["gho_canary"]);
+        assert!(told(AgentKind::Command).is_empty());
+    }
+}

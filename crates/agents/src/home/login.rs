@@ -1,0 +1,287 @@
+//! What of the operator's home an agent needs to be logged in, and to be set up as the operator has it.
+
+use std::borrow::Cow;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::InvocationError;
+use crate::home::settings;
+use crate::home::{PrivateHome, with_committer, without_plugins, write_private};
+use crate::mcp::OPENCODE_OLD;
+use proctor_config::{AgentKind, Settings};
+
+/// Where git keeps the operator's settings, from the home.
+pub(super) const SETTINGS_OF_GIT: [&str; 2] = [".gitconfig", ".config/git/config"];
+
+/// Where the operator's own agents keep their things.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct OperatorHome {
+    /// `HOME`
+    pub home: Option<PathBuf>,
+    /// `CODEX_HOME`, else `~/.codex`.
+    pub codex: Option<PathBuf>,
+    /// `CLAUDE_CONFIG_DIR`, else `~/.claude`.
+    pub claude: Option<PathBuf>,
+    /// `.gemini` in `GEMINI_CLI_HOME`, else in the home.
+    pub gemini: Option<PathBuf>,
+    /// `QWEN_HOME`, else `~/.qwen`.
+    pub qwen: Option<PathBuf>,
+    /// `COPILOT_HOME`, else `~/.copilot`.
+    pub copilot: Option<PathBuf>,
+    /// `opencode` in `XDG_DATA_HOME`, else in `~/.local/share`: its login.
+    pub opencode: Option<PathBuf>,
+    /// `opencode` in `XDG_CONFIG_HOME`, else in `~/.config`: its settings.
+    pub opencode_config: Option<PathBuf>,
+    /// `.opencode` in the home: more of its settings.
+    pub opencode_in_home: Option<PathBuf>,
+    /// `OPENCODE_CONFIG`: a file of settings more.
+    pub opencode_file: Option<PathBuf>,
+    /// `OPENCODE_CONFIG_DIR`: a folder of settings more.
+    pub opencode_folder: Option<PathBuf>,
+}
+
+impl OperatorHome {
+    /// As the environment of this process tells.
+    #[must_use]
+    pub fn from_env() -> Self {
+        let path = |name| {
+            std::env::var_os(name)
+                .filter(|value| !value.is_empty())
+                .map(PathBuf::from)
+        };
+        let home = path("HOME");
+        let below = |folder: &str| home.as_ref().map(|home| home.join(folder));
+        let within = |variable, folder: &str, inner| {
+            let outer = path(variable).or_else(|| below(folder));
+            outer.map(|outer| outer.join(inner))
+        };
+        Self {
+            codex: path("CODEX_HOME").or_else(|| below(".codex")),
+            claude: path("CLAUDE_CONFIG_DIR").or_else(|| below(".claude")),
+            gemini: within("GEMINI_CLI_HOME", "", ".gemini"),
+            qwen: path("QWEN_HOME").or_else(|| below(".qwen")),
+            copilot: path("COPILOT_HOME").or_else(|| below(".copilot")),
+            opencode: within("XDG_DATA_HOME", ".local/share", "opencode"),
+            opencode_config: within("XDG_CONFIG_HOME", ".config", "opencode"),
+            opencode_in_home: below(".opencode"),
+            opencode_file: path("OPENCODE_CONFIG"),
+            opencode_folder: path("OPENCODE_CONFIG_DIR"),
+            home,
+        }
+    }
+
+    /// What of it an agent sees: a home of the trial's own has no settings of the operator's.
+    pub(crate) fn shown_under(&self, settings: &Settings) -> Cow<'_, Self> {
+        if settings.clean_agent_env {
+            Cow::Owned(Self::default())
+        } else {
+            Cow::Borrowed(self)
+        }
+    }
+
+    pub(super) fn folder(&self, kind: AgentKind) -> Option<&Path> {
+        match kind {
+            AgentKind::ClaudeCode => self.claude.as_deref(),
+            AgentKind::Codex => self.codex.as_deref(),
+            AgentKind::Gemini => self.gemini.as_deref(),
+            AgentKind::Opencode => self.opencode.as_deref(),
+            AgentKind::Qwen => self.qwen.as_deref(),
+            AgentKind::Copilot => self.copilot.as_deref(),
+            AgentKind::Command | AgentKind::Replay => None,
+        }
+    }
+}
+
+/// Files of an agent's folder that make it logged in.
+pub(super) const fn login_of(kind: AgentKind) -> &'static [&'static str] {
+    match kind {
+        AgentKind::ClaudeCode => &[".credentials.json"],
+        AgentKind::Codex | AgentKind::Opencode => &["auth.json"],
+        AgentKind::Gemini => &["oauth_creds.json", "google_accounts.json", ".env"],
+        AgentKind::Qwen => &["oauth_creds.json", ".env"],
+        AgentKind::Copilot => &["config.json"],
+        AgentKind::Command | AgentKind::Replay => &[],
+    }
+}
+
+/// Variables that make an agent logged in; none for a kind of which nothing is known.
+#[must_use]
+pub const fn keys_of(kind: AgentKind) -> &'static [&'static str] {
+    match kind {
+        AgentKind::ClaudeCode => &[
+            "ANTHROPIC_API_KEY",
+            "ANTHROPIC_AUTH_TOKEN",
+            "CLAUDE_CODE_OAUTH_TOKEN",
+        ],
+        AgentKind::Codex => &["CODEX_API_KEY", "OPENAI_API_KEY"],
+        AgentKind::Gemini => &["GEMINI_API_KEY", "GOOGLE_API_KEY"],
+        AgentKind::Opencode => &[
+            "OPENCODE_API_KEY",
+            "ANTHROPIC_API_KEY",
+            "OPENAI_API_KEY",
+            "OPENROUTER_API_KEY",
+            "GEMINI_API_KEY",
+        ],
+        AgentKind::Qwen => &["OPENAI_API_KEY", "DASHSCOPE_API_KEY"],
+        AgentKind::Copilot => &[
+            "COPILOT_GITHUB_TOKEN",
+            "GH_TOKEN",
+            "GITHUB_TOKEN",
+            "COPILOT_PROVIDER_API_KEY",
+        ],
+        AgentKind::Command | AgentKind::Replay => &[],
+    }
+}
+
+/// What makes an agent logged in, as far as it can be told without asking anybody.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Login {
+    /// A variable of this name is set; whether the key is good, nobody asked.
+    Variable(&'static str),
+    /// This file is there; whether its login still holds, nobody asked.
+    File(PathBuf),
+    /// Neither. It may still be logged in by other means, such as the keychain of a Mac.
+    Unknown,
+}
+
+impl Login {
+    /// What there is, as a fragment.
+    #[must_use]
+    pub fn told(&self) -> Option<String> {
+        match self {
+            Self::Variable(name) => Some(format!("key in {name}")),
+            Self::File(path) => Some(format!("login in {}", path.display())),
+            Self::Unknown => None,
+        }
+    }
+}
+
+/// How an agent of this kind is logged in; `is_set` tells of a variable.
+#[must_use]
+pub fn login(kind: AgentKind, operator: &OperatorHome, is_set: impl Fn(&str) -> bool) -> Login {
+    if let Some(name) = keys_of(kind).iter().find(|name| is_set(name)) {
+        return Login::Variable(name);
+    }
+    let folder = operator.folder(kind);
+    let files = folder.into_iter().flat_map(|folder| {
+        let names = login_of(kind).iter();
+        names.map(move |name| folder.join(name))
+    });
+    let mut there = files.filter(|file| file.is_file());
+    there.next().map_or(Login::Unknown, Login::File)
+}
+
+/// Further files there that make it what the operator has.
+pub(super) const fn settings_of(kind: AgentKind) -> &'static [&'static str] {
+    match kind {
+        AgentKind::ClaudeCode => &["settings.json", "CLAUDE.md"],
+        AgentKind::Codex => &["config.toml", "AGENTS.md"],
+        AgentKind::Gemini => &["settings.json", "GEMINI.md"],
+        AgentKind::Qwen => &["settings.json", "QWEN.md"],
+        AgentKind::Copilot => &["settings.json", "copilot-instructions.md"],
+        AgentKind::Opencode | AgentKind::Command | AgentKind::Replay => &[],
+    }
+}
+
+/// The operator's files that [`copy_settings`] copies, whether they are there or not.
+pub(super) fn copied_files(kind: AgentKind, operator: &OperatorHome) -> Vec<PathBuf> {
+    let Some(folder) = operator.folder(kind) else {
+        return Vec::new();
+    };
+    let names = login_of(kind).iter().chain(settings_of(kind));
+    let mut files: Vec<PathBuf> = names.map(|name| folder.join(name)).collect();
+    if let (AgentKind::ClaudeCode, Some(home)) = (kind, &operator.home) {
+        files.push(home.join(".claude.json"));
+    }
+    if let (AgentKind::Opencode, Some(config)) = (kind, &operator.opencode_config) {
+        let names = [
+            "opencode.json",
+            "opencode.jsonc",
+            "config.json",
+            OPENCODE_OLD,
+            "AGENTS.md",
+        ];
+        files.extend(names.map(|name| config.join(name)));
+    }
+    files
+}
+
+/// Copies the operator's login and settings of an agent into `home`, which stands for the operator's own where that is
+/// hidden. Sessions, histories and memories stay out. Where the operator has no settings of git, commits are an agent's.
+///
+/// # Errors
+/// A file that cannot be written.
+pub fn copy_settings(
+    kind: AgentKind,
+    home: &Path,
+    operator: &OperatorHome,
+) -> Result<(), InvocationError> {
+    let Some(theirs) = &operator.home else {
+        return Ok(());
+    };
+    if kind == AgentKind::Opencode && operator.opencode_config.is_some() {
+        without_plugins(home)?;
+    }
+    if !SETTINGS_OF_GIT
+        .iter()
+        .any(|name| theirs.join(name).exists())
+    {
+        with_committer(home)?;
+    }
+    for file in copied_files(kind, operator) {
+        if let (Ok(inside), Some(text)) = (file.strip_prefix(theirs), regular_text(&file)) {
+            write_private(&home.join(inside), text.as_bytes())?;
+        }
+    }
+    Ok(())
+}
+
+/// Copies the operator's login into an agent's own folder of a trial, and with it, if asked, the settings without their
+/// MCP servers. Where settings must say something (who logs in how, silence), they are written in any case.
+pub(super) fn copy(
+    kind: AgentKind,
+    with_settings: bool,
+    operator: &OperatorHome,
+    (to, made): (&Path, &mut PrivateHome),
+) -> Result<(), InvocationError> {
+    let from = operator.folder(kind);
+    let theirs = |name: &str| from.and_then(|from| regular_text(&from.join(name)));
+    let mut copied = Vec::new();
+    for name in login_of(kind) {
+        copied.extend(theirs(name).map(|text| (*name, text)));
+    }
+    let has_login = copied.iter().any(|(name, _)| *name == "oauth_creds.json");
+    let further = settings_of(kind).iter().filter(|_| with_settings);
+    copied.extend(further.filter_map(|name| Some((*name, theirs(name)?))));
+    match kind {
+        AgentKind::Gemini | AgentKind::Qwen => {
+            copied.retain(|(name, _)| *name != "settings.json");
+            let known = theirs("settings.json");
+            let text = settings::quiet(kind, known.as_deref(), (with_settings, has_login));
+            copied.push(("settings.json", text));
+        }
+        AgentKind::Codex => {
+            for (_, text) in copied.iter_mut().filter(|(name, _)| *name == "config.toml") {
+                let path = || from.unwrap_or(to).join("config.toml");
+                let settings = settings::without_mcp_servers(text);
+                *text = settings.map_err(|problem| InvocationError::Settings {
+                    path: path(),
+                    problem,
+                })?;
+            }
+        }
+        _ => {}
+    }
+    for (name, text) in copied {
+        let file = to.join(name);
+        write_private(&file, text.as_bytes())?;
+        made.secrets.push(file);
+    }
+    Ok(())
+}
+
+/// The text of a regular file; links are followed, since people keep their settings elsewhere.
+pub(super) fn regular_text(path: &Path) -> Option<String> {
+    fs::metadata(path).ok().filter(fs::Metadata::is_file)?;
+    fs::read_to_string(path).ok()
+}

@@ -1,0 +1,196 @@
+//! A home of the trial's own: where an agent's settings, sessions and temporary files go instead of the operator's.
+
+use std::ffi::OsString;
+use std::fs::{self, OpenOptions};
+use std::io::Write as _;
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+use std::path::{Path, PathBuf};
+
+use crate::InvocationError;
+use proctor_config::AgentKind;
+
+mod kept_apart;
+mod login;
+mod settings;
+
+pub(super) use settings::set;
+
+pub use kept_apart::{git_texts, login_texts, texts_of};
+pub use login::{Login, OperatorHome, copy_settings, keys_of, login};
+
+/// Agents commit, and git wants to know who; the operator's name is not theirs.
+pub(super) const COMMITTER: (&str, &str) = ("agent", "agent@localhost");
+
+/// What a trial's own home amounts to.
+#[derive(Debug, Default)]
+pub(super) struct PrivateHome {
+    /// Variables that lead there.
+    pub(super) env: Vec<(String, OsString)>,
+    /// The home, where the whole of it is private.
+    pub(super) home: Option<PathBuf>,
+    /// The agent's own folder, where that is the trial's: its login, settings and sessions.
+    pub(super) agent_home: Option<PathBuf>,
+    /// Files with secrets, to be removed when the trial ends.
+    pub(super) secrets: Vec<PathBuf>,
+}
+
+/// Makes the private parts of a home below `private`.
+///
+/// `clean` moves everything: HOME, TMPDIR, the XDG folders and every agent's own, into which only the login of `kind` is
+/// copied. Without it the operator's HOME stays in use, and only the agent's own folder is the trial's, where its MCP servers
+/// stand in it or its sessions are told apart by it alone. The operator's login and settings are copied there, less the MCP
+/// servers: those belong to the scenario, and Codex has no flag that takes them away (`mcp_servers={}` takes none).
+///
+/// # Errors
+/// A folder or file that cannot be made.
+pub(super) fn make(
+    kind: AgentKind,
+    clean: bool,
+    place: (&Path, &OperatorHome),
+) -> Result<PrivateHome, InvocationError> {
+    let (private, operator) = place;
+    let mut made = PrivateHome::default();
+    if clean {
+        return whole(kind, place);
+    }
+    let (variable, folder_of_it, inside) = match kind {
+        AgentKind::Codex => ("CODEX_HOME", "codex", ""),
+        AgentKind::Gemini => ("GEMINI_CLI_HOME", "gemini", ".gemini"),
+        AgentKind::Qwen => ("QWEN_HOME", "qwen", ""),
+        AgentKind::Copilot => ("COPILOT_HOME", "copilot", ""),
+        AgentKind::Opencode => {
+            // Its sessions are one database, which trials at once would wait for.
+            let folder_of_it = private.join("opencode");
+            folder(&folder_of_it)?;
+            let database = folder_of_it.join("opencode.db").into_os_string();
+            made.env.push(("OPENCODE_DB".to_owned(), database));
+            made.agent_home = Some(folder_of_it);
+            return Ok(made);
+        }
+        AgentKind::ClaudeCode | AgentKind::Command | AgentKind::Replay => {
+            return Ok(made);
+        }
+    };
+    let home = private.join(folder_of_it);
+    let own = if inside.is_empty() {
+        home.clone()
+    } else {
+        home.join(inside)
+    };
+    folder(&own)?;
+    login::copy(kind, true, operator, (&own, &mut made))?;
+    made.env.push((variable.to_owned(), home.into_os_string()));
+    made.agent_home = Some(own);
+    Ok(made)
+}
+
+/// A home of which every part is the trial's.
+fn whole(
+    kind: AgentKind,
+    (private, operator): (&Path, &OperatorHome),
+) -> Result<PrivateHome, InvocationError> {
+    let mut made = PrivateHome::default();
+    let home = private.join("home");
+    let below = |name: &str| home.join(name);
+    let places = [
+        ("HOME", home.clone()),
+        ("CODEX_HOME", below(".codex")),
+        ("CLAUDE_CONFIG_DIR", below(".claude")),
+        ("QWEN_HOME", below(".qwen")),
+        ("COPILOT_HOME", below(".copilot")),
+        ("XDG_CONFIG_HOME", below(".config")),
+        ("XDG_DATA_HOME", below(".local/share")),
+        ("XDG_STATE_HOME", below(".local/state")),
+        ("XDG_CACHE_HOME", below(".cache")),
+        ("TMPDIR", private.join("tmp")),
+    ];
+    for (_, path) in &places {
+        folder(path)?;
+    }
+    with_committer(&home)?;
+    let own = match kind {
+        AgentKind::Codex => Some(below(".codex")),
+        AgentKind::ClaudeCode => Some(below(".claude")),
+        AgentKind::Gemini => Some(below(".gemini")),
+        AgentKind::Opencode => Some(below(".local/share/opencode")),
+        AgentKind::Qwen => Some(below(".qwen")),
+        AgentKind::Copilot => Some(below(".copilot")),
+        AgentKind::Command | AgentKind::Replay => None,
+    };
+    if let Some(own) = &own {
+        folder(own)?;
+        login::copy(kind, false, operator, (own, &mut made))?;
+    }
+    let places = places.into_iter();
+    made.env
+        .extend(places.map(|(name, path)| (name.to_owned(), path.into_os_string())));
+    if kind == AgentKind::Gemini {
+        // Its own variable would lead elsewhere, if the operator's were lent.
+        let home = home.clone().into_os_string();
+        made.env.push(("GEMINI_CLI_HOME".to_owned(), home));
+    }
+    if kind == AgentKind::Opencode {
+        without_plugins(&home)?;
+    }
+    made.agent_home = own;
+    made.home = Some(home);
+    Ok(made)
+}
+
+/// opencode installs a package for plugins from npm's registry into each folder of settings in which no lock names it; a home
+/// of a trial's own has no plugins.
+pub(super) fn without_plugins(home: &Path) -> Result<(), InvocationError> {
+    let config = home.join(".config/opencode");
+    folder(&config.join("node_modules"))?;
+    let named = r#"{"@opencode-ai/plugin":"*"}"#;
+    let package = format!("{{\"dependencies\":{named}}}\n");
+    let lock =
+        format!("{{\"lockfileVersion\":3,\"packages\":{{\"\":{{\"dependencies\":{named}}}}}}}\n");
+    write_private(&config.join("package.json"), package.as_bytes())?;
+    write_private(&config.join("package-lock.json"), lock.as_bytes())
+}
+
+/// Tells git who commits in this home.
+pub(super) fn with_committer(home: &Path) -> Result<(), InvocationError> {
+    let (name, email) = COMMITTER;
+    let identity = format!("[user]\n\tname = {name}\n\temail = {email}\n");
+    write_private(&home.join(".gitconfig"), identity.as_bytes())
+}
+
+/// Makes a folder that only the operator can enter.
+fn folder(path: &Path) -> Result<(), InvocationError> {
+    fs::DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(path)
+        .map_err(|source| InvocationError::Private {
+            path: path.to_owned(),
+            source,
+        })
+}
+
+/// Writes a file that only the operator can read, in place of whatever is there.
+pub(super) fn write_private(path: &Path, bytes: &[u8]) -> Result<(), InvocationError> {
+    let write = || {
+        if let Some(parent) = path.parent() {
+            fs::create_dir_all(parent)?;
+        }
+        match fs::remove_file(path) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+        let mut file = OpenOptions::new()
+            .write(true)
+            .create_new(true)
+            .mode(0o600)
+            .open(path)?;
+        file.write_all(bytes)
+    };
+    write().map_err(|source| InvocationError::Private {
+        path: path.to_owned(),
+        source,
+    })
+}
+
+#[cfg(test)]
+mod tests;

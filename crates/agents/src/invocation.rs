@@ -1,0 +1,408 @@
+//! How an agent is started: its command line, its environment, its input.
+
+use std::collections::BTreeSet;
+use std::ffi::{OsStr, OsString};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use crate::commands::quiet_variables;
+use crate::hidden;
+use crate::home::{self, OperatorHome};
+use crate::mcp;
+use crate::replay;
+use crate::toml::toml_string;
+use crate::web::{self, WebTools};
+use proctor_config::{AgentKind, AgentSpec, McpSettings, PromptVia, ScenarioSpec, Settings};
+use proctor_model::TaskId;
+
+/// What a trial's agent is started with and for.
+#[derive(Debug, Clone, Copy)]
+pub struct InvocationContext<'a> {
+    /// The agent.
+    pub agent: &'a AgentSpec,
+    /// The scenario.
+    pub scenario: &'a ScenarioSpec,
+    /// `suite:`.
+    pub settings: &'a Settings,
+    /// `mcp:`.
+    pub mcp: &'a McpSettings,
+    /// The prompt, complete.
+    pub prompt: &'a str,
+    /// The project folder of the workspace.
+    pub workdir: &'a Path,
+    /// Where `{OUT_JSON}` points.
+    pub out_json: &'a Path,
+    /// A folder of this trial alone, outside of the workspace; its path is short, since sockets lie below it.
+    pub private: &'a Path,
+    /// The task; `None` in baseline runs and post-run reports.
+    pub task: Option<&'a TaskId>,
+    /// Whether this is a baseline run.
+    pub baseline: bool,
+    /// Which trial of the cell, from 0.
+    pub index: u32,
+    /// PATH of the agent, shims first.
+    pub path: &'a OsStr,
+    /// Whether the home that the agent sees is the trial's alone, so that what it keeps there reaches no other trial.
+    pub home_is_own: bool,
+    /// This program, if it is to stand before the MCP servers and note what they tell.
+    pub go_between: Option<&'a Path>,
+    /// The root of the machine that the agent sees, whose settings may start servers; `None` where that may be another machine.
+    pub machine: Option<&'a Path>,
+}
+
+/// A started agent to be.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Invocation {
+    /// The command line; the program is looked up on PATH.
+    pub argv: Vec<OsString>,
+    /// Variables beside the base environment. Names that the config sets itself (`suite.env`, the agent's or the
+    /// scenario's `env`) are left out, so it does not matter which side is applied last.
+    pub env: Vec<(String, OsString)>,
+    /// Bytes for standard input; `None` = nothing to read.
+    pub stdin: Option<Vec<u8>>,
+    /// What `{EXTRA_ARGS}` became; empty where the command has no such token.
+    pub extra_args: Vec<String>,
+    /// What became of the web tools of its provider.
+    pub web_tools: WebTools,
+    /// The private home, if the agent has one.
+    pub private_home: Option<PathBuf>,
+    /// The agent's own folder (login, settings, sessions), where that is the trial's alone.
+    pub agent_home: Option<PathBuf>,
+    /// Files with secrets (copied logins, MCP settings): to be removed when the agent has ended.
+    pub private_files: Vec<PathBuf>,
+    /// `CODEX_HOME` of the trial alone, where Codex leaves its session files.
+    pub codex_home: Option<PathBuf>,
+}
+
+/// Why an agent cannot be started as asked.
+#[derive(Debug, thiserror::Error)]
+pub enum InvocationError {
+    /// The agent has no command.
+    #[error("the agent has no command")]
+    NoCommand,
+    /// The prompt has no way in.
+    #[error(
+        "no token of the agent's command holds {{PROMPT}}; add one, or set `prompt_via: stdin`"
+    )]
+    NoPrompt,
+    /// An MCP file is no such file.
+    #[error("{}: {problem}", path.display())]
+    Mcp {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        problem: String,
+    },
+    /// The operator's own settings of an agent cannot be read, so that nobody could take their MCP servers away.
+    #[error("{}: mend it, since the agent would not read it either: {problem}", path.display())]
+    Settings {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        problem: String,
+    },
+    /// A path that must stand inside a text is none.
+    #[error("{}: the path is no valid UTF-8", path.display())]
+    NotText {
+        /// The path.
+        path: PathBuf,
+    },
+    /// The trial's private folder cannot be filled.
+    #[error("write {}", path.display())]
+    Private {
+        /// What was to be made.
+        path: PathBuf,
+        /// Why not.
+        source: io::Error,
+    },
+    /// A replay agent has nothing to play.
+    #[error(
+        "no cassette for this trial: expected {} or {}",
+        folder.join(scenario).join(format!("{task}.<n>.jsonl")).display(),
+        folder.join(format!("{task}.<n>.jsonl")).display()
+    )]
+    NoCassette {
+        /// The agent's `cassettes`.
+        folder: PathBuf,
+        /// The scenario.
+        scenario: String,
+        /// The task, or `baseline`.
+        task: String,
+    },
+    /// The path of this program cannot be found.
+    #[error("find the path of this program")]
+    OwnPath(#[source] io::Error),
+}
+
+/// The variable with settings that opencode puts over all others.
+pub(super) const OPENCODE_CONTENT: &str = "OPENCODE_CONFIG_CONTENT";
+
+/// How `context.agent` is started.
+///
+/// # Errors
+/// Whatever keeps it from being started as asked.
+pub fn invocation(context: &InvocationContext<'_>) -> Result<Invocation, InvocationError> {
+    invocation_for(context, &OperatorHome::from_env())
+}
+
+/// The same, with the operator's home given.
+///
+/// # Errors
+/// Whatever keeps it from being started as asked.
+pub fn invocation_for(
+    context: &InvocationContext<'_>,
+    operator: &OperatorHome,
+) -> Result<Invocation, InvocationError> {
+    let agent = context.agent;
+    if let (AgentKind::Replay, Some(replay)) = (agent.kind, &agent.replay) {
+        return replay::replayed(context, replay);
+    }
+    let clean = context.settings.clean_agent_env;
+    let place = (context.private, operator);
+    let mut private = home::make(agent.kind, clean, place)?;
+    let mut extra_args = Vec::new();
+    if agent.command.iter().any(|token| token == "{EXTRA_ARGS}") {
+        extra_args = extra_arguments(context, operator, &mut private)?;
+    }
+    let stdin = stdin(agent, context.prompt)?;
+    let mut env = private.env;
+    env.extend(quiet_variables(agent.kind));
+    env.retain(|(name, _)| {
+        name == OPENCODE_CONTENT
+            || ![&context.settings.env, &agent.env, &context.scenario.env]
+                .iter()
+                .any(|set| set.contains_key(name))
+    });
+    let codex_home = env
+        .iter()
+        .find(|(name, _)| name == "CODEX_HOME" && agent.kind == AgentKind::Codex)
+        .map(|(_, value)| PathBuf::from(value));
+    Ok(Invocation {
+        argv: argv(context, &extra_args)?,
+        env,
+        stdin,
+        extra_args,
+        web_tools: web::settle(agent, (context.scenario, context.settings)),
+        private_home: private.home,
+        agent_home: private.agent_home,
+        private_files: private.secrets,
+        codex_home,
+    })
+}
+
+/// The command with its placeholders replaced.
+fn argv(
+    context: &InvocationContext<'_>,
+    extra_args: &[String],
+) -> Result<Vec<OsString>, InvocationError> {
+    let values = [
+        ("{PROMPT}", OsStr::new(context.prompt)),
+        ("{WORKDIR}", context.workdir.as_os_str()),
+        ("{OUT_JSON}", context.out_json.as_os_str()),
+    ];
+    let mut argv = Vec::new();
+    for token in &context.agent.command {
+        if token == "{EXTRA_ARGS}" {
+            argv.extend(extra_args.iter().map(OsString::from));
+        } else {
+            argv.push(replaced(token, &values));
+        }
+    }
+    if argv.is_empty() {
+        return Err(InvocationError::NoCommand);
+    }
+    Ok(argv)
+}
+
+/// `token` with each placeholder replaced once, from left to right: what a value holds is never read again.
+fn replaced(token: &str, values: &[(&str, &OsStr)]) -> OsString {
+    let mut made = OsString::new();
+    let mut rest = token;
+    loop {
+        let next = values
+            .iter()
+            .filter_map(|(name, value)| Some((rest.find(name)?, *name, *value)))
+            .min_by_key(|(place, _, _)| *place);
+        let Some((place, name, value)) = next else {
+            made.push(rest);
+            return made;
+        };
+        made.push(&rest[..place]);
+        made.push(value);
+        rest = &rest[place + name.len()..];
+    }
+}
+
+/// Standard input: the prompt, if no token holds it.
+fn stdin(agent: &AgentSpec, prompt: &str) -> Result<Option<Vec<u8>>, InvocationError> {
+    if agent.command.iter().any(|token| token.contains("{PROMPT}")) {
+        return Ok(None);
+    }
+    match agent.prompt_via {
+        PromptVia::Stdin => Ok(Some(prompt.as_bytes().to_vec())),
+        PromptVia::Argument => Err(InvocationError::NoPrompt),
+    }
+}
+
+/// What goes where `{EXTRA_ARGS}` stands: MCP, what keeps the shims in front, the scenario's own arguments.
+fn extra_arguments(
+    context: &InvocationContext<'_>,
+    operator: &OperatorHome,
+    private: &mut home::PrivateHome,
+) -> Result<Vec<String>, InvocationError> {
+    let kind = context.agent.kind;
+    let watched = watched_servers(context, private)?;
+    let config = watched
+        .as_deref()
+        .or(context.scenario.mcp_config.as_deref());
+    let whose = (context.agent, context.scenario, context.settings);
+    mcp::tools_taken(whose, operator, context.workdir)?;
+    let mut arguments = match kind {
+        AgentKind::ClaudeCode => {
+            let (mut arguments, file) = mcp::claude_arguments(config, context.private)?;
+            private.secrets.push(file);
+            arguments.extend(without_sessions(context));
+            arguments
+        }
+        AgentKind::Codex => {
+            let others = servers_of_the_machine(context);
+            let servers = mcp::codex_servers(config, &others, context.mcp.env.keys())?;
+            let lent = servers.env.into_iter();
+            private
+                .env
+                .extend(lent.map(|(name, value)| (name, value.into())));
+            let mut arguments = servers.arguments;
+            arguments.extend(codex_path_arguments(context.path));
+            arguments.extend(codex_distrust(context.workdir));
+            arguments
+        }
+        AgentKind::Gemini => {
+            mcp::gemini_arguments(config, private.agent_home.as_deref(), web_setting(context))?
+        }
+        AgentKind::Qwen => with_file(mcp::qwen_arguments(config, context.private)?, private),
+        AgentKind::Copilot => with_file(mcp::copilot_arguments(config, context.private)?, private),
+        AgentKind::Opencode => {
+            let settings = opencode_content(context, operator, config)?;
+            private
+                .env
+                .push((OPENCODE_CONTENT.to_owned(), settings.into()));
+            Vec::new()
+        }
+        AgentKind::Command | AgentKind::Replay => Vec::new(),
+    };
+    let hidden = hidden::switches(context.agent, context.scenario).iter();
+    arguments.extend(hidden.map(|word| (*word).to_owned()));
+    if web::settle(context.agent, (context.scenario, context.settings)) == WebTools::Off {
+        let switches = web::switches(kind).iter();
+        arguments.extend(switches.map(|word| (*word).to_owned()));
+    }
+    for (only, further) in &context.scenario.agent_args {
+        if only.is_none_or(|only| only == kind) {
+            arguments.extend(further.iter().cloned());
+        }
+    }
+    Ok(arguments)
+}
+
+/// What its settings must say so that an agent has no web tools of its provider.
+fn web_setting(context: &InvocationContext<'_>) -> Option<(&'static str, Value)> {
+    let settled = web::settle(context.agent, (context.scenario, context.settings));
+    web::setting(context.agent.kind).filter(|_| settled == WebTools::Off)
+}
+
+/// Servers that settings of the machine start, as far as they can be switched off.
+fn servers_of_the_machine(context: &InvocationContext<'_>) -> BTreeSet<String> {
+    let config = context.scenario.mcp_config.as_deref();
+    let found = context
+        .machine
+        .map(|root| mcp::machine_servers(context.agent.kind, config, root));
+    found.unwrap_or_default().off
+}
+
+/// The scenario's servers as the agent is given them, each met through this program unless they are to be met directly; `None`
+/// where there are none, or they are given as they are written.
+fn watched_servers(
+    context: &InvocationContext<'_>,
+    private: &mut home::PrivateHome,
+) -> Result<Option<PathBuf>, InvocationError> {
+    let Some(servers) = context.scenario.mcp_config.as_deref() else {
+        return Ok(None);
+    };
+    let paths = &context.scenario.mcp_paths;
+    let between = match context.go_between {
+        Some(program) => {
+            let place = (program, context.private);
+            mcp::with_go_between((servers, paths), context.workdir, place)?
+        }
+        None if paths.is_empty() => return Ok(None),
+        None => mcp::with_paths((servers, paths), context.private)?,
+    };
+    private.secrets.extend(between.environments);
+    private.secrets.push(between.servers.clone());
+    Ok(Some(between.servers))
+}
+
+/// Claude Code keeps its sessions, which tell the tokens of a trial that was killed; but not in the person's own home, where
+/// they would stay and later trials could read them.
+fn without_sessions(context: &InvocationContext<'_>) -> Option<String> {
+    let flag = "--no-session-persistence";
+    let said = context.agent.command.iter().any(|word| word == flag);
+    (!context.home_is_own && !said).then(|| flag.to_owned())
+}
+
+fn with_file(
+    (arguments, file): (Vec<String>, Option<PathBuf>),
+    private: &mut home::PrivateHome,
+) -> Vec<String> {
+    private.secrets.extend(file);
+    arguments
+}
+
+/// opencode's settings of last resort, into which those of the suite are taken.
+fn opencode_content(
+    context: &InvocationContext<'_>,
+    operator: &OperatorHome,
+    config: Option<&Path>,
+) -> Result<String, InvocationError> {
+    let set = [
+        &context.agent.env,
+        &context.scenario.env,
+        &context.settings.env,
+    ];
+    let given = set.iter().find_map(|env| env.get(OPENCODE_CONTENT));
+    let whose = (context.agent, context.scenario, context.settings);
+    mcp::opencode_merges(whose, operator, context.workdir)?;
+    let named = mcp::opencode_besides(whose, operator, context.workdir);
+    let mut others = mcp::opencode_servers(operator, context.workdir, named);
+    others.extend(servers_of_the_machine(context));
+    let given = given.map(String::as_str);
+    mcp::opencode_content(config, &others, (given, web_setting(context)))
+}
+
+/// Codex runs commands in a login shell, whose profile sets PATH anew and loses the shims: neither may happen.
+fn codex_path_arguments(path: &OsStr) -> Vec<String> {
+    let mut arguments = vec!["-c".to_owned(), "allow_login_shell=false".to_owned()];
+    if let Some(path) = path.to_str() {
+        arguments.push("-c".to_owned());
+        arguments.push(format!(
+            "shell_environment_policy.set.PATH={}",
+            toml_string(path)
+        ));
+    }
+    arguments
+}
+
+/// Codex 0.133 reads settings that the project under test brings, its MCP servers among them, unless it is told not to.
+fn codex_distrust(workdir: &Path) -> Vec<String> {
+    let Some(workdir) = workdir.to_str() else {
+        return Vec::new();
+    };
+    let project = toml_string(workdir);
+    let value = format!("projects={{{project}={{trust_level=\"untrusted\"}}}}");
+    vec!["-c".to_owned(), value]
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,800 @@
+//! Cases of starting an agent.
+
+use std::ffi::{OsStr, OsString};
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+
+use super::*;
+use crate::samples;
+use proctor_config::ReplaySpec;
+
+/// A trial's surroundings, whose parts a case may change.
+struct Case {
+    agent: AgentSpec,
+    scenario: ScenarioSpec,
+    settings: Settings,
+    mcp: McpSettings,
+    go_between: Option<PathBuf>,
+    prompt: String,
+    operator: OperatorHome,
+    private: tempfile::TempDir,
+    workdir: PathBuf,
+}
+
+impl Case {
+    fn new(kind: AgentKind, command: &[&str]) -> Self {
+        Self {
+            agent: samples::agent(kind, command),
+            scenario: samples::scenario(),
+            settings: samples::settings(),
+            mcp: McpSettings::default(),
+            go_between: None,
+            prompt: "Fix it.\n".to_owned(),
+            operator: OperatorHome::default(),
+            private: tempfile::tempdir().unwrap(),
+            workdir: PathBuf::from("/w/project"),
+        }
+    }
+
+    fn run(&self) -> Result<Invocation, InvocationError> {
+        let task = TaskId::recorded("fix");
+        let context = InvocationContext {
+            agent: &self.agent,
+            scenario: &self.scenario,
+            settings: &self.settings,
+            mcp: &self.mcp,
+            prompt: &self.prompt,
+            workdir: &self.workdir,
+            out_json: Path::new("/t/out.json"),
+            private: self.private.path(),
+            task: Some(&task),
+            baseline: false,
+            index: 4,
+            path: OsStr::new("/shims:/usr/bin"),
+            home_is_own: self.settings.clean_agent_env,
+            go_between: self.go_between.as_deref(),
+            machine: Some(self.private.path()),
+        };
+        let operator = OperatorHome {
+            home: Some(self.private.path().join("operator")),
+            opencode_in_home: Some(self.private.path().join("operator/.opencode")),
+            ..self.operator.clone()
+        };
+        invocation_for(&context, &operator)
+    }
+
+    fn argv(&self) -> Vec<String> {
+        let argv = self.run().unwrap().argv;
+        argv.into_iter()
+            .map(|token| token.into_string().unwrap())
+            .collect()
+    }
+}
+
+fn names(invocation: &Invocation) -> Vec<&str> {
+    invocation
+        .env
+        .iter()
+        .map(|(name, _)| name.as_str())
+        .collect()
+}
+
+#[test]
+fn placeholders_are_replaced_inside_tokens_and_other_braces_stay() {
+    let case = Case::new(
+        AgentKind::Command,
+        &[
+            "tool",
+            "--dir={WORKDIR}",
+            "{\"a\":\"{OUT_JSON}\"}",
+            "x{EXTRA_ARGS}",
+            "{EXTRA_ARGS}",
+            "{PROMPT}",
+            "{OTHER}",
+        ],
+    );
+    assert_eq!(
+        case.argv(),
+        [
+            "tool",
+            "--dir=/w/project",
+            "{\"a\":\"/t/out.json\"}",
+            "x{EXTRA_ARGS}",
+            "Fix it.\n",
+            "{OTHER}"
+        ]
+    );
+}
+
+#[test]
+fn a_prompt_that_holds_a_placeholder_is_not_read_again() {
+    let mut case = Case::new(AgentKind::Command, &["tool", "{PROMPT}|{WORKDIR}"]);
+    "say {WORKDIR} and {PROMPT} and {EXTRA_ARGS}".clone_into(&mut case.prompt);
+    assert_eq!(
+        case.argv(),
+        [
+            "tool",
+            "say {WORKDIR} and {PROMPT} and {EXTRA_ARGS}|/w/project"
+        ]
+    );
+}
+
+#[test]
+fn the_scenarios_arguments_go_to_the_agents_they_name() {
+    let mut case = Case::new(AgentKind::Command, &["tool", "{EXTRA_ARGS}", "{PROMPT}"]);
+    case.scenario.agent_args = vec![
+        (None, vec!["--all".to_owned()]),
+        (Some(AgentKind::Codex), vec!["--codex".to_owned()]),
+        (
+            Some(AgentKind::Command),
+            vec!["--mine".to_owned(), "1".to_owned()],
+        ),
+    ];
+    assert_eq!(case.argv(), ["tool", "--all", "--mine", "1", "Fix it.\n"]);
+    assert_eq!(case.run().unwrap().extra_args, ["--all", "--mine", "1"]);
+}
+
+#[test]
+fn the_prompt_goes_to_standard_input_only_where_no_token_holds_it() {
+    let mut case = Case::new(AgentKind::Command, &["tool"]);
+    assert!(matches!(case.run(), Err(InvocationError::NoPrompt)));
+    case.agent.prompt_via = PromptVia::Stdin;
+    assert_eq!(
+        case.run().unwrap().stdin.as_deref(),
+        Some(b"Fix it.\n".as_slice())
+    );
+    case.agent.command.push("{PROMPT}".to_owned());
+    assert_eq!(case.run().unwrap().stdin, None);
+}
+
+#[test]
+fn codex_keeps_the_shims_in_front_and_mcp_off() {
+    let case = Case::new(
+        AgentKind::Codex,
+        &["codex", "exec", "{EXTRA_ARGS}", "{PROMPT}"],
+    );
+    let argv = case.argv();
+    assert_eq!(
+        argv[..10],
+        [
+            "codex",
+            "exec",
+            "-c",
+            "features.apps=false",
+            "-c",
+            "mcp_servers={}",
+            "-c",
+            "allow_login_shell=false",
+            "-c",
+            "shell_environment_policy.set.PATH=\"/shims:/usr/bin\"",
+        ]
+    );
+    let distrusts = |word: &String| {
+        word.starts_with("projects={") && word.ends_with("={trust_level=\"untrusted\"}}")
+    };
+    assert!(argv.iter().any(distrusts), "{argv:?}");
+    assert_eq!(
+        argv[argv.len() - 2..],
+        ["web_search=\"disabled\"", "Fix it.\n"]
+    );
+    let without = Case::new(AgentKind::Codex, &["codex", "exec", "{PROMPT}"]);
+    assert_eq!(without.argv(), ["codex", "exec", "Fix it.\n"]);
+    assert!(without.run().unwrap().extra_args.is_empty());
+}
+
+#[test]
+fn claude_gets_an_empty_mcp_file_of_its_own_that_is_removed_later() {
+    let case = Case::new(
+        AgentKind::ClaudeCode,
+        &["claude", "-p", "{EXTRA_ARGS}", "--", "{PROMPT}"],
+    );
+    let made = case.run().unwrap();
+    let file = case.private.path().join("mcp.json");
+    let expected: Vec<OsString> = ["claude", "-p", "--strict-mcp-config", "--mcp-config"]
+        .iter()
+        .map(OsString::from)
+        .chain([
+            file.clone().into_os_string(),
+            "--no-session-persistence".into(),
+            "--disallowedTools=Workflow".into(),
+            "--disallowedTools=WebSearch,WebFetch".into(),
+            "--".into(),
+            "Fix it.\n".into(),
+        ])
+        .collect();
+    assert_eq!(made.argv, expected);
+    assert_eq!(made.private_files, std::slice::from_ref(&file));
+    assert!(names(&made).contains(&"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC"));
+    assert_eq!(
+        names(&made).contains(&"IS_SANDBOX"),
+        rustix::process::geteuid().is_root()
+    );
+}
+
+#[test]
+fn codex_has_a_folder_of_its_own_whether_or_not_its_sessions_are_read() {
+    for (clean, ccusage) in [(false, true), (false, false), (true, false), (true, true)] {
+        let mut case = Case::new(AgentKind::Codex, &["codex", "{PROMPT}"]);
+        case.settings.clean_agent_env = clean;
+        case.settings.use_ccusage_for_codex = ccusage;
+        let made = case.run().unwrap();
+        let own = made.codex_home.clone().unwrap_or_default();
+        assert!(own.starts_with(case.private.path()), "{clean} {ccusage}");
+        assert!(names(&made).contains(&"CODEX_HOME"));
+        assert_eq!(made.private_home.is_some(), clean);
+        assert_eq!(names(&made).contains(&"TMPDIR"), clean);
+    }
+}
+
+#[test]
+fn what_the_config_sets_itself_is_left_alone() {
+    let mut case = Case::new(AgentKind::Codex, &["codex", "{PROMPT}"]);
+    case.agent
+        .env
+        .insert("CODEX_HOME".to_owned(), "/mine".to_owned());
+    let made = case.run().unwrap();
+    assert!(!names(&made).contains(&"CODEX_HOME"));
+    assert_eq!(made.codex_home, None);
+}
+
+fn replay(folder: &Path) -> Case {
+    let mut case = Case::new(AgentKind::Replay, &[]);
+    case.agent.replay = Some(ReplaySpec {
+        cassettes: folder.to_owned(),
+        plays: AgentKind::Codex,
+        pace: 0.5,
+    });
+    case
+}
+
+#[test]
+fn a_replay_plays_the_cassette_of_its_number() {
+    let folder = tempfile::tempdir().unwrap();
+    let inner = folder.path().join("shell_unprimed");
+    fs::create_dir(&inner).unwrap();
+    for name in [
+        "fix.0.jsonl",
+        "fix.1.jsonl",
+        "fix.10.jsonl",
+        "fix.x.jsonl",
+        "fix.1.0.jsonl",
+        "other.2.jsonl",
+    ] {
+        fs::write(inner.join(name), "").unwrap();
+    }
+    fs::write(folder.path().join("fix.0.jsonl"), "").unwrap();
+    let made = replay(folder.path()).run().unwrap();
+    let cassette = inner.join("fix.1.jsonl");
+    let expected: Vec<OsString> = vec![
+        "replay-cassette".into(),
+        "--cassette".into(),
+        cassette.into(),
+        "--pace".into(),
+        "0.5".into(),
+    ];
+    assert_eq!(made.argv[1..], expected);
+    assert_eq!(made.stdin.as_deref(), Some(b"Fix it.\n".as_slice()));
+    fs::remove_dir_all(&inner).unwrap();
+    let made = replay(folder.path()).run().unwrap();
+    assert_eq!(
+        PathBuf::from(&made.argv[3]),
+        folder.path().join("fix.0.jsonl")
+    );
+}
+
+#[test]
+fn a_replay_without_a_cassette_says_what_it_looked_for() {
+    let message = replay(Path::new("/none")).run().unwrap_err().to_string();
+    assert!(
+        message.contains("/none/shell_unprimed/fix.<n>.jsonl"),
+        "{message}"
+    );
+}
+
+/// What each kind is started with where a scenario has no MCP servers: others are switched off, the network is left alone.
+#[test]
+fn every_kind_is_quiet_and_has_mcp_off_unless_a_scenario_gives_it() {
+    let cases: [(AgentKind, &[&str], &[&str]); 4] = [
+        (
+            AgentKind::Gemini,
+            &["--allowed-mcp-server-names=proctor-allows-no-server"],
+            &[
+                "GEMINI_CLI_HOME",
+                "GEMINI_TELEMETRY_ENABLED",
+                "GIT_COMMITTER_EMAIL",
+            ],
+        ),
+        (
+            AgentKind::Qwen,
+            &[
+                "--allowed-mcp-server-names=",
+                "--exclude-tools=web_fetch",
+                "--exclude-tools=web_search",
+            ],
+            &["QWEN_HOME", "QWEN_TELEMETRY_ENABLED"],
+        ),
+        (
+            AgentKind::Copilot,
+            &[
+                "--disable-builtin-mcps",
+                "--excluded-tools=web_fetch",
+                "--excluded-tools=web_search",
+            ],
+            &["COPILOT_HOME", "COPILOT_AUTO_UPDATE"],
+        ),
+        (
+            AgentKind::Opencode,
+            &[],
+            &[
+                "OPENCODE_DB",
+                "OPENCODE_DISABLE_MODELS_FETCH",
+                "OPENCODE_PURE",
+                "OPENCODE_CONFIG_CONTENT",
+            ],
+        ),
+    ];
+    for (kind, arguments, variables) in cases {
+        let case = Case::new(kind, crate::default_command(kind));
+        let made = case.run().unwrap();
+        assert_eq!(made.extra_args, arguments, "{kind:?}");
+        for variable in variables {
+            assert!(names(&made).contains(variable), "{kind:?}: {variable}");
+        }
+        let prompt: Vec<&OsString> = made
+            .argv
+            .iter()
+            .filter(|word| word.to_string_lossy().contains("Fix it."))
+            .collect();
+        assert_eq!(prompt.len(), 1, "{kind:?}");
+        assert!(made.agent_home.is_some_and(|own| own.is_dir()), "{kind:?}");
+        assert_eq!(made.private_home, None);
+        assert_eq!(made.web_tools, WebTools::Off, "{kind:?}");
+        let settings = match kind {
+            AgentKind::Gemini => read(&case.private.path().join("gemini/.gemini/settings.json"))
+                .replace([' ', '\n'], ""),
+            AgentKind::Opencode => {
+                let content = made.env.iter().find(|(name, _)| name == OPENCODE_CONTENT);
+                content.unwrap().1.to_string_lossy().into_owned()
+            }
+            _ => continue,
+        };
+        let switched = match kind {
+            AgentKind::Gemini => r#""exclude":["google_web_search","web_fetch"]"#,
+            _ => r#""permission":{"webfetch":"deny","websearch":"deny"}"#,
+        };
+        assert!(settings.contains(switched), "{kind:?}: {settings}");
+    }
+}
+
+/// Servers are met through this program where it is asked to stand between; whatever else an entry holds stays.
+#[test]
+fn a_go_between_stands_before_each_server_that_is_a_program() {
+    let mut case = Case::new(AgentKind::Qwen, crate::default_command(AgentKind::Qwen));
+    let file = case.private.path().join("given.json");
+    let servers = r#"{"mcpServers":{"far":{"url":"http://x"},"lab":{"command":"lab","args":["-x"],"cwd":"sub","env":{"A":"$b"},"timeout":2.50},"off":{"command":"off","disabled":true}}}"#;
+    fs::write(&file, servers).unwrap();
+    case.scenario.mcp_config = Some(file);
+    case.go_between = Some(PathBuf::from("/bin/proctor"));
+    let made = case.run().unwrap();
+    let private = case.private.path();
+    let told = read(&private.join("servers.json"));
+    let note = private.join("m/0.jsonl");
+    let environment = private.join("servers/0.json");
+    let expected = format!(
+        r#"{{"mcpServers":{{"far":{{"url":"http://x"}},"lab":{{"args":["mcp-go-between","--note","{}","--server","lab","--cwd","/w/project/sub","--env","{}","--","lab","-x"],"command":"/bin/proctor","timeout":2.50}}}}}}"#,
+        note.display(),
+        environment.display()
+    );
+    assert_eq!(told, expected);
+    assert_eq!(read(&environment), r#"{"A":"$b"}"#);
+    for secret in [&private.join("servers.json"), &environment] {
+        assert!(made.private_files.contains(secret));
+        let rights = fs::metadata(secret).unwrap().permissions();
+        assert_eq!(rights.mode() & 0o777, 0o600);
+    }
+    assert!(read(&private.join("mcp.json")).contains("mcp-go-between"));
+    assert!(private.join("m").is_dir());
+}
+
+#[test]
+fn every_kind_is_given_the_servers_of_a_scenario_in_its_own_dialect() {
+    let servers = r#"{"mcpServers":{"lab":{"command":"lab","args":["-x"],"env":{"A":"b"}},
+        "far":{"url":"https://example.invalid/mcp","headers":{"H":"v"}},
+        "off":{"command":"off","enabled":false}}}"#;
+    let json = |text: String| -> serde_json::Value { serde_json::from_str(&text).unwrap() };
+    for kind in [
+        AgentKind::Gemini,
+        AgentKind::Qwen,
+        AgentKind::Copilot,
+        AgentKind::Opencode,
+    ] {
+        let mut case = Case::new(kind, crate::default_command(kind));
+        let file = case.private.path().join("servers.json");
+        fs::write(&file, servers).unwrap();
+        case.scenario.mcp_config = Some(file);
+        let made = case.run().unwrap();
+        let private = case.private.path();
+        let told = match kind {
+            AgentKind::Gemini => json(read(&private.join("gemini/.gemini/settings.json"))),
+            AgentKind::Opencode => {
+                let content = made.env.iter().find(|(name, _)| name == OPENCODE_CONTENT);
+                json(content.unwrap().1.clone().into_string().unwrap())
+            }
+            _ => json(read(&private.join("mcp.json"))),
+        };
+        let (all, environment) = match kind {
+            AgentKind::Opencode => (&told["mcp"], "environment"),
+            _ => (&told["mcpServers"], "env"),
+        };
+        let lab = &all["lab"];
+        assert_eq!(lab[environment]["A"], "b", "{kind:?}: {told}");
+        assert_eq!(lab[environment]["EVAL_MCP_PROCESS"], "1", "{kind:?}");
+        assert_eq!(all["far"]["headers"]["H"], "v", "{kind:?}");
+        assert!(all.get("off").is_none(), "{kind:?}: {told}");
+        let line = made.extra_args.join(" ");
+        match kind {
+            AgentKind::Gemini => {
+                assert_eq!(all["far"]["httpUrl"], "https://example.invalid/mcp");
+                assert_eq!(
+                    line,
+                    "--allowed-mcp-server-names=far --allowed-mcp-server-names=lab"
+                );
+            }
+            AgentKind::Qwen => assert!(line.contains("--mcp-config"), "{line}"),
+            AgentKind::Copilot => {
+                assert!(line.contains("--additional-mcp-config @"), "{line}");
+                assert_eq!(lab["tools"], serde_json::json!(["*"]));
+            }
+            _ => assert_eq!(lab["command"], serde_json::json!(["lab", "-x"])),
+        }
+    }
+}
+
+fn read(path: &Path) -> String {
+    fs::read_to_string(path).unwrap()
+}
+
+#[test]
+fn opencodes_other_servers_are_switched_off_wherever_they_are_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let workdir = folder.path().join("project/inner");
+    for (path, text) in [
+        (
+            "settings/opencode.jsonc",
+            "{\"mcp\": {\"global\": {}, }} // mine",
+        ),
+        ("project/opencode.json", "{\"mcp\": {\"projects\": {}}}"),
+        (
+            "project/inner/.opencode/opencode.json",
+            "{\"mcp\": {\"inner\": {}}}",
+        ),
+        ("project/.git/HEAD", ""),
+        ("opencode.json", "{\"mcp\": {\"outside\": {}}}"),
+    ] {
+        let path = folder.path().join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+    let settings = folder.path().join("settings");
+    let operator = OperatorHome {
+        opencode_config: Some(settings),
+        ..OperatorHome::default()
+    };
+    let names = mcp::opencode_servers(&operator, &workdir, None);
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    assert_eq!(names, ["global", "inner", "projects"]);
+
+    let mut case = Case::new(
+        AgentKind::Opencode,
+        &["opencode", "{EXTRA_ARGS}", "{PROMPT}"],
+    );
+    let given = r#"{"provider": {"p": {}}, "mcp": {"own": {"type": "local", "command": ["x"]}},}"#;
+    case.agent
+        .env
+        .insert(OPENCODE_CONTENT.to_owned(), given.to_owned());
+    let made = case.run().unwrap();
+    let content = made.env.iter().find(|(name, _)| name == OPENCODE_CONTENT);
+    let content = content.unwrap().1.to_str().unwrap().to_owned();
+    assert!(content.contains("\"provider\":{\"p\":{}}"), "{content}");
+    assert!(content.contains("\"own\":{\"enabled\":false}"), "{content}");
+}
+
+#[test]
+fn servers_in_files_that_variables_of_opencode_name_are_switched_off() {
+    for place in ["agent", "scenario", "suite", "operator"] {
+        let mut case = Case::new(
+            AgentKind::Opencode,
+            &["opencode", "{EXTRA_ARGS}", "{PROMPT}"],
+        );
+        let folder = case.private.path().join("named");
+        fs::create_dir_all(&folder).unwrap();
+        let (file, inner) = (folder.join("my.json"), folder.join("opencode.jsonc"));
+        fs::write(&file, r#"{"mcp": {"first": {"enabled": true}}, }"#).unwrap();
+        fs::write(&inner, r#"{"mcp": {"second": {}}} // mine"#).unwrap();
+        let named = [("OPENCODE_CONFIG", &file), ("OPENCODE_CONFIG_DIR", &folder)];
+        let named = named.map(|(name, path)| (name.to_owned(), path.display().to_string()));
+        match place {
+            "agent" => case.agent.env.extend(named),
+            "scenario" => case.scenario.env.extend(named),
+            "suite" => case.settings.env.extend(named),
+            _ => {
+                case.operator.opencode_file = Some(file);
+                case.operator.opencode_folder = Some(folder);
+            }
+        }
+        let made = case.run().unwrap();
+        let told = format!("{:?}", made.env).replace('\\', "");
+        let expected = r#""mcp":{"first":{"enabled":false},"second":{"enabled":false}}"#;
+        assert!(told.contains(expected), "{place}: {told}");
+    }
+}
+
+#[test]
+fn servers_below_a_home_that_the_suite_names_are_switched_off() {
+    for (name, inner) in [
+        ("HOME", ".config/opencode/opencode.json"),
+        ("HOME", ".opencode/opencode.jsonc"),
+        ("XDG_CONFIG_HOME", "opencode/config.json"),
+    ] {
+        let mut case = Case::new(
+            AgentKind::Opencode,
+            &["opencode", "{EXTRA_ARGS}", "{PROMPT}"],
+        );
+        let home = case.private.path().join("named");
+        let file = home.join(inner);
+        fs::create_dir_all(file.parent().unwrap()).unwrap();
+        fs::write(&file, r#"{"mcp": {"first": {"enabled": true}}}"#).unwrap();
+        case.agent
+            .env
+            .insert(name.to_owned(), home.display().to_string());
+        let told = format!("{:?}", case.run().unwrap().env).replace('\\', "");
+        let expected = r#""mcp":{"first":{"enabled":false}}"#;
+        assert!(told.contains(expected), "{inner}: {told}");
+    }
+}
+
+#[test]
+fn claude_keeps_sessions_only_in_a_home_of_the_trials_own() {
+    for clean in [false, true] {
+        let command = crate::default_command(AgentKind::ClaudeCode);
+        let mut case = Case::new(AgentKind::ClaudeCode, command);
+        case.agent.prompt_via = PromptVia::Stdin;
+        case.settings.clean_agent_env = clean;
+        let argv = case.argv();
+        let without = argv.iter().any(|word| word == "--no-session-persistence");
+        assert_eq!(without, !clean);
+    }
+}
+
+#[test]
+fn servers_of_the_machine_and_of_both_folders_of_opencode_are_switched_off() {
+    for (kind, files, expected) in [
+        (
+            AgentKind::Codex,
+            &[(
+                "etc/codex/config.toml",
+                "[mcp_servers.sys]\ncommand = \"x\"\n",
+            )][..],
+            "mcp_servers.sys.enabled=false",
+        ),
+        (
+            AgentKind::Opencode,
+            &[
+                ("etc/opencode/opencode.jsonc", r#"{"mcp":{"sys":{}}}"#),
+                (
+                    "operator/.opencode/opencode.json",
+                    r#"{"mcp":{"mine":{"enabled":true}}}"#,
+                ),
+            ],
+            r#""mcp":{"mine":{"enabled":false},"sys":{"enabled":false}}"#,
+        ),
+    ] {
+        let mut case = Case::new(kind, &["it", "{EXTRA_ARGS}", "{PROMPT}"]);
+        case.settings.clean_agent_env = false;
+        for (name, text) in files {
+            let file = case.private.path().join(name);
+            fs::create_dir_all(file.parent().unwrap()).unwrap();
+            fs::write(file, text).unwrap();
+        }
+        let made = case.run().unwrap();
+        let told = format!("{:?} {:?}", made.argv, made.env).replace('\\', "");
+        assert!(told.contains(expected), "{kind:?}: {told}");
+    }
+}
+
+#[test]
+fn a_server_of_opencode_that_would_be_made_of_two_is_refused_with_the_key_that_would_be_in_it() {
+    let variable = r#"{"mcp":{"lab":{"type":"local","command":["y"],"environment":{"MINE":"1"}}}}"#;
+    let limit = r#"{"mcp":{"lab":{"timeout":1}}} // mine"#;
+    let same = r#"{"mcp":{"lab":{"type":"local","command":["y"],"enabled":false,"environment":{"A":"2"}},"other":{"timeout":1}}}"#;
+    let home = "operator/.opencode/opencode.json";
+    for (place, clean, text, expected) in [
+        (home, false, variable, "mcp.lab.environment.MINE would be"),
+        (home, false, limit, "mcp.lab.timeout would be"),
+        (home, false, same, ""),
+        (home, true, variable, ""),
+        (
+            "workdir/opencode.json",
+            true,
+            variable,
+            "mcp.lab.environment.MINE would be",
+        ),
+        ("named.json", true, limit, "mcp.lab.timeout would be"),
+    ] {
+        let mut case = Case::new(AgentKind::Opencode, &["it", "{EXTRA_ARGS}", "{PROMPT}"]);
+        case.settings.clean_agent_env = clean;
+        case.workdir = case.private.path().join("workdir");
+        let file = case.private.path().join(place);
+        fs::create_dir_all(file.parent().unwrap()).unwrap();
+        fs::write(&file, text).unwrap();
+        let lab = case.private.path().join("lab.json");
+        let server = r#"{"mcpServers":{"lab":{"command":"x","env":{"A":"1"}}}}"#;
+        fs::write(&lab, server).unwrap();
+        case.scenario.mcp_config = Some(lab);
+        if place == "named.json" {
+            let named = file.display().to_string();
+            case.scenario
+                .env
+                .insert("OPENCODE_CONFIG".to_owned(), named);
+        }
+        let told = case.run().err().map(|error| error.to_string());
+        let told = told.unwrap_or_default();
+        assert!(told.contains(expected), "{place}: {text}: {told}");
+        assert_eq!(
+            told.is_empty(),
+            expected.is_empty(),
+            "{place}: {text}: {told}"
+        );
+        assert!(told.is_empty() || told.contains(place), "{place}: {told}");
+    }
+}
+
+#[test]
+fn a_login_by_which_opencode_fetches_settings_of_an_organisation_is_refused_with_file_and_login() {
+    let known = r#"{"openai":{"type":"api","key":"k"},"https://org.invalid":{"type":"wellknown","key":"T","token":"t"}}"#;
+    let plain = r#"{"openai":{"type":"api","key":"k"}}"#;
+    let login = "https://org.invalid: with this login";
+    for (clean, variable, text, expected) in [
+        (false, "", known, login),
+        (true, "", known, login),
+        (false, "", plain, ""),
+        (false, "XDG_DATA_HOME", known, ""),
+        (
+            false,
+            "OPENCODE_AUTH_CONTENT",
+            plain,
+            "OPENCODE_AUTH_CONTENT: ",
+        ),
+    ] {
+        let mut case = Case::new(AgentKind::Opencode, &["it", "{EXTRA_ARGS}", "{PROMPT}"]);
+        case.settings.clean_agent_env = clean;
+        let folder = case.private.path().join("operator/.local/share/opencode");
+        fs::create_dir_all(&folder).unwrap();
+        fs::write(folder.join("auth.json"), text).unwrap();
+        case.operator.opencode = Some(folder);
+        let value = match variable {
+            "XDG_DATA_HOME" => "/nowhere",
+            _ => known,
+        };
+        if !variable.is_empty() {
+            let env = &mut case.agent.env;
+            env.insert(variable.to_owned(), value.to_owned());
+        }
+        let told = case.run().err().map(|error| error.to_string());
+        let told = told.unwrap_or_default();
+        assert!(told.contains(expected), "{clean} {variable}: {told}");
+        assert_eq!(told.is_empty(), expected.is_empty(), "{variable}: {told}");
+        let named = told.contains("auth.json") || told.contains("OPENCODE_AUTH_CONTENT");
+        assert!(told.is_empty() || named, "{told}");
+    }
+}
+
+#[test]
+fn servers_in_the_old_settings_of_opencode_are_known_as_those_in_the_new_ones_are() {
+    for (name, expected) in [("other", ""), ("lab", "mcp.lab.environment.LEAK would be")] {
+        let mut case = Case::new(AgentKind::Opencode, &["it", "{EXTRA_ARGS}", "{PROMPT}"]);
+        let folder = case.private.path().join("operator/.config/opencode");
+        fs::create_dir_all(&folder).unwrap();
+        let old =
+            format!("[mcp.{name}]\ncommand = [\"y\"]\n[mcp.{name}.environment]\nLEAK = \"1\"\n");
+        fs::write(folder.join("config"), old).unwrap();
+        case.operator.opencode_config = Some(folder);
+        let lab = case.private.path().join("lab.json");
+        fs::write(&lab, r#"{"mcpServers":{"lab":{"command":"x"}}}"#).unwrap();
+        case.scenario.mcp_config = Some(lab);
+        match case.run() {
+            Err(error) => assert!(!expected.is_empty() && error.to_string().contains(expected)),
+            Ok(made) => {
+                let content = made.env.iter().find(|(name, _)| name == OPENCODE_CONTENT);
+                let content = content.unwrap().1.to_str().unwrap();
+                let content: Value = serde_json::from_str(content).unwrap();
+                assert_eq!(content["mcp"][name]["enabled"], false, "{content}");
+                assert_eq!(expected, "");
+            }
+        }
+    }
+}
+
+#[test]
+fn settings_that_take_tools_of_a_scenarios_server_away_are_refused_with_their_key() {
+    use AgentKind::{Codex, Gemini, Opencode};
+    let home = "operator/.config/opencode/opencode.json";
+    let project = "workdir/opencode.json";
+    let gemini = "workdir/.gemini/settings.json";
+    for (kind, place, text, expected) in [
+        (
+            Opencode,
+            home,
+            r#"{"tools":{"lab*":false}}"#,
+            "tools.lab* takes",
+        ),
+        (
+            Opencode,
+            project,
+            r#"{"permission":{"lab_*":"deny"}} // x"#,
+            "permission.lab_* takes",
+        ),
+        (
+            Opencode,
+            home,
+            r#"{"permission":"deny"}"#,
+            "permission takes",
+        ),
+        (
+            Opencode,
+            home,
+            r#"{"agent":{"build":{"tools":{"lab_echo":false}}}}"#,
+            "agent.build.tools.lab_echo takes",
+        ),
+        (
+            Opencode,
+            home,
+            r#"{"agent":{"plan":{"tools":{"lab_echo":false}}}}"#,
+            "",
+        ),
+        (
+            Opencode,
+            home,
+            r#"{"permission":{"*":"deny","lab_*":"allow"}}"#,
+            "",
+        ),
+        (
+            Opencode,
+            home,
+            r#"{"permission":{"bash":"deny","lab_*":"ask"},"tools":{"label":false}}"#,
+            "",
+        ),
+        (
+            Gemini,
+            "operator/.gemini/settings.json",
+            r#"{"tools":{"exclude":["web_fetch","mcp_lab_echo"]}}"#,
+            "tools.exclude (mcp_lab_echo) takes",
+        ),
+        (
+            Gemini,
+            gemini,
+            r#"{"excludeTools":["mcp_lab_*"]}"#,
+            "excludeTools (mcp_lab_*) takes",
+        ),
+        (Gemini, gemini, r#"{"tools":{"exclude":["web_fetch"]}}"#, ""),
+        (Codex, project, r#"{"tools":{"lab*":false}}"#, ""),
+    ] {
+        let mut case = Case::new(kind, &["it", "{EXTRA_ARGS}", "{PROMPT}"]);
+        let path = |name: &str| case.private.path().join(name);
+        case.operator.opencode_config = Some(path("operator/.config/opencode"));
+        case.operator.gemini = Some(path("operator/.gemini"));
+        case.workdir = path("workdir");
+        let (file, lab) = (path(place), path("lab.json"));
+        fs::create_dir_all(file.parent().unwrap()).unwrap();
+        fs::write(&file, text).unwrap();
+        assert!(case.run().is_ok(), "there is no server: {text}");
+        fs::write(&lab, r#"{"mcpServers":{"lab":{"command":"x"}}}"#).unwrap();
+        case.scenario.mcp_config = Some(lab);
+        let told = case.run().err().map(|error| error.to_string());
+        let told = told.unwrap_or_default();
+        assert!(told.contains(expected), "{text}: {told}");
+        assert_eq!(told.is_empty(), expected.is_empty(), "{text}: {told}");
+        assert!(told.is_empty() || told.contains(place), "{told}");
+    }
+}

@@ -1,0 +1,92 @@
+//! How each agent is led to a model server on this machine instead of its provider.
+
+use serde_json::json;
+
+use crate::toml::toml_string;
+use proctor_config::AgentKind;
+
+/// The key that such an agent is given; the server asks for none.
+pub const SCRIPTED_KEY: &str = "sk-scripted-by-proctor";
+
+/// What leads an agent to a model server.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Led {
+    /// Variables of the agent.
+    pub env: Vec<(&'static str, String)>,
+    /// Arguments, to stand where `{EXTRA_ARGS}` is.
+    pub arguments: Vec<String>,
+}
+
+/// What leads an agent of this kind to `url` (`http://127.0.0.1:PORT`); nothing for kinds that ask no model.
+#[must_use]
+pub fn led(kind: AgentKind, url: &str) -> Led {
+    let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
+    let key = || SCRIPTED_KEY.to_owned();
+    let v1 = format!("{url}/v1");
+    match kind {
+        AgentKind::ClaudeCode => Led {
+            env: vec![
+                ("ANTHROPIC_BASE_URL", url.to_owned()),
+                ("ANTHROPIC_API_KEY", key()),
+            ],
+            arguments: Vec::new(),
+        },
+        AgentKind::Codex => {
+            // The built-in provider tries web sockets first, and knows no address but its own.
+            let provider = format!(
+                "model_providers.scripted={{name=\"scripted\",base_url={},env_key=\"SCRIPTED_KEY\",wire_api=\"responses\"}}",
+                toml_string(&v1)
+            );
+            Led {
+                env: vec![("SCRIPTED_KEY", key())],
+                arguments: words(&[
+                    "-c",
+                    "model=\"gpt-5.5\"",
+                    "-c",
+                    "model_provider=\"scripted\"",
+                    "-c",
+                    &provider,
+                ]),
+            }
+        }
+        AgentKind::Gemini => Led {
+            env: vec![
+                ("GEMINI_API_KEY", key()),
+                ("GOOGLE_GEMINI_BASE_URL", url.to_owned()),
+            ],
+            arguments: words(&["-m", "gemini-2.5-pro"]),
+        },
+        AgentKind::Opencode => {
+            let options = json!({"baseURL": v1, "apiKey": SCRIPTED_KEY});
+            let model = json!({"name": "scripted", "limit": {"context": 200_000, "output": 8_000}});
+            let provider = json!({"npm": "@ai-sdk/openai-compatible", "name": "scripted", "options": options, "models": {"scripted": model}});
+            Led {
+                env: vec![(
+                    "OPENCODE_CONFIG_CONTENT",
+                    json!({"provider": {"scripted": provider}}).to_string(),
+                )],
+                arguments: words(&["-m", "scripted/scripted"]),
+            }
+        }
+        AgentKind::Qwen => Led {
+            env: vec![
+                ("OPENAI_API_KEY", key()),
+                ("OPENAI_BASE_URL", v1),
+                ("OPENAI_MODEL", "scripted".to_owned()),
+            ],
+            arguments: words(&["--auth-type", "openai"]),
+        },
+        AgentKind::Copilot => Led {
+            env: vec![
+                ("COPILOT_OFFLINE", "true".to_owned()),
+                ("COPILOT_MODEL", "scripted".to_owned()),
+                ("COPILOT_PROVIDER_BASE_URL", v1),
+                ("COPILOT_PROVIDER_TYPE", "openai".to_owned()),
+                ("COPILOT_PROVIDER_WIRE_API", "completions".to_owned()),
+                ("COPILOT_PROVIDER_API_KEY", key()),
+            ],
+            arguments: Vec::new(),
+        },
+        AgentKind::Command | AgentKind::Replay => Led::default(),
+    }
+}

@@ -1,0 +1,200 @@
+//! MCP per agent: switched off hard, or the scenario's servers in each agent's own dialect.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+
+use crate::InvocationError;
+
+mod changed;
+mod codex;
+mod further;
+mod gemini;
+mod machine;
+mod merged;
+mod noted;
+mod organisation;
+mod taken;
+mod tool_list;
+
+pub(super) use changed::{with_go_between, with_paths};
+pub(super) use codex::codex_servers;
+pub(super) use further::OPENCODE_OLD;
+pub use further::opencode_settings_named;
+pub(super) use further::{
+    copilot_arguments, gemini_arguments, opencode_content, opencode_servers, qwen_arguments,
+};
+pub use machine::{MachineServers, machine_servers, machine_settings};
+pub(super) use merged::opencode_besides;
+pub use merged::{opencode_merges, seen_by_opencode};
+pub use noted::{Met, ServerNoted, ServerNotes, servers_noted};
+pub use taken::tools_taken;
+pub(super) use taken::{Rule, taking};
+pub use tool_list::ToolList;
+
+use changed::marked;
+
+/// The mark that makes a server's calls of watched commands count as the server's, not as the agent's.
+const MCP_PROCESS: (&str, &str) = ("EVAL_MCP_PROCESS", "1");
+
+/// A file with `mcpServers`.
+#[derive(Debug, Deserialize)]
+struct McpFile {
+    #[serde(rename = "mcpServers")]
+    servers: BTreeMap<String, Server>,
+}
+
+/// One entry: a program, or an address.
+#[derive(Debug, Deserialize)]
+struct Server {
+    command: Option<String>,
+    #[serde(default)]
+    args: Vec<String>,
+    #[serde(default)]
+    env: BTreeMap<String, String>,
+    #[serde(default)]
+    env_vars: Vec<String>,
+    cwd: Option<String>,
+    url: Option<String>,
+    #[serde(rename = "type")]
+    kind: Option<String>,
+    #[serde(default)]
+    headers: BTreeMap<String, String>,
+    #[serde(default)]
+    http_headers: BTreeMap<String, String>,
+    bearer_token_env_var: Option<String>,
+    tool_timeout_sec: Option<f64>,
+    startup_timeout_sec: Option<f64>,
+    enabled: Option<bool>,
+    disabled: Option<bool>,
+    required: Option<bool>,
+}
+
+/// How a server is started.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct McpCommand {
+    /// Its words.
+    pub argv: Vec<String>,
+    /// Its own variables.
+    pub env: BTreeMap<String, String>,
+}
+
+/// The commands of the servers that a file starts; none where it cannot be read, which stops a trial later.
+#[must_use]
+pub fn mcp_commands(config: &Path) -> Vec<McpCommand> {
+    let servers = read(config).map(|file| file.servers).unwrap_or_default();
+    let servers = servers.into_values();
+    servers
+        .filter_map(|server| {
+            let program = server.command?;
+            Some(McpCommand {
+                argv: std::iter::once(program).chain(server.args).collect(),
+                env: server.env,
+            })
+        })
+        .collect()
+}
+
+/// Claude Code's arguments: only the servers of one file, which lies in the trial-private folder `private`.
+///
+/// Without servers that file is empty. With them it is the scenario's, in which each program is marked with
+/// `EVAL_MCP_PROCESS=1`, since Claude Code hands a server its own environment, where the mark must not stand.
+///
+/// # Errors
+/// A file that cannot be read or is no MCP file, or a folder that cannot be written.
+pub(super) fn claude_arguments(
+    config: Option<&Path>,
+    private: &Path,
+) -> Result<(Vec<String>, PathBuf), InvocationError> {
+    let text = match config {
+        None => "{\"mcpServers\":{}}\n".to_owned(),
+        Some(config) => marked(config)?,
+    };
+    let file = private.join("mcp.json");
+    crate::home::write_private(&file, text.as_bytes())?;
+    let path = file
+        .to_str()
+        .ok_or_else(|| InvocationError::NotText { path: file.clone() })?;
+    let arguments = ["--strict-mcp-config", "--mcp-config", path].map(str::to_owned);
+    Ok((arguments.to_vec(), file))
+}
+
+/// The variables and headers that a file of servers holds, by name, and their addresses; none where it cannot be read.
+///
+/// Of a header with a scheme (`Bearer x`) only the word after it is given: that is the secret.
+#[must_use]
+pub fn server_variables(path: &Path) -> Vec<(String, String)> {
+    let servers = read(path).map(|file| file.servers).unwrap_or_default();
+    let mut found = Vec::new();
+    for server in servers.into_values() {
+        found.extend(server.env);
+        found.extend(server.url.map(|url| ("url".to_owned(), url)));
+        for (name, value) in server.headers.into_iter().chain(server.http_headers) {
+            let word = value.split_whitespace().last().unwrap_or_default();
+            found.push((name, word.to_owned()));
+        }
+    }
+    found
+}
+
+/// Names of the servers in a file that are not switched off; none where it cannot be read.
+#[must_use]
+pub fn server_names(path: &Path) -> Vec<String> {
+    let on = on(path).unwrap_or_default().into_iter();
+    on.map(|(name, _)| name).collect()
+}
+
+/// Names of the servers in a file that are on and are to begin in a folder of their own; none where it cannot be read.
+#[must_use]
+pub fn servers_with_folder(path: &Path) -> Vec<String> {
+    let on = on(path).unwrap_or_default().into_iter();
+    on.filter(|(_, server)| server.cwd.is_some())
+        .map(|(name, _)| name)
+        .collect()
+}
+
+/// Name and program of each server in a file that is a program and not switched off; none where it cannot be read.
+#[must_use]
+pub fn server_programs(path: &Path) -> Vec<(String, OsString)> {
+    let on = on(path).unwrap_or_default().into_iter();
+    on.filter_map(|(name, server)| Some((name, OsString::from(server.command?))))
+        .collect()
+}
+
+impl Server {
+    fn is_on(&self) -> bool {
+        self.enabled != Some(false) && self.disabled != Some(true)
+    }
+}
+
+/// The servers of a file that are not switched off: only some agents know the keys that say so.
+fn on(path: &Path) -> Result<BTreeMap<String, Server>, InvocationError> {
+    let mut servers = read(path)?.servers;
+    servers.retain(|_, server| server.is_on());
+    Ok(servers)
+}
+
+fn read(path: &Path) -> Result<McpFile, InvocationError> {
+    let problem = |problem: String| InvocationError::Mcp {
+        path: path.to_owned(),
+        problem,
+    };
+    let bytes = fs::read(path).map_err(|error| problem(error.to_string()))?;
+    let mut json = serde_json::Deserializer::from_slice(&bytes);
+    let file: McpFile = serde_path_to_error::deserialize(&mut json)
+        .map_err(|error| problem(format!("{}: {}", error.path(), error.inner())))?;
+    json.end().map_err(|error| problem(error.to_string()))?;
+    for (name, server) in &file.servers {
+        if server.command.is_none() == server.url.is_none() {
+            let text = format!("mcpServers.{name}: needs either `command` or `url`");
+            return Err(problem(text));
+        }
+    }
+    Ok(file)
+}
+
+#[cfg(test)]
+mod tests;

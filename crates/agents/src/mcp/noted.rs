@@ -1,0 +1,351 @@
+//! What a go-between noted of the MCP servers of a trial: which came up, which tools they told, and what they complained of.
+//!
+//! Only some agents tell of their servers, and none tells all of it. So this program stands before each server that is a
+//! program, passes on what it says, and writes down what it told. An agent can write these notes, too: evidence, no proof.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::{File, OpenOptions};
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
+use crate::mcp::tool_list::{ToolList, ToolsTold};
+use proctor_record::{read_file, text_digest};
+
+/// The folder of the notes, in a trial's private folder.
+const FOLDER: &str = "m";
+/// No notes of a server are longer.
+const MOST_BYTES: u64 = 1 << 20;
+/// Servers and tools of one that are kept.
+const MOST_SERVERS: usize = 200;
+const MOST_TOOLS: usize = 1_000;
+/// So much of what a server writes to standard error is kept.
+const MOST_COMPLAINTS: u64 = 256 << 10;
+
+/// How a server was met.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Met {
+    /// Nobody started it.
+    #[default]
+    Never,
+    /// It was started, and neither answered nor ended.
+    Started,
+    /// It ended before it had answered.
+    Ended,
+    /// It answered.
+    Answered,
+}
+
+/// What was noted of a server.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct ServerNoted {
+    /// How far it came.
+    pub met: Met,
+    /// The tools that it told.
+    pub tools: BTreeSet<String>,
+    /// Digest of all that it told of them the last time; empty where it told none.
+    pub tools_sha256: String,
+    /// What that list was like, but for what its tools say of their output.
+    pub list: ToolList,
+    /// Whether what a tool says of its output is not what MCP asks for.
+    pub odd_outputs: bool,
+    /// What it wrote to standard error, from the beginning.
+    pub stderr: String,
+}
+
+/// A line of a note.
+#[derive(Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+struct Line {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    started: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    answered: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tools: Option<Vec<String>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tools_sha256: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    list: Option<ToolList>,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    odd_outputs: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ended: Option<i32>,
+}
+
+/// Where the notes of a server are, by its number.
+pub(super) fn note_of(private: &Path, number: usize) -> PathBuf {
+    private.join(FOLDER).join(format!("{number}.jsonl"))
+}
+
+/// Where what that server wrote to standard error is.
+fn complaints_of(note: &Path) -> PathBuf {
+    note.with_extension("stderr")
+}
+
+/// Writes the notes of one server. Whatever cannot be written is not: a server works all the same.
+#[derive(Debug)]
+pub struct ServerNotes {
+    file: Option<File>,
+    complaints: Option<File>,
+    answered: bool,
+}
+
+impl ServerNotes {
+    /// Notes that the server of this name was started.
+    #[must_use]
+    pub fn begin(note: &Path, server: &str) -> Self {
+        let open = |path: &Path| OpenOptions::new().append(true).create(true).open(path);
+        let mut notes = Self {
+            file: open(note).ok(),
+            complaints: open(&complaints_of(note)).ok(),
+            answered: false,
+        };
+        notes.write(&Line {
+            started: Some(server.to_owned()),
+            ..Line::default()
+        });
+        notes
+    }
+
+    /// Looks at a line of the server's output.
+    pub fn look(&mut self, line: &[u8]) {
+        let is_answer = memchr::memmem::find(line, b"\"result\"").is_some();
+        let Some(answer) = is_answer.then(|| Answer::read(line)).flatten() else {
+            return;
+        };
+        if !std::mem::replace(&mut self.answered, true) {
+            self.write(&Line {
+                answered: Some(true),
+                ..Line::default()
+            });
+        }
+        if let Some(told) = ToolsTold::read(line) {
+            let text = answer.result.tools.map_or("null", RawValue::get);
+            self.write(&Line {
+                list: Some(told.list),
+                odd_outputs: told.odd_outputs,
+                tools: Some(told.names.into_iter().take(MOST_TOOLS).collect()),
+                tools_sha256: Some(text_digest(text)),
+                ..Line::default()
+            });
+        }
+    }
+
+    /// Keeps a line of the server's standard error, as long as there is room.
+    pub fn complained(&mut self, line: &[u8]) {
+        let written = |file: &mut File| -> io::Result<()> {
+            let room = MOST_COMPLAINTS.saturating_sub(file.metadata()?.len());
+            let room = usize::try_from(room).unwrap_or(usize::MAX);
+            let line = &line[..line.len().min(room)];
+            file.write_all(&[line, b"\n"].concat()[..room.min(line.len() + 1)])
+        };
+        if self
+            .complaints
+            .as_mut()
+            .is_some_and(|file| written(file).is_err())
+        {
+            self.complaints = None;
+        }
+    }
+
+    /// Notes how the server ended.
+    pub fn end(mut self, code: i32) {
+        self.write(&Line {
+            ended: Some(code),
+            ..Line::default()
+        });
+    }
+
+    fn write(&mut self, line: &Line) {
+        let text = serde_json::to_string(line).unwrap_or_default() + "\n";
+        let written = |file: &mut File| -> io::Result<()> { file.write_all(text.as_bytes()) };
+        if self
+            .file
+            .as_mut()
+            .is_some_and(|file| written(file).is_err())
+        {
+            self.file = None;
+        }
+    }
+}
+
+/// An answer of a server, whatever it was asked.
+#[derive(Debug, Deserialize)]
+struct Answer<'a> {
+    #[serde(borrow)]
+    result: Answered<'a>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Answered<'a> {
+    #[serde(borrow, default)]
+    tools: Option<&'a RawValue>,
+}
+
+impl<'a> Answer<'a> {
+    fn read(line: &'a [u8]) -> Option<Self> {
+        serde_json::from_slice(line).ok()
+    }
+}
+
+/// What was noted of the servers of the trial whose private folder this is, by name; `None` where nothing was to be noted.
+#[must_use]
+pub fn servers_noted(private: &Path) -> Option<BTreeMap<String, ServerNoted>> {
+    if !private.join(FOLDER).is_dir() {
+        return None;
+    }
+    let mut noted: BTreeMap<String, ServerNoted> = BTreeMap::new();
+    let text_of = |file: &Path| {
+        let bytes = read_file(file, MOST_BYTES);
+        bytes.map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
+    };
+    for number in 0..MOST_SERVERS {
+        let note = note_of(private, number);
+        let text = text_of(&note);
+        let mut name = None;
+        for line in text.iter().flat_map(|text| text.lines()) {
+            let Ok(line) = serde_json::from_str::<Line>(line) else {
+                continue;
+            };
+            name = line.started.clone().or(name);
+            if let Some(name) = &name {
+                noted.entry(name.clone()).or_default().take(line);
+            }
+        }
+        if let Some(server) = name.and_then(|name| noted.get_mut(&name)) {
+            server.stderr = text_of(&complaints_of(&note)).unwrap_or_default();
+        }
+    }
+    Some(noted)
+}
+
+impl ServerNoted {
+    /// The last line that it wrote to standard error.
+    #[must_use]
+    pub fn last_words(&self) -> Option<&str> {
+        let mut lines = self.stderr.lines().map(str::trim);
+        lines.rfind(|line| !line.is_empty())
+    }
+
+    fn take(&mut self, line: Line) {
+        // A server may be started again: that it answered once stands.
+        self.met = match (self.met, &line) {
+            (Met::Answered, _) => Met::Answered,
+            (_, line) if line.answered == Some(true) => Met::Answered,
+            (_, line) if line.ended.is_some() => Met::Ended,
+            _ => Met::Started,
+        };
+        // The pages of a list are one: the last of them ends it, and none makes good what was flawed before it.
+        self.list = match (self.list, line.list) {
+            (ToolList::Flawed, _) => ToolList::Flawed,
+            (known, told) => told.unwrap_or(known),
+        };
+        self.odd_outputs |= line.odd_outputs;
+        let room = MOST_TOOLS.saturating_sub(self.tools.len());
+        self.tools
+            .extend(line.tools.into_iter().flatten().take(room));
+        self.tools_sha256 = line
+            .tools_sha256
+            .unwrap_or_else(|| std::mem::take(&mut self.tools_sha256));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn noted(lines: &[&str], ended: Option<i32>) -> ServerNoted {
+        let private = tempfile::tempdir().unwrap();
+        std::fs::create_dir(private.path().join(FOLDER)).unwrap();
+        let mut notes = ServerNotes::begin(&private.path().join("m/0.jsonl"), "lab");
+        for line in lines {
+            notes.look(line.as_bytes());
+        }
+        if let Some(code) = ended {
+            notes.end(code);
+        }
+        servers_noted(private.path()).unwrap()["lab"].clone()
+    }
+
+    #[test]
+    fn a_server_is_known_by_what_it_answered() {
+        let hello = r#"{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":"2025-06-18","serverInfo":{"name":"x"}}}"#;
+        let list = r#"{"id":1,"jsonrpc":"2.0","result":{"tools":[{"name":"echo","inputSchema":{}},{"name":"run"}]}}"#;
+        let up = noted(&[hello, list], Some(0));
+        assert_eq!(up.met, Met::Answered);
+        assert_eq!(up.tools.iter().collect::<Vec<_>>(), ["echo", "run"]);
+        assert_eq!(
+            up.tools_sha256,
+            text_digest(r#"[{"name":"echo","inputSchema":{}},{"name":"run"}]"#)
+        );
+        let other = list.replace("\"run\"}", "\"run\",\"description\":\"x\"}");
+        assert_ne!(noted(&[hello, &other], None).tools_sha256, up.tools_sha256);
+        assert_eq!(
+            noted(&["no JSON \"result\"", "[]"], Some(1)).met,
+            Met::Ended
+        );
+        assert_eq!(noted(&[], None).met, Met::Started);
+    }
+
+    #[test]
+    fn the_pages_of_a_list_of_tools_are_one() {
+        let page = |fields: &str, more: &str| {
+            format!(
+                r#"{{"id":1,"jsonrpc":"2.0","result":{{"tools":[{{"name":"a",{fields}}}]{more}}}}}"#
+            )
+        };
+        let sound = r#""inputSchema":{"type":"object"}"#;
+        let odd = r#""inputSchema":{"type":"object"},"outputSchema":null"#;
+        let flawed = r#""inputSchema":null"#;
+        let more = r#","nextCursor":"2""#;
+        for (pages, expected, odd_outputs) in [
+            (vec![page(sound, "")], ToolList::Sound, false),
+            (vec![page(sound, more)], ToolList::Cut, false),
+            (
+                vec![page(odd, more), page(sound, "")],
+                ToolList::Sound,
+                true,
+            ),
+            (
+                vec![page(flawed, more), page(sound, "")],
+                ToolList::Flawed,
+                false,
+            ),
+        ] {
+            let pages: Vec<&str> = pages.iter().map(String::as_str).collect();
+            let noted = noted(&pages, None);
+            assert_eq!(
+                (noted.list, noted.odd_outputs),
+                (expected, odd_outputs),
+                "{pages:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_list_of_tools_that_cannot_be_read_was_told_all_the_same() {
+        let list = r#"{"id":1,"jsonrpc":"2.0","result":{"tools":null}}"#;
+        let noted = noted(&[list], None);
+        assert_eq!(noted.list, ToolList::Flawed);
+        assert_eq!(noted.tools_sha256, text_digest("null"));
+    }
+
+    #[test]
+    fn what_an_agent_wrote_into_the_notes_breaks_nothing() {
+        let private = tempfile::tempdir().unwrap();
+        assert_eq!(servers_noted(private.path()), None);
+        let folder = private.path().join(FOLDER);
+        std::fs::create_dir(&folder).unwrap();
+        std::fs::write(
+            folder.join("0.jsonl"),
+            "{\"tools\":[\"x\"]}\n\u{0}\n[1]\n{\"started\":7}\n",
+        )
+        .unwrap();
+        std::os::unix::fs::symlink("/etc/passwd", folder.join("1.jsonl")).unwrap();
+        std::fs::create_dir(folder.join("2.jsonl")).unwrap();
+        assert_eq!(servers_noted(private.path()), Some(BTreeMap::new()));
+    }
+}

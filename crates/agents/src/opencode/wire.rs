@@ -1,0 +1,198 @@
+//! The lines of `opencode run --format json`, as typed as they are needed.
+
+use std::borrow::Cow;
+use std::time::Duration;
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use crate::reset::{reset_at, reset_in};
+use crate::wire::{Count, Loose};
+use proctor_model::{Reset, Usage};
+
+/// A line.
+#[derive(Debug, Deserialize)]
+pub(super) struct Line<'a> {
+    #[serde(rename = "type", borrow, default)]
+    pub(super) kind: Option<Cow<'a, str>>,
+    #[serde(rename = "sessionID", default)]
+    pub(super) session: Loose<String>,
+    #[serde(borrow, default)]
+    pub(super) part: Option<&'a RawValue>,
+    #[serde(default)]
+    pub(super) error: Loose<Failed>,
+}
+
+/// What all parts have.
+#[derive(Debug, Deserialize)]
+pub(super) struct Part {
+    #[serde(default)]
+    pub(super) id: Loose<String>,
+}
+
+/// `text`, `reasoning`
+#[derive(Debug, Deserialize)]
+pub(super) struct Text {
+    #[serde(default)]
+    pub(super) text: Option<String>,
+}
+
+/// `tool_use`
+#[derive(Debug, Deserialize)]
+pub(super) struct Tool<'a> {
+    #[serde(rename = "tool")]
+    pub(super) name: String,
+    #[serde(rename = "callID")]
+    pub(super) call_id: String,
+    #[serde(borrow)]
+    pub(super) state: State<'a>,
+}
+
+/// How a tool ended.
+#[derive(Debug, Deserialize)]
+pub(super) struct State<'a> {
+    #[serde(default)]
+    pub(super) status: Option<String>,
+    #[serde(borrow, default)]
+    pub(super) input: Option<&'a RawValue>,
+    #[serde(default)]
+    pub(super) output: Loose<String>,
+    #[serde(default)]
+    pub(super) error: Loose<String>,
+    #[serde(default)]
+    pub(super) metadata: Loose<Metadata>,
+}
+
+/// What some tools add: the shell its exit code, the one for sub-agents the session that it made.
+#[derive(Debug, Deserialize)]
+pub(super) struct Metadata {
+    #[serde(default)]
+    pub(super) exit: Loose<i32>,
+    #[serde(rename = "sessionId", default)]
+    pub(super) session: Loose<String>,
+}
+
+/// The input of the shell tool.
+#[derive(Debug, Deserialize)]
+pub(super) struct ShellInput {
+    #[serde(default)]
+    pub(super) command: Loose<String>,
+}
+
+/// The input of the tool that stands for those that do not exist.
+#[derive(Debug, Deserialize)]
+pub(super) struct Invalid {
+    #[serde(default)]
+    pub(super) tool: Loose<String>,
+}
+
+/// `step_finish`
+#[derive(Debug, Deserialize)]
+pub(super) struct StepFinish {
+    #[serde(default)]
+    pub(super) reason: Option<String>,
+    #[serde(default)]
+    pub(super) cost: Option<f64>,
+    #[serde(default)]
+    pub(super) tokens: Option<StepTokens>,
+}
+
+/// Tokens of a request: `input` is uncached, `output` is without reasoning.
+#[derive(Debug, Deserialize)]
+pub(super) struct StepTokens {
+    #[serde(default)]
+    input: Count,
+    #[serde(default)]
+    output: Count,
+    #[serde(default)]
+    reasoning: Count,
+    #[serde(default)]
+    cache: Option<Cache>,
+}
+
+/// Cached tokens of a request.
+#[derive(Debug, Default, Clone, Copy, Deserialize)]
+struct Cache {
+    #[serde(default)]
+    read: Count,
+    #[serde(default)]
+    write: Count,
+}
+
+impl StepTokens {
+    /// Each token counted once; `None` where a count is unreadable or the main ones are missing.
+    pub(super) fn unified(&self) -> Option<Usage> {
+        if self.input == Count::Absent && self.output == Count::Absent {
+            return None;
+        }
+        let cache = self.cache.unwrap_or_default();
+        let output = self.output.value()?;
+        Some(Usage {
+            uncached_input: self.input.value()?,
+            cached_read: cache.read.value()?,
+            cache_write: cache.write.value()?,
+            output: output.saturating_add(self.reasoning.value()?),
+        })
+    }
+}
+
+/// `error`
+#[derive(Debug, Deserialize)]
+pub(super) struct Failed {
+    #[serde(default)]
+    pub(super) name: Loose<String>,
+    #[serde(default)]
+    pub(super) data: Loose<FailedData>,
+}
+
+/// What failed.
+#[derive(Debug, Deserialize)]
+pub(super) struct FailedData {
+    #[serde(default)]
+    pub(super) message: Loose<String>,
+    #[serde(rename = "statusCode", default)]
+    pub(super) status_code: Loose<u16>,
+    #[serde(rename = "responseHeaders", default)]
+    pub(super) headers: Loose<Headers>,
+    /// The provider's answer as it came.
+    #[serde(rename = "responseBody", default)]
+    pub(super) body: Loose<String>,
+    /// By what its log tells the cause, where this tells none.
+    #[serde(rename = "ref", default)]
+    pub(super) mark: Loose<String>,
+}
+
+/// What the name of an error says, in a word that other clients share.
+pub(super) fn code_of(name: &str) -> Option<&'static str> {
+    match name {
+        "ProviderAuthError" => Some("authentication_failed"),
+        "ProviderModelNotFoundError" => Some("model_not_found"),
+        "ContextOverflowError" => Some("context_length_exceeded"),
+        "ContentFilterError" => Some("content_filter"),
+        _ => None,
+    }
+}
+
+/// Headers of the provider's answer.
+#[derive(Debug, Deserialize)]
+pub(super) struct Headers {
+    #[serde(rename = "retry-after-ms", default)]
+    pub(super) retry_after_ms: Loose<String>,
+    #[serde(rename = "retry-after", default)]
+    pub(super) retry_after: Loose<String>,
+    /// When a limit of an account with Anthropic ends, in seconds since 1970.
+    #[serde(rename = "anthropic-ratelimit-unified-reset", default)]
+    pub(super) unified_reset: Loose<String>,
+}
+
+impl Headers {
+    /// When the provider may be asked again.
+    pub(super) fn reset(&self) -> Option<Reset> {
+        let number = |told: &Loose<String>| told.0.as_deref()?.trim().parse::<u64>().ok();
+        let wait =
+            number(&self.retry_after_ms).map(|wait| Reset::After(Duration::from_millis(wait)));
+        let seconds = self.retry_after.0.as_deref();
+        wait.or_else(|| reset_in(&format!("retry-after: {}", seconds?)))
+            .or_else(|| number(&self.unified_reset).map(reset_at))
+    }
+}

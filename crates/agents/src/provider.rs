@@ -1,0 +1,120 @@
+//! Which hosts an agent needs for its model and its login, and nothing beside that.
+
+use std::ffi::{OsStr, OsString};
+
+use proctor_config::AgentKind;
+use proctor_model::host::HostRule;
+
+/// The end of the names of variables that hold where a model is.
+const BASE_URL: &str = "BASE_URL";
+
+/// What a command line calls the same, in any spelling.
+const BASE_URL_WORD: &str = "base_url";
+
+/// Hosts that an agent of this kind asks by default: its model, and whoever renews its login. Telemetry, updates and web tools
+/// are left out, and so is what also serves the code of others (`api.github.com`, which a login of Copilot CLI needs).
+#[must_use]
+pub const fn provider_hosts(kind: AgentKind) -> &'static [&'static str] {
+    match kind {
+        // https://code.claude.com/docs/en/network-config
+        AgentKind::ClaudeCode => &[
+            "api.anthropic.com",
+            "console.anthropic.com",
+            "platform.claude.com",
+        ],
+        AgentKind::Codex => &["api.openai.com", "auth.openai.com", "chatgpt.com"],
+        AgentKind::Gemini => &[
+            "generativelanguage.googleapis.com",
+            "cloudcode-pa.googleapis.com",
+            "oauth2.googleapis.com",
+            "aiplatform.googleapis.com",
+        ],
+        AgentKind::Opencode => &[
+            "opencode.ai",
+            "api.anthropic.com",
+            "api.openai.com",
+            "openrouter.ai",
+            "generativelanguage.googleapis.com",
+        ],
+        AgentKind::Qwen => &[
+            "chat.qwen.ai",
+            "portal.qwen.ai",
+            "dashscope.aliyuncs.com",
+            "dashscope-intl.aliyuncs.com",
+            "coding.dashscope.aliyuncs.com",
+        ],
+        AgentKind::Copilot => &["*.githubcopilot.com"],
+        AgentKind::Command | AgentKind::Replay => &[],
+    }
+}
+
+/// The hosts of a kind, and those that its environment and its command line name as where its model is.
+#[must_use]
+pub fn hosts_of<'a>(
+    kind: AgentKind,
+    environment: impl IntoIterator<Item = (&'a OsStr, &'a OsStr)>,
+    words: &[OsString],
+) -> Vec<HostRule> {
+    let own = provider_hosts(kind).iter();
+    let mut hosts: Vec<HostRule> = own.filter_map(|host| HostRule::parse(host).ok()).collect();
+    let named = environment.into_iter().filter_map(|(name, value)| {
+        let is_it = name.to_str()?.ends_with(BASE_URL);
+        HostRule::of_url(value.to_str().filter(|_| is_it)?)
+    });
+    hosts.extend(named);
+    let words = words.iter().filter_map(|word| word.to_str());
+    hosts.extend(words.flat_map(in_word));
+    hosts.sort();
+    hosts.dedup();
+    hosts
+}
+
+/// The hosts of all addresses that a word gives as `base_url=…`, as options of Codex do.
+fn in_word(word: &str) -> Vec<HostRule> {
+    let lower = word.to_ascii_lowercase();
+    let places = lower.match_indices(BASE_URL_WORD);
+    let hosts = places.filter_map(|(at, name)| {
+        let rest = word[at + name.len()..].trim_start();
+        let value = rest.strip_prefix('=')?.trim_start();
+        let value = value.trim_start_matches(['"', '\'']);
+        let end = value.find(['"', '\'', ',', '}']).unwrap_or(value.len());
+        HostRule::of_url(&value[..end])
+    });
+    hosts.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_host_of_every_kind_is_one() {
+        for kind in AgentKind::ALL {
+            for host in provider_hosts(kind) {
+                assert!(HostRule::parse(host).is_ok(), "{host}");
+            }
+        }
+    }
+
+    #[test]
+    fn where_a_model_is_said_to_be_is_among_the_hosts() {
+        let environment = [
+            ("ANTHROPIC_BASE_URL", "http://127.0.0.1:8787"),
+            ("EDITOR_URL", "https://elsewhere.example"),
+            ("MY_BASE_URL", "no address"),
+        ];
+        let environment = environment.map(|(name, value)| (OsStr::new(name), OsStr::new(value)));
+        let words = [
+            "model_providers.a={name=\"a\",base_url=\"https://gateway.example/v1\",env_key=\"K\"}",
+            "openai_base_url=http://10.0.0.7:8080/v1",
+            "see https://elsewhere.example",
+        ]
+        .map(OsString::from);
+        let hosts = hosts_of(AgentKind::Command, environment, &words);
+        let told: Vec<String> = hosts.iter().map(ToString::to_string).collect();
+        assert_eq!(
+            told,
+            ["10.0.0.7:8080", "127.0.0.1:8787", "gateway.example:443"]
+        );
+    }
+}

@@ -1,0 +1,77 @@
+//! How a replay agent is started, and which cassette a trial of it plays.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::web::WebTools;
+use crate::{Invocation, InvocationContext, InvocationError};
+use proctor_config::ReplaySpec;
+use proctor_model::TaskId;
+
+/// A replay is this program, playing a cassette in a process of its own; it gets the prompt on standard input.
+pub(super) fn replayed(
+    context: &InvocationContext<'_>,
+    replay: &ReplaySpec,
+) -> Result<Invocation, InvocationError> {
+    let cassette = cassette_of(context, replay)?;
+    let program = std::env::current_exe().map_err(InvocationError::OwnPath)?;
+    Ok(Invocation {
+        argv: vec![
+            program.into_os_string(),
+            "replay-cassette".into(),
+            "--cassette".into(),
+            cassette.into_os_string(),
+            "--pace".into(),
+            replay.pace.to_string().into(),
+        ],
+        env: Vec::new(),
+        stdin: Some(context.prompt.as_bytes().to_vec()),
+        extra_args: Vec::new(),
+        web_tools: WebTools::Kept,
+        private_home: None,
+        agent_home: None,
+        private_files: Vec::new(),
+        codex_home: None,
+    })
+}
+
+/// The cassette of a trial: the scenario's before the general ones, number `index` mod how many there are.
+fn cassette_of(
+    context: &InvocationContext<'_>,
+    replay: &ReplaySpec,
+) -> Result<PathBuf, InvocationError> {
+    let task = context.task.map_or("baseline", TaskId::as_str);
+    let scenario = context.scenario.id.as_str();
+    for folder in [replay.cassettes.join(scenario), replay.cassettes.clone()] {
+        let cassettes = numbered(&folder, task);
+        if !cassettes.is_empty() {
+            let place = usize::try_from(context.index).unwrap_or(0) % cassettes.len();
+            return Ok(cassettes[place].1.clone());
+        }
+    }
+    Err(InvocationError::NoCassette {
+        folder: replay.cassettes.clone(),
+        scenario: scenario.to_owned(),
+        task: task.to_owned(),
+    })
+}
+
+/// Files `<task>.<n>.jsonl` of a folder, by number.
+fn numbered(folder: &Path, task: &str) -> Vec<(u32, PathBuf)> {
+    let Ok(entries) = fs::read_dir(folder) else {
+        return Vec::new();
+    };
+    let mut found: Vec<(u32, PathBuf)> = entries
+        .filter_map(|entry| {
+            let entry = entry.ok()?;
+            let name = entry.file_name().into_string().ok()?;
+            let number = name
+                .strip_prefix(task)?
+                .strip_prefix('.')?
+                .strip_suffix(".jsonl")?;
+            Some((number.parse().ok()?, entry.path()))
+        })
+        .collect();
+    found.sort();
+    found
+}

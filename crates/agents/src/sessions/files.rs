@@ -1,0 +1,91 @@
+//! The walk to session files: bounded, through real folders alone, to regular files alone.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::Read;
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::{Path, PathBuf};
+
+use crate::sessions::lines::Reading;
+use proctor_supervise::LineSplitter;
+
+/// Folders above a session file, at most.
+const DEPTH: usize = 7;
+/// Entries that are looked at.
+const ENTRIES: usize = 20_000;
+/// Session files that are read.
+const FILES: usize = 1_000;
+/// Bytes that are read of all of them.
+const BYTES: u64 = 256 << 20;
+/// The longest line that is read whole.
+const LINE: usize = 8 << 20;
+
+/// Reads the lines of all `.jsonl` files below `root` that `is_session` takes by their names.
+pub(super) fn each_line(root: &Path, is_session: fn(&str) -> bool, reading: &mut Reading) {
+    let mut left = BYTES;
+    for path in found(root, is_session) {
+        let Some(file) = open(&path) else { continue };
+        let below = path.strip_prefix(root).unwrap_or(&path);
+        let in_folder_of_agents = below
+            .components()
+            .any(|part| part.as_os_str() == "subagents");
+        reading.begin(in_folder_of_agents);
+        left -= read(file.take(left), reading);
+    }
+}
+
+/// Session files in a steady order.
+fn found(root: &Path, is_session: fn(&str) -> bool) -> Vec<PathBuf> {
+    let mut folders = vec![(root.to_owned(), 0)];
+    let mut files = Vec::new();
+    let mut seen = 0;
+    while let Some((folder, depth)) = folders.pop() {
+        for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+            seen += 1;
+            if seen > ENTRIES || files.len() >= FILES {
+                break;
+            }
+            // Told without following a link.
+            let Ok(kind) = entry.file_type() else {
+                continue;
+            };
+            let name = entry.file_name();
+            let name = name.to_string_lossy();
+            if kind.is_dir() && depth < DEPTH {
+                folders.push((entry.path(), depth + 1));
+            } else if kind.is_file() && name.ends_with(".jsonl") && is_session(&name) {
+                files.push(entry.path());
+            }
+        }
+    }
+    files.sort();
+    files
+}
+
+/// Opens a regular file; what has become something else meanwhile neither leads away nor blocks.
+fn open(path: &Path) -> Option<File> {
+    let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
+    let flags = i32::try_from(flags.bits()).ok()?;
+    let file = OpenOptions::new()
+        .read(true)
+        .custom_flags(flags)
+        .open(path)
+        .ok()?;
+    file.metadata().ok()?.is_file().then_some(file)
+}
+
+/// Reads a file's lines, and tells how many bytes that were.
+fn read(mut file: impl Read, reading: &mut Reading) -> u64 {
+    let mut splitter = LineSplitter::new(LINE);
+    let mut buffer = vec![0; 64 << 10];
+    let mut bytes = 0;
+    loop {
+        let count = match file.read(&mut buffer) {
+            Ok(0) | Err(_) => break,
+            Ok(count) => count,
+        };
+        bytes += count as u64;
+        splitter.push(&buffer[..count], |line| reading.line(line));
+    }
+    splitter.finish(|line| reading.line(line));
+    bytes
+}

@@ -1,0 +1,67 @@
+//! What Qwen Code's client writes of its requests into its session file: the only place that tells why it waits, since it tries
+//! HTTP 429 and 503 again past any limit and says nothing meanwhile.
+
+use serde::Deserialize;
+
+use crate::fault::{Told, fault};
+use crate::wire::Loose;
+use proctor_model::ProviderFault;
+
+/// A line of the client's own.
+#[derive(Debug, Deserialize)]
+pub(super) struct QwenTold {
+    #[serde(rename = "uiEvent", default)]
+    event: Loose<Event>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Event {
+    #[serde(rename = "event.name", default)]
+    name: Loose<String>,
+    #[serde(default)]
+    error_message: Loose<String>,
+    #[serde(default)]
+    status_code: Loose<u16>,
+}
+
+impl QwenTold {
+    /// Puts down how the last request ended.
+    pub(super) fn settle(self, last: &mut LastRequest) {
+        let Some(event) = self.event.0 else { return };
+        match event.name.0.as_deref() {
+            Some("qwen-code.api_response") => *last = LastRequest::Answered,
+            Some("qwen-code.api_error") => {
+                *last = LastRequest::Failed(fault(&Told {
+                    status: event.status_code.0,
+                    message: event.error_message.0.as_deref().unwrap_or_default(),
+                    ..Told::default()
+                }));
+            }
+            _ => {}
+        }
+    }
+}
+
+/// How the last request to the model ended.
+#[derive(Debug, Default)]
+pub(super) enum LastRequest {
+    /// Nobody tells.
+    #[default]
+    Unknown,
+    Answered,
+    Failed(ProviderFault),
+}
+
+impl LastRequest {
+    pub(super) fn was_answered(&self) -> bool {
+        matches!(self, Self::Answered)
+    }
+
+    /// The failure that it was, if it was one.
+    pub(super) fn failure(self) -> Option<ProviderFault> {
+        match self {
+            Self::Failed(fault) => Some(fault),
+            Self::Unknown | Self::Answered => None,
+        }
+    }
+}

@@ -1,0 +1,329 @@
+//! The reader of an agent's output: lines in, events out, a report at the end. No bytes can break it.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::time::Duration;
+
+use serde_json::value::RawValue;
+
+use crate::claude::ClaudeStream;
+use crate::codex::CodexStream;
+use crate::copilot::CopilotStream;
+use crate::cutting::{cut_in, cut_said};
+use crate::gemini::GeminiStream;
+use crate::opencode::OpencodeStream;
+use crate::plain::PlainStream;
+use crate::sound::sound;
+use crate::wire::{Head, border};
+use proctor_config::{AgentKind, AgentSpec};
+use proctor_model::{
+    AgentEvent, Cut, EventKind, ModelTokens, ProviderFault, Said, StreamReport, Terminal,
+};
+
+/// Names that stand in every row are kept on one line, up to this many bytes; the raw output holds the rest.
+const NAME_CAP: usize = 200;
+
+/// Reads what one agent prints, line by line.
+#[derive(Debug)]
+pub struct StreamReader {
+    dialect: Box<dyn Dialect>,
+    begun: bool,
+    /// A line of so many bytes may have been cut by whoever reads lines.
+    longest: usize,
+    seen: Seen,
+}
+
+/// What was read so far.
+#[derive(Debug, Default)]
+struct Seen {
+    events: u64,
+    unknown: u64,
+    unparsed: u64,
+    fault: Option<ProviderFault>,
+}
+
+/// What one CLI prints, read line by line.
+pub(super) trait Dialect: fmt::Debug + Send {
+    /// Whether a line is a JSON object and nothing else.
+    fn speaks_json(&self) -> bool {
+        true
+    }
+
+    /// The names of the MCP servers that the agent was given, where its tools' names do not tell.
+    fn serve(&mut self, _names: &[String]) {}
+
+    /// Reads a line of standard output that is as the CLI prints it, in one pass; whether it was one. What it takes is sound.
+    fn at_once(&mut self, _text: &str, _sink: &mut Sink<'_>) -> bool {
+        false
+    }
+
+    /// Reads any other line of standard output: sound JSON, where lines are objects.
+    ///
+    /// # Errors
+    /// Why the line is no event.
+    fn line(&mut self, text: &str, sink: &mut Sink<'_>) -> Result<(), String>;
+
+    /// Reads a line that is no object, where lines are objects.
+    ///
+    /// # Errors
+    /// It is nothing that is known.
+    fn bare_line(&mut self, _text: &str, _sink: &mut Sink<'_>) -> Result<(), String> {
+        Err("no JSON object".to_owned())
+    }
+
+    /// Reads one line of standard error.
+    fn stderr_line(&mut self, _line: &str, _sink: &mut Sink<'_>) {}
+
+    /// Reads a file of figures beside the stream; whether it was one.
+    fn figures(&mut self, _bytes: &[u8], _sink: &mut Sink<'_>) -> bool {
+        false
+    }
+
+    /// Whether the agent said that it is done and nothing speaks for more to come.
+    fn done(&self) -> bool;
+
+    /// Whether a final event came.
+    fn has_ended(&self) -> bool;
+
+    /// The tokens so far by model, where they are told apart; those of no named model have an empty name.
+    fn by_model(&self) -> &[ModelTokens] {
+        &[]
+    }
+
+    /// What the stream amounts to.
+    fn finish(self: Box<Self>, sink: &mut Sink<'_>) -> StreamReport;
+}
+
+/// Where a dialect puts what it reads.
+pub(super) struct Sink<'a> {
+    at: Duration,
+    out: &'a mut Vec<AgentEvent>,
+    hearer: Option<&'a mut dyn Hearer>,
+}
+
+/// Who takes in at once what lines tell, as it stands in them.
+pub trait Hearer {
+    /// Something was said.
+    fn hear(&mut self, at: Duration, said: &Said<'_>);
+}
+
+impl<'a> Sink<'a> {
+    fn new(at: Duration, out: &'a mut Vec<AgentEvent>) -> Self {
+        Self {
+            at,
+            out,
+            hearer: None,
+        }
+    }
+
+    /// Tells what is borrowed from the line: at once where nothing of this line waits, so that the order stays.
+    pub(super) fn say(&mut self, said: &Said<'_>) {
+        match &mut self.hearer {
+            Some(hearer) if self.out.is_empty() => {
+                hearer.hear(self.at, said);
+                if let Some(cut) = cut_said(said) {
+                    self.push(EventKind::Cut(cut));
+                }
+            }
+            _ => self.push(said.event()),
+        }
+    }
+
+    /// Adds an event.
+    pub(super) fn push(&mut self, kind: EventKind) {
+        self.push_at(self.at, kind);
+    }
+
+    /// Adds an event that was told in pieces, the last of them at `at`; what was cut in it is told right after it.
+    pub(super) fn push_at(&mut self, at: Duration, kind: EventKind) {
+        let cut = cut_in(&kind);
+        self.out.push(AgentEvent { at, kind });
+        let kind = cut.map(EventKind::Cut);
+        self.out.extend(kind.map(|kind| AgentEvent { at, kind }));
+    }
+
+    /// When what is read now came.
+    pub(super) fn at(&self) -> Duration {
+        self.at
+    }
+}
+
+impl StreamReader {
+    /// A reader for what `agent` prints; a replay is read as what it plays.
+    #[must_use]
+    pub fn new(agent: &AgentSpec) -> Self {
+        let kind = match (&agent.replay, agent.kind) {
+            (Some(replay), AgentKind::Replay) => replay.plays,
+            (_, kind) => kind,
+        };
+        Self::for_kind(kind)
+    }
+
+    /// A reader for what an agent of this kind prints.
+    #[must_use]
+    pub fn for_kind(kind: AgentKind) -> Self {
+        let dialect: Box<dyn Dialect> = match kind {
+            AgentKind::ClaudeCode => Box::<ClaudeStream>::default(),
+            AgentKind::Codex => Box::<CodexStream>::default(),
+            AgentKind::Gemini => Box::<GeminiStream>::default(),
+            AgentKind::Opencode => Box::<OpencodeStream>::default(),
+            AgentKind::Qwen => Box::new(ClaudeStream::of_qwen()),
+            AgentKind::Copilot => Box::<CopilotStream>::default(),
+            AgentKind::Command | AgentKind::Replay => Box::<PlainStream>::default(),
+        };
+        Self {
+            dialect,
+            begun: false,
+            longest: usize::MAX,
+            seen: Seen::default(),
+        }
+    }
+
+    /// Tells the names of the MCP servers that the agent was given. Without them they are guessed, where an agent's tools
+    /// have names that do not tell where the server's ends.
+    #[must_use]
+    pub fn with_servers(mut self, names: &[String]) -> Self {
+        self.dialect.serve(names);
+        self
+    }
+
+    /// Tells how many bytes of a line are read: of one that is longer, it is told that it was cut.
+    #[must_use]
+    pub fn with_longest_line(self, longest: usize) -> Self {
+        Self { longest, ..self }
+    }
+
+    /// Reads one line of standard output, with or without its line end; blank lines are nothing.
+    pub fn line(&mut self, line: &[u8], at: Duration, out: &mut Vec<AgentEvent>) {
+        self.read(line, Sink::new(at, out));
+    }
+
+    /// The same, where `hearer` is told at once what can be told so: what is left in `out`, which must be empty, comes after it.
+    pub fn line_heard<'h>(
+        &mut self,
+        line: &[u8],
+        at: Duration,
+        (out, hearer): (&'h mut Vec<AgentEvent>, &'h mut dyn Hearer),
+    ) {
+        let hearer = Some(hearer);
+        self.read(line, Sink { at, out, hearer });
+    }
+
+    fn read(&mut self, line: &[u8], mut sink: Sink<'_>) {
+        // Nearly every line is text, which is quicker to see than to mend.
+        let text =
+            std::str::from_utf8(line).map_or_else(|_| String::from_utf8_lossy(line), Cow::Borrowed);
+        let mut text = text.trim_end_matches(['\n', '\r']);
+        if !std::mem::replace(&mut self.begun, true) {
+            text = text.trim_start_matches('\u{feff}');
+        }
+        let is_object = text.starts_with('{');
+        if !is_object && text.trim().is_empty() {
+            return;
+        }
+        let seen = sink.out.len();
+        let read = if !self.dialect.speaks_json() {
+            self.dialect.line(text, &mut sink)
+        } else if !is_object && !text.trim_start().starts_with('{') {
+            // A list could pass for an object's fields in their order.
+            self.dialect.bare_line(text, &mut sink)
+        } else if self.dialect.at_once(text, &mut sink) {
+            Ok(())
+        } else {
+            sound(text).and_then(|()| self.dialect.line(text, &mut sink))
+        };
+        match read {
+            Ok(()) => self.seen.events += 1,
+            Err(reason) => sink.push(EventKind::Unparsed { reason }),
+        }
+        if line.len() >= self.longest {
+            let speaks_json = self.dialect.speaks_json();
+            let cut = if speaks_json { Cut::Line } else { Cut::Words };
+            sink.push(EventKind::Cut(cut));
+        }
+        self.seen.count(&sink.out[seen..]);
+    }
+
+    /// Reads one line of standard error; most say nothing that is an event.
+    pub fn stderr_line(&mut self, line: &[u8], at: Duration, out: &mut Vec<AgentEvent>) {
+        let text = String::from_utf8_lossy(line);
+        let seen = out.len();
+        let mut sink = Sink::new(at, out);
+        self.dialect.stderr_line(text.trim_end(), &mut sink);
+        self.seen.count(&out[seen..]);
+    }
+
+    /// Whether the agent said that it is done and nothing speaks for more to come: no sub-agent still works in the
+    /// background, and no event came after the final one. What arms the linger limit should ask this.
+    #[must_use]
+    pub fn done(&self) -> bool {
+        self.dialect.done()
+    }
+
+    /// The tokens so far by model, where they are told apart; those of no named model have an empty name.
+    #[must_use]
+    pub fn by_model(&self) -> &[ModelTokens] {
+        self.dialect.by_model()
+    }
+
+    /// Reads what an agent wrote to `{OUT_JSON}`: its figures, where the CLI has a file for them; else, if no final event was
+    /// printed, one event or a list of them. What is no JSON, such as Codex's last message, is nothing.
+    pub fn file(&mut self, bytes: &[u8], at: Duration, out: &mut Vec<AgentEvent>) {
+        let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+        let seen = out.len();
+        let known = self.dialect.figures(bytes, &mut Sink::new(at, out));
+        self.seen.count(&out[seen..]);
+        if known || self.dialect.has_ended() || !self.dialect.speaks_json() {
+            return;
+        }
+        if let Ok(events) = serde_json::from_slice::<Vec<&RawValue>>(bytes) {
+            for event in events {
+                self.line(event.get().as_bytes(), at, out);
+            }
+        } else if serde_json::from_slice::<Head<'_>>(bytes).is_ok_and(|head| head.kind.is_some()) {
+            self.line(bytes, at, out);
+        }
+    }
+
+    /// Ends the stream: what was pending is told. A tool call that never ended stays open.
+    #[must_use]
+    pub fn finish(self, at: Duration, out: &mut Vec<AgentEvent>) -> StreamReport {
+        let mut read = self.seen;
+        let seen = out.len();
+        let mut report = self.dialect.finish(&mut Sink::new(at, out));
+        read.count(&out[seen..]);
+        let names = [&mut report.model, &mut report.cli_version];
+        let lists = report.models.iter_mut().chain(&mut report.further_models);
+        for name in names.into_iter().flatten().chain(lists) {
+            *name = name[..border(name, NAME_CAP)].replace(char::is_control, " ");
+        }
+        if report.models.is_empty() && !report.model_is_asked {
+            report.models.extend(report.model.clone());
+        }
+        report.events = read.events;
+        report.unknown_events = read.unknown;
+        report.unparsed_lines = read.unparsed;
+        report.provider_fault = read.fault.map(|fault| ProviderFault {
+            fatal: fault.fatal && report.terminal != Terminal::Done,
+            ..fault
+        });
+        report
+    }
+}
+
+impl Seen {
+    fn count(&mut self, events: &[AgentEvent]) {
+        for event in events {
+            match &event.kind {
+                EventKind::Unknown { .. } => self.unknown += 1,
+                EventKind::Unparsed { .. } => self.unparsed += 1,
+                EventKind::ProviderFault(fault)
+                    if fault.fatal || !self.fault.as_ref().is_some_and(|known| known.fatal) =>
+                {
+                    self.fault = Some(fault.clone());
+                }
+                _ => {}
+            }
+        }
+    }
+}

@@ -1,0 +1,216 @@
+//! Which simulator a suite means.
+
+use crate::Device;
+use proctor_config::{GraderSpec, Project, Simulators, Suite, TaskSpec};
+
+/// A device as a suite names it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Choice {
+    /// By its id.
+    Udid(String),
+    /// By its name, and its runtime's version where that is asked for.
+    Named {
+        /// The name.
+        name: String,
+        /// The version, as destinations spell it; nothing where it does not matter.
+        os: Option<String>,
+    },
+}
+
+impl Choice {
+    /// A word of a pool: an id or a name.
+    #[must_use]
+    pub fn of_word(word: &str) -> Self {
+        let is_udid = word.len() == 36
+            && word
+                .bytes()
+                .all(|byte| byte == b'-' || byte.is_ascii_hexdigit());
+        if is_udid {
+            Self::Udid(word.to_owned())
+        } else {
+            Self::Named {
+                name: word.to_owned(),
+                os: None,
+            }
+        }
+    }
+
+    /// The device among `devices`: a booted one first, then the newest runtime.
+    #[must_use]
+    pub fn find<'a>(&self, devices: &'a [Device]) -> Option<&'a Device> {
+        match self {
+            Self::Udid(udid) => devices.iter().find(|device| device.udid == *udid),
+            Self::Named { name, os } => {
+                let fits = |device: &&Device| {
+                    device.name == *name && os.as_ref().is_none_or(|os| device.os == *os)
+                };
+                let rank = |device: &&Device| (device.booted, numbers(&device.os));
+                devices.iter().filter(fits).max_by_key(rank)
+            }
+        }
+    }
+
+    /// As messages name it.
+    #[must_use]
+    pub fn told(&self) -> String {
+        match self {
+            Self::Udid(udid) => udid.clone(),
+            Self::Named { name, os: None } => format!("\"{name}\""),
+            Self::Named { name, os: Some(os) } => format!("\"{name}\" (OS {os})"),
+        }
+    }
+}
+
+fn numbers(version: &str) -> Vec<u32> {
+    let parts = version.split('.');
+    parts.map(|part| part.parse().unwrap_or(0)).collect()
+}
+
+/// What trials of a suite need.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Wanted {
+    /// One of these devices, each lent to one trial at a time.
+    OneOf(Vec<Choice>),
+    /// A copy of this one.
+    CopyOf(Choice),
+    /// No simulator: builds go elsewhere.
+    None,
+}
+
+impl Wanted {
+    /// Those that are not among `devices`.
+    pub fn absent<'a>(&'a self, devices: &[Device]) -> impl Iterator<Item = &'a Choice> {
+        let choices = match self {
+            Self::OneOf(choices) => choices.as_slice(),
+            Self::CopyOf(choice) => std::slice::from_ref(choice),
+            Self::None => &[],
+        };
+        choices
+            .iter()
+            .filter(move |choice| choice.find(devices).is_none())
+    }
+}
+
+/// What `project` asks for; nothing where it names no device at all.
+#[must_use]
+pub fn wanted(project: &Project) -> Option<Wanted> {
+    let single = single(project);
+    match &project.simulators {
+        Simulators::Pool(words) => Some(Wanted::OneOf(
+            words.iter().map(|word| Choice::of_word(word)).collect(),
+        )),
+        Simulators::PerTrial => match single? {
+            Wanted::OneOf(mut choices) => choices.pop().map(Wanted::CopyOf),
+            other => Some(other),
+        },
+        Simulators::Single => single,
+    }
+}
+
+/// The one device: by id, else as the destination says, else by name.
+fn single(project: &Project) -> Option<Wanted> {
+    let params = &project.build_params;
+    let only = |choice| Some(Wanted::OneOf(vec![choice]));
+    if let Some(udid) = &params.simulator_udid {
+        return only(Choice::Udid(udid.clone()));
+    }
+    match params.destination.as_deref().map(meant) {
+        Some(Meant::Simulator(choice)) => return only(choice),
+        Some(Meant::Elsewhere) => return Some(Wanted::None),
+        Some(Meant::Any) | None => {}
+    }
+    let name = params.simulator_name.as_ref();
+    let name = name.or(project.simulator_name.as_ref())?;
+    only(Choice::Named {
+        name: name.clone(),
+        os: None,
+    })
+}
+
+/// What a destination means.
+enum Meant {
+    /// This simulator.
+    Simulator(Choice),
+    /// Something that is no simulator.
+    Elsewhere,
+    /// None by id or name.
+    Any,
+}
+
+fn meant(destination: &str) -> Meant {
+    let platform = value_in(destination, "platform");
+    if platform.is_some_and(|platform| !platform.contains("Simulator")) {
+        return Meant::Elsewhere;
+    }
+    if let Some(udid) = value_in(destination, "id") {
+        return Meant::Simulator(Choice::Udid(udid.to_owned()));
+    }
+    value_in(destination, "name").map_or(Meant::Any, |name| {
+        let os = value_in(destination, "OS").filter(|os| *os != "latest");
+        Meant::Simulator(Choice::Named {
+            name: name.to_owned(),
+            os: os.map(str::to_owned),
+        })
+    })
+}
+
+/// The simulators that graders of a task name by themselves: they are used beside the trial's own.
+pub fn named_by(task: &TaskSpec) -> impl Iterator<Item = Choice> + '_ {
+    let tests = task.graders.iter().filter_map(|grader| match grader {
+        GraderSpec::IosTestPass(options) => options.destination.as_deref(),
+        _ => None,
+    });
+    tests.filter_map(meant_by)
+}
+
+/// The simulator that a destination names by id or name.
+#[must_use]
+pub fn meant_by(destination: &str) -> Option<Choice> {
+    match meant(destination) {
+        Meant::Simulator(choice) => Some(choice),
+        Meant::Elsewhere | Meant::Any => None,
+    }
+}
+
+/// What graders need of `project.build_params` and do not find there: they could judge nobody.
+#[must_use]
+pub fn lacking(suite: &Suite) -> Vec<String> {
+    let params = &suite.project.build_params;
+    let has_scheme = params.scheme.is_some();
+    let mut all = Vec::new();
+    for task in &suite.tasks {
+        for grader in &task.graders {
+            let builds = match grader {
+                GraderSpec::IosTestPass(options) => options.scheme.is_none(),
+                GraderSpec::IosInstallCheck { from_tree }
+                | GraderSpec::IosLaunchCheck { from_tree } => *from_tree,
+                _ => false,
+            };
+            let mut lacks = |key: &str| {
+                all.push(format!(
+                    "task {}: {} needs project.build_params.{key}",
+                    task.id,
+                    grader.type_name()
+                ));
+            };
+            if builds && !has_scheme {
+                lacks("scheme");
+            }
+            if grader.looks_at_app() && params.bundle_id.is_none() {
+                lacks("bundle_id");
+            }
+        }
+    }
+    all
+}
+
+/// The value of a key in a destination: `platform=iOS Simulator,name=iPhone 17`.
+fn value_in<'a>(destination: &'a str, key: &str) -> Option<&'a str> {
+    let pairs = destination
+        .split(',')
+        .filter_map(|pair| pair.split_once('='));
+    pairs
+        .map(|(name, value)| (name.trim(), value.trim()))
+        .find(|(name, _)| *name == key)
+        .map(|(_, value)| value)
+}

@@ -1,0 +1,287 @@
+//! Graders as tasks ask for them.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use crate::{PrivacyOptions, RetrievalOptions};
+use proctor_layers::{CorrectnessSpec, CostSpec, JudgeCheck, PathSpec};
+
+/// One grader of a task, with its options.
+#[derive(Debug, Clone, PartialEq)]
+pub enum GraderSpec {
+    /// `git_diff_forbidden`
+    GitDiffForbidden {
+        /// `forbidden_globs`, as written.
+        forbidden_globs: Vec<String>,
+    },
+    /// `command`: any program that judges by its exit code.
+    Command {
+        /// `argv` (or `command`), run in the workspace's project folder.
+        argv: Vec<String>,
+        /// `cwd`, relative to the project folder.
+        cwd: Option<PathBuf>,
+        /// `expected_exit`; 0 where the task does not say.
+        expected_exit: i32,
+        /// `timeout_sec`
+        timeout: Option<Duration>,
+        /// `expected_output`: text that standard output and error together must hold.
+        expected_output: Option<String>,
+        /// `forbidden_output`: text that they must not hold.
+        forbidden_output: Option<String>,
+        /// `env`
+        env: Vec<(String, String)>,
+        /// `repeats` (1): how often it runs; all must agree.
+        repeats: u32,
+        /// What is asked of the tests that it runs.
+        tests: TestsSpec,
+    },
+    /// `screenshot_exists`
+    ScreenshotExists {
+        /// `path`, relative to the project folder.
+        path: PathBuf,
+    },
+    /// `screenshot_compare`
+    ScreenshotCompare {
+        /// `path`, relative to the project folder.
+        path: PathBuf,
+        /// `reference_path`, absolute.
+        reference_path: PathBuf,
+        /// `threshold` (10), of 64 bits.
+        threshold: u32,
+    },
+    /// `ios_test_pass`
+    IosTestPass(IosTestOptions),
+    /// `ios_install_check`
+    IosInstallCheck {
+        /// `from_tree` (new): what was installed makes way for what the graded tree builds.
+        from_tree: bool,
+    },
+    /// `ios_launch_check`
+    IosLaunchCheck {
+        /// `from_tree` (new): as above.
+        from_tree: bool,
+    },
+    /// `retrieval`
+    Retrieval(RetrievalOptions),
+    /// `privacy`
+    Privacy(PrivacyOptions),
+    /// `answer`
+    Answer(Box<CorrectnessSpec>),
+    /// `path`
+    Path(Box<PathSpec>),
+    /// `budget`
+    Budget(CostSpec),
+    /// A grader that this version does not know, from an old tasks file: always fails as `unknown_grader:NAME`.
+    Unknown {
+        /// Its name.
+        name: String,
+    },
+}
+
+impl GraderSpec {
+    /// Whether it needs Apple's tools.
+    #[must_use]
+    pub const fn is_apple(&self) -> bool {
+        matches!(self, Self::IosTestPass(_)) || self.looks_at_app()
+    }
+
+    /// Whether it looks at an app on a simulator, as the agent left it there.
+    #[must_use]
+    pub const fn looks_at_app(&self) -> bool {
+        matches!(
+            self,
+            Self::IosInstallCheck { .. } | Self::IosLaunchCheck { .. }
+        )
+    }
+
+    /// Whether it runs what an agent left, which may change whatever is in its reach.
+    #[must_use]
+    pub const fn runs_code(&self) -> bool {
+        matches!(self, Self::Command { .. }) || self.is_apple()
+    }
+
+    /// Whether it judges by what it finds in the graders' tree. `privacy` takes from there what it knows by digest alone.
+    #[must_use]
+    pub const fn looks_at_tree(&self) -> bool {
+        self.runs_code()
+            || matches!(
+                self,
+                Self::ScreenshotExists { .. } | Self::ScreenshotCompare { .. } | Self::Retrieval(_)
+            )
+    }
+
+    /// The edits that make its hidden tests wrong; none where it has no twin.
+    #[must_use]
+    pub fn twin(&self) -> &[TwinEdit] {
+        match self {
+            Self::Command { tests, .. } => &tests.twin.edits,
+            Self::IosTestPass(options) => &options.twin.edits,
+            _ => &[],
+        }
+    }
+
+    /// How often its hidden tests run with wrong ones among them.
+    #[must_use]
+    pub const fn twin_runs(&self) -> u32 {
+        match self {
+            Self::Command { tests, .. } => tests.twin.runs,
+            Self::IosTestPass(options) => options.twin.runs,
+            _ => 0,
+        }
+    }
+
+    /// Whether it is one of the three layers, which judge what an agent said, did and spent.
+    #[must_use]
+    pub const fn is_layer(&self) -> bool {
+        matches!(self, Self::Answer(_) | Self::Path(_) | Self::Budget(_))
+    }
+
+    /// Whether a baseline, where there is one, has a part in what it finds.
+    #[must_use]
+    pub const fn reads_baseline(&self) -> bool {
+        match self {
+            Self::Path(spec) => spec.expected_tool_sequence.is_none(),
+            Self::Budget(spec) => spec.max_cost_multiplier.is_some(),
+            _ => false,
+        }
+    }
+
+    /// What it asks judges.
+    pub fn questions(&self) -> impl Iterator<Item = JudgeCheck> + '_ {
+        let spec = match self {
+            Self::Answer(spec) => Some(spec),
+            _ => None,
+        };
+        spec.into_iter().flat_map(|spec| spec.questions())
+    }
+
+    /// The `type` as tasks and rows have it.
+    #[must_use]
+    pub fn type_name(&self) -> &str {
+        match self {
+            Self::GitDiffForbidden { .. } => "git_diff_forbidden",
+            Self::Command { .. } => "command",
+            Self::ScreenshotExists { .. } => "screenshot_exists",
+            Self::ScreenshotCompare { .. } => "screenshot_compare",
+            Self::IosTestPass(_) => "ios_test_pass",
+            Self::IosInstallCheck { .. } => "ios_install_check",
+            Self::IosLaunchCheck { .. } => "ios_launch_check",
+            Self::Retrieval(_) => "retrieval",
+            Self::Privacy(_) => "privacy",
+            Self::Answer(_) => "answer",
+            Self::Path(_) => "path",
+            Self::Budget(_) => "budget",
+            Self::Unknown { name } => name,
+        }
+    }
+}
+
+/// What a `command` grader asks of the tests that it runs.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct TestsSpec {
+    /// `tests`: who says what ran.
+    pub format: TestFormat,
+    /// `test_report`: the report's file in `{OUT_DIR}`.
+    pub report: PathBuf,
+    /// `expect_tests`: tests that must have run and passed.
+    pub expect: Vec<String>,
+    /// What makes its hidden tests wrong.
+    pub twin: Twin,
+}
+
+impl TestsSpec {
+    /// The tests that must have run and passed.
+    pub fn expected(&self) -> impl Iterator<Item = &String> {
+        let of_twin = self.twin.edits.iter().map(|edit| &edit.test);
+        self.expect.iter().chain(of_twin)
+    }
+
+    /// Whether some are.
+    #[must_use]
+    pub const fn names_tests(&self) -> bool {
+        !self.expect.is_empty() || !self.twin.edits.is_empty()
+    }
+}
+
+/// How hidden tests are made wrong.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Twin {
+    /// `twin`: for each test an edit that makes it wrong.
+    pub edits: Vec<TwinEdit>,
+    /// `twin_runs`: how often the tests run so.
+    pub runs: u32,
+}
+
+/// An edit to a hidden test that makes it wrong: a solution that is right fails it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TwinEdit {
+    /// `test`: its name, as `expect_tests` has it.
+    pub test: String,
+    /// `file`: a file that `grader_files` lay, from the project's folder.
+    pub file: PathBuf,
+    /// `from`: text that the file holds exactly once.
+    pub from: String,
+    /// `to`: what stands in its place.
+    pub to: String,
+}
+
+/// Where it is read which tests ran.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum TestFormat {
+    /// By the command: `cargo test`, `pytest`, Python's `unittest`, `go test -v` and `node --test` with TAP are known.
+    #[default]
+    Auto,
+    /// What `cargo test` prints.
+    Cargo,
+    /// What `pytest` prints.
+    Pytest,
+    /// What Python's `unittest` prints on standard error.
+    Unittest,
+    /// A report in the XML of `JUnit`.
+    Junit,
+    /// What `go test -v` prints.
+    Go,
+    /// The Test Anything Protocol on standard output.
+    Tap,
+    /// Nowhere.
+    Off,
+}
+
+impl TestFormat {
+    /// All of them, with their words in tasks.
+    pub const ALL: [(&'static str, Self); 8] = [
+        ("auto", Self::Auto),
+        ("cargo", Self::Cargo),
+        ("pytest", Self::Pytest),
+        ("unittest", Self::Unittest),
+        ("junit", Self::Junit),
+        ("go", Self::Go),
+        ("tap", Self::Tap),
+        ("off", Self::Off),
+    ];
+}
+
+/// Options of `ios_test_pass`; what is absent comes from `project.build_params`.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct IosTestOptions {
+    /// `scheme`
+    pub scheme: Option<String>,
+    /// `workspace`
+    pub workspace: Option<String>,
+    /// `project`
+    pub project: Option<String>,
+    /// `destination`
+    pub destination: Option<String>,
+    /// `only_testing`
+    pub only_testing: Vec<String>,
+    /// `skip_testing`
+    pub skip_testing: Vec<String>,
+    /// `test_plan`
+    pub test_plan: Option<String>,
+    /// `xcodebuild_args`
+    pub xcodebuild_args: Vec<String>,
+    /// `timeout_sec`
+    pub timeout: Option<Duration>,
+    /// What makes its hidden tests wrong.
+    pub twin: Twin,
+}

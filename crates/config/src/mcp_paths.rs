@@ -1,0 +1,88 @@
+//! Paths among the words that start MCP servers: they lead from the config's folder, not from the agent's.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use crate::ScenarioSpec;
+
+/// The words of the scenario's servers that name something beside the config, with what they name; and those that look like
+/// paths and name nothing there nor in the project, each after the name of its server.
+///
+/// A server with `cwd` says itself where its words lead from.
+pub(super) fn of_servers(
+    scenario: &ScenarioSpec,
+    (folder, project): (&Path, Option<&Path>),
+) -> (BTreeMap<String, PathBuf>, Vec<(String, String)>) {
+    let (mut found, mut absent) = (BTreeMap::new(), Vec::new());
+    let file = scenario.mcp_config.as_deref();
+    let file = file.and_then(|file| std::fs::read(file).ok());
+    let file = file.and_then(|bytes| serde_json::from_slice::<Value>(&bytes).ok());
+    let servers = file
+        .as_ref()
+        .and_then(|file| file["mcpServers"].as_object());
+    let is_on = |server: &Value| server["enabled"] != false && server["disabled"] != true;
+    let is_laid = |word: &str| {
+        let word = Path::new(word);
+        let plain = word.strip_prefix(".").unwrap_or(word);
+        scenario.files.iter().any(|(_, to)| plain.starts_with(to))
+    };
+    for (name, server) in servers.into_iter().flatten() {
+        if !server["cwd"].is_null() || !is_on(server) {
+            continue;
+        }
+        let command = server["command"].as_str().map(|word| (word, true));
+        let args = server["args"].as_array().into_iter().flatten();
+        let args = args.filter_map(|word| Some((word.as_str()?, false)));
+        for (word, is_command) in command.into_iter().chain(args) {
+            let in_project = project.is_some_and(|project| project.join(word).exists());
+            let Some(looks) = looks(word, is_command) else {
+                continue;
+            };
+            let path = folder.join(word);
+            if path.exists() && (looks != Looks::Name || !in_project) {
+                let path = path.canonicalize().unwrap_or(path);
+                found.insert(word.to_owned(), path);
+            } else if looks == Looks::Path && !in_project && !is_laid(word) {
+                absent.push((name.clone(), word.to_owned()));
+            }
+        }
+    }
+    (found, absent)
+}
+
+/// What a word may be.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Looks {
+    /// The name of a file: `lab.py`.
+    Name,
+    /// A path, or the name of a package or an image: `mcp/time`.
+    Either,
+    /// A path: `mcp/lab.py`, `./lab`.
+    Path,
+}
+
+/// What a relative word may be; `None` where it is no path.
+fn looks(word: &str, is_command: bool) -> Option<Looks> {
+    if word.starts_with(['/', '-', '~', '$', '@']) || word.contains([':', '@', '\n']) {
+        return None;
+    }
+    let (folder, name) = word.rsplit_once('/').unwrap_or(("", word));
+    let has_folder = !folder.is_empty();
+    let ending = name.rsplit_once('.').map(|(_, ending)| ending);
+    let is_file = ending.is_some_and(|ending| {
+        (1..=4).contains(&ending.len())
+            && ending.starts_with(|first: char| first.is_ascii_alphabetic())
+    });
+    match (has_folder, is_file) {
+        (true, _) if is_command || word.starts_with("./") || word.starts_with("../") => {
+            Some(Looks::Path)
+        }
+        (true, true) => Some(Looks::Path),
+        (true, false) => Some(Looks::Either),
+        // A bare command is looked for in PATH.
+        (false, true) if !is_command => Some(Looks::Name),
+        (false, _) => None,
+    }
+}

@@ -1,0 +1,169 @@
+//! A YAML file as a tree in which every value and key knows its place.
+
+use crate::problem::Place;
+
+/// A value and where it stands.
+#[derive(Debug, Clone)]
+pub(super) struct Node {
+    pub(super) value: Value,
+    pub(super) place: Place,
+}
+
+/// What a value is.
+#[derive(Debug, Clone)]
+pub(super) enum Value {
+    Null,
+    Scalar(Scalar),
+    List(Vec<Node>),
+    Map(Vec<Entry>),
+}
+
+/// A scalar as it was written and as it is typed.
+#[derive(Debug, Clone)]
+pub(super) struct Scalar {
+    /// The text, without quotes.
+    pub(super) text: String,
+    /// Whether it was written without quotes.
+    pub(super) plain: bool,
+    pub(super) typed: Typed,
+}
+
+/// The type that YAML gives to a scalar.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Typed {
+    Text,
+    Bool(bool),
+    Number(serde_yaml::Number),
+}
+
+/// A key with its value; keys are unique in their mapping.
+#[derive(Debug, Clone)]
+pub(super) struct Entry {
+    pub(super) key: String,
+    pub(super) key_place: Place,
+    pub(super) value: Node,
+}
+
+impl Node {
+    pub(super) const fn is_null(&self) -> bool {
+        matches!(self.value, Value::Null)
+    }
+
+    pub(super) const fn scalar(&self) -> Option<&Scalar> {
+        match &self.value {
+            Value::Scalar(scalar) => Some(scalar),
+            _ => None,
+        }
+    }
+
+    /// The text of a scalar that is text.
+    pub(super) fn text(&self) -> Option<&str> {
+        self.scalar()
+            .filter(|scalar| scalar.typed == Typed::Text)
+            .map(|scalar| scalar.text.as_str())
+    }
+
+    /// The text of any scalar, as it was written.
+    pub(super) fn word(&self) -> Option<&str> {
+        self.scalar().map(|scalar| scalar.text.as_str())
+    }
+
+    pub(super) fn number(&self) -> Option<f64> {
+        match &self.scalar()?.typed {
+            Typed::Number(number) => number.as_f64(),
+            _ => None,
+        }
+    }
+
+    pub(super) fn whole(&self) -> Option<u64> {
+        match &self.scalar()?.typed {
+            Typed::Number(number) => number.as_u64(),
+            _ => None,
+        }
+    }
+
+    /// A boolean, also in the words of YAML 1.1 (`yes`, `no`, `on`, `off`), which older suites may hold.
+    pub(super) fn boolean(&self) -> Option<bool> {
+        let scalar = self.scalar()?;
+        match (&scalar.typed, scalar.text.as_str()) {
+            (Typed::Bool(value), _) => Some(*value),
+            (Typed::Text, "yes" | "Yes" | "YES" | "on" | "On" | "ON") if scalar.plain => Some(true),
+            (Typed::Text, "no" | "No" | "NO" | "off" | "Off" | "OFF") if scalar.plain => {
+                Some(false)
+            }
+            _ => None,
+        }
+    }
+
+    pub(super) fn list(&self) -> Option<&[Self]> {
+        match &self.value {
+            Value::List(items) => Some(items),
+            _ => None,
+        }
+    }
+
+    pub(super) fn map(&self) -> Option<&[Entry]> {
+        match &self.value {
+            Value::Map(entries) => Some(entries),
+            _ => None,
+        }
+    }
+
+    /// The value of `key`, null or not.
+    pub(super) fn get(&self, key: &str) -> Option<&Self> {
+        self.map()?
+            .iter()
+            .find(|entry| entry.key == key)
+            .map(|entry| &entry.value)
+    }
+
+    /// What stands there, in words for a message.
+    pub(super) fn shown(&self) -> String {
+        match &self.value {
+            Value::Null => "null".to_owned(),
+            Value::List(_) => "a list".to_owned(),
+            Value::Map(_) => "a mapping".to_owned(),
+            Value::Scalar(scalar) => match scalar.typed {
+                Typed::Text => format!("the text {}", quoted(&scalar.text)),
+                Typed::Bool(_) => format!("the boolean {}", scalar.text),
+                Typed::Number(_) => format!("the number {}", shortened(&scalar.text)),
+            },
+        }
+    }
+
+    /// The value without places, comments and layout: what digests are taken of.
+    pub(super) fn to_json(&self) -> serde_json::Value {
+        use serde_json::Value as Json;
+        match &self.value {
+            Value::Null => Json::Null,
+            Value::List(items) => Json::Array(items.iter().map(Self::to_json).collect()),
+            Value::Map(entries) => Json::Object(
+                entries
+                    .iter()
+                    .map(|entry| (entry.key.clone(), entry.value.to_json()))
+                    .collect(),
+            ),
+            Value::Scalar(scalar) => match &scalar.typed {
+                Typed::Text => Json::String(scalar.text.clone()),
+                Typed::Bool(value) => Json::Bool(*value),
+                Typed::Number(number) => serde_json::to_value(number)
+                    .ok()
+                    .filter(|json| !json.is_null())
+                    .unwrap_or_else(|| Json::String(scalar.text.clone())),
+            },
+        }
+    }
+}
+
+/// `text` in double quotes, escaped and cut to what fits in a message.
+pub(super) fn quoted(text: &str) -> String {
+    format!("\"{}\"", shortened(text).escape_debug())
+}
+
+fn shortened(text: &str) -> String {
+    const SHOWN: usize = 60;
+    match text.char_indices().nth(SHOWN) {
+        Some((end, _)) => format!("{}...", &text[..end]),
+        None => text.to_owned(),
+    }
+}

@@ -1,0 +1,259 @@
+//! What models cost: `prices:` of the config, then a dated table that is shipped. A model in neither has no price.
+
+use std::path::Path;
+use std::sync::LazyLock;
+
+use crate::check::check;
+use crate::fields::Fields;
+use crate::node::Node;
+use crate::problem::Report;
+use crate::shape::Shape;
+use crate::tables::{PRICE, SHIPPED};
+use crate::tree;
+use proctor_model::Pricing;
+
+/// A price above this per million tokens was surely meant otherwise.
+const HIGHEST_LIKELY_PRICE: f64 = 10_000.0;
+
+/// Prices by model.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct PriceTable {
+    own: Vec<(PriceKey, Pricing)>,
+    shipped: bool,
+}
+
+/// What a price is known by.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PriceKey {
+    model: String,
+    up_to_input: Option<u64>,
+}
+
+impl std::fmt::Display for PriceKey {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.model)?;
+        self.up_to_input
+            .map_or(Ok(()), |tokens| write!(f, " up to {tokens}"))
+    }
+}
+
+/// Where a price stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum PriceSource {
+    /// `agents[].pricing`.
+    Agent,
+    /// `prices:`, under this key.
+    Config(PriceKey),
+    /// The shipped table, under this key.
+    Shipped(PriceKey),
+}
+
+impl PriceSource {
+    /// The word in rows: `agent`, `prices:KEY`, `default DATE:KEY`; the last two with ` up to TOKENS` where longer requests cost
+    /// more.
+    #[must_use]
+    pub fn label(&self) -> String {
+        match self {
+            Self::Agent => "agent".to_owned(),
+            Self::Config(key) => format!("prices:{key}"),
+            Self::Shipped(key) => format!("default {}:{key}", shipped_date()),
+        }
+    }
+
+    /// The tokens of input of the longest requests that have this price, where longer ones cost more.
+    #[must_use]
+    pub const fn up_to_input(&self) -> Option<u64> {
+        match self {
+            Self::Agent => None,
+            Self::Config(key) | Self::Shipped(key) => key.up_to_input,
+        }
+    }
+}
+
+/// The day on which the shipped prices were looked up.
+#[must_use]
+pub fn shipped_date() -> &'static str {
+    &TABLE.date
+}
+
+impl PriceTable {
+    /// The price of a model by its own name, or by that name without what does not change a price: the provider before
+    /// it, the size of the context, the date, `-latest`. Names of the config come before shipped ones; a `*` in them
+    /// stands for anything, and the longest such name counts.
+    #[must_use]
+    pub fn find(&self, model: &str) -> Option<(Pricing, PriceSource)> {
+        let names = names(model);
+        let own = names
+            .iter()
+            .find_map(|name| exact(&self.own, name))
+            .or_else(|| wildcard(&self.own, &names[0]));
+        if let Some((key, pricing)) = own {
+            return Some((*pricing, PriceSource::Config(key.clone())));
+        }
+        let shipped = names
+            .iter()
+            .filter(|_| self.shipped)
+            .find_map(|name| exact(&TABLE.prices, name));
+        shipped.map(|(key, pricing)| (*pricing, PriceSource::Shipped(key.clone())))
+    }
+}
+
+/// `prices:` as they were written.
+pub(super) fn prices(node: Option<&Node>, shipped: bool, report: &mut Report) -> PriceTable {
+    PriceTable {
+        own: node.map(|node| read(node, report)).unwrap_or_default(),
+        shipped,
+    }
+}
+
+fn read(node: &Node, report: &mut Report) -> Vec<(PriceKey, Pricing)> {
+    let entries = node.map().unwrap_or_default().iter();
+    let prices = entries.filter_map(|entry| {
+        let path = format!("prices.{}", entry.key);
+        let fields = Fields::new(Some(&entry.value), &PRICE, &path);
+        let pricing = pricing(&fields, report)?;
+        let step = fields.is_written("up_to_input");
+        let key = PriceKey {
+            model: entry.key.to_lowercase(),
+            up_to_input: step.then(|| fields.whole("up_to_input")),
+        };
+        Some((key, pricing))
+    });
+    prices.collect()
+}
+
+/// The price of a model, per token.
+fn pricing(fields: &Fields<'_>, report: &mut Report) -> Option<Pricing> {
+    const MILLION: f64 = 1e6;
+    let (input, output) = (fields.number("input")?, fields.number("output")?);
+    let cached = fields.number("cached_input");
+    let five_minutes = fields.number("cache_write_5m");
+    let one_hour = fields.number("cache_write_1h").or(five_minutes);
+    for (name, price) in [("input", Some(input)), ("output", Some(output))] {
+        if price.is_some_and(|price| price > HIGHEST_LIKELY_PRICE) {
+            let message = "is a very high price for a million tokens";
+            report.warning(fields.place_of(name), &fields.path(name), message);
+        }
+    }
+    let of_input = |price: Option<f64>| match price {
+        Some(price) if input > 0.0 => Some(price / input),
+        Some(price) if price > 0.0 => None,
+        _ => Some(1.0),
+    };
+    let multipliers = [of_input(cached), of_input(five_minutes), of_input(one_hour)];
+    let [Some(read), Some(five_minutes), Some(one_hour)] = multipliers else {
+        report.error(
+            fields.place_of("input"),
+            &fields.path("input"),
+            "is 0, so what is read from and written to a cache cannot cost anything",
+        );
+        return None;
+    };
+    Some(Pricing {
+        input_per_token: input / MILLION,
+        output_per_token: output / MILLION,
+        cache_read_multiplier: read,
+        cache_write_multiplier_5m: five_minutes,
+        cache_write_multiplier_1h: one_hour,
+    })
+}
+
+struct Shipped {
+    date: String,
+    prices: Vec<(PriceKey, Pricing)>,
+}
+
+/// A test reads it, so it can be read.
+static TABLE: LazyLock<Shipped> = LazyLock::new(|| {
+    let mut report = Report::new(Path::new("prices.yaml"));
+    let root = tree::read(include_str!("prices.yaml"), &mut report);
+    if let Some(root) = &root {
+        check(root, &Shape::Object(&SHIPPED), "", &mut report);
+    }
+    let fields = Fields::new(root.as_ref(), &SHIPPED, "");
+    let prices = fields
+        .get("prices")
+        .map(|node| read(node, &mut report))
+        .unwrap_or_default();
+    debug_assert!(!report.failed(), "the shipped prices can be read");
+    Shipped {
+        date: fields.text_or_empty("date"),
+        prices,
+    }
+});
+
+fn exact<'a>(prices: &'a [(PriceKey, Pricing)], name: &str) -> Option<&'a (PriceKey, Pricing)> {
+    prices.iter().find(|(key, _)| key.model == name)
+}
+
+fn wildcard<'a>(prices: &'a [(PriceKey, Pricing)], name: &str) -> Option<&'a (PriceKey, Pricing)> {
+    let fits = |key: &str| {
+        let parts = key.split_once('*');
+        parts.is_some_and(|(before, after)| {
+            name.strip_prefix(before)
+                .is_some_and(|rest| rest.ends_with(after))
+        })
+    };
+    let fitting = prices.iter().filter(|(key, _)| fits(&key.model));
+    fitting.max_by_key(|(key, _)| key.model.len())
+}
+
+/// A model's name and what is left of it without parts that change no price, the whole one first.
+fn names(model: &str) -> Vec<String> {
+    let mut name = model.trim().to_lowercase();
+    let mut names = vec![name.clone()];
+    let steps: [fn(&str) -> Option<&str>; 5] = [context_size, provider, revision, date, latest];
+    for step in steps {
+        if let Some(shorter) = step(&name).filter(|shorter| !shorter.is_empty()) {
+            name = shorter.to_owned();
+            names.push(name.clone());
+        }
+    }
+    names
+}
+
+/// `claude-opus-4-8[1m]`
+fn context_size(name: &str) -> Option<&str> {
+    let (before, inside) = name.strip_suffix(']')?.split_once('[')?;
+    inside.ends_with('m').then_some(before)
+}
+
+/// `anthropic/...`, `models/...`, `us.anthropic....`
+fn provider(name: &str) -> Option<&str> {
+    const FIRST_PARTIES: [&str; 5] = ["anthropic/", "openai/", "google/", "gemini/", "models/"];
+    let bedrock = name.split_once("anthropic.").map(|(_, rest)| rest);
+    let slash = FIRST_PARTIES
+        .iter()
+        .find_map(|party| name.strip_prefix(party));
+    slash.or(bedrock)
+}
+
+/// `...-v1:0`
+fn revision(name: &str) -> Option<&str> {
+    let (before, after) = name.rsplit_once("-v")?;
+    let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let (version, revision) = after.split_once(':').unwrap_or((after, "0"));
+    (digits(version) && digits(revision)).then_some(before)
+}
+
+/// `...-20250929`, `...@20250929`, `...-2025-08-07`
+fn date(name: &str) -> Option<&str> {
+    let is_date = |text: &str| {
+        let digits: String = text.chars().filter(|c| *c != '-').collect();
+        digits.len() == 8
+            && digits.starts_with("20")
+            && digits.bytes().all(|byte| byte.is_ascii_digit())
+    };
+    [8, 10].into_iter().find_map(|length| {
+        let (before, after) = name.split_at_checked(name.len().checked_sub(length)?)?;
+        let before = before.strip_suffix(['-', '@'])?;
+        is_date(after).then_some(before)
+    })
+}
+
+fn latest(name: &str) -> Option<&str> {
+    name.strip_suffix("-latest")
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,135 @@
+//! One call of `xcodebuild` by a grader.
+
+use std::ffi::OsString;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use super::Work;
+use crate::command::log_text;
+use proctor_record::write_file;
+use proctor_supervise::{
+    CapturedOutput, ChildEnding, ChildSpec, DiskLimit, EndReason, Exit, Limits, StdinPlan, capture,
+};
+
+/// Most bytes of each output stream that are looked at and logged.
+const KEPT: usize = 16 << 20;
+
+/// How a build ended.
+#[derive(Debug)]
+pub(super) enum Built {
+    /// With this exit code; the end of what it said.
+    Code(i32, String),
+    /// It ran into its limit; the beginning of what it said.
+    TooLong(String),
+    /// It died, or was killed by somebody else.
+    Died,
+    /// It wrote more than it may.
+    TooLarge,
+    /// It could not be started.
+    NotStarted(String),
+    /// A person asked to stop.
+    Cancelled,
+}
+
+impl Work<'_> {
+    /// Folder of derived data.
+    pub(super) fn derived(&self) -> PathBuf {
+        self.out.join("derived")
+    }
+
+    /// Folder of cloned packages: a copy of those that were fetched beforehand, so that no trial changes another's.
+    pub(super) fn packages(&self) -> io::Result<Option<PathBuf>> {
+        let Some(from) = self.desk.packages.filter(|from| from.is_dir()) else {
+            return Ok(None);
+        };
+        let to = self.out.join("packages");
+        if !to.exists() {
+            copy(from, &to)?;
+        }
+        Ok(Some(to))
+    }
+
+    /// Runs `xcodebuild` with these words, when it is its turn.
+    pub(super) async fn xcodebuild(&self, words: Vec<OsString>, limit: Duration) -> Built {
+        let (wait, _place) = self.desk.xcode.build_place().await;
+        self.desk.has_waited(wait);
+        let program = self.desk.xcode.parts().xcodebuild.as_os_str().to_owned();
+        // What all graders of the trial have written counts.
+        let disk = DiskLimit {
+            folders: vec![self.ctx.out.to_owned()],
+            most: self.desk.most_bytes,
+        };
+        let child = ChildSpec {
+            argv: std::iter::once(program).chain(words).collect(),
+            cwd: self.ctx.project_dir.to_owned(),
+            env: self.environment(),
+            stdin: StdinPlan::Null,
+            limits: Limits {
+                hard: Some(limit),
+                grace: self.ctx.grace,
+                disk: Some(disk.clone()),
+                ..Limits::default()
+            },
+            stdout_to: None,
+            stderr_to: None,
+            activity_files: Vec::new(),
+            marker: Some(self.ctx.marker.to_owned()),
+            containment: self.ctx.containment.clone(),
+        };
+        let (ending, output) = capture(&child, KEPT, self.ctx.cancel).await;
+        // A log that cannot be written is no reason to lose a verdict.
+        write_file(self.log, &log_text(&child, &ending, &output)).ok();
+        match built(&ending, &output) {
+            Built::Cancelled => Built::Cancelled,
+            // It may have written between two looks, and have ended.
+            _ if disk.is_passed() => Built::TooLarge,
+            built => built,
+        }
+    }
+
+    /// That of other graders, but with the home in which Xcode has its settings.
+    fn environment(&self) -> Vec<(OsString, OsString)> {
+        let others = self.ctx.env.iter().filter(|(name, _)| name != "HOME");
+        let home = (OsString::from("HOME"), self.desk.home.into());
+        others.cloned().chain([home]).collect()
+    }
+}
+
+fn built(ending: &ChildEnding, output: &CapturedOutput) -> Built {
+    match (ending.reason, ending.exit) {
+        (EndReason::Cancelled, _) => Built::Cancelled,
+        (EndReason::NotStarted, _) => {
+            let why = ending.spawn_error.as_deref().unwrap_or("unknown");
+            Built::NotStarted(why.to_owned())
+        }
+        (EndReason::HardTimeout | EndReason::Stalled, _) => Built::TooLong(said(output)),
+        (EndReason::OverDisk, _) => Built::TooLarge,
+        (_, Some(Exit::Code(code))) => Built::Code(code, said(output)),
+        (_, Some(Exit::Signal(_)) | None) => Built::Died,
+    }
+}
+
+fn said(output: &CapturedOutput) -> String {
+    let said = [&output.stdout, &output.stderr].map(|bytes| String::from_utf8_lossy(bytes));
+    said.join("\n")
+}
+
+/// Copies a folder; links stay links.
+fn copy(from: &Path, to: &Path) -> io::Result<()> {
+    fs::create_dir_all(to)?;
+    for entry in fs::read_dir(from)? {
+        let entry = entry?;
+        let target = to.join(entry.file_name());
+        let kind = entry.file_type()?;
+        if kind.is_dir() {
+            copy(&entry.path(), &target)?;
+        } else if kind.is_symlink() {
+            std::os::unix::fs::symlink(fs::read_link(entry.path())?, target)?;
+        } else {
+            fs::copy(entry.path(), target)?;
+        }
+    }
+    Ok(())
+}

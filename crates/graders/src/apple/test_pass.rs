@@ -1,0 +1,268 @@
+//! `ios_test_pass`: `xcodebuild test`, judged by its exit code and by the tests in a result bundle that it has just made.
+
+use std::path::Path;
+
+use super::build::Built;
+use super::{Work, trouble};
+use crate::grade::{Opinion, PASS, error, fail, kept_by_simulator};
+use crate::test_run::{Status, TestRun, missing, mixed};
+use proctor_apple::{
+    Counts, Fault, TestCall, Trouble, bundle_counts, bundle_tests, has_no_tests, of_build,
+    telling_line, tests_began,
+};
+use proctor_config::{IosTestOptions, TestFormat};
+use proctor_model::Grade;
+
+/// One go at the tests.
+enum Go {
+    /// This is the verdict.
+    Judged(Opinion),
+    /// Something kept them from running, and may be cured.
+    Hindered(Opinion, Fault),
+}
+
+/// Runs the tests. Where the simulator keeps them from it, they get a second go after its recovery.
+pub(super) async fn judge(options: &IosTestOptions, work: &Work<'_>) -> Opinion {
+    match go(options, work, 1).await {
+        Go::Judged(opinion) => opinion,
+        Go::Hindered(opinion, fault) => match work.recover(fault).await {
+            Err(why) => trouble(&why),
+            Ok(false) => opinion,
+            Ok(true) => match go(options, work, 2).await {
+                Go::Judged(opinion) | Go::Hindered(opinion, _) => opinion,
+            },
+        },
+    }
+}
+
+impl Work<'_> {
+    /// Brings the simulator up again, and first the service of all of them where that is at fault; whether there is one.
+    pub(super) async fn recover(&self, fault: Fault) -> Result<bool, Trouble> {
+        let Some(udid) = self.udid else {
+            return Ok(false);
+        };
+        if fault == Fault::Service {
+            self.desk.xcode.restart_service(self.ctx.cancel).await;
+        }
+        let simctl = self.desk.simctl(self.ctx);
+        simctl.shutdown(udid).await?;
+        simctl.boot(udid).await?;
+        Ok(true)
+    }
+
+    /// Whether the simulator answers by itself.
+    pub(super) async fn is_simulator_well(&self) -> bool {
+        match self.udid {
+            None => true,
+            Some(udid) => self.desk.simctl(self.ctx).answers(udid).await,
+        }
+    }
+}
+
+async fn go(options: &IosTestOptions, work: &Work<'_>, number: u32) -> Go {
+    let packages = match work.packages() {
+        Ok(packages) => packages,
+        Err(why) => return Go::Judged(error(format!("spm_cache:{why}"))),
+    };
+    let bundle = work.out.join(format!("result-{number}.xcresult"));
+    let call = TestCall {
+        options,
+        params: work.desk.params,
+        udid: work.udid,
+        derived: &work.derived(),
+        bundle: &bundle,
+        packages: packages.as_deref(),
+    };
+    let words = match call.words() {
+        Ok(words) => words,
+        Err(key) => return Go::Judged(error(format!("needs:project.build_params.{key}"))),
+    };
+    let limit = options.timeout.unwrap_or(work.ctx.default_timeout);
+    let ended_with = Ended {
+        options,
+        bundle: &bundle,
+        work,
+    };
+    match work.xcodebuild(words, limit).await {
+        Built::Cancelled => Go::Judged(error("cancelled")),
+        Built::NotStarted(why) => Go::Judged(error(format!("tests_not_started:{why}"))),
+        Built::TooLarge => Go::Judged(error("over_limit:derived_data_mib")),
+        // Code that does not end is the agent's; a simulator that does not answer is not, and before the first test it may be either.
+        Built::TooLong(said) if work.is_simulator_well().await => {
+            let opinion = timed_out("tests_timeout");
+            if tests_began(&said) {
+                Go::Judged(opinion)
+            } else {
+                Go::Hindered(opinion, Fault::Unclear)
+            }
+        }
+        Built::TooLong(_) => {
+            let opinion = kept_by_simulator("xcodebuild test does not answer");
+            Go::Hindered(opinion, Fault::Unclear)
+        }
+        Built::Died => Go::Hindered(kept_by_simulator("xcodebuild test died"), Fault::Unclear),
+        Built::Code(code, said) => ended_with.judge(code, &said).await,
+    }
+}
+
+/// What Xcode says of a machine on which nothing can be built, as an error.
+pub(super) fn of_machine(code: i32, said: &str) -> Opinion {
+    const LONGEST: usize = 200;
+    let told = telling_line(said).map(|line| line.chars().take(LONGEST).collect());
+    let told: String = told.unwrap_or_else(|| format!("xcodebuild ended with {code}"));
+    kept_by_simulator(told)
+}
+
+fn timed_out(reason: &str) -> Opinion {
+    Opinion::new(Grade::Timeout, reason)
+}
+
+/// A test run that ended by itself.
+struct Ended<'a> {
+    options: &'a IosTestOptions,
+    bundle: &'a Path,
+    work: &'a Work<'a>,
+}
+
+impl Ended<'_> {
+    /// What it amounts to, by each test where the grader names some.
+    async fn judge(&self, code: i32, said: &str) -> Go {
+        let go = ended((code, said), self.bundle, self.work).await;
+        let Go::Judged(Opinion { grade, .. }) = &go else {
+            return go;
+        };
+        if let Some(seen) = self.work.ctx.tests {
+            if let Ok(run) = self.tests().await {
+                seen.note(&run, (TestFormat::Tap, said));
+            }
+            return go;
+        }
+        match (self.work.ctx.mixture, grade) {
+            (None, Grade::Pass) if !self.options.twin.edits.is_empty() => {
+                match self.tests().await {
+                    Ok(run) => Go::Judged(missing(&self.options.twin.edits, &run).unwrap_or(PASS)),
+                    Err(opinion) => Go::Judged(opinion),
+                }
+            }
+            (Some(mixture), Grade::Pass | Grade::Fail) => match self.tests().await {
+                Ok(run) => Go::Judged(mixed(mixture, &[], &run)),
+                Err(opinion) => Go::Judged(opinion),
+            },
+            _ => go,
+        }
+    }
+
+    async fn tests(&self) -> Result<TestRun, Opinion> {
+        let work = self.work;
+        let tests = bundle_tests(work.desk.xcode, self.bundle, work.ctx.cancel).await;
+        let tests = tests.map_err(|why| match why {
+            Trouble::Silent(_) | Trouble::Cancelled => trouble(&why),
+            _ => error("tests_unknown"),
+        })?;
+        let mut run = TestRun::default();
+        for (id, result) in tests {
+            let status = match result.as_str() {
+                "Passed" => Status::Passed,
+                "Failed" => Status::Failed,
+                "Expected Failure" => Status::Excused,
+                _ => Status::Skipped,
+            };
+            run.add(id, status);
+        }
+        Ok(run)
+    }
+}
+
+/// What an exit code and a result bundle amount to. The bundle cannot be an old one: its folder was made by this grader, and a link
+/// is none.
+async fn ended((code, said): (i32, &str), bundle: &Path, work: &Work<'_>) -> Go {
+    let counts = if is_bundle(bundle) {
+        match bundle_counts(work.desk.xcode, bundle, work.ctx.cancel).await {
+            Ok(counts) => Ok(counts),
+            Err(why)
+                if matches!(why, Trouble::Silent(_) | Trouble::Cancelled)
+                    || why.fault() == Some(Fault::Service) =>
+            {
+                return Go::Judged(trouble(&why));
+            }
+            Err(_) => Err("tests_result_parse_failed"),
+        }
+    } else {
+        Err("tests_no_result_bundle")
+    };
+    // Where a test ran nothing kept them from running.
+    let ran = counts.is_ok_and(|counts| counts.executed > 0);
+    if code != 0 && !ran {
+        match of_build(code, said, work.udid) {
+            Fault::Work => {}
+            Fault::Unclear => return Go::Hindered(timed_out("tests_never_began"), Fault::Unclear),
+            fault => return Go::Hindered(of_machine(code, said), fault),
+        }
+    }
+    Go::Judged(verdict((code, said), counts))
+}
+
+/// Whether a bundle was written here: a folder, and neither it nor what lies in it leads elsewhere.
+pub(super) fn is_bundle(path: &Path) -> bool {
+    let is_folder = |path: &Path| path.symlink_metadata().is_ok_and(|about| about.is_dir());
+    let Ok(mut inside) = std::fs::read_dir(path) else {
+        return false;
+    };
+    let is_own = |entry: std::io::Result<std::fs::DirEntry>| {
+        let kind = entry.and_then(|entry| entry.file_type());
+        kind.is_ok_and(|kind| !kind.is_symlink())
+    };
+    is_folder(path) && inside.all(is_own)
+}
+
+fn verdict((code, said): (i32, &str), counts: Result<Counts, &str>) -> Opinion {
+    match (code, counts) {
+        (0, Err(reason)) => error(reason),
+        (0, Ok(Counts { failed: 1.., .. })) => fail("tests_failed"),
+        (0, Ok(Counts { executed: 0, .. })) => fail("tests_not_executed"),
+        (0, Ok(_)) => PASS,
+        // Nothing was wrong with the code, and still nothing ran.
+        (_, Ok(Counts { executed: 0, .. })) if !said.contains("error:") => {
+            fail("tests_not_executed")
+        }
+        _ if has_no_tests(said) => fail("tests_not_executed"),
+        _ => fail("tests_failed"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_tests_that_ran_and_did_not_fail_pass() {
+        let ran = |executed, failed| Ok(Counts { executed, failed });
+        let cases = [
+            (0, "", ran(3, 0), None),
+            (0, "", ran(3, 1), Some("tests_failed")),
+            (0, "", ran(0, 0), Some("tests_not_executed")),
+            (
+                0,
+                "",
+                Err("tests_no_result_bundle"),
+                Some("tests_no_result_bundle"),
+            ),
+            (65, "", ran(3, 1), Some("tests_failed")),
+            (65, "", ran(3, 0), Some("tests_failed")),
+            (65, "", ran(0, 0), Some("tests_not_executed")),
+            (65, "a.swift:1:1: error: x", ran(0, 0), Some("tests_failed")),
+            (65, "", Err("tests_no_result_bundle"), Some("tests_failed")),
+            (
+                70,
+                "xcodebuild: error: There are no test bundles available to test.",
+                Err("tests_no_result_bundle"),
+                Some("tests_not_executed"),
+            ),
+        ];
+        for (code, said, counts, reason) in cases {
+            let opinion = verdict((code, said), counts);
+            assert_eq!(opinion.reason.as_deref(), reason, "{code} {said}");
+            assert_eq!(opinion.grade == Grade::Pass, reason.is_none());
+        }
+    }
+}

@@ -1,0 +1,440 @@
+//! `command`: any program that judges by its exit code, and by what it says.
+
+use std::ffi::OsString;
+use std::fs;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use super::grade::{
+    GradeContext, Opinion, PASS, error, fail, kept_by_machine, supervisor_tampered, tool_changed,
+};
+use super::inside;
+use super::test_run::{self, TestRun, mixed, objection, twin_unclear};
+use proctor_config::{GraderSpec, TestFormat, TestsSpec};
+use proctor_model::{Grade, VerdictCause};
+use proctor_record::write_file;
+use proctor_supervise::{
+    CapturedOutput, ChildEnding, ChildSpec, EndReason, Exit, Limits, StdinPlan, Supervisor,
+    capture, fault_of, memory_kills,
+};
+
+/// Most bytes of each output stream that are looked at and logged.
+const KEPT: usize = 16 << 20;
+
+/// The reason where what is looked for could be in the part that was not kept: neither a pass nor a failure.
+const TOO_LONG: &str = "output_too_long";
+
+/// Larger reports are none.
+const LARGEST_REPORT: u64 = 16 << 20;
+
+/// The options of one `command` grader.
+struct Asked<'a> {
+    argv: &'a [String],
+    cwd: Option<&'a Path>,
+    expected_exit: i32,
+    timeout: Duration,
+    expected_output: Option<&'a str>,
+    forbidden_output: Option<&'a str>,
+    env: &'a [(String, String)],
+    repeats: u32,
+    tests: &'a TestsSpec,
+}
+
+/// One go at the command.
+struct Go<'a> {
+    /// The folder for what it writes: new, and the harness's own.
+    out: PathBuf,
+    log: PathBuf,
+    cwd: &'a Path,
+    program: Option<&'a Path>,
+}
+
+/// Runs the command and judges it, as often as is asked; goes that do not agree are flaky. One that cannot be started for want
+/// of a program on the PATH is an error, as the agent has no part in that; one that the workspace should hold, and does not,
+/// is a failure.
+pub(super) async fn judge(
+    spec: &GraderSpec,
+    ctx: &GradeContext<'_>,
+    (index, log): (usize, &Path),
+) -> Opinion {
+    let Some(asked) = asked(spec, ctx.default_timeout) else {
+        return error("not_a_command");
+    };
+    let Some(cwd) = folder(&asked, ctx) else {
+        let cwd = asked.cwd.unwrap_or(Path::new("."));
+        return fail(format!(
+            "command_not_started:{} is not a folder of the workspace",
+            cwd.display()
+        ));
+    };
+    let name = asked.argv.first().map_or("", String::as_str);
+    let Ok(program) = ctx.tools.get(name) else {
+        return tool_changed(name);
+    };
+    let mut opinions = Vec::new();
+    let repeats = match ctx.mixture {
+        Some(_) => 1,
+        None => asked.repeats.max(1),
+    };
+    for number in 1..=repeats {
+        let go = Go {
+            out: ctx.out.join(format!("{}-{number}", index + 1)),
+            log: match number {
+                1 => log.to_owned(),
+                _ => log.with_extension(format!("{number}.log")),
+            },
+            cwd: &cwd,
+            program,
+        };
+        opinions.push(once(&asked, ctx, &go).await);
+        if ctx.cancel.level() > 0 {
+            return error("cancelled");
+        }
+    }
+    agreed(opinions)
+}
+
+/// What several goes amount to: one that was tampered with speaks for all, and so does one that the machine prevented.
+fn agreed(opinions: Vec<Opinion>) -> Opinion {
+    let tampered = |one: &&Opinion| matches!(one.cause, Some(VerdictCause::Violation(_)));
+    let prevented = |one: &&Opinion| matches!(one.cause, Some(VerdictCause::Machine(_)));
+    let mut all = opinions.iter();
+    if let Some(decisive) = { all.clone() }
+        .find(tampered)
+        .or_else(|| all.find(prevented))
+    {
+        return decisive.clone();
+    }
+    let mut opinions = opinions.into_iter();
+    let Some(first) = opinions.next() else {
+        return error("command_not_run");
+    };
+    let mut counts: Vec<(Grade, usize)> = vec![(first.grade, 1)];
+    for Opinion { grade, .. } in opinions {
+        match counts.iter_mut().find(|(known, _)| *known == grade) {
+            Some((_, count)) => *count += 1,
+            None => counts.push((grade, 1)),
+        }
+    }
+    if counts.len() == 1 {
+        return first;
+    }
+    let told: Vec<String> = counts
+        .iter()
+        .map(|(grade, count)| format!("{}={count}", grade.as_str()))
+        .collect();
+    Opinion::new(Grade::Flaky, format!("grader_flaky:{}", told.join(",")))
+}
+
+async fn once(asked: &Asked<'_>, ctx: &GradeContext<'_>, go: &Go<'_>) -> Opinion {
+    // A folder that is there already is not the harness's.
+    let made = fs::create_dir_all(ctx.out).and_then(|()| fs::create_dir(&go.out));
+    if let Err(problem) = made {
+        let why = format!("grader_folder:{problem}");
+        return match fault_of(&problem) {
+            Some(fault) => kept_by_machine(fault, &why),
+            None => error(why),
+        };
+    }
+    let child = child(asked, ctx, go);
+    let killed_before = memory_kills();
+    let (ending, output) = capture(&child, KEPT, ctx.cancel).await;
+    // A log that cannot be written is no reason to lose a verdict.
+    write_file(&go.log, &log_text(&child, &ending, &output)).ok();
+    if ending.supervisor == Supervisor::Killed && memory_kills() == killed_before {
+        return supervisor_tampered();
+    }
+    if let (Some(seen), Ok(Some(run))) = (ctx.tests, tests(asked, &output, &go.out)) {
+        let format = test_run::tests_told_by(asked.tests, asked.argv).unwrap_or(TestFormat::Auto);
+        let streams = [&output.stdout[..], &output.stderr[..]].concat();
+        let streams = String::from_utf8_lossy(&streams);
+        let report = inside::read_regular(&go.out.join(&asked.tests.report), LARGEST_REPORT);
+        let report = report.ok().filter(|_| format == TestFormat::Junit);
+        let report = report.map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+        seen.note(&run, (format, report.as_deref().unwrap_or(&streams)));
+    }
+    match ctx.mixture {
+        None => opinion((asked, ctx), (&ending, &output), &go.out),
+        Some(mixture) => match (ending.reason, ending.exit) {
+            (EndReason::Exited, Some(Exit::Code(_))) => match tests(asked, &output, &go.out) {
+                Ok(Some(run)) => mixed(mixture, &asked.tests.expect, &run),
+                Ok(None) => error("tests_unknown"),
+                Err(unread) => twin_unclear(&unread),
+            },
+            // What keeps the real tests from an answer keeps these from one.
+            _ => match opinion((asked, ctx), (&ending, &output), &go.out) {
+                failed if failed.grade == Grade::Fail => twin_unclear(&failed),
+                other => other,
+            },
+        },
+    }
+}
+
+fn asked(spec: &GraderSpec, default_timeout: Duration) -> Option<Asked<'_>> {
+    let GraderSpec::Command {
+        argv,
+        cwd,
+        expected_exit,
+        timeout,
+        expected_output,
+        forbidden_output,
+        env,
+        repeats,
+        tests,
+    } = spec
+    else {
+        return None;
+    };
+    Some(Asked {
+        argv,
+        cwd: cwd.as_deref(),
+        expected_exit: *expected_exit,
+        timeout: timeout.unwrap_or(default_timeout),
+        expected_output: expected_output.as_deref(),
+        forbidden_output: forbidden_output.as_deref(),
+        env,
+        repeats: *repeats,
+        tests,
+    })
+}
+
+/// Where the command works: a real folder of the workspace, also if the agent put links in the way.
+fn folder(asked: &Asked<'_>, ctx: &GradeContext<'_>) -> Option<PathBuf> {
+    let cwd = asked.cwd.unwrap_or(Path::new(""));
+    inside::resolve(ctx, cwd).filter(|folder| folder.is_dir())
+}
+
+fn child(asked: &Asked<'_>, ctx: &GradeContext<'_>, go: &Go<'_>) -> ChildSpec {
+    let mut env = ctx.env.to_vec();
+    let mut set = |name: &str, value: OsString| {
+        env.retain(|(known, _)| known.as_os_str() != name);
+        env.push((name.into(), value));
+    };
+    set("EVAL_OUT_DIR", go.out.clone().into_os_string());
+    for (name, value) in asked.env {
+        set(name, filled(value, ctx, &go.out));
+    }
+    let mut argv: Vec<OsString> = asked
+        .argv
+        .iter()
+        .map(|token| filled(token, ctx, &go.out))
+        .collect();
+    if let (Some(program), Some(word)) = (go.program, argv.first_mut()) {
+        program.as_os_str().clone_into(word);
+    }
+    ChildSpec {
+        argv,
+        cwd: go.cwd.to_owned(),
+        env,
+        stdin: StdinPlan::Null,
+        limits: Limits {
+            hard: Some(asked.timeout),
+            grace: ctx.grace,
+            ..Limits::default()
+        },
+        stdout_to: None,
+        stderr_to: None,
+        activity_files: Vec::new(),
+        marker: Some(ctx.marker.to_owned()),
+        containment: ctx.containment.clone(),
+    }
+}
+
+/// A token with `{WORKDIR}` (the project's folder), `{REPO_ROOT}` (the work tree's root) and `{OUT_DIR}` (the folder for what
+/// the command writes) filled in.
+fn filled(token: &str, ctx: &GradeContext<'_>, out_dir: &Path) -> OsString {
+    let mut out = OsString::new();
+    let mut rest = token;
+    while let Some(place) = rest.find('{') {
+        let (before, after) = rest.split_at(place);
+        out.push(before);
+        if let Some(tail) = after.strip_prefix("{WORKDIR}") {
+            out.push(ctx.project_dir);
+            rest = tail;
+        } else if let Some(tail) = after.strip_prefix("{REPO_ROOT}") {
+            out.push(ctx.root);
+            rest = tail;
+        } else if let Some(tail) = after.strip_prefix("{OUT_DIR}") {
+            out.push(out_dir);
+            rest = tail;
+        } else {
+            out.push("{");
+            rest = &after[1..];
+        }
+    }
+    out.push(rest);
+    out
+}
+
+fn opinion(
+    (asked, ctx): (&Asked<'_>, &GradeContext<'_>),
+    (ending, output): (&ChildEnding, &CapturedOutput),
+    out: &Path,
+) -> Opinion {
+    let code = match (ending.reason, ending.exit) {
+        (EndReason::NotStarted, _) => return not_started(asked, ctx, ending),
+        (EndReason::Cancelled, _) => return error("cancelled"),
+        (EndReason::HardTimeout | EndReason::Stalled, _) => {
+            return Opinion::new(Grade::Timeout, "command_timeout");
+        }
+        // A signal is nobody's answer: the machine, a limit or a crash of the runner sent it.
+        (_, Some(Exit::Signal(signal))) => return error(format!("command_killed:signal={signal}")),
+        (_, None) => return error("command_not_ended"),
+        (_, Some(Exit::Code(code))) => code,
+    };
+    let tests = tests(asked, output, out);
+    let unexpected = code != asked.expected_exit;
+    let objection = match &tests {
+        Ok(run) => run
+            .as_ref()
+            .and_then(|run| objection(asked.tests, run, code)),
+        Err(unread) => Some(unread.clone()),
+    };
+    let of = |word: &str| {
+        let reason = objection.as_ref().and_then(|it| it.reason.as_deref());
+        reason.is_some_and(|why| why.starts_with(word))
+    };
+    // An exit code tells more of a failure than the tests do, unless one is named.
+    if unexpected && !of("no_tests_ran") && !of("tests_failed:") {
+        return fail(format!("command_failed:exit={code}"));
+    }
+    let objection = objection.or_else(|| said_otherwise(asked, output));
+    match objection {
+        // Who held the output may have cut it.
+        Some(_) if ending.leak => error("command_leaked"),
+        Some(objection) => objection,
+        None => PASS,
+    }
+}
+
+fn said_otherwise(asked: &Asked<'_>, output: &CapturedOutput) -> Option<Opinion> {
+    let mismatch = || Some(fail("command_output_mismatch"));
+    let (expected, forbidden) = (
+        says(output, asked.expected_output),
+        says(output, asked.forbidden_output),
+    );
+    if forbidden == Some(true) {
+        return mismatch();
+    }
+    let unseen = expected == Some(false) || forbidden == Some(false);
+    if output.truncated && unseen {
+        return Some(error(TOO_LONG));
+    }
+    if expected == Some(false) {
+        return mismatch();
+    }
+    None
+}
+
+/// Which tests ran, where that can be known.
+fn tests(
+    asked: &Asked<'_>,
+    output: &CapturedOutput,
+    out: &Path,
+) -> Result<Option<TestRun>, Opinion> {
+    let named = asked.tests.names_tests();
+    let Some(format) = test_run::tests_told_by(asked.tests, asked.argv) else {
+        return if named {
+            Err(error("tests_unknown"))
+        } else {
+            Ok(None)
+        };
+    };
+    if format == TestFormat::Junit {
+        let report = inside::read_regular(&out.join(&asked.tests.report), LARGEST_REPORT);
+        // The runner ended by itself and wrote none, or what it wrote was replaced: neither is the harness's doing.
+        let report = report.map_err(|why| match why.kind() {
+            ErrorKind::NotFound | ErrorKind::PermissionDenied | ErrorKind::Other => {
+                fail("test_report_missing")
+            }
+            ErrorKind::FileTooLarge => error(TOO_LONG),
+            _ => error("test_report_unreadable"),
+        })?;
+        let run = test_run::read(format, &String::from_utf8_lossy(&report));
+        return Ok(Some(run));
+    }
+    // What is missing could be the tests that failed.
+    if output.truncated {
+        return Err(error(TOO_LONG));
+    }
+    let said = match format {
+        TestFormat::Unittest => &output.stderr,
+        _ => &output.stdout,
+    };
+    Ok(Some(test_run::read(format, &String::from_utf8_lossy(said))))
+}
+
+fn not_started(asked: &Asked<'_>, ctx: &GradeContext<'_>, ending: &ChildEnding) -> Opinion {
+    let why = ending.spawn_error.as_deref().unwrap_or("unknown");
+    let reason = format!("command_not_started:{why}");
+    if let Some(fault) = ending.spawn_fault {
+        return kept_by_machine(fault, &reason);
+    }
+    let program = asked.argv.first().map_or("", String::as_str);
+    let of_workspace = program.contains('/') && !program.starts_with('/')
+        || program.starts_with("{WORKDIR}")
+        || program.starts_with("{REPO_ROOT}");
+    if of_workspace && !is_own(program, ctx) {
+        fail(reason)
+    } else {
+        error(reason)
+    }
+}
+
+/// Whether a program of the workspace is there, and is not the agent's.
+fn is_own(program: &str, ctx: &GradeContext<'_>) -> bool {
+    let path = PathBuf::from(filled(program, ctx, ctx.out));
+    let path = ctx.project_dir.join(path);
+    let inside = path.strip_prefix(ctx.root).unwrap_or(&path);
+    let inside: PathBuf = inside
+        .components()
+        .filter(|part| *part != std::path::Component::CurDir)
+        .collect();
+    let changed = ctx.left.unwrap_or_default();
+    path.is_file() && !changed.iter().any(|one| one.path == inside)
+}
+
+/// Whether either stream holds `text`; `None` when nothing is asked.
+fn says(output: &CapturedOutput, text: Option<&str>) -> Option<bool> {
+    let text = text.filter(|text| !text.is_empty())?;
+    let holds = |bytes: &[u8]| String::from_utf8_lossy(bytes).contains(text);
+    Some(holds(&output.stdout) || holds(&output.stderr))
+}
+
+pub(super) fn log_text(
+    child: &ChildSpec,
+    ending: &ChildEnding,
+    output: &CapturedOutput,
+) -> Vec<u8> {
+    let words: Vec<_> = child
+        .argv
+        .iter()
+        .map(|word| word.to_string_lossy())
+        .collect();
+    let mut text = format!(
+        "$ {}\n# in {}\n",
+        shell_words::join(words),
+        child.cwd.display()
+    )
+    .into_bytes();
+    for (name, bytes) in [("stdout", &output.stdout), ("stderr", &output.stderr)] {
+        text.extend_from_slice(format!("# {name}, {} bytes\n", bytes.len()).as_bytes());
+        text.extend_from_slice(bytes);
+        if !bytes.is_empty() && !bytes.ends_with(b"\n") {
+            text.push(b'\n');
+        }
+    }
+    let exit = ending
+        .exit
+        .map_or("none".to_owned(), |exit| format!("{exit:?}"));
+    let cut = if output.truncated { ", output cut" } else { "" };
+    let error = ending.spawn_error.as_deref().unwrap_or_default();
+    let seconds = ending.wall.as_secs_f64();
+    let end = format!(
+        "# {:?}, exit {exit}, {seconds:.3} s{cut} {error}\n",
+        ending.reason
+    );
+    text.extend_from_slice(end.as_bytes());
+    text
+}

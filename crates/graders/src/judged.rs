@@ -1,0 +1,222 @@
+//! The questions of an `answer` grader, put to judges: last, one by one, each reply kept.
+
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use super::grade::GradeContext;
+use super::inside;
+use proctor_judge::{Given, Judgement, Judges, Material, NoVerdict, Purse};
+use proctor_layers::{Inquiry, JudgeCheck, JudgeFailure, JudgeKind, JudgeReply};
+use proctor_supervise::Cancel;
+
+/// A prompt and a file of facts are no longer.
+const LONGEST: u64 = 16 << 20;
+
+/// What came of questions to judges.
+#[derive(Debug, Default)]
+pub struct Asked {
+    /// Each check that a judge decided, with how far the judge is known.
+    pub judges: Vec<String>,
+    /// What each question cost, in USD; nothing where that is not known.
+    costs: Vec<Option<f64>>,
+    /// Every reply, as lines of JSON.
+    lines: String,
+}
+
+/// What judges are shown of a recorded trace beside its answer.
+#[derive(Debug, Clone)]
+pub struct Shown {
+    /// What was asked of the agent; empty where that is not known.
+    pub task: String,
+    /// What its tools told it, or why that is not known.
+    pub tools: Result<Vec<String>, String>,
+}
+
+/// Who is asked, and what they are shown.
+pub(super) struct Hearing<'a> {
+    pub(super) judges: Option<(&'a Judges, &'a Purse)>,
+    pub(super) cancel: &'a Cancel,
+    pub(super) task: &'a str,
+    pub(super) answer: &'a str,
+    /// Reads what tools told the agent, where a question needs it.
+    pub(super) tools: &'a (dyn Fn() -> Result<Vec<String>, String> + Sync),
+}
+
+impl Asked {
+    /// Takes in what came of further questions.
+    pub fn add(&mut self, other: Self) {
+        self.lines.push_str(&other.lines);
+        self.costs.extend(other.costs);
+        self.judges.extend(other.judges);
+    }
+
+    /// Whether a question was put.
+    #[must_use]
+    pub fn is_any(&self) -> bool {
+        !self.costs.is_empty()
+    }
+
+    /// What it cost, in USD; nothing where that of a question is not known, or none was put.
+    #[must_use]
+    pub fn usd(&self) -> Option<f64> {
+        let all: Option<f64> = self.costs.iter().copied().sum();
+        all.filter(|_| self.is_any())
+    }
+}
+
+/// Puts the questions that come up in a trial, and keeps every reply.
+pub(super) async fn put_in_trial(
+    inquiry: &mut Inquiry,
+    (answer, ctx): (&str, &GradeContext<'_>),
+    log: &Path,
+) -> Asked {
+    let task = ctx.heard.and_then(|heard| {
+        let bytes = proctor_record::read_file(&heard.dir.prompt(), LONGEST)?;
+        Some(String::from_utf8_lossy(&bytes).into_owned())
+    });
+    let tools = || match ctx.heard {
+        Some(heard) => heard.told_by_tools(),
+        None => Ok(Vec::new()),
+    };
+    let hearing = Hearing {
+        judges: ctx.judges,
+        cancel: ctx.cancel,
+        task: task.as_deref().unwrap_or_default(),
+        answer,
+        tools: &tools,
+    };
+    let asked = put(inquiry, &hearing).await;
+    if !asked.lines.is_empty() {
+        keep(&asked.lines, ctx, log);
+    }
+    asked
+}
+
+/// Puts the questions that come up.
+pub(super) async fn put(inquiry: &mut Inquiry, hearing: &Hearing<'_>) -> Asked {
+    let mut asked = Asked::default();
+    while let Some(check) = inquiry.question().cloned() {
+        let reply = match hearing.judges {
+            None => Err(JudgeFailure::NoJudge.into()),
+            Some(judges) => one(judges, &check, hearing).await,
+        };
+        let name = check.kind.key();
+        let reply = match reply {
+            Ok(judgement) => {
+                asked.costs.push(judgement.cost_usd);
+                asked.lines.push_str(&line(&check, &judgement));
+                asked
+                    .judges
+                    .push(format!("answer.{name}: {}", judgement.standing.shown()));
+                Ok(told(&judgement))
+            }
+            Err(none) => {
+                asked.costs.push(none.cost_usd);
+                asked.lines.push_str(&line_without(&check, &none));
+                Err(none.why)
+            }
+        };
+        inquiry.reply(reply);
+    }
+    asked
+}
+
+/// Every reply, for people; the verdict stands without it.
+fn keep(lines: &str, ctx: &GradeContext<'_>, log: &Path) {
+    let clean: String = match ctx.heard {
+        Some(heard) => lines
+            .lines()
+            .map(|line| heard.redactor.redact_json(line).into_owned() + "\n")
+            .collect(),
+        None => lines.to_owned(),
+    };
+    let kept = proctor_record::write_file(log, clean.as_bytes());
+    tracing::debug!(?kept, "kept the replies of judges");
+}
+
+/// The reply that counts; what is odd about the others stands before its reason.
+fn told(judgement: &Judgement) -> JudgeReply {
+    let mut reply = judgement.reply.clone();
+    if !judgement.flags.is_empty() {
+        reply.reason = format!("[{}] {}", judgement.flags.join(", "), reply.reason);
+    }
+    reply
+}
+
+async fn one(
+    (judges, purse): (&Judges, &Purse),
+    check: &JudgeCheck,
+    hearing: &Hearing<'_>,
+) -> Result<Judgement, NoVerdict> {
+    let facts = facts(check, hearing).map_err(JudgeFailure::Unasked)?;
+    let material = Material {
+        task: hearing.task,
+        answer: hearing.answer,
+        facts: &facts,
+    };
+    let with = (purse, hearing.cancel);
+    judges.decide(check, &material, with).await
+}
+
+/// What the answer is held against: the file that the rubric names, else, where claims are checked, what the agent's tools
+/// told it.
+fn facts(check: &JudgeCheck, hearing: &Hearing<'_>) -> Result<Vec<(String, String)>, String> {
+    if let Some(path) = &check.context_file {
+        let unreadable = |why: &dyn std::fmt::Display| format!("{}: {why}", path.display());
+        let real = std::fs::canonicalize(path).map_err(|why| unreadable(&why))?;
+        let bytes = inside::read_regular(&real, LONGEST).map_err(|why| unreadable(&why))?;
+        let text = String::from_utf8(bytes).map_err(|_| unreadable(&"it is no UTF-8"))?;
+        return Ok(vec![("the only facts that count".to_owned(), text)]);
+    }
+    if check.kind != JudgeKind::Hallucination {
+        return Ok(Vec::new());
+    }
+    let told = (hearing.tools)()?.into_iter();
+    Ok(told
+        .map(|text| ("what a tool told".to_owned(), text))
+        .collect())
+}
+
+/// A judgement with every reply, as a line of the grader's log.
+fn line(check: &JudgeCheck, judgement: &Judgement) -> String {
+    let line = json!({
+        "check": check.kind.key(),
+        "rule": check.rule,
+        "least_score": check.threshold.score(),
+        "score": judgement.reply.score(),
+        "passed": judgement.passed,
+        "flags": judgement.flags,
+        "calibration": judgement.standing.shown(),
+        "cost_usd": judgement.cost_usd,
+        "replies": replies(&judgement.given),
+    });
+    format!("{line}\n")
+}
+
+/// The same where there is no verdict.
+fn line_without(check: &JudgeCheck, none: &NoVerdict) -> String {
+    let line = json!({
+        "check": check.kind.key(),
+        "error": none.why.to_string(),
+        "cost_usd": none.cost_usd,
+        "replies": replies(&none.given),
+    });
+    format!("{line}\n")
+}
+
+fn replies(given: &[Given]) -> Vec<Value> {
+    let each = given.iter().map(|given| {
+        json!({
+            "judge": given.judge,
+            "model": given.model,
+            "score": given.reply.score(),
+            "reason": given.reply.reason,
+            "cost_usd": given.cost_usd,
+            "calls": given.calls,
+            "replayed": given.replayed,
+            "request": given.request,
+        })
+    });
+    each.collect()
+}

@@ -1,0 +1,45 @@
+//! Judging what a trial left.
+//!
+//! [`grade`] is total: a grader that fails, cannot judge, runs too long or panics is a verdict like any other. Graders look
+//! at files by [`proctor_workspace::survey`], never by git, and start programs by `supervise` only.
+
+mod apple;
+mod baseline;
+mod command;
+mod forbidden;
+mod globs;
+mod go_tests;
+mod grade;
+mod heard;
+mod held;
+mod inside;
+mod judged;
+mod junit;
+mod layered;
+mod pixels;
+mod privacy;
+mod ranking;
+mod readings;
+mod recording;
+mod screenshot;
+mod seen;
+mod tap;
+mod test_run;
+#[cfg(test)]
+mod tests;
+mod tools;
+mod traced;
+mod unittest;
+
+pub use apple::AppleDesk;
+pub use baseline::{ForbiddenBaseline, capture_baseline};
+pub use globs::Globs;
+pub use grade::{GradeContext, Judged, Mixture, Round, ask_alone, grade, no_panic};
+pub use heard::{Heard, told_by_tools};
+pub use held::{Held, LayersFound, hold};
+pub use judged::{Asked, Shown};
+pub use recording::{Recording, said_failed};
+pub use seen::{Tests, TestsSeen};
+pub use test_run::tests_told_by;
+pub use tools::{Tool, Tools, system_path};
+pub use traced::trace_of;

@@ -1,0 +1,221 @@
+//! `retrieval`: whether the ranking that an agent gives is good enough.
+
+use std::path::PathBuf;
+
+use serde::Deserialize;
+
+use super::grade::{GradeContext, Opinion, PASS, aside, error, fail};
+use super::{heard, inside};
+use proctor_config::{RankedFigure, RetrievalOptions};
+use proctor_retrieval::{Expected, Judged, Ties, ranked};
+
+/// No answer is larger.
+const MAX_BYTES: u64 = 64 << 20;
+
+/// A ranking as agents write it.
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+enum Written {
+    Ids(Vec<String>),
+    Scored(Vec<Scored>),
+    Fields {
+        returned_ids: Vec<String>,
+        returned_scores: Option<Vec<f64>>,
+    },
+}
+
+#[derive(Debug, Deserialize)]
+struct Scored {
+    id: String,
+    score: f64,
+}
+
+/// Judges the ranking in a file or in the last words.
+pub(super) async fn judge(options: &RetrievalOptions, ctx: &GradeContext<'_>) -> Opinion {
+    let options = options.clone();
+    let source = match &options.answer_file {
+        Some(path) => Source::File {
+            root: ctx.root.to_owned(),
+            project_dir: ctx.project_dir.to_owned(),
+            path: path.clone(),
+        },
+        None => Source::Events(ctx.heard.map(|heard| heard.dir.events())),
+    };
+    let judged = aside(move || {
+        let text = source.text()?;
+        Ok::<_, Opinion>(judge_text(&text, &options))
+    });
+    match judged.await {
+        Some(Ok(opinion) | Err(opinion)) => opinion,
+        None => error("grader_panicked"),
+    }
+}
+
+enum Source {
+    File {
+        root: PathBuf,
+        project_dir: PathBuf,
+        path: PathBuf,
+    },
+    /// The kept events; none where no agent ran.
+    Events(Option<PathBuf>),
+}
+
+impl Source {
+    fn text(&self) -> Result<String, Opinion> {
+        match self {
+            Self::File {
+                root,
+                project_dir,
+                path,
+            } => {
+                let found = inside::resolve_in(root, project_dir, path)
+                    .and_then(|real| inside::read_regular(&real, MAX_BYTES).ok());
+                let missing = || fail(format!("answer_not_found:{}", path.display()));
+                let bytes = found.ok_or_else(missing)?;
+                String::from_utf8(bytes).map_err(|_| fail("answer_is_no_ranking:no UTF-8"))
+            }
+            Self::Events(None) => Err(fail("no_answer")),
+            Self::Events(Some(events)) => heard::last_words(events)
+                .map_err(heard::unreadable)?
+                .whole()?
+                .ok_or_else(|| fail("no_answer")),
+        }
+    }
+}
+
+fn judge_text(text: &str, options: &RetrievalOptions) -> Opinion {
+    let (ids, scores) = match read(text) {
+        Ok(ranking) => ranking,
+        Err(why) => return fail(format!("answer_is_no_ranking:{why}")),
+    };
+    let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
+    let expected: Expected<'_> = options.expected.iter().map(String::as_str).collect();
+    let ranking = ranked(&ids, scores.as_deref(), Ties::Input);
+    let judged = Judged::new(ranking, &expected, options.k);
+    let short = options.least.iter().filter_map(|(figure, least)| {
+        let value = match figure {
+            RankedFigure::Precision => judged.precision(options.k),
+            RankedFigure::Recall => judged.recall(options.k)?,
+            RankedFigure::Ndcg => judged.ndcg(options.k)?,
+            RankedFigure::Mrr => judged.reciprocal_rank(options.k),
+        };
+        let name = figure.name();
+        let k = options.k;
+        (value < *least).then(|| format!("{name}@{k}={value:.6}<{least}"))
+    });
+    let short: Vec<String> = short.collect();
+    if short.is_empty() {
+        PASS
+    } else {
+        fail(format!("ranking_too_weak:{}", short.join(",")))
+    }
+}
+
+/// Ids, and scores where there are some.
+type Ranking = (Vec<String>, Option<Vec<f64>>);
+
+/// The ranking that is the whole text, or its last fenced block.
+fn read(text: &str) -> Result<Ranking, String> {
+    let written = if let Ok(written) = serde_json::from_str::<Written>(text.trim()) {
+        written
+    } else {
+        let block = last_block(text).ok_or("neither JSON nor a fenced block of it")?;
+        serde_json::from_str(block).map_err(|_| "no list of ids")?
+    };
+    let (ids, scores) = match written {
+        Written::Ids(ids) => (ids, None),
+        Written::Scored(results) => {
+            let pairs = results.into_iter().map(|it| (it.id, it.score));
+            let (ids, scores): (Vec<_>, Vec<_>) = pairs.unzip();
+            (ids, Some(scores))
+        }
+        Written::Fields {
+            returned_ids,
+            returned_scores,
+        } => (returned_ids, returned_scores),
+    };
+    match &scores {
+        Some(scores) if scores.len() != ids.len() => {
+            Err(format!("{} scores for {} ids", scores.len(), ids.len()))
+        }
+        _ => Ok((ids, scores)),
+    }
+}
+
+/// What the last pair of fences holds, without the word behind the first.
+fn last_block(text: &str) -> Option<&str> {
+    let end = text.rfind("```")?;
+    let start = text[..end].rfind("```")?;
+    let block = &text[start + 3..end];
+    Some(block.split_once('\n').map_or(block, |(_, rest)| rest))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::num::NonZeroU32;
+
+    use super::*;
+    use proctor_model::Grade;
+
+    fn judged(text: &str, least: &[(RankedFigure, f64)]) -> Opinion {
+        let options = RetrievalOptions {
+            answer_file: None,
+            expected: vec!["a".to_owned(), "b".to_owned()],
+            k: NonZeroU32::new(3).expect("a cutoff"),
+            least: least.to_vec(),
+        };
+        judge_text(text, &options)
+    }
+
+    #[test]
+    fn a_ranking_is_read_in_every_form_that_agents_write() {
+        let all = [(RankedFigure::Recall, 1.0), (RankedFigure::Mrr, 0.5)];
+        let good = [
+            r#"["x", "a", "b"]"#,
+            r#"{"returned_ids": ["x", "b", "a"]}"#,
+            r#"{"returned_ids": ["y", "a", "x", "b"], "returned_scores": [0, 1, 2, 1]}"#,
+            r#"[{"id": "b", "score": 1}, {"id": "a", "score": 2}]"#,
+            "Here it is:\n```json\n[\"a\", \"b\"]\n```\nDone.",
+            "```\n[\"no\"]\n```\nrather:\n```\n[\"a\", \"b\"]\n```",
+        ];
+        for text in good {
+            assert_eq!(judged(text, &all), PASS, "{text}");
+        }
+        for (text, why) in [
+            ("the best are a and b", "neither JSON nor a fenced block"),
+            ("```\nprose\n```", "no list of ids"),
+            ("[1, 2]", "neither JSON"),
+            (
+                r#"{"returned_ids": ["a"], "returned_scores": []}"#,
+                "0 scores for 1 ids",
+            ),
+        ] {
+            let Opinion { grade, reason, .. } = judged(text, &all);
+            assert_eq!(grade, Grade::Fail, "{text}");
+            let reason = reason.expect("a reason");
+            assert!(
+                reason.starts_with("answer_is_no_ranking:") && reason.contains(why),
+                "{reason}"
+            );
+        }
+    }
+
+    #[test]
+    fn every_figure_below_its_least_is_named() {
+        let least = [
+            (RankedFigure::Precision, 0.5),
+            (RankedFigure::Ndcg, 0.5),
+            (RankedFigure::Mrr, 1.0),
+        ];
+        let Opinion { grade, reason, .. } = judged(r#"["x", "a"]"#, &least);
+        assert_eq!(grade, Grade::Fail);
+        assert_eq!(
+            reason.as_deref(),
+            Some("ranking_too_weak:p@3=0.333333<0.5,ndcg@3=0.386853<0.5,mrr@3=0.500000<1")
+        );
+        let Opinion { reason, .. } = judged(r#"["x"]"#, &least);
+        let nothing = "ranking_too_weak:p@3=0.000000<0.5,ndcg@3=0.000000<0.5,mrr@3=0.000000<1";
+        assert_eq!(reason.as_deref(), Some(nothing));
+    }
+}

@@ -1,0 +1,181 @@
+//! `command` over endings, output and folders.
+
+use std::os::unix::fs::symlink;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use super::{Desk, Grade, GraderSpec, command, sh};
+
+fn with(script: &str, exit: i32, expected: Option<&str>, forbidden: Option<&str>) -> GraderSpec {
+    let GraderSpec::Command { argv, .. } = sh(script) else {
+        unreachable!()
+    };
+    GraderSpec::Command {
+        argv,
+        cwd: None,
+        expected_exit: exit,
+        timeout: None,
+        expected_output: expected.map(str::to_owned),
+        forbidden_output: forbidden.map(str::to_owned),
+        env: Vec::new(),
+        repeats: 1,
+        tests: proctor_config::TestsSpec::default(),
+    }
+}
+
+#[tokio::test]
+async fn commands_judge_by_exit_code_and_output() {
+    let much = |then: &str| format!("head -c 17000000 /dev/zero | tr '\\0' x; {then}");
+    let desk = Desk::new();
+    std::fs::write(desk.at("App/own.sh"), "").expect("write a file");
+    for (spec, grade, reason) in [
+        (sh("exit 0"), Grade::Pass, ""),
+        (sh("exit 3"), Grade::Fail, "command_failed:exit=3"),
+        (with("exit 3", 3, None, None), Grade::Pass, ""),
+        (
+            with("exit 0", 3, None, None),
+            Grade::Fail,
+            "command_failed:exit=0",
+        ),
+        (
+            sh("kill -SEGV $$"),
+            Grade::Error,
+            "command_killed:signal=11",
+        ),
+        (with("echo all ok", 0, Some("ok"), None), Grade::Pass, ""),
+        (
+            with("echo all ok >&2", 0, Some("ok"), None),
+            Grade::Pass,
+            "",
+        ),
+        (
+            with("echo all", 0, Some("ok"), None),
+            Grade::Fail,
+            "command_output_mismatch",
+        ),
+        (
+            with("echo 1 skipped", 0, None, Some("skipped")),
+            Grade::Fail,
+            "command_output_mismatch",
+        ),
+        (with("echo fine", 0, None, Some("skipped")), Grade::Pass, ""),
+        // What is looked for may stand in the part that is not kept.
+        (
+            with(&much("echo skipped"), 0, None, Some("skipped")),
+            Grade::Error,
+            "output_too_long",
+        ),
+        (
+            with(&much("echo ok"), 0, Some("ok"), None),
+            Grade::Error,
+            "output_too_long",
+        ),
+        (
+            with(&format!("echo ok; {}", much("true")), 0, Some("ok"), None),
+            Grade::Pass,
+            "",
+        ),
+        (sh(&much("exit 3")), Grade::Fail, "command_failed:exit=3"),
+        (
+            sh("test \"$A\" = 1 && test -z \"$HOME\" && test -f Tests/run.sh"),
+            Grade::Pass,
+            "",
+        ),
+        (
+            command(&[
+                "test",
+                "-d",
+                "{WORKDIR}/Sources",
+                "-a",
+                "-f",
+                "{REPO_ROOT}/Package.swift",
+            ]),
+            Grade::Pass,
+            "",
+        ),
+        (command(&["test", "{x}{", "=", "{x}{"]), Grade::Pass, ""),
+        (
+            command(&["no-such-program"]),
+            Grade::Error,
+            "command_not_started:",
+        ),
+        (command(&["./gone.sh"]), Grade::Fail, "command_not_started:"),
+        // It is there, and the agent did not change it: the author's, or a hidden file.
+        (command(&["./own.sh"]), Grade::Error, "command_not_started:"),
+        (
+            command(&["{WORKDIR}/gone.sh"]),
+            Grade::Fail,
+            "command_not_started:",
+        ),
+        (command(&[]), Grade::Error, "command_not_started:"),
+    ] {
+        let told = desk.one(spec.clone()).await;
+        let fits = if reason.ends_with(':') {
+            told.1.starts_with(reason)
+        } else {
+            told.1 == reason
+        };
+        assert!(told.0 == grade && fits, "{spec:?}: {told:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_command_that_hangs_is_a_timeout_with_its_output_kept() {
+    let desk = Desk::new();
+    let GraderSpec::Command { argv, .. } = sh("echo started; sleep 600") else {
+        unreachable!()
+    };
+    let told = desk
+        .one(GraderSpec::Command {
+            argv,
+            cwd: None,
+            expected_exit: 0,
+            timeout: Some(Duration::from_millis(300)),
+            expected_output: None,
+            forbidden_output: None,
+            env: Vec::new(),
+            repeats: 1,
+            tests: proctor_config::TestsSpec::default(),
+        })
+        .await;
+    assert_eq!(told, (Grade::Timeout, "command_timeout".to_owned()));
+    let log = desk.log("grader_01_command.log");
+    assert!(
+        log.contains("started\n") && log.contains("HardTimeout"),
+        "{log}"
+    );
+}
+
+#[tokio::test]
+async fn a_command_works_in_a_real_folder_of_the_workspace_only() {
+    let desk = Desk::new();
+    symlink("/tmp", desk.at("App/out")).expect("link");
+    symlink("Sources", desk.at("App/in")).expect("link");
+    for (cwd, script, grade) in [
+        ("Sources", "test -f main.swift", Grade::Pass),
+        ("in", "test -f main.swift", Grade::Pass),
+        ("..", "test -f Package.swift", Grade::Pass),
+        ("out", "true", Grade::Fail),
+        ("../..", "true", Grade::Fail),
+        ("missing", "true", Grade::Fail),
+        ("Sources/main.swift", "true", Grade::Fail),
+    ] {
+        let GraderSpec::Command { argv, .. } = sh(script) else {
+            unreachable!()
+        };
+        let told = desk
+            .one(GraderSpec::Command {
+                argv,
+                cwd: Some(PathBuf::from(cwd)),
+                expected_exit: 0,
+                timeout: None,
+                expected_output: None,
+                forbidden_output: None,
+                env: vec![("A".to_owned(), "2".to_owned())],
+                repeats: 1,
+                tests: proctor_config::TestsSpec::default(),
+            })
+            .await;
+        assert_eq!(told.0, grade, "{cwd}: {}", told.1);
+    }
+}

@@ -1,0 +1,277 @@
+//! Screenshots that are there, are none, or show something else.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+
+use super::{Desk, Grade, GraderSpec};
+use crate::pixels::{Look, Picture};
+
+fn picture(width: usize, height: usize, colour: impl Fn(usize, usize) -> [u8; 3]) -> Picture {
+    let places = (0..height).flat_map(|y| (0..width).map(move |x| (x, y)));
+    Picture {
+        width,
+        height,
+        pixels: places.map(|(x, y)| colour(x, y)).collect(),
+    }
+}
+
+/// A page with a title bar and paragraphs; `seed` moves them.
+fn page(width: usize, height: usize, seed: usize) -> Picture {
+    picture(width, height, |x, y| {
+        let (column, row) = (x * 16 / width, y * 24 / height);
+        let dark = row == 0
+            || (row + seed).is_multiple_of(3 + seed % 4)
+                && column > seed % 5
+                && (column * 7 + row * 3 + seed) % 5 > 1;
+        if dark { [40, 60, 90] } else { [250, 250, 250] }
+    })
+}
+
+fn save(picture: &Picture, path: &Path) {
+    fs::write(path, picture.encode().expect("a PNG")).expect("save an image");
+}
+
+#[tokio::test]
+async fn a_screenshot_is_a_png_inside_the_workspace() {
+    let desk = Desk::new();
+    save(&page(64, 96, 1), &desk.at("App/shot.png"));
+    desk.put(
+        "App/photo.png",
+        include_bytes!("../../../tests/fixtures/images/page.jpg"),
+    );
+    save(&page(64, 96, 1), &desk.home.path().join("outside.png"));
+    desk.put("App/empty.png", "");
+    desk.put("App/text.png", "not an image");
+    let png = fs::read(desk.at("App/shot.png")).expect("read");
+    desk.put("App/head.png", &png[..20]);
+    desk.put("App/half.png", &png[..png.len() / 2]);
+    desk.put("App/endless.png", &png[..png.len() - 12]);
+    let mut damaged = png.clone();
+    damaged[png.len() / 2] ^= 1;
+    desk.put("App/damaged.png", damaged);
+    desk.put("App/more.png", [&png[..], b"and more"].concat());
+    fs::create_dir(desk.at("App/folder.png")).expect("make a folder");
+    symlink("/dev/zero", desk.at("App/zero.png")).expect("link");
+    symlink("../../outside.png", desk.at("App/out.png")).expect("link");
+    symlink("shot.png", desk.at("App/link.png")).expect("link");
+    symlink("loop.png", desk.at("App/loop.png")).expect("link");
+    proctor_supervise::make_fifo(&desk.at("App/pipe.png"));
+    let hole = fs::File::create(desk.at("App/hole.png")).expect("create");
+    hole.set_len(10 << 40).expect("grow");
+    for (name, reason) in [
+        ("shot", ""),
+        ("link", ""),
+        ("photo", "screenshot_invalid_png"),
+        ("empty", "screenshot_invalid_png"),
+        ("text", "screenshot_invalid_png"),
+        ("head", "screenshot_invalid_png"),
+        ("half", "screenshot_invalid_png"),
+        ("endless", "screenshot_invalid_png"),
+        ("damaged", "screenshot_invalid_png"),
+        ("more", ""),
+        ("missing", "screenshot_not_found:missing.png"),
+        ("folder", "screenshot_not_found:folder.png"),
+        ("zero", "screenshot_not_found:zero.png"),
+        ("out", "screenshot_not_found:out.png"),
+        ("loop", "screenshot_not_found:loop.png"),
+        ("pipe", "screenshot_not_found:pipe.png"),
+        ("hole", "screenshot_not_found:hole.png"),
+    ] {
+        let path = PathBuf::from(format!("{name}.png"));
+        let told = desk.one(GraderSpec::ScreenshotExists { path }).await;
+        assert_eq!(told.1, reason, "{name}");
+        assert_eq!(told.0 == Grade::Pass, reason.is_empty());
+    }
+}
+
+#[tokio::test]
+async fn a_small_png_that_swells_is_read_without_holding_it() {
+    let desk = Desk::new();
+    let mut bytes = Vec::new();
+    let mut encoder = png::Encoder::new(&mut bytes, 20_000, 4_000);
+    encoder.set_color(png::ColorType::Rgba);
+    encoder.set_compression(png::Compression::High);
+    let mut writer = encoder.write_header().expect("a header");
+    let mut rows = writer.stream_writer().expect("a stream");
+    let row = vec![0; 80_000];
+    for _ in 0..4_000 {
+        std::io::Write::write_all(&mut rows, &row).expect("a row");
+    }
+    rows.finish().expect("an end");
+    drop(writer);
+    assert!(bytes.len() < 2 << 20, "{} bytes", bytes.len());
+    desk.put("App/large.png", &bytes);
+    let path = PathBuf::from("large.png");
+    let before = peak_kib();
+    let told = desk.one(GraderSpec::ScreenshotExists { path }).await;
+    assert_eq!(told.0, Grade::Pass);
+    let grown = peak_kib() - before;
+    assert!(grown < 200 << 10, "{grown} KiB more for 320 MB of pixels");
+}
+
+/// The most memory that this process has held.
+fn peak_kib() -> u64 {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    line.and_then(|line| line.split_whitespace().next()?.parse().ok())
+        .unwrap_or(0)
+}
+
+async fn distance(desk: &Desk, seen: &Picture, reference: &Picture) -> u32 {
+    let known = desk.home.path().join("reference.png");
+    save(seen, &desk.at("App/seen.png"));
+    save(reference, &known);
+    let told = desk
+        .one(GraderSpec::ScreenshotCompare {
+            path: PathBuf::from("seen.png"),
+            reference_path: known,
+            threshold: 0,
+        })
+        .await;
+    let distance = told.1.strip_prefix("screenshot_mismatch:distance=");
+    distance.map_or(0, |rest| {
+        let number = rest
+            .strip_suffix(",threshold=0")
+            .expect("the contract's form");
+        number.parse().expect("a number")
+    })
+}
+
+#[tokio::test]
+async fn like_pages_are_near_and_different_pages_are_far() {
+    let desk = Desk::new();
+    let original = page(390, 844, 1);
+    assert_eq!(distance(&desk, &original, &original).await, 0);
+    let scaled = page(780, 1688, 1);
+    assert!(
+        distance(&desk, &scaled, &original).await <= 6,
+        "another scale"
+    );
+    let mut clock = original.clone();
+    for (x, y) in (10..60).flat_map(|x| (5..15).map(move |y| (x, y))) {
+        clock.pixels[y * clock.width + x] = [200; 3];
+    }
+    assert!(
+        distance(&desk, &clock, &original).await <= 10,
+        "another clock"
+    );
+    for seed in 2..12 {
+        let other = page(390, 844, seed);
+        let far = distance(&desk, &other, &original).await;
+        assert!(far > 10, "page {seed} is {far} bits away");
+    }
+}
+
+#[tokio::test]
+async fn a_smooth_page_is_like_itself_in_a_hardly_other_colour() {
+    let desk = Desk::new();
+    let smooth = |blue: u8| {
+        picture(64, 64, |x, y| {
+            let [x, y] = [x, y].map(|place| u8::try_from(4 * place).unwrap_or(u8::MAX));
+            [x, y, blue]
+        })
+    };
+    assert_eq!(distance(&desk, &smooth(3), &smooth(0)).await, 0);
+    assert!(distance(&desk, &smooth(200), &smooth(0)).await > 0);
+}
+
+#[tokio::test]
+async fn a_blank_page_is_like_nothing_but_itself() {
+    let desk = Desk::new();
+    let white = picture(390, 844, |_, _| [255; 3]);
+    let black = picture(390, 844, |_, _| [0; 3]);
+    let original = page(390, 844, 1);
+    for (seen, reference, wanted) in [
+        (&white, &original, 64),
+        (&original, &white, 64),
+        (&black, &original, 64),
+        (&white, &black, 64),
+        (&white, &white, 0),
+    ] {
+        assert_eq!(distance(&desk, seen, reference).await, wanted);
+    }
+}
+
+#[tokio::test]
+async fn a_reference_that_cannot_be_read_is_the_suites_fault() {
+    let desk = Desk::new();
+    save(&page(64, 96, 1), &desk.at("App/seen.png"));
+    let compare = |path: &str, reference_path: PathBuf| GraderSpec::ScreenshotCompare {
+        path: PathBuf::from(path),
+        reference_path,
+        threshold: 10,
+    };
+    let told = desk
+        .one(compare("seen.png", PathBuf::from("/nowhere.png")))
+        .await;
+    assert_eq!(told.0, Grade::Error);
+    assert!(
+        told.1
+            .starts_with("screenshot_reference_unreadable:/nowhere.png"),
+        "{}",
+        told.1
+    );
+    let told = desk.one(compare("gone.png", desk.at("App/seen.png"))).await;
+    assert_eq!(
+        told,
+        (Grade::Fail, "screenshot_not_found:gone.png".to_owned())
+    );
+}
+
+#[tokio::test]
+async fn a_screenshot_that_differs_is_shown_beside_its_reference() {
+    let desk = Desk::new();
+    let reference_path = desk.home.path().join("reference.png");
+    save(&page(64, 96, 1), &reference_path);
+    save(&page(80, 96, 4), &desk.at("App/shot.png"));
+    let compare = |threshold| GraderSpec::ScreenshotCompare {
+        path: PathBuf::from("shot.png"),
+        reference_path: reference_path.clone(),
+        threshold,
+    };
+    let shown = desk
+        .home
+        .path()
+        .join("logs/grader_01_screenshot_compare.png");
+    assert_eq!(desk.one(compare(64)).await.0, Grade::Pass);
+    assert!(!shown.exists(), "what passes needs no picture");
+    assert_eq!(desk.one(compare(0)).await.0, Grade::Fail);
+    let both = Picture::decode(&fs::read(shown).expect("a picture")).expect("a PNG");
+    assert_eq!((both.width, both.height), (64 + 8 + 80, 96));
+    let at = |picture: &Picture, x: usize| picture.pixels[50 * picture.width + x];
+    assert_eq!(at(&both, 10), at(&page(64, 96, 1), 10));
+    assert_eq!(at(&both, 72 + 10), at(&page(80, 96, 4), 10));
+}
+
+/// The same page by another program, in the ways in which files hold pixels.
+#[test]
+fn every_way_to_hold_pixels_shows_the_same_page() {
+    let own = page(64, 96, 1);
+    let own = Look::of(&own.encode().expect("a PNG")).expect("a look");
+    for (name, bytes) in [
+        (
+            "a JPEG",
+            &include_bytes!("../../../tests/fixtures/images/page.jpg")[..],
+        ),
+        (
+            "greys",
+            include_bytes!("../../../tests/fixtures/images/grey.png"),
+        ),
+        (
+            "a palette",
+            include_bytes!("../../../tests/fixtures/images/palette.png"),
+        ),
+        (
+            "transparency",
+            include_bytes!("../../../tests/fixtures/images/alpha.png"),
+        ),
+        (
+            "16 bits",
+            include_bytes!("../../../tests/fixtures/images/deep.png"),
+        ),
+    ] {
+        let distance = Look::of(bytes).expect(name).distance(&own);
+        assert!(distance <= 2, "{name}: {distance}");
+    }
+}

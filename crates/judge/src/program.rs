@@ -1,0 +1,94 @@
+//! A judge that is a program: the prompt on standard input, one JSON object on standard output.
+
+use std::ffi::OsString;
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::dialect::Told;
+use crate::fault::Fault;
+use proctor_config::names_variable;
+use proctor_model::is_amount;
+use proctor_supervise::{Cancel, ChildEnding, ChildSpec, EndReason, Exit, StdinPlan, capture};
+
+/// What it gets of the operator's environment without being named.
+const ALWAYS: [&str; 4] = ["PATH", "HOME", "LANG", "TMPDIR"];
+
+/// What is started.
+#[derive(Debug)]
+pub(super) struct Program<'a> {
+    pub(super) argv: &'a [String],
+    pub(super) env_pass: &'a [String],
+    pub(super) operator: &'a [(OsString, OsString)],
+    pub(super) stdin: String,
+    pub(super) timeout: Duration,
+    pub(super) most_bytes: usize,
+}
+
+/// Starts it in a folder of its own and reads what it prints.
+pub(super) async fn ask(program: Program<'_>, cancel: &Cancel) -> Result<Told, Fault> {
+    let folder = tempfile::tempdir()
+        .map_err(|why| Fault::Passing(format!("make a folder for it: {why}"), None))?;
+    let argv = program.argv.iter().map(OsString::from).collect();
+    let env = environment(program.operator, program.env_pass);
+    let mut child = ChildSpec::helper(argv, folder.path(), env, program.timeout);
+    child.stdin = StdinPlan::Bytes(program.stdin.into_bytes());
+    let (ending, output) = capture(&child, program.most_bytes, cancel).await;
+    let end = ended(&ending);
+    if output.truncated {
+        return Err(end.err().unwrap_or_else(|| {
+            Fault::Unreadable(format!(
+                "it printed more than max_reply_kib, {} KiB",
+                program.most_bytes / 1024
+            ))
+        }));
+    }
+    let told = String::from_utf8(output.stdout).map(read);
+    match (end, told) {
+        (Ok(()), Ok(told)) => Ok(told),
+        (Ok(()), Err(_)) => Err(Fault::Unreadable("what it printed is no UTF-8".to_owned())),
+        // It may break down after it told what it cost.
+        (Err(Fault::Broken(why)), Ok(told)) if told.usd.is_some() => Ok(Told {
+            cut: Some(why),
+            ..told
+        }),
+        (Err(fault), _) => Err(fault),
+    }
+}
+
+fn environment(operator: &[(OsString, OsString)], named: &[String]) -> Vec<(OsString, OsString)> {
+    let fits =
+        |name: &str| ALWAYS.contains(&name) || named.iter().any(|rule| names_variable(rule, name));
+    let taken = operator
+        .iter()
+        .filter(|(name, _)| name.to_str().is_some_and(fits));
+    taken.cloned().collect()
+}
+
+/// What it says on standard error is not repeated: it may hold what it was given.
+fn ended(ending: &ChildEnding) -> Result<(), Fault> {
+    let broken = |why: String| Err(Fault::Broken(why));
+    match (ending.reason, ending.exit) {
+        (EndReason::Cancelled, _) => Err(Fault::Cancelled),
+        (EndReason::NotStarted, _) => Err(Fault::Final(format!(
+            "it cannot be started: {}",
+            ending.spawn_error.as_deref().unwrap_or("unknown")
+        ))),
+        (EndReason::HardTimeout, _) => broken("it took longer than timeout_sec".to_owned()),
+        (_, Some(Exit::Code(0))) => Ok(()),
+        (_, Some(Exit::Code(code))) => broken(format!("it ended with exit code {code}")),
+        (_, Some(Exit::Signal(signal))) => broken(format!("signal {signal} ended it")),
+        (_, None) => broken("it did not end".to_owned()),
+    }
+}
+
+/// It may tell beside its reply what it cost: `cost_usd`.
+fn read(text: String) -> Told {
+    let reply: Value = serde_json::from_str(&text).unwrap_or_default();
+    let usd = reply["cost_usd"].as_f64();
+    Told {
+        usd: usd.filter(|usd| is_amount(*usd)),
+        text,
+        ..Told::default()
+    }
+}

@@ -1,0 +1,291 @@
+//! What the rows of one cell amount to.
+
+use std::collections::BTreeMap;
+
+use crate::facts::{Facts, Measured, Standing};
+use crate::layers::LayerCounts;
+use crate::number::ratio;
+use proctor_stats::{self as stats, Interval, Sum, Z_95};
+
+/// Values of which quantiles are asked: kept one by one.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Sample(Vec<f64>);
+
+impl Sample {
+    fn add_if(&mut self, value: Option<f64>) {
+        self.0.extend(value.filter(|value| value.is_finite()));
+    }
+
+    fn sort(&mut self) {
+        stats::sort_floats(&mut self.0);
+        self.0.shrink_to_fit();
+    }
+
+    /// The values, ascending once the summary is made.
+    #[must_use]
+    pub fn values(&self) -> &[f64] {
+        &self.0
+    }
+
+    /// The `q`-quantile.
+    #[must_use]
+    pub fn quantile(&self, q: f64) -> Option<f64> {
+        stats::quantile(&self.0, q)
+    }
+
+    /// The mean.
+    #[must_use]
+    pub fn mean(&self) -> Option<f64> {
+        stats::mean(&self.0)
+    }
+
+    /// The sample standard deviation.
+    #[must_use]
+    pub fn std(&self) -> Option<f64> {
+        stats::sample_std(&self.0)
+    }
+
+    /// The coefficient of variation.
+    #[must_use]
+    pub fn cv(&self) -> Option<f64> {
+        stats::coefficient_of_variation(&self.0)
+    }
+}
+
+/// Sum / `count`; `None` without values or at 0.
+fn per(sum: &Sum, count: usize) -> Option<f64> {
+    (sum.count() > 0 && count > 0).then(|| sum.total() / crate::number::of(count))
+}
+
+/// The rows of one cell, or of all cells of a scenario, as they are counted.
+///
+/// `runs` counts every trial that has a row; times, costs and tool metrics are of the trials that speak about the agent,
+/// so those that an infra fault or an interruption decided are left out of them, but not out of what a success costs.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct CellStats {
+    /// `capability` or `regression`.
+    pub task_kind: String,
+    /// Trials, superseded attempts left out.
+    pub runs: usize,
+    /// Attempts that a later one superseded.
+    pub superseded: usize,
+    /// Trials that succeeded.
+    pub successes: usize,
+    /// Successes that neither an infra fault nor an interruption casts doubt on.
+    pub sound_successes: usize,
+    /// Trials on which graders came to a verdict, infra faults and interruptions left out.
+    pub graded: usize,
+    /// Successes among them.
+    pub graded_successes: usize,
+    /// Trials that something else than the agent's work decided.
+    pub infra: usize,
+    /// Trials that were cancelled or lost.
+    pub interrupted: usize,
+    /// Trials whose integrity is not clean.
+    pub flagged: usize,
+    /// Trials of another agent than the first one of the arm.
+    pub another_agent: usize,
+    /// Trials for which an MCP server of the scenario never started.
+    pub lacked_servers: usize,
+    /// Trials of which both suites of the task are known, and how many of them passed the visible and the held-out tests.
+    pub suites: (usize, usize, usize),
+    /// How trials came out by each layer.
+    pub layers: LayerCounts,
+    /// Trials that passed a task that no honest work can pass.
+    pub impossible: usize,
+    /// How trials came out, by word.
+    pub outcomes: BTreeMap<String, usize>,
+    /// Billed USD of every attempt, superseded or not.
+    pub spent: Sum,
+    /// Attempts that cost more than their rows tell, superseded or not.
+    pub cost_incomplete: usize,
+    /// Billed USD and agent-only seconds of all `runs`, however they came out: what a success is paid with.
+    pub paid: (Sum, Sum),
+    /// Agent-only seconds.
+    pub times: Sample,
+    /// Billed USD.
+    pub costs: Sample,
+    /// How many of these are lower bounds.
+    pub cost_lower_bounds: usize,
+    /// Cold-equivalent USD.
+    pub cold_costs: Sample,
+    /// Trials of which more tokens were used than are told.
+    pub token_lower_bounds: usize,
+    /// Sums of what only a mean is asked of.
+    pub sums: Sums,
+}
+
+macro_rules! sums {
+    ($($(#[$doc:meta])* $name:ident),+ $(,)?) => {
+        /// Running sums over the trials that have the value.
+        #[derive(Debug, Clone, Copy, Default, PartialEq)]
+        pub struct Sums { $($(#[$doc])* pub $name: Sum),+ }
+
+        impl Sums {
+            fn add(&mut self, measured: &Measured) { $(self.$name.add_if(measured.$name);)+ }
+            fn merge(&mut self, other: &Self) { $(self.$name.merge(&other.$name);)+ }
+        }
+    };
+}
+
+sums! {
+    /// USD saved by caches.
+    cache_savings,
+    /// Shares of input tokens that came from a cache.
+    cache_read_rate,
+    /// Tokens of all kinds.
+    tokens,
+    /// Agent calls of `xcodebuild`.
+    xcodebuild_calls,
+    /// Agent calls of `xcrun`.
+    xcrun_calls,
+    /// Agent calls of `xcrun simctl`.
+    simctl_calls,
+    /// MCP tool calls.
+    mcp_tool_calls,
+    /// Seconds to the first building `xcodebuild`.
+    first_xcodebuild,
+    /// Seconds to the first MCP build tool.
+    first_mcp_build,
+    /// Calls beyond the first of each signature.
+    xcodebuild_repeats,
+    /// Distinct destinations.
+    destinations,
+    /// Destinations beyond the first.
+    destination_churn,
+    /// Tool errors.
+    tool_errors,
+    /// Tool errors of MCP tools.
+    tool_errors_mcp,
+    /// Tool errors of other tools.
+    tool_errors_other,
+    /// Seconds spent beside the agent.
+    overhead,
+}
+
+impl CellStats {
+    /// Counts a trial.
+    pub fn add(&mut self, facts: &Facts) {
+        if self.task_kind.is_empty() {
+            self.task_kind.clone_from(&facts.task_kind);
+        }
+        self.runs += 1;
+        self.successes += usize::from(facts.success);
+        self.flagged += usize::from(facts.flagged);
+        self.another_agent += usize::from(facts.another_agent);
+        self.lacked_servers += usize::from(facts.lacked_servers);
+        self.spent.add_if(facts.measured.cost);
+        self.cost_incomplete += usize::from(facts.measured.cost_is_incomplete);
+        self.paid.0.add_if(facts.measured.cost);
+        self.paid.1.add_if(facts.measured.time);
+        *self.outcomes.entry(facts.outcome.clone()).or_default() += 1;
+        match facts.standing {
+            Standing::Infra => self.infra += 1,
+            Standing::Interrupted => self.interrupted += 1,
+            Standing::Sound => self.add_sound(facts),
+        }
+    }
+
+    fn add_sound(&mut self, facts: &Facts) {
+        self.sound_successes += usize::from(facts.success);
+        self.graded += usize::from(facts.graded);
+        self.graded_successes += usize::from(facts.graded && facts.success);
+        self.impossible += usize::from(facts.impossible);
+        if let Some((visible, held_out)) = facts.suites {
+            self.suites.0 += 1;
+            self.suites.1 += usize::from(visible);
+            self.suites.2 += usize::from(held_out);
+        }
+        self.layers.add(&facts.layers);
+        self.times.add_if(facts.measured.time);
+        self.costs.add_if(facts.measured.cost);
+        self.cost_lower_bounds += usize::from(facts.measured.cost_is_lower_bound());
+        self.cold_costs.add_if(facts.measured.cold_cost);
+        self.token_lower_bounds += usize::from(facts.measured.tokens_are_lower_bound);
+        self.sums.add(&facts.measured);
+    }
+
+    /// Counts an attempt that a later one superseded: only its money.
+    pub fn add_superseded(&mut self, facts: &Facts) {
+        self.superseded += 1;
+        self.spent.add_if(facts.measured.cost);
+        self.cost_incomplete += usize::from(facts.measured.cost_is_incomplete);
+    }
+
+    /// Takes in all that another cell counted.
+    pub fn merge(&mut self, other: &Self) {
+        self.runs += other.runs;
+        self.superseded += other.superseded;
+        self.successes += other.successes;
+        self.sound_successes += other.sound_successes;
+        self.graded += other.graded;
+        self.graded_successes += other.graded_successes;
+        self.infra += other.infra;
+        self.interrupted += other.interrupted;
+        self.flagged += other.flagged;
+        self.another_agent += other.another_agent;
+        self.lacked_servers += other.lacked_servers;
+        self.suites.0 += other.suites.0;
+        self.suites.1 += other.suites.1;
+        self.suites.2 += other.suites.2;
+        self.impossible += other.impossible;
+        self.layers.merge(&other.layers);
+        for (outcome, count) in &other.outcomes {
+            *self.outcomes.entry(outcome.clone()).or_default() += count;
+        }
+        self.spent.merge(&other.spent);
+        self.cost_incomplete += other.cost_incomplete;
+        self.paid.0.merge(&other.paid.0);
+        self.paid.1.merge(&other.paid.1);
+        self.times.0.extend(other.times.values());
+        self.costs.0.extend(other.costs.values());
+        self.token_lower_bounds += other.token_lower_bounds;
+        self.cost_lower_bounds += other.cost_lower_bounds;
+        self.cold_costs.0.extend(other.cold_costs.values());
+        self.sums.merge(&other.sums);
+    }
+
+    /// Sorts the samples, once all rows are counted.
+    pub fn finish(&mut self) {
+        self.times.sort();
+        self.costs.sort();
+        self.cold_costs.sort();
+    }
+
+    /// Billed USD of all trials for each success.
+    #[must_use]
+    pub fn cost_per_success(&self) -> Option<f64> {
+        per(&self.paid.0, self.successes)
+    }
+
+    /// Agent-only seconds of all trials for each success.
+    #[must_use]
+    pub fn time_per_success(&self) -> Option<f64> {
+        per(&self.paid.1, self.successes)
+    }
+
+    /// Successes over all planned trials.
+    #[must_use]
+    pub fn success_rate(&self) -> Option<f64> {
+        ratio(self.successes, self.runs)
+    }
+
+    /// Successes over the trials on which graders came to a verdict.
+    #[must_use]
+    pub fn success_rate_graded(&self) -> Option<f64> {
+        ratio(self.graded_successes, self.graded)
+    }
+
+    /// The share of trials that passed the visible tests, and that of those that passed the held-out ones as well.
+    #[must_use]
+    pub fn suite_rates(&self) -> Option<(f64, f64)> {
+        let (all, visible, held_out) = self.suites;
+        Some((ratio(visible, all)?, ratio(held_out, all)?))
+    }
+
+    /// The 95 % Wilson interval of [`Self::success_rate_graded`].
+    #[must_use]
+    pub fn success_interval(&self) -> Option<Interval> {
+        stats::wilson(self.graded_successes, self.graded, Z_95)
+    }
+}

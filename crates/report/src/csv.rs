@@ -1,0 +1,80 @@
+//! `summary.csv`, and the cells that every CSV of a run is made of.
+
+use std::borrow::Cow;
+use std::io::{self, Write};
+
+use crate::columns::{Value, columns};
+use crate::number;
+use crate::sanitize::sanitize;
+use crate::summary::Summary;
+
+/// What makes a spreadsheet take a text for a formula, in both widths, or skip to what follows (OWASP, "CSV Injection").
+const OPENINGS: [char; 11] = [
+    '=', '+', '-', '@', '\t', '\r', '\n', '\u{ff1d}', '\u{ff0b}', '\u{ff0d}', '\u{ff20}',
+];
+
+/// A text cell that moves no terminal, is no command to a build server and that no spreadsheet takes for a formula: one that opens like one gets a
+/// leading `'`.
+#[must_use]
+pub fn text_cell(text: &str) -> Cow<'_, str> {
+    let is_plain = text.bytes().all(|byte| matches!(byte, b' '..=b'~'));
+    let text = if is_plain && !text.contains("##") {
+        Cow::Borrowed(text)
+    } else {
+        Cow::Owned(sanitize(text))
+    };
+    if text.starts_with(OPENINGS) {
+        Cow::Owned(format!("'{text}"))
+    } else {
+        text
+    }
+}
+
+/// Writes `summary.csv`.
+///
+/// # Errors
+/// What `out` says.
+pub fn summary_csv(summary: &Summary, out: &mut dyn Write) -> io::Result<()> {
+    let mut lines = csv::Writer::from_writer(out);
+    lines.write_record(columns().iter().map(|column| column.name))?;
+    for row in summary.rows() {
+        lines.write_record(row.iter().map(cell))?;
+    }
+    lines.flush()
+}
+
+fn cell(value: &Value) -> String {
+    match value {
+        Value::Text(text) => text_cell(text).into_owned(),
+        Value::Count(count) => count.to_string(),
+        Value::Float(value) => value.map(number::float).unwrap_or_default(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_that_opens_like_a_formula_is_quoted() {
+        for formula in ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\n=1", "\u{ff1d}1"] {
+            assert_eq!(text_cell(formula), format!("'{formula}"));
+        }
+        assert_eq!(text_cell("\r=1"), "'\n=1");
+        for plain in ["", "plain", "a=b", "1", "'=1", "größer, 語"] {
+            assert_eq!(text_cell(plain), plain);
+        }
+    }
+
+    #[test]
+    fn a_text_that_moves_a_terminal_is_shown_without_that() {
+        let cases = [
+            ("a\x1b[2Jb", "ab"),
+            ("\x1b[1m=1", "'=1"),
+            ("a\u{202e}b", "a<U+202E>b"),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(text_cell(text), expected);
+        }
+    }
+}

@@ -1,0 +1,306 @@
+//! What more trials would take, judged by those of a past run.
+
+use std::collections::BTreeMap;
+
+use crate::facts::{Facts, Standing};
+use crate::number::of;
+use crate::rebuild::{ReportError, attempts};
+use proctor_model::Cell;
+use proctor_record::RunDir;
+use proctor_stats as stats;
+
+/// A mean with a low and a high guess.
+///
+/// The range is what it takes if every trial is at the 10th or 90th percentile of its cell: wider than the range of a sum
+/// of independent trials, because days and providers differ more than trials of one day do.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Span {
+    /// At the mean.
+    pub mean: f64,
+    /// At the 10th and at the 90th percentile; one trial gives none. In a sum, cells without a range count at their mean.
+    pub range: Option<[f64; 2]>,
+}
+
+/// What `trials` more trials of one cell take.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CellEstimate {
+    /// The cell.
+    pub cell: Cell,
+    /// Whether these are its baseline runs.
+    pub baseline: bool,
+    /// Trials that are planned.
+    pub trials: usize,
+    /// Trials of the past run that it is judged by.
+    pub seen: usize,
+    /// Mean of agent-only seconds.
+    pub time_mean: Option<f64>,
+    /// Median of agent-only seconds.
+    pub time_median: Option<f64>,
+    /// Mean of the seconds beside the agent.
+    pub overhead_mean: Option<f64>,
+    /// Mean of billed USD.
+    pub cost_mean: Option<f64>,
+    /// Median of billed USD.
+    pub cost_median: Option<f64>,
+    /// Trials of the past run that cost more than their rows tell: all figures of cost are then lower bounds.
+    pub cost_lower_bounds: usize,
+    /// Seconds of all planned trials one after the other, overhead included.
+    pub seconds: Option<Span>,
+    /// USD of all planned trials.
+    pub usd: Option<Span>,
+}
+
+/// What a run with so many trials per cell takes. Sums are over the cells that are known.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Estimate {
+    /// Trials per cell.
+    pub trials: usize,
+    /// The cells in order; baselines last, as many as the past run had.
+    pub cells: Vec<CellEstimate>,
+    /// Seconds at `--jobs 1`.
+    pub seconds: Span,
+    /// USD.
+    pub usd: Span,
+    /// Cells of which no time is known.
+    pub cells_without_time: usize,
+    /// Cells of which no cost is known.
+    pub cells_without_cost: usize,
+    /// Cells whose time or cost one trial alone tells, which gives no range.
+    pub cells_without_range: usize,
+    /// Trials of the past run that cost more than their rows tell, and that this is judged by: the USD are then a lower bound.
+    pub cost_lower_bounds: usize,
+}
+
+/// Judges `trials` more trials per cell by the rows of a past run.
+///
+/// # Errors
+/// When its journal cannot be read.
+pub fn estimate(run: &RunDir, trials: usize) -> Result<Estimate, ReportError> {
+    let mut past = PastRun::default();
+    for (row, is_superseded) in attempts(run)? {
+        if !is_superseded {
+            past.add(&Facts::of(&row));
+        }
+    }
+    Ok(past.estimate(trials))
+}
+
+/// Collects the rows of a past run.
+#[derive(Debug, Default)]
+pub struct PastRun {
+    cells: BTreeMap<(bool, Cell), Past>,
+}
+
+#[derive(Debug, Default)]
+struct Past {
+    runs: usize,
+    seen: usize,
+    times: Vec<f64>,
+    overheads: Vec<f64>,
+    costs: Vec<f64>,
+    cost_lower_bounds: usize,
+}
+
+impl PastRun {
+    /// Takes in a row that stands for a trial.
+    pub fn add(&mut self, facts: &Facts) {
+        let past = self
+            .cells
+            .entry((facts.baseline, facts.cell.clone()))
+            .or_default();
+        past.runs += 1;
+        if facts.standing == Standing::Sound {
+            past.seen += 1;
+            past.times.extend(facts.measured.time);
+            past.overheads.extend(facts.measured.overhead);
+            past.costs.extend(facts.measured.cost);
+            past.cost_lower_bounds += usize::from(facts.measured.cost_is_lower_bound());
+        }
+    }
+
+    /// Judges `trials` more trials per cell.
+    #[must_use]
+    pub fn estimate(self, trials: usize) -> Estimate {
+        let cells: Vec<_> = self
+            .cells
+            .into_iter()
+            .map(|(key, past)| past.estimate(key, trials))
+            .collect();
+        Estimate {
+            trials,
+            seconds: total(cells.iter().filter_map(|cell| cell.seconds)),
+            usd: total(cells.iter().filter_map(|cell| cell.usd)),
+            cells_without_time: cells.iter().filter(|cell| cell.seconds.is_none()).count(),
+            cells_without_cost: cells.iter().filter(|cell| cell.usd.is_none()).count(),
+            cells_without_range: cells.iter().filter(|cell| cell.has_no_range()).count(),
+            cost_lower_bounds: cells.iter().map(|cell| cell.cost_lower_bounds).sum(),
+            cells,
+        }
+    }
+}
+
+impl Past {
+    fn estimate(mut self, (baseline, cell): (bool, Cell), trials: usize) -> CellEstimate {
+        stats::sort_floats(&mut self.times);
+        stats::sort_floats(&mut self.costs);
+        let trials = if baseline { self.runs } else { trials };
+        let overhead_mean = stats::mean(&self.overheads);
+        CellEstimate {
+            cell,
+            baseline,
+            trials,
+            seen: self.seen,
+            time_mean: stats::mean(&self.times),
+            time_median: stats::median(&self.times),
+            overhead_mean,
+            cost_mean: stats::mean(&self.costs),
+            cost_median: stats::median(&self.costs),
+            cost_lower_bounds: self.cost_lower_bounds,
+            seconds: span(&self.times, overhead_mean.unwrap_or(0.0), trials),
+            usd: span(&self.costs, 0.0, trials),
+        }
+    }
+}
+
+impl CellEstimate {
+    fn has_no_range(&self) -> bool {
+        let mut known = [self.seconds, self.usd].into_iter().flatten();
+        known.any(|span| span.range.is_none())
+    }
+}
+
+fn span(sorted: &[f64], more: f64, trials: usize) -> Option<Span> {
+    let each = |value: f64| (value + more) * of(trials);
+    let at = |q: f64| stats::quantile(sorted, q).map(each);
+    let range = at(0.1).zip(at(0.9)).filter(|_| sorted.len() > 1);
+    Some(Span {
+        mean: each(stats::mean(sorted)?),
+        range: range.map(|(low, high)| [low, high]),
+    })
+}
+
+fn total(spans: impl Iterator<Item = Span>) -> Span {
+    spans.fold(Span::default(), |sum, span| Span {
+        mean: sum.mean + span.mean,
+        range: (sum.range.is_some() || span.range.is_some()).then(|| {
+            let [low, high] = sum.range.unwrap_or([sum.mean; 2]);
+            let [more_low, more_high] = span.range.unwrap_or([span.mean; 2]);
+            [low + more_low, high + more_high]
+        }),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::facts::Measured;
+    use crate::facts::tests::facts;
+    use crate::table::Look;
+
+    fn row(task: &str, time: f64, cost: Option<f64>) -> Facts {
+        let measured = Measured {
+            time: Some(time),
+            cost,
+            overhead: Some(1.0),
+            ..Measured::default()
+        };
+        Facts {
+            measured,
+            ..facts("a", "s", task)
+        }
+    }
+
+    #[test]
+    fn totals_are_trials_times_means_and_unknown_costs_are_told() {
+        let mut past = PastRun::default();
+        for time in [10.0, 20.0, 30.0] {
+            past.add(&row("known", time, Some(0.5)));
+        }
+        past.add(&row("free", 4.0, None));
+        past.add(&Facts {
+            baseline: true,
+            ..row("baseline", 2.0, Some(0.25))
+        });
+        past.add(&Facts {
+            standing: Standing::Infra,
+            ..row("known", 1e6, Some(1e6))
+        });
+        let estimate = past.estimate(10);
+        // 10 x (20 + 1) + 10 x (4 + 1) + 1 x (2 + 1)
+        assert!((estimate.seconds.mean - 263.0).abs() < 1e-9, "{estimate:?}");
+        let [low, high] = estimate.seconds.range.unwrap();
+        assert!((low - (10.0 * 13.0 + 50.0 + 3.0)).abs() < 1e-9);
+        assert!((high - (10.0 * 29.0 + 50.0 + 3.0)).abs() < 1e-9);
+        assert!((estimate.usd.mean - 5.25).abs() < 1e-9);
+        assert_eq!(
+            (estimate.cells_without_time, estimate.cells_without_cost),
+            (0, 1)
+        );
+        let text = estimate.to_text(Look::PLAIN);
+        assert!(
+            text.contains("time at --jobs 1: 4m23s (3m03s to 5m43s)"),
+            "{text}"
+        );
+        assert!(
+            text.contains("the cost of 1 of 3 cells is unknown and not counted"),
+            "{text}"
+        );
+        assert!(
+            text.contains("2 of 3 cells were seen once, which gives no range"),
+            "{text}"
+        );
+        assert!(!text.contains(">="), "{text}");
+    }
+
+    #[test]
+    fn one_trial_gives_no_range() {
+        let mut past = PastRun::default();
+        past.add(&row("once", 9.0, Some(0.5)));
+        let estimate = past.estimate(2);
+        let json = estimate.to_json();
+        for key in ["total_seconds_at_jobs_1", "total_cost_usd"] {
+            assert_eq!(json[key]["p10"], serde_json::Value::Null, "{json:#}");
+        }
+        let text = estimate.to_text(Look::PLAIN);
+        for told in [
+            "time at --jobs 1: 20.0s (one trial gives no range)\n",
+            "cost: $1.00 (one trial gives no range)\n",
+        ] {
+            assert!(text.contains(told), "{text}");
+        }
+        assert!(!text.contains("percentile"), "{text}");
+    }
+
+    #[test]
+    fn an_estimate_that_is_judged_by_lower_bounds_says_so() {
+        let mut past = PastRun::default();
+        let stopped = |task: &str, cost: Option<f64>| {
+            let mut row = row(task, 10.0, cost);
+            row.measured.cost_is_incomplete = true;
+            row
+        };
+        past.add(&row("mixed", 10.0, Some(0.5)));
+        past.add(&stopped("mixed", Some(0.25)));
+        past.add(&stopped("mixed", None));
+        past.add(&row("whole", 10.0, Some(0.125)));
+        let estimate = past.estimate(2);
+        let json = estimate.to_json();
+        assert_eq!(json["cost_lower_bound_rows"], 1);
+        let of_cells: Vec<_> = estimate
+            .cells
+            .iter()
+            .map(|cell| (cell.cell.task.as_str(), cell.cost_lower_bounds))
+            .collect();
+        assert_eq!(of_cells, [("mixed", 1), ("whole", 0)]);
+        assert_eq!(json["cells"][0]["cost_lower_bound_rows"], 1);
+        let text = estimate.to_text(Look::PLAIN);
+        for told in [
+            "cost: >=$1.00 (>=$0.8000 to >=$1.20)",
+            ">=$0.3750",
+            " $0.1250",
+            "1 row of the past run cost more than anybody told (`cost_is_lower_bound`), so that more trials cost more than this",
+        ] {
+            assert!(text.contains(told), "{told}: {text}");
+        }
+    }
+}

@@ -1,0 +1,216 @@
+//! `summary.md`: how to read the costs, the table of cells, and the scenarios over all agents.
+
+use std::fmt::Write as _;
+
+use crate::columns::{Column, Kind, Value, columns};
+use crate::layers;
+use crate::overview::{Overview, ScenarioLine};
+use crate::sanitize::sanitize_line;
+use crate::shim_cost::ShimCost;
+use crate::spending::Spending;
+use crate::summary::Summary;
+
+const HOW_TO_READ: &str = "\
+**How to read the cost columns** (USD per trial)
+
+- `cost_*` is what was *billed*: cache discounts and the tokens of tool schemas are in it. It is what a trial costs you.
+- `cold_cost_*` is the *cold equivalent*: every cached token counted at the full input price. Compare arms with it, since \
+which trial met a warm cache is luck.
+- `marginal_cost_usd` (per trial, in `runs.csv`) is billed less the mean cost of the do-nothing baseline runs of the same agent \
+and scenario: the price of the work alone.
+
+Times, costs and tool metrics leave out trials that an infra fault or an interruption decided; `runs` and `success_rate` count \
+every trial that has a row, `graded` and `success_rate_graded` those with a verdict. An empty cell is unknown, never zero.
+";
+
+const COLD: &str = "Only trials that read no token from a cache (`cached_read_tokens` = 0).\n";
+
+/// `summary.md`.
+#[must_use]
+pub fn summary_md(
+    summary: &Summary,
+    overview: &Overview,
+    (spending, shims): (&Spending, &ShimCost),
+) -> String {
+    format!(
+        "# Summary\n\n{HOW_TO_READ}\n{}{}\n{}{}{}",
+        cells_table(summary),
+        layers::markdown(summary),
+        scenarios(overview),
+        spending.to_markdown(),
+        shims.to_markdown()
+    )
+}
+
+/// `summary_cold.md`.
+#[must_use]
+pub fn summary_cold_md(summary: &Summary) -> String {
+    format!(
+        "# Summary of cold trials\n\n{HOW_TO_READ}\n{COLD}\n{}",
+        cells_table(summary)
+    )
+}
+
+fn cells_table(summary: &Summary) -> String {
+    let header: Vec<_> = columns()
+        .iter()
+        .map(|column| column.name.to_owned())
+        .collect();
+    let numeric: Vec<_> = columns()
+        .iter()
+        .map(|column| column.kind != Kind::Text)
+        .collect();
+    let rows = summary.rows().map(|row| {
+        columns()
+            .iter()
+            .zip(&row)
+            .map(|(column, value)| shown(column, value))
+            .collect()
+    });
+    table(&header, &numeric, rows)
+}
+
+fn shown(column: &Column, value: &Value) -> String {
+    match (column.kind, value) {
+        (_, Value::Text(text)) => escape(text),
+        (_, Value::Count(count)) => count.to_string(),
+        (_, Value::Float(None)) => String::new(),
+        (Kind::Rate, Value::Float(Some(rate))) => percent(*rate),
+        (Kind::Time, Value::Float(Some(time))) => format!("{time:.1}"),
+        (_, Value::Float(Some(value))) => format!("{value:.6}"),
+    }
+}
+
+/// A share of 1 as `99.8%`.
+#[must_use]
+pub fn percent(rate: f64) -> String {
+    format!("{:.1}%", rate * 100.0)
+}
+
+fn scenarios(overview: &Overview) -> String {
+    let header = [
+        "scenario",
+        "runs",
+        "success_rate",
+        "graded",
+        "success_rate_graded",
+        "infra_trials",
+        "time_median",
+        "tokens_mean",
+        "cold_cost_median",
+        "xcodebuild_calls_mean",
+        "tool_error_mean",
+    ]
+    .map(ToOwned::to_owned);
+    let numeric: Vec<_> = (0..header.len()).map(|index| index > 0).collect();
+    let rows = overview
+        .scenarios
+        .iter()
+        .map(|(name, line)| scenario(name.as_str(), line));
+    let mut text = format!(
+        "## Scenarios over all agents\n\nTokens are uncached input + cached reads + cache writes + output.\n\n{}",
+        table(&header, &numeric, rows)
+    );
+    for warning in &overview.warnings {
+        let _infallible = write!(text, "\n**Note:** {}\n", escape(warning));
+    }
+    text
+}
+
+fn scenario(name: &str, line: &ScenarioLine) -> Vec<String> {
+    let rate = |value: Option<f64>| value.map(percent).unwrap_or_default();
+    let fixed = |value: Option<f64>, digits: usize| {
+        value
+            .map(|value| format!("{value:.digits$}"))
+            .unwrap_or_default()
+    };
+    vec![
+        escape(name),
+        line.runs.to_string(),
+        rate(line.success_rate),
+        line.graded.to_string(),
+        rate(line.success_rate_graded),
+        line.infra.to_string(),
+        fixed(line.time_median, 1),
+        fixed(line.tokens_mean, 6),
+        fixed(line.cold_cost_median, 6),
+        fixed(line.xcodebuild_calls_mean, 6),
+        fixed(line.tool_errors_mean, 6),
+    ]
+}
+
+/// A Markdown table; the cells are escaped already.
+pub(crate) fn table(
+    header: &[String],
+    numeric: &[bool],
+    rows: impl Iterator<Item = Vec<String>>,
+) -> String {
+    let rules: Vec<_> = numeric
+        .iter()
+        .map(|numeric| if *numeric { "---:" } else { "---" }.to_owned())
+        .collect();
+    let mut text = String::new();
+    for row in [header.to_vec(), rules].into_iter().chain(rows) {
+        text.push_str("| ");
+        text.push_str(&row.join(" | "));
+        text.push_str(" |\n");
+    }
+    text
+}
+
+/// A text for one cell or line of Markdown: no markup, no HTML, no image, no line break comes through.
+#[must_use]
+pub fn escape(text: &str) -> String {
+    let mut safe = String::with_capacity(text.len());
+    for character in sanitize_line(text).chars() {
+        match character {
+            '<' => safe.push_str("&lt;"),
+            '>' => safe.push_str("&gt;"),
+            '&' => safe.push_str("&amp;"),
+            '|' | '`' | '*' | '[' | ']' | '\\' | '~' => {
+                safe.push('\\');
+                safe.push(character);
+            }
+            _ => safe.push(character),
+        }
+    }
+    safe
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn markup_in_a_cell_stays_text() {
+        let cases = [
+            ("shell_unprimed", "shell_unprimed"),
+            ("a|b", "a\\|b"),
+            ("<img src=x>", "&lt;img src=x&gt;"),
+            ("![x](http://y)", "!\\[x\\](http://y)"),
+            ("two\nlines", "two lines"),
+            ("a\u{202e}b", "a&lt;U+202E&gt;b"),
+            ("`code` \\", "\\`code\\` \\\\"),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(escape(text), expected);
+        }
+    }
+
+    #[test]
+    fn rates_times_and_costs_have_their_own_digits() {
+        let find = |name: &str| columns().iter().find(|column| column.name == name).unwrap();
+        let cases = [
+            ("success_rate", 0.998, "99.8%"),
+            ("time_median", 128.359, "128.4"),
+            ("time_std", 22.13, "22.1"),
+            ("time_cv", 0.17, "0.170000"),
+            ("cost_mean", 0.6591, "0.659100"),
+            ("xcodebuild_calls_mean", 2.5, "2.500000"),
+        ];
+        for (name, value, expected) in cases {
+            assert_eq!(shown(find(name), &Value::Float(Some(value))), expected);
+        }
+        assert_eq!(shown(find("cost_mean"), &Value::Float(None)), "");
+    }
+}

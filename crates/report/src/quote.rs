@@ -1,0 +1,116 @@
+//! Commands and paths that a person decides by: what is run is what is read, so nothing is left out of them.
+
+use std::fmt::Write as _;
+
+use crate::sanitize::sanitize;
+
+/// Letters and signs that show as nothing but room: fillers of Korean, the empty cell of Braille.
+const BLANK: [char; 5] = ['\u{115f}', '\u{1160}', '\u{2800}', '\u{3164}', '\u{ffa0}'];
+
+/// A command as a shell would be told it. A word that holds a character nobody sees, one that moves a terminal or the reading
+/// order, or what commands a build server, stands as `$'...'`, where each of these is spelled out (`\x1b`, `\n`, `\u202e`).
+#[must_use]
+pub fn quote_command(argv: &[String]) -> String {
+    let words = argv
+        .iter()
+        .map(|word| spelled(word).unwrap_or_else(|| shell_words::quote(word).into_owned()));
+    words.collect::<Vec<_>>().join(" ")
+}
+
+/// The same of one path or pattern, without quotes where nothing in it must be spelled out.
+#[must_use]
+pub fn quote_odd(text: &str) -> String {
+    spelled(text).unwrap_or_else(|| text.to_owned())
+}
+
+/// The word as `$'...'`, where it does not show as what it is.
+fn spelled(word: &str) -> Option<String> {
+    if !word.chars().any(is_hidden) && sanitize(word) == word {
+        return None;
+    }
+    let mut text = String::from("$'");
+    for character in word.chars() {
+        match (character, u32::from(character)) {
+            ('\n', _) => text.push_str("\\n"),
+            ('\t', _) => text.push_str("\\t"),
+            ('\r', _) => text.push_str("\\r"),
+            ('\\' | '\'', _) => text.extend(['\\', character]),
+            // Two of them begin a command of a build server.
+            (_, code @ ..=0x7f) if character.is_control() || character == '#' => {
+                let _infallible = write!(text, "\\x{code:02x}");
+            }
+            (_, code @ ..=0xffff) if is_hidden(character) => {
+                let _infallible = write!(text, "\\u{code:04x}");
+            }
+            (_, code) if is_hidden(character) => {
+                let _infallible = write!(text, "\\U{code:08x}");
+            }
+            _ => text.push(character),
+        }
+    }
+    text.push('\'');
+    Some(text)
+}
+
+/// Whether a character does not show by itself: controls, formats, odd spaces, blanks, marks on the one before it.
+fn is_hidden(character: char) -> bool {
+    let mut escaped = character.escape_debug();
+    BLANK.contains(&character)
+        || !matches!(character, '\\' | '\'' | '"') && escaped.next() == Some('\\')
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn a_command_is_read_as_it_is_run() {
+        let cases: [(&[&str], &str); 10] = [
+            (
+                &["make", "all tests", "a\\x1b"],
+                "make 'all tests' 'a\\x1b'",
+            ),
+            (
+                &["sh", "-c", "true \x1b]; touch x; : \x07 done"],
+                "sh -c $'true \\x1b]; touch x; : \\x07 done'",
+            ),
+            (&["a\x1b[;touch x"], "$'a\\x1b[;touch x'"),
+            (&["it's\n\\n"], "$'it\\'s\\n\\\\n'"),
+            (
+                &["\u{9d}x\u{9c}", "\u{202e}"],
+                "$'\\u009dx\\u009c' $'\\u202e'",
+            ),
+            (&["a\u{200b}b", "a\u{a0}b"], "$'a\\u200bb' $'a\\u00a0b'"),
+            (&["a\u{2800}\u{3164}b"], "$'a\\u2800\\u3164b'"),
+            (&["\u{e0041}"], "$'\\U000e0041'"),
+            (&["##vso[x]"], "$'\\x23\\x23vso[x]'"),
+            (&["größer", "# a"], "größer '# a'"),
+        ];
+        for (argv, expected) in cases {
+            let argv: Vec<String> = argv.iter().map(|word| (*word).to_owned()).collect();
+            assert_eq!(quote_command(&argv), expected);
+        }
+        assert_eq!(quote_odd("**/*.rs"), "**/*.rs");
+        assert_eq!(quote_odd("a\x1b[Kb"), "$'a\\x1b[Kb'");
+    }
+
+    proptest! {
+        #[test]
+        fn no_two_commands_are_read_alike_and_none_steers(one in words(), other in words()) {
+            let (first, second) = (quote_command(&one), quote_command(&other));
+            prop_assert_eq!(first == second, one == other, "{:?} {:?}", first, second);
+            prop_assert_eq!(sanitize(&first), first);
+        }
+    }
+
+    fn words() -> impl Strategy<Value = Vec<String>> {
+        let piece = prop::sample::select(vec![
+            "\x1b", "\\x1b", "\\", "'", "$'", "a", " ", "\n", "\\n", "##", "vso[", "\u{202e}",
+            "\\u202e", "\u{301}",
+        ]);
+        let word = prop::collection::vec(piece, 0..4).prop_map(|pieces| pieces.concat());
+        prop::collection::vec(word, 0..3)
+    }
+}

@@ -1,0 +1,340 @@
+//! Every derived file of a run, made again from its journal in two passes and constant memory per row.
+
+use std::collections::BTreeMap;
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+
+use crate::attempts::{Ledger, Seen, Superseded};
+use crate::backfill;
+use crate::facts::{Facts, Standing, identity, standing};
+use crate::overview::Overview;
+use crate::runs_csv::RunsCsv;
+use crate::shim_cost::ShimCost;
+use crate::sink::{FileChange, Sink};
+use crate::spending::Spending;
+use crate::summary::Summary;
+use crate::{summary_cold_md, summary_csv, summary_md};
+use proctor_model::{AgentId, Cell, ScenarioId, TaskId};
+use proctor_record::{
+    FactsReader, RecordError, Row, RowFacts, RowProblem, RunDir, RunMetadata, rows,
+};
+use proctor_stats::Sum;
+
+/// What to make, and whether to keep it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RebuildOptions {
+    /// Write the files; without it, only say what would change.
+    pub in_place: bool,
+    /// Make `summary_cold.csv` and `summary_cold.md` too.
+    pub summary_cache_strata: bool,
+    /// Count tool errors anew from the trials' own files.
+    pub backfill_errors: bool,
+}
+
+/// What a rebuild found and did.
+#[derive(Debug, Clone)]
+pub struct Rebuilt {
+    /// The derived files in order.
+    pub changes: Vec<FileChange>,
+    /// The cells.
+    pub summary: Summary,
+    /// The scenarios over all agents.
+    pub overview: Overview,
+    /// What it spent.
+    pub spending: Spending,
+    /// Rows that were read.
+    pub rows: u32,
+    /// Lines that could not be read, the first hundred.
+    pub problems: Vec<RowProblem>,
+    /// How many more there are.
+    pub further_problems: usize,
+}
+
+/// Why nothing was rebuilt; files on disk are then as they were.
+#[derive(Debug, thiserror::Error)]
+pub enum ReportError {
+    /// A file could not be read or written.
+    #[error(transparent)]
+    Record(#[from] RecordError),
+    /// A derived file could not be written.
+    #[error("cannot write {}: {source}", path.display())]
+    Write {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// The journal is of a newer proctor.
+    #[error("{}: {problem}", path.display())]
+    Newer {
+        /// The journal.
+        path: PathBuf,
+        /// The first row that says so.
+        problem: RowProblem,
+    },
+}
+
+const MOST_PROBLEMS: usize = 100;
+
+/// Makes every derived file of a run from its journal, which is never written to.
+///
+/// # Errors
+/// When the journal cannot be read or a derived file cannot be written.
+pub fn rebuild(run: &RunDir, options: RebuildOptions) -> Result<Rebuilt, ReportError> {
+    let first = first_pass(run)?;
+    let mut second = SecondPass::new(run, &options)?;
+    for (number, row) in (0..first.rows).zip(readable(&run.runs_jsonl())?) {
+        second.take(row, number, &first)?;
+    }
+    second.finish(first)
+}
+
+/// Writes every derived file of a run that just ended: a rebuild in place.
+///
+/// # Errors
+/// When the journal cannot be read or a derived file cannot be written.
+pub fn write_all(run: &RunDir, summary_cache_strata: bool) -> Result<Rebuilt, ReportError> {
+    rebuild(
+        run,
+        RebuildOptions {
+            in_place: true,
+            summary_cache_strata,
+            backfill_errors: false,
+        },
+    )
+}
+
+/// The rows that can be read; what cannot was told by the first pass.
+pub(crate) fn readable(journal: &Path) -> Result<impl Iterator<Item = Row> + use<>, ReportError> {
+    Ok(rows(journal)?.filter_map(Result::ok))
+}
+
+/// The rows of a run that can be read, each with whether a later attempt stands for its trial.
+///
+/// # Errors
+/// When the journal cannot be read.
+pub fn attempts(run: &RunDir) -> Result<impl Iterator<Item = (Row, bool)> + use<>, ReportError> {
+    let FirstPass {
+        rows, superseded, ..
+    } = first_pass(run)?;
+    let each = (0..rows).zip(readable(&run.runs_jsonl())?);
+    Ok(each.map(move |(number, row)| (row, superseded.contains(number))))
+}
+
+/// What the second pass must know of rows that it has not seen yet.
+pub(crate) struct FirstPass {
+    pub(crate) rows: u32,
+    pub(crate) superseded: Superseded,
+    baselines: BTreeMap<(String, String), Sum>,
+    problems: Vec<RowProblem>,
+    further_problems: usize,
+}
+
+/// A baseline run of {agent, scenario} and its cost.
+struct BaselineRun {
+    row: u32,
+    arm: (String, String),
+    cost: f64,
+}
+
+/// Finds which rows stand, and what the baselines cost.
+pub(crate) fn first_pass(run: &RunDir) -> Result<FirstPass, ReportError> {
+    let path = run.runs_jsonl();
+    let mut reader = FactsReader::open(&path)?;
+    let (mut ledger, mut runs) = (Ledger::default(), Vec::new());
+    let (mut problems, mut further_problems) = (Vec::new(), 0);
+    while let Some(read) = reader.next_facts() {
+        match read {
+            Ok(facts) => {
+                let seen = seen(&facts);
+                runs.extend(baseline_run(&facts, &seen, ledger.rows()));
+                ledger.see(seen);
+            }
+            Err(problem) if problem.newer => return Err(ReportError::Newer { path, problem }),
+            Err(problem) if problems.len() < MOST_PROBLEMS => problems.push(problem),
+            Err(_) => further_problems += 1,
+        }
+    }
+    let rows = ledger.rows();
+    let superseded = ledger.superseded();
+    let mut baselines: BTreeMap<_, Sum> = BTreeMap::new();
+    for run in runs {
+        if !superseded.contains(run.row) {
+            baselines.entry(run.arm).or_default().add(run.cost);
+        }
+    }
+    Ok(FirstPass {
+        rows,
+        superseded,
+        baselines,
+        problems,
+        further_problems,
+    })
+}
+
+fn seen(facts: &RowFacts<'_>) -> Seen {
+    let identity = identity(facts.schema, facts.trial_index, facts.attempt);
+    Seen {
+        cell: Cell {
+            agent: AgentId::recorded(&*facts.agent_id),
+            scenario: ScenarioId::recorded(&*facts.scenario),
+            task: TaskId::recorded(&*facts.task_id),
+        },
+        baseline: facts.baseline_run,
+        index: identity.map(|(index, _)| index),
+        attempt: identity.map(|(_, attempt)| attempt),
+        standing: standing(
+            facts.infra.as_deref(),
+            facts.termination.as_deref(),
+            facts.failure_reason.as_deref(),
+        ),
+    }
+}
+
+/// A sound baseline run with a known cost, whether its agent said `OK` or not: what it cost is the fixed cost.
+fn baseline_run(facts: &RowFacts<'_>, seen: &Seen, row: u32) -> Option<BaselineRun> {
+    if !seen.baseline || seen.standing != Standing::Sound {
+        return None;
+    }
+    let arm = (facts.agent_id.to_string(), facts.scenario.to_string());
+    Some(BaselineRun {
+        row,
+        arm,
+        cost: facts.billed_cost_usd?,
+    })
+}
+
+/// Says so where trials of the plan have no row, by how many trials have one: rates over planned trials do not know them.
+#[must_use]
+pub fn without_rows(run: &RunDir, trials: u64) -> Option<String> {
+    // A run of another harness has no plan, and who cannot read the file is told so where it is needed.
+    let plan = RunMetadata::read(run).ok().flatten()?.plan?;
+    let missing = plan.trials.checked_sub(trials).filter(|some| *some > 0)?;
+    Some(format!(
+        "{missing} of {} planned trials have no row and are in no rate here: the run was stopped before they ran or were graded; `run --resume` finishes it",
+        plan.trials
+    ))
+}
+
+struct SecondPass<'a> {
+    run: &'a RunDir,
+    options: &'a RebuildOptions,
+    runs_csv: RunsCsv<Sink>,
+    summary: Summary,
+    cold: Summary,
+    spending: Spending,
+    shims: ShimCost,
+    /// Trials whose standing row was taken in.
+    trials: u64,
+}
+
+impl<'a> SecondPass<'a> {
+    fn new(run: &'a RunDir, options: &'a RebuildOptions) -> Result<Self, ReportError> {
+        let path = run.runs_csv();
+        let sink = Sink::create(&path, options.in_place)?;
+        Ok(Self {
+            run,
+            options,
+            runs_csv: RunsCsv::new(sink).map_err(|source| ReportError::Write { path, source })?,
+            summary: Summary::default(),
+            cold: Summary::default(),
+            spending: Spending::new(),
+            shims: ShimCost::default(),
+            trials: 0,
+        })
+    }
+
+    fn take(&mut self, mut row: Row, number: u32, first: &FirstPass) -> Result<(), ReportError> {
+        derive_costs(&mut row, &first.baselines);
+        backfill::errors(self.run, &mut row, self.options.backfill_errors);
+        let is_superseded = first.superseded.contains(number);
+        let written = self.runs_csv.row(&row, is_superseded);
+        written.map_err(|source| ReportError::Write {
+            path: self.run.runs_csv(),
+            source,
+        })?;
+        if first.superseded.is_restated(number) {
+            return Ok(());
+        }
+        self.spending.add(&row);
+        self.shims.add(&row);
+        let facts = Facts::of(&row);
+        if is_superseded {
+            self.summary.add_superseded(&facts);
+            return Ok(());
+        }
+        self.trials += 1;
+        self.summary.add(&facts);
+        if self.options.summary_cache_strata && facts.measured.cached_read_tokens == Some(0.0) {
+            self.cold.add(&facts);
+        }
+        Ok(())
+    }
+
+    fn finish(mut self, first: FirstPass) -> Result<Rebuilt, ReportError> {
+        self.summary.finish();
+        self.cold.finish();
+        let mut overview = Overview::new(&self.summary);
+        overview
+            .warnings
+            .extend(without_rows(self.run, self.trials));
+        let (run, in_place) = (self.run, self.options.in_place);
+        let mut csv = Vec::new();
+        let fail = |path: PathBuf| move |source| ReportError::Write { path, source };
+        summary_csv(&self.summary, &mut csv).map_err(fail(run.summary_csv()))?;
+        let mut files = vec![
+            (run.summary_csv(), csv),
+            (
+                run.summary_md(),
+                summary_md(&self.summary, &overview, (&self.spending, &self.shims)).into_bytes(),
+            ),
+        ];
+        if self.options.summary_cache_strata {
+            let mut csv = Vec::new();
+            summary_csv(&self.cold, &mut csv).map_err(fail(run.summary_cold_csv()))?;
+            files.push((run.summary_cold_csv(), csv));
+            files.push((
+                run.summary_cold_md(),
+                summary_cold_md(&self.cold).into_bytes(),
+            ));
+        }
+        let sink = self.runs_csv.finish().map_err(fail(run.runs_csv()))?;
+        let mut changes = vec![sink.finish()?];
+        for (path, bytes) in files {
+            changes.push(put(&path, &bytes, in_place)?);
+        }
+        Ok(Rebuilt {
+            changes,
+            summary: self.summary,
+            overview,
+            spending: self.spending,
+            rows: first.rows,
+            problems: first.problems,
+            further_problems: first.further_problems,
+        })
+    }
+}
+
+/// Puts one small derived file in place, or says what would change.
+pub(crate) fn put(path: &Path, bytes: &[u8], in_place: bool) -> Result<FileChange, ReportError> {
+    let mut sink = Sink::create(path, in_place)?;
+    sink.write_all(bytes).map_err(|source| ReportError::Write {
+        path: path.to_owned(),
+        source,
+    })?;
+    Ok(sink.finish()?)
+}
+
+/// Fills in what the baseline runs of the same {agent, scenario} cost; what a row brought stays where the journal
+/// holds no such run.
+fn derive_costs(row: &mut Row, baselines: &BTreeMap<(String, String), Sum>) {
+    if row.baseline_run {
+        return;
+    }
+    let arm = (row.agent_id.clone(), row.scenario.clone());
+    let Some(cost) = baselines.get(&arm).and_then(Sum::mean) else {
+        return;
+    };
+    row.baseline_cost_usd = Some(cost);
+    row.marginal_cost_usd = row.billed_cost_usd.map(|billed| billed - cost);
+}

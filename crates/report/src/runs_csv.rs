@@ -1,0 +1,262 @@
+//! `runs.csv`: every row of the journal as a flat line, with the derived costs filled in.
+
+use std::fmt::Write as _;
+use std::io::{self, Write};
+
+use crate::csv::text_cell;
+use crate::number;
+use crate::sanitize::{sanitize, without_commands};
+use proctor_record::{COLUMNS, Row};
+
+/// Writes `runs.csv` row by row.
+pub(crate) struct RunsCsv<W: Write> {
+    lines: csv::Writer<W>,
+    cell: String,
+}
+
+/// The key of a row that is too deep for a flat table.
+const LEFT_OUT: &str = "provider_usage";
+/// The column that no row knows of itself, behind all others.
+const SUPERSEDED: &str = "superseded";
+
+macro_rules! fields {
+    ($($name:ident)+) => {
+        /// The columns of `runs.csv`.
+        const FIELDS: &[&str] = &[$(stringify!($name)),+];
+
+        impl<W: Write> RunsCsv<W> {
+            /// Writes one row, and whether a later attempt stands for its trial.
+            pub(crate) fn row(&mut self, row: &Row, is_superseded: bool) -> io::Result<()> {
+                $(self.field(&row.$name)?;)+
+                self.field(&is_superseded)?;
+                Ok(self.lines.write_record(None::<&[u8]>)?)
+            }
+        }
+    };
+}
+
+fields! {
+    run_id ts_start ts_end agent_id agent_kind scenario task_id task_kind baseline_run success failure_reason
+    grader_results exit_code wall_time_sec model uncached_input_tokens cached_read_tokens cache_write_tokens
+    cache_write_ttl output_tokens billed_cost_usd cost_source cold_equivalent_cost_usd cache_savings_usd cache_read_rate
+    baseline_cost_usd marginal_cost_usd xcodebuild_calls xcrun_calls simctl_calls time_to_first_xcodebuild_sec
+    xcodebuild_repeat_count destination_count destination_churn mcp_tool_calls tool_error_total tool_error_mcp
+    tool_error_non_mcp transcript_path agent_output_json_path command_log_path mcp_tool_log_path tool_error_log_path
+    tool_error_context_log_path mcp_xcodebuild_calls mcp_simctl_calls time_to_first_mcp_build_sec schema trial_index
+    attempt termination grade integrity infra usage_is_lower_bound workspace isolation jobs paused_sec overhead_sec
+    lingered leftovers tool_calls tool_error_discovery unknown_events unparsed_lines model_requests cli_version
+    command_calls notes prompt_digest config_digest task_digest artifacts_sha256 prev_sha256
+    peak_memory_kib host_load_1m host_free_memory_kib
+    graded_in tree_sha256 limits_hit provider_fault retry_at cmd_log_via cmd_log_lost
+    attestation_sha256 attestation_flags
+    cost_provider_usd cost_ccusage_usd cost_session_usd cost_computed_usd cost_price cost_flags cost_is_lower_bound
+    trial_max_cost_usd run_max_cost_usd
+    network visible_pass held_out_pass
+    usage_source cmd_log_calls cmd_shim_usec
+    simulator_wait_sec xcodebuild_wait_sec
+    network_refused network_sent_bytes network_received_bytes
+    answer_layer path_layer budget_layer layer_findings
+    judged judge_cost_usd layer_baseline judge_charged_usd
+    peak_processes
+    mcp_xcodebuild_repeat_count mcp_destination_count mcp_destination_churn
+    sub_agent_tool_calls trial_max_is_rest cost_is_open_ended
+    integrity_reasons test_config_changed left_behind
+}
+
+impl<W: Write> RunsCsv<W> {
+    /// Begins the file with its header.
+    pub(crate) fn new(out: W) -> io::Result<Self> {
+        let mut lines = csv::Writer::from_writer(out);
+        lines.write_record(FIELDS.iter().chain([&SUPERSEDED]))?;
+        Ok(Self {
+            lines,
+            cell: String::new(),
+        })
+    }
+
+    /// Gives back what was written to.
+    pub(crate) fn finish(self) -> io::Result<W> {
+        self.lines
+            .into_inner()
+            .map_err(csv::IntoInnerError::into_error)
+    }
+
+    fn field<F: Field + ?Sized>(&mut self, field: &F) -> io::Result<()> {
+        self.cell.clear();
+        field.put(&mut self.cell);
+        Ok(self.lines.write_field(&self.cell)?)
+    }
+}
+
+/// How a value stands in a cell; nothing stands for what is absent.
+trait Field {
+    fn put(&self, cell: &mut String);
+}
+
+impl Field for String {
+    fn put(&self, cell: &mut String) {
+        cell.push_str(&text_cell(self));
+    }
+}
+
+/// As Python prints them, which is what scripts around the older harness compare with.
+impl Field for bool {
+    fn put(&self, cell: &mut String) {
+        cell.push_str(if *self { "True" } else { "False" });
+    }
+}
+
+impl Field for f64 {
+    fn put(&self, cell: &mut String) {
+        cell.push_str(&number::float(*self));
+    }
+}
+
+macro_rules! whole_fields {
+    ($($kind:ty)+) => {
+        $(impl Field for $kind {
+            fn put(&self, cell: &mut String) {
+                let _infallible = write!(cell, "{self}");
+            }
+        })+
+    };
+}
+
+whole_fields!(i64 u64 u32);
+
+/// JSON in which what could move a terminal, command a build server or turn the reading order around is escaped, so that it stays JSON.
+fn put_json(json: &str, cell: &mut String) {
+    for character in without_commands(json, "\\u0023").chars() {
+        let shown = character.is_ascii()
+            || sanitize(character.encode_utf8(&mut [0; 4])).starts_with(character);
+        if shown && character != '\x7f' {
+            cell.push(character);
+        } else {
+            let _infallible = write!(cell, "\\u{:04x}", u32::from(character));
+        }
+    }
+}
+
+macro_rules! json_fields {
+    ($($kind:ty)+) => {
+        $(impl Field for $kind {
+            fn put(&self, cell: &mut String) {
+                put_json(&serde_json::to_string(self).unwrap_or_default(), cell);
+            }
+        })+
+    };
+}
+
+json_fields! {
+    Vec<proctor_record::GraderResult>
+    Vec<proctor_record::LeftoverRow>
+    Vec<proctor_record::ReasonRow>
+    Vec<String>
+    std::collections::BTreeMap<String, u64>
+}
+
+impl<F: Field> Field for Option<F> {
+    fn put(&self, cell: &mut String) {
+        if let Some(value) = self {
+            value.put(cell);
+        }
+    }
+}
+
+/// The columns of `runs.csv` in order.
+pub fn runs_csv_columns() -> impl Iterator<Item = &'static str> {
+    let of_rows = COLUMNS.iter().copied().filter(|name| *name != LEFT_OUT);
+    of_rows.chain([SUPERSEDED])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proctor_record::GraderResult;
+
+    fn csv(row: &Row) -> Vec<(String, String)> {
+        let mut file = RunsCsv::new(Vec::new()).unwrap();
+        file.row(row, false).unwrap();
+        let bytes = file.finish().unwrap();
+        let mut reader = csv::Reader::from_reader(bytes.as_slice());
+        let header = reader.headers().unwrap().clone();
+        let record = reader.records().next().unwrap().unwrap();
+        header
+            .iter()
+            .map(str::to_owned)
+            .zip(record.iter().map(str::to_owned))
+            .collect()
+    }
+
+    fn cell(row: &Row, name: &str) -> String {
+        csv(row)
+            .into_iter()
+            .find(|(column, _)| column == name)
+            .unwrap()
+            .1
+    }
+
+    #[test]
+    fn the_columns_are_those_of_the_row_in_its_order() {
+        let columns: Vec<_> = csv(&Row::default())
+            .into_iter()
+            .map(|(name, _)| name)
+            .collect();
+        assert_eq!(columns, runs_csv_columns().collect::<Vec<_>>());
+        assert_eq!(columns[0], "run_id");
+        assert_eq!(columns[46], "time_to_first_mcp_build_sec");
+    }
+
+    #[test]
+    fn cells_read_as_scripts_expect_them() {
+        let row = Row {
+            run_id: "=cmd()".to_owned(),
+            failure_reason: Some("forbidden_modified:a,\"b\"\nc".to_owned()),
+            success: true,
+            exit_code: Some(-1),
+            wall_time_sec: Some(2.0),
+            billed_cost_usd: Some(0.000_012_5),
+            grader_results: Some(vec![GraderResult {
+                kind: "command".to_owned(),
+                ok: true,
+                reason: None,
+                duration_sec: Some(0.5),
+                grade: None,
+            }]),
+            ..Row::default()
+        };
+        let cases = [
+            ("run_id", "'=cmd()"),
+            ("failure_reason", "forbidden_modified:a,\"b\"\nc"),
+            ("success", "True"),
+            ("baseline_run", "False"),
+            ("exit_code", "-1"),
+            ("wall_time_sec", "2.0"),
+            ("billed_cost_usd", "1.25e-05"),
+            ("model", ""),
+            (
+                "grader_results",
+                r#"[{"type":"command","ok":true,"reason":null,"duration_sec":0.5}]"#,
+            ),
+        ];
+        for (name, expected) in cases {
+            assert_eq!(cell(&row, name), expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn json_in_a_cell_moves_no_terminal_and_stays_json() {
+        let odd = ["\u{9b}2J\"", "a\u{202e}b", "\x1b[m", "\x7f", "größer"].map(ToOwned::to_owned);
+        let row = Row {
+            notes: Some(odd.to_vec()),
+            ..Row::default()
+        };
+        let cell = cell(&row, "notes");
+        assert!(
+            cell.chars()
+                .all(|character| sanitize(&character.to_string()) == character.to_string()),
+            "{cell:?}"
+        );
+        assert_eq!(serde_json::from_str::<Vec<String>>(&cell).unwrap(), odd);
+    }
+}

@@ -1,0 +1,163 @@
+//! A derived file as it is made: compared with the one on disk and, where asked, put in its place.
+
+use std::fs::{self, File};
+use std::io::{self, BufReader, Read, Write};
+use std::path::{Path, PathBuf};
+
+use proctor_record::{AtomicFile, RecordError};
+
+/// What became, or would become, of a derived file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FileChange {
+    /// The file.
+    pub path: PathBuf,
+    /// What happens to it.
+    pub kind: ChangeKind,
+}
+
+/// What happens to a derived file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ChangeKind {
+    /// It was not there.
+    New,
+    /// It had another content.
+    Changed,
+    /// It was the same to the byte, and is left alone.
+    Same,
+}
+
+/// Compares all that is written with a file on disk, in constant memory, and replaces it at the end if it may.
+#[derive(Debug)]
+pub(crate) struct Sink {
+    path: PathBuf,
+    new: Option<AtomicFile>,
+    old: Option<BufReader<File>>,
+    existed: bool,
+    chunk: Vec<u8>,
+}
+
+impl Sink {
+    /// Begins a file; without `in_place` nothing is written.
+    pub(crate) fn create(path: &Path, in_place: bool) -> Result<Self, RecordError> {
+        let before = fs::symlink_metadata(path).ok();
+        let readable = before.as_ref().is_some_and(fs::Metadata::is_file);
+        Ok(Self {
+            new: in_place.then(|| AtomicFile::create(path)).transpose()?,
+            old: if readable {
+                File::open(path)
+                    .ok()
+                    .map(|file| BufReader::with_capacity(64 * 1024, file))
+            } else {
+                None
+            },
+            existed: before.is_some(),
+            path: path.to_owned(),
+            chunk: Vec::new(),
+        })
+    }
+
+    /// Puts the file in place if it differs and may be.
+    pub(crate) fn finish(mut self) -> Result<FileChange, RecordError> {
+        let same = self
+            .old
+            .as_mut()
+            .is_some_and(|old| matches!(old.read(&mut [0]), Ok(0)));
+        let kind = match (same, self.existed) {
+            (true, _) => ChangeKind::Same,
+            (false, true) => ChangeKind::Changed,
+            (false, false) => ChangeKind::New,
+        };
+        if let (Some(new), false) = (self.new, same) {
+            new.commit()?;
+        }
+        Ok(FileChange {
+            path: self.path,
+            kind,
+        })
+    }
+
+    /// Whether the old file goes on as `bytes` do.
+    fn goes_on(&mut self, bytes: &[u8]) -> bool {
+        let Some(old) = &mut self.old else {
+            return false;
+        };
+        self.chunk.resize(bytes.len(), 0);
+        old.read_exact(&mut self.chunk).is_ok() && self.chunk == bytes
+    }
+}
+
+impl Write for Sink {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let taken = match &mut self.new {
+            Some(new) => new.write(bytes)?,
+            None => bytes.len(),
+        };
+        if !self.goes_on(&bytes[..taken]) {
+            self.old = None;
+        }
+        Ok(taken)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.new.as_mut().map_or(Ok(()), Write::flush)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn write(path: &Path, content: &str, in_place: bool) -> ChangeKind {
+        let mut sink = Sink::create(path, in_place).unwrap();
+        for piece in content.as_bytes().chunks(3) {
+            sink.write_all(piece).unwrap();
+        }
+        sink.finish().unwrap().kind
+    }
+
+    #[test]
+    fn a_change_is_told_and_made_only_in_place() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("summary.csv");
+        assert_eq!(write(&path, "one", false), ChangeKind::New);
+        assert!(!path.exists());
+        assert_eq!(write(&path, "one", true), ChangeKind::New);
+        for (content, expected) in [
+            ("one", ChangeKind::Same),
+            ("two", ChangeKind::Changed),
+            ("one and more", ChangeKind::Changed),
+            ("on", ChangeKind::Changed),
+            ("", ChangeKind::Changed),
+        ] {
+            assert_eq!(write(&path, content, false), expected, "{content}");
+            assert_eq!(fs::read_to_string(&path).unwrap(), "one");
+        }
+        assert_eq!(write(&path, "", true), ChangeKind::Changed);
+        assert_eq!(write(&path, "", true), ChangeKind::Same);
+    }
+
+    #[test]
+    fn an_unchanged_file_is_not_touched() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("summary.csv");
+        write(&path, "one", true);
+        let before = fs::metadata(&path).unwrap().modified().unwrap();
+        write(&path, "one", true);
+        assert_eq!(fs::metadata(&path).unwrap().modified().unwrap(), before);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_link_under_the_name_is_replaced_and_never_followed() {
+        let folder = tempfile::tempdir().unwrap();
+        let (path, target) = (
+            folder.path().join("summary.csv"),
+            folder.path().join("target"),
+        );
+        fs::write(&target, "precious").unwrap();
+        std::os::unix::fs::symlink(&target, &path).unwrap();
+        assert_eq!(write(&path, "one", true), ChangeKind::Changed);
+        assert_eq!(fs::read_to_string(&target).unwrap(), "precious");
+        assert_eq!(fs::read_to_string(&path).unwrap(), "one");
+    }
+}

@@ -1,0 +1,184 @@
+//! What a run spent, over all its rows: baselines and failed attempts were paid as well.
+
+use std::fmt::Write as _;
+
+use crate::number::counted;
+use crate::unknown_cost::{cost_is_unknown, unknown_counts_as};
+use proctor_model::CostSource;
+use proctor_record::Row;
+use proctor_stats::Sum;
+
+/// The flag of a cost that the agent's client guessed.
+const GUESS: &str = "provider:guess";
+
+/// The money of a run, in USD.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Spending {
+    /// Sum of `billed_cost_usd` of all rows, lower bounds included.
+    pub spent: Sum,
+    /// What of the run's money went to judges, beside that.
+    pub judges: Sum,
+    /// Rows whose figure is a lower bound.
+    pub lower_bounds: usize,
+    /// Rows of started agents whose cost nobody told.
+    pub unknown: usize,
+    /// What these were allowed to spend, where they had a limit, less what of it judges took: a budget counts it as spent.
+    pub unknown_allowed: f64,
+    /// Rows whose sources do not agree.
+    pub disagreeing: usize,
+    /// Rows whose cost the agent's client guessed, and that is in the sum.
+    pub guessed: usize,
+    /// What each source says, over the rows of which it says anything.
+    pub sources: [(&'static str, Sum); 4],
+    /// What the run might spend, as its last row has it.
+    pub budget: Option<f64>,
+}
+
+impl Spending {
+    /// Nothing yet.
+    #[must_use]
+    pub fn new() -> Self {
+        let names = ["provider", "ccusage", "session", "computed"];
+        Self {
+            sources: names.map(|name| (name, Sum::default())),
+            ..Self::default()
+        }
+    }
+
+    /// Counts a row, whatever became of it.
+    pub fn add(&mut self, row: &Row) {
+        let figures = [
+            row.cost_provider_usd,
+            row.cost_ccusage_usd,
+            row.cost_session_usd,
+            row.cost_computed_usd,
+        ];
+        for ((_, sum), usd) in self.sources.iter_mut().zip(figures) {
+            sum.add_if(usd);
+        }
+        self.spent.add_if(row.billed_cost_usd);
+        self.judges.add_if(row.judges_took());
+        self.budget = row.run_max_cost_usd.or(self.budget);
+        let is_lower_bound = row.cost_is_lower_bound == Some(true) && !cost_is_unknown(row);
+        self.lower_bounds += usize::from(is_lower_bound);
+        let flags = row.cost_flags.as_deref().unwrap_or_default();
+        let is_guess = |flag: &String| flag == GUESS;
+        self.disagreeing += usize::from(flags.iter().any(|flag| !is_guess(flag)));
+        let is_by_provider = row.cost_source.as_deref() == Some(CostSource::Provider.as_str());
+        self.guessed += usize::from(is_by_provider && flags.iter().any(is_guess));
+        self.unknown += usize::from(cost_is_unknown(row));
+        self.unknown_allowed += unknown_counts_as(row);
+    }
+
+    /// All of it, judges included; nothing where no row tells any.
+    #[must_use]
+    pub fn usd(&self) -> Option<f64> {
+        let told = self.spent.count() + self.judges.count() > 0;
+        told.then(|| self.spent.total() + self.judges.total())
+    }
+
+    /// Whether more was spent than [`Self::usd`] tells.
+    #[must_use]
+    pub const fn is_lower_bound(&self) -> bool {
+        self.lower_bounds + self.unknown > 0
+    }
+
+    /// What a reader should know of the sum, each a sentence.
+    #[must_use]
+    pub fn remarks(&self) -> Vec<String> {
+        let mut remarks = Vec::new();
+        if self.judges.count() > 0 {
+            let usd = self.judges.total();
+            remarks.push(format!("{usd:.6} USD of it went to judges"));
+        }
+        let rows = |count: usize| counted(count, "row");
+        if self.lower_bounds > 0 {
+            remarks.push(format!(
+                "{} cost more than anybody told (`cost_is_lower_bound`)",
+                rows(self.lower_bounds)
+            ));
+        }
+        if self.unknown > 0 {
+            let counted = if self.unknown_allowed > 0.0 {
+                format!("; a budget counts them as {:.6} USD", self.unknown_allowed)
+            } else {
+                String::new()
+            };
+            remarks.push(format!(
+                "the cost of {} is not known and not in the sum{counted}",
+                rows(self.unknown)
+            ));
+        }
+        if self.guessed > 0 {
+            remarks.push(format!(
+                "the cost of {} is a guess of the agent's client, which does not know the model's price (`{GUESS}`)",
+                rows(self.guessed)
+            ));
+        }
+        if self.disagreeing > 0 {
+            remarks.push(format!(
+                "the sources of {} do not agree on the cost (`cost_flags`)",
+                rows(self.disagreeing)
+            ));
+        }
+        remarks
+    }
+
+    /// The part of `summary.md` that tells it; nothing where no row tells any money.
+    #[must_use]
+    pub fn to_markdown(&self) -> String {
+        if self.usd().is_none() && self.unknown == 0 {
+            return String::new();
+        }
+        let of = self
+            .budget
+            .map_or_else(String::new, |usd| format!(" of {usd:.6}"));
+        let at_least = if self.is_lower_bound() {
+            "at least "
+        } else {
+            ""
+        };
+        // Writing to a String cannot fail.
+        let mut text = format!(
+            "\n## Money\n\nSpent: {at_least}{:.6}{of} USD, all attempts and baselines included.\n",
+            self.usd().unwrap_or(0.0)
+        );
+        let told = self.sources.iter().filter(|(_, sum)| sum.count() > 0);
+        for (name, sum) in told {
+            _ = write!(
+                text,
+                "\n- by {name}: {:.6} USD in {} rows",
+                sum.total(),
+                sum.count()
+            );
+        }
+        for remark in self.remarks() {
+            _ = write!(text, "\n- {remark}");
+        }
+        text.push('\n');
+        text
+    }
+
+    /// The same for programs.
+    #[must_use]
+    pub fn to_json(&self) -> serde_json::Value {
+        let told = self.sources.iter().filter(|(_, sum)| sum.count() > 0);
+        let sources: serde_json::Map<_, _> = told
+            .map(|(name, sum)| {
+                (
+                    (*name).to_owned(),
+                    serde_json::json!({"usd": sum.total(), "rows": sum.count()}),
+                )
+            })
+            .collect();
+        serde_json::json!({
+            "spent_usd": self.usd(), "spent_is_lower_bound": self.is_lower_bound(), "judges_usd": (self.judges.count() > 0).then(|| self.judges.total()), "max_cost_usd": self.budget, "rows_known": self.spent.count(),
+            "rows_unknown": self.unknown, "rows_lower_bound": self.lower_bounds, "rows_disagreeing": self.disagreeing,
+            "rows_guessed": self.guessed,
+            "sources": sources,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests;

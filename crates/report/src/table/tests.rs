@@ -1,0 +1,229 @@
+//! Cases of tables.
+
+use super::*;
+use crate::facts::tests::facts;
+use crate::facts::{Facts, Measured, Standing};
+use proptest::prelude::*;
+use unicode_width::UnicodeWidthStr as _;
+
+fn summary(agents: &[&str]) -> Summary {
+    let mut summary = Summary::default();
+    for agent in agents {
+        for (index, scenario) in ["shell_unprimed", "shell_primed", "mcp_unprimed"]
+            .iter()
+            .enumerate()
+        {
+            let measured = Measured {
+                time: Some(65.0),
+                cost: Some(0.25),
+                tokens: Some(12_345.0),
+                ..Measured::default()
+            };
+            summary.add(&Facts {
+                measured,
+                ..facts(agent, scenario, "a_task_of_some_length")
+            });
+            let standing = if index == 0 {
+                Standing::Infra
+            } else {
+                Standing::Sound
+            };
+            let outcome = "infra:rate_limited".to_owned();
+            summary.add(&Facts {
+                success: false,
+                standing,
+                outcome,
+                ..facts(agent, scenario, "a_task_of_some_length")
+            });
+        }
+    }
+    summary.finish();
+    summary
+}
+
+#[test]
+fn a_cell_tells_its_rate_its_medians_and_its_outcomes() {
+    let text = cells(&summary(&["codex"]), Look::PLAIN);
+    let lines: Vec<Vec<_>> = text
+        .lines()
+        .map(|line| line.split_whitespace().collect())
+        .collect();
+    assert_eq!(
+        lines[0].join(" "),
+        "task trials pass time cost tokens errors outcomes"
+    );
+    assert_eq!(lines[2].join(" "), "codex / mcp_unprimed");
+    assert_eq!(
+        lines[3].join(" "),
+        "a_task_of_some_length 2 50.0% 1m05s $0.2500 12.3k - 1 infra:rate_limited, 1 pass"
+    );
+}
+
+#[test]
+fn figures_that_are_lower_bounds_are_marked_in_both_tables() {
+    let measured = Measured {
+        cost: Some(0.25),
+        cold_cost: Some(0.5),
+        tokens: Some(12_345.0),
+        ..Measured::default()
+    };
+    let row = |scenario: &str, measured| Facts {
+        measured,
+        ..facts("codex", scenario, "t")
+    };
+    let mut summary = Summary::default();
+    summary.add(&row("whole", measured));
+    // Nobody knows what it cost: the others' figures are no lower bounds for that.
+    let unknown = Measured {
+        cost_is_incomplete: true,
+        ..Measured::default()
+    };
+    summary.add(&row("whole", unknown));
+    summary.add(&row("stopped", measured));
+    let stopped = Measured {
+        cost_is_incomplete: true,
+        tokens_are_lower_bound: true,
+        ..measured
+    };
+    summary.add(&row("stopped", stopped));
+    summary.finish();
+    let words = |line: &str| line.split_whitespace().collect::<Vec<_>>().join(" ");
+    let text = cells(&summary, Look::PLAIN);
+    let lines: Vec<String> = text.lines().map(words).collect();
+    assert_eq!(lines[3], "t 2 100.0% - >=$0.2500 >=12.3k - 2 pass");
+    assert_eq!(lines[5], "t 2 100.0% - $0.2500 12.3k - 2 pass");
+    let text = scenarios(&Overview::new(&summary), Look::PLAIN);
+    for line in [
+        "stopped 100.0% of 2 100.0% of 2 0 - >=12.3k >=$0.5000 - - >=$0.5000",
+        "whole 100.0% of 2 100.0% of 2 0 - 12.3k $0.5000 - - >=$0.2500",
+    ] {
+        assert!(text.lines().map(words).any(|told| told == line), "{text}");
+    }
+}
+
+#[test]
+fn cells_stand_as_cards_where_columns_are_too_wide() {
+    let narrow = |width| {
+        let look = Look {
+            width: Some(width),
+            ..Look::PLAIN
+        };
+        cells(&summary(&["codex"]), look)
+    };
+    let text = narrow(40);
+    let lines: Vec<_> = text.lines().take(6).collect();
+    assert_eq!(
+        lines,
+        [
+            "codex / mcp_unprimed",
+            "  a_task_of_some_length",
+            "    trials 2, pass 50.0%, time 1m05s,",
+            "    cost $0.2500, tokens 12.3k",
+            "    1 infra:rate_limited, 1 pass",
+            "codex / shell_primed",
+        ]
+    );
+    let text = narrow(84);
+    assert!(text.starts_with(" task "), "{text}");
+    for whole in ["codex / shell_unprimed\n", "infra:rate_limited"] {
+        assert_eq!(
+            text.matches(whole).count(),
+            if whole.ends_with('\n') { 1 } else { 3 },
+            "{text}"
+        );
+    }
+}
+
+#[test]
+fn scenarios_stand_side_by_side_where_lines_are_too_long() {
+    let overview = Overview::new(&summary(&["codex"]));
+    let wide = scenarios(&overview, Look::PLAIN);
+    assert!(
+        wide.lines()
+            .any(|line| line.trim().starts_with("mcp_unprimed ") && line.contains(" 50.0% of 2 ")),
+        "{wide}"
+    );
+    let narrow = scenarios(
+        &overview,
+        Look {
+            width: Some(80),
+            ..Look::PLAIN
+        },
+    );
+    assert!(
+        narrow.lines().any(|line| line.split_whitespace().eq([
+            "scenario",
+            "mcp_unprimed",
+            "shell_primed",
+            "shell_unprimed"
+        ])),
+        "{narrow}"
+    );
+    assert!(narrow.contains("pass of graded"), "{narrow}");
+    assert!(narrow.contains("note: infra faults differ"), "{narrow}");
+}
+
+#[test]
+fn colour_and_more_than_ascii_are_the_callers_choice() {
+    let summary = summary(&["codex"]);
+    let plain = cells(&summary, Look::PLAIN);
+    assert!(plain.is_ascii() && !plain.contains('\x1b'), "{plain}");
+    assert!(
+        cells(
+            &summary,
+            Look {
+                colour: true,
+                ..Look::PLAIN
+            }
+        )
+        .contains("\x1b[1m")
+    );
+    assert!(
+        cells(
+            &summary,
+            Look {
+                unicode: true,
+                ..Look::PLAIN
+            }
+        )
+        .contains('─')
+    );
+}
+
+#[test]
+fn durations_money_and_tokens_are_short() {
+    let times = [
+        (0.0, "0.00s"),
+        (0.999, "1.00s"),
+        (59.94, "59.9s"),
+        (65.0, "1m05s"),
+        (3599.9, "59m59s"),
+        (3660.0, "1h01m"),
+        (360_000.0, "100h00m"),
+    ];
+    for (value, expected) in times {
+        assert_eq!(seconds(value), expected);
+    }
+    assert_eq!(
+        [0.0, 0.1234, 1.0, 1234.5].map(dollars),
+        ["$0.0000", "$0.1234", "$1.00", "$1234.50"]
+    );
+    assert_eq!(
+        [0.0, 999.0, 1000.0, 2.5e6].map(tokens),
+        ["0", "999", "1.0k", "2.5M"]
+    );
+}
+
+proptest! {
+    #[test]
+    fn a_table_keeps_to_its_width_and_controls_nothing(agents in prop::collection::vec(any::<String>(), 1..4), width in 24_u16..200) {
+        let names: Vec<_> = agents.iter().map(|agent| agent.chars().take(30).collect::<String>()).collect();
+        let summary = summary(&names.iter().map(String::as_str).collect::<Vec<_>>());
+        let look = Look { width: Some(width), ..Look::PLAIN };
+        let tables = [cells(&summary, look), scenarios(&Overview { warnings: vec![], ..Overview::new(&summary) }, look)];
+        for line in tables.iter().flat_map(|table| table.lines()) {
+            prop_assert!(line.width() <= usize::from(width), "{} columns: {:?}", line.width(), line);
+            prop_assert!(!line.chars().any(char::is_control), "{line:?}");
+        }
+    }
+}

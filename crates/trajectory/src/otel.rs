@@ -1,0 +1,428 @@
+//! A trial as spans of OpenTelemetry's conventions for generative AI, in OTLP/JSON.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use serde_json::{Value, json};
+
+use crate::{Told, tokens_of};
+use proctor_model::{EventKind, ToolCall, ToolResult, Usage};
+use proctor_record::text_digest;
+
+/// The conventions that the attributes are of; they are in development.
+const SCHEMA: &str = "https://opentelemetry.io/schemas/1.41.0";
+const INTERNAL: u32 = 1;
+const CLIENT: u32 = 3;
+const ERROR: u32 = 2;
+
+/// How much is told.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct OtelOptions {
+    /// Also what was asked, said, called and answered; the conventions leave it out by default.
+    pub content: bool,
+}
+
+/// One `ExportTraceServiceRequest`: a span of the whole trial, one for each turn of the model, one for each call of a tool.
+#[must_use]
+pub fn otel(told: &Told, options: OtelOptions) -> Value {
+    let spans = Spans::new(told, options).all();
+    let mut resource = vec![text("service.name", told.agent_name())];
+    resource.extend(
+        told.version()
+            .map(|version| text("service.version", version)),
+    );
+    json!({"resourceSpans": [{
+        "resource": {"attributes": resource},
+        "scopeSpans": [{
+            "scope": {"name": "proctor", "version": env!("CARGO_PKG_VERSION")},
+            "spans": spans,
+            "schemaUrl": SCHEMA,
+        }],
+        "schemaUrl": SCHEMA,
+    }]})
+}
+
+/// A span in the making.
+struct Span {
+    name: String,
+    kind: u32,
+    from: Duration,
+    until: Duration,
+    attributes: Vec<Value>,
+    error: Option<String>,
+}
+
+/// All spans of a trial.
+struct Spans<'a> {
+    told: &'a Told,
+    options: OtelOptions,
+    start_ns: i128,
+    trace: String,
+    made: Vec<Value>,
+}
+
+/// A turn of the model.
+#[derive(Default)]
+struct Turn {
+    words: Vec<String>,
+    calls: u32,
+    until: Duration,
+    usage: Option<(Usage, Usage)>,
+    /// Whether what its end told settles the output of turns before it, too.
+    settles: bool,
+}
+
+impl<'a> Spans<'a> {
+    fn new(told: &'a Told, options: OtelOptions) -> Self {
+        let start: Timestamp = told.header.started.parse().unwrap_or_default();
+        let name = format!("{} {}", told.header.run_id, told.header.started);
+        Self {
+            told,
+            options,
+            start_ns: start.as_nanosecond(),
+            trace: id(&name, 32),
+            made: Vec::new(),
+        }
+    }
+
+    fn all(mut self) -> Vec<Value> {
+        self.root();
+        self.turns();
+        self.tools();
+        self.made
+    }
+
+    fn push(&mut self, span: Span, (place, parent): (&str, Option<&str>)) {
+        let nanos = |at: Duration| {
+            let at = i128::try_from(at.as_nanos()).unwrap_or(i128::MAX);
+            self.start_ns.saturating_add(at).max(0).to_string()
+        };
+        let mut attributes = span.attributes;
+        let mut made = json!({
+            "traceId": self.trace,
+            "spanId": self.span_id(place),
+            "name": span.name,
+            "kind": span.kind,
+            "startTimeUnixNano": nanos(span.from),
+            "endTimeUnixNano": nanos(span.until.max(span.from)),
+        });
+        if let Some(parent) = parent {
+            made["parentSpanId"] = self.span_id(parent).into();
+        }
+        if let Some(error) = span.error {
+            attributes.push(text("error.type", &error));
+            made["status"] = json!({"code": ERROR});
+        }
+        made["attributes"] = attributes.into();
+        self.made.push(made);
+    }
+
+    fn span_id(&self, place: &str) -> String {
+        id(&format!("{} {place}", self.trace), 16)
+    }
+
+    fn common(&self, operation: &str) -> Vec<Value> {
+        let mut attributes = vec![
+            text("gen_ai.operation.name", operation),
+            text("gen_ai.provider.name", self.told.provider()),
+        ];
+        attributes.extend(self.session().map(|id| text("gen_ai.conversation.id", id)));
+        attributes
+    }
+
+    fn session(&self) -> Option<&'a str> {
+        let events = self.told.events.iter();
+        let mut sessions = events.filter_map(|event| match &event.kind {
+            EventKind::Started { session, .. } => session.as_deref(),
+            _ => None,
+        });
+        sessions.next()
+    }
+
+    fn root(&mut self) {
+        let told = self.told;
+        let mut attributes = self.common("invoke_agent");
+        attributes.push(text("gen_ai.agent.name", told.agent_name()));
+        attributes.extend(
+            told.version()
+                .map(|version| text("gen_ai.agent.version", version)),
+        );
+        if let Some(model) = told.model() {
+            attributes.push(text("gen_ai.request.model", model));
+            attributes.push(text("gen_ai.response.model", model));
+        }
+        let row = told.row.as_ref();
+        let last = told.events.last().map_or(Duration::ZERO, |event| event.at);
+        let wall = row.and_then(|row| row.wall_time_sec);
+        let wall = wall.and_then(|wall| Duration::try_from_secs_f64(wall).ok());
+        let mut error = None;
+        if let Some(row) = row {
+            attributes.extend(tokens_of(row).into_iter().flat_map(tokens));
+            for (name, value) in [
+                ("proctor.run_id", Some(&row.run_id)),
+                ("proctor.agent_id", Some(&row.agent_id)),
+                ("proctor.scenario", Some(&row.scenario)),
+                ("proctor.task_id", Some(&row.task_id)),
+                ("proctor.termination", row.termination.as_ref()),
+                ("proctor.grade", row.grade.as_ref()),
+                ("proctor.integrity", row.integrity.as_ref()),
+                ("proctor.infra", row.infra.as_ref()),
+                ("proctor.answer_layer", row.answer_layer.as_ref()),
+                ("proctor.path_layer", row.path_layer.as_ref()),
+                ("proctor.budget_layer", row.budget_layer.as_ref()),
+            ] {
+                attributes.extend(value.map(|value| text(name, value)));
+            }
+            let judged = row.judged.as_ref().map(|judged| judged.join("; "));
+            attributes.extend(judged.map(|judged| text("proctor.judged", &judged)));
+            let findings = row.layer_findings.as_ref();
+            let findings = findings.map(|findings| findings.join("; "));
+            attributes.extend(findings.map(|all| text("proctor.layer_findings", &all)));
+            attributes.push(json!({"key": "proctor.success", "value": {"boolValue": row.success}}));
+            let cost = row.billed_cost_usd.filter(|cost| cost.is_finite());
+            attributes.extend(
+                cost.map(|usd| json!({"key": "proctor.cost_usd", "value": {"doubleValue": usd}})),
+            );
+            for (name, value) in [
+                ("proctor.cost_is_lower_bound", row.cost_is_lower_bound),
+                ("proctor.usage_is_lower_bound", row.usage_is_lower_bound),
+            ] {
+                attributes
+                    .extend(value.map(|value| json!({"key": name, "value": {"boolValue": value}})));
+            }
+            error = error_of(row.infra.as_deref(), row.termination.as_deref());
+        }
+        if self.options.content {
+            let asked =
+                json!([{"role": "user", "parts": [{"type": "text", "content": told.prompt}]}]);
+            attributes.push(text("gen_ai.input.messages", &asked.to_string()));
+        }
+        let span = Span {
+            name: format!("invoke_agent {}", told.agent_name()),
+            kind: INTERNAL,
+            from: Duration::ZERO,
+            until: wall.unwrap_or(last).max(last),
+            attributes,
+            error,
+        };
+        self.push(span, ("agent", None));
+    }
+
+    /// A turn begins where the one before got its answers, and ends with the last thing that the model said in it.
+    fn turns(&mut self) {
+        let mut from = Duration::ZERO;
+        let mut turn = Turn::default();
+        let mut number = 0;
+        let mut answered = false;
+        let mut last_answer = Duration::ZERO;
+        let mut usage = Usage::default();
+        let told = self.told;
+        for event in &told.events {
+            let says = matches!(
+                event.kind,
+                EventKind::Message { .. } | EventKind::Reasoning { .. } | EventKind::ToolStarted(_)
+            );
+            // Where each call is told when it is over, those of one request come one after the other, and then its tokens.
+            let is_over = !told.usage_is_by_request() || turn.usage.is_some();
+            if says && answered && is_over {
+                let done = std::mem::take(&mut turn);
+                self.turn(&done, (from, number));
+                number += 1;
+                answered = false;
+                from = last_answer;
+            }
+            match &event.kind {
+                EventKind::Message { text } | EventKind::Reasoning { text } => {
+                    turn.words.push(text.clone());
+                    turn.until = event.at;
+                }
+                EventKind::ToolStarted(_) => {
+                    turn.calls += 1;
+                    turn.until = event.at;
+                }
+                EventKind::ToolEnded(_) => {
+                    answered = true;
+                    last_answer = event.at;
+                }
+                EventKind::UsageSeen(total) => {
+                    let before = std::mem::replace(&mut usage, *total);
+                    let first = turn.usage.map_or(before, |(first, _)| first);
+                    turn.usage = Some((first, *total));
+                }
+                _ => {}
+            }
+        }
+        // What is told once, at the end of several turns, is of all of them.
+        let is_of_all = |(first, _): (Usage, Usage)| number > 0 && first == Usage::default();
+        turn.usage = turn.usage.filter(|usage| !is_of_all(*usage));
+        turn.settles = number > 0;
+        self.turn(&turn, (from, number));
+    }
+
+    fn turn(&mut self, turn: &Turn, (from, number): (Duration, u32)) {
+        if turn.words.is_empty() && turn.calls == 0 {
+            return;
+        }
+        let model = self.told.model();
+        let mut attributes = self.common("chat");
+        if let Some(model) = model {
+            attributes.push(text("gen_ai.request.model", model));
+            attributes.push(text("gen_ai.response.model", model));
+        }
+        // What is unknown in the row is left out, whatever the stream told.
+        let row = self.told.row.as_ref();
+        let is_known = row.is_none_or(|row| tokens_of(row).is_some());
+        let usage = turn.usage.filter(|_| is_known);
+        let usage = usage.map(|(first, last)| Usage {
+            uncached_input: last.uncached_input.saturating_sub(first.uncached_input),
+            cached_read: last.cached_read.saturating_sub(first.cached_read),
+            cache_write: last.cache_write.saturating_sub(first.cache_write),
+            output: last.output.saturating_sub(first.output),
+        });
+        let mut told = usage.map_or_else(Vec::new, tokens);
+        if self.told.output_is_placeholder() {
+            told.retain(|attribute| attribute["key"] != OUTPUT);
+            // What the end adds to placeholders is of all turns.
+            told.extend(usage.filter(|_| !turn.settles).map(|usage| {
+                let output = i64::try_from(usage.output).unwrap_or(i64::MAX);
+                int("proctor.usage.output_tokens_at_least", output)
+            }));
+        }
+        attributes.extend(told);
+        let reason = if turn.calls > 0 { "tool_calls" } else { "stop" };
+        attributes.push(json!({
+            "key": "gen_ai.response.finish_reasons",
+            "value": {"arrayValue": {"values": [{"stringValue": reason}]}},
+        }));
+        if self.options.content {
+            let parts: Vec<Value> = turn
+                .words
+                .iter()
+                .map(|text| json!({"type": "text", "content": text}))
+                .collect();
+            let said = json!([{"role": "assistant", "parts": parts, "finish_reason": reason}]);
+            attributes.push(text("gen_ai.output.messages", &said.to_string()));
+        }
+        let span = Span {
+            name: model.map_or_else(|| "chat".to_owned(), |model| format!("chat {model}")),
+            kind: CLIENT,
+            from,
+            until: turn.until,
+            attributes,
+            error: None,
+        };
+        self.push(span, (&format!("turn {number}"), Some("agent")));
+    }
+
+    fn tools(&mut self) {
+        let told = self.told;
+        let mut ends: HashMap<&str, (Duration, &ToolResult)> = HashMap::new();
+        for event in &told.events {
+            if let EventKind::ToolEnded(result) = &event.kind {
+                ends.entry(&result.id).or_insert((event.at, result));
+            }
+        }
+        let last = told.events.last().map_or(Duration::ZERO, |event| event.at);
+        let mut seen: HashMap<&str, String> = HashMap::new();
+        for (number, event) in told.events.iter().enumerate() {
+            let EventKind::ToolStarted(call) = &event.kind else {
+                continue;
+            };
+            if seen.contains_key(call.id.as_str()) {
+                continue;
+            }
+            let place = format!("tool {number}");
+            let parent = call.parent.as_deref().and_then(|id| seen.get(id));
+            let parent = parent.map_or_else(|| "agent".to_owned(), Clone::clone);
+            let end = ends.get(call.id.as_str()).copied();
+            let span = self.tool(call, (event.at, end, last));
+            self.push(span, (&place, Some(&parent)));
+            seen.insert(&call.id, place);
+        }
+    }
+
+    fn tool(
+        &self,
+        call: &ToolCall,
+        (from, end, last): (Duration, Option<(Duration, &ToolResult)>, Duration),
+    ) -> Span {
+        let mut attributes = self.common("execute_tool");
+        attributes.push(text("gen_ai.tool.name", &call.name));
+        attributes.push(text("gen_ai.tool.call.id", &call.id));
+        let kind = if call.mcp.is_some() {
+            "extension"
+        } else {
+            "function"
+        };
+        attributes.push(text("gen_ai.tool.type", kind));
+        if call.mcp.is_some() {
+            attributes.push(text("mcp.method.name", "tools/call"));
+        }
+        let result = end.map(|(_, result)| result);
+        let code = result.and_then(|result| result.exit_code);
+        attributes.extend(code.map(|code| int("process.exit.code", i64::from(code))));
+        if self.options.content {
+            attributes.push(text("gen_ai.tool.call.arguments", &call.arguments));
+            let output = result.map(|result| result.output.as_str());
+            attributes.extend(output.map(|output| text("gen_ai.tool.call.result", output)));
+        }
+        let error = match result {
+            Some(result) if result.is_error => Some("tool_error"),
+            Some(_) => None,
+            None => Some("no_result"),
+        };
+        Span {
+            name: format!("execute_tool {}", call.name),
+            kind: INTERNAL,
+            from,
+            until: end.map_or(last, |(at, _)| at),
+            attributes,
+            error: error.map(str::to_owned),
+        }
+    }
+}
+
+/// What kept a trial from its end: something else than the agent, or how its process ended.
+fn error_of(infra: Option<&str>, termination: Option<&str>) -> Option<String> {
+    let infra = infra.filter(|infra| *infra != "none");
+    let termination = termination.filter(|termination| *termination != "completed");
+    infra.or(termination).map(str::to_owned)
+}
+
+/// Where output tokens are.
+const OUTPUT: &str = "gen_ai.usage.output_tokens";
+
+/// Tokens; cached ones are part of the input.
+fn tokens(usage: Usage) -> Vec<Value> {
+    let cached = usage.cached_read.saturating_add(usage.cache_write);
+    let count = |name: &str, tokens: u64| int(name, i64::try_from(tokens).unwrap_or(i64::MAX));
+    vec![
+        count(
+            "gen_ai.usage.input_tokens",
+            usage.uncached_input.saturating_add(cached),
+        ),
+        count(OUTPUT, usage.output),
+        count("gen_ai.usage.cache_read.input_tokens", usage.cached_read),
+        count(
+            "gen_ai.usage.cache_creation.input_tokens",
+            usage.cache_write,
+        ),
+    ]
+}
+
+fn text(key: &str, value: &str) -> Value {
+    json!({"key": key, "value": {"stringValue": value}})
+}
+
+/// Whole numbers are texts in OTLP/JSON.
+fn int(key: &str, value: i64) -> Value {
+    json!({"key": key, "value": {"intValue": value.to_string()}})
+}
+
+/// An id of so many hex digits that the same name always gets.
+fn id(name: &str, digits: usize) -> String {
+    let digest = text_digest(name);
+    let hex = digest.rsplit(':').next().unwrap_or_default();
+    hex.chars().take(digits).collect()
+}

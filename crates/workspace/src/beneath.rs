@@ -1,0 +1,227 @@
+//! Reading and writing single files below a folder without ever stepping through a link.
+
+use std::ffi::{CString, OsStr, OsString};
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::{Component, Path};
+
+use rustix::fs::{AtFlags, FileType, Mode, OFlags, Timespec, Timestamps};
+use rustix::io::Errno;
+use sha2::{Digest, Sha256};
+
+use super::descent::FOLDER;
+use super::tree::FileKind;
+use proctor_supervise::spawn_gate;
+
+/// What a file or link holds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Held {
+    pub(super) kind: FileKind,
+    pub(super) bytes: Vec<u8>,
+}
+
+/// Whether `path` ends in the name of git's own folder or of the file that leads to it.
+pub(super) fn is_gits_own(path: &Path) -> bool {
+    path.file_name()
+        .is_some_and(|name| name.eq_ignore_ascii_case(".git"))
+}
+
+/// Whether `path` has only plain names, none of them `.git`.
+pub(super) fn is_plain(path: &Path) -> bool {
+    let mut components = path.components().peekable();
+    components.peek().is_some()
+        && components.all(|component| {
+            matches!(component, Component::Normal(name) if !name.eq_ignore_ascii_case(".git"))
+        })
+}
+
+/// Reads `path` below `root`, at most `cap` bytes of it; `None` when there is no file or link, or it is larger.
+pub(super) fn read(root: &Path, path: &Path, cap: u64) -> io::Result<Option<Held>> {
+    let Some((folder, name)) = parent(root, path, false)? else {
+        return Ok(None);
+    };
+    let stat = match rustix::fs::statat(&folder, &*name, AtFlags::SYMLINK_NOFOLLOW) {
+        Ok(stat) => stat,
+        Err(Errno::NOENT | Errno::NOTDIR) => return Ok(None),
+        Err(errno) => return Err(errno.into()),
+    };
+    match FileType::from_raw_mode(stat.st_mode) {
+        FileType::Symlink => {
+            let target = rustix::fs::readlinkat(&folder, &*name, Vec::new())?;
+            Ok(Some(Held {
+                kind: FileKind::Link,
+                bytes: OsString::from_vec(target.into_bytes()).into_vec(),
+            }))
+        }
+        FileType::RegularFile => read_regular(&folder, &name, cap),
+        _ => Ok(None),
+    }
+}
+
+/// Opens the regular file `path` below `root`, and says whether its owner may execute it; `None` when there is no such file.
+pub(super) fn open(root: &Path, path: &Path) -> io::Result<Option<(File, bool)>> {
+    let Some((folder, name)) = parent(root, path, false)? else {
+        return Ok(None);
+    };
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let stat = match rustix::fs::statat(&folder, &*name, AtFlags::SYMLINK_NOFOLLOW) {
+        Ok(stat) => stat,
+        Err(Errno::NOENT | Errno::NOTDIR) => return Ok(None),
+        Err(errno) => return Err(errno.into()),
+    };
+    // Even without waiting, opening a device can do things.
+    if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
+        return Ok(None);
+    }
+    let file = File::from(rustix::fs::openat(&folder, &*name, flags, Mode::empty())?);
+    if !file.metadata()?.is_file() {
+        return Ok(None);
+    }
+    Ok(Some((file, stat.st_mode & 0o100 != 0)))
+}
+
+fn read_regular(folder: &OwnedFd, name: &CString, cap: u64) -> io::Result<Option<Held>> {
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let file = File::from(rustix::fs::openat(folder, &**name, flags, Mode::empty())?);
+    let about = file.metadata()?;
+    if !about.is_file() || about.len() > cap {
+        return Ok(None);
+    }
+    let executable = std::os::unix::fs::MetadataExt::mode(&about) & 0o100 != 0;
+    let mut bytes = Vec::new();
+    file.take(cap).read_to_end(&mut bytes)?;
+    Ok(Some(Held {
+        kind: if executable {
+            FileKind::Executable
+        } else {
+            FileKind::Plain
+        },
+        bytes,
+    }))
+}
+
+/// Writes `path` below `root` anew, with the folders that it needs.
+pub(super) fn write(root: &Path, path: &Path, held: &Held) -> io::Result<()> {
+    let (folder, name) = cleared(root, path)?;
+    if held.kind == FileKind::Link {
+        return Ok(rustix::fs::symlinkat(&*held.bytes, &folder, &*name)?);
+    }
+    let _gate = (held.kind == FileKind::Executable).then(spawn_gate);
+    new_file(&folder, &name, held.kind)?.write_all(&held.bytes)
+}
+
+/// Copies an open file to `path` below `root`, made anew with the folders that it needs; gives the digest of what was
+/// copied.
+pub(super) fn copy(
+    root: &Path,
+    path: &Path,
+    (from, kind): (&mut File, FileKind),
+) -> io::Result<[u8; 32]> {
+    let (folder, name) = cleared(root, path)?;
+    let _gate = (kind == FileKind::Executable).then(spawn_gate);
+    let mut to = new_file(&folder, &name, kind)?;
+    let mut hasher = Sha256::new();
+    let mut buffer = vec![0; 64 << 10];
+    loop {
+        let read = from.read(&mut buffer)?;
+        if read == 0 {
+            return Ok(hasher.finalize().into());
+        }
+        hasher.update(&buffer[..read]);
+        to.write_all(&buffer[..read])?;
+    }
+}
+
+/// Says when `path` below `root` was changed, where it is there.
+pub(super) fn date(root: &Path, path: &Path, time: Timespec) -> io::Result<()> {
+    let Some((folder, name)) = parent(root, path, false)? else {
+        return Ok(());
+    };
+    let times = Timestamps {
+        last_access: time,
+        last_modification: time,
+    };
+    match rustix::fs::utimensat(&folder, &*name, &times, AtFlags::SYMLINK_NOFOLLOW) {
+        Ok(()) | Err(Errno::NOENT) => Ok(()),
+        Err(errno) => Err(errno.into()),
+    }
+}
+
+/// The folder that holds `path`, made if need be, without anything at the path itself.
+fn cleared(root: &Path, path: &Path) -> io::Result<(OwnedFd, CString)> {
+    let (folder, name) = parent(root, path, true)?
+        .ok_or_else(|| io::Error::other("a folder on the way is a file or a link"))?;
+    match rustix::fs::unlinkat(&folder, &*name, AtFlags::empty()) {
+        Ok(()) | Err(Errno::NOENT) => Ok((folder, name)),
+        Err(errno) => Err(errno.into()),
+    }
+}
+
+fn new_file(folder: &OwnedFd, name: &CString, kind: FileKind) -> io::Result<File> {
+    let mode = Mode::from_raw_mode(if kind == FileKind::Executable {
+        0o755
+    } else {
+        0o644
+    });
+    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    Ok(File::from(rustix::fs::openat(
+        folder, &**name, flags, mode,
+    )?))
+}
+
+/// Removes the file or link `path` below `root`, and folders that are empty after it.
+pub(super) fn remove(root: &Path, path: &Path) -> io::Result<()> {
+    let Some((folder, name)) = parent(root, path, false)? else {
+        return Err(io::ErrorKind::NotFound.into());
+    };
+    rustix::fs::unlinkat(&folder, &*name, AtFlags::empty())?;
+    for emptied in path.ancestors().skip(1) {
+        if emptied.as_os_str().is_empty() {
+            break;
+        }
+        let Some((folder, name)) = parent(root, emptied, false)? else {
+            break;
+        };
+        if rustix::fs::unlinkat(&folder, &*name, AtFlags::REMOVEDIR).is_err() {
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// Opens the folder that holds `path`; `None` when there is no such folder.
+fn parent(root: &Path, path: &Path, make: bool) -> io::Result<Option<(OwnedFd, CString)>> {
+    if !is_plain(path) {
+        return Err(io::Error::new(
+            io::ErrorKind::InvalidInput,
+            "the path does not stay in the workspace",
+        ));
+    }
+    let flags = FOLDER.difference(OFlags::NOFOLLOW);
+    let mut folder = rustix::fs::open(root, flags, Mode::empty())?;
+    let mut names = path.iter().peekable();
+    while let Some(name) = names.next() {
+        let name = c_name(name)?;
+        if names.peek().is_none() {
+            return Ok(Some((folder, name)));
+        }
+        if make {
+            match rustix::fs::mkdirat(&folder, &*name, Mode::from_raw_mode(0o755)) {
+                Ok(()) | Err(Errno::EXIST) => {}
+                Err(errno) => return Err(errno.into()),
+            }
+        }
+        folder = match rustix::fs::openat(&folder, &*name, FOLDER, Mode::empty()) {
+            Ok(below) => below,
+            Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => return Ok(None),
+            Err(errno) => return Err(errno.into()),
+        };
+    }
+    Ok(None)
+}
+
+fn c_name(name: &OsStr) -> io::Result<CString> {
+    Ok(CString::new(name.as_bytes())?)
+}

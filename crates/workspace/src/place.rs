@@ -1,0 +1,80 @@
+//! A folder that trials' folders are made in.
+
+use std::ffi::CString;
+use std::fs::{self, File};
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use rustix::fs::{Mode, OFlags};
+
+use super::descent::FOLDER;
+use super::owner;
+use proctor_record::set_apart;
+
+/// Where discarded trials wait for their removal.
+const TRASH: &str = ".trash";
+
+/// An open folder for trials, marked as ours.
+#[derive(Debug)]
+pub(super) struct Place {
+    pub(super) path: PathBuf,
+    pub(super) folder: Arc<OwnedFd>,
+    pub(super) trash: Arc<OwnedFd>,
+    _claim: File,
+}
+
+impl Place {
+    /// Makes the folder if need be, and marks it.
+    pub(super) fn open(parent: &Path) -> io::Result<Self> {
+        fs::create_dir_all(parent)?;
+        let path = fs::canonicalize(parent)?;
+        set_apart(&path);
+        let claim = owner::claim(&path)?;
+        let flags = FOLDER.difference(OFlags::NONBLOCK);
+        let folder = rustix::fs::open(&path, flags, Mode::empty())?;
+        match rustix::fs::mkdirat(&folder, TRASH, Mode::RWXU) {
+            Ok(()) | Err(rustix::io::Errno::EXIST) => {}
+            Err(errno) => return Err(errno.into()),
+        }
+        let trash = rustix::fs::openat(&folder, TRASH, flags, Mode::empty())?;
+        Ok(Self {
+            path,
+            folder: Arc::new(folder),
+            trash: Arc::new(trash),
+            _claim: claim,
+        })
+    }
+
+    /// Moves a trial's folder out of the way at once; false when there is none.
+    pub(super) fn put_aside(&self, name: &CString, serial: u64) -> io::Result<Option<CString>> {
+        self.aside(self.folder.as_fd(), &**name, serial)
+    }
+
+    /// The same for a folder anywhere on the same file system.
+    pub(super) fn put_aside_too(&self, folder: &Path, serial: u64) -> io::Result<Option<CString>> {
+        self.aside(rustix::fs::CWD, folder, serial)
+    }
+
+    fn aside(
+        &self,
+        folder: BorrowedFd<'_>,
+        name: impl rustix::path::Arg,
+        serial: u64,
+    ) -> io::Result<Option<CString>> {
+        let new = CString::new(format!("{}-{serial}", std::process::id()))?;
+        match rustix::fs::renameat(folder, name, &self.trash, &*new) {
+            Ok(()) => Ok(Some(new)),
+            Err(rustix::io::Errno::NOENT) => Ok(None),
+            Err(errno) => Err(errno.into()),
+        }
+    }
+
+    /// Takes our marks away; the folder itself goes when nothing else is in it.
+    pub(super) fn close(&self) {
+        fs::remove_dir(self.path.join(TRASH)).ok();
+        fs::remove_file(self.path.join(owner::MARKER)).ok();
+        fs::remove_dir(&self.path).ok();
+    }
+}

@@ -1,0 +1,252 @@
+//! One trial's workspace: made, kept or discarded.
+
+use std::ffi::CString;
+use std::fs;
+use std::os::fd::AsFd;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, PoisonError};
+
+use rustix::fs::{Mode, OFlags, RenameFlags};
+
+use super::descent::FOLDER;
+use super::noted::now_ns;
+use super::place::Place;
+use super::template::Shared;
+use super::{Template, WorkspaceError, owner, shared, spread};
+use proctor_model::WorkspaceKind;
+
+/// The tree that one trial works in. Dropped without a word, it is discarded.
+#[derive(Debug)]
+pub struct Workspace {
+    /// Root of the work tree.
+    pub root: PathBuf,
+    /// The project's folder: the root, or below it.
+    pub project_dir: PathBuf,
+    /// What kind it is.
+    pub kind: WorkspaceKind,
+    pub(super) shared: Arc<Shared>,
+    place: Arc<Place>,
+    name: CString,
+    registration: Option<PathBuf>,
+    /// When the last file of the checkout was there, in nanoseconds since 1970.
+    pub(super) made: i128,
+    done: bool,
+}
+
+/// What is to be said of a discarded workspace.
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
+pub struct Discarded {
+    /// What went wrong at once; what the slow removal meets is told by `Template::finish`.
+    pub problems: Vec<String>,
+}
+
+impl Template {
+    /// Makes a workspace in the new folder `parent/name`, from the tree that was made ahead where there is one. May be called
+    /// from many threads at once.
+    ///
+    /// # Errors
+    /// When `parent/name` exists, or the disk says no; what was made so far is removed.
+    pub fn prepare(&self, parent: &Path, name: &str) -> Result<Workspace, WorkspaceError> {
+        let place = self.place(parent)?;
+        let path = place.path.join(name);
+        let name = plain_name(name, &path)?;
+        let is_made = self.take_spare(&place, &name);
+        if !is_made {
+            rustix::fs::mkdirat(&place.folder, &*name, Mode::RWXU)
+                .map_err(WorkspaceError::errno(format!("make {}", path.display())))?;
+        }
+        let root = path.join(&self.shared.name);
+        let mut workspace = Workspace {
+            project_dir: if self.shared.subdir.as_os_str().is_empty() {
+                root.clone()
+            } else {
+                root.join(&self.shared.subdir)
+            },
+            root,
+            kind: self.shared.kind,
+            shared: Arc::clone(&self.shared),
+            place,
+            name,
+            registration: None,
+            made: 0,
+            done: false,
+        };
+        if !is_made {
+            workspace.fill()?;
+        }
+        workspace.join(&path)?;
+        workspace.made = now_ns();
+        Ok(workspace)
+    }
+
+    /// Moves the spare tree to where it is wanted; false when there is none, or it does not go there.
+    fn take_spare(&self, place: &Place, name: &CString) -> bool {
+        let Some(folder) = self.shared.spare.take() else {
+            return false;
+        };
+        let (cwd, flags) = (rustix::fs::CWD, RenameFlags::NOREPLACE);
+        let moved = rustix::fs::renameat_with(cwd, &folder, &place.folder, &**name, flags);
+        if moved.is_err() {
+            // Another file system, or one without such a call.
+            self.shared.spare.give_up();
+            fs::remove_dir_all(&folder).ok();
+        }
+        moved.is_ok()
+    }
+
+    fn place(&self, parent: &Path) -> Result<Arc<Place>, WorkspaceError> {
+        let mut places = self
+            .shared
+            .places
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        if let Some(place) = places.get(parent) {
+            return Ok(Arc::clone(place));
+        }
+        let place = Place::open(parent).map_err(WorkspaceError::io(format!(
+            "prepare {} for workspaces",
+            parent.display()
+        )))?;
+        let place = Arc::new(place);
+        places.insert(parent.to_owned(), Arc::clone(&place));
+        Ok(place)
+    }
+}
+
+/// `name` as one plain folder name.
+fn plain_name(name: &str, path: &Path) -> Result<CString, WorkspaceError> {
+    let bad = |why: &str| WorkspaceError::BadName {
+        path: path.to_owned(),
+        why: why.to_owned(),
+    };
+    if name.is_empty() || name.starts_with('.') || name.contains('/') {
+        return Err(bad("a trial's folder needs a plain name"));
+    }
+    CString::new(name).map_err(|_| bad("the name holds a NUL byte"))
+}
+
+impl Workspace {
+    fn fill(&self) -> Result<(), WorkspaceError> {
+        let flags = FOLDER.difference(OFlags::NONBLOCK);
+        let opened = rustix::fs::openat(&self.place.folder, &*self.name, flags, Mode::empty())
+            .map_err(WorkspaceError::errno("open the trial's folder"))?;
+        spread::spread(&self.shared.store, &self.shared.plan, opened.as_fd())
+    }
+
+    /// Writes what depends on the place.
+    fn join(&mut self, trial: &Path) -> Result<(), WorkspaceError> {
+        match self.kind {
+            WorkspaceKind::Clone => Ok(()),
+            WorkspaceKind::Worktree => self.link(trial),
+            WorkspaceKind::Shared => self.register(trial),
+        }
+    }
+
+    /// Joins the work tree and the trial's own repository by the two files that name each other.
+    fn link(&self, trial: &Path) -> Result<(), WorkspaceError> {
+        let name = &self.shared.name;
+        let entry = trial.join(format!("{name}.git/worktrees/{name}"));
+        let link = self.root.join(".git");
+        let to_entry = [b"gitdir: ", entry.as_os_str().as_bytes(), b"\n"].concat();
+        let to_link = [link.as_os_str().as_bytes(), b"\n"].concat();
+        fs::write(entry.join("gitdir"), to_link)
+            .and_then(|()| fs::write(&link, to_entry))
+            .map_err(WorkspaceError::io("link the worktree"))
+    }
+
+    fn register(&mut self, trial: &Path) -> Result<(), WorkspaceError> {
+        let serial = self.shared.serial.fetch_add(1, Ordering::Relaxed);
+        let name = format!("proctor-{}-{serial}", std::process::id());
+        let entry = shared::Entry {
+            common_dir: &self.shared.common_dir,
+            trial,
+            root: &self.root,
+            commit: &self.shared.commit,
+            index: &self.shared.home.join("index"),
+            name: &name,
+        };
+        let registered = entry.register();
+        self.registration = Some(self.shared.common_dir.join("worktrees").join(&name));
+        registered.map(drop).map_err(WorkspaceError::io(format!(
+            "register a worktree in {}",
+            self.shared.common_dir.display()
+        )))
+    }
+
+    /// Leaves the workspace where it is, for a person to look at; no sweep will take it.
+    #[must_use]
+    pub fn keep(mut self) -> PathBuf {
+        self.done = true;
+        let mark = self
+            .place
+            .path
+            .join(self.name.to_string_lossy().as_ref())
+            .join(owner::KEEP);
+        fs::write(mark, "").ok();
+        self.root.clone()
+    }
+
+    /// Moves the workspace out of the way at once; it is removed in the background.
+    #[must_use]
+    pub fn discard(mut self) -> Discarded {
+        self.let_go()
+    }
+
+    /// The same for the workspace and another folder of its trial, if there is one, which is removed as soon as may be.
+    #[must_use]
+    pub fn discard_with(mut self, folder: &Path) -> Discarded {
+        let mut discarded = self.let_go();
+        let serial = self.shared.serial.fetch_add(1, Ordering::Relaxed);
+        match self.place.put_aside_too(folder, serial) {
+            Ok(Some(name)) => {
+                let trash = &self.shared.trash;
+                trash.take_at_once(Arc::clone(&self.place.trash), name);
+            }
+            Ok(None) => {}
+            // On another file system, say: then it is removed here and now.
+            Err(_) => {
+                if let Err(error) = fs::remove_dir_all(folder) {
+                    let folder = folder.display();
+                    discarded
+                        .problems
+                        .push(format!("{folder} could not be removed: {error}"));
+                }
+            }
+        }
+        discarded
+    }
+
+    fn let_go(&mut self) -> Discarded {
+        self.done = true;
+        let mut discarded = Discarded::default();
+        if let Some(entry) = &self.registration
+            && let Err(error) = shared::unregister(entry)
+        {
+            let entry = entry.display();
+            discarded
+                .problems
+                .push(format!("{entry} could not be unregistered: {error}"));
+        }
+        let serial = self.shared.serial.fetch_add(1, Ordering::Relaxed);
+        let trash = &self.shared.trash;
+        match self.place.put_aside(&self.name, serial) {
+            Ok(Some(name)) => trash.take(Arc::clone(&self.place.trash), name),
+            Ok(None) => discarded.problems.push(format!(
+                "{} was gone before it was discarded",
+                self.root.display()
+            )),
+            Err(_) => trash.take(Arc::clone(&self.place.folder), self.name.clone()),
+        }
+        discarded
+    }
+}
+
+impl Drop for Workspace {
+    fn drop(&mut self) {
+        if !self.done {
+            self.let_go();
+        }
+    }
+}

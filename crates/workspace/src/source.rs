@@ -1,0 +1,352 @@
+//! Where the project's files come from, resolved once per run to one commit.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+
+use git2::{
+    Index, IndexEntryExtendedFlag, Object, ObjectType, Repository, RepositoryOpenFlags, Status,
+    StatusEntry, StatusOptions, Tree,
+};
+
+use super::tree::{self, Listing};
+use super::{WorkspaceError, fetch, lfs, plain};
+use proctor_config::{Project, ProjectSource};
+
+/// How to resolve.
+#[derive(Debug, Clone, Copy)]
+pub struct ResolveOptions<'a> {
+    /// `fetch_remote`: fetch the default remote first.
+    pub fetch: bool,
+    /// A folder of this run alone; a template's repository is made in it.
+    pub scratch: &'a Path,
+}
+
+/// One commit of one repository, and the folder in it that is worked on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Source {
+    /// The repository's work tree, the bare repository, or the template's folder.
+    pub repo_root: PathBuf,
+    /// From the root to the project; empty at the root.
+    pub subdir: PathBuf,
+    /// The commit, 40 hex digits.
+    pub commit: String,
+    /// Its tree, 40 hex digits.
+    pub tree: String,
+    /// Whether the project is a plain folder.
+    pub is_template: bool,
+    /// Whether tracked files of the user's work tree differ from its last commit; trials do not see such changes.
+    pub dirty: bool,
+    /// Things worth a warning: whole sentences.
+    pub warnings: Vec<String>,
+    /// Addresses of the repository's remotes.
+    pub remotes: Vec<String>,
+    /// Files that are pointers of Git LFS in the commit, from the root.
+    pub lfs_pointers: Vec<PathBuf>,
+    /// What of it trials do not get, from the root.
+    pub left_out: Vec<PathBuf>,
+    /// The repository's own folder, or one in the scratch folder that reads its objects.
+    pub(super) git_dir: PathBuf,
+}
+
+/// Finds the repository, the commit and the folder that `project` means.
+///
+/// # Errors
+/// When there is no repository, no such ref, no such folder in the commit, or the fetch fails.
+pub fn resolve(project: &Project, options: ResolveOptions<'_>) -> Result<Source, WorkspaceError> {
+    match &project.source {
+        ProjectSource::Template(folder) => {
+            let mut source = plain::from_folder(folder, options.scratch)?;
+            if project.base_ref != "HEAD" {
+                source.warnings.push(format!(
+                    "base_ref {:?} is not used: project.template has no history",
+                    project.base_ref
+                ));
+            }
+            Ok(source)
+        }
+        ProjectSource::Repository(path) => {
+            let place = find(path)?;
+            let fetched = if options.fetch {
+                fetch::default_remote(&place.root, &place.repository)?
+            } else {
+                Vec::new()
+            };
+            from_repository(&place, &project.base_ref, fetched)
+        }
+    }
+}
+
+/// A repository as it was found.
+struct Place {
+    repository: Repository,
+    root: PathBuf,
+    subdir: PathBuf,
+}
+
+fn find(path: &Path) -> Result<Place, WorkspaceError> {
+    let real = fs::canonicalize(path).map_err(WorkspaceError::io(format!(
+        "open project.repo_path {}",
+        path.display()
+    )))?;
+    // Opened from where it was named: only so is the work tree known of a repository whose own folder lies elsewhere.
+    let no_ceiling: [&OsStr; 0] = [];
+    let opened = Repository::open_ext(&real, RepositoryOpenFlags::CROSS_FS, no_ceiling);
+    let repository = opened.map_err(|error| match error.code() {
+        git2::ErrorCode::NotFound => WorkspaceError::NotARepository {
+            path: path.to_owned(),
+        },
+        _ => WorkspaceError::git(format!("open the repository at {}", path.display()))(error),
+    })?;
+    let root = repository.workdir().unwrap_or_else(|| repository.path());
+    let root = fs::canonicalize(root).map_err(WorkspaceError::io(format!(
+        "open the repository {}",
+        root.display()
+    )))?;
+    let own = fs::canonicalize(repository.path()).unwrap_or_default();
+    let subdir = match real.strip_prefix(&root) {
+        Ok(below) if !real.starts_with(&own) => below.to_owned(),
+        _ => PathBuf::new(),
+    };
+    Ok(Place {
+        repository,
+        root,
+        subdir,
+    })
+}
+
+fn from_repository(
+    place: &Place,
+    base_ref: &str,
+    mut warnings: Vec<String>,
+) -> Result<Source, WorkspaceError> {
+    let repository = &place.repository;
+    let commit = commit_of(place, base_ref)?;
+    let tree = commit
+        .tree()
+        .map_err(WorkspaceError::git("read the tree of base_ref"))?;
+    check_subdir(place, &tree, base_ref, &commit.id().to_string())?;
+    let dirty = is_dirty(repository);
+    if dirty {
+        warnings.push(format!(
+            "{} has uncommitted changes; trials work on {base_ref} as committed",
+            place.root.display()
+        ));
+    }
+    let id = tree.id();
+    let listing = tree::list(repository, tree)?;
+    let attributes = attributes(repository, &listing);
+    warnings.extend(oddities(&listing, &attributes));
+    let lfs_pointers = if attributes.contains("filter=lfs") {
+        lfs_pointers(repository, &listing)
+    } else {
+        Vec::new()
+    };
+    Ok(Source {
+        repo_root: place.root.clone(),
+        subdir: place.subdir.clone(),
+        commit: commit.id().to_string(),
+        tree: id.to_string(),
+        is_template: false,
+        dirty,
+        warnings,
+        remotes: remotes(repository),
+        lfs_pointers,
+        left_out: Vec::new(),
+        git_dir: repository.path().to_owned(),
+    })
+}
+
+/// Whether a folder lies in a repository that was cloned from another, or is pushed to one.
+#[must_use]
+pub fn has_remote(folder: &Path) -> bool {
+    let found = Repository::discover(folder);
+    found.is_ok_and(|repository| !remotes(&repository).is_empty())
+}
+
+/// Addresses of a repository's remotes.
+pub(super) fn remotes(repository: &Repository) -> Vec<String> {
+    let names = repository.remotes();
+    let names = names.iter().flatten().flatten().flatten();
+    let found = names.filter_map(|name| repository.find_remote(name).ok());
+    found
+        .filter_map(|remote| Some(remote.url().ok()?.to_owned()))
+        .collect()
+}
+
+fn commit_of<'a>(place: &'a Place, base_ref: &str) -> Result<git2::Commit<'a>, WorkspaceError> {
+    let repository = &place.repository;
+    let object = match repository.revparse_single(base_ref) {
+        Ok(object) => object,
+        Err(_) if repository.is_empty().unwrap_or(false) => {
+            return Err(WorkspaceError::EmptyRepository {
+                repository: place.root.clone(),
+            });
+        }
+        Err(error) if error.code() == git2::ErrorCode::UnbornBranch => {
+            return Err(WorkspaceError::EmptyRepository {
+                repository: place.root.clone(),
+            });
+        }
+        Err(_) => {
+            return Err(WorkspaceError::UnknownRef {
+                name: base_ref.to_owned(),
+                repository: place.root.clone(),
+                near: near(repository, base_ref),
+            });
+        }
+    };
+    let kind = innermost(&object);
+    object
+        .peel_to_commit()
+        .map_err(|_| WorkspaceError::NotACommit {
+            name: base_ref.to_owned(),
+            repository: place.root.clone(),
+            kind,
+        })
+}
+
+fn innermost(object: &Object<'_>) -> String {
+    let peeled = object.peel(ObjectType::Any).ok();
+    let kind = peeled.as_ref().unwrap_or(object).kind();
+    kind.map_or("unknown object", |kind| kind.str()).to_owned()
+}
+
+/// At most three names of branches and tags that look like `wanted`, the likest first.
+fn near(repository: &Repository, wanted: &str) -> Vec<String> {
+    let last = |name: &str| name.rsplit('/').next().unwrap_or(name).to_owned();
+    let mut near: Vec<(f64, String)> = repository
+        .references()
+        .into_iter()
+        .flatten()
+        .flatten()
+        .filter_map(|reference| Some(reference.shorthand().ok()?.to_owned()))
+        .filter(|name| last(name) != "HEAD")
+        .map(|name| {
+            let whole = strsim::jaro_winkler(&name, wanted);
+            let ends = strsim::jaro_winkler(&last(&name), &last(wanted));
+            (whole.max(ends), name)
+        })
+        .filter(|(likeness, _)| *likeness > 0.8)
+        .collect();
+    near.sort_by(|one, other| other.0.total_cmp(&one.0).then(one.1.cmp(&other.1)));
+    near.dedup();
+    near.into_iter().map(|(_, name)| name).take(3).collect()
+}
+
+fn check_subdir(
+    place: &Place,
+    tree: &Tree<'_>,
+    base_ref: &str,
+    commit: &str,
+) -> Result<(), WorkspaceError> {
+    if place.subdir.as_os_str().is_empty() {
+        return Ok(());
+    }
+    let entry = tree.get_path(&place.subdir).ok();
+    if entry.and_then(|entry| entry.kind()) == Some(ObjectType::Tree) {
+        return Ok(());
+    }
+    Err(WorkspaceError::NoSubdir {
+        subdir: place.subdir.clone(),
+        base_ref: base_ref.to_owned(),
+        commit: commit.to_owned(),
+        repository: place.root.clone(),
+    })
+}
+
+fn is_dirty(repository: &Repository) -> bool {
+    let mut options = StatusOptions::new();
+    options
+        .include_untracked(false)
+        .include_ignored(false)
+        .exclude_submodules(true);
+    if repository.is_bare() {
+        return false;
+    }
+    let (Ok(statuses), Ok(index)) = (repository.statuses(Some(&mut options)), repository.index())
+    else {
+        return false;
+    };
+    let mut changed = statuses.iter();
+    changed.any(|one| !is_as_checked_out(repository, &index, &one))
+}
+
+/// Whether git itself sees no change where libgit2 sees one: a file that a sparse checkout leaves away, and a file that is
+/// as git wrote it (of the size and time that the index says) by conversions that libgit2 does not know or knows otherwise.
+fn is_as_checked_out(repository: &Repository, index: &Index, seen: &StatusEntry<'_>) -> bool {
+    let path = Path::new(OsStr::from_bytes(seen.path_bytes()));
+    let Some(entry) = index.get_path(path, 0) else {
+        return false;
+    };
+    match seen.status() {
+        Status::WT_DELETED => {
+            let flags = IndexEntryExtendedFlag::from_bits_truncate(entry.flags_extended);
+            flags.contains(IndexEntryExtendedFlag::SKIP_WORKTREE)
+        }
+        Status::WT_MODIFIED => {
+            let found = repository.workdir().map(|root| root.join(path));
+            let found = found.and_then(|file| file.symlink_metadata().ok());
+            let of_index = (
+                u64::from(entry.file_size),
+                i64::from(entry.mtime.seconds()),
+                i64::from(entry.mtime.nanoseconds()),
+            );
+            found.is_some_and(|found| (found.len(), found.mtime(), found.mtime_nsec()) == of_index)
+        }
+        _ => false,
+    }
+}
+
+/// What the project has that a copy of its files does not bring along.
+fn oddities(listing: &Listing, attributes: &str) -> Vec<String> {
+    let mut warnings = Vec::new();
+    if let Some(first) = listing.submodules.first() {
+        warnings.push(format!(
+            "{} submodule(s), the first {}, are empty folders in the workspaces; fill them in setup_commands",
+            listing.submodules.len(),
+            String::from_utf8_lossy(first)
+        ));
+    }
+    for word in ["working-tree-encoding=", "eol=crlf", "ident"] {
+        if attributes
+            .split_whitespace()
+            .any(|said| said == word || (word.ends_with('=') && said.starts_with(word)))
+        {
+            warnings.push(format!(
+                ".gitattributes has `{word}`, which is not applied: files are as committed, byte by byte"
+            ));
+        }
+    }
+    warnings
+}
+
+/// All `.gitattributes` of the project, one after the other.
+fn attributes(repository: &Repository, listing: &Listing) -> String {
+    let files = listing.folders.iter().flat_map(|folder| &folder.files);
+    files
+        .filter(|file| file.name == b".gitattributes")
+        .filter_map(|file| repository.find_blob(file.id).ok())
+        .map(|blob| String::from_utf8_lossy(blob.content()).into_owned() + "\n")
+        .collect()
+}
+
+fn lfs_pointers(repository: &Repository, listing: &Listing) -> Vec<PathBuf> {
+    let Ok(odb) = repository.odb() else {
+        return Vec::new();
+    };
+    let is_short = |id| matches!(odb.read_header(id), Ok((size, _)) if lfs::SIZES.contains(&size));
+    let is_pointer = |id| {
+        let blob = repository.find_blob(id);
+        is_short(id) && blob.is_ok_and(|blob| lfs::is_pointer(blob.content()))
+    };
+    let mut pointers = Vec::new();
+    for folder in &listing.folders {
+        let files = folder.files.iter().filter(|file| is_pointer(file.id));
+        let path = Path::new(OsStr::from_bytes(&folder.path));
+        pointers.extend(files.map(|file| path.join(OsStr::from_bytes(&file.name))));
+    }
+    pointers
+}

@@ -1,0 +1,283 @@
+//! The project checked out once per run, and everything else that every trial's folder starts with.
+
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicU64;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::thread;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use git2::{Oid, Repository};
+
+use super::base::BaseCommit;
+use super::place::Place;
+use super::seal::{self, Layout, Seal, Tracked};
+use super::spare::Spare;
+use super::spread::Plan;
+use super::store::{Shape, Store, Writer};
+use super::trash::{Trash, TrashReport};
+use super::tree::{self, FileKind, Listing};
+use super::{Source, WorkspaceError, owner};
+use proctor_model::WorkspaceKind;
+
+/// What every workspace of a run is a copy of.
+#[derive(Debug)]
+pub struct Template {
+    pub(super) shared: Arc<Shared>,
+}
+
+/// What the template and its workspaces hold together.
+#[derive(Debug)]
+pub(super) struct Shared {
+    pub(super) kind: WorkspaceKind,
+    pub(super) subdir: PathBuf,
+    /// Name of the project's folder in each trial's folder.
+    pub(super) name: String,
+    /// What HEAD of the workspaces is.
+    pub(super) commit: String,
+    /// The user's repository, for `shared` workspaces.
+    pub(super) common_dir: PathBuf,
+    pub(super) home: PathBuf,
+    pub(super) store: Arc<Store>,
+    pub(super) plan: Arc<Plan>,
+    pub(super) spare: Spare,
+    pub(super) places: Mutex<BTreeMap<PathBuf, Arc<Place>>>,
+    pub(super) trash: Trash,
+    pub(super) serial: AtomicU64,
+    /// Where the project's ignore rules are laid out, once somebody asks.
+    pub(super) ignores: OnceLock<Result<Option<PathBuf>, String>>,
+    /// The digest of every file of the commit, once somebody asks.
+    pub(super) digests: OnceLock<Result<BTreeMap<PathBuf, [u8; 32]>, String>>,
+    _claim: File,
+}
+
+impl Template {
+    /// Reads the commit of `source` once, and keeps what workspaces of `kind` need in `scratch`, a folder of this run alone,
+    /// which is marked as ours.
+    ///
+    /// # Errors
+    /// When the repository cannot be read, an object is missing, or the disk says no.
+    pub fn build(
+        source: &Source,
+        scratch: &Path,
+        kind: WorkspaceKind,
+    ) -> Result<Self, WorkspaceError> {
+        let home = scratch.join("project");
+        if home.exists() {
+            fs::remove_dir_all(&home).map_err(WorkspaceError::io("remove an old template"))?;
+        }
+        fs::create_dir_all(&home).map_err(WorkspaceError::io("make the scratch folder"))?;
+        let claim = owner::claim(scratch).map_err(WorkspaceError::io("mark the scratch folder"))?;
+        let repository = open(&source.git_dir)?;
+        let mut build = Build {
+            repository: &repository,
+            tree: Oid::from_str(&source.tree)
+                .map_err(WorkspaceError::git("read the tree's name"))?,
+            name: folder_name(&source.repo_root),
+            home: &home,
+            writer: Writer::create(&home.join("store"))
+                .map_err(WorkspaceError::io("make the store"))?,
+            changed_at: moment_ago(),
+        };
+        let own = build.everything(kind)?;
+        let store = build
+            .writer
+            .finish()
+            .map_err(WorkspaceError::io("write the store"))?;
+        Ok(Self {
+            shared: Arc::new(Shared {
+                kind,
+                subdir: source.subdir.clone(),
+                name: build.name,
+                commit: own.map_or_else(|| source.commit.clone(), |commit| commit.to_string()),
+                common_dir: repository.commondir().to_owned(),
+                plan: Arc::new(Plan::new(&store, build.changed_at)),
+                home,
+                store: Arc::new(store),
+                spare: Spare::default(),
+                places: Mutex::default(),
+                trash: Trash::default(),
+                serial: AtomicU64::new(0),
+                ignores: OnceLock::new(),
+                digests: OnceLock::new(),
+                _claim: claim,
+            }),
+        })
+    }
+
+    /// The commit that workspaces have checked out: for `shared` the user's own, else one made for the trials.
+    #[must_use]
+    pub fn head(&self) -> &str {
+        &self.shared.commit
+    }
+
+    /// What the base commit holds.
+    #[must_use]
+    pub fn base(&self) -> BaseCommit<'_> {
+        BaseCommit::of(&self.shared)
+    }
+
+    /// Waits, at most for `patience`, until discarded workspaces are removed, then removes what was kept for making new ones.
+    ///
+    /// Little workspaces wait for this in a trash folder beside the trials.
+    #[must_use]
+    pub fn finish(self, patience: Duration) -> TrashReport {
+        self.shared.spare.close(patience);
+        let report = self.shared.trash.finish(patience);
+        self.shared.clean_up();
+        report
+    }
+}
+
+/// The parts of `Template::build`.
+struct Build<'a> {
+    repository: &'a Repository,
+    tree: Oid,
+    name: String,
+    home: &'a Path,
+    writer: Writer,
+    changed_at: i64,
+}
+
+impl Build<'_> {
+    /// Fills the store, and gives the commit made for the trials, if one is made.
+    fn everything(&mut self, kind: WorkspaceKind) -> Result<Option<Oid>, WorkspaceError> {
+        let tree = self
+            .repository
+            .find_tree(self.tree)
+            .map_err(WorkspaceError::git("read the project's tree"))?;
+        let listing = tree::list(self.repository, tree.clone())?;
+        let index = self.home.join("index");
+        let (folder, worktree) = match kind {
+            WorkspaceKind::Shared => {
+                let mut tracked = self.files(&listing)?;
+                seal::write_index(&index, &tree, &mut tracked, self.changed_at)?;
+                return Ok(None);
+            }
+            WorkspaceKind::Clone => (format!("{}/.git", self.name), None),
+            WorkspaceKind::Worktree => (format!("{}.git", self.name), Some(self.name.clone())),
+        };
+        let home = self.home.join("seal.git");
+        let (git_dir, id) = (self.repository.path().to_owned(), self.tree);
+        let seal = thread::scope(|scope| {
+            // Compressing the objects takes longer than all the rest.
+            let seal = scope.spawn(|| Seal::make(&home, &open(&git_dir)?, id));
+            let mut tracked = self.files(&listing)?;
+            seal::write_index(&index, &tree, &mut tracked, self.changed_at)?;
+            seal.join().unwrap_or_else(|_| {
+                Err(WorkspaceError::Git {
+                    doing: "make the trial's own repository".to_owned(),
+                    problem: "its thread panicked".to_owned(),
+                })
+            })
+        })?;
+        let layout = Layout {
+            folder: &folder,
+            worktree: worktree.as_deref(),
+            index: &index,
+        };
+        seal.store(&mut self.writer, &layout)
+            .map_err(WorkspaceError::io("store the trial's own repository"))?;
+        Ok(Some(seal.commit))
+    }
+
+    /// Copies every file of the project into the store.
+    fn files(&mut self, listing: &Listing) -> Result<Vec<Tracked>, WorkspaceError> {
+        let storing = || WorkspaceError::io("store the project's files");
+        let mut tracked = Vec::new();
+        let root = self.name.clone().into_bytes();
+        let below = |path: &[u8]| {
+            if path.is_empty() {
+                root.clone()
+            } else {
+                [&root, &b"/"[..], path].concat()
+            }
+        };
+        for folder in &listing.folders {
+            self.writer
+                .folder(&below(&folder.path))
+                .map_err(storing())?;
+            for file in &folder.files {
+                let path = tree::joined(&folder.path, &file.name);
+                let blob = self
+                    .repository
+                    .find_blob(file.id)
+                    .map_err(WorkspaceError::git(format!(
+                        "read {} of the commit",
+                        String::from_utf8_lossy(&path)
+                    )))?;
+                let bytes = blob.content();
+                self.writer
+                    .add(&file.name, bytes, shape(file.kind))
+                    .map_err(storing())?;
+                tracked.push(Tracked {
+                    path,
+                    id: file.id,
+                    kind: file.kind,
+                    length: bytes.len() as u64,
+                });
+            }
+        }
+        for path in &listing.submodules {
+            self.writer.folder(&below(path)).map_err(storing())?;
+        }
+        Ok(tracked)
+    }
+}
+
+fn open(git_dir: &Path) -> Result<Repository, WorkspaceError> {
+    Repository::open(git_dir).map_err(WorkspaceError::git("open the project's repository"))
+}
+
+const fn shape(kind: FileKind) -> Shape {
+    match kind {
+        FileKind::Plain => Shape::Project { executable: false },
+        FileKind::Executable => Shape::Project { executable: true },
+        FileKind::Link => Shape::Link,
+    }
+}
+
+/// The project's own folder name, where it can be one and does not look like something else.
+fn folder_name(root: &Path) -> String {
+    let name = root.file_name().and_then(OsStr::to_str).unwrap_or_default();
+    let name = name.strip_suffix(".git").unwrap_or(name);
+    let plain = |character: char| character.is_ascii_alphanumeric() || "-_.".contains(character);
+    let fits = !name.is_empty() && name.len() <= 64 && !name.starts_with(['.', '-']);
+    if fits && name.chars().all(plain) {
+        name.to_owned()
+    } else {
+        "project".to_owned()
+    }
+}
+
+/// Long enough ago that git believes the times in an index written now.
+fn moment_ago() -> i64 {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH);
+    let now = now.map_or(0, |since| since.as_secs());
+    i64::try_from(now).map_or(0, |now| (now - 5).max(1))
+}
+
+impl Shared {
+    /// Removes what is ours in scratch and in the parents of trials; what was kept stays.
+    fn clean_up(&self) {
+        fs::remove_dir_all(&self.home).ok();
+        let mut places = self.places.lock().unwrap_or_else(PoisonError::into_inner);
+        for place in std::mem::take(&mut *places).into_values() {
+            place.close();
+        }
+        if let Some(scratch) = self.home.parent() {
+            fs::remove_file(scratch.join(owner::MARKER)).ok();
+        }
+    }
+}
+
+impl Drop for Shared {
+    fn drop(&mut self) {
+        // After `Template::finish` there is nothing to wait for.
+        self.spare.close(Duration::from_secs(5));
+        self.trash.finish(Duration::from_secs(5));
+        self.clean_up();
+    }
+}

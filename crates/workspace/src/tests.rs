@@ -1,0 +1,235 @@
+//! Folders as agents leave them: looked at and removed.
+
+use std::collections::BTreeMap;
+use std::ffi::{CString, OsStr};
+use std::fs;
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::os::unix::net::UnixListener;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use proptest::prelude::*;
+use rustix::fs::{Mode, OFlags};
+
+use super::*;
+use proctor_supervise::make_fifo;
+
+fn home() -> tempfile::TempDir {
+    tempfile::tempdir().expect("make a folder")
+}
+
+/// Makes `levels` folders in each other, deeper than any path may be long.
+fn dig(top: &Path, levels: usize, name: &str) {
+    let flags = OFlags::DIRECTORY | OFlags::RDONLY;
+    let mut here = rustix::fs::open(top, flags, Mode::empty()).expect("open the top");
+    for _ in 0..levels {
+        rustix::fs::mkdirat(&here, name, Mode::RWXU).expect("make a folder");
+        here = rustix::fs::openat(&here, name, flags, Mode::empty()).expect("open it");
+    }
+    let flags = OFlags::CREATE | OFlags::WRONLY;
+    rustix::fs::openat(&here, "leaf", flags, Mode::RWXU).expect("make a file");
+}
+
+fn told(manifest: &Manifest) -> BTreeMap<String, String> {
+    let entries = manifest.entries.iter();
+    entries
+        .map(|(path, entry)| {
+            let what = match entry {
+                Entry::File {
+                    size,
+                    sha256,
+                    executable,
+                    ..
+                } => {
+                    let read = if sha256.is_some() { "read" } else { "unread" };
+                    format!("{size} {read}{}", if *executable { " x" } else { "" })
+                }
+                Entry::Link { target } => format!("-> {}", target.display()),
+                Entry::Other { what } => (*what).to_owned(),
+            };
+            (path.to_string_lossy().into_owned(), what)
+        })
+        .collect()
+}
+
+#[test]
+fn everything_is_noted_by_its_type_and_nothing_is_followed_or_waited_for() {
+    let home = home();
+    let root = home.path().join("root");
+    fs::create_dir_all(root.join("folder/.git")).expect("make folders");
+    fs::create_dir_all(root.join(".git")).expect("make a folder");
+    fs::write(root.join(".git/config"), "").expect("write");
+    fs::write(root.join("folder/.git/config"), "x").expect("write");
+    fs::write(root.join("plain"), "hello").expect("write");
+    fs::write(root.join("run"), "").expect("write");
+    fs::set_permissions(root.join("run"), fs::Permissions::from_mode(0o755)).expect("chmod");
+    fs::write(root.join(OsStr::from_bytes(b"\xff\n")), "").expect("write");
+    let sparse = fs::File::create(root.join("hole")).expect("create");
+    sparse.set_len(10 << 40).expect("grow");
+    symlink("/dev/zero", root.join("zero")).expect("link");
+    symlink("/", root.join("folder/up")).expect("link");
+    make_fifo(&root.join("pipe"));
+    let _socket = UnixListener::bind(root.join("socket")).expect("bind");
+    let seen = manifest(&root).expect("look");
+    let wanted = [
+        ("folder/.git/config", "1 read"),
+        ("folder/up", "-> /"),
+        ("hole", "10995116277760 unread"),
+        ("pipe", "fifo"),
+        ("plain", "5 read"),
+        ("run", "0 read x"),
+        ("socket", "socket"),
+        ("zero", "-> /dev/zero"),
+        ("\u{fffd}\n", "0 read"),
+    ];
+    let wanted = wanted.map(|(path, what)| (path.to_owned(), what.to_owned()));
+    assert_eq!(told(&seen), BTreeMap::from(wanted));
+    assert_eq!(seen.oddities.len(), 1, "{:?}", seen.oddities);
+    let digest = "2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824";
+    let Some(Entry::File {
+        sha256: Some(found),
+        ..
+    }) = seen.entries.get(Path::new("plain"))
+    else {
+        panic!("a file that was read");
+    };
+    let wanted: Vec<u8> = (0..64)
+        .step_by(2)
+        .map(|place| u8::from_str_radix(&digest[place..place + 2], 16).expect("hex"))
+        .collect();
+    assert_eq!(found[..], wanted, "what sha256sum says");
+}
+
+#[test]
+fn a_tree_without_an_end_is_looked_at_to_a_depth_and_removed_whole() {
+    let home = home();
+    for (levels, name) in [(5000, "d".to_owned()), (300, "x".repeat(255))] {
+        let top = home.path().join("top");
+        fs::create_dir(&top).expect("make a folder");
+        dig(&top, levels, &name);
+        let seen = manifest(&top).expect("look");
+        let words: Vec<_> = told(&seen).into_values().collect();
+        assert_eq!(words, ["too_deep"]);
+        assert!(seen.incomplete);
+        assert_eq!(removed(home.path(), "top"), Vec::<String>::new());
+        assert!(!top.exists());
+    }
+}
+
+fn removed(parent: &Path, name: &str) -> Vec<String> {
+    let parent = rustix::fs::open(parent, OFlags::DIRECTORY, Mode::empty()).expect("open");
+    remove::remove_at(parent.as_fd(), &CString::new(name).expect("a name"))
+}
+
+#[test]
+fn removal_opens_closed_folders_and_never_goes_through_a_link() {
+    let home = home();
+    let outside = home.path().join("outside");
+    fs::create_dir(&outside).expect("make a folder");
+    fs::write(outside.join("precious"), "").expect("write");
+    let top = home.path().join("top");
+    fs::create_dir_all(top.join("a/b/c")).expect("make folders");
+    fs::write(top.join("a/b/file"), "").expect("write");
+    symlink(&outside, top.join("a/link")).expect("link");
+    make_fifo(&top.join("a/pipe"));
+    for (path, mode) in [("a/b/c", 0o000), ("a/b", 0o500), ("a", 0o000), ("", 0o200)] {
+        fs::set_permissions(top.join(path), fs::Permissions::from_mode(mode)).expect("chmod");
+    }
+    assert_eq!(removed(home.path(), "top"), Vec::<String>::new());
+    assert!(!top.exists() && outside.join("precious").exists());
+    symlink(&outside, &top).expect("link");
+    assert_eq!(removed(home.path(), "top"), Vec::<String>::new());
+    assert!(outside.join("precious").exists() && top.symlink_metadata().is_err());
+    assert_eq!(removed(home.path(), "nothing"), Vec::<String>::new());
+}
+
+#[test]
+fn trash_is_gone_when_it_has_finished() {
+    let home = home();
+    let trash = trash::Trash::default();
+    let folder = rustix::fs::open(home.path(), OFlags::DIRECTORY, Mode::empty()).expect("open");
+    let folder: Arc<OwnedFd> = Arc::new(folder);
+    for number in 0..20 {
+        let name = format!("t{number}");
+        fs::create_dir_all(home.path().join(&name).join("a/b")).expect("make folders");
+        trash.take(Arc::clone(&folder), CString::new(name).expect("a name"));
+    }
+    let report = trash.finish(Duration::from_secs(60));
+    assert_eq!(report, TrashReport::default());
+    let large = home.path().join("large");
+    fs::create_dir(&large).expect("make a folder");
+    fs::write(large.join("file"), vec![1; 8 << 20]).expect("write");
+    trash.take(Arc::clone(&folder), CString::new("large").expect("a name"));
+    // What is large does not wait for the end.
+    let end = std::time::Instant::now() + Duration::from_secs(60);
+    while large.exists() && std::time::Instant::now() < end {
+        std::thread::yield_now();
+    }
+    assert!(!large.exists());
+    let report = trash.finish(Duration::from_secs(60));
+    assert_eq!(report, TrashReport::default());
+    assert_eq!(fs::read_dir(home.path()).expect("list").count(), 0);
+}
+
+#[test]
+fn what_was_not_known_before_is_noted_without_being_read() {
+    let home = home();
+    fs::write(home.path().join("old"), "1").expect("write");
+    let before = manifest(home.path()).expect("look");
+    fs::write(home.path().join("new"), "22").expect("write");
+    fs::write(home.path().join("old"), "2").expect("write");
+    let after = manifest_since(home.path(), &before).expect("look");
+    assert_eq!(told(&after)["new"], "2 unread");
+    assert_eq!(after.oddities, Vec::<String>::new());
+    let changed = changes(&before, &after);
+    let kinds: Vec<_> = changed
+        .iter()
+        .map(|change| (change.path.to_str(), change.kind))
+        .collect();
+    assert_eq!(
+        kinds,
+        [
+            (Some("new"), ChangeKind::Added),
+            (Some("old"), ChangeKind::Modified)
+        ]
+    );
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    /// The changes between two states are exactly the paths that differ.
+    #[test]
+    fn changes_are_what_differs(
+        before in proptest::collection::btree_map("[ab]/[a-d]", 0_u8..3, 0..6),
+        after in proptest::collection::btree_map("[ab]/[a-d]", 0_u8..3, 0..6),
+    ) {
+        let home = home();
+        let state = |files: &BTreeMap<String, u8>| {
+            let root = home.path().join("root");
+            fs::remove_dir_all(&root).ok();
+            fs::create_dir(&root).expect("make a folder");
+            for (path, content) in files {
+                let path = root.join(path);
+                fs::create_dir_all(path.parent().expect("a parent")).expect("make folders");
+                fs::write(path, [*content]).expect("write");
+            }
+            manifest(&root).expect("look")
+        };
+        let (first, second) = (state(&before), state(&after));
+        let changed: Vec<PathBuf> =
+            changes(&first, &second).into_iter().map(|change| change.path).collect();
+        let mut all: Vec<&String> = before.keys().chain(after.keys()).collect();
+        all.sort();
+        all.dedup();
+        let differing: Vec<PathBuf> = all
+            .into_iter()
+            .filter(|path| before.get(*path) != after.get(*path))
+            .map(PathBuf::from)
+            .collect();
+        prop_assert_eq!(changed, differing);
+    }
+}
