@@ -14,35 +14,22 @@
 //!                                  metrics
 //! ```
 //!
-//! **The one law: a room imports only from floors strictly below its own.** `tests/it/tidy.rs` reads the
-//! table below and every `crate::` path, and fails where one does not point down.
+//! This package holds the person, the plan, the runner and the trial. Everything below them is a crate in `crates/`, each with its
+//! purpose in its `//!`. Cargo keeps imports between crates pointing down; `tests/it/tidy.rs` keeps them so between these rooms:
 //!
 //! | floor | room | what lives there |
 //! |---|---|---|
-//! | 6 | `cli` | the person: flags, words, colours, exit codes; one command per file |
-//! | 5 | `runner` | the whole plan: order, lanes, further attempts, budgets, cancellation, one stream of progress |
-//! | 4 | `trial` | one trial, start to end |
-//! | 3 | `graders` | judging what a trial left |
-//! | 3 | `report` | telling a run: summaries, tables, files |
-//! | 3 | `trajectory` | a trial in the formats of others: ATIF and OpenTelemetry; reading ATIF |
-//! | 2 | `plan` | the matrix and its order |
-//! | 2 | `workspace` | the tree that a trial works in; the only room that knows git |
-//! | 2 | `shims` | the PATH overlay that sees every call of a watched command |
-//! | 2 | `agents` | how each agent is started and what it says; cassettes |
-//! | 2 | `apple` | Xcode and its simulators: typed calls with a recovery, and who may use which device |
-//! | 2 | `judge` | who judges answers by a rubric: what is asked, of whom, at what cost, and how far to trust it |
-//! | 1 | `config` | what was asked: `config.yaml` and `tasks.yaml`, checked and resolved |
-//! | 1 | `supervise` | how a child ends; the only room that starts a process |
-//! | 1 | `metrics` | facts to numbers |
-//! | 1 | `record` | what is kept; the only room that knows a file name under `runs/` or `baselines/` |
-//! | 1 | `retrieval` | metrics of rankings, requests and leaks: records in, figures out |
-//! | 1 | `gate` | the door of a network that leads to named hosts alone: a proxy with a list |
-//! | 1 | `rehearsal` | agents against a script: a model server and a name server on loopback |
-//! | 0 | `model` | what happened, as nouns: no I/O, no clock |
-//! | 0 | `failpoints` | where tests kill the harness or let the system fail; nothing in release builds |
-//! | 0 | `layers` | what an answer, a path of tool calls and a bill must hold to; the seam to judges |
+//! | 3 | `cli` | the person: flags, words, colours, exit codes; one command per file |
+//! | 2 | `runner` | the whole plan: order, lanes, further attempts, budgets, cancellation, one stream of progress |
+//! | 1 | `trial` | one trial, start to end |
+//! | 0 | `plan` | the matrix and its order |
 //!
-//! Below all rooms: `crates/stats`, arithmetic with the reference of each formula above it.
+//! | crates | what lives there |
+//! |---|---|
+//! | `graders`, `report`, `trajectory` | judging what a trial left; summaries of a run; ATIF and OpenTelemetry |
+//! | `agents`, `workspace`, `shims`, `apple`, `judge`, `rehearsal` | one thing of the world each: agent CLIs, git, PATH shims, Xcode, judges of answers, a scripted model server |
+//! | `config`, `record`, `supervise`, `gate`, `metrics`, `retrieval` | what was asked; what is kept; how a child lives and ends; its network; facts to numbers |
+//! | `model`, `layers`, `stats`, `failpoints` | what happened, as nouns; what an answer must hold to; arithmetic; where tests kill the harness |
 //!
 //! **Words.** Suite (what is configured), run (a folder), task, scenario (a named treatment), cell (agent x scenario x
 //! task), trial (one go at a cell), attempt (inside a trial, after a fault that was not the agent's), lane (the trials

@@ -1,11 +1,42 @@
-//! The house keeps its law: imports point down, every room has a floor, every file says what it is for.
+//! The layers of the project: Cargo keeps them between crates, these tests keep them inside of `src`.
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
 fn source_root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("src")
+    root().join("src")
+}
+
+/// The source folders of the package and of its crates, each with its name.
+fn sources() -> Vec<(String, PathBuf)> {
+    let crates = fs::read_dir(root().join("crates")).expect("read the crates");
+    let crates = crates.map(|entry| {
+        let entry = entry.expect("read a folder entry");
+        let name = entry.file_name().into_string().expect("a name in UTF-8");
+        (name, entry.path().join("src"))
+    });
+    crates.collect()
+}
+
+/// All files of product code, each with its crate or its room of `src`.
+fn all_files() -> Vec<(String, PathBuf)> {
+    let own = rust_files(&source_root()).into_iter();
+    let mut files: Vec<_> = own
+        .map(|path| (room_of(&path).unwrap_or_default(), path))
+        .collect();
+    for (name, folder) in sources() {
+        files.extend(
+            rust_files(&folder)
+                .into_iter()
+                .map(|path| (name.clone(), path)),
+        );
+    }
+    files
 }
 
 /// The floors as the map in `lib.rs` gives them.
@@ -118,9 +149,9 @@ fn the_map_names_the_rooms_that_exist() {
 
 #[test]
 fn every_file_opens_with_a_sentence() {
-    let wrong: Vec<_> = rust_files(&source_root())
+    let wrong: Vec<_> = all_files()
         .into_iter()
-        .filter(|path| {
+        .filter(|(_, path)| {
             !fs::read_to_string(path)
                 .expect("read a source file")
                 .starts_with("//! ")
@@ -145,8 +176,7 @@ fn each_outside_thing_has_one_door() {
         ("println!(", "cli"),
     ];
     let mut wrong = Vec::new();
-    for path in rust_files(&source_root()) {
-        let Some(room) = room_of(&path) else { continue };
+    for (room, path) in all_files() {
         let text = fs::read_to_string(&path).expect("read a source file");
         for (word, door) in doors {
             if text.contains(word) && room != door {
@@ -159,9 +189,9 @@ fn each_outside_thing_has_one_door() {
 
 #[test]
 fn every_guarantee_names_tests_that_exist() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let root = root();
     let mut code = String::new();
-    for folder in ["src", "tests"] {
+    for folder in ["src", "crates", "tests"] {
         for path in rust_files(&root.join(folder)) {
             code.push_str(&fs::read_to_string(path).expect("read a source file"));
         }

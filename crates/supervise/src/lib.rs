@@ -22,7 +22,7 @@ mod clock;
 mod course;
 mod disk;
 mod ending;
-#[cfg(test)]
+#[cfg(any(test, feature = "testing"))]
 mod fifo;
 mod go_between;
 mod health;
@@ -62,8 +62,8 @@ pub use cancel::Cancel;
 pub use capture::{CapturedOutput, capture};
 pub use clock::monotonic_ns;
 pub use ending::{ChildEnding, EndReason, Exit, Supervisor};
-#[cfg(test)]
-pub(crate) use fifo::make_fifo;
+#[cfg(any(test, feature = "testing"))]
+pub use fifo::make_fifo;
 pub use go_between::{ServerPlace, go_between};
 pub use health::can_be_worked_in;
 pub use host::{host_load, memory_kills};

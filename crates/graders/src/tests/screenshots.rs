@@ -38,7 +38,7 @@ async fn a_screenshot_is_a_png_inside_the_workspace() {
     save(&page(64, 96, 1), &desk.at("App/shot.png"));
     desk.put(
         "App/photo.png",
-        include_bytes!("../../../tests/fixtures/images/page.jpg"),
+        include_bytes!("../../tests/images/page.jpg"),
     );
     save(&page(64, 96, 1), &desk.home.path().join("outside.png"));
     desk.put("App/empty.png", "");
@@ -250,26 +250,17 @@ fn every_way_to_hold_pixels_shows_the_same_page() {
     let own = page(64, 96, 1);
     let own = Look::of(&own.encode().expect("a PNG")).expect("a look");
     for (name, bytes) in [
-        (
-            "a JPEG",
-            &include_bytes!("../../../tests/fixtures/images/page.jpg")[..],
-        ),
-        (
-            "greys",
-            include_bytes!("../../../tests/fixtures/images/grey.png"),
-        ),
+        ("a JPEG", &include_bytes!("../../tests/images/page.jpg")[..]),
+        ("greys", include_bytes!("../../tests/images/grey.png")),
         (
             "a palette",
-            include_bytes!("../../../tests/fixtures/images/palette.png"),
+            include_bytes!("../../tests/images/palette.png"),
         ),
         (
             "transparency",
-            include_bytes!("../../../tests/fixtures/images/alpha.png"),
+            include_bytes!("../../tests/images/alpha.png"),
         ),
-        (
-            "16 bits",
-            include_bytes!("../../../tests/fixtures/images/deep.png"),
-        ),
+        ("16 bits", include_bytes!("../../tests/images/deep.png")),
     ] {
         let distance = Look::of(bytes).expect(name).distance(&own);
         assert!(distance <= 2, "{name}: {distance}");
