@@ -84,7 +84,7 @@ fn what_is_wrong_with_a_layer_is_told_at_its_place() {
         ),
         (
             "{answer: {regex_match: '(a'}}",
-            "answer.regex_match: is no pattern: missing ), unterminated subpattern",
+            "answer.regex_match: is no valid pattern: ",
         ),
         (
             "{answer: {json_schema: {type: strin}}}",
