@@ -13,7 +13,8 @@ fn redactor() -> Redactor {
 }
 
 fn hex(text: &str) -> String {
-    text.bytes().map(|byte| format!("{byte:02x}")).collect()
+    let bytes = text.bytes().map(|byte| format!("{byte:02x}"));
+    bytes.collect::<Vec<_>>().concat()
 }
 
 fn percent(text: &str) -> String {
