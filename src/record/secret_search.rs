@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use aho_corasick::{AhoCorasick, MatchKind};
+use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 
 use crate::record::secret_encodings::encodings;
 
@@ -30,20 +30,21 @@ impl SecretSearch {
     pub(super) fn of(secrets: &[(String, Arc<str>)]) -> Option<Self> {
         let mut all = BTreeMap::new();
         for (name, value) in secrets {
-            for text in encodings(value)
-                .into_iter()
-                .filter(|text| text.len() >= SHORTEST)
-            {
+            let mut texts = encodings(value);
+            texts.retain(|text| text.len() >= SHORTEST);
+            for text in texts {
                 all.entry(text).or_insert_with(|| marker(name));
             }
         }
         let longest = all.keys().map(String::len).max()?;
         let (patterns, replacements): (Vec<_>, Vec<_>) = all.into_iter().unzip();
-        let builder = AhoCorasick::builder()
+        // Of a secret of some kilobytes a DFA takes tens of megabytes.
+        let automaton = AhoCorasick::builder()
             .match_kind(MatchKind::LeftmostLongest)
+            .kind(Some(AhoCorasickKind::ContiguousNFA))
             .build(&patterns);
         Some(Self {
-            automaton: builder.expect("an environment holds no two thousand million states"),
+            automaton: automaton.expect("an environment holds no two thousand million states"),
             patterns,
             replacements,
             longest,
