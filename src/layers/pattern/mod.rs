@@ -1,8 +1,6 @@
 //! Patterns as Python's `re` has them, as far as `fancy-regex` can run them.
 
 mod rewrite;
-#[cfg(test)]
-mod tests;
 
 use std::fmt;
 
@@ -91,3 +89,6 @@ impl PartialEq for Pattern {
         self.written == other.written
     }
 }
+
+#[cfg(test)]
+mod tests;

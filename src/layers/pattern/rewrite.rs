@@ -18,22 +18,15 @@ const NO_BOUNDARY: &str =
 /// What may stand behind `(`, besides flags.
 const GROUPS: [&str; 7] = ["?P<", "?P=", "?=", "?!", "?<=", "?<!", "?>"];
 /// What may not, and what to write instead.
-const REFUSED_GROUPS: [(&str, &str); 8] = [
+const REFUSED_GROUPS: [(&str, &str); 5] = [
     ("?#", "leave the comment out"),
     ("?(", "write both alternatives out: (?:...|...)"),
     ("?<", "a named group is (?P<name>...)"),
     ("?a", r"write [0-9A-Za-z_] for an ASCII \w"),
-    (
-        "?x",
-        "write the pattern without its white space and comments",
-    ),
-    ("?i", SCOPED_FLAGS),
-    ("?m", SCOPED_FLAGS),
-    ("?s", SCOPED_FLAGS),
+    ("?x", "leave its white space and comments out"),
 ];
-const SCOPED_FLAGS: &str = "flags stand at the start of the pattern, or around a part: (?i:...)";
 const OTHER_GROUP: &str =
-    "known are (?:, (?=, (?!, (?<=, (?<!, (?>, (?P<name>, (?P=name) and the flags i, m and s";
+    "the flags i, m and s may stand at the start of a pattern, and around a part of it: (?i:...)";
 
 type Result<T = ()> = std::result::Result<T, PatternError>;
 

@@ -42,14 +42,14 @@ fn patterns_mean_what_they_mean_in_python() {
 #[test]
 fn what_the_engine_reads_otherwise_is_refused_with_a_hint() {
     let refused = [
-        ("(?x) a b", "(?x is not", "without its white space"),
+        ("(?x) a b", "(?x is not", "leave its white space"),
         (r"(?a)\w", "(?a is not", "[0-9A-Za-z_]"),
         (r"(?a:\w)", "(?a is not", "[0-9A-Za-z_]"),
         ("(?u)a", "(?u is not", "the flags i, m and s"),
         ("a(?i)b", "(?i is not", "at the start"),
         ("a(?#why)", "(?# is not", "leave the comment out"),
         ("(?<n>a)", "(?< is not", "(?P<name>"),
-        ("(?&a)", "(?& is not", "known are"),
+        ("(?&a)", "(?& is not", "the flags i, m and s"),
         ("(a)?(?(1)b|c)", "(?( is not", "both alternatives"),
         (r"\1(a)", r"no group \1 so far", r"\x41"),
         (r"(a)\141", r"no group \141 so far", r"(?:\1)"),
