@@ -174,7 +174,7 @@ fn contradiction(
 fn pattern(options: &Fields<'_>, key: &str, report: &mut Report) -> Option<Pattern> {
     let written = options.text(key)?;
     let refused = |error: &PatternError| {
-        let message = format!("is no valid pattern: {error}");
+        let message = format!("is no pattern: {error}");
         report
             .error(options.place_of(key), &options.path(key), message)
             .hint(error.hint);
