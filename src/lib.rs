@@ -59,8 +59,8 @@
 //!   `record/strangers.rs` (what it did not write), `runner/journal_found.rs` (what a start finds), docs/guarantees.md.
 //! - **what ends processes where no jail is**: `supervise/sweep.rs`, `supervise/jail/supervisor.rs` (their parent, where there is Linux).
 //!   `trial/watch.rs` follows what an agent says.
-//! - **a spelling of secrets**: `record/redact_character.rs` (of a character), `record/redact_forms.rs` (of the whole value); `record/redact_inside.rs`
-//!   (secrets inside of other values), `runner/secrets.rs` (which values are looked at).
+//! - **an encoding of secrets**: `record/secret_encodings.rs`; `record/embedded_secrets.rs` (secrets inside of other values), `runner/secrets.rs`
+//!   (which values are looked at).
 //! - **a fault of the machine**: `model/axes.rs` (`Infra`), `supervise/lacking.rs` (which errors tell of one), `trial/unbuilt.rs` (while trees are made or work is kept), `graders/grade.rs`
 //!   (a grader that cannot be started).
 //! - **words of a failure**: `agents/fault_words.rs` and `agents/reset.rs` (of a provider), `apple/fault.rs` (of Apple's tools).

@@ -80,7 +80,6 @@ fn run(command: Command) -> Outcome<ExitCode> {
         Command::Judge(args) => commands::judge::run(&args),
         Command::Init(args) => commands::init::run(&args).map(done),
         Command::Doctor(args) => commands::doctor::run(&args),
-        Command::Selftest(args) => commands::selftest::run(&args),
         Command::Agents(args) => commands::agents::run(&args),
         Command::ModelServer(args) => commands::model_server::run(&args),
         Command::Schema(args) => commands::schema::run(&args).map(done),

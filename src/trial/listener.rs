@@ -11,7 +11,7 @@ use crate::model::{
     AgentEvent, DoorUse, EventKind, McpServerSeen, ModelTokens, Progress, Said, StreamReport,
     TrialKey,
 };
-use crate::record::{EventLog, RecordError, Redactor, Sieve, Transcript};
+use crate::record::{EventLog, RecordError, Redactor, StreamRedactor, Transcript};
 use crate::supervise::{EndReason, Heard, Listener, OutputStream};
 use crate::trial::Teller;
 use crate::trial::beside::BesideCommands;
@@ -29,7 +29,7 @@ pub(super) struct Ear {
     notebook: Notebook,
     fresh: Vec<AgentEvent>,
     /// What keeps secrets out of the raw files: of standard output and of standard error.
-    sieves: [Sieve; 2],
+    redactors: [StreamRedactor; 2],
     /// The door of its network, if it has one.
     gate: Option<Gate>,
     /// Whether it was stopped before its end; `None` as long as nobody stops it.
@@ -111,7 +111,7 @@ pub(super) struct HeardAll {
 
 impl Ear {
     pub(super) fn new(parts: EarParts<'_>) -> Self {
-        let sieves = [parts.redactor.sieve(), parts.redactor.sieve()];
+        let redactors = [parts.redactor.stream(), parts.redactor.stream()];
         let notebook = Notebook {
             tally: Tally::watching(parts.watched, parts.context_calls),
             watch: parts.watch,
@@ -134,7 +134,7 @@ impl Ear {
             reader: parts.reader,
             notebook,
             fresh: Vec::new(),
-            sieves,
+            redactors,
             gate: None,
             stopped_midway: None,
             cut_short: CutShort::default(),
@@ -146,10 +146,10 @@ impl Ear {
         Self { gate, ..self }
     }
 
-    fn sieve(&mut self, stream: OutputStream) -> &mut Sieve {
+    fn redactor(&mut self, stream: OutputStream) -> &mut StreamRedactor {
         match stream {
-            OutputStream::Stdout => &mut self.sieves[0],
-            OutputStream::Stderr => &mut self.sieves[1],
+            OutputStream::Stdout => &mut self.redactors[0],
+            OutputStream::Stderr => &mut self.redactors[1],
         }
     }
 
@@ -349,11 +349,11 @@ impl Listener for Ear {
     }
 
     fn kept(&mut self, stream: OutputStream, bytes: &[u8], keep: &mut dyn FnMut(&[u8])) {
-        self.sieve(stream).pass(bytes, keep);
+        keep(&self.redactor(stream).push(bytes));
     }
 
     fn kept_last(&mut self, stream: OutputStream) -> Vec<u8> {
-        self.sieve(stream).rest()
+        self.redactor(stream).finish()
     }
 
     fn reached(&mut self, hatches: Vec<TcpListener>) -> io::Result<()> {

@@ -67,7 +67,6 @@ mod resumed_grading;
 mod sandbox;
 mod scenarios;
 mod secrets;
-mod selftest;
 mod servers;
 mod shared;
 mod shims;

@@ -9,7 +9,7 @@ use crate::shape::Section;
 use crate::tables::{ANSWER, BUDGET, EXPECT, FORBIDDEN_CALL, PATH, RUBRIC};
 use proctor_layers::{
     AnswerSchema, CallPattern, CorrectnessSpec, CostSpec, JudgeCheck, JudgeKind, MatchMode, Panel,
-    PathRule, PathSpec, Pattern, Similarity, Threshold,
+    PathRule, PathSpec, Pattern, PatternError, Similarity, Threshold,
 };
 
 /// A grader of the short way.
@@ -173,17 +173,13 @@ fn contradiction(
 
 fn pattern(options: &Fields<'_>, key: &str, report: &mut Report) -> Option<Pattern> {
     let written = options.text(key)?;
-    let pattern = Pattern::new(&written);
-    let refused = |why: &String| {
+    let refused = |error: &PatternError| {
+        let message = format!("is no pattern: {error}");
         report
-            .error(
-                options.place_of(key),
-                &options.path(key),
-                format!("is no pattern: {why}"),
-            )
-            .hint("the syntax is that of Python's re; quote it in single quotes");
+            .error(options.place_of(key), &options.path(key), message)
+            .hint(error.hint);
     };
-    pattern.inspect_err(refused).ok()
+    Pattern::new(&written).inspect_err(refused).ok()
 }
 
 fn judges(options: &Fields<'_>, files: &Files<'_>, report: &mut Report) -> Vec<JudgeCheck> {

@@ -30,7 +30,7 @@ pub use judge::{
 };
 pub use options::{Given, Means};
 pub use path::{Handoffs, Path, PathSpec, Similarity, path, path_in_part};
-pub use pattern::Pattern;
+pub use pattern::{Pattern, PatternError};
 pub use place::{Depth, PathRule, Touched};
 pub use schema::AnswerSchema;
 pub use sequence::{

@@ -42,29 +42,6 @@ pub(super) fn push_escaped(json: &mut String, text: &str) {
     }
 }
 
-/// `text` as it stands between the quotes of a JSON string.
-pub(super) fn escaped(text: &str) -> String {
-    let mut inside = String::new();
-    push_escaped(&mut inside, text);
-    inside
-}
-
-/// The same with every character beyond ASCII as `\u` and four hexadecimal digits.
-pub(super) fn escaped_ascii(text: &str) -> String {
-    let mut ascii = String::new();
-    for character in escaped(text).chars() {
-        if character.is_ascii() {
-            ascii.push(character);
-            continue;
-        }
-        for unit in character.encode_utf16(&mut [0; 2]) {
-            // Writing to a String cannot fail.
-            let _: std::fmt::Result = write!(ascii, "\\u{unit:04x}");
-        }
-    }
-    ascii
-}
-
 /// JSON text as a raw value that fits on one line; absent if it is no JSON.
 pub(super) fn one_line(text: &str) -> Option<Box<RawValue>> {
     if text.contains(['\n', '\r']) {

@@ -20,6 +20,7 @@ mod chain;
 mod changes;
 mod clean;
 mod clock;
+mod embedded_secrets;
 mod error;
 mod event_log;
 mod event_text;
@@ -34,12 +35,6 @@ mod lock;
 mod metadata;
 mod private;
 mod redact;
-mod redact_character;
-mod redact_forms;
-mod redact_inside;
-mod redact_search;
-mod redact_sieve;
-mod redact_spelled;
 mod reference_checks;
 mod row;
 mod row_made;
@@ -47,8 +42,11 @@ mod row_parts;
 mod rows;
 mod run_dir;
 mod seal;
+mod secret_encodings;
+mod secret_search;
 mod stage_log;
 mod strangers;
+mod stream_redactor;
 mod tool_files;
 mod transcript;
 mod trial_dir;
@@ -66,6 +64,7 @@ pub use byte_runs::{
 pub use chain::{Noted, Verified, changed_rows, verify};
 pub use changes::{ChangedFile, drop_content, keep_large, read_changes, write_changes};
 pub use clock::TrialClock;
+pub use embedded_secrets::{secrets_in_words, secrets_inside};
 pub use error::RecordError;
 pub use event_log::{EventLog, EventLogHeader, EventReader, read_events};
 pub use extent::{Extent, extent};
@@ -80,8 +79,6 @@ pub use metadata::{
 };
 pub use private::{create_dir, read_file, set_apart, write_file};
 pub use redact::{Redactor, looks_secret};
-pub use redact_inside::{secrets_in_words, secrets_inside};
-pub use redact_sieve::Sieve;
 pub use reference_checks::append_reference_check;
 pub use row::{COLUMNS, ROW_SCHEMA, Row};
 pub use row_parts::{GraderResult, LeftoverRow, ProviderUsage, ReasonRow, TrialPaths};
@@ -89,6 +86,7 @@ pub use rows::{Rows, rows};
 pub use run_dir::{JOURNAL, JUDGE_REPLIES, RunDir};
 pub use seal::TornTail;
 pub use stage_log::{Stage, StageMark};
+pub use stream_redactor::StreamRedactor;
 pub use tool_files::{
     McpCallLine, ToolErrorLines, append_stream_calls, mcp_server_log_length, read_mcp_server_log,
     write_mcp_tool_calls, write_tool_errors,

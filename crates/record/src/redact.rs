@@ -1,20 +1,22 @@
 //! Replaces known secrets by `[redacted:NAME]` before anything is written; best effort, not a promise.
 //!
-//! A secret is known by the name of the variable that held it. It is found as it is, each longer line of it too, with any of its
-//! characters as JSON (up to three times over), addresses, pages and shells spell them, in hexadecimal, and inside base64, also of
-//! base64, at any offset. What an agent encodes in another way passes.
+//! A secret is known by the name of the variable that held it. It is found in the encodings of `secret_encodings.rs`; in any
+//! other one it passes.
 
 use std::borrow::Cow;
 use std::fmt;
 use std::fs;
-use std::io;
+use std::io::{self, Read as _, Write};
 use std::path::Path;
 use std::sync::Arc;
 
 use crate::error::Doing as _;
-use crate::redact_search::{SHORTEST, Search};
-use crate::redact_sieve::Sieve;
+use crate::secret_search::{SHORTEST, SecretSearch};
+use crate::stream_redactor::StreamRedactor;
 use crate::{AtomicFile, RecordError, json_text, private};
+
+/// How much of a file is read at once.
+const PIECE: usize = 256 * 1024;
 
 /// Whether a variable of this name is likely to hold a secret.
 #[must_use]
@@ -52,7 +54,7 @@ pub fn looks_secret(name: &str) -> bool {
 #[derive(Clone, Default)]
 pub struct Redactor {
     secrets: Vec<(String, Arc<str>)>,
-    search: Option<Arc<Search>>,
+    search: Option<Arc<SecretSearch>>,
 }
 
 impl fmt::Debug for Redactor {
@@ -101,7 +103,7 @@ impl Redactor {
     }
 
     fn rebuild(&mut self) {
-        self.search = Search::of(&self.secrets).map(Arc::new);
+        self.search = SecretSearch::of(&self.secrets).map(Arc::new);
     }
 
     /// The names of the secrets that it knows.
@@ -111,8 +113,8 @@ impl Redactor {
 
     /// Removes secrets from bytes that come piece by piece.
     #[must_use]
-    pub fn sieve(&self) -> Sieve {
-        Sieve::new(self.search.clone())
+    pub fn stream(&self) -> StreamRedactor {
+        StreamRedactor::new(self.search.clone())
     }
 
     /// Whether it knows no secret.
@@ -153,14 +155,9 @@ impl Redactor {
     /// [`Self::redact_json`] of a line of JSON that serde wrote; `None` where it holds no secret.
     #[must_use]
     pub fn redact_json_line(&self, line: &[u8]) -> Option<String> {
-        let found = self
-            .search
-            .as_ref()
-            .is_some_and(|search| search.finds(line));
-        found.then(|| {
-            self.redact_json(&String::from_utf8_lossy(line))
-                .into_owned()
-        })
+        let search = self.search.as_ref()?;
+        let text = search.finds(line).then(|| String::from_utf8_lossy(line))?;
+        Some(self.redact_json(&text).into_owned())
     }
 
     /// Whether the text holds a secret.
@@ -170,29 +167,39 @@ impl Redactor {
     }
 
     /// Replaces the secrets in a file that another program wrote, in bounded memory. A file that holds none is
-    /// not touched. Returns how many were replaced.
+    /// not touched.
     ///
     /// # Errors
     /// When the file cannot be read or replaced.
-    pub fn redact_file(&self, path: &Path) -> Result<u64, RecordError> {
-        let Some(search) = self.search.as_deref() else {
-            return Ok(0);
-        };
-        if !fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_file()) {
-            return Ok(0);
+    pub fn redact_file(&self, path: &Path) -> Result<(), RecordError> {
+        let is_file = fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_file());
+        if self.is_empty() || !is_file {
+            return Ok(());
         }
-        let mut input = private::open_file(path)?;
-        let found = search
-            .copy(&mut input, &mut io::sink())
-            .doing("read", path)?;
-        if found == 0 {
-            return Ok(0);
+        if self.copy(path, &mut io::sink())? {
+            let mut output = AtomicFile::create(path)?;
+            self.copy(path, &mut output)?;
+            output.commit()?;
         }
+        Ok(())
+    }
+
+    /// Copies a file without its secrets; returns whether it held any.
+    fn copy(&self, path: &Path, output: &mut impl Write) -> Result<bool, RecordError> {
         let mut input = private::open_file(path)?;
-        let mut output = AtomicFile::create(path)?;
-        search.copy(&mut input, &mut output).doing("redact", path)?;
-        output.commit()?;
-        Ok(found)
+        let mut stream = self.stream();
+        let mut buffer = vec![0; PIECE];
+        loop {
+            let read = input.read(&mut buffer).doing("read", path)?;
+            let clean = match read {
+                0 => stream.finish().into(),
+                read => stream.push(&buffer[..read]),
+            };
+            output.write_all(&clean).doing("redact", path)?;
+            if read == 0 {
+                return Ok(stream.found_any);
+            }
+        }
     }
 }
 

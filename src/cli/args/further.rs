@@ -164,27 +164,6 @@ pub(in crate::cli) struct DoctorArgs {
     pub(in crate::cli) json: bool,
 }
 
-/// Flags of `selftest`.
-#[derive(Debug, Clone, Args)]
-#[command(
-    after_help = "Takes less than a minute, needs no key and no network, and leaves nothing behind.
-Exit code: 0 everything that could be tried held, 1 something did not
-
-Examples:
-  proctor selftest
-  proctor selftest --json",
-    help_template = TEMPLATE
-)]
-pub(in crate::cli) struct SelftestArgs {
-    /// Print the result as one JSON document
-    #[arg(long)]
-    pub(in crate::cli) json: bool,
-
-    /// No colours
-    #[arg(long)]
-    pub(in crate::cli) no_color: bool,
-}
-
 /// Flags of `agents`.
 #[derive(Debug, Clone, Args)]
 #[command(

@@ -17,7 +17,7 @@ pub(super) use check::{AskArgs, CheckArgs};
 pub(super) use further::{
     AgentsArgs, AgentsCommand, CassetteArgs, CompletionsArgs, DoctorArgs, EstimateArgs, ExportArgs,
     ExportFormat, GoBetweenArgs, ImportArgs, InitArgs, ModelServerArgs, ProbeArgs, RebuildArgs,
-    RegradeArgs, ReplayArgs, SchemaArgs, SchemaFile, SelftestArgs, VerifyArgs,
+    RegradeArgs, ReplayArgs, SchemaArgs, SchemaFile, VerifyArgs,
 };
 pub(super) use judge::{CalibrateArgs, CheckArg, JudgeArgs, JudgeCommand};
 pub(super) use metrics::{MetricsArgs, TiesArg};
@@ -83,8 +83,6 @@ pub(super) enum Command {
     Init(InitArgs),
     /// Say what this machine has and what is missing for what
     Doctor(DoctorArgs),
-    /// Try the faults that proctor promises to hold on this very machine
-    Selftest(SelftestArgs),
     /// List the kinds of agents and what this machine has of them, or try one out
     Agents(AgentsArgs),
     /// Answer agents from a script instead of a model, to rehearse a suite without paying

@@ -23,6 +23,5 @@ pub(super) mod replay;
 mod result;
 pub(super) mod run;
 pub(super) mod schema;
-pub(super) mod selftest;
 pub(super) mod validate;
 pub(super) mod verify;

@@ -1,10 +1,6 @@
-//! Patterns as Python's `re` has them, run by the crate `fancy-regex`.
+//! Patterns as Python's `re` has them, as far as `fancy-regex` can run them.
 
-mod class;
-mod escape;
-mod group;
-mod translate;
-mod width;
+mod rewrite;
 
 use std::fmt;
 
@@ -13,7 +9,24 @@ use fancy_regex::{Regex, RegexBuilder};
 /// Steps back that a search may take, some tenths of a second.
 const MOST_STEPS: usize = 10_000_000;
 
-/// A pattern of Python's `re` for texts, as `re.search` would use it.
+/// Why a pattern was refused, and what to write instead.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{why}")]
+pub struct PatternError {
+    /// What is wrong, as a fragment that names the construct.
+    pub why: String,
+    /// What to write instead.
+    pub hint: &'static str,
+}
+
+impl PatternError {
+    fn refuse<T>(why: impl Into<String>, hint: &'static str) -> Result<T, Self> {
+        let why = why.into();
+        Err(Self { why, hint })
+    }
+}
+
+/// A pattern of Python's `re` for texts, searched for as `re.search` does.
 #[derive(Clone)]
 pub struct Pattern {
     written: String,
@@ -24,12 +37,15 @@ impl Pattern {
     /// Reads a pattern.
     ///
     /// # Errors
-    /// What is wrong with it, as a fragment.
-    pub fn new(written: &str) -> Result<Self, String> {
-        let translated = translate::translated(written)?;
-        let mut builder = RegexBuilder::new(&translated);
+    /// When it is invalid, or has a construct that the engine lacks.
+    pub fn new(written: &str) -> Result<Self, PatternError> {
+        let rewritten = rewrite::rewritten(written)?;
+        let mut builder = RegexBuilder::new(&rewritten);
         let built = builder.backtrack_limit(MOST_STEPS).build();
-        let regex = built.map_err(|error| reason(&error))?;
+        let regex = built.map_err(|error| PatternError {
+            why: reason(&error),
+            hint: "the syntax is that of Python's re; quote it in single quotes",
+        })?;
         Ok(Self {
             written: written.to_owned(),
             regex,
@@ -52,7 +68,7 @@ impl Pattern {
     }
 }
 
-/// The last line of what the crate says, which tells why.
+/// The last line of the engine's message, which has the reason.
 fn reason(error: &fancy_regex::Error) -> String {
     let text = error.to_string();
     let line = text.lines().last().unwrap_or_default().trim();

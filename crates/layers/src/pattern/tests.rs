@@ -15,23 +15,22 @@ fn patterns_mean_what_they_mean_in_python() {
         ("ok$", "ok\n", true), ("ok$", "ok\n\n", false), (r"ok\Z", "ok\n", false), (r"ok\Z", "ok", true),
         ("(?m)^b$", "a\nb\nc", true), ("^b$", "a\nb\nc", false), ("(?m:^b$)", "a\nb", true), ("a$", "a\nb", false),
         (r"(?m)\Ab", "a\nb", false), ("(?m)c$", "c\n", true),
-        // Looking around, references, conditions, atoms.
+        // Looking around, references, atoms.
         ("foo(?=bar)", "foobar", true), ("foo(?!bar)", "foobar", false), ("(?<=a)b", "ab", true), ("(?<!a)b", "ab", false),
         (r"^(ab)\1$", "abab", true), (r"(a)\1", "ab", false), (r"(?P<x>\w)(?P=x)", "aa", true), (r"(?P<x>\w)(?P=x)", "ab", false),
-        (r"^(<)?a(?(1)>|!)$", "<a>", true), (r"^(<)?a(?(1)>|!)$", "a>", false), (r"^(?P<o><)?a(?(o)>|!)$", "a!", true),
-        ("(?>a+)b", "aab", true), ("(?>a+)a", "aaa", false), ("a++a", "aaa", false), ("a+?", "a", true),
-        (r"^(a)(?:\1)1$", "aa1", true), (r"\141", "a", true), (r"\0", "\0", true), (r"\x41\u0042\U00000043", "ABC", true),
+               ("(?>a+)b", "aab", true), ("(?>a+)a", "aaa", false), ("a++a", "aaa", false), ("a+?", "a", true),
+        (r"^(a)(?:\1)1$", "aa1", true), (r"\x41\u0042\U00000043", "ABC", true),
         // Classes.
         (r"^\w+$", "naïve", true), (r"^\w+$", "²", true), (r"^\w$", "\u{301}", false), (r"\bcafe\b", "cafe\u{301}", true),
-        (r"(?a)^\w+$", "naïve", false), (r"^\d$", "٣", true), (r"(?a)^\d$", "٣", false), (r"^\s$", "\x1c", true), (r"^\S$", "\x1c", false),
+        (r"^\d$", "٣", true), (r"^\s$", "\x1c", true), (r"^\S$", "\x1c", false),
         ("[]a]", "]", true), ("[^]a]", "]", false), ("[[]", "[", true), ("[a&&b]", "&", true), ("[a-]", "-", true), (r"[\w-]", "-", true),
         (r"[\]]", "]", true), (r"[^\W]", "-", false), (r"[\b]", "\x08", true), (r"[--a]", "A", true), ("[~~]", "~", true),
         // Braces that are none, spaces that count or do not.
         ("a{", "a{", true), ("a{,2}b", "aab", true), ("a{x}", "a{x}", true), ("a{}", "a{}", true), ("^a{2,}$", "aaa", true), ("}", "}", true),
-        ("a b", "a b", true), ("(?x) a b # c\n c", "abc", true), (r"(?x)a\ b[ ]c", "a b c", true), ("a # b", "a # b", true),
-        // Flags and comments.
+        ("a b", "a b", true), ("a # b", "a # b", true),
+        // Flags.
         ("(?i)hello", "HELLO", true), ("(?i:h)ello", "Hello", true), ("(?i:h)ello", "HELLO", false), ("(?s)a.b", "a\nb", true), ("a.b", "a\nb", false),
-        ("(?i)a(?-i:b)", "AB", false), ("(?i)a(?-i:b)", "Ab", true), ("a(?#no)b", "ab", true), ("a(?#no)+b", "aab", true),
+        ("(?i)a(?-i:b)", "AB", false), ("(?i)a(?-i:b)", "Ab", true),
         ("", "", true), ("cat|dog", "no cats", true), ("(|a)b", "b", true), ("'", "'", true), (r"\'\-\/", "'-/", true), ("<>", "<>", true),
         (r"\.", "a", false), ("ä", "ä", true), (r"[à-ü]", "ä", true),
     ];
@@ -41,82 +40,64 @@ fn patterns_mean_what_they_mean_in_python() {
 }
 
 #[test]
-fn what_python_refuses_is_refused() {
-    let wrong = [
-        "(",
-        ")",
-        "a)",
-        "[",
-        "[]",
-        "*",
-        "a**",
-        "a{2}{3}",
-        "^*",
-        r"\b+",
-        "|*",
-        "(?P<1>a)",
-        "(?P<a",
-        r"\p{L}",
-        r"\q",
-        "\\",
-        r"\1",
-        r"(a)\2",
-        "(?<n>a)",
-        "(?&a)",
-        "(?",
-        "(?i",
-        "a(?i)",
-        "(?z)",
-        "[z-a]",
-        "[a--]",
-        r"[\w-a]",
-        r"\x4",
-        r"\N{DASH}",
-        r"\400",
-        "(?P>a)",
-        "a{3,2}",
-        "(?P<a>a)(?P<a>b)",
-        "(?(1)a|b)",
-        r"(a)\11",
-        r"\K",
-        r"\G",
-        "(?P=a)",
-        "(?L)a",
+fn what_the_engine_reads_otherwise_is_refused_with_a_hint() {
+    let refused = [
+        ("(?x) a b", "(?x is not", "leave its white space"),
+        (r"(?a)\w", "(?a is not", "[0-9A-Za-z_]"),
+        (r"(?a:\w)", "(?a is not", "[0-9A-Za-z_]"),
+        ("(?u)a", "(?u is not", "the flags i, m and s"),
+        ("a(?i)b", "(?i is not", "at the start"),
+        ("a(?#why)", "(?# is not", "leave the comment out"),
+        ("(?<n>a)", "(?< is not", "(?P<name>"),
+        ("(?&a)", "(?& is not", "the flags i, m and s"),
+        ("(a)?(?(1)b|c)", "(?( is not", "both alternatives"),
+        (r"\1(a)", r"no group \1 so far", r"\x41"),
+        (r"(a)\141", r"no group \141 so far", r"(?:\1)"),
+        (r"\0", r"\0 is not", r"\x41"),
+        (r"[\1]", r"\1 is not", r"\x41"),
+        (r"a\z", r"\z is not", r"\Z"),
+        (r"\N{DASH}", r"\N is not", r"\u2014"),
+        (r"\p{L}", r"\p is not", r"\u2014"),
+        ("a**", "nothing to repeat at *", "(?:...)"),
+        ("a{2}{3}", "nothing to repeat at {3}", "(?:...)"),
+        (r"\b+", "nothing to repeat at +", "(?:...)"),
+        ("a{3,2}", "bad repeat {3,2}", "smaller number first"),
+        (r"[\w-a]", "bad character range", r"\-"),
+        ("[a", "the pattern ends within", r"\["),
+        ("a\\", "the pattern ends within", r"\\"),
     ];
-    for pattern in wrong {
-        assert!(Pattern::new(pattern).is_err(), "{pattern:?}");
+    for (pattern, why, hint) in refused {
+        let error = Pattern::new(pattern).expect_err(pattern);
+        assert!(error.why.starts_with(why), "{pattern}: {}", error.why);
+        assert!(error.hint.contains(hint), "{pattern}: {}", error.hint);
+    }
+    for pattern in ["(", ")", "(?=a)+", "(?P=a)", r"\x4"] {
+        assert!(Pattern::new(pattern).is_err(), "{pattern}");
     }
 }
 
-/// Patterns with what Python 3.11's `re.search` said of each text: true, false, or null where it is no pattern. Those of one file
-/// are random, those of the other were thought of.
+/// Patterns with what Python 3.11's `re.search` said of each text: true, false, or null where it is no pattern. Those of one
+/// file are random, those of the other were thought of.
 #[test]
-fn patterns_find_what_python_finds() {
-    let folder = concat!(
-        env!("CARGO_MANIFEST_DIR"),
-        "/../..",
-        "/tests/fixtures/layers"
-    );
-    let mut wrong = Vec::new();
+fn a_pattern_finds_what_python_finds_or_is_refused() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/fixtures/layers");
+    let (mut wrong, mut answered) = (Vec::new(), 0);
     for name in ["patterns.jsonl", "patterns_by_hand.jsonl"] {
         let facts = std::fs::read_to_string(format!("{folder}/{name}")).expect("a fixture");
         for line in facts.lines() {
             let (pattern, text, expected): (String, String, Option<bool>) =
                 serde_json::from_str(line).expect("a fact");
-            let answer = Pattern::new(&pattern).map(|it| it.found_in(&text));
-            match (answer, expected) {
-                (Ok(Ok(found)), Some(expected)) if found == expected => {}
-                (Err(_), None) => {}
-                (answer, _) => wrong.push(format!("{line}: {answer:?}")),
+            let Ok(pattern) = Pattern::new(&pattern) else {
+                continue;
+            };
+            answered += 1;
+            if pattern.found_in(&text).ok() != expected {
+                wrong.push(line.to_owned());
             }
         }
     }
-    assert!(
-        wrong.is_empty(),
-        "{} differ:\n{}",
-        wrong.len(),
-        wrong.join("\n")
-    );
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    assert!(answered > 800, "{answered}");
 }
 
 #[test]

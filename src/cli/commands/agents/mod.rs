@@ -1,5 +1,6 @@
 //! `proctor agents`: the kinds of agents, what this machine has of them, and what holds with the real one.
 
+mod held;
 mod probe;
 mod stage;
 

@@ -5,11 +5,11 @@ use std::process::ExitCode;
 
 use serde_json::{Value, json};
 
+use super::held::{Held, file_with};
 use super::stage::{HELLO, PLANTED, SCRIPT, Stage, lines};
 use crate::agents::{SCRIPTED_KEY, default_command, find_on_path, version};
 use crate::cli::args::ProbeArgs;
 use crate::cli::commands::model_server::leave_network;
-use crate::cli::commands::selftest::{Held, file_with, painted};
 use crate::cli::failure::{Failure, Kind, Outcome};
 use crate::cli::out::{Colour, Out};
 use crate::config::AgentKind;
@@ -343,7 +343,7 @@ impl Seen {
     }
 
     fn key(&self) -> Held {
-        let found = file_with(&self.run, &[SCRIPTED_KEY]);
+        let found = file_with(&self.run, SCRIPTED_KEY);
         Held::when(found.is_none(), || {
             format!("{} holds it", found.unwrap_or_default().display())
         })
@@ -370,7 +370,7 @@ impl Probed {
             self.isolation
         );
         for (what, held) in &self.facts {
-            page = page + &painted(held) + "  " + what + "\n";
+            page = page + &held.painted() + "  " + what + "\n";
             if let Some(why) = held.why() {
                 page = page + "           " + &sanitize_line(why) + "\n";
             }

@@ -1,0 +1,263 @@
+//! Rewrites a pattern of Python's `re` for `fancy-regex`, and refuses what that would read otherwise.
+
+use super::PatternError;
+
+/// The end, or before a newline that is the last character; with the flag `m`, the end of a line.
+const END: &str = r"(?:$|(?=\n\z))";
+/// Python's `\w` and `\s`, as classes.
+const WORD: &str = r"[\p{L}\p{N}_]";
+const NOT_WORD: &str = r"[^\p{L}\p{N}_]";
+const SPACE: &str = r"[\s\x1c-\x1f]";
+const NOT_SPACE: &str = r"[^\s\x1c-\x1f]";
+/// `\b` and `\B` by Python's `\w`; `\B` is nowhere in an empty text.
+const BOUNDARY: &str =
+    r"(?:(?<=[\p{L}\p{N}_])(?![\p{L}\p{N}_])|(?<![\p{L}\p{N}_])(?=[\p{L}\p{N}_]))";
+const NO_BOUNDARY: &str =
+    r"(?:(?!\A\z)(?:(?<=[\p{L}\p{N}_])(?=[\p{L}\p{N}_])|(?<![\p{L}\p{N}_])(?![\p{L}\p{N}_])))";
+
+/// What may stand behind `(`, besides flags.
+const GROUPS: [&str; 7] = ["?P<", "?P=", "?=", "?!", "?<=", "?<!", "?>"];
+/// What may not, and what to write instead.
+const REFUSED_GROUPS: [(&str, &str); 5] = [
+    ("?#", "leave the comment out"),
+    ("?(", "write both alternatives out: (?:...|...)"),
+    ("?<", "a named group is (?P<name>...)"),
+    ("?a", r"write [0-9A-Za-z_] for an ASCII \w"),
+    ("?x", "leave its white space and comments out"),
+];
+const OTHER_GROUP: &str =
+    "the flags i, m and s may stand at the start of a pattern, and around a part of it: (?i:...)";
+
+type Result<T = ()> = std::result::Result<T, PatternError>;
+
+struct Rewriter<'a> {
+    rest: &'a str,
+    out: String,
+    /// Whether anything but flags was read.
+    began: bool,
+    /// Whether a quantifier may follow.
+    is_repeatable: bool,
+    /// How many groups were opened to which a number refers.
+    groups: usize,
+}
+
+/// `pattern` in the engine's syntax.
+pub(super) fn rewritten(pattern: &str) -> Result<String> {
+    let mut rewriter = Rewriter {
+        rest: pattern,
+        out: String::with_capacity(pattern.len() + 16),
+        began: false,
+        is_repeatable: false,
+        groups: 0,
+    };
+    while !rewriter.rest.is_empty() {
+        rewriter.piece()?;
+    }
+    Ok(rewriter.out)
+}
+
+impl Rewriter<'_> {
+    fn next(&mut self) -> Result<char> {
+        let mut letters = self.rest.chars();
+        let letter = letters.next().ok_or_else(|| PatternError {
+            why: "the pattern ends within a class or an escape".to_owned(),
+            hint: r"write \[ for a bracket and \\ for a backslash",
+        })?;
+        self.rest = letters.as_str();
+        Ok(letter)
+    }
+
+    fn take(&mut self, text: &str) -> bool {
+        let rest = self.rest.strip_prefix(text);
+        self.rest = rest.unwrap_or(self.rest);
+        rest.is_some()
+    }
+
+    fn piece(&mut self) -> Result {
+        match self.next()? {
+            '(' => return self.group(),
+            '\\' => self.escape()?,
+            '[' => self.class()?,
+            letter @ ('*' | '+' | '?') => self.repeat(&letter.to_string())?,
+            '{' => match self.count()? {
+                Some(count) => self.repeat(&count)?,
+                None => self.atom(r"\{"),
+            },
+            '$' => self.place(END),
+            '^' => self.place("^"),
+            '|' => self.place("|"),
+            letter => self.atom(letter.encode_utf8(&mut [0; 4])),
+        }
+        self.began = true;
+        Ok(())
+    }
+
+    /// Something that a quantifier may follow.
+    fn atom(&mut self, text: &str) {
+        self.out += text;
+        self.is_repeatable = true;
+    }
+
+    /// A place between characters, which Python does not repeat.
+    fn place(&mut self, text: &str) {
+        self.out += text;
+        self.is_repeatable = false;
+    }
+
+    /// `{m}`, `{m,}`, `{,n}` or `{m,n}` behind its brace; any other brace stands for itself.
+    fn count(&mut self) -> Result<Option<String>> {
+        let (inside, rest) = self.rest.split_once('}').unwrap_or_default();
+        let (least, most) = inside.split_once(',').unwrap_or((inside, inside));
+        let mut digits = least.bytes().chain(most.bytes());
+        if inside.is_empty() || !digits.all(|byte| byte.is_ascii_digit()) {
+            return Ok(None);
+        }
+        let number = |text: &str| text.parse::<u64>().ok();
+        if number(most).is_some_and(|most| number(least) > Some(most)) {
+            let hint = "write the smaller number first";
+            return PatternError::refuse(format!("bad repeat {{{inside}}}"), hint);
+        }
+        self.rest = rest;
+        Ok(Some(format!("{{{inside}}}")))
+    }
+
+    fn repeat(&mut self, quantifier: &str) -> Result {
+        if !self.is_repeatable {
+            let hint = "put what is repeated into a group: (?:...)";
+            return PatternError::refuse(format!("nothing to repeat at {quantifier}"), hint);
+        }
+        self.place(quantifier);
+        for way in ["?", "+"] {
+            if self.take(way) {
+                self.out += way;
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn group(&mut self) -> Result {
+        self.place("(");
+        if let Some(opening) = GROUPS.into_iter().find(|opening| self.take(opening)) {
+            self.out += opening;
+            self.groups += usize::from(opening == "?P<");
+        } else if self.rest.starts_with('?') {
+            return self.flags();
+        } else {
+            self.groups += 1;
+        }
+        self.began = true;
+        Ok(())
+    }
+
+    /// `(?i)` at the start, and `(?:`, `(?i:` or `(?i-s:` anywhere.
+    fn flags(&mut self) -> Result {
+        let is_flag = |letter: char| "?ims-".contains(letter);
+        let end = self.rest.find(|letter| !is_flag(letter));
+        let (flags, rest) = self.rest.split_at(end.unwrap_or(self.rest.len()));
+        let is_global = rest.starts_with(')') && !self.began && !flags.contains('-');
+        if !is_global && !rest.starts_with(':') {
+            let mut refused = REFUSED_GROUPS.into_iter();
+            let known = refused.find(|(opening, _)| self.rest.starts_with(opening));
+            let construct: String = self.rest.chars().take(2).collect();
+            let hint = known.map_or(OTHER_GROUP, |(_, hint)| hint);
+            return PatternError::refuse(format!("({construct} is not supported"), hint);
+        }
+        self.out += flags;
+        self.out += &rest[..1];
+        self.rest = &rest[1..];
+        self.began |= !is_global;
+        Ok(())
+    }
+
+    fn escape(&mut self) -> Result {
+        match self.next()? {
+            'A' => self.place(r"\A"),
+            'Z' => self.place(r"\z"),
+            'b' => self.place(BOUNDARY),
+            'B' => self.place(NO_BOUNDARY),
+            first @ '1'..='9' => self.reference(first)?,
+            letter => {
+                self.character(letter)?;
+                self.is_repeatable = true;
+            }
+        }
+        Ok(())
+    }
+
+    /// A reference to a group; three digits are an octal number.
+    fn reference(&mut self, first: char) -> Result {
+        let digits = self.rest.bytes().take_while(u8::is_ascii_digit).count();
+        let number = format!("{first}{}", &self.rest[..digits]);
+        self.rest = &self.rest[digits..];
+        if digits > 1
+            || number
+                .parse()
+                .is_ok_and(|number: usize| number > self.groups)
+        {
+            let hint = r"write \x41 for a character by its number, and (?:\1) before a digit";
+            return PatternError::refuse(format!("no group \\{number} so far"), hint);
+        }
+        self.atom(&format!("\\{number}"));
+        Ok(())
+    }
+
+    /// What an escape stands for, inside and outside of a class; whether that is a class itself.
+    fn character(&mut self, letter: char) -> Result<bool> {
+        match letter {
+            'w' => self.out += WORD,
+            'W' => self.out += NOT_WORD,
+            's' => self.out += SPACE,
+            'S' => self.out += NOT_SPACE,
+            'd' | 'D' | 'a' | 'f' | 'n' | 'r' | 't' | 'v' => self.out.extend(['\\', letter]),
+            'x' | 'u' | 'U' if !self.rest.starts_with('{') => self.out.extend(['\\', letter]),
+            // Behind a backslash these are places to the engine.
+            '<' | '>' => self.out.push(letter),
+            _ if letter.is_ascii_alphanumeric() => {
+                let hint =
+                    r"write \x41 or \u2014 for a character by its number, and \Z for the end";
+                return PatternError::refuse(format!("\\{letter} is not supported"), hint);
+            }
+            _ => self.out.extend(['\\', letter]),
+        }
+        Ok(matches!(letter, 'w' | 'W' | 's' | 'S' | 'd' | 'D'))
+    }
+
+    fn class(&mut self) -> Result {
+        self.atom("[");
+        if self.take("^") {
+            self.out.push('^');
+        }
+        let mut letter = self.next()?;
+        loop {
+            let is_class = self.item(letter)?;
+            if !self.rest.starts_with("-]") && self.take("-") {
+                self.out.push('-');
+                let end = self.next()?;
+                if self.item(end)? || is_class {
+                    let hint = r"write \- for a dash beside a class such as \w";
+                    return PatternError::refuse("bad character range", hint);
+                }
+            }
+            letter = self.next()?;
+            if letter == ']' {
+                self.out.push(']');
+                return Ok(());
+            }
+        }
+    }
+
+    /// One item of a class; whether it is a class itself. What is an operator to the engine is escaped.
+    fn item(&mut self, letter: char) -> Result<bool> {
+        match letter {
+            '\\' if self.take("b") => self.out += r"\x08",
+            '\\' => {
+                let letter = self.next()?;
+                return self.character(letter);
+            }
+            '[' | ']' | '^' | '-' | '&' | '~' => self.out.extend(['\\', letter]),
+            _ => self.out.push(letter),
+        }
+        Ok(false)
+    }
+}

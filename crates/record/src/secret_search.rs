@@ -1,0 +1,108 @@
+//! One automaton over all encodings of all secrets.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
+
+use crate::secret_encodings::encodings;
+
+/// Shorter values are no secrets: replacing them would hide evidence.
+pub(super) const SHORTEST: usize = 8;
+
+/// Finds and replaces secrets; of those that overlap the first one counts, and the longest of those that begin together.
+pub(super) struct SecretSearch {
+    automaton: AhoCorasick,
+    /// What is searched for, sorted, and what replaces each.
+    patterns: Vec<String>,
+    replacements: Vec<String>,
+    longest: usize,
+}
+
+/// How much of some bytes cannot change any more.
+pub(super) struct Settled {
+    pub(super) end: usize,
+    pub(super) found_any: bool,
+}
+
+impl SecretSearch {
+    /// Searches for these secrets, each with its name; `None` if there are none.
+    pub(super) fn of(secrets: &[(String, Arc<str>)]) -> Option<Self> {
+        let mut all = BTreeMap::new();
+        for (name, value) in secrets {
+            let mut texts = encodings(value);
+            texts.retain(|text| text.len() >= SHORTEST);
+            for text in texts {
+                all.entry(text).or_insert_with(|| marker(name));
+            }
+        }
+        let longest = all.keys().map(String::len).max()?;
+        let (patterns, replacements): (Vec<_>, Vec<_>) = all.into_iter().unzip();
+        // Of a secret of some kilobytes a DFA takes tens of megabytes.
+        let automaton = AhoCorasick::builder()
+            .match_kind(MatchKind::LeftmostLongest)
+            .kind(Some(AhoCorasickKind::ContiguousNFA))
+            .build(&patterns);
+        Some(Self {
+            automaton: automaton.expect("an environment holds no two thousand million states"),
+            patterns,
+            replacements,
+            longest,
+        })
+    }
+
+    pub(super) fn finds(&self, bytes: &[u8]) -> bool {
+        self.automaton.is_match(bytes)
+    }
+
+    pub(super) fn replaced(&self, text: &str) -> String {
+        self.automaton.replace_all(text, &self.replacements)
+    }
+
+    pub(super) fn replaced_bytes(&self, bytes: &[u8]) -> Vec<u8> {
+        self.automaton.replace_all_bytes(bytes, &self.replacements)
+    }
+
+    /// Where the first pattern begins, at `from` or later, of which `bytes` hold only a beginning.
+    fn open_from(&self, bytes: &[u8], from: usize) -> usize {
+        let first = bytes.len().saturating_sub(self.longest - 1).max(from);
+        let mut starts = first..bytes.len();
+        let open = starts.find(|start| self.is_beginning(&bytes[*start..]));
+        open.unwrap_or(bytes.len())
+    }
+
+    /// Whether a pattern begins with these bytes and goes on.
+    fn is_beginning(&self, bytes: &[u8]) -> bool {
+        let is_before = |pattern: &String| pattern.as_bytes() <= bytes;
+        let next = self.patterns.partition_point(is_before);
+        let next = self.patterns.get(next);
+        next.is_some_and(|pattern| pattern.as_bytes().starts_with(bytes))
+    }
+
+    /// Adds the bytes with their secrets replaced, as far as what comes next cannot change that.
+    pub(super) fn replace_settled(&self, bytes: &[u8], output: &mut Vec<u8>) -> Settled {
+        let (mut done, mut open) = (0, self.open_from(bytes, 0));
+        for found in self.automaton.find_iter(bytes) {
+            if found.start() >= open {
+                break;
+            }
+            output.extend_from_slice(&bytes[done..found.start()]);
+            output.extend_from_slice(self.replacements[found.pattern()].as_bytes());
+            done = found.end();
+            if done > open {
+                open = self.open_from(bytes, done);
+            }
+        }
+        output.extend_from_slice(&bytes[done..open]);
+        Settled {
+            end: open,
+            found_any: done > 0,
+        }
+    }
+}
+
+fn marker(name: &str) -> String {
+    let is_plain = |one: char| one.is_ascii_alphanumeric() || matches!(one, '_' | '-');
+    let name = name.replace(|one| !is_plain(one), "_");
+    format!("[redacted:{name}]")
+}
