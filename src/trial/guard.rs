@@ -19,7 +19,7 @@ use crate::graders::Globs;
 use crate::model::path_text::to_text;
 use crate::model::{ChangeFacts, Reason, ReasonKind};
 use crate::trial::known::Known;
-use crate::workspace::{BaseCommit, ChangedPath, Now, patched_paths};
+use crate::workspace::{BaseCommit, ChangedPath, Now, is_cache, patched_paths};
 
 /// No manifest or configuration that people write comes near this, in bytes.
 const LONGEST_CONFIG: u64 = 8 << 20;
@@ -32,6 +32,8 @@ const LISTED: usize = 20;
 pub struct Guard {
     /// Paths that count as work though they are ignored, or caches.
     named: Globs,
+    /// The same, but caches below them do not count.
+    named_but_caches: Globs,
     /// What the task itself protects.
     protected: Globs,
     /// Configuration of test runners, where the task does not set `protected`.
@@ -73,7 +75,8 @@ impl Guard {
     pub fn of(task: &TaskSpec, subdir: &Path, base: &BaseCommit<'_>) -> Result<Self, String> {
         let globs = |patterns: &[String]| Globs::new(patterns, subdir);
         let mut protected = task.protected.clone().unwrap_or_default();
-        let mut named: Vec<String> = Vec::new();
+        let mut named: Vec<String> = task.carry.clone();
+        let mut named_but_caches = Vec::new();
         for grader in &task.graders {
             match grader {
                 GraderSpec::GitDiffForbidden { forbidden_globs } => {
@@ -92,10 +95,9 @@ impl Guard {
             .chain(task.allowed_changes.iter().flatten());
         for pattern in patterns {
             if names_what_is_ignored(pattern, subdir, base)? {
-                named.push(pattern.clone());
+                named_but_caches.push(pattern.clone());
             }
         }
-        named.extend(task.carry.iter().cloned());
         let laid: Vec<String> = task
             .grader_files
             .iter()
@@ -106,9 +108,9 @@ impl Guard {
             let all = all.filter(|(_, it)| kind.is_none_or(|kind| kind == *it));
             all.map(|(glob, _)| (*glob).to_owned()).collect()
         };
-        let by_default = match task.protected {
-            Some(_) => Vec::new(),
-            None => of(Some(TestConfig::Runner)),
+        let by_default = match task.protected.as_deref() {
+            Some([]) => Vec::new(),
+            _ => of(Some(TestConfig::Runner)),
         };
         // A patch that cannot be read is reported by validation.
         let patched = task.reference_patch.as_deref().map(patched_paths);
@@ -119,6 +121,7 @@ impl Guard {
         let patch = task.reference_patch.clone();
         Ok(Self {
             named: globs(&named)?,
+            named_but_caches: globs(&named_but_caches)?,
             protected: globs(&protected)?,
             by_default: globs(&by_default)?,
             laid: globs(&laid)?,
@@ -132,10 +135,11 @@ impl Guard {
         })
     }
 
-    /// Whether a path counts as work though it is ignored, or a cache.
+    /// Whether a path counts as work though it is ignored, or a cache. Patterns of `protected`, `forbidden_globs` and
+    /// `allowed_changes` never make caches count.
     #[must_use]
     pub fn counts(&self, path: &Path) -> bool {
-        self.named.matter(path)
+        self.named.matter(path) || (!is_cache(path) && self.named_but_caches.matter(path))
     }
 
     /// The files that are laid, from the root, each with the one that it is a copy of.

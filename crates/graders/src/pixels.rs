@@ -77,12 +77,12 @@ impl Picture {
         let words = |error: zune_jpeg::errors::DecodeErrors| error.to_string();
         decoder.decode_headers().map_err(words)?;
         check_size(decoder.output_buffer_size())?;
-        let decoded = decoder.decode().map_err(words)?;
+        let channels = decoder.decode().map_err(words)?;
         let (width, height) = decoder.dimensions().ok_or("has no size")?;
         Ok(Self {
             width,
             height,
-            pixels: decoded.as_chunks().0.to_vec(),
+            pixels: channels.as_chunks().0.to_vec(),
         })
     }
 
@@ -95,21 +95,23 @@ impl Picture {
             return Err(format!("is wider or higher than {MAX_SIDE} pixels"));
         }
         let size = check_size(reader.output_buffer_size())?;
-        let mut decoded = vec![0; size];
-        let frame = reader.next_frame(&mut decoded);
+        let mut bytes_of_image = vec![0; size];
+        let frame = reader.next_frame(&mut bytes_of_image);
         let frame = frame.map_err(|error| error.to_string())?;
-        decoded.truncate(frame.buffer_size());
+        bytes_of_image.truncate(frame.buffer_size());
         let on_white = |[red, green, blue, alpha]: [u8; 4]| {
             [red, green, blue].map(|channel| mixed(channel, alpha))
         };
         let samples = frame.color_type.samples();
-        let pixels = decoded.chunks_exact(samples).map(|pixel| match *pixel {
-            [grey] => [grey; 3],
-            [grey, alpha] => on_white([grey, grey, grey, alpha]),
-            [red, green, blue] => [red, green, blue],
-            [red, green, blue, alpha] => on_white([red, green, blue, alpha]),
-            _ => [0; 3],
-        });
+        let pixels = bytes_of_image
+            .chunks_exact(samples)
+            .map(|pixel| match *pixel {
+                [grey] => [grey; 3],
+                [grey, alpha] => on_white([grey, grey, grey, alpha]),
+                [red, green, blue] => [red, green, blue],
+                [red, green, blue, alpha] => on_white([red, green, blue, alpha]),
+                _ => [0; 3],
+            });
         Ok(Self {
             width: frame.width as usize,
             height: frame.height as usize,

@@ -57,6 +57,7 @@ pub use owner::{FORGOTTEN, SCRATCH, Swept, claim, sweep_stale};
 pub use patch::patched_paths;
 pub use prepare::{Discarded, Workspace};
 pub use put::{LaidAt, LaidFile, Times};
+pub use seen::is_cache;
 pub use source::{ResolveOptions, Source, has_remote, resolve};
 pub use survey::survey;
 pub use template::Template;

@@ -24,7 +24,8 @@ const CACHES: [&str; 8] = [
 ];
 
 /// Whether a path is that of a cache, or lies in one.
-pub(super) fn is_cache(path: &Path) -> bool {
+#[must_use]
+pub fn is_cache(path: &Path) -> bool {
     path.iter()
         .any(|part| CACHES.iter().any(|cache| part == *cache))
 }

@@ -155,6 +155,10 @@ fn what_is_protected_is_put_back_and_new_files_are_the_agents_own_where_all_grad
         graders: vec![command(&["t"])],
         ..explicit.clone()
     };
+    let open = TaskSpec {
+        protected: Some(Vec::new()),
+        ..task()
+    };
     let by_default = TaskSpec {
         graders: vec![command(&["t"])],
         ..task()
@@ -168,9 +172,15 @@ fn what_is_protected_is_put_back_and_new_files_are_the_agents_own_where_all_grad
         ),
         (&explicit, "tests/b.py", true, "left"),
         (&explicit, "src/a.py", false, "carried"),
-        // What the task protects takes the place of the default list, and the row still names what decides how tests run.
+        // What the task protects adds to the default list; an empty list protects nothing.
         (
             &explicit,
+            "conftest.py",
+            false,
+            "left test_config_changed:conftest.py",
+        ),
+        (
+            &open,
             "conftest.py",
             false,
             "carried test_config_changed:conftest.py",
@@ -314,7 +324,8 @@ fn what_is_ignored_is_work_only_where_a_key_names_it() {
         (&protected(&["**"]), "out/x", false),
         (&protected(&["out/**"]), "out/x", true),
         (&protected(&["tests/run.log"]), "tests/run.log", true),
-        (&protected(&["__pycache__"]), "__pycache__/a.pyc", true),
+        (&protected(&["out/**"]), "out/__pycache__/a.pyc", false),
+        (&protected(&["__pycache__"]), "__pycache__/a.pyc", false),
         (&carried, "tests/run.log", true),
         (&carried, "out/x", false),
     ] {

@@ -367,7 +367,7 @@ fn an_mcp_tool_is_told_apart_by_the_servers_known() {
 
 fn said(id: &str, input: u64, output: u64) -> String {
     format!(
-        r#"{{"type":"assistant","message":{{"id":"{id}","model":"x","content":[],"usage":{{"input_tokens":{input},"output_tokens":{output},"cache_creation_input_tokens":7,"cache_creation":{{"ephemeral_1h_input_tokens":7,"ephemeral_5m_input_tokens":0}}}}}}}}"#
+        r#"{{"type":"assistant","message":{{"id":"{id}","model":"m","content":[],"usage":{{"input_tokens":{input},"output_tokens":{output},"cache_creation_input_tokens":7,"cache_creation":{{"ephemeral_1h_input_tokens":7,"ephemeral_5m_input_tokens":0}}}}}}}}"#
     )
 }
 
@@ -398,7 +398,7 @@ fn written_tokens_are_told_apart_by_their_time_to_live() {
 fn a_model_without_times_to_live_has_those_of_its_messages_else_of_the_result() {
     let head = r#"{"type":"result","subtype":"success","is_error":false"#;
     let own = r#""usage":{"input_tokens":1,"output_tokens":1,"cache_creation_input_tokens":9,"cache_creation":{"ephemeral_1h_input_tokens":4,"ephemeral_5m_input_tokens":5}}"#;
-    let models = r#""modelUsage":{"x[1m]":{"inputTokens":10,"outputTokens":1,"cacheCreationInputTokens":14},"y":{"cacheCreationInputTokens":3}}"#;
+    let models = r#""modelUsage":{"m[1m]":{"inputTokens":10,"outputTokens":1,"cacheCreationInputTokens":14},"y":{"cacheCreationInputTokens":3}}"#;
     let lines = [said("a", 10, 1), format!("{head},{own},{models}}}")];
     let report = report(&[&lines[0], &lines[1]]);
     let by_model = report.by_model.iter();
@@ -487,6 +487,20 @@ fn a_result_that_tells_less_than_its_messages_did_is_a_lower_bound() {
         assert_eq!(bounds, (is_below, is_below), "{result}");
         let priced = report.by_model.iter().map(|part| part.usage.uncached_input);
         assert_eq!(priced.sum::<u64>(), 10_000, "{result}");
+    }
+}
+
+#[test]
+fn a_result_that_names_another_model_than_its_messages_is_a_lower_bound() {
+    let messages = [said("a", 5_000, 1), said("b", 5_000, 1)];
+    let result = DONE.replace(":10,", ":10000,");
+    for (name, is_below) in [("m", false), ("m[1m]", false), ("cheap", true)] {
+        let result = result.replace("\"m\"", &format!("\"{name}\""));
+        let report = report(&[INIT, &messages[0], &messages[1], &result]);
+        assert_eq!(report.final_is_below.is_some(), is_below, "{name}");
+        assert_eq!(report.provider_cost_is_lower_bound, is_below, "{name}");
+        let priced: Vec<&str> = report.by_model.iter().map(|it| it.model.as_str()).collect();
+        assert!(priced.iter().all(|it| it.starts_with('m')), "{priced:?}");
     }
 }
 

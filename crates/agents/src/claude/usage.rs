@@ -289,7 +289,9 @@ pub(super) fn settle(
     report.usage_is_lower_bound = (told.partial || is_cut) && told.usage.is_some();
     report.provider_cost_is_lower_bound = is_cut && told.cost_usd.is_some();
     // Whoever writes into the stream can write a result, but what messages told before it stands.
-    if told.usage.unwrap_or_default().falls_short_of(told.until) {
+    let falls_short = told.usage.unwrap_or_default().falls_short_of(told.until);
+    let is_other = since == Usage::default() && names_other_models(&told.by_model, running);
+    if falls_short || is_other {
         report.final_is_below = Some(UsageSource::Stream);
         report.usage = Some(running.total.at_least(report.usage.unwrap_or_default()));
         report.usage_is_lower_bound = true;
@@ -310,6 +312,20 @@ pub(super) fn settle(
     let further = told.models.into_iter();
     report.further_models = further.filter(|model| !answered.contains(model)).collect();
     report.provider_usage = told.text;
+}
+
+/// Whether a result gives a model fewer tokens than its messages did: those of another one may be cheaper.
+fn names_other_models(told: &[ModelTokens], running: &Running) -> bool {
+    // The name in a result may say how large the context is: `claude-sonnet-4-5[1m]`.
+    let plain = |name: &str| name.split('[').next().unwrap_or_default().to_owned();
+    let by_messages = running.by_model.iter();
+    !told.is_empty()
+        && by_messages.clone().any(|part| {
+            let name = plain(&part.model);
+            let same = told.iter().filter(|it| plain(&it.model) == name);
+            let usage = same.fold(Usage::default(), |sum, it| add(sum, it.usage));
+            usage.falls_short_of(part.usage)
+        })
 }
 
 /// Both objects of a result as one JSON text. They come from a line that parsed, so joining them gives JSON.

@@ -105,7 +105,7 @@ pub(crate) static TASK: Section = Section {
         optional(
             "protected",
             GLOBS,
-            "Patterns for paths that are put back as they were before graders run; a change of one breaks a rule. New files there are left behind, unless every grader has a twin. What forbidden_globs name is always protected. By default configuration of test runners, such as conftest.py, jest.config.js or build.rs; [] for none.",
+            "Patterns for paths that are put back as they were before graders run; a change of one breaks a rule. New files there are left behind, unless every grader has a twin. What forbidden_globs name is always protected. Configuration of test runners, such as conftest.py, jest.config.js or build.rs, is protected as well; [] protects nothing.",
         ),
         optional(
             "allowed_changes",
