@@ -14,8 +14,6 @@ pub(super) const BROKEN: &str = "rows that this run had noted were gone or chang
 pub(super) struct Found {
     /// What was noted and what is there, where rows that were noted are gone or changed.
     pub(super) broken: Option<JournalBreak>,
-    /// Whether of these the last one alone is gone.
-    lacks_the_last: bool,
     /// All rows.
     pub(super) rows: u64,
     /// Digest of the last one.
@@ -46,15 +44,9 @@ impl Found {
         });
         Ok(Self {
             broken,
-            lacks_the_last: extent.lacks_the_last,
             rows: extent.rows,
             head: extent.head,
         })
-    }
-
-    /// The last row was torn, and what is left of it was put aside: that explains why it is gone.
-    pub(super) fn is_torn(&mut self) {
-        self.broken.take_if(|_| self.lacks_the_last);
     }
 }
 

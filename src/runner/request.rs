@@ -276,14 +276,14 @@ pub(super) fn now_stamp() -> String {
 pub(super) fn run_to_resume(path: &Path) -> Result<RunDir, RunError> {
     let run_dir =
         RunDir::open(path).map_err(|error| RunError::at("open the run to resume", &error))?;
-    if run_dir.holds_a_run() {
+    let why = if run_dir.has_plan_or_rows() {
         return Ok(run_dir);
-    }
-    let text = format!(
-        "{} holds no run: there is no runs.jsonl, nor any other trace of one",
-        path.display()
-    );
-    Err(RunError::Project(text))
+    } else if run_dir.holds_a_run() {
+        "was stopped before its plan was written, and nothing of it ran: start it again without --resume"
+    } else {
+        "holds no run: there is no runs.jsonl, nor any other trace of one"
+    };
+    Err(RunError::Project(format!("{} {why}", path.display())))
 }
 
 fn run_directory(request: &RunRequest) -> Result<RunDir, RunError> {
@@ -300,11 +300,8 @@ fn run_directory(request: &RunRequest) -> Result<RunDir, RunError> {
 }
 
 /// What a person should know of the journal as it was found.
-fn of_the_journal(standing: &mut Standing, torn: Option<&TornTail>) -> Vec<Progress> {
+fn of_the_journal(standing: &Standing, torn: Option<&TornTail>) -> Vec<Progress> {
     let mut found: Vec<Progress> = torn.map(told).into_iter().collect();
-    if torn.is_some() {
-        standing.found.is_torn();
-    }
     if standing.found.broken.is_some() {
         let text = BROKEN.to_owned();
         found.push(Progress::Warning { text });

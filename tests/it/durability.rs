@@ -3,7 +3,7 @@
 use std::fs;
 
 use rustix::process::Signal;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::sandbox::{CLAUDE_DONE, SOLVE, Sandbox, read_rows, send_signal, wait_for};
 
@@ -133,6 +133,14 @@ fn a_torn_tail_is_put_aside_and_its_trial_runs_again() {
     let journal = sandbox.run_dir().join("runs.jsonl");
     let bytes = fs::read(&journal).expect("read the journal");
     fs::write(&journal, &bytes[..bytes.len() - 40]).expect("tear the journal");
+    // As a harness that was killed leaves it: nothing is noted of rows that came after its start.
+    let metadata = sandbox.run_dir().join("run_metadata.json");
+    let text = fs::read_to_string(&metadata).expect("read the metadata");
+    let mut noted: Value = serde_json::from_str(&text).expect("JSON");
+    for key in ["finished", "journal_head", "journal_rows"] {
+        noted[key].take();
+    }
+    fs::write(&metadata, noted.to_string()).expect("write the metadata");
     let run = sandbox.run_dir().display().to_string();
     sandbox
         .proctor(&["run", "--quiet", "--resume", &run])
@@ -141,8 +149,20 @@ fn a_torn_tail_is_put_aside_and_its_trial_runs_again() {
     let rows = sandbox.rows();
     let done: Vec<_> = rows.iter().filter(|row| row["success"] == true).collect();
     assert_eq!(done.len(), 2, "{rows:#?}");
-    // What is left of it lies aside, so that the row that was noted is not missed.
     sandbox.proctor(&["verify", "--run", &run]).expect_code(0);
+}
+
+#[test]
+fn no_crash_cuts_a_row_that_was_noted() {
+    let sandbox = Sandbox::new().agent("fake", "claude_code_cli", &patient());
+    sandbox.proctor(&["run", "--quiet"]).expect_code(0);
+    let journal = sandbox.run_dir().join("runs.jsonl");
+    let bytes = fs::read(&journal).expect("read the journal");
+    fs::write(&journal, &bytes[..bytes.len() - 40]).expect("tear the journal");
+    let run = sandbox.run_dir().display().to_string();
+    let resumed = sandbox.proctor(&["run", "--quiet", "--resume", &run]);
+    resumed.expect_code(1);
+    sandbox.proctor(&["verify", "--run", &run]).expect_code(1);
 }
 
 #[test]

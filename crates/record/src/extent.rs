@@ -18,8 +18,6 @@ pub struct Extent {
     pub head: Option<String>,
     /// How many rows were noted; nothing where none were.
     pub noted: Option<u64>,
-    /// Whether all of these but the last one are there and follow each other.
-    pub lacks_the_last: bool,
     /// The first row that names the one before it.
     pub first_chained: Option<u64>,
 }
@@ -43,15 +41,11 @@ pub fn extent(
         noted,
         ..Extent::default()
     };
-    let mut broken = None;
     let mut before = GENESIS.to_owned();
     each_line(run, |place, line, _| {
         let named = serde_json::from_slice(line).map_or(None, |link: Link| link.prev_sha256);
-        if let Some(named) = named {
+        if named.is_some() {
             found.first_chained.get_or_insert(place);
-            if named != before {
-                broken.get_or_insert(place);
-            }
         }
         before = digest(line);
         found.rows = place + 1;
@@ -59,9 +53,6 @@ pub fn extent(
             found.noted.get_or_insert(found.rows);
         }
     })?;
-    let noted = found.noted.unwrap_or(0);
-    let follow = broken.is_none_or(|place| place >= noted);
-    found.lacks_the_last = follow && noted == found.rows + 1;
     found.head = (found.rows > 0).then_some(before);
     Ok(found)
 }
