@@ -819,24 +819,22 @@ fn a_refusal_after_an_answer_broke_off_is_not_free() {
 fn a_ccusage_that_fails_is_told_once_and_not_asked_again() {
     let sessions =
         "mkdir -p \"$CODEX_HOME/sessions\"; touch \"$CODEX_HOME/sessions/rollout-a.jsonl\"";
-    let sandbox = Sandbox::new()
-        .agent(
-            "fake",
-            "codex_cli",
-            &format!("{sessions}\n{SOLVE}\n{CODEX_DONE}"),
-        )
-        .set("trials_per_cell", "3");
-    let asked = sandbox.path("home/asked");
-    let npx = format!(
-        "echo x >> '{}'; echo 'npm error code ENOTFOUND' >&2; exit 1",
-        asked.display()
-    );
-    sandbox.script("npx", &npx);
-    let ran = sandbox.proctor(&["run"]).expect_code(0);
-    let asked = std::fs::read_to_string(asked).expect("it was asked");
-    assert_eq!(asked.lines().count(), 1, "{}", ran.stderr);
-    assert_eq!(ran.stderr.matches("ENOTFOUND").count(), 1, "{}", ran.stderr);
-    for row in sandbox.rows() {
-        assert_eq!(row["cost_source"], "computed", "{row:#}");
+    for (answer, why) in [
+        ("echo 'npm error code ENOTFOUND' >&2; exit 1", "ENOTFOUND"),
+        ("echo hello", "its answer is not JSON"),
+    ] {
+        let body = format!("{sessions}\n{SOLVE}\n{CODEX_DONE}");
+        let sandbox = Sandbox::new()
+            .agent("fake", "codex_cli", &body)
+            .set("trials_per_cell", "3");
+        let asked = sandbox.path("home/asked");
+        sandbox.script("npx", &format!("echo x >> '{}'; {answer}", asked.display()));
+        let ran = sandbox.proctor(&["run"]).expect_code(0);
+        let asked = std::fs::read_to_string(asked).expect("it was asked");
+        assert_eq!(asked.lines().count(), 1, "{}", ran.stderr);
+        assert_eq!(ran.stderr.matches(why).count(), 1, "{}", ran.stderr);
+        for row in sandbox.rows() {
+            assert_eq!(row["cost_source"], "computed", "{row:#}");
+        }
     }
 }

@@ -105,7 +105,11 @@ pub async fn ccusage(
     let spec = ChildSpec::helper(argv, codex_home, env, LIMIT);
     let (ending, output) = capture(&spec, OUTPUT_CAP, cancel).await;
     match ending.reason {
-        _ if ending.succeeded() => Ok(ccusage_report(&output.stdout)),
+        _ if ending.succeeded() => {
+            let answer = serde_json::from_slice::<IgnoredAny>(&output.stdout);
+            answer.map_err(|_| "its answer is not JSON".to_owned())?;
+            Ok(ccusage_report(&output.stdout))
+        }
         EndReason::Cancelled => Ok(CcusageReport::default()),
         EndReason::HardTimeout => Err(format!("no answer within {} s", LIMIT.as_secs())),
         _ => Err(why(&output.stderr)),
