@@ -8,7 +8,7 @@ use serde_json::json;
 use crate::cli::args::VerifyArgs;
 use crate::cli::failure::{Failure, Kind, Outcome, shown_path};
 use crate::cli::out::{Colour, Out};
-use crate::record::{Noted, RunDir, RunMetadata, Verified, changed_rows, verify};
+use crate::record::{Noted, RunDir, RunMetadata, Verified, changed_rows, extent, verify};
 use crate::report::sanitize_line;
 
 /// Checks the chain of rows and the digests of all kept files.
@@ -54,8 +54,14 @@ pub(in crate::cli) fn run(args: &VerifyArgs) -> Outcome<ExitCode> {
 /// What of the journal of a run is not as it was written, for commands that go by its rows.
 pub(super) fn edited(run: &RunDir) -> Option<Failure> {
     // A file that cannot be read is told where it is needed.
-    let metadata = RunMetadata::read(run).ok().flatten().unwrap_or_default();
-    let changed = changed_rows(run, Noted::of(&metadata)).unwrap_or_default();
+    let metadata = RunMetadata::read(run).ok().flatten();
+    let is_chained = || extent(run, (None, None)).is_ok_and(|it| it.first_chained.is_some());
+    let is_lost = metadata.is_none() && is_chained();
+    let metadata = metadata.unwrap_or_default();
+    let mut changed = changed_rows(run, Noted::of(&metadata)).unwrap_or_default();
+    if is_lost {
+        changed.push("run_metadata.json, which notes its last row, is missing".to_owned());
+    }
     let first = changed.first()?;
     let text = format!("the journal is not as it was written: {first}");
     let run = shown_path(run.root());
