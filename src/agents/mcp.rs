@@ -12,27 +12,13 @@ use crate::agents::InvocationError;
 mod changed;
 mod codex;
 mod further;
-mod gemini;
-mod machine;
-mod merged;
 mod noted;
-mod organisation;
-mod taken;
 mod tool_list;
 
-pub(super) use changed::{with_go_between, with_paths};
+pub(super) use changed::TrialServers;
 pub(super) use codex::codex_servers;
-pub(super) use further::OPENCODE_OLD;
-pub use further::opencode_settings_named;
-pub(super) use further::{
-    copilot_arguments, gemini_arguments, opencode_content, opencode_servers, qwen_arguments,
-};
-pub use machine::{MachineServers, machine_servers, machine_settings};
-pub(super) use merged::opencode_besides;
-pub use merged::{opencode_merges, seen_by_opencode};
+pub(super) use further::{copilot_arguments, gemini_arguments, opencode_content, qwen_arguments};
 pub use noted::{Met, ServerNoted, ServerNotes, servers_noted};
-pub use taken::tools_taken;
-pub(super) use taken::{Rule, taking};
 pub use tool_list::ToolList;
 
 use changed::marked;
@@ -145,15 +131,6 @@ pub fn server_variables(path: &Path) -> Vec<(String, String)> {
 pub fn server_names(path: &Path) -> Vec<String> {
     let on = on(path).unwrap_or_default().into_iter();
     on.map(|(name, _)| name).collect()
-}
-
-/// Names of the servers in a file that are on and are to begin in a folder of their own; none where it cannot be read.
-#[must_use]
-pub fn servers_with_folder(path: &Path) -> Vec<String> {
-    let on = on(path).unwrap_or_default().into_iter();
-    on.filter(|(_, server)| server.cwd.is_some())
-        .map(|(name, _)| name)
-        .collect()
 }
 
 /// Name and program of each server in a file that is a program and not switched off; none where it cannot be read.

@@ -52,11 +52,10 @@ pub use home::{
 pub use invocation::{Invocation, InvocationContext, InvocationError, invocation, invocation_for};
 pub use led::{Led, SCRIPTED_KEY, led};
 pub use mcp::{
-    MachineServers, McpCommand, Met, ServerNoted, ServerNotes, ToolList, machine_servers,
-    machine_settings, mcp_commands, opencode_merges, opencode_settings_named, seen_by_opencode,
-    server_names, server_programs, server_variables, servers_noted, servers_with_folder,
-    tools_taken,
+    McpCommand, Met, ServerNoted, ServerNotes, ToolList, mcp_commands, server_names,
+    server_programs, server_variables, servers_noted,
 };
+pub use opencode::without_servers;
 pub use prompt::compose_prompt;
 pub use provider::{hosts_of, provider_hosts};
 pub use reset::{reset_moment, zone_of};

@@ -40,6 +40,36 @@ pub(super) const HOME_FILES: [&str; 9] = [
     ".copilot/mcp-config.json",
     ".copilot/copilot-instructions.md",
 ];
+
+/// Settings of the machine, which hold for whoever starts an agent on it. A jail does not show them.
+pub(super) const MACHINE_FILES: [&str; 17] = [
+    "/etc/codex/config.toml",
+    "/etc/codex/managed_config.toml",
+    "/etc/codex/requirements.toml",
+    "/etc/claude-code/managed-mcp.json",
+    "/etc/claude-code/managed-settings.json",
+    "/etc/gemini-cli/settings.json",
+    "/etc/gemini-cli/system-defaults.json",
+    "/etc/qwen-code/settings.json",
+    "/etc/qwen-code/system-defaults.json",
+    "/etc/opencode/opencode.json",
+    "/etc/opencode/opencode.jsonc",
+    "/Library/Application Support/ClaudeCode/managed-mcp.json",
+    "/Library/Application Support/ClaudeCode/managed-settings.json",
+    "/Library/Application Support/GeminiCli/settings.json",
+    "/Library/Application Support/QwenCode/settings.json",
+    "/Library/Application Support/opencode/opencode.json",
+    "/Library/Application Support/opencode/opencode.jsonc",
+];
+
+/// Files of opencode's settings to which its variables lead.
+pub(super) const NAMED_FILES: [&str; 4] = [
+    "OPENCODE_CONFIG",
+    "OPENCODE_CONFIG_DIR/opencode.json",
+    "OPENCODE_CONFIG_DIR/opencode.jsonc",
+    "OPENCODE_CONFIG_DIR/config.json",
+];
+
 pub(super) const CODEX_FILES: [&str; 3] = ["config.toml", "AGENTS.md", "AGENTS.override.md"];
 pub(super) const CLAUDE_FILES: [&str; 3] = ["settings.json", "settings.local.json", "CLAUDE.md"];
 

@@ -1,14 +1,12 @@
 //! What of the operator's home an agent needs to be logged in, and to be set up as the operator has it.
 
-use std::borrow::Cow;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::agents::InvocationError;
 use crate::agents::home::settings;
 use crate::agents::home::{PrivateHome, with_committer, without_plugins, write_private};
-use crate::agents::mcp::OPENCODE_OLD;
-use crate::config::{AgentKind, Settings};
+use crate::config::AgentKind;
 
 /// Where git keeps the operator's settings, from the home.
 pub(super) const SETTINGS_OF_GIT: [&str; 2] = [".gitconfig", ".config/git/config"];
@@ -32,12 +30,6 @@ pub struct OperatorHome {
     pub opencode: Option<PathBuf>,
     /// `opencode` in `XDG_CONFIG_HOME`, else in `~/.config`: its settings.
     pub opencode_config: Option<PathBuf>,
-    /// `.opencode` in the home: more of its settings.
-    pub opencode_in_home: Option<PathBuf>,
-    /// `OPENCODE_CONFIG`: a file of settings more.
-    pub opencode_file: Option<PathBuf>,
-    /// `OPENCODE_CONFIG_DIR`: a folder of settings more.
-    pub opencode_folder: Option<PathBuf>,
 }
 
 impl OperatorHome {
@@ -63,19 +55,7 @@ impl OperatorHome {
             copilot: path("COPILOT_HOME").or_else(|| below(".copilot")),
             opencode: within("XDG_DATA_HOME", ".local/share", "opencode"),
             opencode_config: within("XDG_CONFIG_HOME", ".config", "opencode"),
-            opencode_in_home: below(".opencode"),
-            opencode_file: path("OPENCODE_CONFIG"),
-            opencode_folder: path("OPENCODE_CONFIG_DIR"),
             home,
-        }
-    }
-
-    /// What of it an agent sees: a home of the trial's own has no settings of the operator's.
-    pub(in crate::agents) fn shown_under(&self, settings: &Settings) -> Cow<'_, Self> {
-        if settings.clean_agent_env {
-            Cow::Owned(Self::default())
-        } else {
-            Cow::Borrowed(self)
         }
     }
 
@@ -198,7 +178,7 @@ pub(super) fn copied_files(kind: AgentKind, operator: &OperatorHome) -> Vec<Path
             "opencode.json",
             "opencode.jsonc",
             "config.json",
-            OPENCODE_OLD,
+            "config",
             "AGENTS.md",
         ];
         files.extend(names.map(|name| config.join(name)));

@@ -1,4 +1,4 @@
-//! A scenario's file of servers, changed where a trial needs it: each program marked, or met through this one.
+//! A scenario's file of servers, changed where a trial needs it: each program marked, or started in its folder and noted.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -15,9 +15,17 @@ use crate::agents::mcp::{MCP_PROCESS, Server, on};
 /// Keys of an entry and their new values; without one a key is taken away.
 type Changes = Vec<(&'static str, Option<Box<RawValue>>)>;
 
-/// The scenario's file in Claude Code's words: every program marked, and every address told for one, with all its headers.
+/// A server of a file that is on.
+struct ServerEntry<'a> {
+    number: usize,
+    name: &'a str,
+    server: &'a Server,
+}
+
+/// The scenario's file in Claude Code's words: every program marked, and every address with its type and all its headers.
 pub(super) fn marked(config: &Path) -> Result<String, InvocationError> {
-    changed(config, |_, server| {
+    changed(config, |entry| {
+        let server = entry.server;
         if server.url.is_some() {
             return addressed(server);
         }
@@ -41,128 +49,124 @@ fn addressed(server: &Server) -> Result<Changes, serde_json::Error> {
     Ok(changes)
 }
 
-/// What of servers is met through this program.
+/// The servers of a scenario, for one trial.
 #[derive(Debug)]
-pub(in crate::agents) struct Between {
+pub(in crate::agents) struct TrialServers<'a> {
+    /// The scenario's file.
+    pub(in crate::agents) config: &'a Path,
+    /// Words of servers that name something beside the config, and what they name.
+    pub(in crate::agents) paths: &'a BTreeMap<String, PathBuf>,
+    /// Where the agent works.
+    pub(in crate::agents) workdir: &'a Path,
+    /// This program, if it is to start each server and note what it says.
+    pub(in crate::agents) go_between: Option<&'a Path>,
+    /// The trial's private folder.
+    pub(in crate::agents) private: &'a Path,
+}
+
+/// What was written for a trial.
+#[derive(Debug)]
+pub(in crate::agents) struct Written {
     /// The file with the servers.
     pub(in crate::agents) servers: PathBuf,
     /// Files with their variables.
     pub(in crate::agents) environments: Vec<PathBuf>,
 }
 
-/// The scenario's file with `program` (this one) before each server that is a program, so that it is noted what they tell,
-/// that all begin in the folder that `cwd` names (from `workdir` on), and that their variables reach them as they are
-/// written: some agents know no `cwd`, and some read `$` in a variable. Files in `private`.
-///
-/// # Errors
-/// A file that cannot be read, is no MCP file, or cannot be written.
-pub(in crate::agents) fn with_go_between(
-    (config, paths): (&Path, &Paths),
-    workdir: &Path,
-    (program, private): (&Path, &Path),
-) -> Result<Between, InvocationError> {
-    let mut environments = Vec::new();
-    let mut number = 0;
-    let text = changed(config, |name, server| {
-        let Some(command) = &server.command else {
-            return Ok(Changes::new());
+impl TrialServers<'_> {
+    /// Writes a file in which each server that is a program starts in its folder, since some agents know no `cwd`. Behind this
+    /// program its variables reach it as they are written, since some agents read `$` in them.
+    ///
+    /// # Errors
+    /// A file that cannot be read, is no MCP file, or cannot be written.
+    pub(in crate::agents) fn write(&self) -> Result<Written, InvocationError> {
+        let mut environments = Vec::new();
+        let text = changed(self.config, |entry| {
+            let Some(command) = &entry.server.command else {
+                return Ok(Changes::new());
+            };
+            let mut words = self.starter(entry);
+            let own = std::iter::once(command).chain(&entry.server.args);
+            words.extend(own.map(|word| self.resolved(word, entry.server)));
+            let mut changes = vec![
+                ("command", Some(to_raw_value(&words[0])?)),
+                ("args", Some(to_raw_value(&words[1..])?)),
+                ("cwd", None),
+            ];
+            if self.go_between.is_some() {
+                changes.push(("env", None));
+                let env = &entry.server.env;
+                environments.push((self.environment_of(entry), serde_json::to_vec(env)?));
+            }
+            Ok(changes)
+        })?;
+        for (file, text) in &environments {
+            write_private(file, text)?;
+        }
+        if self.go_between.is_some() {
+            make_folder_of_notes(self.private)?;
+        }
+        let servers = self.private.join("servers.json");
+        write_private(&servers, text.as_bytes())?;
+        Ok(Written {
+            servers,
+            environments: environments.into_iter().map(|(file, _)| file).collect(),
+        })
+    }
+
+    /// The words before those of a server that start it.
+    fn starter(&self, entry: &ServerEntry<'_>) -> Vec<String> {
+        let text = |path: &Path| path.to_string_lossy().into_owned();
+        let cwd = entry.server.cwd.as_deref();
+        let Some(program) = self.go_between else {
+            // A wrapper may show the workspace elsewhere: the agent's own folder is where it begins.
+            let enter =
+                |cwd: &str| ["sh", "-c", "cd \"$0\" && exec \"$@\"", cwd].map(str::to_owned);
+            return cwd.map(enter).into_iter().flatten().collect();
         };
-        let text = |path: PathBuf| path.to_string_lossy().into_owned();
-        let note = text(note_of(private, number));
-        let mut arguments = ["mcp-go-between", "--note", &note, "--server", name]
-            .map(str::to_owned)
-            .to_vec();
-        if let Some(cwd) = &server.cwd {
-            arguments.extend(["--cwd".to_owned(), text(workdir.join(cwd))]);
+        let mut words = vec![text(program)];
+        let note = text(&note_of(self.private, entry.number));
+        let environment = text(&self.environment_of(entry));
+        for word in ["mcp-go-between", "--note", &note, "--server", entry.name] {
+            words.push(word.to_owned());
         }
-        if !server.env.is_empty() {
-            let file = environment_of(private, number);
-            arguments.extend(["--env".to_owned(), text(file.clone())]);
-            environments.push((file, serde_json::to_vec(&server.env)?));
+        if let Some(cwd) = cwd {
+            words.extend(["--cwd".to_owned(), text(&self.workdir.join(cwd))]);
         }
-        number += 1;
-        arguments.push("--".to_owned());
-        arguments.push(resolved(command, server, paths));
-        let words = server.args.iter();
-        arguments.extend(words.map(|word| resolved(word, server, paths)));
-        Ok(vec![
-            ("command", Some(to_raw_value(program)?)),
-            ("args", Some(to_raw_value(&arguments)?)),
-            ("cwd", None),
-            ("env", None),
-        ])
-    })?;
-    let folder = note_of(private, 0);
-    let folder = folder.parent().unwrap_or(private);
+        words.extend(["--env".to_owned(), environment, "--".to_owned()]);
+        words
+    }
+
+    /// A word of a server with what it names in its place; a server with `cwd` says itself where its words lead from.
+    fn resolved(&self, word: &str, server: &Server) -> String {
+        let path = self.paths.get(word).filter(|_| server.cwd.is_none());
+        path.map_or_else(
+            || word.to_owned(),
+            |path| path.to_string_lossy().into_owned(),
+        )
+    }
+
+    /// Where the variables of a server are.
+    fn environment_of(&self, entry: &ServerEntry<'_>) -> PathBuf {
+        let file = format!("{}.json", entry.number);
+        self.private.join("servers").join(file)
+    }
+}
+
+fn make_folder_of_notes(private: &Path) -> Result<(), InvocationError> {
+    let note = note_of(private, 0);
+    let folder = note.parent().unwrap_or(private);
     fs::create_dir_all(folder).map_err(|source| InvocationError::Private {
         path: folder.to_owned(),
         source,
-    })?;
-    for (file, text) in &environments {
-        write_private(file, text)?;
-    }
-    Ok(Between {
-        servers: write_servers(private, &text)?,
-        environments: environments.into_iter().map(|(file, _)| file).collect(),
     })
-}
-
-/// The scenario's file with what its words name beside the config in their place, in `private`.
-///
-/// # Errors
-/// A file that cannot be read, is no MCP file, or cannot be written.
-pub(in crate::agents) fn with_paths(
-    (config, paths): (&Path, &Paths),
-    private: &Path,
-) -> Result<Between, InvocationError> {
-    let text = changed(config, |_, server| {
-        let Some(command) = &server.command else {
-            return Ok(Changes::new());
-        };
-        let words = server.args.iter();
-        let words: Vec<String> = words.map(|word| resolved(word, server, paths)).collect();
-        Ok(vec![
-            (
-                "command",
-                Some(to_raw_value(&resolved(command, server, paths))?),
-            ),
-            ("args", Some(to_raw_value(&words)?)),
-        ])
-    })?;
-    Ok(Between {
-        servers: write_servers(private, &text)?,
-        environments: Vec::new(),
-    })
-}
-
-/// Words that name something beside the config, and what they name.
-type Paths = BTreeMap<String, PathBuf>;
-
-/// A word of a server with what it names in its place; a server with `cwd` says itself where its words lead from.
-fn resolved(word: &str, server: &Server, paths: &Paths) -> String {
-    let path = paths.get(word).filter(|_| server.cwd.is_none());
-    path.map_or_else(
-        || word.to_owned(),
-        |path| path.to_string_lossy().into_owned(),
-    )
-}
-
-fn write_servers(private: &Path, text: &str) -> Result<PathBuf, InvocationError> {
-    let servers = private.join("servers.json");
-    write_private(&servers, text.as_bytes())?;
-    Ok(servers)
-}
-
-/// Where the variables of a server are, by its number.
-fn environment_of(private: &Path, number: usize) -> PathBuf {
-    private.join("servers").join(format!("{number}.json"))
 }
 
 /// The scenario's file less the servers that are switched off, and with keys of others changed; whatever else an entry holds
 /// is kept as it stands.
 fn changed(
     path: &Path,
-    mut change: impl FnMut(&str, &Server) -> Result<Changes, serde_json::Error>,
+    mut change: impl FnMut(&ServerEntry<'_>) -> Result<Changes, serde_json::Error>,
 ) -> Result<String, InvocationError> {
     type Entry = BTreeMap<String, Box<RawValue>>;
     let on = on(path)?;
@@ -178,9 +182,14 @@ fn changed(
         None => BTreeMap::new(),
     };
     servers.retain(|name, _| on.contains_key(name));
-    for (name, server) in &on {
+    for (number, (name, server)) in on.iter().enumerate() {
         let entry = servers.entry(name.clone()).or_default();
-        for (key, value) in change(name, server).map_err(|error| problem(&error))? {
+        let changes = change(&ServerEntry {
+            number,
+            name,
+            server,
+        });
+        for (key, value) in changes.map_err(|error| problem(&error))? {
             match value {
                 Some(value) => entry.insert(key.to_owned(), value),
                 None => entry.remove(key),

@@ -1,6 +1,6 @@
 //! Codex's dialect: servers by `-c`, secrets by the names of variables.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use crate::agents::InvocationError;
@@ -36,8 +36,7 @@ pub(in crate::agents) struct CodexServers {
     pub(in crate::agents) env: BTreeMap<String, String>,
 }
 
-/// Codex's arguments: one `-c` per value, but secrets only by the names of variables. `others` are servers that settings of the
-/// machine start: `mcp_servers={}` takes none of them away, so each is switched off by its name.
+/// Codex's arguments: one `-c` per value, but secrets only by the names of variables.
 ///
 /// A server that Codex starts sees only HOME, LANG, PATH and TERM, so each program is also given the mark and the names of
 /// the trial's variables and of `mcp_env` (`mcp.env` of the config), whose values Codex takes from its own environment.
@@ -46,14 +45,12 @@ pub(in crate::agents) struct CodexServers {
 /// A file that cannot be read or is no MCP file, or two servers with one variable of two secret values.
 pub(in crate::agents) fn codex_servers<'a>(
     config: Option<&Path>,
-    others: &BTreeSet<String>,
     mcp_env: impl Iterator<Item = &'a String>,
 ) -> Result<CodexServers, InvocationError> {
     let mut env = BTreeMap::new();
     let mut inherited: Vec<String> = TRIAL_VARIABLES.map(str::to_owned).to_vec();
     inherited.extend(mcp_env.cloned());
-    let off = |name: &String| (name.clone(), vec![("enabled", "false".to_owned())]);
-    let mut servers: BTreeMap<String, Values> = others.iter().map(off).collect();
+    let mut servers = BTreeMap::new();
     if let Some(config) = config {
         for (name, mut server) in on(config)? {
             let hidden = hide_secrets(&mut server, &mut env);
@@ -62,7 +59,7 @@ pub(in crate::agents) fn codex_servers<'a>(
                 problem: format!("mcpServers.{name}.env.{variable}: another server has another value of it, and Codex hands on only one"),
             })?;
             let values = hidden.into_iter().chain(codex_values(&server, &inherited));
-            servers.insert(name, values.collect());
+            servers.insert(name, values.collect::<Values>());
         }
     }
     Ok(CodexServers {
@@ -150,9 +147,6 @@ fn codex_values(server: &Server, inherited: &[String]) -> Values {
         names.sort();
         names.dedup();
         set("env_vars", toml_strings(names.into_iter()));
-    }
-    if let Some(cwd) = &server.cwd {
-        set("cwd", toml_string(cwd));
     }
     if let Some(url) = &server.url {
         set("url", toml_string(url));

@@ -1,13 +1,12 @@
 //! The dialects of Gemini CLI, Qwen Code, opencode and Copilot CLI.
 
-use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value, json};
 
 use crate::agents::InvocationError;
-use crate::agents::home::{OperatorHome, set, write_private};
+use crate::agents::home::{set, write_private};
 use crate::agents::jsonc::plain_json;
 use crate::agents::mcp::{MCP_PROCESS, Server, on};
 
@@ -97,28 +96,22 @@ pub(in crate::agents) fn copilot_arguments(
     Ok((arguments, Some(file)))
 }
 
-/// What goes into `OPENCODE_CONFIG_CONTENT`, over all other settings: the scenario's servers, and every other that is known
-/// switched off. `given` is what the config of the suite itself puts there, `further` what else it is to hold.
+/// What goes into `OPENCODE_CONFIG_CONTENT`, over all other settings: the scenario's servers. `given` is what the config of the suite
+/// itself puts there, `further` what else it is to hold.
 ///
 /// # Errors
 /// A file that cannot be read or is no MCP file.
 pub(in crate::agents) fn opencode_content(
     config: Option<&Path>,
-    others: &BTreeSet<String>,
-    (given, further): (Option<&str>, Option<(&str, Value)>),
+    given: Option<&str>,
+    further: Option<(&str, Value)>,
 ) -> Result<String, InvocationError> {
     let given = given.and_then(|text| serde_json::from_str(&plain_json(text)).ok());
     let mut content: Map<String, Value> = given.unwrap_or_default();
-    let mut servers = Map::new();
-    let own = content.get("mcp").and_then(Value::as_object);
-    let own = own.into_iter().flat_map(Map::keys);
-    for name in others.iter().chain(own) {
-        servers.insert(name.clone(), json!({"enabled": false}));
-    }
-    for (name, server) in config.map(on).transpose()?.unwrap_or_default() {
-        servers.insert(name, opencode_entry(&server));
-    }
-    content.insert("mcp".to_owned(), Value::Object(servers));
+    let servers = config.map(on).transpose()?.unwrap_or_default();
+    let servers = servers.iter();
+    let servers = servers.map(|(name, server)| (name.clone(), opencode_entry(server)));
+    content.insert("mcp".to_owned(), servers.collect());
     if let Some((name, values)) = further {
         set(&mut content, name, &values);
     }
@@ -135,7 +128,7 @@ pub(in crate::agents) fn opencode_content(
 }
 
 /// A server in the words of opencode.
-pub(super) fn opencode_entry(server: &Server) -> Value {
+fn opencode_entry(server: &Server) -> Value {
     let command: Vec<&String> = server.command.iter().chain(&server.args).collect();
     let mut entry = match &server.url {
         Some(url) => json!({"type": "remote", "url": url, "headers": headers(server, "env:")}),
@@ -146,104 +139,6 @@ pub(super) fn opencode_entry(server: &Server) -> Value {
         timeout(server, entry);
     }
     entry
-}
-
-/// Files in a folder of opencode's settings.
-pub(super) const OPENCODE_FILES: [&str; 3] = ["opencode.json", "opencode.jsonc", "config.json"];
-
-/// A file in the operator's own folder of them, in TOML, which opencode turns into the last of those at its next start.
-pub(in crate::agents) const OPENCODE_OLD: &str = "config";
-
-/// Files of opencode's settings to which its variables lead, each by its variable; what they hold is what `value` says, and it
-/// works in `workdir`.
-pub fn opencode_settings_named(
-    value: impl Fn(&str) -> Option<PathBuf>,
-    workdir: &Path,
-) -> Vec<(String, PathBuf)> {
-    let path = |name| {
-        let value = value(name).filter(|value| !value.as_os_str().is_empty());
-        value.map(|value| workdir.join(value))
-    };
-    let (file, folder) = ("OPENCODE_CONFIG", "OPENCODE_CONFIG_DIR");
-    let inside = path(folder)
-        .into_iter()
-        .flat_map(|path| OPENCODE_FILES.map(|name| (format!("{folder}/{name}"), path.join(name))));
-    let named = path(file).into_iter().map(|path| (file.to_owned(), path));
-    named.chain(inside).collect()
-}
-
-/// Files of opencode's settings below homes that variables name: what they hold is what `value` says.
-pub(super) fn opencode_settings_of_homes(value: impl Fn(&str) -> Option<PathBuf>) -> Vec<PathBuf> {
-    let home = value("HOME");
-    let below = |folder| home.as_ref().map(|home| home.join(folder));
-    let config = value("XDG_CONFIG_HOME").or_else(|| below(".config"));
-    let config = config.map(|folder| folder.join("opencode"));
-    let old = config.iter().map(|folder| folder.join(OPENCODE_OLD));
-    let old: Vec<PathBuf> = old.collect();
-    let folders = config.into_iter().chain(below(".opencode"));
-    let files = folders.flat_map(|folder| OPENCODE_FILES.map(|name| folder.join(name)));
-    files.chain(old).collect()
-}
-
-/// The names of the MCP servers in opencode's settings: of the operator, who may have two folders of them, of the project
-/// with the folders around it, and in the files that are named `besides`.
-pub(in crate::agents) fn opencode_servers(
-    operator: &OperatorHome,
-    workdir: &Path,
-    besides: impl IntoIterator<Item = PathBuf>,
-) -> BTreeSet<String> {
-    let files = opencode_files(operator, workdir, besides).into_iter();
-    files
-        .flat_map(|file| opencode_mcp(&file).into_iter().map(|(name, _)| name))
-        .collect()
-}
-
-/// The same settings, file by file.
-pub(super) fn opencode_files(
-    operator: &OperatorHome,
-    workdir: &Path,
-    besides: impl IntoIterator<Item = PathBuf>,
-) -> Vec<PathBuf> {
-    let folders = operator.opencode_config.iter();
-    let folders = folders.chain(&operator.opencode_in_home);
-    let mut files: Vec<PathBuf> = folders
-        .flat_map(|folder| OPENCODE_FILES.map(|name| folder.join(name)))
-        .collect();
-    files.extend(
-        operator
-            .opencode_config
-            .iter()
-            .map(|it| it.join(OPENCODE_OLD)),
-    );
-    for folder in workdir.ancestors() {
-        for place in [folder.to_owned(), folder.join(".opencode")] {
-            files.extend(OPENCODE_FILES[..2].iter().map(|name| place.join(name)));
-        }
-        if folder.join(".git").exists() {
-            break;
-        }
-    }
-    files.extend(besides);
-    files.retain(|file| file.is_file());
-    files
-}
-
-/// The servers in a file of opencode's settings; none in what cannot be read, which opencode cannot read either.
-pub(super) fn opencode_mcp(file: &Path) -> Map<String, Value> {
-    let settings = opencode_settings(file);
-    let servers = settings.get("mcp").and_then(Value::as_object);
-    servers.cloned().unwrap_or_default()
-}
-
-/// What a file of opencode's settings holds; nothing where it cannot be read.
-pub(super) fn opencode_settings(file: &Path) -> Value {
-    let text = fs::read_to_string(file).unwrap_or_default();
-    let settings = serde_json::from_str(&plain_json(&text)).ok();
-    let old = || {
-        file.ends_with(OPENCODE_OLD)
-            .then(|| toml::from_str(&text).ok())
-    };
-    settings.or_else(|| old()?).unwrap_or_default()
 }
 
 /// The servers in the words of Gemini CLI, which Qwen Code shares.
@@ -264,11 +159,7 @@ fn url_servers(config: Option<&Path>) -> Result<Map<String, Value>, InvocationEr
 }
 
 fn program(server: &Server) -> Value {
-    let mut entry = json!({"command": server.command, "args": server.args, "env": marked(server)});
-    if let Some(cwd) = &server.cwd {
-        entry["cwd"] = json!(cwd);
-    }
-    entry
+    json!({"command": server.command, "args": server.args, "env": marked(server)})
 }
 
 /// The variables of a server, with the mark by which its calls are told from the agent's.

@@ -1,7 +1,5 @@
 //! Cases of MCP dialects.
 
-use std::collections::BTreeSet;
-
 use super::codex::CodexServers;
 use super::*;
 
@@ -19,15 +17,14 @@ fn file(text: &str) -> (tempfile::TempDir, PathBuf) {
 }
 
 fn codex(config: Option<&Path>) -> Result<CodexServers, InvocationError> {
-    codex_servers(config, &BTreeSet::new(), std::iter::empty())
+    codex_servers(config, std::iter::empty())
 }
 
 #[test]
 fn codex_gets_one_toml_value_per_entry() {
     let (_folder, path) = file(FILE);
     let suite_key = "SUITE_KEY".to_owned();
-    let servers =
-        codex_servers(Some(&path), &BTreeSet::new(), std::iter::once(&suite_key)).unwrap();
+    let servers = codex_servers(Some(&path), std::iter::once(&suite_key)).unwrap();
     let arguments = servers.arguments;
     assert_eq!(arguments[..2], ["-c", "features.apps=false"]);
     let values: Vec<&str> = arguments
@@ -109,14 +106,13 @@ fn a_name_that_needs_quotes_stands_behind_the_sign_where_codex_can_read_it() {
     let (_folder, path) = file(
         r#"{"mcpServers": {"my.server": {"command": "x", "required": false}, "lab": {"url": "http://x"}, "ö": {"url": "http://y"}}}"#,
     );
-    let others = BTreeSet::from(["odd one".to_owned(), "plain".to_owned()]);
-    let servers = codex_servers(Some(&path), &others, std::iter::empty()).unwrap();
+    let servers = codex(Some(&path)).unwrap();
     let mut values = servers.arguments.iter().filter(|word| *word != "-c");
     assert_eq!(values.next().unwrap(), "features.apps=false");
     let odd = values.next().unwrap();
     assert!(
         odd.starts_with(r#"mcp_servers={"my.server"={command="x", args=[], env={EVAL_MCP_PROCESS="1"}, env_vars=["#)
-            && odd.ends_with(r#"], required=false}, "odd one"={enabled=false}, "ö"={url="http://y", required=true}}"#),
+            && odd.ends_with(r#"], required=false}, "ö"={url="http://y", required=true}}"#),
         "{odd}"
     );
     let rest: Vec<&String> = values.collect();
@@ -124,8 +120,7 @@ fn a_name_that_needs_quotes_stands_behind_the_sign_where_codex_can_read_it() {
         rest,
         [
             r#"mcp_servers.lab.url="http://x""#,
-            "mcp_servers.lab.required=true",
-            "mcp_servers.plain.enabled=false"
+            "mcp_servers.lab.required=true"
         ]
     );
 }

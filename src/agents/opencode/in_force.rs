@@ -1,13 +1,12 @@
 //! What opencode itself tells of the settings that it goes by (`opencode debug`): its servers, and what its agent may use.
 
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use crate::agents::asked::{Answer, Asked};
 use crate::agents::invocation::{Invocation, OPENCODE_CONTENT};
-use crate::agents::jsonc::plain_json;
-use crate::agents::mcp::{Rule, taking};
 use crate::agents::opencode::{OWN_TOOLS, as_written};
 
 /// The agent of opencode that works where nobody names one.
@@ -28,7 +27,7 @@ pub(in crate::agents) struct InForce {
     named: Option<String>,
     /// The servers that it was given, as they are to be.
     given: Map<String, Value>,
-    /// What the suite itself puts over all other settings: rules in it are its own doing.
+    /// What is put over all other settings: rules in it are the suite's own doing.
     content: Value,
     /// The agent that was asked for last; none while the settings are.
     asked: Option<String>,
@@ -58,16 +57,16 @@ impl InForce {
         };
         let content = env.iter().find(|(name, _)| name == OPENCODE_CONTENT);
         let content = content.and_then(|(_, text)| text.to_str());
-        let settings: Value = content
-            .and_then(|text| serde_json::from_str(&plain_json(text)).ok())
+        let content: Value = content
+            .and_then(|text| serde_json::from_str(text).ok())
             .unwrap_or_default();
-        let mut given = settings["mcp"].as_object().cloned().unwrap_or_default();
+        let mut given = content["mcp"].as_object().cloned().unwrap_or_default();
         given.retain(|_, server| is_on(server));
         Self {
             program,
             named: value(words, "--agent").map(str::to_owned),
             given,
-            content: settings,
+            content,
             asked: None,
         }
     }
@@ -110,7 +109,15 @@ impl InForce {
 
     /// The servers must be those that it was given; of the agent it is asked where that may take tools, or may not be there.
     fn settings(&mut self, settings: &Value) -> Asked {
-        if let Some(why) = self.other_servers(&settings["mcp"]) {
+        let servers = &settings["mcp"];
+        let foreign = self.foreign(servers);
+        if let Some(why) = self.stubborn(&foreign) {
+            return Asked::Refused(why);
+        }
+        if !foreign.is_empty() {
+            return Asked::Foreign(foreign);
+        }
+        if let Some(why) = self.changed(servers) {
             return Asked::Refused(why);
         }
         let by_default = settings["default_agent"].as_str().map(str::to_owned);
@@ -124,14 +131,22 @@ impl InForce {
         next
     }
 
-    fn other_servers(&self, told: &Value) -> Option<String> {
+    /// Servers that it would start and was not given.
+    fn foreign(&self, told: &Value) -> BTreeSet<String> {
         let all = told.as_object().into_iter().flatten();
-        let mut foreign = all.filter(|(name, it)| is_on(it) && !self.given.contains_key(*name));
-        if let Some((name, _)) = foreign.next() {
-            return Some(format!(
-                "opencode would start the MCP server {name}, which the scenario does not name, from settings that a run does not know of; take it out of them while you measure (`opencode debug config` shows what is in force with the environment of the trial)"
-            ));
-        }
+        let foreign = all.filter(|(name, it)| is_on(it) && !self.given.contains_key(*name));
+        foreign.map(|(name, _)| name.clone()).collect()
+    }
+
+    /// One of these that was switched off, and is on all the same.
+    fn stubborn(&self, foreign: &BTreeSet<String>) -> Option<String> {
+        let is_off = |name: &&String| self.content["mcp"].get(*name).is_some();
+        foreign.iter().find(is_off).map(|name| format!(
+            "opencode would start the MCP server {name}, which the scenario does not name, from settings that stand above those of a run; take it out of them while you measure (`opencode debug config` shows what is in force with the environment of the trial)"
+        ))
+    }
+
+    fn changed(&self, told: &Value) -> Option<String> {
         self.given.iter().find_map(|(name, given)| {
             let key = unlike(given, &told[name])?;
             Some(format!(
@@ -169,6 +184,58 @@ impl InForce {
         });
         taken.map_or(Asked::Fit, Asked::Refused)
     }
+}
+
+/// Switches these servers off, above whatever other settings say of them.
+pub fn without_servers(invocation: &mut Invocation, servers: &BTreeSet<String>) {
+    let mut env = invocation.env.iter_mut();
+    let Some((_, text)) = env.find(|(name, _)| name == OPENCODE_CONTENT) else {
+        return;
+    };
+    let content = text
+        .to_str()
+        .and_then(|text| serde_json::from_str(text).ok());
+    let mut content: Value = content.unwrap_or_default();
+    for name in servers {
+        content["mcp"][name] = json!({"enabled": false});
+    }
+    *text = content.to_string().into();
+}
+
+/// A rule: its key, the names of tools that it speaks of, and whether it takes them.
+type Rule = (String, String, bool);
+
+/// The key of the last rule that takes a tool whose name begins so; a later one that gives all of them back undoes it.
+fn taking<'r>(rules: &'r [Rule], begin: &str) -> Option<&'r str> {
+    let mut found = None;
+    for (key, pattern, takes) in rules {
+        if *takes && may_match(pattern, begin) {
+            found = Some(key.as_str());
+        } else if !takes && matches_all(pattern, begin) {
+            found = None;
+        }
+    }
+    found
+}
+
+/// Whether a pattern with `*` and `?` matches any name that begins so.
+fn may_match(pattern: &str, begin: &str) -> bool {
+    let mut pattern = pattern.chars();
+    for letter in begin.chars() {
+        match pattern.next() {
+            Some('*') => return true,
+            Some(one) if one == '?' || one == letter => {}
+            _ => return false,
+        }
+    }
+    true
+}
+
+/// Whether it matches all names that begin so.
+fn matches_all(pattern: &str, begin: &str) -> bool {
+    pattern
+        .strip_suffix('*')
+        .is_some_and(|stem| begin.starts_with(stem))
 }
 
 /// A rule that says something of MCP tools, which are asked for with the pattern `*`.

@@ -7,6 +7,7 @@ mod tests;
 mod wire;
 
 pub(super) use in_force::InForce;
+pub use in_force::without_servers;
 
 use serde_json::value::RawValue;
 
