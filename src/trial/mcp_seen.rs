@@ -48,7 +48,7 @@ pub(super) fn add(frame: &Frame<'_>, heard: &HeardAll, seen: &mut Attestation) -
             AgentKind::ClaudeCode => lists_some_of(&heard.seen.tools, name),
             _ => None,
         };
-        let of_list = |server| lacking_tools(status, server, takes_list(server, kind, has_some));
+        let of_list = |server| lacking_tools(status, server, has_some);
         if let Some(lacking) = lacking.and_then(of_list) {
             lacking.clone_into(status);
         } else if status == "connected" && has_some == Some(false) {
@@ -133,6 +133,9 @@ const WITHOUT_TOOLS: &str = "connected_without_tools";
 /// The status of a server whose list of tools broke off: some agents take those that came, others none.
 const LIST_CUT: &str = "connected_with_cut_list";
 
+/// The status of a server whose list of tools is not valid MCP: some agents then take none of them.
+const LIST_FLAWED: &str = "connected_with_flawed_list";
+
 /// The status of all servers of which nothing worse is known, where the agent said that one of them gave trouble.
 const IN_TROUBLE: &str = "trouble_told";
 
@@ -152,27 +155,21 @@ fn is_sure(server: &ServerNoted, went_well: bool) -> bool {
     went_well || (server.tools.is_empty() && !server.tools_sha256.is_empty())
 }
 
-/// What is to be said of a server that the agent calls connected and whose tools it has not, or not all.
-fn lacking_tools(status: &str, server: &ServerNoted, is_taken: bool) -> Option<&'static str> {
+/// What is to be said of a server that the agent calls connected and whose tools it may not have, or not all. Where it lists its own
+/// tools, that list says whether it has some.
+fn lacking_tools(
+    status: &str,
+    server: &ServerNoted,
+    has_some: Option<bool>,
+) -> Option<&'static str> {
     let is_up = status == "connected" && server.met == Met::Answered;
     let lacking = match server.list {
         ToolList::Cut => Some(LIST_CUT),
-        _ if !is_taken || server.tools.is_empty() => Some(WITHOUT_TOOLS),
+        _ if server.tools.is_empty() || has_some == Some(false) => Some(WITHOUT_TOOLS),
+        ToolList::Flawed if has_some.is_none() => Some(LIST_FLAWED),
         ToolList::Sound | ToolList::Flawed => None,
     };
     lacking.filter(|_| is_up)
-}
-
-/// Whether an agent takes a server's list of tools. Where it lists its own tools, that says so. Codex and Copilot CLI leave out
-/// what is not as MCP asks for and take the others; opencode asks again for a list without what the tools say of their output.
-fn takes_list(server: &ServerNoted, kind: AgentKind, has_some: Option<bool>) -> bool {
-    let is_sound = server.list != ToolList::Flawed;
-    match kind {
-        AgentKind::ClaudeCode => has_some.unwrap_or(is_sound && !server.odd_outputs),
-        AgentKind::Gemini | AgentKind::Qwen => is_sound && !server.odd_outputs,
-        AgentKind::Opencode => is_sound,
-        AgentKind::Codex | AgentKind::Copilot | AgentKind::Command | AgentKind::Replay => true,
-    }
 }
 
 /// What an agent told of a server that tells nothing of those that came up, as opencode.
@@ -246,61 +243,39 @@ mod tests {
             met: Met::Ended,
             ..ServerNoted::default()
         };
-        for (status, server, is_taken, expected) in [
-            ("connected", sound(), true, None),
-            ("connected", sound(), false, Some(WITHOUT_TOOLS)),
+        let flawed = || up(&["echo"], ToolList::Flawed);
+        for (status, server, has_some, expected) in [
+            ("connected", sound(), None, None),
+            ("connected", sound(), Some(false), Some(WITHOUT_TOOLS)),
             (
                 "connected",
                 up(&[], ToolList::Sound),
-                true,
+                None,
                 Some(WITHOUT_TOOLS),
             ),
             (
                 "connected",
                 up(&[], ToolList::Flawed),
-                true,
+                None,
                 Some(WITHOUT_TOOLS),
             ),
-            ("connected", up(&["echo"], ToolList::Flawed), true, None),
+            ("connected", flawed(), None, Some(LIST_FLAWED)),
+            ("connected", flawed(), Some(true), None),
             (
                 "connected",
                 up(&["echo"], ToolList::Cut),
-                true,
+                None,
                 Some(LIST_CUT),
             ),
             // What never answered, and what the agent gave up, has a word of its own.
-            ("connected", ended, true, None),
-            ("failed", sound(), false, None),
+            ("connected", ended, None, None),
+            ("failed", sound(), Some(false), None),
         ] {
             assert_eq!(
-                lacking_tools(status, &server, is_taken),
+                lacking_tools(status, &server, has_some),
                 expected,
                 "{server:?}"
             );
-        }
-    }
-
-    #[test]
-    fn a_list_of_tools_is_taken_where_the_agents_own_list_says_so_or_its_client_takes_such() {
-        let sound = up(&["echo"], ToolList::Sound);
-        let flawed = up(&["echo"], ToolList::Flawed);
-        let odd = ServerNoted {
-            odd_outputs: true,
-            ..sound.clone()
-        };
-        let kinds = [
-            (AgentKind::Codex, None, [true, true, true]),
-            (AgentKind::Copilot, None, [true, true, true]),
-            (AgentKind::Opencode, None, [true, true, false]),
-            (AgentKind::Gemini, None, [true, false, false]),
-            (AgentKind::Qwen, None, [true, false, false]),
-            (AgentKind::ClaudeCode, None, [true, false, false]),
-            (AgentKind::ClaudeCode, Some(true), [true, true, true]),
-            (AgentKind::ClaudeCode, Some(false), [false, false, false]),
-        ];
-        for (kind, has_some, expected) in kinds {
-            let taken = [&sound, &odd, &flawed].map(|server| takes_list(server, kind, has_some));
-            assert_eq!(taken, expected, "{kind:?} {has_some:?}");
         }
     }
 
