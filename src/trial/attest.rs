@@ -20,8 +20,8 @@ use crate::trial::listener::HeardAll;
 use crate::trial::mcp_seen;
 use crate::trial::preparation::Ready;
 use crate::trial::steering::{
-    Barren, CLAUDE_FILES, CODEX_FILES, HOME_FILES, MACHINE_FILES, NAMED_FILES, Stamp,
-    WORKSPACE_FILES, digest, files, may_hold, stamp,
+    CLAUDE_FILES, CODEX_FILES, HOME_FILES, MACHINE_FILES, NAMED_FILES, Stamp, WORKSPACE_FILES,
+    digest, files, stamp,
 };
 use crate::workspace::{Workspace, sha256_hex, sha256_of};
 
@@ -39,7 +39,6 @@ pub struct Attested {
 struct State {
     arms: Arms,
     programs: HashMap<PathBuf, Known>,
-    barren: Barren,
     /// What `--version` said, by digest.
     versions: HashMap<String, Option<String>>,
 }
@@ -84,7 +83,7 @@ pub(super) fn before(
             .collect(),
         config_files: config_files(frame, ready, &spec.env)
             .into_iter()
-            .chain(frame.context.attested.lock().above(frame, &workspace.root))
+            .chain(above(frame, &workspace.root))
             .chain(named_settings(frame, spec))
             .collect(),
         env_names: names.map(std::borrow::Cow::into_owned).collect(),
@@ -185,21 +184,6 @@ async fn asked_version(frame: &Frame<'_>, seen: &Attestation) -> Option<String> 
 }
 
 impl State {
-    /// What steers an agent in the folders above its workspace, where many agents look, too: by whole paths.
-    fn above(&mut self, frame: &Frame<'_>, root: &Path) -> BTreeMap<String, String> {
-        // A jail shows none of these folders but the outermost.
-        let jailed = frame.context.confinement.level == Isolation::Jail;
-        let folders = root.ancestors().skip(1);
-        let seen = folders.filter(|folder| !jailed || folder.parent().is_none());
-        let mut found = BTreeMap::new();
-        for folder in seen {
-            let shown = folder.display().to_string();
-            let prefix = format!("above:{}/", shown.trim_end_matches('/'));
-            found.extend(self.barren.files(folder, &prefix, &WORKSPACE_FILES));
-        }
-        found
-    }
-
     /// A program by its content, which is read once as long as its file stays the same.
     fn program(&mut self, path: &Path) -> Option<ProgramSeen> {
         let about = fs::metadata(path).ok().filter(Metadata::is_file)?;
@@ -223,6 +207,20 @@ impl State {
             bytes: about.len(),
         })
     }
+}
+
+/// What steers an agent in the folders above its workspace, where many agents look, too: by whole paths.
+fn above(frame: &Frame<'_>, root: &Path) -> Vec<(String, String)> {
+    // A jail shows none of these folders but the outermost.
+    let jailed = frame.context.confinement.level == Isolation::Jail;
+    let folders = root.ancestors().skip(1);
+    let seen = folders.filter(|folder| !jailed || folder.parent().is_none());
+    let found = seen.flat_map(|folder| {
+        let shown = folder.display().to_string();
+        let prefix = format!("above:{}/", shown.trim_end_matches('/'));
+        files(folder, &prefix, &WORKSPACE_FILES)
+    });
+    found.collect()
 }
 
 /// The files that steer the agent outside of its workspace.
@@ -258,11 +256,6 @@ fn config_files(
     let found = places.into_iter().flat_map(|(folder, prefix, names)| {
         folder.into_iter().flat_map(move |folder| {
             let lent = lent_from(frame, &folder);
-            let names = if lent.is_some() || may_hold(&folder, names) {
-                names
-            } else {
-                &[]
-            };
             let seen = move |name: &&str| {
                 let shown = lent.as_ref().map(|home| home.join(name));
                 let shown = shown.filter(|path| is_lent(frame, path));

@@ -1,11 +1,14 @@
 //! What of the operator's home an agent needs to be logged in, and to be set up as the operator has it.
 
+use std::collections::HashMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::agents::InvocationError;
 use crate::agents::home::settings;
-use crate::agents::home::{PrivateHome, with_committer, without_plugins, write_private};
+use crate::agents::home::{
+    PrivateHome, own_folder, with_committer, without_plugins, write_private,
+};
 use crate::config::AgentKind;
 
 /// Where git keeps the operator's settings, from the home.
@@ -16,18 +19,8 @@ pub(super) const SETTINGS_OF_GIT: [&str; 2] = [".gitconfig", ".config/git/config
 pub struct OperatorHome {
     /// `HOME`
     pub home: Option<PathBuf>,
-    /// `CODEX_HOME`, else `~/.codex`.
-    pub codex: Option<PathBuf>,
-    /// `CLAUDE_CONFIG_DIR`, else `~/.claude`.
-    pub claude: Option<PathBuf>,
-    /// `.gemini` in `GEMINI_CLI_HOME`, else in the home.
-    pub gemini: Option<PathBuf>,
-    /// `QWEN_HOME`, else `~/.qwen`.
-    pub qwen: Option<PathBuf>,
-    /// `COPILOT_HOME`, else `~/.copilot`.
-    pub copilot: Option<PathBuf>,
-    /// `opencode` in `XDG_DATA_HOME`, else in `~/.local/share`: its login.
-    pub opencode: Option<PathBuf>,
+    /// Each agent's own folder.
+    pub folders: HashMap<AgentKind, PathBuf>,
     /// `opencode` in `XDG_CONFIG_HOME`, else in `~/.config`: its settings.
     pub opencode_config: Option<PathBuf>,
 }
@@ -43,32 +36,21 @@ impl OperatorHome {
         };
         let home = path("HOME");
         let below = |folder: &str| home.as_ref().map(|home| home.join(folder));
-        let within = |variable, folder: &str, inner| {
-            let outer = path(variable).or_else(|| below(folder));
-            outer.map(|outer| outer.join(inner))
+        let folder = |kind| {
+            let own = own_folder(kind)?;
+            let named = path(own.variable).map(|at| own.within(at));
+            Some((kind, named.or_else(|| below(own.in_home))?))
         };
+        let config = path("XDG_CONFIG_HOME").or_else(|| below(".config"));
         Self {
-            codex: path("CODEX_HOME").or_else(|| below(".codex")),
-            claude: path("CLAUDE_CONFIG_DIR").or_else(|| below(".claude")),
-            gemini: within("GEMINI_CLI_HOME", "", ".gemini"),
-            qwen: path("QWEN_HOME").or_else(|| below(".qwen")),
-            copilot: path("COPILOT_HOME").or_else(|| below(".copilot")),
-            opencode: within("XDG_DATA_HOME", ".local/share", "opencode"),
-            opencode_config: within("XDG_CONFIG_HOME", ".config", "opencode"),
+            folders: AgentKind::ALL.into_iter().filter_map(folder).collect(),
+            opencode_config: config.map(|config| config.join("opencode")),
             home,
         }
     }
 
     pub(super) fn folder(&self, kind: AgentKind) -> Option<&Path> {
-        match kind {
-            AgentKind::ClaudeCode => self.claude.as_deref(),
-            AgentKind::Codex => self.codex.as_deref(),
-            AgentKind::Gemini => self.gemini.as_deref(),
-            AgentKind::Opencode => self.opencode.as_deref(),
-            AgentKind::Qwen => self.qwen.as_deref(),
-            AgentKind::Copilot => self.copilot.as_deref(),
-            AgentKind::Command | AgentKind::Replay => None,
-        }
+        self.folders.get(&kind).map(PathBuf::as_path)
     }
 }
 

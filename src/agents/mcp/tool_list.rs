@@ -142,7 +142,6 @@ struct Tool {
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
-#[expect(dead_code, reason = "read to be checked")]
 struct Further {
     title: Present<String>,
     description: Present<String>,
@@ -156,7 +155,6 @@ struct Further {
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
-#[expect(dead_code, reason = "read to be checked")]
 struct Annotations {
     title: Present<String>,
     read_only_hint: Present<bool>,
