@@ -250,16 +250,19 @@ fn extra_arguments(
 ) -> Result<Vec<String>, InvocationError> {
     let kind = context.agent.kind;
     let servers = trial_servers(context, private)?;
-    let config = servers.as_deref();
     let mut arguments = match kind {
         AgentKind::ClaudeCode => {
-            let (mut arguments, file) = mcp::claude_arguments(config, context.private)?;
+            let (mut arguments, file) = mcp::claude_arguments(&servers, context.private)?;
             private.secrets.push(file);
             arguments.extend(without_sessions(context));
             arguments
         }
         AgentKind::Codex => {
-            let servers = mcp::codex_servers(config, context.mcp.env.keys())?;
+            let servers = mcp::codex_servers(servers, context.mcp.env.keys());
+            let servers = servers.map_err(|problem| InvocationError::Mcp {
+                path: context.scenario.mcp_config.clone().unwrap_or_default(),
+                problem,
+            })?;
             let lent = servers.env.into_iter();
             private
                 .env
@@ -269,13 +272,17 @@ fn extra_arguments(
             arguments.extend(codex_distrust(context.workdir));
             arguments
         }
-        AgentKind::Gemini => {
-            mcp::gemini_arguments(config, private.agent_home.as_deref(), web_setting(context))?
+        AgentKind::Gemini => mcp::gemini_arguments(
+            &servers,
+            private.agent_home.as_deref(),
+            web_setting(context),
+        )?,
+        AgentKind::Qwen => with_file(mcp::qwen_arguments(&servers, context.private)?, private),
+        AgentKind::Copilot => {
+            with_file(mcp::copilot_arguments(&servers, context.private)?, private)
         }
-        AgentKind::Qwen => with_file(mcp::qwen_arguments(config, context.private)?, private),
-        AgentKind::Copilot => with_file(mcp::copilot_arguments(config, context.private)?, private),
         AgentKind::Opencode => {
-            let settings = opencode_content(context, config)?;
+            let settings = opencode_content(context, &servers);
             private
                 .env
                 .push((OPENCODE_CONTENT.to_owned(), settings.into()));
@@ -303,25 +310,23 @@ fn web_setting(context: &InvocationContext<'_>) -> Option<(&'static str, Value)>
     web::setting(context.agent.kind).filter(|_| settled == WebTools::Off)
 }
 
-/// The file of the scenario's servers as the agent is to start them, if there are any.
+/// The scenario's servers as the agent is to start them.
 fn trial_servers(
     context: &InvocationContext<'_>,
     private: &mut home::PrivateHome,
-) -> Result<Option<PathBuf>, InvocationError> {
+) -> Result<mcp::Servers, InvocationError> {
     let Some(config) = context.scenario.mcp_config.as_deref() else {
-        return Ok(None);
+        return Ok(mcp::Servers::new());
     };
-    let servers = mcp::TrialServers {
-        config,
+    let trial = mcp::ForTrial {
         paths: &context.scenario.mcp_paths,
         workdir: context.workdir,
         go_between: context.go_between,
         private: context.private,
     };
-    let written = servers.write()?;
-    private.secrets.extend(written.environments);
-    private.secrets.push(written.servers.clone());
-    Ok(Some(written.servers))
+    let (servers, environments) = trial.servers(config)?;
+    private.secrets.extend(environments);
+    Ok(servers)
 }
 
 /// Claude Code keeps its sessions, which tell the tokens of a trial that was killed; but not in the person's own home, where
@@ -341,10 +346,7 @@ fn with_file(
 }
 
 /// opencode's settings of last resort, into which those of the suite are taken.
-fn opencode_content(
-    context: &InvocationContext<'_>,
-    config: Option<&Path>,
-) -> Result<String, InvocationError> {
+fn opencode_content(context: &InvocationContext<'_>, servers: &mcp::Servers) -> String {
     let set = [
         &context.agent.env,
         &context.scenario.env,
@@ -352,7 +354,7 @@ fn opencode_content(
     ];
     let given = set.iter().find_map(|env| env.get(OPENCODE_CONTENT));
     let given = given.map(String::as_str);
-    mcp::opencode_content(config, given, web_setting(context))
+    mcp::opencode_content(servers, given, web_setting(context))
 }
 
 /// Codex runs commands in a login shell, whose profile sets PATH anew and loses the shims: neither may happen.

@@ -379,22 +379,25 @@ fn a_go_between_stands_before_each_server_that_is_a_program() {
     case.go_between = Some(PathBuf::from("/bin/proctor"));
     let made = case.run().unwrap();
     let private = case.private.path();
-    let told = read(&private.join("servers.json"));
+    let told: Value = serde_json::from_str(&read(&private.join("mcp.json"))).unwrap();
     let note = private.join("m/1.jsonl");
     let environment = private.join("servers/1.json");
-    let expected = format!(
-        r#"{{"mcpServers":{{"far":{{"url":"http://x"}},"lab":{{"args":["mcp-go-between","--note","{}","--server","lab","--cwd","/w/project/sub","--env","{}","--","lab","-x"],"command":"/bin/proctor","timeout":2.50}}}}}}"#,
-        note.display(),
-        environment.display()
+    let lab = serde_json::json!({
+        "command": "/bin/proctor", "env": {"EVAL_MCP_PROCESS": "1"}, "trust": true,
+        "args": ["mcp-go-between", "--note", note, "--server", "lab", "--env", environment,
+            "--cwd", "/w/project/sub", "--", "lab", "-x"],
+    });
+    let far = serde_json::json!({"httpUrl": "http://x", "headers": {}, "trust": true});
+    assert_eq!(
+        told["mcpServers"],
+        serde_json::json!({"lab": lab, "far": far})
     );
-    assert_eq!(told, expected);
     assert_eq!(read(&environment), r#"{"A":"$b"}"#);
-    for secret in [&private.join("servers.json"), &environment] {
+    for secret in [&private.join("mcp.json"), &environment] {
         assert!(made.private_files.contains(secret));
         let rights = fs::metadata(secret).unwrap().permissions();
         assert_eq!(rights.mode() & 0o777, 0o600);
     }
-    assert!(read(&private.join("mcp.json")).contains("mcp-go-between"));
     assert!(private.join("m").is_dir());
 }
 
@@ -498,8 +501,9 @@ fn a_server_starts_in_its_folder_also_where_no_go_between_stands_before_it() {
         r#"{"mcpServers":{"lab":{"command":"lab","args":["-x"],"cwd":"sub","env":{"A":"b"}}}}"#;
     fs::write(&file, servers).unwrap();
     case.scenario.mcp_config = Some(file);
-    case.run().unwrap();
-    let told = read(&case.private.path().join("servers.json"));
-    let expected = r#"{"mcpServers":{"lab":{"args":["-c","cd \"$0\" && exec \"$@\"","sub","lab","-x"],"command":"sh","env":{"A":"b"}}}}"#;
-    assert_eq!(told, expected);
+    let made = case.run().unwrap();
+    let content = made.env.iter().find(|(name, _)| name == OPENCODE_CONTENT);
+    let content: Value = serde_json::from_str(content.unwrap().1.to_str().unwrap()).unwrap();
+    let words = ["sh", "-c", "cd \"$0\" && exec \"$@\"", "sub", "lab", "-x"];
+    assert_eq!(content["mcp"]["lab"]["command"], serde_json::json!(words));
 }

@@ -1,10 +1,8 @@
 //! Codex's dialect: servers by `-c`, secrets by the names of variables.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 
-use crate::agents::InvocationError;
-use crate::agents::mcp::{MCP_PROCESS, Server, on};
+use crate::agents::mcp::{MCP_PROCESS, Server, Servers};
 use crate::agents::toml::{is_bare, toml_string, toml_strings, toml_table};
 use crate::config::MCP_TOOL_LOG;
 use crate::record::looks_secret;
@@ -42,28 +40,25 @@ pub(in crate::agents) struct CodexServers {
 /// the trial's variables and of `mcp_env` (`mcp.env` of the config), whose values Codex takes from its own environment.
 ///
 /// # Errors
-/// A file that cannot be read or is no MCP file, or two servers with one variable of two secret values.
+/// Two servers have one variable of two secret values: which.
 pub(in crate::agents) fn codex_servers<'a>(
-    config: Option<&Path>,
+    servers: Servers,
     mcp_env: impl Iterator<Item = &'a String>,
-) -> Result<CodexServers, InvocationError> {
+) -> Result<CodexServers, String> {
     let mut env = BTreeMap::new();
     let mut inherited: Vec<String> = TRIAL_VARIABLES.map(str::to_owned).to_vec();
     inherited.extend(mcp_env.cloned());
-    let mut servers = BTreeMap::new();
-    if let Some(config) = config {
-        for (name, mut server) in on(config)? {
-            let hidden = hide_secrets(&mut server, &mut env);
-            let hidden = hidden.map_err(|variable| InvocationError::Mcp {
-                path: config.to_owned(),
-                problem: format!("mcpServers.{name}.env.{variable}: another server has another value of it, and Codex hands on only one"),
-            })?;
-            let values = hidden.into_iter().chain(codex_values(&server, &inherited));
-            servers.insert(name, values.collect::<Values>());
-        }
+    let mut given = BTreeMap::new();
+    for (name, mut server) in servers {
+        let hidden = hide_secrets(&mut server, &mut env);
+        let hidden = hidden.map_err(|variable| {
+            format!("mcpServers.{name}.env.{variable}: another server has another value of it, and Codex hands on only one")
+        })?;
+        let values = hidden.into_iter().chain(codex_values(&server, &inherited));
+        given.insert(name, values.collect::<Values>());
     }
     Ok(CodexServers {
-        arguments: arguments(&servers),
+        arguments: arguments(&given),
         env,
     })
 }

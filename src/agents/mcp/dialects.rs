@@ -1,4 +1,4 @@
-//! The dialects of Gemini CLI, Qwen Code, opencode and Copilot CLI.
+//! The dialects of all agents but Codex.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,22 +8,49 @@ use serde_json::{Map, Value, json};
 use crate::agents::InvocationError;
 use crate::agents::home::{set, write_private};
 use crate::agents::jsonc::plain_json;
-use crate::agents::mcp::{MCP_PROCESS, Server, on};
+use crate::agents::mcp::{MCP_PROCESS, Server, Servers};
 
 /// A name that no server has: Gemini CLI takes an empty list for none at all.
 const NOBODY: &str = "proctor-allows-no-server";
+
+/// Claude Code's arguments, and the file that they name, in the trial-private folder `private`: its servers and no others.
+///
+/// # Errors
+/// A file that cannot be written.
+pub(in crate::agents) fn claude_arguments(
+    servers: &Servers,
+    private: &Path,
+) -> Result<(Vec<String>, PathBuf), InvocationError> {
+    let (path, file) = servers_file(&entries(servers, claude_entry), private)?;
+    let arguments = ["--strict-mcp-config", "--mcp-config", &path];
+    Ok((arguments.map(str::to_owned).to_vec(), file))
+}
+
+/// It leaves out an address without a type. Since it hands a server its own environment, the mark stands in that of each server.
+fn claude_entry(server: &Server) -> Value {
+    let known = match &server.url {
+        Some(url) => {
+            let kind = server.kind.as_deref().unwrap_or("http");
+            json!({"type": kind, "url": url, "headers": headers(server, "$")})
+        }
+        None => program(server),
+    };
+    let known = known.as_object().into_iter().flatten();
+    let known = known.map(|(key, value)| (key.clone(), value.clone()));
+    known.chain(server.further.clone()).collect()
+}
 
 /// Gemini CLI's arguments: only the scenario's servers may be used, wherever others are named. The servers themselves, and
 /// what else is given as `further`, are put into the settings of the trial's own folder `own`; without one nothing is given.
 ///
 /// # Errors
-/// A file that cannot be read, is no MCP file, or cannot be written.
+/// A file that cannot be written.
 pub(in crate::agents) fn gemini_arguments(
-    config: Option<&Path>,
+    servers: &Servers,
     own: Option<&Path>,
     further: Option<(&str, Value)>,
 ) -> Result<Vec<String>, InvocationError> {
-    let servers = url_servers(config)?;
+    let servers = entries(servers, gemini_entry);
     if let (Some(own), true) = (own, !servers.is_empty() || further.is_some()) {
         let file = own.join("settings.json");
         let known = fs::read_to_string(&file).unwrap_or_default();
@@ -49,12 +76,12 @@ pub(in crate::agents) fn gemini_arguments(
 /// Qwen Code's arguments, and the file with the servers, if there are any.
 ///
 /// # Errors
-/// A file that cannot be read, is no MCP file, or cannot be written.
+/// A file that cannot be written.
 pub(in crate::agents) fn qwen_arguments(
-    config: Option<&Path>,
+    servers: &Servers,
     private: &Path,
 ) -> Result<(Vec<String>, Option<PathBuf>), InvocationError> {
-    let servers = url_servers(config)?;
+    let servers = entries(servers, gemini_entry);
     if servers.is_empty() {
         // An empty name is dropped, and then none is allowed.
         return Ok((allowed(&[""]), None));
@@ -70,48 +97,40 @@ pub(in crate::agents) fn qwen_arguments(
 /// others are there but the built-in ones.
 ///
 /// # Errors
-/// A file that cannot be read, is no MCP file, or cannot be written.
+/// A file that cannot be written.
 pub(in crate::agents) fn copilot_arguments(
-    config: Option<&Path>,
+    servers: &Servers,
     private: &Path,
 ) -> Result<(Vec<String>, Option<PathBuf>), InvocationError> {
     let mut arguments = vec!["--disable-builtin-mcps".to_owned()];
-    let Some(config) = config else {
+    if servers.is_empty() {
         return Ok((arguments, None));
-    };
-    let mut servers = Map::new();
-    for (name, server) in on(config)? {
-        let mut entry = match &server.url {
-            Some(url) => json!({"type": "http", "url": url, "headers": headers(&server, "$")}),
-            None => program(&server),
-        };
-        if let Some(entry) = entry.as_object_mut() {
-            entry.insert("tools".to_owned(), json!(["*"]));
-            timeout(&server, entry);
-        }
-        servers.insert(name, entry);
     }
-    let (path, file) = servers_file(&servers, private)?;
+    let (path, file) = servers_file(&entries(servers, copilot_entry), private)?;
     arguments.extend(["--additional-mcp-config".to_owned(), format!("@{path}")]);
     Ok((arguments, Some(file)))
 }
 
+fn copilot_entry(server: &Server) -> Value {
+    let mut entry = match &server.url {
+        Some(url) => json!({"type": "http", "url": url, "headers": headers(server, "$")}),
+        None => program(server),
+    };
+    entry["tools"] = json!(["*"]);
+    with_timeout(entry, server)
+}
+
 /// What goes into `OPENCODE_CONFIG_CONTENT`, over all other settings: the scenario's servers. `given` is what the config of the suite
 /// itself puts there, `further` what else it is to hold.
-///
-/// # Errors
-/// A file that cannot be read or is no MCP file.
 pub(in crate::agents) fn opencode_content(
-    config: Option<&Path>,
+    servers: &Servers,
     given: Option<&str>,
     further: Option<(&str, Value)>,
-) -> Result<String, InvocationError> {
+) -> String {
     let given = given.and_then(|text| serde_json::from_str(&plain_json(text)).ok());
     let mut content: Map<String, Value> = given.unwrap_or_default();
-    let servers = config.map(on).transpose()?.unwrap_or_default();
-    let servers = servers.iter();
-    let servers = servers.map(|(name, server)| (name.clone(), opencode_entry(server)));
-    content.insert("mcp".to_owned(), servers.collect());
+    let servers = entries(servers, opencode_entry);
+    content.insert("mcp".to_owned(), Value::Object(servers));
     if let Some((name, values)) = further {
         set(&mut content, name, &values);
     }
@@ -124,10 +143,9 @@ pub(in crate::agents) fn opencode_content(
     }
     content.insert("autoupdate".to_owned(), json!(false));
     content.insert("share".to_owned(), json!("disabled"));
-    Ok(Value::Object(content).to_string())
+    Value::Object(content).to_string()
 }
 
-/// A server in the words of opencode.
 fn opencode_entry(server: &Server) -> Value {
     let command: Vec<&String> = server.command.iter().chain(&server.args).collect();
     let mut entry = match &server.url {
@@ -135,27 +153,24 @@ fn opencode_entry(server: &Server) -> Value {
         None => json!({"type": "local", "command": command, "environment": marked(server)}),
     };
     entry["enabled"] = json!(true);
-    if let Some(entry) = entry.as_object_mut() {
-        timeout(server, entry);
-    }
-    entry
+    with_timeout(entry, server)
 }
 
-/// The servers in the words of Gemini CLI, which Qwen Code shares.
-fn url_servers(config: Option<&Path>) -> Result<Map<String, Value>, InvocationError> {
-    let mut servers = Map::new();
-    for (name, server) in config.map(on).transpose()?.unwrap_or_default() {
-        let mut entry = match &server.url {
-            Some(url) => json!({"httpUrl": url, "headers": headers(&server, "$")}),
-            None => program(&server),
-        };
-        if let Some(entry) = entry.as_object_mut() {
-            entry.insert("trust".to_owned(), json!(true));
-            timeout(&server, entry);
-        }
-        servers.insert(name, entry);
-    }
-    Ok(servers)
+/// A server in the words of Gemini CLI, which Qwen Code shares.
+fn gemini_entry(server: &Server) -> Value {
+    let mut entry = match &server.url {
+        Some(url) => json!({"httpUrl": url, "headers": headers(server, "$")}),
+        None => program(server),
+    };
+    entry["trust"] = json!(true);
+    with_timeout(entry, server)
+}
+
+fn entries(servers: &Servers, entry: fn(&Server) -> Value) -> Map<String, Value> {
+    let servers = servers.iter();
+    servers
+        .map(|(name, server)| (name.clone(), entry(server)))
+        .collect()
 }
 
 fn program(server: &Server) -> Value {
@@ -174,7 +189,7 @@ fn marked(server: &Server) -> Map<String, Value> {
 }
 
 /// The headers of a server; a bearer's token is named by its variable, in the agent's own way.
-pub(super) fn headers(server: &Server, mark: &str) -> Map<String, Value> {
+fn headers(server: &Server, mark: &str) -> Map<String, Value> {
     let all = server.headers.iter().chain(&server.http_headers);
     let mut headers: Map<String, Value> = all
         .map(|(name, value)| (name.clone(), json!(value)))
@@ -189,11 +204,12 @@ pub(super) fn headers(server: &Server, mark: &str) -> Map<String, Value> {
     headers
 }
 
-/// All four count a tool's time in milliseconds.
-fn timeout(server: &Server, entry: &mut Map<String, Value>) {
+/// All but Claude Code count a tool's time in milliseconds, in this key.
+fn with_timeout(mut entry: Value, server: &Server) -> Value {
     if let Some(seconds) = server.tool_timeout_sec {
-        entry.insert("timeout".to_owned(), json!((seconds * 1000.0).round()));
+        entry["timeout"] = json!((seconds * 1000.0).round());
     }
+    entry
 }
 
 /// One argument a name: a list of several would take in what follows.
