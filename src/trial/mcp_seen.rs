@@ -1,8 +1,8 @@
 //! What became of the MCP servers of a trial: by the agent's word, and by what the servers themselves told it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use crate::agents::{Met, ServerNoted, ToolList, servers_noted};
+use crate::agents::{Met, ServerNoted, ToolList, server_programs, servers_noted};
 use crate::config::AgentKind;
 use crate::model::{McpServerSeen, Terminal};
 use crate::record::{Attestation, ServerTools, write_file};
@@ -13,58 +13,48 @@ use crate::trial::listener::HeardAll;
 /// Adds the servers and their tools to what was seen of an agent, and keeps what they wrote to standard error. The agent's word
 /// of a server counts more than a note. Returns a sentence for each server of the scenario that never started.
 pub(super) fn add(frame: &Frame<'_>, heard: &HeardAll, seen: &mut Attestation) -> Vec<String> {
-    let noted = servers_noted(&frame.private);
-    let told = told_by_agent(frame, heard);
+    let programs = programs(frame);
+    let notes = servers_noted(&frame.private);
+    let is_noted = notes.is_some();
+    let mut noted = notes.unwrap_or_default();
+    // An address is met directly, so a note of one is not ours.
+    noted.retain(|name, _| programs.contains(name));
     let went_well = heard.report.terminal == Terminal::Done;
-    // What it told when it was asked before it began.
+    // What it said when it was asked before it began.
     let asked = std::mem::take(&mut seen.mcp_servers);
-    seen.mcp_servers = told.unwrap_or_else(|| {
-        let expected = seen.mcp_expected.iter();
-        let status = |name: &String| {
-            if let Some(told) = told_at_last(&heard.report.mcp_servers, name) {
-                return (name.clone(), told);
-            }
-            if let Some(told) = asked.get(name) {
-                return (name.clone(), short(told));
-            }
-            let status = noted.as_ref().map_or("given", |noted| {
-                // An address is met directly, and nothing is noted of it.
-                let directly = !is_program(frame, name);
-                status(
-                    noted.get(name).filter(|_| !directly),
-                    went_well && !directly,
-                )
-            });
-            (name.clone(), status.to_owned())
-        };
-        expected.map(status).collect()
-    });
-    let noted = noted.unwrap_or_default();
+    let by_note = |name: &String| match noted.get(name) {
+        server if is_noted && programs.contains(name) => status(server, went_well),
+        _ => "given",
+    };
+    let known = |name: &String| {
+        let told = told_at_last(&heard.report.mcp_servers, name);
+        let told = told.or_else(|| asked.get(name).map(|told| short(told)));
+        let status = told.unwrap_or_else(|| by_note(name).to_owned());
+        (name.clone(), status)
+    };
+    seen.mcp_servers = told_by_agent(frame, heard)
+        .unwrap_or_else(|| seen.mcp_expected.iter().map(known).collect());
     let kind = frame.context.agent(frame.planned).speaks();
     for (name, status) in &mut seen.mcp_servers {
-        let server = noted.get(name).filter(|_| is_program(frame, name));
-        let lacking = server.filter(|server| is_sure(server, went_well));
-        let has_some = match kind {
-            AgentKind::ClaudeCode => lists_some_of(&heard.seen.tools, name),
-            _ => None,
-        };
-        let of_list = |server| lacking_tools(status, server, has_some);
-        if let Some(lacking) = lacking.and_then(of_list) {
+        let server = noted.get(name);
+        let server = server.filter(|server| is_sure(server, went_well));
+        let lists = kind == AgentKind::ClaudeCode;
+        let has_some = lists
+            .then(|| lists_some_of(&heard.seen.tools, name))
+            .flatten();
+        if let Some(lacking) = lacking_tools(status, server, has_some) {
             lacking.clone_into(status);
-        } else if status == "connected" && has_some == Some(false) {
-            WITHOUT_TOOLS.clone_into(status);
         } else if heard.report.mcp_trouble && matches!(status.as_str(), "connected" | "given") {
             IN_TROUBLE.clone_into(status);
         }
     }
     let not_started = not_started(heard.report.mcp_failure.as_deref(), &noted, seen);
     keep_stderr(frame, &noted);
-    let told = noted
-        .into_iter()
-        .filter(|(_, server)| !server.tools_sha256.is_empty());
-    seen.mcp_tools = told
+    let listed = noted.iter();
+    let listed = listed.filter(|(_, server)| !server.tools_sha256.is_empty());
+    seen.mcp_tools = listed
         .take(MOST_NAMES)
-        .map(|(name, server)| (short(&name), tools(&server)))
+        .map(|(name, server)| (short(name), tools(server)))
         .collect();
     not_started
 }
@@ -159,17 +149,18 @@ fn is_sure(server: &ServerNoted, went_well: bool) -> bool {
 /// tools, that list says whether it has some.
 fn lacking_tools(
     status: &str,
-    server: &ServerNoted,
+    server: Option<&ServerNoted>,
     has_some: Option<bool>,
 ) -> Option<&'static str> {
-    let is_up = status == "connected" && server.met == Met::Answered;
-    let lacking = match server.list {
-        ToolList::Cut => Some(LIST_CUT),
-        _ if server.tools.is_empty() || has_some == Some(false) => Some(WITHOUT_TOOLS),
-        ToolList::Flawed if has_some.is_none() => Some(LIST_FLAWED),
-        ToolList::Sound | ToolList::Flawed => None,
+    let server = server.filter(|server| server.met == Met::Answered);
+    let has_none = server.is_some_and(|server| server.tools.is_empty());
+    let lacking = match server.map(|server| server.list) {
+        Some(ToolList::Cut) => Some(LIST_CUT),
+        _ if has_none || has_some == Some(false) => Some(WITHOUT_TOOLS),
+        Some(ToolList::Flawed) if has_some.is_none() => Some(LIST_FLAWED),
+        _ => None,
     };
-    lacking.filter(|_| is_up)
+    lacking.filter(|_| status == "connected")
 }
 
 /// What an agent told of a server that tells nothing of those that came up, as opencode.
@@ -193,16 +184,11 @@ fn told_by_agent(frame: &Frame<'_>, heard: &HeardAll) -> Option<BTreeMap<String,
     tells.then(pair)
 }
 
-fn is_program(frame: &Frame<'_>, name: &str) -> bool {
-    let scenario = frame.context.scenario(frame.planned);
-    let programs = scenario
-        .mcp_config
-        .as_deref()
-        .map(crate::agents::server_programs);
-    programs
-        .unwrap_or_default()
-        .iter()
-        .any(|(program, _)| program == name)
+/// The servers of the scenario that are programs.
+fn programs(frame: &Frame<'_>) -> BTreeSet<String> {
+    let config = frame.context.scenario(frame.planned).mcp_config.as_deref();
+    let programs = config.map(server_programs).unwrap_or_default();
+    programs.into_iter().map(|(name, _)| name).collect()
 }
 
 /// The status of a server by its note; that an agent came to its end without it says more than that it was stopped.
@@ -272,11 +258,13 @@ mod tests {
             ("failed", sound(), Some(false), None),
         ] {
             assert_eq!(
-                lacking_tools(status, &server, has_some),
+                lacking_tools(status, Some(&server), has_some),
                 expected,
                 "{server:?}"
             );
         }
+        let unseen = lacking_tools("connected", None, Some(false));
+        assert_eq!(unseen, Some(WITHOUT_TOOLS), "an address");
     }
 
     #[test]

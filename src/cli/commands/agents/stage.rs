@@ -94,8 +94,6 @@ impl Stage {
             ("home/.qwen/settings.json", &servers),
             ("home/.copilot/mcp-config.json", &servers),
             ("home/.config/opencode/opencode.json", &opencode),
-            ("home/.opencode/opencode.json", &opencode),
-            ("project/.opencode/opencode.jsonc", &opencode),
         ] {
             self.file(file, text)?;
         }
