@@ -13,50 +13,75 @@ use crate::trial::listener::HeardAll;
 /// Adds the servers and their tools to what was seen of an agent, and keeps what they wrote to standard error. The agent's word
 /// of a server counts more than a note. Returns a sentence for each server of the scenario that never started.
 pub(super) fn add(frame: &Frame<'_>, heard: &HeardAll, seen: &mut Attestation) -> Vec<String> {
-    let programs = programs(frame);
-    let notes = servers_noted(&frame.private);
-    let is_noted = notes.is_some();
-    let mut noted = notes.unwrap_or_default();
-    // An address is met directly, so a note of one is not ours.
-    noted.retain(|name, _| programs.contains(name));
+    let notes = Notes::read(frame);
     let went_well = heard.report.terminal == Terminal::Done;
     // What it said when it was asked before it began.
     let asked = std::mem::take(&mut seen.mcp_servers);
-    let by_note = |name: &String| match noted.get(name) {
-        server if is_noted && programs.contains(name) => status(server, went_well),
-        _ => "given",
-    };
     let known = |name: &String| {
         let told = told_at_last(&heard.report.mcp_servers, name);
         let told = told.or_else(|| asked.get(name).map(|told| short(told)));
-        let status = told.unwrap_or_else(|| by_note(name).to_owned());
+        let status = told.unwrap_or_else(|| notes.status(name, went_well).to_owned());
         (name.clone(), status)
     };
     seen.mcp_servers = told_by_agent(frame, heard)
         .unwrap_or_else(|| seen.mcp_expected.iter().map(known).collect());
-    let kind = frame.context.agent(frame.planned).speaks();
+    let lists_tools = frame.context.agent(frame.planned).speaks() == AgentKind::ClaudeCode;
     for (name, status) in &mut seen.mcp_servers {
-        let server = noted.get(name);
+        let server = notes.servers.get(name);
         let server = server.filter(|server| is_sure(server, went_well));
-        let lists = kind == AgentKind::ClaudeCode;
-        let has_some = lists
-            .then(|| lists_some_of(&heard.seen.tools, name))
-            .flatten();
+        let has_some = || lists_some_of(&heard.seen.tools, name);
+        let has_some = lists_tools.then(has_some).flatten();
         if let Some(lacking) = lacking_tools(status, server, has_some) {
             lacking.clone_into(status);
         } else if heard.report.mcp_trouble && matches!(status.as_str(), "connected" | "given") {
             IN_TROUBLE.clone_into(status);
         }
     }
-    let not_started = not_started(heard.report.mcp_failure.as_deref(), &noted, seen);
-    keep_stderr(frame, &noted);
-    let listed = noted.iter();
-    let listed = listed.filter(|(_, server)| !server.tools_sha256.is_empty());
-    seen.mcp_tools = listed
-        .take(MOST_NAMES)
-        .map(|(name, server)| (short(name), tools(server)))
-        .collect();
+    let not_started = not_started(heard.report.mcp_failure.as_deref(), &notes.servers, seen);
+    keep_stderr(frame, &notes.servers);
+    seen.mcp_tools = notes.tools();
     not_started
+}
+
+/// What was noted of the scenario's servers that are programs.
+struct Notes {
+    programs: BTreeSet<String>,
+    servers: BTreeMap<String, ServerNoted>,
+    /// Whether anything was to be noted.
+    are_kept: bool,
+}
+
+impl Notes {
+    fn read(frame: &Frame<'_>) -> Self {
+        let programs = programs(frame);
+        let noted = servers_noted(&frame.private);
+        let are_kept = noted.is_some();
+        let mut servers = noted.unwrap_or_default();
+        // An address is met directly, so a note of one is somebody else's.
+        servers.retain(|name, _| programs.contains(name));
+        Self {
+            programs,
+            servers,
+            are_kept,
+        }
+    }
+
+    fn status(&self, name: &str, went_well: bool) -> &'static str {
+        if self.are_kept && self.programs.contains(name) {
+            status(self.servers.get(name), went_well)
+        } else {
+            "given"
+        }
+    }
+
+    fn tools(&self) -> BTreeMap<String, ServerTools> {
+        let listed = self.servers.iter();
+        let listed = listed.filter(|(_, server)| !server.tools_sha256.is_empty());
+        listed
+            .take(MOST_NAMES)
+            .map(|(name, server)| (short(name), tools(server)))
+            .collect()
+    }
 }
 
 /// What is to be said of each server of the scenario that its agent could not reach at all. One that answered once has started,
