@@ -29,7 +29,7 @@ pub enum Asked {
     Further(Vec<OsString>),
     /// The settings in force are those that the scenario asks for.
     Fit,
-    /// It would start these servers, which the scenario does not name: to be switched off ([`crate::agents::without_servers`]), and asked anew.
+    /// It would start these servers, which the scenario does not name. They are to be switched off ([`crate::agents::without_servers`]), and asked anew.
     Foreign(BTreeSet<String>),
     /// Its servers are in this state, by name: `connected` or another one.
     Servers(BTreeMap<String, String>),

@@ -44,7 +44,7 @@ impl Told {
     }
 }
 
-/// Asks, and switches servers off that it tells and no scenario names.
+/// Asks, and switches off servers that the agent reports and no scenario names.
 ///
 /// # Errors
 /// Settings with which it would measure something else, and a person who cancelled.

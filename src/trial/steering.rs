@@ -39,7 +39,7 @@ pub(super) const HOME_FILES: [&str; 9] = [
     ".copilot/copilot-instructions.md",
 ];
 
-/// Settings of the machine, which hold for whoever starts an agent on it. A jail does not show them.
+/// Settings of the machine, which hold for all who start an agent on it. A jail does not show them.
 pub(super) const MACHINE_FILES: [&str; 17] = [
     "/etc/codex/config.toml",
     "/etc/codex/managed_config.toml",

@@ -90,9 +90,9 @@ fn settings_that_opencode_tells_and_that_no_scenario_asks_for_are_refused_before
     }
 }
 
-/// Wherever they come from: it names them, so that no list of places is needed.
+/// It names them wherever they come from, so no list of places is needed.
 #[test]
-fn servers_that_opencode_tells_and_no_scenario_names_are_switched_off() {
+fn servers_that_opencode_reports_and_no_scenario_names_are_switched_off() {
     let off = r#"'"evil":{"enabled":false}'"#;
     let config = format!(
         r#"case "$OPENCODE_CONFIG_CONTENT" in *{off}*) {} ;; *) echo '{{"mcp":{{"evil":{{"command":["x"]}}}}}}' ;; esac"#,

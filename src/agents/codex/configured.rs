@@ -1,4 +1,4 @@
-//! The MCP servers that Codex itself lists (`codex mcp list --json`): its stream tells of none.
+//! The MCP servers that Codex itself lists (`codex mcp list --json`): its stream names none.
 
 use std::ffi::OsString;
 use std::path::Path;

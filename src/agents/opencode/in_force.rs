@@ -7,6 +7,7 @@ use serde_json::{Map, Value, json};
 
 use crate::agents::asked::{Answer, Asked};
 use crate::agents::invocation::{Invocation, OPENCODE_CONTENT};
+use crate::agents::opencode::tool_rules::{Rule, taking};
 use crate::agents::opencode::{OWN_TOOLS, as_written};
 
 /// The agent of opencode that works where nobody names one.
@@ -186,7 +187,7 @@ impl InForce {
     }
 }
 
-/// Switches these servers off, above whatever other settings say of them.
+/// Switches these servers off, above all other settings.
 pub fn without_servers(invocation: &mut Invocation, servers: &BTreeSet<String>) {
     let mut env = invocation.env.iter_mut();
     let Some((_, text)) = env.find(|(name, _)| name == OPENCODE_CONTENT) else {
@@ -200,42 +201,6 @@ pub fn without_servers(invocation: &mut Invocation, servers: &BTreeSet<String>) 
         content["mcp"][name] = json!({"enabled": false});
     }
     *text = content.to_string().into();
-}
-
-/// A rule: its key, the names of tools that it speaks of, and whether it takes them.
-type Rule = (String, String, bool);
-
-/// The key of the last rule that takes a tool whose name begins so; a later one that gives all of them back undoes it.
-fn taking<'r>(rules: &'r [Rule], begin: &str) -> Option<&'r str> {
-    let mut found = None;
-    for (key, pattern, takes) in rules {
-        if *takes && may_match(pattern, begin) {
-            found = Some(key.as_str());
-        } else if !takes && matches_all(pattern, begin) {
-            found = None;
-        }
-    }
-    found
-}
-
-/// Whether a pattern with `*` and `?` matches any name that begins so.
-fn may_match(pattern: &str, begin: &str) -> bool {
-    let mut pattern = pattern.chars();
-    for letter in begin.chars() {
-        match pattern.next() {
-            Some('*') => return true,
-            Some(one) if one == '?' || one == letter => {}
-            _ => return false,
-        }
-    }
-    true
-}
-
-/// Whether it matches all names that begin so.
-fn matches_all(pattern: &str, begin: &str) -> bool {
-    pattern
-        .strip_suffix('*')
-        .is_some_and(|stem| begin.starts_with(stem))
 }
 
 /// A rule that says something of MCP tools, which are asked for with the pattern `*`.

@@ -4,6 +4,7 @@ mod in_force;
 mod log;
 #[cfg(test)]
 mod tests;
+mod tool_rules;
 mod wire;
 
 pub(super) use in_force::InForce;
