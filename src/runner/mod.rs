@@ -13,7 +13,6 @@ mod kept_plan;
 mod lanes;
 mod lanes_told;
 mod ledger;
-mod machine;
 mod memories;
 mod metadata;
 mod postmortem;

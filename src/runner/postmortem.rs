@@ -226,7 +226,6 @@ fn child(asked: &PostRun<'_>, agent: &AgentSpec, at: &Desk<'_>) -> Result<ChildS
         path: &path,
         home_is_own: asked.suite.settings.clean_agent_env,
         go_between: None,
-        machine: Some(Path::new("/")),
     })
     .map_err(|error| error.to_string())?;
     let mut env: std::collections::BTreeMap<OsString, OsString> = base

@@ -7,7 +7,6 @@ use std::sync::OnceLock;
 
 use tokio::sync::OnceCell;
 
-use crate::agents::{OperatorHome, seen_by_opencode};
 use crate::config::{AgentKind, AgentSpec, Project, Suite};
 use crate::gate::WayOut;
 use crate::graders::{Tools, system_path};
@@ -16,7 +15,6 @@ use crate::model::{Isolation, Network, Progress};
 use crate::record::RunDir;
 use crate::runner::apple;
 use crate::runner::judges::judges;
-use crate::runner::machine;
 use crate::runner::programs::{Lack, lacking};
 use crate::runner::project::project_of;
 use crate::runner::references::references;
@@ -154,9 +152,9 @@ pub(super) async fn preflight(
             )]));
         }
     };
-    if let Err(problem) = level_suffices(&suite, &confinement) {
+    if let Some(why) = no_network_without_jail(&suite, &confinement) {
         drop(scratch.close(false));
-        return Err(problem);
+        return Err(RunError::Missing(vec![why]));
     }
     let way_out = match way_out(&suite, &operator_env) {
         Ok(way_out) => way_out,
@@ -234,16 +232,6 @@ fn way_out(suite: &Suite, operator: &[(OsString, OsString)]) -> Result<WayOut, S
         let found = operator.iter().find(|(name, _)| name == wanted);
         found.and_then(|(_, value)| value.to_str().map(str::to_owned))
     })
-}
-
-/// Whether what keeps the processes keeps what is asked for: the servers of a scenario and no others, and its network.
-fn level_suffices(suite: &Suite, confinement: &Confinement) -> Result<(), RunError> {
-    machine::servers(suite, confinement.level, Path::new("/"))?;
-    let operator = OperatorHome::from_env();
-    let operator = seen_by_opencode(operator, |file| confinement.shows(file));
-    machine::interfering(suite, &operator)?;
-    let why = no_network_without_jail(suite, confinement);
-    why.map_or(Ok(()), |why| Err(RunError::Missing(vec![why])))
 }
 
 /// Why a suite that takes the network away cannot run here, if so: only a jail can do that.

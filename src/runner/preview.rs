@@ -1,10 +1,7 @@
 //! What a run would do, for `--dry-run`: nothing is run and nothing kept.
 
 use std::ffi::OsString;
-use std::path::Path;
 
-use crate::agents::{OperatorHome, seen_by_opencode};
-use crate::model::Isolation;
 use crate::plan::{Missing, Plan, build};
 use crate::record::RunDir;
 use crate::runner::inputs::Given;
@@ -13,7 +10,7 @@ use crate::runner::project::project_of;
 use crate::runner::references::references;
 use crate::runner::request::run_to_resume;
 use crate::runner::secrets::redactor;
-use crate::runner::{RunError, RunRequest, drift, machine};
+use crate::runner::{RunError, RunRequest, drift};
 use crate::trial::base_environment;
 use crate::workspace::ResolveOptions;
 
@@ -36,20 +33,6 @@ pub struct Preview {
 /// The run directory to resume cannot be read, or the project not be found.
 pub fn preview(request: &RunRequest) -> Result<Preview, RunError> {
     let plan = build(&request.suite, request.trials);
-    // Nothing is tried here, so that whoever asks for no level is taken to get the highest.
-    let isolation = &request.suite.settings.isolation;
-    let level = isolation.level.unwrap_or(Isolation::Jail);
-    machine::servers(&request.suite, level, Path::new("/"))?;
-    let is_lent = |file: &Path| {
-        isolation
-            .lend
-            .iter()
-            .any(|lent| file.starts_with(&lent.path))
-    };
-    let operator = seen_by_opencode(OperatorHome::from_env(), |file| {
-        level != Isolation::Jail || is_lent(file)
-    });
-    machine::interfering(&request.suite, &operator)?;
     let (standing, drift) = match &request.resume {
         Some(path) => {
             let run_dir = run_to_resume(path)?;

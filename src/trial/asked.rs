@@ -5,7 +5,7 @@ use std::io;
 use std::net::TcpListener;
 use std::time::Duration;
 
-use crate::agents::{Answer, Asked, settings_question};
+use crate::agents::{Answer, Asked, settings_question, without_servers};
 use crate::gate::Gate;
 use crate::supervise::{
     self, ChildEnding, ChildSpec, EndReason, Heard, Limits, Listener, OutputStream, StdinPlan,
@@ -44,21 +44,22 @@ impl Told {
     }
 }
 
-/// Asks.
+/// Asks, and switches off servers that the agent reports and no scenario names.
 ///
 /// # Errors
 /// Settings with which it would measure something else, and a person who cancelled.
 pub(super) async fn ask(
     frame: &Frame<'_>,
     workspace: &Workspace,
-    ready: &Ready,
+    ready: &mut Ready,
 ) -> Result<Told, Stop> {
     let agent = frame.context.agent(frame.planned);
     let scenario = frame.context.scenario(frame.planned);
-    let Some(mut question) = settings_question(agent, scenario, &ready.invocation) else {
+    let question = |ready: &Ready| settings_question(agent, scenario, &ready.invocation);
+    let Some(mut current) = question(ready) else {
         return Ok(Told::default());
     };
-    let mut asked = question.first();
+    let mut asked = current.first();
     for _ in 0..MOST {
         let words = match asked {
             Asked::Fit => return Ok(Told::default()),
@@ -70,6 +71,12 @@ pub(super) async fn ask(
             }
             Asked::Untold(why) => return Ok(Told::nothing(why)),
             Asked::Refused(why) => return Err(Stop::spawn(why)),
+            Asked::Foreign(servers) => {
+                without_servers(&mut ready.invocation, &servers);
+                current = question(ready).unwrap_or(current);
+                asked = current.first();
+                continue;
+            }
             Asked::Further(words) => words,
         };
         let (mut spec, gate) = child(frame, workspace, ready);
@@ -78,7 +85,7 @@ pub(super) async fn ask(
         if ending.reason == EndReason::Cancelled {
             return Err(Stop::cancelled());
         }
-        asked = question.heard(&heard.answer(&ending));
+        asked = current.heard(&heard.answer(&ending));
     }
     Ok(Told::nothing("it was asked too often".to_owned()))
 }

@@ -6,7 +6,7 @@ use std::fs::{self, File, Metadata};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use crate::agents::{machine_settings, opencode_settings_named, server_names, version};
+use crate::agents::{server_names, version};
 use crate::config::AgentKind;
 use crate::model::Isolation;
 use crate::record::{Arms, Attestation, ProgramSeen, RunDir, text_digest};
@@ -18,10 +18,10 @@ use crate::trial::jail;
 use crate::trial::launched::programs;
 use crate::trial::listener::HeardAll;
 use crate::trial::mcp_seen;
-use crate::trial::preparation::{Ready, hidden_settings, machine};
+use crate::trial::preparation::Ready;
 use crate::trial::steering::{
-    Barren, CLAUDE_FILES, CODEX_FILES, HOME_FILES, Stamp, WORKSPACE_FILES, digest, files, may_hold,
-    stamp,
+    CLAUDE_FILES, CODEX_FILES, HOME_FILES, MACHINE_FILES, NAMED_FILES, Stamp, WORKSPACE_FILES,
+    digest, files, stamp,
 };
 use crate::workspace::{Workspace, sha256_hex, sha256_of};
 
@@ -39,7 +39,6 @@ pub struct Attested {
 struct State {
     arms: Arms,
     programs: HashMap<PathBuf, Known>,
-    barren: Barren,
     /// What `--version` said, by digest.
     versions: HashMap<String, Option<String>>,
 }
@@ -84,7 +83,7 @@ pub(super) fn before(
             .collect(),
         config_files: config_files(frame, ready, &spec.env)
             .into_iter()
-            .chain(frame.context.attested.lock().above(frame, &workspace.root))
+            .chain(above(frame, &workspace.root))
             .chain(named_settings(frame, spec))
             .collect(),
         env_names: names.map(std::borrow::Cow::into_owned).collect(),
@@ -185,21 +184,6 @@ async fn asked_version(frame: &Frame<'_>, seen: &Attestation) -> Option<String> 
 }
 
 impl State {
-    /// What steers an agent in the folders above its workspace, where many agents look, too: by whole paths.
-    fn above(&mut self, frame: &Frame<'_>, root: &Path) -> BTreeMap<String, String> {
-        // A jail shows none of these folders but the outermost.
-        let jailed = frame.context.confinement.level == Isolation::Jail;
-        let folders = root.ancestors().skip(1);
-        let seen = folders.filter(|folder| !jailed || folder.parent().is_none());
-        let mut found = BTreeMap::new();
-        for folder in seen {
-            let shown = folder.display().to_string();
-            let prefix = format!("above:{}/", shown.trim_end_matches('/'));
-            found.extend(self.barren.files(folder, &prefix, &WORKSPACE_FILES));
-        }
-        found
-    }
-
     /// A program by its content, which is read once as long as its file stays the same.
     fn program(&mut self, path: &Path) -> Option<ProgramSeen> {
         let about = fs::metadata(path).ok().filter(Metadata::is_file)?;
@@ -223,6 +207,20 @@ impl State {
             bytes: about.len(),
         })
     }
+}
+
+/// What steers an agent in the folders above its workspace, where many agents look, too: by whole paths.
+fn above(frame: &Frame<'_>, root: &Path) -> Vec<(String, String)> {
+    // A jail shows none of these folders but the outermost.
+    let jailed = frame.context.confinement.level == Isolation::Jail;
+    let folders = root.ancestors().skip(1);
+    let seen = folders.filter(|folder| !jailed || folder.parent().is_none());
+    let found = seen.flat_map(|folder| {
+        let shown = folder.display().to_string();
+        let prefix = format!("above:{}/", shown.trim_end_matches('/'));
+        files(folder, &prefix, &WORKSPACE_FILES)
+    });
+    found.collect()
 }
 
 /// The files that steer the agent outside of its workspace.
@@ -258,11 +256,6 @@ fn config_files(
     let found = places.into_iter().flat_map(|(folder, prefix, names)| {
         folder.into_iter().flat_map(move |folder| {
             let lent = lent_from(frame, &folder);
-            let names = if lent.is_some() || may_hold(&folder, names) {
-                names
-            } else {
-                &[]
-            };
             let seen = move |name: &&str| {
                 let shown = lent.as_ref().map(|home| home.join(name));
                 let shown = shown.filter(|path| is_lent(frame, path));
@@ -303,27 +296,25 @@ fn named_settings(frame: &Frame<'_>, spec: &ChildSpec) -> Vec<(String, String)> 
         let inside = |real: PathBuf| real.starts_with(&spec.cwd);
         confinement.shows(file) || fs::canonicalize(file).is_ok_and(inside)
     };
-    let named = opencode_settings_named(value, &spec.cwd).into_iter();
-    let seen = named.filter(|(_, file)| is_seen(file));
-    seen.filter_map(|(name, file)| Some((name, digest(&file)?)))
-        .collect()
+    let seen = |name: &&str| {
+        let mut parts = name.splitn(2, '/');
+        let named = value(parts.next()?).filter(|named| !named.as_os_str().is_empty())?;
+        let mut file = spec.cwd.join(named);
+        file.extend(parts);
+        let digest = digest(&file).filter(|_| is_seen(&file))?;
+        Some(((*name).to_owned(), digest))
+    };
+    NAMED_FILES.iter().filter_map(seen).collect()
 }
 
 /// Settings of the machine that the agent reads, by whole paths.
 fn of_the_machine(frame: &Frame<'_>) -> Vec<(String, String)> {
-    let kind = frame.context.agent(frame.planned).kind;
-    let jailed = frame.context.confinement.level == Isolation::Jail;
-    let hidden = if jailed {
-        hidden_settings(frame)
-    } else {
-        Vec::new()
-    };
-    let files = machine(frame).into_iter().flat_map(|root| {
-        let names = machine_settings(kind).iter();
-        names.map(|name| root.join(name))
-    });
-    let seen = files.filter(|file| !hidden.contains(file));
-    seen.filter_map(|file| Some((format!("machine:{}", file.display()), digest(&file)?)))
+    let confinement = &frame.context.confinement;
+    // A wrapper of the operator's may show another machine.
+    let is_seen = |file: &Path| confinement.level != Isolation::External && confinement.shows(file);
+    let files = MACHINE_FILES.iter().map(Path::new);
+    let seen = files.filter(|file| is_seen(file));
+    seen.filter_map(|file| Some((format!("machine:{}", file.display()), digest(file)?)))
         .collect()
 }
 

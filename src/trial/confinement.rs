@@ -12,6 +12,7 @@ use crate::model::{Isolation, WorkspaceKind};
 use crate::supervise::{ChildEnding, Probe};
 use crate::trial::answers::Answers;
 use crate::trial::program_path;
+use crate::trial::steering::MACHINE_FILES;
 use crate::workspace::histories;
 
 /// Places that everybody shares, which every jail has for itself.
@@ -124,6 +125,11 @@ impl Confinement {
             listed
                 .as_deref()
                 .filter(|listed| Some(*listed) != home.as_deref()),
+        );
+        hidden.extend(
+            MACHINE_FILES
+                .iter()
+                .filter_map(|file| Path::new(file).parent()),
         );
         if settings.workspace != WorkspaceKind::Shared {
             hidden.push(places.repository);

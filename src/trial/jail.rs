@@ -1,6 +1,5 @@
 //! What keeps one child of a trial: the jail of an agent, of a setup command, of a grader.
 
-use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::fs;
 use std::os::unix::fs::OpenOptionsExt as _;
@@ -12,7 +11,7 @@ use crate::supervise::{Containment, Jail, JailNetwork, Mount, find_program};
 use crate::trial::environment::program_path;
 use crate::trial::frame::Frame;
 use crate::trial::named_files::files_named;
-use crate::trial::preparation::{go_between, hidden_settings};
+use crate::trial::preparation::go_between;
 use crate::workspace::Workspace;
 
 /// Who is kept.
@@ -102,7 +101,6 @@ fn mounts(frame: &Frame<'_>, workspace: &Workspace, role: Role<'_>) -> Vec<Mount
     let trial = workspace.root.parent().unwrap_or(&workspace.root);
     mounts.push(show(trial, true));
     mounts.extend(papers(frame, role));
-    mounts.extend(without_settings(frame, role));
     // Outer places first; of two at one place the later one is seen.
     mounts.sort_by_key(|mount| place(mount).components().count());
     mounts
@@ -191,28 +189,6 @@ fn given(frame: &Frame<'_>, words: &[OsString]) -> Vec<PathBuf> {
         is_hidden && !confinement.answers.are_closed(file)
     });
     files
-}
-
-/// Settings of the machine whose servers cannot be switched off are not there; what lies beside them is.
-fn without_settings(frame: &Frame<'_>, role: Role<'_>) -> Vec<Mount> {
-    let hidden = match role {
-        Role::Agent(..) => hidden_settings(frame),
-        Role::Setup | Role::Grader => Vec::new(),
-    };
-    let folders: BTreeSet<&Path> = hidden.iter().filter_map(|file| file.parent()).collect();
-    let mut mounts = Vec::new();
-    for folder in folders {
-        mounts.push(hide(folder.to_owned()));
-        let entries = fs::read_dir(folder).into_iter().flatten().flatten();
-        let others = entries.map(|entry| entry.path());
-        let others = others.filter(|path| !hidden.contains(path));
-        mounts.extend(others.map(|path| Mount::Lent {
-            from: fs::canonicalize(&path).unwrap_or_else(|_| path.clone()),
-            at: path,
-            write: false,
-        }));
-    }
-    mounts
 }
 
 /// The agent's program, and where it really lies.

@@ -1,8 +1,8 @@
 //! What became of the MCP servers of a trial: by the agent's word, and by what the servers themselves told it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use crate::agents::{Met, ServerNoted, ToolList, servers_noted};
+use crate::agents::{Met, ServerNoted, ToolList, server_programs, servers_noted};
 use crate::config::AgentKind;
 use crate::model::{McpServerSeen, Terminal};
 use crate::record::{Attestation, ServerTools, write_file};
@@ -13,60 +13,75 @@ use crate::trial::listener::HeardAll;
 /// Adds the servers and their tools to what was seen of an agent, and keeps what they wrote to standard error. The agent's word
 /// of a server counts more than a note. Returns a sentence for each server of the scenario that never started.
 pub(super) fn add(frame: &Frame<'_>, heard: &HeardAll, seen: &mut Attestation) -> Vec<String> {
-    let noted = servers_noted(&frame.private);
-    let told = told_by_agent(frame, heard);
+    let notes = Notes::read(frame);
     let went_well = heard.report.terminal == Terminal::Done;
-    // What it told when it was asked before it began.
+    // What it said when it was asked before it began.
     let asked = std::mem::take(&mut seen.mcp_servers);
-    seen.mcp_servers = told.unwrap_or_else(|| {
-        let expected = seen.mcp_expected.iter();
-        let status = |name: &String| {
-            if let Some(told) = told_at_last(&heard.report.mcp_servers, name) {
-                return (name.clone(), told);
-            }
-            if let Some(told) = asked.get(name) {
-                return (name.clone(), short(told));
-            }
-            let status = noted.as_ref().map_or("given", |noted| {
-                // An address is met directly, and nothing is noted of it.
-                let directly = !is_program(frame, name);
-                status(
-                    noted.get(name).filter(|_| !directly),
-                    went_well && !directly,
-                )
-            });
-            (name.clone(), status.to_owned())
-        };
-        expected.map(status).collect()
-    });
-    let noted = noted.unwrap_or_default();
-    let kind = frame.context.agent(frame.planned).speaks();
+    let known = |name: &String| {
+        let told = told_at_last(&heard.report.mcp_servers, name);
+        let told = told.or_else(|| asked.get(name).map(|told| short(told)));
+        let status = told.unwrap_or_else(|| notes.status(name, went_well).to_owned());
+        (name.clone(), status)
+    };
+    seen.mcp_servers = told_by_agent(frame, heard)
+        .unwrap_or_else(|| seen.mcp_expected.iter().map(known).collect());
+    let lists_tools = frame.context.agent(frame.planned).speaks() == AgentKind::ClaudeCode;
     for (name, status) in &mut seen.mcp_servers {
-        let server = noted.get(name).filter(|_| is_program(frame, name));
-        let lacking = server.filter(|server| is_sure(server, went_well));
-        let has_some = match kind {
-            AgentKind::ClaudeCode => lists_some_of(&heard.seen.tools, name),
-            _ => None,
-        };
-        let of_list = |server| lacking_tools(status, server, takes_list(server, kind, has_some));
-        if let Some(lacking) = lacking.and_then(of_list) {
+        let server = notes.servers.get(name);
+        let server = server.filter(|server| is_sure(server, went_well));
+        let has_some = || lists_some_of(&heard.seen.tools, name);
+        let has_some = lists_tools.then(has_some).flatten();
+        if let Some(lacking) = lacking_tools(status, server, has_some) {
             lacking.clone_into(status);
-        } else if status == "connected" && has_some == Some(false) {
-            WITHOUT_TOOLS.clone_into(status);
         } else if heard.report.mcp_trouble && matches!(status.as_str(), "connected" | "given") {
             IN_TROUBLE.clone_into(status);
         }
     }
-    let not_started = not_started(heard.report.mcp_failure.as_deref(), &noted, seen);
-    keep_stderr(frame, &noted);
-    let told = noted
-        .into_iter()
-        .filter(|(_, server)| !server.tools_sha256.is_empty());
-    seen.mcp_tools = told
-        .take(MOST_NAMES)
-        .map(|(name, server)| (short(&name), tools(&server)))
-        .collect();
+    let not_started = not_started(heard.report.mcp_failure.as_deref(), &notes.servers, seen);
+    keep_stderr(frame, &notes.servers);
+    seen.mcp_tools = notes.tools();
     not_started
+}
+
+/// What was noted of the scenario's servers that are programs.
+struct Notes {
+    programs: BTreeSet<String>,
+    servers: BTreeMap<String, ServerNoted>,
+    /// Whether anything was to be noted.
+    are_kept: bool,
+}
+
+impl Notes {
+    fn read(frame: &Frame<'_>) -> Self {
+        let programs = programs(frame);
+        let noted = servers_noted(&frame.private);
+        let are_kept = noted.is_some();
+        let mut servers = noted.unwrap_or_default();
+        // An address is met directly, so a note of one is somebody else's.
+        servers.retain(|name, _| programs.contains(name));
+        Self {
+            programs,
+            servers,
+            are_kept,
+        }
+    }
+
+    fn status(&self, name: &str, went_well: bool) -> &'static str {
+        if self.are_kept && self.programs.contains(name) {
+            status(self.servers.get(name), went_well)
+        } else {
+            "given"
+        }
+    }
+
+    fn tools(&self) -> BTreeMap<String, ServerTools> {
+        let listed = self.servers.iter();
+        let listed = listed.filter(|(_, server)| !server.tools_sha256.is_empty());
+        listed
+            .take(MOST_NAMES)
+            .map(|(name, server)| (short(name), tools(server)))
+            .collect()
+    }
 }
 
 /// What is to be said of each server of the scenario that its agent could not reach at all. One that answered once has started,
@@ -133,6 +148,9 @@ const WITHOUT_TOOLS: &str = "connected_without_tools";
 /// The status of a server whose list of tools broke off: some agents take those that came, others none.
 const LIST_CUT: &str = "connected_with_cut_list";
 
+/// The status of a server whose list of tools is not valid MCP: some agents then take none of them.
+const LIST_FLAWED: &str = "connected_with_flawed_list";
+
 /// The status of all servers of which nothing worse is known, where the agent said that one of them gave trouble.
 const IN_TROUBLE: &str = "trouble_told";
 
@@ -152,27 +170,22 @@ fn is_sure(server: &ServerNoted, went_well: bool) -> bool {
     went_well || (server.tools.is_empty() && !server.tools_sha256.is_empty())
 }
 
-/// What is to be said of a server that the agent calls connected and whose tools it has not, or not all.
-fn lacking_tools(status: &str, server: &ServerNoted, is_taken: bool) -> Option<&'static str> {
-    let is_up = status == "connected" && server.met == Met::Answered;
-    let lacking = match server.list {
-        ToolList::Cut => Some(LIST_CUT),
-        _ if !is_taken || server.tools.is_empty() => Some(WITHOUT_TOOLS),
-        ToolList::Sound | ToolList::Flawed => None,
+/// What is to be said of a server that the agent calls connected and whose tools it may not have, or not all. Where it lists its own
+/// tools, that list says whether it has some.
+fn lacking_tools(
+    status: &str,
+    server: Option<&ServerNoted>,
+    has_some: Option<bool>,
+) -> Option<&'static str> {
+    let server = server.filter(|server| server.met == Met::Answered);
+    let has_none = server.is_some_and(|server| server.tools.is_empty());
+    let lacking = match server.map(|server| server.list) {
+        Some(ToolList::Cut) => Some(LIST_CUT),
+        _ if has_none || has_some == Some(false) => Some(WITHOUT_TOOLS),
+        Some(ToolList::Flawed) if has_some.is_none() => Some(LIST_FLAWED),
+        _ => None,
     };
-    lacking.filter(|_| is_up)
-}
-
-/// Whether an agent takes a server's list of tools. Where it lists its own tools, that says so. Codex and Copilot CLI leave out
-/// what is not as MCP asks for and take the others; opencode asks again for a list without what the tools say of their output.
-fn takes_list(server: &ServerNoted, kind: AgentKind, has_some: Option<bool>) -> bool {
-    let is_sound = server.list != ToolList::Flawed;
-    match kind {
-        AgentKind::ClaudeCode => has_some.unwrap_or(is_sound && !server.odd_outputs),
-        AgentKind::Gemini | AgentKind::Qwen => is_sound && !server.odd_outputs,
-        AgentKind::Opencode => is_sound,
-        AgentKind::Codex | AgentKind::Copilot | AgentKind::Command | AgentKind::Replay => true,
-    }
+    lacking.filter(|_| status == "connected")
 }
 
 /// What an agent told of a server that tells nothing of those that came up, as opencode.
@@ -196,16 +209,11 @@ fn told_by_agent(frame: &Frame<'_>, heard: &HeardAll) -> Option<BTreeMap<String,
     tells.then(pair)
 }
 
-fn is_program(frame: &Frame<'_>, name: &str) -> bool {
-    let scenario = frame.context.scenario(frame.planned);
-    let programs = scenario
-        .mcp_config
-        .as_deref()
-        .map(crate::agents::server_programs);
-    programs
-        .unwrap_or_default()
-        .iter()
-        .any(|(program, _)| program == name)
+/// The servers of the scenario that are programs.
+fn programs(frame: &Frame<'_>) -> BTreeSet<String> {
+    let config = frame.context.scenario(frame.planned).mcp_config.as_deref();
+    let programs = config.map(server_programs).unwrap_or_default();
+    programs.into_iter().map(|(name, _)| name).collect()
 }
 
 /// The status of a server by its note; that an agent came to its end without it says more than that it was stopped.
@@ -246,62 +254,42 @@ mod tests {
             met: Met::Ended,
             ..ServerNoted::default()
         };
-        for (status, server, is_taken, expected) in [
-            ("connected", sound(), true, None),
-            ("connected", sound(), false, Some(WITHOUT_TOOLS)),
+        let flawed = || up(&["echo"], ToolList::Flawed);
+        for (status, server, has_some, expected) in [
+            ("connected", sound(), None, None),
+            ("connected", sound(), Some(false), Some(WITHOUT_TOOLS)),
             (
                 "connected",
                 up(&[], ToolList::Sound),
-                true,
+                None,
                 Some(WITHOUT_TOOLS),
             ),
             (
                 "connected",
                 up(&[], ToolList::Flawed),
-                true,
+                None,
                 Some(WITHOUT_TOOLS),
             ),
-            ("connected", up(&["echo"], ToolList::Flawed), true, None),
+            ("connected", flawed(), None, Some(LIST_FLAWED)),
+            ("connected", flawed(), Some(true), None),
             (
                 "connected",
                 up(&["echo"], ToolList::Cut),
-                true,
+                None,
                 Some(LIST_CUT),
             ),
             // What never answered, and what the agent gave up, has a word of its own.
-            ("connected", ended, true, None),
-            ("failed", sound(), false, None),
+            ("connected", ended, None, None),
+            ("failed", sound(), Some(false), None),
         ] {
             assert_eq!(
-                lacking_tools(status, &server, is_taken),
+                lacking_tools(status, Some(&server), has_some),
                 expected,
                 "{server:?}"
             );
         }
-    }
-
-    #[test]
-    fn a_list_of_tools_is_taken_where_the_agents_own_list_says_so_or_its_client_takes_such() {
-        let sound = up(&["echo"], ToolList::Sound);
-        let flawed = up(&["echo"], ToolList::Flawed);
-        let odd = ServerNoted {
-            odd_outputs: true,
-            ..sound.clone()
-        };
-        let kinds = [
-            (AgentKind::Codex, None, [true, true, true]),
-            (AgentKind::Copilot, None, [true, true, true]),
-            (AgentKind::Opencode, None, [true, true, false]),
-            (AgentKind::Gemini, None, [true, false, false]),
-            (AgentKind::Qwen, None, [true, false, false]),
-            (AgentKind::ClaudeCode, None, [true, false, false]),
-            (AgentKind::ClaudeCode, Some(true), [true, true, true]),
-            (AgentKind::ClaudeCode, Some(false), [false, false, false]),
-        ];
-        for (kind, has_some, expected) in kinds {
-            let taken = [&sound, &odd, &flawed].map(|server| takes_list(server, kind, has_some));
-            assert_eq!(taken, expected, "{kind:?} {has_some:?}");
-        }
+        let unseen = lacking_tools("connected", None, Some(false));
+        assert_eq!(unseen, Some(WITHOUT_TOOLS), "an address");
     }
 
     #[test]

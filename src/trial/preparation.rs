@@ -7,7 +7,6 @@ use std::{fs, io};
 
 use crate::agents::{
     Invocation, InvocationContext, OperatorHome, compose_prompt, copy_settings, invocation_for,
-    machine_servers, seen_by_opencode,
 };
 use crate::config::{ScenarioSpec, TaskSpec};
 use crate::graders::{ForbiddenBaseline, capture_baseline};
@@ -63,9 +62,7 @@ pub(super) fn ready(frame: &Frame<'_>, workspace: &Workspace) -> Result<Ready, S
     let scenario = context.scenario(frame.planned);
     let task = context.task(frame.planned);
     let prompt = compose_prompt(task, scenario, &project_told(frame));
-    let operator = seen_by_opencode(OperatorHome::from_env(), |file| {
-        context.confinement.shows(file)
-    });
+    let operator = OperatorHome::from_env();
     let go_between = go_between(frame);
     let asked = InvocationContext {
         agent: context.agent(frame.planned),
@@ -82,7 +79,6 @@ pub(super) fn ready(frame: &Frame<'_>, workspace: &Workspace) -> Result<Ready, S
         path: &path,
         home_is_own: home_is_own(frame),
         go_between: go_between.as_deref(),
-        machine: machine(frame),
     };
     let invocation = invocation_for(&asked, &operator);
     let invocation = invocation.map_err(|error| Stop::spawn(error.to_string()))?;
@@ -133,21 +129,6 @@ pub(super) fn go_between(frame: &Frame<'_>) -> Option<PathBuf> {
     (has_servers && reachable)
         .then(|| std::env::current_exe().ok())
         .flatten()
-}
-
-/// The root of the machine that the agent sees: a wrapper of the operator's may show another one.
-pub(super) fn machine<'a>(frame: &Frame<'_>) -> Option<&'a Path> {
-    let is_this = frame.context.confinement.level != Isolation::External;
-    is_this.then_some(Path::new("/"))
-}
-
-/// Files of the machine's settings that an agent of this trial must not see, since their servers cannot be switched off.
-pub(super) fn hidden_settings(frame: &Frame<'_>) -> Vec<PathBuf> {
-    let kind = frame.context.agent(frame.planned).kind;
-    let config = frame.context.scenario(frame.planned).mcp_config.as_deref();
-    let found = machine(frame).map(|root| machine_servers(kind, config, root));
-    let staying = found.unwrap_or_default().staying.into_iter();
-    staying.map(|(file, _)| file).collect()
 }
 
 /// Makes a trial's private folder, beside those of other trials but not close to them on the disk.

@@ -82,7 +82,7 @@ async fn stages(frame: &Frame<'_>, draft: &mut Draft, slot: &mut Slot) -> Result
     let mut ready = preparation::ready(frame, workspace)?;
     slot.secrets = known_secrets(&ready.invocation);
     set_up(frame, workspace, &ready.invocation).await?;
-    ready.told = asked::ask(frame, workspace, &ready).await?;
+    ready.told = asked::ask(frame, workspace, &mut ready).await?;
     let baseline = preparation::baseline(frame, workspace)?;
     start_servers(frame, workspace, &ready).await?;
     let untouched = workspace

@@ -90,6 +90,24 @@ fn settings_that_opencode_tells_and_that_no_scenario_asks_for_are_refused_before
     }
 }
 
+/// It names them wherever they come from, so no list of places is needed.
+#[test]
+fn servers_that_opencode_reports_and_no_scenario_names_are_switched_off() {
+    let off = r#"'"evil":{"enabled":false}'"#;
+    let config = format!(
+        r#"case "$OPENCODE_CONFIG_CONTENT" in *{off}*) {} ;; *) echo '{{"mcp":{{"evil":{{"command":["x"]}}}}}}' ;; esac"#,
+        USUAL[0]
+    );
+    for servers in [false, true] {
+        let body = format!("case \"$OPENCODE_CONFIG_CONTENT\" in *{off}*) {SOLVE} ;; esac");
+        let sandbox = asked([&config, USUAL[1]], "", (servers, &body));
+        let (_, row) = run(&sandbox, &[]);
+        assert_eq!(row["success"], true, "{row:#}");
+        let flags = row["attestation_flags"].to_string();
+        assert!(!flags.contains("mcp_unexpected"), "{row:#}");
+    }
+}
+
 #[test]
 fn an_opencode_that_goes_by_the_settings_of_its_scenario_is_not_flagged() {
     for servers in [false, true] {

@@ -199,44 +199,6 @@ echo '{{"type":"result","status":"success","stats":{{"total_tokens":15,"input_to
 }
 
 #[test]
-fn a_server_in_a_hidden_folder_of_the_home_is_in_opencodes_way_only_where_it_is_shown() {
-    if !crate::jail::can_be_had() {
-        return;
-    }
-    let theirs = r#"{"mcp":{"lab":{"timeout":1}}}"#;
-    for (level, lends, code) in [
-        ("none", "", 2),
-        ("jail", "", 0),
-        ("jail", "'HOME/.opencode'", 2),
-    ] {
-        let sandbox = Sandbox::new().agent("fake", "opencode", SOLVE);
-        let lends = lends.replace("HOME", &sandbox.path("home").display().to_string());
-        let sandbox = sandbox
-            .suite(&format!(
-                "isolation: {{level: {level}, require: true}}\n  lend: [{lends}]"
-            ))
-            .suite("scenarios: [with_lab]")
-            .section("scenarios:\n  - id: with_lab\n    mcp_config: lab.json\n");
-        let servers = json!({"mcpServers": {"lab": {"command": "true"}}}).to_string();
-        fs::write(sandbox.path("lab.json"), servers).expect("write the servers");
-        let folder = sandbox.path("home/.opencode");
-        fs::create_dir_all(&folder).expect("make a folder");
-        fs::write(folder.join("opencode.json"), theirs).expect("write the settings");
-        for words in [&["run", "--dry-run"][..], &["run", "--quiet"]] {
-            let ran = sandbox.proctor(words);
-            let refused = ran.stderr.contains("mcp.lab.timeout would be in");
-            assert_eq!(
-                refused,
-                code == 2,
-                "{level} {lends} {words:?}: {}",
-                ran.stderr
-            );
-            assert_eq!(ran.code == Some(2), code == 2, "{words:?}: {}", ran.stderr);
-        }
-    }
-}
-
-#[test]
 fn a_gemini_that_tells_of_issues_with_its_servers_is_not_plainly_connected() {
     let end = r#"echo '{"type":"result","status":"success","stats":{"total_tokens":2,"input_tokens":1,"output_tokens":1,"cached":0,"input":1}}'"#;
     let issues = "MCP issues detected. Run /mcp list for status.";

@@ -1,8 +1,9 @@
 //! What an agent is asked before it starts: which settings it goes by or which servers it reaches, where its kind can tell them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 
+use crate::codex::Configured;
 use crate::gemini::Listed;
 use crate::invocation::Invocation;
 use crate::opencode::InForce;
@@ -28,6 +29,8 @@ pub enum Asked {
     Further(Vec<OsString>),
     /// The settings in force are those that the scenario asks for.
     Fit,
+    /// It would start these servers, which the scenario does not name. They are to be switched off ([`crate::without_servers`]), and asked anew.
+    Foreign(BTreeSet<String>),
     /// Its servers are in this state, by name: `connected` or another one.
     Servers(BTreeMap<String, String>),
     /// It did not tell its settings or servers, for this reason.
@@ -45,6 +48,7 @@ pub struct Question(By);
 enum By {
     Opencode(InForce),
     Gemini(Listed),
+    Codex(Configured),
 }
 
 impl Question {
@@ -54,6 +58,7 @@ impl Question {
         match &self.0 {
             By::Opencode(question) => question.first(),
             By::Gemini(question) => question.first(),
+            By::Codex(question) => question.first(),
         }
     }
 
@@ -62,6 +67,7 @@ impl Question {
         match &mut self.0 {
             By::Opencode(question) => question.heard(answer),
             By::Gemini(question) => question.heard(answer),
+            By::Codex(question) => question.heard(answer),
         }
     }
 }
@@ -79,6 +85,7 @@ pub fn settings_question(
         _ if !takes_servers => None,
         AgentKind::Opencode => Some(By::Opencode(InForce::of(invocation))),
         AgentKind::Gemini => Listed::of(scenario, invocation).map(By::Gemini),
+        AgentKind::Codex => Configured::of(scenario, invocation).map(By::Codex),
         _ => None,
     };
     by.map(Question)

@@ -1,6 +1,5 @@
 //! How an agent is started: its command line, its environment, its input.
 
-use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -48,8 +47,6 @@ pub struct InvocationContext<'a> {
     pub home_is_own: bool,
     /// This program, if it is to stand before the MCP servers and note what they tell.
     pub go_between: Option<&'a Path>,
-    /// The root of the machine that the agent sees, whose settings may start servers; `None` where that may be another machine.
-    pub machine: Option<&'a Path>,
 }
 
 /// A started agent to be.
@@ -164,7 +161,7 @@ pub fn invocation_for(
     let mut private = home::make(agent.kind, clean, place)?;
     let mut extra_args = Vec::new();
     if agent.command.iter().any(|token| token == "{EXTRA_ARGS}") {
-        extra_args = extra_arguments(context, operator, &mut private)?;
+        extra_args = extra_arguments(context, &mut private)?;
     }
     let stdin = stdin(agent, context.prompt)?;
     let mut env = private.env;
@@ -249,26 +246,23 @@ fn stdin(agent: &AgentSpec, prompt: &str) -> Result<Option<Vec<u8>>, InvocationE
 /// What goes where `{EXTRA_ARGS}` stands: MCP, what keeps the shims in front, the scenario's own arguments.
 fn extra_arguments(
     context: &InvocationContext<'_>,
-    operator: &OperatorHome,
     private: &mut home::PrivateHome,
 ) -> Result<Vec<String>, InvocationError> {
     let kind = context.agent.kind;
-    let watched = watched_servers(context, private)?;
-    let config = watched
-        .as_deref()
-        .or(context.scenario.mcp_config.as_deref());
-    let whose = (context.agent, context.scenario, context.settings);
-    mcp::tools_taken(whose, operator, context.workdir)?;
+    let servers = trial_servers(context, private)?;
     let mut arguments = match kind {
         AgentKind::ClaudeCode => {
-            let (mut arguments, file) = mcp::claude_arguments(config, context.private)?;
+            let (mut arguments, file) = mcp::claude_arguments(&servers, context.private)?;
             private.secrets.push(file);
             arguments.extend(without_sessions(context));
             arguments
         }
         AgentKind::Codex => {
-            let others = servers_of_the_machine(context);
-            let servers = mcp::codex_servers(config, &others, context.mcp.env.keys())?;
+            let servers = mcp::codex_servers(servers, context.mcp.env.keys());
+            let servers = servers.map_err(|problem| InvocationError::Mcp {
+                path: context.scenario.mcp_config.clone().unwrap_or_default(),
+                problem,
+            })?;
             let lent = servers.env.into_iter();
             private
                 .env
@@ -278,13 +272,17 @@ fn extra_arguments(
             arguments.extend(codex_distrust(context.workdir));
             arguments
         }
-        AgentKind::Gemini => {
-            mcp::gemini_arguments(config, private.agent_home.as_deref(), web_setting(context))?
+        AgentKind::Gemini => mcp::gemini_arguments(
+            &servers,
+            private.agent_home.as_deref(),
+            web_setting(context),
+        )?,
+        AgentKind::Qwen => with_file(mcp::qwen_arguments(&servers, context.private)?, private),
+        AgentKind::Copilot => {
+            with_file(mcp::copilot_arguments(&servers, context.private)?, private)
         }
-        AgentKind::Qwen => with_file(mcp::qwen_arguments(config, context.private)?, private),
-        AgentKind::Copilot => with_file(mcp::copilot_arguments(config, context.private)?, private),
         AgentKind::Opencode => {
-            let settings = opencode_content(context, operator, config)?;
+            let settings = opencode_content(context, &servers);
             private
                 .env
                 .push((OPENCODE_CONTENT.to_owned(), settings.into()));
@@ -312,36 +310,23 @@ fn web_setting(context: &InvocationContext<'_>) -> Option<(&'static str, Value)>
     web::setting(context.agent.kind).filter(|_| settled == WebTools::Off)
 }
 
-/// Servers that settings of the machine start, as far as they can be switched off.
-fn servers_of_the_machine(context: &InvocationContext<'_>) -> BTreeSet<String> {
-    let config = context.scenario.mcp_config.as_deref();
-    let found = context
-        .machine
-        .map(|root| mcp::machine_servers(context.agent.kind, config, root));
-    found.unwrap_or_default().off
-}
-
-/// The scenario's servers as the agent is given them, each met through this program unless they are to be met directly; `None`
-/// where there are none, or they are given as they are written.
-fn watched_servers(
+/// The scenario's servers as the agent is to start them.
+fn trial_servers(
     context: &InvocationContext<'_>,
     private: &mut home::PrivateHome,
-) -> Result<Option<PathBuf>, InvocationError> {
-    let Some(servers) = context.scenario.mcp_config.as_deref() else {
-        return Ok(None);
+) -> Result<mcp::Servers, InvocationError> {
+    let Some(config) = context.scenario.mcp_config.as_deref() else {
+        return Ok(mcp::Servers::new());
     };
-    let paths = &context.scenario.mcp_paths;
-    let between = match context.go_between {
-        Some(program) => {
-            let place = (program, context.private);
-            mcp::with_go_between((servers, paths), context.workdir, place)?
-        }
-        None if paths.is_empty() => return Ok(None),
-        None => mcp::with_paths((servers, paths), context.private)?,
+    let trial = mcp::ForTrial {
+        paths: &context.scenario.mcp_paths,
+        workdir: context.workdir,
+        go_between: context.go_between,
+        private: context.private,
     };
-    private.secrets.extend(between.environments);
-    private.secrets.push(between.servers.clone());
-    Ok(Some(between.servers))
+    let (servers, environments) = trial.servers(config)?;
+    private.secrets.extend(environments);
+    Ok(servers)
 }
 
 /// Claude Code keeps its sessions, which tell the tokens of a trial that was killed; but not in the person's own home, where
@@ -361,24 +346,15 @@ fn with_file(
 }
 
 /// opencode's settings of last resort, into which those of the suite are taken.
-fn opencode_content(
-    context: &InvocationContext<'_>,
-    operator: &OperatorHome,
-    config: Option<&Path>,
-) -> Result<String, InvocationError> {
+fn opencode_content(context: &InvocationContext<'_>, servers: &mcp::Servers) -> String {
     let set = [
         &context.agent.env,
         &context.scenario.env,
         &context.settings.env,
     ];
     let given = set.iter().find_map(|env| env.get(OPENCODE_CONTENT));
-    let whose = (context.agent, context.scenario, context.settings);
-    mcp::opencode_merges(whose, operator, context.workdir)?;
-    let named = mcp::opencode_besides(whose, operator, context.workdir);
-    let mut others = mcp::opencode_servers(operator, context.workdir, named);
-    others.extend(servers_of_the_machine(context));
     let given = given.map(String::as_str);
-    mcp::opencode_content(config, &others, (given, web_setting(context)))
+    mcp::opencode_content(servers, given, web_setting(context))
 }
 
 /// Codex runs commands in a login shell, whose profile sets PATH anew and loses the shims: neither may happen.

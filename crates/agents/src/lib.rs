@@ -48,19 +48,19 @@ pub use commands::{KNOWN_AGENTS, default_command, find_on_path, lent_to, version
 pub use hidden::hides_its_calls;
 pub use home::{
     Login, OperatorHome, copy_settings, git_texts, keys_of, login, login_texts, texts_of,
+    usual_folder,
 };
 pub use invocation::{Invocation, InvocationContext, InvocationError, invocation, invocation_for};
 pub use led::{Led, SCRIPTED_KEY, led};
 pub use mcp::{
-    MachineServers, McpCommand, Met, ServerNoted, ServerNotes, ToolList, machine_servers,
-    machine_settings, mcp_commands, opencode_merges, opencode_settings_named, seen_by_opencode,
-    server_names, server_programs, server_variables, servers_noted, servers_with_folder,
-    tools_taken,
+    McpCommand, Met, ServerNoted, ServerNotes, ToolList, mcp_commands, server_names,
+    server_programs, server_variables, servers_noted,
 };
+pub use opencode::without_servers;
 pub use prompt::compose_prompt;
 pub use provider::{hosts_of, provider_hosts};
 pub use reset::{reset_moment, zone_of};
-pub use sessions::{SessionTokens, session_tokens, settle_fault, settle_usage, usual_folder};
+pub use sessions::{SessionTokens, session_tokens, settle_fault, settle_usage};
 pub use stream::{Hearer, StreamReader};
 pub use transcript::{TranscriptText, transcript_line};
 pub use web::{WebTools, is_web_tool};

@@ -3,39 +3,26 @@
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use serde::Deserialize;
+use serde_json::{Map, Value};
 
 use crate::InvocationError;
 
-mod changed;
 mod codex;
-mod further;
-mod gemini;
-mod machine;
-mod merged;
+mod dialects;
+mod for_trial;
 mod noted;
-mod organisation;
-mod taken;
 mod tool_list;
 
-pub(super) use changed::{with_go_between, with_paths};
 pub(super) use codex::codex_servers;
-pub(super) use further::OPENCODE_OLD;
-pub use further::opencode_settings_named;
-pub(super) use further::{
-    copilot_arguments, gemini_arguments, opencode_content, opencode_servers, qwen_arguments,
+pub(super) use dialects::{
+    claude_arguments, copilot_arguments, gemini_arguments, opencode_content, qwen_arguments,
 };
-pub use machine::{MachineServers, machine_servers, machine_settings};
-pub(super) use merged::opencode_besides;
-pub use merged::{opencode_merges, seen_by_opencode};
+pub(super) use for_trial::ForTrial;
 pub use noted::{Met, ServerNoted, ServerNotes, servers_noted};
-pub use taken::tools_taken;
-pub(super) use taken::{Rule, taking};
 pub use tool_list::ToolList;
-
-use changed::marked;
 
 /// The mark that makes a server's calls of watched commands count as the server's, not as the agent's.
 const MCP_PROCESS: (&str, &str) = ("EVAL_MCP_PROCESS", "1");
@@ -44,12 +31,12 @@ const MCP_PROCESS: (&str, &str) = ("EVAL_MCP_PROCESS", "1");
 #[derive(Debug, Deserialize)]
 struct McpFile {
     #[serde(rename = "mcpServers")]
-    servers: BTreeMap<String, Server>,
+    servers: Servers,
 }
 
 /// One entry: a program, or an address.
 #[derive(Debug, Deserialize)]
-struct Server {
+pub(super) struct Server {
     command: Option<String>,
     #[serde(default)]
     args: Vec<String>,
@@ -71,7 +58,13 @@ struct Server {
     enabled: Option<bool>,
     disabled: Option<bool>,
     required: Option<bool>,
+    /// Keys of which nothing is known here.
+    #[serde(flatten)]
+    further: Map<String, Value>,
 }
+
+/// Servers by name.
+pub(super) type Servers = BTreeMap<String, Server>;
 
 /// How a server is started.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -96,30 +89,6 @@ pub fn mcp_commands(config: &Path) -> Vec<McpCommand> {
             })
         })
         .collect()
-}
-
-/// Claude Code's arguments: only the servers of one file, which lies in the trial-private folder `private`.
-///
-/// Without servers that file is empty. With them it is the scenario's, in which each program is marked with
-/// `EVAL_MCP_PROCESS=1`, since Claude Code hands a server its own environment, where the mark must not stand.
-///
-/// # Errors
-/// A file that cannot be read or is no MCP file, or a folder that cannot be written.
-pub(super) fn claude_arguments(
-    config: Option<&Path>,
-    private: &Path,
-) -> Result<(Vec<String>, PathBuf), InvocationError> {
-    let text = match config {
-        None => "{\"mcpServers\":{}}\n".to_owned(),
-        Some(config) => marked(config)?,
-    };
-    let file = private.join("mcp.json");
-    crate::home::write_private(&file, text.as_bytes())?;
-    let path = file
-        .to_str()
-        .ok_or_else(|| InvocationError::NotText { path: file.clone() })?;
-    let arguments = ["--strict-mcp-config", "--mcp-config", path].map(str::to_owned);
-    Ok((arguments.to_vec(), file))
 }
 
 /// The variables and headers that a file of servers holds, by name, and their addresses; none where it cannot be read.
@@ -147,15 +116,6 @@ pub fn server_names(path: &Path) -> Vec<String> {
     on.map(|(name, _)| name).collect()
 }
 
-/// Names of the servers in a file that are on and are to begin in a folder of their own; none where it cannot be read.
-#[must_use]
-pub fn servers_with_folder(path: &Path) -> Vec<String> {
-    let on = on(path).unwrap_or_default().into_iter();
-    on.filter(|(_, server)| server.cwd.is_some())
-        .map(|(name, _)| name)
-        .collect()
-}
-
 /// Name and program of each server in a file that is a program and not switched off; none where it cannot be read.
 #[must_use]
 pub fn server_programs(path: &Path) -> Vec<(String, OsString)> {
@@ -171,7 +131,7 @@ impl Server {
 }
 
 /// The servers of a file that are not switched off: only some agents know the keys that say so.
-fn on(path: &Path) -> Result<BTreeMap<String, Server>, InvocationError> {
+fn on(path: &Path) -> Result<Servers, InvocationError> {
     let mut servers = read(path)?.servers;
     servers.retain(|_, server| server.is_on());
     Ok(servers)

@@ -1,6 +1,7 @@
 //! What Codex prints with `codex exec --json`: one JSON object a line, items with ids, usage at the end of a turn.
 
 mod at_once;
+mod configured;
 mod in_order;
 mod items;
 mod stderr;
@@ -9,6 +10,7 @@ mod wire;
 
 use serde_json::value::RawValue;
 
+pub(super) use crate::codex::configured::Configured;
 use crate::codex::items::Items;
 use crate::codex::stderr::StderrReader;
 pub(super) use crate::codex::wire::CodexUsage;

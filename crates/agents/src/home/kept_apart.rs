@@ -155,16 +155,19 @@ mod tests {
     #[test]
     fn what_logs_in_is_known_from_the_files_of_every_kind() {
         let folder = tempfile::tempdir().expect("a folder");
-        let home = |name: &str| Some(folder.path().join(name));
+        let own = [
+            (AgentKind::ClaudeCode, "claude"),
+            (AgentKind::Codex, "codex"),
+            (AgentKind::Gemini, "gemini"),
+            (AgentKind::Opencode, "opencode"),
+            (AgentKind::Copilot, "copilot"),
+        ];
         let operator = OperatorHome {
-            claude: home("claude"),
-            codex: home("codex"),
-            gemini: home("gemini"),
-            home: home("home"),
-            opencode: home("opencode"),
-            opencode_config: home("opencode_config"),
-            copilot: home("copilot"),
-            ..OperatorHome::default()
+            home: Some(folder.path().join("home")),
+            folders: own
+                .map(|(kind, name)| (kind, folder.path().join(name)))
+                .into(),
+            opencode_config: Some(folder.path().join("opencode_config")),
         };
         let file = |path: &str, text: &str| {
             let path = folder.path().join(path);

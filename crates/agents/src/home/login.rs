@@ -1,14 +1,13 @@
 //! What of the operator's home an agent needs to be logged in, and to be set up as the operator has it.
 
-use std::borrow::Cow;
+use std::collections::HashMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::InvocationError;
 use crate::home::settings;
-use crate::home::{PrivateHome, with_committer, without_plugins, write_private};
-use crate::mcp::OPENCODE_OLD;
-use proctor_config::{AgentKind, Settings};
+use crate::home::{PrivateHome, own_folder, with_committer, without_plugins, write_private};
+use proctor_config::AgentKind;
 
 /// Where git keeps the operator's settings, from the home.
 pub(super) const SETTINGS_OF_GIT: [&str; 2] = [".gitconfig", ".config/git/config"];
@@ -18,26 +17,10 @@ pub(super) const SETTINGS_OF_GIT: [&str; 2] = [".gitconfig", ".config/git/config
 pub struct OperatorHome {
     /// `HOME`
     pub home: Option<PathBuf>,
-    /// `CODEX_HOME`, else `~/.codex`.
-    pub codex: Option<PathBuf>,
-    /// `CLAUDE_CONFIG_DIR`, else `~/.claude`.
-    pub claude: Option<PathBuf>,
-    /// `.gemini` in `GEMINI_CLI_HOME`, else in the home.
-    pub gemini: Option<PathBuf>,
-    /// `QWEN_HOME`, else `~/.qwen`.
-    pub qwen: Option<PathBuf>,
-    /// `COPILOT_HOME`, else `~/.copilot`.
-    pub copilot: Option<PathBuf>,
-    /// `opencode` in `XDG_DATA_HOME`, else in `~/.local/share`: its login.
-    pub opencode: Option<PathBuf>,
+    /// Each agent's own folder.
+    pub folders: HashMap<AgentKind, PathBuf>,
     /// `opencode` in `XDG_CONFIG_HOME`, else in `~/.config`: its settings.
     pub opencode_config: Option<PathBuf>,
-    /// `.opencode` in the home: more of its settings.
-    pub opencode_in_home: Option<PathBuf>,
-    /// `OPENCODE_CONFIG`: a file of settings more.
-    pub opencode_file: Option<PathBuf>,
-    /// `OPENCODE_CONFIG_DIR`: a folder of settings more.
-    pub opencode_folder: Option<PathBuf>,
 }
 
 impl OperatorHome {
@@ -51,44 +34,21 @@ impl OperatorHome {
         };
         let home = path("HOME");
         let below = |folder: &str| home.as_ref().map(|home| home.join(folder));
-        let within = |variable, folder: &str, inner| {
-            let outer = path(variable).or_else(|| below(folder));
-            outer.map(|outer| outer.join(inner))
+        let folder = |kind| {
+            let own = own_folder(kind)?;
+            let named = path(own.variable).map(|at| own.within(at));
+            Some((kind, named.or_else(|| below(own.in_home))?))
         };
+        let config = path("XDG_CONFIG_HOME").or_else(|| below(".config"));
         Self {
-            codex: path("CODEX_HOME").or_else(|| below(".codex")),
-            claude: path("CLAUDE_CONFIG_DIR").or_else(|| below(".claude")),
-            gemini: within("GEMINI_CLI_HOME", "", ".gemini"),
-            qwen: path("QWEN_HOME").or_else(|| below(".qwen")),
-            copilot: path("COPILOT_HOME").or_else(|| below(".copilot")),
-            opencode: within("XDG_DATA_HOME", ".local/share", "opencode"),
-            opencode_config: within("XDG_CONFIG_HOME", ".config", "opencode"),
-            opencode_in_home: below(".opencode"),
-            opencode_file: path("OPENCODE_CONFIG"),
-            opencode_folder: path("OPENCODE_CONFIG_DIR"),
+            folders: AgentKind::ALL.into_iter().filter_map(folder).collect(),
+            opencode_config: config.map(|config| config.join("opencode")),
             home,
         }
     }
 
-    /// What of it an agent sees: a home of the trial's own has no settings of the operator's.
-    pub(crate) fn shown_under(&self, settings: &Settings) -> Cow<'_, Self> {
-        if settings.clean_agent_env {
-            Cow::Owned(Self::default())
-        } else {
-            Cow::Borrowed(self)
-        }
-    }
-
     pub(super) fn folder(&self, kind: AgentKind) -> Option<&Path> {
-        match kind {
-            AgentKind::ClaudeCode => self.claude.as_deref(),
-            AgentKind::Codex => self.codex.as_deref(),
-            AgentKind::Gemini => self.gemini.as_deref(),
-            AgentKind::Opencode => self.opencode.as_deref(),
-            AgentKind::Qwen => self.qwen.as_deref(),
-            AgentKind::Copilot => self.copilot.as_deref(),
-            AgentKind::Command | AgentKind::Replay => None,
-        }
+        self.folders.get(&kind).map(PathBuf::as_path)
     }
 }
 
@@ -198,7 +158,7 @@ pub(super) fn copied_files(kind: AgentKind, operator: &OperatorHome) -> Vec<Path
             "opencode.json",
             "opencode.jsonc",
             "config.json",
-            OPENCODE_OLD,
+            "config",
             "AGENTS.md",
         ];
         files.extend(names.map(|name| config.join(name)));

@@ -21,6 +21,58 @@ pub use login::{Login, OperatorHome, copy_settings, keys_of, login};
 /// Agents commit, and git wants to know who; the operator's name is not theirs.
 pub(super) const COMMITTER: (&str, &str) = ("agent", "agent@localhost");
 
+/// An agent's own folder: its login, settings and sessions.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct OwnFolder {
+    /// The variable that leads there.
+    variable: &'static str,
+    /// Where the folder lies in what the variable names, if that is not the folder itself.
+    inside: Option<&'static str>,
+    /// Where it lies below a home without that variable.
+    in_home: &'static str,
+}
+
+impl OwnFolder {
+    /// The folder, where the variable names `named`.
+    fn within(self, mut named: PathBuf) -> PathBuf {
+        named.extend(self.inside);
+        named
+    }
+
+    /// What the variable names, for the folder below `home`.
+    fn named_below(self, home: &Path) -> PathBuf {
+        let mut named = home.join(self.in_home);
+        if self.inside.is_some() {
+            named.pop();
+        }
+        named
+    }
+}
+
+/// The own folder of an agent of this kind.
+pub(super) fn own_folder(kind: AgentKind) -> Option<OwnFolder> {
+    let (variable, inside, in_home) = match kind {
+        AgentKind::Codex => ("CODEX_HOME", None, ".codex"),
+        AgentKind::ClaudeCode => ("CLAUDE_CONFIG_DIR", None, ".claude"),
+        AgentKind::Gemini => ("GEMINI_CLI_HOME", Some(".gemini"), ".gemini"),
+        AgentKind::Opencode => ("XDG_DATA_HOME", Some("opencode"), ".local/share/opencode"),
+        AgentKind::Qwen => ("QWEN_HOME", None, ".qwen"),
+        AgentKind::Copilot => ("COPILOT_HOME", None, ".copilot"),
+        AgentKind::Command | AgentKind::Replay => return None,
+    };
+    Some(OwnFolder {
+        variable,
+        inside,
+        in_home,
+    })
+}
+
+/// The same below a home, by default.
+#[must_use]
+pub fn usual_folder(kind: AgentKind) -> Option<&'static str> {
+    own_folder(kind).map(|own| own.in_home)
+}
+
 /// What a trial's own home amounts to.
 #[derive(Debug, Default)]
 pub(super) struct PrivateHome {
@@ -53,33 +105,25 @@ pub(super) fn make(
     if clean {
         return whole(kind, place);
     }
-    let (variable, folder_of_it, inside) = match kind {
-        AgentKind::Codex => ("CODEX_HOME", "codex", ""),
-        AgentKind::Gemini => ("GEMINI_CLI_HOME", "gemini", ".gemini"),
-        AgentKind::Qwen => ("QWEN_HOME", "qwen", ""),
-        AgentKind::Copilot => ("COPILOT_HOME", "copilot", ""),
-        AgentKind::Opencode => {
+    let place = match (kind, own_folder(kind)) {
+        (AgentKind::Opencode, _) => {
             // Its sessions are one database, which trials at once would wait for.
-            let folder_of_it = private.join("opencode");
-            folder(&folder_of_it)?;
-            let database = folder_of_it.join("opencode.db").into_os_string();
+            let own = private.join("opencode");
+            folder(&own)?;
+            let database = own.join("opencode.db").into_os_string();
             made.env.push(("OPENCODE_DB".to_owned(), database));
-            made.agent_home = Some(folder_of_it);
+            made.agent_home = Some(own);
             return Ok(made);
         }
-        AgentKind::ClaudeCode | AgentKind::Command | AgentKind::Replay => {
-            return Ok(made);
-        }
+        (AgentKind::ClaudeCode, _) | (_, None) => return Ok(made),
+        (_, Some(place)) => place,
     };
-    let home = private.join(folder_of_it);
-    let own = if inside.is_empty() {
-        home.clone()
-    } else {
-        home.join(inside)
-    };
+    let named = private.join(place.in_home.trim_start_matches('.'));
+    let own = place.within(named.clone());
     folder(&own)?;
     login::copy(kind, true, operator, (&own, &mut made))?;
-    made.env.push((variable.to_owned(), home.into_os_string()));
+    made.env
+        .push((place.variable.to_owned(), named.into_os_string()));
     made.agent_home = Some(own);
     Ok(made)
 }
@@ -92,31 +136,20 @@ fn whole(
     let mut made = PrivateHome::default();
     let home = private.join("home");
     let below = |name: &str| home.join(name);
-    let places = [
+    let mut places = vec![
         ("HOME", home.clone()),
-        ("CODEX_HOME", below(".codex")),
-        ("CLAUDE_CONFIG_DIR", below(".claude")),
-        ("QWEN_HOME", below(".qwen")),
-        ("COPILOT_HOME", below(".copilot")),
         ("XDG_CONFIG_HOME", below(".config")),
-        ("XDG_DATA_HOME", below(".local/share")),
         ("XDG_STATE_HOME", below(".local/state")),
         ("XDG_CACHE_HOME", below(".cache")),
         ("TMPDIR", private.join("tmp")),
     ];
+    let all = AgentKind::ALL.into_iter().filter_map(own_folder);
+    places.extend(all.map(|place| (place.variable, place.named_below(&home))));
     for (_, path) in &places {
         folder(path)?;
     }
     with_committer(&home)?;
-    let own = match kind {
-        AgentKind::Codex => Some(below(".codex")),
-        AgentKind::ClaudeCode => Some(below(".claude")),
-        AgentKind::Gemini => Some(below(".gemini")),
-        AgentKind::Opencode => Some(below(".local/share/opencode")),
-        AgentKind::Qwen => Some(below(".qwen")),
-        AgentKind::Copilot => Some(below(".copilot")),
-        AgentKind::Command | AgentKind::Replay => None,
-    };
+    let own = own_folder(kind).map(|place| below(place.in_home));
     if let Some(own) = &own {
         folder(own)?;
         login::copy(kind, false, operator, (own, &mut made))?;
@@ -124,11 +157,6 @@ fn whole(
     let places = places.into_iter();
     made.env
         .extend(places.map(|(name, path)| (name.to_owned(), path.into_os_string())));
-    if kind == AgentKind::Gemini {
-        // Its own variable would lead elsewhere, if the operator's were lent.
-        let home = home.clone().into_os_string();
-        made.env.push(("GEMINI_CLI_HOME".to_owned(), home));
-    }
     if kind == AgentKind::Opencode {
         without_plugins(&home)?;
     }

@@ -7,8 +7,12 @@ fn operator() -> (tempfile::TempDir, OperatorHome) {
     let folder = tempfile::tempdir().unwrap();
     let home = OperatorHome {
         home: Some(folder.path().to_owned()),
-        codex: Some(folder.path().join("codex")),
-        claude: Some(folder.path().join("claude")),
+        folders: [
+            (AgentKind::Codex, "codex"),
+            (AgentKind::ClaudeCode, "claude"),
+        ]
+        .map(|(kind, name)| (kind, folder.path().join(name)))
+        .into(),
         ..OperatorHome::default()
     };
     for (path, text) in [
@@ -121,8 +125,12 @@ fn login_and_settings_are_copied_to_where_they_lie_and_nothing_else_is() {
         fs::write(path, name).unwrap();
     }
     let operator = OperatorHome {
-        claude: Some(theirs.join(".claude")),
-        codex: Some(theirs.join(".codex")),
+        folders: [
+            (AgentKind::ClaudeCode, ".claude"),
+            (AgentKind::Codex, ".codex"),
+        ]
+        .map(|(kind, name)| (kind, theirs.join(name)))
+        .into(),
         home: Some(theirs),
         ..OperatorHome::default()
     };
@@ -150,15 +158,10 @@ fn theirs(kind: AgentKind, files: &[(&str, &str)]) -> (tempfile::TempDir, Operat
     for (name, text) in files {
         fs::write(folder.path().join(name), text).unwrap();
     }
-    let own = Some(folder.path().to_owned());
-    let mut home = OperatorHome::default();
-    match kind {
-        AgentKind::Gemini => home.gemini = own,
-        AgentKind::Qwen => home.qwen = own,
-        AgentKind::Copilot => home.copilot = own,
-        AgentKind::Opencode => home.opencode = own,
-        _ => {}
-    }
+    let home = OperatorHome {
+        folders: [(kind, folder.path().to_owned())].into(),
+        ..OperatorHome::default()
+    };
     (folder, home)
 }
 

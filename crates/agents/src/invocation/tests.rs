@@ -54,11 +54,9 @@ impl Case {
             path: OsStr::new("/shims:/usr/bin"),
             home_is_own: self.settings.clean_agent_env,
             go_between: self.go_between.as_deref(),
-            machine: Some(self.private.path()),
         };
         let operator = OperatorHome {
             home: Some(self.private.path().join("operator")),
-            opencode_in_home: Some(self.private.path().join("operator/.opencode")),
             ..self.operator.clone()
         };
         invocation_for(&context, &operator)
@@ -378,22 +376,25 @@ fn a_go_between_stands_before_each_server_that_is_a_program() {
     case.go_between = Some(PathBuf::from("/bin/proctor"));
     let made = case.run().unwrap();
     let private = case.private.path();
-    let told = read(&private.join("servers.json"));
-    let note = private.join("m/0.jsonl");
-    let environment = private.join("servers/0.json");
-    let expected = format!(
-        r#"{{"mcpServers":{{"far":{{"url":"http://x"}},"lab":{{"args":["mcp-go-between","--note","{}","--server","lab","--cwd","/w/project/sub","--env","{}","--","lab","-x"],"command":"/bin/proctor","timeout":2.50}}}}}}"#,
-        note.display(),
-        environment.display()
+    let told: Value = serde_json::from_str(&read(&private.join("mcp.json"))).unwrap();
+    let note = private.join("m/1.jsonl");
+    let environment = private.join("servers/1.json");
+    let lab = serde_json::json!({
+        "command": "/bin/proctor", "env": {"EVAL_MCP_PROCESS": "1"}, "trust": true,
+        "args": ["mcp-go-between", "--note", note, "--server", "lab", "--env", environment,
+            "--cwd", "/w/project/sub", "--", "lab", "-x"],
+    });
+    let far = serde_json::json!({"httpUrl": "http://x", "headers": {}, "trust": true});
+    assert_eq!(
+        told["mcpServers"],
+        serde_json::json!({"lab": lab, "far": far})
     );
-    assert_eq!(told, expected);
     assert_eq!(read(&environment), r#"{"A":"$b"}"#);
-    for secret in [&private.join("servers.json"), &environment] {
+    for secret in [&private.join("mcp.json"), &environment] {
         assert!(made.private_files.contains(secret));
         let rights = fs::metadata(secret).unwrap().permissions();
         assert_eq!(rights.mode() & 0o777, 0o600);
     }
-    assert!(read(&private.join("mcp.json")).contains("mcp-go-between"));
     assert!(private.join("m").is_dir());
 }
 
@@ -456,105 +457,6 @@ fn read(path: &Path) -> String {
 }
 
 #[test]
-fn opencodes_other_servers_are_switched_off_wherever_they_are_named() {
-    let folder = tempfile::tempdir().unwrap();
-    let workdir = folder.path().join("project/inner");
-    for (path, text) in [
-        (
-            "settings/opencode.jsonc",
-            "{\"mcp\": {\"global\": {}, }} // mine",
-        ),
-        ("project/opencode.json", "{\"mcp\": {\"projects\": {}}}"),
-        (
-            "project/inner/.opencode/opencode.json",
-            "{\"mcp\": {\"inner\": {}}}",
-        ),
-        ("project/.git/HEAD", ""),
-        ("opencode.json", "{\"mcp\": {\"outside\": {}}}"),
-    ] {
-        let path = folder.path().join(path);
-        fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(path, text).unwrap();
-    }
-    let settings = folder.path().join("settings");
-    let operator = OperatorHome {
-        opencode_config: Some(settings),
-        ..OperatorHome::default()
-    };
-    let names = mcp::opencode_servers(&operator, &workdir, None);
-    let names: Vec<&str> = names.iter().map(String::as_str).collect();
-    assert_eq!(names, ["global", "inner", "projects"]);
-
-    let mut case = Case::new(
-        AgentKind::Opencode,
-        &["opencode", "{EXTRA_ARGS}", "{PROMPT}"],
-    );
-    let given = r#"{"provider": {"p": {}}, "mcp": {"own": {"type": "local", "command": ["x"]}},}"#;
-    case.agent
-        .env
-        .insert(OPENCODE_CONTENT.to_owned(), given.to_owned());
-    let made = case.run().unwrap();
-    let content = made.env.iter().find(|(name, _)| name == OPENCODE_CONTENT);
-    let content = content.unwrap().1.to_str().unwrap().to_owned();
-    assert!(content.contains("\"provider\":{\"p\":{}}"), "{content}");
-    assert!(content.contains("\"own\":{\"enabled\":false}"), "{content}");
-}
-
-#[test]
-fn servers_in_files_that_variables_of_opencode_name_are_switched_off() {
-    for place in ["agent", "scenario", "suite", "operator"] {
-        let mut case = Case::new(
-            AgentKind::Opencode,
-            &["opencode", "{EXTRA_ARGS}", "{PROMPT}"],
-        );
-        let folder = case.private.path().join("named");
-        fs::create_dir_all(&folder).unwrap();
-        let (file, inner) = (folder.join("my.json"), folder.join("opencode.jsonc"));
-        fs::write(&file, r#"{"mcp": {"first": {"enabled": true}}, }"#).unwrap();
-        fs::write(&inner, r#"{"mcp": {"second": {}}} // mine"#).unwrap();
-        let named = [("OPENCODE_CONFIG", &file), ("OPENCODE_CONFIG_DIR", &folder)];
-        let named = named.map(|(name, path)| (name.to_owned(), path.display().to_string()));
-        match place {
-            "agent" => case.agent.env.extend(named),
-            "scenario" => case.scenario.env.extend(named),
-            "suite" => case.settings.env.extend(named),
-            _ => {
-                case.operator.opencode_file = Some(file);
-                case.operator.opencode_folder = Some(folder);
-            }
-        }
-        let made = case.run().unwrap();
-        let told = format!("{:?}", made.env).replace('\\', "");
-        let expected = r#""mcp":{"first":{"enabled":false},"second":{"enabled":false}}"#;
-        assert!(told.contains(expected), "{place}: {told}");
-    }
-}
-
-#[test]
-fn servers_below_a_home_that_the_suite_names_are_switched_off() {
-    for (name, inner) in [
-        ("HOME", ".config/opencode/opencode.json"),
-        ("HOME", ".opencode/opencode.jsonc"),
-        ("XDG_CONFIG_HOME", "opencode/config.json"),
-    ] {
-        let mut case = Case::new(
-            AgentKind::Opencode,
-            &["opencode", "{EXTRA_ARGS}", "{PROMPT}"],
-        );
-        let home = case.private.path().join("named");
-        let file = home.join(inner);
-        fs::create_dir_all(file.parent().unwrap()).unwrap();
-        fs::write(&file, r#"{"mcp": {"first": {"enabled": true}}}"#).unwrap();
-        case.agent
-            .env
-            .insert(name.to_owned(), home.display().to_string());
-        let told = format!("{:?}", case.run().unwrap().env).replace('\\', "");
-        let expected = r#""mcp":{"first":{"enabled":false}}"#;
-        assert!(told.contains(expected), "{inner}: {told}");
-    }
-}
-
-#[test]
 fn claude_keeps_sessions_only_in_a_home_of_the_trials_own() {
     for clean in [false, true] {
         let command = crate::default_command(AgentKind::ClaudeCode);
@@ -568,233 +470,37 @@ fn claude_keeps_sessions_only_in_a_home_of_the_trials_own() {
 }
 
 #[test]
-fn servers_of_the_machine_and_of_both_folders_of_opencode_are_switched_off() {
-    for (kind, files, expected) in [
-        (
-            AgentKind::Codex,
-            &[(
-                "etc/codex/config.toml",
-                "[mcp_servers.sys]\ncommand = \"x\"\n",
-            )][..],
-            "mcp_servers.sys.enabled=false",
-        ),
-        (
-            AgentKind::Opencode,
-            &[
-                ("etc/opencode/opencode.jsonc", r#"{"mcp":{"sys":{}}}"#),
-                (
-                    "operator/.opencode/opencode.json",
-                    r#"{"mcp":{"mine":{"enabled":true}}}"#,
-                ),
-            ],
-            r#""mcp":{"mine":{"enabled":false},"sys":{"enabled":false}}"#,
-        ),
-    ] {
-        let mut case = Case::new(kind, &["it", "{EXTRA_ARGS}", "{PROMPT}"]);
-        case.settings.clean_agent_env = false;
-        for (name, text) in files {
-            let file = case.private.path().join(name);
-            fs::create_dir_all(file.parent().unwrap()).unwrap();
-            fs::write(file, text).unwrap();
-        }
-        let made = case.run().unwrap();
-        let told = format!("{:?} {:?}", made.argv, made.env).replace('\\', "");
-        assert!(told.contains(expected), "{kind:?}: {told}");
-    }
+fn the_suites_own_settings_of_opencode_keep_all_but_their_servers() {
+    let mut case = Case::new(
+        AgentKind::Opencode,
+        &["opencode", "{EXTRA_ARGS}", "{PROMPT}"],
+    );
+    let given = r#"{"provider": {"p": {}}, "mcp": {"own": {"type": "local", "command": ["x"]}},}"#;
+    case.agent
+        .env
+        .insert(OPENCODE_CONTENT.to_owned(), given.to_owned());
+    let made = case.run().unwrap();
+    let content = made.env.iter().find(|(name, _)| name == OPENCODE_CONTENT);
+    let content = content.unwrap().1.to_str().unwrap().to_owned();
+    assert!(content.contains("\"provider\":{\"p\":{}}"), "{content}");
+    assert!(content.contains("\"mcp\":{}"), "{content}");
 }
 
+/// A wrapper may hide this program, and not every agent knows `cwd`.
 #[test]
-fn a_server_of_opencode_that_would_be_made_of_two_is_refused_with_the_key_that_would_be_in_it() {
-    let variable = r#"{"mcp":{"lab":{"type":"local","command":["y"],"environment":{"MINE":"1"}}}}"#;
-    let limit = r#"{"mcp":{"lab":{"timeout":1}}} // mine"#;
-    let same = r#"{"mcp":{"lab":{"type":"local","command":["y"],"enabled":false,"environment":{"A":"2"}},"other":{"timeout":1}}}"#;
-    let home = "operator/.opencode/opencode.json";
-    for (place, clean, text, expected) in [
-        (home, false, variable, "mcp.lab.environment.MINE would be"),
-        (home, false, limit, "mcp.lab.timeout would be"),
-        (home, false, same, ""),
-        (home, true, variable, ""),
-        (
-            "workdir/opencode.json",
-            true,
-            variable,
-            "mcp.lab.environment.MINE would be",
-        ),
-        ("named.json", true, limit, "mcp.lab.timeout would be"),
-    ] {
-        let mut case = Case::new(AgentKind::Opencode, &["it", "{EXTRA_ARGS}", "{PROMPT}"]);
-        case.settings.clean_agent_env = clean;
-        case.workdir = case.private.path().join("workdir");
-        let file = case.private.path().join(place);
-        fs::create_dir_all(file.parent().unwrap()).unwrap();
-        fs::write(&file, text).unwrap();
-        let lab = case.private.path().join("lab.json");
-        let server = r#"{"mcpServers":{"lab":{"command":"x","env":{"A":"1"}}}}"#;
-        fs::write(&lab, server).unwrap();
-        case.scenario.mcp_config = Some(lab);
-        if place == "named.json" {
-            let named = file.display().to_string();
-            case.scenario
-                .env
-                .insert("OPENCODE_CONFIG".to_owned(), named);
-        }
-        let told = case.run().err().map(|error| error.to_string());
-        let told = told.unwrap_or_default();
-        assert!(told.contains(expected), "{place}: {text}: {told}");
-        assert_eq!(
-            told.is_empty(),
-            expected.is_empty(),
-            "{place}: {text}: {told}"
-        );
-        assert!(told.is_empty() || told.contains(place), "{place}: {told}");
-    }
-}
-
-#[test]
-fn a_login_by_which_opencode_fetches_settings_of_an_organisation_is_refused_with_file_and_login() {
-    let known = r#"{"openai":{"type":"api","key":"k"},"https://org.invalid":{"type":"wellknown","key":"T","token":"t"}}"#;
-    let plain = r#"{"openai":{"type":"api","key":"k"}}"#;
-    let login = "https://org.invalid: with this login";
-    for (clean, variable, text, expected) in [
-        (false, "", known, login),
-        (true, "", known, login),
-        (false, "", plain, ""),
-        (false, "XDG_DATA_HOME", known, ""),
-        (
-            false,
-            "OPENCODE_AUTH_CONTENT",
-            plain,
-            "OPENCODE_AUTH_CONTENT: ",
-        ),
-    ] {
-        let mut case = Case::new(AgentKind::Opencode, &["it", "{EXTRA_ARGS}", "{PROMPT}"]);
-        case.settings.clean_agent_env = clean;
-        let folder = case.private.path().join("operator/.local/share/opencode");
-        fs::create_dir_all(&folder).unwrap();
-        fs::write(folder.join("auth.json"), text).unwrap();
-        case.operator.opencode = Some(folder);
-        let value = match variable {
-            "XDG_DATA_HOME" => "/nowhere",
-            _ => known,
-        };
-        if !variable.is_empty() {
-            let env = &mut case.agent.env;
-            env.insert(variable.to_owned(), value.to_owned());
-        }
-        let told = case.run().err().map(|error| error.to_string());
-        let told = told.unwrap_or_default();
-        assert!(told.contains(expected), "{clean} {variable}: {told}");
-        assert_eq!(told.is_empty(), expected.is_empty(), "{variable}: {told}");
-        let named = told.contains("auth.json") || told.contains("OPENCODE_AUTH_CONTENT");
-        assert!(told.is_empty() || named, "{told}");
-    }
-}
-
-#[test]
-fn servers_in_the_old_settings_of_opencode_are_known_as_those_in_the_new_ones_are() {
-    for (name, expected) in [("other", ""), ("lab", "mcp.lab.environment.LEAK would be")] {
-        let mut case = Case::new(AgentKind::Opencode, &["it", "{EXTRA_ARGS}", "{PROMPT}"]);
-        let folder = case.private.path().join("operator/.config/opencode");
-        fs::create_dir_all(&folder).unwrap();
-        let old =
-            format!("[mcp.{name}]\ncommand = [\"y\"]\n[mcp.{name}.environment]\nLEAK = \"1\"\n");
-        fs::write(folder.join("config"), old).unwrap();
-        case.operator.opencode_config = Some(folder);
-        let lab = case.private.path().join("lab.json");
-        fs::write(&lab, r#"{"mcpServers":{"lab":{"command":"x"}}}"#).unwrap();
-        case.scenario.mcp_config = Some(lab);
-        match case.run() {
-            Err(error) => assert!(!expected.is_empty() && error.to_string().contains(expected)),
-            Ok(made) => {
-                let content = made.env.iter().find(|(name, _)| name == OPENCODE_CONTENT);
-                let content = content.unwrap().1.to_str().unwrap();
-                let content: Value = serde_json::from_str(content).unwrap();
-                assert_eq!(content["mcp"][name]["enabled"], false, "{content}");
-                assert_eq!(expected, "");
-            }
-        }
-    }
-}
-
-#[test]
-fn settings_that_take_tools_of_a_scenarios_server_away_are_refused_with_their_key() {
-    use AgentKind::{Codex, Gemini, Opencode};
-    let home = "operator/.config/opencode/opencode.json";
-    let project = "workdir/opencode.json";
-    let gemini = "workdir/.gemini/settings.json";
-    for (kind, place, text, expected) in [
-        (
-            Opencode,
-            home,
-            r#"{"tools":{"lab*":false}}"#,
-            "tools.lab* takes",
-        ),
-        (
-            Opencode,
-            project,
-            r#"{"permission":{"lab_*":"deny"}} // x"#,
-            "permission.lab_* takes",
-        ),
-        (
-            Opencode,
-            home,
-            r#"{"permission":"deny"}"#,
-            "permission takes",
-        ),
-        (
-            Opencode,
-            home,
-            r#"{"agent":{"build":{"tools":{"lab_echo":false}}}}"#,
-            "agent.build.tools.lab_echo takes",
-        ),
-        (
-            Opencode,
-            home,
-            r#"{"agent":{"plan":{"tools":{"lab_echo":false}}}}"#,
-            "",
-        ),
-        (
-            Opencode,
-            home,
-            r#"{"permission":{"*":"deny","lab_*":"allow"}}"#,
-            "",
-        ),
-        (
-            Opencode,
-            home,
-            r#"{"permission":{"bash":"deny","lab_*":"ask"},"tools":{"label":false}}"#,
-            "",
-        ),
-        (
-            Gemini,
-            "operator/.gemini/settings.json",
-            r#"{"tools":{"exclude":["web_fetch","mcp_lab_echo"]}}"#,
-            "tools.exclude (mcp_lab_echo) takes",
-        ),
-        (
-            Gemini,
-            gemini,
-            r#"{"excludeTools":["mcp_lab_*"]}"#,
-            "excludeTools (mcp_lab_*) takes",
-        ),
-        (Gemini, gemini, r#"{"tools":{"exclude":["web_fetch"]}}"#, ""),
-        (Codex, project, r#"{"tools":{"lab*":false}}"#, ""),
-    ] {
-        let mut case = Case::new(kind, &["it", "{EXTRA_ARGS}", "{PROMPT}"]);
-        let path = |name: &str| case.private.path().join(name);
-        case.operator.opencode_config = Some(path("operator/.config/opencode"));
-        case.operator.gemini = Some(path("operator/.gemini"));
-        case.workdir = path("workdir");
-        let (file, lab) = (path(place), path("lab.json"));
-        fs::create_dir_all(file.parent().unwrap()).unwrap();
-        fs::write(&file, text).unwrap();
-        assert!(case.run().is_ok(), "there is no server: {text}");
-        fs::write(&lab, r#"{"mcpServers":{"lab":{"command":"x"}}}"#).unwrap();
-        case.scenario.mcp_config = Some(lab);
-        let told = case.run().err().map(|error| error.to_string());
-        let told = told.unwrap_or_default();
-        assert!(told.contains(expected), "{text}: {told}");
-        assert_eq!(told.is_empty(), expected.is_empty(), "{text}: {told}");
-        assert!(told.is_empty() || told.contains(place), "{told}");
-    }
+fn a_server_starts_in_its_folder_also_where_no_go_between_stands_before_it() {
+    let mut case = Case::new(
+        AgentKind::Opencode,
+        &["opencode", "{EXTRA_ARGS}", "{PROMPT}"],
+    );
+    let file = case.private.path().join("given.json");
+    let servers =
+        r#"{"mcpServers":{"lab":{"command":"lab","args":["-x"],"cwd":"sub","env":{"A":"b"}}}}"#;
+    fs::write(&file, servers).unwrap();
+    case.scenario.mcp_config = Some(file);
+    let made = case.run().unwrap();
+    let content = made.env.iter().find(|(name, _)| name == OPENCODE_CONTENT);
+    let content: Value = serde_json::from_str(content.unwrap().1.to_str().unwrap()).unwrap();
+    let words = ["sh", "-c", "cd \"$0\" && exec \"$@\"", "sub", "lab", "-x"];
+    assert_eq!(content["mcp"]["lab"]["command"], serde_json::json!(words));
 }

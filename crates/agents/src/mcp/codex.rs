@@ -1,10 +1,8 @@
 //! Codex's dialect: servers by `-c`, secrets by the names of variables.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
+use std::collections::BTreeMap;
 
-use crate::InvocationError;
-use crate::mcp::{MCP_PROCESS, Server, on};
+use crate::mcp::{MCP_PROCESS, Server, Servers};
 use crate::toml::{is_bare, toml_string, toml_strings, toml_table};
 use proctor_config::MCP_TOOL_LOG;
 use proctor_record::looks_secret;
@@ -36,37 +34,31 @@ pub(crate) struct CodexServers {
     pub(crate) env: BTreeMap<String, String>,
 }
 
-/// Codex's arguments: one `-c` per value, but secrets only by the names of variables. `others` are servers that settings of the
-/// machine start: `mcp_servers={}` takes none of them away, so each is switched off by its name.
+/// Codex's arguments: one `-c` per value, but secrets only by the names of variables.
 ///
 /// A server that Codex starts sees only HOME, LANG, PATH and TERM, so each program is also given the mark and the names of
 /// the trial's variables and of `mcp_env` (`mcp.env` of the config), whose values Codex takes from its own environment.
 ///
 /// # Errors
-/// A file that cannot be read or is no MCP file, or two servers with one variable of two secret values.
+/// Two servers have one variable of two secret values: which.
 pub(crate) fn codex_servers<'a>(
-    config: Option<&Path>,
-    others: &BTreeSet<String>,
+    servers: Servers,
     mcp_env: impl Iterator<Item = &'a String>,
-) -> Result<CodexServers, InvocationError> {
+) -> Result<CodexServers, String> {
     let mut env = BTreeMap::new();
     let mut inherited: Vec<String> = TRIAL_VARIABLES.map(str::to_owned).to_vec();
     inherited.extend(mcp_env.cloned());
-    let off = |name: &String| (name.clone(), vec![("enabled", "false".to_owned())]);
-    let mut servers: BTreeMap<String, Values> = others.iter().map(off).collect();
-    if let Some(config) = config {
-        for (name, mut server) in on(config)? {
-            let hidden = hide_secrets(&mut server, &mut env);
-            let hidden = hidden.map_err(|variable| InvocationError::Mcp {
-                path: config.to_owned(),
-                problem: format!("mcpServers.{name}.env.{variable}: another server has another value of it, and Codex hands on only one"),
-            })?;
-            let values = hidden.into_iter().chain(codex_values(&server, &inherited));
-            servers.insert(name, values.collect());
-        }
+    let mut given = BTreeMap::new();
+    for (name, mut server) in servers {
+        let hidden = hide_secrets(&mut server, &mut env);
+        let hidden = hidden.map_err(|variable| {
+            format!("mcpServers.{name}.env.{variable}: another server has another value of it, and Codex hands on only one")
+        })?;
+        let values = hidden.into_iter().chain(codex_values(&server, &inherited));
+        given.insert(name, values.collect::<Values>());
     }
     Ok(CodexServers {
-        arguments: arguments(&servers),
+        arguments: arguments(&given),
         env,
     })
 }
@@ -150,9 +142,6 @@ fn codex_values(server: &Server, inherited: &[String]) -> Values {
         names.sort();
         names.dedup();
         set("env_vars", toml_strings(names.into_iter()));
-    }
-    if let Some(cwd) = &server.cwd {
-        set("cwd", toml_string(cwd));
     }
     if let Some(url) = &server.url {
         set("url", toml_string(url));

@@ -9,10 +9,9 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
-use serde_json::value::RawValue;
 
-use crate::mcp::tool_list::{ToolList, ToolsTold};
-use proctor_record::{read_file, text_digest};
+use crate::mcp::tool_list::{Answer, ToolList};
+use proctor_record::read_file;
 
 /// The folder of the notes, in a trial's private folder.
 const FOLDER: &str = "m";
@@ -47,10 +46,8 @@ pub struct ServerNoted {
     pub tools: BTreeSet<String>,
     /// Digest of all that it told of them the last time; empty where it told none.
     pub tools_sha256: String,
-    /// What that list was like, but for what its tools say of their output.
+    /// What that list was like.
     pub list: ToolList,
-    /// Whether what a tool says of its output is not what MCP asks for.
-    pub odd_outputs: bool,
     /// What it wrote to standard error, from the beginning.
     pub stderr: String,
 }
@@ -69,8 +66,6 @@ struct Line {
     tools_sha256: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     list: Option<ToolList>,
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    odd_outputs: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     ended: Option<i32>,
 }
@@ -112,8 +107,7 @@ impl ServerNotes {
 
     /// Looks at a line of the server's output.
     pub fn look(&mut self, line: &[u8]) {
-        let is_answer = memchr::memmem::find(line, b"\"result\"").is_some();
-        let Some(answer) = is_answer.then(|| Answer::read(line)).flatten() else {
+        let Some(answer) = Answer::read(line) else {
             return;
         };
         if !std::mem::replace(&mut self.answered, true) {
@@ -122,13 +116,11 @@ impl ServerNotes {
                 ..Line::default()
             });
         }
-        if let Some(told) = ToolsTold::read(line) {
-            let text = answer.result.tools.map_or("null", RawValue::get);
+        if let Some(page) = answer.tools(line) {
             self.write(&Line {
-                list: Some(told.list),
-                odd_outputs: told.odd_outputs,
-                tools: Some(told.names.into_iter().take(MOST_TOOLS).collect()),
-                tools_sha256: Some(text_digest(text)),
+                list: Some(page.list),
+                tools: Some(page.names.into_iter().take(MOST_TOOLS).collect()),
+                tools_sha256: Some(page.sha256),
                 ..Line::default()
             });
         }
@@ -169,25 +161,6 @@ impl ServerNotes {
         {
             self.file = None;
         }
-    }
-}
-
-/// An answer of a server, whatever it was asked.
-#[derive(Debug, Deserialize)]
-struct Answer<'a> {
-    #[serde(borrow)]
-    result: Answered<'a>,
-}
-
-#[derive(Debug, Deserialize)]
-struct Answered<'a> {
-    #[serde(borrow, default)]
-    tools: Option<&'a RawValue>,
-}
-
-impl<'a> Answer<'a> {
-    fn read(line: &'a [u8]) -> Option<Self> {
-        serde_json::from_slice(line).ok()
     }
 }
 
@@ -243,7 +216,6 @@ impl ServerNoted {
             (ToolList::Flawed, _) => ToolList::Flawed,
             (known, told) => told.unwrap_or(known),
         };
-        self.odd_outputs |= line.odd_outputs;
         let room = MOST_TOOLS.saturating_sub(self.tools.len());
         self.tools
             .extend(line.tools.into_iter().flatten().take(room));
@@ -256,6 +228,7 @@ impl ServerNoted {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proctor_record::text_digest;
 
     fn noted(lines: &[&str], ended: Option<i32>) -> ServerNoted {
         let private = tempfile::tempdir().unwrap();
@@ -298,30 +271,16 @@ mod tests {
             )
         };
         let sound = r#""inputSchema":{"type":"object"}"#;
-        let odd = r#""inputSchema":{"type":"object"},"outputSchema":null"#;
         let flawed = r#""inputSchema":null"#;
         let more = r#","nextCursor":"2""#;
-        for (pages, expected, odd_outputs) in [
-            (vec![page(sound, "")], ToolList::Sound, false),
-            (vec![page(sound, more)], ToolList::Cut, false),
-            (
-                vec![page(odd, more), page(sound, "")],
-                ToolList::Sound,
-                true,
-            ),
-            (
-                vec![page(flawed, more), page(sound, "")],
-                ToolList::Flawed,
-                false,
-            ),
+        for (pages, expected) in [
+            (vec![page(sound, "")], ToolList::Sound),
+            (vec![page(sound, more)], ToolList::Cut),
+            (vec![page(sound, more), page(sound, "")], ToolList::Sound),
+            (vec![page(flawed, more), page(sound, "")], ToolList::Flawed),
         ] {
             let pages: Vec<&str> = pages.iter().map(String::as_str).collect();
-            let noted = noted(&pages, None);
-            assert_eq!(
-                (noted.list, noted.odd_outputs),
-                (expected, odd_outputs),
-                "{pages:?}"
-            );
+            assert_eq!(noted(&pages, None).list, expected, "{pages:?}");
         }
     }
 

@@ -1,6 +1,6 @@
 //! Cases of MCP dialects.
 
-use std::collections::BTreeSet;
+use std::path::PathBuf;
 
 use super::codex::CodexServers;
 use super::*;
@@ -18,17 +18,27 @@ fn file(text: &str) -> (tempfile::TempDir, PathBuf) {
     (folder, path)
 }
 
-fn codex(config: Option<&Path>) -> Result<CodexServers, InvocationError> {
-    codex_servers(config, &BTreeSet::new(), std::iter::empty())
+fn servers(text: &str) -> Servers {
+    let (_folder, path) = file(text);
+    on(&path).unwrap()
+}
+
+fn codex(text: &str) -> Result<CodexServers, String> {
+    codex_servers(servers(text), std::iter::empty())
+}
+
+/// What is in the file that Claude Code is given.
+fn claude(text: &str) -> Value {
+    let folder = tempfile::tempdir().unwrap();
+    let (_, copy) = claude_arguments(&servers(text), folder.path()).unwrap();
+    serde_json::from_str(&fs::read_to_string(copy).unwrap()).unwrap()
 }
 
 #[test]
 fn codex_gets_one_toml_value_per_entry() {
-    let (_folder, path) = file(FILE);
     let suite_key = "SUITE_KEY".to_owned();
-    let servers =
-        codex_servers(Some(&path), &BTreeSet::new(), std::iter::once(&suite_key)).unwrap();
-    let arguments = servers.arguments;
+    let given = codex_servers(servers(FILE), std::iter::once(&suite_key)).unwrap();
+    let arguments = given.arguments;
     assert_eq!(arguments[..2], ["-c", "features.apps=false"]);
     let values: Vec<&str> = arguments
         .iter()
@@ -69,8 +79,7 @@ fn secrets_of_servers_stand_in_no_command_line_of_codex() {
         "b": {"command": "y", "env": {"A_TOKEN": "canary-1"}, "env_vars": ["OWN_KEY"]},
         "c": {"url": "http://x", "headers": {"Authorization": "Bearer canary-2", "Accept": "plain"}},
         "d": {"url": "http://y", "http_headers": {"X-Api-Key": "canary-3"}}}}"#;
-    let (_folder, path) = file(text);
-    let servers = codex(Some(&path)).unwrap();
+    let servers = codex(text).unwrap();
     let line = servers.arguments.join(" ");
     assert!(!line.contains("canary"), "{line}");
     for expected in [
@@ -86,37 +95,35 @@ fn secrets_of_servers_stand_in_no_command_line_of_codex() {
     assert_eq!(servers.env["A_TOKEN"], "canary-1");
     assert_eq!(servers.env["PROCTOR_MCP_HEADER_1"], "Bearer canary-2");
 
-    let (_folder, path) = file(&text.replacen("canary-1", "canary-9", 1));
-    let message = codex(Some(&path)).unwrap_err().to_string();
+    let message = codex(&text.replacen("canary-1", "canary-9", 1)).unwrap_err();
     assert!(message.contains("mcpServers.b.env.A_TOKEN"), "{message}");
 }
 
 #[test]
 fn a_shell_scenario_switches_mcp_off() {
     assert_eq!(
-        codex(None).unwrap().arguments,
+        codex(r#"{"mcpServers":{}}"#).unwrap().arguments,
         ["-c", "features.apps=false", "-c", "mcp_servers={}"]
     );
     let folder = tempfile::tempdir().unwrap();
-    let (arguments, file) = claude_arguments(None, folder.path()).unwrap();
+    let (arguments, file) = claude_arguments(&Servers::new(), folder.path()).unwrap();
     assert_eq!(arguments[..2], ["--strict-mcp-config", "--mcp-config"]);
     assert_eq!(Path::new(&arguments[2]), file);
-    assert_eq!(fs::read_to_string(file).unwrap(), "{\"mcpServers\":{}}\n");
+    assert_eq!(fs::read_to_string(file).unwrap(), "{\"mcpServers\":{}}");
 }
 
 #[test]
 fn a_name_that_needs_quotes_stands_behind_the_sign_where_codex_can_read_it() {
-    let (_folder, path) = file(
+    let servers = codex(
         r#"{"mcpServers": {"my.server": {"command": "x", "required": false}, "lab": {"url": "http://x"}, "ö": {"url": "http://y"}}}"#,
     );
-    let others = BTreeSet::from(["odd one".to_owned(), "plain".to_owned()]);
-    let servers = codex_servers(Some(&path), &others, std::iter::empty()).unwrap();
+    let servers = servers.unwrap();
     let mut values = servers.arguments.iter().filter(|word| *word != "-c");
     assert_eq!(values.next().unwrap(), "features.apps=false");
     let odd = values.next().unwrap();
     assert!(
         odd.starts_with(r#"mcp_servers={"my.server"={command="x", args=[], env={EVAL_MCP_PROCESS="1"}, env_vars=["#)
-            && odd.ends_with(r#"], required=false}, "odd one"={enabled=false}, "ö"={url="http://y", required=true}}"#),
+            && odd.ends_with(r#"], required=false}, "ö"={url="http://y", required=true}}"#),
         "{odd}"
     );
     let rest: Vec<&String> = values.collect();
@@ -124,39 +131,29 @@ fn a_name_that_needs_quotes_stands_behind_the_sign_where_codex_can_read_it() {
         rest,
         [
             r#"mcp_servers.lab.url="http://x""#,
-            "mcp_servers.lab.required=true",
-            "mcp_servers.plain.enabled=false"
+            "mcp_servers.lab.required=true"
         ]
     );
 }
 
 #[test]
 fn claude_gets_the_scenarios_file_with_its_programs_marked_and_less_what_is_off() {
-    let (folder, path) = file(FILE);
-    let (_, copy) = claude_arguments(Some(&path), folder.path()).unwrap();
-    let mut given: serde_json::Value = serde_json::from_str(FILE).unwrap();
-    given["mcpServers"]
-        .as_object_mut()
-        .unwrap()
-        .remove("off.one");
-    let mut copied: serde_json::Value =
-        serde_json::from_str(&fs::read_to_string(copy).unwrap()).unwrap();
-    let env = &mut copied["mcpServers"]["XcodeBuildMCP-Dev"]["env"];
-    let mark = env.as_object_mut().unwrap().remove("EVAL_MCP_PROCESS");
-    assert_eq!(mark.unwrap(), "1");
-    assert_eq!(copied, given);
+    assert_eq!(
+        claude(FILE),
+        serde_json::json!({"mcpServers": {
+            "XcodeBuildMCP-Dev": {"command": "npx", "args": ["-y", "a \"b\"\\c"],
+                "env": {"EVAL_MCP_PROCESS": "1", "MODE": "x=1\n", "odd name": "é"}, "x": [1, 2.50]},
+            "far": {"type": "http", "url": "https://example.invalid/mcp", "headers": {"A": "b"}}}})
+    );
 }
 
 #[test]
 fn claude_is_told_that_an_address_is_one_and_all_its_headers() {
-    let (folder, path) = file(
+    let copied = claude(
         r#"{"mcpServers": {
             "far": {"url": "http://x", "headers": {"A": "b"}, "http_headers": {"C": "d"}, "bearer_token_env_var": "KEY"},
             "old": {"url": "http://y", "type": "sse"}, "off": {"url": "http://z", "disabled": true}}}"#,
     );
-    let (_, copy) = claude_arguments(Some(&path), folder.path()).unwrap();
-    let copied: serde_json::Value =
-        serde_json::from_str(&fs::read_to_string(copy).unwrap()).unwrap();
     let servers = &copied["mcpServers"];
     assert_eq!(servers["far"]["type"], "http");
     assert_eq!(
@@ -165,7 +162,7 @@ fn claude_is_told_that_an_address_is_one_and_all_its_headers() {
     );
     assert_eq!(
         servers["old"],
-        serde_json::json!({"url": "http://y", "type": "sse"})
+        serde_json::json!({"url": "http://y", "type": "sse", "headers": {}})
     );
     assert_eq!(servers.as_object().unwrap().len(), 2);
 }
@@ -188,14 +185,12 @@ fn a_malformed_file_is_named_with_its_problem() {
     ];
     for (text, word) in cases {
         let (_folder, path) = file(text);
-        let message = codex(Some(&path)).unwrap_err().to_string();
+        let message = on(&path).unwrap_err().to_string();
         assert!(
             message.contains("servers.json") && message.contains(word),
             "{text}: {message}"
         );
     }
-    let message = claude_arguments(Some(Path::new("/nowhere/x.json")), Path::new("/tmp"))
-        .unwrap_err()
-        .to_string();
+    let message = on(Path::new("/nowhere/x.json")).unwrap_err().to_string();
     assert!(message.contains("/nowhere/x.json"), "{message}");
 }

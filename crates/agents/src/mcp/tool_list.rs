@@ -1,161 +1,211 @@
-//! What a server told of its tools, and whether that is what MCP asks for.
+//! What a server says of its tools, and whether that is valid MCP.
 //!
-//! Clients that are built on MCP's TypeScript SDK check each list by its schema, and take none of the tools where one field is of
-//! another type: also where one that may be left out is `null`. So a list is sound only where all that the schema names is as it asks;
-//! what it does not name may be there.
+//! Clients differ in what they make of a list that is not: those on MCP's TypeScript SDK take none of its tools where one field is of
+//! another type, also where one that may be left out is `null`.
 
-use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use std::collections::BTreeMap;
+
+use serde::de::IgnoredAny;
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::value::RawValue;
+use serde_json::{Map, Value};
+
+use proctor_record::text_digest;
 
 /// What a server's list of its tools was like.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ToolList {
-    /// All of it came, as MCP asks for it; or none was told.
+    /// All of it came and is valid MCP; or there was none.
     #[default]
     Sound,
     /// More was to come and never did.
     Cut,
-    /// Something in it is not what MCP asks for, or it is no list of tools: some agents then take none of them.
+    /// Something in it is not valid MCP: some agents then take none of the tools.
     Flawed,
+}
+
+/// An answer of a server, whatever it was asked.
+#[derive(Debug, Deserialize)]
+pub(super) struct Answer<'a> {
+    #[serde(borrow)]
+    result: Answered<'a>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(default)]
+#[derive(Default)]
+struct Answered<'a> {
+    #[serde(borrow)]
+    tools: Present<&'a RawValue>,
+    /// What an answer of a tool has.
+    content: Present<IgnoredAny>,
 }
 
 /// A page of a list of tools.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct ToolsTold {
+pub(super) struct ToolPage {
     /// The names of the tools that have one.
     pub(super) names: Vec<String>,
-    /// What it was like, but for what the tools say of their output.
+    /// What the page is like.
     pub(super) list: ToolList,
-    /// Whether what a tool says of its output is not what MCP asks for: some agents then do without that part alone.
-    pub(super) odd_outputs: bool,
+    /// Digest of all that it says of them.
+    pub(super) sha256: String,
 }
 
-impl ToolsTold {
-    /// Reads a line of a server's output; `None` where that is no answer with tools. The answer of a tool has `content`.
-    pub(super) fn read(line: &[u8]) -> Option<Self> {
-        let answer: Value = serde_json::from_slice(line).ok()?;
-        let result = &answer["result"];
-        let told = result.get("tools")?;
-        if result.get("content").is_some() {
+impl<'a> Answer<'a> {
+    /// Reads a line of a server's output.
+    pub(super) fn read(line: &'a [u8]) -> Option<Self> {
+        serde_json::from_slice(line).ok()
+    }
+
+    /// The tools that it lists, if that is what it was asked for; `line` is the same.
+    pub(super) fn tools(&self, line: &[u8]) -> Option<ToolPage> {
+        let tools = self.result.tools.0?.get();
+        if self.result.content.0.is_some() {
             return None;
         }
-        let tools = told.as_array().map(Vec::as_slice).unwrap_or_default();
-        let is_sound = told.is_array()
-            && is_answer(&answer)
-            && may(result, "_meta", is_meta)
-            && may(result, "nextCursor", Value::is_string)
-            && tools.iter().all(is_tool);
-        let names = tools.iter().filter_map(|tool| tool["name"].as_str());
-        Some(Self {
+        let list = match serde_json::from_slice::<Valid>(line) {
+            Err(_) => ToolList::Flawed,
+            Ok(valid) if valid.result.next_cursor.0.is_some() => ToolList::Cut,
+            Ok(_) => ToolList::Sound,
+        };
+        let all: Vec<Value> = serde_json::from_str(tools).unwrap_or_default();
+        let names = all.iter().filter_map(|tool| tool["name"].as_str());
+        Some(ToolPage {
             names: names.map(str::to_owned).collect(),
-            list: match result.get("nextCursor") {
-                _ if !is_sound => ToolList::Flawed,
-                Some(_) => ToolList::Cut,
-                None => ToolList::Sound,
-            },
-            odd_outputs: !tools
-                .iter()
-                .all(|tool| may(tool, "outputSchema", is_schema)),
+            list,
+            sha256: text_digest(tools),
         })
     }
 }
 
-/// Whether a field is left out, or is what it has to be.
-fn may(of: &Value, key: &str, is: impl Fn(&Value) -> bool) -> bool {
-    of.get(key).is_none_or(is)
+/// A field that may be left out, and is not `null`.
+#[derive(Debug)]
+struct Present<T>(Option<T>);
+
+impl<T> Default for Present<T> {
+    fn default() -> Self {
+        Self(None)
+    }
 }
 
-fn texts(value: &Value) -> bool {
-    (value.as_array()).is_some_and(|texts| texts.iter().all(Value::is_string))
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Present<T> {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        T::deserialize(from).map(|value| Self(Some(value)))
+    }
 }
 
-/// An answer of JSON-RPC: nothing may stand beside its result, not even an `error` of `null`.
-fn is_answer(answer: &Value) -> bool {
-    let known = |key: &String| ["jsonrpc", "id", "result"].contains(&key.as_str());
-    (answer.as_object()).is_some_and(|answer| answer.keys().all(known))
-        && answer["jsonrpc"] == "2.0"
-        && is_id(&answer["id"])
+/// An answer with tools as MCP describes it. Nothing may stand beside its result, not even an `error` of `null`.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[expect(dead_code, reason = "read to be checked")]
+struct Valid {
+    jsonrpc: Version,
+    id: Id,
+    result: ValidList,
 }
 
-/// A text or a whole number.
-fn is_id(value: &Value) -> bool {
-    value.is_string() || value.as_f64().is_some_and(|number| number.fract() == 0.0)
+#[derive(Debug, Deserialize)]
+enum Version {
+    #[serde(rename = "2.0")]
+    Two,
 }
 
-fn is_meta(meta: &Value) -> bool {
-    let is_task = |task: &Value| task["taskId"].is_string();
-    meta.is_object()
-        && may(meta, "progressToken", is_id)
-        && may(meta, "io.modelcontextprotocol/related-task", is_task)
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+#[expect(dead_code, reason = "read to be checked")]
+enum Id {
+    Text(String),
+    Number(i64),
 }
 
-fn is_tool(tool: &Value) -> bool {
-    tool["name"].is_string()
-        && is_schema(&tool["inputSchema"])
-        && may(tool, "title", Value::is_string)
-        && may(tool, "description", Value::is_string)
-        && may(tool, "annotations", are_annotations)
-        && may(tool, "execution", is_execution)
-        && may(tool, "icons", are_icons)
-        && may(tool, "_meta", Value::is_object)
+#[derive(Debug, Deserialize)]
+#[expect(dead_code, reason = "read to be checked")]
+struct ValidList {
+    tools: Vec<Tool>,
+    #[serde(default, rename = "nextCursor")]
+    next_cursor: Present<String>,
+    #[serde(default, rename = "_meta")]
+    meta: Present<Map<String, Value>>,
 }
 
-/// The schema of a tool's arguments or of its output, as far as it is looked at: that of an object, whose properties are objects.
-fn is_schema(schema: &Value) -> bool {
-    let is_property = |value: &Value| value.is_object() || value.is_array();
-    let are_properties = |value: &Value| {
-        (value.as_object()).is_some_and(|properties| properties.values().all(is_property))
-    };
-    schema["type"] == "object"
-        && may(schema, "properties", are_properties)
-        && may(schema, "required", texts)
+#[derive(Debug, Deserialize)]
+#[expect(dead_code, reason = "read to be checked")]
+struct Tool {
+    name: String,
+    #[serde(rename = "inputSchema")]
+    input_schema: Schema,
+    #[serde(flatten)]
+    further: Further,
 }
 
-fn are_annotations(annotations: &Value) -> bool {
-    let hints = [
-        "readOnlyHint",
-        "destructiveHint",
-        "idempotentHint",
-        "openWorldHint",
-    ];
-    annotations.is_object()
-        && may(annotations, "title", Value::is_string)
-        && (hints.iter()).all(|hint| may(annotations, hint, Value::is_boolean))
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct Further {
+    title: Present<String>,
+    description: Present<String>,
+    annotations: Present<Annotations>,
+    output_schema: Present<Schema>,
+    execution: Present<Map<String, Value>>,
+    icons: Present<Vec<Icon>>,
+    #[serde(rename = "_meta")]
+    meta: Present<Map<String, Value>>,
 }
 
-fn is_execution(execution: &Value) -> bool {
-    let words = ["required", "optional", "forbidden"];
-    let is_word = |word: &Value| words.iter().any(|known| word == known);
-    execution.is_object() && may(execution, "taskSupport", is_word)
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct Annotations {
+    title: Present<String>,
+    read_only_hint: Present<bool>,
+    destructive_hint: Present<bool>,
+    idempotent_hint: Present<bool>,
+    open_world_hint: Present<bool>,
 }
 
-fn are_icons(icons: &Value) -> bool {
-    let is_theme = |theme: &Value| theme == "light" || theme == "dark";
-    let is_icon = |icon: &Value| {
-        icon["src"].is_string()
-            && may(icon, "mimeType", Value::is_string)
-            && may(icon, "sizes", texts)
-            && may(icon, "theme", is_theme)
-    };
-    (icons.as_array()).is_some_and(|icons| icons.iter().all(is_icon))
+#[derive(Debug, Deserialize)]
+#[expect(dead_code, reason = "read to be checked")]
+struct Icon {
+    src: String,
+}
+
+/// The schema of an object.
+#[derive(Debug, Deserialize)]
+#[expect(dead_code, reason = "read to be checked")]
+struct Schema {
+    #[serde(rename = "type")]
+    kind: SchemaKind,
+    #[serde(default)]
+    properties: Present<BTreeMap<String, Map<String, Value>>>,
+    #[serde(default)]
+    required: Present<Vec<String>>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum SchemaKind {
+    Object,
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// What is told by an answer with this result.
-    fn of(result: &str) -> ToolsTold {
-        let line = format!(r#"{{"id":1,"jsonrpc":"2.0","result":{result}}}"#);
-        ToolsTold::read(line.as_bytes()).unwrap()
+    fn read(line: &[u8]) -> Option<ToolPage> {
+        Answer::read(line)?.tools(line)
     }
 
-    /// What is told by a tool with these fields beside its name and the plainest schema.
-    fn with(fields: &str) -> ToolsTold {
-        of(&format!(
-            r#"{{"tools":[{{"name":"a","inputSchema":{{"type":"object"}},{fields}}}]}}"#
-        ))
+    /// The page of an answer with this result.
+    fn of(result: &str) -> ToolPage {
+        let line = format!(r#"{{"id":1,"jsonrpc":"2.0","result":{result}}}"#);
+        read(line.as_bytes()).unwrap()
+    }
+
+    /// The page of a tool with these fields beside its name and the plainest schema.
+    fn with(fields: &str) -> ToolPage {
+        let tool = format!(r#"{{"name":"a","inputSchema":{{"type":"object"}},{fields}}}"#);
+        let tool: Value = serde_json::from_str(&tool).unwrap();
+        of(&serde_json::json!({"tools": [tool]}).to_string())
     }
 
     #[test]
@@ -165,14 +215,9 @@ mod tests {
             r#""annotations":{"title":"A","readOnlyHint":true,"destructiveHint":false,"x":null}"#,
             r#""outputSchema":{"type":"object","properties":{"a":{}},"required":[]}"#,
             r#""execution":{"taskSupport":"optional"},"icons":[{"src":"data:,","theme":"dark","sizes":["any"]}]"#,
-            r#""unknown":null,"inputSchema":{"type":"object","properties":{"a":{"enum":[null]},"b":[]},"required":["a"],"$defs":null,"additionalProperties":true}"#,
+            r#""unknown":null,"inputSchema":{"type":"object","properties":{"a":{"enum":[null]}},"required":["a"],"$defs":null,"additionalProperties":true}"#,
         ] {
-            let told = with(fields);
-            assert_eq!(
-                (told.list, told.odd_outputs),
-                (ToolList::Sound, false),
-                "{fields}"
-            );
+            assert_eq!(with(fields).list, ToolList::Sound, "{fields}");
         }
         for more in ["", r#","_meta":{"progressToken":1,"x":null},"ttlMs":null"#] {
             let told = of(&format!("{{\"tools\":[]{more}}}"));
@@ -194,9 +239,10 @@ mod tests {
             r#""_meta":[]"#,
             r#""icons":null"#,
             r#""icons":[{"src":null}]"#,
-            r#""icons":[{"src":"x","theme":"blue"}]"#,
             r#""execution":null"#,
-            r#""execution":{"taskSupport":"maybe"}"#,
+            r#""outputSchema":null"#,
+            r#""outputSchema":{}"#,
+            r#""outputSchema":{"type":"array"}"#,
             r#""inputSchema":null"#,
             r#""inputSchema":{}"#,
             r#""inputSchema":{"type":"string"}"#,
@@ -218,7 +264,7 @@ mod tests {
             assert_eq!(of(result).list, ToolList::Flawed, "{result}");
         }
         let beside = br#"{"id":1,"jsonrpc":"2.0","error":null,"result":{"tools":[]}}"#;
-        assert_eq!(ToolsTold::read(beside).unwrap().list, ToolList::Flawed);
+        assert_eq!(read(beside).unwrap().list, ToolList::Flawed);
     }
 
     #[test]
@@ -236,25 +282,13 @@ mod tests {
     }
 
     #[test]
-    fn what_a_tool_says_of_its_output_is_told_apart() {
-        for output in ["null", "{}", r#"{"type":"array"}"#] {
-            let told = with(&format!("\"outputSchema\":{output}"));
-            assert_eq!(
-                (told.list, told.odd_outputs),
-                (ToolList::Sound, true),
-                "{output}"
-            );
-        }
-    }
-
-    #[test]
     fn the_answer_of_a_tool_is_no_list_of_tools() {
         for line in [
             &br#"{"id":1,"jsonrpc":"2.0","result":{"content":[],"tools":7}}"#[..],
             br#"{"id":1,"jsonrpc":"2.0","result":{"capabilities":{"tools":{}}}}"#,
             b"no JSON",
         ] {
-            assert_eq!(ToolsTold::read(line), None);
+            assert_eq!(read(line), None);
         }
     }
 }

@@ -1,13 +1,13 @@
 //! What opencode itself tells of the settings that it goes by (`opencode debug`): its servers, and what its agent may use.
 
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use crate::asked::{Answer, Asked};
 use crate::invocation::{Invocation, OPENCODE_CONTENT};
-use crate::jsonc::plain_json;
-use crate::mcp::{Rule, taking};
+use crate::opencode::tool_rules::{Rule, taking};
 use crate::opencode::{OWN_TOOLS, as_written};
 
 /// The agent of opencode that works where nobody names one.
@@ -28,7 +28,7 @@ pub(crate) struct InForce {
     named: Option<String>,
     /// The servers that it was given, as they are to be.
     given: Map<String, Value>,
-    /// What the suite itself puts over all other settings: rules in it are its own doing.
+    /// What is put over all other settings: rules in it are the suite's own doing.
     content: Value,
     /// The agent that was asked for last; none while the settings are.
     asked: Option<String>,
@@ -58,16 +58,16 @@ impl InForce {
         };
         let content = env.iter().find(|(name, _)| name == OPENCODE_CONTENT);
         let content = content.and_then(|(_, text)| text.to_str());
-        let settings: Value = content
-            .and_then(|text| serde_json::from_str(&plain_json(text)).ok())
+        let content: Value = content
+            .and_then(|text| serde_json::from_str(text).ok())
             .unwrap_or_default();
-        let mut given = settings["mcp"].as_object().cloned().unwrap_or_default();
+        let mut given = content["mcp"].as_object().cloned().unwrap_or_default();
         given.retain(|_, server| is_on(server));
         Self {
             program,
             named: value(words, "--agent").map(str::to_owned),
             given,
-            content: settings,
+            content,
             asked: None,
         }
     }
@@ -110,7 +110,15 @@ impl InForce {
 
     /// The servers must be those that it was given; of the agent it is asked where that may take tools, or may not be there.
     fn settings(&mut self, settings: &Value) -> Asked {
-        if let Some(why) = self.other_servers(&settings["mcp"]) {
+        let servers = &settings["mcp"];
+        let foreign = self.foreign(servers);
+        if let Some(why) = self.stubborn(&foreign) {
+            return Asked::Refused(why);
+        }
+        if !foreign.is_empty() {
+            return Asked::Foreign(foreign);
+        }
+        if let Some(why) = self.changed(servers) {
             return Asked::Refused(why);
         }
         let by_default = settings["default_agent"].as_str().map(str::to_owned);
@@ -124,14 +132,22 @@ impl InForce {
         next
     }
 
-    fn other_servers(&self, told: &Value) -> Option<String> {
+    /// Servers that it would start and was not given.
+    fn foreign(&self, told: &Value) -> BTreeSet<String> {
         let all = told.as_object().into_iter().flatten();
-        let mut foreign = all.filter(|(name, it)| is_on(it) && !self.given.contains_key(*name));
-        if let Some((name, _)) = foreign.next() {
-            return Some(format!(
-                "opencode would start the MCP server {name}, which the scenario does not name, from settings that a run does not know of; take it out of them while you measure (`opencode debug config` shows what is in force with the environment of the trial)"
-            ));
-        }
+        let foreign = all.filter(|(name, it)| is_on(it) && !self.given.contains_key(*name));
+        foreign.map(|(name, _)| name.clone()).collect()
+    }
+
+    /// One of these that was switched off, and is on all the same.
+    fn stubborn(&self, foreign: &BTreeSet<String>) -> Option<String> {
+        let is_off = |name: &&String| self.content["mcp"].get(*name).is_some();
+        foreign.iter().find(is_off).map(|name| format!(
+            "opencode would start the MCP server {name}, which the scenario does not name, from settings that stand above those of a run; take it out of them while you measure (`opencode debug config` shows what is in force with the environment of the trial)"
+        ))
+    }
+
+    fn changed(&self, told: &Value) -> Option<String> {
         self.given.iter().find_map(|(name, given)| {
             let key = unlike(given, &told[name])?;
             Some(format!(
@@ -169,6 +185,22 @@ impl InForce {
         });
         taken.map_or(Asked::Fit, Asked::Refused)
     }
+}
+
+/// Switches these servers off, above all other settings.
+pub fn without_servers(invocation: &mut Invocation, servers: &BTreeSet<String>) {
+    let mut env = invocation.env.iter_mut();
+    let Some((_, text)) = env.find(|(name, _)| name == OPENCODE_CONTENT) else {
+        return;
+    };
+    let content = text
+        .to_str()
+        .and_then(|text| serde_json::from_str(text).ok());
+    let mut content: Value = content.unwrap_or_default();
+    for name in servers {
+        content["mcp"][name] = json!({"enabled": false});
+    }
+    *text = content.to_string().into();
 }
 
 /// A rule that says something of MCP tools, which are asked for with the pattern `*`.

@@ -4,9 +4,11 @@ mod in_force;
 mod log;
 #[cfg(test)]
 mod tests;
+mod tool_rules;
 mod wire;
 
 pub(super) use in_force::InForce;
+pub use in_force::without_servers;
 
 use serde_json::value::RawValue;
 

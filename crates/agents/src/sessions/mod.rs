@@ -57,19 +57,6 @@ pub fn session_tokens(kind: AgentKind, own: &Path) -> SessionTokens {
     reading.finish()
 }
 
-/// The folder of an agent's own below a home, by default.
-#[must_use]
-pub const fn usual_folder(kind: AgentKind) -> Option<&'static str> {
-    match kind {
-        AgentKind::Codex => Some(".codex"),
-        AgentKind::ClaudeCode => Some(".claude"),
-        AgentKind::Gemini => Some(".gemini"),
-        AgentKind::Qwen => Some(".qwen"),
-        AgentKind::Copilot => Some(".copilot"),
-        AgentKind::Opencode | AgentKind::Command | AgentKind::Replay => None,
-    }
-}
-
 /// Puts what session files tell into a report, where its stream tells less; gives a sentence where both are kept.
 ///
 /// A stream that never came to its final figures takes the larger of both, as a lower bound. Codex's stream counts no

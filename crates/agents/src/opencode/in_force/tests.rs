@@ -50,6 +50,9 @@ fn in_force() -> Value {
 fn is_so(asked: &Asked, expected: &str) -> bool {
     match asked {
         Asked::Refused(why) => !expected.is_empty() && why.contains(expected),
+        Asked::Foreign(servers) => servers
+            .iter()
+            .eq(expected.strip_prefix("foreign: ").as_ref()),
         Asked::Fit => expected.is_empty(),
         Asked::Further(_) | Asked::Servers(_) | Asked::Untold(_) => false,
     }
@@ -68,13 +71,18 @@ fn servers_must_be_those_that_opencode_was_given_and_no_others() {
     for (content, settings, expected) in [
         ("{}", json!({}), ""),
         ("{}", json!({"mcp": {"evil": {"enabled": false}}}), ""),
-        ("{}", json!({"mcp": {"evil": on}}), "server evil, which the"),
-        ("{}", in_force(), "server my lab, which the"),
+        ("{}", json!({"mcp": {"evil": on}}), "foreign: evil"),
+        ("{}", in_force(), "foreign: my lab"),
+        (
+            CONTENT,
+            with("/mcp/off", on.clone()),
+            "server off, which the",
+        ),
         (CONTENT, in_force(), ""),
         (
             CONTENT,
             with("/mcp/other/enabled", json!(true)),
-            "server other, which the",
+            "foreign: other",
         ),
         (CONTENT, json!({}), "change mcp.my lab;"),
         (
