@@ -23,6 +23,11 @@ impl Calls {
             sink.push(EventKind::ToolEnded(result));
         }
     }
+
+    /// Whether a side of a call was reported.
+    pub(super) fn has(&self, id: &str, side: Side) -> bool {
+        self.seen.contains(id, side)
+    }
 }
 
 /// Server and tool of a name that begins with what `begins` makes of a server's: by the servers known, longest first.

@@ -1,6 +1,5 @@
 //! The reader of an agent's output: lines in, events out, a report at the end. No bytes can break it.
 
-use std::borrow::Cow;
 use std::fmt;
 use std::time::Duration;
 
@@ -9,15 +8,14 @@ use serde_json::value::RawValue;
 use crate::agents::claude::ClaudeStream;
 use crate::agents::codex::CodexStream;
 use crate::agents::copilot::CopilotStream;
-use crate::agents::cutting::{cut_in, cut_said};
+use crate::agents::cutting::cut_in;
 use crate::agents::gemini::GeminiStream;
 use crate::agents::opencode::OpencodeStream;
 use crate::agents::plain::PlainStream;
-use crate::agents::sound::sound;
-use crate::agents::wire::{Head, border};
+use crate::agents::wire::{Head, border, check};
 use crate::config::{AgentKind, AgentSpec};
 use crate::model::{
-    AgentEvent, Cut, EventKind, ModelTokens, ProviderFault, Said, StreamReport, Terminal,
+    AgentEvent, Cut, EventKind, ModelTokens, ProviderFault, StreamReport, Terminal,
 };
 
 /// Names that stand in every row are kept on one line, up to this many bytes; the raw output holds the rest.
@@ -52,12 +50,7 @@ pub(super) trait Dialect: fmt::Debug + Send {
     /// The names of the MCP servers that the agent was given, where its tools' names do not tell.
     fn serve(&mut self, _names: &[String]) {}
 
-    /// Reads a line of standard output that is as the CLI prints it, in one pass; whether it was one. What it takes is sound.
-    fn at_once(&mut self, _text: &str, _sink: &mut Sink<'_>) -> bool {
-        false
-    }
-
-    /// Reads any other line of standard output: sound JSON, where lines are objects.
+    /// Reads a line of standard output: valid JSON throughout, where lines are objects.
     ///
     /// # Errors
     /// Why the line is no event.
@@ -98,35 +91,11 @@ pub(super) trait Dialect: fmt::Debug + Send {
 pub(super) struct Sink<'a> {
     at: Duration,
     out: &'a mut Vec<AgentEvent>,
-    hearer: Option<&'a mut dyn Hearer>,
-}
-
-/// Who takes in at once what lines tell, as it stands in them.
-pub trait Hearer {
-    /// Something was said.
-    fn hear(&mut self, at: Duration, said: &Said<'_>);
 }
 
 impl<'a> Sink<'a> {
     fn new(at: Duration, out: &'a mut Vec<AgentEvent>) -> Self {
-        Self {
-            at,
-            out,
-            hearer: None,
-        }
-    }
-
-    /// Tells what is borrowed from the line: at once where nothing of this line waits, so that the order stays.
-    pub(super) fn say(&mut self, said: &Said<'_>) {
-        match &mut self.hearer {
-            Some(hearer) if self.out.is_empty() => {
-                hearer.hear(self.at, said);
-                if let Some(cut) = cut_said(said) {
-                    self.push(EventKind::Cut(cut));
-                }
-            }
-            _ => self.push(said.event()),
-        }
+        Self { at, out }
     }
 
     /// Adds an event.
@@ -195,42 +164,24 @@ impl StreamReader {
 
     /// Reads one line of standard output, with or without its line end; blank lines are nothing.
     pub fn line(&mut self, line: &[u8], at: Duration, out: &mut Vec<AgentEvent>) {
-        self.read(line, Sink::new(at, out));
-    }
-
-    /// The same, where `hearer` is told at once what can be told so: what is left in `out`, which must be empty, comes after it.
-    pub fn line_heard<'h>(
-        &mut self,
-        line: &[u8],
-        at: Duration,
-        (out, hearer): (&'h mut Vec<AgentEvent>, &'h mut dyn Hearer),
-    ) {
-        let hearer = Some(hearer);
-        self.read(line, Sink { at, out, hearer });
-    }
-
-    fn read(&mut self, line: &[u8], mut sink: Sink<'_>) {
-        // Nearly every line is text, which is quicker to see than to mend.
-        let text =
-            std::str::from_utf8(line).map_or_else(|_| String::from_utf8_lossy(line), Cow::Borrowed);
+        let mut sink = Sink::new(at, out);
+        let text = String::from_utf8_lossy(line);
         let mut text = text.trim_end_matches(['\n', '\r']);
         if !std::mem::replace(&mut self.begun, true) {
             text = text.trim_start_matches('\u{feff}');
         }
-        let is_object = text.starts_with('{');
-        if !is_object && text.trim().is_empty() {
+        let begin = text.trim_start();
+        if begin.is_empty() {
             return;
         }
         let seen = sink.out.len();
         let read = if !self.dialect.speaks_json() {
             self.dialect.line(text, &mut sink)
-        } else if !is_object && !text.trim_start().starts_with('{') {
+        } else if !begin.starts_with('{') {
             // A list could pass for an object's fields in their order.
             self.dialect.bare_line(text, &mut sink)
-        } else if self.dialect.at_once(text, &mut sink) {
-            Ok(())
         } else {
-            sound(text).and_then(|()| self.dialect.line(text, &mut sink))
+            check(text).and_then(|()| self.dialect.line(text, &mut sink))
         };
         match read {
             Ok(()) => self.seen.events += 1,

@@ -5,48 +5,10 @@ use std::fmt::Write as _;
 
 use serde_json::value::RawValue;
 
-use crate::record::byte_runs::run_before_escape;
-
-/// Adds `text` as a JSON string, quotes included, spelled as `serde_json` does.
-pub fn push_quoted(json: &mut String, text: &str) {
-    json.reserve(text.len() + 2);
-    json.push('"');
-    push_escaped(json, text);
-    json.push('"');
-}
-
-/// The same without the quotes.
-pub(super) fn push_escaped(json: &mut String, text: &str) {
-    let mut rest = text;
-    loop {
-        let run = run_before_escape(rest.as_bytes());
-        let (plain, odd) = rest.split_at(run);
-        json.push_str(plain);
-        let Some(byte) = odd.bytes().next() else {
-            break;
-        };
-        match byte {
-            b'"' => json.push_str("\\\""),
-            b'\\' => json.push_str("\\\\"),
-            b'\n' => json.push_str("\\n"),
-            b'\r' => json.push_str("\\r"),
-            b'\t' => json.push_str("\\t"),
-            0x08 => json.push_str("\\b"),
-            0x0c => json.push_str("\\f"),
-            other => {
-                // Writing to a String cannot fail.
-                _ = write!(json, "\\u{other:04x}");
-            }
-        }
-        rest = &odd[1..];
-    }
-}
-
 /// `text` as it stands between the quotes of a JSON string.
 pub(super) fn escaped(text: &str) -> String {
-    let mut inside = String::new();
-    push_escaped(&mut inside, text);
-    inside
+    let quoted = serde_json::Value::from(text).to_string();
+    quoted[1..quoted.len() - 1].to_owned()
 }
 
 /// The same with every character beyond ASCII as `\u` and four hexadecimal digits.
@@ -111,21 +73,4 @@ fn literal_end(text: &str) -> usize {
         }
     }
     text.len()
-}
-
-#[cfg(test)]
-mod tests {
-    use proptest::prelude::*;
-
-    use super::*;
-
-    proptest! {
-        #[test]
-        fn a_quoted_text_is_spelled_as_serde_does(text in any::<String>(), plain in "[a-z]{0,100}", times in 1_usize..4) {
-            let text = format!("{plain}{}{plain}\u{7f}\u{8}\u{c}\u{1f}", text.repeat(times));
-            let mut json = String::new();
-            push_quoted(&mut json, &text);
-            prop_assert_eq!(json, serde_json::Value::from(text).to_string());
-        }
-    }
 }

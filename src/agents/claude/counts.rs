@@ -3,7 +3,6 @@
 use serde::Deserialize;
 
 use crate::agents::by_model::ByModel;
-use crate::agents::scan::{Scan, once};
 use crate::agents::wire::{Count, Loose};
 use crate::model::{CacheWrites, Usage};
 
@@ -32,27 +31,6 @@ struct CacheCreation {
 }
 
 impl ClaudeUsage {
-    /// The counts where all of them are plain whole numbers.
-    pub(super) fn at_once(scan: &mut Scan<'_>) -> Option<Self> {
-        let (mut input, mut cached, mut written, mut output) = (None, None, None, None);
-        let mut creation = None;
-        scan.members(|scan, key| match key {
-            "input_tokens" => once(&mut input, scan.count()?),
-            "cache_read_input_tokens" => once(&mut cached, scan.count()?),
-            "cache_creation_input_tokens" => once(&mut written, scan.count()?),
-            "output_tokens" => once(&mut output, scan.count()?),
-            "cache_creation" => once(&mut creation, CacheCreation::at_once(scan)?),
-            _ => scan.skip(),
-        })?;
-        Some(Self {
-            input_tokens: input.into(),
-            cache_read_input_tokens: cached.into(),
-            cache_creation_input_tokens: written.into(),
-            output_tokens: output.into(),
-            cache_creation: creation,
-        })
-    }
-
     /// The counts; `None` where one is unreadable or the main ones are missing.
     pub(in crate::agents) fn unified(&self) -> Option<Usage> {
         if self.input_tokens == Count::Absent && self.output_tokens == Count::Absent {
@@ -97,21 +75,6 @@ impl ClaudeUsage {
             written.ephemeral_5m_input_tokens,
             written.ephemeral_1h_input_tokens,
         )
-    }
-}
-
-impl CacheCreation {
-    fn at_once(scan: &mut Scan<'_>) -> Option<Self> {
-        let (mut five_minutes, mut one_hour) = (None, None);
-        scan.members(|scan, key| match key {
-            "ephemeral_5m_input_tokens" => once(&mut five_minutes, scan.count()?),
-            "ephemeral_1h_input_tokens" => once(&mut one_hour, scan.count()?),
-            _ => scan.skip(),
-        })?;
-        Some(Self {
-            ephemeral_5m_input_tokens: five_minutes.into(),
-            ephemeral_1h_input_tokens: one_hour.into(),
-        })
     }
 }
 

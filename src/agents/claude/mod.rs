@@ -1,14 +1,10 @@
 //! What Claude Code prints with `--output-format stream-json --verbose`: one JSON object a line, a result at the end.
 
-mod at_once;
 mod counts;
 mod turn;
 mod usage;
 mod wire;
 
-use serde::Deserialize;
-
-use crate::agents::claude::at_once::Speaker;
 pub(super) use crate::agents::claude::counts::ClaudeUsage;
 use crate::agents::claude::turn::Turns;
 use crate::agents::claude::usage::{Running, Told, settle};
@@ -16,7 +12,7 @@ use crate::agents::claude::wire::{Final, Partial, RateLimit, System, Turn};
 use crate::agents::fault::{self, fault};
 use crate::agents::reset::reset_at;
 use crate::agents::stream::{Dialect, Sink};
-use crate::agents::wire::{Head, border, capped, words};
+use crate::agents::wire::{Head, border, capped, read, words};
 use crate::model::{
     EventKind, McpServerSeen, ModelTokens, ProviderFault, ProviderFaultKind, Reset, StreamReport,
     Terminal, Usage,
@@ -97,28 +93,8 @@ pub(super) struct ClaudeStream {
 }
 
 impl Dialect for ClaudeStream {
-    fn at_once(&mut self, text: &str, sink: &mut Sink<'_>) -> bool {
-        if let Some((speaker, turn)) = at_once::turn(text) {
-            match speaker {
-                Speaker::Assistant => self.assistant(turn, sink),
-                Speaker::User => self.user(turn, sink),
-            }
-            return true;
-        }
-        if let Some(told) = at_once::partial(text) {
-            if let Some((id, model, usage)) = told {
-                self.usage((id, model), &usage, sink);
-            }
-            return true;
-        }
-        at_once::note(text).is_some_and(|note| self.noted(&note, sink))
-    }
-
     fn line(&mut self, text: &str, sink: &mut Sink<'_>) -> Result<(), String> {
-        let head = match Head::at_once(text) {
-            Some(head) if matches!(head.kind.as_deref(), Some("assistant" | "user")) => head,
-            _ => read(text)?,
-        };
+        let head: Head<'_> = read(text)?;
         let kind = head.kind.as_deref().unwrap_or_default();
         match kind {
             "system" => self.system(
@@ -220,16 +196,6 @@ impl ClaudeStream {
         }
     }
 
-    /// Takes in an event of the client of which no more is of interest; says whether it is one.
-    fn noted(&mut self, note: &at_once::Note<'_>, sink: &mut Sink<'_>) -> bool {
-        match note.subtype {
-            "api_retry" => self.retried(note.status, note.error.unwrap_or_default(), sink),
-            quiet if QUIET_SYSTEM.contains(&quiet) => {}
-            _ => return false,
-        }
-        true
-    }
-
     /// Tells a request that failed and is tried again. Without a status it was answered by nobody, or the answer broke off:
     /// which of both is not told.
     fn retried(&mut self, status: Option<u16>, message: &str, sink: &mut Sink<'_>) {
@@ -318,8 +284,8 @@ impl ClaudeStream {
         self.after_final = true;
         let (id, usage) = (turn.message.id.take(), turn.message.usage.0.take());
         let model = turn.message.model.clone();
-        if self.is_qwen && (id.is_none() || self.last_message.0.as_deref() != id.as_deref()) {
-            self.last_message = (id.as_deref().map(str::to_owned), false);
+        if self.is_qwen && (id.is_none() || self.last_message.0 != id) {
+            self.last_message = (id.clone(), false);
         }
         if let Some(fault) = self.turns.assistant(turn, sink) {
             self.client_fault = Some(fault);
@@ -483,10 +449,6 @@ impl ClaudeStream {
             })));
         }
     }
-}
-
-fn read<'a, T: Deserialize<'a>>(text: &'a str) -> Result<T, String> {
-    serde_json::from_str(text).map_err(|error| error.to_string())
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use serde_json::value::RawValue;
 
 use crate::agents::claude::counts::{ClaudeUsage, ModelCounts, ModelUsage};
 use crate::agents::claude::wire::Final;
-use crate::agents::wire::{TEXT_CAP, add, border, model_name};
+use crate::agents::wire::{TEXT_CAP, border, model_name, read};
 use crate::model::{
     ById, CacheWrites, ModelTokens, StreamReport, Usage, UsageSource, id_hash, is_amount,
 };
@@ -60,17 +60,17 @@ impl Running {
             return None;
         }
         let (place, known, known_writes) = self.known(id, model);
-        let larger = larger(known, told);
+        let larger = known.at_least(told);
         let writes = known_writes.at_least(usage.writes());
         if let Some(message) = self.messages.get_mut(&id) {
             *message = (place, larger, writes);
         }
-        let more = growth(known, larger);
+        let more = larger.minus(known);
         let more_writes = growth_of_writes(known_writes, writes);
-        self.total = add(self.total, more);
+        self.total = self.total.plus(more);
         self.writes = self.writes.plus(more_writes);
         let of = &mut self.by_model[place];
-        of.usage = add(of.usage, more);
+        of.usage = of.usage.plus(more);
         of.writes = of.writes.plus(more_writes);
         let of = ModelTokens {
             model: of.model.clone(),
@@ -186,10 +186,13 @@ impl Told {
             told.odd
                 .push("the result tells a cost that is none".to_owned());
         }
-        let own: Option<ClaudeUsage> = last.usage.map(read).transpose()?;
+        let own: Option<ClaudeUsage> = last.usage.map(|usage| read(usage.get())).transpose()?;
         let own = own.map(|usage| usage.of(cached_inside));
         told.writes = own.as_ref().map(ClaudeUsage::writes).unwrap_or_default();
-        let models: Option<ModelUsage> = last.model_usage.map(read).transpose()?;
+        let models: Option<ModelUsage> = last
+            .model_usage
+            .map(|models| read(models.get()))
+            .transpose()?;
         if let Some(models) = models.filter(|models| !models.0.is_empty()) {
             told.take_models(&models, running);
         } else {
@@ -215,7 +218,7 @@ impl Told {
         }
         self.models = models.0.iter().map(|(model, _)| model.clone()).collect();
         self.usage = counts.try_fold(Usage::default(), |total, model| {
-            Some(add(total, model.unified()?))
+            Some(total.plus(model.unified()?))
         });
         let apart = models.0.iter().map(|(model, counts)| {
             Some(ModelTokens {
@@ -249,7 +252,7 @@ impl Told {
         let known = self.by_model.iter_mut();
         match known.into_iter().find(|one| one.model == more.of.model) {
             Some(one) => {
-                one.usage = add(one.usage, more.of.usage);
+                one.usage = one.usage.plus(more.of.usage);
                 one.writes = one.writes.plus(more.of.writes);
             }
             None => self.by_model.push(more.of.clone()),
@@ -283,9 +286,9 @@ pub(super) fn settle(
         return;
     };
     // What messages told after the last result is in no result, and the rest of their turn is not told at all.
-    let since = growth(told.until, running.total);
+    let since = running.total.minus(told.until);
     let is_cut = begun_anew || told.lacks_a_request || since != Usage::default();
-    report.usage = told.usage.map(|usage| add(usage, since));
+    report.usage = told.usage.map(|usage| usage.plus(since));
     report.usage_is_lower_bound = (told.partial || is_cut) && told.usage.is_some();
     report.provider_cost_is_lower_bound = is_cut && told.cost_usd.is_some();
     // Whoever writes into the stream can write a result, but what messages told before it stands.
@@ -323,24 +326,10 @@ fn provider_usage(usage: &RawValue, models: Option<&RawValue>) -> String {
     }
 }
 
-fn read<'a, T: serde::Deserialize<'a>>(raw: &'a RawValue) -> Result<T, String> {
-    serde_json::from_str(raw.get()).map_err(|error| error.to_string())
-}
-
 /// The first that tells a time to live.
 fn told_writes(sources: [CacheWrites; 3]) -> CacheWrites {
     let mut told = sources.into_iter().filter(|writes| writes.ttl().is_some());
     told.next().unwrap_or_default()
-}
-
-/// Field by field, the larger.
-fn larger(one: Usage, other: Usage) -> Usage {
-    Usage {
-        uncached_input: one.uncached_input.max(other.uncached_input),
-        cached_read: one.cached_read.max(other.cached_read),
-        cache_write: one.cache_write.max(other.cache_write),
-        output: one.output.max(other.output),
-    }
 }
 
 /// What `new` has more than `old`.
@@ -348,15 +337,5 @@ const fn growth_of_writes(old: CacheWrites, new: CacheWrites) -> CacheWrites {
     CacheWrites {
         five_minutes: new.five_minutes.saturating_sub(old.five_minutes),
         one_hour: new.one_hour.saturating_sub(old.one_hour),
-    }
-}
-
-/// What `new` has more than `old`.
-fn growth(old: Usage, new: Usage) -> Usage {
-    Usage {
-        uncached_input: new.uncached_input.saturating_sub(old.uncached_input),
-        cached_read: new.cached_read.saturating_sub(old.cached_read),
-        cache_write: new.cache_write.saturating_sub(old.cache_write),
-        output: new.output.saturating_sub(old.output),
     }
 }

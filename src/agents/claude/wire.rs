@@ -1,6 +1,5 @@
 //! The lines of Claude Code's `stream-json`, as typed as they are needed.
 
-use std::borrow::Cow;
 use std::fmt;
 
 use serde::de::{IgnoredAny, SeqAccess, Visitor};
@@ -8,8 +7,7 @@ use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
 use crate::agents::claude::counts::ClaudeUsage;
-use crate::agents::wire::{Capped, Few, Loose, ServerState};
-use crate::agents::words::Words;
+use crate::agents::wire::{Few, Loose, ServerState};
 
 /// `system` of any subtype.
 #[derive(Debug, Deserialize)]
@@ -48,13 +46,10 @@ pub(super) struct RetryData {
 /// `assistant` and `user`.
 #[derive(Debug, Deserialize)]
 pub(super) struct Turn<'a> {
-    /// Here so that a doubled one spoils the line.
-    #[serde(rename = "type", default)]
-    _kind: IgnoredAny,
     #[serde(borrow)]
     pub(super) message: Message<'a>,
     #[serde(default)]
-    pub(super) parent_tool_use_id: Option<Cow<'a, str>>,
+    pub(super) parent_tool_use_id: Option<String>,
     #[serde(default)]
     pub(super) error: Loose<String>,
     #[serde(default, alias = "isApiErrorMessage")]
@@ -68,29 +63,13 @@ pub(super) struct Turn<'a> {
     pub(super) refused_message_id: Loose<String>,
 }
 
-impl<'a> Turn<'a> {
-    /// A turn that tells no failure.
-    pub(super) fn new(message: Message<'a>, parent_tool_use_id: Option<Cow<'a, str>>) -> Self {
-        Self {
-            _kind: IgnoredAny,
-            message,
-            parent_tool_use_id,
-            error: Loose(None),
-            is_api_error_message: None,
-            api_error_status: Loose(None),
-            api_error_type: Loose(None),
-            refused_message_id: Loose(None),
-        }
-    }
-}
-
 /// The message of a turn: one block of it, as a rule.
 #[derive(Debug, Deserialize)]
 pub(super) struct Message<'a> {
     #[serde(default)]
-    pub(super) id: Option<Cow<'a, str>>,
+    pub(super) id: Option<String>,
     #[serde(default)]
-    pub(super) model: Option<Cow<'a, str>>,
+    pub(super) model: Option<String>,
     #[serde(borrow, default)]
     pub(super) content: Content<'a>,
     #[serde(default)]
@@ -104,21 +83,6 @@ pub(super) enum Content<'a> {
     Text(String),
     /// Blocks, each to be read on its own.
     Blocks(Vec<&'a RawValue>),
-    /// Blocks that were read together with their line.
-    Read(Vec<Block<'a>>),
-}
-
-/// A block that was read together with its line: what a block of any type holds.
-#[derive(Debug, Default)]
-pub(super) struct Block<'a> {
-    pub(super) kind: &'a str,
-    /// Text or thinking of the model, output of a tool.
-    pub(super) text: Words<'a>,
-    /// Of a call, or of the call that is answered.
-    pub(super) id: &'a str,
-    pub(super) name: &'a str,
-    pub(super) input: Option<&'a str>,
-    pub(super) is_error: bool,
 }
 
 impl Default for Content<'_> {
@@ -157,41 +121,25 @@ impl<'de> Visitor<'de> for ContentVisitor {
     }
 }
 
-/// A `text` or `thinking` block.
+/// A block of a message: what blocks of all types hold.
 #[derive(Debug, Deserialize)]
-pub(super) struct TextBlock {
+pub(super) struct Block<'a> {
     #[serde(rename = "type", default)]
-    _kind: IgnoredAny,
+    pub(super) kind: Option<String>,
     #[serde(default)]
-    pub(super) text: Option<Capped>,
+    pub(super) text: Option<String>,
     #[serde(default)]
-    pub(super) thinking: Option<Capped>,
-}
-
-/// A `tool_use` block.
-#[derive(Debug, Deserialize)]
-pub(super) struct ToolUse<'a> {
-    #[serde(rename = "type", default)]
-    _kind: IgnoredAny,
-    pub(super) id: String,
-    pub(super) name: String,
+    pub(super) thinking: Option<String>,
+    /// Of a call.
+    #[serde(default)]
+    pub(super) id: Option<String>,
+    #[serde(default)]
+    pub(super) name: Option<String>,
     #[serde(borrow, default)]
     pub(super) input: Option<&'a RawValue>,
-}
-
-/// The input of a shell tool.
-#[derive(Debug, Deserialize)]
-pub(super) struct ShellInput {
+    /// Of the call that is answered.
     #[serde(default)]
-    pub(super) command: Loose<String>,
-}
-
-/// A `tool_result` block.
-#[derive(Debug, Deserialize)]
-pub(super) struct ToolAnswer<'a> {
-    #[serde(rename = "type", default)]
-    _kind: IgnoredAny,
-    pub(super) tool_use_id: String,
+    pub(super) tool_use_id: Option<String>,
     #[serde(borrow, default)]
     pub(super) content: Option<&'a RawValue>,
     #[serde(default)]

@@ -1,10 +1,8 @@
 //! What Codex prints with `codex exec --json`: one JSON object a line, items with ids, usage at the end of a turn.
 
-mod at_once;
-mod in_order;
+mod calls;
 mod items;
 mod stderr;
-mod told;
 mod wire;
 
 use serde_json::value::RawValue;
@@ -15,11 +13,11 @@ pub(super) use crate::agents::codex::wire::CodexUsage;
 use crate::agents::codex::wire::Line;
 use crate::agents::fault::{Told, fault};
 use crate::agents::stream::{Dialect, Sink};
-use crate::agents::wire::{add, api_word, capped};
+use crate::agents::wire::{api_word, capped, read};
 use crate::model::{EventKind, ProviderFault, ProviderFaultKind, StreamReport, Terminal, Usage};
 
 /// How the message of a failure begins after which it tries again.
-const ATTEMPT: &str = "Reconnecting... ";
+const ATTEMPT: &str = "Reconnecting...";
 
 /// What is kept of a Codex stream.
 #[derive(Debug, Default)]
@@ -36,27 +34,13 @@ pub(super) struct CodexStream {
     running: bool,
     terminal: Terminal,
     finals: u32,
-    /// What the last attempt failed for, and what that amounts to.
-    failed_for: Option<(String, ProviderFault)>,
     /// Whether an answer of the model broke off.
     broke_off: bool,
 }
 
 impl Dialect for CodexStream {
-    fn at_once(&mut self, text: &str, sink: &mut Sink<'_>) -> bool {
-        if let Some(step) = at_once::item(text) {
-            self.items.take_in(step, sink);
-            return true;
-        }
-        if let Some(message) = at_once::error(text) {
-            self.told_error(&message, sink);
-            return true;
-        }
-        false
-    }
-
     fn line(&mut self, text: &str, sink: &mut Sink<'_>) -> Result<(), String> {
-        let line: Line<'_> = serde_json::from_str(text).map_err(|error| error.to_string())?;
+        let line: Line<'_> = read(text)?;
         let kind = line.kind.as_deref().unwrap_or_default();
         match kind {
             "thread.started" => self.thread_started(line.thread_id.0, sink),
@@ -70,12 +54,15 @@ impl Dialect for CodexStream {
                 self.ended(Terminal::Done, sink);
             }
             "turn.failed" => {
-                let message = line.error.0.map(|error| error.message.text(usize::MAX));
+                let message = line.error.0.map(|error| error.message);
                 let message = message.unwrap_or_default();
                 self.failure(&message, true, sink);
                 self.ended(Terminal::Failed, sink);
             }
-            "error" => self.told_error(&line.message.0.unwrap_or_default(), sink),
+            "error" => {
+                let message = line.message.0.unwrap_or_default();
+                self.failure(&message, !message.starts_with(ATTEMPT), sink);
+            }
             _ => sink.push(EventKind::Unknown { name: capped(kind) }),
         }
         Ok(())
@@ -96,10 +83,7 @@ impl Dialect for CodexStream {
 
     /// What the stream amounts to. It tells neither model nor cost.
     fn finish(self: Box<Self>, _sink: &mut Sink<'_>) -> StreamReport {
-        let usage = match (self.earlier, self.current) {
-            (Some(earlier), Some(current)) => Some(add(earlier, current)),
-            (earlier, current) => earlier.or(current),
-        };
+        let usage = self.usage_so_far();
         StreamReport {
             terminal: self.terminal,
             usage: usage.filter(|_| !self.unreadable),
@@ -117,12 +101,18 @@ impl Dialect for CodexStream {
 }
 
 impl CodexStream {
+    /// Usage of all threads.
+    fn usage_so_far(&self) -> Option<Usage> {
+        match (self.earlier, self.current) {
+            (Some(earlier), Some(current)) => Some(earlier.plus(current)),
+            (earlier, current) => earlier.or(current),
+        }
+    }
+
     fn thread_started(&mut self, thread: Option<String>, sink: &mut Sink<'_>) {
         if self.thread.is_some() && self.thread != thread {
-            self.earlier = match (self.earlier, self.current.take()) {
-                (Some(earlier), Some(current)) => Some(add(earlier, current)),
-                (earlier, current) => earlier.or(current),
-            };
+            self.earlier = self.usage_so_far();
+            self.current = None;
         }
         self.thread.clone_from(&thread);
         self.items.begin_thread();
@@ -140,8 +130,7 @@ impl CodexStream {
     /// (codex prints the thread's `total_token_usage`), so the last one of a thread counts and threads are added.
     fn usage(&mut self, raw: Option<&RawValue>, sink: &mut Sink<'_>) -> Result<(), String> {
         let Some(raw) = raw else { return Ok(()) };
-        let told: CodexUsage =
-            serde_json::from_str(raw.get()).map_err(|error| error.to_string())?;
+        let told: CodexUsage = read(raw.get())?;
         self.usage_text = Some(capped(raw.get()));
         let Some(usage) = told.unified() else {
             self.unreadable = true;
@@ -154,32 +143,8 @@ impl CodexStream {
             sink.push(EventKind::Warning { text });
         }
         self.current = Some(usage);
-        let total = self.earlier.map_or(usage, |earlier| add(earlier, usage));
-        sink.push(EventKind::UsageSeen(total));
+        sink.push(EventKind::UsageSeen(self.usage_so_far().unwrap_or(usage)));
         Ok(())
-    }
-
-    /// Tells a failure that a line is for: codex goes on while it tries again. Each attempt fails for the same, as a rule, and the
-    /// number of the attempt says nothing of it.
-    fn told_error(&mut self, message: &str, sink: &mut Sink<'_>) {
-        let Some(told) = behind_attempt(message) else {
-            return self.failure(message, !message.starts_with(ATTEMPT.trim_end()), sink);
-        };
-        if let Some((last, fault)) = &self.failed_for
-            && last == told
-        {
-            return sink.push(EventKind::ProviderFault(ProviderFault {
-                message: message.to_owned(),
-                reset: fault.reset.clone(),
-                kind: fault.kind,
-                status: fault.status,
-                fatal: fault.fatal,
-            }));
-        }
-        let fault = fault_of(message, false);
-        self.broke_off |= broke_off(&fault);
-        self.failed_for = Some((told.to_owned(), fault.clone()));
-        sink.push(EventKind::ProviderFault(fault));
     }
 
     /// Tells a failure of the provider. The message may be the body of the API's answer, whose code says more than its words.
@@ -198,16 +163,6 @@ impl CodexStream {
             answer: self.items.answer.clone(),
         });
     }
-}
-
-/// What failed, as a message of another attempt tells it behind the attempt's number.
-fn behind_attempt(message: &str) -> Option<&str> {
-    const LONGEST: usize = 1_000;
-    let (attempt, told) = message.strip_prefix(ATTEMPT)?.split_once(" (")?;
-    let is_number = attempt
-        .bytes()
-        .all(|byte| byte.is_ascii_digit() || byte == b'/');
-    (is_number && told.len() <= LONGEST).then_some(told)
 }
 
 /// Whether an answer ended before it was whole. A request that reached nobody may be told in the same words.

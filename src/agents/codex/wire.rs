@@ -4,11 +4,10 @@ use std::borrow::Cow;
 use std::fmt;
 
 use serde::de::{Error, IgnoredAny, MapAccess, Visitor};
-use serde::{Deserialize, Deserializer};
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::value::RawValue;
 
 use crate::agents::wire::{Count, Few, Loose};
-use crate::agents::words::Words;
 use crate::model::Usage;
 
 /// A line.
@@ -24,15 +23,15 @@ pub(super) struct Line<'a> {
     pub(super) usage: Option<&'a RawValue>,
     #[serde(default)]
     pub(super) message: Loose<String>,
-    #[serde(borrow, default)]
-    pub(super) error: Loose<Message<'a>>,
+    #[serde(default)]
+    pub(super) error: Loose<Message>,
 }
 
 /// `{message}`
 #[derive(Debug, Deserialize)]
-pub(super) struct Message<'a> {
-    #[serde(borrow, default)]
-    pub(super) message: Words<'a>,
+pub(super) struct Message {
+    #[serde(default)]
+    pub(super) message: String,
 }
 
 /// Tokens: cached and cache-write ones are part of `input_tokens`, reasoning is part of `output_tokens`. The two APIs
@@ -169,94 +168,78 @@ impl<'de> Visitor<'de> for ItemHeadVisitor {
 }
 
 /// `agent_message`, `reasoning`
-#[derive(Debug, Default, Deserialize)]
-pub(super) struct Text<'a> {
-    /// Here, as in the other items, so that a doubled one spoils the line.
-    #[serde(rename = "type", default)]
-    pub(super) _kind: IgnoredAny,
-    #[serde(borrow, default)]
-    pub(super) text: Words<'a>,
+#[derive(Debug, Deserialize)]
+pub(super) struct Text {
+    #[serde(default)]
+    pub(super) text: String,
 }
 
 /// `command_execution`
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Deserialize)]
 #[expect(clippy::struct_field_names, reason = "the names of the wire")]
-pub(super) struct Command<'a> {
-    #[serde(rename = "type", default)]
-    pub(super) _kind: IgnoredAny,
-    #[serde(borrow, default)]
-    pub(super) command: Words<'a>,
-    #[serde(borrow, default)]
-    pub(super) aggregated_output: Option<Words<'a>>,
+pub(super) struct Command {
+    #[serde(default)]
+    pub(super) command: String,
+    #[serde(default)]
+    pub(super) aggregated_output: Option<String>,
     #[serde(default)]
     pub(super) exit_code: Option<i32>,
     #[serde(default)]
-    pub(super) status: Option<Cow<'a, str>>,
+    pub(super) status: Option<String>,
 }
 
 /// `file_change`
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Deserialize)]
 pub(super) struct FileChange {
-    #[serde(rename = "type", default)]
-    pub(super) _kind: IgnoredAny,
     #[serde(default)]
     pub(super) changes: Few<Change>,
     #[serde(default)]
     pub(super) status: Option<String>,
 }
 
-/// One changed file.
-#[derive(Debug, Deserialize)]
+/// One changed file, written in this order.
+#[derive(Debug, Deserialize, Serialize)]
 pub(super) struct Change {
     #[serde(default)]
-    pub(super) path: String,
-    #[serde(default)]
     pub(super) kind: String,
+    #[serde(default)]
+    pub(super) path: String,
 }
 
 /// `mcp_tool_call`
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Deserialize)]
 pub(super) struct McpCall<'a> {
-    #[serde(rename = "type", default)]
-    pub(super) _kind: IgnoredAny,
     #[serde(default)]
-    pub(super) server: Cow<'a, str>,
+    pub(super) server: String,
     #[serde(default)]
-    pub(super) tool: Cow<'a, str>,
-    #[serde(borrow, default, deserialize_with = "piece")]
-    pub(super) arguments: Option<&'a str>,
+    pub(super) tool: String,
     #[serde(borrow, default)]
-    pub(super) result: Option<McpAnswer<'a>>,
-    #[serde(borrow, default)]
-    pub(super) error: Option<Message<'a>>,
+    pub(super) arguments: Option<&'a RawValue>,
     #[serde(default)]
-    pub(super) status: Option<Cow<'a, str>>,
-}
-
-fn piece<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<&'de str>, D::Error> {
-    let raw: Option<&RawValue> = Option::deserialize(deserializer)?;
-    Ok(raw.map(RawValue::get))
+    pub(super) result: Option<McpAnswer>,
+    #[serde(default)]
+    pub(super) error: Option<Message>,
+    #[serde(default)]
+    pub(super) status: Option<String>,
 }
 
 /// The answer of an MCP tool.
 #[derive(Debug, Deserialize)]
-pub(super) struct McpAnswer<'a> {
-    #[serde(borrow, default)]
-    pub(super) content: Loose<Few<McpBlock<'a>>>,
+pub(super) struct McpAnswer {
+    #[serde(default)]
+    pub(super) content: Loose<Few<McpBlock>>,
 }
 
 /// A block of an MCP answer.
 #[derive(Debug, Deserialize)]
-pub(super) struct McpBlock<'a> {
-    #[serde(borrow, default)]
-    pub(super) text: Option<Words<'a>>,
+pub(super) struct McpBlock {
+    #[serde(default)]
+    pub(super) text: Option<String>,
 }
 
 /// `collab_tool_call`
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Deserialize)]
 pub(super) struct Collab {
-    #[serde(rename = "type", default)]
-    pub(super) _kind: IgnoredAny,
     #[serde(default)]
     pub(super) tool: String,
     #[serde(default)]

@@ -7,12 +7,11 @@ use serde_json::value::RawValue;
 use crate::agents::calls::{Calls, mcp_name};
 pub(super) use crate::agents::copilot::wire::ModelUse;
 use crate::agents::copilot::wire::{
-    CallFailure, Completed, Line, Said, ServersLoaded, SessionError, ShellInput, Started,
-    UsageFile, WithModel,
+    CallFailure, Completed, Line, Said, ServersLoaded, SessionError, Started, UsageFile, WithModel,
 };
 use crate::agents::fault::{Told, fault, tells_no_login};
 use crate::agents::stream::{Dialect, Sink};
-use crate::agents::wire::{TEXT_CAP, capped, read, words};
+use crate::agents::wire::{TEXT_CAP, capped, command_in, read, words};
 use crate::model::{
     EventKind, McpServerSeen, ModelTokens, ProviderFault, ProviderFaultKind, StreamReport,
     Terminal, ToolCall, ToolResult, Usage,
@@ -239,14 +238,13 @@ impl CopilotStream {
         let server = tool.mcp_server_name.0.clone();
         let mcp = server.zip(tool.mcp_tool_name.0.clone());
         let shell = matches!(tool.tool_name.as_str(), "bash" | "powershell" | "shell");
-        let command = || read::<ShellInput>(input).ok()?.command.0;
         let call = ToolCall {
             id: tool.tool_call_id.clone(),
             name: mcp
                 .as_ref()
                 .map_or_else(|| capped(&tool.tool_name), mcp_name),
             mcp,
-            command: if shell { command() } else { None },
+            command: shell.then(|| command_in(input)).flatten(),
             arguments: words(input),
             parent: tool.parent_tool_call_id.0.clone(),
         };

@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::agents::by_model::ByModel;
-use crate::agents::wire::{Count, Few, Loose, ServerState, add, model_name};
+use crate::agents::wire::{Count, Few, Loose, ServerState, model_name};
 use crate::model::{ModelTokens, Usage};
 
 /// A line.
@@ -60,13 +60,6 @@ pub(super) struct Started<'a> {
     pub(super) mcp_tool_name: Loose<String>,
     #[serde(default)]
     pub(super) parent_tool_call_id: Loose<String>,
-}
-
-/// The input of the shell tool.
-#[derive(Debug, Deserialize)]
-pub(super) struct ShellInput {
-    #[serde(default)]
-    pub(super) command: Loose<String>,
 }
 
 /// `tool.execution_complete`
@@ -142,7 +135,7 @@ impl ByModel<Metrics> {
     pub(super) fn unified(&self) -> Option<Usage> {
         let mut models = self.0.iter().map(|(_, metrics)| &metrics.usage);
         models.try_fold(Usage::default(), |total, tokens| {
-            Some(add(total, tokens.unified()?))
+            Some(total.plus(tokens.unified()?))
         })
     }
 
@@ -167,10 +160,12 @@ pub(super) struct Metrics {
 }
 
 /// Tokens of a model: cached ones are part of `inputTokens`, reasoning is part of `outputTokens`.
-#[derive(Debug, Default, Clone, Copy, Deserialize)]
+#[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
-#[expect(clippy::struct_field_names, reason = "the names of the wire")]
 pub(in crate::agents) struct ModelUse {
+    /// The model, where it stands beside its tokens.
+    #[serde(default)]
+    pub(in crate::agents) model: Loose<String>,
     #[serde(default)]
     input_tokens: Count,
     #[serde(default)]
@@ -183,7 +178,7 @@ pub(in crate::agents) struct ModelUse {
 
 impl ModelUse {
     /// Each token counted once; `None` where a count is unreadable or the main ones are missing.
-    pub(in crate::agents) fn unified(self) -> Option<Usage> {
+    pub(in crate::agents) fn unified(&self) -> Option<Usage> {
         if self.input_tokens == Count::Absent && self.output_tokens == Count::Absent {
             return None;
         }

@@ -13,11 +13,10 @@ use crate::agents::calls::{Calls, mcp_name, server_and_tool};
 use crate::agents::colours::without_colours;
 use crate::agents::fault::{Told, fault, speaks_of_failure, tells_no_login};
 use crate::agents::gemini::wire::{
-    ApiErrorBody, Failure, Init, Message, Problem, RunResult, ShellInput, Stats, ToolResultLine,
-    ToolUse,
+    ApiErrorBody, Failure, Init, Message, Problem, RunResult, Stats, ToolResultLine, ToolUse,
 };
 use crate::agents::stream::{Dialect, Sink};
-use crate::agents::wire::{Head, WORDS_CAP, border, capped, read, words};
+use crate::agents::wire::{Head, WORDS_CAP, border, capped, command_in, read, words};
 use crate::model::{
     EventKind, ModelTokens, ProviderFault, ProviderFaultKind, StreamReport, Terminal, ToolCall,
     ToolResult, Usage,
@@ -180,14 +179,13 @@ impl GeminiStream {
         let input = tool.parameters.map_or("{}", RawValue::get);
         let mcp = self.mcp_parts(&tool.tool_name);
         let shell = tool.tool_name == "run_shell_command";
-        let command = || serde_json::from_str::<ShellInput>(input).ok()?.command.0;
         let call = ToolCall {
             id: tool.tool_id.clone(),
             name: mcp
                 .as_ref()
                 .map_or_else(|| capped(&tool.tool_name), mcp_name),
             mcp,
-            command: if shell { command() } else { None },
+            command: shell.then(|| command_in(input)).flatten(),
             arguments: words(input),
             parent: None,
         };

@@ -36,13 +36,6 @@ pub(super) struct ToolUse<'a> {
     pub(super) parameters: Option<&'a RawValue>,
 }
 
-/// The input of the shell tool.
-#[derive(Debug, Deserialize)]
-pub(super) struct ShellInput {
-    #[serde(default)]
-    pub(super) command: Loose<String>,
-}
-
 /// `tool_result`
 #[derive(Debug, Deserialize)]
 pub(super) struct ToolResultLine {

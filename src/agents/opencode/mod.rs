@@ -14,10 +14,10 @@ use crate::agents::calls::{Calls, mcp_name, server_and_tool};
 use crate::agents::fault::{Told, fault};
 use crate::agents::opencode::log::{Cause, unavailable};
 use crate::agents::opencode::wire::{
-    Failed, Headers, Invalid, Line, Part, ShellInput, StepFinish, StepTokens, Text, Tool, code_of,
+    Failed, Headers, Invalid, Line, Part, StepFinish, StepTokens, Text, Tool, code_of,
 };
 use crate::agents::stream::{Dialect, Sink};
-use crate::agents::wire::{add, api_word, capped, read, words};
+use crate::agents::wire::{api_word, capped, command_in, read, words};
 use crate::model::{
     EventKind, McpServerSeen, ProviderFaultKind, SeenIds, Side, StreamReport, Terminal, ToolCall,
     ToolResult, Usage, is_amount,
@@ -248,7 +248,6 @@ impl OpencodeStream {
         let name = asked.flatten().unwrap_or_else(|| tool.name.clone());
         let mcp = self.mcp_parts(&name, invalid);
         let shell = tool.name == "bash";
-        let command = || read::<ShellInput>(input).ok()?.command.0;
         self.had_sub_agents |= tool.name == "task"
             && (state.metadata.0.as_ref()).is_some_and(|told| told.session.0.is_some());
         let exit_code = state.metadata.0.as_ref().and_then(|told| told.exit.0);
@@ -258,7 +257,7 @@ impl OpencodeStream {
                 id: tool.call_id.clone(),
                 name: mcp.as_ref().map_or_else(|| capped(&name), mcp_name),
                 mcp,
-                command: if shell { command() } else { None },
+                command: shell.then(|| command_in(input)).flatten(),
                 arguments: words(input),
                 parent: None,
             },
@@ -302,7 +301,7 @@ impl OpencodeStream {
         }
         match step.tokens.as_ref().and_then(StepTokens::unified) {
             Some(usage) => {
-                self.usage = add(self.usage, usage);
+                self.usage = self.usage.plus(usage);
                 sink.push(EventKind::UsageSeen(self.usage));
             }
             None => self.unreadable += 1,

@@ -72,13 +72,6 @@ pub(super) struct Metadata {
     pub(super) session: Loose<String>,
 }
 
-/// The input of the shell tool.
-#[derive(Debug, Deserialize)]
-pub(super) struct ShellInput {
-    #[serde(default)]
-    pub(super) command: Loose<String>,
-}
-
 /// The input of the tool that stands for those that do not exist.
 #[derive(Debug, Deserialize)]
 pub(super) struct Invalid {

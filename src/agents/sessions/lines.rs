@@ -11,7 +11,7 @@ use crate::agents::copilot::ModelUse;
 use crate::agents::sessions::SessionTokens;
 use crate::agents::sessions::calls::Calls;
 use crate::agents::sessions::qwen_told::{LastRequest, QwenTold};
-use crate::agents::wire::{Count, Loose, add, model_name};
+use crate::agents::wire::{Count, Loose, model_name};
 use crate::config::AgentKind;
 use crate::model::{CacheWrites, ModelTokens, Usage};
 
@@ -115,7 +115,7 @@ impl Reading {
         } else {
             &mut self.main
         };
-        *total = Some(add(total.unwrap_or_default(), message.usage));
+        *total = Some(total.unwrap_or_default().plus(message.usage));
         let known = self
             .by_model
             .iter()
@@ -133,7 +133,7 @@ impl Reading {
             }
         };
         let model = &mut self.by_model[place];
-        model.usage = add(model.usage, message.usage);
+        model.usage = model.usage.plus(message.usage);
         model.writes = model.writes.plus(message.writes);
     }
 
@@ -264,7 +264,7 @@ impl Reading {
             .0
             .filter(|_| line.kind == "session.usage_record")?;
         let message = Message {
-            usage: data.usage.counts.unified()?,
+            usage: data.usage.unified()?,
             model: named(&data.usage.model),
             ..Message::default()
         };
@@ -450,15 +450,7 @@ struct CopilotLine {
 
 #[derive(Debug, Deserialize)]
 struct CopilotData {
-    usage: CopilotUsage,
-}
-
-#[derive(Debug, Deserialize)]
-struct CopilotUsage {
-    #[serde(default)]
-    model: Loose<String>,
-    #[serde(flatten)]
-    counts: ModelUse,
+    usage: ModelUse,
 }
 
 fn cached_inside(input: u64, cached_read: u64, output: u64) -> Usage {
