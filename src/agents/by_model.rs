@@ -6,6 +6,9 @@ use std::marker::PhantomData;
 use serde::de::{Error, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 
+use crate::agents::wire::model_name;
+use crate::model::{ModelTokens, Usage};
+
 /// What is told for each model; a doubled model, or more than one session can have, spoils it.
 #[derive(Debug)]
 pub(super) struct ByModel<T>(pub(super) Vec<(String, T)>);
@@ -13,6 +16,18 @@ pub(super) struct ByModel<T>(pub(super) Vec<(String, T)>);
 impl<T> ByModel<T> {
     /// Models of one session at most; one with more is no honest one.
     const CAP: usize = 256;
+
+    /// The tokens of each model; empty where those of one are unreadable.
+    pub(super) fn usage_by_model(&self, usage: impl Fn(&T) -> Option<Usage>) -> Vec<ModelTokens> {
+        let models = self.0.iter().map(|(model, told)| {
+            Some(ModelTokens {
+                model: model_name(model),
+                usage: usage(told)?,
+                ..ModelTokens::default()
+            })
+        });
+        models.collect::<Option<_>>().unwrap_or_default()
+    }
 }
 
 impl<T> Default for ByModel<T> {

@@ -47,3 +47,12 @@ pub(super) fn server_and_tool(
 pub(super) fn mcp_name(mcp: &(String, String)) -> String {
     format!("mcp__{}__{}", mcp.0, mcp.1)
 }
+
+/// Server and tool of `mcp__<server>__<tool>`: by the servers known, else at the first `__`.
+pub(super) fn mcp_parts(name: &str, servers: &[String]) -> Option<(String, String)> {
+    let rest = name.strip_prefix("mcp__")?;
+    server_and_tool(rest, servers, |server| format!("{server}__")).or_else(|| {
+        let (server, tool) = rest.split_once("__")?;
+        Some((server.to_owned(), tool.to_owned()))
+    })
+}

@@ -27,6 +27,14 @@ pub(super) struct Told<'a> {
     pub(super) reset: Option<Reset>,
 }
 
+/// The fault that a client reports in these words alone, and goes on after it.
+pub(super) fn fault_in(message: &str) -> ProviderFault {
+    fault(&Told {
+        message,
+        ..Told::default()
+    })
+}
+
 /// The fault that `told` amounts to: by the client's word, else by status, else by the words of the message.
 pub(super) fn fault(told: &Told<'_>) -> ProviderFault {
     let looked_at = &told.message[..border(told.message, LOOKED_AT)];

@@ -12,10 +12,10 @@ use crate::agents::cutting::cut_in;
 use crate::agents::gemini::GeminiStream;
 use crate::agents::opencode::OpencodeStream;
 use crate::agents::plain::PlainStream;
-use crate::agents::wire::{Head, border, check};
+use crate::agents::wire::{Head, border, capped, check};
 use crate::config::{AgentKind, AgentSpec};
 use crate::model::{
-    AgentEvent, Cut, EventKind, ModelTokens, ProviderFault, StreamReport, Terminal,
+    AgentEvent, Cut, EventKind, ModelTokens, ProviderFault, StreamReport, Terminal, Usage,
 };
 
 /// Names that stand in every row are kept on one line, up to this many bytes; the raw output holds the rest.
@@ -75,15 +75,15 @@ pub(super) trait Dialect: fmt::Debug + Send {
     /// Whether the agent said that it is done and nothing speaks for more to come.
     fn done(&self) -> bool;
 
-    /// Whether a final event came.
-    fn has_ended(&self) -> bool;
+    /// What the stream amounts to so far.
+    fn report(&self) -> &StreamReport;
 
     /// The tokens so far by model, where they are told apart; those of no named model have an empty name.
     fn by_model(&self) -> &[ModelTokens] {
-        &[]
+        &self.report().by_model
     }
 
-    /// What the stream amounts to.
+    /// What the stream amounts to in the end.
     fn finish(self: Box<Self>, sink: &mut Sink<'_>) -> StreamReport;
 }
 
@@ -109,6 +109,39 @@ impl<'a> Sink<'a> {
         self.out.push(AgentEvent { at, kind });
         let kind = cut.map(EventKind::Cut);
         self.out.extend(kind.map(|kind| AgentEvent { at, kind }));
+    }
+
+    /// Adds a warning, cut to what is kept of texts.
+    pub(super) fn warn(&mut self, text: &str) {
+        let text = capped(text);
+        self.push(EventKind::Warning { text });
+    }
+
+    /// Adds an event of a type that is not known.
+    pub(super) fn unknown(&mut self, name: &str) {
+        let name = capped(name);
+        self.push(EventKind::Unknown { name });
+    }
+
+    /// Adds a failure of the provider.
+    pub(super) fn fault(&mut self, fault: ProviderFault) {
+        self.push(EventKind::ProviderFault(fault));
+    }
+
+    /// Adds the tokens of a report, or a warning with these words where they cannot be read.
+    pub(super) fn usage(&mut self, usage: Option<Usage>, unreadable: &str) {
+        match usage {
+            Some(usage) => self.push(EventKind::UsageSeen(usage)),
+            None => self.warn(unreadable),
+        }
+    }
+
+    /// Notes a final event in the report, and adds it.
+    pub(super) fn finished(&mut self, ok: bool, report: &mut StreamReport) {
+        report.terminal = if ok { Terminal::Done } else { Terminal::Failed };
+        report.finals = report.finals.saturating_add(1);
+        let answer = report.answer.clone();
+        self.push(EventKind::Finished { ok, answer });
     }
 
     /// When what is read now came.
@@ -224,7 +257,8 @@ impl StreamReader {
         let seen = out.len();
         let known = self.dialect.figures(bytes, &mut Sink::new(at, out));
         self.seen.count(&out[seen..]);
-        if known || self.dialect.has_ended() || !self.dialect.speaks_json() {
+        let has_ended = self.dialect.report().terminal != Terminal::None;
+        if known || has_ended || !self.dialect.speaks_json() {
             return;
         }
         if let Ok(events) = serde_json::from_slice::<Vec<&RawValue>>(bytes) {

@@ -8,6 +8,8 @@ use serde::de::{IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
+use crate::model::{McpServerSeen, Usage};
+
 /// Outputs of tools, and whatever is not judged, are kept up to this many bytes.
 pub(super) const TEXT_CAP: usize = 64 * 1024;
 
@@ -22,20 +24,28 @@ pub(super) const LIST_CAP: usize = 16 * 1024;
 #[derive(Debug, Deserialize)]
 pub(super) struct Head<'a> {
     /// `type`
-    #[serde(rename = "type", borrow, default)]
+    #[serde(rename = "type", borrow)]
     pub(super) kind: Option<Cow<'a, str>>,
     /// `subtype`
-    #[serde(borrow, default)]
+    #[serde(borrow)]
     pub(super) subtype: Option<Cow<'a, str>>,
 }
 
 /// One MCP server, as a session begins.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
 pub(super) struct ServerState {
-    #[serde(default)]
     pub(super) name: String,
-    #[serde(default)]
     pub(super) status: String,
+}
+
+impl ServerState {
+    pub(super) fn seen(self) -> McpServerSeen {
+        McpServerSeen {
+            name: self.name,
+            status: self.status,
+        }
+    }
 }
 
 /// A token count as told: absent, a whole number, or something that is none.
@@ -78,6 +88,27 @@ impl<'de> Deserialize<'de> for Count {
             Err(_) => Self::Unreadable,
         })
     }
+}
+
+/// Tokens of which `input` includes what was read from and written to a cache, each counted once; `None` where a count is
+/// unreadable or the main ones are missing.
+pub(super) fn usage_with_cache_inside(
+    input: Count,
+    output: Count,
+    cached_read: Count,
+    cache_write: Count,
+) -> Option<Usage> {
+    if input == Count::Absent && output == Count::Absent {
+        return None;
+    }
+    let (cached_read, cache_write) = (cached_read.value()?, cache_write.value()?);
+    let uncached = input.value()?.saturating_sub(cached_read);
+    Some(Usage {
+        uncached_input: uncached.saturating_sub(cache_write),
+        cached_read,
+        cache_write,
+        output: output.value()?,
+    })
 }
 
 /// The first elements of a list, at most [`LIST_CAP`], so that a hostile one costs no memory; `null` is empty.
@@ -150,11 +181,11 @@ struct ApiErrorBody {
     error: ApiError,
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
 struct ApiError {
-    #[serde(rename = "type", default)]
+    #[serde(rename = "type")]
     kind: Loose<String>,
-    #[serde(default)]
     code: Loose<String>,
 }
 
@@ -166,9 +197,9 @@ pub(super) fn api_word(body: &str) -> Option<String> {
 
 /// The command in the input of a shell tool.
 pub(super) fn command_in(input: &str) -> Option<String> {
-    #[derive(Deserialize)]
+    #[derive(Default, Deserialize)]
+    #[serde(default)]
     struct ShellInput {
-        #[serde(default)]
         command: Loose<String>,
     }
     read::<ShellInput>(input).ok()?.command.0

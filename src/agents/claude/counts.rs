@@ -8,25 +8,20 @@ use crate::model::{CacheWrites, Usage};
 
 /// Usage in the API's words: cached tokens stand apart from `input_tokens`.
 #[derive(Debug, Clone, Copy, Default, Deserialize)]
+#[serde(default)]
 pub(in crate::agents) struct ClaudeUsage {
-    #[serde(default)]
     input_tokens: Count,
-    #[serde(default)]
     cache_read_input_tokens: Count,
-    #[serde(default)]
     cache_creation_input_tokens: Count,
-    #[serde(default)]
     output_tokens: Count,
-    #[serde(default)]
     cache_creation: Option<CacheCreation>,
 }
 
 /// Written cache tokens by their time to live.
 #[derive(Debug, Clone, Copy, Default, Deserialize)]
+#[serde(default)]
 struct CacheCreation {
-    #[serde(default)]
     ephemeral_5m_input_tokens: Count,
-    #[serde(default)]
     ephemeral_1h_input_tokens: Count,
 }
 
@@ -83,22 +78,17 @@ pub(super) type ModelUsage = ByModel<ModelCounts>;
 
 /// Tokens of one model.
 #[derive(Debug, Clone, Default, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[serde(default, rename_all = "camelCase")]
 pub(super) struct ModelCounts {
-    #[serde(default)]
     input_tokens: Count,
-    #[serde(default)]
     output_tokens: Count,
-    #[serde(default)]
     cache_read_input_tokens: Count,
-    #[serde(default)]
     cache_creation_input_tokens: Count,
-    #[serde(default, rename = "cacheCreationEphemeral5mInputTokens")]
+    #[serde(rename = "cacheCreationEphemeral5mInputTokens")]
     written_5m: Count,
-    #[serde(default, rename = "cacheCreationEphemeral1hInputTokens")]
+    #[serde(rename = "cacheCreationEphemeral1hInputTokens")]
     written_1h: Count,
     /// `list`, or `unknown` where the CLI priced an unknown model as another one.
-    #[serde(default)]
     pub(super) cost_basis: Loose<String>,
 }
 

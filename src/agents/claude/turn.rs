@@ -2,13 +2,11 @@
 
 use serde_json::value::RawValue;
 
-use crate::agents::calls::{Calls, server_and_tool};
+use crate::agents::calls::{Calls, mcp_parts};
 use crate::agents::claude::wire::{Block, Content, Turn};
 use crate::agents::fault::{Told, fault, speaks_of_failure};
 use crate::agents::stream::Sink;
-use crate::agents::wire::{
-    LIST_CAP, TEXT_CAP, WORDS_CAP, border, capped, command_in, cut, read, words,
-};
+use crate::agents::wire::{LIST_CAP, TEXT_CAP, WORDS_CAP, border, command_in, cut, read, words};
 use crate::model::{Cut, EventKind, ProviderFault, ToolCall, ToolResult};
 
 /// Models of one session that are told apart.
@@ -94,9 +92,7 @@ impl Turns {
             "redacted_thinking" => {}
             "tool_use" | "server_tool_use" | "mcp_tool_use" => self.call(block, parent, sink)?,
             answer if answer.ends_with("tool_result") => self.answer(block, sink)?,
-            other => sink.push(EventKind::Unknown {
-                name: capped(&format!("assistant/{other}")),
-            }),
+            other => sink.unknown(&format!("assistant/{other}")),
         }
         Ok(())
     }
@@ -111,9 +107,7 @@ impl Turns {
         match block.kind.as_deref().unwrap_or_default() {
             answer if answer.ends_with("tool_result") => self.answer(block, sink)?,
             "text" | "image" | "document" => {}
-            other if !of_sub_agent => sink.push(EventKind::Unknown {
-                name: capped(&format!("user/{other}")),
-            }),
+            other if !of_sub_agent => sink.unknown(&format!("user/{other}")),
             _ => {}
         }
         Ok(())
@@ -139,7 +133,7 @@ impl Turns {
         let runs_shell = matches!(&*name, "Bash" | "PowerShell" | "run_shell_command");
         let call = ToolCall {
             id: call.id.ok_or("a call without an id")?,
-            mcp: self.mcp_parts(&name),
+            mcp: mcp_parts(&name, &self.servers),
             command: runs_shell.then(|| command_in(input)).flatten(),
             arguments: words(input),
             parent: parent.map(str::to_owned),
@@ -166,15 +160,6 @@ impl Turns {
         };
         self.calls.end(result, sink);
         Ok(())
-    }
-
-    /// Server and tool of `mcp__<server>__<tool>`: by the servers known, else at the first `__`.
-    fn mcp_parts(&self, name: &str) -> Option<(String, String)> {
-        let rest = name.strip_prefix("mcp__")?;
-        server_and_tool(rest, &self.servers, |server| format!("{server}__")).or_else(|| {
-            let (server, tool) = rest.split_once("__")?;
-            Some((server.to_owned(), tool.to_owned()))
-        })
     }
 }
 
@@ -212,9 +197,7 @@ fn client_message(turn: &Turn<'_>, sink: &mut Sink<'_>) -> Option<ProviderFault>
         || turn.error.0.is_some()
         || speaks_of_failure(&text);
     if !is_failure {
-        sink.push(EventKind::Warning {
-            text: capped(&text),
-        });
+        sink.warn(&text);
         return None;
     }
     let refused = turn.refused_message_id.0.as_ref().map(|_| "refusal");
@@ -226,7 +209,7 @@ fn client_message(turn: &Turn<'_>, sink: &mut Sink<'_>) -> Option<ProviderFault>
         fatal: false,
         reset: None,
     });
-    sink.push(EventKind::ProviderFault(found.clone()));
+    sink.fault(found.clone());
     Some(found)
 }
 

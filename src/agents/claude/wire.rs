@@ -10,36 +10,28 @@ use crate::agents::claude::counts::ClaudeUsage;
 use crate::agents::wire::{Few, Loose, ServerState};
 
 /// `system` of any subtype.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
 pub(super) struct System {
-    #[serde(default)]
     pub(super) session_id: Loose<String>,
-    #[serde(default)]
     pub(super) model: Loose<String>,
-    #[serde(default, alias = "qwen_code_version")]
+    #[serde(alias = "qwen_code_version")]
     pub(super) claude_code_version: Loose<String>,
-    #[serde(default)]
     pub(super) mcp_servers: Loose<Few<ServerState>>,
-    #[serde(default)]
     pub(super) tools: Loose<Few<String>>,
-    #[serde(default)]
     pub(super) error_status: Loose<u16>,
-    #[serde(default)]
     pub(super) error: Loose<String>,
-    #[serde(default)]
     pub(super) message: Loose<String>,
-    #[serde(default)]
     pub(super) tool_name: Loose<String>,
-    #[serde(default)]
     pub(super) tasks: Loose<Few<IgnoredAny>>,
-    #[serde(default)]
     pub(super) data: Loose<RetryData>,
 }
 
 /// What Qwen Code tells of a request that is tried again.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
 pub(super) struct RetryData {
-    #[serde(rename = "delayMs", default)]
+    #[serde(rename = "delayMs")]
     pub(super) delay_ms: Loose<u64>,
 }
 
@@ -48,11 +40,10 @@ pub(super) struct RetryData {
 pub(super) struct Turn<'a> {
     #[serde(borrow)]
     pub(super) message: Message<'a>,
-    #[serde(default)]
     pub(super) parent_tool_use_id: Option<String>,
     #[serde(default)]
     pub(super) error: Loose<String>,
-    #[serde(default, alias = "isApiErrorMessage")]
+    #[serde(alias = "isApiErrorMessage")]
     pub(super) is_api_error_message: Option<bool>,
     #[serde(default)]
     pub(super) api_error_status: Loose<u16>,
@@ -64,15 +55,13 @@ pub(super) struct Turn<'a> {
 }
 
 /// The message of a turn: one block of it, as a rule.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
 pub(super) struct Message<'a> {
-    #[serde(default)]
     pub(super) id: Option<String>,
-    #[serde(default)]
     pub(super) model: Option<String>,
-    #[serde(borrow, default)]
+    #[serde(borrow)]
     pub(super) content: Content<'a>,
-    #[serde(default)]
     pub(super) usage: Loose<ClaudeUsage>,
 }
 
@@ -124,114 +113,94 @@ impl<'de> Visitor<'de> for ContentVisitor {
 /// A block of a message: what blocks of all types hold.
 #[derive(Debug, Deserialize)]
 pub(super) struct Block<'a> {
-    #[serde(rename = "type", default)]
+    #[serde(rename = "type")]
     pub(super) kind: Option<String>,
-    #[serde(default)]
     pub(super) text: Option<String>,
-    #[serde(default)]
     pub(super) thinking: Option<String>,
     /// Of a call.
-    #[serde(default)]
     pub(super) id: Option<String>,
-    #[serde(default)]
     pub(super) name: Option<String>,
-    #[serde(borrow, default)]
+    #[serde(borrow)]
     pub(super) input: Option<&'a RawValue>,
     /// Of the call that is answered.
-    #[serde(default)]
     pub(super) tool_use_id: Option<String>,
-    #[serde(borrow, default)]
+    #[serde(borrow)]
     pub(super) content: Option<&'a RawValue>,
-    #[serde(default)]
     pub(super) is_error: Option<bool>,
 }
 
 /// `stream_event`, printed with `--include-partial-messages`.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
 pub(super) struct Partial {
-    #[serde(default)]
     pub(super) event: Loose<PartialEvent>,
-    #[serde(default)]
     pub(super) api_message_id: Loose<String>,
 }
 
 /// The API's event: only those that tell usage are of interest.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
 pub(super) struct PartialEvent {
-    #[serde(default)]
     pub(super) message: Loose<PartialMessage>,
-    #[serde(default)]
     pub(super) usage: Loose<ClaudeUsage>,
 }
 
 /// The message of `message_start`.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
 pub(super) struct PartialMessage {
-    #[serde(default)]
     pub(super) id: Loose<String>,
-    #[serde(default)]
     pub(super) model: Loose<String>,
-    #[serde(default)]
     pub(super) usage: Loose<ClaudeUsage>,
 }
 
 /// `rate_limit_event`
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
 pub(super) struct RateLimit {
-    #[serde(default)]
     pub(super) rate_limit_info: Loose<RateLimitInfo>,
 }
 
 /// What a `rate_limit_event` tells.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
 pub(super) struct RateLimitInfo {
-    #[serde(default)]
     pub(super) status: Loose<String>,
-    #[serde(rename = "resetsAt", alias = "resets_at", default)]
+    #[serde(rename = "resetsAt", alias = "resets_at")]
     pub(super) resets_at: Loose<u64>,
 }
 
 /// `result`. What decides is typed strictly, so that a doubled key or an impossible number spoils the line.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
 pub(super) struct Final<'a> {
-    #[serde(default)]
     pub(super) subtype: Option<String>,
-    #[serde(default)]
     pub(super) is_error: Option<bool>,
-    #[serde(default)]
     pub(super) result: Option<String>,
-    #[serde(default)]
     pub(super) total_cost_usd: Option<f64>,
-    #[serde(borrow, default)]
+    #[serde(borrow)]
     pub(super) usage: Option<&'a RawValue>,
-    #[serde(rename = "modelUsage", borrow, default)]
+    #[serde(rename = "modelUsage", borrow)]
     pub(super) model_usage: Option<&'a RawValue>,
-    #[serde(default)]
     pub(super) api_error_status: Loose<u16>,
-    #[serde(default)]
     pub(super) api_error_type: Loose<String>,
-    #[serde(default)]
     pub(super) terminal_reason: Loose<String>,
-    #[serde(default)]
     pub(super) stop_reason: Loose<String>,
-    #[serde(default)]
     pub(super) errors: Loose<Few<String>>,
-    #[serde(default)]
     pub(super) permission_denials: Loose<Few<Denial>>,
-    #[serde(default)]
     pub(super) error: Loose<FinalError>,
 }
 
 /// The failure of a result, as Qwen Code tells it.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
 pub(super) struct FinalError {
-    #[serde(default)]
     pub(super) message: Loose<String>,
 }
 
 /// A call that the permission mode refused.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
 pub(super) struct Denial {
-    #[serde(default)]
     pub(super) tool_name: Loose<String>,
 }

@@ -8,7 +8,7 @@ use crate::agents::codex::wire::{
     Collab, Command, FileChange, ItemHead, McpCall, Message, Text, WebSearch,
 };
 use crate::agents::stream::Sink;
-use crate::agents::wire::{LIST_CAP, TEXT_CAP, WORDS_CAP, capped, cut, read, words};
+use crate::agents::wire::{LIST_CAP, TEXT_CAP, WORDS_CAP, cut, read, words};
 use crate::model::{Cut, EventKind, Side, ToolCall, ToolResult};
 
 /// Plans that are told apart at most; a stream with more is no honest one.
@@ -77,13 +77,8 @@ impl Items {
             "web_search" => self.call(place, read::<WebSearch>(raw)?.into(), sink),
             "collab_tool_call" => self.collab(place, read(raw)?, sink),
             "todo_list" => self.plan(&place.id, raw, sink),
-            "error" => {
-                let text = cut(read::<Message>(raw)?.message, TEXT_CAP);
-                sink.push(EventKind::Warning { text });
-            }
-            other => sink.push(EventKind::Unknown {
-                name: capped(&format!("item/{other}")),
-            }),
+            "error" => sink.warn(&read::<Message>(raw)?.message),
+            other => sink.unknown(&format!("item/{other}")),
         }
         Ok(())
     }

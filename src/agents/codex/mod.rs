@@ -14,7 +14,7 @@ use crate::agents::codex::wire::Line;
 use crate::agents::fault::{Told, fault};
 use crate::agents::stream::{Dialect, Sink};
 use crate::agents::wire::{api_word, capped, read};
-use crate::model::{EventKind, ProviderFault, ProviderFaultKind, StreamReport, Terminal, Usage};
+use crate::model::{EventKind, ProviderFault, ProviderFaultKind, StreamReport, Usage};
 
 /// How the message of a failure begins after which it tries again.
 const ATTEMPT: &str = "Reconnecting...";
@@ -29,13 +29,10 @@ pub(super) struct CodexStream {
     earlier: Option<Usage>,
     /// Usage of the running thread, as its last final event told it.
     current: Option<Usage>,
-    usage_text: Option<String>,
+    /// Whether a count was unreadable.
     unreadable: bool,
     running: bool,
-    terminal: Terminal,
-    finals: u32,
-    /// Whether an answer of the model broke off.
-    broke_off: bool,
+    report: StreamReport,
 }
 
 impl Dialect for CodexStream {
@@ -51,19 +48,19 @@ impl Dialect for CodexStream {
             }
             "turn.completed" => {
                 self.usage(line.usage, sink)?;
-                self.ended(Terminal::Done, sink);
+                self.ended(true, sink);
             }
             "turn.failed" => {
                 let message = line.error.0.map(|error| error.message);
                 let message = message.unwrap_or_default();
                 self.failure(&message, true, sink);
-                self.ended(Terminal::Failed, sink);
+                self.ended(false, sink);
             }
             "error" => {
                 let message = line.message.0.unwrap_or_default();
                 self.failure(&message, !message.starts_with(ATTEMPT), sink);
             }
-            _ => sink.push(EventKind::Unknown { name: capped(kind) }),
+            _ => sink.unknown(kind),
         }
         Ok(())
     }
@@ -74,28 +71,24 @@ impl Dialect for CodexStream {
 
     /// Whether the last turn ended.
     fn done(&self) -> bool {
-        self.finals > 0 && !self.running
+        self.report.finals > 0 && !self.running
     }
 
-    fn has_ended(&self) -> bool {
-        self.finals > 0
+    fn report(&self) -> &StreamReport {
+        &self.report
     }
 
     /// What the stream amounts to. It tells neither model nor cost.
     fn finish(self: Box<Self>, _sink: &mut Sink<'_>) -> StreamReport {
         let usage = self.usage_so_far();
         StreamReport {
-            terminal: self.terminal,
             usage: usage.filter(|_| !self.unreadable),
             usage_is_lower_bound: self.running && usage.is_some(),
             answer: self.items.answer,
             silent_sub_agents: self.items.sub_agents,
-            provider_usage: self.usage_text,
             mcp_failure: self.stderr.servers,
-            broke_off: self.broke_off,
-            finals: self.finals,
-            spare_finals: self.finals.saturating_sub(1),
-            ..StreamReport::default()
+            spare_finals: self.report.finals.saturating_sub(1),
+            ..self.report
         }
     }
 }
@@ -131,16 +124,14 @@ impl CodexStream {
     fn usage(&mut self, raw: Option<&RawValue>, sink: &mut Sink<'_>) -> Result<(), String> {
         let Some(raw) = raw else { return Ok(()) };
         let told: CodexUsage = read(raw.get())?;
-        self.usage_text = Some(capped(raw.get()));
+        self.report.provider_usage = Some(capped(raw.get()));
         let Some(usage) = told.unified() else {
             self.unreadable = true;
-            let text = "the token counts of turn.completed cannot be read".to_owned();
-            sink.push(EventKind::Warning { text });
+            sink.warn("the token counts of turn.completed cannot be read");
             return Ok(());
         };
         if told.contradicts_itself() {
-            let text = "turn.completed tells more cached than input tokens".to_owned();
-            sink.push(EventKind::Warning { text });
+            sink.warn("turn.completed tells more cached than input tokens");
         }
         self.current = Some(usage);
         sink.push(EventKind::UsageSeen(self.usage_so_far().unwrap_or(usage)));
@@ -149,19 +140,23 @@ impl CodexStream {
 
     /// Tells a failure of the provider. The message may be the body of the API's answer, whose code says more than its words.
     fn failure(&mut self, message: &str, fatal: bool, sink: &mut Sink<'_>) {
-        let fault = fault_of(message, fatal);
-        self.broke_off |= broke_off(&fault);
-        sink.push(EventKind::ProviderFault(fault));
+        // Most are plain words.
+        let may_be_json = message.trim_start().starts_with(['{', '[']);
+        let code = may_be_json.then(|| api_word(message)).flatten();
+        let found = fault(&Told {
+            code: code.as_deref(),
+            message,
+            fatal,
+            ..Told::default()
+        });
+        self.report.broke_off |= broke_off(&found);
+        sink.fault(found);
     }
 
-    fn ended(&mut self, terminal: Terminal, sink: &mut Sink<'_>) {
+    fn ended(&mut self, ok: bool, sink: &mut Sink<'_>) {
         self.running = false;
-        self.terminal = terminal;
-        self.finals = self.finals.saturating_add(1);
-        sink.push(EventKind::Finished {
-            ok: terminal == Terminal::Done,
-            answer: self.items.answer.clone(),
-        });
+        self.report.answer.clone_from(&self.items.answer);
+        sink.finished(ok, &mut self.report);
     }
 }
 
@@ -172,19 +167,6 @@ fn broke_off(fault: &ProviderFault) -> bool {
     fault.kind == ProviderFaultKind::Unreachable
         && told.contains("stream disconnected before completion")
         && !REACHED_NOBODY.iter().any(|words| told.contains(words))
-}
-
-fn fault_of(message: &str, fatal: bool) -> ProviderFault {
-    // Most are plain words.
-    let may_be_json = message.trim_start().starts_with(['{', '[']);
-    let code = may_be_json.then(|| api_word(message)).flatten();
-    fault(&Told {
-        status: None,
-        code: code.as_deref(),
-        message,
-        fatal,
-        reset: None,
-    })
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ use crate::agents::copilot::ModelUse;
 use crate::agents::sessions::SessionTokens;
 use crate::agents::sessions::calls::Calls;
 use crate::agents::sessions::qwen_told::{LastRequest, QwenTold};
-use crate::agents::wire::{Count, Loose, model_name};
+use crate::agents::wire::{Count, Loose, model_name, usage_with_cache_inside};
 use crate::config::AgentKind;
 use crate::model::{CacheWrites, ModelTokens, Usage};
 
@@ -278,27 +278,23 @@ fn named(model: &Loose<String>) -> String {
     model.0.as_deref().map_or_else(String::new, model_name)
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
 struct CodexLine {
-    #[serde(rename = "type", default)]
+    #[serde(rename = "type")]
     kind: String,
-    #[serde(default)]
     payload: Loose<CodexPayload>,
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
 struct CodexPayload {
-    #[serde(rename = "type", default)]
+    #[serde(rename = "type")]
     kind: String,
-    #[serde(default)]
     thread_source: Loose<String>,
-    #[serde(default)]
     source: Loose<CodexSource>,
-    #[serde(default)]
     info: Loose<CodexInfo>,
-    #[serde(default)]
     model: Loose<String>,
-    #[serde(default)]
     call_id: Loose<String>,
 }
 
@@ -312,7 +308,6 @@ impl<'de> Deserialize<'de> for CodexSource {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         #[derive(Deserialize)]
         struct Object {
-            #[serde(default)]
             subagent: Option<IgnoredAny>,
         }
         Ok(Self {
@@ -328,35 +323,31 @@ struct CodexInfo {
     last_token_usage: Loose<CodexUsage>,
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
 struct ClaudeLine {
-    #[serde(rename = "type", default)]
+    #[serde(rename = "type")]
     kind: String,
-    #[serde(rename = "isSidechain", default)]
+    #[serde(rename = "isSidechain")]
     is_sidechain: Option<bool>,
-    #[serde(default)]
     message: Loose<ClaudeMessage>,
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
 struct ClaudeMessage {
-    #[serde(default)]
     id: Option<String>,
-    #[serde(default)]
     model: Loose<String>,
-    #[serde(default)]
     usage: Loose<ClaudeUsage>,
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
 struct GeminiLine {
-    #[serde(default)]
     id: Option<String>,
-    #[serde(rename = "kind", default)]
+    #[serde(rename = "kind")]
     session_kind: Loose<String>,
-    #[serde(default)]
     tokens: Loose<GeminiTokens>,
-    #[serde(default)]
     model: Loose<String>,
 }
 
@@ -373,47 +364,46 @@ struct GeminiTokens {
 
 impl GeminiTokens {
     fn unified(&self) -> Option<Usage> {
-        Some(cached_inside(
-            self.input.value()?,
-            self.cached.value()?,
-            self.output.value()?.saturating_add(self.thoughts.value()?),
-        ))
+        let told = usage_with_cache_inside(self.input, self.output, self.cached, Count::Absent)?;
+        Some(Usage {
+            output: told.output.saturating_add(self.thoughts.value()?),
+            ..told
+        })
     }
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
 struct QwenLine {
-    #[serde(rename = "type", default)]
+    #[serde(rename = "type")]
     kind: String,
-    #[serde(default)]
     uuid: Option<String>,
-    #[serde(rename = "isSidechain", default)]
+    #[serde(rename = "isSidechain")]
     is_sidechain: Option<bool>,
-    #[serde(rename = "systemPayload", default)]
+    #[serde(rename = "systemPayload")]
     told: Loose<QwenTold>,
-    #[serde(default)]
     message: Loose<QwenMessage>,
-    #[serde(rename = "usageMetadata", default)]
+    #[serde(rename = "usageMetadata")]
     usage_metadata: Loose<QwenTokens>,
-    #[serde(default)]
     model: Loose<String>,
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
 struct QwenMessage {
-    #[serde(default)]
     parts: Loose<Vec<QwenPart>>,
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
 struct QwenPart {
-    #[serde(rename = "functionCall", default)]
+    #[serde(rename = "functionCall")]
     call: Loose<QwenCall>,
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
 struct QwenCall {
-    #[serde(default)]
     id: Loose<String>,
 }
 
@@ -430,34 +420,25 @@ struct QwenTokens {
 
 impl QwenTokens {
     fn unified(&self) -> Option<Usage> {
-        Some(cached_inside(
-            self.prompt_token_count.value()?,
-            self.cached_content_token_count.value()?,
-            self.candidates_token_count.value()?,
-        ))
+        usage_with_cache_inside(
+            self.prompt_token_count,
+            self.candidates_token_count,
+            self.cached_content_token_count,
+            Count::Absent,
+        )
     }
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
 struct CopilotLine {
-    #[serde(rename = "type", default)]
+    #[serde(rename = "type")]
     kind: String,
-    #[serde(default)]
     id: Option<String>,
-    #[serde(default)]
     data: Loose<CopilotData>,
 }
 
 #[derive(Debug, Deserialize)]
 struct CopilotData {
     usage: ModelUse,
-}
-
-fn cached_inside(input: u64, cached_read: u64, output: u64) -> Usage {
-    Usage {
-        uncached_input: input.saturating_sub(cached_read),
-        cached_read,
-        cache_write: 0,
-        output,
-    }
 }
