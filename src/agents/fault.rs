@@ -1,9 +1,5 @@
 //! What kind of provider failure a message tells; asked only of fields that the provider's client writes.
 
-use std::sync::LazyLock;
-
-use memchr::memmem::Finder;
-
 use crate::agents::fault_words::{Topic, Topics};
 use crate::agents::reset::reset_in;
 use crate::agents::wire::border;
@@ -216,13 +212,10 @@ fn kind_of_status(status: u16, topics: Topics) -> Option<ProviderFaultKind> {
 
 /// The HTTP status that follows `API Error:`, `Request rejected`, `status` or `status code` in a client's message.
 fn status_in(message: &str) -> Option<u16> {
-    static MARKS: LazyLock<[Finder<'static>; 4]> = LazyLock::new(|| {
-        ["API Error", "Request rejected", "status code", "status"].map(Finder::new)
-    });
+    const MARKS: [&str; 4] = ["API Error", "Request rejected", "status code", "status"];
     MARKS.iter().find_map(|mark| {
-        let mut behind = mark
-            .find_iter(message.as_bytes())
-            .map(|place| &message[place + mark.needle().len()..]);
+        let places = message.match_indices(mark);
+        let mut behind = places.map(|(place, _)| &message[place + mark.len()..]);
         behind.find_map(leading_status)
     })
 }

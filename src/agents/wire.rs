@@ -31,12 +31,32 @@ pub(super) struct Head<'a> {
     pub(super) subtype: Option<Cow<'a, str>>,
 }
 
+impl<'a> Head<'a> {
+    /// The head of an object that is read whole afterwards, and so need not be looked through to its end now: of one that
+    /// begins with its `type`, as agents print it.
+    pub(super) fn at_once(text: &'a str) -> Option<Self> {
+        let rest = text.strip_prefix("{\"type\":\"")?;
+        let (kind, after) = rest.split_at(rest.find(['"', '\\'])?);
+        after.starts_with('"').then_some(Self {
+            kind: Some(Cow::Borrowed(kind)),
+            subtype: None,
+        })
+    }
+}
+
 /// One MCP server, as a session begins.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct ServerState {
     pub(super) name: String,
     pub(super) status: String,
+}
+
+/// `{message}`
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct WithMessage {
+    pub(super) message: Loose<String>,
 }
 
 impl ServerState {
@@ -205,7 +225,7 @@ pub(super) fn command_in(input: &str) -> Option<String> {
     read::<ShellInput>(input).ok()?.command.0
 }
 
-/// Checks that a line is JSON throughout: also where nothing reads it, numbers fit and no text holds half of a surrogate pair.
+/// Checks that also where nothing reads a line, its numbers fit, no text holds half of a surrogate pair and nothing is nested deeply.
 ///
 /// `serde_json` looks less closely at what it skips, so a part that nothing reads could hold what makes another reader
 /// refuse the line, or read it differently.
@@ -213,7 +233,29 @@ pub(super) fn command_in(input: &str) -> Option<String> {
 /// # Errors
 /// The place and the reason.
 pub(super) fn check(text: &str) -> Result<(), String> {
-    read::<Checked>(text).map(|Checked| ())
+    if may_hide_something(text) {
+        read::<Checked>(text)?;
+    }
+    Ok(())
+}
+
+/// Whether a line may hold a number beyond all bounds, half of a surrogate pair or deep nesting: most have nothing that
+/// looks like it, and need not be read for that alone.
+fn may_hide_something(text: &str) -> bool {
+    /// No number of fewer digits is beyond all bounds without an exponent.
+    const DIGITS: usize = 128;
+    /// Fewer brackets are not deep.
+    const BRACKETS: usize = 100;
+    let bytes = text.as_bytes();
+    let pairs = bytes.iter().zip(bytes.iter().skip(1));
+    let exponents =
+        pairs.filter(|(digit, mark)| digit.is_ascii_digit() && matches!(mark, b'e' | b'E'));
+    let brackets = bytes.iter().filter(|byte| matches!(byte, b'[' | b'{'));
+    let mut pieces = bytes.chunks_exact(DIGITS);
+    exponents.count() > 0
+        || brackets.count() > BRACKETS
+        || pieces.any(|piece| piece.iter().all(u8::is_ascii_digit))
+        || ["\\ud", "\\uD"].iter().any(|begin| text.contains(begin))
 }
 
 /// Any value, of which every part is read and nothing is kept.

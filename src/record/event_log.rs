@@ -239,9 +239,9 @@ fn untold_cut(kind: &EventKind) -> Option<Cut> {
 }
 
 fn parse(line: &[u8], ended: bool) -> Result<Result<AgentEvent, u64>, BadLine> {
-    match serde_json::from_slice::<EventLine<'_>>(line) {
+    match serde_json::from_slice::<EventLine>(line) {
         Ok(line) => line.read().map_err(BadLine::new),
-        Err(_) => Err(BadLine::explain::<EventLine<'static>>(line, ended)),
+        Err(_) => Err(BadLine::explain::<EventLine>(line, ended)),
     }
 }
 

@@ -86,7 +86,10 @@ pub(super) struct ClaudeStream {
 
 impl Dialect for ClaudeStream {
     fn line(&mut self, text: &str, sink: &mut Sink<'_>) -> Result<(), String> {
-        let head: Head<'_> = read(text)?;
+        let head = match Head::at_once(text) {
+            Some(head) if matches!(head.kind.as_deref(), Some("assistant" | "user")) => head,
+            _ => read(text)?,
+        };
         let kind = head.kind.as_deref().unwrap_or_default();
         match kind {
             "system" => self.system(
@@ -144,7 +147,7 @@ impl Dialect for ClaudeStream {
     }
 
     fn by_model(&self) -> &[ModelTokens] {
-        let told = self.told.as_ref().map(Told::by_model);
+        let told = self.told.as_ref().map(|told| &told.by_model[..]);
         let told = told.filter(|told| !told.is_empty());
         told.unwrap_or(self.running.by_model())
     }
@@ -322,10 +325,10 @@ impl ClaudeStream {
                 "a call of {tool} was refused by the permission mode"
             ));
         }
-        if let Some(usage) = told.usage() {
+        if let Some(usage) = told.usage {
             sink.push(EventKind::UsageSeen(usage));
         }
-        if let Some(usd) = told.cost_usd() {
+        if let Some(usd) = told.cost_usd {
             sink.push(EventKind::CostSeen(usd));
         }
         self.told = Some(told);
@@ -344,7 +347,7 @@ impl ClaudeStream {
         let answer = last.result.as_deref().unwrap_or_default();
         let by_model = match &self.turns.answer {
             Some(said) => said.starts_with(QWEN_FAILURE) && self.last_message.1,
-            None => told.usage().is_some_and(|usage| usage != Usage::default()),
+            None => told.usage.is_some_and(|usage| usage != Usage::default()),
         };
         self.is_qwen && answer.starts_with(QWEN_FAILURE) && !by_model
     }

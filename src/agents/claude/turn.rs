@@ -2,15 +2,13 @@
 
 use serde_json::value::RawValue;
 
+use crate::agents::by_model::MODELS_CAP;
 use crate::agents::calls::{Calls, mcp_parts};
 use crate::agents::claude::wire::{Block, Content, Turn};
 use crate::agents::fault::{Told, fault, speaks_of_failure};
 use crate::agents::stream::Sink;
 use crate::agents::wire::{LIST_CAP, TEXT_CAP, WORDS_CAP, border, command_in, cut, read, words};
 use crate::model::{Cut, EventKind, ProviderFault, ToolCall, ToolResult};
-
-/// Models of one session that are told apart.
-const MODELS_CAP: usize = 64;
 
 /// What is known of the turns so far.
 #[derive(Debug, Default)]

@@ -2,6 +2,7 @@
 
 use serde_json::value::RawValue;
 
+use crate::agents::by_model::{model_of, place_of};
 use crate::agents::claude::counts::{ClaudeUsage, ModelCounts, ModelUsage};
 use crate::agents::claude::wire::Final;
 use crate::agents::wire::{TEXT_CAP, border, model_name, read};
@@ -12,9 +13,6 @@ use crate::model::{
 /// Messages of one generation. At least so many of the last ones are told apart, at most twice as many; of others their sum
 /// is kept.
 const MESSAGES_CAP: usize = 1_024;
-
-/// Models that are told apart. Further ones count as the last of them; no honest session has so many.
-const MODELS_CAP: usize = 64;
 
 /// A longer name of a model is cut to so many bytes.
 const NAME_CAP: usize = 200;
@@ -121,16 +119,7 @@ impl Running {
     /// Where the tokens of a model are counted.
     fn place(&mut self, model: &str) -> usize {
         let model = &model[..border(model, NAME_CAP)];
-        let known = self.by_model.iter().position(|one| one.model == model);
-        known.unwrap_or_else(|| {
-            if self.by_model.len() < MODELS_CAP {
-                self.by_model.push(ModelTokens {
-                    model: model.to_owned(),
-                    ..ModelTokens::default()
-                });
-            }
-            self.by_model.len() - 1
-        })
+        place_of(&mut self.by_model, model)
     }
 }
 
@@ -141,14 +130,16 @@ impl Running {
     reason = "each tells of another figure whether it is all that it seems"
 )]
 pub(super) struct Told {
-    usage: Option<Usage>,
+    pub(super) usage: Option<Usage>,
     writes: CacheWrites,
-    cost_usd: Option<f64>,
+    /// It covers the whole session, sub-agents included.
+    pub(super) cost_usd: Option<f64>,
     /// Whether what was told as a cost is no amount of money.
     cost_is_none: bool,
     /// Whether the client does not know a model's price.
     cost_is_guess: bool,
-    by_model: Vec<ModelTokens>,
+    /// The tokens by model, where they were told apart.
+    pub(super) by_model: Vec<ModelTokens>,
     text: Option<String>,
     /// Whether `usage` covers one of several parts only.
     partial: bool,
@@ -210,16 +201,13 @@ impl Told {
     /// do, else the result as a whole.
     fn take_models(&mut self, models: &ModelUsage, running: &Running) {
         let own = self.writes;
-        let mut counts = models.0.iter().map(|(_, counts)| counts);
-        let writes = counts.clone().map(ModelCounts::writes);
+        let writes = models.0.iter().map(|(_, counts)| counts.writes());
         let writes = writes.fold(CacheWrites::default(), CacheWrites::plus);
         if writes.ttl().is_some() {
             self.writes = writes;
         }
         self.models = models.0.iter().map(|(model, _)| model.clone()).collect();
-        self.usage = counts.try_fold(Usage::default(), |total, model| {
-            Some(total.plus(model.unified()?))
-        });
+        self.usage = models.total(ModelCounts::unified);
         let apart = models.0.iter().map(|(model, counts)| {
             Some(ModelTokens {
                 model: model_name(model),
@@ -239,34 +227,14 @@ impl Told {
         }
     }
 
-    /// The figures so far, for a live view.
-    pub(super) fn usage(&self) -> Option<Usage> {
-        self.usage
-    }
-
     /// Takes in what messages tell after it.
     pub(super) fn add(&mut self, more: &More) {
         if self.by_model.is_empty() {
             return;
         }
-        let known = self.by_model.iter_mut();
-        match known.into_iter().find(|one| one.model == more.of.model) {
-            Some(one) => {
-                one.usage = one.usage.plus(more.of.usage);
-                one.writes = one.writes.plus(more.of.writes);
-            }
-            None => self.by_model.push(more.of.clone()),
-        }
-    }
-
-    /// The tokens by model, where they were told apart.
-    pub(super) fn by_model(&self) -> &[ModelTokens] {
-        &self.by_model
-    }
-
-    /// The money so far: it covers the whole session, sub-agents included.
-    pub(super) fn cost_usd(&self) -> Option<f64> {
-        self.cost_usd
+        let one = model_of(&mut self.by_model, &more.of.model);
+        one.usage = one.usage.plus(more.of.usage);
+        one.writes = one.writes.plus(more.of.writes);
     }
 }
 

@@ -7,7 +7,7 @@ use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
 use crate::agents::claude::counts::ClaudeUsage;
-use crate::agents::wire::{Few, Loose, ServerState};
+use crate::agents::wire::{Few, Loose, ServerState, WithMessage};
 
 /// `system` of any subtype.
 #[derive(Debug, Default, Deserialize)]
@@ -38,6 +38,9 @@ pub(super) struct RetryData {
 /// `assistant` and `user`.
 #[derive(Debug, Deserialize)]
 pub(super) struct Turn<'a> {
+    /// Here so that a doubled one spoils the line.
+    #[serde(rename = "type", default)]
+    _kind: IgnoredAny,
     #[serde(borrow)]
     pub(super) message: Message<'a>,
     pub(super) parent_tool_use_id: Option<String>,
@@ -188,14 +191,7 @@ pub(super) struct Final<'a> {
     pub(super) stop_reason: Loose<String>,
     pub(super) errors: Loose<Few<String>>,
     pub(super) permission_denials: Loose<Few<Denial>>,
-    pub(super) error: Loose<FinalError>,
-}
-
-/// The failure of a result, as Qwen Code tells it.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-pub(super) struct FinalError {
-    pub(super) message: Loose<String>,
+    pub(super) error: Loose<WithMessage>,
 }
 
 /// A call that the permission mode refused.

@@ -7,7 +7,8 @@ use serde_json::value::RawValue;
 use crate::agents::calls::{Calls, mcp_name};
 pub(super) use crate::agents::copilot::wire::ModelUse;
 use crate::agents::copilot::wire::{
-    CallFailure, Completed, Line, Said, ServersLoaded, SessionError, Started, UsageFile, WithModel,
+    CallFailure, Completed, Line, Metrics, Said, ServersLoaded, SessionError, Started, UsageFile,
+    WithModel,
 };
 use crate::agents::fault::{Told, fault, fault_in, tells_no_login};
 use crate::agents::stream::{Dialect, Sink};
@@ -123,8 +124,8 @@ impl Dialect for CopilotStream {
             return false;
         };
         let report = &mut self.report;
-        report.usage = models.unified();
-        report.by_model = models.apart();
+        report.usage = models.total(Metrics::unified);
+        report.by_model = models.usage_by_model(Metrics::unified);
         report.provider_usage = compact(bytes);
         sink.usage(
             report.usage,

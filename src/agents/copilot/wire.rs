@@ -6,8 +6,8 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::agents::by_model::ByModel;
-use crate::agents::wire::{Count, Few, Loose, ServerState, usage_with_cache_inside};
-use crate::model::{ModelTokens, Usage};
+use crate::agents::wire::{Count, Few, Loose, ServerState, WithMessage, usage_with_cache_inside};
+use crate::model::Usage;
 
 /// A line.
 #[derive(Debug, Deserialize)]
@@ -68,7 +68,7 @@ pub(super) struct Completed {
     #[serde(default)]
     pub(super) result: Loose<Answer>,
     #[serde(default)]
-    pub(super) error: Loose<Message>,
+    pub(super) error: Loose<WithMessage>,
     #[serde(default)]
     pub(super) shell_execution: Loose<ShellExecution>,
 }
@@ -78,13 +78,6 @@ pub(super) struct Completed {
 #[serde(default)]
 pub(super) struct Answer {
     pub(super) content: Loose<String>,
-}
-
-/// `{message}`
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-pub(super) struct Message {
-    pub(super) message: Loose<String>,
 }
 
 /// How a command ended.
@@ -119,18 +112,10 @@ pub(super) struct UsageFile {
     pub(super) models: Option<ByModel<Metrics>>,
 }
 
-impl ByModel<Metrics> {
-    /// All models together; `None` where a count is unreadable.
+impl Metrics {
+    /// Its tokens; `None` where a count is unreadable or the main ones are missing.
     pub(super) fn unified(&self) -> Option<Usage> {
-        let mut models = self.0.iter().map(|(_, metrics)| &metrics.usage);
-        models.try_fold(Usage::default(), |total, tokens| {
-            Some(total.plus(tokens.unified()?))
-        })
-    }
-
-    /// Each model apart; empty where a count is unreadable.
-    pub(super) fn apart(&self) -> Vec<ModelTokens> {
-        self.usage_by_model(|metrics| metrics.usage.unified())
+        self.usage.unified()
     }
 }
 

@@ -13,10 +13,10 @@ use crate::agents::calls::{Calls, mcp_name, server_and_tool};
 use crate::agents::colours::without_colours;
 use crate::agents::fault::{Told, fault, fault_in, speaks_of_failure, tells_no_login};
 use crate::agents::gemini::wire::{
-    ApiErrorBody, Failure, Init, Message, Problem, RunResult, ToolResultLine, ToolUse, read_stats,
+    ApiErrorBody, Failure, Init, Message, RunResult, ToolResultLine, ToolUse, read_stats,
 };
 use crate::agents::stream::{Dialect, Sink};
-use crate::agents::wire::{Head, WORDS_CAP, border, capped, command_in, read, words};
+use crate::agents::wire::{Head, WORDS_CAP, WithMessage, border, capped, command_in, read, words};
 use crate::model::{
     EventKind, ModelTokens, ProviderFault, ProviderFaultKind, StreamReport, ToolCall, ToolResult,
 };
@@ -222,7 +222,7 @@ impl GeminiStream {
 
     /// A remark of the client: a loop that was seen, turns that ran out. Of failures of the provider it tells refusals here
     /// alone.
-    fn problem(&mut self, told: &Problem, sink: &mut Sink<'_>) {
+    fn problem(&mut self, told: &WithMessage, sink: &mut Sink<'_>) {
         let message = told.message.0.as_deref().unwrap_or_default();
         let found = fault_in(message);
         if found.kind == ProviderFaultKind::Refusal {

@@ -52,13 +52,6 @@ pub(super) struct Failure {
     pub(super) message: Loose<String>,
 }
 
-/// `error`
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-pub(super) struct Problem {
-    pub(super) message: Loose<String>,
-}
-
 /// `result`
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
+use crate::agents::by_model::{MODELS_CAP, model_of};
 use crate::agents::claude::ClaudeUsage;
 use crate::agents::codex::CodexUsage;
 use crate::agents::copilot::ModelUse;
@@ -13,13 +14,10 @@ use crate::agents::sessions::calls::Calls;
 use crate::agents::sessions::qwen_told::{LastRequest, QwenTold};
 use crate::agents::wire::{Count, Loose, model_name, usage_with_cache_inside};
 use crate::config::AgentKind;
-use crate::model::{CacheWrites, ModelTokens, Usage};
+use crate::model::{CacheWrites, Usage};
 
 /// Messages that are told apart at most; a session with more is no honest one.
 const MESSAGES: usize = 100_000;
-
-/// Models that are told apart.
-const MODELS: usize = 64;
 
 /// What was read so far.
 #[derive(Debug)]
@@ -27,11 +25,7 @@ pub(super) struct Reading {
     kind: AgentKind,
     /// Whether the file that is read is a sub-agent's.
     of_sub_agent: bool,
-    main: Option<Usage>,
-    sub_agents: Option<Usage>,
-    sub_agent_sessions: u64,
-    by_model: Vec<ModelTokens>,
-    main_models: Vec<String>,
+    tokens: SessionTokens,
     /// By message. A message is written down more than once.
     messages: HashMap<String, Message>,
     /// Of the Codex rollout that is read: what its thread had spent before its first request, and at its last.
@@ -57,11 +51,7 @@ impl Reading {
         Self {
             kind,
             of_sub_agent: false,
-            main: None,
-            sub_agents: None,
-            sub_agent_sessions: 0,
-            by_model: Vec::new(),
-            main_models: Vec::new(),
+            tokens: SessionTokens::default(),
             messages: HashMap::new(),
             thread: None,
             model: String::new(),
@@ -95,44 +85,25 @@ impl Reading {
         for message in std::mem::take(&mut self.messages).into_values() {
             self.add(&message);
         }
-        self.by_model
-            .sort_by(|one, other| one.model.cmp(&other.model));
+        let by_model = &mut self.tokens.by_model;
+        by_model.sort_by(|one, other| one.model.cmp(&other.model));
         SessionTokens {
-            main: self.main,
-            sub_agents: self.sub_agents,
-            sub_agent_sessions: self.sub_agent_sessions,
-            by_model: self.by_model,
-            main_models: self.main_models,
             answered: self.last_request.was_answered(),
             fault: self.last_request.failure(),
             sub_agent_calls: self.calls.of_sub_agents(),
+            ..self.tokens
         }
     }
 
     fn add(&mut self, message: &Message) {
+        let tokens = &mut self.tokens;
         let total = if message.of_sub_agent {
-            &mut self.sub_agents
+            &mut tokens.sub_agents
         } else {
-            &mut self.main
+            &mut tokens.main
         };
         *total = Some(total.unwrap_or_default().plus(message.usage));
-        let known = self
-            .by_model
-            .iter()
-            .position(|one| one.model == message.model);
-        let place = match known {
-            Some(place) => place,
-            // Further ones are priced as the last of them; no honest session has so many.
-            None if self.by_model.len() >= MODELS => MODELS - 1,
-            None => {
-                self.by_model.push(ModelTokens {
-                    model: message.model.clone(),
-                    ..ModelTokens::default()
-                });
-                self.by_model.len() - 1
-            }
-        };
-        let model = &mut self.by_model[place];
+        let model = model_of(&mut tokens.by_model, &message.model);
         model.usage = model.usage.plus(message.usage);
         model.writes = model.writes.plus(message.writes);
     }
@@ -171,7 +142,7 @@ impl Reading {
             self.of_sub_agent = by_thread || by_source;
             if self.of_sub_agent {
                 self.calls.sub_agent();
-                self.sub_agent_sessions = self.sub_agent_sessions.saturating_add(1);
+                self.tokens.sub_agent_sessions += 1;
             }
             return Some(());
         }
@@ -184,9 +155,10 @@ impl Reading {
         }
         if line.kind == "turn_context" {
             self.model = payload.model.0.as_deref().map(model_name)?;
-            let known = self.main_models.contains(&self.model);
-            if !known && !self.of_sub_agent && self.main_models.len() < MODELS {
-                self.main_models.push(self.model.clone());
+            let main_models = &mut self.tokens.main_models;
+            let known = main_models.contains(&self.model);
+            if !known && !self.of_sub_agent && main_models.len() < MODELS_CAP {
+                main_models.push(self.model.clone());
             }
             return Some(());
         }
