@@ -50,7 +50,7 @@ pub(super) trait Dialect: fmt::Debug + Send {
     /// The names of the MCP servers that the agent was given, where its tools' names do not tell.
     fn serve(&mut self, _names: &[String]) {}
 
-    /// Reads a line of standard output: valid JSON throughout, where lines are objects.
+    /// Reads a line of standard output: where lines are objects, one whose unread parts were checked.
     ///
     /// # Errors
     /// Why the line is no event.

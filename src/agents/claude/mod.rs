@@ -60,10 +60,6 @@ const QWEN_FAILURE: &str = "[API Error: ";
 
 /// What is kept of a Claude Code stream.
 #[derive(Debug, Default)]
-#[expect(
-    clippy::struct_excessive_bools,
-    reason = "each remembers another thing that the stream told"
-)]
 pub(super) struct ClaudeStream {
     /// Whether it is Qwen Code that speaks: the same words, other token bases, failures in other places.
     is_qwen: bool,
@@ -160,7 +156,7 @@ impl Dialect for ClaudeStream {
             spare_finals: self.report.finals.saturating_sub(self.inits.max(1)),
             ..self.report
         };
-        settle(&self.running, (self.told, self.begun_anew), &mut report);
+        settle(&self.running, self.told, self.begun_anew, &mut report);
         if self.is_qwen {
             // Requests for titles and the like are told in the sum alone.
             report.model_requests = None;
@@ -278,7 +274,7 @@ impl ClaudeStream {
         }
         self.last_message.1 = true;
         let usage = usage.of(self.is_qwen);
-        if let Some(more) = self.running.see(message, &usage) {
+        if let Some(more) = self.running.see(message.0, message.1, &usage) {
             if let Some(told) = &mut self.told {
                 told.add(&more);
             }
@@ -301,7 +297,7 @@ impl ClaudeStream {
     /// The final event. The last one counts: a sub-agent in the background makes two, and the last tells all.
     fn result(&mut self, last: &Final<'_>, sink: &mut Sink<'_>) -> Result<(), String> {
         let results = self.report.finals.saturating_add(1);
-        let told = Told::read(last, &self.running, (results, self.is_qwen))?;
+        let told = Told::read(last, &self.running, results, self.is_qwen)?;
         let subtype = last.subtype.as_deref().unwrap_or_default();
         let failed = self.qwen_failed(last, &told);
         let is_error = last.is_error.unwrap_or(subtype != "success") || failed;

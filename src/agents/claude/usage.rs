@@ -48,7 +48,8 @@ impl Running {
     /// Takes the usage of an event of message `id` of this model, where it names one; tells what grew.
     pub(super) fn see(
         &mut self,
-        (id, model): (&str, Option<&str>),
+        id: &str,
+        model: Option<&str>,
         usage: &ClaudeUsage,
     ) -> Option<More> {
         let told = usage.unified()?;
@@ -161,7 +162,8 @@ impl Told {
     pub(super) fn read(
         last: &Final<'_>,
         running: &Running,
-        (results, cached_inside): (u32, bool),
+        results: u32,
+        cached_inside: bool,
     ) -> Result<Self, String> {
         let mut told = Self {
             until: running.total,
@@ -242,7 +244,8 @@ impl Told {
 /// `begun_anew`: a turn began after that result, of which no result told anything.
 pub(super) fn settle(
     running: &Running,
-    (told, begun_anew): (Option<Told>, bool),
+    told: Option<Told>,
+    begun_anew: bool,
     report: &mut StreamReport,
 ) {
     report.model_requests = (running.requests > 0).then_some(running.requests);

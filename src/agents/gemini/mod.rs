@@ -26,10 +26,6 @@ const STDERR_CAP: u32 = 100;
 
 /// What is kept of a Gemini CLI stream.
 #[derive(Debug, Default)]
-#[expect(
-    clippy::struct_excessive_bools,
-    reason = "each is another thing that was or was not told"
-)]
 pub(super) struct GeminiStream {
     calls: Calls,
     /// The MCP servers that the agent was given; `None` where nobody said.

@@ -138,7 +138,10 @@ impl Reading {
         let payload = line.payload.0?;
         if line.kind == "session_meta" {
             let by_thread = payload.thread_source.0.as_deref() == Some("subagent");
-            let by_source = payload.source.0.is_some_and(|source| source.has_sub_agent);
+            let by_source = payload
+                .source
+                .0
+                .is_some_and(|source| source.subagent.is_some());
             self.of_sub_agent = by_thread || by_source;
             if self.of_sub_agent {
                 self.calls.sub_agent();
@@ -271,21 +274,9 @@ struct CodexPayload {
 }
 
 /// `exec`, or what made the thread.
-#[derive(Debug)]
+#[derive(Debug, Deserialize)]
 struct CodexSource {
-    has_sub_agent: bool,
-}
-
-impl<'de> Deserialize<'de> for CodexSource {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        #[derive(Deserialize)]
-        struct Object {
-            subagent: Option<IgnoredAny>,
-        }
-        Ok(Self {
-            has_sub_agent: Object::deserialize(deserializer)?.subagent.is_some(),
-        })
-    }
+    subagent: Option<IgnoredAny>,
 }
 
 #[derive(Debug, Deserialize)]
