@@ -25,7 +25,7 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
 
 /// The largest share of the Python loop's CPU time.
-const LIMIT: f64 = 0.25;
+const LIMIT: f64 = 0.4;
 /// Set for the process that plays an agent whose lines hold the time at which they were written.
 const AGENT: &str = "STREAM_BENCH_AGENT";
 /// Set for the process that plays an agent which writes a file. Beside that file it finds the id of its reader's process, and

@@ -1,6 +1,6 @@
 //! Whether a fault of the provider was told while a command of the agent ran: that could have written it into the stream.
 
-use crate::model::{AgentEvent, EventKind, Said, id_hash};
+use crate::model::{AgentEvent, EventKind, id_hash};
 
 /// Commands that have begun and not ended, by their [`id_hash`]: a list that is looked through at each end of a call.
 #[derive(Debug, Default)]
@@ -16,15 +16,6 @@ impl BesideCommands {
             EventKind::ToolStarted(call) if call.command.is_some() => self.begun(&call.id),
             EventKind::ToolEnded(result) => self.ended(&result.id),
             EventKind::ProviderFault(_) => self.told = !self.open.is_empty(),
-            _ => {}
-        }
-    }
-
-    /// Takes in what is borrowed from a line of a stream.
-    pub(super) fn see_said(&mut self, said: &Said<'_>) {
-        match said {
-            Said::Called(call) if call.command.is_some() => self.begun(call.id),
-            Said::Answered(answer) => self.ended(answer.id),
             _ => {}
         }
     }
@@ -60,54 +51,48 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::model::{Answered, Arguments, Called, ProviderFault, ProviderFaultKind, Spelled};
+    use crate::model::{ProviderFault, ProviderFaultKind, ToolCall, ToolResult};
 
     #[test]
-    fn a_fault_is_beside_a_command_from_its_begin_to_its_end_however_both_are_told() {
-        let command = Some(Spelled::new("ls", false));
-        let call = |id, command| {
-            Said::Called(Called {
-                id,
-                name: "shell",
-                mcp: None,
-                command,
-                arguments: Arguments::Json("{}"),
-            })
+    fn a_fault_is_beside_a_command_from_its_begin_to_its_end() {
+        let event = |kind| AgentEvent {
+            at: Duration::ZERO,
+            kind,
         };
-        let answer = |id| {
-            Said::Answered(Answered {
-                id,
+        let call = |id: &str, command: Option<&str>| {
+            event(EventKind::ToolStarted(ToolCall {
+                id: id.to_owned(),
+                name: "shell".to_owned(),
+                mcp: None,
+                command: command.map(str::to_owned),
+                arguments: "{}".to_owned(),
+                parent: None,
+            }))
+        };
+        let answer = |id: &str| {
+            event(EventKind::ToolEnded(ToolResult {
+                id: id.to_owned(),
                 is_error: false,
                 exit_code: None,
-                output: Spelled::NOTHING,
-            })
+                output: String::new(),
+            }))
         };
-        let fault = AgentEvent {
-            at: Duration::ZERO,
-            kind: EventKind::ProviderFault(ProviderFault {
-                kind: ProviderFaultKind::Other,
-                status: None,
-                message: String::new(),
-                fatal: false,
-                reset: None,
-            }),
+        let fault = event(EventKind::ProviderFault(ProviderFault {
+            kind: ProviderFaultKind::Other,
+            status: None,
+            message: String::new(),
+            fatal: false,
+            reset: None,
+        }));
+        let mut beside = BesideCommands::default();
+        let mut told_after = |said: AgentEvent| {
+            beside.see(&said);
+            beside.see(&fault);
+            beside.fault_told()
         };
-        for borrows in [true, false] {
-            let mut beside = BesideCommands::default();
-            let mut told_after = |said: &Said<'_>| {
-                if borrows {
-                    beside.see_said(said);
-                } else {
-                    let (at, kind) = (Duration::ZERO, said.event());
-                    beside.see(&AgentEvent { at, kind });
-                }
-                beside.see(&fault);
-                beside.fault_told()
-            };
-            assert!(!told_after(&call("1", None)), "no command");
-            assert!(told_after(&call("2", command)));
-            assert!(told_after(&answer("1")));
-            assert!(!told_after(&answer("2")));
-        }
+        assert!(!told_after(call("1", None)), "no command");
+        assert!(told_after(call("2", Some("ls"))));
+        assert!(told_after(answer("1")));
+        assert!(!told_after(answer("2")));
     }
 }

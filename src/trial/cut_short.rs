@@ -19,10 +19,6 @@ impl CutShort {
         self.stopped = true;
     }
 
-    pub(super) fn is_stopped(&self) -> bool {
-        self.stopped
-    }
-
     /// Takes in what was said next: the failure of a call that was open at the stop is none. One that began after it, or that is
     /// told whole, failed by itself.
     pub(super) fn see(&mut self, events: &mut [AgentEvent]) {

@@ -4,12 +4,11 @@ use std::io;
 use std::net::TcpListener;
 use std::time::Duration;
 
-use crate::agents::{Hearer, StreamReader, TranscriptText, transcript_line};
+use crate::agents::{StreamReader, transcript_line};
 use crate::gate::Gate;
 use crate::metrics::Tally;
 use crate::model::{
-    AgentEvent, DoorUse, EventKind, McpServerSeen, ModelTokens, Progress, Said, StreamReport,
-    TrialKey,
+    AgentEvent, DoorUse, EventKind, McpServerSeen, ModelTokens, Progress, StreamReport, TrialKey,
 };
 use crate::record::{EventLog, RecordError, Redactor, StreamRedactor, Transcript};
 use crate::supervise::{EndReason, Heard, Listener, OutputStream};
@@ -43,7 +42,6 @@ struct Notebook {
     watch: Watch,
     log: EventLog,
     transcript: Option<Transcript>,
-    transcript_text: TranscriptText,
     redactor: Redactor,
     teller: Teller,
     key: TrialKey,
@@ -117,7 +115,6 @@ impl Ear {
             watch: parts.watch,
             log: parts.log,
             transcript: parts.transcript,
-            transcript_text: TranscriptText::default(),
             redactor: parts.redactor,
             teller: parts.teller,
             key: parts.key,
@@ -237,7 +234,6 @@ impl Notebook {
             self.tally.see(event);
             self.watch.see(event);
             self.write(event);
-            self.tell(event);
         }
     }
 
@@ -252,12 +248,20 @@ impl Notebook {
         if let Err(error) = self.log.write(event) {
             self.write_problem.get_or_insert(error);
         }
-        let Some(transcript) = &mut self.transcript else {
+        let is_due = self.is_due(event.at);
+        if self.transcript.is_none() && !is_due {
+            return;
+        }
+        let Some(text) = transcript_line(event) else {
             return;
         };
-        let text = &mut self.transcript_text;
-        if let Err(error) = transcript.line(|line| text.push(event, line)) {
+        if let Some(transcript) = &mut self.transcript
+            && let Err(error) = transcript.line(&text)
+        {
             self.write_problem.get_or_insert(error);
+        }
+        if is_due {
+            self.tell(event.at, &text);
         }
     }
 
@@ -274,62 +278,21 @@ impl Notebook {
         self.tells_all || self.last_told.is_none_or(is_old)
     }
 
-    fn tell(&mut self, event: &AgentEvent) {
-        if !self.is_due(event.at) {
-            return;
-        }
-        let Some(text) = transcript_line(event) else {
-            return;
-        };
-        self.last_told = Some(event.at);
+    fn tell(&mut self, at: Duration, text: &str) {
+        self.last_told = Some(at);
         self.teller.tell(Progress::TrialActivity {
             key: self.key.clone(),
-            text: self.redactor.redact(&text).into_owned(),
+            text: self.redactor.redact(text).into_owned(),
             spent_usd: self.meter.spent(),
         });
-    }
-}
-
-/// What [`Notebook::take_in`] does with the event that tells the same.
-impl Hearer for Notebook {
-    fn hear(&mut self, at: Duration, said: &Said<'_>) {
-        match said {
-            Said::Message(_) | Said::Called(_) => {
-                self.went_on_after_fault = true;
-                self.answered();
-            }
-            Said::Reasoning(_) => self.answered(),
-            Said::Answered(_) => self.went_on_after_fault = true,
-        }
-        self.beside.see_said(said);
-        self.tally.see_said(at, said);
-        self.watch.see_said(at, said);
-        if let Err(error) = self.log.write_said(at, said) {
-            self.write_problem.get_or_insert(error);
-        }
-        if let Some(transcript) = &mut self.transcript {
-            let text = &mut self.transcript_text;
-            if let Err(error) = transcript.line(|line| text.push_said(at, said, line)) {
-                self.write_problem.get_or_insert(error);
-            }
-        }
-        if self.is_due(at) {
-            let kind = said.event();
-            self.tell(&AgentEvent { at, kind });
-        }
     }
 }
 
 impl Listener for Ear {
     fn stdout_line(&mut self, line: &[u8], at: Duration) -> Heard {
         self.fresh.clear();
-        if self.cut_short.is_stopped() {
-            self.reader.line(line, at, &mut self.fresh);
-            self.cut_short.see(&mut self.fresh);
-        } else {
-            let to = (&mut self.fresh, &mut self.notebook as &mut dyn Hearer);
-            self.reader.line_heard(line, at, to);
-        }
+        self.reader.line(line, at, &mut self.fresh);
+        self.cut_short.see(&mut self.fresh);
         self.notebook.take_in(&self.fresh, self.reader.by_model());
         if self.reader.done() {
             Heard::Finished

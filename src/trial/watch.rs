@@ -1,12 +1,10 @@
 //! What an agent says that it does on the web: where a solution could come from, and tools that it should not have. And
 //! tools whose own calls nobody sees.
 
-use std::time::Duration;
-
 use crate::agents::{WebTools, hides_its_calls, is_web_tool};
 use crate::metrics::Upstream;
 use crate::model::path_text::to_text;
-use crate::model::{AgentEvent, CommandCall, EventKind, Reason, ReasonKind, Said};
+use crate::model::{AgentEvent, CommandCall, EventKind, Reason, ReasonKind};
 
 /// So many reasons of a trial are kept.
 const MOST: usize = 5;
@@ -60,17 +58,6 @@ impl Watch {
                 }
             }
             _ => {}
-        }
-    }
-
-    /// Looks at what is borrowed from a line of a stream.
-    pub(super) fn see_said(&mut self, at: Duration, said: &Said<'_>) {
-        let Said::Called(call) = said else { return };
-        let is_told = is_web_tool(call.name) || hides_its_calls(call.name);
-        let tells = !self.upstream.is_empty() || is_told;
-        if tells {
-            let kind = said.event();
-            self.see(&AgentEvent { at, kind });
         }
     }
 

@@ -23,6 +23,11 @@ impl Calls {
             sink.push(EventKind::ToolEnded(result));
         }
     }
+
+    /// Whether a side of a call was reported.
+    pub(super) fn has(&self, id: &str, side: Side) -> bool {
+        self.seen.contains(id, side)
+    }
 }
 
 /// Server and tool of a name that begins with what `begins` makes of a server's: by the servers known, longest first.
@@ -41,4 +46,13 @@ pub(super) fn server_and_tool(
 /// The common form of an MCP tool's name.
 pub(super) fn mcp_name(mcp: &(String, String)) -> String {
     format!("mcp__{}__{}", mcp.0, mcp.1)
+}
+
+/// Server and tool of `mcp__<server>__<tool>`: by the servers known, else at the first `__`.
+pub(super) fn mcp_parts(name: &str, servers: &[String]) -> Option<(String, String)> {
+    let rest = name.strip_prefix("mcp__")?;
+    server_and_tool(rest, servers, |server| format!("{server}__")).or_else(|| {
+        let (server, tool) = rest.split_once("__")?;
+        Some((server.to_owned(), tool.to_owned()))
+    })
 }

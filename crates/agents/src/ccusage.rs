@@ -38,31 +38,25 @@ pub struct CcusageReport {
     pub usage: Option<Usage>,
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
 struct Report {
-    #[serde(default)]
     sessions: Few<IgnoredAny>,
     totals: Option<Totals>,
 }
 
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
 struct Totals {
-    #[serde(rename = "costUSD", default)]
+    #[serde(rename = "costUSD")]
     cost_usd: Option<f64>,
-    #[serde(default)]
     total_tokens: Count,
-    #[serde(default)]
     input_tokens: Count,
-    #[serde(default)]
     output_tokens: Count,
     /// Version 18: part of the input.
-    #[serde(default)]
     cached_input_tokens: Count,
     /// Version 20: beside the input.
-    #[serde(default)]
     cache_read_tokens: Count,
-    #[serde(default)]
     cache_creation_tokens: Count,
 }
 

@@ -1,8 +1,7 @@
 //! What of an event is not whole, by the lengths to which texts are kept: whoever judges must know.
 
-use crate::scan::length_of;
 use crate::wire::{TEXT_CAP, WORDS_CAP, may_be_cut};
-use proctor_model::{Cut, EventKind, Said};
+use proctor_model::{Cut, EventKind};
 
 /// What of an event may have been cut, by the lengths to which texts are kept.
 pub(super) fn cut_in(kind: &EventKind) -> Option<Cut> {
@@ -19,32 +18,13 @@ pub(super) fn cut_in(kind: &EventKind) -> Option<Cut> {
     may_be_cut(bytes, cap).then_some(cut)
 }
 
-/// The same of what is borrowed.
-pub(super) fn cut_said(said: &Said<'_>) -> Option<Cut> {
-    let (text, cap, cut) = match said {
-        Said::Message(text) => (*text, WORDS_CAP, Cut::Words),
-        Said::Answered(answer) => (answer.output, TEXT_CAP, Cut::Output),
-        Said::Called(call) => {
-            let may = may_be_cut(call.arguments.spelled_len(), WORDS_CAP);
-            return may.then(|| cut_in(&said.event())).flatten();
-        }
-        Said::Reasoning(_) => return None,
-    };
-    // No text is longer than it is spelled, and most are far from being cut. Of one that was cut its length is known.
-    let may = may_be_cut(text.inside().len(), cap) && may_be_cut(length_of(text), cap);
-    may.then_some(cut)
-}
-
 #[cfg(test)]
 mod tests {
     use std::time::Duration;
 
-    use proptest::prelude::*;
-
     use super::*;
     use crate::StreamReader;
     use proctor_config::AgentKind;
-    use proctor_model::Spelled;
 
     /// What is told as cut of lines of `kind`.
     fn cuts(kind: AgentKind, lines: &[String]) -> Vec<Cut> {
@@ -115,16 +95,6 @@ mod tests {
             let last = events.pop().map(|event| event.kind);
             let last = last.filter(|kind| matches!(kind, EventKind::Cut(_)));
             assert_eq!(last, told.map(EventKind::Cut), "{line}");
-        }
-    }
-
-    proptest! {
-        #[test]
-        fn a_text_is_as_long_as_it_is_when_it_is_made(text in any::<String>(), times in 1_usize..4) {
-            let text = format!("\u{1f}\"{}", text.repeat(times));
-            let json = serde_json::Value::from(text.clone()).to_string();
-            let inside = &json[1..json.len() - 1];
-            prop_assert_eq!(length_of(Spelled::new(inside, true)), text.len());
         }
     }
 }

@@ -1,9 +1,5 @@
 //! What kind of provider failure a message tells; asked only of fields that the provider's client writes.
 
-use std::sync::LazyLock;
-
-use memchr::memmem::Finder;
-
 use crate::fault_words::{Topic, Topics};
 use crate::reset::reset_in;
 use crate::wire::border;
@@ -25,6 +21,14 @@ pub(super) struct Told<'a> {
     pub(super) fatal: bool,
     /// When a limit ends, from a field of its own; the message is asked otherwise.
     pub(super) reset: Option<Reset>,
+}
+
+/// The fault that a client reports in these words alone, and goes on after it.
+pub(super) fn fault_in(message: &str) -> ProviderFault {
+    fault(&Told {
+        message,
+        ..Told::default()
+    })
 }
 
 /// The fault that `told` amounts to: by the client's word, else by status, else by the words of the message.
@@ -208,13 +212,10 @@ fn kind_of_status(status: u16, topics: Topics) -> Option<ProviderFaultKind> {
 
 /// The HTTP status that follows `API Error:`, `Request rejected`, `status` or `status code` in a client's message.
 fn status_in(message: &str) -> Option<u16> {
-    static MARKS: LazyLock<[Finder<'static>; 4]> = LazyLock::new(|| {
-        ["API Error", "Request rejected", "status code", "status"].map(Finder::new)
-    });
+    const MARKS: [&str; 4] = ["API Error", "Request rejected", "status code", "status"];
     MARKS.iter().find_map(|mark| {
-        let mut behind = mark
-            .find_iter(message.as_bytes())
-            .map(|place| &message[place + mark.needle().len()..]);
+        let places = message.match_indices(mark);
+        let mut behind = places.map(|(place, _)| &message[place + mark.len()..]);
         behind.find_map(leading_status)
     })
 }

@@ -1,10 +1,4 @@
-//! Words by which a client's message tells what failed, all of them looked for in one pass.
-
-use std::sync::LazyLock;
-
-use aho_corasick::automaton::Automaton as _;
-use aho_corasick::dfa::DFA;
-use aho_corasick::{Anchored, StartKind};
+//! Words by which a client's message shows what failed.
 
 use proctor_model::ProviderFaultKind;
 
@@ -205,12 +199,6 @@ const WORDS: [(Topic, &[&str]); 13] = [
     (Topic::Status, &["api error", "request rejected", "status"]),
 ];
 
-/// The letters beyond ASCII that are ASCII in lower case.
-const ASCII_WHEN_LOWER: [char; 2] = ['\u{130}', '\u{212a}'];
-
-/// An automaton of all words, and what each speaks of.
-type Search = (DFA, Vec<Topic>);
-
 /// What a message speaks of.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Topics(u16);
@@ -218,44 +206,11 @@ pub(super) struct Topics(u16);
 impl Topics {
     /// Looks through a message, whatever its capitals.
     pub(super) fn of(message: &str) -> Self {
-        static SEARCH: LazyLock<Option<Search>> = LazyLock::new(|| {
-            let words = || {
-                WORDS
-                    .iter()
-                    .flat_map(|(topic, words)| words.iter().map(move |word| (word, *topic)))
-            };
-            let automaton = DFA::builder()
-                .start_kind(StartKind::Unanchored)
-                .ascii_case_insensitive(true)
-                .build(words().map(|(word, _)| word));
-            Some((automaton.ok()?, words().map(|(_, topic)| topic).collect()))
-        });
-        if !message.is_ascii() && message.contains(ASCII_WHEN_LOWER) {
-            return Self::found(SEARCH.as_ref(), &message.to_lowercase());
-        }
-        Self::found(SEARCH.as_ref(), message)
-    }
-
-    /// Words may overlap, so every state on the way is looked at, byte by byte.
-    fn found(search: Option<&Search>, message: &str) -> Self {
-        let mut topics = Self::default();
-        // Building fails only above two thousand million states.
-        let Some((automaton, spoken_of)) = search else {
-            return topics;
-        };
-        let Ok(mut state) = automaton.start_state(Anchored::No) else {
-            return topics;
-        };
-        for byte in message.bytes() {
-            state = automaton.next_state(Anchored::No, state, byte);
-            if automaton.is_match(state) {
-                for place in 0..automaton.match_len(state) {
-                    let word = automaton.match_pattern(state, place);
-                    topics.0 |= spoken_of[word].bit();
-                }
-            }
-        }
-        topics
+        let message = message.to_lowercase();
+        let spoken_of = WORDS
+            .iter()
+            .filter(|(_, words)| words.iter().any(|word| message.contains(word)));
+        Self(spoken_of.fold(0, |topics, (topic, _)| topics | topic.bit()))
     }
 
     pub(super) const fn has(self, topic: Topic) -> bool {
@@ -314,15 +269,6 @@ mod tests {
         assert_eq!(Topics::of("all is well").0, 0);
         assert!(Topics::of("Ap\u{130} \u{212a}ey, api \u{212a}ey").has(Topic::Auth));
     }
-    #[test]
-    fn no_other_letter_is_ascii_in_lower_case_and_no_word_has_one_beyond_ascii() {
-        let becomes_ascii = |letter: &char| letter.to_lowercase().any(|lower| lower.is_ascii());
-        let beyond = ('\u{80}'..=char::MAX).filter(becomes_ascii);
-        assert!(beyond.eq(ASCII_WHEN_LOWER));
-        let words = WORDS.iter().flat_map(|(_, words)| words.iter());
-        assert!(words.clone().count() > 0 && words.into_iter().all(|word| word.is_ascii()));
-    }
-
     #[test]
     fn words_within_words_are_found() {
         // Both speak of something: the longer one, and what stands in it.

@@ -30,15 +30,12 @@ mod prompt;
 mod provider;
 mod replay;
 mod reset;
-mod scan;
 mod sessions;
-mod sound;
 mod stream;
 mod toml;
 mod transcript;
 mod web;
 mod wire;
-mod words;
 
 pub use asked::{Answer, Asked, Question, settings_question};
 pub use asked_model::{asked_model, settle_model};
@@ -61,15 +58,13 @@ pub use prompt::compose_prompt;
 pub use provider::{hosts_of, provider_hosts};
 pub use reset::{reset_moment, zone_of};
 pub use sessions::{SessionTokens, session_tokens, settle_fault, settle_usage};
-pub use stream::{Hearer, StreamReader};
-pub use transcript::{TranscriptText, transcript_line};
+pub use stream::StreamReader;
+pub use transcript::transcript_line;
 pub use web::{WebTools, is_web_tool};
 
 #[cfg(test)]
-mod both_ways;
-#[cfg(test)]
 mod client_tests;
 #[cfg(test)]
-mod recorded;
+mod recorded_tests;
 #[cfg(test)]
 mod samples;

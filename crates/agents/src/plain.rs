@@ -7,7 +7,7 @@ use proctor_model::{EventKind, StreamReport, Terminal};
 /// What is kept of a plain program's output.
 #[derive(Debug, Default)]
 pub(super) struct PlainStream {
-    last: Option<String>,
+    report: StreamReport,
 }
 
 impl Dialect for PlainStream {
@@ -18,7 +18,7 @@ impl Dialect for PlainStream {
     /// Takes a line as a message.
     fn line(&mut self, line: &str, sink: &mut Sink<'_>) -> Result<(), String> {
         let text = words(line);
-        self.last = Some(text.clone());
+        self.report.answer = Some(text.clone());
         sink.push(EventKind::Message { text });
         Ok(())
     }
@@ -27,16 +27,15 @@ impl Dialect for PlainStream {
         false
     }
 
-    fn has_ended(&self) -> bool {
-        true
+    fn report(&self) -> &StreamReport {
+        &self.report
     }
 
     /// The last line is the answer. There is no final event to wait for, so the stream always counts as done.
     fn finish(self: Box<Self>, _sink: &mut Sink<'_>) -> StreamReport {
         StreamReport {
             terminal: Terminal::Done,
-            answer: self.last,
-            ..StreamReport::default()
+            ..self.report
         }
     }
 }

@@ -3,7 +3,6 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::web::WebTools;
 use crate::{Invocation, InvocationContext, InvocationError};
 use proctor_config::ReplaySpec;
 use proctor_model::TaskId;
@@ -24,14 +23,8 @@ pub(super) fn replayed(
             "--pace".into(),
             replay.pace.to_string().into(),
         ],
-        env: Vec::new(),
         stdin: Some(context.prompt.as_bytes().to_vec()),
-        extra_args: Vec::new(),
-        web_tools: WebTools::Kept,
-        private_home: None,
-        agent_home: None,
-        private_files: Vec::new(),
-        codex_home: None,
+        ..Invocation::default()
     })
 }
 

@@ -9,15 +9,14 @@ use serde_json::value::RawValue;
 use crate::claude::ClaudeStream;
 use crate::codex::CodexStream;
 use crate::copilot::CopilotStream;
-use crate::cutting::{cut_in, cut_said};
+use crate::cutting::cut_in;
 use crate::gemini::GeminiStream;
 use crate::opencode::OpencodeStream;
 use crate::plain::PlainStream;
-use crate::sound::sound;
-use crate::wire::{Head, border};
+use crate::wire::{Head, border, capped, check};
 use proctor_config::{AgentKind, AgentSpec};
 use proctor_model::{
-    AgentEvent, Cut, EventKind, ModelTokens, ProviderFault, Said, StreamReport, Terminal,
+    AgentEvent, Cut, EventKind, ModelTokens, ProviderFault, StreamReport, Terminal, Usage,
 };
 
 /// Names that stand in every row are kept on one line, up to this many bytes; the raw output holds the rest.
@@ -52,12 +51,7 @@ pub(super) trait Dialect: fmt::Debug + Send {
     /// The names of the MCP servers that the agent was given, where its tools' names do not tell.
     fn serve(&mut self, _names: &[String]) {}
 
-    /// Reads a line of standard output that is as the CLI prints it, in one pass; whether it was one. What it takes is sound.
-    fn at_once(&mut self, _text: &str, _sink: &mut Sink<'_>) -> bool {
-        false
-    }
-
-    /// Reads any other line of standard output: sound JSON, where lines are objects.
+    /// Reads a line of standard output: where lines are objects, one whose unread parts were checked.
     ///
     /// # Errors
     /// Why the line is no event.
@@ -82,15 +76,15 @@ pub(super) trait Dialect: fmt::Debug + Send {
     /// Whether the agent said that it is done and nothing speaks for more to come.
     fn done(&self) -> bool;
 
-    /// Whether a final event came.
-    fn has_ended(&self) -> bool;
+    /// What the stream amounts to so far.
+    fn report(&self) -> &StreamReport;
 
     /// The tokens so far by model, where they are told apart; those of no named model have an empty name.
     fn by_model(&self) -> &[ModelTokens] {
-        &[]
+        &self.report().by_model
     }
 
-    /// What the stream amounts to.
+    /// What the stream amounts to in the end.
     fn finish(self: Box<Self>, sink: &mut Sink<'_>) -> StreamReport;
 }
 
@@ -98,35 +92,11 @@ pub(super) trait Dialect: fmt::Debug + Send {
 pub(super) struct Sink<'a> {
     at: Duration,
     out: &'a mut Vec<AgentEvent>,
-    hearer: Option<&'a mut dyn Hearer>,
-}
-
-/// Who takes in at once what lines tell, as it stands in them.
-pub trait Hearer {
-    /// Something was said.
-    fn hear(&mut self, at: Duration, said: &Said<'_>);
 }
 
 impl<'a> Sink<'a> {
     fn new(at: Duration, out: &'a mut Vec<AgentEvent>) -> Self {
-        Self {
-            at,
-            out,
-            hearer: None,
-        }
-    }
-
-    /// Tells what is borrowed from the line: at once where nothing of this line waits, so that the order stays.
-    pub(super) fn say(&mut self, said: &Said<'_>) {
-        match &mut self.hearer {
-            Some(hearer) if self.out.is_empty() => {
-                hearer.hear(self.at, said);
-                if let Some(cut) = cut_said(said) {
-                    self.push(EventKind::Cut(cut));
-                }
-            }
-            _ => self.push(said.event()),
-        }
+        Self { at, out }
     }
 
     /// Adds an event.
@@ -140,6 +110,39 @@ impl<'a> Sink<'a> {
         self.out.push(AgentEvent { at, kind });
         let kind = cut.map(EventKind::Cut);
         self.out.extend(kind.map(|kind| AgentEvent { at, kind }));
+    }
+
+    /// Adds a warning, cut to what is kept of texts.
+    pub(super) fn warn(&mut self, text: &str) {
+        let text = capped(text);
+        self.push(EventKind::Warning { text });
+    }
+
+    /// Adds an event of a type that is not known.
+    pub(super) fn unknown(&mut self, name: &str) {
+        let name = capped(name);
+        self.push(EventKind::Unknown { name });
+    }
+
+    /// Adds a failure of the provider.
+    pub(super) fn fault(&mut self, fault: ProviderFault) {
+        self.push(EventKind::ProviderFault(fault));
+    }
+
+    /// Adds the tokens of a report, or a warning with these words where they cannot be read.
+    pub(super) fn usage(&mut self, usage: Option<Usage>, unreadable: &str) {
+        match usage {
+            Some(usage) => self.push(EventKind::UsageSeen(usage)),
+            None => self.warn(unreadable),
+        }
+    }
+
+    /// Notes a final event in the report, and adds it.
+    pub(super) fn finished(&mut self, ok: bool, report: &mut StreamReport) {
+        report.terminal = if ok { Terminal::Done } else { Terminal::Failed };
+        report.finals = report.finals.saturating_add(1);
+        let answer = report.answer.clone();
+        self.push(EventKind::Finished { ok, answer });
     }
 
     /// When what is read now came.
@@ -195,21 +198,7 @@ impl StreamReader {
 
     /// Reads one line of standard output, with or without its line end; blank lines are nothing.
     pub fn line(&mut self, line: &[u8], at: Duration, out: &mut Vec<AgentEvent>) {
-        self.read(line, Sink::new(at, out));
-    }
-
-    /// The same, where `hearer` is told at once what can be told so: what is left in `out`, which must be empty, comes after it.
-    pub fn line_heard<'h>(
-        &mut self,
-        line: &[u8],
-        at: Duration,
-        (out, hearer): (&'h mut Vec<AgentEvent>, &'h mut dyn Hearer),
-    ) {
-        let hearer = Some(hearer);
-        self.read(line, Sink { at, out, hearer });
-    }
-
-    fn read(&mut self, line: &[u8], mut sink: Sink<'_>) {
+        let mut sink = Sink::new(at, out);
         // Nearly every line is text, which is quicker to see than to mend.
         let text =
             std::str::from_utf8(line).map_or_else(|_| String::from_utf8_lossy(line), Cow::Borrowed);
@@ -217,20 +206,18 @@ impl StreamReader {
         if !std::mem::replace(&mut self.begun, true) {
             text = text.trim_start_matches('\u{feff}');
         }
-        let is_object = text.starts_with('{');
-        if !is_object && text.trim().is_empty() {
+        let begin = text.trim_start();
+        if begin.is_empty() {
             return;
         }
         let seen = sink.out.len();
         let read = if !self.dialect.speaks_json() {
             self.dialect.line(text, &mut sink)
-        } else if !is_object && !text.trim_start().starts_with('{') {
+        } else if !begin.starts_with('{') {
             // A list could pass for an object's fields in their order.
             self.dialect.bare_line(text, &mut sink)
-        } else if self.dialect.at_once(text, &mut sink) {
-            Ok(())
         } else {
-            sound(text).and_then(|()| self.dialect.line(text, &mut sink))
+            check(text).and_then(|()| self.dialect.line(text, &mut sink))
         };
         match read {
             Ok(()) => self.seen.events += 1,
@@ -273,7 +260,8 @@ impl StreamReader {
         let seen = out.len();
         let known = self.dialect.figures(bytes, &mut Sink::new(at, out));
         self.seen.count(&out[seen..]);
-        if known || self.dialect.has_ended() || !self.dialect.speaks_json() {
+        let has_ended = self.dialect.report().terminal != Terminal::None;
+        if known || has_ended || !self.dialect.speaks_json() {
             return;
         }
         if let Ok(events) = serde_json::from_slice::<Vec<&RawValue>>(bytes) {

@@ -8,7 +8,7 @@ use serde::de::{IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
-use proctor_model::Usage;
+use proctor_model::{McpServerSeen, Usage};
 
 /// Outputs of tools, and whatever is not judged, are kept up to this many bytes.
 pub(super) const TEXT_CAP: usize = 64 * 1024;
@@ -20,14 +20,14 @@ pub(super) const WORDS_CAP: usize = 1024 * 1024;
 /// Elements of a list that are read; the rest is skipped.
 pub(super) const LIST_CAP: usize = 16 * 1024;
 
-/// The parts of an object that tell what it is.
+/// The parts of an object that say what it is.
 #[derive(Debug, Deserialize)]
 pub(super) struct Head<'a> {
     /// `type`
-    #[serde(rename = "type", borrow, default)]
+    #[serde(rename = "type", borrow)]
     pub(super) kind: Option<Cow<'a, str>>,
     /// `subtype`
-    #[serde(borrow, default)]
+    #[serde(borrow)]
     pub(super) subtype: Option<Cow<'a, str>>,
 }
 
@@ -45,35 +45,26 @@ impl<'a> Head<'a> {
 }
 
 /// One MCP server, as a session begins.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
 pub(super) struct ServerState {
-    #[serde(default)]
     pub(super) name: String,
-    #[serde(default)]
     pub(super) status: String,
 }
 
-/// A text, kept up to [`WORDS_CAP`] bytes: what is beyond is never copied.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Capped(pub(super) String);
-
-impl<'de> Deserialize<'de> for Capped {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_str(CappedVisitor)
-    }
+/// `{message}`
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct WithMessage {
+    pub(super) message: Loose<String>,
 }
 
-struct CappedVisitor;
-
-impl Visitor<'_> for CappedVisitor {
-    type Value = Capped;
-
-    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("a string")
-    }
-
-    fn visit_str<E>(self, text: &str) -> Result<Capped, E> {
-        Ok(Capped(words(text)))
+impl ServerState {
+    pub(super) fn seen(self) -> McpServerSeen {
+        McpServerSeen {
+            name: self.name,
+            status: self.status,
+        }
     }
 }
 
@@ -108,60 +99,36 @@ impl Count {
     }
 }
 
-impl From<Option<u64>> for Count {
-    fn from(told: Option<u64>) -> Self {
-        told.map_or(Self::Absent, Self::Known)
-    }
-}
-
 impl<'de> Deserialize<'de> for Count {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(CountVisitor)
+        let raw = <&RawValue>::deserialize(deserializer)?.get();
+        Ok(match raw.parse() {
+            Ok(count) => Self::Known(count),
+            Err(_) if raw == "null" => Self::Absent,
+            Err(_) => Self::Unreadable,
+        })
     }
 }
 
-struct CountVisitor;
-
-impl<'de> Visitor<'de> for CountVisitor {
-    type Value = Count;
-
-    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("a token count")
+/// Tokens of which `input` includes what was read from and written to a cache, each counted once; `None` where a count is
+/// unreadable or the main ones are missing.
+pub(super) fn usage_with_cache_inside(
+    input: Count,
+    output: Count,
+    cached_read: Count,
+    cache_write: Count,
+) -> Option<Usage> {
+    if input == Count::Absent && output == Count::Absent {
+        return None;
     }
-
-    fn visit_u64<E>(self, count: u64) -> Result<Count, E> {
-        Ok(Count::Known(count))
-    }
-
-    fn visit_i64<E>(self, _: i64) -> Result<Count, E> {
-        Ok(Count::Unreadable)
-    }
-
-    fn visit_f64<E>(self, _: f64) -> Result<Count, E> {
-        Ok(Count::Unreadable)
-    }
-
-    fn visit_bool<E>(self, _: bool) -> Result<Count, E> {
-        Ok(Count::Unreadable)
-    }
-
-    fn visit_str<E>(self, _: &str) -> Result<Count, E> {
-        Ok(Count::Unreadable)
-    }
-
-    fn visit_unit<E>(self) -> Result<Count, E> {
-        Ok(Count::Absent)
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Count, A::Error> {
-        while list.next_element::<IgnoredAny>()?.is_some() {}
-        Ok(Count::Unreadable)
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Count, A::Error> {
-        while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
-        Ok(Count::Unreadable)
-    }
+    let (cached_read, cache_write) = (cached_read.value()?, cache_write.value()?);
+    let uncached = input.value()?.saturating_sub(cached_read);
+    Some(Usage {
+        uncached_input: uncached.saturating_sub(cache_write),
+        cached_read,
+        cache_write,
+        output: output.value()?,
+    })
 }
 
 /// The first elements of a list, at most [`LIST_CAP`], so that a hostile one costs no memory; `null` is empty.
@@ -234,11 +201,11 @@ struct ApiErrorBody {
     error: ApiError,
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
 struct ApiError {
-    #[serde(rename = "type", default)]
+    #[serde(rename = "type")]
     kind: Loose<String>,
-    #[serde(default)]
     code: Loose<String>,
 }
 
@@ -248,17 +215,106 @@ pub(super) fn api_word(body: &str) -> Option<String> {
     body.error.code.0.or(body.error.kind.0)
 }
 
+/// The command in the input of a shell tool.
+pub(super) fn command_in(input: &str) -> Option<String> {
+    #[derive(Default, Deserialize)]
+    #[serde(default)]
+    struct ShellInput {
+        command: Loose<String>,
+    }
+    read::<ShellInput>(input).ok()?.command.0
+}
+
+/// Checks that also where nothing reads a line, its numbers fit, no text holds half of a surrogate pair and nothing is nested deeply.
+///
+/// `serde_json` looks less closely at what it skips, so a part that nothing reads could hold what makes another reader
+/// refuse the line, or read it differently.
+///
+/// # Errors
+/// The place and the reason.
+pub(super) fn check(text: &str) -> Result<(), String> {
+    if may_hide_something(text) {
+        read::<Checked>(text)?;
+    }
+    Ok(())
+}
+
+/// Whether a line may hold a number beyond all bounds, half of a surrogate pair or deep nesting: most have nothing that
+/// looks like it, and need not be read for that alone.
+fn may_hide_something(text: &str) -> bool {
+    /// No number of fewer digits is beyond all bounds without an exponent.
+    const DIGITS: usize = 128;
+    /// Fewer brackets are not deep.
+    const BRACKETS: usize = 100;
+    let bytes = text.as_bytes();
+    let pairs = bytes.iter().zip(bytes.iter().skip(1));
+    let exponents =
+        pairs.filter(|(digit, mark)| digit.is_ascii_digit() && matches!(mark, b'e' | b'E'));
+    let brackets = bytes.iter().filter(|byte| matches!(byte, b'[' | b'{'));
+    let mut pieces = bytes.chunks_exact(DIGITS);
+    exponents.count() > 0
+        || brackets.count() > BRACKETS
+        || pieces.any(|piece| piece.iter().all(u8::is_ascii_digit))
+        || ["\\ud", "\\uD"].iter().any(|begin| text.contains(begin))
+}
+
+/// Any value, of which every part is read and nothing is kept.
+struct Checked;
+
+impl<'de> Deserialize<'de> for Checked {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(Self)
+    }
+}
+
+impl<'de> Visitor<'de> for Checked {
+    type Value = Self;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("any value")
+    }
+
+    fn visit_unit<E>(self) -> Result<Self, E> {
+        Ok(self)
+    }
+
+    fn visit_bool<E>(self, _: bool) -> Result<Self, E> {
+        Ok(self)
+    }
+
+    fn visit_u64<E>(self, _: u64) -> Result<Self, E> {
+        Ok(self)
+    }
+
+    fn visit_i64<E>(self, _: i64) -> Result<Self, E> {
+        Ok(self)
+    }
+
+    fn visit_f64<E>(self, _: f64) -> Result<Self, E> {
+        Ok(self)
+    }
+
+    fn visit_str<E>(self, _: &str) -> Result<Self, E> {
+        Ok(self)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Self, A::Error> {
+        while list.next_element::<Self>()?.is_some() {}
+        Ok(self)
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self, A::Error> {
+        while map.next_entry::<Self, Self>()?.is_some() {}
+        Ok(self)
+    }
+}
+
 /// Reads a small type out of JSON text.
 ///
 /// # Errors
 /// Why it cannot be read.
 pub(super) fn read<'a, T: Deserialize<'a>>(text: &'a str) -> Result<T, String> {
     serde_json::from_str(text).map_err(|error| error.to_string())
-}
-
-/// Tokens of both, field by field.
-pub(super) const fn add(one: Usage, other: Usage) -> Usage {
-    one.plus(other)
 }
 
 /// `text`, cut to [`TEXT_CAP`] bytes on a character border.
@@ -276,9 +332,9 @@ pub(super) const fn may_be_cut(bytes: usize, cap: usize) -> bool {
     bytes + 4 > cap
 }
 
-/// [`capped`] of a text that is not needed any more.
-pub(super) fn cut(mut text: String) -> String {
-    text.truncate(border(&text, TEXT_CAP));
+/// `text`, cut to `cap` bytes on a character border.
+pub(super) fn cut(mut text: String, cap: usize) -> String {
+    text.truncate(border(&text, cap));
     text
 }
 
@@ -292,64 +348,5 @@ pub(super) fn border(text: &str, limit: usize) -> usize {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_head_is_seen_at_once_only_where_it_is_plain() {
-        let cases = [
-            (r#"{"type":"text","text":"x"}"#, Some("text")),
-            (r#"{"type":"","type":"x"}"#, Some("")),
-            (r#"{"type":"te\u0078t"}"#, None),
-            (r#"{"type":"te"#, None),
-            (r#"{"type":5}"#, None),
-            (r#"{ "type":"text"}"#, None),
-            (r#"{"text":"x","type":"text"}"#, None),
-        ];
-        for (json, expected) in cases {
-            let head = Head::at_once(json);
-            let kind = head.as_ref().and_then(|head| head.kind.as_deref());
-            assert_eq!(kind, expected, "{json}");
-        }
-    }
-
-    #[test]
-    fn a_count_is_a_whole_number_or_unreadable_and_never_zero_by_mistake() {
-        let cases = [
-            ("7", Count::Known(7)),
-            ("18446744073709551615", Count::Known(u64::MAX)),
-            ("18446744073709551616", Count::Unreadable),
-            ("-1", Count::Unreadable),
-            ("1.5", Count::Unreadable),
-            ("null", Count::Absent),
-            ("\"7\"", Count::Unreadable),
-            ("[1,[2]]", Count::Unreadable),
-            ("{\"a\":{}}", Count::Unreadable),
-            ("true", Count::Unreadable),
-        ];
-        for (json, expected) in cases {
-            assert_eq!(
-                serde_json::from_str::<Count>(json).unwrap(),
-                expected,
-                "{json}"
-            );
-        }
-        assert!(serde_json::from_str::<Count>("1e400").is_err());
-    }
-
-    #[test]
-    fn a_list_is_read_up_to_its_cap() {
-        let json = format!("[{}1]", "1,".repeat(2 * LIST_CAP));
-        assert_eq!(
-            serde_json::from_str::<Few<u8>>(&json).unwrap().0.len(),
-            LIST_CAP
-        );
-    }
-
-    #[test]
-    fn a_cap_falls_on_a_character_border() {
-        assert_eq!(border("aé", 2), 1);
-        assert_eq!(border("aé", 3), 3);
-        assert_eq!(border("aé", 9), 3);
-    }
-}
+#[path = "wire_tests.rs"]
+mod tests;

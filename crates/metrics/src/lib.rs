@@ -14,7 +14,6 @@ mod mcp_xcode;
 mod named;
 mod shell;
 mod shell_lexer;
-mod shell_names;
 mod shell_nesting;
 mod shell_wrappers;
 mod tallied;

@@ -35,8 +35,6 @@ pub(super) struct McpXcode {
     defaults: BTreeMap<String, Arguments>,
     calls: HashSet<u64>,
     devices: HashSet<u64>,
-    /// Calls as they were spelled, of those in `calls`, since defaults last changed: one of these is a call again.
-    spelled: HashSet<u64>,
 }
 
 type Arguments = BTreeMap<String, Value>;
@@ -59,14 +57,6 @@ impl McpXcode {
         else {
             return;
         };
-        let as_spelled = [server, known.name, arguments].map(id_hash);
-        let as_spelled = as_spelled
-            .iter()
-            .fold(0_u64, |sum, hash| sum.rotate_left(21) ^ hash);
-        if self.spelled.contains(&as_spelled) {
-            measures.mcp_xcodebuild_repeat_count += 1;
-            return;
-        }
         let mut all = self.defaults.get(server).cloned().unwrap_or_default();
         put(&mut all, read());
         if let Some(device) = DEVICES.iter().find_map(|name| all.get(*name)?.as_str())
@@ -82,9 +72,6 @@ impl McpXcode {
         } else if self.calls.len() < MOST {
             self.calls.insert(call);
         }
-        if self.calls.contains(&call) && self.spelled.len() < MOST {
-            self.spelled.insert(as_spelled);
-        }
         measures.mcp_destination_count = u64::try_from(self.devices.len()).unwrap_or(u64::MAX);
         measures.mcp_destination_churn = measures.mcp_destination_count.saturating_sub(1);
     }
@@ -94,17 +81,11 @@ impl McpXcode {
             return;
         }
         let defaults = self.defaults.entry(server.to_owned()).or_default();
-        let mut now = defaults.clone();
-        put(&mut now, told);
-        if now != *defaults {
-            *defaults = now;
-            self.spelled.clear();
-        }
+        put(defaults, told);
     }
 
     /// Those that are named, or all.
     fn clear_defaults(&mut self, server: &str, told: &Arguments) {
-        self.spelled.clear();
         let Some(named) = told.get("keys").and_then(Value::as_array) else {
             self.defaults.remove(server);
             return;

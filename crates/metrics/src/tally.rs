@@ -1,17 +1,16 @@
 //! Counts what an agent's stream tells, event by event in bounded memory, and makes the measures of a trial.
 
-use std::borrow::Cow;
 use std::ops::Range;
 use std::time::Duration;
 
 use crate::kept::Kept;
 use crate::mcp_xcode::McpXcode;
 use crate::shell::{base_name, shell_commands};
-use crate::shell_names::{CommandLine, Names};
 use crate::watched::StreamCall;
 use crate::{ErrorClass, McpCallSeen, classify, mcp_server_and_tool, mcp_tools};
 use proctor_model::{
-    AgentEvent, ById, EventKind, Measures, STDERR_CALL, Said, SeenIds, Side, id_hash,
+    AgentEvent, ById, EventKind, Measures, STDERR_CALL, SeenIds, Side, ToolCall, ToolResult,
+    id_hash,
 };
 
 /// So many MCP calls, watched commands and calls that follow an error are kept; further ones are counted.
@@ -32,7 +31,6 @@ const LONGEST_PAYLOAD: usize = 2_000;
 pub struct Tally {
     pub(super) measures: Measures,
     pub(super) watched: Vec<String>,
-    names: Names,
     /// How many calls after an error are kept with it.
     pub(super) window: usize,
     /// The calls so far.
@@ -51,18 +49,6 @@ pub struct Tally {
     pub(super) spent: usize,
     pub(super) last_at: Duration,
 }
-
-/// A call as an event or a line shows it. Its arguments are seldom wanted.
-struct Shown<'a> {
-    id: &'a str,
-    name: &'a str,
-    mcp: Option<(&'a str, &'a str)>,
-    command: Option<CommandLine<'a>>,
-    arguments: Later<'a>,
-}
-
-/// What makes a text that is seldom wanted.
-type Later<'a> = &'a dyn Fn() -> Cow<'a, str>;
 
 /// A call that has not ended.
 #[derive(Debug)]
@@ -111,7 +97,6 @@ impl Tally {
         let mut watched = vec!["xcodebuild".to_owned(), "xcrun".to_owned()];
         watched.extend_from_slice(further);
         Self {
-            names: Names::of(&watched),
             watched,
             window,
             ..Self::default()
@@ -121,49 +106,15 @@ impl Tally {
     /// Takes in the next event.
     pub fn see(&mut self, event: &AgentEvent) {
         match &event.kind {
-            EventKind::ToolStarted(call) => {
-                let mcp = call.mcp.as_ref();
-                let call = Shown {
-                    id: &call.id,
-                    name: &call.name,
-                    mcp: mcp.map(|(server, tool)| (server.as_str(), tool.as_str())),
-                    command: call.command.as_deref().map(CommandLine::Text),
-                    arguments: &|| Cow::Borrowed(&call.arguments),
-                };
-                self.tool_started(&call, event.at);
-            }
-            EventKind::ToolEnded(result) => {
-                let output = || Cow::Borrowed(result.output.as_str());
-                self.tool_ended((&result.id, result.is_error), &output, event.at);
-            }
+            EventKind::ToolStarted(call) => self.tool_started(call, event.at),
+            EventKind::ToolEnded(result) => self.tool_ended(result, event.at),
             _ => {}
         }
         self.last_at = event.at;
     }
 
-    /// Takes in what is borrowed from a line of a stream.
-    pub fn see_said(&mut self, at: Duration, said: &Said<'_>) {
-        match said {
-            Said::Called(call) => {
-                let shown = Shown {
-                    id: call.id,
-                    name: call.name,
-                    mcp: call.mcp,
-                    command: call.command.map(CommandLine::Spelled),
-                    arguments: &|| call.arguments.text(),
-                };
-                self.tool_started(&shown, at);
-            }
-            Said::Answered(answer) => {
-                self.tool_ended((answer.id, answer.is_error), &|| answer.output.text(), at);
-            }
-            Said::Message(_) | Said::Reasoning(_) => {}
-        }
-        self.last_at = at;
-    }
-
-    fn tool_started(&mut self, call: &Shown<'_>, at: Duration) {
-        if !call.id.is_empty() && !self.started.is_new(call.id, Side::Begin) {
+    fn tool_started(&mut self, call: &ToolCall, at: Duration) {
+        if !call.id.is_empty() && !self.started.is_new(&call.id, Side::Begin) {
             return;
         }
         self.measures.tool_calls += 1;
@@ -172,8 +123,7 @@ impl Tally {
         let mcp = mcp_parts(call);
         if let Some((server, tool)) = mcp {
             mcp_tools::count(&mut self.measures, (server, tool), Some(at));
-            let arguments = (call.arguments)();
-            let told = (server, tool, &*arguments);
+            let told = (server, tool, &*call.arguments);
             self.mcp_xcode.see(&mut self.measures, told);
             self.keep_mcp((server, tool), call, at);
         }
@@ -183,33 +133,33 @@ impl Tally {
             } else {
                 LONGEST_ARGUMENTS
             };
-            let arguments = self.kept(&(call.arguments)(), longest);
+            let arguments = self.kept(&call.arguments, longest);
             self.followers.push(&Follower {
                 index,
-                name: call.name.to_owned(),
+                name: call.name.clone(),
                 arguments,
             });
         }
         let first = self.stream.len();
-        if let Some(command) = call.command {
+        if let Some(command) = &call.command {
             self.look_into(command, at);
         }
         if !call.id.is_empty() && self.open.len() < MOST_OPEN {
             let open = OpenCall {
                 index,
-                name: call.name.to_owned(),
+                name: call.name.clone(),
                 is_mcp: mcp.is_some(),
                 commands: first..self.stream.len(),
             };
-            self.open.insert(id_hash(call.id), open);
+            self.open.insert(id_hash(&call.id), open);
         }
     }
 
-    fn keep_mcp(&mut self, (server, tool): (&str, &str), call: &Shown<'_>, at: Duration) {
+    fn keep_mcp(&mut self, (server, tool): (&str, &str), call: &ToolCall, at: Duration) {
         if self.mcp_calls.len() >= MOST_CALLS {
             return;
         }
-        let arguments = self.kept(&(call.arguments)(), usize::MAX);
+        let arguments = self.kept(&call.arguments, usize::MAX);
         self.mcp_calls.push(&McpCallSeen {
             at,
             server: server.to_owned(),
@@ -219,12 +169,8 @@ impl Tally {
     }
 
     /// Finds the watched commands in a shown command line.
-    fn look_into(&mut self, command: CommandLine<'_>, at: Duration) {
-        if self.stream.len() >= MOST_CALLS || !self.names.may_be_run_by(command) {
-            return;
-        }
-        let command = command.text();
-        for mut words in shell_commands(&command) {
+    fn look_into(&mut self, command: &str, at: Duration) {
+        for mut words in shell_commands(command) {
             if words.is_empty() || self.stream.len() >= MOST_CALLS {
                 continue;
             }
@@ -252,24 +198,24 @@ impl Tally {
         }
     }
 
-    fn tool_ended(&mut self, (id, is_error): (&str, bool), output: Later<'_>, at: Duration) {
-        let call = self.open.remove(&id_hash(id));
+    fn tool_ended(&mut self, result: &ToolResult, at: Duration) {
+        let call = self.open.remove(&id_hash(&result.id));
         if let Some(call) = &call {
             for command in &mut self.stream[call.commands.clone()] {
                 command.until = Some(at);
             }
-        } else if self.started.contains(id, Side::Begin) {
+        } else if self.started.contains(&result.id, Side::Begin) {
             // It has ended before.
             return;
         }
-        if is_error {
-            self.count_error(call, (id, &output()), at);
+        if result.is_error {
+            self.count_error(call, result, at);
         }
     }
 
-    fn count_error(&mut self, call: Option<OpenCall>, (id, output): (&str, &str), at: Duration) {
+    fn count_error(&mut self, call: Option<OpenCall>, result: &ToolResult, at: Duration) {
         let mcp = call.as_ref().is_some_and(|call| call.is_mcp);
-        let class = classify(mcp, output);
+        let class = classify(mcp, &result.output);
         let measures = &mut self.measures;
         measures.tool_error_total += 1;
         measures.tool_error_mcp += u64::from(mcp);
@@ -278,13 +224,13 @@ impl Tally {
         if self.errors.len() >= MOST_ERRORS {
             return;
         }
-        let payload = self.kept(&payload(output), LONGEST_PAYLOAD);
+        let payload = self.kept(&payload(&result.output), LONGEST_PAYLOAD);
         self.follow_until = self.shown.saturating_add(self.window);
         self.errors.push(&SeenError {
             at,
             call: call.map(|call| (call.index, call.name)),
             mcp,
-            on_stderr: id.starts_with(STDERR_CALL),
+            on_stderr: result.id.starts_with(STDERR_CALL),
             payload,
             class,
             calls_before: self.shown,
@@ -303,8 +249,10 @@ impl Tally {
 }
 
 /// Server and tool of an MCP call, by what the adapter says or by the name.
-fn mcp_parts<'a>(call: &Shown<'a>) -> Option<(&'a str, &'a str)> {
-    call.mcp.or_else(|| mcp_server_and_tool(call.name))
+fn mcp_parts(call: &ToolCall) -> Option<(&str, &str)> {
+    let mcp = call.mcp.as_ref();
+    let told = mcp.map(|(server, tool)| (server.as_str(), tool.as_str()));
+    told.or_else(|| mcp_server_and_tool(&call.name))
 }
 
 /// At most `longest` characters from the front.

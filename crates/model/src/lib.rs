@@ -12,7 +12,6 @@ mod oversize;
 pub mod path_text;
 mod progress;
 mod reason;
-mod said;
 mod seen_ids;
 mod usage;
 mod verdict;
@@ -33,7 +32,6 @@ pub use outcome::{
 pub use oversize::Oversize;
 pub use progress::{LaneState, Progress};
 pub use reason::{Integrity, Reason, ReasonKind};
-pub use said::{Answered, Arguments, Called, Said, Spelled};
 pub use seen_ids::{ById, SeenIds, Side, id_hash};
 pub use usage::{
     CacheTtl, CacheWrites, Cost, CostSource, MOST_USD, ModelTokens, Pricing, Usage, UsageSource,

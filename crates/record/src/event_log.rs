@@ -6,13 +6,12 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::error::Doing as _;
-use crate::event_text::EventText;
 use crate::event_wire::EventLine;
 use crate::line_file::LineFile;
 use crate::lines::{BadLine, Found, LineReader};
 use crate::{RecordError, Redactor, RowProblem};
 use proctor_failpoints::reach;
-use proctor_model::{AgentEvent, Cut, EventKind, Said};
+use proctor_model::{AgentEvent, Cut, EventKind};
 
 /// Version of the format, in the first line of every file.
 const EVENTS_VERSION: u32 = 2;
@@ -43,7 +42,6 @@ pub struct EventLogHeader {
 #[derive(Debug)]
 pub struct EventLog {
     file: LineFile,
-    text: EventText,
     room: u64,
     dropped: u64,
     /// When the last event came, and the one at which the file was last written.
@@ -63,7 +61,6 @@ impl EventLog {
     ) -> Result<Self, RecordError> {
         let mut log = Self {
             file: LineFile::create(path, redactor, Redactor::redact_json)?,
-            text: EventText::default(),
             room: MOST_BYTES,
             dropped: 0,
             last: Duration::ZERO,
@@ -89,48 +86,12 @@ impl EventLog {
     /// # Errors
     /// When the file cannot be written.
     pub fn write(&mut self, event: &AgentEvent) -> Result<(), RecordError> {
-        let written = self.push(event.at, |text, line| text.push(event, line))?;
-        if !written {
-            self.put(&EventLine::new(event))?;
-        }
-        self.flush_if_due()
-    }
-
-    /// The same of what is borrowed from a line of a stream.
-    ///
-    /// # Errors
-    /// When the file cannot be written.
-    pub fn write_said(&mut self, at: Duration, said: &Said<'_>) -> Result<(), RecordError> {
-        self.push(at, |text, line| {
-            text.push_said(at, said, line);
-            true
-        })?;
-        self.flush_if_due()
-    }
-
-    /// Adds a line, or counts it where there is no room; says whether either was done.
-    fn push(
-        &mut self,
-        at: Duration,
-        put: impl FnOnce(&mut EventText, &mut String) -> bool,
-    ) -> Result<bool, RecordError> {
-        self.last = at;
+        self.last = event.at;
         if self.room == 0 {
             self.dropped += 1;
-            return Ok(true);
+        } else {
+            self.put(&EventLine::new(event))?;
         }
-        let pending = self.file.next()?;
-        let before = pending.len();
-        let is_put = put(&mut self.text, pending);
-        if is_put {
-            pending.push('\n');
-            let length = pending.len() - before;
-            self.room = self.room.saturating_sub(length as u64);
-        }
-        Ok(is_put)
-    }
-
-    fn flush_if_due(&mut self) -> Result<(), RecordError> {
         if self.last.saturating_sub(self.flushed) >= FLUSH_EVERY {
             self.flush()?;
         }
@@ -278,9 +239,9 @@ fn untold_cut(kind: &EventKind) -> Option<Cut> {
 }
 
 fn parse(line: &[u8], ended: bool) -> Result<Result<AgentEvent, u64>, BadLine> {
-    match serde_json::from_slice::<EventLine<'_>>(line) {
+    match serde_json::from_slice::<EventLine>(line) {
         Ok(line) => line.read().map_err(BadLine::new),
-        Err(_) => Err(BadLine::explain::<EventLine<'static>>(line, ended)),
+        Err(_) => Err(BadLine::explain::<EventLine>(line, ended)),
     }
 }
 

@@ -166,19 +166,6 @@ proptest! {
     }
 
     #[test]
-    fn what_is_written_straight_is_spelled_as_serde_does(events in events()) {
-        let mut text = EventText::default();
-        for event in &events {
-            let mut line = String::new();
-            if text.push(event, &mut line) {
-                prop_assert_eq!(line, serde_json::to_string(&EventLine::new(event)).unwrap());
-            } else {
-                prop_assert_eq!(line, "");
-            }
-        }
-    }
-
-    #[test]
     fn a_cut_log_reads_back_as_its_whole_lines(events in events(), cut in any::<proptest::sample::Index>()) {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("events.jsonl");

@@ -15,7 +15,6 @@ mod atomic;
 mod attestation;
 mod ballast;
 mod baselines;
-mod byte_runs;
 mod chain;
 mod changes;
 mod clean;
@@ -23,7 +22,6 @@ mod clock;
 mod embedded_secrets;
 mod error;
 mod event_log;
-mod event_text;
 mod event_wire;
 mod extent;
 mod facts;
@@ -58,9 +56,6 @@ pub use atomic::{AtomicFile, write_atomically};
 pub use attestation::{Arms, Attestation, Difference, MCP_NOT_CONNECTED, ProgramSeen, ServerTools};
 pub use ballast::{Ballast, free_space};
 pub use baselines::{Baseline, BaselineKey, Baselines, Reference};
-pub use byte_runs::{
-    places_of_byte, places_of_escapes, run_before_escape, run_of_plain, run_of_printable,
-};
 pub use chain::{Noted, Verified, changed_rows, verify};
 pub use changes::{ChangedFile, drop_content, keep_large, read_changes, write_changes};
 pub use clock::TrialClock;
@@ -70,7 +65,6 @@ pub use event_log::{EventLog, EventLogHeader, EventReader, read_events};
 pub use extent::{Extent, extent};
 pub use facts::{FactsReader, RowFacts, Text};
 pub use journal::{Journal, JournalOptions};
-pub use json_text::push_quoted;
 pub use lines::RowProblem;
 pub use lock::{RunLock, host};
 pub use metadata::{

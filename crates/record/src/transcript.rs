@@ -40,25 +40,19 @@ impl Transcript {
         }
     }
 
-    /// Adds the line that `write` puts down, without its end; none where it says that there is none.
+    /// Adds a line, given without its end.
     ///
     /// # Errors
     /// When the file cannot be written.
-    pub fn line(&mut self, write: impl FnOnce(&mut String) -> bool) -> Result<(), RecordError> {
-        let pending = self.file.next()?;
-        let before = pending.len();
-        if !write(pending) {
-            pending.truncate(before);
-            return Ok(());
-        }
-        let length = pending.len() - before;
-        if length >= self.room {
-            pending.truncate(before);
+    pub fn line(&mut self, line: &str) -> Result<(), RecordError> {
+        if line.len() >= self.room {
             self.room = 0;
             self.omitted += 1;
             return Ok(());
         }
-        self.room -= length + 1;
+        self.room -= line.len() + 1;
+        let pending = self.file.next()?;
+        pending.push_str(line);
         pending.push('\n');
         Ok(())
     }

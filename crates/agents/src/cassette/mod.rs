@@ -24,7 +24,6 @@
 //! A line of output ends with a newline unless `"no_newline":true`. Paths are relative, stay inside the workspace and are
 //! written through no link.
 
-mod base64;
 mod files;
 mod format;
 mod play;

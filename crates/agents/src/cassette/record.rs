@@ -3,9 +3,10 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use serde_json::json;
 
-use crate::cassette::base64;
 use crate::cassette::format::Header;
 use crate::cassette::play::json_inner;
 use proctor_model::{CallSource, CommandCall};
@@ -138,7 +139,7 @@ fn printed(line: &[u8], at: u64, workdir: &str) -> serde_json::Value {
         None => (line, true),
     };
     let mut step = match std::str::from_utf8(bytes) {
-        Err(_) => json!({"at_ms": at, "out_base64": base64::encode(bytes)}),
+        Err(_) => json!({"at_ms": at, "out_base64": STANDARD.encode(bytes)}),
         Ok(text) if text.contains("{WORKDIR}") || text.contains("{PROMPT_FIRST_LINE}") => {
             json!({"at_ms": at, "out": text, "literal": true})
         }
@@ -189,7 +190,7 @@ fn changed(change: &FileChange, at: u64) -> Result<serde_json::Value, String> {
     };
     let mut write = match std::str::from_utf8(contents) {
         Ok(text) => json!({"path": path, "text": text}),
-        Err(_) => json!({"path": path, "base64": base64::encode(contents)}),
+        Err(_) => json!({"path": path, "base64": STANDARD.encode(contents)}),
     };
     if let Some(mode) = change.mode {
         write["mode"] = format!("{:o}", mode & 0o777).into();

@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 use std::path::{Component, PathBuf};
 use std::time::Duration;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use rustix::process::Signal;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use crate::cassette::base64;
 use crate::cassette::format::{Action, Step, Text};
 
 #[derive(Deserialize)]
@@ -171,7 +172,9 @@ fn run(wire: RunWire) -> Result<Action, String> {
 }
 
 fn base64_bytes(text: &str) -> Result<Vec<u8>, String> {
-    base64::decode(text).ok_or_else(|| "the text is no base64".to_owned())
+    STANDARD
+        .decode(text)
+        .map_err(|_| "the text is no base64".to_owned())
 }
 
 /// A path that is relative and leads nowhere but down.

@@ -3,56 +3,29 @@
 use serde::Deserialize;
 
 use crate::by_model::ByModel;
-use crate::scan::{Scan, once};
 use crate::wire::{Count, Loose};
 use proctor_model::{CacheWrites, Usage};
 
 /// Usage in the API's words: cached tokens stand apart from `input_tokens`.
 #[derive(Debug, Clone, Copy, Default, Deserialize)]
+#[serde(default)]
 pub(crate) struct ClaudeUsage {
-    #[serde(default)]
     input_tokens: Count,
-    #[serde(default)]
     cache_read_input_tokens: Count,
-    #[serde(default)]
     cache_creation_input_tokens: Count,
-    #[serde(default)]
     output_tokens: Count,
-    #[serde(default)]
     cache_creation: Option<CacheCreation>,
 }
 
 /// Written cache tokens by their time to live.
 #[derive(Debug, Clone, Copy, Default, Deserialize)]
+#[serde(default)]
 struct CacheCreation {
-    #[serde(default)]
     ephemeral_5m_input_tokens: Count,
-    #[serde(default)]
     ephemeral_1h_input_tokens: Count,
 }
 
 impl ClaudeUsage {
-    /// The counts where all of them are plain whole numbers.
-    pub(super) fn at_once(scan: &mut Scan<'_>) -> Option<Self> {
-        let (mut input, mut cached, mut written, mut output) = (None, None, None, None);
-        let mut creation = None;
-        scan.members(|scan, key| match key {
-            "input_tokens" => once(&mut input, scan.count()?),
-            "cache_read_input_tokens" => once(&mut cached, scan.count()?),
-            "cache_creation_input_tokens" => once(&mut written, scan.count()?),
-            "output_tokens" => once(&mut output, scan.count()?),
-            "cache_creation" => once(&mut creation, CacheCreation::at_once(scan)?),
-            _ => scan.skip(),
-        })?;
-        Some(Self {
-            input_tokens: input.into(),
-            cache_read_input_tokens: cached.into(),
-            cache_creation_input_tokens: written.into(),
-            output_tokens: output.into(),
-            cache_creation: creation,
-        })
-    }
-
     /// The counts; `None` where one is unreadable or the main ones are missing.
     pub(crate) fn unified(&self) -> Option<Usage> {
         if self.input_tokens == Count::Absent && self.output_tokens == Count::Absent {
@@ -100,42 +73,22 @@ impl ClaudeUsage {
     }
 }
 
-impl CacheCreation {
-    fn at_once(scan: &mut Scan<'_>) -> Option<Self> {
-        let (mut five_minutes, mut one_hour) = (None, None);
-        scan.members(|scan, key| match key {
-            "ephemeral_5m_input_tokens" => once(&mut five_minutes, scan.count()?),
-            "ephemeral_1h_input_tokens" => once(&mut one_hour, scan.count()?),
-            _ => scan.skip(),
-        })?;
-        Some(Self {
-            ephemeral_5m_input_tokens: five_minutes.into(),
-            ephemeral_1h_input_tokens: one_hour.into(),
-        })
-    }
-}
-
 /// `modelUsage`: one entry per model, sub-agents and side calls included.
 pub(super) type ModelUsage = ByModel<ModelCounts>;
 
 /// Tokens of one model.
 #[derive(Debug, Clone, Default, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[serde(default, rename_all = "camelCase")]
 pub(super) struct ModelCounts {
-    #[serde(default)]
     input_tokens: Count,
-    #[serde(default)]
     output_tokens: Count,
-    #[serde(default)]
     cache_read_input_tokens: Count,
-    #[serde(default)]
     cache_creation_input_tokens: Count,
-    #[serde(default, rename = "cacheCreationEphemeral5mInputTokens")]
+    #[serde(rename = "cacheCreationEphemeral5mInputTokens")]
     written_5m: Count,
-    #[serde(default, rename = "cacheCreationEphemeral1hInputTokens")]
+    #[serde(rename = "cacheCreationEphemeral1hInputTokens")]
     written_1h: Count,
     /// `list`, or `unknown` where the CLI priced an unknown model as another one.
-    #[serde(default)]
     pub(super) cost_basis: Loose<String>,
 }
 

@@ -1,25 +1,20 @@
 //! What Claude Code prints with `--output-format stream-json --verbose`: one JSON object a line, a result at the end.
 
-mod at_once;
 mod counts;
 mod turn;
 mod usage;
 mod wire;
 
-use serde::Deserialize;
-
-use crate::claude::at_once::Speaker;
 pub(super) use crate::claude::counts::ClaudeUsage;
 use crate::claude::turn::Turns;
 use crate::claude::usage::{Running, Told, settle};
 use crate::claude::wire::{Final, Partial, RateLimit, System, Turn};
-use crate::fault::{self, fault};
+use crate::fault::{self, fault, fault_in};
 use crate::reset::reset_at;
 use crate::stream::{Dialect, Sink};
-use crate::wire::{Head, border, capped, words};
+use crate::wire::{Head, ServerState, border, read, words};
 use proctor_model::{
-    EventKind, McpServerSeen, ModelTokens, ProviderFault, ProviderFaultKind, Reset, StreamReport,
-    Terminal, Usage,
+    EventKind, ModelTokens, ProviderFault, ProviderFaultKind, Reset, StreamReport, Usage,
 };
 
 /// Warnings that standard error may give at most.
@@ -65,23 +60,13 @@ const QWEN_FAILURE: &str = "[API Error: ";
 
 /// What is kept of a Claude Code stream.
 #[derive(Debug, Default)]
-#[expect(
-    clippy::struct_excessive_bools,
-    reason = "each remembers another thing that the stream told"
-)]
 pub(super) struct ClaudeStream {
     /// Whether it is Qwen Code that speaks: the same words, other token bases, failures in other places.
     is_qwen: bool,
     turns: Turns,
     running: Running,
     told: Option<Told>,
-    model: Option<String>,
-    cli_version: Option<String>,
-    servers: Vec<McpServerSeen>,
-    terminal: Terminal,
     inits: u32,
-    finals: u32,
-    answer: Option<String>,
     client_fault: Option<ProviderFault>,
     /// When the account's limit ends, as its last refusal told.
     limit_ends: Option<Reset>,
@@ -92,28 +77,10 @@ pub(super) struct ClaudeStream {
     warnings: u32,
     /// Whether the model used tokens for the message that came last, and its id.
     last_message: (Option<String>, bool),
-    /// Whether an answer of the model broke off.
-    broke_off: bool,
+    report: StreamReport,
 }
 
 impl Dialect for ClaudeStream {
-    fn at_once(&mut self, text: &str, sink: &mut Sink<'_>) -> bool {
-        if let Some((speaker, turn)) = at_once::turn(text) {
-            match speaker {
-                Speaker::Assistant => self.assistant(turn, sink),
-                Speaker::User => self.user(turn, sink),
-            }
-            return true;
-        }
-        if let Some(told) = at_once::partial(text) {
-            if let Some((id, model, usage)) = told {
-                self.usage((id, model), &usage, sink);
-            }
-            return true;
-        }
-        at_once::note(text).is_some_and(|note| self.noted(&note, sink))
-    }
-
     fn line(&mut self, text: &str, sink: &mut Sink<'_>) -> Result<(), String> {
         let head = match Head::at_once(text) {
             Some(head) if matches!(head.kind.as_deref(), Some("assistant" | "user")) => head,
@@ -136,7 +103,7 @@ impl Dialect for ClaudeStream {
             "stream_event" => self.partial(read(text)?, sink),
             "rate_limit_event" => self.rate_limit(read(text)?, sink),
             quiet if QUIET.contains(&quiet) => {}
-            _ => sink.push(EventKind::Unknown { name: capped(kind) }),
+            _ => sink.unknown(kind),
         }
         Ok(())
     }
@@ -146,10 +113,7 @@ impl Dialect for ClaudeStream {
         if !fault::begins_as_failure(text) {
             return Err("no JSON object".to_owned());
         }
-        sink.push(EventKind::ProviderFault(fault(&fault::Told {
-            message: text,
-            ..fault::Told::default()
-        })));
+        sink.fault(fault_in(text));
         Ok(())
     }
 
@@ -159,49 +123,40 @@ impl Dialect for ClaudeStream {
             // Here alone it tells which failure it was.
             self.warnings += 1;
             let message = line.split_once(": ").map_or(line, |(_, told)| told);
-            return sink.push(EventKind::ProviderFault(fault(&fault::Told {
-                message,
-                ..fault::Told::default()
-            })));
+            return sink.fault(fault_in(message));
         }
         let speaks =
             line.starts_with("Error") || line.starts_with("error") || line.starts_with("--");
         if speaks && self.warnings < WARNINGS_CAP {
             self.warnings += 1;
-            let text = line[..border(line, 2000)].to_owned();
-            sink.push(EventKind::Warning { text });
+            sink.warn(&line[..border(line, 2000)]);
         }
     }
 
     /// Whether a result came, nothing followed it, and no sub-agent works in the background.
     fn done(&self) -> bool {
-        self.finals > 0 && !self.after_final && self.background_tasks == 0
+        self.report.finals > 0 && !self.after_final && self.background_tasks == 0
     }
 
-    fn has_ended(&self) -> bool {
-        self.finals > 0
+    fn report(&self) -> &StreamReport {
+        &self.report
     }
 
     fn by_model(&self) -> &[ModelTokens] {
-        let told = self.told.as_ref().map(Told::by_model);
+        let told = self.told.as_ref().map(|told| &told.by_model[..]);
         let told = told.filter(|told| !told.is_empty());
         told.unwrap_or(self.running.by_model())
     }
 
     fn finish(self: Box<Self>, _sink: &mut Sink<'_>) -> StreamReport {
         let mut report = StreamReport {
-            terminal: self.terminal,
-            model: self.turns.model.or(self.model),
+            model: self.turns.model.or(self.report.model),
             models: self.turns.models,
-            cli_version: self.cli_version,
-            mcp_servers: self.servers,
-            answer: self.answer.or(self.turns.answer),
-            finals: self.finals,
-            spare_finals: self.finals.saturating_sub(self.inits.max(1)),
-            broke_off: self.broke_off,
-            ..StreamReport::default()
+            answer: self.report.answer.or(self.turns.answer),
+            spare_finals: self.report.finals.saturating_sub(self.inits.max(1)),
+            ..self.report
         };
-        settle(&self.running, (self.told, self.begun_anew), &mut report);
+        settle(&self.running, self.told, self.begun_anew, &mut report);
         if self.is_qwen {
             // Requests for titles and the like are told in the sum alone.
             report.model_requests = None;
@@ -220,16 +175,6 @@ impl ClaudeStream {
         }
     }
 
-    /// Takes in an event of the client of which no more is of interest; says whether it is one.
-    fn noted(&mut self, note: &at_once::Note<'_>, sink: &mut Sink<'_>) -> bool {
-        match note.subtype {
-            "api_retry" => self.retried(note.status, note.error.unwrap_or_default(), sink),
-            quiet if QUIET_SYSTEM.contains(&quiet) => {}
-            _ => return false,
-        }
-        true
-    }
-
     /// Tells a request that failed and is tried again. Without a status it was answered by nobody, or the answer broke off:
     /// which of both is not told.
     fn retried(&mut self, status: Option<u16>, message: &str, sink: &mut Sink<'_>) {
@@ -243,8 +188,8 @@ impl ClaudeStream {
             found.kind,
             ProviderFaultKind::Unreachable | ProviderFaultKind::Other
         );
-        self.broke_off |= found.status.is_none() && is_of_line;
-        sink.push(EventKind::ProviderFault(found));
+        self.report.broke_off |= found.status.is_none() && is_of_line;
+        sink.fault(found);
     }
 
     fn system(&mut self, subtype: &str, system: System, sink: &mut Sink<'_>) {
@@ -259,26 +204,23 @@ impl ClaudeStream {
             "retry" if self.is_qwen => {
                 let waits = system.data.0.is_some_and(|data| data.delay_ms.0.is_some());
                 let code = if waits { "rate_limit" } else { "server_error" };
-                self.broke_off |= !waits;
-                sink.push(EventKind::ProviderFault(fault(&fault::Told {
+                self.report.broke_off |= !waits;
+                sink.fault(fault(&fault::Told {
                     code: Some(code),
                     message: "a request failed and is tried again",
                     ..fault::Told::default()
-                })));
+                }));
             }
             "permission_denied" => {
                 let tool = system.tool_name.0.unwrap_or_default();
                 let message = system.message.0.unwrap_or_default();
-                let text = capped(&format!("permission denied for {tool}: {message}"));
-                sink.push(EventKind::Warning { text });
+                sink.warn(&format!("permission denied for {tool}: {message}"));
             }
             "background_tasks_changed" => {
                 self.background_tasks = system.tasks.0.map_or(0, |tasks| tasks.0.len());
             }
             quiet if QUIET_SYSTEM.contains(&quiet) => {}
-            other => sink.push(EventKind::Unknown {
-                name: capped(&format!("system/{other}")),
-            }),
+            other => sink.unknown(&format!("system/{other}")),
         }
     }
 
@@ -286,25 +228,18 @@ impl ClaudeStream {
         self.after_final = true;
         self.begun_anew = true;
         self.inits = self.inits.saturating_add(1);
-        let servers = system.mcp_servers.0.unwrap_or_default().0.into_iter();
-        self.servers = servers
-            .map(|server| McpServerSeen {
-                name: server.name,
-                status: server.status,
-            })
-            .collect();
-        self.turns.servers = self
-            .servers
-            .iter()
-            .map(|server| server.name.clone())
-            .collect();
-        self.model = system.model.0.or(self.model.take());
-        self.cli_version = system.claude_code_version.0.or(self.cli_version.take());
+        let servers = system.mcp_servers.0.unwrap_or_default();
+        let report = &mut self.report;
+        report.mcp_servers = servers.0.into_iter().map(ServerState::seen).collect();
+        let names = report.mcp_servers.iter().map(|server| server.name.clone());
+        self.turns.servers = names.collect();
+        report.model = system.model.0.or(report.model.take());
+        report.cli_version = system.claude_code_version.0.or(report.cli_version.take());
         sink.push(EventKind::Started {
             session: system.session_id.0,
-            model: self.model.clone(),
-            cli_version: self.cli_version.clone(),
-            mcp_servers: self.servers.clone(),
+            model: report.model.clone(),
+            cli_version: report.cli_version.clone(),
+            mcp_servers: report.mcp_servers.clone(),
             tools: system.tools.0.unwrap_or_default().0,
         });
     }
@@ -318,8 +253,8 @@ impl ClaudeStream {
         self.after_final = true;
         let (id, usage) = (turn.message.id.take(), turn.message.usage.0.take());
         let model = turn.message.model.clone();
-        if self.is_qwen && (id.is_none() || self.last_message.0.as_deref() != id.as_deref()) {
-            self.last_message = (id.as_deref().map(str::to_owned), false);
+        if self.is_qwen && (id.is_none() || self.last_message.0 != id) {
+            self.last_message = (id.clone(), false);
         }
         if let Some(fault) = self.turns.assistant(turn, sink) {
             self.client_fault = Some(fault);
@@ -339,7 +274,7 @@ impl ClaudeStream {
         }
         self.last_message.1 = true;
         let usage = usage.of(self.is_qwen);
-        if let Some(more) = self.running.see(message, &usage) {
+        if let Some(more) = self.running.see(message.0, message.1, &usage) {
             if let Some(told) = &mut self.told {
                 told.add(&more);
             }
@@ -361,22 +296,19 @@ impl ClaudeStream {
 
     /// The final event. The last one counts: a sub-agent in the background makes two, and the last tells all.
     fn result(&mut self, last: &Final<'_>, sink: &mut Sink<'_>) -> Result<(), String> {
-        let results = self.finals.saturating_add(1);
-        let told = Told::read(last, &self.running, (results, self.is_qwen))?;
-        self.finals = self.finals.saturating_add(1);
+        let results = self.report.finals.saturating_add(1);
+        let told = Told::read(last, &self.running, results, self.is_qwen)?;
         let subtype = last.subtype.as_deref().unwrap_or_default();
         let failed = self.qwen_failed(last, &told);
         let is_error = last.is_error.unwrap_or(subtype != "success") || failed;
         let ok = !is_error && !subtype.starts_with("error");
-        self.terminal = if ok { Terminal::Done } else { Terminal::Failed };
         self.after_final = false;
         self.begun_anew = false;
-        let mut odd = told.odd.clone();
-        if self.finals > self.inits.max(1) {
-            odd.push("more results than sessions that began: one may be made up".to_owned());
+        for text in &told.odd {
+            sink.warn(text);
         }
-        for text in odd {
-            sink.push(EventKind::Warning { text });
+        if results > self.inits.max(1) {
+            sink.warn("more results than sessions that began: one may be made up");
         }
         for denial in last
             .permission_denials
@@ -385,26 +317,23 @@ impl ClaudeStream {
             .flat_map(|denials| &denials.0)
         {
             let tool = denial.tool_name.0.as_deref().unwrap_or("a tool");
-            let text = capped(&format!(
+            sink.warn(&format!(
                 "a call of {tool} was refused by the permission mode"
             ));
-            sink.push(EventKind::Warning { text });
         }
-        if let Some(usage) = told.usage() {
+        if let Some(usage) = told.usage {
             sink.push(EventKind::UsageSeen(usage));
         }
-        if let Some(usd) = told.cost_usd() {
+        if let Some(usd) = told.cost_usd {
             sink.push(EventKind::CostSeen(usd));
         }
         self.told = Some(told);
         if !ok {
             self.failure(last, sink);
         }
-        self.answer = last.result.as_deref().map(words).or(self.answer.take());
-        sink.push(EventKind::Finished {
-            ok,
-            answer: self.answer.clone(),
-        });
+        let answer = last.result.as_deref().map(words);
+        self.report.answer = answer.or(self.report.answer.take());
+        sink.finished(ok, &mut self.report);
         Ok(())
     }
 
@@ -414,7 +343,7 @@ impl ClaudeStream {
         let answer = last.result.as_deref().unwrap_or_default();
         let by_model = match &self.turns.answer {
             Some(said) => said.starts_with(QWEN_FAILURE) && self.last_message.1,
-            None => told.usage().is_some_and(|usage| usage != Usage::default()),
+            None => told.usage.is_some_and(|usage| usage != Usage::default()),
         };
         self.is_qwen && answer.starts_with(QWEN_FAILURE) && !by_model
     }
@@ -447,7 +376,7 @@ impl ClaudeStream {
         }
         let known = self.client_fault.take();
         let cut_off = self.is_qwen && message.starts_with("[API Error: terminated");
-        self.broke_off |= cut_off || message.starts_with("API Error: terminated");
+        self.report.broke_off |= cut_off || message.starts_with("API Error: terminated");
         let code = refused.then_some("refusal");
         let code = code.or(last.api_error_type.0.as_deref());
         let mut found = fault(&fault::Told {
@@ -465,7 +394,7 @@ impl ClaudeStream {
         // The event tells the second, the message the minute.
         let exact = self.limit_ends.clone();
         found.reset = exact.or(found.reset);
-        sink.push(EventKind::ProviderFault(found));
+        sink.fault(found);
     }
 
     /// A limit of the account: only a refusal is a failure.
@@ -475,18 +404,14 @@ impl ClaudeStream {
         };
         if info.status.0.as_deref() == Some("rejected") {
             self.limit_ends = info.resets_at.0.map(reset_at);
-            sink.push(EventKind::ProviderFault(fault(&fault::Told {
+            sink.fault(fault(&fault::Told {
                 code: Some("rate_limit"),
                 message: "the account's limit is reached",
                 reset: self.limit_ends.clone(),
                 ..fault::Told::default()
-            })));
+            }));
         }
     }
-}
-
-fn read<'a, T: Deserialize<'a>>(text: &'a str) -> Result<T, String> {
-    serde_json::from_str(text).map_err(|error| error.to_string())
 }
 
 #[cfg(test)]

@@ -2,9 +2,10 @@
 
 use serde_json::value::RawValue;
 
+use crate::by_model::{model_of, place_of};
 use crate::claude::counts::{ClaudeUsage, ModelCounts, ModelUsage};
 use crate::claude::wire::Final;
-use crate::wire::{TEXT_CAP, add, border, model_name};
+use crate::wire::{TEXT_CAP, border, model_name, read};
 use proctor_model::{
     ById, CacheWrites, ModelTokens, StreamReport, Usage, UsageSource, id_hash, is_amount,
 };
@@ -12,9 +13,6 @@ use proctor_model::{
 /// Messages of one generation. At least so many of the last ones are told apart, at most twice as many; of others their sum
 /// is kept.
 const MESSAGES_CAP: usize = 1_024;
-
-/// Models that are told apart. Further ones count as the last of them; no honest session has so many.
-const MODELS_CAP: usize = 64;
 
 /// A longer name of a model is cut to so many bytes.
 const NAME_CAP: usize = 200;
@@ -50,7 +48,8 @@ impl Running {
     /// Takes the usage of an event of message `id` of this model, where it names one; tells what grew.
     pub(super) fn see(
         &mut self,
-        (id, model): (&str, Option<&str>),
+        id: &str,
+        model: Option<&str>,
         usage: &ClaudeUsage,
     ) -> Option<More> {
         let told = usage.unified()?;
@@ -60,17 +59,17 @@ impl Running {
             return None;
         }
         let (place, known, known_writes) = self.known(id, model);
-        let larger = larger(known, told);
+        let larger = known.at_least(told);
         let writes = known_writes.at_least(usage.writes());
         if let Some(message) = self.messages.get_mut(&id) {
             *message = (place, larger, writes);
         }
-        let more = growth(known, larger);
+        let more = larger.minus(known);
         let more_writes = growth_of_writes(known_writes, writes);
-        self.total = add(self.total, more);
+        self.total = self.total.plus(more);
         self.writes = self.writes.plus(more_writes);
         let of = &mut self.by_model[place];
-        of.usage = add(of.usage, more);
+        of.usage = of.usage.plus(more);
         of.writes = of.writes.plus(more_writes);
         let of = ModelTokens {
             model: of.model.clone(),
@@ -121,16 +120,7 @@ impl Running {
     /// Where the tokens of a model are counted.
     fn place(&mut self, model: &str) -> usize {
         let model = &model[..border(model, NAME_CAP)];
-        let known = self.by_model.iter().position(|one| one.model == model);
-        known.unwrap_or_else(|| {
-            if self.by_model.len() < MODELS_CAP {
-                self.by_model.push(ModelTokens {
-                    model: model.to_owned(),
-                    ..ModelTokens::default()
-                });
-            }
-            self.by_model.len() - 1
-        })
+        place_of(&mut self.by_model, model)
     }
 }
 
@@ -141,14 +131,16 @@ impl Running {
     reason = "each tells of another figure whether it is all that it seems"
 )]
 pub(super) struct Told {
-    usage: Option<Usage>,
+    pub(super) usage: Option<Usage>,
     writes: CacheWrites,
-    cost_usd: Option<f64>,
+    /// It covers the whole session, sub-agents included.
+    pub(super) cost_usd: Option<f64>,
     /// Whether what was told as a cost is no amount of money.
     cost_is_none: bool,
     /// Whether the client does not know a model's price.
     cost_is_guess: bool,
-    by_model: Vec<ModelTokens>,
+    /// The tokens by model, where they were told apart.
+    pub(super) by_model: Vec<ModelTokens>,
     text: Option<String>,
     /// Whether `usage` covers one of several parts only.
     partial: bool,
@@ -170,7 +162,8 @@ impl Told {
     pub(super) fn read(
         last: &Final<'_>,
         running: &Running,
-        (results, cached_inside): (u32, bool),
+        results: u32,
+        cached_inside: bool,
     ) -> Result<Self, String> {
         let mut told = Self {
             until: running.total,
@@ -186,10 +179,13 @@ impl Told {
             told.odd
                 .push("the result tells a cost that is none".to_owned());
         }
-        let own: Option<ClaudeUsage> = last.usage.map(read).transpose()?;
+        let own: Option<ClaudeUsage> = last.usage.map(|usage| read(usage.get())).transpose()?;
         let own = own.map(|usage| usage.of(cached_inside));
         told.writes = own.as_ref().map(ClaudeUsage::writes).unwrap_or_default();
-        let models: Option<ModelUsage> = last.model_usage.map(read).transpose()?;
+        let models: Option<ModelUsage> = last
+            .model_usage
+            .map(|models| read(models.get()))
+            .transpose()?;
         if let Some(models) = models.filter(|models| !models.0.is_empty()) {
             told.take_models(&models, running);
         } else {
@@ -207,16 +203,13 @@ impl Told {
     /// do, else the result as a whole.
     fn take_models(&mut self, models: &ModelUsage, running: &Running) {
         let own = self.writes;
-        let mut counts = models.0.iter().map(|(_, counts)| counts);
-        let writes = counts.clone().map(ModelCounts::writes);
+        let writes = models.0.iter().map(|(_, counts)| counts.writes());
         let writes = writes.fold(CacheWrites::default(), CacheWrites::plus);
         if writes.ttl().is_some() {
             self.writes = writes;
         }
         self.models = models.0.iter().map(|(model, _)| model.clone()).collect();
-        self.usage = counts.try_fold(Usage::default(), |total, model| {
-            Some(add(total, model.unified()?))
-        });
+        self.usage = models.total(ModelCounts::unified);
         let apart = models.0.iter().map(|(model, counts)| {
             Some(ModelTokens {
                 model: model_name(model),
@@ -236,34 +229,14 @@ impl Told {
         }
     }
 
-    /// The figures so far, for a live view.
-    pub(super) fn usage(&self) -> Option<Usage> {
-        self.usage
-    }
-
     /// Takes in what messages tell after it.
     pub(super) fn add(&mut self, more: &More) {
         if self.by_model.is_empty() {
             return;
         }
-        let known = self.by_model.iter_mut();
-        match known.into_iter().find(|one| one.model == more.of.model) {
-            Some(one) => {
-                one.usage = add(one.usage, more.of.usage);
-                one.writes = one.writes.plus(more.of.writes);
-            }
-            None => self.by_model.push(more.of.clone()),
-        }
-    }
-
-    /// The tokens by model, where they were told apart.
-    pub(super) fn by_model(&self) -> &[ModelTokens] {
-        &self.by_model
-    }
-
-    /// The money so far: it covers the whole session, sub-agents included.
-    pub(super) fn cost_usd(&self) -> Option<f64> {
-        self.cost_usd
+        let one = model_of(&mut self.by_model, &more.of.model);
+        one.usage = one.usage.plus(more.of.usage);
+        one.writes = one.writes.plus(more.of.writes);
     }
 }
 
@@ -271,7 +244,8 @@ impl Told {
 /// `begun_anew`: a turn began after that result, of which no result told anything.
 pub(super) fn settle(
     running: &Running,
-    (told, begun_anew): (Option<Told>, bool),
+    told: Option<Told>,
+    begun_anew: bool,
     report: &mut StreamReport,
 ) {
     report.model_requests = (running.requests > 0).then_some(running.requests);
@@ -283,9 +257,9 @@ pub(super) fn settle(
         return;
     };
     // What messages told after the last result is in no result, and the rest of their turn is not told at all.
-    let since = growth(told.until, running.total);
+    let since = running.total.minus(told.until);
     let is_cut = begun_anew || told.lacks_a_request || since != Usage::default();
-    report.usage = told.usage.map(|usage| add(usage, since));
+    report.usage = told.usage.map(|usage| usage.plus(since));
     report.usage_is_lower_bound = (told.partial || is_cut) && told.usage.is_some();
     report.provider_cost_is_lower_bound = is_cut && told.cost_usd.is_some();
     // Whoever writes into the stream can write a result, but what messages told before it stands.
@@ -323,7 +297,7 @@ fn names_other_models(told: &[ModelTokens], running: &Running) -> bool {
         && by_messages.clone().any(|part| {
             let name = plain(&part.model);
             let same = told.iter().filter(|it| plain(&it.model) == name);
-            let usage = same.fold(Usage::default(), |sum, it| add(sum, it.usage));
+            let usage = same.fold(Usage::default(), |sum, it| sum.plus(it.usage));
             usage.falls_short_of(part.usage)
         })
 }
@@ -339,24 +313,10 @@ fn provider_usage(usage: &RawValue, models: Option<&RawValue>) -> String {
     }
 }
 
-fn read<'a, T: serde::Deserialize<'a>>(raw: &'a RawValue) -> Result<T, String> {
-    serde_json::from_str(raw.get()).map_err(|error| error.to_string())
-}
-
 /// The first that tells a time to live.
 fn told_writes(sources: [CacheWrites; 3]) -> CacheWrites {
     let mut told = sources.into_iter().filter(|writes| writes.ttl().is_some());
     told.next().unwrap_or_default()
-}
-
-/// Field by field, the larger.
-fn larger(one: Usage, other: Usage) -> Usage {
-    Usage {
-        uncached_input: one.uncached_input.max(other.uncached_input),
-        cached_read: one.cached_read.max(other.cached_read),
-        cache_write: one.cache_write.max(other.cache_write),
-        output: one.output.max(other.output),
-    }
 }
 
 /// What `new` has more than `old`.
@@ -364,15 +324,5 @@ const fn growth_of_writes(old: CacheWrites, new: CacheWrites) -> CacheWrites {
     CacheWrites {
         five_minutes: new.five_minutes.saturating_sub(old.five_minutes),
         one_hour: new.one_hour.saturating_sub(old.one_hour),
-    }
-}
-
-/// What `new` has more than `old`.
-fn growth(old: Usage, new: Usage) -> Usage {
-    Usage {
-        uncached_input: new.uncached_input.saturating_sub(old.uncached_input),
-        cached_read: new.cached_read.saturating_sub(old.cached_read),
-        cache_write: new.cache_write.saturating_sub(old.cache_write),
-        output: new.output.saturating_sub(old.output),
     }
 }

@@ -1,6 +1,5 @@
 //! The lines of Claude Code's `stream-json`, as typed as they are needed.
 
-use std::borrow::Cow;
 use std::fmt;
 
 use serde::de::{IgnoredAny, SeqAccess, Visitor};
@@ -8,40 +7,31 @@ use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
 use crate::claude::counts::ClaudeUsage;
-use crate::wire::{Capped, Few, Loose, ServerState};
-use crate::words::Words;
+use crate::wire::{Few, Loose, ServerState, WithMessage};
 
 /// `system` of any subtype.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
 pub(super) struct System {
-    #[serde(default)]
     pub(super) session_id: Loose<String>,
-    #[serde(default)]
     pub(super) model: Loose<String>,
-    #[serde(default, alias = "qwen_code_version")]
+    #[serde(alias = "qwen_code_version")]
     pub(super) claude_code_version: Loose<String>,
-    #[serde(default)]
     pub(super) mcp_servers: Loose<Few<ServerState>>,
-    #[serde(default)]
     pub(super) tools: Loose<Few<String>>,
-    #[serde(default)]
     pub(super) error_status: Loose<u16>,
-    #[serde(default)]
     pub(super) error: Loose<String>,
-    #[serde(default)]
     pub(super) message: Loose<String>,
-    #[serde(default)]
     pub(super) tool_name: Loose<String>,
-    #[serde(default)]
     pub(super) tasks: Loose<Few<IgnoredAny>>,
-    #[serde(default)]
     pub(super) data: Loose<RetryData>,
 }
 
 /// What Qwen Code tells of a request that is tried again.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
 pub(super) struct RetryData {
-    #[serde(rename = "delayMs", default)]
+    #[serde(rename = "delayMs")]
     pub(super) delay_ms: Loose<u64>,
 }
 
@@ -53,11 +43,10 @@ pub(super) struct Turn<'a> {
     _kind: IgnoredAny,
     #[serde(borrow)]
     pub(super) message: Message<'a>,
-    #[serde(default)]
-    pub(super) parent_tool_use_id: Option<Cow<'a, str>>,
+    pub(super) parent_tool_use_id: Option<String>,
     #[serde(default)]
     pub(super) error: Loose<String>,
-    #[serde(default, alias = "isApiErrorMessage")]
+    #[serde(alias = "isApiErrorMessage")]
     pub(super) is_api_error_message: Option<bool>,
     #[serde(default)]
     pub(super) api_error_status: Loose<u16>,
@@ -68,32 +57,14 @@ pub(super) struct Turn<'a> {
     pub(super) refused_message_id: Loose<String>,
 }
 
-impl<'a> Turn<'a> {
-    /// A turn that tells no failure.
-    pub(super) fn new(message: Message<'a>, parent_tool_use_id: Option<Cow<'a, str>>) -> Self {
-        Self {
-            _kind: IgnoredAny,
-            message,
-            parent_tool_use_id,
-            error: Loose(None),
-            is_api_error_message: None,
-            api_error_status: Loose(None),
-            api_error_type: Loose(None),
-            refused_message_id: Loose(None),
-        }
-    }
-}
-
 /// The message of a turn: one block of it, as a rule.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
 pub(super) struct Message<'a> {
-    #[serde(default)]
-    pub(super) id: Option<Cow<'a, str>>,
-    #[serde(default)]
-    pub(super) model: Option<Cow<'a, str>>,
-    #[serde(borrow, default)]
+    pub(super) id: Option<String>,
+    pub(super) model: Option<String>,
+    #[serde(borrow)]
     pub(super) content: Content<'a>,
-    #[serde(default)]
     pub(super) usage: Loose<ClaudeUsage>,
 }
 
@@ -104,21 +75,6 @@ pub(super) enum Content<'a> {
     Text(String),
     /// Blocks, each to be read on its own.
     Blocks(Vec<&'a RawValue>),
-    /// Blocks that were read together with their line.
-    Read(Vec<Block<'a>>),
-}
-
-/// A block that was read together with its line: what a block of any type holds.
-#[derive(Debug, Default)]
-pub(super) struct Block<'a> {
-    pub(super) kind: &'a str,
-    /// Text or thinking of the model, output of a tool.
-    pub(super) text: Words<'a>,
-    /// Of a call, or of the call that is answered.
-    pub(super) id: &'a str,
-    pub(super) name: &'a str,
-    pub(super) input: Option<&'a str>,
-    pub(super) is_error: bool,
 }
 
 impl Default for Content<'_> {
@@ -157,133 +113,90 @@ impl<'de> Visitor<'de> for ContentVisitor {
     }
 }
 
-/// A `text` or `thinking` block.
+/// A block of a message: what blocks of all types hold.
 #[derive(Debug, Deserialize)]
-pub(super) struct TextBlock {
-    #[serde(rename = "type", default)]
-    _kind: IgnoredAny,
-    #[serde(default)]
-    pub(super) text: Option<Capped>,
-    #[serde(default)]
-    pub(super) thinking: Option<Capped>,
-}
-
-/// A `tool_use` block.
-#[derive(Debug, Deserialize)]
-pub(super) struct ToolUse<'a> {
-    #[serde(rename = "type", default)]
-    _kind: IgnoredAny,
-    pub(super) id: String,
-    pub(super) name: String,
-    #[serde(borrow, default)]
+pub(super) struct Block<'a> {
+    #[serde(rename = "type")]
+    pub(super) kind: Option<String>,
+    pub(super) text: Option<String>,
+    pub(super) thinking: Option<String>,
+    /// Of a call.
+    pub(super) id: Option<String>,
+    pub(super) name: Option<String>,
+    #[serde(borrow)]
     pub(super) input: Option<&'a RawValue>,
-}
-
-/// The input of a shell tool.
-#[derive(Debug, Deserialize)]
-pub(super) struct ShellInput {
-    #[serde(default)]
-    pub(super) command: Loose<String>,
-}
-
-/// A `tool_result` block.
-#[derive(Debug, Deserialize)]
-pub(super) struct ToolAnswer<'a> {
-    #[serde(rename = "type", default)]
-    _kind: IgnoredAny,
-    pub(super) tool_use_id: String,
-    #[serde(borrow, default)]
+    /// Of the call that is answered.
+    pub(super) tool_use_id: Option<String>,
+    #[serde(borrow)]
     pub(super) content: Option<&'a RawValue>,
-    #[serde(default)]
     pub(super) is_error: Option<bool>,
 }
 
 /// `stream_event`, printed with `--include-partial-messages`.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
 pub(super) struct Partial {
-    #[serde(default)]
     pub(super) event: Loose<PartialEvent>,
-    #[serde(default)]
     pub(super) api_message_id: Loose<String>,
 }
 
 /// The API's event: only those that tell usage are of interest.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
 pub(super) struct PartialEvent {
-    #[serde(default)]
     pub(super) message: Loose<PartialMessage>,
-    #[serde(default)]
     pub(super) usage: Loose<ClaudeUsage>,
 }
 
 /// The message of `message_start`.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
 pub(super) struct PartialMessage {
-    #[serde(default)]
     pub(super) id: Loose<String>,
-    #[serde(default)]
     pub(super) model: Loose<String>,
-    #[serde(default)]
     pub(super) usage: Loose<ClaudeUsage>,
 }
 
 /// `rate_limit_event`
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
 pub(super) struct RateLimit {
-    #[serde(default)]
     pub(super) rate_limit_info: Loose<RateLimitInfo>,
 }
 
 /// What a `rate_limit_event` tells.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
 pub(super) struct RateLimitInfo {
-    #[serde(default)]
     pub(super) status: Loose<String>,
-    #[serde(rename = "resetsAt", alias = "resets_at", default)]
+    #[serde(rename = "resetsAt", alias = "resets_at")]
     pub(super) resets_at: Loose<u64>,
 }
 
 /// `result`. What decides is typed strictly, so that a doubled key or an impossible number spoils the line.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
 pub(super) struct Final<'a> {
-    #[serde(default)]
     pub(super) subtype: Option<String>,
-    #[serde(default)]
     pub(super) is_error: Option<bool>,
-    #[serde(default)]
     pub(super) result: Option<String>,
-    #[serde(default)]
     pub(super) total_cost_usd: Option<f64>,
-    #[serde(borrow, default)]
+    #[serde(borrow)]
     pub(super) usage: Option<&'a RawValue>,
-    #[serde(rename = "modelUsage", borrow, default)]
+    #[serde(rename = "modelUsage", borrow)]
     pub(super) model_usage: Option<&'a RawValue>,
-    #[serde(default)]
     pub(super) api_error_status: Loose<u16>,
-    #[serde(default)]
     pub(super) api_error_type: Loose<String>,
-    #[serde(default)]
     pub(super) terminal_reason: Loose<String>,
-    #[serde(default)]
     pub(super) stop_reason: Loose<String>,
-    #[serde(default)]
     pub(super) errors: Loose<Few<String>>,
-    #[serde(default)]
     pub(super) permission_denials: Loose<Few<Denial>>,
-    #[serde(default)]
-    pub(super) error: Loose<FinalError>,
-}
-
-/// The failure of a result, as Qwen Code tells it.
-#[derive(Debug, Deserialize)]
-pub(super) struct FinalError {
-    #[serde(default)]
-    pub(super) message: Loose<String>,
+    pub(super) error: Loose<WithMessage>,
 }
 
 /// A call that the permission mode refused.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
 pub(super) struct Denial {
-    #[serde(default)]
     pub(super) tool_name: Loose<String>,
 }

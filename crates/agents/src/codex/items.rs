@@ -1,19 +1,15 @@
 //! The items of a Codex turn: messages, commands, file changes, MCP calls and the rest.
 
-use std::borrow::Cow;
 use std::collections::HashMap;
 
-use serde::Deserialize;
-
-use crate::codex::at_once::{Item, Step};
-use crate::codex::told::{Plan, Told, failed};
+use crate::calls::Calls;
+use crate::codex::calls::{Call, failed};
 use crate::codex::wire::{
     Collab, Command, FileChange, ItemHead, McpCall, Message, Text, WebSearch,
 };
 use crate::stream::Sink;
-use crate::wire::{LIST_CAP, TEXT_CAP, WORDS_CAP, capped, cut};
-use proctor_model::{Cut, EventKind, Said, SeenIds, Side, ToolResult};
-use proctor_record::run_before_escape;
+use crate::wire::{LIST_CAP, TEXT_CAP, WORDS_CAP, cut, read, words};
+use proctor_model::{Cut, EventKind, Side, ToolCall, ToolResult};
 
 /// Plans that are told apart at most; a stream with more is no honest one.
 const PLANS_CAP: usize = 4_096;
@@ -23,7 +19,7 @@ const PLANS_CAP: usize = 4_096;
 pub(super) struct Items {
     /// Threads that began.
     threads: u32,
-    seen: SeenIds,
+    calls: Calls,
     plans: HashMap<String, u32>,
     /// The agent's last message.
     pub(super) answer: Option<String>,
@@ -31,23 +27,10 @@ pub(super) struct Items {
     pub(super) sub_agents: u64,
 }
 
-/// Where an item stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Stage {
-    Started,
-    Updated,
-    Completed,
-}
-
-impl Stage {
-    /// Where an item stands after this event.
-    pub(super) fn of(event: &str) -> Self {
-        match event {
-            "item.started" => Self::Started,
-            "item.updated" => Self::Updated,
-            _ => Self::Completed,
-        }
-    }
+/// Which item an event is about, and whether it is the last one about it.
+struct Place {
+    id: String,
+    is_complete: bool,
 }
 
 impl Items {
@@ -56,12 +39,12 @@ impl Items {
         self.threads = self.threads.saturating_add(1);
     }
 
-    /// The id of an item in the whole stream: as it was told in the first thread, with the thread's number before it in others.
-    fn id_in_stream<'a>(&self, told: &'a str) -> Cow<'a, str> {
+    /// The id of an item in the whole stream: as it is in the first thread, with the thread's number before it in others.
+    fn id_in_stream(&self, id: String) -> String {
         if self.threads < 2 {
-            return Cow::Borrowed(told);
+            return id;
         }
-        Cow::Owned(format!("{}:{told}", self.threads))
+        format!("{}:{id}", self.threads)
     }
 
     /// Reads the item of an `item.*` line.
@@ -75,74 +58,50 @@ impl Items {
         sink: &mut Sink<'_>,
     ) -> Result<(), String> {
         let head: ItemHead = read(raw)?;
-        let stage = Stage::of(event);
-        let id = &*self.id_in_stream(&head.id);
-        let place = (stage, id);
+        let place = Place {
+            id: self.id_in_stream(head.id),
+            is_complete: event == "item.completed",
+        };
         match &*head.kind {
-            "agent_message" if stage == Stage::Completed => self.message(&read(raw)?, sink),
-            "reasoning" if stage == Stage::Completed => reasoning(&read(raw)?, sink),
-            "command_execution" => self.step(place, &read::<Command<'_>>(raw)?, sink),
-            "file_change" => self.changed(place, &read(raw)?, sink),
-            "mcp_tool_call" => self.step(place, &read::<McpCall<'_>>(raw)?, sink),
-            "web_search" => self.step(place, &read::<WebSearch>(raw)?, sink),
-            "collab_tool_call" => self.collab(place, &read(raw)?, sink),
-            "todo_list" if stage != Stage::Completed => self.plan(id, raw, sink),
             // A message that is not complete, and the completion of a plan, which is no call.
-            "agent_message" | "reasoning" | "todo_list" => {}
-            "error" => warn(&read(raw)?, sink),
-            other => sink.push(EventKind::Unknown {
-                name: capped(&format!("item/{other}")),
-            }),
+            "agent_message" | "reasoning" if !place.is_complete => {}
+            "todo_list" if place.is_complete => {}
+            "agent_message" => self.message(read(raw)?, sink),
+            "reasoning" => {
+                let text = cut(read::<Text>(raw)?.text, TEXT_CAP);
+                sink.push(EventKind::Reasoning { text });
+            }
+            "command_execution" => self.call(place, read::<Command>(raw)?.into(), sink),
+            "file_change" => self.changed(place, &read(raw)?, sink),
+            "mcp_tool_call" => self.call(place, read::<McpCall<'_>>(raw)?.into(), sink),
+            "web_search" => self.call(place, read::<WebSearch>(raw)?.into(), sink),
+            "collab_tool_call" => self.collab(place, read(raw)?, sink),
+            "todo_list" => self.plan(&place.id, raw, sink),
+            "error" => sink.warn(&read::<Message>(raw)?.message),
+            other => sink.unknown(&format!("item/{other}")),
         }
         Ok(())
     }
 
-    /// Takes in an item that was read together with its line.
-    pub(super) fn take_in(&mut self, step: Step<'_>, sink: &mut Sink<'_>) {
-        let id = &*self.id_in_stream(step.id);
-        let place = (step.stage, id);
-        match step.item {
-            Item::Message(text) => self.message(&text, sink),
-            Item::Reasoning(text) => reasoning(&text, sink),
-            Item::Command(command) => self.step(place, &command, sink),
-            Item::Mcp(call) => self.step(place, &call, sink),
-            Item::Files(change) => self.changed(place, &change, sink),
-            Item::Collab(collab) => self.collab(place, &collab, sink),
-            Item::Search(search) => self.step(place, &search, sink),
-            Item::Warning(message) => warn(&message, sink),
-        }
-    }
-
-    fn message(&mut self, told: &Text<'_>, sink: &mut Sink<'_>) {
-        if let Some(text) = told.text.spelled_cut(WORDS_CAP) {
-            let answer = self.answer.get_or_insert_default();
-            answer.clear();
-            text.each_piece(|piece| {
-                answer.push_str(piece);
-                true
-            });
-            return sink.say(&Said::Message(text));
-        }
-        let text = told.text.text(WORDS_CAP);
-        self.answer.get_or_insert_default().clone_from(&text);
+    fn message(&mut self, item: Text, sink: &mut Sink<'_>) {
+        let text = cut(item.text, WORDS_CAP);
+        self.answer = Some(text.clone());
         sink.push(EventKind::Message { text });
     }
 
-    fn collab(&mut self, place: (Stage, &str), collab: &Collab, sink: &mut Sink<'_>) {
-        let (stage, id) = place;
-        let is_over = stage == Stage::Completed && !self.seen.contains(id, Side::End);
+    fn collab(&mut self, place: Place, collab: Collab, sink: &mut Sink<'_>) {
+        let is_over = place.is_complete && !self.calls.has(&place.id, Side::End);
         let is_new = collab.tool == "spawn_agent" && !failed(collab.status.as_deref());
         self.sub_agents += u64::from(is_over && is_new);
-        self.step(place, collab, sink);
+        self.call(place, collab.into(), sink);
     }
 
-    fn changed(&mut self, place: (Stage, &str), change: &FileChange, sink: &mut Sink<'_>) {
-        let (stage, id) = place;
-        if stage == Stage::Completed && !self.seen.contains(id, Side::End) {
+    fn changed(&mut self, place: Place, change: &FileChange, sink: &mut Sink<'_>) {
+        if place.is_complete && !self.calls.has(&place.id, Side::End) {
             sink.push(files_changed(change));
         }
-        let is_new = !self.seen.contains(id, Side::Begin);
-        self.step(place, change, sink);
+        let is_new = !self.calls.has(&place.id, Side::Begin);
+        self.call(place, change.into(), sink);
         if is_new && change.changes.0.len() >= LIST_CAP {
             sink.push(EventKind::Cut(Cut::Arguments));
         }
@@ -155,60 +114,47 @@ impl Items {
         }
         let count = self.plans.entry(id.to_owned()).or_default();
         *count += 1;
-        let id = format!("{id}#{count}");
-        self.step((Stage::Completed, &id), &Plan(raw), sink);
+        let place = Place {
+            id: format!("{id}#{count}"),
+            is_complete: true,
+        };
+        let call = Call {
+            name: "update_plan".to_owned(),
+            arguments: words(raw),
+            ..Call::default()
+        };
+        self.call(place, call, sink);
     }
 
-    /// Tells a call's begin and end, each once, and a begin before every end.
-    fn step(&mut self, place: (Stage, &str), told: &impl Told, sink: &mut Sink<'_>) {
-        let (stage, id) = place;
-        let is_plain = run_before_escape(id.as_bytes()) == id.len();
-        if self.seen.is_new(id, Side::Begin) {
-            let mut name = String::new();
-            match told.called(id, &mut name).filter(|_| is_plain) {
-                Some(call) => sink.say(&Said::Called(call)),
-                None => sink.push(EventKind::ToolStarted(told.call(id.to_owned()))),
-            }
+    /// Reports a call's begin and end, each once, and a begin before every end.
+    fn call(&mut self, place: Place, call: Call, sink: &mut Sink<'_>) {
+        let begin = ToolCall {
+            id: place.id.clone(),
+            name: call.name,
+            mcp: call.mcp,
+            command: call.command,
+            arguments: call.arguments,
+            parent: None,
+        };
+        self.calls.start(begin, sink);
+        if place.is_complete {
+            let end = ToolResult {
+                id: place.id,
+                is_error: call.is_error,
+                exit_code: call.exit_code,
+                output: cut(call.output, TEXT_CAP),
+            };
+            self.calls.end(end, sink);
         }
-        if stage == Stage::Completed && self.seen.is_new(id, Side::End) {
-            if let Some(answer) = told.answered(id).filter(|_| is_plain) {
-                return sink.say(&Said::Answered(answer));
-            }
-            let answer = told.answer();
-            sink.push(EventKind::ToolEnded(ToolResult {
-                id: id.to_owned(),
-                is_error: answer.is_error,
-                exit_code: answer.exit_code,
-                output: cut(answer.output),
-            }));
-        }
     }
-}
-
-fn reasoning(told: &Text<'_>, sink: &mut Sink<'_>) {
-    if let Some(text) = told.text.spelled_cut(TEXT_CAP) {
-        return sink.say(&Said::Reasoning(text));
-    }
-    let text = told.text.text(TEXT_CAP);
-    sink.push(EventKind::Reasoning { text });
-}
-
-fn warn(message: &Message<'_>, sink: &mut Sink<'_>) {
-    let text = message.message.text(TEXT_CAP);
-    sink.push(EventKind::Warning { text });
 }
 
 fn files_changed(change: &FileChange) -> EventKind {
-    let changes = &change.changes.0;
+    let changes = change.changes.0.iter();
     EventKind::FilesChanged {
         changes: changes
-            .iter()
             .map(|file| (file.path.clone(), file.kind.clone()))
             .collect(),
         ok: !failed(change.status.as_deref()),
     }
-}
-
-fn read<'a, T: Deserialize<'a>>(raw: &'a str) -> Result<T, String> {
-    serde_json::from_str(raw).map_err(|error| error.to_string())
 }

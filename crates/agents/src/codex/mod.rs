@@ -1,11 +1,9 @@
 //! What Codex prints with `codex exec --json`: one JSON object a line, items with ids, usage at the end of a turn.
 
-mod at_once;
+mod calls;
 mod configured;
-mod in_order;
 mod items;
 mod stderr;
-mod told;
 mod wire;
 
 use serde_json::value::RawValue;
@@ -17,11 +15,11 @@ pub(super) use crate::codex::wire::CodexUsage;
 use crate::codex::wire::Line;
 use crate::fault::{Told, fault};
 use crate::stream::{Dialect, Sink};
-use crate::wire::{add, api_word, capped};
-use proctor_model::{EventKind, ProviderFault, ProviderFaultKind, StreamReport, Terminal, Usage};
+use crate::wire::{api_word, capped, read};
+use proctor_model::{EventKind, ProviderFault, ProviderFaultKind, StreamReport, Usage};
 
 /// How the message of a failure begins after which it tries again.
-const ATTEMPT: &str = "Reconnecting... ";
+const ATTEMPT: &str = "Reconnecting...";
 
 /// What is kept of a Codex stream.
 #[derive(Debug, Default)]
@@ -33,32 +31,15 @@ pub(super) struct CodexStream {
     earlier: Option<Usage>,
     /// Usage of the running thread, as its last final event told it.
     current: Option<Usage>,
-    usage_text: Option<String>,
+    /// Whether a count was unreadable.
     unreadable: bool,
     running: bool,
-    terminal: Terminal,
-    finals: u32,
-    /// What the last attempt failed for, and what that amounts to.
-    failed_for: Option<(String, ProviderFault)>,
-    /// Whether an answer of the model broke off.
-    broke_off: bool,
+    report: StreamReport,
 }
 
 impl Dialect for CodexStream {
-    fn at_once(&mut self, text: &str, sink: &mut Sink<'_>) -> bool {
-        if let Some(step) = at_once::item(text) {
-            self.items.take_in(step, sink);
-            return true;
-        }
-        if let Some(message) = at_once::error(text) {
-            self.told_error(&message, sink);
-            return true;
-        }
-        false
-    }
-
     fn line(&mut self, text: &str, sink: &mut Sink<'_>) -> Result<(), String> {
-        let line: Line<'_> = serde_json::from_str(text).map_err(|error| error.to_string())?;
+        let line: Line<'_> = read(text)?;
         let kind = line.kind.as_deref().unwrap_or_default();
         match kind {
             "thread.started" => self.thread_started(line.thread_id.0, sink),
@@ -69,16 +50,19 @@ impl Dialect for CodexStream {
             }
             "turn.completed" => {
                 self.usage(line.usage, sink)?;
-                self.ended(Terminal::Done, sink);
+                self.ended(true, sink);
             }
             "turn.failed" => {
-                let message = line.error.0.map(|error| error.message.text(usize::MAX));
+                let message = line.error.0.map(|error| error.message);
                 let message = message.unwrap_or_default();
                 self.failure(&message, true, sink);
-                self.ended(Terminal::Failed, sink);
+                self.ended(false, sink);
             }
-            "error" => self.told_error(&line.message.0.unwrap_or_default(), sink),
-            _ => sink.push(EventKind::Unknown { name: capped(kind) }),
+            "error" => {
+                let message = line.message.0.unwrap_or_default();
+                self.failure(&message, !message.starts_with(ATTEMPT), sink);
+            }
+            _ => sink.unknown(kind),
         }
         Ok(())
     }
@@ -89,42 +73,41 @@ impl Dialect for CodexStream {
 
     /// Whether the last turn ended.
     fn done(&self) -> bool {
-        self.finals > 0 && !self.running
+        self.report.finals > 0 && !self.running
     }
 
-    fn has_ended(&self) -> bool {
-        self.finals > 0
+    fn report(&self) -> &StreamReport {
+        &self.report
     }
 
     /// What the stream amounts to. It tells neither model nor cost.
     fn finish(self: Box<Self>, _sink: &mut Sink<'_>) -> StreamReport {
-        let usage = match (self.earlier, self.current) {
-            (Some(earlier), Some(current)) => Some(add(earlier, current)),
-            (earlier, current) => earlier.or(current),
-        };
+        let usage = self.usage_so_far();
         StreamReport {
-            terminal: self.terminal,
             usage: usage.filter(|_| !self.unreadable),
             usage_is_lower_bound: self.running && usage.is_some(),
             answer: self.items.answer,
             silent_sub_agents: self.items.sub_agents,
-            provider_usage: self.usage_text,
             mcp_failure: self.stderr.servers,
-            broke_off: self.broke_off,
-            finals: self.finals,
-            spare_finals: self.finals.saturating_sub(1),
-            ..StreamReport::default()
+            spare_finals: self.report.finals.saturating_sub(1),
+            ..self.report
         }
     }
 }
 
 impl CodexStream {
+    /// Usage of all threads.
+    fn usage_so_far(&self) -> Option<Usage> {
+        match (self.earlier, self.current) {
+            (Some(earlier), Some(current)) => Some(earlier.plus(current)),
+            (earlier, current) => earlier.or(current),
+        }
+    }
+
     fn thread_started(&mut self, thread: Option<String>, sink: &mut Sink<'_>) {
         if self.thread.is_some() && self.thread != thread {
-            self.earlier = match (self.earlier, self.current.take()) {
-                (Some(earlier), Some(current)) => Some(add(earlier, current)),
-                (earlier, current) => earlier.or(current),
-            };
+            self.earlier = self.usage_so_far();
+            self.current = None;
         }
         self.thread.clone_from(&thread);
         self.items.begin_thread();
@@ -142,74 +125,41 @@ impl CodexStream {
     /// (codex prints the thread's `total_token_usage`), so the last one of a thread counts and threads are added.
     fn usage(&mut self, raw: Option<&RawValue>, sink: &mut Sink<'_>) -> Result<(), String> {
         let Some(raw) = raw else { return Ok(()) };
-        let told: CodexUsage =
-            serde_json::from_str(raw.get()).map_err(|error| error.to_string())?;
-        self.usage_text = Some(capped(raw.get()));
+        let told: CodexUsage = read(raw.get())?;
+        self.report.provider_usage = Some(capped(raw.get()));
         let Some(usage) = told.unified() else {
             self.unreadable = true;
-            let text = "the token counts of turn.completed cannot be read".to_owned();
-            sink.push(EventKind::Warning { text });
+            sink.warn("the token counts of turn.completed cannot be read");
             return Ok(());
         };
         if told.contradicts_itself() {
-            let text = "turn.completed tells more cached than input tokens".to_owned();
-            sink.push(EventKind::Warning { text });
+            sink.warn("turn.completed tells more cached than input tokens");
         }
         self.current = Some(usage);
-        let total = self.earlier.map_or(usage, |earlier| add(earlier, usage));
-        sink.push(EventKind::UsageSeen(total));
+        sink.push(EventKind::UsageSeen(self.usage_so_far().unwrap_or(usage)));
         Ok(())
-    }
-
-    /// Tells a failure that a line is for: codex goes on while it tries again. Each attempt fails for the same, as a rule, and the
-    /// number of the attempt says nothing of it.
-    fn told_error(&mut self, message: &str, sink: &mut Sink<'_>) {
-        let Some(told) = behind_attempt(message) else {
-            return self.failure(message, !message.starts_with(ATTEMPT.trim_end()), sink);
-        };
-        if let Some((last, fault)) = &self.failed_for
-            && last == told
-        {
-            return sink.push(EventKind::ProviderFault(ProviderFault {
-                message: message.to_owned(),
-                reset: fault.reset.clone(),
-                kind: fault.kind,
-                status: fault.status,
-                fatal: fault.fatal,
-            }));
-        }
-        let fault = fault_of(message, false);
-        self.broke_off |= broke_off(&fault);
-        self.failed_for = Some((told.to_owned(), fault.clone()));
-        sink.push(EventKind::ProviderFault(fault));
     }
 
     /// Tells a failure of the provider. The message may be the body of the API's answer, whose code says more than its words.
     fn failure(&mut self, message: &str, fatal: bool, sink: &mut Sink<'_>) {
-        let fault = fault_of(message, fatal);
-        self.broke_off |= broke_off(&fault);
-        sink.push(EventKind::ProviderFault(fault));
-    }
-
-    fn ended(&mut self, terminal: Terminal, sink: &mut Sink<'_>) {
-        self.running = false;
-        self.terminal = terminal;
-        self.finals = self.finals.saturating_add(1);
-        sink.push(EventKind::Finished {
-            ok: terminal == Terminal::Done,
-            answer: self.items.answer.clone(),
+        // Most are plain words.
+        let may_be_json = message.trim_start().starts_with(['{', '[']);
+        let code = may_be_json.then(|| api_word(message)).flatten();
+        let found = fault(&Told {
+            code: code.as_deref(),
+            message,
+            fatal,
+            ..Told::default()
         });
+        self.report.broke_off |= broke_off(&found);
+        sink.fault(found);
     }
-}
 
-/// What failed, as a message of another attempt tells it behind the attempt's number.
-fn behind_attempt(message: &str) -> Option<&str> {
-    const LONGEST: usize = 1_000;
-    let (attempt, told) = message.strip_prefix(ATTEMPT)?.split_once(" (")?;
-    let is_number = attempt
-        .bytes()
-        .all(|byte| byte.is_ascii_digit() || byte == b'/');
-    (is_number && told.len() <= LONGEST).then_some(told)
+    fn ended(&mut self, ok: bool, sink: &mut Sink<'_>) {
+        self.running = false;
+        self.report.answer.clone_from(&self.items.answer);
+        sink.finished(ok, &mut self.report);
+    }
 }
 
 /// Whether an answer ended before it was whole. A request that reached nobody may be told in the same words.
@@ -219,19 +169,6 @@ fn broke_off(fault: &ProviderFault) -> bool {
     fault.kind == ProviderFaultKind::Unreachable
         && told.contains("stream disconnected before completion")
         && !REACHED_NOBODY.iter().any(|words| told.contains(words))
-}
-
-fn fault_of(message: &str, fatal: bool) -> ProviderFault {
-    // Most are plain words.
-    let may_be_json = message.trim_start().starts_with(['{', '[']);
-    let code = may_be_json.then(|| api_word(message)).flatten();
-    fault(&Told {
-        status: None,
-        code: code.as_deref(),
-        message,
-        fatal,
-        reset: None,
-    })
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! What Codex tells on standard error alone: calls that its router refused leave no event on standard output.
 
+use crate::calls::mcp_parts;
 use crate::stream::Sink;
 use crate::wire::{border, capped};
 use proctor_model::{EventKind, STDERR_CALL, ToolCall, ToolResult};
@@ -37,8 +38,7 @@ impl StderrReader {
             if let Some((_, servers)) = line.split_once(SERVERS) {
                 self.servers.get_or_insert_with(|| capped(servers));
             }
-            let text = line[..border(line, 2000)].to_owned();
-            sink.push(EventKind::Warning { text });
+            sink.warn(&line[..border(line, 2000)]);
         }
     }
 }
@@ -48,7 +48,7 @@ fn refused_call(number: u32, text: &str, sink: &mut Sink<'_>) {
     let name = refused_tool(text);
     sink.push(EventKind::ToolStarted(ToolCall {
         id: id.clone(),
-        mcp: mcp_parts(&name),
+        mcp: mcp_parts(&name, &[]),
         name,
         command: None,
         arguments: String::new(),
@@ -70,9 +70,4 @@ fn refused_tool(text: &str) -> String {
         .and_then(|rest| rest.split_whitespace().next())
         .unwrap_or("tool_router");
     named[..border(named, 200)].to_owned()
-}
-
-fn mcp_parts(name: &str) -> Option<(String, String)> {
-    let (server, tool) = name.strip_prefix("mcp__")?.split_once("__")?;
-    Some((server.to_owned(), tool.to_owned()))
 }

@@ -290,7 +290,6 @@ fn items_of_a_further_thread_are_no_repeats_of_those_of_the_first() {
             r#""type":"command_execution","command":"x","aggregated_output":"","exit_code":{code},"status":"completed""#
         )
     };
-    // As the CLI prints them, and with a member that it does not print.
     for more in ["", r#","more":1"#] {
         let part = |code| item("completed", &(body(code) + more));
         let (one, two) = (thread("one"), thread("two"));
@@ -432,39 +431,4 @@ fn it_is_done_when_its_turn_is() {
         reader.line(line.as_bytes(), Duration::ZERO, &mut Vec::new());
         assert_eq!(reader.done(), done, "{line}");
     }
-}
-
-#[test]
-fn each_attempt_tells_its_failure_as_if_it_were_the_first() {
-    let told = [
-        "unexpected status 401 Unauthorized: bad key, url: http://127.0.0.1/v1/responses",
-        "unexpected status 429 Too Many Requests: try again in 20 s",
-        "stream disconnected before completion: error sending request",
-        "We\u{2019}re currently experiencing high demand",
-        "all is well) (status 500",
-        "",
-    ];
-    let attempts = [
-        "1/5 (",
-        "2/5 (",
-        "2/5 ",
-        "12/20 (",
-        "waiting for network (",
-        "(",
-    ];
-    let mut lines = Vec::new();
-    for told in told {
-        for attempt in attempts {
-            let message = format!("Reconnecting... {attempt}{told})");
-            lines.push(format!(r#"{{"type":"error","message":"{message}"}}"#));
-            // The same in another spelling, which is read in another way.
-            lines.push(format!(r#"{{"type":"error", "message":"{message}"}}"#));
-        }
-    }
-    let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
-    let alone = lines.iter().flat_map(|line| read(&[line], &[]).0);
-    let alone: Vec<AgentEvent> = alone.collect();
-    let together = read(&lines, &[]).0;
-    assert_eq!(together.len(), lines.len());
-    assert_eq!(together, alone);
 }

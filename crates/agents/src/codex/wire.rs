@@ -4,94 +4,70 @@ use std::borrow::Cow;
 use std::fmt;
 
 use serde::de::{Error, IgnoredAny, MapAccess, Visitor};
-use serde::{Deserialize, Deserializer};
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::value::RawValue;
 
-use crate::wire::{Count, Few, Loose};
-use crate::words::Words;
+use crate::wire::{Count, Few, Loose, usage_with_cache_inside};
 use proctor_model::Usage;
 
 /// A line.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
 pub(super) struct Line<'a> {
-    #[serde(rename = "type", borrow, default)]
+    #[serde(rename = "type", borrow)]
     pub(super) kind: Option<Cow<'a, str>>,
-    #[serde(default)]
     pub(super) thread_id: Loose<String>,
-    #[serde(borrow, default)]
+    #[serde(borrow)]
     pub(super) item: Option<&'a RawValue>,
-    #[serde(borrow, default)]
+    #[serde(borrow)]
     pub(super) usage: Option<&'a RawValue>,
-    #[serde(default)]
     pub(super) message: Loose<String>,
-    #[serde(borrow, default)]
-    pub(super) error: Loose<Message<'a>>,
+    pub(super) error: Loose<Message>,
 }
 
 /// `{message}`
-#[derive(Debug, Deserialize)]
-pub(super) struct Message<'a> {
-    #[serde(borrow, default)]
-    pub(super) message: Words<'a>,
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Message {
+    pub(super) message: String,
 }
 
 /// Tokens: cached and cache-write ones are part of `input_tokens`, reasoning is part of `output_tokens`. The two APIs
 /// behind it have other names for the same, which a version may pass on.
 #[derive(Debug, Default, Deserialize)]
+#[serde(default)]
 pub(crate) struct CodexUsage {
-    #[serde(default)]
     input_tokens: Count,
-    #[serde(default)]
     prompt_tokens: Count,
-    #[serde(default)]
     cached_input_tokens: Count,
-    #[serde(default)]
     cache_write_input_tokens: Count,
-    #[serde(default)]
     input_tokens_details: Loose<InputDetails>,
-    #[serde(default)]
     prompt_tokens_details: Loose<InputDetails>,
-    #[serde(default)]
     output_tokens: Count,
-    #[serde(default)]
     completion_tokens: Count,
 }
 
 /// `input_tokens_details`, `prompt_tokens_details`
 #[derive(Debug, Default, Deserialize)]
+#[serde(default)]
 struct InputDetails {
-    #[serde(default)]
     cached_tokens: Count,
-    #[serde(default)]
     cache_write_tokens: Count,
 }
 
 impl CodexUsage {
     /// Each token counted once; `None` where a count is unreadable or the main ones are missing.
     pub(crate) fn unified(&self) -> Option<Usage> {
-        let (input, output) = (self.input(), self.output());
-        if input == Count::Absent && output == Count::Absent {
-            return None;
-        }
-        let cached_read = self.cached_read().value()?;
-        let cache_write = self.cache_write().value()?;
-        let input = input.value()?;
-        Some(Usage {
-            uncached_input: input
-                .saturating_sub(cached_read)
-                .saturating_sub(cache_write),
-            cached_read,
-            cache_write,
-            output: output.value()?,
-        })
+        usage_with_cache_inside(
+            self.input(),
+            self.output_tokens.or(self.completion_tokens),
+            self.cached_read(),
+            self.cache_write(),
+        )
     }
 
     fn input(&self) -> Count {
         self.input_tokens.or(self.prompt_tokens)
-    }
-
-    fn output(&self) -> Count {
-        self.output_tokens.or(self.completion_tokens)
     }
 
     fn cached_read(&self) -> Count {
@@ -170,104 +146,76 @@ impl<'de> Visitor<'de> for ItemHeadVisitor {
 
 /// `agent_message`, `reasoning`
 #[derive(Debug, Default, Deserialize)]
-pub(super) struct Text<'a> {
-    /// Here, as in the other items, so that a doubled one spoils the line.
-    #[serde(rename = "type", default)]
-    pub(super) _kind: IgnoredAny,
-    #[serde(borrow, default)]
-    pub(super) text: Words<'a>,
+#[serde(default)]
+pub(super) struct Text {
+    pub(super) text: String,
 }
 
 /// `command_execution`
 #[derive(Debug, Default, Deserialize)]
+#[serde(default)]
 #[expect(clippy::struct_field_names, reason = "the names of the wire")]
-pub(super) struct Command<'a> {
-    #[serde(rename = "type", default)]
-    pub(super) _kind: IgnoredAny,
-    #[serde(borrow, default)]
-    pub(super) command: Words<'a>,
-    #[serde(borrow, default)]
-    pub(super) aggregated_output: Option<Words<'a>>,
-    #[serde(default)]
+pub(super) struct Command {
+    pub(super) command: String,
+    pub(super) aggregated_output: Option<String>,
     pub(super) exit_code: Option<i32>,
-    #[serde(default)]
-    pub(super) status: Option<Cow<'a, str>>,
+    pub(super) status: Option<String>,
 }
 
 /// `file_change`
 #[derive(Debug, Default, Deserialize)]
+#[serde(default)]
 pub(super) struct FileChange {
-    #[serde(rename = "type", default)]
-    pub(super) _kind: IgnoredAny,
-    #[serde(default)]
     pub(super) changes: Few<Change>,
-    #[serde(default)]
     pub(super) status: Option<String>,
 }
 
-/// One changed file.
-#[derive(Debug, Deserialize)]
+/// One changed file, written in this order.
+#[derive(Debug, Default, Deserialize, Serialize)]
+#[serde(default)]
 pub(super) struct Change {
-    #[serde(default)]
-    pub(super) path: String,
-    #[serde(default)]
     pub(super) kind: String,
+    pub(super) path: String,
 }
 
 /// `mcp_tool_call`
 #[derive(Debug, Default, Deserialize)]
+#[serde(default)]
 pub(super) struct McpCall<'a> {
-    #[serde(rename = "type", default)]
-    pub(super) _kind: IgnoredAny,
-    #[serde(default)]
-    pub(super) server: Cow<'a, str>,
-    #[serde(default)]
-    pub(super) tool: Cow<'a, str>,
-    #[serde(borrow, default, deserialize_with = "piece")]
-    pub(super) arguments: Option<&'a str>,
-    #[serde(borrow, default)]
-    pub(super) result: Option<McpAnswer<'a>>,
-    #[serde(borrow, default)]
-    pub(super) error: Option<Message<'a>>,
-    #[serde(default)]
-    pub(super) status: Option<Cow<'a, str>>,
-}
-
-fn piece<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<&'de str>, D::Error> {
-    let raw: Option<&RawValue> = Option::deserialize(deserializer)?;
-    Ok(raw.map(RawValue::get))
+    pub(super) server: String,
+    pub(super) tool: String,
+    #[serde(borrow)]
+    pub(super) arguments: Option<&'a RawValue>,
+    pub(super) result: Option<McpAnswer>,
+    pub(super) error: Option<Message>,
+    pub(super) status: Option<String>,
 }
 
 /// The answer of an MCP tool.
-#[derive(Debug, Deserialize)]
-pub(super) struct McpAnswer<'a> {
-    #[serde(borrow, default)]
-    pub(super) content: Loose<Few<McpBlock<'a>>>,
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct McpAnswer {
+    pub(super) content: Loose<Few<McpBlock>>,
 }
 
 /// A block of an MCP answer.
 #[derive(Debug, Deserialize)]
-pub(super) struct McpBlock<'a> {
-    #[serde(borrow, default)]
-    pub(super) text: Option<Words<'a>>,
+pub(super) struct McpBlock {
+    pub(super) text: Option<String>,
 }
 
 /// `collab_tool_call`
 #[derive(Debug, Default, Deserialize)]
+#[serde(default)]
 pub(super) struct Collab {
-    #[serde(rename = "type", default)]
-    pub(super) _kind: IgnoredAny,
-    #[serde(default)]
     pub(super) tool: String,
-    #[serde(default)]
     pub(super) prompt: Option<String>,
-    #[serde(default)]
     pub(super) status: Option<String>,
 }
 
 /// `web_search`; its `id` keys are not read here.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
 pub(super) struct WebSearch {
-    #[serde(default)]
     pub(super) query: Loose<String>,
 }

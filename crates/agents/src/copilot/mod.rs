@@ -7,15 +7,14 @@ use serde_json::value::RawValue;
 use crate::calls::{Calls, mcp_name};
 pub(super) use crate::copilot::wire::ModelUse;
 use crate::copilot::wire::{
-    CallFailure, Completed, Line, Said, ServersLoaded, SessionError, ShellInput, Started,
-    UsageFile, WithModel,
+    CallFailure, Completed, Line, Metrics, Said, ServersLoaded, SessionError, Started, UsageFile,
+    WithModel,
 };
-use crate::fault::{Told, fault, tells_no_login};
+use crate::fault::{Told, fault, fault_in, tells_no_login};
 use crate::stream::{Dialect, Sink};
-use crate::wire::{TEXT_CAP, capped, read, words};
+use crate::wire::{ServerState, TEXT_CAP, capped, command_in, read, words};
 use proctor_model::{
-    EventKind, McpServerSeen, ModelTokens, ProviderFault, ProviderFaultKind, StreamReport,
-    Terminal, ToolCall, ToolResult, Usage,
+    EventKind, ProviderFault, ProviderFaultKind, StreamReport, ToolCall, ToolResult,
 };
 
 /// What the client says in the model's place where the provider's filter left nothing of its answer.
@@ -57,22 +56,13 @@ pub(super) struct CopilotStream {
     /// Lines that were printed.
     lines: u64,
     begun: bool,
-    model: Option<String>,
-    servers: Vec<McpServerSeen>,
-    usage: Option<Usage>,
-    by_model: Vec<ModelTokens>,
-    usage_text: Option<String>,
     requests: u64,
     aborted: bool,
-    terminal: Terminal,
-    finals: u32,
     after_final: bool,
-    answer: Option<String>,
     client_fault: Option<ProviderFault>,
     /// Whether the model has begun to answer what it was asked last.
     is_answering: bool,
-    /// Whether an answer of the model broke off.
-    broke_off: bool,
+    report: StreamReport,
 }
 
 impl Dialect for CopilotStream {
@@ -90,7 +80,7 @@ impl Dialect for CopilotStream {
         }
         match kind {
             "session.mcp_servers_loaded" => self.servers(read(data)?),
-            "session.tools_updated" => self.model = read::<WithModel>(data)?.model.0,
+            "session.tools_updated" => self.report.model = read::<WithModel>(data)?.model.0,
             "session.error" => self.session_error(&read(data)?, sink),
             "user.message" => self.begin(sink),
             "model.call_start" => {
@@ -107,16 +97,13 @@ impl Dialect for CopilotStream {
             "tool.execution_complete" => self.tool_ended(read(data)?, sink),
             "abort" => {
                 self.aborted = true;
-                let text = "the run was aborted".to_owned();
-                sink.push(EventKind::Warning { text });
+                sink.warn("the run was aborted");
             }
             piece if PIECES.iter().any(|known| piece.starts_with(known)) => {
                 self.is_answering = true;
             }
             quiet if QUIET.iter().any(|known| quiet.starts_with(known)) => {}
-            other => sink.push(EventKind::Unknown {
-                name: capped(other),
-            }),
+            other => sink.unknown(other),
         }
         Ok(())
     }
@@ -124,10 +111,7 @@ impl Dialect for CopilotStream {
     /// That nobody is logged in is told here, and nothing besides.
     fn stderr_line(&mut self, line: &str, sink: &mut Sink<'_>) {
         if self.lines == 0 && tells_no_login(line) {
-            sink.push(EventKind::ProviderFault(fault(&Told {
-                message: line,
-                ..Told::default()
-            })));
+            sink.fault(fault_in(line));
         }
     }
 
@@ -139,44 +123,30 @@ impl Dialect for CopilotStream {
         let Some(models) = file.models else {
             return false;
         };
-        self.usage = models.unified();
-        self.by_model = models.apart();
-        self.usage_text = compact(bytes);
-        match self.usage {
-            Some(usage) => sink.push(EventKind::UsageSeen(usage)),
-            None => sink.push(EventKind::Warning {
-                text: "the token counts of the usage file cannot be read".to_owned(),
-            }),
-        }
+        let report = &mut self.report;
+        report.usage = models.total(Metrics::unified);
+        report.by_model = models.usage_by_model(Metrics::unified);
+        report.provider_usage = compact(bytes);
+        sink.usage(
+            report.usage,
+            "the token counts of the usage file cannot be read",
+        );
         true
     }
 
     fn done(&self) -> bool {
-        self.finals > 0 && !self.after_final
+        self.report.finals > 0 && !self.after_final
     }
 
-    fn has_ended(&self) -> bool {
-        self.finals > 0
-    }
-
-    fn by_model(&self) -> &[ModelTokens] {
-        &self.by_model
+    fn report(&self) -> &StreamReport {
+        &self.report
     }
 
     fn finish(self: Box<Self>, _sink: &mut Sink<'_>) -> StreamReport {
         StreamReport {
-            terminal: self.terminal,
-            usage: self.usage,
-            by_model: self.by_model,
-            model: self.model,
-            mcp_servers: self.servers,
-            answer: self.answer,
-            provider_usage: self.usage_text,
-            finals: self.finals,
-            spare_finals: self.finals.saturating_sub(1),
-            broke_off: self.broke_off,
+            spare_finals: self.report.finals.saturating_sub(1),
             model_requests: (self.requests > 0).then_some(self.requests),
-            ..StreamReport::default()
+            ..self.report
         }
     }
 }
@@ -184,13 +154,8 @@ impl Dialect for CopilotStream {
 impl CopilotStream {
     fn servers(&mut self, loaded: ServersLoaded) {
         let servers = loaded.servers.0.unwrap_or_default().0.into_iter();
-        self.servers = servers
-            .filter(|server| server.status != "disabled")
-            .map(|server| McpServerSeen {
-                name: server.name,
-                status: server.status,
-            })
-            .collect();
+        let enabled = servers.filter(|server| server.status != "disabled");
+        self.report.mcp_servers = enabled.map(ServerState::seen).collect();
     }
 
     /// There is no first event that tells all: the prompt comes after what is known of the session.
@@ -200,9 +165,9 @@ impl CopilotStream {
         }
         sink.push(EventKind::Started {
             session: None,
-            model: self.model.clone(),
+            model: self.report.model.clone(),
             cli_version: None,
-            mcp_servers: self.servers.clone(),
+            mcp_servers: self.report.mcp_servers.clone(),
             tools: Vec::new(),
         });
     }
@@ -212,7 +177,7 @@ impl CopilotStream {
         self.client_fault = None;
         let own = message.parent_tool_call_id.0.is_none();
         if own {
-            self.model = message.model.0.or(self.model.take());
+            self.report.model = message.model.0.or(self.report.model.take());
         }
         let text = message.content.0.unwrap_or_default();
         if text.is_empty() {
@@ -225,11 +190,11 @@ impl CopilotStream {
                 ..Told::default()
             });
             self.client_fault = Some(found.clone());
-            return sink.push(EventKind::ProviderFault(found));
+            return sink.fault(found);
         }
         let text = words(&text);
         if own {
-            self.answer = Some(text.clone());
+            self.report.answer = Some(text.clone());
         }
         sink.push(EventKind::Message { text });
     }
@@ -239,14 +204,13 @@ impl CopilotStream {
         let server = tool.mcp_server_name.0.clone();
         let mcp = server.zip(tool.mcp_tool_name.0.clone());
         let shell = matches!(tool.tool_name.as_str(), "bash" | "powershell" | "shell");
-        let command = || read::<ShellInput>(input).ok()?.command.0;
         let call = ToolCall {
             id: tool.tool_call_id.clone(),
             name: mcp
                 .as_ref()
                 .map_or_else(|| capped(&tool.tool_name), mcp_name),
             mcp,
-            command: if shell { command() } else { None },
+            command: shell.then(|| command_in(input)).flatten(),
             arguments: words(input),
             parent: tool.parent_tool_call_id.0.clone(),
         };
@@ -276,12 +240,11 @@ impl CopilotStream {
             status: told.status_code.0,
             code: told.error_code.0.as_deref(),
             message,
-            fatal: false,
             ..Told::default()
         });
-        self.broke_off |= self.is_answering && found.status.is_none();
+        self.report.broke_off |= self.is_answering && found.status.is_none();
         self.client_fault = Some(found.clone());
-        sink.push(EventKind::ProviderFault(found));
+        sink.fault(found);
     }
 
     /// The session gave up: whether the run did, its exit code tells.
@@ -297,35 +260,28 @@ impl CopilotStream {
             status: told.status_code.0,
             code,
             message,
-            fatal: false,
             ..Told::default()
         });
         if let Some(known) = &self.client_fault {
             found.status = found.status.or(known.status);
         }
         self.client_fault = Some(found.clone());
-        sink.push(EventKind::ProviderFault(found));
+        sink.fault(found);
     }
 
     /// The last word. An aborted run tells exit code 0, and so does one whose last answer the provider's filter took.
     fn result(&mut self, exit_code: Option<i64>, sink: &mut Sink<'_>) {
-        self.finals = self.finals.saturating_add(1);
         self.after_final = false;
         let known = self.client_fault.as_ref();
         let refused = known.is_some_and(|known| known.kind == ProviderFaultKind::Refusal);
         let ok = exit_code == Some(0) && !self.aborted && !refused;
-        self.terminal = if ok { Terminal::Done } else { Terminal::Failed };
         if let Some(known) = self.client_fault.take().filter(|_| !ok && !self.aborted) {
-            let known = ProviderFault {
+            sink.fault(ProviderFault {
                 fatal: true,
                 ..known
-            };
-            sink.push(EventKind::ProviderFault(known));
+            });
         }
-        sink.push(EventKind::Finished {
-            ok,
-            answer: self.answer.clone(),
-        });
+        sink.finished(ok, &mut self.report);
     }
 }
 

@@ -6,43 +6,40 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::by_model::ByModel;
-use crate::wire::{Count, Few, Loose, ServerState, add, model_name};
-use proctor_model::{ModelTokens, Usage};
+use crate::wire::{Count, Few, Loose, ServerState, WithMessage, usage_with_cache_inside};
+use proctor_model::Usage;
 
 /// A line.
 #[derive(Debug, Deserialize)]
 pub(super) struct Line<'a> {
-    #[serde(rename = "type", borrow, default)]
+    #[serde(rename = "type", borrow)]
     pub(super) kind: Option<Cow<'a, str>>,
-    #[serde(borrow, default)]
+    #[serde(borrow)]
     pub(super) data: Option<&'a RawValue>,
-    #[serde(rename = "exitCode", default)]
+    #[serde(rename = "exitCode")]
     pub(super) exit_code: Option<i64>,
 }
 
 /// `session.mcp_servers_loaded`
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
 pub(super) struct ServersLoaded {
-    #[serde(default)]
     pub(super) servers: Loose<Few<ServerState>>,
 }
 
 /// `session.tools_updated`
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
 pub(super) struct WithModel {
-    #[serde(default)]
     pub(super) model: Loose<String>,
 }
 
 /// `assistant.message`, `assistant.reasoning`
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
 pub(super) struct Said {
-    #[serde(default)]
     pub(super) content: Loose<String>,
-    #[serde(default)]
     pub(super) model: Loose<String>,
-    #[serde(default)]
     pub(super) parent_tool_call_id: Loose<String>,
 }
 
@@ -52,7 +49,7 @@ pub(super) struct Said {
 pub(super) struct Started<'a> {
     pub(super) tool_call_id: String,
     pub(super) tool_name: String,
-    #[serde(borrow, default)]
+    #[serde(borrow)]
     pub(super) arguments: Option<&'a RawValue>,
     #[serde(default)]
     pub(super) mcp_server_name: Loose<String>,
@@ -62,141 +59,93 @@ pub(super) struct Started<'a> {
     pub(super) parent_tool_call_id: Loose<String>,
 }
 
-/// The input of the shell tool.
-#[derive(Debug, Deserialize)]
-pub(super) struct ShellInput {
-    #[serde(default)]
-    pub(super) command: Loose<String>,
-}
-
 /// `tool.execution_complete`
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Completed {
     pub(super) tool_call_id: String,
-    #[serde(default)]
     pub(super) success: Option<bool>,
     #[serde(default)]
     pub(super) result: Loose<Answer>,
     #[serde(default)]
-    pub(super) error: Loose<Message>,
+    pub(super) error: Loose<WithMessage>,
     #[serde(default)]
     pub(super) shell_execution: Loose<ShellExecution>,
 }
 
 /// What a tool answered.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
 pub(super) struct Answer {
-    #[serde(default)]
     pub(super) content: Loose<String>,
 }
 
-/// `{message}`
-#[derive(Debug, Deserialize)]
-pub(super) struct Message {
-    #[serde(default)]
-    pub(super) message: Loose<String>,
-}
-
 /// How a command ended.
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
 pub(super) struct ShellExecution {
-    #[serde(default)]
     pub(super) exit_code: Loose<i32>,
 }
 
 /// `model.call_failure`
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
 pub(super) struct CallFailure {
-    #[serde(default)]
     pub(super) status_code: Loose<u16>,
-    #[serde(default)]
     pub(super) error_code: Loose<String>,
-    #[serde(default)]
     pub(super) error_message: Loose<String>,
 }
 
 /// `session.error`
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
 pub(super) struct SessionError {
-    #[serde(default)]
     pub(super) error_type: Loose<String>,
-    #[serde(default)]
     pub(super) message: Loose<String>,
-    #[serde(default)]
     pub(super) status_code: Loose<u16>,
 }
 
 /// What `--usage-output-file` holds.
 #[derive(Debug, Deserialize)]
 pub(super) struct UsageFile {
-    #[serde(rename = "modelMetrics", default)]
+    #[serde(rename = "modelMetrics")]
     pub(super) models: Option<ByModel<Metrics>>,
 }
 
-impl ByModel<Metrics> {
-    /// All models together; `None` where a count is unreadable.
+impl Metrics {
+    /// Its tokens; `None` where a count is unreadable or the main ones are missing.
     pub(super) fn unified(&self) -> Option<Usage> {
-        let mut models = self.0.iter().map(|(_, metrics)| &metrics.usage);
-        models.try_fold(Usage::default(), |total, tokens| {
-            Some(add(total, tokens.unified()?))
-        })
-    }
-
-    /// Each model apart; empty where a count is unreadable.
-    pub(super) fn apart(&self) -> Vec<ModelTokens> {
-        let models = self.0.iter().map(|(model, metrics)| {
-            Some(ModelTokens {
-                model: model_name(model),
-                usage: metrics.usage.unified()?,
-                ..ModelTokens::default()
-            })
-        });
-        models.collect::<Option<_>>().unwrap_or_default()
+        self.usage.unified()
     }
 }
 
 /// What is told of one model.
 #[derive(Debug, Default, Deserialize)]
+#[serde(default)]
 pub(super) struct Metrics {
-    #[serde(default)]
     usage: ModelUse,
 }
 
 /// Tokens of a model: cached ones are part of `inputTokens`, reasoning is part of `outputTokens`.
-#[derive(Debug, Default, Clone, Copy, Deserialize)]
-#[serde(rename_all = "camelCase")]
-#[expect(clippy::struct_field_names, reason = "the names of the wire")]
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
 pub(crate) struct ModelUse {
-    #[serde(default)]
+    /// The model, where it stands beside its tokens.
+    pub(crate) model: Loose<String>,
     input_tokens: Count,
-    #[serde(default)]
     output_tokens: Count,
-    #[serde(default)]
     cache_read_tokens: Count,
-    #[serde(default)]
     cache_write_tokens: Count,
 }
 
 impl ModelUse {
     /// Each token counted once; `None` where a count is unreadable or the main ones are missing.
-    pub(crate) fn unified(self) -> Option<Usage> {
-        if self.input_tokens == Count::Absent && self.output_tokens == Count::Absent {
-            return None;
-        }
-        let input = self.input_tokens.value()?;
-        let cached_read = self.cache_read_tokens.value()?;
-        let cache_write = self.cache_write_tokens.value()?;
-        Some(Usage {
-            uncached_input: input
-                .saturating_sub(cached_read)
-                .saturating_sub(cache_write),
-            cached_read,
-            cache_write,
-            output: self.output_tokens.value()?,
-        })
+    pub(crate) fn unified(&self) -> Option<Usage> {
+        usage_with_cache_inside(
+            self.input_tokens,
+            self.output_tokens,
+            self.cache_read_tokens,
+            self.cache_write_tokens,
+        )
     }
 }

@@ -11,16 +11,14 @@ use serde_json::value::RawValue;
 
 use crate::calls::{Calls, mcp_name, server_and_tool};
 use crate::colours::without_colours;
-use crate::fault::{Told, fault, speaks_of_failure, tells_no_login};
+use crate::fault::{Told, fault, fault_in, speaks_of_failure, tells_no_login};
 use crate::gemini::wire::{
-    ApiErrorBody, Failure, Init, Message, Problem, RunResult, ShellInput, Stats, ToolResultLine,
-    ToolUse,
+    ApiErrorBody, Failure, Init, Message, RunResult, ToolResultLine, ToolUse, read_stats,
 };
 use crate::stream::{Dialect, Sink};
-use crate::wire::{Head, WORDS_CAP, border, capped, read, words};
+use crate::wire::{Head, WORDS_CAP, WithMessage, border, capped, command_in, read, words};
 use proctor_model::{
-    EventKind, ModelTokens, ProviderFault, ProviderFaultKind, StreamReport, Terminal, ToolCall,
-    ToolResult, Usage,
+    EventKind, ModelTokens, ProviderFault, ProviderFaultKind, StreamReport, ToolCall, ToolResult,
 };
 
 /// Warnings and retries that standard error may give at most.
@@ -28,10 +26,6 @@ const STDERR_CAP: u32 = 100;
 
 /// What is kept of a Gemini CLI stream.
 #[derive(Debug, Default)]
-#[expect(
-    clippy::struct_excessive_bools,
-    reason = "each is another thing that was or was not told"
-)]
 pub(super) struct GeminiStream {
     calls: Calls,
     /// The MCP servers that the agent was given; `None` where nobody said.
@@ -42,17 +36,9 @@ pub(super) struct GeminiStream {
     asked: Option<String>,
     /// A refusal that it told before its result, which does not repeat it.
     refused: Option<ProviderFault>,
-    usage: Option<Usage>,
-    by_model: Vec<ModelTokens>,
-    usage_text: Option<String>,
-    terminal: Terminal,
-    finals: u32,
     after_final: bool,
-    answer: Option<String>,
     stderr: u32,
-    /// Whether an answer of the model broke off.
-    broke_off: bool,
-    mcp_trouble: bool,
+    report: StreamReport,
 }
 
 impl Dialect for GeminiStream {
@@ -75,9 +61,7 @@ impl Dialect for GeminiStream {
             "tool_result" => self.tool_result(read(text)?, sink),
             "result" => self.result(&read(text)?, sink)?,
             "error" => self.problem(&read(text)?, sink),
-            other => sink.push(EventKind::Unknown {
-                name: capped(other),
-            }),
+            other => sink.unknown(other),
         }
         Ok(())
     }
@@ -85,7 +69,7 @@ impl Dialect for GeminiStream {
     /// The client tells its retries here alone, and that nobody is logged in.
     fn stderr_line(&mut self, line: &str, sink: &mut Sink<'_>) {
         let line = &*without_colours(line);
-        self.mcp_trouble |= line.starts_with("MCP issues detected");
+        self.report.mcp_trouble |= line.starts_with("MCP issues detected");
         let retry = line.starts_with("Attempt ") && line.contains(" failed");
         let fault_told = retry || (!self.begun && tells_no_login(line));
         let told = fault_told || line.starts_with("Error") || line.starts_with("API Error");
@@ -95,46 +79,30 @@ impl Dialect for GeminiStream {
         self.stderr += 1;
         let text = &line[..border(line, 2000)];
         if fault_told {
-            sink.push(EventKind::ProviderFault(fault(&Told {
-                message: text,
-                ..Told::default()
-            })));
+            sink.fault(fault_in(text));
         } else {
-            let text = text.to_owned();
-            sink.push(EventKind::Warning { text });
+            sink.warn(text);
         }
     }
 
     fn done(&self) -> bool {
-        self.finals > 0 && !self.after_final
+        self.report.finals > 0 && !self.after_final
     }
 
-    fn has_ended(&self) -> bool {
-        self.finals > 0
-    }
-
-    fn by_model(&self) -> &[ModelTokens] {
-        &self.by_model
+    fn report(&self) -> &StreamReport {
+        &self.report
     }
 
     /// Tokens come with the result alone; it tells no cost.
     fn finish(mut self: Box<Self>, sink: &mut Sink<'_>) -> StreamReport {
         self.flush(sink);
-        let (model, further_models) = served(&self.by_model);
+        let (model, further_models) = served(&self.report.by_model);
         StreamReport {
-            terminal: self.terminal,
-            usage: self.usage,
             model_is_asked: model.is_none(),
             model: model.or(self.asked),
             further_models,
-            by_model: self.by_model,
-            answer: self.answer,
-            provider_usage: self.usage_text,
-            finals: self.finals,
-            spare_finals: self.finals.saturating_sub(1),
-            broke_off: self.broke_off,
-            mcp_trouble: self.mcp_trouble,
-            ..StreamReport::default()
+            spare_finals: self.report.finals.saturating_sub(1),
+            ..self.report
         }
     }
 }
@@ -171,7 +139,7 @@ impl GeminiStream {
 
     fn flush(&mut self, sink: &mut Sink<'_>) {
         if let Some((at, text)) = self.pending.take() {
-            self.answer = Some(text.clone());
+            self.report.answer = Some(text.clone());
             sink.push_at(at, EventKind::Message { text });
         }
     }
@@ -180,14 +148,13 @@ impl GeminiStream {
         let input = tool.parameters.map_or("{}", RawValue::get);
         let mcp = self.mcp_parts(&tool.tool_name);
         let shell = tool.tool_name == "run_shell_command";
-        let command = || serde_json::from_str::<ShellInput>(input).ok()?.command.0;
         let call = ToolCall {
             id: tool.tool_id.clone(),
             name: mcp
                 .as_ref()
                 .map_or_else(|| capped(&tool.tool_name), mcp_name),
             mcp,
-            command: if shell { command() } else { None },
+            command: shell.then(|| command_in(input)).flatten(),
             arguments: words(input),
             parent: None,
         };
@@ -219,56 +186,46 @@ impl GeminiStream {
     }
 
     fn result(&mut self, last: &RunResult<'_>, sink: &mut Sink<'_>) -> Result<(), String> {
-        let counts = last.stats.map(|stats| read::<Stats>(stats.get()));
+        let counts = last.stats.map(|stats| read_stats(stats.get()));
         let counts = counts.transpose()?;
-        self.finals = self.finals.saturating_add(1);
         self.after_final = false;
         let ok = last.status.as_deref() == Some("success");
-        self.terminal = if ok { Terminal::Done } else { Terminal::Failed };
-        if let Some(counts) = &counts {
-            self.usage = counts.unified();
-            self.by_model = counts.apart();
-            self.usage_text = last.stats.map(|stats| capped(stats.get()));
-            match self.usage {
-                Some(usage) => sink.push(EventKind::UsageSeen(usage)),
-                None => sink.push(EventKind::Warning {
-                    text: "the token counts of the result cannot be read".to_owned(),
-                }),
-            }
+        if let Some((counts, models)) = counts {
+            let report = &mut self.report;
+            report.usage = counts.unified();
+            report.by_model = models.apart();
+            report.provider_usage = last.stats.map(|stats| capped(stats.get()));
+            sink.usage(
+                report.usage,
+                "the token counts of the result cannot be read",
+            );
         }
         match (last.error.0.as_ref(), self.refused.take()) {
-            (None, Some(refused)) if !ok => sink.push(EventKind::ProviderFault(ProviderFault {
+            (None, Some(refused)) if !ok => sink.fault(ProviderFault {
                 fatal: true,
                 ..refused
-            })),
+            }),
             (error, _) if !ok => {
                 let message = error.and_then(|error| error.message.0.as_deref());
-                self.broke_off |= message.is_some_and(tells_a_cut);
+                self.report.broke_off |= message.is_some_and(tells_a_cut);
                 failure(error, sink);
             }
             _ => {}
         }
-        sink.push(EventKind::Finished {
-            ok,
-            answer: self.answer.clone(),
-        });
+        sink.finished(ok, &mut self.report);
         Ok(())
     }
 
     /// A remark of the client: a loop that was seen, turns that ran out. Of failures of the provider it tells refusals here
     /// alone.
-    fn problem(&mut self, told: &Problem, sink: &mut Sink<'_>) {
+    fn problem(&mut self, told: &WithMessage, sink: &mut Sink<'_>) {
         let message = told.message.0.as_deref().unwrap_or_default();
-        let found = fault(&Told {
-            message,
-            ..Told::default()
-        });
+        let found = fault_in(message);
         if found.kind == ProviderFaultKind::Refusal {
             self.refused = Some(found.clone());
-            return sink.push(EventKind::ProviderFault(found));
+            return sink.fault(found);
         }
-        let text = capped(message);
-        sink.push(EventKind::Warning { text });
+        sink.warn(message);
     }
 }
 
@@ -294,8 +251,7 @@ fn failure(told: Option<&Failure>, sink: &mut Sink<'_>) {
     let kind = told.and_then(|told| told.kind.0.as_deref());
     let by_api = message.contains("API Error") || speaks_of_failure(message);
     if !by_api && kind != Some("FatalAuthenticationError") {
-        let text = capped(message);
-        return sink.push(EventKind::Warning { text });
+        return sink.warn(message);
     }
     let body = ApiErrorBody::inside(message);
     let words = body.as_ref().and_then(|body| body.message.0.clone());
@@ -305,11 +261,11 @@ fn failure(told: Option<&Failure>, sink: &mut Sink<'_>) {
         _ if tells_a_cut(message) => Some("server_error"),
         _ => body.as_ref().and_then(ApiErrorBody::word),
     };
-    sink.push(EventKind::ProviderFault(fault(&Told {
+    sink.fault(fault(&Told {
         status: body.as_ref().and_then(|body| body.code.0),
         code,
         message: words.as_deref().unwrap_or(message),
         fatal: true,
         ..Told::default()
-    })));
+    }));
 }

@@ -4,26 +4,22 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::by_model::ByModel;
-use crate::wire::{Count, Few, Loose, model_name};
+use crate::wire::{Count, Few, Loose, read, usage_with_cache_inside};
 use proctor_model::{ModelTokens, Usage};
 
 /// `init`
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
 pub(super) struct Init {
-    #[serde(default)]
     pub(super) session_id: Loose<String>,
-    #[serde(default)]
     pub(super) model: Loose<String>,
 }
 
 /// `message`: a piece of one, where `delta` is true.
 #[derive(Debug, Deserialize)]
 pub(super) struct Message {
-    #[serde(default)]
     pub(super) role: Option<String>,
-    #[serde(default)]
     pub(super) content: Option<String>,
-    #[serde(default)]
     pub(super) delta: Option<bool>,
 }
 
@@ -32,22 +28,14 @@ pub(super) struct Message {
 pub(super) struct ToolUse<'a> {
     pub(super) tool_name: String,
     pub(super) tool_id: String,
-    #[serde(borrow, default)]
+    #[serde(borrow)]
     pub(super) parameters: Option<&'a RawValue>,
-}
-
-/// The input of the shell tool.
-#[derive(Debug, Deserialize)]
-pub(super) struct ShellInput {
-    #[serde(default)]
-    pub(super) command: Loose<String>,
 }
 
 /// `tool_result`
 #[derive(Debug, Deserialize)]
 pub(super) struct ToolResultLine {
     pub(super) tool_id: String,
-    #[serde(default)]
     pub(super) status: Option<String>,
     #[serde(default)]
     pub(super) output: Loose<String>,
@@ -56,120 +44,84 @@ pub(super) struct ToolResultLine {
 }
 
 /// What failed, of a tool or of the run.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
 pub(super) struct Failure {
-    #[serde(rename = "type", default)]
+    #[serde(rename = "type")]
     pub(super) kind: Loose<String>,
-    #[serde(default)]
-    pub(super) message: Loose<String>,
-}
-
-/// `error`
-#[derive(Debug, Deserialize)]
-pub(super) struct Problem {
-    #[serde(default)]
     pub(super) message: Loose<String>,
 }
 
 /// `result`
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
 pub(super) struct RunResult<'a> {
-    #[serde(default)]
     pub(super) status: Option<String>,
-    #[serde(default)]
     pub(super) error: Loose<Failure>,
-    #[serde(borrow, default)]
+    #[serde(borrow)]
     pub(super) stats: Option<&'a RawValue>,
 }
 
-/// Tokens of the whole run.
-#[derive(Debug, Deserialize)]
-pub(super) struct Stats {
-    #[serde(default)]
-    input_tokens: Count,
-    #[serde(default)]
-    output_tokens: Count,
-    #[serde(default)]
-    cached: Count,
-    #[serde(default)]
-    total_tokens: Count,
-    #[serde(default)]
+/// Tokens by model, beside those of the whole run.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Models {
     models: Loose<ByModel<Counts>>,
+}
+
+/// The tokens of a run, in all and by model.
+///
+/// # Errors
+/// Why they cannot be read.
+pub(super) fn read_stats(stats: &str) -> Result<(Counts, Models), String> {
+    Ok((read(stats)?, read(stats)?))
 }
 
 /// Tokens: cached ones are part of `input_tokens`, thoughts are told in the total alone.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Deserialize)]
-struct Counts {
-    #[serde(default)]
+#[serde(default)]
+pub(super) struct Counts {
     input_tokens: Count,
-    #[serde(default)]
     output_tokens: Count,
-    #[serde(default)]
     cached: Count,
-    #[serde(default)]
     total_tokens: Count,
 }
 
-impl Stats {
-    /// Each token counted once; `None` where a count is unreadable or the main ones are missing.
-    pub(super) fn unified(&self) -> Option<Usage> {
-        let all = Counts {
-            input_tokens: self.input_tokens,
-            output_tokens: self.output_tokens,
-            cached: self.cached,
-            total_tokens: self.total_tokens,
-        };
-        all.unified()
-    }
-
+impl Models {
     /// Each model apart; empty where a count is unreadable.
     pub(super) fn apart(&self) -> Vec<ModelTokens> {
-        let models = self.models.0.iter().flat_map(|models| &models.0);
-        let models = models.map(|(model, counts)| {
-            Some(ModelTokens {
-                model: model_name(model),
-                usage: counts.unified()?,
-                ..ModelTokens::default()
-            })
-        });
-        models.collect::<Option<_>>().unwrap_or_default()
+        let models = self.models.0.as_ref();
+        models.map_or_else(Vec::new, |models| models.usage_by_model(Counts::unified))
     }
 }
 
 impl Counts {
-    fn unified(&self) -> Option<Usage> {
-        if self.input_tokens == Count::Absent && self.output_tokens == Count::Absent {
-            return None;
-        }
-        let input = self.input_tokens.value()?;
-        let cached_read = self.cached.value()?;
-        let output = self.output_tokens.value()?;
+    /// Each token counted once; `None` where a count is unreadable or the main ones are missing.
+    pub(super) fn unified(&self) -> Option<Usage> {
+        let (input, output) = (self.input_tokens, self.output_tokens);
+        let told = usage_with_cache_inside(input, output, self.cached, Count::Absent)?;
+        let beyond_input = self.total_tokens.value()?.saturating_sub(input.value()?);
         Some(Usage {
-            uncached_input: input.saturating_sub(cached_read),
-            cached_read,
-            cache_write: 0,
-            output: output.max(self.total_tokens.value()?.saturating_sub(input)),
+            output: told.output.max(beyond_input),
+            ..told
         })
     }
 }
 
 /// An error of the API inside a message.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
 pub(super) struct ApiErrorBody {
-    #[serde(default)]
     pub(super) code: Loose<u16>,
-    #[serde(default)]
     pub(super) message: Loose<String>,
-    #[serde(default)]
     status: Loose<String>,
-    #[serde(default)]
     details: Loose<Few<Detail>>,
 }
 
 /// More about an error of the API.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
 struct Detail {
-    #[serde(default)]
     reason: Loose<String>,
 }
 

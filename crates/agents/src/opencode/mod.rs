@@ -13,16 +13,16 @@ pub use in_force::without_servers;
 use serde_json::value::RawValue;
 
 use crate::calls::{Calls, mcp_name, server_and_tool};
-use crate::fault::{Told, fault};
+use crate::fault::{Told, fault, fault_in};
 use crate::opencode::log::{Cause, unavailable};
 use crate::opencode::wire::{
-    Failed, Headers, Invalid, Line, Part, ShellInput, StepFinish, StepTokens, Text, Tool, code_of,
+    Failed, Headers, Invalid, Line, Part, StepFinish, StepTokens, Text, Tool, code_of,
 };
 use crate::stream::{Dialect, Sink};
-use crate::wire::{add, api_word, capped, read, words};
+use crate::wire::{api_word, capped, command_in, read, words};
 use proctor_model::{
-    EventKind, McpServerSeen, ProviderFaultKind, SeenIds, Side, StreamReport, Terminal, ToolCall,
-    ToolResult, Usage, is_amount,
+    EventKind, ProviderFaultKind, SeenIds, Side, StreamReport, Terminal, ToolCall, ToolResult,
+    Usage, is_amount,
 };
 
 /// How the tools of a server begin: whatever its name holds beside letters, digits, `_` and `-` becomes `_`.
@@ -77,24 +77,19 @@ pub(super) struct OpencodeStream {
     /// Steps whose tokens, or whose cost, were none.
     unreadable: u64,
     unpriced: u64,
-    terminal: Terminal,
-    finals: u32,
-    answer: Option<String>,
     failed: bool,
     /// Failures that its log told.
     warnings: u32,
-    /// Servers that did not come up, by its log.
-    missing_servers: Vec<McpServerSeen>,
     /// Why a turn failed of which the stream tells no more than that it did.
     cause: Cause,
     /// Sessions whose request failed since the model answered last.
     failing: Vec<String>,
     /// Whether a step began and has not ended.
     step_is_open: bool,
-    /// Whether an answer of the model broke off.
-    broke_off: bool,
     /// Whether sub-agents worked, of which the stream tells neither tokens nor costs.
     had_sub_agents: bool,
+    /// Its MCP servers are those that did not come up, by its log.
+    report: StreamReport,
 }
 
 impl Dialect for OpencodeStream {
@@ -136,9 +131,7 @@ impl Dialect for OpencodeStream {
             "tool_use" => self.tool(&read(part()?)?, sink),
             "step_finish" => self.step_finished(&read(part()?)?, sink),
             "error" => self.failure(line.error.0.as_ref(), sink),
-            other => sink.push(EventKind::Unknown {
-                name: capped(other),
-            }),
+            other => sink.unknown(other),
         }
         Ok(())
     }
@@ -147,11 +140,11 @@ impl Dialect for OpencodeStream {
     /// none of the agent's.
     fn stderr_line(&mut self, line: &str, sink: &mut Sink<'_>) {
         if let Some(found) = self.cause.read(line) {
-            return sink.push(EventKind::ProviderFault(found));
+            return sink.fault(found);
         }
-        let room = self.missing_servers.len() < WARNINGS_CAP as usize;
-        self.missing_servers
-            .extend(unavailable(line).filter(|_| room));
+        let missing = &mut self.report.mcp_servers;
+        let room = missing.len() < WARNINGS_CAP as usize;
+        missing.extend(unavailable(line).filter(|_| room));
         let is_failure = line.starts_with("timestamp=")
             && line.contains(" level=ERROR ")
             && line.contains(" message=\"stream error\" ")
@@ -163,28 +156,25 @@ impl Dialect for OpencodeStream {
         let told = told.map(|told| serde_json::from_str(told).unwrap_or_else(|_| told.to_owned()));
         if let Some(told) = told {
             self.warnings += 1;
-            self.broke_off |= told.starts_with(API_ERROR) && tells_a_cut(&told);
+            self.report.broke_off |= told.starts_with(API_ERROR) && tells_a_cut(&told);
             let message = told
                 .split_once("Error: ")
                 .map_or(told.as_str(), |(_, it)| it);
-            let mut found = fault(&Told {
-                message,
-                ..Told::default()
-            });
+            let mut found = fault_in(message);
             let is_tried_again = told.starts_with(API_ERROR) && self.fails_again(line);
             if is_tried_again && found.kind == ProviderFaultKind::Other {
                 found.kind = ProviderFaultKind::Unreachable;
             }
-            sink.push(EventKind::ProviderFault(found));
+            sink.fault(found);
         }
     }
 
     fn done(&self) -> bool {
-        self.terminal != Terminal::None
+        self.report.terminal != Terminal::None
     }
 
-    fn has_ended(&self) -> bool {
-        self.terminal != Terminal::None
+    fn report(&self) -> &StreamReport {
+        &self.report
     }
 
     /// Tokens and costs are those of all steps that ended; it tells neither model nor version.
@@ -193,19 +183,14 @@ impl Dialect for OpencodeStream {
         // It tells a cost of nothing for a model whose price it does not know.
         let free = self.cost_usd == 0.0 && self.usage != Usage::default();
         let priced = self.steps > 0 && self.unpriced == 0 && self.cost_usd.is_finite() && !free;
-        let lower_bound = told && (self.terminal == Terminal::None || self.had_sub_agents);
+        let lower_bound = told && (self.report.terminal == Terminal::None || self.had_sub_agents);
         StreamReport {
-            terminal: self.terminal,
             usage: told.then_some(self.usage),
             usage_is_lower_bound: lower_bound,
             provider_cost_is_lower_bound: lower_bound && priced,
             provider_cost_usd: priced.then_some(self.cost_usd),
-            answer: self.answer,
-            finals: self.finals,
-            broke_off: self.broke_off,
-            mcp_servers: self.missing_servers,
             model_requests: (self.steps > 0).then_some(self.steps),
-            ..StreamReport::default()
+            ..self.report
         }
     }
 }
@@ -228,15 +213,15 @@ impl OpencodeStream {
     /// answer broke off, and it is asked for again.
     fn step_started(&mut self) {
         self.failing.clear();
-        self.broke_off |= std::mem::replace(&mut self.step_is_open, true);
+        self.report.broke_off |= std::mem::replace(&mut self.step_is_open, true);
         if !self.failed {
-            self.terminal = Terminal::None;
+            self.report.terminal = Terminal::None;
         }
     }
 
     fn message(&mut self, text: &Text, sink: &mut Sink<'_>) {
         let text = words(text.text.as_deref().unwrap_or_default());
-        self.answer = Some(text.clone());
+        self.report.answer = Some(text.clone());
         sink.push(EventKind::Message { text });
     }
 
@@ -250,7 +235,6 @@ impl OpencodeStream {
         let name = asked.flatten().unwrap_or_else(|| tool.name.clone());
         let mcp = self.mcp_parts(&name, invalid);
         let shell = tool.name == "bash";
-        let command = || read::<ShellInput>(input).ok()?.command.0;
         self.had_sub_agents |= tool.name == "task"
             && (state.metadata.0.as_ref()).is_some_and(|told| told.session.0.is_some());
         let exit_code = state.metadata.0.as_ref().and_then(|told| told.exit.0);
@@ -260,7 +244,7 @@ impl OpencodeStream {
                 id: tool.call_id.clone(),
                 name: mcp.as_ref().map_or_else(|| capped(&name), mcp_name),
                 mcp,
-                command: if shell { command() } else { None },
+                command: shell.then(|| command_in(input)).flatten(),
                 arguments: words(input),
                 parent: None,
             },
@@ -304,7 +288,7 @@ impl OpencodeStream {
         }
         match step.tokens.as_ref().and_then(StepTokens::unified) {
             Some(usage) => {
-                self.usage = add(self.usage, usage);
+                self.usage = self.usage.plus(usage);
                 sink.push(EventKind::UsageSeen(self.usage));
             }
             None => self.unreadable += 1,
@@ -314,12 +298,7 @@ impl OpencodeStream {
             Some("tool-calls" | "unknown") | None
         );
         if !goes_on && !self.failed {
-            self.terminal = Terminal::Done;
-            self.finals = self.finals.saturating_add(1);
-            sink.push(EventKind::Finished {
-                ok: true,
-                answer: self.answer.clone(),
-            });
+            sink.finished(true, &mut self.report);
         }
     }
 
@@ -333,16 +312,13 @@ impl OpencodeStream {
         self.failed = true;
         let status = data.and_then(|data| data.status_code.0);
         let is_cut = status.is_none() && message.is_some_and(tells_a_cut);
-        self.broke_off |= (std::mem::take(&mut self.step_is_open) || is_cut) && !aborted;
-        self.terminal = Terminal::Failed;
-        self.finals = self.finals.saturating_add(1);
+        self.report.broke_off |= (std::mem::take(&mut self.step_is_open) || is_cut) && !aborted;
         if aborted {
-            let text = "the session was aborted".to_owned();
-            sink.push(EventKind::Warning { text });
+            sink.warn("the session was aborted");
         } else {
             let mark = data.and_then(|data| data.mark.0.as_deref());
             let logged = mark.and_then(|mark| self.cause.of(mark));
-            sink.push(EventKind::ProviderFault(logged.unwrap_or_else(|| {
+            sink.fault(logged.unwrap_or_else(|| {
                 fault(&Told {
                     status,
                     code: name.and_then(code_of).or(by_provider.as_deref()),
@@ -350,11 +326,8 @@ impl OpencodeStream {
                     fatal: true,
                     reset: headers.and_then(Headers::reset),
                 })
-            })));
+            }));
         }
-        sink.push(EventKind::Finished {
-            ok: false,
-            answer: self.answer.clone(),
-        });
+        sink.finished(false, &mut self.report);
     }
 }

@@ -11,29 +11,28 @@ use crate::wire::{Count, Loose};
 use proctor_model::{Reset, Usage};
 
 /// A line.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
 pub(super) struct Line<'a> {
-    #[serde(rename = "type", borrow, default)]
+    #[serde(rename = "type", borrow)]
     pub(super) kind: Option<Cow<'a, str>>,
-    #[serde(rename = "sessionID", default)]
+    #[serde(rename = "sessionID")]
     pub(super) session: Loose<String>,
-    #[serde(borrow, default)]
+    #[serde(borrow)]
     pub(super) part: Option<&'a RawValue>,
-    #[serde(default)]
     pub(super) error: Loose<Failed>,
 }
 
 /// What all parts have.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
 pub(super) struct Part {
-    #[serde(default)]
     pub(super) id: Loose<String>,
 }
 
 /// `text`, `reasoning`
 #[derive(Debug, Deserialize)]
 pub(super) struct Text {
-    #[serde(default)]
     pub(super) text: Option<String>,
 }
 
@@ -49,73 +48,56 @@ pub(super) struct Tool<'a> {
 }
 
 /// How a tool ended.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
 pub(super) struct State<'a> {
-    #[serde(default)]
     pub(super) status: Option<String>,
-    #[serde(borrow, default)]
+    #[serde(borrow)]
     pub(super) input: Option<&'a RawValue>,
-    #[serde(default)]
     pub(super) output: Loose<String>,
-    #[serde(default)]
     pub(super) error: Loose<String>,
-    #[serde(default)]
     pub(super) metadata: Loose<Metadata>,
 }
 
 /// What some tools add: the shell its exit code, the one for sub-agents the session that it made.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
 pub(super) struct Metadata {
-    #[serde(default)]
     pub(super) exit: Loose<i32>,
-    #[serde(rename = "sessionId", default)]
+    #[serde(rename = "sessionId")]
     pub(super) session: Loose<String>,
 }
 
-/// The input of the shell tool.
-#[derive(Debug, Deserialize)]
-pub(super) struct ShellInput {
-    #[serde(default)]
-    pub(super) command: Loose<String>,
-}
-
 /// The input of the tool that stands for those that do not exist.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
 pub(super) struct Invalid {
-    #[serde(default)]
     pub(super) tool: Loose<String>,
 }
 
 /// `step_finish`
 #[derive(Debug, Deserialize)]
 pub(super) struct StepFinish {
-    #[serde(default)]
     pub(super) reason: Option<String>,
-    #[serde(default)]
     pub(super) cost: Option<f64>,
-    #[serde(default)]
     pub(super) tokens: Option<StepTokens>,
 }
 
 /// Tokens of a request: `input` is uncached, `output` is without reasoning.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
 pub(super) struct StepTokens {
-    #[serde(default)]
     input: Count,
-    #[serde(default)]
     output: Count,
-    #[serde(default)]
     reasoning: Count,
-    #[serde(default)]
     cache: Option<Cache>,
 }
 
 /// Cached tokens of a request.
 #[derive(Debug, Default, Clone, Copy, Deserialize)]
+#[serde(default)]
 struct Cache {
-    #[serde(default)]
     read: Count,
-    #[serde(default)]
     write: Count,
 }
 
@@ -137,28 +119,27 @@ impl StepTokens {
 }
 
 /// `error`
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
 pub(super) struct Failed {
-    #[serde(default)]
     pub(super) name: Loose<String>,
-    #[serde(default)]
     pub(super) data: Loose<FailedData>,
 }
 
 /// What failed.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
 pub(super) struct FailedData {
-    #[serde(default)]
     pub(super) message: Loose<String>,
-    #[serde(rename = "statusCode", default)]
+    #[serde(rename = "statusCode")]
     pub(super) status_code: Loose<u16>,
-    #[serde(rename = "responseHeaders", default)]
+    #[serde(rename = "responseHeaders")]
     pub(super) headers: Loose<Headers>,
     /// The provider's answer as it came.
-    #[serde(rename = "responseBody", default)]
+    #[serde(rename = "responseBody")]
     pub(super) body: Loose<String>,
     /// By what its log tells the cause, where this tells none.
-    #[serde(rename = "ref", default)]
+    #[serde(rename = "ref")]
     pub(super) mark: Loose<String>,
 }
 
@@ -174,14 +155,15 @@ pub(super) fn code_of(name: &str) -> Option<&'static str> {
 }
 
 /// Headers of the provider's answer.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
 pub(super) struct Headers {
-    #[serde(rename = "retry-after-ms", default)]
+    #[serde(rename = "retry-after-ms")]
     pub(super) retry_after_ms: Loose<String>,
-    #[serde(rename = "retry-after", default)]
+    #[serde(rename = "retry-after")]
     pub(super) retry_after: Loose<String>,
     /// When a limit of an account with Anthropic ends, in seconds since 1970.
-    #[serde(rename = "anthropic-ratelimit-unified-reset", default)]
+    #[serde(rename = "anthropic-ratelimit-unified-reset")]
     pub(super) unified_reset: Loose<String>,
 }
 

@@ -5,21 +5,19 @@ use std::collections::HashMap;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
+use crate::by_model::{MODELS_CAP, model_of};
 use crate::claude::ClaudeUsage;
 use crate::codex::CodexUsage;
 use crate::copilot::ModelUse;
 use crate::sessions::SessionTokens;
 use crate::sessions::calls::Calls;
 use crate::sessions::qwen_told::{LastRequest, QwenTold};
-use crate::wire::{Count, Loose, add, model_name};
+use crate::wire::{Count, Loose, model_name, usage_with_cache_inside};
 use proctor_config::AgentKind;
-use proctor_model::{CacheWrites, ModelTokens, Usage};
+use proctor_model::{CacheWrites, Usage};
 
 /// Messages that are told apart at most; a session with more is no honest one.
 const MESSAGES: usize = 100_000;
-
-/// Models that are told apart.
-const MODELS: usize = 64;
 
 /// What was read so far.
 #[derive(Debug)]
@@ -27,11 +25,7 @@ pub(super) struct Reading {
     kind: AgentKind,
     /// Whether the file that is read is a sub-agent's.
     of_sub_agent: bool,
-    main: Option<Usage>,
-    sub_agents: Option<Usage>,
-    sub_agent_sessions: u64,
-    by_model: Vec<ModelTokens>,
-    main_models: Vec<String>,
+    tokens: SessionTokens,
     /// By message. A message is written down more than once.
     messages: HashMap<String, Message>,
     /// Of the Codex rollout that is read: what its thread had spent before its first request, and at its last.
@@ -57,11 +51,7 @@ impl Reading {
         Self {
             kind,
             of_sub_agent: false,
-            main: None,
-            sub_agents: None,
-            sub_agent_sessions: 0,
-            by_model: Vec::new(),
-            main_models: Vec::new(),
+            tokens: SessionTokens::default(),
             messages: HashMap::new(),
             thread: None,
             model: String::new(),
@@ -95,45 +85,26 @@ impl Reading {
         for message in std::mem::take(&mut self.messages).into_values() {
             self.add(&message);
         }
-        self.by_model
-            .sort_by(|one, other| one.model.cmp(&other.model));
+        let by_model = &mut self.tokens.by_model;
+        by_model.sort_by(|one, other| one.model.cmp(&other.model));
         SessionTokens {
-            main: self.main,
-            sub_agents: self.sub_agents,
-            sub_agent_sessions: self.sub_agent_sessions,
-            by_model: self.by_model,
-            main_models: self.main_models,
             answered: self.last_request.was_answered(),
             fault: self.last_request.failure(),
             sub_agent_calls: self.calls.of_sub_agents(),
+            ..self.tokens
         }
     }
 
     fn add(&mut self, message: &Message) {
+        let tokens = &mut self.tokens;
         let total = if message.of_sub_agent {
-            &mut self.sub_agents
+            &mut tokens.sub_agents
         } else {
-            &mut self.main
+            &mut tokens.main
         };
-        *total = Some(add(total.unwrap_or_default(), message.usage));
-        let known = self
-            .by_model
-            .iter()
-            .position(|one| one.model == message.model);
-        let place = match known {
-            Some(place) => place,
-            // Further ones are priced as the last of them; no honest session has so many.
-            None if self.by_model.len() >= MODELS => MODELS - 1,
-            None => {
-                self.by_model.push(ModelTokens {
-                    model: message.model.clone(),
-                    ..ModelTokens::default()
-                });
-                self.by_model.len() - 1
-            }
-        };
-        let model = &mut self.by_model[place];
-        model.usage = add(model.usage, message.usage);
+        *total = Some(total.unwrap_or_default().plus(message.usage));
+        let model = model_of(&mut tokens.by_model, &message.model);
+        model.usage = model.usage.plus(message.usage);
         model.writes = model.writes.plus(message.writes);
     }
 
@@ -167,11 +138,14 @@ impl Reading {
         let payload = line.payload.0?;
         if line.kind == "session_meta" {
             let by_thread = payload.thread_source.0.as_deref() == Some("subagent");
-            let by_source = payload.source.0.is_some_and(|source| source.has_sub_agent);
+            let by_source = payload
+                .source
+                .0
+                .is_some_and(|source| source.subagent.is_some());
             self.of_sub_agent = by_thread || by_source;
             if self.of_sub_agent {
                 self.calls.sub_agent();
-                self.sub_agent_sessions = self.sub_agent_sessions.saturating_add(1);
+                self.tokens.sub_agent_sessions += 1;
             }
             return Some(());
         }
@@ -184,9 +158,10 @@ impl Reading {
         }
         if line.kind == "turn_context" {
             self.model = payload.model.0.as_deref().map(model_name)?;
-            let known = self.main_models.contains(&self.model);
-            if !known && !self.of_sub_agent && self.main_models.len() < MODELS {
-                self.main_models.push(self.model.clone());
+            let main_models = &mut self.tokens.main_models;
+            let known = main_models.contains(&self.model);
+            if !known && !self.of_sub_agent && main_models.len() < MODELS_CAP {
+                main_models.push(self.model.clone());
             }
             return Some(());
         }
@@ -264,7 +239,7 @@ impl Reading {
             .0
             .filter(|_| line.kind == "session.usage_record")?;
         let message = Message {
-            usage: data.usage.counts.unified()?,
+            usage: data.usage.unified()?,
             model: named(&data.usage.model),
             ..Message::default()
         };
@@ -278,47 +253,30 @@ fn named(model: &Loose<String>) -> String {
     model.0.as_deref().map_or_else(String::new, model_name)
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
 struct CodexLine {
-    #[serde(rename = "type", default)]
+    #[serde(rename = "type")]
     kind: String,
-    #[serde(default)]
     payload: Loose<CodexPayload>,
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
 struct CodexPayload {
-    #[serde(rename = "type", default)]
+    #[serde(rename = "type")]
     kind: String,
-    #[serde(default)]
     thread_source: Loose<String>,
-    #[serde(default)]
     source: Loose<CodexSource>,
-    #[serde(default)]
     info: Loose<CodexInfo>,
-    #[serde(default)]
     model: Loose<String>,
-    #[serde(default)]
     call_id: Loose<String>,
 }
 
 /// `exec`, or what made the thread.
-#[derive(Debug)]
+#[derive(Debug, Deserialize)]
 struct CodexSource {
-    has_sub_agent: bool,
-}
-
-impl<'de> Deserialize<'de> for CodexSource {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        #[derive(Deserialize)]
-        struct Object {
-            #[serde(default)]
-            subagent: Option<IgnoredAny>,
-        }
-        Ok(Self {
-            has_sub_agent: Object::deserialize(deserializer)?.subagent.is_some(),
-        })
-    }
+    subagent: Option<IgnoredAny>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -328,35 +286,31 @@ struct CodexInfo {
     last_token_usage: Loose<CodexUsage>,
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
 struct ClaudeLine {
-    #[serde(rename = "type", default)]
+    #[serde(rename = "type")]
     kind: String,
-    #[serde(rename = "isSidechain", default)]
+    #[serde(rename = "isSidechain")]
     is_sidechain: Option<bool>,
-    #[serde(default)]
     message: Loose<ClaudeMessage>,
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
 struct ClaudeMessage {
-    #[serde(default)]
     id: Option<String>,
-    #[serde(default)]
     model: Loose<String>,
-    #[serde(default)]
     usage: Loose<ClaudeUsage>,
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
 struct GeminiLine {
-    #[serde(default)]
     id: Option<String>,
-    #[serde(rename = "kind", default)]
+    #[serde(rename = "kind")]
     session_kind: Loose<String>,
-    #[serde(default)]
     tokens: Loose<GeminiTokens>,
-    #[serde(default)]
     model: Loose<String>,
 }
 
@@ -373,47 +327,46 @@ struct GeminiTokens {
 
 impl GeminiTokens {
     fn unified(&self) -> Option<Usage> {
-        Some(cached_inside(
-            self.input.value()?,
-            self.cached.value()?,
-            self.output.value()?.saturating_add(self.thoughts.value()?),
-        ))
+        let told = usage_with_cache_inside(self.input, self.output, self.cached, Count::Absent)?;
+        Some(Usage {
+            output: told.output.saturating_add(self.thoughts.value()?),
+            ..told
+        })
     }
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
 struct QwenLine {
-    #[serde(rename = "type", default)]
+    #[serde(rename = "type")]
     kind: String,
-    #[serde(default)]
     uuid: Option<String>,
-    #[serde(rename = "isSidechain", default)]
+    #[serde(rename = "isSidechain")]
     is_sidechain: Option<bool>,
-    #[serde(rename = "systemPayload", default)]
+    #[serde(rename = "systemPayload")]
     told: Loose<QwenTold>,
-    #[serde(default)]
     message: Loose<QwenMessage>,
-    #[serde(rename = "usageMetadata", default)]
+    #[serde(rename = "usageMetadata")]
     usage_metadata: Loose<QwenTokens>,
-    #[serde(default)]
     model: Loose<String>,
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
 struct QwenMessage {
-    #[serde(default)]
     parts: Loose<Vec<QwenPart>>,
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
 struct QwenPart {
-    #[serde(rename = "functionCall", default)]
+    #[serde(rename = "functionCall")]
     call: Loose<QwenCall>,
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
 struct QwenCall {
-    #[serde(default)]
     id: Loose<String>,
 }
 
@@ -430,42 +383,25 @@ struct QwenTokens {
 
 impl QwenTokens {
     fn unified(&self) -> Option<Usage> {
-        Some(cached_inside(
-            self.prompt_token_count.value()?,
-            self.cached_content_token_count.value()?,
-            self.candidates_token_count.value()?,
-        ))
+        usage_with_cache_inside(
+            self.prompt_token_count,
+            self.candidates_token_count,
+            self.cached_content_token_count,
+            Count::Absent,
+        )
     }
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
 struct CopilotLine {
-    #[serde(rename = "type", default)]
+    #[serde(rename = "type")]
     kind: String,
-    #[serde(default)]
     id: Option<String>,
-    #[serde(default)]
     data: Loose<CopilotData>,
 }
 
 #[derive(Debug, Deserialize)]
 struct CopilotData {
-    usage: CopilotUsage,
-}
-
-#[derive(Debug, Deserialize)]
-struct CopilotUsage {
-    #[serde(default)]
-    model: Loose<String>,
-    #[serde(flatten)]
-    counts: ModelUse,
-}
-
-fn cached_inside(input: u64, cached_read: u64, output: u64) -> Usage {
-    Usage {
-        uncached_input: input.saturating_sub(cached_read),
-        cached_read,
-        cache_write: 0,
-        output,
-    }
+    usage: ModelUse,
 }

@@ -8,19 +8,19 @@ use crate::wire::Loose;
 use proctor_model::ProviderFault;
 
 /// A line of the client's own.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
 pub(super) struct QwenTold {
-    #[serde(rename = "uiEvent", default)]
+    #[serde(rename = "uiEvent")]
     event: Loose<Event>,
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
 struct Event {
-    #[serde(rename = "event.name", default)]
+    #[serde(rename = "event.name")]
     name: Loose<String>,
-    #[serde(default)]
     error_message: Loose<String>,
-    #[serde(default)]
     status_code: Loose<u16>,
 }
 
