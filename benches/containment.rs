@@ -17,8 +17,8 @@ use std::sync::{Arc, OnceLock};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use proctor::model::Isolation;
-use proctor::supervise::{
+use proctor_model::Isolation;
+use proctor_supervise::{
     self, Cancel, ChildSpec, Containment, EndReason, Heard, Jail, Limits, Listener,
 };
 
@@ -33,8 +33,8 @@ sh -c 'for j in 1 2 3 4 5 6; do sleep 600 >/dev/null 2>&1 & done; echo up; exec 
 done; wait";
 
 fn main() {
-    supervise::become_helper_if_asked();
-    let probe = supervise::probe();
+    proctor_supervise::become_helper_if_asked();
+    let probe = proctor_supervise::probe();
     if probe.level != Isolation::Jail {
         let why = probe.obstacle.as_ref().map_or("", |(why, _)| why);
         return println!("SKIPPED: no jail on this machine: {why}");
@@ -169,7 +169,7 @@ async fn stop(containment: Containment) -> Duration {
         up: 0,
         asked: Arc::default(),
     };
-    let ending = supervise::run(&spec, &mut ear, &cancel).await;
+    let ending = proctor_supervise::run(&spec, &mut ear, &cancel).await;
     let took = ear.asked.get().expect("the tree was ready").elapsed();
     assert_eq!(ending.reason, EndReason::Cancelled, "{ending:?}");
     assert!(!ending.uncontained);

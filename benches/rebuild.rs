@@ -7,8 +7,8 @@ use std::io::{self, BufWriter, Write};
 use std::path::Path;
 use std::time::Instant;
 
-use proctor::record::{GraderResult, ROW_SCHEMA, Row, RunDir};
-use proctor::report::{RebuildOptions, rebuild};
+use proctor_record::{GraderResult, ROW_SCHEMA, Row, RunDir};
+use proctor_report::{RebuildOptions, rebuild};
 
 /// Set in the process that is measured: the run directory.
 const CHILD: &str = "PROCTOR_BENCH_REBUILD";

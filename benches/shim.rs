@@ -9,7 +9,7 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Instant;
 
-use proctor::shims::{LogWay, Overlay, WatchedTool};
+use proctor_shims::{LogWay, Overlay, WatchedTool};
 
 const ROUNDS: usize = 2_000;
 

@@ -15,9 +15,9 @@ use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use proctor::config::{BuildParams, Place, Project, ProjectSource};
-use proctor::model::WorkspaceKind;
-use proctor::workspace::{ResolveOptions, Source, Template, resolve};
+use proctor_config::{BuildParams, Place, Project, ProjectSource};
+use proctor_model::WorkspaceKind;
+use proctor_workspace::{ResolveOptions, Source, Template, resolve};
 
 const FILES_PER_FOLDER: usize = 20;
 const MANY: usize = 1_000;
@@ -160,7 +160,7 @@ fn resolved(repository: &Path, scratch: &Path) -> Source {
         source: ProjectSource::Repository(repository.to_owned()),
         base_ref: "HEAD".to_owned(),
         simulator_name: None,
-        simulators: proctor::config::Simulators::Single,
+        simulators: proctor_config::Simulators::Single,
         build_params: BuildParams::default(),
         allow_lfs_pointers: false,
         source_at: Place::default(),

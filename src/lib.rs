@@ -90,25 +90,7 @@
 //! `supervise/own_program.rs` (a helper leaves at once) and `shims/relay/` (the program behind every shim, which runs without a C
 //! library); and, for tests alone, `supervise/fifo.rs`.
 
-pub use proctor_agents as agents;
-pub use proctor_apple as apple;
 pub mod cli;
-pub use proctor_config as config;
-pub use proctor_failpoints as failpoints;
-pub use proctor_gate as gate;
-pub use proctor_graders as graders;
-pub use proctor_judge as judge;
-pub use proctor_layers as layers;
-pub use proctor_metrics as metrics;
-pub use proctor_model as model;
 pub mod plan;
-pub use proctor_record as record;
-pub use proctor_rehearsal as rehearsal;
-pub use proctor_report as report;
-pub use proctor_retrieval as retrieval;
 pub mod runner;
-pub use proctor_shims as shims;
-pub use proctor_supervise as supervise;
-pub use proctor_trajectory as trajectory;
 pub mod trial;
-pub use proctor_workspace as workspace;

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 
 use anstyle::{AnsiColor, Style};
 
-use crate::report::sanitize_line;
+use proctor_report::sanitize_line;
 
 /// Classes of what can go wrong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -4,8 +4,8 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::mpsc::UnboundedSender;
 
 use crate::cli::failure::{Failure, Outcome};
-use crate::model::Progress;
-use crate::supervise::Cancel;
+use proctor_model::Progress;
+use proctor_supervise::Cancel;
 
 /// Turns signals into wishes to stop for as long as the runtime lives, and tells each one.
 ///

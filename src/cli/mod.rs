@@ -23,15 +23,13 @@ use args::{Args, Command};
 use failure::{Kind, Outcome};
 use out::Colour;
 
-use crate::supervise;
-
 /// Does what the command line asks; the exit code says how it went.
 ///
 /// 0 done, 1 trials or gates failed, 2 configuration or infrastructure (a defect of the program among them), 130 cancelled.
 #[must_use]
 pub fn main() -> ExitCode {
-    supervise::become_helper_if_asked();
-    supervise::size_limit_is_an_error();
+    proctor_supervise::become_helper_if_asked();
+    proctor_supervise::size_limit_is_an_error();
     apology::install();
     let ended = std::panic::catch_unwind(AssertUnwindSafe(parse_and_run));
     ended.unwrap_or_else(|_| ExitCode::from(Kind::Infrastructure.code()))

@@ -6,7 +6,7 @@ use std::io::{self, IsTerminal, Write};
 use anstream::{AutoStream, ColorChoice};
 
 use crate::cli::failure::{Failure, Outcome};
-use crate::report::escape_json;
+use proctor_report::escape_json;
 
 /// Whether colours are wanted: `--no-color` beats `NO_COLOR`, `CLICOLOR`, `CLICOLOR_FORCE` and `TERM`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -98,9 +98,9 @@ impl Out {
     }
 
     /// How a table on it may look.
-    pub(super) fn look(&self) -> crate::report::table::Look {
+    pub(super) fn look(&self) -> proctor_report::table::Look {
         let terminal = io::stdout().is_terminal();
-        crate::report::table::Look {
+        proctor_report::table::Look {
             width: terminal.then(|| terminal_width(&io::stdout())).flatten(),
             colour: self.stream.current_choice() != ColorChoice::Never,
             unicode: terminal && speaks_unicode(),

@@ -2,10 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use crate::agents;
-use crate::config::{AgentSpec, GraderSpec, JudgeProvider, Suite, TaskSpec};
-use crate::record::Redactor;
-use crate::report::{quote_command as words, quote_odd};
+use proctor_config::{AgentSpec, GraderSpec, JudgeProvider, Suite, TaskSpec};
+use proctor_record::Redactor;
+use proctor_report::{quote_command as words, quote_odd};
 
 /// The commands of a suite, each as what it belongs to, what it is, and its words as a shell would be told them.
 pub(super) fn starts(suite: &Suite) -> Vec<[String; 3]> {
@@ -32,7 +31,10 @@ pub(super) fn starts(suite: &Suite) -> Vec<[String; 3]> {
             let of = kind.map_or_else(String::new, |kind| format!(" of {}", kind.as_str()));
             rows.push(row(&name, &format!("agent_args{of}"), words(further)));
         }
-        let servers = scenario.mcp_config.as_deref().map(agents::mcp_commands);
+        let servers = scenario
+            .mcp_config
+            .as_deref()
+            .map(proctor_agents::mcp_commands);
         for server in servers.into_iter().flatten() {
             rows.push(row(&name, "mcp server", with(&server.env, &server.argv)));
         }

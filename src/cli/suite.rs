@@ -9,9 +9,9 @@ use crate::cli::console::say;
 use crate::cli::embedded;
 use crate::cli::failure::{Failure, Kind, Outcome, shown_path};
 use crate::cli::out::Colour;
-use crate::config::{self, AgentKind, LeftOut, LoadRequest, Problem, Problems, Suite};
-use crate::record::RunDir;
-use crate::report::sanitize;
+use proctor_config::{self, AgentKind, LeftOut, LoadRequest, Problem, Problems, Suite};
+use proctor_record::RunDir;
+use proctor_report::sanitize;
 
 /// The name that a suite has when none is given.
 const CONFIG: &str = "config.yaml";
@@ -244,7 +244,7 @@ fn unpacked(folder: &Path) -> Outcome<Files> {
 
 /// What a suite that can be read would still not run without.
 fn missing_files(files: &Files) -> Vec<String> {
-    let loaded = config::load(&LoadRequest {
+    let loaded = proctor_config::load(&LoadRequest {
         config: &files.config,
         tasks: &files.tasks,
         check_files: true,
@@ -263,13 +263,13 @@ fn load(files: &Files, args: &SuiteArgs, purpose: Purpose<'_>) -> Outcome<Suite>
     };
     let all = |problems| {
         // What is missing belongs to the list as well.
-        let again = config::load(&LoadRequest {
+        let again = proctor_config::load(&LoadRequest {
             check_files: true,
             ..request
         });
         config_failure(again.as_ref().err().unwrap_or(&problems))
     };
-    let suite = config::load(&request).map_err(all)?;
+    let suite = proctor_config::load(&request).map_err(all)?;
     suite
         .filtered(&args.filter())
         .map_err(|unknown| {

@@ -11,10 +11,10 @@ use crate::cli::failure::{Failure, Kind, Outcome};
 use crate::cli::out::Colour;
 use crate::cli::starts::starts;
 use crate::cli::suite::Chosen;
-use crate::record::{append_line, text_digest};
-use crate::report::sanitize_line;
 use crate::runner::named_files;
-use crate::workspace::has_remote;
+use proctor_record::{append_line, text_digest};
+use proctor_report::sanitize_line;
+use proctor_workspace::has_remote;
 
 /// At most so many commands are shown with the question.
 const SHOWN: usize = 30;

@@ -1,8 +1,8 @@
 //! Expands agent x scenario x task x trial, with baselines, into an ordered plan.
 
-use crate::config::{AgentSpec, PlanMode, ScenarioSpec, Settings, Suite, TaskSpec};
-use crate::model::{Cell, TaskId, TrialKey};
 use crate::plan::Shuffler;
+use proctor_config::{AgentSpec, PlanMode, ScenarioSpec, Settings, Suite, TaskSpec};
+use proctor_model::{Cell, TaskId, TrialKey};
 
 /// All trials of a run, in the order in which they are to start.
 #[derive(Debug, Clone)]

@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 
-use crate::model::TrialKey;
 use crate::plan::Plan;
+use proctor_model::TrialKey;
 
 /// What an earlier start left of one trial.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -3,15 +3,15 @@
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
-use crate::apple::{
+use crate::runner::RunError;
+use crate::trial::{AppleSide, RunContext, program_path};
+use proctor_apple::{
     Choice, DEVELOPER_DIR, Leases, Resolve, Simctl, Wanted, Xcode, XcodeParts, developer_dir,
     lacking, wanted,
 };
-use crate::config::{GraderSpec, Simulators, Suite, TaskSpec};
-use crate::graders::system_path;
-use crate::runner::RunError;
-use crate::supervise::{Cancel, find_program};
-use crate::trial::{AppleSide, RunContext, program_path};
+use proctor_config::{GraderSpec, Simulators, Suite, TaskSpec};
+use proctor_graders::system_path;
+use proctor_supervise::{Cancel, find_program};
 
 /// Where packages are kept when `suite.spm_cache_dir` does not say it.
 const PACKAGES: &str = "spm-cache";

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use crate::config::{AgentKind, AgentSpec};
-use crate::shims::WatchedTool;
+use proctor_config::{AgentKind, AgentSpec};
+use proctor_shims::WatchedTool;
 
 /// What Copilot CLI (1.0.102) puts before whatever PATH its commands are given.
 const OF_COPILOT: &str = "usr/local/sbin";

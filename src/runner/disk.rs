@@ -4,9 +4,9 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use crate::config::LimitSettings;
-use crate::record::{Ballast, RecordError, RunDir, free_space};
 use crate::runner::RunError;
+use proctor_config::LimitSettings;
+use proctor_record::{Ballast, RecordError, RunDir, free_space};
 
 /// The disks of a run: that of its directory and that of the workspaces.
 #[derive(Debug)]

@@ -8,9 +8,7 @@ use jiff::Timestamp;
 use tokio::sync::mpsc::unbounded_channel;
 use tokio::task::{Id, JoinError, JoinSet, block_in_place};
 
-use crate::model::{Infra, Isolation, LaneState, Progress, RUN_BUDGET, Termination, TrialOutcome};
 use crate::plan::PlannedTrial;
-use crate::record::Journal;
 use crate::runner::RunError;
 use crate::runner::disk::Disk;
 use crate::runner::lanes::Lanes;
@@ -19,6 +17,8 @@ use crate::runner::metadata::JournalEnd;
 use crate::runner::schedule::{Begin, Budget, End, Schedule, Spent, Step};
 use crate::runner::sealed::Sealed;
 use crate::trial::{RunContext, Teller, crashed_outcome, recover, run_trial};
+use proctor_model::{Infra, Isolation, LaneState, Progress, RUN_BUDGET, Termination, TrialOutcome};
+use proctor_record::Journal;
 
 /// Works a plan off.
 pub(super) struct Dispatch {

@@ -4,14 +4,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::ErrorKind;
 use std::path::Path;
 
-use crate::config::Suite;
-use crate::model::Progress;
-use crate::record::{AcceptedDrift, InputChange, RunDir, RunMetadata, extent};
-use crate::report::quote_odd;
 use crate::runner::inputs::{Given, inputs};
 use crate::runner::metadata::stamp;
 use crate::runner::{RunError, RunRequest};
 use crate::trial::{RunContext, Teller};
+use proctor_config::Suite;
+use proctor_model::Progress;
+use proctor_record::{AcceptedDrift, InputChange, RunDir, RunMetadata, extent};
+use proctor_report::quote_odd;
 
 /// Keys that say how much is run, how, and what is written afterwards, but not what is measured: they may change.
 const FREE: &[&str] = &[

@@ -2,9 +2,9 @@
 
 use std::path::PathBuf;
 
-use crate::config::{Place, ProjectSource, Suite};
 use crate::runner::kept_plan::PlanConflict;
-use crate::workspace::WorkspaceError;
+use proctor_config::{Place, ProjectSource, Suite};
+use proctor_workspace::WorkspaceError;
 
 /// An error of the run as a whole.
 #[derive(Debug, thiserror::Error)]

@@ -6,11 +6,11 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::config::Suite;
-use crate::record::{BaselineKey, Redactor, Reference, digest_of, looks_secret, text_digest};
-use crate::supervise::find_program;
 use crate::trial::{RunContext, program_path};
-use crate::workspace::Source;
+use proctor_config::Suite;
+use proctor_record::{BaselineKey, Redactor, Reference, digest_of, looks_secret, text_digest};
+use proctor_supervise::find_program;
+use proctor_workspace::Source;
 
 /// Values up to this many bytes are kept as they are, longer ones as digests.
 const KEPT_WHOLE: usize = 200;

@@ -1,7 +1,7 @@
 //! What a start finds in the journal of a run, beside what was noted of it.
 
 use crate::plan::PlannedTrial;
-use crate::record::{
+use proctor_record::{
     JournalBreak, Noted, ROW_SCHEMA, RecordError, RunDir, RunMetadata, StageMark, TrialDir,
     changed_rows, extent,
 };

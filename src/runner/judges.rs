@@ -2,11 +2,11 @@
 
 use std::ffi::OsString;
 
-use crate::config::{GraderSpec, Suite, TaskSpec};
-use crate::judge::{JudgeSetup, Judges, standing};
-use crate::layers::JudgeCheck;
-use crate::record::{Redactor, RunDir};
 use crate::runner::RunError;
+use proctor_config::{GraderSpec, Suite, TaskSpec};
+use proctor_judge::{JudgeSetup, Judges, standing};
+use proctor_layers::JudgeCheck;
+use proctor_record::{Redactor, RunDir};
 
 /// The judges, where the suite has some.
 ///

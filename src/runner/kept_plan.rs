@@ -2,10 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::config::Filter;
-use crate::record::{PlanMetadata, RunMetadata};
 use crate::runner::RunError;
 use crate::runner::request::run_to_resume;
+use proctor_config::Filter;
+use proctor_record::{PlanMetadata, RunMetadata};
 
 /// Which part of a suite is to be run, and how often. What is not named is the suite's.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use jiff::{SignedDuration, Zoned};
 
-use crate::model::LaneState;
 use crate::runner::schedule::{Change, Left};
+use proctor_model::LaneState;
 
 /// What became of a lane; times are since the start of the run.
 pub(super) fn state(change: Change, now: Duration) -> LaneState {

@@ -2,17 +2,17 @@
 
 use std::collections::HashSet;
 
-use crate::config::Suite;
-use crate::model::{Infra, Progress, RUN_BUDGET, Termination, TrialKey, TrialOutcome};
 use crate::plan::{Done, Plan, PlannedTrial};
-use crate::record::{Journal, Row, RunDir, StageMark, rows};
-use crate::report::{cost_is_incomplete, cost_is_unknown, is_paid, unknown_counts_as};
 use crate::runner::RunError;
 use crate::runner::disk::Disk;
 use crate::runner::dispatch::is_result;
 use crate::runner::journal_found::{Found, mark_of};
 use crate::runner::sealed::{Sealed, sealed_row};
 use crate::trial::{Recovered, RunContext, Teller, crashed_outcome, finish_trial, scrub_folder};
+use proctor_config::Suite;
+use proctor_model::{Infra, Progress, RUN_BUDGET, Termination, TrialKey, TrialOutcome};
+use proctor_record::{Journal, Row, RunDir, StageMark, rows};
+use proctor_report::{cost_is_incomplete, cost_is_unknown, is_paid, unknown_counts_as};
 
 /// How far a run had come.
 #[derive(Debug, Default)]

@@ -3,9 +3,9 @@
 use std::fs;
 use std::path::Path;
 
-use crate::config::AgentKind;
-use crate::model::Isolation;
 use crate::trial::{RunContext, memories_of_folder, memories_of_home};
+use proctor_config::AgentKind;
+use proctor_model::Isolation;
 
 /// What of the operator's memories agents will read, each a sentence.
 pub(super) fn reached(context: &RunContext) -> Vec<String> {

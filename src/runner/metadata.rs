@@ -8,18 +8,17 @@ use std::time::Duration;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use crate::agents::version;
-use crate::apple::DEVELOPER_DIR;
-use crate::config::{AgentKind, PlanMode, ProjectSource, Suite};
 use crate::plan::{Plan, baselines_per_arm};
-use crate::record::{AgentMetadata, JournalBreak, PlanMetadata, RunMetadata, StartMetadata};
 use crate::runner::drift::Inputs;
 use crate::runner::journal_found::{BROKEN, Found};
 use crate::runner::preflight::SEES_SUITE;
 use crate::runner::{RunError, RunRequest, memories};
-use crate::supervise::{ChildSpec, capture, find_program};
 use crate::trial::{RunContext, program_path};
-use crate::workspace;
+use proctor_agents::version;
+use proctor_apple::DEVELOPER_DIR;
+use proctor_config::{AgentKind, PlanMode, ProjectSource, Suite};
+use proctor_record::{AgentMetadata, JournalBreak, PlanMetadata, RunMetadata, StartMetadata};
+use proctor_supervise::{ChildSpec, capture, find_program};
 
 /// How long a program may take to tell its version.
 const VERSION_LIMIT: Duration = Duration::from_secs(10);
@@ -196,7 +195,7 @@ fn notes(request: &RunRequest, context: &RunContext) -> Vec<String> {
     if request.suite.settings.agent_sees_suite_root {
         notes.push(SEES_SUITE.to_owned());
     }
-    if request.suite.settings.workspace == crate::model::WorkspaceKind::Shared {
+    if request.suite.settings.workspace == proctor_model::WorkspaceKind::Shared {
         notes.push("workspaces are worktrees of the user's own repository: agents can read its whole history (suite.workspace: shared)".to_owned());
     }
     notes.extend(
@@ -255,7 +254,7 @@ async fn agent_versions(context: &RunContext) -> Vec<Option<String>> {
 }
 
 async fn tools(context: &RunContext) -> BTreeMap<String, String> {
-    let mut tools = BTreeMap::from([("libgit2".to_owned(), workspace::libgit2_version())]);
+    let mut tools = BTreeMap::from([("libgit2".to_owned(), proctor_workspace::libgit2_version())]);
     for (name, tool) in context.grader_tools.all() {
         let found = format!("{} sha256:{}", tool.path.display(), tool.sha256);
         tools.insert(format!("grader {name}"), found);

@@ -6,20 +6,20 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::agents::{InvocationContext, StreamReader, invocation, lent_to};
-use crate::config::{AgentKind, AgentSpec, PromptVia, ScenarioSpec, Suite};
-use crate::model::{AgentEvent, AgentId, EventKind, ScenarioId, Terminal};
-use crate::record::{RunDir, write_atomically};
-use crate::report::post_run::{
+use crate::runner::secrets::redactor;
+use crate::trial::{base_environment, program_path};
+use proctor_agents::{InvocationContext, StreamReader, invocation, lent_to};
+use proctor_config::{AgentKind, AgentSpec, PromptVia, ScenarioSpec, Suite};
+use proctor_model::{AgentEvent, AgentId, EventKind, ScenarioId, Terminal};
+use proctor_record::{RunDir, write_atomically};
+use proctor_report::post_run::{
     failure_analysis_prompt, manifests, tool_error_prompt, write_manifests,
 };
-use crate::report::{sanitize, sanitize_line};
-use crate::runner::secrets::redactor;
-use crate::supervise::{
+use proctor_report::{sanitize, sanitize_line};
+use proctor_supervise::{
     Cancel, ChildSpec, Containment, EndReason, Exit, Heard, Keeper, Limits, Listener, StdinPlan,
     run,
 };
-use crate::trial::{base_environment, program_path};
 
 /// How long an agent may take to write a report.
 const WRITING_LIMIT: Duration = Duration::from_secs(1_800);

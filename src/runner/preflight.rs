@@ -7,12 +7,6 @@ use std::sync::OnceLock;
 
 use tokio::sync::OnceCell;
 
-use crate::config::{AgentKind, AgentSpec, Project, Suite};
-use crate::gate::WayOut;
-use crate::graders::{Tools, system_path};
-use crate::metrics::{MANIFESTS, Upstream, package_name};
-use crate::model::{Isolation, Network, Progress};
-use crate::record::RunDir;
 use crate::runner::apple;
 use crate::runner::judges::judges;
 use crate::runner::programs::{Lack, lacking};
@@ -20,13 +14,19 @@ use crate::runner::project::project_of;
 use crate::runner::references::references;
 use crate::runner::secrets::redactor;
 use crate::runner::{RunError, RunRequest};
-use crate::shims::watched_tools;
-use crate::supervise::{self, Cancel, Keeper, find_program};
 use crate::trial::{
     Attested, Confinement, Guard, PRIVATE, Places, RunContext, Teller, base_environment,
     program_path,
 };
-use crate::workspace::{self, ResolveOptions, Template};
+use proctor_config::{AgentKind, AgentSpec, Project, Suite};
+use proctor_gate::WayOut;
+use proctor_graders::{Tools, system_path};
+use proctor_metrics::{MANIFESTS, Upstream, package_name};
+use proctor_model::{Isolation, Network, Progress};
+use proctor_record::RunDir;
+use proctor_shims::watched_tools;
+use proctor_supervise::{self, Cancel, Keeper, find_program};
+use proctor_workspace::{self, ResolveOptions, Template};
 
 /// All that the trials share, and the folder that goes away after them.
 pub(super) struct Preflight {
@@ -57,13 +57,13 @@ impl Scratch {
     /// Makes a folder that only this user can enter; its path is short, since sockets of agents go below it.
     fn create() -> Result<Self, RunError> {
         let folder = tempfile::Builder::new()
-            .prefix(workspace::SCRATCH)
+            .prefix(proctor_workspace::SCRATCH)
             .tempdir_in(temporary())
             .map_err(|error| RunError::at("create a scratch folder", &error))?;
         let path = folder.keep();
         // macOS hands out a link (/var -> /private/var); agents would see the real path all the same.
         let path = fs::canonicalize(&path).unwrap_or(path);
-        let claim = workspace::claim(&path)
+        let claim = proctor_workspace::claim(&path)
             .map_err(|error| RunError::at("mark the scratch folder", &error))?;
         let keeper = Keeper::of(&path.join(PRIVATE)).map_err(|error| {
             format!("logins that trials are lent would stay if this process is killed: {error}")
@@ -105,7 +105,7 @@ pub(super) async fn preflight(
     let apple = apple::set_up(&suite, &mut base_env, &cancel).await?;
     // What a killed run left is nobody's any more; what cannot be removed is told by `doctor`, not here.
     let temporary = temporary();
-    let swept = workspace::sweep_stale(&temporary);
+    let swept = proctor_workspace::sweep_stale(&temporary);
     tracing::debug!(removed = ?swept.removed, left = ?swept.left, "swept what dead runs left");
     sweep_unmarked(&temporary);
     let scratch = Scratch::create()?;
@@ -141,7 +141,7 @@ pub(super) async fn preflight(
             scratch: &scratch.path,
             environment: &base_env,
         },
-        supervise::probe,
+        proctor_supervise::probe,
     );
     let confinement = match confinement {
         Ok(confinement) => confinement,
@@ -197,7 +197,7 @@ pub(super) async fn preflight(
 /// What each task keeps from its agents.
 fn guards(
     suite: &Suite,
-    source: &workspace::Source,
+    source: &proctor_workspace::Source,
     template: &Template,
 ) -> Result<Vec<Guard>, RunError> {
     let base = template.base();
@@ -208,7 +208,7 @@ fn guards(
 }
 
 /// Where solutions can be fetched: as the suite says, else the project's remotes and the names in its manifests.
-fn upstream(suite: &Suite, source: &workspace::Source, template: &Template) -> Upstream {
+fn upstream(suite: &Suite, source: &proctor_workspace::Source, template: &Template) -> Upstream {
     if let Some(patterns) = &suite.settings.upstream {
         return Upstream::new(patterns);
     }
@@ -266,8 +266,8 @@ const SOCKET_BELOW: &str = "/p/0123456789/tmp/cc-socks/4194304.sock";
 /// Where scratch folders go: `TMPDIR`, but on Apple's systems, whose own is too long for sockets, `/tmp`.
 fn temporary() -> PathBuf {
     let own = std::env::temp_dir();
-    let is_long =
-        own.as_os_str().len() + workspace::SCRATCH.len() + 6 + SOCKET_BELOW.len() > LONGEST_SOCKET;
+    let is_long = own.as_os_str().len() + proctor_workspace::SCRATCH.len() + 6 + SOCKET_BELOW.len()
+        > LONGEST_SOCKET;
     if cfg!(target_vendor = "apple") && is_long {
         return PathBuf::from("/tmp");
     }
@@ -297,13 +297,13 @@ fn sweep_unmarked(temporary: &Path) {
         let ours = folder
             .file_name()
             .to_string_lossy()
-            .starts_with(workspace::SCRATCH);
+            .starts_with(proctor_workspace::SCRATCH);
         let age = folder
             .metadata()
             .and_then(|metadata| metadata.modified())
             .ok();
         let age = age.and_then(|modified| modified.elapsed().ok());
-        if ours && age.is_some_and(|age| age > workspace::FORGOTTEN) {
+        if ours && age.is_some_and(|age| age > proctor_workspace::FORGOTTEN) {
             // Does nothing to a folder that holds anything, and nothing to those of others.
             let removed = fs::remove_dir(folder.path());
             tracing::debug!(folder = %folder.path().display(), ?removed, "swept an empty scratch folder");
@@ -316,7 +316,7 @@ pub(super) const SEES_SUITE: &str =
     "agents see EVAL_SUITE_ROOT, the way to the reference solutions (suite.agent_sees_suite_root)";
 
 /// A warning of files that are only pointers in the workspaces.
-fn pointers(project: &Project, source: &workspace::Source) -> Option<String> {
+fn pointers(project: &Project, source: &proctor_workspace::Source) -> Option<String> {
     let first = source.lfs_pointers.first()?;
     let end = if project.allow_lfs_pointers {
         ", as project.allow_lfs_pointers allows"
@@ -333,7 +333,7 @@ fn pointers(project: &Project, source: &workspace::Source) -> Option<String> {
 /// A warning of agents that went on when the harness that had started them was killed: they may still spend.
 pub(super) fn orphans() -> Option<String> {
     const TOLD: usize = 5;
-    let left = supervise::left_by_dead_harnesses();
+    let left = proctor_supervise::left_by_dead_harnesses();
     let shown = left.iter().take(TOLD).map(|one| {
         let words: String = one.argv.chars().take(60).collect();
         format!("{} ({})", one.pid, words.escape_debug())
@@ -351,7 +351,7 @@ pub(super) fn orphans() -> Option<String> {
 fn build_tree(
     request: &RunRequest,
     scratch: &Path,
-) -> Result<(workspace::Source, Template), RunError> {
+) -> Result<(proctor_workspace::Source, Template), RunError> {
     let settings = &request.suite.settings;
     let options = ResolveOptions {
         fetch: settings.fetch_remote,

@@ -3,7 +3,6 @@
 use std::ffi::OsString;
 
 use crate::plan::{Missing, Plan, build};
-use crate::record::RunDir;
 use crate::runner::inputs::Given;
 use crate::runner::ledger::{Standing, read_standing};
 use crate::runner::project::project_of;
@@ -12,7 +11,8 @@ use crate::runner::request::run_to_resume;
 use crate::runner::secrets::redactor;
 use crate::runner::{RunError, RunRequest, drift};
 use crate::trial::base_environment;
-use crate::workspace::ResolveOptions;
+use proctor_record::RunDir;
+use proctor_workspace::ResolveOptions;
 
 /// What a run would do.
 #[derive(Debug)]

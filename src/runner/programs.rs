@@ -6,9 +6,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::config::{GraderSpec, ProjectSource, Suite, TaskSpec};
-use crate::supervise::{Cancel, ChildSpec, capture, find_program};
 use crate::trial::{base_environment, program_path};
+use proctor_config::{GraderSpec, ProjectSource, Suite, TaskSpec};
+use proctor_supervise::{Cancel, ChildSpec, capture, find_program};
 
 /// How long a toolchain may take to say that it is there.
 const LIMIT: Duration = Duration::from_secs(10);

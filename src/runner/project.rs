@@ -2,9 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::config::{ProjectSource, Suite};
-use crate::model::WorkspaceKind;
-use crate::workspace::{ResolveOptions, Source, WorkspaceError, resolve};
+use proctor_config::{ProjectSource, Suite};
+use proctor_model::WorkspaceKind;
+use proctor_workspace::{ResolveOptions, Source, WorkspaceError, resolve};
 
 /// Finds the project of a suite. What leads to a solution and lies in the project's own repository or folder is left out, and
 /// told among the warnings, unless agents may see the suite. `workspace: shared` is the repository itself, with all that is in it.

@@ -1,12 +1,12 @@
 //! What a run may spend, and the schedule that goes by it.
 
-use crate::agents::asked_model;
-use crate::config::{AgentKind, ReplayMode, Unbounded};
 use crate::plan::Plan;
 use crate::runner::judges::questions;
 use crate::runner::ledger::Standing;
 use crate::runner::schedule::{AgentLane, Budget, Purse, Rules, Schedule};
 use crate::runner::{RunError, RunRequest};
+use proctor_agents::asked_model;
+use proctor_config::{AgentKind, ReplayMode, Unbounded};
 
 /// The budgets of a request.
 pub(super) fn budget(request: &RunRequest) -> Budget {

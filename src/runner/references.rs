@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use crate::config::{GraderSpec, Suite};
-use crate::model::Cell;
-use crate::record::{BaselineKey, Baselines, Reference};
 use crate::runner::RunError;
+use proctor_config::{GraderSpec, Suite};
+use proctor_model::Cell;
+use proctor_record::{BaselineKey, Baselines, Reference};
 
 /// What trials of this suite are compared with, as far as their tasks ask for it and there is one.
 ///

@@ -5,15 +5,15 @@ use std::collections::{BTreeMap, HashMap};
 use serde_json::{Value, json};
 use tokio::sync::mpsc::UnboundedSender;
 
-use crate::model::{Grade, Progress, Verdict};
 use crate::plan::PlannedTrial;
-use crate::record::{Row, RunDir, rows, write_atomically};
 use crate::runner::preflight::preflight;
 use crate::runner::request::{CLEANING, now_stamp};
 use crate::runner::secrets::{forgotten, redactor};
 use crate::runner::{RunError, RunRequest};
-use crate::supervise::Cancel;
 use crate::trial::{Regraded, RunContext, Teller, regrade_trial};
+use proctor_model::{Grade, Progress, Verdict};
+use proctor_record::{Row, RunDir, rows, write_atomically};
+use proctor_supervise::Cancel;
 
 /// One trial, before and after.
 #[derive(Debug, Clone)]

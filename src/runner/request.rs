@@ -7,11 +7,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use tokio::sync::mpsc::UnboundedSender;
 
-use crate::config::Suite;
-use crate::model::Progress;
 use crate::plan::{Missing, build};
-use crate::record::{Journal, JournalOptions, RunDir, RunMetadata, TornTail};
-use crate::report::write_all;
 use crate::runner::disk::Disk;
 use crate::runner::dispatch::Dispatch;
 use crate::runner::journal_found::BROKEN;
@@ -24,8 +20,12 @@ use crate::runner::secrets::{forgotten, redactor};
 use crate::runner::{
     PostRun, RunError, before_shims, drift, memories, metadata, post_run, purse, validation,
 };
-use crate::supervise::Cancel;
 use crate::trial::{RunContext, Teller};
+use proctor_config::Suite;
+use proctor_model::Progress;
+use proctor_record::{Journal, JournalOptions, RunDir, RunMetadata, TornTail};
+use proctor_report::write_all;
+use proctor_supervise::Cancel;
 
 /// What is asked of a run.
 #[derive(Debug, Clone)]
@@ -149,7 +149,7 @@ async fn start(
     )
     .map_err(|error| RunError::at("open the journal", &error))?;
     let mut standing = read_standing((&request.suite, &run_dir), &whole)?;
-    let found = of_the_journal(&mut standing, torn.as_ref());
+    let found = of_the_journal(&standing, torn.as_ref());
     for told in found {
         teller.tell(told);
     }

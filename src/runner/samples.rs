@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::config::{LoadBytes, LoadRequest, Suite, load_bytes};
+use proctor_config::{LoadBytes, LoadRequest, Suite, load_bytes};
 
 /// The suite that this config asks for in this folder, with one task.
 pub(super) fn suite(folder: &Path, config: &str) -> Suite {

@@ -1,9 +1,9 @@
 //! A row whose files are on disk: only then may it name them.
 
-use crate::model::{TrialKey, TrialOutcome};
-use crate::record::{Row, Stage, StageMark, TrialDir};
 use crate::runner::disk::Disk;
 use crate::trial::RunContext;
+use proctor_model::{TrialKey, TrialOutcome};
+use proctor_record::{Row, Stage, StageMark, TrialDir};
 
 /// An outcome with its row.
 pub(super) struct Sealed {

@@ -6,12 +6,12 @@ use std::ffi::OsString;
 
 use serde_json::Value;
 
-use crate::agents::{
+use proctor_agents::{
     OperatorHome, git_texts, login_texts, mcp_commands, server_variables, texts_of,
 };
-use crate::config::{AgentKind, GraderSpec, Suite};
-use crate::judge::keys;
-use crate::record::{Redactor, RunDir, RunMetadata, secrets_in_words, secrets_inside};
+use proctor_config::{AgentKind, GraderSpec, Suite};
+use proctor_judge::keys;
+use proctor_record::{Redactor, RunDir, RunMetadata, secrets_in_words, secrets_inside};
 
 /// Names that a person is told at once.
 const MOST_NAMES: usize = 10;

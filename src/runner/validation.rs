@@ -5,15 +5,15 @@ use std::collections::HashSet;
 use serde_json::json;
 use tokio::sync::mpsc::UnboundedSender;
 
-use crate::model::{Progress, Verdict};
 use crate::plan::{Plan, PlannedTrial, build};
-use crate::record::{RecordError, RunDir, append_reference_check};
 use crate::runner::preflight::{find_programs, orphans, preflight};
 use crate::runner::request::CLEANING;
 use crate::runner::secrets::redactor;
 use crate::runner::{RunError, RunRequest};
-use crate::supervise::Cancel;
 use crate::trial::{Proof, RunContext, Teller, Validation, validate_task};
+use proctor_model::{Progress, Verdict};
+use proctor_record::{RecordError, RunDir, append_reference_check};
+use proctor_supervise::Cancel;
 
 /// Validates every task of the request, without any agent.
 ///
@@ -126,7 +126,7 @@ fn told(validation: &Validation) -> String {
 fn keep(run_dir: &RunDir, validation: &Validation) -> Result<(), RecordError> {
     let graders = |verdicts: &[Verdict]| -> Vec<serde_json::Value> {
         let each = verdicts.iter().map(|verdict| {
-            json!({"type": verdict.grader, "ok": verdict.grade == crate::model::Grade::Pass,
+            json!({"type": verdict.grader, "ok": verdict.grade == proctor_model::Grade::Pass,
                    "reason": verdict.reason, "duration_sec": verdict.duration.as_secs_f64()})
         });
         each.collect()

@@ -3,17 +3,6 @@
 use std::fs;
 use std::path::Path;
 
-use crate::config::TranscriptMode;
-use crate::graders::ForbiddenBaseline;
-use crate::layers::Spent;
-use crate::metrics::{McpCallSeen, Tallied};
-use crate::model::path_text::to_text;
-use crate::model::{Grade, Infra, Reason, ReasonKind, Verdict};
-use crate::record::{
-    self, McpCallLine, RecordError, Redactor, ToolErrorLines, TrialClock, TrialDir,
-};
-use crate::shims::ShimLog;
-use crate::supervise::ChildEnding;
 use crate::trial::door;
 use crate::trial::draft::Draft;
 use crate::trial::frame::Frame;
@@ -25,7 +14,18 @@ use crate::trial::money::money;
 use crate::trial::preparation::Ready;
 use crate::trial::shim_cost;
 use crate::trial::unbuilt::workspace_fault;
-use crate::workspace::{Captured, Noted, Workspace};
+use proctor_config::TranscriptMode;
+use proctor_graders::ForbiddenBaseline;
+use proctor_layers::Spent;
+use proctor_metrics::{McpCallSeen, Tallied};
+use proctor_model::path_text::to_text;
+use proctor_model::{Grade, Infra, Reason, ReasonKind, Verdict};
+use proctor_record::{
+    self, McpCallLine, RecordError, Redactor, ToolErrorLines, TrialClock, TrialDir,
+};
+use proctor_shims::ShimLog;
+use proctor_supervise::ChildEnding;
+use proctor_workspace::{Captured, Noted, Workspace};
 
 /// What the stages left for the judgement.
 pub(super) struct Left<'a> {
@@ -112,7 +112,7 @@ pub(super) fn disk_is_full(workspace: &Workspace, heard: &HeardAll) -> bool {
 fn is_full(folder: &Path) -> bool {
     /// A write that fails for want of room leaves less than this.
     const NOTHING: u64 = 1 << 20;
-    record::free_space(folder).is_ok_and(|free| free < NOTHING)
+    proctor_record::free_space(folder).is_ok_and(|free| free < NOTHING)
 }
 
 /// Grades what the agent left, unless something else than the agent decided the trial.
@@ -241,7 +241,7 @@ fn mcp_servers_own(
         return;
     }
     let path = frame.mcp_server_log();
-    match record::read_mcp_server_log(&path, frame.mcp_log_began, clock) {
+    match proctor_record::read_mcp_server_log(&path, frame.mcp_log_began, clock) {
         Ok(calls) => tallied.add_server_calls(calls),
         Err(error) => draft.note(error.to_string()),
     }
@@ -263,7 +263,7 @@ fn write_tool_logs(
             tallied.measures.tool_error_mcp,
         ),
     };
-    record::write_tool_errors(trial, &lines, clock, redactor)?;
+    proctor_record::write_tool_errors(trial, &lines, clock, redactor)?;
     let line = |call: McpCallSeen| McpCallLine {
         at: call.at,
         server: call.server,
@@ -271,8 +271,8 @@ fn write_tool_logs(
         arguments: call.arguments,
     };
     let calls = tallied.mcp_calls.iter().map(|call| call.map(line));
-    record::write_mcp_tool_calls(trial, calls, clock, redactor)?;
-    record::append_stream_calls(trial, &tallied.stream_only_calls, clock, redactor)
+    proctor_record::write_mcp_tool_calls(trial, calls, clock, redactor)?;
+    proctor_record::append_stream_calls(trial, &tallied.stream_only_calls, clock, redactor)
 }
 
 /// How the agent ended and what it was started with.

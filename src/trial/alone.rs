@@ -2,8 +2,6 @@
 
 use std::path::Path;
 
-use crate::config::TaskSpec;
-use crate::graders::ForbiddenBaseline;
 use crate::trial::aftermath::scrub_folder;
 use crate::trial::app_left;
 use crate::trial::blocking::blocking;
@@ -13,7 +11,9 @@ use crate::trial::frame::Frame;
 use crate::trial::grading::{Graded, Work, grade_fresh};
 use crate::trial::preparation;
 use crate::trial::simulator;
-use crate::workspace::{Captured, Workspace};
+use proctor_config::TaskSpec;
+use proctor_graders::ForbiddenBaseline;
+use proctor_workspace::{Captured, Workspace};
 
 /// What is graded.
 #[derive(Debug, Clone, Copy)]

@@ -4,9 +4,9 @@ use std::fs::{self, File};
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
-use crate::config::{GraderSpec, Suite, TaskSpec};
-use crate::supervise::find_program;
 use crate::trial::named_files::files_named;
+use proctor_config::{GraderSpec, Suite, TaskSpec};
+use proctor_supervise::find_program;
 
 /// Places of the system and of package managers: what a grader calls there, an agent may call.
 const OF_SYSTEM: [&str; 8] = [

@@ -1,13 +1,13 @@
 //! What an agent left of the app on its simulator, looked at before anybody else is there: setup of the graders' tree may install or
 //! erase, and a test run installs the app that it tests.
 
-use crate::apple::Trouble;
-use crate::config::{GraderSpec, TaskSpec};
-use crate::model::{Reason, ReasonKind};
-use crate::record::AppLeft;
-use crate::supervise::Cancel;
 use crate::trial::frame::Frame;
 use crate::trial::simulator::{self, App};
+use proctor_apple::Trouble;
+use proctor_config::{GraderSpec, TaskSpec};
+use proctor_model::{Reason, ReasonKind};
+use proctor_record::AppLeft;
+use proctor_supervise::Cancel;
 
 /// Looks, where graders ask, and keeps it for them and for a later start. A person who asks to stop once waits for it: the
 /// agent was paid, and nobody can look later. Gives what makes the trial suspect.

@@ -5,11 +5,6 @@ use std::io;
 use std::net::TcpListener;
 use std::time::Duration;
 
-use crate::agents::{Answer, Asked, settings_question, without_servers};
-use crate::gate::Gate;
-use crate::supervise::{
-    self, ChildEnding, ChildSpec, EndReason, Heard, Limits, Listener, OutputStream, StdinPlan,
-};
 use crate::trial::attest::short;
 use crate::trial::draft::Stop;
 use crate::trial::environment::program_path;
@@ -17,7 +12,12 @@ use crate::trial::frame::Frame;
 use crate::trial::last_words::telling;
 use crate::trial::performance::child;
 use crate::trial::preparation::{Ready, why};
-use crate::workspace::Workspace;
+use proctor_agents::{Answer, Asked, settings_question, without_servers};
+use proctor_gate::Gate;
+use proctor_supervise::{
+    self, ChildEnding, ChildSpec, EndReason, Heard, Limits, Listener, OutputStream, StdinPlan,
+};
+use proctor_workspace::Workspace;
 
 /// How long one answer may take.
 const LIMIT: Duration = Duration::from_secs(30);
@@ -124,7 +124,7 @@ async fn answer(
         gate,
         ..Hearing::default()
     };
-    let ending = supervise::run(&spec, &mut hearing, &frame.context.cancel).await;
+    let ending = proctor_supervise::run(&spec, &mut hearing, &frame.context.cancel).await;
     (ending, hearing)
 }
 

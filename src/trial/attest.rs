@@ -6,11 +6,6 @@ use std::fs::{self, File, Metadata};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use crate::agents::{server_names, version};
-use crate::config::AgentKind;
-use crate::model::Isolation;
-use crate::record::{Arms, Attestation, ProgramSeen, RunDir, text_digest};
-use crate::supervise::ChildSpec;
 use crate::trial::draft::Draft;
 use crate::trial::environment::program_path;
 use crate::trial::frame::Frame;
@@ -23,7 +18,12 @@ use crate::trial::steering::{
     CLAUDE_FILES, CODEX_FILES, HOME_FILES, MACHINE_FILES, NAMED_FILES, Stamp, WORKSPACE_FILES,
     digest, files, stamp,
 };
-use crate::workspace::{Workspace, sha256_hex, sha256_of};
+use proctor_agents::{server_names, version};
+use proctor_config::AgentKind;
+use proctor_model::Isolation;
+use proctor_record::{Arms, Attestation, ProgramSeen, RunDir, text_digest};
+use proctor_supervise::ChildSpec;
+use proctor_workspace::{Workspace, sha256_hex, sha256_of};
 
 /// Names of tools, servers and models are kept up to this many characters, and so many of them.
 const LONGEST_NAME: usize = 200;

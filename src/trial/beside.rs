@@ -1,6 +1,6 @@
 //! Whether a fault of the provider was told while a command of the agent ran: that could have written it into the stream.
 
-use crate::model::{AgentEvent, EventKind, id_hash};
+use proctor_model::{AgentEvent, EventKind, id_hash};
 
 /// Commands that have begun and not ended, by their [`id_hash`]: a list that is looked through at each end of a call.
 #[derive(Debug, Default)]
@@ -51,7 +51,7 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::model::{ProviderFault, ProviderFaultKind, ToolCall, ToolResult};
+    use proctor_model::{ProviderFault, ProviderFaultKind, ToolCall, ToolResult};
 
     #[test]
     fn a_fault_is_beside_a_command_from_its_begin_to_its_end() {

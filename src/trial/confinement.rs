@@ -7,13 +7,13 @@ use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::config::{Lent, Suite};
-use crate::model::{Isolation, WorkspaceKind};
-use crate::supervise::{ChildEnding, Probe};
 use crate::trial::answers::Answers;
 use crate::trial::program_path;
 use crate::trial::steering::MACHINE_FILES;
-use crate::workspace::histories;
+use proctor_config::{Lent, Suite};
+use proctor_model::{Isolation, WorkspaceKind};
+use proctor_supervise::{ChildEnding, Probe};
+use proctor_workspace::histories;
 
 /// Places that everybody shares, which every jail has for itself.
 const SHARED: [&str; 3] = ["/tmp", "/var/tmp", "/run"];

@@ -8,21 +8,21 @@ use std::time::Duration;
 
 use tokio::sync::OnceCell;
 
-use crate::config::{AgentSpec, ScenarioSpec, Suite, TaskSpec};
-use crate::gate::WayOut;
-use crate::graders::Tools;
-use crate::judge::Judges;
-use crate::metrics::Upstream;
-use crate::model::Network;
 use crate::plan::PlannedTrial;
-use crate::record::{BaselineKey, Redactor, Reference, RunDir};
-use crate::shims::WatchedTool;
-use crate::supervise::Cancel;
 use crate::trial::AppleSide;
 use crate::trial::Attested;
 use crate::trial::Confinement;
 use crate::trial::Guard;
-use crate::workspace::{Source, Template};
+use proctor_config::{AgentSpec, ScenarioSpec, Suite, TaskSpec};
+use proctor_gate::WayOut;
+use proctor_graders::Tools;
+use proctor_judge::Judges;
+use proctor_metrics::Upstream;
+use proctor_model::Network;
+use proctor_record::{BaselineKey, Redactor, Reference, RunDir};
+use proctor_shims::WatchedTool;
+use proctor_supervise::Cancel;
+use proctor_workspace::{Source, Template};
 
 /// Everything that the trials of one run share; made once, read by all.
 #[derive(Debug)]

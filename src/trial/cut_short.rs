@@ -1,6 +1,6 @@
 //! Calls of tools that were open when the agent was stopped: what ended them was the stop, whatever their client calls that.
 
-use crate::model::{AgentEvent, EventKind, id_hash};
+use proctor_model::{AgentEvent, EventKind, id_hash};
 
 /// Nobody begins more calls while it is stopped.
 const MOST: usize = 256;
@@ -41,7 +41,7 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::model::{ToolCall, ToolResult};
+    use proctor_model::{ToolCall, ToolResult};
 
     fn begun(id: &str) -> EventKind {
         EventKind::ToolStarted(ToolCall {

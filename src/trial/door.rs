@@ -3,14 +3,14 @@
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 
-use crate::agents::hosts_of;
-use crate::config::{AgentSpec, ScenarioSpec, Suite, TaskSpec};
-use crate::gate::Gate;
-use crate::model::host::HostRule;
-use crate::model::{DoorUse, Network};
 use crate::trial::draft::Draft;
 use crate::trial::environment::{Environment, environment_ahead};
 use crate::trial::frame::Frame;
+use proctor_agents::hosts_of;
+use proctor_config::{AgentSpec, ScenarioSpec, Suite, TaskSpec};
+use proctor_gate::Gate;
+use proctor_model::host::HostRule;
+use proctor_model::{DoorUse, Network};
 
 /// A door for the agent of this trial, if its network has one, and in its environment the way to it.
 ///

@@ -8,16 +8,16 @@ use std::time::{Duration, Instant};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
-use crate::agents::zone_of;
-use crate::config::AgentSpec;
-use crate::layers::Spent;
-use crate::model::{
+use crate::plan::PlannedTrial;
+use crate::trial::RunContext;
+use proctor_agents::zone_of;
+use proctor_config::AgentSpec;
+use proctor_layers::Spent;
+use proctor_model::{
     Allowance, ChangeFacts, Cost, DoorUse, Grade, HostLoad, Infra, Integrity, Measures, Network,
     Reason, StreamReport, Termination, TrialKey, TrialOutcome,
 };
-use crate::plan::PlannedTrial;
-use crate::record::{Row, TrialDir, TrialPaths};
-use crate::trial::RunContext;
+use proctor_record::{Row, TrialDir, TrialPaths};
 
 pub(super) use stop::Stop;
 
@@ -177,14 +177,14 @@ fn blank(key: &TrialKey, agent_kind: &str, task_kind: &str) -> TrialOutcome {
         stream: StreamReport::default(),
         cost: Cost::default(),
         measures: Measures::default(),
-        isolation: crate::model::Isolation::None,
-        workspace: crate::model::WorkspaceKind::Worktree,
+        isolation: proctor_model::Isolation::None,
+        workspace: proctor_model::WorkspaceKind::Worktree,
         overhead: Duration::ZERO,
         jobs: 1,
         limits_hit: Vec::new(),
         attestation_sha256: None,
         attestation_flags: Vec::new(),
-        budget: crate::model::Allowance::default(),
+        budget: proctor_model::Allowance::default(),
         retry_at: None,
         graded_in: None,
         changes: ChangeFacts::default(),

@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
-use crate::agents::{Invocation, lent_to};
-use crate::config::{AgentSpec, MCP_TOOL_LOG, ScenarioSpec, Suite, names_variable};
-use crate::model::Isolation;
 use crate::plan::PlannedTrial;
-use crate::record::TrialDir;
 use crate::trial::RunContext;
-use crate::workspace::Workspace;
+use proctor_agents::{Invocation, lent_to};
+use proctor_config::{AgentSpec, MCP_TOOL_LOG, ScenarioSpec, Suite, names_variable};
+use proctor_model::Isolation;
+use proctor_record::TrialDir;
+use proctor_workspace::Workspace;
 
 /// Names that every child may inherit from the operator; a name that ends in `*` is a prefix.
 const LENT: [&str; 41] = [

@@ -1,8 +1,6 @@
 //! Brings a trial to its end whose agent had ended when the harness died: graded from what was kept, no agent started.
 
-use crate::model::{Infra, Progress, Verdict};
 use crate::plan::PlannedTrial;
-use crate::record::{Row, Stage, StageMark};
 use crate::trial::app_left;
 use crate::trial::frame::Frame;
 use crate::trial::grading::Graded;
@@ -12,6 +10,8 @@ use crate::trial::regrade::grade_kept;
 use crate::trial::simulator::give_back;
 use crate::trial::stages::was_cut;
 use crate::trial::{RunContext, Teller};
+use proctor_model::{Infra, Progress, Verdict};
+use proctor_record::{Row, Stage, StageMark};
 
 /// The row of a trial with this last mark; nothing when its agent had not ended, or a person cancelled the grading, or the
 /// machine kept graders from a tree.

@@ -7,17 +7,17 @@ use std::time::Duration;
 
 use sha2::{Digest, Sha256};
 
-use crate::config::MCP_TOOL_LOG;
-use crate::judge::Purse;
-use crate::layers::Spent;
-use crate::model::{Allowance, Progress};
 use crate::plan::PlannedTrial;
-use crate::record::{Row, Stage, StageMark, TrialDir, mcp_server_log_length};
-use crate::supervise::{ChildSpec, aid_of};
 use crate::trial::draft::Draft;
 use crate::trial::environment::{Environment, Surroundings};
 use crate::trial::{RunContext, Teller, simulator};
-use crate::workspace::Workspace;
+use proctor_config::MCP_TOOL_LOG;
+use proctor_judge::Purse;
+use proctor_layers::Spent;
+use proctor_model::{Allowance, Progress};
+use proctor_record::{Row, Stage, StageMark, TrialDir, mcp_server_log_length};
+use proctor_supervise::{ChildSpec, aid_of};
+use proctor_workspace::Workspace;
 
 /// The folder in a run's scratch folder that holds what trials have for themselves, logins among it.
 pub const PRIVATE: &str = "p";

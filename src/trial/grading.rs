@@ -6,16 +6,6 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::config::{GraderSpec, TaskSpec};
-use crate::graders::{AppleDesk, ForbiddenBaseline, GradeContext, Heard, Judged, Round, grade};
-use crate::judge::Purse;
-use crate::layers::Spent;
-use crate::model::{
-    ChangeFacts, Grade, Infra, LayerVerdicts, Oversize, Reason, ReasonKind, TwoSuites, Verdict,
-    VerdictCause,
-};
-use crate::record::TrialDir;
-use crate::supervise::aid_of;
 use crate::trial::blocking::blocking;
 use crate::trial::frame::Frame;
 use crate::trial::ground::{self, Grounds, Job, Place};
@@ -25,7 +15,17 @@ use crate::trial::known::Known;
 use crate::trial::simulator;
 use crate::trial::twins;
 use crate::trial::unbuilt::Unbuilt;
-use crate::workspace::{ChangedPath, Content, Now, Workspace};
+use proctor_config::{GraderSpec, TaskSpec};
+use proctor_graders::{AppleDesk, ForbiddenBaseline, GradeContext, Heard, Judged, Round, grade};
+use proctor_judge::Purse;
+use proctor_layers::Spent;
+use proctor_model::{
+    ChangeFacts, Grade, Infra, LayerVerdicts, Oversize, Reason, ReasonKind, TwoSuites, Verdict,
+    VerdictCause,
+};
+use proctor_record::TrialDir;
+use proctor_supervise::aid_of;
+use proctor_workspace::{ChangedPath, Content, Now, Workspace};
 
 /// What is graded.
 #[derive(Debug, Clone, Copy)]

@@ -9,9 +9,6 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::config::{GraderSpec, TaskSpec, TwinEdit};
-use crate::graders::{ForbiddenBaseline, system_path};
-use crate::supervise::Containment;
 use crate::trial::blocking::blocking;
 use crate::trial::environment::Environment;
 use crate::trial::frame::Frame;
@@ -21,7 +18,10 @@ use crate::trial::jail::{self, Role};
 use crate::trial::preparation;
 use crate::trial::twins;
 use crate::trial::unbuilt::Unbuilt;
-use crate::workspace::{ChangedPath, Content, LaidAt, LaidFile, Now, Times, Workspace};
+use proctor_config::{GraderSpec, TaskSpec, TwinEdit};
+use proctor_graders::{ForbiddenBaseline, system_path};
+use proctor_supervise::Containment;
+use proctor_workspace::{ChangedPath, Content, LaidAt, LaidFile, Now, Times, Workspace};
 
 /// A task, what is graded, and which of its changes are carried into the graders' trees.
 pub(super) type Job<'a> = (&'a TaskSpec, Work<'a>, &'a [&'a ChangedPath]);

@@ -14,12 +14,12 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
 use std::sync::OnceLock;
 
-use crate::config::{GraderSpec, TEST_CONFIG, TaskSpec, TestConfig};
-use crate::graders::Globs;
-use crate::model::path_text::to_text;
-use crate::model::{ChangeFacts, Reason, ReasonKind};
 use crate::trial::known::Known;
-use crate::workspace::{BaseCommit, ChangedPath, Now, is_cache, patched_paths};
+use proctor_config::{GraderSpec, TEST_CONFIG, TaskSpec, TestConfig};
+use proctor_graders::Globs;
+use proctor_model::path_text::to_text;
+use proctor_model::{ChangeFacts, Reason, ReasonKind};
+use proctor_workspace::{BaseCommit, ChangedPath, Now, is_cache, patched_paths};
 
 /// No manifest or configuration that people write comes near this, in bytes.
 const LONGEST_CONFIG: u64 = 8 << 20;

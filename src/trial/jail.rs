@@ -6,13 +6,13 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::model::{Isolation, Network};
-use crate::supervise::{Containment, Jail, JailNetwork, Mount, find_program};
 use crate::trial::environment::program_path;
 use crate::trial::frame::Frame;
 use crate::trial::named_files::files_named;
 use crate::trial::preparation::go_between;
-use crate::workspace::Workspace;
+use proctor_model::{Isolation, Network};
+use proctor_supervise::{Containment, Jail, JailNetwork, Mount, find_program};
+use proctor_workspace::Workspace;
 
 /// Who is kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

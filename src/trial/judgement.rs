@@ -1,12 +1,11 @@
 //! From what happened to the four axes, the seed's `success` and its `failure_reason`.
 
-use crate::config::AgentKind;
-use crate::graders;
-use crate::model::{
+use proctor_config::AgentKind;
+use proctor_model::{
     Grade, Infra, ProviderFaultKind, RUN_BUDGET, StreamReport, Terminal, Termination, Verdict,
 };
-use crate::record::{Row, TrialDir, read_events};
-use crate::supervise::{ChildEnding, EndReason, Exit, Supervisor};
+use proctor_record::{Row, TrialDir, read_events};
+use proctor_supervise::{ChildEnding, EndReason, Exit, Supervisor};
 
 /// What is known of the agent's end before anything is graded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -66,7 +65,7 @@ fn said_failed(row: &Row, kept: &TrialDir) -> Result<bool, String> {
     let events = read_events(&kept.events()).map_err(|why| unknown(&why))?;
     let mut unread = None;
     let read = events.map_while(|event| event.map_err(|why| unread = Some(why)).ok());
-    let said = graders::said_failed(read);
+    let said = proctor_graders::said_failed(read);
     unread.map_or(Ok(said), |why| Err(unknown(&why)))
 }
 

@@ -3,11 +3,11 @@
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-use crate::config::LimitSettings;
-use crate::model::Oversize;
-use crate::model::path_text::{to_path, to_text};
-use crate::record::{self, ChangedFile, RecordError, Redactor, TrialDir};
-use crate::workspace::{
+use proctor_config::LimitSettings;
+use proctor_model::Oversize;
+use proctor_model::path_text::{to_path, to_text};
+use proctor_record::{self, ChangedFile, RecordError, Redactor, TrialDir};
+use proctor_workspace::{
     Captured, ChangedPath, Content, Entry, IgnoredPath, LeftFile, Now, sha256_hex,
 };
 
@@ -44,12 +44,16 @@ pub(super) fn keep(
         if let Now::File(file) = &changed.now
             && let Ok(Some(mut from)) = file.content.open()
         {
-            line.file = Some(record::keep_large(trial, (number, &mut from), redactor)?);
+            line.file = Some(proctor_record::keep_large(
+                trial,
+                (number, &mut from),
+                redactor,
+            )?);
         }
         lines.push(line);
     }
     lines.extend(captured.ignored.iter().map(|one| ignored_line(one, subdir)));
-    record::write_changes(trial, (&captured.patch, &lines), redactor)
+    proctor_record::write_changes(trial, (&captured.patch, &lines), redactor)
 }
 
 /// Drops content that is over the limits of what is kept, once it was graded; gives the limits that were reached.
@@ -58,7 +62,7 @@ pub(super) fn prune(
     limits: &LimitSettings,
 ) -> Result<Vec<&'static str>, RecordError> {
     let (mut bytes, mut files) = (limits.artifacts, limits.artifact_files);
-    record::drop_content(trial, &mut |size| {
+    proctor_record::drop_content(trial, &mut |size| {
         if files == 0 {
             return Some("artifact_files");
         }
@@ -76,7 +80,7 @@ pub(super) fn prune(
 /// A list that cannot be read, or a line of it.
 pub fn read(trial: &TrialDir, subdir: &Path) -> Result<Kept, String> {
     let mut kept = Kept::default();
-    for line in record::read_changes(trial).map_err(|error| error.to_string())? {
+    for line in proctor_record::read_changes(trial).map_err(|error| error.to_string())? {
         let path = from_project(&line.path, subdir)
             .ok_or_else(|| format!("changes.jsonl names {:?}, which is no path", line.path))?;
         if line.oversize.is_some() {
@@ -191,7 +195,7 @@ fn now(line: &ChangedFile, trial: &TrialDir) -> (Now, bool) {
 
 fn content(line: &ChangedFile, trial: &TrialDir) -> (Content, Option<[u8; 32]>) {
     if let Some(bytes) = line.bytes() {
-        let found = crate::workspace::sha256(&bytes);
+        let found = proctor_workspace::sha256(&bytes);
         return (Content::Bytes(bytes), Some(found));
     }
     if let Some(limit) = &line.dropped_by {
@@ -209,7 +213,7 @@ fn content(line: &ChangedFile, trial: &TrialDir) -> (Content, Option<[u8; 32]>) 
         path: PathBuf::from(name),
     };
     let read = content.open().ok().flatten();
-    match read.and_then(|mut file: File| crate::workspace::sha256_of(&mut file).ok()) {
+    match read.and_then(|mut file: File| proctor_workspace::sha256_of(&mut file).ok()) {
         Some(found) => (content, Some(found)),
         None => (Content::Lost(format!("{name} is not there")), None),
     }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
 use std::path::{Path, PathBuf};
 
-use crate::workspace::{BaseCommit, Template};
+use proctor_workspace::{BaseCommit, Template};
 
 /// What the base commit holds.
 pub(super) struct Known<'a> {

@@ -1,9 +1,9 @@
 //! What an agent said on standard error that ended without a word on standard output.
 
-use crate::agents::without_colours;
-use crate::model::Infra;
-use crate::record::{TrialDir, read_file};
 use crate::trial::judgement::AgentEnd;
+use proctor_agents::without_colours;
+use proctor_model::Infra;
+use proctor_record::{TrialDir, read_file};
 
 /// As much of standard error is looked through.
 const LOOKED_AT: u64 = 1 << 20;

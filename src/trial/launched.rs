@@ -6,7 +6,7 @@ use std::io::Read as _;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
-use crate::supervise::find_program;
+use proctor_supervise::find_program;
 
 /// Native programs behind one launcher.
 const MOST_NATIVES: usize = 8;

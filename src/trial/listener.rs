@@ -4,19 +4,19 @@ use std::io;
 use std::net::TcpListener;
 use std::time::Duration;
 
-use crate::agents::{StreamReader, transcript_line};
-use crate::gate::Gate;
-use crate::metrics::Tally;
-use crate::model::{
-    AgentEvent, DoorUse, EventKind, McpServerSeen, ModelTokens, Progress, StreamReport, TrialKey,
-};
-use crate::record::{EventLog, RecordError, Redactor, StreamRedactor, Transcript};
-use crate::supervise::{EndReason, Heard, Listener, OutputStream};
 use crate::trial::Teller;
 use crate::trial::beside::BesideCommands;
 use crate::trial::cut_short::CutShort;
 use crate::trial::meter::Meter;
 use crate::trial::watch::Watch;
+use proctor_agents::{StreamReader, transcript_line};
+use proctor_gate::Gate;
+use proctor_metrics::Tally;
+use proctor_model::{
+    AgentEvent, DoorUse, EventKind, McpServerSeen, ModelTokens, Progress, StreamReport, TrialKey,
+};
+use proctor_record::{EventLog, RecordError, Redactor, StreamRedactor, Transcript};
+use proctor_supervise::{EndReason, Heard, Listener, OutputStream};
 
 /// At most one progress message per trial in this time, so that a chatty agent cannot flood the console; a person who asked
 /// for the stream gets it whole.

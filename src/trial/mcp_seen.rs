@@ -2,13 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::agents::{Met, ServerNoted, ToolList, server_programs, servers_noted};
-use crate::config::AgentKind;
-use crate::model::{McpServerSeen, Terminal};
-use crate::record::{Attestation, ServerTools, write_file};
 use crate::trial::attest::{MOST_NAMES, short};
 use crate::trial::frame::Frame;
 use crate::trial::listener::HeardAll;
+use proctor_agents::{Met, ServerNoted, ToolList, server_programs, servers_noted};
+use proctor_config::AgentKind;
+use proctor_model::{McpServerSeen, Terminal};
+use proctor_record::{Attestation, ServerTools, write_file};
 
 /// Adds the servers and their tools to what was seen of an agent, and keeps what they wrote to standard error. The agent's word
 /// of a server counts more than a note. Returns a sentence for each server of the scenario that never started.

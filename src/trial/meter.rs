@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use crate::config::{AgentKind, AgentSpec, Suite};
-use crate::metrics::PricedTokens;
-use crate::model::{AgentEvent, CacheWrites, EventKind, ModelTokens, Pricing, Usage};
+use proctor_config::{AgentKind, AgentSpec, Suite};
+use proctor_metrics::PricedTokens;
+use proctor_model::{AgentEvent, CacheWrites, EventKind, ModelTokens, Pricing, Usage};
 
 /// Two amounts closer than this are one.
 const NOTHING: f64 = 1e-9;

@@ -1,12 +1,12 @@
 //! What a trial cost, from every source that there is.
 
-use crate::agents::{CcusageReport, asked_model, ccusage};
-use crate::config::{AgentKind, AgentSpec, PriceSource, Suite};
-use crate::metrics::{KnownCost, PricedTokens, cost, priced_usd};
-use crate::model::{Cost, ModelTokens, Progress, StreamReport, Usage, UsageSource};
 use crate::trial::environment::program_path;
 use crate::trial::frame::Frame;
 use crate::trial::preparation::Ready;
+use proctor_agents::{CcusageReport, asked_model, ccusage};
+use proctor_config::{AgentKind, AgentSpec, PriceSource, Suite};
+use proctor_metrics::{KnownCost, PricedTokens, cost, priced_usd};
+use proctor_model::{Cost, ModelTokens, Progress, StreamReport, Usage, UsageSource};
 
 /// Asks all sources.
 pub(super) async fn money(frame: &Frame<'_>, report: &StreamReport, ready: &Ready) -> Cost {

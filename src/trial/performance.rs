@@ -2,13 +2,6 @@
 
 use serde::Deserialize;
 
-use crate::agents::{StreamReader, asked_model, server_names};
-use crate::config::{PromptVia, TranscriptMode};
-use crate::gate::Gate;
-use crate::record::{
-    Attestation, EventLog, EventLogHeader, RecordError, Transcript, TrialDir, read_file, write_file,
-};
-use crate::supervise::{self, ChildEnding, ChildSpec, DiskLimit, Limits, StdinPlan, monotonic_ns};
 use crate::trial::attest;
 use crate::trial::door;
 use crate::trial::draft::{Stop, now};
@@ -18,7 +11,14 @@ use crate::trial::listener::{Ear, EarParts, HeardAll};
 use crate::trial::meter::Meter;
 use crate::trial::preparation::Ready;
 use crate::trial::watch::Watch;
-use crate::workspace::Workspace;
+use proctor_agents::{StreamReader, asked_model, server_names};
+use proctor_config::{PromptVia, TranscriptMode};
+use proctor_gate::Gate;
+use proctor_record::{
+    Attestation, EventLog, EventLogHeader, RecordError, Transcript, TrialDir, read_file, write_file,
+};
+use proctor_supervise::{self, ChildEnding, ChildSpec, DiskLimit, Limits, StdinPlan, monotonic_ns};
+use proctor_workspace::Workspace;
 
 /// What an agent wrote to `{OUT_JSON}` is read up to this size.
 const OUT_JSON: u64 = 16 * 1024 * 1024;
@@ -43,7 +43,7 @@ pub(super) async fn perform(
     write_invocation(frame, (&spec, &ready.invocation.extra_args))
         .map_err(|error| Stop::harness("write invocation.json", error))?;
     let seen = attest::before(frame, (workspace, ready), &spec);
-    let ending = supervise::run(&spec, &mut ear, &frame.context.cancel).await;
+    let ending = proctor_supervise::run(&spec, &mut ear, &frame.context.cancel).await;
     if let Some(file) = read_file(&frame.out_json(), OUT_JSON).filter(|file| !file.is_empty()) {
         ear.read(&file, ending.wall);
         write_file(&frame.trial_dir.agent_output(), &file)

@@ -5,17 +5,6 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use std::{fs, io};
 
-use crate::agents::{
-    Invocation, InvocationContext, OperatorHome, compose_prompt, copy_settings, invocation_for,
-};
-use crate::config::{ScenarioSpec, TaskSpec};
-use crate::graders::{ForbiddenBaseline, capture_baseline};
-use crate::model::Isolation;
-use crate::record::{set_apart, write_file};
-use crate::shims::{LogWay, Overlay};
-use crate::supervise::{
-    self, Cancel, CapturedOutput, ChildEnding, ChildSpec, EndReason, Exit, Supervisor, server_of,
-};
 use crate::trial::asked::Told;
 use crate::trial::draft::Stop;
 use crate::trial::environment::program_path;
@@ -23,7 +12,18 @@ use crate::trial::frame::{Frame, HelperRun};
 use crate::trial::jail::{self, Role};
 use crate::trial::sessions::home_is_own;
 use crate::trial::simulator::project_told;
-use crate::workspace::Workspace;
+use proctor_agents::{
+    Invocation, InvocationContext, OperatorHome, compose_prompt, copy_settings, invocation_for,
+};
+use proctor_config::{ScenarioSpec, TaskSpec};
+use proctor_graders::{ForbiddenBaseline, capture_baseline};
+use proctor_model::Isolation;
+use proctor_record::{set_apart, write_file};
+use proctor_shims::{LogWay, Overlay};
+use proctor_supervise::{
+    self, Cancel, CapturedOutput, ChildEnding, ChildSpec, EndReason, Exit, Supervisor, server_of,
+};
+use proctor_workspace::Workspace;
 
 /// At most this much output of a setup command is kept.
 const SETUP_OUTPUT: usize = 256 * 1024;
@@ -186,7 +186,8 @@ pub(super) async fn set_up(
             },
         );
         spec.containment = jail::containment(frame, workspace, Role::Setup);
-        let (ending, output) = supervise::capture(&spec, SETUP_OUTPUT, &frame.context.cancel).await;
+        let (ending, output) =
+            proctor_supervise::capture(&spec, SETUP_OUTPUT, &frame.context.cancel).await;
         log.push_str(&told(command, &ending, &output));
         if ending.reason == EndReason::Cancelled {
             return Err(Stop::cancelled());
@@ -286,7 +287,7 @@ fn mcp_spec(
 }
 
 async fn mcp_command(spec: &ChildSpec, cancel: &Cancel) -> Option<String> {
-    let (ending, output) = supervise::capture(spec, SETUP_OUTPUT, cancel).await;
+    let (ending, output) = proctor_supervise::capture(spec, SETUP_OUTPUT, cancel).await;
     if ending.succeeded() {
         return None;
     }

@@ -5,14 +5,14 @@ use std::fs::File;
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::time::Duration;
 
-use crate::agents::{StreamReader, asked_model, settle_model};
-use crate::config::{AgentKind, AgentSpec, Suite};
-use crate::metrics::{KnownCost, cost};
-use crate::model::{Allowance, Cost, StreamReport, TrialOutcome};
 use crate::plan::PlannedTrial;
-use crate::record::{Stage, TrialDir};
 use crate::trial::RunContext;
 use crate::trial::money::{priced, tokens_of_the_stream};
+use proctor_agents::{StreamReader, asked_model, settle_model};
+use proctor_config::{AgentKind, AgentSpec, Suite};
+use proctor_metrics::{KnownCost, cost};
+use proctor_model::{Allowance, Cost, StreamReport, TrialOutcome};
+use proctor_record::{Stage, TrialDir};
 
 /// A longer line is no line of an agent; it is read in pieces, which are none.
 const LONGEST_LINE: u64 = 16 << 20;

@@ -1,6 +1,6 @@
 //! A trial that the provider refused at the door: nobody bills it.
 
-use crate::model::{ProviderFaultKind, StreamReport, Termination, TrialOutcome, Usage};
+use proctor_model::{ProviderFaultKind, StreamReport, Termination, TrialOutcome, Usage};
 
 /// Whether the provider refused all that the agent asked, and the agent ended by that, before any answer began. One that was
 /// stopped may have been asking just then, and what broke off or reached nobody may have been answered: what that cost is unknown.
@@ -38,9 +38,9 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::agents::StreamReader;
-    use crate::config::AgentKind;
-    use crate::model::ProviderFault;
+    use proctor_agents::StreamReader;
+    use proctor_config::AgentKind;
+    use proctor_model::ProviderFault;
 
     fn met(kind: ProviderFaultKind, status: Option<u16>) -> StreamReport {
         StreamReport {

@@ -2,9 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use crate::model::{Grade, Integrity, LayerVerdicts, Reason, ReasonKind, Verdict};
 use crate::plan::PlannedTrial;
-use crate::record::{Row, TrialDir};
 use crate::trial::aftermath::scrub_folder;
 use crate::trial::app_left;
 use crate::trial::blocking::blocking;
@@ -15,6 +13,8 @@ use crate::trial::kept;
 use crate::trial::performance::extra_args;
 use crate::trial::simulator::{self, give_back};
 use crate::trial::{RunContext, Teller};
+use proctor_model::{Grade, Integrity, LayerVerdicts, Reason, ReasonKind, Verdict};
+use proctor_record::{Row, TrialDir};
 
 /// What today's graders say of an earlier trial.
 #[derive(Debug, Clone)]

@@ -2,15 +2,15 @@
 
 use std::path::PathBuf;
 
-use crate::agents::{
-    SessionTokens, asked_model, session_tokens, settle_fault, settle_model, settle_usage,
-    usual_folder,
-};
-use crate::model::Isolation;
 use crate::trial::frame::Frame;
 use crate::trial::jail;
 use crate::trial::listener::HeardAll;
 use crate::trial::preparation::Ready;
+use proctor_agents::{
+    SessionTokens, asked_model, session_tokens, settle_fault, settle_model, settle_usage,
+    usual_folder,
+};
+use proctor_model::Isolation;
 
 /// Completes what was heard: the token counts, the model, and why an agent was silent; gives a sentence where stream and files
 /// tell different things.

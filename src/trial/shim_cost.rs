@@ -4,9 +4,9 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::shims::{LogWay, Overlay, WatchedTool};
-use crate::supervise::{ChildSpec, capture, find_program};
 use crate::trial::{RunContext, program_path};
+use proctor_shims::{LogWay, Overlay, WatchedTool};
+use proctor_supervise::{ChildSpec, capture, find_program};
 
 /// Calls in a row: starting the shell that makes them is shared by all.
 const CALLS: u32 = 5;

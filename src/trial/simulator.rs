@@ -6,16 +6,16 @@ use std::time::Duration;
 
 use tokio::sync::{OnceCell, OwnedSemaphorePermit};
 
-use crate::apple::{
-    Ask, Device, Lease, Leases, Simctl, Trouble, Wanted, Xcode, named_by, sweep_derived_data,
-};
-use crate::config::{GraderSpec, Project, Simulators, TaskSpec};
-use crate::graders::AppleDesk;
-use crate::record::AppLeft;
-use crate::supervise::Cancel;
 use crate::trial::RunContext;
 use crate::trial::draft::Stop;
 use crate::trial::frame::Frame;
+use proctor_apple::{
+    Ask, Device, Lease, Leases, Simctl, Trouble, Wanted, Xcode, named_by, sweep_derived_data,
+};
+use proctor_config::{GraderSpec, Project, Simulators, TaskSpec};
+use proctor_graders::AppleDesk;
+use proctor_record::AppLeft;
+use proctor_supervise::Cancel;
 
 /// What a run knows of Apple's tools.
 #[derive(Debug)]

@@ -4,12 +4,7 @@ use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use crate::agents::Invocation;
-use crate::graders::no_panic;
-use crate::model::{Allowance, Grade, Infra, Progress, TrialOutcome, Verdict};
 use crate::plan::PlannedTrial;
-use crate::record::{Stage, TrialClock};
-use crate::supervise::{ChildEnding, can_be_worked_in, host_load, memory_kills};
 use crate::trial::aftermath::{self, Ended, Left};
 use crate::trial::app_left;
 use crate::trial::asked;
@@ -26,7 +21,12 @@ use crate::trial::recovered::recover;
 use crate::trial::sessions;
 use crate::trial::simulator;
 use crate::trial::{RunContext, Teller};
-use crate::workspace::Workspace;
+use proctor_agents::Invocation;
+use proctor_graders::no_panic;
+use proctor_model::{Allowance, Grade, Infra, Progress, TrialOutcome, Verdict};
+use proctor_record::{Stage, TrialClock};
+use proctor_supervise::{ChildEnding, can_be_worked_in, host_load, memory_kills};
+use proctor_workspace::Workspace;
 
 /// Runs one trial, which may spend what it is allowed; total: every way to end is an outcome, and nothing of the workspace is left.
 ///

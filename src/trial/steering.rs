@@ -4,7 +4,7 @@ use std::fs::{self, Metadata};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
-use crate::record::digest_of;
+use proctor_record::digest_of;
 
 /// Files that steer agents, below the workspace.
 pub(super) const WORKSPACE_FILES: [&str; 16] = [

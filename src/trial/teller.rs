@@ -2,8 +2,8 @@
 
 use tokio::sync::mpsc::UnboundedSender;
 
-use crate::model::{Progress, TrialKey, TrialOutcome};
-use crate::record::Redactor;
+use proctor_model::{Progress, TrialKey, TrialOutcome};
+use proctor_record::Redactor;
 
 /// Tells the one stream of progress; a listener that has gone is no error.
 #[derive(Debug, Clone)]

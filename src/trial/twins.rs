@@ -7,12 +7,12 @@ use std::io::{self, Read as _};
 use rand_chacha::ChaCha20Rng;
 use rand_chacha::rand_core::{Rng as _, SeedableRng as _};
 
-use crate::config::{GraderSpec, TaskSpec, TwinEdit};
-use crate::graders::{GradeContext, Judged, Mixture, ask_alone};
-use crate::model::{Grade, Verdict};
 use crate::trial::grading::{Desk, not_built};
 use crate::trial::ground::Grounds;
 use crate::trial::unbuilt::Unbuilt;
+use proctor_config::{GraderSpec, TaskSpec, TwinEdit};
+use proctor_graders::{GradeContext, Judged, Mixture, ask_alone};
+use proctor_model::{Grade, Verdict};
 
 /// Runs the twins of every grader that passed, and takes in what speaks against it.
 ///

@@ -3,10 +3,10 @@
 use std::fmt::Display;
 use std::io;
 
-use crate::model::Infra;
-use crate::supervise::fault_of;
 use crate::trial::draft::Stop;
-use crate::workspace::WorkspaceError;
+use proctor_model::Infra;
+use proctor_supervise::fault_of;
+use proctor_workspace::WorkspaceError;
 
 /// Why there is no tree.
 #[derive(Debug)]

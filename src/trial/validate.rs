@@ -3,8 +3,6 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use crate::config::{GraderSpec, TaskSpec};
-use crate::model::{Grade, ReasonKind, Verdict};
 use crate::plan::PlannedTrial;
 use crate::trial::alone::{Job, graded_alone};
 use crate::trial::cheat::{Cheat, Fate, Tried};
@@ -14,6 +12,8 @@ use crate::trial::judgement::grade_of;
 use crate::trial::make_twins::{Proposal, propose, untwinned};
 use crate::trial::simulator::give_back;
 use crate::trial::{Guard, RunContext, Teller};
+use proctor_config::{GraderSpec, TaskSpec};
+use proctor_model::{Grade, ReasonKind, Verdict};
 
 /// What a task's reference patch is worth.
 #[derive(Debug, Clone)]

@@ -1,10 +1,10 @@
 //! What an agent says that it does on the web: where a solution could come from, and tools that it should not have. And
 //! tools whose own calls nobody sees.
 
-use crate::agents::{WebTools, hides_its_calls, is_web_tool};
-use crate::metrics::Upstream;
-use crate::model::path_text::to_text;
-use crate::model::{AgentEvent, CommandCall, EventKind, Reason, ReasonKind};
+use proctor_agents::{WebTools, hides_its_calls, is_web_tool};
+use proctor_metrics::Upstream;
+use proctor_model::path_text::to_text;
+use proctor_model::{AgentEvent, CommandCall, EventKind, Reason, ReasonKind};
 
 /// So many reasons of a trial are kept.
 const MOST: usize = 5;

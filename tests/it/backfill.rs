@@ -3,9 +3,9 @@
 use std::fs;
 use std::time::Duration;
 
-use proctor::model::{AgentEvent, EventKind, ToolCall, ToolResult};
-use proctor::record::{EventLog, EventLogHeader, Redactor, Row};
-use proctor::report::{RebuildOptions, rebuild};
+use proctor_model::{AgentEvent, EventKind, ToolCall, ToolResult};
+use proctor_record::{EventLog, EventLogHeader, Redactor, Row};
+use proctor_report::{RebuildOptions, rebuild};
 
 use crate::rebuild::{Run, row};
 

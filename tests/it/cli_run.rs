@@ -244,7 +244,7 @@ fn diagnostics_are_told_when_they_are_asked_for() {
     for words in ["started", "Exited", "appended to the journal"] {
         assert!(all.contains(words), "{all}");
     }
-    assert!(!told("proctor::record=debug").contains("Exited"));
+    assert!(!told("proctor_record=debug").contains("Exited"));
 }
 
 #[test]

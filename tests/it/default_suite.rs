@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use proctor::agents::StreamReader;
-use proctor::config::{AgentKind, LoadRequest, Suite, load};
-use proctor::model::{ProviderFaultKind, StreamReport, Terminal};
+use proctor_agents::StreamReader;
+use proctor_config::{AgentKind, LoadRequest, Suite, load};
+use proctor_model::{ProviderFaultKind, StreamReport, Terminal};
 use serde_json::Value;
 
 use crate::sandbox::read_rows;

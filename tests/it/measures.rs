@@ -4,11 +4,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use proctor::agents::StreamReader;
-use proctor::config::AgentKind;
-use proctor::metrics::{Tallied, Tally};
-use proctor::model::{AgentEvent, CallSource, CommandCall, Measures};
-use proctor::record::{EventLog, EventLogHeader, Redactor, read_events};
+use proctor_agents::StreamReader;
+use proctor_config::AgentKind;
+use proctor_metrics::{Tallied, Tally};
+use proctor_model::{AgentEvent, CallSource, CommandCall, Measures};
+use proctor_record::{EventLog, EventLogHeader, Redactor, read_events};
 
 /// Tool calls; agent calls of xcodebuild, xcrun, simctl; MCP calls, those for xcodebuild, for simctl; errors of
 /// MCP tools, of others.

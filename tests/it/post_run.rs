@@ -2,8 +2,8 @@
 
 use std::fs;
 
-use proctor::record::{ROW_SCHEMA, Row, RunDir};
-use proctor::report::post_run::{
+use proctor_record::{ROW_SCHEMA, Row, RunDir};
+use proctor_report::post_run::{
     failure_analysis_prompt, manifests, tool_error_prompt, write_manifests,
 };
 

@@ -5,8 +5,8 @@ use std::fs;
 use std::io::Write as _;
 use std::path::Path;
 
-use proctor::record::RunDir;
-use proctor::report::{CONTRACT_COLUMNS, RebuildOptions, columns, rebuild};
+use proctor_record::RunDir;
+use proctor_report::{CONTRACT_COLUMNS, RebuildOptions, columns, rebuild};
 
 /// Names the folder of a published run: `runs.jsonl`, `summary.csv`, `summary_cold.csv`.
 const FOLDER: &str = "PROCTOR_PUBLISHED_RUN";

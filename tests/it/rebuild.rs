@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
 
-use proctor::record::{ROW_SCHEMA, Row, RunDir};
-use proctor::report::{
+use proctor_record::{ROW_SCHEMA, Row, RunDir};
+use proctor_report::{
     ChangeKind, RebuildOptions, Rebuilt, ReportError, estimate, rebuild, write_all,
 };
 use tempfile::TempDir;

@@ -2,8 +2,8 @@
 
 use std::fs;
 
-use proctor::record::Row;
-use proctor::report::{CONTRACT_COLUMNS, columns};
+use proctor_record::Row;
+use proctor_report::{CONTRACT_COLUMNS, columns};
 use proptest::prelude::*;
 
 use crate::rebuild::{Run, infra, row, with};

@@ -13,9 +13,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use proctor::config::{BuildParams, Place, Project, ProjectSource};
-use proctor::model::WorkspaceKind;
-use proctor::workspace::{
+use proctor_config::{BuildParams, Place, Project, ProjectSource};
+use proctor_model::WorkspaceKind;
+use proctor_workspace::{
     ResolveOptions, Source, Template, Workspace, WorkspaceError, resolve, sweep_stale,
 };
 
@@ -112,7 +112,7 @@ impl House {
             source: ProjectSource::Repository(path.to_owned()),
             base_ref: base_ref.to_owned(),
             simulator_name: None,
-            simulators: proctor::config::Simulators::Single,
+            simulators: proctor_config::Simulators::Single,
             build_params: BuildParams::default(),
             allow_lfs_pointers: false,
             source_at: Place::default(),
@@ -585,7 +585,7 @@ fn a_plain_folder_becomes_the_same_repository_every_time() {
         source: ProjectSource::Template(folder),
         base_ref: "HEAD".to_owned(),
         simulator_name: None,
-        simulators: proctor::config::Simulators::Single,
+        simulators: proctor_config::Simulators::Single,
         build_params: BuildParams::default(),
         allow_lfs_pointers: false,
         source_at: Place::default(),

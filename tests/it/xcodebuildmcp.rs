@@ -160,7 +160,7 @@ fn the_table_has_every_tool_of_the_pinned_version_that_drives_xcodebuild_or_simc
         let text = fs::read_to_string(&path).expect("read a manifest");
         for name in text.lines().filter_map(|line| line.strip_prefix("  - ")) {
             let drives_neither = NEITHER.iter().any(|known| name.contains(known));
-            let found = proctor::metrics::mcp_tool("XcodeBuildMCP", name);
+            let found = proctor_metrics::mcp_tool("XcodeBuildMCP", name);
             assert_eq!(found.is_none(), drives_neither, "{workflow}: {name}");
             seen += 1;
         }

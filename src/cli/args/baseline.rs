@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand, ValueHint};
 
 use crate::cli::args::{AskArgs, TEMPLATE};
-use crate::record::BaselineKey;
+use proctor_record::BaselineKey;
 
 /// What is asked of baselines.
 #[derive(Debug, Clone, Args)]

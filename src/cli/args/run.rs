@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{ArgAction, Args, ValueHint};
 
 use crate::cli::args::TEMPLATE;
-use crate::config::Filter;
+use proctor_config::Filter;
 
 const RUN_EXAMPLES: &str = "Examples:
   proctor run --trials 5 --jobs 2

@@ -13,11 +13,11 @@ use crate::cli::console::say;
 use crate::cli::failure::Outcome;
 use crate::cli::out::{Colour, Out};
 use crate::cli::starts::{judged_by, starts};
-use crate::config::{Suite, TaskSpec};
-use crate::model::Cell;
 use crate::plan::{Plan, PlannedTrial};
-use crate::report::{sanitize_line, table};
 use crate::runner::{Preview, RunRequest, preview};
+use proctor_config::{Suite, TaskSpec};
+use proctor_model::Cell;
+use proctor_report::{sanitize_line, table};
 
 /// How far one cell is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -6,9 +6,9 @@ use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 use crate::cli::console::{self, View};
 use crate::cli::failure::{Failure, Kind, Outcome};
 use crate::cli::interrupt;
-use crate::model::Progress;
 use crate::runner::{PlanConflict, RunError};
-use crate::supervise::{self, Cancel};
+use proctor_model::Progress;
+use proctor_supervise::{self, Cancel};
 
 /// More threads than this only cost memory: agents and graders are processes of their own.
 const MOST_THREADS: usize = 4;
@@ -21,7 +21,7 @@ pub(super) fn drive<W: Future>(
     view: View,
     work: impl FnOnce(UnboundedSender<Progress>, Cancel) -> W,
 ) -> Outcome<W::Output> {
-    supervise::hide_from_others();
+    proctor_supervise::hide_from_others();
     runtime()?.block_on(async {
         let (sender, receiver) = unbounded_channel();
         let cancel = Cancel::new();

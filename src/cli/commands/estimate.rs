@@ -4,8 +4,8 @@ use crate::cli::args::EstimateArgs;
 use crate::cli::commands::verify::edited;
 use crate::cli::failure::{Failure, Kind, Outcome};
 use crate::cli::out::{Colour, Out};
-use crate::record::RunDir;
-use crate::report::estimate;
+use proctor_record::RunDir;
+use proctor_report::estimate;
 
 /// Prints an estimate.
 pub(in crate::cli) fn run(args: &EstimateArgs) -> Outcome {

@@ -6,9 +6,9 @@ use crate::cli::args::{ExportArgs, ExportFormat, ImportArgs};
 use crate::cli::commands::verify::edited_around;
 use crate::cli::failure::{Failure, Kind, Outcome};
 use crate::cli::out::{Colour, Out};
-use crate::record::{EventLog, EventLogHeader, Redactor, write_atomically};
-use crate::report::{escape_json, sanitize_line};
-use crate::trajectory::{OtelOptions, Told, atif, otel, read_atif, trials_below};
+use proctor_record::{EventLog, EventLogHeader, Redactor, write_atomically};
+use proctor_report::{escape_json, sanitize_line};
+use proctor_trajectory::{OtelOptions, Told, atif, otel, read_atif, trials_below};
 
 /// Prints or writes trials.
 pub(in crate::cli) fn run(args: &ExportArgs) -> Outcome {

@@ -5,10 +5,10 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::{fs, io};
 
-use crate::agents::ServerNotes;
 use crate::cli::args::GoBetweenArgs;
 use crate::cli::failure::{Failure, Outcome};
-use crate::supervise::{Exit, OutputStream, ServerPlace, go_between};
+use proctor_agents::ServerNotes;
+use proctor_supervise::{Exit, OutputStream, ServerPlace, go_between};
 
 /// Starts the server and passes on what it says; its exit code is the server's.
 pub(in crate::cli) fn run(args: &GoBetweenArgs) -> Outcome<ExitCode> {

@@ -15,13 +15,13 @@ use crate::cli::console::{Mode, View};
 use crate::cli::failure::{Failure, Kind, Outcome, shown_path};
 use crate::cli::out::{Colour, Out};
 use crate::cli::suite::{config_failure, tasks_for};
-use crate::config::{GraderSpec, LoadRequest, load};
-use crate::judge::{
+use proctor_config::{GraderSpec, LoadRequest, load};
+use proctor_judge::{
     Calibration, Judged, Labels, Measurement, NoVerdict, keep, measure, read_labels, shown,
 };
-use crate::layers::{JudgeCheck, JudgeFailure, JudgeKind, Panel, Threshold};
-use crate::record::text_digest;
-use crate::report::sanitize_line;
+use proctor_layers::{JudgeCheck, JudgeFailure, JudgeKind, Panel, Threshold};
+use proctor_record::text_digest;
+use proctor_report::sanitize_line;
 
 /// Does what is asked of judges.
 pub(in crate::cli) fn run(args: &JudgeArgs) -> Outcome<ExitCode> {

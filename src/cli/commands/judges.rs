@@ -13,12 +13,12 @@ use crate::cli::console::{Mode, View};
 use crate::cli::failure::{Failure, Kind, Outcome};
 use crate::cli::out::Colour;
 use crate::cli::suite::{config_beside, config_failure, config_here};
-use crate::config::{JudgeSettings, load_config_only};
-use crate::graders::{Asked, Held, LayersFound, Shown};
-use crate::judge::{JudgeSetup, Judges, Purse};
-use crate::record::{JUDGE_REPLIES, Redactor, RunDir};
-use crate::report::sanitize_line;
-use crate::supervise::Cancel;
+use proctor_config::{JudgeSettings, load_config_only};
+use proctor_graders::{Asked, Held, LayersFound, Shown};
+use proctor_judge::{JudgeSetup, Judges, Purse};
+use proctor_record::{JUDGE_REPLIES, Redactor, RunDir};
+use proctor_report::sanitize_line;
+use proctor_supervise::Cancel;
 
 /// The config that was named, else that of this folder.
 pub(super) fn needed_config(named: Option<&Path>) -> Outcome<PathBuf> {

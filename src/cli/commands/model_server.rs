@@ -13,8 +13,8 @@ use crate::cli::args::ModelServerArgs;
 use crate::cli::failure::{Failure, Kind, Outcome};
 use crate::cli::interrupt;
 use crate::cli::out::{Colour, Out};
-use crate::rehearsal::{NameServer, Question, Script, Server, ServerOptions};
-use crate::supervise::{self, Cancel, ChildSpec, Heard, Listener, OutputStream, strayed};
+use proctor_rehearsal::{NameServer, Question, Script, Server, ServerOptions};
+use proctor_supervise::{self, Cancel, ChildSpec, Heard, Listener, OutputStream, strayed};
 
 /// The port at which programs look up names.
 const NAMES: u16 = 53;
@@ -58,7 +58,7 @@ pub(super) fn leave_network() -> Outcome<tempfile::NamedTempFile> {
     // Whoever a jail makes of the user must be able to read it.
     let mode = std::os::unix::fs::PermissionsExt::from_mode(0o644);
     fs::set_permissions(resolver.path(), mode).map_err(|error| failed(&error))?;
-    supervise::leave_network(resolver.path()).map_err(|error| {
+    proctor_supervise::leave_network(resolver.path()).map_err(|error| {
         failed(&error).hint("it needs user namespaces, or root; without --alone the network stays")
     })?;
     Ok(resolver)
@@ -102,7 +102,7 @@ async fn accompanied(command: &[OsString], url: &str, cancel: &Cancel) -> Outcom
         std::env::current_dir().map_err(|error| Failure::at("find the current folder", error))?;
     let mut spec = ChildSpec::helper(command.to_vec(), &folder, env, Duration::ZERO);
     spec.limits.hard = None;
-    let ending = supervise::run(&spec, &mut PassOn, cancel).await;
+    let ending = proctor_supervise::run(&spec, &mut PassOn, cancel).await;
     if let Some(error) = ending.spawn_error {
         let program = command
             .first()
@@ -136,7 +136,7 @@ fn told(args: &ModelServerArgs, questions: &[Question], strayed: u64) -> Outcome
     };
     crate::cli::console::say(
         Colour::AUTO,
-        format_args!("names asked for: {}", crate::report::sanitize_line(&all)),
+        format_args!("names asked for: {}", proctor_report::sanitize_line(&all)),
     );
     Ok(())
 }

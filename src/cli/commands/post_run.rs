@@ -5,10 +5,10 @@ use crate::cli::commands::engine;
 use crate::cli::console::{Mode, View, say};
 use crate::cli::failure::{Failure, Kind, Outcome};
 use crate::cli::out::Colour;
-use crate::config::Suite;
-use crate::model::AgentId;
-use crate::record::RunDir;
 use crate::runner::{PostRun, post_run};
+use proctor_config::Suite;
+use proctor_model::AgentId;
+use proctor_record::RunDir;
 
 /// Lets an agent of the suite write what is asked for, and says what a person should know.
 pub(super) fn run(args: &RebuildArgs, run_dir: &RunDir, suite: Option<&Suite>) -> Outcome {

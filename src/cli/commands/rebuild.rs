@@ -11,9 +11,11 @@ use crate::cli::commands::verify::edited;
 use crate::cli::failure::{Failure, Kind, Outcome};
 use crate::cli::out::{Colour, Out};
 use crate::cli::suite::{config_failure, config_here, config_of_run};
-use crate::config::{self, Suite};
-use crate::record::{RunDir, RunMetadata};
-use crate::report::{ChangeKind, RebuildOptions, Rebuilt, rebuild, share, table, whereabouts_here};
+use proctor_config::{self, Suite};
+use proctor_record::{RunDir, RunMetadata};
+use proctor_report::{
+    ChangeKind, RebuildOptions, Rebuilt, rebuild, share, table, whereabouts_here,
+};
 
 /// Rebuilds a run.
 pub(in crate::cli) fn run(args: &RebuildArgs) -> Outcome {
@@ -63,7 +65,7 @@ fn suite(args: &RebuildArgs) -> Outcome<Option<Suite>> {
         .or_else(|| config_here(None));
     match named {
         None => Ok(None),
-        Some(config) => config::load_config_only(&config)
+        Some(config) => proctor_config::load_config_only(&config)
             .map(Some)
             .map_err(|problems| config_failure(&problems)),
     }

@@ -11,9 +11,9 @@ use crate::cli::console::{CommandsStopped, Mode};
 use crate::cli::failure::{Failure, Kind, Outcome};
 use crate::cli::out::{Colour, Out};
 use crate::cli::suite::{Chosen, Purpose};
-use crate::record::RunDir;
-use crate::report::{counted, sanitize_line};
 use crate::runner::{self, Comparison, Regrading};
+use proctor_record::RunDir;
+use proctor_report::{counted, sanitize_line};
 
 /// Grades a run again and shows what changed.
 pub(in crate::cli) fn run(args: &RegradeArgs) -> Outcome<ExitCode> {

@@ -3,9 +3,9 @@
 use std::io;
 use std::process::ExitCode;
 
-use crate::agents::cassette::{PlayOptions, play};
 use crate::cli::args::ReplayArgs;
 use crate::cli::failure::{Failure, Kind, Outcome};
+use proctor_agents::cassette::{PlayOptions, play};
 
 /// Plays a cassette in the current folder; its exit code is the recorded one.
 pub(in crate::cli) fn run(args: &ReplayArgs) -> Outcome<ExitCode> {

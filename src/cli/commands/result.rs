@@ -10,10 +10,10 @@ use crate::cli::commands::verify::edited;
 use crate::cli::console::say;
 use crate::cli::failure::{Failure, Kind, Outcome};
 use crate::cli::out::{Colour, Out};
-use crate::config::Settings;
-use crate::record::RunDir;
-use crate::report::{RebuildOptions, Rebuilt, counted, rebuild, sanitize_line, table};
 use crate::runner::RunEnd;
+use proctor_config::Settings;
+use proctor_record::RunDir;
+use proctor_report::{RebuildOptions, Rebuilt, counted, rebuild, sanitize_line, table};
 
 /// What is told.
 pub(super) struct Told<'a> {

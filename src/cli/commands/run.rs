@@ -10,8 +10,8 @@ use crate::cli::failure::Outcome;
 use crate::cli::out::Colour;
 use crate::cli::suite::{Chosen, Purpose, discard};
 use crate::cli::trust::{self, Said};
-use crate::report::quote_command;
 use crate::runner::{self, MatrixRequest, RunEnd, RunRequest};
+use proctor_report::quote_command;
 
 /// Runs a suite, or what `--dry-run` and `--validate-tasks-only` make of it.
 pub(in crate::cli) fn run(args: &RunArgs) -> Outcome<ExitCode> {

@@ -11,10 +11,10 @@ use crate::cli::console::{CommandsStopped, Mode};
 use crate::cli::failure::{Failure, Kind, Outcome};
 use crate::cli::out::{Colour, Out};
 use crate::cli::suite::{discard, stamp};
-use crate::record::RunDir;
-use crate::report::{sanitize_line, table};
 use crate::runner;
 use crate::trial::{Fate, Proof, Proposal, Validation};
+use proctor_record::RunDir;
+use proctor_report::{sanitize_line, table};
 
 /// Validates the tasks of a suite.
 pub(in crate::cli) fn run(args: &ValidateArgs) -> Outcome<ExitCode> {

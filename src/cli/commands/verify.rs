@@ -8,8 +8,8 @@ use serde_json::json;
 use crate::cli::args::VerifyArgs;
 use crate::cli::failure::{Failure, Kind, Outcome, shown_path};
 use crate::cli::out::{Colour, Out};
-use crate::record::{Noted, RunDir, RunMetadata, Verified, changed_rows, extent, verify};
-use crate::report::sanitize_line;
+use proctor_record::{Noted, RunDir, RunMetadata, Verified, changed_rows, extent, verify};
+use proctor_report::sanitize_line;
 
 /// Checks the chain of rows and the digests of all kept files.
 pub(in crate::cli) fn run(args: &VerifyArgs) -> Outcome<ExitCode> {

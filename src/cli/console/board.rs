@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use crate::model::{Infra, LaneState, Progress, RUN_BUDGET, Termination, TrialKey, TrialOutcome};
+use proctor_model::{Infra, LaneState, Progress, RUN_BUDGET, Termination, TrialKey, TrialOutcome};
 
 /// The state of a run as its steps tell it.
 #[derive(Debug)]

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use crate::cli::console::board::{Board, Ending};
 use crate::cli::console::samples::{begun, finished, key, outcome, started};
-use crate::model::{Infra, LaneState, Progress, RUN_BUDGET, Termination, TrialOutcome};
+use proctor_model::{Infra, LaneState, Progress, RUN_BUDGET, Termination, TrialOutcome};
 
 fn at(start: Instant, seconds: u64) -> Instant {
     start + Duration::from_secs(seconds)

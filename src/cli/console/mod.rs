@@ -18,12 +18,12 @@ use tokio::sync::mpsc::UnboundedReceiver;
 
 use crate::cli::logging;
 use crate::cli::out::Colour;
-use crate::model::Progress;
 use board::Board;
 pub(super) use board::Counts;
 pub(super) use guard::CommandsStopped;
 use live::Live;
 use plain::Plain;
+use proctor_model::Progress;
 
 /// How often the live view is drawn anew while nothing happens.
 const REDRAW: Duration = Duration::from_millis(200);

@@ -7,7 +7,7 @@ use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use crate::cli::console::board::{Board, Running};
 use crate::cli::console::words::{clock, label};
-use crate::report::{sanitize_line, table};
+use proctor_report::{sanitize_line, table};
 
 /// Room on the screen.
 #[derive(Debug, Clone, Copy)]

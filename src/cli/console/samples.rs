@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::model::{
+use proctor_model::{
     AgentId, Cell, Cost, Grade, Infra, Integrity, Measures, Progress, ScenarioId, StreamReport,
     TaskId, Termination, TrialKey, TrialOutcome, WorkspaceKind,
 };
@@ -54,19 +54,19 @@ pub(super) fn outcome(index: u32) -> TrialOutcome {
         leftovers: Vec::new(),
         peak_memory_kib: None,
         peak_processes: None,
-        host: crate::model::HostLoad::default(),
+        host: proctor_model::HostLoad::default(),
         stream: StreamReport::default(),
         cost: Cost {
             billed_usd: Some(0.0123),
             ..Cost::default()
         },
         measures: Measures::default(),
-        isolation: crate::model::Isolation::None,
+        isolation: proctor_model::Isolation::None,
         workspace: WorkspaceKind::Worktree,
         overhead: Duration::ZERO,
         jobs: 1,
         shim_log: None,
-        network: crate::model::Network::Host,
+        network: proctor_model::Network::Host,
         door: None,
         suites: None,
         layers: None,
@@ -75,10 +75,10 @@ pub(super) fn outcome(index: u32) -> TrialOutcome {
         limits_hit: Vec::new(),
         attestation_sha256: None,
         attestation_flags: Vec::new(),
-        budget: crate::model::Allowance::default(),
+        budget: proctor_model::Allowance::default(),
         retry_at: None,
         graded_in: None,
-        changes: crate::model::ChangeFacts::default(),
+        changes: proctor_model::ChangeFacts::default(),
         tree_sha256: None,
         notes: Vec::new(),
     }

@@ -5,8 +5,8 @@ use std::time::Duration;
 use anstyle::{AnsiColor, Style};
 
 use crate::cli::console::board::{Board, Ending};
-use crate::model::{Grade, LaneState, Progress, TrialKey, TrialOutcome};
-use crate::report::{counted, sanitize_line, table};
+use proctor_model::{Grade, LaneState, Progress, TrialKey, TrialOutcome};
+use proctor_report::{counted, sanitize_line, table};
 
 /// Something to say.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -96,7 +96,7 @@ fn begun((planned, already_done): (usize, usize), jobs: u32) -> String {
 fn agent(key: &TrialKey, text: &str) -> Vec<Line> {
     let style = AnsiColor::BrightBlack.on_default();
     let label = label(key);
-    let safe = crate::report::sanitize(text);
+    let safe = proctor_report::sanitize(text);
     safe.lines()
         .map(|line| {
             Line::Agent(format!(

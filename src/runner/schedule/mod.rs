@@ -16,11 +16,11 @@ pub(super) use lane::Change;
 use policy::{is_retried, sign};
 pub(super) use purse::{Budget, Grant, Purse, Spent};
 
-use crate::config::RetrySettings;
-use crate::model::{Infra, TrialKey};
 use crate::plan::{Block, Plan, PlannedTrial};
 use lane::Lane;
 use policy::{Backoff, Sign};
+use proctor_config::RetrySettings;
+use proctor_model::{Infra, TrialKey};
 
 /// A block whose next trial must wait longer than this is set aside for another one.
 const SET_ASIDE: Duration = Duration::from_secs(60);

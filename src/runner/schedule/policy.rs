@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use crate::config::RetrySettings;
-use crate::model::Infra;
 use crate::plan::Shuffler;
+use proctor_config::RetrySettings;
+use proctor_model::Infra;
 
 /// What a fault says of the provider of a lane.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

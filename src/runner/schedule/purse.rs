@@ -1,6 +1,6 @@
 //! What a run may spend: what is gone, what running trials may still take, and what the next one gets.
 
-use crate::model::Allowance;
+use proctor_model::Allowance;
 
 /// Two amounts closer than this are one: a tenth of a millionth of a dollar.
 const NOTHING: f64 = 1e-7;

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashSet};
 use proptest::prelude::*;
 
 use super::*;
-use crate::model::{AgentId, Cell, ScenarioId, TaskId};
+use proctor_model::{AgentId, Cell, ScenarioId, TaskId};
 
 const S: Duration = Duration::from_secs(1);
 

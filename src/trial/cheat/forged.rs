@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use crate::config::{GraderSpec, TaskSpec};
+use proctor_config::{GraderSpec, TaskSpec};
 
 /// What runners would tell of a pass, in every format at once.
 pub(super) struct Forged {

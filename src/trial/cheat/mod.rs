@@ -7,9 +7,9 @@ mod hollow;
 mod hook;
 mod scene;
 
-use crate::model::{Grade, Verdict};
 use crate::trial::grading::Graded;
 use crate::trial::judgement::{deciding, grade_of};
+use proctor_model::{Grade, Verdict};
 
 pub(super) use scene::Scene;
 
@@ -112,7 +112,7 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::model::{Reason, ReasonKind};
+    use proctor_model::{Reason, ReasonKind};
 
     fn graded(grade: Grade, reason: &str, broken: &[ReasonKind]) -> Graded {
         Graded {

@@ -4,14 +4,14 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-use crate::config::TaskSpec;
 use crate::trial::cheat::Cheat;
 use crate::trial::cheat::equal::always_equal;
 use crate::trial::cheat::files::{files, is_test};
 use crate::trial::cheat::forged::Forged;
 use crate::trial::cheat::hollow::hollow;
 use crate::trial::cheat::hook::{PLANTED, patching};
-use crate::workspace::{Workspace, patched_paths};
+use proctor_config::TaskSpec;
+use proctor_workspace::{Workspace, patched_paths};
 
 /// What a cheat works with.
 pub(in crate::trial) struct Scene<'a> {

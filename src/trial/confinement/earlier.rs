@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::record::RunDir;
+use proctor_record::RunDir;
 
 /// At most so many folders are looked at, and as many runs are hidden one by one.
 const MOST_FOLDERS: usize = 4_096;

@@ -4,8 +4,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::{Confinement, Places, SHARED, real};
-use crate::config::Lent;
 use crate::trial::program_path;
+use proctor_config::Lent;
 
 /// Most links that are followed out of one folder of programs.
 const MOST_LINKS: usize = 1000;

@@ -1,8 +1,8 @@
 //! Why a trial stops before its end.
 
-use crate::model::Infra;
-use crate::supervise::fault_of;
 use crate::trial::judgement::SETUP_FAILED;
+use proctor_model::Infra;
+use proctor_supervise::fault_of;
 
 /// Why a trial stopped before its end.
 #[derive(Debug)]

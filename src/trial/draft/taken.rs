@@ -4,20 +4,20 @@ use std::time::Duration;
 
 use jiff::Zoned;
 
-use crate::agents::reset_moment;
-use crate::model::{
-    Cost, Infra, Measures, RUN_BUDGET, Reason, ReasonKind, ShimLogKept, StreamReport, Termination,
-    Verdict,
-};
-use crate::record::Difference;
-use crate::shims::ShimLog;
-use crate::supervise::{ChildEnding, EndReason, Supervisor};
 use crate::trial::draft::Draft;
 use crate::trial::grading::Graded;
 use crate::trial::judgement::{AgentEnd, failure_reason, grade_of};
 use crate::trial::listener::HeardAll;
 use crate::trial::refused::is_refused_at_the_door;
-use crate::workspace::Captured;
+use proctor_agents::reset_moment;
+use proctor_model::{
+    Cost, Infra, Measures, RUN_BUDGET, Reason, ReasonKind, ShimLogKept, StreamReport, Termination,
+    Verdict,
+};
+use proctor_record::Difference;
+use proctor_shims::ShimLog;
+use proctor_supervise::{ChildEnding, EndReason, Supervisor};
+use proctor_workspace::Captured;
 
 /// One unknown event in so many is a word to the person.
 const HARDLY_UNDERSTOOD: u64 = 5;

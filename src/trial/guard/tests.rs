@@ -5,12 +5,12 @@ use std::fs;
 use std::path::PathBuf;
 
 use super::*;
-use crate::config::{
+use proctor_config::{
     BuildParams, Place, Project, ProjectSource, Simulators, TaskKind, TestFormat, TestsSpec, Twin,
     TwinEdit,
 };
-use crate::model::{TaskId, WorkspaceKind};
-use crate::workspace::{Content, LeftFile, ResolveOptions, Template, resolve};
+use proctor_model::{TaskId, WorkspaceKind};
+use proctor_workspace::{Content, LeftFile, ResolveOptions, Template, resolve};
 
 /// A project with these files as its base commit; it ignores logs and `out`.
 struct Base {

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::*;
-use crate::model::ProviderFault;
+use proctor_model::ProviderFault;
 
 fn ending(reason: EndReason, exit: Option<Exit>) -> ChildEnding {
     ChildEnding {

@@ -198,16 +198,26 @@ fn end_of_string(bytes: &[u8], start: usize) -> Option<usize> {
     None
 }
 
-/// Another text: its last letter or digit is another one.
+/// Another text: its last two letters or digits that differ change places, so that it has the letters that are expected; a text
+/// without such two has another last letter.
 fn other_text(text: &str) -> String {
     if text.is_empty() {
         return "x".to_owned();
     }
     let bytes = text.as_bytes();
-    let place = (0..bytes.len()).rev().find(|place| {
-        let escaped = *place > 0 && bytes[place - 1] == b'\\';
-        bytes[*place].is_ascii_alphanumeric() && !escaped
-    });
+    let is_plain = |place: usize| {
+        let escaped = place > 0 && bytes[place - 1] == b'\\';
+        bytes[place].is_ascii_alphanumeric() && !escaped
+    };
+    let mut pairs = (1..bytes.len()).rev();
+    let differ = |place: &usize| bytes[place - 1] != bytes[*place];
+    if let Some(place) = pairs.find(|it| is_plain(it - 1) && is_plain(*it) && differ(it)) {
+        let (before, rest) = text.split_at(place - 1);
+        let (pair, after) = rest.split_at(2);
+        let swapped: String = pair.chars().rev().collect();
+        return format!("{before}{swapped}{after}");
+    }
+    let place = (0..bytes.len()).rev().find(|place| is_plain(*place));
     place.map_or_else(|| format!("{text}x"), |place| with_byte(text, place))
 }
 
@@ -274,6 +284,21 @@ mod tests {
                 (Kind::Negated, "assert_ne!(cents(\"2.5\"), 249);".to_owned()),
             ]
         );
+    }
+
+    #[test]
+    fn another_text_has_the_same_letters_where_two_of_them_differ() {
+        for (text, other) in [
+            ("desserts", "dessetrs"),
+            ("AKL", "ALK"),
+            ("a b", "a c"),
+            ("oo", "op"),
+            ("ab\\n", "ba\\n"),
+            ("", "x"),
+            ("é1", "é2"),
+        ] {
+            assert_eq!(other_text(text), other, "{text}");
+        }
     }
 
     #[test]

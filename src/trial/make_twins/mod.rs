@@ -9,9 +9,6 @@ use std::path::{Path, PathBuf};
 
 use candidates::{Candidate, Kind, candidates, declared, of_output};
 
-use crate::config::{GraderSpec, TaskSpec, TwinEdit};
-use crate::graders::{GradeContext, Tests, TestsSeen};
-use crate::model::Progress;
 use crate::trial::Guard;
 use crate::trial::alone::{Done, Job, done};
 use crate::trial::blocking::blocking;
@@ -19,7 +16,10 @@ use crate::trial::frame::Frame;
 use crate::trial::grading::{Desk, sorted};
 use crate::trial::ground::Grounds;
 use crate::trial::twins::{asked, edited};
-use crate::workspace::Workspace;
+use proctor_config::{GraderSpec, TaskSpec, TwinEdit};
+use proctor_graders::{GradeContext, Tests, TestsSeen};
+use proctor_model::Progress;
+use proctor_workspace::Workspace;
 
 /// So many edits are tried for one test.
 const PER_TEST: usize = 16;

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use proctor::config::{LoadBytes, LoadRequest, load_bytes};
+use proctor_config::{LoadBytes, LoadRequest, load_bytes};
 
 const CONFIG: &[u8] =
     b"project: {repo_path: .}\nagents:\n  - {id: a, kind: command, command: [run, '{PROMPT}']}\n";

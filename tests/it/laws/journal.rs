@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use proctor::record::{Journal, JournalOptions, Row, RunDir, rows};
+use proctor_record::{Journal, JournalOptions, Row, RunDir, rows};
 
 /// A folder for this process, in memory where there is such a place.
 fn scratch() -> tempfile::TempDir {

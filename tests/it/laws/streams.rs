@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use proctor::agents::{StreamReader, transcript_line};
-use proctor::config::AgentKind;
-use proctor::model::{AgentEvent, StreamReport};
-use proctor::supervise::LineSplitter;
+use proctor_agents::{StreamReader, transcript_line};
+use proctor_config::AgentKind;
+use proctor_model::{AgentEvent, StreamReport};
+use proctor_supervise::LineSplitter;
 
 /// The longest line in this law; real ones may be longer.
 const MAX_LINE: usize = 1 << 16;

@@ -1,8 +1,8 @@
 //! Any text of an agent: what is shown steers nothing, what is redacted holds no secret, and small parsers hold.
 
-use proctor::metrics::{call_made, classify, mcp_server_and_tool};
-use proctor::record::Redactor;
-use proctor::report::{escape, sanitize, sanitize_line, text_cell};
+use proctor_metrics::{call_made, classify, mcp_server_and_tool};
+use proctor_record::Redactor;
+use proctor_report::{escape, sanitize, sanitize_line, text_cell};
 
 fn tame(text: &str) -> bool {
     !text.contains(|letter: char| {

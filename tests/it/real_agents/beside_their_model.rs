@@ -5,7 +5,7 @@ use std::io::copy;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::thread;
 
-use proctor::rehearsal::{Script, Server, ServerOptions};
+use proctor_rehearsal::{Script, Server, ServerOptions};
 use serde_json::Value;
 
 use super::{EXPECTED, PORT, Tools, fixture, suite, tasks};

@@ -10,13 +10,13 @@ use std::process::ExitCode;
 
 use serde_json::{Value, json};
 
-use crate::agents::{Login, OperatorHome, default_command, find_on_path, login, version};
 use crate::cli::args::{AgentsArgs, AgentsCommand};
 use crate::cli::columns::columns;
 use crate::cli::failure::{Failure, Outcome};
 use crate::cli::out::{Colour, Out};
-use crate::config::AgentKind;
-use crate::supervise::{self, Cancel};
+use proctor_agents::{Login, OperatorHome, default_command, find_on_path, login, version};
+use proctor_config::AgentKind;
+use proctor_supervise::{self, Cancel};
 
 /// Lists the kinds, or probes one.
 pub(in crate::cli) fn run(args: &AgentsArgs) -> Outcome<ExitCode> {
@@ -62,7 +62,7 @@ async fn all(path: &OsStr, scratch: &Path) -> Vec<Found> {
                 version(
                     program,
                     (path, scratch),
-                    (supervise::probe().level, &Cancel::new()),
+                    (proctor_supervise::probe().level, &Cancel::new()),
                 )
                 .await
             }

@@ -7,16 +7,16 @@ use serde_json::{Value, json};
 
 use super::held::{Held, file_with};
 use super::stage::{HELLO, PLANTED, SCRIPT, Stage, lines};
-use crate::agents::{SCRIPTED_KEY, default_command, find_on_path, version};
 use crate::cli::args::ProbeArgs;
 use crate::cli::commands::model_server::leave_network;
 use crate::cli::failure::{Failure, Kind, Outcome};
 use crate::cli::out::{Colour, Out};
-use crate::config::AgentKind;
-use crate::record::JOURNAL;
-use crate::rehearsal::{KeptRequest, NameServer, Question, Script, Server, ServerOptions};
-use crate::report::sanitize_line;
-use crate::supervise::{self, Cancel, strayed};
+use proctor_agents::{SCRIPTED_KEY, default_command, find_on_path, version};
+use proctor_config::AgentKind;
+use proctor_record::JOURNAL;
+use proctor_rehearsal::{KeptRequest, NameServer, Question, Script, Server, ServerOptions};
+use proctor_report::sanitize_line;
+use proctor_supervise::{self, Cancel, strayed};
 
 /// The port at which programs look up names.
 const NAMES: u16 = 53;
@@ -112,7 +112,7 @@ async fn probe(
     let version = version(
         program,
         (&path, &stage.path("home")),
-        (supervise::probe().level, &Cancel::new()),
+        (proctor_supervise::probe().level, &Cancel::new()),
     )
     .await;
     stage.suite(kind, program, &server.url())?;

@@ -9,11 +9,11 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::agents::{default_command, led};
 use crate::cli::failure::{Failure, Outcome};
-use crate::config::AgentKind;
-use crate::record::JOURNAL;
-use crate::supervise::{Cancel, ChildSpec, capture};
+use proctor_agents::{default_command, led};
+use proctor_config::AgentKind;
+use proctor_record::JOURNAL;
+use proctor_supervise::{Cancel, ChildSpec, capture};
 
 /// The longest that a probe may take.
 const LIMIT: Duration = Duration::from_secs(240);

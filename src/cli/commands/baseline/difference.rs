@@ -3,9 +3,9 @@
 use serde_json::{Value, json};
 
 use super::judged;
-use crate::layers::{Trace, sequence_edit, sequence_lcs};
-use crate::record::Baseline;
-use crate::report::whole;
+use proctor_layers::{Trace, sequence_edit, sequence_lcs};
+use proctor_record::Baseline;
+use proctor_report::whole;
 
 /// Two versions side by side.
 pub(super) struct Difference {

@@ -16,11 +16,11 @@ use crate::cli::commands::check::{Chosen, chosen, loaded, sources};
 use crate::cli::commands::judges::{Asking, settle};
 use crate::cli::failure::{Failure, Kind, Outcome};
 use crate::cli::out::{Colour, Out};
-use crate::config::GraderSpec;
-use crate::graders::{LayersFound, Shown, hold};
-use crate::layers::{LayerStatus, Trace};
-use crate::record::{Baseline, BaselineKey, Baselines};
-use crate::report::sanitize_line;
+use proctor_config::GraderSpec;
+use proctor_graders::{LayersFound, Shown, hold};
+use proctor_layers::{LayerStatus, Trace};
+use proctor_record::{Baseline, BaselineKey, Baselines};
+use proctor_report::sanitize_line;
 
 /// Does what is asked of baselines.
 pub(in crate::cli) fn run(args: &BaselineArgs) -> Outcome<ExitCode> {

@@ -3,13 +3,13 @@
 use std::io;
 use std::path::{Component, Path};
 
-use crate::agents::cassette::FileChange;
 use crate::cli::commands::cassette::material::LONGEST_FILE;
 use crate::cli::failure::{Failure, Kind, Outcome};
-use crate::model::path_text::to_text;
-use crate::record::TrialDir;
 use crate::trial::read_kept;
-use crate::workspace::{ChangedPath, Content, LeftFile, Now};
+use proctor_agents::cassette::FileChange;
+use proctor_model::path_text::to_text;
+use proctor_record::TrialDir;
+use proctor_workspace::{ChangedPath, Content, LeftFile, Now};
 
 /// The changes, and a sentence for each of which the cassette does not hold all.
 pub(super) fn changes(trial: &TrialDir) -> Outcome<(Vec<FileChange>, Vec<String>)> {

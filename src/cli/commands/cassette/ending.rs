@@ -1,7 +1,7 @@
 //! How a recorded agent ended, from its row.
 
-use crate::agents::cassette::CassetteEnd;
-use crate::record::Row;
+use proctor_agents::cassette::CassetteEnd;
+use proctor_record::Row;
 
 /// An agent that was stopped by a limit, or would not exit, hangs when it is played; limits stop it again. One that never ran
 /// ends with 1.

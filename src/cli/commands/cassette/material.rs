@@ -5,15 +5,15 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::agents::cassette::{FileChange, Header, Recording};
 use crate::cli::commands::cassette::changes::changes;
 use crate::cli::commands::cassette::ending::end;
 use crate::cli::commands::cassette::times::line_times;
 use crate::cli::failure::{Failure, Kind, Outcome};
-use crate::config::AgentKind;
-use crate::model::{AgentEvent, CommandCall};
-use crate::record::{Row, RunDir, TrialDir, read_events, rows};
-use crate::shims::read_log;
+use proctor_agents::cassette::{FileChange, Header, Recording};
+use proctor_config::AgentKind;
+use proctor_model::{AgentEvent, CommandCall};
+use proctor_record::{Row, RunDir, TrialDir, read_events, rows};
+use proctor_shims::read_log;
 
 /// More than this is no trial that anybody plays again.
 pub(super) const LONGEST_FILE: u64 = 512 << 20;

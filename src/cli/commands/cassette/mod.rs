@@ -9,13 +9,13 @@ use std::fs::OpenOptions;
 use std::io::{self, Write};
 use std::path::Path;
 
-use crate::agents::cassette::record;
 use crate::cli::args::CassetteArgs;
 use crate::cli::console::say;
 use crate::cli::failure::{Failure, Kind, Outcome};
 use crate::cli::out::{Colour, Out};
-use crate::report::{escape_json, sanitize_line};
 use material::Material;
+use proctor_agents::cassette::record;
+use proctor_report::{escape_json, sanitize_line};
 
 /// Prints or writes the cassette of a trial.
 pub(in crate::cli) fn run(args: &CassetteArgs) -> Outcome {

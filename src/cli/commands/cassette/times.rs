@@ -3,9 +3,9 @@
 use std::mem::{Discriminant, discriminant};
 use std::time::Duration;
 
-use crate::agents::StreamReader;
-use crate::config::AgentKind;
-use crate::model::{AgentEvent, EventKind};
+use proctor_agents::StreamReader;
+use proctor_config::AgentKind;
+use proctor_model::{AgentEvent, EventKind};
 
 /// How many events of other origin (standard error) may stand between two lines.
 const FURTHEST: usize = 64;

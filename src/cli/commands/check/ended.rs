@@ -1,15 +1,14 @@
 //! Whether the agent of a recorded trial came to its end, which is known beside what it said.
 
-use crate::graders;
-use crate::model::{AgentEvent, Grade};
-use crate::record::Row;
+use proctor_model::{AgentEvent, Grade};
+use proctor_record::Row;
 
 /// Why nothing is judged of a trial without a row.
 pub(super) const NO_ROW: &str = "the trial has no row: it did not end";
 
 /// That the agent's own last word was that it failed.
 pub(super) fn said_failed(events: &[AgentEvent]) -> Option<String> {
-    graders::said_failed(events).then(|| "the agent said that it failed".to_owned())
+    proctor_graders::said_failed(events).then(|| "the agent said that it failed".to_owned())
 }
 
 /// How a trial ended, as far as that decides what is judged of it.

@@ -14,10 +14,10 @@ use crate::cli::console::say;
 use crate::cli::failure::{Failure, Kind, Outcome};
 use crate::cli::out::Colour;
 use crate::cli::suite::config_failure;
-use crate::config::{TraceQuery, TraceSpec, load_trace_spec};
-use crate::graders::{self, Asked, LayersFound, Shown, hold};
-use crate::layers::{Tally, Trace};
-use crate::report::sanitize_line;
+use proctor_config::{TraceQuery, TraceSpec, load_trace_spec};
+use proctor_graders::{self, Asked, LayersFound, Shown, hold};
+use proctor_layers::{Tally, Trace};
+use proctor_report::sanitize_line;
 
 /// One trace and what came of it.
 struct Checked {
@@ -92,7 +92,7 @@ pub(in crate::cli) fn run(args: &CheckArgs) -> Outcome<ExitCode> {
 /// Puts what was found to its traces; gives what judges cost, where one was asked.
 fn settled(
     checked: &mut [Checked],
-    (asking, held): (Option<&Asking>, Vec<(graders::Held, Shown)>),
+    (asking, held): (Option<&Asking>, Vec<(proctor_graders::Held, Shown)>),
 ) -> Outcome<Option<Bill>> {
     let mut all = Asked::default();
     let waiting = checked
@@ -187,7 +187,7 @@ fn check(
     source: sources::Source,
     chosen: &Chosen<'_>,
     baseline: Option<(String, Trace)>,
-) -> (Checked, Option<(graders::Held, Shown)>) {
+) -> (Checked, Option<(proctor_graders::Held, Shown)>) {
     let mut checked = Checked {
         source: source.name,
         held_to: None,

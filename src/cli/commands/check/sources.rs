@@ -8,13 +8,13 @@ use serde_json::Value;
 
 use crate::cli::commands::check::ended::{Ended, NO_ROW, failed, graded_down, said_failed};
 use crate::cli::failure::{Failure, Kind, Outcome};
-use crate::config::TraceSpec;
-use crate::graders::{Recording, told_by_tools, trace_of};
-use crate::layers::Trace;
-use crate::model::AgentEvent;
-use crate::record::{BaselineKey, Baselines, Row, RunDir, RunMetadata, TrialDir, read_events};
-use crate::report::{attempts, sanitize_line, without_rows};
-use crate::trajectory::{Told, read_agentci, read_atif, trials_below};
+use proctor_config::TraceSpec;
+use proctor_graders::{Recording, told_by_tools, trace_of};
+use proctor_layers::Trace;
+use proctor_model::AgentEvent;
+use proctor_record::{BaselineKey, Baselines, Row, RunDir, RunMetadata, TrialDir, read_events};
+use proctor_report::{attempts, sanitize_line, without_rows};
+use proctor_trajectory::{Told, read_agentci, read_atif, trials_below};
 
 /// A trace as it was found.
 pub(in crate::cli) struct Source {

@@ -6,10 +6,10 @@ use super::{Bill, Checked, Held};
 use crate::cli::args::CheckArgs;
 use crate::cli::failure::Outcome;
 use crate::cli::out::{Colour, Out};
-use crate::config::TraceSpec;
-use crate::graders::LayersFound;
-use crate::layers::{Findings, LayerStatus, Tally};
-use crate::report::sanitize_line;
+use proctor_config::TraceSpec;
+use proctor_graders::LayersFound;
+use proctor_layers::{Findings, LayerStatus, Tally};
+use proctor_report::sanitize_line;
 
 /// Tells all of it.
 pub(super) fn tell(

@@ -3,11 +3,11 @@
 use std::ffi::OsStr;
 use std::path::Path;
 
-use crate::agents::{KNOWN_AGENTS, OperatorHome, find_on_path, keys_of, login, version};
 use crate::cli::commands::doctor::Patient;
 use crate::cli::commands::doctor::check::{Check, State};
-use crate::config::{AgentKind, AgentSpec};
-use crate::supervise::{Cancel, find_program, probe};
+use proctor_agents::{KNOWN_AGENTS, OperatorHome, find_on_path, keys_of, login, version};
+use proctor_config::{AgentKind, AgentSpec};
+use proctor_supervise::{Cancel, find_program, probe};
 
 /// The agents of the suite, else those that are known.
 pub(super) async fn check(patient: &Patient) -> Vec<Check> {

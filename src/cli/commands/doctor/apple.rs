@@ -4,14 +4,14 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::agents::server_programs;
-use crate::apple::{
-    DEVELOPER_DIR, Device, Simctl, Xcode, XcodeParts, developer_dir, lacking, wanted, xcode_version,
-};
 use crate::cli::commands::doctor::Patient;
 use crate::cli::commands::doctor::check::{Check, State};
-use crate::config::{GraderSpec, Simulators, Suite};
-use crate::supervise::{Cancel, find_program};
+use proctor_agents::server_programs;
+use proctor_apple::{
+    DEVELOPER_DIR, Device, Simctl, Xcode, XcodeParts, developer_dir, lacking, wanted, xcode_version,
+};
+use proctor_config::{GraderSpec, Simulators, Suite};
+use proctor_supervise::{Cancel, find_program};
 
 /// The longest that a tool may take, `xcodebuild -version` and its slow first call after an update too. All are asked at once.
 const LIMIT: Duration = Duration::from_secs(30);
@@ -185,7 +185,7 @@ async fn simulators(simctl: Simctl<'_>, patient: &Patient, is_needed: bool) -> C
 fn missing(suite: &Suite, devices: &[Device]) -> Option<String> {
     let wanted = wanted(&suite.project)?;
     let mut absent = wanted.absent(devices);
-    absent.next().map(crate::apple::Choice::told)
+    absent.next().map(proctor_apple::Choice::told)
 }
 
 fn listed(devices: &[Device]) -> String {

@@ -4,9 +4,8 @@ use std::ffi::OsString;
 
 use crate::cli::commands::doctor::Patient;
 use crate::cli::commands::doctor::check::{Check, State};
-use crate::model::{Isolation, Network};
-use crate::supervise;
 use crate::trial::hosts_ahead;
+use proctor_model::{Isolation, Network};
 
 /// What a run would have.
 pub(super) fn check(patient: &Patient) -> Check {
@@ -21,7 +20,7 @@ pub(super) fn check(patient: &Patient) -> Check {
         let found = format!("{}, as the suite says", level.as_str());
         return check(State::Ok, found);
     }
-    let probe = supervise::probe();
+    let probe = proctor_supervise::probe();
     match &probe.obstacle {
         None if probe.root_of_all => check(
             State::Warn,
@@ -46,7 +45,7 @@ pub(super) fn network(patient: &Patient) -> Option<Check> {
             .needed_for("a network that leads to providers alone")
     };
     if suite.settings.isolation.level.unwrap_or(Isolation::Jail) != Isolation::Jail
-        || supervise::probe().level != Isolation::Jail
+        || proctor_supervise::probe().level != Isolation::Jail
     {
         let found = format!("{key} is `provider`, which only a jail can do");
         return Some(check(State::Missing, found).advice("see the check of isolation"));

@@ -7,10 +7,10 @@ use std::{fs, io};
 
 use crate::cli::commands::doctor::Patient;
 use crate::cli::commands::doctor::check::{Check, State};
-use crate::config::ProjectSource;
 use crate::runner::project_of;
-use crate::supervise::{Cancel, CapturedOutput, ChildEnding, ChildSpec, Exit, capture};
-use crate::workspace::{ResolveOptions, libgit2_version};
+use proctor_config::ProjectSource;
+use proctor_supervise::{Cancel, CapturedOutput, ChildEnding, ChildSpec, Exit, capture};
+use proctor_workspace::{ResolveOptions, libgit2_version};
 
 /// Below this, builds of agents fail in ways that look like failing agents.
 const LITTLE_ROOM: u64 = 2 << 30;

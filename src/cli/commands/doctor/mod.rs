@@ -20,8 +20,8 @@ use crate::cli::failure::{Failure, Kind, Outcome};
 use crate::cli::interrupt;
 use crate::cli::out::{Colour, Out};
 use crate::cli::suite::{config_here, tasks_for};
-use crate::config::{LoadRequest, Suite, load};
 use check::{Check, State};
+use proctor_config::{LoadRequest, Suite, load};
 
 /// What the checks look at.
 pub(super) struct Patient {
@@ -110,7 +110,7 @@ fn suite(args: &DoctorArgs) -> (Option<Suite>, Check) {
             let first = problems
                 .errors()
                 .next()
-                .map(crate::config::Problem::sentence)
+                .map(proctor_config::Problem::sentence)
                 .unwrap_or_default();
             let check = check(
                 State::Missing,

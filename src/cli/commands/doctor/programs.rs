@@ -6,9 +6,9 @@ use std::path::Path;
 
 use crate::cli::commands::doctor::Patient;
 use crate::cli::commands::doctor::check::{Check, State};
-use crate::config::{GraderSpec, Suite};
 use crate::runner::lacking;
-use crate::supervise::find_program;
+use proctor_config::{GraderSpec, Suite};
+use proctor_supervise::find_program;
 
 /// One check for each program, with the tasks that call it.
 pub(super) async fn check(patient: &Patient) -> Vec<Check> {

@@ -7,9 +7,9 @@ use std::{fs, io};
 use crate::cli::commands::doctor::Patient;
 use crate::cli::commands::doctor::check::{Check, State};
 use crate::cli::commands::doctor::machine::{attempt, write_script};
-use crate::model::Isolation;
-use crate::shims::{LogWay, Overlay, watched_tools};
-use crate::supervise::{self, find_program};
+use proctor_model::Isolation;
+use proctor_shims::{LogWay, Overlay, watched_tools};
+use proctor_supervise::{self, find_program};
 
 /// The tool that is watched.
 const TOOL: &str = "proctor-doctor-tool";
@@ -96,7 +96,7 @@ fn has_own_home(patient: &Patient) -> bool {
         let wanted = suite.settings.isolation.level;
         suite.settings.clean_agent_env
             || (wanted.is_none_or(|level| level == Isolation::Jail)
-                && supervise::probe().level == Isolation::Jail)
+                && proctor_supervise::probe().level == Isolation::Jail)
     })
 }
 
@@ -118,7 +118,10 @@ async fn is_seen(
     );
     let argv = [shell, flag, TOOL].map(OsString::from).to_vec();
     let (ending, output) = attempt(patient, argv, env).await;
-    let code = ending.exit.as_ref().map(crate::supervise::Exit::shell_code);
+    let code = ending
+        .exit
+        .as_ref()
+        .map(proctor_supervise::Exit::shell_code);
     if code == Some(127) {
         return Err("it sets PATH anew, and the shims are no longer on it".to_owned());
     }

@@ -5,11 +5,11 @@ use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
 use std::path::Path;
 
-use crate::agents::{KNOWN_AGENTS, default_command, find_on_path};
 use crate::cli::args::InitArgs;
 use crate::cli::failure::{Failure, Kind, Outcome};
 use crate::cli::out::{Colour, Out};
-use crate::config::AgentKind;
+use proctor_agents::{KNOWN_AGENTS, default_command, find_on_path};
+use proctor_config::AgentKind;
 
 const CONFIG: &str = include_str!("config.template.yaml");
 const TASKS: &str = include_str!("tasks.template.yaml");
@@ -99,11 +99,11 @@ pub(in crate::cli) fn run(args: &InitArgs) -> Outcome {
         ("tasks.yaml".to_owned(), tasks(&found)),
         (
             "schemas/config.schema.json".to_owned(),
-            schema(&crate::config::schema_config()),
+            schema(&proctor_config::schema_config()),
         ),
         (
             "schemas/tasks.schema.json".to_owned(),
-            schema(&crate::config::schema_tasks()),
+            schema(&proctor_config::schema_tasks()),
         ),
     ];
     let laid = found.tested_by.hidden;
@@ -305,7 +305,7 @@ fn told(found: &Found) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::{GraderSpec, LoadRequest, load};
+    use proctor_config::{GraderSpec, LoadRequest, load};
 
     fn found(claude: bool, codex: bool) -> Found {
         Found {

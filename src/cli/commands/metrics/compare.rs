@@ -6,7 +6,7 @@ use std::path::Path;
 use crate::cli::commands::metrics::{CSV, refused};
 use crate::cli::failure::{Failure, Kind, Outcome, shown_path};
 use crate::cli::out::{Colour, Out};
-use crate::retrieval::{Compared, Comparison, Rows};
+use proctor_retrieval::{Compared, Comparison, Rows};
 
 /// Compares the outputs in two folders, or two files.
 pub(super) fn run(first: &Path, second: &Path, json: bool) -> Outcome {

@@ -14,9 +14,9 @@ use crate::cli::args::{MetricsArgs, TiesArg};
 use crate::cli::console::say;
 use crate::cli::failure::{Failure, Kind, Outcome, shown_path};
 use crate::cli::out::{Colour, Out};
-use crate::record::{AtomicFile, RecordError};
-use crate::report::{sanitize, sanitize_line};
-use crate::retrieval::{DEFAULT_OWNERS, InputProblems, Owed, Owners, Reading, Table, Ties};
+use proctor_record::{AtomicFile, RecordError};
+use proctor_report::{sanitize, sanitize_line};
+use proctor_retrieval::{DEFAULT_OWNERS, InputProblems, Owed, Owners, Reading, Table, Ties};
 
 /// Files of an output.
 pub(super) const CSV: &str = "metrics.csv";

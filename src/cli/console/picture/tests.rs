@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::*;
 use crate::cli::console::samples::{begun, finished, key, outcome, started};
-use crate::model::{Progress, Reason, ReasonKind};
+use proctor_model::{Progress, Reason, ReasonKind};
 
 fn plain(lines: &[String]) -> Vec<String> {
     lines
@@ -100,7 +100,7 @@ fn it_tells_which_lane_is_parked_until_when_and_what_is_left_of_the_budget() {
         max_cost_usd: Some(3.0),
     };
     board.take_in(step, start);
-    let state = crate::model::LaneState::Parked {
+    let state = proctor_model::LaneState::Parked {
         wait: Duration::from_secs(725),
         until: "16:00:05".to_owned(),
     };

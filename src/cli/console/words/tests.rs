@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use super::*;
 use crate::cli::console::samples::{finished as step, key, outcome, started};
-use crate::model::{Grade, Infra, LayerVerdicts, Reason, ReasonKind, TrialOutcome};
+use proctor_model::{Grade, Infra, LayerVerdicts, Reason, ReasonKind, TrialOutcome};
 
 fn said(board: &Board, step: &Progress) -> Vec<String> {
     let strip = |text: &str| anstream::adapter::strip_str(text).to_string();
