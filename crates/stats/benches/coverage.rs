@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 
-use simulation::{Extent, Finding, Limit, findings};
+use simulation::{Extent, Finding, Limit, SIMULATIONS};
 
 #[path = "simulation/mod.rs"]
 mod simulation;
@@ -23,9 +23,12 @@ fn main() {
     if !std::env::args().any(|argument| argument == "--bench") {
         return;
     }
-    let page = page(&findings(Extent::Full));
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("benches/COVERAGE.md");
-    fs::write(path, page).expect("write COVERAGE.md");
+    let mut findings = Vec::new();
+    for simulation in SIMULATIONS {
+        findings.extend(simulation(Extent::Full));
+        fs::write(&path, page(&findings)).expect("write COVERAGE.md");
+    }
 }
 
 fn page(findings: &[Finding]) -> String {

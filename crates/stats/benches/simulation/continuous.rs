@@ -77,10 +77,10 @@ fn coverage(law: Law, cells: u32, sizes: Sizes, extent: Extent) -> Finding {
         _ => Scale::Ratio,
     };
     let truth = match scale {
-        Scale::Ratio => world.effect.exp(),
+        Scale::Ratio => libm::exp(world.effect),
         _ => world.effect,
     };
-    let repetitions = extent.pick(400, 10_000);
+    let repetitions = extent.pick(400, 4_000);
     let few_with_outliers = matches!(law, Law::Outliers(_)) && sizes.a.min(sizes.b) < 10;
     Finding {
         table: "Interval on these tasks",
@@ -97,7 +97,7 @@ fn coverage(law: Law, cells: u32, sizes: Sizes, extent: Extent) -> Finding {
 
 /// Coverage of the interval on tasks like these: tasks are drawn, with two agents each.
 fn tasks_like_these(extent: Extent) -> Vec<Finding> {
-    let repetitions = extent.pick(300, 10_000);
+    let repetitions = extent.pick(300, 4_000);
     let tasks = extent.pick(vec![5], vec![5, 8, 20]);
     let case = |tasks: u32| Finding {
         table: "Interval on tasks like these",
@@ -117,7 +117,7 @@ fn tasks_like_these(extent: Extent) -> Vec<Finding> {
 }
 
 fn drawn_task(task: u32, source: &mut Source) -> Vec<Cell> {
-    let effect = 0.8_f64.ln() + 0.25 * source.normal();
+    let effect = libm::log(0.8) + 0.25 * source.normal();
     let world = World {
         law: Law::LogNormal(0.3),
         cells: 1,
@@ -133,7 +133,7 @@ fn drawn_task(task: u32, source: &mut Source) -> Vec<Cell> {
 
 /// Coverage of the bootstrap of medians, which is tabulated without a promise.
 fn medians(extent: Extent) -> Vec<Finding> {
-    let repetitions = extent.pick(20, 1_000);
+    let repetitions = extent.pick(20, 200);
     let laws = [Law::LogNormal(0.3), Law::Outliers(0.12)];
     let mut all = Vec::new();
     for law in laws.into_iter().take(extent.pick(1, 2)) {
@@ -160,7 +160,7 @@ fn median_coverage(law: Law, cells: u32, sizes: Sizes, repetitions: u32) -> Find
         share: share(repetitions, |source| {
             let found = median_contrast(&world.run(source), settings(Scale::Ratio, Some(1)));
             let interval = found.expect("times above 0").interval;
-            covers(interval.expect("an interval"), world.effect.exp())
+            covers(interval.expect("an interval"), libm::exp(world.effect))
         }),
         repetitions,
         limit: Limit::None,
@@ -202,7 +202,7 @@ fn false_positives_of(law: Law, sizes: Sizes, extent: Extent) -> Vec<Finding> {
     };
     let significant = |p: Option<f64>| p.is_some_and(|p| p <= 0.05);
     let many = extent.pick(200, 4_000);
-    let few = extent.pick(20, 1_000);
+    let few = extent.pick(20, 400);
     let by_interval = share(many, |source| {
         let cells = [world.run(source), world.run(source), world.run(source)].concat();
         let found = compared(&cells, Scale::Ratio, None);

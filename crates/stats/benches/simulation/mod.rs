@@ -67,11 +67,10 @@ pub(crate) fn share(repetitions: u32, holds: impl Fn(&mut Source) -> bool) -> f6
         / f64::from(repetitions)
 }
 
-/// All simulations.
-pub(crate) fn findings(extent: Extent) -> Vec<Finding> {
-    let mut all = continuous::findings(extent);
-    all.extend(rates::findings(extent));
-    all.extend(anytime::findings(extent));
-    all.extend(planning::findings(extent));
-    all
-}
+/// All simulations, to be run one after another.
+pub(crate) const SIMULATIONS: [fn(Extent) -> Vec<Finding>; 4] = [
+    planning::findings,
+    anytime::findings,
+    rates::findings,
+    continuous::findings,
+];

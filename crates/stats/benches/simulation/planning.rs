@@ -45,6 +45,19 @@ fn cases() -> Vec<Plan> {
         comparisons: 5,
         ..times(Law::LogNormal(0.3), 3, [10, 20])
     });
+    all.push(Plan {
+        name: "log-normal, σ 0.3, 3 cells, arms of 8 and 25".to_owned(),
+        run: Box::new(|effect, _, source| {
+            let world = World {
+                law: Law::LogNormal(0.3),
+                cells: 3,
+                sizes: Sizes { a: 8, b: 25 },
+                effect,
+            };
+            world.run(source)
+        }),
+        ..times(Law::LogNormal(0.3), 3, [8, 8])
+    });
     for (rates, pilot, trials) in [
         (&[0.9_f64][..], 30, 30),
         (&[0.997][..], 30, 30),
@@ -114,7 +127,7 @@ fn compare_plan(plan: &Plan, extent: Extent) -> [Finding; 2] {
         seed: 1,
     };
     let trials = plan.trials as usize;
-    let pilots: Vec<Vec<Cell>> = (0..extent.pick(10, 200))
+    let pilots: Vec<Vec<Cell>> = (0..extent.pick(5, 100))
         .map(|seed| (plan.run)(0.0, plan.pilot, &mut Source::new(1_000_000 + seed)))
         .collect();
     let mean_over = |figure: &dyn Fn(&[Cell]) -> f64| {
@@ -126,11 +139,11 @@ fn compare_plan(plan: &Plan, extent: Extent) -> [Finding; 2] {
         calculated(found, plan.scale)
     });
     let effect = match plan.scale {
-        Scale::Ratio => size.exp(),
+        Scale::Ratio => libm::exp(size),
         Scale::Difference | Scale::Success => size,
     };
     let predicted = mean_over(&|pilot| power(pilot, effect, trials, aim).expect("a plan"));
-    let repetitions = extent.pick(400, 10_000);
+    let repetitions = extent.pick(400, 4_000);
     let observed = share(repetitions, |source| {
         detects(&(plan.run)(size, plan.trials, source), plan)
     });
@@ -154,7 +167,7 @@ fn compare_plan(plan: &Plan, extent: Extent) -> [Finding; 2] {
 
 fn calculated(effect: f64, scale: Scale) -> f64 {
     match scale {
-        Scale::Ratio => effect.ln(),
+        Scale::Ratio => libm::log(effect),
         Scale::Difference | Scale::Success => effect,
     }
 }

@@ -296,7 +296,7 @@ fn a_plan_for_success_looks_for_room() {
     let loss = smallest_detectable(&perfect, 30, aim(Scale::Success)).expect("a plan");
     assert!((-0.3..-0.15).contains(&loss), "{loss}");
     let needed = trials_needed(&perfect, -0.05, aim(Scale::Success)).expect("a plan");
-    assert!((150..300).contains(&needed.each), "{needed:?}");
+    assert!((90..150).contains(&needed.each), "{needed:?}");
     let found = trials_needed(&perfect, 0.1, aim(Scale::Success));
     assert_eq!(found, Err(Unplanned::OutOfReach));
     let lone = [cell(0, &[1.0], &[2.0])];
