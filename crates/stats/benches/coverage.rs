@@ -65,12 +65,12 @@ fn write_table(page: &mut String, name: &str, table: &[&Finding]) -> std::fmt::R
 }
 
 fn conditions(table: &[&Finding]) -> String {
-    let mut limits = in_order(table.iter().map(|it| match it.limit {
+    let limits = in_order(table.iter().map(|it| match it.limit {
         Limit::Between(low, high) => format!("{:.1} to {:.1}", low * 100.0, high * 100.0),
         Limit::AtMost(most) => format!("at most {:.1}", most * 100.0),
+        Limit::Near(_) => "observed within 5 points of predicted".to_owned(),
         Limit::None => "none".to_owned(),
     }));
-    limits.dedup();
     let repetitions = in_order(table.iter().map(|it| match it.repetitions {
         u32::MAX => "exact".to_owned(),
         repetitions => repetitions.to_string(),

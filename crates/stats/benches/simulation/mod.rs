@@ -32,6 +32,8 @@ impl Extent {
 pub(crate) enum Limit {
     Between(f64, f64),
     AtMost(f64),
+    /// Within five points of this share.
+    Near(f64),
     /// Tabulated, no promise.
     None,
 }
@@ -55,6 +57,7 @@ impl Finding {
                 self.share >= low - allowed(low) && self.share <= high + allowed(high)
             }
             Limit::AtMost(most) => self.share <= most + allowed(most),
+            Limit::Near(share) => (self.share - share).abs() <= 0.05 + allowed(share),
             Limit::None => true,
         }
     }
@@ -69,8 +72,8 @@ pub(crate) fn share(repetitions: u32, holds: impl Fn(&mut Source) -> bool) -> f6
 
 /// All simulations, to be run one after another.
 pub(crate) const SIMULATIONS: [fn(Extent) -> Vec<Finding>; 4] = [
+    continuous::findings,
+    rates::findings,
     planning::findings,
     anytime::findings,
-    rates::findings,
-    continuous::findings,
 ];

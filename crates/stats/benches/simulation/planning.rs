@@ -42,11 +42,12 @@ fn cases() -> Vec<Plan> {
         all.push(times(law, cells, trials));
     }
     all.push(Plan {
+        name: "log-normal, σ 0.3, 3 cells, 10 trials planned to 20, one of 5 contrasts".to_owned(),
         comparisons: 5,
         ..times(Law::LogNormal(0.3), 3, [10, 20])
     });
     all.push(Plan {
-        name: "log-normal, σ 0.3, 3 cells, arms of 8 and 25".to_owned(),
+        name: "log-normal, σ 0.3, 3 cells, arms of 8 and 25 trials, as they are".to_owned(),
         run: Box::new(|effect, _, source| {
             let world = World {
                 law: Law::LogNormal(0.3),
@@ -80,7 +81,10 @@ fn times(law: Law, cells: u32, [pilot, trials]: [u32; 2]) -> Plan {
         world.run(source)
     };
     Plan {
-        name: format!("{}, {cells} cells", law.name()),
+        name: format!(
+            "{}, {cells} cells, {pilot} trials planned to {trials}",
+            law.name()
+        ),
         scale: Scale::Ratio,
         pilot,
         comparisons: 1,
@@ -107,7 +111,7 @@ fn successes(rates: &'static [f64], pilot: u32, trials: u32) -> Plan {
         (0..3).map(cell).collect()
     };
     Plan {
-        name: format!("success {rates:?}, 3 cells"),
+        name: format!("success {rates:?}, 3 cells, {pilot} trials planned to {trials}"),
         scale: Scale::Success,
         pilot,
         comparisons: 1,
@@ -149,19 +153,15 @@ fn compare_plan(plan: &Plan, extent: Extent) -> [Finding; 2] {
     });
     let finding = |column: &str, share: f64, limit: Limit| Finding {
         table: "Power",
-        row: format!(
-            "{}, pilot of {}, run of {}, {} contrasts",
-            plan.name, plan.pilot, plan.trials, plan.comparisons
-        ),
+        row: plan.name.clone(),
         column: column.to_owned(),
         share,
         repetitions,
         limit,
     };
-    let (least, most) = (predicted - 0.05, (predicted + 0.05).min(1.0));
     [
         finding("predicted", predicted, Limit::None),
-        finding("observed", observed, Limit::Between(least, most)),
+        finding("observed", observed, Limit::Near(predicted)),
     ]
 }
 
