@@ -4,7 +4,7 @@ use proctor_stats::{AsymptoticSequence, BettingSequence, FIRST_BLOCK};
 
 use super::continuous::covers;
 use super::world::{Law, Source};
-use super::{Extent, Finding, Limit, share};
+use super::{Extent, Finding, Limit, cells_named, share};
 
 pub(super) fn findings(extent: Extent) -> Vec<Finding> {
     let mut all = success(extent);
@@ -22,7 +22,7 @@ fn success(extent: Extent) -> Vec<Finding> {
             all.push(Finding {
                 table: "Stopping early, success: betting sequences that ever exclude the truth",
                 row: format!("rate {rate}, {looks} looks"),
-                column: format!("{cells} cells"),
+                column: cells_named(cells),
                 share: share(repetitions, |source| {
                     success_errs(source, rate, cells, looks)
                 }),
@@ -75,7 +75,7 @@ fn times(extent: Extent) -> Vec<Finding> {
                 };
                 all.push(Finding {
                     table: "Stopping early, time: asymptotic sequences that ever exclude the truth",
-                    row: format!("{}, {cells} cells, {looks} looks", law.name()),
+                    row: format!("{}, {}, {looks} looks", law.name(), cells_named(cells)),
                     column: format!("tuned for block {tuned_for}"),
                     share: share(repetitions, |source| watched.errs(source)),
                     repetitions,

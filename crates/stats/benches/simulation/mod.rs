@@ -70,6 +70,14 @@ pub(crate) fn share(repetitions: u32, holds: impl Fn(&mut Source) -> bool) -> f6
         / f64::from(repetitions)
 }
 
+/// A number of cells, in words.
+pub(crate) fn cells_named(cells: u32) -> String {
+    match cells {
+        1 => "1 cell".to_owned(),
+        several => format!("{several} cells"),
+    }
+}
+
 /// All simulations, to be run one after another.
 pub(crate) const SIMULATIONS: [fn(Extent) -> Vec<Finding>; 4] = [
     continuous::findings,

@@ -6,7 +6,7 @@ use proctor_stats::{
 
 use super::continuous::covers;
 use super::world::{Law, Sizes, Source, World};
-use super::{Extent, Finding, Limit, share};
+use super::{Extent, Finding, Limit, cells_named, share};
 
 pub(super) fn findings(extent: Extent) -> Vec<Finding> {
     let mut all = Vec::new();
@@ -82,8 +82,9 @@ fn times(law: Law, cells: u32, [pilot, trials]: [u32; 2]) -> Plan {
     };
     Plan {
         name: format!(
-            "{}, {cells} cells, {pilot} trials planned to {trials}",
-            law.name()
+            "{}, {}, {pilot} trials planned to {trials}",
+            law.name(),
+            cells_named(cells)
         ),
         scale: Scale::Ratio,
         pilot,

@@ -4,7 +4,7 @@ use proctor_stats::{Cell, Observation, Scale, Z_95, wilson};
 
 use super::continuous::{compared, covers};
 use super::world::Source;
-use super::{Extent, Finding, Limit, share};
+use super::{Extent, Finding, Limit, cells_named, share};
 
 pub(super) fn findings(extent: Extent) -> Vec<Finding> {
     let mut all = single_rates(extent);
@@ -102,10 +102,9 @@ fn differences(extent: Extent) -> Vec<Finding> {
     all
 }
 
-fn difference(case: &Case, cells: usize, trials: u32, extent: Extent) -> Finding {
-    let rates = |arm: &'static [f64]| arm.iter().copied().cycle().take(cells);
-    let truth = (rates(case.a).sum::<f64>() - rates(case.b).sum::<f64>())
-        / f64::from(u32::try_from(cells).expect("few"));
+fn difference(case: &Case, cells: u32, trials: u32, extent: Extent) -> Finding {
+    let rates = |arm: &'static [f64]| arm.iter().copied().cycle().take(cells as usize);
+    let truth = (rates(case.a).sum::<f64>() - rates(case.b).sum::<f64>()) / f64::from(cells);
     let repetitions = extent.pick(200, 4_000);
     let interval = |source: &mut Source| {
         let drawn: Vec<Cell> = rates(case.a)
@@ -122,7 +121,7 @@ fn difference(case: &Case, cells: usize, trials: u32, extent: Extent) -> Finding
     };
     Finding {
         table: "Difference of success (stratified Miettinen-Nurminen)",
-        row: format!("{}, {cells} cells", case.name),
+        row: format!("{}, {}", case.name, cells_named(cells)),
         column: format!("{trials} trials"),
         share: share(repetitions, |source| covers(interval(source), truth)),
         repetitions,
