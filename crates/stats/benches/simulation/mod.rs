@@ -1,5 +1,6 @@
 //! Simulated runs with known effects, and how often intervals, tests and plans are right in them.
 
+mod alternatives;
 mod anytime;
 mod continuous;
 mod planning;
@@ -9,7 +10,7 @@ mod world;
 pub(crate) use world::Source;
 
 /// How much is simulated.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy)]
 #[expect(dead_code, reason = "the tests take one, the bench takes the other")]
 pub(crate) enum Extent {
     /// Seconds, for the tests.
@@ -79,9 +80,10 @@ pub(crate) fn cells_named(cells: u32) -> String {
 }
 
 /// All simulations, to be run one after another.
-pub(crate) const SIMULATIONS: [fn(Extent) -> Vec<Finding>; 4] = [
+pub(crate) const SIMULATIONS: [fn(Extent) -> Vec<Finding>; 5] = [
     continuous::findings,
     rates::findings,
     planning::findings,
     anytime::findings,
+    alternatives::findings,
 ];
