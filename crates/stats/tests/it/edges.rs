@@ -172,6 +172,14 @@ fn drawn_permutations_are_seeded_and_close_to_all() {
 }
 
 #[test]
+fn a_lone_trial_against_thousands_is_one_permutation_of_each() {
+    let many: Vec<f64> = (0..15_000).map(f64::from).collect();
+    let got = compared(&[cell(0, &[15_000.0], &many)], Scale::Difference);
+    let p = got.p.expect("a p");
+    assert!((p - 2.0 / 15_001.0).abs() < 1e-12, "{p}");
+}
+
+#[test]
 fn swapping_arms_mirrors_all_figures() {
     let cells = [
         cell(0, &[1.0, 2.0, 4.0], &[3.0, 5.0]),
