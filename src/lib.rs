@@ -81,6 +81,7 @@
 //! - **a price**: `config/prices.yaml`, with its date.
 //! - **a figure of `proctor metrics`**: `retrieval/figures.rs` (or `ranked.rs`), `retrieval/output.rs`, `retrieval/ownership.rs`,
 //!   docs/retrieval.md.
+//! - **a formula**: its file in `crates/stats/src`, with its reference; figures of another program in `crates/stats/tests/fixtures`.
 //! - **a command**: `cli/args/`, one file in `cli/commands/`, an arm in `cli/commands/mod.rs`.
 //!
 //! # Unsafe code

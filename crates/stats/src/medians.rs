@@ -1,14 +1,13 @@
 //! The contrast of medians, shown beside that of means.
 
 use crate::contrast::{Cell, InvalidValue, Settings, Undetermined, Usable, usable};
-use crate::contrast::{StandardError, standard_error};
+use crate::contrast::{spreads, standard_error};
 use crate::random::{Draws, Stream};
-use crate::special::{normal_cdf, student_quantile};
 use crate::spread::count;
 use crate::{Interval, median, quantile, sort_floats};
 
 /// Bootstrap samples.
-const SAMPLES: usize = 4_000;
+const SAMPLES: usize = 2_000;
 
 /// Medians of arm a against those of arm b.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -23,9 +22,9 @@ pub struct MedianContrast {
 /// Compares the medians of both arms by a bootstrap that draws within each {cell, arm}.
 ///
 /// Small samples vary too little under a bootstrap: deviations of a {cell, arm} are scaled by
-/// sqrt(n / (n - 1)), and the percentiles are those of Student's t with Satterthwaite's degrees of
-/// freedom. T. C. Hesterberg, "What Teachers Should Know about the Bootstrap", The American
-/// Statistician 69 (2015), 371-386, section 4.
+/// sqrt(n / (n - 1)). T. C. Hesterberg, "What Teachers Should Know about the Bootstrap", The
+/// American Statistician 69 (2015), 371-386, section 3.2. A {cell, arm} with a single trial is
+/// taken as it is.
 ///
 /// # Errors
 /// A value that its scale does not allow.
@@ -34,9 +33,8 @@ pub fn median_contrast(cells: &[Cell], settings: Settings) -> Result<MedianContr
     let estimate = estimate(&cells);
     let interval = match estimate {
         None => Err(Undetermined::NoCells),
-        Some(_) => standard_error(cells.iter().flat_map(Usable::spreads), cells.len())
-            .map(|error| bootstrap(&cells, settings, error))
-            .map(|ends| settings.scale.reported_ends(ends)),
+        Some(_) => standard_error(&spreads(&cells))
+            .map(|_| settings.scale.reported_ends(bootstrap(&cells, settings))),
     };
     Ok(MedianContrast {
         estimate: estimate.map(|effect| settings.scale.reported(effect)),
@@ -58,7 +56,7 @@ fn sorted_median(values: &[f64]) -> f64 {
     median(&sorted).unwrap_or_default()
 }
 
-fn bootstrap(cells: &[Usable], settings: Settings, error: StandardError) -> Interval {
+fn bootstrap(cells: &[Usable], settings: Settings) -> Interval {
     let mut draws = Draws::new(settings.seed.unwrap_or_default(), Stream::Bootstrap);
     let mut effects: Vec<f64> = (0..SAMPLES)
         .map(|_| {
@@ -72,11 +70,10 @@ fn bootstrap(cells: &[Usable], settings: Settings, error: StandardError) -> Inte
         })
         .collect();
     sort_floats(&mut effects);
-    let far = student_quantile(f64::midpoint(1.0, settings.confidence), error.freedom);
-    let at = |t: f64| quantile(&effects, normal_cdf(t)).unwrap_or_default();
+    let at = |share: f64| quantile(&effects, share).unwrap_or_default();
     Interval {
-        low: at(-far),
-        high: at(far),
+        low: at((1.0 - settings.confidence) / 2.0),
+        high: at(f64::midpoint(1.0, settings.confidence)),
     }
 }
 

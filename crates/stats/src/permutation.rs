@@ -81,16 +81,20 @@ fn all_sums(groups: &[Group]) -> Vec<f64> {
     })
 }
 
-/// The sums of all subsets of `size` values.
+/// The sums of all subsets of `size` centred values.
 fn subset_sums(values: &[f64], size: usize) -> Vec<f64> {
-    match values {
-        _ if size == 0 => vec![0.0],
-        _ if size > values.len() => Vec::new(),
-        [] => Vec::new(),
-        [first, rest @ ..] => {
-            let mut sums = subset_sums(rest, size);
-            sums.extend(subset_sums(rest, size - 1).iter().map(|sum| sum + first));
-            sums
+    if size > values.len() / 2 {
+        // What is left out sums to the opposite.
+        let others = subset_sums(values, values.len() - size);
+        return others.iter().map(|sum| -sum).collect();
+    }
+    let mut by_size = vec![Vec::new(); size + 1];
+    by_size[0].push(0.0);
+    for value in values {
+        for size in (1..=size).rev() {
+            let (smaller, same) = by_size.split_at_mut(size);
+            same[0].extend(smaller[size - 1].iter().map(|sum| sum + value));
         }
     }
+    by_size.swap_remove(size)
 }

@@ -3,7 +3,7 @@
 use proctor_stats::{Cell, Contrast, Interval, Scale, Settings, contrast, holm, median_contrast};
 
 use super::world::{Law, Sizes, Source, World};
-use super::{Extent, Finding, Limit, share};
+use super::{Extent, Finding, Limit, cells_named, share};
 
 pub(super) fn findings(extent: Extent) -> Vec<Finding> {
     let mut all = these_tasks(extent);
@@ -77,14 +77,14 @@ fn coverage(law: Law, cells: u32, sizes: Sizes, extent: Extent) -> Finding {
         _ => Scale::Ratio,
     };
     let truth = match scale {
-        Scale::Ratio => world.effect.exp(),
+        Scale::Ratio => libm::exp(world.effect),
         _ => world.effect,
     };
-    let repetitions = extent.pick(400, 10_000);
+    let repetitions = extent.pick(400, 4_000);
     let few_with_outliers = matches!(law, Law::Outliers(_)) && sizes.a.min(sizes.b) < 10;
     Finding {
         table: "Interval on these tasks",
-        row: format!("{}, {cells} cells", law.name()),
+        row: format!("{}, {}", law.name(), cells_named(cells)),
         column: sizes.name(),
         share: share(repetitions, |source| {
             let found = compared(&world.run(source), scale, None);
@@ -97,7 +97,7 @@ fn coverage(law: Law, cells: u32, sizes: Sizes, extent: Extent) -> Finding {
 
 /// Coverage of the interval on tasks like these: tasks are drawn, with two agents each.
 fn tasks_like_these(extent: Extent) -> Vec<Finding> {
-    let repetitions = extent.pick(300, 10_000);
+    let repetitions = extent.pick(300, 4_000);
     let tasks = extent.pick(vec![5], vec![5, 8, 20]);
     let case = |tasks: u32| Finding {
         table: "Interval on tasks like these",
@@ -117,7 +117,7 @@ fn tasks_like_these(extent: Extent) -> Vec<Finding> {
 }
 
 fn drawn_task(task: u32, source: &mut Source) -> Vec<Cell> {
-    let effect = 0.8_f64.ln() + 0.25 * source.normal();
+    let effect = libm::log(0.8) + 0.25 * source.normal();
     let world = World {
         law: Law::LogNormal(0.3),
         cells: 1,
@@ -133,7 +133,7 @@ fn drawn_task(task: u32, source: &mut Source) -> Vec<Cell> {
 
 /// Coverage of the bootstrap of medians, which is tabulated without a promise.
 fn medians(extent: Extent) -> Vec<Finding> {
-    let repetitions = extent.pick(20, 1_000);
+    let repetitions = extent.pick(20, 200);
     let laws = [Law::LogNormal(0.3), Law::Outliers(0.12)];
     let mut all = Vec::new();
     for law in laws.into_iter().take(extent.pick(1, 2)) {
@@ -155,12 +155,12 @@ fn median_coverage(law: Law, cells: u32, sizes: Sizes, repetitions: u32) -> Find
     };
     Finding {
         table: "Bootstrap of medians",
-        row: format!("{}, {cells} cells", law.name()),
+        row: format!("{}, {}", law.name(), cells_named(cells)),
         column: sizes.name(),
         share: share(repetitions, |source| {
             let found = median_contrast(&world.run(source), settings(Scale::Ratio, Some(1)));
             let interval = found.expect("times above 0").interval;
-            covers(interval.expect("an interval"), world.effect.exp())
+            covers(interval.expect("an interval"), libm::exp(world.effect))
         }),
         repetitions,
         limit: Limit::None,
@@ -171,7 +171,7 @@ fn median_coverage(law: Law, cells: u32, sizes: Sizes, repetitions: u32) -> Find
 /// five metrics after Holm.
 fn false_positives(extent: Extent) -> Vec<Finding> {
     let laws = [Law::LogNormal(0.3), Law::Outliers(0.12), Law::Drift(0.12)];
-    let sizes = [Sizes::both(5), Sizes::both(10), Sizes { a: 3, b: 10 }];
+    let sizes = [Sizes::both(4), Sizes { a: 3, b: 10 }, Sizes::both(10)];
     let mut all = Vec::new();
     for law in laws.into_iter().take(extent.pick(1, 3)) {
         for sizes in &sizes[..extent.pick(1, 3)] {
@@ -188,6 +188,19 @@ fn false_positives_of(law: Law, sizes: Sizes, extent: Extent) -> Vec<Finding> {
         sizes,
         effect: 0.0,
     };
+    // Thrice the same cell, so that no effect is spread around none.
+    let run = |source: &mut Source, seed: Option<u64>| {
+        let cells = [world.run(source), world.run(source), world.run(source)].concat();
+        compared(&cells, Scale::Ratio, seed)
+    };
+    let significant = |p: Option<f64>| p.is_some_and(|p| p <= 0.05);
+    // Drawn permutations take longer than all of a few.
+    let many = extent.pick(100, 4_000);
+    let fewer = if sizes.a.min(sizes.b) < 10 {
+        many
+    } else {
+        1_000
+    };
     let finding = |method: &str, share: f64, repetitions: u32| Finding {
         table: "An arm against itself: false positives at 5 %",
         row: format!("{method}: {}", law.name()),
@@ -196,26 +209,18 @@ fn false_positives_of(law: Law, sizes: Sizes, extent: Extent) -> Vec<Finding> {
         repetitions,
         limit: Limit::AtMost(0.05),
     };
-    let run = |source: &mut Source| {
-        let cells = [world.run(source), world.run(source), world.run(source)].concat();
-        compared(&cells, Scale::Ratio, Some(1))
-    };
-    let significant = |p: Option<f64>| p.is_some_and(|p| p <= 0.05);
-    let many = extent.pick(200, 4_000);
-    let few = extent.pick(20, 1_000);
     let by_interval = share(many, |source| {
-        let cells = [world.run(source), world.run(source), world.run(source)].concat();
-        let found = compared(&cells, Scale::Ratio, None);
-        !covers(found.these_tasks.expect("an interval"), 1.0)
+        let found = run(source, None).these_tasks;
+        !covers(found.expect("an interval"), 1.0)
     });
-    let by_permutation = share(few, |source| significant(run(source).p));
-    let by_any_of_five = share(few, |source| {
-        let family: Vec<Option<f64>> = (0..5).map(|_| run(source).p).collect();
+    let by_permutation = share(fewer, |source| significant(run(source, Some(1)).p));
+    let by_any_of_five = share(fewer, |source| {
+        let family: Vec<Option<f64>> = (0..5).map(|_| run(source, Some(1)).p).collect();
         holm(&family).into_iter().any(significant)
     });
     vec![
         finding("interval", by_interval, many),
-        finding("permutation", by_permutation, few),
-        finding("any of five after Holm", by_any_of_five, few),
+        finding("permutation", by_permutation, fewer),
+        finding("any of five after Holm", by_any_of_five, fewer),
     ]
 }

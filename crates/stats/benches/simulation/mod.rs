@@ -1,5 +1,6 @@
 //! Simulated runs with known effects, and how often intervals, tests and plans are right in them.
 
+mod alternatives;
 mod anytime;
 mod continuous;
 mod planning;
@@ -9,7 +10,7 @@ mod world;
 pub(crate) use world::Source;
 
 /// How much is simulated.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy)]
 #[expect(dead_code, reason = "the tests take one, the bench takes the other")]
 pub(crate) enum Extent {
     /// Seconds, for the tests.
@@ -32,6 +33,8 @@ impl Extent {
 pub(crate) enum Limit {
     Between(f64, f64),
     AtMost(f64),
+    /// Within five points of this share.
+    Near(f64),
     /// Tabulated, no promise.
     None,
 }
@@ -55,6 +58,7 @@ impl Finding {
                 self.share >= low - allowed(low) && self.share <= high + allowed(high)
             }
             Limit::AtMost(most) => self.share <= most + allowed(most),
+            Limit::Near(share) => (self.share - share).abs() <= 0.05 + allowed(share),
             Limit::None => true,
         }
     }
@@ -67,11 +71,19 @@ pub(crate) fn share(repetitions: u32, holds: impl Fn(&mut Source) -> bool) -> f6
         / f64::from(repetitions)
 }
 
-/// All simulations.
-pub(crate) fn findings(extent: Extent) -> Vec<Finding> {
-    let mut all = continuous::findings(extent);
-    all.extend(rates::findings(extent));
-    all.extend(anytime::findings(extent));
-    all.extend(planning::findings(extent));
-    all
+/// A number of cells, in words.
+pub(crate) fn cells_named(cells: u32) -> String {
+    match cells {
+        1 => "1 cell".to_owned(),
+        several => format!("{several} cells"),
+    }
 }
+
+/// All simulations, to be run one after another.
+pub(crate) const SIMULATIONS: [fn(Extent) -> Vec<Finding>; 5] = [
+    continuous::findings,
+    rates::findings,
+    planning::findings,
+    anytime::findings,
+    alternatives::findings,
+];

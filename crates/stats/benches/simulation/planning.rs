@@ -6,7 +6,7 @@ use proctor_stats::{
 
 use super::continuous::covers;
 use super::world::{Law, Sizes, Source, World};
-use super::{Extent, Finding, Limit, share};
+use super::{Extent, Finding, Limit, cells_named, share};
 
 pub(super) fn findings(extent: Extent) -> Vec<Finding> {
     let mut all = Vec::new();
@@ -42,8 +42,22 @@ fn cases() -> Vec<Plan> {
         all.push(times(law, cells, trials));
     }
     all.push(Plan {
+        name: "log-normal, σ 0.3, 3 cells, 10 trials planned to 20, one of 5 contrasts".to_owned(),
         comparisons: 5,
         ..times(Law::LogNormal(0.3), 3, [10, 20])
+    });
+    all.push(Plan {
+        name: "log-normal, σ 0.3, 3 cells, arms of 8 and 25 trials, as they are".to_owned(),
+        run: Box::new(|effect, _, source| {
+            let world = World {
+                law: Law::LogNormal(0.3),
+                cells: 3,
+                sizes: Sizes { a: 8, b: 25 },
+                effect,
+            };
+            world.run(source)
+        }),
+        ..times(Law::LogNormal(0.3), 3, [8, 8])
     });
     for (rates, pilot, trials) in [
         (&[0.9_f64][..], 30, 30),
@@ -67,7 +81,11 @@ fn times(law: Law, cells: u32, [pilot, trials]: [u32; 2]) -> Plan {
         world.run(source)
     };
     Plan {
-        name: format!("{}, {cells} cells", law.name()),
+        name: format!(
+            "{}, {}, {pilot} trials planned to {trials}",
+            law.name(),
+            cells_named(cells)
+        ),
         scale: Scale::Ratio,
         pilot,
         comparisons: 1,
@@ -94,7 +112,7 @@ fn successes(rates: &'static [f64], pilot: u32, trials: u32) -> Plan {
         (0..3).map(cell).collect()
     };
     Plan {
-        name: format!("success {rates:?}, 3 cells"),
+        name: format!("success {rates:?}, 3 cells, {pilot} trials planned to {trials}"),
         scale: Scale::Success,
         pilot,
         comparisons: 1,
@@ -114,7 +132,7 @@ fn compare_plan(plan: &Plan, extent: Extent) -> [Finding; 2] {
         seed: 1,
     };
     let trials = plan.trials as usize;
-    let pilots: Vec<Vec<Cell>> = (0..extent.pick(10, 200))
+    let pilots: Vec<Vec<Cell>> = (0..extent.pick(5, 100))
         .map(|seed| (plan.run)(0.0, plan.pilot, &mut Source::new(1_000_000 + seed)))
         .collect();
     let mean_over = |figure: &dyn Fn(&[Cell]) -> f64| {
@@ -126,35 +144,31 @@ fn compare_plan(plan: &Plan, extent: Extent) -> [Finding; 2] {
         calculated(found, plan.scale)
     });
     let effect = match plan.scale {
-        Scale::Ratio => size.exp(),
+        Scale::Ratio => libm::exp(size),
         Scale::Difference | Scale::Success => size,
     };
     let predicted = mean_over(&|pilot| power(pilot, effect, trials, aim).expect("a plan"));
-    let repetitions = extent.pick(400, 10_000);
+    let repetitions = extent.pick(400, 4_000);
     let observed = share(repetitions, |source| {
         detects(&(plan.run)(size, plan.trials, source), plan)
     });
     let finding = |column: &str, share: f64, limit: Limit| Finding {
         table: "Power",
-        row: format!(
-            "{}, pilot of {}, run of {}, {} contrasts",
-            plan.name, plan.pilot, plan.trials, plan.comparisons
-        ),
+        row: plan.name.clone(),
         column: column.to_owned(),
         share,
         repetitions,
         limit,
     };
-    let (least, most) = (predicted - 0.05, (predicted + 0.05).min(1.0));
     [
         finding("predicted", predicted, Limit::None),
-        finding("observed", observed, Limit::Between(least, most)),
+        finding("observed", observed, Limit::Near(predicted)),
     ]
 }
 
 fn calculated(effect: f64, scale: Scale) -> f64 {
     match scale {
-        Scale::Ratio => effect.ln(),
+        Scale::Ratio => libm::log(effect),
         Scale::Difference | Scale::Success => effect,
     }
 }

@@ -1,6 +1,8 @@
 //! The laws that simulated trials follow.
 
-use proctor_stats::{Cell, Observation, normal_quantile};
+use std::f64::consts::TAU;
+
+use proctor_stats::{Cell, Observation};
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng as _, SeedableRng as _};
 
@@ -17,8 +19,10 @@ impl Source {
         ((self.0.next_u64() >> 11) as f64 + 0.5) / 9_007_199_254_740_992.0
     }
 
+    /// G. E. P. Box and M. E. Muller, The Annals of Mathematical Statistics 29 (1958), 610-611.
     pub(crate) fn normal(&mut self) -> f64 {
-        normal_quantile(self.uniform())
+        let (radius, turn) = (-2.0 * libm::log(self.uniform()), self.uniform());
+        radius.sqrt() * libm::cos(TAU * turn)
     }
 
     pub(crate) fn happens(&mut self, chance: f64) -> bool {
@@ -53,13 +57,13 @@ impl Law {
     pub(crate) fn draw(self, level: f64, progress: f64, source: &mut Source) -> f64 {
         let z = source.normal();
         match self {
-            Self::LogNormal(sigma) => (level + sigma * z).exp(),
+            Self::LogNormal(sigma) => libm::exp(level + sigma * z),
             Self::Normal(sigma) => level + sigma * z,
             Self::Outliers(sigma) => {
                 let longer = if source.happens(0.05) { 10.0 } else { 1.0 };
-                longer * (level + sigma * z).exp()
+                longer * libm::exp(level + sigma * z)
             }
-            Self::Drift(sigma) => (level + sigma * z + 1.2_f64.ln() * progress).exp(),
+            Self::Drift(sigma) => libm::exp(level + sigma * z + libm::log(1.2) * progress),
         }
     }
 }
@@ -109,12 +113,14 @@ impl World {
     fn cell(self, cell: u32, source: &mut Source) -> Cell {
         let level = f64::from(cell % 5) * 0.4;
         let spread = (f64::from(cell) - f64::from(self.cells - 1) / 2.0) * 0.02;
+        let blocks = self.sizes.a.max(self.sizes.b);
         let mut arm = |level: f64, trials: u32| -> Vec<Observation> {
-            (0..trials)
+            let kept = without_some(blocks, trials, source);
+            kept.into_iter()
                 .map(|block| Observation {
                     value: self
                         .law
-                        .draw(level, progress(block, trials, source), source),
+                        .draw(level, progress(block, blocks, source), source),
                     block: Some(block),
                 })
                 .collect()
@@ -125,6 +131,17 @@ impl World {
             b: arm(level, self.sizes.b),
         }
     }
+}
+
+/// So many of all blocks, at random: faults took the others.
+fn without_some(blocks: u32, kept: u32, source: &mut Source) -> Vec<u32> {
+    let mut needed = kept;
+    let keeps = |block: &u32| {
+        let keep = source.happens(f64::from(needed) / f64::from(blocks - block));
+        needed -= u32::from(keep);
+        keep
+    };
+    (0..blocks).filter(keeps).collect()
 }
 
 /// Somewhere within the block.

@@ -59,6 +59,17 @@ pub enum Missing {
     Both,
 }
 
+impl Missing {
+    fn of(cell: &Cell) -> Option<Self> {
+        match (cell.a.is_empty(), cell.b.is_empty()) {
+            (false, false) => None,
+            (true, false) => Some(Self::A),
+            (false, true) => Some(Self::B),
+            (true, true) => Some(Self::Both),
+        }
+    }
+}
+
 /// A value that its scale does not allow: not finite, not above 0 for a ratio, neither 0 nor 1 for
 /// success.
 #[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
@@ -93,21 +104,14 @@ pub(crate) fn usable(
     let mut found = Vec::new();
     let mut left_out = Vec::new();
     for (place, cell) in cells.iter().enumerate() {
-        let missing = match (cell.a.is_empty(), cell.b.is_empty()) {
-            (false, false) => None,
-            (true, false) => Some(Missing::A),
-            (false, true) => Some(Missing::B),
-            (true, true) => Some(Missing::Both),
+        let invalid = |value| InvalidValue {
+            cell: place,
+            value,
+            scale,
         };
-        let sample = |trials: &[Observation]| {
-            Sample::new(trials, scale).map_err(|value| InvalidValue {
-                cell: place,
-                value,
-                scale,
-            })
-        };
-        let (a, b) = (sample(&cell.a)?, sample(&cell.b)?);
-        match missing {
+        let a = Sample::new(&cell.a, scale).map_err(invalid)?;
+        let b = Sample::new(&cell.b, scale).map_err(invalid)?;
+        match Missing::of(cell) {
             Some(missing) => left_out.push(LeftOut {
                 cell: place,
                 missing,

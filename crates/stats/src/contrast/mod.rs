@@ -12,7 +12,7 @@ pub use risk_difference::{Counts, Stratum, miettinen_nurminen};
 
 pub(crate) use cells::{Usable, usable};
 pub(crate) use risk_difference::excludes_zero;
-pub(crate) use welch::{Spread, StandardError, standard_error};
+pub(crate) use welch::{Spread, StandardError, standard_error, welch_error};
 
 use crate::Interval;
 use crate::permutation::two_sided_p;
@@ -144,8 +144,9 @@ impl Contrast {
 /// On these tasks: for ratios and differences a t interval, B. L. Welch, "The Generalization of
 /// Student's Problem when Several Different Population Variances Are Involved", Biometrika 34
 /// (1947), 28-35, with the degrees of freedom of F. E. Satterthwaite, "An Approximate Distribution
-/// of Estimates of Variance Components", Biometrics Bulletin 2 (1946), 110-114; for success
-/// [`miettinen_nurminen`]. On tasks like these: E. Miller, "Adding Error Bars to Evals",
+/// of Estimates of Variance Components", Biometrics Bulletin 2 (1946), 110-114, where arms differ
+/// in their number of trials at least as wide as Student's with a variance common to both arms of a
+/// cell; for success [`miettinen_nurminen`]. On tasks like these: E. Miller, "Adding Error Bars to Evals",
 /// arXiv:2411.00640 (2024), clustered by task, as t over the tasks' effects.
 ///
 /// # Errors
@@ -180,8 +181,12 @@ fn these_tasks(cells: &[Usable], settings: Settings) -> Result<Interval, Undeter
         let strata: Vec<Stratum> = cells.iter().map(Usable::stratum).collect();
         return miettinen_nurminen(&strata, settings.confidence).ok_or(Undetermined::NoCells);
     }
-    let error = standard_error(cells.iter().flat_map(Usable::spreads), cells.len())?;
+    let error = standard_error(&spreads(cells))?;
     Ok(error.interval(middle, settings.confidence))
+}
+
+pub(crate) fn spreads(cells: &[Usable]) -> Vec<[Spread; 2]> {
+    cells.iter().map(Usable::spreads).collect()
 }
 
 fn permutation_p(cells: &[Usable], seed: u64) -> Option<f64> {

@@ -96,11 +96,16 @@ impl Model {
         }
     }
 
-    fn trials(&self) -> &[usize] {
-        match self {
-            Self::Continuous(model) => &model.trials,
-            Self::Success(model) => &model.trials,
-        }
+    /// Trials that are missing to `each` of every {cell, arm}.
+    fn missing(&self, each: usize) -> usize {
+        let existing: Vec<usize> = match self {
+            Self::Continuous(model) => model.trials(),
+            Self::Success(model) => model.trials.clone(),
+        };
+        existing
+            .iter()
+            .map(|trials| each.saturating_sub(*trials))
+            .sum()
     }
 }
 
@@ -166,7 +171,8 @@ pub fn trials_needed(pilot: &[Cell], effect: f64, aim: Aim) -> Result<TrialsNeed
             low = middle;
         }
     }
-    let existing = model.trials().iter();
-    let more = existing.map(|trials| high.saturating_sub(*trials)).sum();
-    Ok(TrialsNeeded { each: high, more })
+    Ok(TrialsNeeded {
+        each: high,
+        more: model.missing(high),
+    })
 }

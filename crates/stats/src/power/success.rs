@@ -19,21 +19,22 @@ pub(super) struct Model {
 }
 
 impl Model {
-    /// The pilot's rates of arm b, moved towards 1/2 as Jeffreys' prior does, so that 30 of 30 is
-    /// not taken for certainty.
+    /// The pilot's rates of arm b, each with one more trial at the rate of all cells, and that rate
+    /// with one more trial at 1/2: 30 of 30 is not taken for certainty.
     pub(super) fn of(cells: &[Usable]) -> Self {
         let strata: Vec<Stratum> = cells.iter().map(Usable::stratum).collect();
-        let likely =
-            |counts: Counts| (count(counts.successes) + 0.5) / (count(counts.trials) + 1.0);
-        let pooled = likely(Counts {
-            successes: strata.iter().map(|it| it.b.successes).sum(),
-            trials: strata.iter().map(|it| it.b.trials).sum(),
-        });
+        let pooled = with_one_more(
+            Counts {
+                successes: strata.iter().map(|it| it.b.successes).sum(),
+                trials: strata.iter().map(|it| it.b.trials).sum(),
+            },
+            0.5,
+        );
         let rate = |stratum: &Stratum| {
             if stratum.b.trials < FEWEST_FOR_OWN_RATE {
                 pooled
             } else {
-                likely(stratum.b)
+                with_one_more(stratum.b, pooled)
             }
         };
         Self {
@@ -98,6 +99,11 @@ impl Model {
         });
         count(hits.count()) / count(REPETITIONS)
     }
+}
+
+/// The rate after one more trial with this chance of success.
+fn with_one_more(counts: Counts, chance: f64) -> f64 {
+    (count(counts.successes) + chance) / (count(counts.trials) + 1.0)
 }
 
 /// The distribution of successes, by its cumulative chances.

@@ -102,8 +102,8 @@ fn distributions_agree_with_scipy() {
 }
 
 #[test]
-fn one_cell_is_welchs_interval() {
-    for case in scipy()["welch"].as_array().expect("cases") {
+fn one_cell_is_the_wider_of_welchs_and_students_interval() {
+    for case in scipy()["one_cell"].as_array().expect("cases") {
         for (scale, name) in [(Scale::Ratio, "ratio"), (Scale::Difference, "difference")] {
             let got = contrast(&[cell(case)], settings(scale)).expect("a contrast");
             let expected = numbers(&case[name]);
