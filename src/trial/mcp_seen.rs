@@ -27,6 +27,10 @@ pub(super) fn add(frame: &Frame<'_>, heard: &HeardAll, seen: &mut Attestation) -
         .unwrap_or_else(|| seen.mcp_expected.iter().map(known).collect());
     let lists_tools = frame.context.agent(frame.planned).speaks() == AgentKind::ClaudeCode;
     for (name, status) in &mut seen.mcp_servers {
+        // An agent that begins before its servers are up calls them pending.
+        if status == "pending" && seen.mcp_expected.contains(name) {
+            notes.status(name, went_well).clone_into(status);
+        }
         let server = notes.servers.get(name);
         let server = server.filter(|server| is_sure(server, went_well));
         let has_some = || lists_some_of(&heard.seen.tools, name);

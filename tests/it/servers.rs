@@ -266,8 +266,10 @@ echo '{"type":"turn.completed","usage":{"input_tokens":1,"output_tokens":1}}'"#;
     let answer = r#"read -r _; echo '{"jsonrpc":"2.0","id":0,"result":{}}'; exit 3"#;
     let dies = json!({"command": "sh", "args": ["-c", answer]});
     for (server, status, infra, grade) in [
-        (gone, "failed", "setup", "not_graded"),
-        (dies, "connected", "none", "pass"),
+        (&gone, "failed", "setup", "not_graded"),
+        (&gone, "pending", "setup", "not_graded"),
+        (&dies, "connected", "none", "pass"),
+        (&dies, "pending", "none", "pass"),
     ] {
         let claude = SAYS.replace("STATUS", status);
         let body = |says: &str| format!("starts-servers \"$@\" >&2\n{SOLVE}\n{says}");

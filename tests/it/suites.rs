@@ -21,7 +21,7 @@ pub(crate) enum Table {
 
 /// Plays a table of a suite: what each agent did, and its row. Nothing where a tool of the suite or a jail is missing.
 pub(crate) fn rows(suite: &str, table: Table) -> Option<Vec<(String, Value)>> {
-    // Honest work is run once with each test right and once with it wrong.
+    // Honest work need not be held against seven runs of its twins.
     let twin_runs = (table == Table::Honest).then_some(2);
     let (mut sandbox, solve) = sandbox(suite, twin_runs)?;
     let played: Vec<(String, String)> = match table {

@@ -34,6 +34,18 @@ pub(super) fn check(
     files: &Files<'_>,
     report: &mut Report,
 ) {
+    let tests = options.sections("twin", &TWIN).len();
+    let runs = options.count("twin_runs");
+    if let Some(least) = too_few(tests, runs) {
+        let message = format!("{runs} runs leave a guess about {tests} tests more than 1 %");
+        report
+            .error(
+                options.place_of("twin_runs"),
+                &options.path("twin_runs"),
+                message,
+            )
+            .hint(format!("use at least {least}"));
+    }
     let mut seen = BTreeSet::new();
     for edit in options.sections("twin", &TWIN) {
         let (Some(test), Some(file)) = (edit.text("test"), edit.text("file")) else {
@@ -78,6 +90,15 @@ pub(super) fn check(
     }
 }
 
+/// How many runs so many tests need, where these are too few: each test is wrong in one of `2^runs - 2` ways, and guessing
+/// all of them must succeed in less than one of a hundred trials.
+fn too_few(tests: usize, runs: u32) -> Option<u32> {
+    let tests = u32::try_from(tests).unwrap_or(u32::MAX);
+    let is_enough = |runs: &u32| (2_u64.pow(*runs) - 2).saturating_pow(tests) > 100;
+    let least = (2..=7).find(is_enough).unwrap_or(7);
+    (tests > 0 && runs < least).then_some(least)
+}
+
 /// The file that is laid at `path`.
 fn source(path: &Path, laid: &[(PathBuf, PathBuf)]) -> Option<PathBuf> {
     let mut found = laid.iter().rev().filter_map(|(from, to)| {
@@ -95,4 +116,24 @@ fn clean(path: &Path) -> PathBuf {
     path.components()
         .filter(|part| *part != std::path::Component::CurDir)
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn few_tests_need_more_runs() {
+        for (tests, runs, least) in [
+            (1, 7, None),
+            (1, 6, Some(7)),
+            (2, 3, Some(4)),
+            (3, 3, None),
+            (6, 2, Some(3)),
+            (7, 2, None),
+            (0, 2, None),
+        ] {
+            assert_eq!(too_few(tests, runs), least, "{tests} tests");
+        }
+    }
 }
