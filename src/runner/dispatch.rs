@@ -14,19 +14,19 @@ use crate::runner::disk::Disk;
 use crate::runner::lanes::Lanes;
 use crate::runner::lanes_told;
 use crate::runner::metadata::JournalEnd;
-use crate::runner::schedule::{Begin, Budget, End, Schedule, Spent, Step};
+use crate::runner::schedule::{Begin, BudgetLimits, End, Schedule, Spent, Step};
 use crate::runner::sealed::Sealed;
-use crate::trial::{RunContext, Teller, crashed_outcome, recover, run_trial};
+use crate::trial::{ProgressSink, RunContext, crashed_outcome, recover, run_trial};
 use proctor_model::{Infra, Isolation, LaneState, Progress, RUN_BUDGET, Termination, TrialOutcome};
 use proctor_record::Journal;
 
 /// Works a plan off.
 pub(super) struct Dispatch {
     pub(super) context: Arc<RunContext>,
-    pub(super) teller: Teller,
+    pub(super) teller: ProgressSink,
     pub(super) journal: Journal,
     pub(super) disk: Arc<Disk>,
-    pub(super) budget: Budget,
+    pub(super) budget: BudgetLimits,
     /// Whether an agent that changes inside an arm is not started again (`--strict`).
     pub(super) strict: bool,
 }

@@ -7,7 +7,7 @@ use std::path::Path;
 use crate::runner::inputs::{Given, inputs};
 use crate::runner::metadata::stamp;
 use crate::runner::{RunError, RunRequest};
-use crate::trial::{RunContext, Teller};
+use crate::trial::{ProgressSink, RunContext};
 use proctor_config::Suite;
 use proctor_model::Progress;
 use proctor_record::{AcceptedDrift, InputChange, RunDir, RunMetadata, extent};
@@ -56,7 +56,7 @@ pub(super) struct Inputs {
 pub(super) fn compare(
     request: &RunRequest,
     context: &RunContext,
-    teller: &Teller,
+    teller: &ProgressSink,
 ) -> Result<Inputs, RunError> {
     let now = inputs(Given::of(context));
     let run = || context.run_dir.root().to_owned();

@@ -48,7 +48,7 @@ pub(super) fn left(left: &Left) -> String {
         Left::AnotherAgent(lane) => format!(
             "{lane} is not the agent that its first trial ran, so its other trials were not started (--strict): see `attestation_flags` and `notes` of its last row"
         ),
-        Left::Budget => {
+        Left::BudgetLimits => {
             "the budget has no room for another trial (--max-cost-usd, suite.limits)".to_owned()
         }
         Left::Parked(lanes, wait) => format!(

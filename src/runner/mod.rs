@@ -2,6 +2,7 @@
 
 mod apple;
 mod before_shims;
+mod budgets;
 mod disk;
 mod dispatch;
 mod drift;
@@ -12,15 +13,14 @@ mod judges;
 mod kept_plan;
 mod lanes;
 mod lanes_told;
-mod ledger;
 mod memories;
 mod metadata;
 mod postmortem;
 mod preflight;
 mod preview;
+mod prior_results;
 mod programs;
 mod project;
-mod purse;
 mod references;
 mod regrading;
 mod request;

@@ -151,7 +151,7 @@ async fn by_agent(
     let spec = child(
         asked,
         agent,
-        &Desk {
+        &PostmortemEnv {
             folder: &desk,
             private: &private,
             prompt: &piece.prompt,
@@ -200,13 +200,17 @@ async fn by_agent(
     Ok(sanitize(&redactor(asked.suite).redact(&text)))
 }
 
-struct Desk<'a> {
+struct PostmortemEnv<'a> {
     folder: &'a Path,
     private: &'a Path,
     prompt: &'a str,
 }
 
-fn child(asked: &PostRun<'_>, agent: &AgentSpec, at: &Desk<'_>) -> Result<ChildSpec, String> {
+fn child(
+    asked: &PostRun<'_>,
+    agent: &AgentSpec,
+    at: &PostmortemEnv<'_>,
+) -> Result<ChildSpec, String> {
     let operator: Vec<(OsString, OsString)> = std::env::vars_os().collect();
     let base = base_environment(&operator, &asked.suite.settings.env_pass);
     let path = program_path(&base);

@@ -15,11 +15,11 @@ use crate::runner::references::references;
 use crate::runner::secrets::redactor;
 use crate::runner::{RunError, RunRequest};
 use crate::trial::{
-    Attested, Confinement, Guard, PRIVATE, Places, RunContext, Teller, base_environment,
+    Attested, Confinement, Guard, PRIVATE, Places, ProgressSink, RunContext, base_environment,
     program_path,
 };
 use proctor_config::{AgentKind, AgentSpec, Project, Suite};
-use proctor_gate::WayOut;
+use proctor_gate::EgressRules;
 use proctor_graders::{Tools, system_path};
 use proctor_metrics::{MANIFESTS, Upstream, package_name};
 use proctor_model::{Isolation, Network, Progress};
@@ -221,14 +221,14 @@ fn upstream(suite: &Suite, source: &proctor_workspace::Source, template: &Templa
 }
 
 /// How doors of networks reach the world: as the operator's own programs do.
-fn way_out(suite: &Suite, operator: &[(OsString, OsString)]) -> Result<WayOut, String> {
+fn way_out(suite: &Suite, operator: &[(OsString, OsString)]) -> Result<EgressRules, String> {
     if suite
         .narrowed(|network| network == Network::Provider)
         .is_none()
     {
-        return Ok(WayOut::default());
+        return Ok(EgressRules::default());
     }
-    WayOut::of(|wanted| {
+    EgressRules::of(|wanted| {
         let found = operator.iter().find(|(name, _)| name == wanted);
         found.and_then(|(_, value)| value.to_str().map(str::to_owned))
     })
@@ -391,7 +391,10 @@ pub(super) fn find_agents(request: &RunRequest) -> Result<(), RunError> {
 ///
 /// # Errors
 /// Some tasks could only fail here.
-pub(super) async fn find_programs(request: &RunRequest, teller: &Teller) -> Result<(), RunError> {
+pub(super) async fn find_programs(
+    request: &RunRequest,
+    teller: &ProgressSink,
+) -> Result<(), RunError> {
     let (certain, possible): (Vec<Lack>, Vec<Lack>) = lacking(&request.suite)
         .await
         .into_iter()

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 
 use crate::plan::{Missing, Plan, build};
 use crate::runner::inputs::Given;
-use crate::runner::ledger::{Standing, read_standing};
+use crate::runner::prior_results::{Standing, read_standing};
 use crate::runner::project::project_of;
 use crate::runner::references::references;
 use crate::runner::request::run_to_resume;

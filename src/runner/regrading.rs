@@ -10,7 +10,7 @@ use crate::runner::preflight::preflight;
 use crate::runner::request::{CLEANING, now_stamp};
 use crate::runner::secrets::{forgotten, redactor};
 use crate::runner::{RunError, RunRequest};
-use crate::trial::{Regraded, RunContext, Teller, regrade_trial};
+use crate::trial::{ProgressSink, Regraded, RunContext, regrade_trial};
 use proctor_model::{Grade, Progress, Verdict};
 use proctor_record::{Row, RunDir, rows, write_atomically};
 use proctor_supervise::Cancel;
@@ -113,7 +113,7 @@ pub async fn regrade(
     run_dir: RunDir,
     (sender, cancel): (UnboundedSender<Progress>, Cancel),
 ) -> Result<Regrading, RunError> {
-    let teller = Teller::new(sender, redactor(&request.suite));
+    let teller = ProgressSink::new(sender, redactor(&request.suite));
     let _lock = run_dir
         .lock()
         .map_err(|error| RunError::at("lock the run", &error))?;
@@ -254,7 +254,7 @@ fn place(request: &RunRequest, row: &Row) -> Result<PlannedTrial, &'static str> 
 async fn compare(
     context: &RunContext,
     (row, planned): (&Row, &PlannedTrial),
-    (teller, stamp): (&Teller, &str),
+    (teller, stamp): (&ProgressSink, &str),
 ) -> Comparison {
     let kept = context.run_dir.trial(&planned.key);
     let folder = context.run_dir.regraded_trial(stamp, &row.run_id);

@@ -12,15 +12,15 @@ use crate::runner::disk::Disk;
 use crate::runner::dispatch::Dispatch;
 use crate::runner::journal_found::BROKEN;
 use crate::runner::judges::may_decide;
-use crate::runner::ledger::{Standing, read_standing};
 use crate::runner::metadata::JournalEnd;
 use crate::runner::preflight::Scratch;
 use crate::runner::preflight::{Preflight, find_agents, find_programs, orphans, preflight};
+use crate::runner::prior_results::{Standing, read_standing};
 use crate::runner::secrets::{forgotten, redactor};
 use crate::runner::{
-    PostRun, RunError, before_shims, drift, memories, metadata, post_run, purse, validation,
+    PostRun, RunError, before_shims, budgets, drift, memories, metadata, post_run, validation,
 };
-use crate::trial::{RunContext, Teller};
+use crate::trial::{ProgressSink, RunContext};
 use proctor_config::Suite;
 use proctor_model::Progress;
 use proctor_record::{Journal, JournalOptions, RunDir, RunMetadata, TornTail};
@@ -98,7 +98,7 @@ pub struct RunEnd {
 /// What a person should know before the first agent starts, each a sentence.
 fn known_before(request: &RunRequest, context: &RunContext) -> Vec<String> {
     let agents = &request.suite.agents;
-    let mut told = purse::prices_of_shorter_requests(request);
+    let mut told = budgets::prices_of_shorter_requests(request);
     told.extend(before_shims::found(agents, &context.tools, Path::new("/")));
     told.extend(memories::reached(context));
     told
@@ -113,8 +113,8 @@ pub async fn run(
     sender: UnboundedSender<Progress>,
     cancel: Cancel,
 ) -> Result<RunEnd, RunError> {
-    let teller = Teller::new(sender, redactor(&request.suite));
-    purse::check(&request)?;
+    let teller = ProgressSink::new(sender, redactor(&request.suite));
+    budgets::check(&request)?;
     find_agents(&request)?;
     may_decide(&request.suite)?;
     find_programs(&request, &teller).await?;
@@ -135,7 +135,7 @@ pub async fn run(
 async fn start(
     request: RunRequest,
     run_dir: RunDir,
-    (teller, cancel): (Teller, Cancel),
+    (teller, cancel): (ProgressSink, Cancel),
 ) -> Result<RunEnd, RunError> {
     run_dir.sweep_drafts();
     let disk = Arc::new(Disk::open(&run_dir, &request.suite.settings.limits)?);
@@ -153,7 +153,7 @@ async fn start(
     for told in found {
         teller.tell(told);
     }
-    purse::check_standing(&request, &standing)?;
+    budgets::check_standing(&request, &standing)?;
     for told in &standing.told {
         teller.tell(told.clone());
     }
@@ -185,7 +185,7 @@ async fn start(
     let noted = (&whole, inputs, &standing.found);
     let metadata = metadata::write_start(&request, &context, noted).await?;
     let ungraded = Box::pin(standing.settle((&context, &disk, &teller), &mut journal)).await?;
-    let schedule = purse::schedule(&request, plan.clone(), &standing);
+    let schedule = budgets::schedule(&request, plan.clone(), &standing);
     if request.validate {
         validation::first(&context, &plan, &teller).await?;
     }
@@ -204,7 +204,7 @@ async fn start(
         teller: teller.clone(),
         journal,
         disk: disk.clone(),
-        budget: purse::budget(&request),
+        budget: budgets::budget(&request),
         strict: request.strict,
     };
     let tally = dispatch.all(schedule).await;

@@ -10,7 +10,7 @@ use crate::runner::preflight::{find_programs, orphans, preflight};
 use crate::runner::request::CLEANING;
 use crate::runner::secrets::redactor;
 use crate::runner::{RunError, RunRequest};
-use crate::trial::{Proof, RunContext, Teller, Validation, validate_task};
+use crate::trial::{ProgressSink, Proof, RunContext, Validation, validate_task};
 use proctor_model::{Progress, Verdict};
 use proctor_record::{RecordError, RunDir, append_reference_check};
 use proctor_supervise::Cancel;
@@ -24,7 +24,7 @@ pub async fn validate(
     run_dir: RunDir,
     (sender, cancel, proof): (UnboundedSender<Progress>, Cancel, Proof),
 ) -> Result<Vec<Validation>, RunError> {
-    let teller = Teller::new(sender, redactor(&request.suite));
+    let teller = ProgressSink::new(sender, redactor(&request.suite));
     find_programs(&request, &teller).await?;
     let plan = build(&request.suite, 1);
     let ready = preflight(&request, run_dir, cancel).await?;
@@ -49,7 +49,7 @@ pub async fn validate(
 pub(super) async fn first(
     context: &RunContext,
     plan: &Plan,
-    teller: &Teller,
+    teller: &ProgressSink,
 ) -> Result<(), RunError> {
     let validations = all(context, plan, (teller, Proof::default())).await?;
     let failed = validations
@@ -68,7 +68,7 @@ pub(super) async fn first(
 async fn all(
     context: &RunContext,
     plan: &Plan,
-    (teller, proof): (&Teller, Proof),
+    (teller, proof): (&ProgressSink, Proof),
 ) -> Result<Vec<Validation>, RunError> {
     let mut validations = Vec::new();
     for planned in one_per_task(plan) {

@@ -2,15 +2,15 @@
 
 use std::path::Path;
 
-use crate::trial::aftermath::scrub_folder;
 use crate::trial::app_left;
 use crate::trial::blocking::blocking;
+use crate::trial::capture::scrub_folder;
 use crate::trial::cheat::{Cheat, Scene};
-use crate::trial::draft::Stop;
-use crate::trial::frame::Frame;
 use crate::trial::grading::{Graded, Work, grade_fresh};
+use crate::trial::outcome_builder::Stop;
 use crate::trial::preparation;
 use crate::trial::simulator;
+use crate::trial::trial_context::TrialContext;
 use proctor_config::TaskSpec;
 use proctor_graders::ForbiddenBaseline;
 use proctor_workspace::{Captured, Workspace};
@@ -31,7 +31,7 @@ pub(super) enum Job<'a> {
 /// # Errors
 /// When the work could not be done; whatever comes after it is a verdict.
 pub(super) async fn graded_alone(
-    frame: &Frame<'_>,
+    frame: &TrialContext<'_>,
     task: &TaskSpec,
     job: Job<'_>,
 ) -> Result<Graded, String> {
@@ -54,7 +54,7 @@ pub(super) async fn graded_alone(
 }
 
 async fn graded(
-    frame: &Frame<'_>,
+    frame: &TrialContext<'_>,
     task: &TaskSpec,
     (job, slot): (Job<'_>, &mut Option<Workspace>),
 ) -> Result<Graded, String> {
@@ -85,7 +85,7 @@ impl Done {
 
 /// Sets a workspace up, does the work in it, and captures that.
 pub(super) async fn done(
-    frame: &Frame<'_>,
+    frame: &TrialContext<'_>,
     task: &TaskSpec,
     (job, workspace): (Job<'_>, &Workspace),
 ) -> Result<Done, String> {

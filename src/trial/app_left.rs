@@ -1,8 +1,8 @@
 //! What an agent left of the app on its simulator, looked at before anybody else is there: setup of the graders' tree may install or
 //! erase, and a test run installs the app that it tests.
 
-use crate::trial::frame::Frame;
 use crate::trial::simulator::{self, App};
+use crate::trial::trial_context::TrialContext;
 use proctor_apple::Trouble;
 use proctor_config::{GraderSpec, TaskSpec};
 use proctor_model::{Reason, ReasonKind};
@@ -11,7 +11,7 @@ use proctor_supervise::Cancel;
 
 /// Looks, where graders ask, and keeps it for them and for a later start. A person who asks to stop once waits for it: the
 /// agent was paid, and nobody can look later. Gives what makes the trial suspect.
-pub(super) async fn look(frame: &Frame<'_>) -> Option<Reason> {
+pub(super) async fn look(frame: &TrialContext<'_>) -> Option<Reason> {
     let cancel = Cancel::new();
     let mut looking = std::pin::pin!(looked(frame, &cancel));
     let left = tokio::select! {
@@ -27,7 +27,7 @@ pub(super) async fn look(frame: &Frame<'_>) -> Option<Reason> {
 }
 
 /// What the mark of an earlier start says, for graders that ask. They never build the app for an agent whose app is not known.
-pub(super) fn recall(frame: &Frame<'_>, (task, kept): (&TaskSpec, Option<AppLeft>)) {
+pub(super) fn recall(frame: &TrialContext<'_>, (task, kept): (&TaskSpec, Option<AppLeft>)) {
     if kept == Some(AppLeft::Deleted) {
         return frame.simulator.set_left(kept);
     }
@@ -49,7 +49,7 @@ pub(super) fn told(task: &TaskSpec) -> Option<String> {
     })
 }
 
-async fn looked(frame: &Frame<'_>, cancel: &Cancel) -> Option<AppLeft> {
+async fn looked(frame: &TrialContext<'_>, cancel: &Cancel) -> Option<AppLeft> {
     if simulator::copy_is_gone(frame, cancel).await {
         return Some(AppLeft::Deleted);
     }

@@ -6,12 +6,12 @@ use std::net::TcpListener;
 use std::time::Duration;
 
 use crate::trial::attest::short;
-use crate::trial::draft::Stop;
 use crate::trial::environment::program_path;
-use crate::trial::frame::Frame;
 use crate::trial::last_words::telling;
-use crate::trial::performance::child;
+use crate::trial::outcome_builder::Stop;
+use crate::trial::perform::child;
 use crate::trial::preparation::{Ready, why};
+use crate::trial::trial_context::TrialContext;
 use proctor_agents::{Answer, Asked, settings_question, without_servers};
 use proctor_gate::Gate;
 use proctor_supervise::{
@@ -49,7 +49,7 @@ impl Told {
 /// # Errors
 /// Settings with which it would measure something else, and a person who cancelled.
 pub(super) async fn ask(
-    frame: &Frame<'_>,
+    frame: &TrialContext<'_>,
     workspace: &Workspace,
     ready: &mut Ready,
 ) -> Result<Told, Stop> {
@@ -92,7 +92,7 @@ pub(super) async fn ask(
 
 /// The answer of an agent that is started as it will be but for what it is asked.
 async fn answer(
-    frame: &Frame<'_>,
+    frame: &TrialContext<'_>,
     ready: &Ready,
     (spec, gate): (ChildSpec, Option<Gate>),
 ) -> (ChildEnding, Hearing) {

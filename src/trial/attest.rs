@@ -6,18 +6,18 @@ use std::fs::{self, File, Metadata};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use crate::trial::draft::Draft;
 use crate::trial::environment::program_path;
-use crate::trial::frame::Frame;
 use crate::trial::jail;
 use crate::trial::launched::programs;
 use crate::trial::listener::HeardAll;
 use crate::trial::mcp_seen;
+use crate::trial::outcome_builder::OutcomeBuilder;
 use crate::trial::preparation::Ready;
 use crate::trial::steering::{
     CLAUDE_FILES, CODEX_FILES, HOME_FILES, MACHINE_FILES, NAMED_FILES, Stamp, WORKSPACE_FILES,
     digest, files, stamp,
 };
+use crate::trial::trial_context::TrialContext;
 use proctor_agents::{server_names, version};
 use proctor_config::AgentKind;
 use proctor_model::Isolation;
@@ -69,7 +69,7 @@ impl Attested {
 
 /// Looks at everything that is in force now, right before the agent is started.
 pub(super) fn before(
-    frame: &Frame<'_>,
+    frame: &TrialContext<'_>,
     (workspace, ready): (&Workspace, &Ready),
     spec: &ChildSpec,
 ) -> Attestation {
@@ -105,9 +105,9 @@ pub(super) fn before(
 /// Adds what the agent said, keeps all of it, and tells what is not as in the first trial of the arm. Returns a sentence for
 /// each MCP server of the scenario that never started.
 pub(super) async fn after(
-    frame: &Frame<'_>,
+    frame: &TrialContext<'_>,
     heard: &HeardAll,
-    (mut seen, draft): (Attestation, &mut Draft),
+    (mut seen, draft): (Attestation, &mut OutcomeBuilder),
 ) -> Vec<String> {
     let context = frame.context;
     let report = &heard.report;
@@ -147,7 +147,7 @@ pub(super) async fn after(
 }
 
 /// What `--version` says, asked once per program of a run; unknown programs are not asked.
-async fn asked_version(frame: &Frame<'_>, seen: &Attestation) -> Option<String> {
+async fn asked_version(frame: &TrialContext<'_>, seen: &Attestation) -> Option<String> {
     let agent = frame.context.agent(frame.planned);
     if matches!(agent.kind, AgentKind::Command | AgentKind::Replay) {
         return None;
@@ -210,7 +210,7 @@ impl State {
 }
 
 /// What steers an agent in the folders above its workspace, where many agents look, too: by whole paths.
-fn above(frame: &Frame<'_>, root: &Path) -> Vec<(String, String)> {
+fn above(frame: &TrialContext<'_>, root: &Path) -> Vec<(String, String)> {
     // A jail shows none of these folders but the outermost.
     let jailed = frame.context.confinement.level == Isolation::Jail;
     let folders = root.ancestors().skip(1);
@@ -225,7 +225,7 @@ fn above(frame: &Frame<'_>, root: &Path) -> Vec<(String, String)> {
 
 /// The files that steer the agent outside of its workspace.
 fn config_files(
-    frame: &Frame<'_>,
+    frame: &TrialContext<'_>,
     ready: &Ready,
     env: &[(OsString, OsString)],
 ) -> BTreeMap<String, String> {
@@ -271,7 +271,7 @@ fn config_files(
 
 /// The digest of a file in the agent's home. What the harness itself put there may name folders of this trial, which are called
 /// differently in each.
-fn digest_in(frame: &Frame<'_>, file: &Path) -> Option<String> {
+fn digest_in(frame: &TrialContext<'_>, file: &Path) -> Option<String> {
     let digest = digest(file)?;
     let text = fs::read_to_string(file).unwrap_or_default();
     if !text.contains(&frame.short_name) {
@@ -283,7 +283,7 @@ fn digest_in(frame: &Frame<'_>, file: &Path) -> Option<String> {
 }
 
 /// Settings to which opencode's variables lead, by these.
-fn named_settings(frame: &Frame<'_>, spec: &ChildSpec) -> Vec<(String, String)> {
+fn named_settings(frame: &TrialContext<'_>, spec: &ChildSpec) -> Vec<(String, String)> {
     if frame.context.agent(frame.planned).kind != AgentKind::Opencode {
         return Vec::new();
     }
@@ -308,7 +308,7 @@ fn named_settings(frame: &Frame<'_>, spec: &ChildSpec) -> Vec<(String, String)> 
 }
 
 /// Settings of the machine that the agent reads, by whole paths.
-fn of_the_machine(frame: &Frame<'_>) -> Vec<(String, String)> {
+fn of_the_machine(frame: &TrialContext<'_>) -> Vec<(String, String)> {
     let confinement = &frame.context.confinement;
     // A wrapper of the operator's may show another machine.
     let is_seen = |file: &Path| confinement.level != Isolation::External && confinement.shows(file);
@@ -319,14 +319,14 @@ fn of_the_machine(frame: &Frame<'_>) -> Vec<(String, String)> {
 }
 
 /// Where the operator's files lie that a jail may show in this folder of the home that stands for the operator's.
-fn lent_from(frame: &Frame<'_>, folder: &Path) -> Option<PathBuf> {
+fn lent_from(frame: &TrialContext<'_>, folder: &Path) -> Option<PathBuf> {
     let stands = jail::stands_for_home(frame)?;
     let inside = folder.strip_prefix(stands).ok()?;
     Some(frame.context.confinement.home.as_ref()?.join(inside))
 }
 
 /// Whether an agent sees this file of the operator's; where it is attached, an empty one lies in the trial's home.
-fn is_lent(frame: &Frame<'_>, file: &Path) -> bool {
+fn is_lent(frame: &TrialContext<'_>, file: &Path) -> bool {
     fs::canonicalize(file).is_ok_and(|real| frame.context.confinement.is_lent(&real))
 }
 

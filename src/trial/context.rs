@@ -14,7 +14,7 @@ use crate::trial::Attested;
 use crate::trial::Confinement;
 use crate::trial::Guard;
 use proctor_config::{AgentSpec, ScenarioSpec, Suite, TaskSpec};
-use proctor_gate::WayOut;
+use proctor_gate::EgressRules;
 use proctor_graders::Tools;
 use proctor_judge::Judges;
 use proctor_metrics::Upstream;
@@ -66,7 +66,7 @@ pub struct RunContext {
     /// Apple's tools, where the suite needs them.
     pub apple: Option<AppleSide>,
     /// How the doors of networks that lead to named hosts alone reach the world.
-    pub way_out: WayOut,
+    pub way_out: EgressRules,
     /// What trials are compared with by path and budget.
     pub references: BTreeMap<BaselineKey, Reference>,
     /// Who judges answers by a rubric, where the suite has somebody.

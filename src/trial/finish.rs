@@ -2,14 +2,14 @@
 
 use crate::plan::PlannedTrial;
 use crate::trial::app_left;
-use crate::trial::frame::Frame;
 use crate::trial::grading::Graded;
 use crate::trial::judgement::{grade_of, reason_with};
 use crate::trial::kept;
 use crate::trial::regrade::grade_kept;
 use crate::trial::simulator::give_back;
 use crate::trial::stages::was_cut;
-use crate::trial::{RunContext, Teller};
+use crate::trial::trial_context::TrialContext;
+use crate::trial::{ProgressSink, RunContext};
 use proctor_model::{Infra, Progress, Verdict};
 use proctor_record::{Row, Stage, StageMark};
 
@@ -18,11 +18,11 @@ use proctor_record::{Row, Stage, StageMark};
 pub async fn finish_trial(
     context: &RunContext,
     planned: &PlannedTrial,
-    (teller, mark): (&Teller, StageMark),
+    (teller, mark): (&ProgressSink, StageMark),
 ) -> Option<Row> {
     let mut row = mark.row?;
     let note = if mark.to_grade {
-        let mut frame = Frame::new(context, planned, teller).finishing(&row);
+        let mut frame = TrialContext::new(context, planned, teller).finishing(&row);
         if let Some(task) = context.task(planned) {
             app_left::recall(&frame, (task, mark.app));
         }
@@ -63,7 +63,7 @@ pub async fn finish_trial(
 }
 
 /// Drops what is over the limits of what is kept, once a mark says that it was graded.
-fn prune(frame: &Frame<'_>, row: &mut Row) {
+fn prune(frame: &TrialContext<'_>, row: &mut Row) {
     let mark = StageMark {
         stage: Stage::Graded,
         to_grade: false,

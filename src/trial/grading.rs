@@ -7,17 +7,17 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::trial::blocking::blocking;
-use crate::trial::frame::Frame;
-use crate::trial::ground::{self, Grounds, Job, Place};
+use crate::trial::grading_tree::{self, GradingTree, Job, Place};
 use crate::trial::guard::Sorted;
 use crate::trial::judgement::grade_of;
 use crate::trial::known::Known;
 use crate::trial::simulator;
+use crate::trial::trial_context::TrialContext;
 use crate::trial::twins;
 use crate::trial::unbuilt::Unbuilt;
 use proctor_config::{GraderSpec, TaskSpec};
-use proctor_graders::{AppleDesk, ForbiddenBaseline, GradeContext, Heard, Judged, Round, grade};
-use proctor_judge::Purse;
+use proctor_graders::{AppleEnv, ForbiddenBaseline, GradeContext, Heard, Judged, Round, grade};
+use proctor_judge::JudgeBudget;
 use proctor_layers::Spent;
 use proctor_model::{
     ChangeFacts, Grade, Infra, LayerVerdicts, Oversize, Reason, ReasonKind, TwoSuites, Verdict,
@@ -75,7 +75,7 @@ pub(super) struct Graded {
 /// of the grading, never a failure of the work. `old` is the tree that the agent left; unless workspaces are kept, it goes as soon as
 /// all is taken from it, so that graders cannot come upon it.
 pub(super) async fn grade_fresh(
-    frame: &Frame<'_>,
+    frame: &TrialContext<'_>,
     task: &TaskSpec,
     (work, old): (Work<'_>, &mut Option<Workspace>),
 ) -> Graded {
@@ -105,7 +105,7 @@ pub(super) async fn grade_fresh(
 }
 
 /// Decides about each change.
-pub(super) fn sorted<'a>(frame: &Frame<'_>, work: Work<'a>) -> Sorted<'a> {
+pub(super) fn sorted<'a>(frame: &TrialContext<'_>, work: Work<'a>) -> Sorted<'a> {
     let guard = frame.context.guard(frame.planned);
     guard.map_or_else(Sorted::default, |guard| {
         guard.sort(work.changed, &Known::of(&frame.context.template))
@@ -219,7 +219,7 @@ pub(super) fn not_built(why: &str) -> Verdict {
 }
 
 async fn in_fresh_trees(
-    frame: &Frame<'_>,
+    frame: &TrialContext<'_>,
     (job, old): (Job<'_>, &mut Option<Workspace>),
     graded: &mut Graded,
 ) -> Result<Judged, Unbuilt> {
@@ -231,14 +231,14 @@ async fn in_fresh_trees(
         // Nothing is run and nothing but the captured changes is looked at.
         return Ok(in_one_place(frame, task, (work, &Place::bare(old))).await);
     }
-    let mut grounds = Grounds::new(frame, job);
+    let mut grounds = GradingTree::new(frame, job);
     let judged = on_grounds(&mut grounds, old).await;
     graded.notes.extend(grounds.leave());
     judged
 }
 
 async fn on_grounds(
-    grounds: &mut Grounds<'_>,
+    grounds: &mut GradingTree<'_>,
     old: &mut Option<Workspace>,
 ) -> Result<Judged, Unbuilt> {
     grounds.renew().await?;
@@ -249,7 +249,7 @@ async fn on_grounds(
     {
         grounds.note(blocking(|| old.discard()).problems);
     }
-    let desk = Desk::of(frame, task, work).await;
+    let desk = GraderEnv::of(frame, task, work).await;
     let (place, baseline) = grounds.current()?;
     // In memory of its own, here and below: the futures of all graders are large.
     let mut round = Box::pin(Round::of(&task.graders, &desk.context(place, baseline))).await;
@@ -272,35 +272,35 @@ async fn on_grounds(
 
 /// Asks all graders in one place, whatever they do to it.
 async fn in_one_place(
-    frame: &Frame<'_>,
+    frame: &TrialContext<'_>,
     task: &TaskSpec,
     (work, place): (Work<'_>, &Place),
 ) -> Judged {
-    let desk = Desk::of(frame, task, work).await;
+    let desk = GraderEnv::of(frame, task, work).await;
     let context = desk.context(place, work.baseline);
     let judged = Box::pin(grade(&task.graders, &context)).await;
     desk.closed(judged)
 }
 
 /// What graders of a trial share, wherever they work.
-pub(super) struct Desk<'a> {
-    frame: &'a Frame<'a>,
+pub(super) struct GraderEnv<'a> {
+    frame: &'a TrialContext<'a>,
     work: Work<'a>,
-    apple: Option<AppleDesk<'a>>,
+    apple: Option<AppleEnv<'a>>,
     marker: String,
-    purse: Purse,
+    purse: JudgeBudget,
     out: PathBuf,
 }
 
-impl<'a> Desk<'a> {
-    pub(super) async fn of(frame: &'a Frame<'_>, task: &TaskSpec, work: Work<'a>) -> Self {
+impl<'a> GraderEnv<'a> {
+    pub(super) async fn of(frame: &'a TrialContext<'_>, task: &TaskSpec, work: Work<'a>) -> Self {
         Self {
             frame,
             work,
             apple: simulator::desk(frame, task).await,
             marker: aid_of(&frame.marker),
             purse: frame.purse_of_judges(work.told.map(|told| told.spent)),
-            out: ground::own_folder(frame).join("out"),
+            out: grading_tree::own_folder(frame).join("out"),
         }
     }
 

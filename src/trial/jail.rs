@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::trial::environment::program_path;
-use crate::trial::frame::Frame;
 use crate::trial::named_files::files_named;
 use crate::trial::preparation::go_between;
+use crate::trial::trial_context::TrialContext;
 use proctor_model::{Isolation, Network};
 use proctor_supervise::{Containment, Jail, JailNetwork, Mount, find_program};
 use proctor_workspace::Workspace;
@@ -26,7 +26,11 @@ pub(super) enum Role<'a> {
 }
 
 /// What keeps a child of this trial that works in this workspace.
-pub(super) fn containment(frame: &Frame<'_>, workspace: &Workspace, role: Role<'_>) -> Containment {
+pub(super) fn containment(
+    frame: &TrialContext<'_>,
+    workspace: &Workspace,
+    role: Role<'_>,
+) -> Containment {
     let confinement = &frame.context.confinement;
     match confinement.level {
         Isolation::None => Containment::Supervised,
@@ -52,7 +56,7 @@ pub(super) fn containment(frame: &Frame<'_>, workspace: &Workspace, role: Role<'
 
 /// Setup commands have the operator's network: fetching what a task needs is what they are for. Graders run the agent's code, and
 /// reach no more than the agent did.
-fn network(frame: &Frame<'_>, role: Role<'_>) -> JailNetwork {
+fn network(frame: &TrialContext<'_>, role: Role<'_>) -> JailNetwork {
     let (network, ports) = match role {
         Role::Setup => (Network::Host, &[][..]),
         Role::Agent(_, ports) => (frame.context.network(frame.planned), ports),
@@ -69,18 +73,18 @@ fn network(frame: &Frame<'_>, role: Role<'_>) -> JailNetwork {
 }
 
 /// What stands for the operator's home in the jail of an agent, if there is a jail and a home.
-pub(super) fn stands_for_home(frame: &Frame<'_>) -> Option<PathBuf> {
+pub(super) fn stands_for_home(frame: &TrialContext<'_>) -> Option<PathBuf> {
     let confinement = &frame.context.confinement;
     let stands = confinement.level == Isolation::Jail && confinement.home.is_some();
     stands.then(|| home_of_agent(frame))
 }
 
 /// The folder for that.
-pub(super) fn home_of_agent(frame: &Frame<'_>) -> PathBuf {
+pub(super) fn home_of_agent(frame: &TrialContext<'_>) -> PathBuf {
     frame.private.join("h")
 }
 
-fn mounts(frame: &Frame<'_>, workspace: &Workspace, role: Role<'_>) -> Vec<Mount> {
+fn mounts(frame: &TrialContext<'_>, workspace: &Workspace, role: Role<'_>) -> Vec<Mount> {
     let confinement = &frame.context.confinement;
     let grades = role == Role::Grader || is_graded(frame, workspace);
     let mut mounts = own_places(frame, grades);
@@ -107,7 +111,7 @@ fn mounts(frame: &Frame<'_>, workspace: &Workspace, role: Role<'_>) -> Vec<Mount
 }
 
 /// Temporary files and a home for this child, which it may fill.
-fn own_places(frame: &Frame<'_>, grades: bool) -> Vec<Mount> {
+fn own_places(frame: &TrialContext<'_>, grades: bool) -> Vec<Mount> {
     let [temporary, kept, home] = if grades {
         ["g/tmp", "g/var", "g/home"]
     } else {
@@ -138,12 +142,12 @@ fn own_places(frame: &Frame<'_>, grades: bool) -> Vec<Mount> {
 }
 
 /// Whether a workspace is the tree that graders work in, which is set up for them alone.
-pub(super) fn is_graded(frame: &Frame<'_>, workspace: &Workspace) -> bool {
+pub(super) fn is_graded(frame: &TrialContext<'_>, workspace: &Workspace) -> bool {
     workspace.root.starts_with(frame.context.scratch.join("g"))
 }
 
 /// The trial's own files that a child reads or writes by their paths.
-fn papers(frame: &Frame<'_>, role: Role<'_>) -> Vec<Mount> {
+fn papers(frame: &TrialContext<'_>, role: Role<'_>) -> Vec<Mount> {
     let calls = show(&frame.trial_dir.cmd_log(), false);
     let mut logs = Vec::new();
     if frame.context.scenario(frame.planned).mcp_config.is_some() {
@@ -170,7 +174,7 @@ fn papers(frame: &Frame<'_>, role: Role<'_>) -> Vec<Mount> {
 }
 
 /// Files that are meant for the agent, since its command line or its MCP settings name them, and that it would not see.
-fn given(frame: &Frame<'_>, words: &[OsString]) -> Vec<PathBuf> {
+fn given(frame: &TrialContext<'_>, words: &[OsString]) -> Vec<PathBuf> {
     let confinement = &frame.context.confinement;
     let settings = files_named(words).into_iter();
     let settings = settings.filter(|file| file.starts_with(&frame.private));
@@ -192,7 +196,7 @@ fn given(frame: &Frame<'_>, words: &[OsString]) -> Vec<PathBuf> {
 }
 
 /// The agent's program, and where it really lies.
-fn program(frame: &Frame<'_>, words: &[OsString]) -> Option<OsString> {
+fn program(frame: &TrialContext<'_>, words: &[OsString]) -> Option<OsString> {
     let path = program_path(&frame.context.base_env);
     let folder = &frame.context.suite.config_dir;
     find_program(words.first()?, &path, folder).map(PathBuf::into_os_string)
@@ -200,7 +204,7 @@ fn program(frame: &Frame<'_>, words: &[OsString]) -> Option<OsString> {
 
 /// What leads to a solution and would be seen: whatever an agent must not read, and whatever code of its cannot need while
 /// graders run it. Setup commands come before the agent, and see all.
-fn closed(frame: &Frame<'_>, role: Role<'_>) -> Vec<PathBuf> {
+fn closed(frame: &TrialContext<'_>, role: Role<'_>) -> Vec<PathBuf> {
     let confinement = &frame.context.confinement;
     let answers = &confinement.answers;
     let is_lent = |place: &Path| confinement.is_lent(place);
@@ -227,7 +231,7 @@ fn close(place: &Path) -> Mount {
     }
 }
 
-fn sees_suite(frame: &Frame<'_>, role: Role<'_>) -> bool {
+fn sees_suite(frame: &TrialContext<'_>, role: Role<'_>) -> bool {
     !matches!(role, Role::Agent(..)) || frame.context.suite.settings.agent_sees_suite_root
 }
 

@@ -4,7 +4,7 @@ use std::io;
 use std::net::TcpListener;
 use std::time::Duration;
 
-use crate::trial::Teller;
+use crate::trial::ProgressSink;
 use crate::trial::beside::BesideCommands;
 use crate::trial::cut_short::CutShort;
 use crate::trial::meter::Meter;
@@ -43,7 +43,7 @@ struct Notebook {
     log: EventLog,
     transcript: Option<Transcript>,
     redactor: Redactor,
-    teller: Teller,
+    teller: ProgressSink,
     key: TrialKey,
     last_told: Option<Duration>,
     tells_all: bool,
@@ -71,7 +71,7 @@ pub(super) struct EarParts<'a> {
     pub(super) log: EventLog,
     pub(super) transcript: Option<Transcript>,
     pub(super) redactor: Redactor,
-    pub(super) teller: Teller,
+    pub(super) teller: ProgressSink,
     pub(super) key: TrialKey,
 }
 

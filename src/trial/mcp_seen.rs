@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::trial::attest::{MOST_NAMES, short};
-use crate::trial::frame::Frame;
 use crate::trial::listener::HeardAll;
+use crate::trial::trial_context::TrialContext;
 use proctor_agents::{Met, ServerNoted, ToolList, server_programs, servers_noted};
 use proctor_config::AgentKind;
 use proctor_model::{McpServerSeen, Terminal};
@@ -12,7 +12,11 @@ use proctor_record::{Attestation, ServerTools, write_file};
 
 /// Adds the servers and their tools to what was seen of an agent, and keeps what they wrote to standard error. The agent's word
 /// of a server counts more than a note. Returns a sentence for each server of the scenario that never started.
-pub(super) fn add(frame: &Frame<'_>, heard: &HeardAll, seen: &mut Attestation) -> Vec<String> {
+pub(super) fn add(
+    frame: &TrialContext<'_>,
+    heard: &HeardAll,
+    seen: &mut Attestation,
+) -> Vec<String> {
     let notes = Notes::read(frame);
     let went_well = heard.report.terminal == Terminal::Done;
     // What it said when it was asked before it began.
@@ -56,7 +60,7 @@ struct Notes {
 }
 
 impl Notes {
-    fn read(frame: &Frame<'_>) -> Self {
+    fn read(frame: &TrialContext<'_>) -> Self {
         let programs = programs(frame);
         let noted = servers_noted(&frame.private);
         let are_kept = noted.is_some();
@@ -120,7 +124,7 @@ fn not_started(
 }
 
 /// Keeps what servers wrote to standard error, each line with the name of its server.
-fn keep_stderr(frame: &Frame<'_>, noted: &BTreeMap<String, ServerNoted>) {
+fn keep_stderr(frame: &TrialContext<'_>, noted: &BTreeMap<String, ServerNoted>) {
     let lines = noted.iter().flat_map(|(name, server)| {
         let lines = server.stderr.lines();
         lines.map(move |line| format!("[{}] {line}\n", short(name)))
@@ -199,7 +203,7 @@ fn told_at_last(told: &[McpServerSeen], name: &str) -> Option<String> {
 }
 
 /// The servers as the agent told them; `None` where it told nothing.
-fn told_by_agent(frame: &Frame<'_>, heard: &HeardAll) -> Option<BTreeMap<String, String>> {
+fn told_by_agent(frame: &TrialContext<'_>, heard: &HeardAll) -> Option<BTreeMap<String, String>> {
     let agent = frame.context.agent(frame.planned);
     let told = &heard.seen.servers;
     // Claude Code tells all of them when it begins, and then also that there are none.
@@ -214,7 +218,7 @@ fn told_by_agent(frame: &Frame<'_>, heard: &HeardAll) -> Option<BTreeMap<String,
 }
 
 /// The servers of the scenario that are programs.
-fn programs(frame: &Frame<'_>) -> BTreeSet<String> {
+fn programs(frame: &TrialContext<'_>) -> BTreeSet<String> {
     let config = frame.context.scenario(frame.planned).mcp_config.as_deref();
     let programs = config.map(server_programs).unwrap_or_default();
     programs.into_iter().map(|(name, _)| name).collect()

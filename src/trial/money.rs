@@ -1,15 +1,15 @@
 //! What a trial cost, from every source that there is.
 
 use crate::trial::environment::program_path;
-use crate::trial::frame::Frame;
 use crate::trial::preparation::Ready;
+use crate::trial::trial_context::TrialContext;
 use proctor_agents::{CcusageReport, asked_model, ccusage};
 use proctor_config::{AgentKind, AgentSpec, PriceSource, Suite};
 use proctor_metrics::{KnownCost, PricedTokens, cost, priced_usd};
 use proctor_model::{Cost, ModelTokens, Progress, StreamReport, Usage, UsageSource};
 
 /// Asks all sources.
-pub(super) async fn money(frame: &Frame<'_>, report: &StreamReport, ready: &Ready) -> Cost {
+pub(super) async fn money(frame: &TrialContext<'_>, report: &StreamReport, ready: &Ready) -> Cost {
     let agent = frame.context.agent(frame.planned);
     let told = tokens_of_the_stream(report);
     let asked = asked_model(&ready.invocation.argv);
@@ -88,7 +88,7 @@ fn token_disagreements(sources: &[(&str, Option<u64>)]) -> Vec<String> {
         .collect()
 }
 
-async fn ask_ccusage(frame: &Frame<'_>, agent: &AgentSpec, ready: &Ready) -> CcusageReport {
+async fn ask_ccusage(frame: &TrialContext<'_>, agent: &AgentSpec, ready: &Ready) -> CcusageReport {
     let settings = &frame.context.suite.settings;
     let wanted = agent.kind == AgentKind::Codex && settings.use_ccusage_for_codex;
     let failed = &frame.context.ccusage_failed;

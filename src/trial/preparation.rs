@@ -6,12 +6,12 @@ use std::time::Duration;
 use std::{fs, io};
 
 use crate::trial::asked::Told;
-use crate::trial::draft::Stop;
 use crate::trial::environment::program_path;
-use crate::trial::frame::{Frame, HelperRun};
 use crate::trial::jail::{self, Role};
+use crate::trial::outcome_builder::Stop;
 use crate::trial::sessions::home_is_own;
 use crate::trial::simulator::project_told;
+use crate::trial::trial_context::{HelperRun, TrialContext};
 use proctor_agents::{
     Invocation, InvocationContext, OperatorHome, compose_prompt, copy_settings, invocation_for,
 };
@@ -41,7 +41,7 @@ pub(super) struct Ready {
 }
 
 /// Lays the overlay and works out how the agent is called.
-pub(super) fn ready(frame: &Frame<'_>, workspace: &Workspace) -> Result<Ready, Stop> {
+pub(super) fn ready(frame: &TrialContext<'_>, workspace: &Workspace) -> Result<Ready, Stop> {
     let context = frame.context;
     make_private(&frame.private)
         .and_then(|()| fs::create_dir_all(frame.private.join("o")))
@@ -107,7 +107,7 @@ pub(super) fn ready(frame: &Frame<'_>, workspace: &Workspace) -> Result<Ready, S
 /// What leads login shells to the overlay: start-up files in the home that the agent sees, if that is the trial's; in the
 /// operator's home variables alone.
 fn shell_env(
-    frame: &Frame<'_>,
+    frame: &TrialContext<'_>,
     overlay: &Overlay,
     private_home: Option<&Path>,
 ) -> io::Result<Vec<(String, OsString)>> {
@@ -122,7 +122,7 @@ fn shell_env(
 }
 
 /// This program, which stands before the MCP servers of a scenario; not where a wrapper of the operator's may hide it.
-pub(super) fn go_between(frame: &Frame<'_>) -> Option<PathBuf> {
+pub(super) fn go_between(frame: &TrialContext<'_>) -> Option<PathBuf> {
     let scenario = frame.context.scenario(frame.planned);
     let has_servers = scenario.mcp_config.is_some();
     let reachable = frame.context.confinement.level != Isolation::External;
@@ -168,7 +168,7 @@ fn lay(from: &Path, to: &Path) -> io::Result<()> {
 /// Runs the setup commands of a task; the first that fails ends the trial before any money is spent. What they print goes
 /// to `log_file`.
 pub(super) async fn set_up(
-    frame: &Frame<'_>,
+    frame: &TrialContext<'_>,
     workspace: &Workspace,
     (task, extra_args, log_file): (&TaskSpec, &[String], &Path),
 ) -> Result<(), Stop> {
@@ -206,7 +206,7 @@ pub(super) async fn set_up(
 }
 
 /// Refuses a workspace whose files of Git LFS are still pointers after setup, unless the project may do without.
-pub(super) fn has_its_files(frame: &Frame<'_>, workspace: &Workspace) -> Result<(), Stop> {
+pub(super) fn has_its_files(frame: &TrialContext<'_>, workspace: &Workspace) -> Result<(), Stop> {
     if frame.context.suite.project.allow_lfs_pointers {
         return Ok(());
     }
@@ -223,7 +223,7 @@ pub(super) fn has_its_files(frame: &Frame<'_>, workspace: &Workspace) -> Result<
 /// Starts what `mcp.start_command` says; gives what went wrong, if anything. What it leaves running stays until
 /// [`mcp_stop`].
 pub(super) async fn mcp_start(
-    frame: &Frame<'_>,
+    frame: &TrialContext<'_>,
     workspace: &Workspace,
     ready: &Ready,
 ) -> Option<String> {
@@ -239,7 +239,7 @@ pub(super) async fn mcp_start(
 /// Runs `mcp.stop_command`, and ends whatever of the server is left then. Also where a person asked to stop once: nothing else
 /// ends a server that has left its session.
 pub(super) async fn mcp_stop(
-    frame: &Frame<'_>,
+    frame: &TrialContext<'_>,
     workspace: &Workspace,
     ready: &Ready,
 ) -> Option<String> {
@@ -265,7 +265,7 @@ pub(super) async fn mcp_stop(
 }
 
 fn mcp_spec(
-    frame: &Frame<'_>,
+    frame: &TrialContext<'_>,
     workspace: &Workspace,
     (ready, command): (&Ready, &[String]),
 ) -> Option<ChildSpec> {
@@ -301,7 +301,7 @@ const MCP_LIMIT: Duration = Duration::from_secs(120);
 
 /// Takes the snapshot of forbidden files, after setup.
 pub(super) fn baseline(
-    frame: &Frame<'_>,
+    frame: &TrialContext<'_>,
     workspace: &Workspace,
 ) -> Result<Option<ForbiddenBaseline>, Stop> {
     let Some(task) = frame.context.task(frame.planned) else {

@@ -3,16 +3,16 @@
 use std::time::{Duration, Instant};
 
 use crate::plan::PlannedTrial;
-use crate::trial::aftermath::scrub_folder;
 use crate::trial::app_left;
 use crate::trial::blocking::blocking;
-use crate::trial::frame::Frame;
+use crate::trial::capture::scrub_folder;
 use crate::trial::grading::{Graded, Told, Work, grade_fresh};
 use crate::trial::judgement::{decided, grade_of, reason_with};
 use crate::trial::kept;
-use crate::trial::performance::extra_args;
+use crate::trial::perform::extra_args;
 use crate::trial::simulator::{self, give_back};
-use crate::trial::{RunContext, Teller};
+use crate::trial::trial_context::TrialContext;
+use crate::trial::{ProgressSink, RunContext};
 use proctor_model::{Grade, Integrity, LayerVerdicts, Reason, ReasonKind, Verdict};
 use proctor_record::{Row, TrialDir};
 
@@ -41,10 +41,10 @@ pub struct Regraded {
 pub async fn regrade_trial(
     context: &RunContext,
     (planned, row): (&PlannedTrial, &Row),
-    (teller, kept, folder): (&Teller, &TrialDir, TrialDir),
+    (teller, kept, folder): (&ProgressSink, &TrialDir, TrialDir),
 ) -> Regraded {
     let started = Instant::now();
-    let mut frame = Frame::new(context, planned, teller).with_folder(folder);
+    let mut frame = TrialContext::new(context, planned, teller).with_folder(folder);
     let task = context.task(planned);
     if let Some(task) = task {
         app_left::recall(&frame, (task, kept.app_left()));
@@ -69,7 +69,7 @@ pub async fn regrade_trial(
 
 /// What today's graders say, and why the trial is no success whatever they say.
 async fn again(
-    frame: &Frame<'_>,
+    frame: &TrialContext<'_>,
     kept: &TrialDir,
     row: &Row,
 ) -> Result<(Graded, Option<String>), String> {
@@ -87,7 +87,7 @@ async fn again(
 /// # Errors
 /// When the changes were not kept, or cannot be read.
 pub(super) async fn grade_kept(
-    frame: &Frame<'_>,
+    frame: &TrialContext<'_>,
     kept: &TrialDir,
     (row, decided): (&Row, Option<&str>),
 ) -> Result<Graded, String> {

@@ -2,10 +2,10 @@
 
 use std::path::PathBuf;
 
-use crate::trial::frame::Frame;
 use crate::trial::jail;
 use crate::trial::listener::HeardAll;
 use crate::trial::preparation::Ready;
+use crate::trial::trial_context::TrialContext;
 use proctor_agents::{
     SessionTokens, asked_model, session_tokens, settle_fault, settle_model, settle_usage,
     usual_folder,
@@ -14,7 +14,11 @@ use proctor_model::Isolation;
 
 /// Completes what was heard: the token counts, the model, and why an agent was silent; gives a sentence where stream and files
 /// tell different things.
-pub(super) fn settle(frame: &Frame<'_>, ready: &Ready, heard: &mut HeardAll) -> Option<String> {
+pub(super) fn settle(
+    frame: &TrialContext<'_>,
+    ready: &Ready,
+    heard: &mut HeardAll,
+) -> Option<String> {
     let agent = frame.context.agent(frame.planned);
     let folder = own_folder(frame, ready);
     let mut tokens = folder.map_or_else(SessionTokens::default, |folder| {
@@ -35,13 +39,13 @@ pub(super) fn settle(frame: &Frame<'_>, ready: &Ready, heard: &mut HeardAll) -> 
 }
 
 /// Whether what an agent keeps in its home is the trial's alone, and goes with it.
-pub(super) fn home_is_own(frame: &Frame<'_>) -> bool {
+pub(super) fn home_is_own(frame: &TrialContext<'_>) -> bool {
     let settings = &frame.context.suite.settings;
     settings.clean_agent_env || frame.context.confinement.level == Isolation::Jail
 }
 
 /// The agent's own folder, where it is the trial's: given to it as such, or in the home that a jail shows.
-fn own_folder(frame: &Frame<'_>, ready: &Ready) -> Option<PathBuf> {
+fn own_folder(frame: &TrialContext<'_>, ready: &Ready) -> Option<PathBuf> {
     if let Some(folder) = &ready.invocation.agent_home {
         return Some(folder.clone());
     }

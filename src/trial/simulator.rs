@@ -7,13 +7,13 @@ use std::time::Duration;
 use tokio::sync::{OnceCell, OwnedSemaphorePermit};
 
 use crate::trial::RunContext;
-use crate::trial::draft::Stop;
-use crate::trial::frame::Frame;
+use crate::trial::outcome_builder::Stop;
+use crate::trial::trial_context::TrialContext;
 use proctor_apple::{
     Ask, Device, Lease, Leases, Simctl, Trouble, Wanted, Xcode, named_by, sweep_derived_data,
 };
 use proctor_config::{GraderSpec, Project, Simulators, TaskSpec};
-use proctor_graders::AppleDesk;
+use proctor_graders::AppleEnv;
 use proctor_record::AppLeft;
 use proctor_supervise::Cancel;
 
@@ -108,7 +108,7 @@ fn wants_one(context: &RunContext, task: &TaskSpec) -> bool {
 
 /// The trial's simulator, waited for when it is first asked for; nothing where it needs none.
 pub(super) async fn simulator<'a>(
-    frame: &'a Frame<'_>,
+    frame: &'a TrialContext<'_>,
     task: &TaskSpec,
 ) -> Result<Option<&'a Lease>, Trouble> {
     let Some(apple) = frame.context.apple.as_ref() else {
@@ -133,7 +133,7 @@ pub(super) async fn simulator<'a>(
 }
 
 /// Waits for the trial's simulator.
-pub(super) async fn lend(frame: &Frame<'_>) -> Result<(), Stop> {
+pub(super) async fn lend(frame: &TrialContext<'_>) -> Result<(), Stop> {
     let context = frame.context;
     let Some(task) = context.task(frame.planned) else {
         return Ok(());
@@ -146,7 +146,7 @@ pub(super) async fn lend(frame: &Frame<'_>) -> Result<(), Stop> {
 
 /// Takes the app of the project from the trial's simulator, whatever its graders are: the trial before may have left it, and setup
 /// may have installed one.
-pub(super) async fn make_ready(frame: &Frame<'_>) -> Result<(), Stop> {
+pub(super) async fn make_ready(frame: &TrialContext<'_>) -> Result<(), Stop> {
     let Some(app) = app(frame).await.map_err(stop)? else {
         return Ok(());
     };
@@ -172,14 +172,16 @@ impl App<'_> {
 }
 
 /// The app that graders of this trial look for; nothing where they look for none.
-pub(super) async fn app_in_question<'a>(frame: &'a Frame<'_>) -> Result<Option<App<'a>>, Trouble> {
+pub(super) async fn app_in_question<'a>(
+    frame: &'a TrialContext<'_>,
+) -> Result<Option<App<'a>>, Trouble> {
     let app = app(frame).await?;
     let is_asked = |app: &App<'_>| app.task.graders.iter().any(GraderSpec::looks_at_app);
     Ok(app.filter(is_asked))
 }
 
 /// Whether the device that was made for this trial is not there any more. Nobody but the trial knows of it.
-pub(super) async fn copy_is_gone(frame: &Frame<'_>, cancel: &Cancel) -> bool {
+pub(super) async fn copy_is_gone(frame: &TrialContext<'_>, cancel: &Cancel) -> bool {
     let slot = &frame.simulator;
     let copy = slot.held().filter(|lease| lease.is_copy);
     let (Some(copy), Some(simctl)) = (copy, slot.simctl(cancel)) else {
@@ -191,7 +193,7 @@ pub(super) async fn copy_is_gone(frame: &Frame<'_>, cancel: &Cancel) -> bool {
 }
 
 /// The app of the project on the trial's simulator; nothing where the trial has none or the project does not name it.
-async fn app<'a>(frame: &'a Frame<'_>) -> Result<Option<App<'a>>, Trouble> {
+async fn app<'a>(frame: &'a TrialContext<'_>) -> Result<Option<App<'a>>, Trouble> {
     let context = frame.context;
     let xcode = frame.simulator.xcode.as_ref();
     let (Some(task), Some(xcode)) = (context.task(frame.planned), xcode) else {
@@ -210,14 +212,16 @@ async fn app<'a>(frame: &'a Frame<'_>) -> Result<Option<App<'a>>, Trouble> {
 }
 
 /// Waits for all that an agent needs for itself.
-pub(super) async fn turn_of_agent(frame: &Frame<'_>) -> Result<Option<OwnedSemaphorePermit>, Stop> {
+pub(super) async fn turn_of_agent(
+    frame: &TrialContext<'_>,
+) -> Result<Option<OwnedSemaphorePermit>, Stop> {
     lend(frame).await?;
     place_of_agent(frame).await
 }
 
 /// The agent's place among all builds, where the suite counts agents in: it is waited for before any of its time, and is given
 /// back when the place is dropped.
-async fn place_of_agent(frame: &Frame<'_>) -> Result<Option<OwnedSemaphorePermit>, Stop> {
+async fn place_of_agent(frame: &TrialContext<'_>) -> Result<Option<OwnedSemaphorePermit>, Stop> {
     let context = frame.context;
     let Some(apple) = context.apple.as_ref() else {
         return Ok(None);
@@ -236,12 +240,12 @@ async fn place_of_agent(frame: &Frame<'_>) -> Result<Option<OwnedSemaphorePermit
 }
 
 /// What Apple graders work with; nothing where the suite has none. A device that cannot be had is for the graders to tell.
-pub(super) async fn desk<'a>(frame: &'a Frame<'_>, task: &TaskSpec) -> Option<AppleDesk<'a>> {
+pub(super) async fn desk<'a>(frame: &'a TrialContext<'_>, task: &TaskSpec) -> Option<AppleEnv<'a>> {
     let context = frame.context;
     let apple = context.apple.as_ref()?;
     let lease = simulator(frame, task).await;
     let lease = lease.map_err(|trouble| trouble.to_string());
-    Some(AppleDesk {
+    Some(AppleEnv {
         xcode: frame.simulator.xcode.as_ref()?,
         params: &context.suite.project.build_params,
         beside: match &lease {
@@ -265,7 +269,7 @@ fn stop(trouble: Trouble) -> Stop {
 }
 
 /// The project as the prompt tells it: where several devices are to choose from, with the one that this trial has.
-pub(super) fn project_told(frame: &Frame<'_>) -> Project {
+pub(super) fn project_told(frame: &TrialContext<'_>) -> Project {
     let mut project = frame.context.suite.project.clone();
     if project.simulators == Simulators::Single {
         return project;
@@ -280,7 +284,7 @@ pub(super) fn project_told(frame: &Frame<'_>) -> Project {
 }
 
 /// Gives the simulator back, and removes what builds left in the operator's own derived data; tells what went wrong.
-pub(super) async fn give_back(frame: &mut Frame<'_>) -> Option<String> {
+pub(super) async fn give_back(frame: &mut TrialContext<'_>) -> Option<String> {
     let apple = frame.context.apple.as_ref()?;
     sweep_derived_data(&apple.home, &frame.context.scratch);
     let taken = std::mem::take(&mut frame.simulator.cell);

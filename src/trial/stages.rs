@@ -5,22 +5,22 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use crate::plan::PlannedTrial;
-use crate::trial::aftermath::{self, Ended, Left};
 use crate::trial::app_left;
 use crate::trial::asked;
 use crate::trial::attest;
-use crate::trial::draft::{Draft, Stop};
-use crate::trial::frame::Frame;
+use crate::trial::capture::{self, Ended, Left};
 use crate::trial::grading::Graded;
 use crate::trial::judgement::{AgentEnd, Evidence, agent_end, grade_of, worth_grading};
 use crate::trial::last_words;
 use crate::trial::listener::HeardAll;
-use crate::trial::performance::{Performed, disk_limit, perform};
+use crate::trial::outcome_builder::{OutcomeBuilder, Stop};
+use crate::trial::perform::{Performed, disk_limit, perform};
 use crate::trial::preparation::{self, Ready};
 use crate::trial::recovered::recover;
 use crate::trial::sessions;
 use crate::trial::simulator;
-use crate::trial::{RunContext, Teller};
+use crate::trial::trial_context::TrialContext;
+use crate::trial::{ProgressSink, RunContext};
 use proctor_agents::Invocation;
 use proctor_graders::no_panic;
 use proctor_model::{Allowance, Grade, Infra, Progress, TrialOutcome, Verdict};
@@ -34,10 +34,10 @@ use proctor_workspace::Workspace;
 pub async fn run_trial(
     context: &RunContext,
     (planned, allowance): (&PlannedTrial, Allowance),
-    teller: &Teller,
+    teller: &ProgressSink,
 ) -> TrialOutcome {
-    let mut frame = Frame::new(context, planned, teller).spending(allowance);
-    let mut draft = Draft::new(context, planned);
+    let mut frame = TrialContext::new(context, planned, teller).spending(allowance);
+    let mut draft = OutcomeBuilder::new(context, planned);
     draft.may_spend(allowance);
     let mut slot = Slot::default();
     teller.tell(Progress::TrialStarted {
@@ -60,7 +60,7 @@ pub async fn run_trial(
     if context.cancel.level() == 0 {
         context.template.make_ahead();
     }
-    aftermath::scrub(&frame, &mut draft);
+    capture::scrub(&frame, &mut draft);
     clean_up(&frame, slot, &mut draft);
     draft.waited(frame.simulator.waited(), frame.simulator.builds_waited());
     if let Some(problem) = simulator::give_back(&mut frame).await {
@@ -73,7 +73,11 @@ pub async fn run_trial(
     outcome
 }
 
-async fn stages(frame: &Frame<'_>, draft: &mut Draft, slot: &mut Slot) -> Result<(), Stop> {
+async fn stages(
+    frame: &TrialContext<'_>,
+    draft: &mut OutcomeBuilder,
+    slot: &mut Slot,
+) -> Result<(), Stop> {
     let workspace = prepare(frame, &mut slot.workspace)?;
     if !frame.mark(Stage::Started, (draft, false)) {
         return Err(Stop::no_room());
@@ -116,7 +120,7 @@ async fn stages(frame: &Frame<'_>, draft: &mut Draft, slot: &mut Slot) -> Result
         memory_ran_out: memory_kills() > killed_before,
     });
     draft.doubt(&end, (&ending, &heard));
-    if aftermath::disk_is_full(workspace, &heard) {
+    if capture::disk_is_full(workspace, &heard) {
         end.infra = Infra::DiskFull;
     }
     if end.infra != Infra::DiskFull && !can_be_worked_in(&workspace.project_dir) {
@@ -127,13 +131,13 @@ async fn stages(frame: &Frame<'_>, draft: &mut Draft, slot: &mut Slot) -> Result
         draft.note(note);
     }
     tell_limits(frame, (workspace, &ending, &heard), draft);
-    let caught = aftermath::capture(frame, (workspace, &untouched), draft);
+    let caught = capture::capture(frame, (workspace, &untouched), draft);
     if let Some(fault) = caught.fault {
         draft.failed_by_machine(fault, &mut end);
     }
     let not_started = attest::after(frame, &heard, (seen, draft)).await;
     draft.lacked_servers(not_started, &mut end);
-    aftermath::measure(
+    capture::measure(
         frame,
         heard,
         Ended {
@@ -166,14 +170,14 @@ async fn stages(frame: &Frame<'_>, draft: &mut Draft, slot: &mut Slot) -> Result
         spent,
         decided,
     };
-    let graded = aftermath::judge(frame, &mut slot.workspace, left).await;
+    let graded = capture::judge(frame, &mut slot.workspace, left).await;
     take_in(frame, (draft, end), (graded, to_grade));
     Ok(())
 }
 
 /// Starts what the scenario's agents need beside them, unless a person has stopped the run.
 async fn start_servers(
-    frame: &Frame<'_>,
+    frame: &TrialContext<'_>,
     workspace: &Workspace,
     ready: &Ready,
 ) -> Result<(), Stop> {
@@ -194,9 +198,9 @@ async fn start_servers(
 
 /// Tells which limits were reached.
 fn tell_limits(
-    frame: &Frame<'_>,
+    frame: &TrialContext<'_>,
     (workspace, ending, heard): (&Workspace, &ChildEnding, &HeardAll),
-    draft: &mut Draft,
+    draft: &mut OutcomeBuilder,
 ) {
     // It is looked at now and then while an agent works, and what a quick one left was not seen.
     if disk_limit(frame, workspace).is_passed() {
@@ -216,8 +220,8 @@ fn tell_limits(
 
 /// Takes in what the graders said, unless a person or the machine kept them from it.
 fn take_in(
-    frame: &Frame<'_>,
-    (draft, mut end): (&mut Draft, AgentEnd),
+    frame: &TrialContext<'_>,
+    (draft, mut end): (&mut OutcomeBuilder, AgentEnd),
     (graded, asked): (Graded, bool),
 ) {
     if asked && frame.context.cancel.level() > 0 && was_cut(&graded.verdicts) {
@@ -230,7 +234,7 @@ fn take_in(
         }
         draft.failed_by_machine(fault, &mut end);
     }
-    if aftermath::graders_lacked_room(frame, &graded) {
+    if capture::graders_lacked_room(frame, &graded) {
         draft.lacks_room(&mut end);
     }
     draft.graded(&end, graded);
@@ -238,7 +242,7 @@ fn take_in(
         // Without room for it what was judged stands: the row has some set aside.
         let has_room = frame.mark(Stage::Graded, (draft, false));
         if asked && has_room {
-            aftermath::prune(frame, draft);
+            capture::prune(frame, draft);
         }
     }
 }
@@ -250,7 +254,7 @@ pub(super) fn was_cut(verdicts: &[Verdict]) -> bool {
 
 /// All that comes before an agent may see its tree and its simulator.
 async fn set_up(
-    frame: &Frame<'_>,
+    frame: &TrialContext<'_>,
     workspace: &Workspace,
     invocation: &Invocation,
 ) -> Result<(), Stop> {
@@ -263,7 +267,10 @@ async fn set_up(
     simulator::make_ready(frame).await
 }
 
-fn prepare<'a>(frame: &Frame<'_>, slot: &'a mut Option<Workspace>) -> Result<&'a Workspace, Stop> {
+fn prepare<'a>(
+    frame: &TrialContext<'_>,
+    slot: &'a mut Option<Workspace>,
+) -> Result<&'a Workspace, Stop> {
     frame.enter("workspace");
     frame
         .trial_dir
@@ -299,7 +306,7 @@ fn known_secrets(invocation: &Invocation) -> Option<Vec<PathBuf>> {
 }
 
 /// Removes what the trial had for itself; credentials first and at once, since they must not outlive it.
-fn clean_up(frame: &Frame<'_>, slot: Slot, draft: &mut Draft) {
+fn clean_up(frame: &TrialContext<'_>, slot: Slot, draft: &mut OutcomeBuilder) {
     let bare = slot.secrets.is_some_and(|secrets| all_removed(&secrets));
     let keep = frame.context.suite.settings.keep_workdirs;
     let problems = match slot.workspace {

@@ -7,8 +7,8 @@ use std::io::{self, Read as _};
 use rand_chacha::ChaCha20Rng;
 use rand_chacha::rand_core::{Rng as _, SeedableRng as _};
 
-use crate::trial::grading::{Desk, not_built};
-use crate::trial::ground::Grounds;
+use crate::trial::grading::{GraderEnv, not_built};
+use crate::trial::grading_tree::GradingTree;
 use crate::trial::unbuilt::Unbuilt;
 use proctor_config::{GraderSpec, TaskSpec, TwinEdit};
 use proctor_graders::{GradeContext, Judged, Mixture, ask_alone};
@@ -19,8 +19,8 @@ use proctor_model::{Grade, Verdict};
 /// # Errors
 /// When the machine kept a tree from being built.
 pub(super) async fn confirm(
-    grounds: &mut Grounds<'_>,
-    (desk, task): (&Desk<'_>, &TaskSpec),
+    grounds: &mut GradingTree<'_>,
+    (desk, task): (&GraderEnv<'_>, &TaskSpec),
     judged: &mut Judged,
 ) -> Result<(), Unbuilt> {
     for (place, verdict) in judged.places.iter().zip(&mut judged.verdicts) {
@@ -46,8 +46,8 @@ pub(super) async fn confirm(
 
 /// What speaks against a grader's pass; nothing where its twins fail as they must.
 async fn one(
-    grounds: &mut Grounds<'_>,
-    (desk, task): (&Desk<'_>, &TaskSpec),
+    grounds: &mut GradingTree<'_>,
+    (desk, task): (&GraderEnv<'_>, &TaskSpec),
     (place, spec): (usize, &GraderSpec),
 ) -> Result<Option<Verdict>, Unbuilt> {
     let twin = spec.twin();
@@ -81,8 +81,8 @@ async fn one(
 
 /// Asks one grader in the tree that is there, behind those whose tree it shares.
 pub(super) async fn asked<'a>(
-    grounds: &'a Grounds<'_>,
-    (desk, task): (&'a Desk<'_>, &TaskSpec),
+    grounds: &'a GradingTree<'_>,
+    (desk, task): (&'a GraderEnv<'_>, &TaskSpec),
     (place, asking): (usize, &dyn Fn(GradeContext<'a>) -> GradeContext<'a>),
 ) -> Result<Verdict, Unbuilt> {
     let shares = |place: &usize| task.sharing.contains(place);

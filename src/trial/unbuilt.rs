@@ -3,7 +3,7 @@
 use std::fmt::Display;
 use std::io;
 
-use crate::trial::draft::Stop;
+use crate::trial::outcome_builder::Stop;
 use proctor_model::Infra;
 use proctor_supervise::fault_of;
 use proctor_workspace::WorkspaceError;

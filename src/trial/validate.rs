@@ -6,12 +6,12 @@ use std::time::{Duration, Instant};
 use crate::plan::PlannedTrial;
 use crate::trial::alone::{Job, graded_alone};
 use crate::trial::cheat::{Cheat, Fate, Tried};
-use crate::trial::frame::Frame;
 use crate::trial::grading::Graded;
 use crate::trial::judgement::grade_of;
 use crate::trial::make_twins::{Proposal, propose, untwinned};
 use crate::trial::simulator::give_back;
-use crate::trial::{Guard, RunContext, Teller};
+use crate::trial::trial_context::TrialContext;
+use crate::trial::{Guard, ProgressSink, RunContext};
 use proctor_config::{GraderSpec, TaskSpec};
 use proctor_model::{Grade, ReasonKind, Verdict};
 
@@ -74,7 +74,7 @@ impl Default for Proof {
 pub async fn validate_task(
     context: &RunContext,
     planned: &PlannedTrial,
-    (teller, proof): (&Teller, Proof),
+    (teller, proof): (&ProgressSink, Proof),
 ) -> Validation {
     let started = Instant::now();
     let mut validation = Validation {
@@ -100,7 +100,7 @@ pub async fn validate_task(
 async fn judge_both(
     context: &RunContext,
     planned: &PlannedTrial,
-    (teller, proof, validation): (&Teller, Proof, &mut Validation),
+    (teller, proof, validation): (&ProgressSink, Proof, &mut Validation),
 ) -> Result<(), String> {
     let task = context
         .task(planned)
@@ -124,7 +124,7 @@ async fn judge_both(
         return Err("no graders: nothing is judged".to_owned());
     }
     let folder = context.run_dir.reference_check(task.id.as_str());
-    let mut frame = Frame::new(context, planned, teller).with_folder(folder);
+    let mut frame = TrialContext::new(context, planned, teller).with_folder(folder);
     let judged = with_reference(&frame, (task, patch), (proof, validation)).await;
     validation.notes.extend(give_back(&mut frame).await);
     judged
@@ -132,7 +132,7 @@ async fn judge_both(
 
 /// The reference passes, and nothing else does.
 async fn with_reference(
-    frame: &Frame<'_>,
+    frame: &TrialContext<'_>,
     (task, patch): (&TaskSpec, &Path),
     (proof, validation): (Proof, &mut Validation),
 ) -> Result<(), String> {
@@ -242,11 +242,11 @@ fn without_twin(task: &TaskSpec) -> Option<String> {
 async fn nothing_passes(
     context: &RunContext,
     planned: &PlannedTrial,
-    (teller, proof, validation): (&Teller, Proof, &mut Validation),
+    (teller, proof, validation): (&ProgressSink, Proof, &mut Validation),
 ) -> Result<(), String> {
     let task = context.task(planned).ok_or("a baseline is no task")?;
     let folder = context.run_dir.reference_check(task.id.as_str());
-    let mut frame = Frame::new(context, planned, teller).with_folder(folder);
+    let mut frame = TrialContext::new(context, planned, teller).with_folder(folder);
     let judged = without_work(&frame, task, (proof, validation)).await;
     validation.notes.extend(give_back(&mut frame).await);
     judged
@@ -254,7 +254,7 @@ async fn nothing_passes(
 
 /// Nothing at all does not pass, and neither do cheats, where they are asked for.
 async fn without_work(
-    frame: &Frame<'_>,
+    frame: &TrialContext<'_>,
     task: &TaskSpec,
     (proof, validation): (Proof, &mut Validation),
 ) -> Result<(), String> {
@@ -278,7 +278,7 @@ fn passes(verdicts: &[Verdict]) -> bool {
 
 /// Grades every cheat as an agent's work.
 async fn try_cheats(
-    frame: &Frame<'_>,
+    frame: &TrialContext<'_>,
     task: &TaskSpec,
     (untouched, validation): (&Graded, &mut Validation),
 ) -> Result<(), String> {

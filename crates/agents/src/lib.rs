@@ -22,12 +22,12 @@ mod hidden;
 mod home;
 mod invocation;
 mod jsonc;
-mod led;
 mod mcp;
 mod opencode;
 mod plain;
 mod prompt;
 mod provider;
+mod redirect;
 mod replay;
 mod reset;
 mod sessions;
@@ -48,7 +48,6 @@ pub use home::{
     usual_folder,
 };
 pub use invocation::{Invocation, InvocationContext, InvocationError, invocation, invocation_for};
-pub use led::{Led, SCRIPTED_KEY, led};
 pub use mcp::{
     McpCommand, Met, ServerNoted, ServerNotes, ToolList, mcp_commands, server_names,
     server_programs, server_variables, servers_noted,
@@ -56,6 +55,7 @@ pub use mcp::{
 pub use opencode::without_servers;
 pub use prompt::compose_prompt;
 pub use provider::{hosts_of, provider_hosts};
+pub use redirect::{Led, SCRIPTED_KEY, led};
 pub use reset::{reset_moment, zone_of};
 pub use sessions::{SessionTokens, session_tokens, settle_fault, settle_usage};
 pub use stream::StreamReader;

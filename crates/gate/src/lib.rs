@@ -10,9 +10,9 @@
 mod head;
 mod pass;
 mod resolve;
+mod rules;
 mod serve;
 mod tally;
-mod way_out;
 
 use std::io;
 use std::net::TcpListener;
@@ -25,7 +25,7 @@ use proctor_model::host::HostRule;
 
 use serve::{Door, Leads};
 
-pub use way_out::WayOut;
+pub use rules::EgressRules;
 
 /// Where the proxy stands inside, unless a host of the list needs that port.
 const PORT: u16 = 3128;
@@ -45,7 +45,7 @@ pub struct Gate {
 impl Gate {
     /// A door to these hosts, by this way.
     #[must_use]
-    pub fn new(hosts: Vec<HostRule>, way_out: WayOut) -> Self {
+    pub fn new(hosts: Vec<HostRule>, way_out: EgressRules) -> Self {
         let mut own_ports: Vec<u16> = hosts
             .iter()
             .filter_map(HostRule::port_of_loopback)

@@ -11,8 +11,8 @@ use tokio::task::JoinSet;
 use tokio::time::timeout;
 
 use super::head::{self, Asked};
+use super::rules::EgressRules;
 use super::tally::Tally;
-use super::way_out::WayOut;
 use super::{pass, resolve};
 use proctor_model::host::{HostRule, joined};
 
@@ -35,13 +35,13 @@ pub(super) enum Leads {
 #[derive(Debug)]
 pub(super) struct Door {
     hosts: Vec<HostRule>,
-    way_out: WayOut,
+    way_out: EgressRules,
     tally: Tally,
     room: Semaphore,
 }
 
 impl Door {
-    pub(super) fn new(hosts: Vec<HostRule>, way_out: WayOut) -> Self {
+    pub(super) fn new(hosts: Vec<HostRule>, way_out: EgressRules) -> Self {
         Self {
             hosts,
             way_out,

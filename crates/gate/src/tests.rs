@@ -28,10 +28,10 @@ async fn shouting() -> SocketAddr {
 
 /// Opens a door to these hosts at free ports; where its proxy stands, and where the first port of the machine's own does.
 fn opened(hosts: &[&str]) -> (Gate, SocketAddr, Option<SocketAddr>) {
-    opened_by(WayOut::default(), hosts)
+    opened_by(EgressRules::default(), hosts)
 }
 
-fn opened_by(way_out: WayOut, hosts: &[&str]) -> (Gate, SocketAddr, Option<SocketAddr>) {
+fn opened_by(way_out: EgressRules, hosts: &[&str]) -> (Gate, SocketAddr, Option<SocketAddr>) {
     let hosts = hosts.iter().map(|host| HostRule::parse(host).expect(host));
     let mut gate = Gate::new(hosts.collect(), way_out);
     let sockets: Vec<_> = gate
@@ -94,7 +94,7 @@ async fn hosts_of_the_list_are_let_through_and_others_are_refused_and_counted() 
 #[tokio::test]
 async fn a_door_without_all_of_its_sockets_is_not_open() {
     let host = HostRule::parse("localhost:8787").expect("a host");
-    let mut gate = Gate::new(vec![host], WayOut::default());
+    let mut gate = Gate::new(vec![host], EgressRules::default());
     let socket = std::net::TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port");
     let error = gate.open(vec![socket]).expect_err("one is missing");
     assert!(error.to_string().starts_with("1 of the 2 "), "{error}");
@@ -104,7 +104,8 @@ async fn a_door_without_all_of_its_sockets_is_not_open() {
 async fn where_the_operator_has_a_proxy_connections_go_by_that() {
     let server = shouting().await;
     let (theirs, proxy, _) = opened(&[&server.to_string()]);
-    let way_out = WayOut::of(|name| (name == "HTTPS_PROXY").then(|| format!("http://{proxy}")));
+    let way_out =
+        EgressRules::of(|name| (name == "HTTPS_PROXY").then(|| format!("http://{proxy}")));
     let (gate, ours, _) = opened_by(
         way_out.expect("a way"),
         &[&server.to_string(), "elsewhere.example"],
@@ -160,7 +161,7 @@ async fn a_door_has_room_for_so_many_connections_and_gives_it_back() {
 fn both_spellings_of_the_variables_lead_to_the_door() {
     let gate = Gate::new(
         vec![HostRule::parse("localhost:3128").expect("a host")],
-        WayOut::default(),
+        EgressRules::default(),
     );
     let variables: Vec<_> = gate.variables().collect();
     for name in ["HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "all_proxy"] {

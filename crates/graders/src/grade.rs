@@ -12,10 +12,10 @@ use std::time::{Duration, Instant};
 use super::baseline::ForbiddenBaseline;
 use super::layered::Layered;
 use super::{
-    AppleDesk, Heard, TestsSeen, Tools, apple, command, forbidden, privacy, ranking, screenshot,
+    AppleEnv, Heard, TestsSeen, Tools, apple, command, forbidden, privacy, ranking, screenshot,
 };
 use proctor_config::GraderSpec;
-use proctor_judge::{Judges, Purse};
+use proctor_judge::{JudgeBudget, Judges};
 use proctor_model::{Grade, Infra, LayerVerdicts, Reason, ReasonKind, Verdict, VerdictCause};
 use proctor_supervise::{Cancel, Containment};
 use proctor_workspace::ChangedPath;
@@ -52,9 +52,9 @@ pub struct GradeContext<'a> {
     /// A person's wish to stop.
     pub cancel: &'a Cancel,
     /// What Apple graders work with; nothing where there are none.
-    pub apple: Option<&'a AppleDesk<'a>>,
+    pub apple: Option<&'a AppleEnv<'a>>,
     /// Who judges answers by a rubric, and what that may cost; nothing where the suite has nobody.
-    pub judges: Option<(&'a Judges, &'a Purse)>,
+    pub judges: Option<(&'a Judges, &'a JudgeBudget)>,
     /// What the agent said; nothing where none ran.
     pub heard: Option<Heard<'a>>,
     /// Set where some of the hidden tests in the tree are wrong.

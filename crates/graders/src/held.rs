@@ -3,7 +3,7 @@
 use super::judged::{Asked, Hearing, Shown, put};
 use super::layered::{Layer, layer};
 use proctor_config::GraderSpec;
-use proctor_judge::{Judges, Purse};
+use proctor_judge::{JudgeBudget, Judges};
 use proctor_layers::{Findings, JudgeFailure, LayerStatus, Layers, Trace};
 use proctor_model::LayerVerdicts;
 use proctor_supervise::Cancel;
@@ -65,7 +65,7 @@ impl Held {
     pub async fn asked(
         mut self,
         shown: &Shown,
-        (judges, purse, cancel): (&Judges, &Purse, &Cancel),
+        (judges, purse, cancel): (&Judges, &JudgeBudget, &Cancel),
     ) -> (LayersFound, Asked) {
         let mut asked = Asked::default();
         for place in 0..self.layers.len() {

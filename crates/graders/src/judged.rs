@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::grade::GradeContext;
 use super::inside;
-use proctor_judge::{Given, Judgement, Judges, Material, NoVerdict, Purse};
+use proctor_judge::{Given, JudgeBudget, Judgement, Judges, Material, NoVerdict};
 use proctor_layers::{Inquiry, JudgeCheck, JudgeFailure, JudgeKind, JudgeReply};
 use proctor_supervise::Cancel;
 
@@ -35,7 +35,7 @@ pub struct Shown {
 
 /// Who is asked, and what they are shown.
 pub(super) struct Hearing<'a> {
-    pub(super) judges: Option<(&'a Judges, &'a Purse)>,
+    pub(super) judges: Option<(&'a Judges, &'a JudgeBudget)>,
     pub(super) cancel: &'a Cancel,
     pub(super) task: &'a str,
     pub(super) answer: &'a str,
@@ -145,7 +145,7 @@ fn told(judgement: &Judgement) -> JudgeReply {
 }
 
 async fn one(
-    (judges, purse): (&Judges, &Purse),
+    (judges, purse): (&Judges, &JudgeBudget),
     check: &JudgeCheck,
     hearing: &Hearing<'_>,
 ) -> Result<Judgement, NoVerdict> {

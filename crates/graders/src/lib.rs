@@ -31,7 +31,7 @@ mod tools;
 mod traced;
 mod unittest;
 
-pub use apple::AppleDesk;
+pub use apple::AppleEnv;
 pub use baseline::{ForbiddenBaseline, capture_baseline};
 pub use globs::Globs;
 pub use grade::{GradeContext, Judged, Mixture, Round, ask_alone, grade, no_panic};

@@ -4,12 +4,12 @@ use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use crate::budget::JudgeBudget;
 use crate::calibration::{Calibrations, Standing};
 use crate::call::{Call, Given, NoVerdict};
 use crate::files;
 use crate::panel;
 use crate::prompt::{Material, Prompt};
-use crate::purse::Purse;
 use crate::recordings::Recordings;
 use proctor_config::{JudgeSettings, ReplayMode};
 use proctor_layers::{JudgeCheck, JudgeFailure, JudgeReply};
@@ -44,7 +44,7 @@ pub struct JudgeSetupError {
 pub struct Judges {
     pub(super) settings: JudgeSettings,
     pub(super) operator: Vec<(OsString, OsString)>,
-    pub(super) purse: Purse,
+    pub(super) purse: JudgeBudget,
     /// What those of them hold that are programs, as it was when they were set up.
     pub(super) files: Vec<Vec<String>>,
     pub(super) recordings: Recordings,
@@ -106,7 +106,7 @@ impl Judges {
         let path = &setup.settings.calibrations;
         let calibrations = Calibrations::open(path).map_err(unusable(path))?;
         Ok(Self {
-            purse: Purse::new(
+            purse: JudgeBudget::new(
                 setup
                     .settings
                     .max_cost_usd
@@ -135,7 +135,7 @@ impl Judges {
         &self,
         check: &JudgeCheck,
         material: &Material<'_>,
-        (purse, cancel): (&Purse, &Cancel),
+        (purse, cancel): (&JudgeBudget, &Cancel),
     ) -> Result<Judgement, NoVerdict> {
         let standing = self.standing(check);
         if let Some(why) = standing.objection() {
@@ -148,7 +148,7 @@ impl Judges {
     pub(super) async fn ask(
         &self,
         (check, material): (&JudgeCheck, &Material<'_>),
-        (round, purse): (u32, &Purse),
+        (round, purse): (u32, &JudgeBudget),
         cancel: &Cancel,
     ) -> Result<Judgement, NoVerdict> {
         let mut given = Vec::new();

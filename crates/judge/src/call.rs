@@ -4,10 +4,10 @@ use jiff::Timestamp;
 use serde_json::Value;
 
 use crate::bench::Judges;
+use crate::budget::{Aside, JudgeBudget};
 use crate::dialect::{self, Told};
 use crate::fault::Fault;
 use crate::prompt::Prompt;
-use crate::purse::{Aside, Purse};
 use crate::recordings::Recorded;
 use proctor_config::{JudgeProvider, JudgeSpec, ReplayMode};
 use proctor_layers::{JudgeFailure, JudgeReply};
@@ -72,7 +72,7 @@ pub(super) struct Call<'a> {
     /// Who is asked, and what it holds if it is a program.
     pub(super) judge: (&'a JudgeSpec, &'a [String]),
     /// The money of whoever asks, beside that of all judges.
-    pub(super) purse: &'a Purse,
+    pub(super) purse: &'a JudgeBudget,
     pub(super) prompt: &'a Prompt,
 }
 

@@ -7,6 +7,7 @@
 
 mod attempt;
 mod bench;
+mod budget;
 mod calibration;
 mod call;
 mod dialect;
@@ -18,7 +19,6 @@ mod measure;
 mod panel;
 mod program;
 mod prompt;
-mod purse;
 mod recordings;
 mod reply;
 #[cfg(test)]
@@ -27,9 +27,9 @@ mod samples;
 mod tests;
 
 pub use bench::{JudgeSetup, JudgeSetupError, Judgement, Judges, keys, standing};
+pub use budget::JudgeBudget;
 pub use calibration::{Calibration, Share, Standing, keep, shown};
 pub use call::{Given, NoVerdict};
 pub use labels::{Label, Labels, Opinion, read as read_labels};
 pub use measure::{Judged, Measurement, measure};
 pub use prompt::Material;
-pub use purse::Purse;

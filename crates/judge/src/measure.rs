@@ -6,11 +6,11 @@ use jiff::Timestamp;
 use tokio::task::JoinSet;
 
 use crate::bench::{Judgement, Judges};
+use crate::budget::JudgeBudget;
 use crate::calibration::{Calibration, Share, ends, identity};
 use crate::call::NoVerdict;
 use crate::labels::Label;
 use crate::prompt::Material;
-use crate::purse::Purse;
 use proctor_layers::{JudgeCheck, JudgeFailure};
 use proctor_stats::{Z_95, cohen_kappa};
 use proctor_supervise::Cancel;
@@ -102,7 +102,7 @@ async fn one(
         facts: &facts,
     };
     let question = (&measurement.check, &material);
-    let purse = Purse::new(None);
+    let purse = JudgeBudget::new(None);
     let first = judges.ask(question, (0, &purse), cancel).await?;
     let again = if measurement.retest {
         Some(judges.ask(question, (1, &purse), cancel).await?)

@@ -13,7 +13,7 @@ mod linux {
     use std::path::{Path, PathBuf};
     use std::sync::{Arc, Mutex};
 
-    use super::super::desk::{Desk, Identity};
+    use super::super::call_listener::{CallListener, Identity};
     use super::super::hub;
     use super::super::log::{self, ShimLog};
     use proctor_record::Redactor;
@@ -22,7 +22,7 @@ mod linux {
     #[derive(Debug)]
     pub(in super::super) struct Ear {
         number: u32,
-        desk: Arc<Mutex<Desk>>,
+        desk: Arc<Mutex<CallListener>>,
         socket: PathBuf,
         is: Identity,
     }
@@ -39,7 +39,7 @@ mod linux {
                 _ => {}
             }
             let shims = programs.iter().map(identity).collect();
-            let desk = Desk::at(socket, shims, log)?;
+            let desk = CallListener::at(socket, shims, log)?;
             let is = identity(&socket.symlink_metadata()?);
             let (number, desk) = hub::add(desk)?;
             Ok(Self {

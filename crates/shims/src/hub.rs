@@ -10,7 +10,7 @@ use rustix::buffer::spare_capacity;
 use rustix::event::epoll;
 use rustix::io::Errno;
 
-use super::desk::Desk;
+use super::call_listener::CallListener;
 
 /// Events that are taken at once.
 const EVENTS: usize = 64;
@@ -25,7 +25,7 @@ struct Hub {
 #[derive(Default)]
 struct Desks {
     last: u32,
-    all: BTreeMap<u32, Arc<Mutex<Desk>>>,
+    all: BTreeMap<u32, Arc<Mutex<CallListener>>>,
 }
 
 /// Who waits at a desk: 0 is its socket, all others are visitors.
@@ -53,7 +53,7 @@ impl Key {
 }
 
 /// Lets a desk be heard from now on, until [`remove`].
-pub(super) fn add(desk: Desk) -> io::Result<(u32, Arc<Mutex<Desk>>)> {
+pub(super) fn add(desk: CallListener) -> io::Result<(u32, Arc<Mutex<CallListener>>)> {
     let hub = hub()?;
     let desk = Arc::new(Mutex::new(desk));
     let number = {

@@ -10,7 +10,7 @@
 //! run login shells, whose system-wide startup files set `PATH` anew, need [`Overlay::shell_startup`].
 
 #[cfg(target_os = "linux")]
-mod desk;
+mod call_listener;
 mod ear;
 #[cfg(target_os = "linux")]
 mod hub;

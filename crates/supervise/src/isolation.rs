@@ -6,7 +6,7 @@ use std::os::fd::AsFd as _;
 use std::sync::OnceLock;
 
 use super::jail::{self, PorterEnds, Unborn};
-use super::keeper;
+use super::janitor;
 use super::own_program;
 use proctor_model::Isolation;
 
@@ -27,7 +27,7 @@ pub fn become_helper_if_asked() {
     own_program::declare();
     jail::enter();
     jail::enter_as_supervisor();
-    keeper::enter();
+    janitor::enter();
 }
 
 /// Tries once per process which level holds.

@@ -9,10 +9,10 @@ use std::time::Duration;
 
 use tokio::signal::unix::Signal;
 
-use super::brand::Brand;
 use super::cancel::Cancel;
 use super::child::{self, Child, ChildEnds, Keeper, Streams};
 use super::jail;
+use super::process_tag::Brand;
 use super::registry::Place;
 use super::session::Launch;
 use super::spec::{ChildSpec, Containment, StdinPlan};

@@ -14,17 +14,14 @@
 //! be had (`no_jail.rs` answers in the place of `jail`).
 
 mod activity;
-mod brand;
 mod cancel;
 mod capture;
 mod child;
 mod clock;
-mod course;
 mod disk;
 mod ending;
 #[cfg(any(test, feature = "testing"))]
 mod fifo;
-mod go_between;
 mod health;
 mod host;
 mod isolation;
@@ -33,16 +30,19 @@ mod jail;
 #[cfg(not(target_os = "linux"))]
 #[path = "no_jail.rs"]
 mod jail;
-mod keeper;
+mod janitor;
 mod kill;
-mod lacking;
 mod launch;
+mod lifecycle;
 mod lines;
 mod loopback;
+mod machine_faults;
+mod mcp_proxy;
 mod noted;
 mod orphans;
 mod own_program;
 mod privacy;
+mod process_tag;
 mod processes;
 mod registry;
 mod session;
@@ -64,14 +64,14 @@ pub use clock::monotonic_ns;
 pub use ending::{ChildEnding, EndReason, Exit, Supervisor};
 #[cfg(any(test, feature = "testing"))]
 pub use fifo::make_fifo;
-pub use go_between::{ServerPlace, go_between};
 pub use health::can_be_worked_in;
 pub use host::{host_load, memory_kills};
 pub use isolation::{Probe, become_helper_if_asked, probe};
-pub use keeper::Keeper;
-pub use lacking::fault_of;
+pub use janitor::Keeper;
 pub use lines::LineSplitter;
 pub use loopback::{leave_network, strayed};
+pub use machine_faults::fault_of;
+pub use mcp_proxy::{ServerPlace, go_between};
 pub use noted::{Noting, aid_of, end_aids, note_children, server_of};
 pub use orphans::{left_by_dead_harnesses, left_of_trial};
 pub use privacy::hide_from_others;

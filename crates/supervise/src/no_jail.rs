@@ -8,8 +8,8 @@ use std::net::TcpListener;
 use std::os::fd::BorrowedFd;
 use std::path::Path;
 
-use super::brand::Brand;
 use super::ending::Exit;
+use super::process_tag::Brand;
 use super::registry::Place;
 use super::walls::Jail;
 

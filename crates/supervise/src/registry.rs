@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::io;
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError, RwLock, RwLockWriteGuard};
 
-use super::brand::{self, Brand};
+use super::process_tag::{self, Brand};
 use super::processes::{self, Children};
 use super::session::{Launch, session_of};
 use rustix::process::{Pid, WaitId, WaitIdOptions, WaitOptions};
@@ -87,7 +87,7 @@ pub(super) fn start(launch: &Launch<'_>) -> io::Result<(Place, Option<Brand>)> {
     adopts_orphans();
     let _open = GATE.read().unwrap_or_else(PoisonError::into_inner);
     let mut leaders = leaders();
-    let (pid, brand) = brand::wearing(|| launch.spawn());
+    let (pid, brand) = process_tag::wearing(|| launch.spawn());
     let pid = u32::try_from(pid?).map_err(io::Error::other)?;
     let start = processes::start_of(pid).unwrap_or_default();
     let is_childless = false;

@@ -9,8 +9,8 @@ use std::time::Duration;
 use rustix::io::Errno;
 
 use super::cancel::Cancel;
-use super::lacking::fault_of;
 use super::launch::{self, Started, Wanted};
+use super::machine_faults::fault_of;
 use super::spec::{ChildSpec, Containment};
 use super::{noted, session};
 use proctor_failpoints::reach;

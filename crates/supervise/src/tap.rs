@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncReadExt};
 
-use super::course::Course;
+use super::lifecycle::Course;
 use super::lines::LineSplitter;
 use super::spec::{Heard, Limits, Listener, OutputStream};
 

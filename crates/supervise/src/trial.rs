@@ -5,8 +5,8 @@ use std::path::PathBuf;
 
 use rustix::process::Signal;
 
-use super::brand::{self, Brand};
 use super::kill;
+use super::process_tag::{self, Brand};
 use super::processes::{self, Process};
 use super::registry::{self, Leader};
 use super::waits::Waits;
@@ -65,7 +65,7 @@ impl Surroundings {
     /// Whether a process was left running on purpose, so that only its mark gives it to a trial.
     pub(super) fn spares(&self, pid: u32) -> bool {
         let spares = |value| self.spared.iter().any(|brand| brand.contains(&value));
-        !self.spared.is_empty() && brand::of_process(pid).is_some_and(spares)
+        !self.spared.is_empty() && process_tag::of_process(pid).is_some_and(spares)
     }
 
     /// All that descends from this process, first processes of trials included; nobody where orphans do not come to it or the
@@ -215,14 +215,16 @@ impl Trial {
 
     fn is_branded(&self, process: &Process) -> bool {
         self.brand.as_ref().is_some_and(|brand| {
-            brand::of_process(process.pid).is_some_and(|value| brand.contains(&value))
+            process_tag::of_process(process.pid).is_some_and(|value| brand.contains(&value))
         })
     }
 
     /// Whether a process carries the brand of this trial, or none that can be read.
     pub(super) fn may_have_branded(&self, pid: u32) -> bool {
         let brand = self.brand.as_ref();
-        brand.is_none_or(|brand| brand::of_process(pid).is_none_or(|value| brand.contains(&value)))
+        brand.is_none_or(|brand| {
+            process_tag::of_process(pid).is_none_or(|value| brand.contains(&value))
+        })
     }
 
     /// Older processes too: a server that was spared when its starter ended is found by whoever stops it.

@@ -15,7 +15,7 @@ use crate::cli::out::Colour;
 use crate::cli::suite::{config_beside, config_failure, config_here};
 use proctor_config::{JudgeSettings, load_config_only};
 use proctor_graders::{Asked, Held, LayersFound, Shown};
-use proctor_judge::{JudgeSetup, Judges, Purse};
+use proctor_judge::{JudgeBudget, JudgeSetup, Judges};
 use proctor_record::{JUDGE_REPLIES, Redactor, RunDir};
 use proctor_report::sanitize_line;
 use proctor_supervise::Cancel;
@@ -63,7 +63,7 @@ pub(super) fn judges(settings: &JudgeSettings, recordings: &Path) -> Outcome<Jud
 /// Judges that are asked about recorded traces.
 pub(super) struct Asking {
     judges: Arc<Judges>,
-    purse: Arc<Purse>,
+    purse: Arc<JudgeBudget>,
     /// About how many traces at once.
     jobs: NonZeroUsize,
 }
@@ -80,7 +80,7 @@ impl Asking {
         let recordings = recordings.unwrap_or_else(|| beside_calibrations(&settings));
         Ok(Some(Self {
             judges: Arc::new(judges(&settings, &recordings)?),
-            purse: Arc::new(Purse::new(None)),
+            purse: Arc::new(JudgeBudget::new(None)),
             jobs: NonZeroUsize::MIN,
         }))
     }

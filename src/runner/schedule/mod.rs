@@ -3,18 +3,18 @@
 //! Times are since the start of the run. Blocks never overlap: a block whose lane is closed for long is set aside while
 //! another one runs, and goes on when that has ended.
 
+mod budget;
 mod lane;
 mod policy;
-mod purse;
 #[cfg(test)]
 mod tests;
 
 use std::collections::{HashMap, VecDeque};
 use std::time::Duration;
 
+pub(super) use budget::{Budget, BudgetLimits, Grant, Spent};
 pub(super) use lane::Change;
 use policy::{is_retried, sign};
-pub(super) use purse::{Budget, Grant, Purse, Spent};
 
 use crate::plan::{Block, Plan, PlannedTrial};
 use lane::Lane;
@@ -100,7 +100,7 @@ pub(super) enum Left {
     /// The agent of this lane is not the one that was asked for.
     AnotherAgent(String),
     /// The budget is used up.
-    Budget,
+    BudgetLimits,
     /// These lanes are closed for longer than a run waits; the first one opens so long from now.
     Parked(Vec<String>, Duration),
 }
@@ -144,12 +144,12 @@ pub(super) struct Schedule {
     running: HashMap<TrialKey, Ongoing>,
     rules: Rules,
     backoff: Backoff,
-    purse: Purse,
+    purse: Budget,
     left: Vec<Left>,
 }
 
 impl Schedule {
-    pub(super) fn new(plan: Plan, rules: Rules, purse: Purse) -> Self {
+    pub(super) fn new(plan: Plan, rules: Rules, purse: Budget) -> Self {
         let mut lanes: Vec<(String, Lane)> = Vec::new();
         let mut lane_of = Vec::new();
         for agent in &rules.agents {
@@ -195,7 +195,7 @@ impl Schedule {
         let grant = match self.purse.offer() {
             Grant::Wait => return Step::Running,
             Grant::Exhausted => {
-                self.leave(Left::Budget);
+                self.leave(Left::BudgetLimits);
                 return self.nothing_to_start();
             }
             grant => grant,

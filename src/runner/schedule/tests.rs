@@ -55,7 +55,11 @@ fn rules(agents: usize) -> Rules {
 }
 
 fn schedule(blocks: Vec<Block>, rules: Rules) -> Schedule {
-    Schedule::new(Plan { blocks }, rules, Purse::new(Budget::default(), 0.0))
+    Schedule::new(
+        Plan { blocks },
+        rules,
+        Budget::new(BudgetLimits::default(), 0.0),
+    )
 }
 
 const fn ends(infra: Infra) -> End {
@@ -411,8 +415,8 @@ fn a_recording_is_never_tried_again() {
 
 #[test]
 fn an_empty_budget_leaves_what_has_not_started() {
-    let purse = Purse::new(
-        Budget {
+    let purse = Budget::new(
+        BudgetLimits {
             run_usd: Some(3.0),
             trial_usd: Some(1.0),
         },
@@ -431,7 +435,7 @@ fn an_empty_budget_leaves_what_has_not_started() {
         (3, 3),
         "3 x 0.75, and no room for another 1.0"
     );
-    assert_eq!(world.schedule.left(), [Left::Budget]);
+    assert_eq!(world.schedule.left(), [Left::BudgetLimits]);
 }
 
 proptest! {

@@ -12,9 +12,9 @@ use candidates::{Candidate, Kind, candidates, declared, of_output};
 use crate::trial::Guard;
 use crate::trial::alone::{Done, Job, done};
 use crate::trial::blocking::blocking;
-use crate::trial::frame::Frame;
-use crate::trial::grading::{Desk, sorted};
-use crate::trial::ground::Grounds;
+use crate::trial::grading::{GraderEnv, sorted};
+use crate::trial::grading_tree::GradingTree;
+use crate::trial::trial_context::TrialContext;
 use crate::trial::twins::{asked, edited};
 use proctor_config::{GraderSpec, TaskSpec, TwinEdit};
 use proctor_graders::{GradeContext, Tests, TestsSeen};
@@ -53,7 +53,10 @@ pub struct Proposal {
 ///
 /// # Errors
 /// When a solution cannot be had, or a tree cannot be built.
-pub(super) async fn propose(frame: &Frame<'_>, task: &TaskSpec) -> Result<Vec<Proposal>, String> {
+pub(super) async fn propose(
+    frame: &TrialContext<'_>,
+    task: &TaskSpec,
+) -> Result<Vec<Proposal>, String> {
     let graders = task.graders.iter().enumerate();
     let graders = graders.filter(|(_, spec)| runs_tests(spec));
     let mut proposals = Vec::new();
@@ -80,7 +83,7 @@ pub(super) async fn propose(frame: &Frame<'_>, task: &TaskSpec) -> Result<Vec<Pr
 /// # Errors
 /// When a solution cannot be had, or a tree cannot be built.
 pub(super) async fn untwinned(
-    frame: &Frame<'_>,
+    frame: &TrialContext<'_>,
     (task, patch): (&TaskSpec, &Path),
 ) -> Result<Vec<(usize, Vec<String>)>, String> {
     let mut found = Vec::new();
@@ -115,7 +118,7 @@ fn runs_tests(spec: &GraderSpec) -> bool {
 
 /// Experiments with the hidden files of one grader.
 struct Lab<'a> {
-    frame: &'a Frame<'a>,
+    frame: &'a TrialContext<'a>,
     task: &'a TaskSpec,
     place: usize,
     hidden: Vec<Hidden>,
@@ -138,7 +141,7 @@ struct Wanted {
 }
 
 impl<'a> Lab<'a> {
-    fn new(frame: &'a Frame<'a>, task: &'a TaskSpec, place: usize) -> Self {
+    fn new(frame: &'a TrialContext<'a>, task: &'a TaskSpec, place: usize) -> Self {
         let guard = frame.context.guard(frame.planned);
         let laid = guard.map(Guard::laid_files);
         let subdir = &frame.context.source.subdir;
@@ -317,7 +320,7 @@ impl<'a> Lab<'a> {
 /// The right solutions, each with the trees in which hidden tests meet it.
 struct Solutions<'a> {
     all: Vec<(Done, Workspace)>,
-    frame: &'a Frame<'a>,
+    frame: &'a TrialContext<'a>,
     /// The tests of the first one, without any edit.
     right: Tests,
 }
@@ -380,11 +383,11 @@ impl<'a> Solutions<'a> {
         let (done, _) = &self.all[solution];
         let work = done.work();
         let carried = sorted(self.frame, work).carried;
-        let mut grounds = Grounds::new(self.frame, (lab.task, work, carried.as_slice()));
+        let mut grounds = GradingTree::new(self.frame, (lab.task, work, carried.as_slice()));
         let seen = TestsSeen::default();
         let ran = async {
             grounds.renew_with(edits).await?;
-            let desk = Desk::of(self.frame, lab.task, work).await;
+            let desk = GraderEnv::of(self.frame, lab.task, work).await;
             let asking = |plain| GradeContext {
                 tests: Some(&seen),
                 ..plain

@@ -16,7 +16,7 @@ use proctor_record::AppLeft;
 
 /// What Apple graders work with.
 #[derive(Debug)]
-pub struct AppleDesk<'a> {
+pub struct AppleEnv<'a> {
     /// The tools.
     pub xcode: &'a Xcode,
     /// `project.build_params`.
@@ -38,7 +38,7 @@ pub struct AppleDesk<'a> {
     pub waited: &'a Mutex<Duration>,
 }
 
-impl AppleDesk<'_> {
+impl AppleEnv<'_> {
     fn simctl<'b>(&'b self, ctx: &'b GradeContext<'_>) -> Simctl<'b> {
         Simctl {
             xcode: self.xcode,
@@ -61,7 +61,7 @@ impl AppleDesk<'_> {
 /// One grader at its work: the desk, and a folder that only it writes to.
 struct Work<'a> {
     ctx: &'a GradeContext<'a>,
-    desk: &'a AppleDesk<'a>,
+    desk: &'a AppleEnv<'a>,
     /// The device that it works on: the trial's, or the one that its own destination names. Nothing where it is none, or not known.
     udid: Option<&'a str>,
     out: PathBuf,

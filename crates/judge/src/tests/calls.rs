@@ -9,7 +9,7 @@ use super::{Bench, KEY, anthropic, ask, failing_first, saying};
 use crate::samples::{
     Scripted, answer, check, fence_of, judge, of_anthropic, of_chat, prompt_in, reply, server,
 };
-use crate::{Material, Purse};
+use crate::{JudgeBudget, Material};
 use proctor_config::JudgeProvider;
 use proctor_layers::JudgeFailure;
 use proctor_supervise::Cancel;
@@ -213,7 +213,7 @@ async fn a_wish_to_stop_ends_a_call_and_a_wait() {
         facts: &[],
     };
     let judges = bench.judges();
-    let (check, purse) = (check(), Purse::new(None));
+    let (check, purse) = (check(), JudgeBudget::new(None));
     // The second one waits for the reply to the first one.
     let failures = tokio::join!(
         judges.decide(&check, &material, (&purse, &cancel)),

@@ -12,7 +12,7 @@ use tempfile::TempDir;
 use crate::samples::{
     Act, Scripted, answer, check, judge, of_anthropic, prompt_in, reply, server, settings,
 };
-use crate::{JudgeSetup, Judgement, Judges, Material, NoVerdict, Purse};
+use crate::{JudgeBudget, JudgeSetup, Judgement, Judges, Material, NoVerdict};
 use proctor_config::{JudgeProvider, JudgeSettings, JudgeSpec};
 use proctor_layers::JudgeFailure;
 use proctor_record::Redactor;
@@ -67,7 +67,7 @@ async fn asked(judges: &Judges, answer: &str) -> Result<Judgement, NoVerdict> {
         answer,
         facts: &[],
     };
-    let purse = Purse::new(None);
+    let purse = JudgeBudget::new(None);
     judges
         .decide(&check(), &material, (&purse, &Cancel::new()))
         .await

@@ -14,10 +14,10 @@ use tokio::process::{ChildStdin, ChildStdout};
 
 use super::super::ending::Exit;
 use super::JailNetwork;
-use super::door::{ASKS, HATCHES, ORDER, SAYS};
-use super::hatches;
+use super::egress::{ASKS, HATCHES, ORDER, SAYS};
+use super::init::{INTERRUPT, TERMINATE};
+use super::listeners;
 use super::supervisor::{BIRTH, LET_GO};
-use super::warden::{INTERRUPT, TERMINATE};
 use super::wire::{MESSAGE, Order, Said};
 
 /// The line of the harness to a warden or a supervisor. Dropped, it is the end of all that these keep.
@@ -141,7 +141,7 @@ impl Line {
     /// The sockets that listen at the ports of its network, once the program runs.
     pub(in super::super) fn hatches(&mut self) -> io::Result<Vec<TcpListener>> {
         let way = self.hatches.take();
-        way.as_ref().map_or(Ok(Vec::new()), hatches::take)
+        way.as_ref().map_or(Ok(Vec::new()), listeners::take)
     }
 
     /// Waits until the program has left, and says whether nobody else is left; `None` if whoever reaps was killed.

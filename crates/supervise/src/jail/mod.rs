@@ -15,19 +15,19 @@
 //! Where there is no jail, a [`supervisor`] stands between the harness and the program: the same without walls.
 
 mod census;
-mod door;
+mod child_setup;
+mod egress;
 mod handing;
-mod hatches;
+mod init;
 mod line;
+mod listeners;
 mod mounts;
 mod network;
-mod newborn;
 mod reaper;
 mod supervisor;
 mod sys;
 mod users;
 mod view;
-mod warden;
 mod wire;
 
 use std::ffi::OsString;
@@ -36,13 +36,13 @@ use std::io;
 use std::os::fd::{AsFd as _, BorrowedFd};
 use std::path::{Path, PathBuf};
 
-use super::brand::Brand;
 use super::own_program::is_own_program;
+use super::process_tag::Brand;
 use super::registry::{self, Place};
 use super::session::Launch;
 use super::walls::{Jail, JailNetwork, Mount};
 
-pub(super) use door::enter;
+pub(super) use egress::enter;
 pub(super) use line::{Line, PorterEnds, Unborn, open, open_supervised, try_out};
 pub(super) use supervisor::enter as enter_as_supervisor;
 pub(super) use wire::Order;
@@ -96,7 +96,7 @@ pub(super) fn start_porter(
     streams: [BorrowedFd<'_>; 3],
     ends: &PorterEnds,
 ) -> io::Result<(Place, Option<Brand>)> {
-    start_helper(door::SWITCH, streams, ends)
+    start_helper(egress::SWITCH, streams, ends)
 }
 
 /// Starts a supervisor, where no jail is.

@@ -3,7 +3,7 @@
 use std::io;
 
 use super::super::loopback::loopback_up;
-use super::{hatches, sys};
+use super::{listeners, sys};
 
 /// Leaves the network for an empty one; this process must own its user namespace. Abstract Unix sockets stay behind, too.
 /// Whoever has the harness's end is handed sockets that listen at these ports of the new loopback.
@@ -13,5 +13,5 @@ pub(super) fn leave(ports: &[u16]) -> io::Result<()> {
     if ports.is_empty() {
         return Ok(());
     }
-    hatches::hand_over(ports)
+    listeners::hand_over(ports)
 }

@@ -17,9 +17,9 @@ use rustix::process::{
 
 use super::super::registry::pid_of;
 use super::super::{monotonic_ns, processes};
-use super::door::{ASKS, Failed, SAYS, at, not_made, ordered, tell};
+use super::child_setup::take_over;
+use super::egress::{ASKS, Failed, SAYS, at, not_made, ordered, tell};
 use super::handing;
-use super::newborn::take_over;
 use super::reaper::Reaper;
 use super::sys::{self, Side};
 use super::wire::{Order, Said, Step};

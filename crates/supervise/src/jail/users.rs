@@ -9,7 +9,7 @@ use std::path::Path;
 use rustix::fs::{Gid, Uid};
 use rustix::process::{Pid, WaitOptions, getgid, getuid, waitpid};
 
-use super::door::{Failed, at};
+use super::egress::{Failed, at};
 use super::sys::{self, Side};
 use super::view::{self, Copies};
 use super::wire::{Order, Step};

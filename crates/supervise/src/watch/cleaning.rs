@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use super::Watch;
-use crate::course::UNKILLABLE;
 use crate::ending::{ChildEnding, EndReason, Exit};
+use crate::lifecycle::UNKILLABLE;
 use crate::registry;
 use crate::spec::{Listener, OutputStream};
 use crate::sweep::{self, Swept};

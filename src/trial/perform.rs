@@ -3,13 +3,13 @@
 use serde::Deserialize;
 
 use crate::trial::attest;
-use crate::trial::door;
-use crate::trial::draft::{Stop, now};
-use crate::trial::frame::Frame;
+use crate::trial::egress;
 use crate::trial::jail::{self, Role};
 use crate::trial::listener::{Ear, EarParts, HeardAll};
 use crate::trial::meter::Meter;
+use crate::trial::outcome_builder::{Stop, now};
 use crate::trial::preparation::Ready;
+use crate::trial::trial_context::TrialContext;
 use crate::trial::watch::Watch;
 use proctor_agents::{StreamReader, asked_model, server_names};
 use proctor_config::{PromptVia, TranscriptMode};
@@ -33,7 +33,7 @@ pub(super) struct Performed {
 
 /// Runs the agent.
 pub(super) async fn perform(
-    frame: &Frame<'_>,
+    frame: &TrialContext<'_>,
     workspace: &Workspace,
     ready: &Ready,
 ) -> Result<Performed, Stop> {
@@ -59,7 +59,7 @@ pub(super) async fn perform(
 
 /// How the agent is started, for people who want to do the same by hand: values of variables are left out.
 fn write_invocation(
-    frame: &Frame<'_>,
+    frame: &TrialContext<'_>,
     (spec, extra_args): (&ChildSpec, &[String]),
 ) -> Result<(), RecordError> {
     let words = spec.argv.iter().map(|word| word.to_string_lossy());
@@ -92,7 +92,7 @@ pub(super) fn extra_args(trial: &TrialDir) -> Vec<String> {
         .unwrap_or_default()
 }
 
-fn ear(frame: &Frame<'_>, ready: &Ready) -> Result<Ear, RecordError> {
+fn ear(frame: &TrialContext<'_>, ready: &Ready) -> Result<Ear, RecordError> {
     let settings = &frame.context.suite.settings;
     let redactor = &frame.context.redactor;
     let transcript = match settings.transcript_mode {
@@ -132,7 +132,7 @@ fn ear(frame: &Frame<'_>, ready: &Ready) -> Result<Ear, RecordError> {
 }
 
 /// A reader that knows which MCP servers the agent is given.
-fn reader(frame: &Frame<'_>) -> StreamReader {
+fn reader(frame: &TrialContext<'_>) -> StreamReader {
     let config = frame.context.scenario(frame.planned).mcp_config.as_deref();
     let names = config.map(server_names).unwrap_or_default();
     let longest = longest_line(frame);
@@ -140,13 +140,13 @@ fn reader(frame: &Frame<'_>) -> StreamReader {
     reader.with_servers(&names).with_longest_line(longest)
 }
 
-fn longest_line(frame: &Frame<'_>) -> usize {
+fn longest_line(frame: &TrialContext<'_>) -> usize {
     let kept = &frame.context.suite.settings.limits;
     usize::try_from(kept.line).unwrap_or(usize::MAX)
 }
 
 /// What the trial may take of the disk, and where.
-pub(super) fn disk_limit(frame: &Frame<'_>, workspace: &Workspace) -> DiskLimit {
+pub(super) fn disk_limit(frame: &TrialContext<'_>, workspace: &Workspace) -> DiskLimit {
     DiskLimit {
         folders: vec![workspace.root.clone(), frame.private.clone()],
         most: frame.context.suite.settings.limits.workspace,
@@ -155,7 +155,7 @@ pub(super) fn disk_limit(frame: &Frame<'_>, workspace: &Workspace) -> DiskLimit 
 
 /// What is started, and the door of its network, if it has one.
 pub(super) fn child(
-    frame: &Frame<'_>,
+    frame: &TrialContext<'_>,
     workspace: &Workspace,
     ready: &Ready,
 ) -> (ChildSpec, Option<Gate>) {
@@ -168,7 +168,7 @@ pub(super) fn child(
     for (name, value) in &ready.shell_env {
         environment.insert(name.into(), value.clone());
     }
-    let gate = door::gate(frame, &ready.invocation.argv, &mut environment);
+    let gate = egress::gate(frame, &ready.invocation.argv, &mut environment);
     let ports = gate.as_ref().map(Gate::ports).unwrap_or_default();
     let role = Role::Agent(&ready.invocation.argv, &ports);
     let agent = frame.context.agent(frame.planned);

@@ -22,7 +22,7 @@ use proctor_record::{Row, TrialDir, TrialPaths};
 pub(super) use stop::Stop;
 
 /// The outcome in the making.
-pub(super) struct Draft {
+pub(super) struct OutcomeBuilder {
     outcome: TrialOutcome,
     started: Instant,
     /// How long after the trial its agent was started.
@@ -31,7 +31,7 @@ pub(super) struct Draft {
     zone: Option<TimeZone>,
 }
 
-impl Draft {
+impl OutcomeBuilder {
     pub(super) fn new(context: &RunContext, planned: &PlannedTrial) -> Self {
         let agent: &AgentSpec = context.agent(planned);
         let task_kind = context
@@ -140,7 +140,7 @@ pub fn crashed_outcome(
     planned: &PlannedTrial,
     message: &str,
 ) -> TrialOutcome {
-    let mut draft = Draft::new(context, planned);
+    let mut draft = OutcomeBuilder::new(context, planned);
     draft.stop(Stop::defect(message));
     draft.finish()
 }

@@ -3,16 +3,16 @@
 use std::fs;
 use std::path::Path;
 
-use crate::trial::door;
-use crate::trial::draft::Draft;
-use crate::trial::frame::Frame;
+use crate::trial::egress;
 use crate::trial::grading::{Graded, Told, Work, grade_fresh};
 use crate::trial::judgement::{self, AgentEnd};
 use crate::trial::kept;
 use crate::trial::listener::HeardAll;
 use crate::trial::money::money;
+use crate::trial::outcome_builder::OutcomeBuilder;
 use crate::trial::preparation::Ready;
 use crate::trial::shim_cost;
+use crate::trial::trial_context::TrialContext;
 use crate::trial::unbuilt::workspace_fault;
 use proctor_config::TranscriptMode;
 use proctor_graders::ForbiddenBaseline;
@@ -51,9 +51,9 @@ pub(super) struct Caught {
 
 /// Captures what the agent left, and keeps it for people, for cassettes and for grading it again.
 pub(super) fn capture(
-    frame: &Frame<'_>,
+    frame: &TrialContext<'_>,
     (workspace, untouched): (&Workspace, &Noted),
-    draft: &mut Draft,
+    draft: &mut OutcomeBuilder,
 ) -> Caught {
     let captured = match workspace.capture(Some(untouched), &frame.counts()) {
         Ok(captured) => captured,
@@ -86,7 +86,7 @@ pub(super) fn capture(
 }
 
 /// Drops what is over the limits of what is kept, now that it was graded and a mark says so.
-pub(super) fn prune(frame: &Frame<'_>, draft: &mut Draft) {
+pub(super) fn prune(frame: &TrialContext<'_>, draft: &mut OutcomeBuilder) {
     let limits = &frame.context.suite.settings.limits;
     match kept::prune(&frame.trial_dir, limits) {
         Ok(hit) => hit.into_iter().for_each(|limit| draft.hit(limit)),
@@ -95,7 +95,7 @@ pub(super) fn prune(frame: &Frame<'_>, draft: &mut Draft) {
 }
 
 /// Whether graders that did not pass may have lacked room: then they have judged nothing.
-pub(super) fn graders_lacked_room(frame: &Frame<'_>, graded: &Graded) -> bool {
+pub(super) fn graders_lacked_room(frame: &TrialContext<'_>, graded: &Graded) -> bool {
     let passed = |verdict: &Verdict| verdict.grade == Grade::Pass;
     !graded.verdicts.iter().all(passed)
         && (is_full(frame.trial_dir.root()) || is_full(&frame.context.scratch))
@@ -117,7 +117,7 @@ fn is_full(folder: &Path) -> bool {
 
 /// Grades what the agent left, unless something else than the agent decided the trial.
 pub(super) async fn judge(
-    frame: &Frame<'_>,
+    frame: &TrialContext<'_>,
     slot: &mut Option<Workspace>,
     left: Left<'_>,
 ) -> Graded {
@@ -177,15 +177,15 @@ fn left_behind(captured: &Captured, graded: &Graded) -> Option<String> {
 
 /// Turns what was heard into numbers and writes the trial's logs.
 pub(super) async fn measure(
-    frame: &Frame<'_>,
+    frame: &TrialContext<'_>,
     mut heard: HeardAll,
     ended: Ended<'_>,
-    draft: &mut Draft,
+    draft: &mut OutcomeBuilder,
 ) {
     if let Some(problem) = heard.write_problem {
         draft.note(problem.to_string());
     }
-    door::tell(heard.door.take(), draft);
+    egress::tell(heard.door.take(), draft);
     let shims = shim_log(frame, &ended, draft).await;
     let found = heard.watch.finish(&shims.calls);
     found.notes.into_iter().for_each(|note| draft.note(note));
@@ -211,7 +211,11 @@ pub(super) async fn measure(
 }
 
 /// What the shims told, and what was odd about it.
-async fn shim_log(frame: &Frame<'_>, ended: &Ended<'_>, draft: &mut Draft) -> ShimLog {
+async fn shim_log(
+    frame: &TrialContext<'_>,
+    ended: &Ended<'_>,
+    draft: &mut OutcomeBuilder,
+) -> ShimLog {
     let overlay = &ended.ready.overlay;
     let shims = overlay
         .heard(ended.ending.started_mono_ns)
@@ -233,9 +237,9 @@ async fn shim_log(frame: &Frame<'_>, ended: &Ended<'_>, draft: &mut Draft) -> Sh
 
 /// Calls that an MCP server logged itself count where the agent's stream shows no MCP calls at all.
 fn mcp_servers_own(
-    frame: &Frame<'_>,
+    frame: &TrialContext<'_>,
     clock: TrialClock,
-    (tallied, draft): (&mut Tallied, &mut Draft),
+    (tallied, draft): (&mut Tallied, &mut OutcomeBuilder),
 ) {
     if tallied.measures.mcp_tool_calls > 0 {
         return;
@@ -248,7 +252,7 @@ fn mcp_servers_own(
 }
 
 fn write_tool_logs(
-    frame: &Frame<'_>,
+    frame: &TrialContext<'_>,
     tallied: &Tallied,
     clock: TrialClock,
 ) -> Result<(), RecordError> {
@@ -283,7 +287,7 @@ pub(super) struct Ended<'a> {
 }
 
 /// Removes known secrets from what other programs wrote into the trial's folder.
-pub(super) fn scrub(frame: &Frame<'_>, draft: &mut Draft) {
+pub(super) fn scrub(frame: &TrialContext<'_>, draft: &mut OutcomeBuilder) {
     for problem in scrub_folder(&frame.trial_dir, &frame.context.redactor) {
         draft.note(problem);
     }

@@ -8,7 +8,7 @@ use std::path::Path;
 
 use rustix::process::{Pid, Resource, Rlimit, chdir, setrlimit, setsid};
 
-use super::door::{Failed, at};
+use super::egress::{Failed, at};
 use super::sys::{self, Side};
 use super::users::Users;
 use super::wire::{Order, Step, c_path, c_text};

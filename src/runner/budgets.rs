@@ -2,15 +2,15 @@
 
 use crate::plan::Plan;
 use crate::runner::judges::questions;
-use crate::runner::ledger::Standing;
-use crate::runner::schedule::{AgentLane, Budget, Purse, Rules, Schedule};
+use crate::runner::prior_results::Standing;
+use crate::runner::schedule::{AgentLane, Budget, BudgetLimits, Rules, Schedule};
 use crate::runner::{RunError, RunRequest};
 use proctor_agents::asked_model;
 use proctor_config::{AgentKind, ReplayMode, Unbounded};
 
 /// The budgets of a request.
-pub(super) fn budget(request: &RunRequest) -> Budget {
-    Budget {
+pub(super) fn budget(request: &RunRequest) -> BudgetLimits {
+    BudgetLimits {
         run_usd: request.max_cost_usd,
         trial_usd: request.max_trial_cost_usd,
     }
@@ -155,7 +155,7 @@ pub(super) fn schedule(request: &RunRequest, missing: Plan, standing: &Standing)
         gap: settings.start_gap,
         seed: settings.random_seed,
     };
-    let purse = Purse::new(
+    let purse = Budget::new(
         budget(request),
         standing.charged(request.max_trial_cost_usd),
     );

@@ -7,13 +7,13 @@ use proctor_record::Redactor;
 
 /// Tells the one stream of progress; a listener that has gone is no error.
 #[derive(Debug, Clone)]
-pub struct Teller {
+pub struct ProgressSink {
     sender: UnboundedSender<Progress>,
     answers: Option<UnboundedSender<TrialKey>>,
     redactor: Redactor,
 }
 
-impl Teller {
+impl ProgressSink {
     /// A teller that speaks into `sender`, and leaves out what `redactor` knows.
     #[must_use]
     pub fn new(sender: UnboundedSender<Progress>, redactor: Redactor) -> Self {
@@ -89,7 +89,7 @@ mod tests {
         let mut redactor = Redactor::default();
         redactor.add("MY_API_KEY", "sk-live-Zz99Yy88Xx77");
         let (sender, mut told) = unbounded_channel();
-        let teller = Teller::new(sender, redactor);
+        let teller = ProgressSink::new(sender, redactor);
         let text = "forbidden_added:tests/sk-live-Zz99Yy88Xx77".to_owned();
         teller.tell(Progress::Notice { text });
         let Ok(Progress::Notice { text }) = told.try_recv() else {

@@ -7,14 +7,14 @@ const NOTHING: f64 = 1e-7;
 
 /// The budgets of a run in USD; `None` is no limit.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub(in crate::runner) struct Budget {
+pub(in crate::runner) struct BudgetLimits {
     /// All rows of the run together, those of earlier starts included.
     pub(in crate::runner) run_usd: Option<f64>,
     /// Each attempt at a trial.
     pub(in crate::runner) trial_usd: Option<f64>,
 }
 
-impl Budget {
+impl BudgetLimits {
     /// What a trial with this grant may spend.
     pub(in crate::runner) fn allowance(self, grant: Grant) -> Allowance {
         let trial_usd = match grant {
@@ -57,8 +57,8 @@ pub(in crate::runner) enum Grant {
 
 /// Keeps the books of a run.
 #[derive(Debug, Clone, PartialEq)]
-pub(in crate::runner) struct Purse {
-    budget: Budget,
+pub(in crate::runner) struct Budget {
+    limits: BudgetLimits,
     /// What counts against the budget: what is known, and the whole grant where nothing is known, or nobody knows how much more it
     /// was. Where a trial has a limit of its own, one of which not all is known counts as that limit, too.
     charged: f64,
@@ -66,11 +66,11 @@ pub(in crate::runner) struct Purse {
     reserved: f64,
 }
 
-impl Purse {
+impl Budget {
     /// A purse from which `charged` is gone already.
-    pub(in crate::runner) fn new(budget: Budget, charged: f64) -> Self {
+    pub(in crate::runner) fn new(limits: BudgetLimits, charged: f64) -> Self {
         Self {
-            budget,
+            limits,
             charged,
             reserved: 0.0,
         }
@@ -78,13 +78,13 @@ impl Purse {
 
     /// What the next trial would get. Without a limit of its own it may take all that is left, so nothing runs beside it.
     pub(in crate::runner) fn offer(&self) -> Grant {
-        let Some(run) = self.budget.run_usd else {
-            return self.budget.trial_usd.map_or(Grant::Unlimited, Grant::UpTo);
+        let Some(run) = self.limits.run_usd else {
+            return self.limits.trial_usd.map_or(Grant::Unlimited, Grant::UpTo);
         };
         let left = run - self.charged;
         let free = left - self.reserved;
         let runs = self.reserved > NOTHING;
-        let want = self.budget.trial_usd.map_or(left, |trial| trial.min(run));
+        let want = self.limits.trial_usd.map_or(left, |trial| trial.min(run));
         if free >= want - NOTHING && want > NOTHING {
             Grant::UpTo(want)
         } else if runs {
@@ -109,7 +109,7 @@ impl Purse {
         };
         self.reserved = (self.reserved - granted).max(0.0);
         self.charged += match spent {
-            Spent::AtLeast(usd) if self.budget.trial_usd.is_some() => usd.max(granted),
+            Spent::AtLeast(usd) if self.limits.trial_usd.is_some() => usd.max(granted),
             Spent::OpenEnded(usd) => usd.max(granted),
             Spent::All(usd) | Spent::AtLeast(usd) => usd,
             Spent::Unknown => granted,
@@ -123,8 +123,8 @@ mod tests {
 
     use super::*;
 
-    fn purse(run_usd: Option<f64>, trial_usd: Option<f64>) -> Purse {
-        Purse::new(Budget { run_usd, trial_usd }, 0.0)
+    fn purse(run_usd: Option<f64>, trial_usd: Option<f64>) -> Budget {
+        Budget::new(BudgetLimits { run_usd, trial_usd }, 0.0)
     }
 
     #[test]

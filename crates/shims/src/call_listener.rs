@@ -58,7 +58,7 @@ pub(super) struct Oddities {
 
 /// Where the shims of one trial are heard.
 #[derive(Debug)]
-pub(super) struct Desk {
+pub(super) struct CallListener {
     number: u32,
     door: UnixListener,
     door_is_watched: bool,
@@ -94,7 +94,7 @@ enum Next {
     Leaves,
 }
 
-impl Desk {
+impl CallListener {
     /// Listens at `place` for these shims.
     pub(super) fn at(place: &Path, shims: Vec<Identity>, log: (&Path, File)) -> io::Result<Self> {
         let door = bind(place)?;

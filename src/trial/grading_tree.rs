@@ -11,11 +11,11 @@ use std::path::{Path, PathBuf};
 
 use crate::trial::blocking::blocking;
 use crate::trial::environment::Environment;
-use crate::trial::frame::Frame;
 use crate::trial::grading::Work;
 use crate::trial::guard::Guard;
 use crate::trial::jail::{self, Role};
 use crate::trial::preparation;
+use crate::trial::trial_context::TrialContext;
 use crate::trial::twins;
 use crate::trial::unbuilt::Unbuilt;
 use proctor_config::{GraderSpec, TaskSpec, TwinEdit};
@@ -30,8 +30,8 @@ pub(super) type Job<'a> = (&'a TaskSpec, Work<'a>, &'a [&'a ChangedPath]);
 pub(super) type Edits<'a> = &'a [&'a TwinEdit];
 
 /// The trees of a trial's graders, one at a time.
-pub(super) struct Grounds<'a> {
-    pub(super) frame: &'a Frame<'a>,
+pub(super) struct GradingTree<'a> {
+    pub(super) frame: &'a TrialContext<'a>,
     pub(super) job: Job<'a>,
     /// Forbidden files after setup, as the first tree had them, where nobody looked before.
     baseline: Option<ForbiddenBaseline>,
@@ -42,9 +42,9 @@ pub(super) struct Grounds<'a> {
     notes: Vec<String>,
 }
 
-impl<'a> Grounds<'a> {
+impl<'a> GradingTree<'a> {
     /// Nothing is made yet.
-    pub(super) fn new(frame: &'a Frame<'_>, job: Job<'a>) -> Self {
+    pub(super) fn new(frame: &'a TrialContext<'_>, job: Job<'a>) -> Self {
         Self {
             frame,
             job,
@@ -143,13 +143,13 @@ impl<'a> Grounds<'a> {
 }
 
 /// What graders have for themselves beside their tree.
-pub(super) fn own_folder(frame: &Frame<'_>) -> PathBuf {
+pub(super) fn own_folder(frame: &TrialContext<'_>) -> PathBuf {
     frame.private.join("g")
 }
 
 /// Removes that folder, whoever made it. Code that ran there may have closed folders of its own: then it is moved out of the
 /// way, and removed with all else of the trial.
-pub(super) fn vacate(frame: &Frame<'_>) -> Result<(), Unbuilt> {
+pub(super) fn vacate(frame: &TrialContext<'_>) -> Result<(), Unbuilt> {
     /// So many may be in the way.
     const MOST: u32 = 1000;
     let folder = own_folder(frame);
@@ -170,7 +170,7 @@ pub(super) fn vacate(frame: &Frame<'_>) -> Result<(), Unbuilt> {
 
 /// Sets up a fresh tree, carries over what was left, puts back what is protected, and lays hidden tests last.
 async fn furnish(
-    frame: &Frame<'_>,
+    frame: &TrialContext<'_>,
     fresh: &Workspace,
     ((task, work, carried), edits): (Job<'_>, Edits<'_>),
 ) -> Result<Option<ForbiddenBaseline>, Unbuilt> {
@@ -203,7 +203,7 @@ async fn furnish(
 
 /// Lays what only graders see, over whatever stands there: all files alike, those that are edited among them.
 fn lay_grader_files(
-    frame: &Frame<'_>,
+    frame: &TrialContext<'_>,
     tree: &Workspace,
     (guard, edits): (&Guard, Edits<'_>),
 ) -> Result<(), Unbuilt> {
@@ -245,7 +245,7 @@ impl Place {
     }
 
     fn furnished(
-        frame: &Frame<'_>,
+        frame: &TrialContext<'_>,
         fresh: &Workspace,
         extra_args: &[String],
     ) -> Result<Self, Unbuilt> {
@@ -265,7 +265,7 @@ impl Place {
         Ok(Self::with(frame, fresh, environment))
     }
 
-    fn with(frame: &Frame<'_>, workspace: &Workspace, environment: Environment) -> Self {
+    fn with(frame: &TrialContext<'_>, workspace: &Workspace, environment: Environment) -> Self {
         Self {
             environment: environment.into_iter().collect(),
             containment: jail::containment(frame, workspace, Role::Grader),

@@ -8,7 +8,9 @@ use crate::runner::disk::Disk;
 use crate::runner::dispatch::is_result;
 use crate::runner::journal_found::{Found, mark_of};
 use crate::runner::sealed::{Sealed, sealed_row};
-use crate::trial::{Recovered, RunContext, Teller, crashed_outcome, finish_trial, scrub_folder};
+use crate::trial::{
+    ProgressSink, Recovered, RunContext, crashed_outcome, finish_trial, scrub_folder,
+};
 use proctor_config::Suite;
 use proctor_model::{Infra, Progress, RUN_BUDGET, Termination, TrialKey, TrialOutcome};
 use proctor_record::{Journal, Row, RunDir, StageMark, rows};
@@ -254,7 +256,7 @@ impl Standing {
     /// A row cannot be written.
     pub(super) async fn settle(
         &mut self,
-        (context, disk, teller): (&RunContext, &Disk, &Teller),
+        (context, disk, teller): (&RunContext, &Disk, &ProgressSink),
         journal: &mut Journal,
     ) -> Result<usize, RunError> {
         let mut left = 0;

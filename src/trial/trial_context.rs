@@ -8,11 +8,11 @@ use std::time::Duration;
 use sha2::{Digest, Sha256};
 
 use crate::plan::PlannedTrial;
-use crate::trial::draft::Draft;
 use crate::trial::environment::{Environment, Surroundings};
-use crate::trial::{RunContext, Teller, simulator};
+use crate::trial::outcome_builder::OutcomeBuilder;
+use crate::trial::{ProgressSink, RunContext, simulator};
 use proctor_config::MCP_TOOL_LOG;
-use proctor_judge::Purse;
+use proctor_judge::JudgeBudget;
 use proctor_layers::Spent;
 use proctor_model::{Allowance, Progress};
 use proctor_record::{Row, Stage, StageMark, TrialDir, mcp_server_log_length};
@@ -23,10 +23,10 @@ use proctor_workspace::Workspace;
 pub const PRIVATE: &str = "p";
 
 /// What does not change during a trial.
-pub(super) struct Frame<'a> {
+pub(super) struct TrialContext<'a> {
     pub(super) context: &'a RunContext,
     pub(super) planned: &'a PlannedTrial,
-    pub(super) teller: &'a Teller,
+    pub(super) teller: &'a ProgressSink,
     /// What the agent may spend.
     pub(super) allowance: Allowance,
     /// Whether a killed start may have paid judges of this trial.
@@ -45,11 +45,11 @@ pub(super) struct Frame<'a> {
     pub(super) mcp_log_began: u64,
 }
 
-impl<'a> Frame<'a> {
+impl<'a> TrialContext<'a> {
     pub(super) fn new(
         context: &'a RunContext,
         planned: &'a PlannedTrial,
-        teller: &'a Teller,
+        teller: &'a ProgressSink,
     ) -> Self {
         let run_id = planned.key.run_id();
         let digest = Sha256::digest(format!("{}/{run_id}", context.run_dir.root().display()));
@@ -104,11 +104,11 @@ impl<'a> Frame<'a> {
 
     /// What judges of this trial may cost. Where the run has a limit, that is what the agent left of what the trial may spend:
     /// nothing where nobody knows what the agent spent.
-    pub(super) fn purse_of_judges(&self, spent: Option<Spent>) -> Purse {
+    pub(super) fn purse_of_judges(&self, spent: Option<Spent>) -> JudgeBudget {
         let share = self.allowance.run_usd.and(self.allowance.trial_usd);
         let of_agent = spent.and_then(|spent| spent.cost_usd);
         let left = share.map(|share| of_agent.map_or(0.0, |usd| (share - usd).max(0.0)));
-        let purse = Purse::new(left.map(|usd| (usd, "what the agent left of max_cost_usd,")));
+        let purse = JudgeBudget::new(left.map(|usd| (usd, "what the agent left of max_cost_usd,")));
         if self.judged_before {
             purse.paying_replays()
         } else {
@@ -130,7 +130,11 @@ impl<'a> Frame<'a> {
     /// Puts down how far the trial has come, for a later start; `to_grade` is whether graders are still to be asked. Says
     /// whether the disk had room for it; what else goes wrong is noted alone.
     #[must_use]
-    pub(super) fn mark(&self, stage: Stage, (draft, to_grade): (&mut Draft, bool)) -> bool {
+    pub(super) fn mark(
+        &self,
+        stage: Stage,
+        (draft, to_grade): (&mut OutcomeBuilder, bool),
+    ) -> bool {
         let row = (stage != Stage::Started).then(|| draft.row(&self.trial_dir));
         let mark = StageMark {
             stage,

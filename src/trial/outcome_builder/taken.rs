@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use jiff::Zoned;
 
-use crate::trial::draft::Draft;
 use crate::trial::grading::Graded;
 use crate::trial::judgement::{AgentEnd, failure_reason, grade_of};
 use crate::trial::listener::HeardAll;
+use crate::trial::outcome_builder::OutcomeBuilder;
 use crate::trial::refused::is_refused_at_the_door;
 use proctor_agents::reset_moment;
 use proctor_model::{
@@ -22,7 +22,7 @@ use proctor_workspace::Captured;
 /// One unknown event in so many is a word to the person.
 const HARDLY_UNDERSTOOD: u64 = 5;
 
-impl Draft {
+impl OutcomeBuilder {
     /// Takes in how the agent ended.
     pub(in crate::trial) fn agent_ended(&mut self, end: &AgentEnd, ending: &ChildEnding) {
         let is_the_rest = self.outcome.budget.is_the_rest;

@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 
-use crate::trial::draft::Draft;
 use crate::trial::environment::{Environment, environment_ahead};
-use crate::trial::frame::Frame;
+use crate::trial::outcome_builder::OutcomeBuilder;
+use crate::trial::trial_context::TrialContext;
 use proctor_agents::hosts_of;
 use proctor_config::{AgentSpec, ScenarioSpec, Suite, TaskSpec};
 use proctor_gate::Gate;
@@ -17,7 +17,7 @@ use proctor_model::{DoorUse, Network};
 /// It leads to the hosts of its kind, to those that environment or command line say its model is at, and to those that
 /// suite, scenario and task name.
 pub(super) fn gate(
-    frame: &Frame<'_>,
+    frame: &TrialContext<'_>,
     words: &[OsString],
     environment: &mut Environment,
 ) -> Option<Gate> {
@@ -82,7 +82,7 @@ pub fn hosts_ahead(
 }
 
 /// What went through, told to the person where somebody was refused.
-pub(super) fn tell(door: Option<DoorUse>, draft: &mut Draft) {
+pub(super) fn tell(door: Option<DoorUse>, draft: &mut OutcomeBuilder) {
     let Some(door) = door else { return };
     if !door.refused.is_empty() {
         let refused = door.refused.iter();

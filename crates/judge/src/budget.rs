@@ -4,7 +4,7 @@ use std::sync::{Mutex, PoisonError};
 
 /// What may be spent, and what is.
 #[derive(Debug)]
-pub struct Purse {
+pub struct JudgeBudget {
     /// The limit in USD, and its name.
     most: Option<(f64, &'static str)>,
     /// Whether recorded replies count too: those that this purse paid before its process died.
@@ -23,7 +23,7 @@ struct Books {
     unknown: bool,
 }
 
-impl Purse {
+impl JudgeBudget {
     /// A purse that holds so much, by the name of that limit; without a limit it only counts.
     #[must_use]
     pub fn new(most: Option<(f64, &'static str)>) -> Self {
@@ -103,7 +103,7 @@ impl Purse {
 /// Money set aside for one call. Where its cost is never told, all of it counts as spent.
 #[derive(Debug)]
 pub(super) struct Aside<'a> {
-    purse: &'a Purse,
+    purse: &'a JudgeBudget,
     worst: Option<f64>,
 }
 
@@ -122,8 +122,8 @@ impl Aside<'_> {
 mod tests {
     use super::*;
 
-    fn purse(usd: f64) -> Purse {
-        Purse::new(Some((usd, "max_cost_usd")))
+    fn purse(usd: f64) -> JudgeBudget {
+        JudgeBudget::new(Some((usd, "max_cost_usd")))
     }
 
     #[test]
@@ -144,7 +144,7 @@ mod tests {
 
     #[test]
     fn without_a_budget_nothing_is_refused_and_what_is_unknown_is_no_zero() {
-        let purse = Purse::new(None);
+        let purse = JudgeBudget::new(None);
         for _ in 0..3 {
             purse.set_aside(None).expect("no limit").spent(Some(1e9));
         }

@@ -8,10 +8,10 @@ use std::os::fd::OwnedFd;
 use rustix::process::{Pid, WaitOptions, WaitStatus, waitpid};
 
 use super::handing;
+use super::init;
 use super::sys::{self, Side};
 use super::users::{self, Users};
 use super::view::Copies;
-use super::warden;
 use super::wire::{Order, Said, Step};
 
 /// The word on the command line that makes this program a porter.
@@ -105,7 +105,7 @@ fn prepared() -> Result<(Order, Users, Copies), Failed> {
 /// Starts the warden and waits for it; its end is that of everybody in the jail.
 fn keep_the_door(inside: Inside) -> i32 {
     match sys::fork() {
-        Ok(Side::Child) => warden::keep(inside),
+        Ok(Side::Child) => init::keep(inside),
         Ok(Side::Parent(warden)) => {
             drop(inside);
             sys::close_from(0);

@@ -6,8 +6,8 @@ use rustix::io::Errno;
 use rustix::process::{Signal, kill_process_group};
 
 use super::census::{APART, Census};
-use super::door::{Inside, at, not_made, tell};
-use super::newborn::{self, Birth};
+use super::child_setup::{self, Birth};
+use super::egress::{Inside, at, not_made, tell};
 use super::reaper::Reaper;
 use super::sys;
 use super::view;
@@ -42,7 +42,7 @@ fn life(inside: Inside) -> Result<(), ()> {
         .and_then(|()| view::fresh_proc().map_err(at(Step::Proc)))
         .and_then(|()| sys::signals_as_file().map_err(at(Step::Fork)));
     drop(copies);
-    let born = prepared.and_then(|signals| Ok((signals, newborn::bear(&order, &users)?)));
+    let born = prepared.and_then(|signals| Ok((signals, child_setup::bear(&order, &users)?)));
     let (signals, birth) = born.map_err(|(step, error)| tell(&says, &not_made(step, &error)))?;
     // Nobody but the program may hold its streams open.
     sys::close_standard_streams();

@@ -15,7 +15,7 @@ use proctor_model::host::{HostRule, joined, split};
 
 /// How connections leave the machine.
 #[derive(Clone, Default)]
-pub struct WayOut {
+pub struct EgressRules {
     proxy: Option<Proxy>,
     /// Ends of names that are asked without it.
     except: Vec<String>,
@@ -29,19 +29,19 @@ struct Proxy {
     login: Option<String>,
 }
 
-impl fmt::Debug for WayOut {
+impl fmt::Debug for EgressRules {
     /// Without what logs in.
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let proxy = self.proxy.as_ref();
         let proxy = proxy.map(|proxy| format!("{}:{}", proxy.host, proxy.port));
-        out.debug_struct("WayOut")
+        out.debug_struct("EgressRules")
             .field("proxy", &proxy)
             .field("except", &self.except)
             .finish()
     }
 }
 
-impl WayOut {
+impl EgressRules {
     /// The way that the operator's variables say.
     ///
     /// # Errors
@@ -160,8 +160,8 @@ fn decoded(text: &str) -> Vec<u8> {
 mod tests {
     use super::*;
 
-    fn way(pairs: &[(&str, &str)]) -> Result<WayOut, String> {
-        WayOut::of(|wanted| {
+    fn way(pairs: &[(&str, &str)]) -> Result<EgressRules, String> {
+        EgressRules::of(|wanted| {
             let found = pairs.iter().find(|(name, _)| *name == wanted);
             found.map(|(_, value)| (*value).to_owned())
         })
