@@ -3,23 +3,27 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use schemars::JsonSchema;
+use serde::Deserialize;
 use sha2::{Digest, Sha256};
 
-use crate::config::check::check;
-use crate::config::fields::Fields;
+use crate::config::agents::{self, AgentKeys};
+use crate::config::at::At;
 use crate::config::files::Files;
 use crate::config::ids::{colliding_names, duplicate_ids, unknown_names};
-use crate::config::node::Node;
+use crate::config::judge::{self, JudgeKeys};
+use crate::config::layers::{self, Expect};
+use crate::config::node::{Entry, Node, Value};
 use crate::config::paths::Base;
+use crate::config::prices::{self, PriceKeys};
 use crate::config::problem::{Place, Problems, Report};
-use crate::config::scenarios::{Choice, scenarios};
-use crate::config::shape::{Section, Shape};
-use crate::config::tables::{AGENT, CONFIG, EXPECT, MCP, PROJECT, SCENARIO, SUITE, TASK, TASKS};
-use crate::config::tasks::{hex, task};
+use crate::config::scenarios::{Choice, ScenarioKeys, scenarios};
+use crate::config::settings::{self, ProjectKeys, SuiteKeys};
+use crate::config::tasks::{TasksFile, hex, task, warn_of_no_graders};
 use crate::config::unjudged::unjudged;
+use crate::config::vocabulary::Listed;
 use crate::config::{
-    Asked, ProjectSource, Suite, TaskSpec, agents, asked, judge, layers, prices, settings, source,
-    tree,
+    Asked, McpSettings, Problem, ProjectSource, Suite, TaskSpec, asked, source, tree, walk,
 };
 
 /// Which files make a suite.
@@ -83,6 +87,32 @@ pub fn load_config_only(config: &Path) -> Result<Suite, Problems> {
     })
 }
 
+/// A suite: what is measured, on what, with which agents, and how.
+#[derive(Deserialize, JsonSchema)]
+pub(super) struct ConfigFile {
+    /// Run-level settings.
+    #[schemars(extend("default" = {}))]
+    suite: SuiteKeys,
+    /// What the agents work on.
+    #[schemars(with = "ProjectKeys")]
+    project: Option<ProjectKeys>,
+    /// The agents, one entry each.
+    #[schemars(with = "Listed<AgentKeys>", length(min = 1))]
+    agents: Option<Listed<AgentKeys>>,
+    /// Scenarios beside the built-in ones (shell_unprimed, shell_primed, mcp_unprimed, mcp_unprimed_v2); an entry with the id
+    /// of a built-in one changes it.
+    #[serde(default)]
+    scenarios: Listed<ScenarioKeys>,
+    /// The MCP server of the built-in MCP scenarios.
+    #[schemars(extend("default" = {}))]
+    mcp: McpSettings,
+    /// Prices by model, in USD per million tokens; they come before those that proctor ships. A `*` in a name stands for
+    /// anything.
+    prices: Option<PriceKeys>,
+    /// Who judges answers by a rubric, where a task asks for that.
+    judge: Option<JudgeKeys>,
+}
+
 /// Loads a suite from bytes.
 ///
 /// # Errors
@@ -95,36 +125,36 @@ pub fn load_bytes(input: &LoadBytes<'_>) -> Result<Suite, Problems> {
         base: &base,
         checked: request.check_files,
     };
-    let suite = config(input, &files, &mut reports.0);
-    let tasks = match input.tasks {
-        Some(bytes) => {
-            let defaults = suite.as_ref().and_then(|(_, defaults)| defaults.as_ref());
-            let defaults = defaults.filter(|_| !reports.0.failed());
-            let root = parsed(bytes, &mut reports.1);
-            let read = root.map(|root| tasks(&root, (&files, defaults), &mut reports.1));
-            read.unwrap_or_default()
-        }
-        None => (Vec::new(), BTreeMap::new()),
-    };
-    let suite = suite.map(|(suite, _)| whole(suite, tasks));
-    let unread = reports.0.failed() || reports.1.failed();
-    if let Some(suite) = suite.as_ref().filter(|_| !unread) {
-        colliding(suite, input, &mut reports);
-        // Read once more for the places alone; what else there is to say of the files was said.
-        let config = parsed(input.config, &mut Report::new(input.request.config));
-        let tasks = input.tasks.unwrap_or_default();
-        let tasks = parsed(tasks, &mut Report::new(input.request.tasks));
-        unjudged(suite, (config.as_ref(), tasks.as_ref()), &mut reports);
+    let root = parsed(input.config, &mut reports.0);
+    let config_at = root.as_ref().map(|root| At::new(root, ""));
+    let suite = config_at
+        .as_ref()
+        .and_then(|at| config(at, input, &files, &mut reports.0));
+    let defaults = config_at
+        .as_ref()
+        .and_then(|at| at.key("suite").key("defaults").node());
+    let defaults = defaults.filter(|_| !reports.0.failed());
+    let root = input
+        .tasks
+        .and_then(|bytes| tasks_root(bytes, &mut reports.1));
+    let tasks_at = root.as_ref().map(|root| At::new(root, ""));
+    let read = tasks_at
+        .as_ref()
+        .map(|at| tasks(at, (&files, defaults), &mut reports.1));
+    let suite = suite.map(|suite| whole(suite, read.unwrap_or_default()));
+    if let Some(suite) = suite
+        .as_ref()
+        .filter(|_| !reports.0.failed() && !reports.1.failed())
+    {
+        let roots = (config_at.as_ref(), tasks_at.as_ref());
+        colliding(suite, roots, &mut reports);
+        unjudged(suite, roots, &mut reports);
     }
-    let failed = unread || reports.0.failed() || reports.1.failed();
+    let failed = reports.0.failed() || reports.1.failed();
     let problems = joined([reports.0, reports.1].map(Report::into_problems));
     match suite {
         Some(suite) if !failed => Ok(Suite {
-            warnings: problems
-                .items
-                .iter()
-                .map(crate::config::Problem::sentence)
-                .collect(),
+            warnings: problems.items.iter().map(Problem::sentence).collect(),
             ..suite
         }),
         _ => Err(problems),
@@ -132,28 +162,23 @@ pub fn load_bytes(input: &LoadBytes<'_>) -> Result<Suite, Problems> {
 }
 
 /// Says where two cells would share a folder.
-fn colliding(suite: &Suite, input: &LoadBytes<'_>, (config, tasks): &mut (Report, Report)) {
+fn colliding(
+    suite: &Suite,
+    (config, tasks): (Option<&At<'_>>, Option<&At<'_>>),
+    reports: &mut (Report, Report),
+) {
     let Some(found) = colliding_names(suite) else {
         return;
     };
-    let (bytes, file, report) = match found.list {
-        "tasks" => (input.tasks.unwrap_or_default(), input.request.tasks, tasks),
-        _ => (input.config, input.request.config, config),
+    let (root, report) = match found.list {
+        "tasks" => (tasks, &mut reports.1),
+        _ => (config, &mut reports.0),
     };
-    // Read once more for the place alone; what else there is to say of the file was said.
-    let root = parsed(bytes, &mut Report::new(file));
-    let list = root
-        .as_ref()
-        .map(|root| root.get(found.list).unwrap_or(root));
-    let entry = list
-        .and_then(Node::list)
-        .and_then(|list| list.get(found.at));
-    let id = entry.and_then(|entry| entry.get("id"));
-    let place = id.map(|id| id.place).unwrap_or_default();
-    let key = format!("{}[{}].id", found.list, found.at);
-    report
-        .error(place, &key, found.message)
-        .hint("ids are joined with '-': rename an agent, a scenario or a task");
+    if let Some(root) = root {
+        let at = root.key(found.list).item(found.at).key("id");
+        at.error(report, found.message)
+            .hint("ids are joined with '-': rename an agent, a scenario or a task");
+    }
 }
 
 /// Bytes of a file, or a report that says why there are none.
@@ -185,6 +210,29 @@ pub(super) fn parsed(bytes: &[u8], report: &mut Report) -> Option<Node> {
     tree::read(text, report)
 }
 
+/// The tree of a tasks file; a list alone is the value of `tasks`.
+fn tasks_root(bytes: &[u8], report: &mut Report) -> Option<Node> {
+    let root = parsed(bytes, report)?;
+    Some(as_tasks(root))
+}
+
+/// The mapping with `tasks` that a list stands for.
+pub(super) fn as_tasks(root: Node) -> Node {
+    if root.list().is_none() {
+        return root;
+    }
+    let place = root.place;
+    let entry = Entry {
+        key: "tasks".to_owned(),
+        key_place: place,
+        value: root,
+    };
+    Node {
+        value: Value::Map(vec![entry]),
+        place,
+    }
+}
+
 /// The suite with its tasks, and with all that the two files ask.
 fn whole(config: Suite, (tasks, values): (Vec<TaskSpec>, BTreeMap<String, String>)) -> Suite {
     let mut suite = Suite { tasks, ..config };
@@ -201,107 +249,90 @@ fn whole(config: Suite, (tasks, values): (Vec<TaskSpec>, BTreeMap<String, String
     suite
 }
 
-/// The suite of the config file, and what it lays under every task.
+/// The suite of the config file.
 fn config(
+    at: &At<'_>,
     input: &LoadBytes<'_>,
     files: &Files<'_>,
     report: &mut Report,
-) -> Option<(Suite, Option<Node>)> {
-    let root = parsed(input.config, report)?;
-    check(&root, &Shape::Object(&CONFIG), "", report);
-    root.map()?;
-    let asked = Asked {
-        config: asked::values(&root),
-        ..Asked::default()
-    };
-    let root = Fields::new(Some(&root), &CONFIG, "");
-    let suite = root.section("suite", &SUITE);
-    let agent_fields = root.sections("agents", &AGENT);
-    let scenario_fields = root.sections("scenarios", &SCENARIO);
-    let mcp = settings::mcp(&root.section("mcp", &MCP), files.base);
-    let project = root
-        .get("project")
-        .and_then(|_| settings::project(&root.section("project", &PROJECT), files, report));
+) -> Option<Suite> {
+    let keys: Option<ConfigFile> = walk::read(at, report);
+    duplicate_ids("agent", &at.key("agents"), report);
+    duplicate_ids("scenario", &at.key("scenarios"), report);
+    unknown_names(at, report);
+    let keys = keys?;
+    let project = keys.project;
+    let project = project.and_then(|it| settings::project(it, &at.key("project"), files, report));
     let folder = project.as_ref().map(|project| match &project.source {
         ProjectSource::Repository(folder) | ProjectSource::Template(folder) => folder.as_path(),
     });
     let choice = Choice {
-        suite: &suite,
-        mcp: &root.section("mcp", &MCP),
+        root: at,
+        mcp_enabled: keys.mcp.enabled,
         project: folder,
     };
-    let scenarios = scenarios(&scenario_fields, &choice, files, report);
-    duplicate_ids("agent", &agent_fields, report);
-    duplicate_ids("scenario", &scenario_fields, report);
-    unknown_names(&suite, (&agent_fields, &scenario_fields), report);
-    let agents = agent_fields
-        .iter()
-        .filter_map(|fields| agents::agent(fields, files, report))
-        .collect();
-    let prices = prices::prices(root.get("prices"), suite.boolean("default_prices"), report);
-    let defaults = suite.get("defaults").cloned();
+    let scenarios = scenarios(&keys.scenarios, &choice, files, report);
+    let list = at.key("agents");
+    let agents = keys.agents.unwrap_or_default().into_readable();
+    let agents = agents.map(|(index, it)| agents::agent(it, &list.item(index), files, report));
+    let agents = agents.collect();
+    let shipped = keys.suite.default_prices;
+    let own = keys.prices.unwrap_or_default();
+    let prices = prices::prices(own, &at.key("prices"), shipped, report);
     // They are read here too, so that what is wrong with them is told at their own place.
-    let named = (defaults.as_ref(), suite.path("defaults"));
-    layers::expected((named.0, &named.1), None, files, report);
-    let suite = Suite {
-        judge: judge::judge(&root, (files.base, &prices), report),
+    let suite = at.key("suite");
+    let defaults = suite.key("defaults");
+    layers::expected((defaults.node(), &defaults.path), None, files, report);
+    let judges = (files.base, &prices);
+    Some(Suite {
+        judge: keys
+            .judge
+            .map(|it| judge::judge(it, &at.key("judge"), judges, report)),
         config_path: input.request.config.to_owned(),
         config_dir: files.base.folder().to_owned(),
         tasks_path: input.request.tasks.to_owned(),
         config_digest: sha256(input.config),
         tasks_digest: input.tasks.map(sha256).unwrap_or_default(),
-        asked,
-        settings: settings::settings(&suite, files, report),
+        asked: Asked {
+            config: at.node().map(asked::values).unwrap_or_default(),
+            ..Asked::default()
+        },
+        settings: settings::settings(keys.suite, &suite, files, report),
         project: project?,
         agents,
         further_agents: Vec::new(),
         scenarios: scenarios.run,
         further_scenarios: scenarios.further,
         left_out: scenarios.left_out,
-        mcp,
+        mcp: settings::mcp(keys.mcp, files.base),
         prices,
         tasks: Vec::new(),
         warnings: Vec::new(),
-    };
-    Some((suite, defaults))
+    })
 }
 
-fn tasks(
-    root: &Node,
+/// The tasks of a file, with these defaults of a suite under each, and the file value by value.
+pub(super) fn tasks(
+    at: &At<'_>,
     (files, defaults): (&Files<'_>, Option<&Node>),
     report: &mut Report,
 ) -> (Vec<TaskSpec>, BTreeMap<String, String>) {
-    const LIST: Shape = section_shape(&TASKS);
-    let list = if root.list().is_some() {
-        check(root, &LIST, "tasks", report);
-        Some(root)
-    } else {
-        check(root, &Shape::Object(&TASKS), "", report);
-        let fields = Fields::new(Some(root), &TASKS, "");
-        fields.get("tasks")
-    };
-    let items = list.and_then(Node::list).unwrap_or_default();
-    let fields: Vec<Fields<'_>> = items
-        .iter()
-        .enumerate()
-        .map(|(index, item)| Fields::new(Some(item), &TASK, &format!("tasks[{index}]")))
+    let keys: Option<TasksFile> = walk::read(at, report);
+    let list = at.key("tasks");
+    duplicate_ids("task", &list, report);
+    let readable = keys.map(|keys| keys.tasks).unwrap_or_default();
+    let mut tasks: BTreeMap<usize, TaskSpec> = readable
+        .into_readable()
+        .map(|(index, keys)| {
+            let at = list.item(index);
+            (index, task(keys, (&at, defaults), files, report))
+        })
         .collect();
-    duplicate_ids("task", &fields, report);
-    let tasks = fields
-        .iter()
-        .zip(items)
-        .filter_map(|(fields, node)| task(fields, (node, defaults), files, report))
-        .collect();
-    (tasks, list.map(asked::values).unwrap_or_default())
-}
-
-/// The tasks of a file, with these defaults of a suite under each.
-pub(super) fn tasks_of(
-    root: &Node,
-    (files, defaults): (&Files<'_>, Option<&Node>),
-    report: &mut Report,
-) -> Vec<TaskSpec> {
-    tasks(root, (files, defaults), report).0
+    for (index, item) in list.items().enumerate() {
+        warn_of_no_graders(&item, tasks.get(&index), report);
+    }
+    let values = list.node().map(asked::values).unwrap_or_default();
+    (std::mem::take(&mut tasks).into_values().collect(), values)
 }
 
 /// `suite.defaults` of a config file; nothing where there is no such file, or it has none.
@@ -312,27 +343,17 @@ pub(super) fn defaults_of(path: &Path, files: &Files<'_>) -> Result<Option<Node>
     let bytes = read(path, "it lies beside the tasks").map_err(Report::into_problems)?;
     let mut report = Report::new(path);
     let root = parsed(&bytes, &mut report);
-    let defaults = root
+    let at = root
         .as_ref()
-        .and_then(|root| root.get("suite")?.get("defaults"));
-    if let Some(defaults) = defaults {
-        check(
-            defaults,
-            &Shape::Object(&EXPECT),
-            "suite.defaults",
-            &mut report,
-        );
-        layers::expected((Some(defaults), "suite.defaults"), None, files, &mut report);
+        .map(|root| At::new(root, "").key("suite").key("defaults"));
+    if let Some(at) = &at {
+        walk::read::<Expect>(at, &mut report);
+        layers::expected((at.node(), &at.path), None, files, &mut report);
     }
     if report.failed() {
         return Err(report.into_problems());
     }
-    Ok(defaults.cloned())
-}
-
-/// The shape of a section's only key.
-const fn section_shape(section: &Section) -> Shape {
-    section.keys[0].shape
+    Ok(at.and_then(|at| at.node().cloned()))
 }
 
 /// SHA-256 of a file.

@@ -3,14 +3,13 @@
 mod agent_spec;
 mod agents;
 mod asked;
+mod at;
 mod budget;
 mod built_in;
-mod check;
-mod check_scalar;
-mod fields;
 mod files;
 mod filter;
 mod grader_spec;
+mod graders;
 mod ids;
 mod isolation;
 mod judge;
@@ -27,14 +26,13 @@ mod problem;
 mod protected;
 mod retries;
 mod scalar;
+mod scalars;
 mod scenarios;
-mod schema;
+mod schemas;
 mod settings;
-mod shape;
 mod source;
 mod suite;
 mod syntax;
-mod tables;
 mod tags;
 mod task_spec;
 mod tasks;
@@ -45,6 +43,8 @@ mod tree;
 mod twins;
 mod unjudged;
 mod variable_rule;
+mod vocabulary;
+mod walk;
 
 pub use agent_spec::{AgentKind, AgentSpec, PromptVia, ReplaySpec};
 pub use asked::Asked;
@@ -59,7 +59,7 @@ pub use prices::{PriceSource, PriceTable, shipped_date};
 pub use problem::{Place, Problem, Problems, Severity};
 pub use protected::{TEST_CONFIG, TestConfig};
 pub use retries::RetrySettings;
-pub use schema::{schema_config, schema_tasks};
+pub use schemas::{schema_config, schema_tasks};
 pub use suite::{
     BuildParams, CcusagePackage, LeftOut, PlanMode, Project, ProjectSource, Settings, Simulators,
     Suite, TranscriptMode,

@@ -102,6 +102,10 @@ impl Node {
         }
     }
 
+    pub(super) fn is_empty_list(&self) -> bool {
+        self.list().is_some_and(<[Self]>::is_empty)
+    }
+
     pub(super) fn map(&self) -> Option<&[Entry]> {
         match &self.value {
             Value::Map(entries) => Some(entries),
@@ -129,6 +133,11 @@ impl Node {
                 Typed::Number(_) => format!("the number {}", shortened(&scalar.text)),
             },
         }
+    }
+
+    /// The value as serde reads it.
+    pub(super) fn to_yaml(&self) -> serde_yaml::Value {
+        serde_yaml::to_value(self.to_json()).unwrap_or_default()
     }
 
     /// The value without places, comments and layout: what digests are taken of.

@@ -1,9 +1,17 @@
 //! What was asked, resolved: every path absolute, every default filled in, nothing left to check.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::Deserialize;
+
+use crate::config::vocabulary::{
+    AnyPath, Filled, Host, Id, Inside, Limit, Map, Pause, Program, Variable, VariableRule, Word,
+    without,
+};
 use crate::config::{
     AgentKind, AgentSpec, Asked, IsolationSettings, JudgeSettings, LimitSettings, McpSettings,
     Place, PriceSource, PriceTable, RetrySettings, ScenarioSpec, TaskSpec,
@@ -108,115 +116,199 @@ pub struct LeftOut {
     pub reason: String,
 }
 
-/// `suite:`, run-level settings.
-#[derive(Debug, Clone)]
+/// Run-level settings.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[expect(
     clippy::struct_excessive_bools,
     reason = "each is a switch of the config file"
 )]
 pub struct Settings {
-    /// `name`: shown in reports; the config's folder name by default.
+    /// Name of the suite in reports: `name`, or that of the config's folder.
+    #[serde(skip)]
     pub name: String,
-    /// `output_root`, absolute.
+    /// Folder that run directories are created in.
+    #[schemars(with = "AnyPath", extend("default" = "./runs"))]
     pub output_root: PathBuf,
-    /// `baselines`, absolute: traces that `path` and `budget` compare with.
+    /// Folder of baselines that path and budget compare with, relative to the config.
+    #[schemars(with = "Filled", extend("default" = "baselines"))]
     pub baselines: PathBuf,
-    /// `timeout_sec`: hard limit of an agent (1,800 s by default).
+    /// Hard limit of an agent.
+    #[serde(rename = "timeout_sec")]
+    #[schemars(with = "Limit", extend("default" = 1800))]
     pub timeout: Duration,
-    /// `scenario_timeouts_sec`.
+    /// Hard limit of an agent by scenario, instead of timeout_sec.
+    #[serde(rename = "scenario_timeouts_sec", default)]
+    #[schemars(with = "Map<Id, Limit>")]
     pub scenario_timeouts: BTreeMap<ScenarioId, Duration>,
-    /// `stall_timeout_sec`; `None` = no stall limit.
+    /// Limit of an agent's silence: no output, no watched command that begins or ends, and no process of it that works. No
+    /// limit when absent.
+    #[serde(rename = "stall_timeout_sec")]
+    #[schemars(with = "Option<Limit>")]
     pub stall_timeout: Option<Duration>,
-    /// `silence_timeout_sec` (new): the same while processes work; `None` = no limit.
+    /// Limit of an agent's silence even while its processes work. No limit when absent.
+    #[serde(rename = "silence_timeout_sec")]
+    #[schemars(with = "Option<Limit>")]
     pub silence_limit: Option<Duration>,
-    /// `scenario_stall_timeouts_sec` (new).
+    /// Limit of an agent's silence by scenario, instead of stall_timeout_sec.
+    #[serde(rename = "scenario_stall_timeouts_sec", default)]
+    #[schemars(with = "Map<Id, Limit>")]
     pub scenario_stall_timeouts: BTreeMap<ScenarioId, Duration>,
-    /// `setup_timeout_sec` (new, 600): limit of each setup command.
+    /// Limit of each setup command.
+    #[serde(rename = "setup_timeout_sec")]
+    #[schemars(with = "Limit", extend("default" = 600))]
     pub setup_timeout: Duration,
-    /// `grader_timeout_sec` (new, 1,800): limit of a grader that names none.
+    /// Limit of a grader that names none.
+    #[serde(rename = "grader_timeout_sec")]
+    #[schemars(with = "Limit", extend("default" = 1800))]
     pub grader_timeout: Duration,
-    /// `simulator_timeout_sec` (new, 180): limit of each call of `simctl` and `xcresulttool`.
+    /// Limit of each call of simctl and xcresulttool by the harness, the boot of a simulator among them.
+    #[serde(rename = "simulator_timeout_sec")]
+    #[schemars(with = "Limit", extend("default" = 180))]
     pub simulator_timeout: Duration,
-    /// `xcodebuild_jobs` (new): most builds of the harness at once; `None` is as many as trials run.
+    /// Most builds of graders at once, however many trials run.
+    #[schemars(range(min = 1, max = 1_000))]
     pub xcodebuild_jobs: Option<u32>,
-    /// `cap_agent_builds` (new): an agent, too, has one of the places of `xcodebuild_jobs`, from its start to its end.
+    /// An agent, too, takes one of the places of xcodebuild_jobs, from its start to its end: when it builds nobody knows
+    /// beforehand.
+    #[serde(default)]
     pub cap_agent_builds: bool,
-    /// `stop_grace_sec` (new, 5): between INT, TERM and KILL.
+    /// Time between INT, TERM and KILL when a process is stopped.
+    #[serde(rename = "stop_grace_sec")]
+    #[schemars(with = "Pause", extend("default" = 5))]
     pub stop_grace: Duration,
-    /// `linger_sec` (new, 5): how long an agent may live on after its final event.
+    /// How long an agent may live on after its final event.
+    #[serde(rename = "linger_sec")]
+    #[schemars(with = "Pause", extend("default" = 5))]
     pub linger: Duration,
-    /// `drain_sec` (new, 2): how long output is awaited after the agent's exit.
+    /// How long output is awaited after the agent's exit.
+    #[serde(rename = "drain_sec")]
+    #[schemars(with = "Pause", extend("default" = 2))]
     pub drain: Duration,
-    /// `trials_per_cell`.
+    /// Trials of each agent x scenario x task.
+    #[schemars(range(min = 1, max = 100_000), extend("default" = 1))]
     pub trials_per_cell: u32,
-    /// `random_seed`.
+    /// Seed of the order: the same seed gives the same plan on every machine.
+    #[schemars(extend("default" = 1337))]
     pub random_seed: u64,
-    /// `plan_mode`.
+    /// Order of the matrix.
+    #[schemars(extend("default" = "random"))]
     pub plan_mode: PlanMode,
-    /// `shuffle_within_scenario`.
+    /// Whether a block of blocked_by_scenario is shuffled.
+    #[schemars(extend("default" = true))]
     pub shuffle_within_scenario: bool,
-    /// `run_baselines`.
+    /// Whether do-nothing runs measure the fixed cost of each agent x scenario.
+    #[serde(default)]
     pub run_baselines: bool,
-    /// `baseline_trials_per_scenario`.
+    /// Baselines of each agent x scenario.
+    #[schemars(range(max = 100_000), extend("default" = 1))]
     pub baseline_trials_per_scenario: u32,
-    /// `jobs` (new, 1): trials at once.
+    /// Trials at once; more than one changes timings, and the run says so.
+    #[schemars(range(min = 1, max = 1_000), extend("default" = 1))]
     pub jobs: u32,
-    /// `start_gap_sec` (new, 0.25): between starts of a lane in which several trials run.
+    /// Where more than four trials of a lane run, the least time between two starts; up to a half more by chance.
+    #[serde(rename = "start_gap_sec")]
+    #[schemars(with = "Pause", extend("default" = 0.25))]
     pub start_gap: Duration,
-    /// `retries` (new): further attempts after infra faults.
+    /// How often and when a trial is tried again that something else than the agent decided.
+    #[schemars(extend("default" = {}))]
     pub retries: RetrySettings,
-    /// `limits` (new).
+    /// What a run may take of the disk, of memory and of money.
+    #[schemars(extend("default" = {}))]
     pub limits: LimitSettings,
-    /// `workspace` (new).
+    /// What each trial works in.
+    #[schemars(extend("default" = "worktree"))]
     pub workspace: WorkspaceKind,
-    /// `isolation` (new) and what belongs to it.
+    /// `isolation` and what belongs to it.
+    #[serde(flatten)]
     pub isolation: IsolationSettings,
-    /// `network` (new): that of agents, where neither task nor scenario says.
+    /// The network of agents, where neither a task nor a scenario says.
+    #[schemars(extend("default" = "host"))]
     pub network: Network,
-    /// `hosts` (new): what agents may ask beside their provider, where their network leads to that alone.
+    /// Hosts that agents may ask beside their provider, where their network is `provider`: api.example.com, *.example.com,
+    /// 10.0.0.7:8080.
+    #[serde(default)]
+    #[schemars(with = "Vec<Host>")]
     pub hosts: Vec<HostRule>,
-    /// `grader_network` (new).
+    /// The network of graders; never more than the agent of their trial has.
+    #[schemars(with = "GraderNetwork", extend("default" = "host"))]
     pub grader_network: Network,
-    /// `upstream` (new): where solutions can be fetched; `None` = as the project's remotes and manifests say.
+    /// Where the project's solutions can be fetched: parts of addresses, and names of packages. By default its remotes and
+    /// the names in its manifests; [] for no watch.
+    #[schemars(with = "Option<Vec<Filled>>")]
     pub upstream: Option<Vec<String>>,
-    /// `web_tools` (new): whether agents keep the web tools of their providers.
+    /// Whether agents keep the tools by which their provider searches and fetches the web.
+    #[serde(default)]
     pub web_tools: bool,
-    /// `summary_cache_strata`.
+    /// Whether summary_cold.* are written for trials without cached reads.
+    #[schemars(extend("default" = true))]
     pub summary_cache_strata: bool,
-    /// `keep_workdirs`.
+    /// Whether workspaces stay after their trial, to look into failures.
+    #[serde(default)]
     pub keep_workdirs: bool,
-    /// `fetch_remote`.
+    /// Whether the repository is fetched once before base_ref is resolved.
+    #[serde(default)]
     pub fetch_remote: bool,
-    /// `validate_tasks`.
+    /// Whether reference patches are checked before the trials.
+    #[serde(default)]
     pub validate_tasks: bool,
-    /// `transcript_mode`.
+    /// How much of an agent's output is kept as a transcript.
+    #[schemars(extend("default" = "minimal"))]
     pub transcript_mode: TranscriptMode,
-    /// `clean_agent_env`: private home for the agent's own config.
+    /// Whether agents get a private home, so that your own settings and skills stay out.
+    #[serde(default)]
     pub clean_agent_env: bool,
-    /// `use_ccusage_for_codex`.
+    /// Whether ccusage reports the cost of Codex where the provider does not.
+    #[schemars(extend("default" = true))]
     pub use_ccusage_for_codex: bool,
-    /// `ccusage_package` (new).
+    /// Which ccusage that is.
+    #[schemars(extend("default" = "ccusage@20.0.24"))]
     pub ccusage_package: CcusagePackage,
-    /// `prewarm_spm`.
+    /// Whether Swift package dependencies are resolved once before the trials.
+    #[serde(default)]
     pub prewarm_spm: bool,
-    /// `spm_cache_dir`, relative to `output_root`.
+    /// Shared Swift package cache, relative to output_root.
+    #[schemars(with = "Option<Filled>")]
     pub spm_cache_dir: Option<PathBuf>,
-    /// `env`, for agent and MCP processes of every scenario.
+    /// Environment of agent and MCP processes in every scenario.
+    #[serde(default)]
+    #[schemars(with = "Map<Variable, Word>")]
     pub env: BTreeMap<String, String>,
-    /// `env_pass` (new): names of further variables of the operator that agents may see.
+    /// Names of further variables of your own environment that agents may see.
+    #[serde(default)]
+    #[schemars(with = "Vec<VariableRule>")]
     pub env_pass: Vec<String>,
-    /// `shims` (new): further commands to watch beside `xcodebuild` and `xcrun`.
+    /// Further commands whose calls are watched, beside xcodebuild and xcrun.
+    #[serde(default)]
+    #[schemars(with = "Vec<Program>")]
     pub shims: Vec<String>,
-    /// `agent_sees_suite_root` (new).
+    /// Whether agents see EVAL_SUITE_ROOT, which leads to the reference solutions.
+    #[serde(default)]
     pub agent_sees_suite_root: bool,
-    /// `post_run_report`.
+    /// Whether an agent sums up the tool errors after the run.
+    #[serde(default)]
     pub post_run_report: bool,
-    /// `post_run_report_agent`.
+    /// Id of the agent that writes reports after the run.
+    #[schemars(with = "Option<Id>")]
     pub post_run_report_agent: Option<AgentId>,
-    /// `post_run_report_path`, relative to the run directory.
+    /// Where that report goes, relative to the run directory.
+    #[schemars(with = "Inside", extend("default" = "tool_error_report.md"))]
     pub post_run_report_path: PathBuf,
-    /// `failure_analysis` (new): the second post-run report.
+    /// Whether an agent analyses the failures after the run.
+    #[serde(default)]
     pub failure_analysis: bool,
+}
+
+/// Networks of graders: they have no provider.
+struct GraderNetwork;
+
+impl JsonSchema for GraderNetwork {
+    fn schema_name() -> Cow<'static, str> {
+        "GraderNetwork".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        without::<Network>("provider", generator)
+    }
 }
 
 impl Settings {
@@ -240,17 +332,20 @@ impl Settings {
 }
 
 /// Which ccusage is asked; the versions are pinned.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, JsonSchema)]
 pub enum CcusagePackage {
-    /// `ccusage@20.0.24`
+    /// A program for each system; knows newer models and written tokens.
     #[default]
+    #[serde(rename = "ccusage@20.0.24")]
     Ccusage20,
-    /// `@ccusage/codex@18.0.11`
+    /// A script for any system; gives newer models the price of an older one.
+    #[serde(rename = "@ccusage/codex@18.0.11")]
     Codex18,
 }
 
 /// Order of the matrix.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
 pub enum PlanMode {
     /// All trials shuffled.
     Random,
@@ -259,7 +354,8 @@ pub enum PlanMode {
 }
 
 /// How much of the agent's output is kept as a transcript.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
 pub enum TranscriptMode {
     /// Messages, tool calls and errors, a line each.
     Minimal,

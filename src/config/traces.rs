@@ -2,18 +2,95 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::config::check::{check, join};
-use crate::config::fields::Fields;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+
+use crate::config::at::At;
 use crate::config::files::Files;
-use crate::config::load::{defaults_of, parsed, read, sha256, tasks_of};
+use crate::config::layers::{Answer, Expect, TracePath};
+use crate::config::load::{as_tasks, defaults_of, parsed, read, sha256, tasks};
 use crate::config::node::{Entry, Node, Value};
 use crate::config::paths::Base;
 use crate::config::problem::{Place, Problem, Problems, Report};
-use crate::config::shape::{Section, Shape};
-use crate::config::tables::traces::{ABOUT_RUNS, AGENTCI, NOT_MADE, QUERY};
-use crate::config::tables::{ANSWER, BUDGET, EXPECT, TRACE_PATH};
+use crate::config::vocabulary::{AnyPath, Filled, Listed, Word};
+use crate::config::walk::{self, join};
 use crate::config::{GraderSpec, layers};
-use crate::layers::{CorrectnessSpec, Panel};
+use crate::layers::{CorrectnessSpec, CostSpec, Panel};
+
+/// What traces of an agent are held to: AgentCI's spec (`agentci_spec.yaml`), as far as recorded traces can be held to it.
+#[derive(Deserialize, JsonSchema)]
+pub(super) struct AgentCi {
+    /// Version of the format: 1.
+    #[schemars(extend("default" = 1))]
+    version: f64,
+    /// Name of the agent.
+    #[schemars(with = "Filled")]
+    agent: String,
+    /// Folder of baselines, relative to the spec's; ./golden by default.
+    #[schemars(with = "Option<AnyPath>")]
+    baseline_dir: Option<PathBuf>,
+    /// What every query is held to unless it says otherwise.
+    #[schemars(with = "Option<Layers>")]
+    #[serde(rename = "defaults")]
+    _defaults: Option<IgnoredAny>,
+    /// What was asked, and what the trace of it is held to.
+    #[schemars(length(min = 1))]
+    queries: Listed<Query>,
+}
+
+/// What was asked, and what the trace of it is held to.
+#[derive(Deserialize, JsonSchema)]
+struct Query {
+    /// What was asked.
+    #[schemars(with = "Filled")]
+    query: String,
+    /// For people.
+    #[serde(rename = "description")]
+    _description: Option<String>,
+    /// For people.
+    #[schemars(with = "Option<Vec<Word>>")]
+    #[serde(rename = "tags")]
+    _tags: Option<IgnoredAny>,
+    #[serde(flatten)]
+    layers: Layers,
+}
+
+/// What a query is held to.
+#[derive(Deserialize, JsonSchema)]
+struct Layers {
+    /// Layer 1.
+    correctness: Option<Answer>,
+    /// Layer 2.
+    path: Option<TracePath>,
+    /// Layer 3.
+    cost: Option<CostSpec>,
+}
+
+/// Keys of the root that say how an agent or a judge is run: no trace is held to them.
+const ABOUT_RUNS: [&str; 5] = [
+    "runner",
+    "conversation_runner",
+    "judge_config",
+    "persona_config",
+    "staging",
+];
+
+/// Keys that ask for checks that are not made here, with what to do.
+const NOT_MADE: [(&str, &str); 3] = [
+    (
+        "scenarios",
+        "conversations of several turns are not judged: keep its queries alone",
+    ),
+    (
+        "retrieval",
+        "results of a retriever are not judged here: `proctor metrics` and the grader retrieval do that",
+    ),
+    (
+        "span_assertions",
+        "spans are not judged: ask for calls by path.forbidden_calls, or for the answer",
+    ),
+];
 
 /// The config whose defaults lie under the tasks beside it.
 const CONFIG_NAME: &str = "config.yaml";
@@ -71,10 +148,13 @@ pub fn load_trace_spec(path: &Path, config: Option<&Path>) -> Result<TraceSpec, 
         }
         _ => None,
     };
-    let spec = root.map(|root| match form(&root) {
+    let spec = root.and_then(|root| match form(&root) {
         Form::AgentCi => agentci(root, &files, &mut report),
-        Form::Tasks => of_tasks(&root, (&files, defaults.as_ref()), &mut report),
-        Form::Layers => alone(&root, &files, &mut report),
+        Form::Tasks => {
+            let root = as_tasks(root);
+            Some(of_tasks(&root, (&files, defaults.as_ref()), &mut report))
+        }
+        Form::Layers => Some(alone(&root, &files, &mut report)),
     });
     let failed = report.failed();
     let problems = report.into_problems();
@@ -119,7 +199,7 @@ fn empty(queries: Vec<TraceQuery>) -> TraceSpec {
 
 /// The layers alone, for any trace.
 fn alone(root: &Node, files: &Files<'_>, report: &mut Report) -> TraceSpec {
-    check(root, &Shape::Object(&EXPECT), "", report);
+    walk::read::<Expect>(&At::new(root, ""), report);
     let layers = layers::expected((Some(root), ""), None, files, report);
     empty(vec![TraceQuery {
         task: None,
@@ -134,7 +214,7 @@ fn of_tasks(
     (files, defaults): (&Files<'_>, Option<&Node>),
     report: &mut Report,
 ) -> TraceSpec {
-    let tasks = tasks_of(root, (files, defaults), report);
+    let (tasks, _) = tasks(&At::new(root, ""), (files, defaults), report);
     let mut queries = Vec::new();
     for task in tasks {
         let (layers, others): (Vec<_>, Vec<_>) =
@@ -155,51 +235,40 @@ fn of_tasks(
 }
 
 /// AgentCI's own spec.
-fn agentci(root: Node, files: &Files<'_>, report: &mut Report) -> TraceSpec {
+fn agentci(root: Node, files: &Files<'_>, report: &mut Report) -> Option<TraceSpec> {
     let root = set_aside(root, report);
-    check(&root, &Shape::Object(&AGENTCI), "", report);
-    let fields = Fields::new(Some(&root), &AGENTCI, "");
-    if fields
-        .number("version")
-        .is_some_and(|version| (version - 1.0).abs() > f64::EPSILON)
-    {
-        let place = fields.place_of("version");
-        report
-            .error(place, "version", "is not 1")
+    let at = At::new(&root, "");
+    let spec: AgentCi = walk::read(&at, report)?;
+    if (spec.version - 1.0).abs() > f64::EPSILON {
+        at.key("version")
+            .error(report, "is not 1")
             .hint("a newer version of the format is not known here");
     }
+    let all = at.key("queries");
     let mut queries = Vec::new();
     let mut seen: Vec<(String, usize)> = Vec::new();
-    for (index, node) in fields.items("queries").iter().enumerate() {
-        let path = format!("queries[{index}]");
-        let query = Fields::new(Some(node), &QUERY, &path);
-        for idle in ["description", "tags"] {
-            query.get(idle);
-        }
-        let text = query.text_or_empty("query");
-        let first = seen.iter().find(|(it, _)| *it == text.trim());
-        if let Some((_, line)) = first.filter(|(it, _)| !it.is_empty()) {
-            let message = format!("is asked twice, first at line {line}");
-            report
-                .error(query.place_of("query"), &join(&path, "query"), message)
+    for (index, query) in spec.queries.into_readable() {
+        let at = all.item(index);
+        let text = query.query.trim().to_owned();
+        let place = at.key("query");
+        if let Some((_, line)) = seen.iter().find(|(it, _)| *it == text) {
+            place
+                .error(report, format!("is asked twice, first at line {line}"))
                 .hint("traces are found by what was asked: keep one, or ask differently");
         }
-        seen.push((text.trim().to_owned(), query.place_of("query").line));
+        seen.push((text, place.place.line));
         queries.push(TraceQuery {
             task: None,
-            query: Some(text),
-            layers: trace_layers(&query, files, report),
+            query: Some(query.query),
+            layers: trace_layers(query.layers, &at, files, report),
         });
     }
-    TraceSpec {
-        agent: fields.text("agent"),
-        baseline_dir: Some(
-            fields
-                .path_value("baseline_dir", files.base)
-                .unwrap_or_else(|| files.base.resolve("golden")),
-        ),
+    let golden = spec.baseline_dir.unwrap_or_else(|| "golden".into());
+    Some(TraceSpec {
+        agent: Some(spec.agent),
+        baseline_dir: Some(files.base.resolve(golden)),
         ..empty(queries)
-    }
+    })
 }
 
 /// The tree without keys that no trace is held to, with defaults under every query; what asks for checks that are not
@@ -280,26 +349,24 @@ fn lay_under(node: &mut Node, defaults: &Node) {
     }
 }
 
-fn trace_layers(query: &Fields<'_>, files: &Files<'_>, report: &mut Report) -> Vec<GraderSpec> {
-    let mut found = Vec::new();
-    let named: [(&str, &'static Section); 3] = [
-        ("correctness", &ANSWER),
-        ("path", &TRACE_PATH),
-        ("cost", &BUDGET),
-    ];
-    for (key, section) in named {
-        if query.get(key).is_none() {
-            continue;
-        }
-        let options = query.section(key, section);
-        found.push(match key {
-            "correctness" => GraderSpec::Answer(Box::new(CorrectnessSpec {
-                panel: Panel::Mean,
-                ..layers::answer(&options, files, report)
-            })),
-            "path" => GraderSpec::Path(Box::new(layers::trace_path(&options, report))),
-            _ => GraderSpec::Budget(layers::budget(&options, report)),
-        });
-    }
-    found
+fn trace_layers(
+    asked: Layers,
+    at: &At<'_>,
+    files: &Files<'_>,
+    report: &mut Report,
+) -> Vec<GraderSpec> {
+    let answer = asked.correctness.map(|it| CorrectnessSpec {
+        panel: Panel::Mean,
+        ..layers::answer(it, &at.key("correctness"), files, report)
+    });
+    let path = asked
+        .path
+        .map(|it| layers::trace_path(it, &at.key("path"), report));
+    let budget = asked
+        .cost
+        .map(|it| layers::budget(it, &at.key("cost"), report));
+    let answer = answer.map(|spec| GraderSpec::Answer(Box::new(spec)));
+    let path = path.map(|spec| GraderSpec::Path(Box::new(spec)));
+    let all = [answer, path, budget.map(GraderSpec::Budget)];
+    all.into_iter().flatten().collect()
 }

@@ -7,18 +7,14 @@ use super::sequence::{
 };
 
 /// How alike two sequences of tools are.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
 pub enum Similarity {
-    /// By their longest common subsequence.
+    /// 2 |LCS| / (|P| + |R|), by their longest common subsequence.
     #[default]
     Lcs,
-    /// By their edit distance.
+    /// 1 - edit distance / length of the longer one.
     Edit,
-}
-
-impl Similarity {
-    /// Both, with their words in specs.
-    pub const ALL: [(&'static str, Self); 2] = [("lcs", Self::Lcs), ("edit", Self::Edit)];
 }
 
 /// What is asked of a path.

@@ -5,7 +5,9 @@ use super::*;
 fn table(yaml: &str) -> PriceTable {
     let mut report = Report::new(Path::new("config.yaml"));
     let node = tree::read(yaml, &mut report).unwrap();
-    let table = prices(Some(&node), true, &mut report);
+    let at = At::new(&node, "prices");
+    let keys = walk::read(&at, &mut report).unwrap();
+    let table = prices(keys, &at, true, &mut report);
     assert!(!report.failed());
     table
 }
